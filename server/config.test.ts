@@ -69,8 +69,8 @@ describe('loadConfig', () => {
 
   it('reports variables that look like settings but are not', () => {
     assert.deepEqual(problems({ CULVERT_TRUSTED_PROXIES: '10.0.0.1', CULVERT_PROT: '', PORT: '1' }), [
-      'there is no setting CULVERT_PROT; the nearest is CULVERT_PORT',
-      'there is no setting CULVERT_TRUSTED_PROXIES; the nearest is CULVERT_TRUST_PROXY',
+      'unknown setting CULVERT_PROT; did you mean CULVERT_PORT?',
+      'unknown setting CULVERT_TRUSTED_PROXIES; did you mean CULVERT_TRUST_PROXY?',
     ]);
     assert.equal(
       config({ CULVERT_RELAY: 'https://relay.example', CULVERT_API_KEY: 'x', CULVERT_CA: 'x' }).port,
@@ -90,7 +90,7 @@ describe('loadConfig', () => {
   it('lowers the default ttl to a smaller maximum, and refuses an explicit one above it', () => {
     assert.equal(config({ CULVERT_MAX_TTL: '30m' }).defaultTtl, 1800);
     assert.deepEqual(problems({ CULVERT_MAX_TTL: '30m', CULVERT_DEFAULT_TTL: '1h' }), [
-      'CULVERT_DEFAULT_TTL takes at most 30m0s, the maximum ttl',
+      'CULVERT_DEFAULT_TTL must be at most 30m0s, the maximum ttl',
     ]);
   });
 
@@ -98,7 +98,7 @@ describe('loadConfig', () => {
     assert.equal(config({ CULVERT_NAME_HOLD: '24h' }).nameHold, 86_400);
     assert.equal(config({ CULVERT_NAME_HOLD: '0s' }).nameHold, 0);
     assert.deepEqual(problems({ CULVERT_NAME_HOLD: '9000h' }), [
-      'CULVERT_NAME_HOLD takes a duration from 0s to 8760h0m0s, like 24h',
+      'CULVERT_NAME_HOLD must be a duration from 0s to 8760h0m0s, such as 24h',
     ]);
   });
 
@@ -116,7 +116,11 @@ describe('loadConfig', () => {
       'javascript:alert(1)',
       '//x.example',
     ]) {
-      assert.match(problems({ CULVERT_ABUSE_CONTACT: wrong }).join(), /^CULVERT_ABUSE_CONTACT takes/, wrong);
+      assert.match(
+        problems({ CULVERT_ABUSE_CONTACT: wrong }).join(),
+        /^CULVERT_ABUSE_CONTACT must be/,
+        wrong,
+      );
     }
   });
 
@@ -124,7 +128,11 @@ describe('loadConfig', () => {
     const page = 'https://example.com/culvert?for=team';
     assert.equal(config({ CULVERT_DOWNLOAD_PAGE: page }).downloadPage, page);
     for (const wrong of ['culvert', 'it@example.com', 'javascript:alert(1)', 'file:///culvert'])
-      assert.match(problems({ CULVERT_DOWNLOAD_PAGE: wrong }).join(), /^CULVERT_DOWNLOAD_PAGE takes/, wrong);
+      assert.match(
+        problems({ CULVERT_DOWNLOAD_PAGE: wrong }).join(),
+        /^CULVERT_DOWNLOAD_PAGE must be/,
+        wrong,
+      );
   });
 
   it('trusts the configured proxies', () => {
@@ -148,9 +156,9 @@ describe('loadConfig', () => {
 
   it('reports all problems together, each by the name the operator used', () => {
     assert.deepEqual(problems({ CULVERT_PORT: '65536', CULVERT_MAX_TTL: '1d' }, '--host', 'a b'), [
-      '--host takes an IP address or a host name, without a port',
-      'CULVERT_PORT takes a port number from 0 to 65535',
-      'CULVERT_MAX_TTL takes a duration from 1s to 87600h0m0s, like 90m or 168h',
+      '--host must be an IP address or a host name, without a port',
+      'CULVERT_PORT must be a port number from 0 to 65535',
+      'CULVERT_MAX_TTL must be a duration from 1s to 87600h0m0s, such as 90m or 168h',
     ]);
   });
 
@@ -162,10 +170,10 @@ describe('loadConfig', () => {
       CULVERT_ADDRESS_REQUESTS: '100001',
     };
     assert.deepEqual(problems(env), [
-      'CULVERT_TRUNKS takes a number from 0 to 16',
-      'CULVERT_MAX_CONNECTIONS takes a number from 1 to 500000',
-      'CULVERT_ADDRESS_CONNECTIONS takes a number from 0 to 500000',
-      'CULVERT_ADDRESS_REQUESTS takes a number from 0 to 100000',
+      'CULVERT_TRUNKS must be a number from 0 to 16',
+      'CULVERT_MAX_CONNECTIONS must be a number from 1 to 500000',
+      'CULVERT_ADDRESS_CONNECTIONS must be a number from 0 to 500000',
+      'CULVERT_ADDRESS_REQUESTS must be a number from 0 to 100000',
     ]);
   });
 
@@ -186,7 +194,7 @@ describe('loadConfig', () => {
 
   it('does not repeat a wrong key, which is a secret', () => {
     const [problem = ''] = problems({ CULVERT_BOOTSTRAP_KEY: 'hunter2' });
-    assert.match(problem, /^CULVERT_BOOTSTRAP_KEY takes cvt_/);
+    assert.match(problem, /^CULVERT_BOOTSTRAP_KEY must be cvt_/);
     assert.doesNotMatch(problem, /hunter2/);
   });
 
@@ -270,7 +278,7 @@ describe('loadConfig', () => {
     for (const value of values) {
       it(`refuses CULVERT_${setting}=${value}`, () => {
         const [problem = '', ...more] = problems({ [`CULVERT_${setting}`]: value });
-        assert.match(problem, new RegExp(`^CULVERT_${setting} takes `));
+        assert.match(problem, new RegExp(`^CULVERT_${setting} must be `));
         assert.deepEqual(more, []);
       });
     }
@@ -333,23 +341,23 @@ describe('settings of certificates', () => {
   it('allow 1 to 1000 orders an hour', () => {
     for (const CULVERT_ACME_ORDERS_PER_HOUR of ['0', '1001', '-1', 'x'])
       assert.deepEqual(acmeConfigProblems({ ...ON, CULVERT_ACME_ORDERS_PER_HOUR }), [
-        'CULVERT_ACME_ORDERS_PER_HOUR takes a number from 1 to 1000',
+        'CULVERT_ACME_ORDERS_PER_HOUR must be a number from 1 to 1000',
       ]);
   });
 
   it('require a mail address, and an authority with https', () => {
     assert.deepEqual(acmeConfigProblems({ CULVERT_ACME_EMAIL: 'operator' }), [
-      'CULVERT_ACME_EMAIL takes a mail address, like operator@example.com',
+      'CULVERT_ACME_EMAIL must be an email address, such as operator@example.com',
     ]);
     for (const CULVERT_ACME_DIRECTORY of ['http://localhost/dir', 'https://', 'letsencrypt'])
       assert.deepEqual(acmeConfigProblems({ ...ON, CULVERT_ACME_DIRECTORY }), [
-        'CULVERT_ACME_DIRECTORY takes the https:// address of an ACME directory',
+        'CULVERT_ACME_DIRECTORY must be the https:// address of an ACME directory',
       ]);
   });
 
   it('require a name that others can look up', () => {
     const text =
-      'CULVERT_ACME_EMAIL takes effect only with CULVERT_PUBLIC_URL=https://…, a name that the authority can look up';
+      'CULVERT_ACME_EMAIL takes effect only with CULVERT_PUBLIC_URL=https://… and a host name that the certificate authority can look up';
     for (const CULVERT_PUBLIC_URL of [
       '',
       'http://relay.test',

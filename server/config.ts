@@ -75,7 +75,7 @@ export function loadConfig(
 function flagProblem(error: unknown, known: readonly string[]): string {
   const message = error instanceof Error ? error.message : String(error);
   const flag = /^Option '(?:-\w, )?(--[\w-]+)/.exec(message)?.[1];
-  if (flag !== undefined && /argument (?:missing|is ambiguous)/.test(message)) return `${flag} takes a value`;
+  if (flag !== undefined && /argument (?:missing|is ambiguous)/.test(message)) return `${flag} needs a value`;
   // The first sentence of the message of `parseArgs`; the rest is advice on escaping.
   const text = message.split(/\n|\. /, 1).join('');
   const unknown = /^Unknown option '--([^']*)'/.exec(text)?.[1];
@@ -125,7 +125,7 @@ function defaultTtl(given: GivenSettings, { maxTtl, defaultTtl: wanted }: Settin
   if (!given.has(SETTINGS.defaultTtl)) return Math.min(wanted, maxTtl);
   if (wanted > maxTtl) {
     const name = given.nameAsGiven(SETTINGS.defaultTtl);
-    given.problems.push(`${name} takes at most ${formatDuration(maxTtl)}, the maximum ttl`);
+    given.problems.push(`${name} must be at most ${formatDuration(maxTtl)}, the maximum ttl`);
   }
   return wanted;
 }
@@ -156,7 +156,10 @@ function completeAcme(given: GivenSettings, { acme, publicUrl }: Settings): Conf
   const host = publicUrl?.protocol === 'https:' ? certifiable(publicUrl.hostname) : undefined;
   if (host !== undefined) return { ...acme, host };
   const { variable } = SETTINGS.publicUrl;
-  given.refuse(email, `with ${variable}=https://…, a name that the authority can look up`);
+  given.refuse(
+    email,
+    `with ${variable}=https://… and a host name that the certificate authority can look up`,
+  );
   return undefined;
 }
 
@@ -213,7 +216,8 @@ class GivenSettings {
     const text = this.#text(setting);
     if (text === undefined) return setting.standard;
     const value = setting.reader.read(text, this.nameAsGiven(setting));
-    if (value === undefined) this.problems.push(`${this.nameAsGiven(setting)} takes ${setting.reader.takes}`);
+    if (value === undefined)
+      this.problems.push(`${this.nameAsGiven(setting)} must be ${setting.reader.takes}`);
     return value ?? setting.standard;
   }
 
@@ -237,7 +241,7 @@ class GivenSettings {
     const others = new Set<string>([...known, ...CLIENT_VARIABLES]);
     for (const name of Object.keys(this.#env).toSorted()) {
       if (!name.startsWith(PREFIX) || others.has(name)) continue;
-      this.problems.push(`there is no setting ${name}; the nearest is ${nearest(name, known, Infinity)}`);
+      this.problems.push(`unknown setting ${name}; did you mean ${nearest(name, known, Infinity)}?`);
     }
   }
 

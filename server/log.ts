@@ -21,57 +21,62 @@ export const LOG_EVENTS = {
   'first key made': {
     level: 'warn',
     meaning:
-      'there was no API key, so one was made. It is in `file`: copy it, and remove the file. On a terminal it is shown',
+      'there was no API key, so the relay created one. It is in `file`: copy it, then delete the file. On a terminal it is shown instead',
   },
   'first start': {
     level: 'info',
     meaning:
-      'without `CULVERT_PUBLIC_URL`, so only this machine reaches the relay; what is kept is in `data`, and `next` has what to set next. On a terminal that is shown',
+      '`CULVERT_PUBLIC_URL` is not set, so only this machine can reach the relay. `data` is its data folder, `next` the page with the next steps. On a terminal they are shown instead',
   },
   'setting missing': {
     level: 'warn',
-    meaning:
-      'the relay serves, but not at all addresses that `CULVERT_PUBLIC_URL` says; `reason` has what follows and what to set',
+    meaning: 'the relay runs, but not all of its addresses work; `reason` says why and what to set',
   },
   'setting ignored': {
     level: 'warn',
-    meaning: '`setting` no longer has an effect: remove it. Version 1.0 refuses it',
+    meaning: '`setting` no longer has an effect: remove it. Version 1.0 rejects it',
   },
   'setting unsafe': {
     level: 'warn',
-    meaning: 'the relay serves, but a setting weakens its protection; `reason` says how, and what to set',
+    meaning: 'the relay runs, but a setting weakens its protection; `reason` says how, and what to set',
   },
   listening: { level: 'info', meaning: 'visitors, clients and the API are served on `url`' },
   'metrics listening': { level: 'info', meaning: '`/metrics` is served on `url`' },
   'start refused': { level: 'error', meaning: 'the relay ends with exit code 1; `reason` says what to do' },
-  'relay stopping': { level: 'info', meaning: 'a signal came; open connections get `deadline_ms` to finish' },
+  'relay stopping': {
+    level: 'info',
+    meaning: 'the relay received a signal; open connections have `deadline_ms` to finish',
+  },
   'replacement begun': {
     level: 'info',
-    meaning: 'another relay, started with `--replace`, loads what it needs to take over from this one',
+    meaning: 'another relay, started with `--replace`, prepares to take over from this one',
   },
   'replacement failed': {
     level: 'warn',
-    meaning: 'the other relay does not take over, see `reason`; this one goes on',
+    meaning: 'the other relay does not take over, see `reason`; this one continues',
   },
   'relay replaced': {
     level: 'info',
-    meaning: 'another relay serves now; open connections get `deadline_ms` to finish here',
+    meaning: 'another relay has taken over; open connections have `deadline_ms` to finish here',
   },
   'taking over': {
     level: 'info',
-    meaning: 'started with `--replace`: a relay serves that this one takes over from',
+    meaning: 'started with `--replace`: this relay takes over from a running one',
   },
   'service manager not told': {
     level: 'warn',
-    meaning: '`systemd-notify` has failed, see `error`; systemd takes the relay for one that does not start',
+    meaning: '`systemd-notify` failed, see `error`; systemd considers the relay not started',
   },
   'not replaceable': {
     level: 'warn',
-    meaning: '`serve --replace` will not find this relay; `reason` says why. Everything else works',
+    meaning: '`serve --replace` cannot find this relay; `reason` says why. Everything else works',
   },
-  'relay stopped': { level: 'info', meaning: 'everything is stored, the program ends' },
+  'relay stopped': { level: 'info', meaning: 'everything is stored, and the program ends' },
   'stop failed': { level: 'error', meaning: 'the program ends, but could not finish everything' },
-  'relay aborted': { level: 'warn', meaning: 'a second signal came; everything is cut, exit code 1' },
+  'relay aborted': {
+    level: 'warn',
+    meaning: 'the relay received a second signal; all connections are cut, and the exit code is 1',
+  },
   'relay crashed': {
     level: 'error',
     meaning: 'a bug ends the program with exit code 1. Please report it with `stack`',
@@ -80,110 +85,113 @@ export const LOG_EVENTS = {
   'tunnel extended': { level: 'info', meaning: 'through the API, to `expires_at`' },
   'tunnel taken over': {
     level: 'info',
-    meaning: 'a client has come back to the tunnel of its name, with the port and the life it now asks for',
+    meaning: 'a client has reconnected to the tunnel with its name, with a new port and time to live',
   },
-  'tunnel access changed': { level: 'info', meaning: 'through the API: other visitors may come in' },
+  'tunnel access changed': { level: 'info', meaning: 'through the API: the access policy has changed' },
   'link created': {
     level: 'info',
-    meaning: 'through the API: `link` lets visitors into a tunnel until `expires_at`',
+    meaning: 'through the API: `link` gives access to a tunnel until `expires_at`',
   },
-  'link revoked': { level: 'info', meaning: 'through the API: `link` lets nobody in any more' },
-  'visitor knocked': { level: 'info', meaning: 'somebody asks the owner of a tunnel to be let in: `knock`' },
+  'link revoked': { level: 'info', meaning: 'through the API: `link` no longer gives access' },
+  'visitor knocked': { level: 'info', meaning: 'a visitor asks the owner of a tunnel for access: `knock`' },
   'knock answered': {
     level: 'info',
-    meaning: 'through the API: the visitor was let in, or not (`admitted`)',
+    meaning: 'through the API: the visitor was approved or denied (`admitted`)',
   },
   'tunnel closed': { level: 'info', meaning: 'through the API' },
-  'tunnel expired': { level: 'info', meaning: 'its time to live was over' },
+  'tunnel expired': { level: 'info', meaning: 'its time to live has passed' },
   'tunnel removed': { level: 'info', meaning: 'its account was removed' },
-  'tunnel displaced': { level: 'info', meaning: "its domain is not its account's any more" },
-  'domain added': { level: 'info', meaning: 'through the API: an account claims `domain`' },
+  'tunnel displaced': { level: 'info', meaning: 'its domain no longer belongs to its account' },
+  'domain added': { level: 'info', meaning: 'through the API: an account has added `domain`' },
   'domain verified': {
     level: 'info',
-    meaning: 'through the API: its account has proven that `domain` is theirs',
+    meaning: 'through the API: an account has proven that it owns `domain`',
   },
   'domain removed': { level: 'info', meaning: 'through the API' },
   'domain failing': {
     level: 'info',
-    meaning: 'the records of `domain` are not as they should be; if that stays so, it is let go at `ends_at`',
+    meaning: 'the records of `domain` are wrong; unless that changes, the domain is removed at `ends_at`',
   },
   'domain let go': {
     level: 'info',
-    meaning: 'the records of `domain` were wrong for 7 days: its account has it no more',
+    meaning: 'the records of `domain` were wrong for 7 days, so it was removed from its account',
   },
   'keys revoked': {
     level: 'info',
     meaning:
-      '`keys` keys that were in use were revoked, or their time is over; what was opened with them was closed',
+      '`keys` keys that were in use were revoked or have expired; everything opened with them was closed',
   },
-  'plan changed': { level: 'info', meaning: 'an account with live tunnels is now on `plan`' },
+  'plan changed': { level: 'info', meaning: 'an account with live tunnels now has the plan `plan`' },
   'invitation taken': {
     level: 'info',
-    meaning: 'somebody has taken the `invitation` for a key of the account',
+    meaning: 'someone used `invitation` to get a key of the account',
   },
   'account suspended': {
     level: 'info',
-    meaning: 'an account with live tunnels was suspended: visitors of them get 451, its keys 403',
+    meaning: 'an account with live tunnels was suspended: visitors of its tunnels get 451, its keys get 403',
   },
-  'account resumed': { level: 'info', meaning: 'a suspended account with live tunnels may go on' },
+  'account resumed': { level: 'info', meaning: 'a suspended account with live tunnels was resumed' },
   'tunnel suspended': { level: 'info', meaning: 'visitors of the tunnel get 451' },
-  'tunnel resumed': { level: 'info', meaning: 'a suspended tunnel takes visitors again' },
+  'tunnel resumed': { level: 'info', meaning: 'a suspended tunnel accepts visitors again' },
   'name clash': {
     level: 'warn',
     meaning:
-      "an earlier version let the tunnel `slug` have the name of an account's subdomain. Both continue; close the tunnel, because it can set cookies for that account's tunnels",
+      "an earlier version allowed the tunnel `slug` to have the name of an account's subdomain. Both continue to work. Close the tunnel, because it can set cookies for the tunnels of that account",
   },
   'certificate loaded': {
     level: 'info',
-    meaning: 'the certificate is used from now on; it ends at `valid_to`',
+    meaning: 'the certificate is in use; it expires at `valid_to`',
   },
   'certificate refused': {
     level: 'error',
     meaning:
-      'certificate or key have changed and cannot be used; the previous ones stay in use. `reason` says what is wrong',
+      'the certificate or key has changed and cannot be used; the previous pair stays in use. `reason` says what is wrong',
   },
   'dns listening': {
     level: 'info',
-    meaning: 'the challenges of certificates are served over DNS, UDP and TCP, on `address` and `port`',
+    meaning: 'certificate challenges are answered over DNS (UDP and TCP) on `address` and `port`',
   },
   'delegation seen': {
     level: 'info',
     meaning:
-      'the DNS leads here for the challenges of `domain`, which gets one certificate for all names below it',
+      'the challenges of `domain` are delegated to this relay, so the domain gets one certificate for all names below it',
   },
   'delegation missing': {
     level: 'warn',
     meaning:
-      'the DNS does not lead here for the challenges of `domain` (`reason`), so each host below it gets a certificate of its own. Add `record`, or give up CULVERT_DNS_PORT',
+      'the challenges of `domain` are not delegated to this relay (`reason`), so each host below it gets its own certificate. Add `record`, or remove CULVERT_DNS_PORT',
   },
   'http listening': {
     level: 'info',
-    meaning: 'proofs for the certificate authority, and redirects to https, are served on `url`',
+    meaning: 'challenges of the certificate authority and redirects to https are served on `url`',
   },
   'certificate ordered': {
     level: 'info',
-    meaning: 'an order for `name` has begun, because a `visitor` waits for it or for `upkeep`',
+    meaning: 'an order for `name` has begun; `cause` is a waiting `visitor`, or `upkeep`',
   },
-  'certificate issued': { level: 'info', meaning: 'there is one for `name`, until `valid_to`; it took `ms`' },
+  'certificate issued': {
+    level: 'info',
+    meaning: 'a certificate for `name` was issued, valid until `valid_to`; it took `ms`',
+  },
   'certificate order failed': {
     level: 'error',
     meaning:
-      'there is no new certificate for `name`, and none is ordered before `retry_at`. `error` has what the authority says',
+      'ordering a certificate for `name` failed; the next try is at `retry_at`. `error` is the response of the authority',
   },
   'certificate order limit': {
     level: 'warn',
     meaning:
-      'no certificate is ordered for `name` before `retry_at`: there were CULVERT_ACME_ORDERS_PER_HOUR in the last hour, or half of what visitors may have, and its account has had one of them',
+      'no certificate is ordered for `name` before `retry_at`: the limit CULVERT_ACME_ORDERS_PER_HOUR is reached, or visitors have used half of it and the account of the tunnel has already had one',
   },
   'certificate not stored': {
     level: 'error',
     meaning:
-      'the certificate for `name` is in use, but a restart would lose it; it is stored as soon as the database takes it',
+      'the certificate for `name` is in use, but would be lost in a restart; it is stored as soon as the database accepts it',
   },
   'clock off': {
     level: 'error',
     meaning:
-      'by the clock of this machine, the new certificate for `name` was to be renewed already, or is not good yet: set the clock',
+      'according to the clock of this machine, the new certificate for `name` is already due for renewal, or not valid yet: set the clock',
   },
   'client online': { level: 'info', meaning: "a tunnel's control socket was opened" },
   'client offline': {
@@ -192,53 +200,55 @@ export const LOG_EVENTS = {
   },
   'store failing': {
     level: 'error',
-    meaning: 'the database fails: creates, closes and extends get 503, live tunnels continue; see `error`',
+    meaning:
+      'the database fails, see `error`: creating, closing and extending tunnels gets 503; live tunnels continue',
   },
   'database shared': {
     level: 'error',
     meaning:
-      'while PostgreSQL could not be reached, another relay has begun to serve on the same database: stop one of them',
+      'while PostgreSQL could not be reached, another relay started to use the same database: stop one of them',
   },
   'store thread lost': {
     level: 'error',
     meaning:
-      'the thread of the embedded database has ended, because of a bug or too little memory; it is restarted within seconds, see `error`',
+      'the thread of the embedded database ended because of a bug or too little memory, see `error`; it restarts within seconds',
   },
   'store thread back': { level: 'info', meaning: 'the embedded database is available again' },
   'store recovered': { level: 'info', meaning: 'the database works again' },
-  'store slow': { level: 'warn', meaning: 'one operation took `ms`: check the disk' },
+  'store slow': { level: 'warn', meaning: 'an operation took `ms`: check the disk' },
   'redis failing': {
     level: 'error',
     meaning:
-      'Redis cannot be reached: tunnels whose client is on another relay get 503, others continue; see `error`',
+      'Redis cannot be reached, see `error`: tunnels whose client is connected to another relay get 503; others continue',
   },
   'redis recovered': { level: 'info', meaning: 'Redis can be reached again' },
   'cluster joined': {
     level: 'info',
-    meaning: 'the relay serves as number `number`, reached by others at `address`',
+    meaning: 'the relay has joined as number `number`; other relays reach it at `address`',
   },
   'cluster stranger': {
     level: 'error',
     meaning:
-      'a relay that uses the same Redis, at `address`, does not know the CULVERT_CLUSTER_SECRET of this one; the two do not talk to each other',
+      'a relay at `address` uses the same Redis, but a different CULVERT_CLUSTER_SECRET; the two do not communicate',
   },
   'relay was paused': {
     level: 'warn',
-    meaning: 'the process stood still for `ms`; it asks which of its tunnels have moved to other relays',
+    meaning:
+      'the process was paused for `ms`; the relay checks which of its tunnels have moved to other relays',
   },
   'tunnel moved': { level: 'info', meaning: 'its client has a newer control socket on another relay' },
   'traffic not stored': {
     level: 'error',
-    meaning: 'the relay has stopped and the last counters of `tunnels` tunnels are lost',
+    meaning: 'the relay has stopped, and the last counters of `tunnels` tunnels are lost',
   },
   'access log failing': {
     level: 'error',
     meaning:
-      'lines of the access log cannot be written (`error`), or not fast enough; `dropped` are lost so far. Check the disk',
+      'lines of the access log cannot be written (`error`), or not fast enough; `dropped` lines are lost so far. Check the disk',
   },
   'event loop stalled': {
     level: 'warn',
-    meaning: 'the process could do nothing for `ms`: too little CPU, or the machine was asleep',
+    meaning: 'the process was blocked for `ms`: too little CPU time, or the machine was asleep',
   },
   'internal error': {
     level: 'error',

@@ -18,7 +18,7 @@ import { type DatabaseAddress, readDatabaseAddress } from './store/database-addr
 
 /** Reads the text of a setting. */
 export interface SettingReader<T> {
-  /** the accepted values, as the end of a sentence */
+  /** the accepted values, to complete "must be …" */
   readonly takes: string;
   /**
    * @param name the variable or flag that the operator wrote
@@ -29,13 +29,13 @@ export interface SettingReader<T> {
 
 /** An absolute path. */
 export const path: SettingReader<string> = {
-  takes: 'a text',
+  takes: 'a path',
   read: (given) => resolve(given),
 };
 
 /** A file that is read later, and which setting named it. */
 export const file: SettingReader<TlsFile> = {
-  takes: 'a text',
+  takes: 'the path of a file',
   read: (given, setting) => ({ path: resolve(given), setting }),
 };
 
@@ -79,7 +79,7 @@ function wholeNumber(least: number, most: number): SettingReader<number> {
 }
 
 export const publicUrl: SettingReader<URL> = {
-  takes: 'an http:// or https:// address without a path, like https://relay.example.com',
+  takes: 'an http:// or https:// address without a path, such as https://relay.example.com',
   read(given) {
     const url = URL.canParse(given) ? new URL(given) : undefined;
     if (url === undefined || !['http:', 'https:'].includes(url.protocol)) return undefined;
@@ -111,13 +111,13 @@ export const databaseUrl: SettingReader<DatabaseAddress> = {
 
 /** Messages never repeat the value: it is a secret. */
 export const apiKey: SettingReader<string> = {
-  takes: 'cvt_ and 32 to 200 letters and digits',
+  takes: 'cvt_ followed by 32 to 200 letters and digits',
   read: (given) => (API_KEY_PATTERN.test(given) ? given : undefined),
 };
 
 /** Messages never repeat the value: it may contain a password. */
 export const redisUrl: SettingReader<string> = {
-  takes: 'redis://… or rediss://…, the address of a Redis server',
+  takes: 'the address of a Redis server, redis://… or rediss://…',
   read: (given) => (/^rediss?:\/\//.test(given) && URL.canParse(given) ? given : undefined),
 };
 
@@ -127,13 +127,13 @@ export const clusterSecret: SettingReader<string> = {
 };
 
 export const clusterHost: SettingReader<string> = {
-  takes: 'an IP address or a host name of this machine that other relays reach, without a port',
+  takes: 'an IP address or host name of this machine that the other relays can reach, without a port',
   read: (given, name) => (['0.0.0.0', '::'].includes(given) ? undefined : host.read(given, name)),
 };
 
 /** A duration in whole seconds. */
 export const ttl: SettingReader<number> = {
-  takes: `a duration from 1s to ${formatDuration(TTL_CEILING_SECONDS)}, like 90m or 168h`,
+  takes: `a duration from 1s to ${formatDuration(TTL_CEILING_SECONDS)}, such as 90m or 168h`,
   read(given) {
     const seconds = parseDuration(given);
     if (seconds === undefined || seconds < TTL_MIN_SECONDS) return undefined;
@@ -165,7 +165,7 @@ const MAIL_ADDRESS = /^[\w.+-]{1,64}@(?=.{1,189}$)[a-z0-9-]+(?:\.[a-z0-9-]+)+$/i
 
 /** A mail address. */
 export const mail: SettingReader<string> = {
-  takes: 'a mail address, like operator@example.com',
+  takes: 'an email address, such as operator@example.com',
   read: (given) => (MAIL_ADDRESS.test(given) ? given : undefined),
 };
 
@@ -177,7 +177,7 @@ export const directory: SettingReader<string> = {
 
 /** The address of a link: `mailto:…` for a mail address. */
 export const contact: SettingReader<string> = {
-  takes: 'a mail address, or an http:// or https:// address, like abuse@example.com',
+  takes: 'an email address, or an http:// or https:// address, such as abuse@example.com',
   read(given, name) {
     if (MAIL_ADDRESS.test(given)) return `mailto:${given}`;
     return webPage.read(given, name);
@@ -186,7 +186,7 @@ export const contact: SettingReader<string> = {
 
 /** The address of a page for people. */
 export const webPage: SettingReader<string> = {
-  takes: 'an http:// or https:// address, like https://example.com/culvert',
+  takes: 'an http:// or https:// address, such as https://example.com/culvert',
   read(given) {
     const url = URL.parse(given);
     return url !== null && ['http:', 'https:'].includes(url.protocol) ? url.href : undefined;
@@ -195,7 +195,7 @@ export const webPage: SettingReader<string> = {
 
 /** A path must contain a slash, so that a mistyped word does not become a file. */
 export const accessLog: SettingReader<'off' | 'stderr' | { readonly file: string }> = {
-  takes: 'off, stderr or the path of a file with a slash in it, like /var/log/culvert/access.log',
+  takes: 'off, stderr, or the path of a file with a slash in it, such as /var/log/culvert/access.log',
   read(given) {
     if (given === 'off' || given === 'stderr') return given;
     return /[/\\]/.test(given) ? { file: resolve(given) } : undefined;
@@ -204,7 +204,7 @@ export const accessLog: SettingReader<'off' | 'stderr' | { readonly file: string
 
 /** A duration in whole seconds, or none. */
 export const nameHold: SettingReader<number> = {
-  takes: `a duration from 0s to ${formatDuration(NAME_HOLD_CEILING_SECONDS)}, like 24h`,
+  takes: `a duration from 0s to ${formatDuration(NAME_HOLD_CEILING_SECONDS)}, such as 24h`,
   read(given) {
     const seconds = parseDuration(given);
     return seconds !== undefined && seconds <= NAME_HOLD_CEILING_SECONDS ? seconds : undefined;
@@ -213,7 +213,7 @@ export const nameHold: SettingReader<number> = {
 
 /** A list of IP addresses and CIDR networks. */
 export const networks: SettingReader<BlockList> = {
-  takes: 'IP addresses and networks separated by commas, like 10.0.0.0/8, ::1',
+  takes: 'IP addresses and ranges separated by commas, such as 10.0.0.0/8, ::1',
   read(given) {
     const list = new BlockList();
     return items(given).every((item) => addNetwork(list, item)) ? list : undefined;
@@ -222,7 +222,7 @@ export const networks: SettingReader<BlockList> = {
 
 /** The address of a DNS server; IPv6 in brackets (RFC 3986 section 3.2.2). */
 export const resolver: SettingReader<string> = {
-  takes: 'an IP address and a port, like 127.0.0.1:53 or [::1]:53',
+  takes: 'an IP address and a port, such as 127.0.0.1:53 or [::1]:53',
   read(given, name) {
     const [, v6, v4, number = ''] = /^(?:\[(.+)\]|([^:]+)):(\d+)$/.exec(given) ?? [];
     const isAddress = v6 === undefined ? isIP(v4 ?? '') === 4 : isIP(v6) === 6 && !v6.includes('%');
@@ -232,7 +232,7 @@ export const resolver: SettingReader<string> = {
 };
 
 export const names: SettingReader<ReadonlySet<string>> = {
-  takes: 'names separated by commas: lowercase letters, digits and hyphens, 2-63 characters each',
+  takes: 'names separated by commas, each 2-63 lowercase letters, digits and hyphens',
   read(given) {
     const list = items(given);
     return list.every((name) => NAME_PATTERN.test(name)) ? new Set(list) : undefined;

@@ -35,7 +35,7 @@ describe('readAccess', () => {
       [[], /^access must be an object$/],
       ['open', /^access must be an object$/],
       [{ pasword: 'secret' }, /^access has no field "pasword"$/],
-      [{ allow: '10.0.0.0/8' }, /^allow must be up to 64 addresses or networks/],
+      [{ allow: '10.0.0.0/8' }, /^allow must be up to 64 addresses or ranges/],
       [{ allow: ['10.0.0.0/33'] }, /^allow must/],
       [{ allow: Array.from({ length: ALLOW_MAX + 1 }, () => '::1') }, /^allow must/],
       [{ basic: [{ user: 'ann' }] }, /^basic must be up to 16 objects with user/],

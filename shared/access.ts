@@ -62,7 +62,7 @@ const PASSWORD = /^[^\p{Cc}\p{Cs}]+$/u;
 /** One of `allow`. */
 export const NETWORK_RULE: ValueRule = {
   accepts: (value) => typeof value === 'string' && parseNetwork(value) !== undefined,
-  accepted: 'an address or a network, such as 192.0.2.7 or 10.0.0.0/8',
+  accepted: 'an address or a range, such as 192.0.2.7 or 10.0.0.0/8',
 };
 
 /** A user of `basic`. */
@@ -92,7 +92,7 @@ function isText(value: unknown, pattern: RegExp, min: number, max: number): bool
 
 /* The `access` of a create or access request, as the REST interface takes it (protocol.md section 11.1). */
 
-const ALLOW_TEXT = `allow must be up to ${ALLOW_MAX} addresses or networks, such as 192.0.2.7 or 10.0.0.0/8`;
+const ALLOW_TEXT = `allow must be up to ${ALLOW_MAX} addresses or ranges, such as 192.0.2.7 or 10.0.0.0/8`;
 const BASIC_TEXT =
   `basic must be up to ${BASIC_USERS_MAX} objects with user (1 to ${USER_MAX_LENGTH} characters without a colon, each once) ` +
   `and password (1 to ${PASSWORD_MAX_LENGTH} characters)`;

@@ -95,22 +95,22 @@ export function readDomain(text: string): DomainReading {
   const given = text.endsWith('.') ? text.slice(0, -1) : text;
   if (isIPv6(given.replaceAll(/[[\]]/g, ''))) return { problem: 'must be a name, not an IP address' };
   if (given.includes(':')) return { problem: 'must be given without a port' };
-  if (given.startsWith('*')) return { problem: 'must be one host: a wildcard cannot be taken' };
+  if (given.startsWith('*')) return { problem: 'must be one host: wildcards are not supported' };
   const name = asciiOf(given);
-  if (name === undefined) return { problem: `must be a host name, like app.example.com` };
+  if (name === undefined) return { problem: 'must be a host name, such as app.example.com' };
   if (IPV4.test(name)) return { problem: 'must be a name, not an IP address' };
   if (name.length > DOMAIN_MAX_LENGTH)
     return { problem: `must have at most ${DOMAIN_MAX_LENGTH} characters` };
   const labels = name.split('.');
-  if (labels.length === 1) return { problem: 'must have at least two labels, like app.example.com' };
+  if (labels.length === 1) return { problem: 'must have at least two labels, such as app.example.com' };
   const isName = labels.every((label) => LABEL.test(label)) && !/^\d+$/.test(labels.at(-1) ?? '');
-  return isName ? { name } : { problem: 'must be a host name, like app.example.com' };
+  return isName ? { name } : { problem: 'must be a host name, such as app.example.com' };
 }
 
 /** A domain, as an option, a file or a form takes it. */
 export const DOMAIN_RULE: ValueRule = {
   accepts: (value) => typeof value === 'string' && 'name' in readDomain(value),
-  accepted: 'a domain of yours without https:// and port, such as app.example.com',
+  accepted: 'a domain that you own, without https:// and without a port, such as app.example.com',
 };
 
 /** In lower case and punycode; `undefined` for what cannot be a host. */

@@ -32,12 +32,12 @@ export const API_ERRORS = {
   invitationNotFound: {
     status: 404,
     code: 'invitation-not-found',
-    text: 'this invitation was used already, has ended, or never was',
+    text: 'this invitation was already used, has expired, or never existed',
   },
   invalidMachine: {
     status: 400,
     code: 'invalid-machine',
-    text: 'machine must be at most 100 characters, no control characters',
+    text: 'machine must be at most 100 characters without control characters',
   },
   methodNotAllowed: { status: 405, code: 'method-not-allowed', text: 'method not allowed' },
   nameTaken: { status: 409, code: 'name-taken', text: 'name already in use' },
@@ -46,23 +46,23 @@ export const API_ERRORS = {
   domainTaken: {
     status: 409,
     code: 'domain-taken',
-    text: "the domain is the relay's own, or another account has proven that it is theirs",
+    text: 'the domain belongs to the relay, or another account has verified it',
   },
   domainNotVerified: {
     status: 409,
     code: 'domain-not-verified',
-    text: 'the domain is not verified yet: enter its records where its DNS is kept, and have it verified',
+    text: 'the domain is not verified yet: create its DNS records, then verify it',
   },
   domainFixed: {
     status: 409,
     code: 'domain-fixed',
-    text: 'the tunnel of that name keeps its addresses: close it, and create it again with the domain',
+    text: 'the tunnel with that name keeps its addresses: close it, then create it again with the domain',
   },
-  domainInUse: { status: 409, code: 'domain-in-use', text: 'another tunnel has the domain' },
+  domainInUse: { status: 409, code: 'domain-in-use', text: 'another tunnel uses the domain' },
   linksOff: {
     status: 409,
     code: 'links-off',
-    text: 'signed links do not let anybody into this tunnel: set links in its access first',
+    text: 'this tunnel does not accept signed links: set links in its access first',
   },
   bodyTooLarge: { status: 413, code: 'body-too-large', text: 'request body too large' },
   upgradeRequired: { status: 426, code: 'upgrade-required', text: 'websocket upgrade required' },
@@ -133,7 +133,7 @@ export function tooManyTunnels(plan: string, max: number | string, nextExpiry: s
  * @param scope what the key may be used for
  */
 export function keyOutOfScope(scope: string): ApiErrorEntry {
-  return { status: 403, code: 'key-scope', text: `this api key is good for ${scope} only` };
+  return { status: 403, code: 'key-scope', text: `this api key is valid for ${scope} only` };
 }
 
 /**
@@ -185,7 +185,7 @@ export function tooManyLinks(
   return {
     status: 409,
     code: 'too-many-links',
-    text: `a tunnel may have ${max} links at a time, and ${maxRevoked} more that were revoked before their end; revoke one, or wait until ${nextEnd}, when the next one ends`,
+    text: `a tunnel can have ${max} links at a time, and ${maxRevoked} more that were revoked before they expired; revoke one, or wait until ${nextEnd}, when the next one expires`,
   };
 }
 
@@ -207,7 +207,7 @@ export function tooManyDomains(plan: string, max: number | string): ApiErrorEntr
   return {
     status: 403,
     code: 'too-many-domains',
-    text: `the ${plan} plan allows ${max} domains, those that are not verified included`,
+    text: `the ${plan} plan allows ${max} domains, including those that are not verified`,
   };
 }
 
@@ -225,7 +225,7 @@ export function tooManyAdmitted(max: number | string, nextEnd: string): ApiError
   return {
     status: 409,
     code: 'too-many-admitted',
-    text: `a tunnel may have let in ${max} visitors by their knock at a time; send one of them out, or wait until ${nextEnd}`,
+    text: `a tunnel can have ${max} approved visitors at a time; revoke one approval, or wait until ${nextEnd}`,
   };
 }
 
@@ -261,32 +261,32 @@ export const VISITOR_ERRORS = {
   'bad-request': {
     status: 400,
     title: 'Bad request',
-    text: 'The request is malformed or ambiguous, so it was not passed on.',
+    text: 'The request is malformed or ambiguous, so it was not forwarded.',
   },
   'path-worker': {
     status: 403,
-    title: 'No service worker here',
-    text: 'Tunnels below /t/ share an origin in browsers, so none of them may have a service worker there. Use the address of the tunnel that has a host of its own.',
+    title: 'Service workers are not allowed here',
+    text: 'Tunnels below /t/ share one origin in browsers, so none of them can have a service worker. Use the address of the tunnel that has its own host name.',
   },
   notice: {
     status: 403,
-    title: 'Before you go on',
-    text: "It comes from somebody's own computer, through this relay. Whoever runs the relay did not make the page and has not checked it.",
+    title: 'Before you continue',
+    text: "It is served from someone's own computer, through this relay. The operator of the relay did not create the page and has not checked it.",
   },
   'access-required': {
     status: 401,
-    title: 'Not open to everybody',
-    text: 'Whoever shares this page has restricted who may see it.',
+    title: 'Access is restricted',
+    text: 'The owner of this page has restricted who can see it.',
   },
   'access-address': {
     status: 403,
-    title: 'Not open to your address',
-    text: 'Whoever shares this page lets it be seen from certain networks only, and yours is none of them.',
+    title: 'Your network has no access',
+    text: 'The owner of this page allows only certain networks, and yours is not one of them.',
   },
   'access-attempts': {
     status: 429,
-    title: 'Too many wrong tries',
-    text: 'Too many wrong passwords were tried here. Try again in a minute.',
+    title: 'Too many wrong passwords',
+    text: 'Too many wrong passwords were entered. Try again in a minute.',
   },
   'tunnel-unknown': {
     status: 404,
@@ -306,12 +306,12 @@ export const VISITOR_ERRORS = {
   'uri-too-long': {
     status: 414,
     title: 'Address too long',
-    text: 'The address of the request is longer than 8 KiB. Put long data in the body of a request.',
+    text: 'The address of the request is longer than 8 KiB. Send long data in the body of a request instead.',
   },
   suspended: {
     status: 451,
     title: 'Suspended',
-    text: 'Whoever runs this relay keeps visitors away from this page.',
+    text: 'The operator of this relay has blocked this page.',
   },
   'expectation-failed': {
     status: 417,
@@ -320,18 +320,18 @@ export const VISITOR_ERRORS = {
   },
   'too-many': {
     status: 429,
-    title: 'Too many at once',
-    text: 'There are too many connections or requests from your address, which others may share. Try again in a moment.',
+    title: 'Too many requests',
+    text: 'There are too many connections or requests from your address, which other people may share. Try again in a moment.',
   },
   misdirected: {
     status: 421,
     title: 'Not served at this address',
-    text: 'This host name leads to the relay, but the relay serves no tunnel under it. If it is your domain, verify it first. Otherwise use the address that you were given.',
+    text: 'This host name points to the relay, but the relay serves no tunnel at it. If it is your domain, verify it first. Otherwise use the address that you were given.',
   },
   'head-too-large': {
     status: 431,
-    title: 'Request head too large',
-    text: 'The head of the request is larger than 16 KiB or has more than 200 fields. In a browser most of that is cookies: delete those of this site, and try again.',
+    title: 'Request headers too large',
+    text: 'The headers of the request are larger than 16 KiB or have more than 200 fields. In a browser, cookies are the usual cause: delete the cookies of this site and try again.',
   },
   'not-implemented': {
     status: 501,
@@ -340,23 +340,23 @@ export const VISITOR_ERRORS = {
   },
   'local-refused': {
     status: 502,
-    title: 'Nothing answers on the local port',
-    text: 'The tunnel is up, but the local service behind it refused the connection. Start it and try again.',
+    title: 'Nothing is listening on the local port',
+    text: 'The tunnel is online, but the local service behind it refused the connection. Start the service and try again.',
   },
   'local-reset': {
     status: 502,
-    title: 'The local service hung up',
-    text: 'The local service behind this tunnel took the request and closed the connection without a response. Its own output should say why.',
+    title: 'The local service closed the connection',
+    text: 'The local service behind this tunnel received the request and closed the connection without a response. Check its output for the reason.',
   },
   'client-closed': {
     status: 502,
-    title: 'The response broke off',
-    text: 'The service behind this tunnel closed the connection before it had responded. Try again in a moment.',
+    title: 'The connection was closed',
+    text: 'The service behind this tunnel closed the connection before it sent a response. Try again in a moment.',
   },
   'relay-busy': {
     status: 503,
     title: 'The relay is busy',
-    text: 'The relay cannot take more visitors at the moment. Try again in a moment.',
+    text: 'The relay cannot accept more visitors at the moment. Try again in a moment.',
   },
   'tunnel-busy': {
     status: 503,
@@ -371,7 +371,7 @@ export const VISITOR_ERRORS = {
   'domain-offline': {
     status: 503,
     title: 'Nothing is shared here right now',
-    text: 'This domain leads to the relay, but no tunnel has it at the moment. Try again when whoever owns it has opened one.',
+    text: 'This domain points to the relay, but no tunnel uses it at the moment. Try again when its owner has opened one.',
   },
   'plan-limit': {
     status: 503,
@@ -380,8 +380,8 @@ export const VISITOR_ERRORS = {
   },
   'client-timeout': {
     status: 504,
-    title: 'The tunnel did not answer',
-    text: 'The client of this tunnel did not take the connection in time. Try again in a moment.',
+    title: 'The tunnel did not respond',
+    text: 'The client of this tunnel did not accept the connection in time. Try again in a moment.',
   },
   'version-not-supported': {
     status: 505,

@@ -54,7 +54,7 @@ export function errorContent(
       'Vary: Accept\r\n',
     contentType: html ? 'text/html; charset=utf-8' : 'application/json; charset=utf-8',
     body: html
-      ? page(title, `<p>${escapeHtml(text)}</p>`, `${status} ${code}`, contact)
+      ? page(title, `<p>${escapeHtml(text)}</p>`, `Error ${status}: ${code}`, contact)
       : JSON.stringify({ error: text, code }),
   };
 }
@@ -64,10 +64,16 @@ export function errorContent(
  *
  * @param title plain text
  * @param content HTML
- * @param note plain text in small print
+ * @param note plain text in small print; `undefined` for none
  * @param contact address of a link for complaints
  */
-export function page(title: string, content: string, note: string, contact: string | undefined): string {
+export function page(
+  title: string,
+  content: string,
+  note: string | undefined,
+  contact: string | undefined,
+): string {
+  const small = note === undefined ? 'Culvert' : `${note} · Culvert`;
   const report = contact === undefined ? '' : ` · <a href="${escapeHtml(contact)}">Report abuse</a>`;
   return `<!doctype html>
 <html lang="en">
@@ -79,7 +85,7 @@ export function page(title: string, content: string, note: string, contact: stri
 ${MARK}
 <h1>${title}</h1>
 ${content}
-<small>${note} · Culvert${report}</small>
+<small>${small}${report}</small>
 </main>
 </html>
 `;

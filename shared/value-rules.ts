@@ -16,7 +16,7 @@ import { isHostName, isIPv6 } from './networks.ts';
 /** A rule for a value, with its description. */
 export interface ValueRule {
   accepts(value: unknown): boolean;
-  /** completes "it takes …" */
+  /** completes "must be …" */
   readonly accepted: string;
 }
 
@@ -55,7 +55,7 @@ export function looksLikeId(text: string): boolean {
 /** A time to live. The relay decides about its maximum. */
 export const TTL_RULE: ValueRule = {
   accepts: (value) => typeof value === 'string' && (parseDuration(value) ?? 0) >= TTL_MIN_SECONDS,
-  accepted: `a duration such as 90s, 30m, 4h or 1h30m, at least ${TTL_MIN_SECONDS}s`,
+  accepted: `a duration of at least ${TTL_MIN_SECONDS}s, such as 90s, 30m, 4h or 1h30m`,
 };
 
 /** `keep` sends the visitor's Host, `local` that of the local service; any other value is sent unchanged. */

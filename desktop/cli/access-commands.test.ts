@@ -44,8 +44,11 @@ describe('culvert access', () => {
   afterEach(closeServers);
 
   it('shows the access policy', async () => {
-    assert.equal((await run('access my-app', none)).out, 'my-app is locked: login (ann) or signed link.\n');
-    assert.equal((await run('access OTHER', none)).out, 'other is open to everybody.\n');
+    assert.equal(
+      (await run('access my-app', none)).out,
+      'Access to my-app is restricted: login (ann) or signed link.\n',
+    );
+    assert.equal((await run('access OTHER', none)).out, 'other is open to everyone.\n');
     assert.deepEqual(JSON.parse((await run('access my-app --json', none)).out), LOCKED);
     await assert.rejects(run('access third', none), NoSuchTunnel);
   });
@@ -58,7 +61,10 @@ describe('culvert access', () => {
     assert.deepEqual(calls, [
       `PUT /v1/tunnels/${TUNNEL.id}/access {"basic":[{"user":"ann","password":"typed"}],"knock":true}`,
     ]);
-    assert.equal(out, 'my-app is locked: login (ann) or knock.\nBefore: login (ann) or signed link.\n');
+    assert.equal(
+      out,
+      'Access to my-app is restricted: login (ann) or your approval.\nBefore: login (ann) or signed link.\n',
+    );
     assert.equal(err, '');
   });
 
@@ -69,15 +75,15 @@ describe('culvert access', () => {
     const json = await run('access my-app --password --json', locked);
     assert.match((JSON.parse(json.out) as { password: string }).password, /^[a-z]+-[a-z]+-[a-z]+$/);
     const given = await run('access my-app --password hidden', locked);
-    assert.match(given.err, /^The password of --password is in your shell's history/);
+    assert.match(given.err, /^culvert: The password of --password is in the history of your shell/);
     assert.doesNotMatch(given.out + given.err, /hidden/);
   });
 
   it('opens a tunnel to everybody only if asked to', async () => {
     const { out, calls } = await run('access my-app --open', () => [200, TUNNEL]);
     assert.deepEqual(calls, [`PUT /v1/tunnels/${TUNNEL.id}/access {}`]);
-    assert.match(out, /^my-app is open to everybody\.\n/);
-    await assert.rejects(run('access my-app --open --links', none), /--open lets in everybody/);
+    assert.match(out, /^my-app is open to everyone\.\n/);
+    await assert.rejects(run('access my-app --open --links', none), /--open gives everyone access/);
   });
 });
 
@@ -94,7 +100,10 @@ describe('culvert link', () => {
       `POST /v1/tunnels/${TUNNEL.id}/links {"ttl":"2h","note":"review","path":"/cart?step=2"}`,
     ]);
     assert.equal(out, `${url}\n`);
-    assert.match(err, /^Good until 2026-.*; "culvert link --revoke 0123456789abcdef" ends it\.\n$/);
+    assert.match(
+      err,
+      /^Valid until 2026-.*\. To revoke it, run "culvert link --revoke 0123456789abcdef"\.\n$/,
+    );
     const json = await run('link my-app --json', () => [201, { ...LINK, url: 'http://x/?culvert_pass=a' }]);
     assert.deepEqual(JSON.parse(json.out), { ...LINK, url: 'http://x/?culvert_pass=a' });
     assert.equal(json.err, '');
@@ -139,7 +148,7 @@ describe('culvert links', () => {
     const links = [LINK, { ...LINK, id: 'fedcba9876543210', note: '', path: '/x' }];
     const { out } = await run('links my-app', () => [200, { links }]);
     const lines = out.trimEnd().split('\n');
-    assert.match(lines[0] ?? '', /^LINK +MADE +ENDS +PATH +NOTE$/);
+    assert.match(lines[0] ?? '', /^LINK +CREATED +EXPIRES +PATH +NOTE$/);
     assert.match(lines[1] ?? '', /^0123456789abcdef +2026-\S+ \S+ +2026-\S+ \S+ +\/ +for the review$/);
     assert.match(lines[2] ?? '', /^fedcba9876543210 .* \/x$/);
     assert.deepEqual(JSON.parse((await run('links my-app --json', () => [200, { links }])).out), { links });
@@ -155,7 +164,7 @@ describe('culvert knock', () => {
     const admitted = await run('knock my-app k1 --admit --for 8h', () => [200, {}]);
     assert.deepEqual(
       [admitted.calls, admitted.out],
-      [[`${line} {"admit":true,"for":"8h"}`], 'The visitor is admitted.\n'],
+      [[`${line} {"admit":true,"for":"8h"}`], 'Approved the visitor.\n'],
     );
     const refused = await run('knock my-app k1 --refuse --json', () => [200, {}]);
     assert.deepEqual([refused.calls, refused.out], [[`${line} {"admit":false}`], '{"status":"refused"}\n']);

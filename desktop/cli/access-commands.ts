@@ -54,7 +54,7 @@ export const accessCommand = defineCommand({
       output.out(jsonLine(madePassword === undefined ? changed : { ...changed, password: madePassword }));
       return;
     }
-    const before = describeAccess(tunnel.access) ?? 'open to everybody';
+    const before = describeAccess(tunnel.access) ?? 'open to everyone';
     output.out(stateOf(changed));
     if (madePassword !== undefined) output.out(`Password: ${madePassword}\n`);
     output.out(`Before: ${before}.\n`);
@@ -94,7 +94,9 @@ export const linkCommand = defineCommand({
     output.out(json ? jsonLine(link) : `${link.url}\n`);
     // On standard error, so that only the link reaches a clipboard or a program.
     if (!json)
-      output.err(`Good until ${localTime(link.expires_at)}; "culvert link --revoke ${link.id}" ends it.\n`);
+      output.err(
+        `Valid until ${localTime(link.expires_at)}. To revoke it, run "culvert link --revoke ${link.id}".\n`,
+      );
   },
 });
 
@@ -118,7 +120,7 @@ export const linksCommand = defineCommand({
         path,
         note,
       ]);
-      output.out(table([['LINK', 'MADE', 'ENDS', 'PATH', 'NOTE'], ...rows]));
+      output.out(table([['LINK', 'CREATED', 'EXPIRES', 'PATH', 'NOTE'], ...rows]));
     }
   },
 });
@@ -140,9 +142,9 @@ export const knockCommand = defineCommand({
     const [tunnel = '', knock = ''] = line.operands;
     const { admit = false, refuse = false, for: duration } = line.values;
     if (tunnel === '' || knock === '')
-      throw new UsageError('Say which tunnel and which knock, as "culvert http --knock" shows them.');
-    if (admit === refuse) throw new UsageError('Say what to do: --admit or --refuse.');
-    if (refuse && duration !== undefined) throw new UsageError('--for is for --admit.');
+      throw new UsageError('The tunnel or the request is missing. "culvert http --knock" shows both.');
+    if (admit === refuse) throw new UsageError('Give either --admit or --refuse.');
+    if (refuse && duration !== undefined) throw new UsageError('--for can only be used with --admit.');
     return {
       tunnel,
       knock,
@@ -157,7 +159,7 @@ export const knockCommand = defineCommand({
     const { id } = findTunnel(await api.listTunnels(), command.tunnel);
     await api.answerKnock(id, knock, admit, duration);
     const status = admit ? 'admitted' : 'refused';
-    output.out(json ? jsonLine({ status }) : `The visitor is ${status}.\n`);
+    output.out(json ? jsonLine({ status }) : `${admit ? 'Approved' : 'Denied'} the visitor.\n`);
   },
 });
 
@@ -169,7 +171,7 @@ function readWanted(values: Values): AccessOptions | undefined {
   const { auth, password, allow, links, knock, open } = values;
   const isGiven = [auth, password, allow, links, knock].some((value) => value !== undefined);
   if (isGiven && open === true)
-    throw new UsageError('--open lets in everybody, so it takes no other of these options.');
+    throw new UsageError('--open gives everyone access, so it cannot be combined with other access options.');
   return isGiven || open === true ? readAccessOptions(values) : undefined;
 }
 
@@ -187,16 +189,18 @@ function readLinkAction(line: CommandLine) {
   }
   line.atMost(0);
   if ([ttl, note, path].some((value) => value !== undefined))
-    throw new UsageError('--revoke ends a link that is there, so it takes no --ttl, --note and --path.');
+    throw new UsageError('--revoke cannot be combined with --ttl, --note or --path.');
   if (!/^[0-9a-f]{16}$/.test(revoke))
-    throw new UsageError(`--revoke "${revoke}": it takes the id of a link, as "culvert links" shows it.`);
+    throw new UsageError(
+      `--revoke "${revoke}" is not valid. It must be the id of a link, as shown by "culvert links".`,
+    );
   return { name: 'revoke', link: revoke } as const;
 }
 
 /** Thrown for an id that no link of a live tunnel has. */
 export class NoSuchLink extends Error {
   constructor(id: string) {
-    super(`None of your live tunnels has a link "${id}"; "culvert links" shows those of a tunnel`);
+    super(`None of your live tunnels has a link "${id}". "culvert links" shows the links of a tunnel`);
   }
 }
 
@@ -218,5 +222,7 @@ async function revokeLink(api: ApiClient, tunnels: readonly Tunnel[], link: stri
 
 function stateOf({ slug, access }: Tunnel): string {
   const lock = describeAccess(access);
-  return lock === undefined ? `${slug} is open to everybody.\n` : `${slug} is locked: ${lock}.\n`;
+  return lock === undefined
+    ? `${slug} is open to everyone.\n`
+    : `Access to ${slug} is restricted: ${lock}.\n`;
 }

@@ -57,7 +57,10 @@ const warning = (values: Parameters<typeof readAccessOptions>[0]) =>
 describe('exposureWarning', () => {
   it('is one line, and repeats no secret', () => {
     const text = warning({ auth: ['ann:hidden'], password: 'hidden' }) ?? '';
-    assert.match(text, /^The password of --auth and --password is in your shell's history.*\n$/);
+    assert.match(
+      text,
+      /^culvert: The password of --auth and --password is in the history of your shell.*\n$/,
+    );
     assert.doesNotMatch(text, /hidden/);
     assert.match(warning({ password: 'hidden' }) ?? '', /--password alone/);
   });
@@ -76,7 +79,7 @@ describe('describeAccess', () => {
     assert.equal(describeAccess({ allow: [], basic: [] }), undefined);
     assert.equal(
       describeAccess({ allow: ['::1'], basic: ['ann', 'bob'], password: true, links: true, knock: true }),
-      'login (ann, bob) or password or signed link or knock, only from ::1',
+      'login (ann, bob) or password or signed link or your approval, only from ::1',
     );
     assert.equal(describeAccess({ allow: ['::1', '10.0.0.0/8'] }), 'only from ::1, 10.0.0.0/8');
     assert.equal(describeAccess({ basic: ['a', 'b', 'c', 'd', 'e'] }), 'login (a, b, c and 2 more)');

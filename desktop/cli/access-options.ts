@@ -45,10 +45,10 @@ export function exposureWarning({ exposed }: AccessOptions): string | undefined 
   if (option === undefined) return undefined;
   const instead =
     option === '--auth'
-      ? 'give --auth USER to be asked for it'
-      : 'give --password alone for one that is made up';
+      ? 'Give --auth USER alone to be asked for it'
+      : 'Give --password alone to generate one';
   return (
-    `The password of ${exposed.join(' and ')} is in your shell's history, and was in the process list: ` +
+    `culvert: The password of ${exposed.join(' and ')} is in the history of your shell, and was in the process list. ` +
     `${instead}, or use culvert.yml with \${NAME}.\n`
   );
 }
@@ -69,11 +69,11 @@ export async function completeAccess(options: WantedAccess, prompt: Prompt): Pro
 async function askFor(user: string, prompt: Prompt): Promise<string> {
   if (!prompt.isInteractive)
     throw new UsageError(
-      `--auth ${user}: there is no terminal on which to ask for the password: give USER:PASSWORD, or use culvert.yml with \${NAME}.`,
+      `--auth ${user}: there is no terminal to ask for the password. Give USER:PASSWORD, or use culvert.yml with \${NAME}.`,
     );
   const password = await prompt.askSecret(`Password for ${user}: `);
   if (USER_PASSWORD_RULE.accepts(password)) return password;
-  throw new UsageError(`--auth ${user}: the password takes ${USER_PASSWORD_RULE.accepted}.`);
+  throw new UsageError(`--auth ${user}: the password must be ${USER_PASSWORD_RULE.accepted}.`);
 }
 
 /** Addresses and users that are named; of more, only how many there are. */
@@ -91,7 +91,7 @@ export function describeAccess({
     ...(basic.length === 0 ? [] : [`login (${named(basic)})`]),
     ...(password === true ? ['password'] : []),
     ...(links === true ? ['signed link'] : []),
-    ...(knock === true ? ['knock'] : []),
+    ...(knock === true ? ['your approval'] : []),
   ].join(' or ');
   if (allow.length === 0) return ways === '' ? undefined : ways;
   const from = `only from ${named(allow)}`;

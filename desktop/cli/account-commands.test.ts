@@ -111,7 +111,7 @@ describe('login', () => {
     const context = { ...contextOf(output), stored };
     await logoutCommand.run({ json: false }, context);
     await logoutCommand.run({ json: true }, context);
-    assert.match(printed.out, /^Signed out: .*login\.json is removed.*valid\.\n\{"signed_out":false\}\n$/);
+    assert.match(printed.out, /^Signed out and removed .*login\.json\. .*valid\.\n\{"signed_out":false\}\n$/);
     assert.equal(stored.read(), undefined);
   });
 
@@ -148,12 +148,12 @@ describe('login', () => {
 
     it('stores nothing and gives the reason if it was already used', async () => {
       const gone = {
-        error: 'this invitation was used already, has ended, or never was',
+        error: 'this invitation was already used, has expired, or never existed',
         code: 'invitation-not-found',
       };
       await assert.rejects(accept([404, gone]), (error) => {
         assert.ok(error instanceof RelayRefusal);
-        assert.match(error.message, /was used already/);
+        assert.match(error.message, /was already used/);
         return true;
       });
       assert.equal(stored.read(), undefined);
@@ -211,13 +211,12 @@ describe('runStatus', () => {
       `Relay         RELAY
 Account       default (dev plan), subdomain demo
 Tunnels       1 live, at most 1000
-Time to live  1h0m0s unless asked for, at most 168h0m0s
-Creates       10 a minute, 5 at once
-Connections   without a limit
+Time to live  1h0m0s by default, at most 168h0m0s
+Creates       10 per minute, in bursts of up to 5
+Connections   no limit
 
-TUNNEL  STATE    PORT  TIME LEFT    REQUESTS  IN   OUT      LETS IN    ADDRESS
-my-app  offline  3000  1m 30s idle  12        0 B  2.0 KiB  everybody  http://my-app.demo.localhost:8080
-`,
+TUNNEL  STATE    PORT  TIME LEFT    REQUESTS  IN   OUT      ACCESS    ADDRESS
+my-app  offline  3000  1m 30s idle  12        0 B  2.0 KiB  everyone  http://my-app.demo.localhost:8080`,
     );
   });
 

@@ -69,8 +69,8 @@ export const logoutCommand = defineCommand({
   async run({ json }, { stored, output }) {
     const wasSignedIn = await stored.remove();
     const text = wasSignedIn
-      ? `Signed out: ${stored.path} is removed. The key itself stays valid.`
-      : 'Nobody was signed in.';
+      ? `Signed out and removed ${stored.path}. The key itself stays valid.`
+      : 'You were not signed in.';
     output.out(json ? jsonLine({ signed_out: wasSignedIn }) : `${text}\n`);
   },
 });
@@ -113,10 +113,11 @@ export function readLoginAddress(given: string | undefined, sources: RelaySource
     return { relay, relayFrom, invitation: undefined };
   }
   const { relay: other, key } = sources.options;
-  if (other !== undefined) throw new UsageError('--relay and an address exclude each other.');
+  if (other !== undefined) throw new UsageError('--relay and an address cannot be combined.');
   const invitation = readInvitation(given);
   if (invitation === undefined) return { relay: readRelay(given), relayFrom: 'the address', invitation };
-  if (key !== undefined) throw new UsageError('--key and an invitation exclude each other: it brings a key.');
+  if (key !== undefined)
+    throw new UsageError('--key and an invitation cannot be combined: the invitation gives you a key.');
   return { relay: invitation.relay, relayFrom: 'the address', invitation };
 }
 
@@ -139,11 +140,11 @@ export async function runLogin(
   if (command.json) {
     output.out(jsonLine({ relay: relay.origin, account: account.name, plan: account.plan }));
   } else {
-    const where = `The key is kept in ${stored.path}, which only you can read.`;
+    const where = `The key is stored in ${stored.path}, which only you can read.`;
     output.out(`Signed in to ${relay.origin} as ${account.name} (${account.plan} plan).\n${where}\n`);
   }
   if (!isProtected(relay)) {
-    output.err(`The way to ${relay.origin} is not encrypted: others on it can read the key.\n`);
+    output.err(`culvert: The connection to ${relay.origin} is not encrypted, so others can read the key.\n`);
   }
 }
 
@@ -187,11 +188,11 @@ export async function runStatus(command: RelayAccess, output: Output, now: numbe
     String(tunnel.requests),
     byteSize(tunnel.bytes_in),
     byteSize(tunnel.bytes_out),
-    describeAccess(tunnel.access) ?? 'everybody',
+    describeAccess(tunnel.access) ?? 'everyone',
     tunnel.public_url,
   ]);
   output.out(
-    `\n${table([['TUNNEL', 'STATE', 'PORT', 'TIME LEFT', 'REQUESTS', 'IN', 'OUT', 'LETS IN', 'ADDRESS'], ...rows])}`,
+    `\n${table([['TUNNEL', 'STATE', 'PORT', 'TIME LEFT', 'REQUESTS', 'IN', 'OUT', 'ACCESS', 'ADDRESS'], ...rows])}`,
   );
 }
 
@@ -220,13 +221,10 @@ function accountLines(
   return table([
     ['Relay', relay.origin],
     ['Account', `${name} (${plan} plan)${subdomain === null ? '' : `, subdomain ${subdomain}`}`],
-    ['Tunnels', `${live} live, ${max_tunnels === null ? 'without a limit' : `at most ${max_tunnels}`}`],
-    ['Time to live', `${default_ttl} unless asked for, at most ${max_ttl}`],
-    ['Creates', `${creates_per_minute} a minute, ${create_burst} at once`],
-    [
-      'Connections',
-      max_connections === null ? 'without a limit' : `at most ${max_connections} of each tunnel`,
-    ],
+    ['Tunnels', `${live} live, ${max_tunnels === null ? 'no limit' : `at most ${max_tunnels}`}`],
+    ['Time to live', `${default_ttl} by default, at most ${max_ttl}`],
+    ['Creates', `${creates_per_minute} per minute, in bursts of up to ${create_burst}`],
+    ['Connections', max_connections === null ? 'no limit' : `at most ${max_connections} for each tunnel`],
     ...(domains.length === 0 ? [] : [['Domains', domains.map(domainText).join(', ')]]),
   ]);
 }

@@ -119,7 +119,7 @@ export class CommandLine {
   atMost(count: number): void {
     const more = this.operands.slice(count);
     if (more.length === 0) return;
-    throw new UsageError(`"${more.join(' ')}" is more than "culvert ${this.command}" takes.`);
+    throw new UsageError(`Unexpected argument "${more.join(' ')}" for "culvert ${this.command}".`);
   }
 
   /** @throws UsageError */
@@ -137,7 +137,7 @@ export class CommandLine {
     const [name = ''] = this.operands;
     if (name !== '') return name;
     this.checkPassword('The tunnel is missing');
-    throw new UsageError('Say which tunnel: its id or its slug, as "culvert list" shows them.');
+    throw new UsageError('The tunnel is missing. Give its id or its slug, as shown by "culvert list".');
   }
 
   /**
@@ -147,7 +147,9 @@ export class CommandLine {
    */
   checkPassword(what: string): void {
     if (typeof this.values.password !== 'string') return;
-    throw new UsageError(`${what}: --password takes the word after it, so put --password last.`);
+    throw new UsageError(
+      `${what}. --password uses the word after it as the password, so put --password last.`,
+    );
   }
 
   /**

@@ -142,9 +142,9 @@ describe('a command line', () => {
       onceOnline: { ...NOTHING, open: true },
       ...access,
     });
-    assert.match(refusal('share').message, /FOLDER is missing: say which folder/);
+    assert.match(refusal('share').message, /FOLDER is missing\. Give the folder/);
     assert.match(refusal('share --password dist').message, /put --password last/);
-    assert.match(refusal('share one two').message, /more than "culvert share" takes/);
+    assert.match(refusal('share one two').message, /Unexpected argument .* for "culvert share"/);
     assert.match(refusal('share dist --local-host 192.0.2.7').message, /takes no --local-host/);
   });
 
@@ -212,9 +212,9 @@ describe('a command line', () => {
 
   it('explains mistakes in access, link and knock', () => {
     for (const [line, message] of [
-      ['access', /Say which tunnel: its id or its slug/],
-      ['access --password my-app', /The tunnel is missing: --password takes the word after it/],
-      ['access my-app --open --knock', /--open lets in everybody/],
+      ['access', /The tunnel is missing\. Give its id or its slug/],
+      ['access --password my-app', /The tunnel is missing\. --password uses the word after it/],
+      ['access my-app --open --knock', /--open gives everyone access/],
       ['link', /Say which tunnel/],
       ['link my-app --path cart', /--path "cart": it takes up to 1024 characters of a URL/],
       ['link my-app --ttl 1d', /--ttl "1d": it takes a duration/],
@@ -233,10 +233,13 @@ describe('a command line', () => {
 
   it('never repeats a secret in an error', () => {
     for (const [line, message] of [
-      ['http 3000 --password hid', /--password: it takes 4 to 128 characters/],
-      ['http 3000 --password=', /--password: it takes 4 to 128 characters/],
+      ['http 3000 --password hid', /--password: the password must be 4 to 128 characters/],
+      ['http 3000 --password=', /--password: the password must be 4 to 128 characters/],
       ['http 3000 --password hide --password', /--password is given twice/],
-      ['http --password hide', /PORT is missing: --password takes the word after it, so put --password last/],
+      [
+        'http --password hide',
+        /PORT is missing\. --password uses the word after it as the password, so put --password last/,
+      ],
       ['http 3000 --auth ann:', /--auth: the password of ann takes 1 to 128 characters/],
       ['http 3000 --auth :hid', /--auth: the user of USER:PASSWORD takes 1 to 64 characters/],
       ['http 3000 --auth ann:hid --auth ann', /--auth: there is ann twice/],
@@ -359,8 +362,8 @@ describe('a command line', () => {
     });
 
     it('rejects an unknown name', () => {
-      assert.match(refusal('start wbe', ENV, files).message, /no tunnel "wbe"; did you mean web\?/);
-      assert.match(refusal('start database', ENV, files).message, /there are web, api/);
+      assert.match(refusal('start wbe', ENV, files).message, /no tunnel "wbe"\. Did you mean web\?/);
+      assert.match(refusal('start database', ENV, files).message, /It has web, api/);
     });
   });
 
@@ -393,24 +396,30 @@ describe('a command line', () => {
     ['http 0', /PORT "0".* from 1 to 65535/],
     ['http 65536', /PORT "65536"/],
     ['http 3000.5', /PORT "3000.5"/],
-    ['http 3000 4000', /"4000" is more than/],
+    ['http 3000 4000', /Unexpected argument "4000"/],
     ['http 3000 --name A', /--name "A".* 2 to 63 lowercase letters/],
     ['http 3000 --ttl 1d', /--ttl "1d".* 30m/],
     ['http 3000 --ttl 0.5s', /at least 1s/],
     ['http 3000 --relay localhost:8080', /--relay or CULVERT_RELAY: .* http:\/\/ or https:\/\//],
     ['http 3000 --nmae x', /^Unknown option --nmae\. Did you mean --name\?/],
     ['http 3000 --name', /--name/],
-    ['http 3000 --local-host http://x', /--local-host "http:\/\/x": it takes a host name or an IP address/],
-    ['http 3000 --host-header a/b', /--host-header "a\/b": it takes keep, local, or a host name/],
-    ['http 3000 --wait 1.5', /--wait "1.5": it takes whole seconds from 0 to 60/],
+    [
+      'http 3000 --local-host http://x',
+      /--local-host "http:\/\/x" is not valid\. It must be a host name or an IP address/,
+    ],
+    [
+      'http 3000 --host-header a/b',
+      /--host-header "a\/b" is not valid\. It must be keep, local, or a host name/,
+    ],
+    ['http 3000 --wait 1.5', /--wait "1.5" is not valid\. It must be a whole number of seconds from 0 to 60/],
     ['http 3000 --wait 61', /--wait "61"/],
     ['http 3000 --wait=-1', /--wait "-1"/],
-    ['list x', /"x" is more than/],
-    ['list --idle', /takes no --idle/],
-    ['close', /Say which tunnel: its id/],
-    ['close a --ttl 1h', /takes no --ttl/],
-    ['extend a --name b', /takes no --name/],
-    ['logout --key x', /takes no --key/],
+    ['list x', /Unexpected argument "x"/],
+    ['list --idle', /has no option --idle/],
+    ['close', /The tunnel is missing\. Give its id/],
+    ['close a --ttl 1h', /has no option --ttl/],
+    ['extend a --name b', /has no option --name/],
+    ['logout --key x', /has no option --key/],
   ];
   for (const [line, message] of refused) {
     it(`rejects "${line}" with exit code 2`, () => {
@@ -482,7 +491,10 @@ describe('the address behind culvert login', () => {
   it('excludes --relay, and an invitation --key', () => {
     const address = `https://relay.example/invite/${token}`;
     const relay = { ...sources, options: { relay: 'https://other.example' } };
-    assert.throws(() => readLoginAddress(address, relay), /--relay and an address exclude each other/);
-    assert.throws(() => readLoginAddress(address, { ...sources, options: { key: 'x' } }), /it brings a key/);
+    assert.throws(() => readLoginAddress(address, relay), /--relay and an address cannot be combined/);
+    assert.throws(
+      () => readLoginAddress(address, { ...sources, options: { key: 'x' } }),
+      /the invitation gives you a key/,
+    );
   });
 });

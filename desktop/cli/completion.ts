@@ -28,7 +28,7 @@ function readShell(line: CommandLine): Shell {
   const [given] = line.operands;
   const shell = SHELLS.find((name) => name === given);
   if (shell !== undefined) return shell;
-  throw new UsageError(`Say which shell: ${SHELLS.join(', ')}.`);
+  throw new UsageError(`The shell must be one of ${SHELLS.join(', ')}.`);
 }
 
 /** Options of every command. */

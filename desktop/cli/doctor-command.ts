@@ -83,7 +83,7 @@ async function runDoctor(command: GivenDoctor, { output, interruptible }: Comman
   });
   if (interrupted.aborted) return ExitCode.failed;
   if (!command.json) {
-    output.out(failed.length === 0 ? 'Everything works.\n' : `It stops at: ${failed.join(', ')}.\n`);
+    output.out(failed.length === 0 ? 'Everything works.\n' : `Failed: ${failed.join(', ')}.\n`);
   }
   return failed.length === 0 ? ExitCode.ok : ExitCode.failed;
 }
@@ -112,9 +112,9 @@ function subjectOf(command: GivenDoctor): Subject {
       noKey: NO_KEY,
       badKey: 'Run "culvert login" with a valid key.',
       certificate:
-        'Renew the certificate, name the authority that signed it with --ca FILE or CULVERT_CA, or give http:// for a relay without TLS.',
-      noLocal: 'say which: culvert doctor PORT',
-      local: 'Start the service there, or give the port that it prints when it starts.',
+        'Renew the certificate. If your own authority signed it, use --ca FILE or CULVERT_CA. For a relay without TLS, use http://.',
+      noLocal: 'run "culvert doctor PORT" to check it',
+      local: 'Start the service there, or use the port that it prints when it starts.',
     },
   };
 }

@@ -60,8 +60,8 @@ describe('culvert domain', () => {
     assert.deepEqual(calls, ['POST /v1/domains {"domain":"App.Example.com"}']);
     assert.equal(
       out,
-      `Enter these records where the DNS of app.example.com is kept:\n\n${RECORDS}\n` +
-        'Then run "culvert domain verify app.example.com". It may take some minutes until the records are seen everywhere.\n',
+      `Create these records at the DNS provider of app.example.com:\n\n${RECORDS}\n` +
+        'Then run "culvert domain verify app.example.com". It can take a few minutes until the records are visible everywhere.\n',
     );
     assert.equal(code, 0);
     const json = await run('domain add app.example.com --json', () => [201, PENDING]);
@@ -70,7 +70,10 @@ describe('culvert domain', () => {
 
   it('reports that a domain is already verified', async () => {
     const { out } = await run('domain add app.example.com', () => [201, VERIFIED]);
-    assert.equal(out, 'app.example.com is verified: "culvert http PORT --domain app.example.com".\n');
+    assert.equal(
+      out,
+      'app.example.com is verified. To use it, run "culvert http PORT --domain app.example.com".\n',
+    );
   });
 
   it('reports what is missing, and exits with 1', async () => {
@@ -86,7 +89,7 @@ describe('culvert domain', () => {
     assert.equal(
       out,
       'app.example.com is not verified yet.\n\nIt leads elsewhere.\n  found: 203.0.113.7\nThere is no TXT record.\n\n' +
-        `These are the records:\n\n${RECORDS}`,
+        `It needs these records:\n\n${RECORDS}`,
     );
     assert.equal(code, 1);
   });
@@ -97,7 +100,7 @@ describe('culvert domain', () => {
     const { out, code } = await run(`domain verify ${ID}`, () => [200, { ...failing, checks }]);
     const until = localTime(PENDING.ends_at ?? '');
     assert.ok(
-      out.startsWith(`app.example.com is still yours until ${until}, but not as it should be.\n`),
+      out.startsWith(`app.example.com is still yours until ${until}, but its records are wrong.\n`),
       out,
     );
     assert.equal(code, 1);
@@ -108,7 +111,10 @@ describe('culvert domain', () => {
       200,
       { ...VERIFIED, checks: RIGHT },
     ]);
-    assert.equal(out, 'app.example.com is verified: "culvert http PORT --domain app.example.com".\n');
+    assert.equal(
+      out,
+      'app.example.com is verified. To use it, run "culvert http PORT --domain app.example.com".\n',
+    );
     assert.equal(code, 0);
   });
 
@@ -125,7 +131,7 @@ describe('culvert domain', () => {
     assert.deepEqual(
       lines.map((line) => line.split(/ {2,}/).slice(0, 3)),
       [
-        ['DOMAIN', 'STATUS', 'ENDS'],
+        ['DOMAIN', 'STATUS', 'EXPIRES'],
         ['app.example.com', 'pending', until],
         ['b.example', 'verified', ID],
         ['shop.example', 'failing', until],

@@ -71,7 +71,7 @@ function readDomainAction(line: CommandLine) {
 /** Thrown for a domain that the account has not added. */
 export class NoSuchDomain extends Error {
   constructor(name: string) {
-    super(`You have not added a domain "${name}"; "culvert domain list" shows those you have`);
+    super(`You have not added a domain "${name}". "culvert domain list" shows your domains`);
   }
 }
 
@@ -92,7 +92,7 @@ function listText(domains: readonly Domain[]): string {
     one.ends_at === null ? '' : localTime(one.ends_at),
     one.id,
   ]);
-  return table([['DOMAIN', 'STATUS', 'ENDS', 'ID'], ...rows]);
+  return table([['DOMAIN', 'STATUS', 'EXPIRES', 'ID'], ...rows]);
 }
 
 /** `pending`, `verified`, or `failing` for one whose records are no longer right. */
@@ -101,10 +101,11 @@ export function domainStatus({ status, failing_since }: Domain): string {
 }
 
 function addedText({ domain, status, records }: Domain): string {
-  if (status === 'verified') return `${domain} is verified: "culvert http PORT --domain ${domain}".\n`;
+  if (status === 'verified')
+    return `${domain} is verified. To use it, run "culvert http PORT --domain ${domain}".\n`;
   return (
-    `Enter these records where the DNS of ${domain} is kept:\n\n${recordTable(records)}\n` +
-    `Then run "culvert domain verify ${domain}". It may take some minutes until the records are seen everywhere.\n`
+    `Create these records at the DNS provider of ${domain}:\n\n${recordTable(records)}\n` +
+    `Then run "culvert domain verify ${domain}". It can take a few minutes until the records are visible everywhere.\n`
   );
 }
 
@@ -114,11 +115,12 @@ function recordTable(records: readonly DnsRecord[]): string {
 
 function checkedText({ domain, status, records, checks, ends_at }: CheckedDomain): string {
   const problems = checks.filter(({ ok }) => !ok);
-  if (problems.length === 0) return `${domain} is verified: "culvert http PORT --domain ${domain}".\n`;
+  if (problems.length === 0)
+    return `${domain} is verified. To use it, run "culvert http PORT --domain ${domain}".\n`;
   const found = problems.map(
     ({ problem, found: values }) => `${problem}\n${values.map((value) => `  found: ${value}\n`).join('')}`,
   );
   const until = ends_at === null ? '' : ` until ${localTime(ends_at)}`;
-  const state = status === 'verified' ? `still yours${until}, but not as it should be` : 'not verified yet';
-  return `${domain} is ${state}.\n\n${found.join('')}\nThese are the records:\n\n${recordTable(records)}`;
+  const state = status === 'verified' ? `still yours${until}, but its records are wrong` : 'not verified yet';
+  return `${domain} is ${state}.\n\n${found.join('')}\nIt needs these records:\n\n${recordTable(records)}`;
 }

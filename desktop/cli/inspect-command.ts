@@ -64,11 +64,13 @@ export function readInspect(operands: readonly string[], values: InspectValues):
   const { tunnel, filter, reveal = false, curl = false, json = false } = values;
   const action = readAction(operands, values);
   if (curl && (action.name !== 'show' || json))
-    throw new UsageError('--curl is for "culvert inspect show", without --json.');
+    throw new UsageError('--curl can only be used with "culvert inspect show", and not with --json.');
   if (filter !== undefined && !FILTERED.includes(action.name))
-    throw new UsageError('--filter is for the list, watch, export and import.');
+    throw new UsageError('--filter can only be used with list, watch, export and import.');
   if (action.name !== 'edit' && changesOf(values) !== undefined)
-    throw new UsageError('--method, --path, --header and --body are for "culvert inspect edit".');
+    throw new UsageError(
+      '--method, --path, --header and --body can only be used with "culvert inspect edit".',
+    );
   return { action, tunnel, filter: filter ?? '', reveal, json };
 }
 
@@ -106,10 +108,10 @@ function readAction(operands: readonly string[], values: InspectValues): Inspect
 
 function refuseMore(name: string, more: readonly string[]): void {
   if (more.length > 0)
-    throw new UsageError(`"${more.join(' ')}" is more than "culvert inspect ${name}" takes.`);
+    throw new UsageError(`Unexpected argument "${more.join(' ')}" for "culvert inspect ${name}".`);
 }
 
 function readNumber(name: string, number: string | undefined): number {
   if (number !== undefined && /^[1-9]\d{0,14}$/.test(number)) return Number(number);
-  throw new UsageError(`Say which request to ${name}: its number, as "culvert inspect" shows it.`);
+  throw new UsageError(`Give the number of the request to ${name}, as shown by "culvert inspect".`);
 }

@@ -23,8 +23,8 @@ describe('a request as a text to edit', () => {
   it('looks like a handwritten request, with a note on what is left out', () => {
     const [, ...lines] = requestText(recorded()).split('\n');
     assert.deepEqual(lines, [
-      '# Lines like these are left out. Host, Content-Length and what concerns the connection are written by culvert.',
-      '# [redacted] stands for the secret that was there; --reveal shows it.',
+      '# Lines like these are ignored. Culvert sets Host, Content-Length and the headers of the connection.',
+      '# [redacted] stands for a hidden secret; --reveal shows it.',
       'POST /hook?token=[redacted]',
       'X-Name: Grüße',
       'Authorization: Bearer [redacted]',
@@ -65,13 +65,16 @@ describe('a request as a text to edit', () => {
   it('keeps a binary body unless it is replaced', () => {
     const detail = recorded(Buffer.from('POST / HTTP/1.1\r\nContent-Length: 2\r\n\r\n\0\xff', 'latin1'));
     const shown = requestText(detail);
-    assert.match(shown, /# The body \(2 B\) is not text\. It is sent as it was/);
+    assert.match(shown, /# The body \(2 B\) is not text\. It is sent unchanged/);
     assert.equal(parseRequestText(shown, false)?.body, undefined);
     assert.equal(text(parseRequestText(`${shown}new`, false)?.body), 'new');
   });
 
   it('reports the line of an error', () => {
-    assert.throws(() => parseRequestText('GET', true), /The first line is a method and a path.*not "GET"/);
+    assert.throws(
+      () => parseRequestText('GET', true),
+      /The first line must be a method and a path.*not "GET"/,
+    );
     assert.throws(() => parseRequestText('GET /\nX 1\n', true), RequestTextError);
     assert.equal(parseRequestText('# only\n# notes\n\n', true), undefined);
     assert.equal(parseRequestText('GET /a HTTP/1.1\r\nX: 1\r\n\r\n', true)?.target, '/a');
@@ -109,7 +112,7 @@ describe('an edit', () => {
     assert.deepEqual([target, text(body)], ['/hook?token=[redacted]', 'b']);
     await assert.rejects(
       changed(recorded(), { ...same, headers: ['X'] }, () => assert.fail()),
-      /A header is "Name: value"/,
+      /A header must be "Name: value"/,
     );
   });
 });

@@ -89,7 +89,7 @@ export async function editText(text: string, env: NodeJS.ProcessEnv): Promise<st
       file,
     );
     if (statSync(file).size > IMPORT_MAX_BYTES)
-      throw new EditorError('What was saved is too long for a request');
+      throw new EditorError('The saved file is too long for a request');
     return readFileSync(file, 'utf8');
   } finally {
     rmSync(folder, { recursive: true, force: true });
@@ -108,7 +108,7 @@ function runEditor(editor: string, file: string): Promise<void> {
     );
     child.on('close', (code) => {
       if (code === 0) resolve();
-      else reject(new EditorError(`"${editor}" has failed, so nothing was sent`));
+      else reject(new EditorError(`"${editor}" failed, so nothing was sent`));
     });
   });
 }
@@ -124,13 +124,13 @@ export function requestText(detail: RequestDetail): string {
   const body = editableText(detail.request.body);
   const notes = [
     `Request ${detail.id}: save and close to send it to the local port, or empty the file to send nothing.`,
-    'Lines like these are left out. Host, Content-Length and what concerns the connection are written by culvert.',
+    'Lines like these are ignored. Culvert sets Host, Content-Length and the headers of the connection.',
     ...(JSON.stringify([target, fields]).includes('[redacted]')
-      ? ['[redacted] stands for the secret that was there; --reveal shows it.']
+      ? ['[redacted] stands for a hidden secret; --reveal shows it.']
       : []),
     ...(body === undefined
       ? [
-          `The body (${byteSize(detail.request.body.length)}) is not text. It is sent as it was, unless you write another.`,
+          `The body (${byteSize(detail.request.body.length)}) is not text. It is sent unchanged, unless you write a new one.`,
         ]
       : []),
   ];
@@ -155,7 +155,9 @@ export function parseRequestText(text: string, isText: boolean): RequestEdit | u
     .split(/\r?\n/);
   const { method, target } = readRequestLine(line);
   if (method === '' || target === '')
-    throw new RequestTextError(`The first line is a method and a path, such as "GET /a?b=1", not "${line}".`);
+    throw new RequestTextError(
+      `The first line must be a method and a path, such as "GET /a?b=1", not "${line}".`,
+    );
   const body = request.slice((end?.index ?? 0) + (end?.[0].length ?? 0)).replace(/\n$/, '');
   return {
     method,
@@ -178,6 +180,6 @@ function readRequestLine(line: string): { method: string; target: string } {
 /** @param text `Name: value` */
 export function readField(text: string): readonly [name: string, value: string] {
   const colon = text.indexOf(':');
-  if (colon === -1) throw new RequestTextError(`A header is "Name: value", not "${text}".`);
+  if (colon === -1) throw new RequestTextError(`A header must be "Name: value", not "${text}".`);
   return [trimBlanks(text.slice(0, colon)), writtenValue(trimBlanks(text.slice(colon + 1)))];
 }

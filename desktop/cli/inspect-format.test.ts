@@ -61,14 +61,17 @@ describe('recorded requests as text', () => {
     assert.match(textOf(GET, answerWith(Buffer.from('käse'))), /\n\nkäse\n$/);
     const gzip = answerWith(gzipSync('hello'), 'Content-Encoding: gzip\r\n');
     assert.match(textOf(GET, gzip), /\n\nhello\n$/);
-    assert.match(textOf(GET, answerWith(Buffer.from([0, 1, 2]))), /\[3 B, binary; --json has them\]\n$/);
+    assert.match(
+      textOf(GET, answerWith(Buffer.from([0, 1, 2]))),
+      /\[3 B, binary; use --json to see them\]\n$/,
+    );
     const unknown = answerWith(Buffer.from('abc'), 'Content-Encoding: compress\r\n');
-    assert.match(textOf(GET, unknown), /\[3 B, compress; --json has them\]\n$/);
+    assert.match(textOf(GET, unknown), /\[3 B, compress; use --json to see them\]\n$/);
   });
 
   it('report missing parts', () => {
     const long = textOf(GET, answerWith(Buffer.alloc(70_000, 'ä')));
-    assert.match(long, /\n\[48\.0 KiB more; --json has them\]\n\[what follows is not kept\]\n$/);
+    assert.match(long, /\n\[48\.0 KiB more; use --json to see them\]\n\[the rest was not recorded\]\n$/);
     assert.match(textOf(GET), /No response yet\.\n$/);
     const log = new RequestLog();
     const recording = log.open();

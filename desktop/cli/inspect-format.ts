@@ -65,18 +65,18 @@ function messageText(message: RecordedMessage): string {
 }
 
 function bodyText(message: RecordedMessage): string {
-  const more = message.isTruncated ? '[what follows is not kept]\n' : '';
+  const more = message.isTruncated ? '[the rest was not recorded]\n' : '';
   if (message.body.length === 0) return more;
   const { bytes, codings } = decodeBody(message);
   const what = codings.length > 0 ? codings.join(', ') : 'binary';
   const isText = codings.length === 0 && isReadable(bytes, message.isTruncated);
-  if (!isText) return `[${byteSize(bytes.length)}, ${what}; --json has them]\n${more}`;
+  if (!isText) return `[${byteSize(bytes.length)}, ${what}; use --json to see them]\n${more}`;
   const whole = bytes.length > SHOWN_BODY_MAX ? undefined : indentJson(Buffer.from(bytes).toString());
   const shown = whole ?? Buffer.from(bytes).toString('utf8', 0, SHOWN_BODY_MAX);
   const text = escapeUnprintable(shown, '\n\t\r');
   const rest =
     bytes.length > SHOWN_BODY_MAX
-      ? `\n[${byteSize(bytes.length - SHOWN_BODY_MAX)} more; --json has them]`
+      ? `\n[${byteSize(bytes.length - SHOWN_BODY_MAX)} more; use --json to see them]`
       : '';
   return `${text.replaceAll('\r\n', '\n').replaceAll('\r', '\\x0d')}${rest}\n${more}`;
 }

@@ -32,7 +32,10 @@ describe('an input', () => {
         for (;;) yield chunk;
       })(),
     );
-    await assert.rejects(readAll('-', endless, IMPORT_MAX_BYTES), /Standard input is longer than 32768 KiB/);
+    await assert.rejects(
+      readAll('-', endless, IMPORT_MAX_BYTES),
+      /Standard input is longer than the limit of 32768 KiB/,
+    );
   });
 
   it('is named in the error when it cannot be read', async () => {
@@ -100,14 +103,17 @@ describe('an import', () => {
         [3, '/b%20c', true],
       ],
     );
-    assert.match(warnings.join('\n'), /^Some have \[redacted\] in place of secrets: "culvert inspect edit"/);
+    assert.match(
+      warnings.join('\n'),
+      /^Some contain \[redacted\] instead of a secret\. "culvert inspect edit"/,
+    );
   });
 
   it('accepts 100 requests at a time', async () => {
     const targets = Array.from({ length: IMPORTED_REQUESTS_MAX + 1 }, (_, index) => `/${index}`);
     await assert.rejects(
       importRequests(inspectorOf(logOf()), harOf(targets), ''),
-      /101 requests, and 100 are taken/,
+      /101 requests, but only 100 can be imported/,
     );
     const { added } = await importRequests(inspectorOf(logOf()), harOf(targets.slice(1)), '');
     assert.equal(added.length, IMPORTED_REQUESTS_MAX);

@@ -78,7 +78,7 @@ export async function runInspect(
     }
     case 'edit': {
       const edit = await editOf(inspector, action, reveal);
-      if (edit === undefined) return output.err('Nothing was changed, so nothing was sent.\n');
+      if (edit === undefined) return output.err('culvert: Nothing was changed, so nothing was sent.\n');
       const request = await inspector.replayEdited(action.request, edit);
       await show(inspector, tunnel, { request, asCurl: false }, command, output);
       return;
@@ -88,14 +88,14 @@ export async function runInspect(
       const har = await exportHar(inspector, { requests, filter: command.filter, reveal }, tunnel.publicUrl);
       output.out(jsonLine(har));
       if (har.log.comment !== undefined)
-        output.err(`${har.log.comment} --reveal writes them as they were.\n`);
+        output.err(`culvert: ${har.log.comment} Use --reveal to include them.\n`);
       return;
     }
     case 'import': {
       const text = (await readAll(action.file, process.stdin, IMPORT_MAX_BYTES)).toString();
       const { added, warnings } = await importRequests(inspector, text, command.filter);
       output.out(json ? jsonLine({ requests: added.map(summaryJson) }) : summaryTable(added));
-      for (const warning of warnings) output.err(`${warning}\n`);
+      for (const warning of warnings) output.err(`culvert: ${warning}\n`);
       return;
     }
   }
@@ -128,8 +128,8 @@ async function show(
 
 function redactedWarning(request: number): string {
   return (
-    `Secrets are written as ${REDACTED}, so this command will not do what the request did: ` +
-    `"culvert inspect show ${request} --curl --reveal" writes them as they were.\n`
+    `culvert: Secrets are shown as ${REDACTED}, so this command does not repeat the request. ` +
+    `To include them, run "culvert inspect show ${request} --curl --reveal".\n`
   );
 }
 
@@ -140,7 +140,7 @@ function printList(
 ): void {
   if (json) output.out(jsonLine({ requests: newestFirst.map(summaryJson) }));
   else if (newestFirst.length === 0)
-    output.out(filter === '' ? 'No requests yet.\n' : 'No request has all of these words.\n');
+    output.out(filter === '' ? 'No requests yet.\n' : 'No requests match this filter.\n');
   else output.out(summaryTable(newestFirst.toReversed()));
 }
 
@@ -154,7 +154,7 @@ function choose(tunnels: readonly FoundTunnel[], wanted: string | undefined): Fo
   const slugs = tunnels.map(({ slug }) => slug).join(', ');
   if (tunnels.length === 0)
     throw new NothingToInspect(
-      'No culvert of yours serves a tunnel on this machine. Start one with "culvert http PORT"',
+      'You have no running tunnel on this machine. Start one with "culvert http PORT"',
     );
   if (wanted === undefined) {
     const [only, ...more] = tunnels;
@@ -164,7 +164,7 @@ function choose(tunnels: readonly FoundTunnel[], wanted: string | undefined): Fo
   const name = wanted.toLowerCase();
   const chosen = tunnels.find(({ id }) => id === name) ?? tunnels.find(({ slug }) => slug === name);
   if (chosen === undefined)
-    throw new NothingToInspect(`No culvert of yours serves "${wanted}" on this machine; there are ${slugs}`);
+    throw new NothingToInspect(`You have no running tunnel "${wanted}" on this machine. Running: ${slugs}`);
   return chosen;
 }
 
@@ -187,7 +187,7 @@ export async function readAll(path: string | undefined, input: Readable, maxByte
     for await (const chunk of isInput ? input : createReadStream(path)) {
       const bytes = Buffer.from(chunk as Uint8Array);
       size += bytes.length;
-      if (size > maxBytes) throw new InputError(`${name} is longer than ${maxBytes / 1024} KiB, the limit`);
+      if (size > maxBytes) throw new InputError(`${name} is longer than the limit of ${maxBytes / 1024} KiB`);
       chunks.push(bytes);
     }
   } catch (error) {
@@ -264,7 +264,7 @@ export async function importRequests(
   );
   if (requests.length > IMPORTED_REQUESTS_MAX)
     throw new ImportRefused(
-      `There are ${requests.length} requests, and ${IMPORTED_REQUESTS_MAX} are taken at a time: choose with --filter.`,
+      `There are ${requests.length} requests, but only ${IMPORTED_REQUESTS_MAX} can be imported at a time. Choose some with --filter.`,
     );
   const ids = new Set<number>();
   for (const request of requests) ids.add(await inspector.add(request));
@@ -272,6 +272,6 @@ export async function importRequests(
   const hasRedacted = JSON.stringify(requests.map(({ target, fields }) => [target, fields])).includes(
     REDACTED,
   );
-  const warning = `Some have ${REDACTED} in place of secrets: "culvert inspect edit" writes them.`;
+  const warning = `Some contain ${REDACTED} instead of a secret. "culvert inspect edit" can fill it in.`;
   return { added, warnings: [...leftOut.map(textOf), ...(hasRedacted ? [warning] : [])] };
 }

@@ -61,7 +61,7 @@ export const extendCommand = defineCommand({
 /** Thrown for an id or a slug that no live tunnel has. */
 export class NoSuchTunnel extends Error {
   constructor(name: string) {
-    super(`None of your live tunnels has the id or slug "${name}"; "culvert list" shows them`);
+    super(`None of your live tunnels has the id or slug "${name}". "culvert list" shows your tunnels`);
   }
 }
 

@@ -29,17 +29,17 @@ describe('parseTarget', () => {
   }
 
   const refused: [string, RegExp][] = [
-    ['0', /PORT "0" is not a port: give a local port/],
-    ['65536', /is not a port/],
-    ['localhost:65536', /is not a port/],
-    ['3000.5', /is not a port/],
-    ['nas', /is not a port.*HOST:PORT/],
-    ['ftp://localhost:21', /is not a port/],
-    ['http://localhost:3000/admin?x=1', /leads to all of a port, so leave "\/admin\?x=1" out/],
-    ['http://user:secret@host:80', /is not a port/],
-    ['a b:80', /is not a port/],
+    ['0', /PORT "0" is not valid\. It must be a local port/],
+    ['65536', /is not valid/],
+    ['localhost:65536', /is not valid/],
+    ['3000.5', /is not valid/],
+    ['nas', /is not valid.*HOST:PORT/],
+    ['ftp://localhost:21', /is not valid/],
+    ['http://localhost:3000/admin?x=1', /forwards all paths of a port\. Leave out "\/admin\?x=1"/],
+    ['http://user:secret@host:80', /is not valid/],
+    ['a b:80', /is not valid/],
     ['a_$:80', /"a_\$" is not a host name or an IP address/],
-    ['', /is not a port/],
+    ['', /is not valid/],
   ];
   for (const [text, message] of refused) {
     it(`rejects "${text}"`, () => {

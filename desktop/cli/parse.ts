@@ -61,7 +61,7 @@ export function readOption(name: OptionName, text: string, rule: ValueRule): str
 export function readOption(name: OptionName, text: string | undefined, rule: ValueRule): string | undefined;
 export function readOption(name: OptionName, text: string | undefined, rule: ValueRule): string | undefined {
   if (text === undefined || rule.accepts(text)) return text;
-  throw new UsageError(`--${name} "${text}": it takes ${rule.accepted}.`);
+  throw new UsageError(`--${name} "${text}" is not valid. It must be ${rule.accepted}.`);
 }
 
 /** @throws UsageError for something that is not a number, or is not accepted by the rule */
@@ -142,9 +142,9 @@ export function parseTarget(text: string): Target {
   const [, scheme, host = '', portText, path = ''] = ADDRESS.exec(text) ?? [];
   const isHttps = scheme?.toLowerCase() === 'https';
   const given = portText === undefined ? standardPort(scheme) : parsePort(portText);
-  if (given === undefined) throw new UsageError(`PORT "${text}" is not a port: give ${ACCEPTED}.`);
+  if (given === undefined) throw new UsageError(`PORT "${text}" is not valid. It must be ${ACCEPTED}.`);
   if (path !== '' && path !== '/')
-    throw new UsageError(`PORT "${text}": a tunnel leads to all of a port, so leave "${path}" out.`);
+    throw new UsageError(`PORT "${text}": a tunnel forwards all paths of a port. Leave out "${path}".`);
   return { port: given, host: hostOf(host, text), https: isHttps };
 }
 
@@ -157,11 +157,13 @@ function hostOf(host: string, text: string): string {
   if (EVERY_ADDRESS.has(host) || host.toLowerCase() === 'localhost') return 'localhost';
   const bare = host.replace(/^\[|\]$/g, '');
   if (LOCAL_HOST_RULE.accepts(bare)) return bare;
-  throw new UsageError(`PORT "${text}": "${bare}" is not ${LOCAL_HOST_RULE.accepted}; give ${ACCEPTED}.`);
+  throw new UsageError(
+    `PORT "${text}": "${bare}" is not ${LOCAL_HOST_RULE.accepted}. PORT must be ${ACCEPTED}.`,
+  );
 }
 
 /** A word of warning for a service of another machine; `undefined` for one of this. */
 export function otherMachineWarning(host: string): string | undefined {
   if (isLoopback(host)) return undefined;
-  return `${host} is another machine: visitors see what it shows to this one, which may be more than it shows to the internet.\n`;
+  return `culvert: ${host} is another machine. Visitors see what it shows to this machine, which may be more than it shows to the internet.\n`;
 }

@@ -35,7 +35,7 @@ function readLine(
     const limit = (chunk: string | Buffer): void => {
       size += chunk.length;
       if (size <= INPUT_MAX) return;
-      reject(new UsageError(`The input is too long: at most ${INPUT_MAX} characters are read.`));
+      reject(new UsageError(`The input is too long. It can have at most ${INPUT_MAX} characters.`));
       lines.close();
     };
     input.on('data', limit);
@@ -46,7 +46,7 @@ function readLine(
     lines.once('close', () => {
       input.off('data', limit);
       if (isTTY && !isShown) screen.write('\n');
-      reject(new UsageError('The input ended before there was an answer.'));
+      reject(new UsageError('The input ended before an answer was given.'));
     });
     if (isTTY && isShown) {
       lines.setPrompt(question);
@@ -77,11 +77,11 @@ export function openAddress(
   if (!/^https?:\/\//.test(url)) return;
   const [program, ...args] = opener(platform, url);
   const child = spawn(program, args, { stdio: 'ignore', detached: true });
-  child.on('error', () => failed(`${program} is not there to open ${url}`));
+  child.on('error', () => failed(`${program} is not installed, so ${url} cannot be opened`));
   // It ends soon, and says there whether a browser was found; rundll32 of Windows says nothing by that.
   child.on('exit', (code) => {
     if (platform !== 'win32' && code !== null && code > 0)
-      failed(`${program} found nothing to open ${url} with`);
+      failed(`${program} found no browser to open ${url}`);
   });
   child.unref();
 }

@@ -36,7 +36,7 @@ describe('JsonReporter', () => {
       { event: 'expiring', in_seconds: 120, expires_at: TUNNEL.expires_at },
       { event: 'offline', reason: 'expired', message: 'The tunnel has expired.' },
     ]);
-    assert.equal(printed.err, 'The tunnel has expired.\n');
+    assert.equal(printed.err, 'culvert: The tunnel has expired.\n');
   });
 });
 
@@ -54,11 +54,11 @@ describe('reporters of a tunnel with approval requests', () => {
     new TextReporter(output, new FakeClock(), SPEC).approvalRequest(knock, TUNNEL);
     assert.equal(
       printed.out,
-      '192.0.2.7 (curl/8.5 \\u{202e}) knocks: "culvert knock my-app k1 --admit" or --refuse answers.\n',
+      '192.0.2.7 (curl/8.5 \\u{202e}) asks for access. To answer, run "culvert knock my-app k1 --admit" or --refuse.\n',
     );
     printed.out = '';
     new TextReporter(output, new FakeClock(), SPEC).approvalRequest({ ...knock, agent: '' }, TUNNEL);
-    assert.match(printed.out, /^192\.0\.2\.7 knocks: /);
+    assert.match(printed.out, /^192\.0\.2\.7 asks for access\. /);
   });
 
   it('give programs what they need to answer', () => {
@@ -107,7 +107,7 @@ describe('TextReporter', () => {
     const spec = { ...SPEC, madePassword: 'mild-oak-fern' };
     const tunnel = { ...TUNNEL, access: { password: true, links: true } as const };
     new TextReporter(output, new FakeClock(), spec).online(tunnel);
-    assert.match(printed.out, /^Locked {7}password or signed link\nPassword {5}mild-oak-fern\n/m);
+    assert.match(printed.out, /^Access {7}password or signed link\nPassword {5}mild-oak-fern\n/m);
     printed.out = '';
     new JsonReporter(output, spec).online(tunnel);
     assert.deepEqual(JSON.parse(printed.out), { event: 'online', tunnel, password: 'mild-oak-fern' });

@@ -93,7 +93,7 @@ export class JsonReporter implements Reporter {
 
   offline(reason: EndReason, why: string): void {
     this.#print({ event: 'offline', ...this.#name, reason, message: why });
-    if (reason !== 'stopped') this.#output.err(`${why}\n`);
+    if (reason !== 'stopped') this.#output.err(`culvert: ${why}\n`);
   }
 
   #print(event: JsonEvent): void {
@@ -115,7 +115,7 @@ export class TextReporter implements Reporter {
   /** @param spec its label, what `culvert.yml` calls the tunnel, is put before every line */
   constructor(output: Output, clock: Clock, spec: TunnelSpec) {
     this.#spec = spec;
-    this.#output = spec.label === undefined ? output : labelled(output, spec.label);
+    this.#output = labelled(output, spec.label);
     this.#clock = clock;
   }
 
@@ -149,12 +149,14 @@ export class TextReporter implements Reporter {
 
   approvalRequest({ id, address, agent }: KnockMessage, { slug }: Tunnel): void {
     const who = agent === '' ? address : `${address} (${escapeVisitorText(agent)})`;
-    this.#output.out(`${who} knocks: "culvert knock ${slug} ${id} --admit" or --refuse answers.\n`);
+    this.#output.out(
+      `${who} asks for access. To answer, run "culvert knock ${slug} ${id} --admit" or --refuse.\n`,
+    );
   }
 
   expiring({ slug, expires_at }: Tunnel, leftMs: number): void {
     this.#output.out(
-      `The tunnel ends in ${timeLeft(leftMs)}, at ${localTime(expires_at)}: "culvert extend ${slug}" extends it.\n`,
+      `The tunnel ends in ${timeLeft(leftMs)}, at ${localTime(expires_at)}. To extend it, run "culvert extend ${slug}".\n`,
     );
   }
 
@@ -164,9 +166,14 @@ export class TextReporter implements Reporter {
   }
 }
 
-function labelled(output: Output, label: string): Output {
-  const mark = (text: string): string => text.replace(/^(?=.)/gm, `${label}: `);
-  return { out: (text) => output.out(mark(text)), err: (text) => output.err(mark(text)) };
+/** Puts the label before every line, and the name of the program before every error. */
+function labelled(output: Output, label: string | undefined): Output {
+  const mark = (prefix: string, text: string): string => text.replace(/^(?=.)/gm, prefix);
+  const prefix = label === undefined ? '' : `${label}: `;
+  return {
+    out: (text) => output.out(mark(prefix, text)),
+    err: (text) => output.err(mark(`culvert: ${prefix}`, text)),
+  };
 }
 
 function greeting(tunnel: Tunnel, spec: TunnelSpec): string {
@@ -181,7 +188,7 @@ function greeting(tunnel: Tunnel, spec: TunnelSpec): string {
   return (
     `Online at    ${public_url}\n` +
     others.map((url) => `also at      ${url}\n`).join('') +
-    (lock === undefined ? '' : `Locked       ${lock}\n`) +
+    (lock === undefined ? '' : `Access       ${lock}\n`) +
     (spec.madePassword === undefined ? '' : `Password     ${spec.madePassword}\n`) +
     `Forwards to  ${escapeUnprintable(localUrl(spec))}\n` +
     `Expires      ${lifetime}\n` +

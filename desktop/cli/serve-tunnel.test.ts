@@ -56,7 +56,7 @@ describe('serveTunnel', () => {
   afterEach(closeServers);
 
   const refusals: [number, string, Record<string, string>, number, RegExp][] = [
-    [401, 'invalid api key', { 'www-authenticate': 'Bearer' }, 3, /refused the API key.* CULVERT_API_KEY/],
+    [401, 'invalid api key', { 'www-authenticate': 'Bearer' }, 3, /rejected the API key.* CULVERT_API_KEY/],
     [403, 'custom names require the Dev plan or above', {}, 1, /Dev plan/],
     [409, 'name already in use', {}, 1, /another name/],
     [429, 'rate limit exceeded', { 'retry-after': '6' }, 1, /Try again in 6 s/],
@@ -77,7 +77,7 @@ describe('serveTunnel', () => {
   it('reports a reserved name if the relay does', async () => {
     const refuse = answer(409, { error: 'name already in use', code: 'name-reserved' });
     const { events } = await run({ POST: refuse, GET: refuse });
-    assert.match(events[0]?.message ?? '', /^The name is reserved by the relay: choose another/);
+    assert.match(events[0]?.message ?? '', /^The name is reserved by the relay\. Choose another/);
   });
 
   it('never serves a tunnel that a relay has not protected', async () => {
@@ -92,10 +92,7 @@ describe('serveTunnel', () => {
       events.map(({ event, reason }) => [event, reason]),
       [['offline', 'failed']],
     );
-    assert.match(
-      events[0]?.message ?? '',
-      /too old to restrict who may come into a tunnel.*closed at once\.$/,
-    );
+    assert.match(events[0]?.message ?? '', /too old to restrict access to a tunnel.*closed immediately\.$/);
   });
 
   it('closes a tunnel that was created after Ctrl-C', async () => {

@@ -57,7 +57,7 @@ export async function serveTunnel(options: ServeOptions): Promise<ExitCode> {
     const isStopped = interrupted.aborted && error === interrupted.reason;
     reporter.offline(
       isStopped ? 'stopped' : 'failed',
-      isStopped ? 'Stopped before there was a tunnel.' : describeFailure(error),
+      isStopped ? 'Stopped before the tunnel was created.' : describeFailure(error),
     );
     return isStopped ? exitCodeOf('stopped') : exitCodeOfFailure(error);
   }
@@ -70,7 +70,7 @@ export async function serveTunnel(options: ServeOptions): Promise<ExitCode> {
 /** Nobody has to lose a tunnel to the clock a second time. */
 function lastWords({ reason, why }: { reason: OfflineReason; why: string }): string {
   if (reason !== 'expired') return why;
-  return `${why} --ttl D lets one live longer, --idle for as long as it has traffic, and "culvert extend" prolongs it while it lives.`;
+  return `${why} For a longer tunnel use --ttl D, or --idle to keep it while it has traffic. "culvert extend" extends a live one.`;
 }
 
 /** Runs the tunnel until it is permanently offline, and reports why. */
@@ -151,8 +151,8 @@ async function close(api: ApiClient, tunnel: Tunnel, output: Output): Promise<st
     // Closed or expired in the meantime, which was the goal.
     if (error instanceof RelayRefusal && error.isOwn && error.status === 404) return CLOSED;
     const until = tunnel.idle_ttl ? `${tunnel.ttl} after its last traffic` : tunnel.expires_at;
-    output.err(`The tunnel could not be closed and ends ${until}: ${describeFailure(error)}\n`);
-    return 'Stopped; the tunnel is not closed.';
+    output.err(`culvert: The tunnel could not be closed and ends ${until}. ${describeFailure(error)}\n`);
+    return 'Stopped, but the tunnel is not closed.';
   }
 }
 
@@ -235,7 +235,7 @@ export class Inspection {
       return new Inspection(server);
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
-      output.err(`"culvert inspect" will not find this process: ${why}.\n`);
+      output.err(`culvert: "culvert inspect" will not find this process: ${why}.\n`);
       return undefined;
     }
   }

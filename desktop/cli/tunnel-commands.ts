@@ -5,9 +5,11 @@ import { limitOldGeneration, limitYoungGeneration } from '../../shared/heap.ts';
 import { nearest } from '../../shared/nearest.ts';
 import { HOST_HEADER_RULE, LOCAL_HOST_RULE, NAME_RULE, PORT_RULE } from '../../shared/value-rules.ts';
 import { checkLocalHosts, locateFolders } from '../client/config/project-trust.ts';
-import { SPEC_DEFAULTS, WAIT_RULE } from '../client/config/tunnel-spec.ts';
+import { SPEC_DEFAULTS, type TunnelSpec, WAIT_RULE } from '../client/config/tunnel-spec.ts';
 import { type ExitCode, UsageError } from '../client/failures.ts';
 import { OLD_GENERATION_GROWTH_PERCENT } from '../client/limits.ts';
+import { isLoopback } from '../client/network/dial.ts';
+import type { RelayAddress } from '../client/relay/relay-address.ts';
 import { readAccessOptions } from './access-options.ts';
 import { type CommandContext, type CommandLine, defineCommand } from './command.ts';
 import { EXIT_CODES } from './help.ts';
@@ -170,7 +172,23 @@ function readHttp(line: CommandLine): HttpTunnel {
     wait: readSeconds('wait', values.wait, WAIT_RULE) ?? SPEC_DEFAULTS.wait,
     madePassword: wanted.madePassword,
   };
-  return { tunnel, wanted, onceOnline: onceOnline(values), ...line.access() };
+  const access = line.access();
+  refuseRelayPort(access.relay, tunnel);
+  return { tunnel, wanted, onceOnline: onceOnline(values), ...access };
+}
+
+/**
+ * Visitors of such a tunnel would reach the relay instead of a service of the user.
+ *
+ * @throws UsageError
+ */
+function refuseRelayPort(
+  relay: RelayAddress,
+  { folder, localHost, port }: Pick<TunnelSpec, 'folder' | 'localHost' | 'port'>,
+): void {
+  if (folder !== undefined || port !== relay.port) return;
+  if (!isLoopback(relay.hostname) || !isLoopback(localHost)) return;
+  throw new UsageError(`Port ${port} is the port of the relay itself. Give the port of your local service.`);
 }
 
 /** @throws UsageError */
@@ -179,7 +197,7 @@ function readShare(line: CommandLine): HttpTunnel {
   const [folder = ''] = line.operands;
   if (folder === '') {
     line.checkPassword('FOLDER is missing');
-    throw new UsageError('FOLDER is missing: say which folder to share.');
+    throw new UsageError('FOLDER is missing. Give the folder to share.');
   }
   const wanted = readAccessOptions(line.values);
   const { madePassword } = wanted;
@@ -195,22 +213,19 @@ function readStart(line: CommandLine): ProjectTunnels {
   for (const name of operands) {
     if (labels.includes(name)) continue;
     const meant = nearest(name, labels);
-    const hint = meant === undefined ? `there are ${labels.join(', ')}` : `did you mean ${meant}?`;
-    throw new UsageError(`culvert.yml has no tunnel "${name}"; ${hint}`);
+    const hint = meant === undefined ? `It has ${labels.join(', ')}.` : `Did you mean ${meant}?`;
+    throw new UsageError(`culvert.yml has no tunnel "${name}". ${hint}`);
   }
   const chosen = all.filter(({ label }) => operands.length === 0 || operands.includes(label));
   const tunnels = locateFolders(path, chosen);
   if (values.copy === true && tunnels.length > 1)
     throw new UsageError(
-      `--copy copies one address: say of which tunnel, as "culvert start ${labels[0]} --copy".`,
+      `--copy copies one address. Name the tunnel, as in "culvert start ${labels[0]} --copy".`,
     );
   if (values['allow-other-hosts'] !== true) checkLocalHosts({ path, tunnels });
-  return {
-    project: path,
-    tunnels,
-    onceOnline: onceOnline(values),
-    ...line.access(relay && { path, relay }),
-  };
+  const access = line.access(relay && { path, relay });
+  for (const tunnel of tunnels) refuseRelayPort(access.relay, tunnel);
+  return { project: path, tunnels, onceOnline: onceOnline(values), ...access };
 }
 
 function ofAnyTunnel(line: CommandLine) {
@@ -229,11 +244,11 @@ function readTarget(line: CommandLine): Target {
   const [target] = line.operands;
   if (target === undefined) {
     line.checkPassword('PORT is missing');
-    throw new UsageError(`PORT is missing: give the local port as ${PORT_RULE.accepted}.`);
+    throw new UsageError(`PORT is missing. The local port must be ${PORT_RULE.accepted}.`);
   }
   const parsed = parseTarget(target);
   if (parsed.host !== 'localhost' && line.values['local-host'] !== undefined)
-    throw new UsageError(`--local-host and "${target}" both name a host: leave one of them out.`);
+    throw new UsageError(`--local-host and "${target}" both name a host. Leave one of them out.`);
   return parsed;
 }
 

@@ -7,28 +7,33 @@ import { refusesKey, RelayRefusal, RelayUnreachable } from './relay/errors.ts';
 export function describeFailure(error: unknown): string {
   const text = withoutEnd(error instanceof Error ? error.message : String(error));
   if (error instanceof RelayUnreachable) {
-    return `${text}. Check --relay or CULVERT_RELAY; "culvert doctor" finds out where it stops.`;
+    return `${text}. Check --relay or CULVERT_RELAY, or run "culvert doctor" to find the cause.`;
   }
   if (!(error instanceof RelayRefusal)) return `${text}.`;
   if (refusesKey(error))
-    return `The relay refused the API key: ${text}. Run "culvert login", or check --key or CULVERT_API_KEY.`;
+    return `The relay rejected the API key: ${text}. Run "culvert login", or check --key or CULVERT_API_KEY.`;
   if (error.code === API_ERRORS.nameReserved.code)
-    return 'The name is reserved by the relay: choose another name, or leave it out for a random one.';
+    return 'The name is reserved by the relay. Choose another name, or leave it out for a random one.';
   // Older relays also report this for names that they reserve.
   if (error.is(API_ERRORS.nameTaken))
     return (
-      `The relay refused: ${text}. A tunnel of somebody else has it, or the relay keeps it for itself, as it does www and api: ` +
-      'choose another name, or leave it out for a random one.'
+      `The relay rejected the request: ${text}. Another account uses it, or the relay reserves it, such as www and api. ` +
+      'Choose another name, or leave it out for a random one.'
     );
   if (error.is(API_ERRORS.linksOff))
-    return `The relay refused: ${text}. "culvert access" with --links does, besides what else is to let visitors in.`;
+    return `The relay rejected the request: ${text}. Run "culvert access" with --links and the other access options that you want.`;
   if (error.is(API_ERRORS.domainInUse))
-    return `The relay refused: ${text}. "culvert list" shows it, "culvert close" ends it.`;
+    return `The relay rejected the request: ${text}. "culvert list" shows that tunnel, "culvert close" closes it.`;
   if (error.is(API_ERRORS.domainNotFound) || error.is(API_ERRORS.domainNotVerified))
-    return `The relay refused: ${text}. "culvert domain" adds domains, and says what is missing.`;
-  if (error.status !== 429) return `The relay refused: ${text}.`;
+    return `The relay rejected the request: ${text}. "culvert domain" adds domains and shows what is missing.`;
+  if (!error.isOwn && error.status !== 401)
+    return (
+      `The server responded with status ${error.status}, but not as a Culvert relay. ` +
+      'Check --relay or CULVERT_RELAY, and any proxy in front of the relay.'
+    );
+  if (error.status !== 429) return `The relay rejected the request: ${text}.`;
   const seconds = Math.ceil((error.retryAfterMs ?? 0) / 1000);
-  return `The relay refused: ${text}. Try again in ${seconds === 0 ? 'a minute' : `${seconds} s`}.`;
+  return `The relay rejected the request: ${text}. Try again in ${seconds === 0 ? 'a minute' : `${seconds} s`}.`;
 }
 
 /** An invalid command line. The message names the field and what it accepts. */

@@ -279,7 +279,7 @@ describe('culvert-relay doctor', () => {
     );
     assert.deepEqual([none?.failed, much?.failed], [['public'], ['public']]);
     assert.match(none?.said ?? '', /no answer within 10 s/);
-    assert.match(much?.said ?? '', /the answer is too long/);
+    assert.match(much?.said ?? '', /the response is too long/);
   });
 
   it('refuses a wrong setting like every other command', async () => {

@@ -91,7 +91,7 @@ describe('a client behind a proxy', function () {
       assert.notEqual((await child.exit()).code, 0);
       return child.stderr;
     };
-    assert.match(await run(proxy.url()), /asks for a login: .*http:\/\/user:password@/);
+    assert.match(await run(proxy.url()), /requires a login: .*http:\/\/user:password@/);
     assert.match(await run(proxy.url('user:wrong')), /refused the user or the password/);
     assert.match(await run('socks5://u:secret@127.0.0.1:1080'), /HTTP_PROXY is not a proxy that can be used/);
     assert.doesNotMatch(await run('socks5://u:secret@127.0.0.1:1080'), /secret/);

@@ -130,7 +130,7 @@ describe('serve --replace when something goes wrong', () => {
     const first = await successorOf(relay);
     const second = replacing(relay);
     assert.deepEqual(await second.exit(ANSWER_MS), { code: 1, signal: null });
-    assert.match(second.stderr, /another relay is replacing it/);
+    assert.match(second.stderr, /another relay is already replacing it/);
     first.destroy();
     await assertGoesOn(relay);
   });

@@ -281,7 +281,7 @@ describe('accounts and keys, changed while the relay runs', () => {
       assertError(
         await api.send(method, '/v1/tunnels', { json }),
         403,
-        'this api key is good for administration only',
+        'this api key is valid for administration only',
       );
     assert.equal((await api.account()).plan, 'dev');
   });

@@ -86,7 +86,7 @@ describe('culvert and access to its tunnel', () => {
 
   it('generates three words, prints them, and admits a visitor who types them', async () => {
     const terminal = open(`http ${service.port} --name worded --password`);
-    const view = await terminal.shows(/^Locked {7}password\nPassword {5}[a-z]+-[a-z]+-[a-z]+$/m);
+    const view = await terminal.shows(/^Access {7}password\nPassword {5}[a-z]+-[a-z]+-[a-z]+$/m);
     const [, password = ''] = /^Password {5}(\S+)$/m.exec(view) ?? [];
     const typed = await ask(
       { slug: 'worded' },
@@ -116,7 +116,7 @@ describe('culvert and access to its tunnel', () => {
       'hushhush',
     ]);
     assert.deepEqual(tunnel.access, { password: true });
-    assert.match(child.stderr, /^The password of --password is in your shell's history.*\n$/);
+    assert.match(child.stderr, /^culvert: The password of --password is in the history of your shell.*\n$/);
     assert.ok(!(child.stderr + child.lines.join('')).includes('hushhush'));
   });
 
@@ -139,12 +139,12 @@ describe('culvert and access to its tunnel', () => {
 
   it('changes a live tunnel, creates links to it, and revokes them', async () => {
     const { tunnel } = await Culvert.start(scope, relay, key, service.port, ['--name', 'changed']);
-    assert.equal((await run(['access', 'changed'])).out, 'changed is open to everybody.');
+    assert.equal((await run(['access', 'changed'])).out, 'changed is open to everyone.');
     const off = await run(['link', 'changed']);
     assert.equal(off.code, 1);
     assert.match(off.err, /"culvert access" with --links/);
     const locked = await run(['access', 'changed', '--links']);
-    assert.equal(locked.out, 'changed is locked: signed link.\nBefore: open to everybody.');
+    assert.equal(locked.out, 'changed is locked: signed link.\nBefore: open to everyone.');
     await eventually(10_000, async () => assert.equal((await ask(tunnel)).status, 401));
     const made = await run([
       'link',
@@ -175,7 +175,7 @@ describe('culvert and access to its tunnel', () => {
     const again = await run(['link', '--revoke', 'f'.repeat(16)]);
     assert.equal(again.code, 1);
     assert.match(again.err, /None of your live tunnels has a link/);
-    assert.match((await run(['access', 'changed', '--open'])).out, /^changed is open to everybody\.\n/);
+    assert.match((await run(['access', 'changed', '--open'])).out, /^changed is open to everyone\.\n/);
     await eventually(10_000, async () => assert.equal((await ask(tunnel)).status, 200));
   });
 
@@ -191,7 +191,7 @@ describe('culvert and access to its tunnel', () => {
     await terminal.shows(/● Online[^]*^Locked {7}knock$/m);
     const place = { port: relay.port, host: hostOf({ slug: 'knocked' }, relay) };
     const first = await mustKnock(place, [['User-Agent', 'curl/8.5']]);
-    await terminal.shows(/^\? 127\.0\.0\.1 knocks: a admits for an hour, x refuses\. curl\/8\.5$/m);
+    await terminal.shows(/^\? 127\.0\.0\.1 knocks: a approves for an hour, x denies\. curl\/8\.5$/m);
     assert.equal((await ask({ slug: 'knocked' }, [first])).status, 401);
     terminal.type('a');
     await eventually(20_000, async () =>
@@ -219,10 +219,10 @@ describe('culvert and access to its tunnel', () => {
       played.send({ ...KNOCK, id: 'k1', address: '192.0.2.1' });
       played.send({ ...KNOCK, id: 'k2', address: '192.0.2.2' });
       await terminal.shows(
-        /^\? 192\.0\.2\.1 knocks: a admits for an hour, x refuses\. 1 more waits\. curl\/8\.5$/m,
+        /^\? 192\.0\.2\.1 asks for access: a approves for an hour, x denies\. 1 more waits\. curl\/8\.5$/m,
       );
       terminal.type('r');
-      await terminal.shows(/^\? 192\.0\.2\.1 knocks: [^]*█▀|▀█/m);
+      await terminal.shows(/^\? 192\.0\.2\.1 asks for access: [^]*█▀|▀█/m);
       terminal.type('a');
       await terminal.shows(/^\? 192\.0\.2\.2 knocks: a admits/m);
       terminal.type('x');
@@ -245,7 +245,7 @@ describe('culvert and access to its tunnel', () => {
       played.send({ ...KNOCK, id: 'k1', address: '192.0.2.1' });
       const { tunnel, id } = await heard;
       const answered = await run(['knock', tunnel, id, '--admit', '--for', '8h'], access);
-      assert.deepEqual([answered.code, answered.out], [0, 'The visitor is admitted.']);
+      assert.deepEqual([answered.code, answered.out], [0, 'Approved the visitor.']);
       assert.equal(played.calls.at(-1), `PUT /v1/tunnels/${tunnel}/knocks/k1 {"admit":true,"for":"8h"}`);
     });
 
@@ -254,7 +254,7 @@ describe('culvert and access to its tunnel', () => {
       const access = { CULVERT_RELAY: played.url, CULVERT_API_KEY: newApiKey() };
       const { code, err } = await run(['http', '1', '--links', '--json'], access);
       assert.equal(code, 1);
-      assert.match(err, /too old to restrict who may come into a tunnel.*closed at once\.\n$/);
+      assert.match(err, /too old to restrict access to a tunnel.*closed immediately\.\n$/);
       assert.deepEqual(played.calls, [
         'POST /v1/tunnels {"local_port":1,"idle_ttl":false,"access":{"links":true}}',
         `DELETE /v1/tunnels/${played.tunnel.id}`,

@@ -111,7 +111,7 @@ describe('culvert doctor', () => {
     const { code, results } = await doctor([], environment);
     assert.equal(code, 0);
     const trunk = results.find(({ hop }) => hop === 'trunk');
-    assert.deepEqual([trunk?.result, trunk?.detail], ['skipped', 'this relay takes no trunks']);
+    assert.deepEqual([trunk?.result, trunk?.detail], ['skipped', 'this relay has no shared connections']);
   });
 
   it('names a certificate that is not trusted, and trusts a given authority', async () => {

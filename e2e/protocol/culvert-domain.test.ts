@@ -61,7 +61,7 @@ describe('culvert domain', () => {
     assert.equal(tunnel.public_url, `http://app.shop.test:${relay.port}`);
     assert.equal((await visit(relay.port, { host: 'app.shop.test' })).text, 'from the service');
     const second = await run('http', String(service.port), '--domain', 'app.shop.test');
-    assert.match(second.err, /another tunnel has the domain.*"culvert list" shows it/s);
+    assert.match(second.err, /another tunnel uses the domain.*"culvert list" shows it/s);
   });
 
   it('serves a domain of culvert.yml, and ends with 4 when the domain is removed', async () => {

@@ -125,7 +125,7 @@ describe('culvert', () => {
       const { child, tunnel } = await Culvert.start(scope, relay, key, service.port, ['--open'], {
         PATH: path,
       });
-      const why = `--open: xdg-open found nothing to open ${tunnel.public_url} with.\n`;
+      const why = `culvert: --open: xdg-open found no browser to open ${tunnel.public_url}.\n`;
       await eventually(10_000, () => assert.equal(child.stderr, why));
       assert.equal(readFileSync(file, 'utf8'), `${tunnel.public_url}\n`);
       assert.equal((await child.stop('SIGINT')).code, 0);

@@ -103,7 +103,7 @@ describe('culvert with files', () => {
       const text = await refusal(scope, ['--config', outside], environment);
       assert.match(
         text,
-        /^culvert: .*: tunnels\.all\.share: "up" leads out of the folder of the file[^\n]*\n$/,
+        /^culvert: .*: tunnels\.all\.share: "up" is outside the folder of the file[^\n]*\n$/,
       );
     });
 
@@ -167,7 +167,7 @@ describe('culvert with files', () => {
       const environment = { CULVERT_RELAY: relay.url, CULVERT_API_KEY: newApiKey() };
       const child = spawnCulvert(scope, ['start', '--config', wrong], environment);
       assert.equal((await child.exit()).code, 2);
-      assert.match(child.stderr, /culvert\.yml:3: tunnels\.web\.port: is 70000; it takes .* 65535\./);
+      assert.match(child.stderr, /culvert\.yml:3: tunnels\.web\.port: is 70000, but must be .* 65535\./);
       assert.match(child.stderr, /culvert\.yml:4: tunnels\.web\.key: an API key does not belong/);
       const file = project('tunnels: {web: {port: 1}}');
       const refused = spawnCulvert(scope, ['start', '--config', file], environment);
@@ -182,7 +182,7 @@ describe('culvert with files', () => {
       const text = await refusal(scope, ['--config', file], { CULVERT_API_KEY: newApiKey() });
       assert.equal(
         text,
-        `culvert: ${file}: relay: ${listener.url} gets the key of CULVERT_API_KEY only where you name that relay, too: ` +
+        `culvert: ${file}: relay: the key of CULVERT_API_KEY is sent to ${listener.url} only if you name that relay as well. ` +
           `if you trust it, set CULVERT_RELAY=${listener.url} or give --relay ${listener.url}.\n`,
       );
       assert.deepEqual(listener.heard, []);

@@ -97,7 +97,7 @@ describe('custom domains (protocol.md section 12)', () => {
     assert.deepEqual(
       checks.map(({ what, ok, problem }) => [what, ok, problem]),
       [
-        ['address', false, `There is no record that leads ${domain} to this relay.`],
+        ['address', false, `No record points ${domain} to this relay.`],
         ['proof', false, `There is no TXT record _culvert.${domain}.`],
       ],
     );
@@ -128,7 +128,7 @@ describe('custom domains (protocol.md section 12)', () => {
     dns.fail(`_culvert.${domain}`, 'silent');
     const { status, checks } = await verifyDomain(account, claim);
     assert.equal(status, 'pending');
-    assert.match(checks[1]?.problem ?? '', /no DNS server answered in time/);
+    assert.match(checks[1]?.problem ?? '', /no DNS server responded in time/);
   });
 
   it('end their tunnel with 4004 when they are removed, and are answered by the relay again', async () => {

@@ -186,8 +186,8 @@ describe('culvert inspect edit, export and import', () => {
 
   it('reads no file that an import names, and accepts no other format', async () => {
     for (const [text, reason] of [
-      [`curl -d @${join(runtime, 'x')} http://x`, /no files are read/],
-      ['curl "$(id)"', /Nothing is run here/],
+      [`curl -d @${join(runtime, 'x')} http://x`, /reads no files/],
+      ['curl "$(id)"', /Culvert runs nothing here/],
       ['{"log":1}', /This is no HAR: log/],
     ] as const) {
       const { code, err } = await inspect(['import'], text);

@@ -113,7 +113,7 @@ describe('culvert inspect', () => {
 
   it('lists requests that contain all of the given words', async () => {
     assert.match(await output('--filter', 'post HOOK 200'), /POST +\/hook/);
-    assert.equal(await output('--filter', 'post nowhere'), 'No request has all of these words.');
+    assert.equal(await output('--filter', 'post nowhere'), 'No requests match this filter.');
   });
 
   it('prints a curl command that repeats the request', async () => {

@@ -61,9 +61,9 @@ describe('invitations', () => {
       keys: { id: string; label: string }[];
     };
     assert.equal(keys.find(({ id }) => id === taken['id'])?.label, "Ann's laptop");
-    assertError(await take(path), 404, 'this invitation was used already, has ended, or never was');
+    assertError(await take(path), 404, 'this invitation was already used, has expired, or never existed');
     const ended = await open(path);
-    assert.deepEqual([ended.status, /This invitation has ended/.test(ended.text)], [404, true]);
+    assert.deepEqual([ended.status, /This invitation is no longer valid/.test(ended.text)], [404, true]);
   });
 
   it('are not accepted with an invalid body', async () => {
@@ -71,8 +71,11 @@ describe('invitations', () => {
     for (const [body, text] of [
       ['[]', 'invalid request body'],
       ['{', 'invalid request body'],
-      ['{"machine":1}', 'machine must be at most 100 characters, no control characters'],
-      [`{"machine":"${'x'.repeat(101)}"}`, 'machine must be at most 100 characters, no control characters'],
+      ['{"machine":1}', 'machine must be at most 100 characters without control characters'],
+      [
+        `{"machine":"${'x'.repeat(101)}"}`,
+        'machine must be at most 100 characters without control characters',
+      ],
     ] as const)
       assertError(await take(path, body), 400, text);
     assert.equal((await take(path, '')).status, 201);
@@ -88,7 +91,7 @@ describe('invitations', () => {
     assert.equal((await list.exit()).code, 0, list.stderr);
     const again = spawnCulvert(scope, ['login', `${relay.url}${path}`], config);
     assert.equal((await again.exit()).code, 1);
-    assert.match(again.stderr, /was used already/);
+    assert.match(again.stderr, /was already used/);
   });
 });
 

@@ -296,7 +296,7 @@ describe('an approval request (protocol.md section 11.3)', () => {
     for (let number = 0; number < 30; number += 1) await mustKnock(place(), [from(`192.0.2.${number}`)]);
     assert.equal((await knock(place(), [from('192.0.2.99')])).status, 429);
     const shown = await knock(place(), [from('192.0.2.99'), BROWSER]);
-    assert.match(shown.text, /Too many are knocking/);
+    assert.match(shown.text, /Too many people are waiting/);
     await owner.answer((await owner.hears(5)).id, true);
     await mustKnock(place(), [from('192.0.2.99')]);
   });

@@ -282,7 +282,7 @@ describe('signed links (protocol.md section 11.2)', () => {
     const page = await open(made, [BROWSER]);
     assertRefused(page);
     assert.equal(page.head.field('content-type'), 'text/html; charset=utf-8');
-    assert.match(page.text, /<h1>This link has ended<\/h1>/);
+    assert.match(page.text, /<h1>This link has expired<\/h1>/);
     assert.ok(!page.text.includes('culvert_pass'));
     const json = await open(made);
     assertRefused(json);

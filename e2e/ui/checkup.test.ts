@@ -17,19 +17,19 @@ scenarios('diagnostics', (fixture) => {
     const slug = await expose(page, port);
     await running.end();
     assert.equal((await visit((await app.tunnel()).url)).status, 502);
-    await card(page, slug).getByRole('button', { name: 'Find out why' }).click();
-    const dialog = page.getByRole('dialog', { name: `From here to ${slug}` });
-    await dialog.getByText('It stops at: Your server.').waitFor();
+    await card(page, slug).getByRole('button', { name: 'Diagnose' }).click();
+    const dialog = page.getByRole('dialog', { name: `Connection to ${slug}` });
+    await dialog.getByText('Failed: Your server.').waitFor();
     const rows = await dialog.getByRole('listitem').allInnerTexts();
     assert.equal(rows.length, 10);
     assert.match(
       rows.at(-1) ?? '',
       /nothing answers on port \d+ of 127\.0\.0\.1 and ::1.*Start your server/s,
     );
-    assert.match(rows.find((row) => row.includes('A request through it')) ?? '', /answered/);
+    assert.match(rows.find((row) => row.includes('Request through the tunnel')) ?? '', /answered/);
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
-    await page.locator(':focus', { hasText: 'Find out why' }).waitFor();
+    await page.locator(':focus', { hasText: 'Diagnose' }).waitFor();
     const api = new Api(fixture.relay, account.key);
     await eventually(20_000, async () => {
       const left = await api.list();
@@ -48,9 +48,9 @@ scenarios('diagnostics', (fixture) => {
     const slug = await expose(page, site.port);
     await relay.stop('SIGKILL');
     await card(page, slug).getByText('Reconnecting').waitFor();
-    await page.getByRole('button', { name: 'Find out why', exact: true }).click();
-    const dialog = page.getByRole('dialog', { name: 'From here to the relay, and back' });
-    await dialog.getByText('It stops at: A connection to it.').waitFor();
+    await page.getByRole('button', { name: 'Diagnose', exact: true }).click();
+    const dialog = page.getByRole('dialog', { name: 'Connection to the relay' });
+    await dialog.getByText('Failed: Network connection.').waitFor();
     await dialog.getByText('See that culvert-relay runs there').waitFor();
     await reads(dialog, /not tried without "connect"/);
     await dialog.getByRole('button', { name: 'Close' }).click();
@@ -69,12 +69,12 @@ scenarios('diagnostics', (fixture) => {
       page.locator('body'),
       /Das Relay unter http:\S+ ist nicht erreichbar: .*\. Culvert versucht es weiter\./,
     );
-    await page.getByRole('button', { name: 'Ursache finden', exact: true }).click();
-    const dialog = page.getByRole('dialog', { name: 'Von hier zum Relay und zurück' });
-    await dialog.getByText('Hier geht es nicht weiter: Eine Verbindung dorthin.').waitFor();
+    await page.getByRole('button', { name: 'Diagnose', exact: true }).click();
+    const dialog = page.getByRole('dialog', { name: 'Verbindung zum Relay' });
+    await dialog.getByText('Fehlgeschlagen: Netzwerkverbindung.').waitFor();
     await reads(dialog, /Port \d+ von \S+: dort lauscht nichts/);
     await reads(dialog, /Prüfen Sie, ob culvert-relay dort läuft/);
     await reads(dialog, /ohne „connect“ nicht geprüft/);
-    await reads(dialog, /es ging um keinen Tunnel/);
+    await reads(dialog, /kein Tunnel ausgewählt/);
   });
 });

@@ -30,7 +30,7 @@ scenarios('creating a tunnel', (fixture) => {
     await name.fill('taken-name');
     await page.getByLabel('Port', { exact: true }).fill('3000');
     await page.getByRole('button', { name: 'Expose' }).click();
-    await page.getByText('Somebody else has this name').waitFor();
+    await page.getByText('Someone else is using this name').waitFor();
     assert.equal(await name.getAttribute('aria-invalid'), 'true');
     await page.locator('#name:focus').waitFor();
     await name.fill('free-name');

@@ -16,21 +16,21 @@ scenarios('a custom domain', (fixture) => {
     const site = await startSite(fixture.scope);
     await page.getByLabel('Port', { exact: true }).fill(String(site.port));
     await page.getByRole('button', { name: 'Options' }).click();
-    await page.getByLabel('Own address').selectOption({ label: 'Add a domain…' });
+    await page.getByLabel('Your domain').selectOption({ label: 'Add a domain…' });
     const text = page.getByLabel('Domain', { exact: true });
     await text.fill('localhost');
     await text.press('Enter');
     await page.getByText('at least two labels').waitFor();
     await text.fill('App.Shop.test');
     await text.press('Enter');
-    const setup = page.getByRole('group', { name: 'Records of app.shop.test' });
+    const setup = page.getByRole('group', { name: 'DNS records for app.shop.test' });
     await setup.waitFor();
 
     await page.getByRole('button', { name: 'Expose' }).click();
     await page.getByText('app.shop.test is not verified yet').waitFor();
     await setup.getByRole('button', { name: 'Check' }).click();
     await setup.getByText('There is no TXT record _culvert.app.shop.test.').waitFor();
-    await setup.getByText('There is no record that leads app.shop.test to this relay.').waitFor();
+    await setup.getByText('No record points app.shop.test to this relay.').waitFor();
 
     const copied = async (what: string): Promise<string> => {
       const before = (await app.copied()).length;
@@ -47,7 +47,7 @@ scenarios('a custom domain', (fixture) => {
     }
     await setup.getByRole('button', { name: 'Check' }).click();
     await setup.waitFor({ state: 'detached' });
-    assert.equal(await page.getByLabel('Own address').inputValue(), 'app.shop.test');
+    assert.equal(await page.getByLabel('Your domain').inputValue(), 'app.shop.test');
     await page.getByRole('button', { name: 'Expose' }).click();
     await page.locator('.card').getByText('Online').waitFor();
     assert.equal((await app.tunnel()).url, `http://app.shop.test:${relay.port}`);
@@ -55,16 +55,16 @@ scenarios('a custom domain', (fixture) => {
 
     await page.getByLabel('Port', { exact: true }).fill('9');
     await page.getByRole('button', { name: 'Options' }).click();
-    await page.getByLabel('Own address').selectOption('app.shop.test');
+    await page.getByLabel('Your domain').selectOption('app.shop.test');
     await page.getByRole('button', { name: 'Expose' }).click();
     await page.getByText('Another tunnel has the domain.').waitFor();
 
-    const field = page.getByLabel('Own address');
-    await page.getByRole('button', { name: 'Remove this domain: app.shop.test' }).click();
+    const field = page.getByLabel('Your domain');
+    await page.getByRole('button', { name: 'Remove the domain app.shop.test' }).click();
     await page.locator('#domain:focus').waitFor();
     await page.getByRole('button', { name: /^Undo: app\.shop\.test is removed/ }).click();
     await field.selectOption('app.shop.test');
-    await page.getByRole('button', { name: 'Remove this domain: app.shop.test' }).click();
+    await page.getByRole('button', { name: 'Remove the domain app.shop.test' }).click();
     // Its tunnel ends with it, 8 s later.
     await page
       .locator('.card')

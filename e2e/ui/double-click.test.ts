@@ -78,7 +78,7 @@ describe('a double click', () => {
     const page = await open(main);
     await page.getByRole('button', { name: /POST \/api\/checkout/ }).click();
     const replay = page.getByRole('button', { name: 'Replay' });
-    await doubleClick(page, replay, () => page.getByText('Sent again, show it').waitFor());
+    await doubleClick(page, replay, () => page.getByText('Sent again. Show it').waitFor());
     assert.equal(asked(main, 'log:replay').length, 1);
     await replay.focus();
     for (let repeats = 0; repeats < 5; repeats += 1) await page.keyboard.down('Enter');

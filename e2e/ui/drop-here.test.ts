@@ -30,7 +30,7 @@ describe('the hint while something is dragged over the window', () => {
     const [browser, built] = await Promise.all([sharedBrowser(), sharedWindow()]);
     const page = await openWindow(scope, browser, built, tunnelsScene().main(), { now: NOW });
     await page.locator('main').waitFor();
-    const words = page.getByText('Drop a folder to share it, or to open the project in it');
+    const words = page.getByText('Drop a folder to share it or to open the project in it');
     await drag(page, 'dragover', 'null');
     await words.waitFor();
     // To another part of the window.

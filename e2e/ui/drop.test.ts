@@ -71,7 +71,7 @@ scenarios('a folder that is dropped', (fixture) => {
     const site = makeSite();
     for (const [paths, words] of [
       [[join(site, 'hello.txt')], 'is not a folder. Choose one folder that you can read.'],
-      [[site, site], 'These are several things. Drop one folder that you can read.'],
+      [[site, site], 'Drop one folder at a time.'],
     ] as const) {
       await drop(paths);
       const dialog = page.getByRole('dialog', { name: 'This cannot be shared' });

@@ -80,16 +80,16 @@ scenarios('an edited request', (fixture) => {
       authorization: 'Bearer s3cret',
       body: '{"event":"open"}',
     });
-    const headers = page.getByRole('region', { name: 'Headers, before and now' });
+    const headers = page.getByRole('region', { name: 'Headers: before and now' });
     await headers.locator('del', { hasText: 'X-Way: old' }).waitFor();
     await headers.locator('ins', { hasText: 'X-Way: new' }).waitFor();
-    const body = page.getByRole('region', { name: 'Body, before and now' });
+    const body = page.getByRole('region', { name: 'Body: before and now' });
     // What a service sends is shown as text, and cannot hide.
     await body.locator('ins', { hasText: String.raw`"text": "<b>\u{202e}new"` }).waitFor();
     assert.equal(await body.locator('del', { hasText: 'tries' }).count(), 0);
     await assertReadable(page, 'compared responses');
     await page.getByRole('button', { name: 'Show request 2' }).click();
-    await page.getByText('Repeats request 1.').waitFor();
+    await page.getByText('Replay of request 1.').waitFor();
   });
 
   it('is not sent while a field is invalid, and the field shows why', async () => {
@@ -116,7 +116,7 @@ scenarios('an edited request', (fixture) => {
     await page.getByRole('button', { name: 'Back' }).click();
     await page.getByRole('button', { name: 'Edit and send' }).click();
     assert.equal(await page.getByLabel('Body').inputValue(), 'half done');
-    await page.getByRole('button', { name: 'As it was' }).click();
+    await page.getByRole('button', { name: 'Reset' }).click();
     assert.equal(await page.getByLabel('Body').inputValue(), '{"event":"paid"}');
   });
 
@@ -136,7 +136,7 @@ scenarios('an edited request', (fixture) => {
     service.server.closeAllConnections();
     await new Promise((resolve) => service.server.close(resolve));
     await until(page);
-    await said(page, 'Nothing listens on the port yet.').waitFor();
+    await said(page, 'Nothing is listening on this port yet.').waitFor();
     const answer = 'HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n';
     const again = createServer((socket) => {
       socket.on('error', () => socket.destroy());

@@ -95,7 +95,7 @@ scenarios('in German', (fixture) => {
       'FILE:8: tunnels.api.password: erlaubt: 4 bis 128 Zeichen.',
       'FILE:9: tunnels.api.allow: "10.0.0.0/99" geht nicht; erlaubt: eine Adresse oder ein Netz, etwa 192.0.2.7 oder 10.0.0.0/8.',
       'FILE:10: tunnels.api.auth: ${…} nimmt den Namen einer Variablen, etwa ${PASSWORD}; $${ steht für ${.',
-      'FILE:12: tunnels.docs.share: ist "../others"; erlaubt: der Pfad eines Ordners in dem von culvert.yml, etwa ./public.',
+      'FILE:12: tunnels.docs.share: ist "../others"; erlaubt: der Pfad eines Ordners im Ordner von culvert.yml, etwa ./public.',
     ]);
   });
 });

@@ -41,7 +41,7 @@ scenarios('an import', (fixture) => {
     await assertReadable(page, 'an import that is refused');
     await dialog.getByLabel('curl command').fill("curl -d 'a=1' https://elsewhere.example/hook");
     await dialog.getByRole('button', { name: 'Import', exact: true }).click();
-    await page.getByText('It has not been sent to your server yet.').waitFor();
+    await page.getByText('Not sent to your server yet.').waitFor();
     await assertReadable(page, 'an imported request');
     assert.deepEqual((await app.tunnel()).pulse, []);
     await page.getByRole('button', { name: 'Edit and send' }).click();
@@ -61,9 +61,9 @@ scenarios('an import', (fixture) => {
     await page.getByRole('combobox', { name: /^Find a tunnel/ }).fill(`import ${slug}`);
     await page.keyboard.press('Enter');
     const dialog = page.getByRole('dialog', { name: `Import into ${slug}` });
-    await dialog.getByRole('button', { name: 'Choose a HAR…' }).click();
-    await dialog.getByText('2 requests are imported.').waitFor();
-    await dialog.getByText('Request 2 is left out: The body takes 64 KiB').waitFor();
+    await dialog.getByRole('button', { name: 'Choose a HAR file…' }).click();
+    await dialog.getByText('2 requests were imported.').waitFor();
+    await dialog.getByText('Request 2 was left out: The body takes 64 KiB').waitFor();
     await assertReadable(page, 'what an import says');
     await page.keyboard.press('Enter');
     const log = page.locator('.log');

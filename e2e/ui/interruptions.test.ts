@@ -82,7 +82,7 @@ scenarios('recovery without intervention', (fixture) => {
     const { url } = await app.tunnel();
     assert.equal((await visit(url)).body, 'before');
     await running.end();
-    await card(page, slug).getByText('Needs your server').waitFor();
+    await card(page, slug).getByText('Server not responding').waitFor();
     await card(page, slug).getByText(`Nothing listens on port ${port}.`).waitFor();
     const refused = await visit(url);
     assert.equal(refused.status, 502);
@@ -141,6 +141,6 @@ scenarios('recovery without intervention', (fixture) => {
     await page.getByRole('button', { name: 'Sign in' }).waitFor();
     await signIn(page, fixture.relay.url, other.key);
     await page.getByText(`${other.name} · Dev plan`).waitFor();
-    await page.getByRole('heading', { name: 'Nothing is exposed' }).waitFor();
+    await page.getByRole('heading', { name: 'No tunnels yet' }).waitFor();
   });
 });

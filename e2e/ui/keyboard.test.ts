@@ -26,7 +26,7 @@ scenarios('the main job without a mouse', (fixture) => {
     await keys.press('Tab');
     await keys.type(account.key);
     await keys.press('Enter');
-    await page.getByRole('heading', { name: 'Nothing is exposed' }).waitFor();
+    await page.getByRole('heading', { name: 'No tunnels yet' }).waitFor();
     await keys.press('Control+n');
     await focused(page, 'port');
     await keys.type(String(port));
@@ -45,7 +45,7 @@ scenarios('the main job without a mouse', (fixture) => {
     await eventually(20_000, async () => assert.deepEqual(await app.copied(), [(await app.tunnel()).url]));
 
     await keys.press('Tab');
-    await focusedName(page, /^Who may come in/);
+    await focusedName(page, /^Who has access/);
     await keys.press('Tab');
     await focusedName(page, /^Extend /);
     await keys.press('Enter');
@@ -69,7 +69,7 @@ scenarios('the main job without a mouse', (fixture) => {
     await keys.press('Tab');
     await focusedName(page, /^Remove /);
     await keys.press('Enter');
-    await page.getByRole('heading', { name: 'Nothing is exposed' }).waitFor();
+    await page.getByRole('heading', { name: 'No tunnels yet' }).waitFor();
     await focused(page, 'port');
 
     await keys.press('Control+,');
@@ -86,7 +86,7 @@ scenarios('the main job without a mouse', (fixture) => {
     await keys.type('Dark');
     await page.locator('html[data-theme="dark"]').waitFor();
     assert.equal(await page.getByLabel('Notifications').isChecked(), false);
-    assert.equal(await page.getByLabel('Shortcut from anywhere').inputValue(), 'off');
+    assert.equal(await page.getByLabel('Global shortcut').inputValue(), 'off');
     await keys.press('Escape');
     await focused(page, 'port');
   });
@@ -115,13 +115,13 @@ scenarios('the main job without a mouse', (fixture) => {
 
     await tabTo(page, /^Replay$/);
     await keys.press('Enter');
-    await tabTo(page, /^Sent again, show it$/);
+    await tabTo(page, /^Sent again\. Show it$/);
     await keys.press('Enter');
-    await page.getByText('Repeats request 2.').waitFor();
+    await page.getByText('Replay of request 2.').waitFor();
     assert.deepEqual(orders, ['{"mugs":2}', '{"mugs":2}']);
 
     await keys.press('Escape');
-    await page.getByText('Repeats request 2.').waitFor({ state: 'detached' });
+    await page.getByText('Replay of request 2.').waitFor({ state: 'detached' });
     await keys.press('Escape');
     // The search is restored, and the request that was read has the focus.
     await focusedName(page, /^POST \/order/);
@@ -133,7 +133,7 @@ scenarios('the main job without a mouse', (fixture) => {
   it('collapses expanded parts with Escape, and then returns to where the screen was opened', async () => {
     const { page } = await signInAndExpose();
     const keys = page.keyboard;
-    for (const name of [/^QR /, /^Extend /, /^Who may come in/]) {
+    for (const name of [/^QR /, /^Extend /, /^Who has access/]) {
       await page.getByRole('button', { name }).focus();
       await keys.press('Enter');
       const button = page.getByRole('button', { name, expanded: true });

@@ -52,12 +52,12 @@ describe('approval requests', () => {
     const { page, main } = await open();
     await knocking(main, ANN);
     await page.getByText('Firefox on Linux wants to come in from 203.0.113.7').waitFor();
-    await page.getByRole('status').getByText('Firefox on Linux wants to come in to shop.').waitFor();
+    await page.getByRole('status').getByText('Firefox on Linux asks for access to shop.').waitFor();
     await knocking(main, ANN, BEN);
     await page.getByRole('button', { name: 'Refuse curl, 2001:db8::7' }).click();
     await asked(main, 1);
     await knocking(main, ANN);
-    await page.getByLabel('For how long to admit Firefox on Linux').selectOption('for today');
+    await page.getByLabel('How long to approve Firefox on Linux').selectOption('for today');
     await page.getByRole('button', { name: 'Admit Firefox on Linux, 203.0.113.7' }).click();
     assert.deepEqual(await asked(main, 2), [
       { channel: 'knock:refuse', payload: { key: 'shop', id: 'n2' } },

@@ -16,7 +16,7 @@ scenarios('access to a tunnel', (fixture) => {
     const field = page.getByRole('textbox', { name: 'Password' });
     await eventually(20_000, async () => assert.match(await field.inputValue(), /^[a-z]+(-[a-z]+){2}$/));
     const words = await field.inputValue();
-    await page.getByRole('button', { name: 'New words' }).click();
+    await page.getByRole('button', { name: 'New password' }).click();
     await eventually(20_000, async () => assert.notEqual(await field.inputValue(), words));
     await field.fill('open sesame');
     await page.getByRole('button', { name: 'Expose' }).click();
@@ -32,7 +32,7 @@ scenarios('access to a tunnel', (fixture) => {
     const copy = page.getByRole('button', { name: `Copy link and password of ${slug}` });
     await copy.click();
     await page.getByRole('button', { name: `Copied link and password of ${slug}` }).waitFor();
-    const sentence = `Open ${url} and type the password open sesame`;
+    const sentence = `Open ${url} and enter the password open sesame`;
     assert.deepEqual(await app.copied(), [sentence]);
 
     const again = await fixture.open(directory);
@@ -51,9 +51,9 @@ scenarios('access to a tunnel', (fixture) => {
     const links = page.getByRole('list', { name: `Links to ${slug}` }).getByRole('listitem');
     const made: string[] = [];
     for (const note of ['for Ann', 'for Ben']) {
-      await page.getByLabel('What the link is for').fill(note);
-      await page.getByLabel('How long the link is good').selectOption('7 days');
-      await page.getByRole('button', { name: 'Make and copy link' }).click();
+      await page.getByLabel('Note for the link').fill(note);
+      await page.getByLabel('How long the link is valid').selectOption('7 days');
+      await page.getByRole('button', { name: 'Create and copy link' }).click();
       await links.filter({ hasText: note }).getByText('Copied').waitFor();
       made.push((await app.copied()).at(-1) ?? '');
     }
@@ -71,8 +71,8 @@ scenarios('access to a tunnel', (fixture) => {
       ),
     );
     // The relay stores them, so they are listed when the panel is opened again.
-    await page.getByRole('button', { name: `Who may come in to ${slug}` }).click();
-    await page.getByRole('button', { name: `Make a link to ${slug}` }).click();
+    await page.getByRole('button', { name: `Who has access to ${slug}` }).click();
+    await page.getByRole('button', { name: `Create a link to ${slug}` }).click();
     await links.filter({ hasText: 'for Ben' }).getByText('6 d 23 h left').waitFor();
     assert.equal(await links.count(), 1);
   });
@@ -81,7 +81,7 @@ scenarios('access to a tunnel', (fixture) => {
     const { page, app } = await online(fixture);
     const { url, slug } = await app.tunnel();
     await choose(page, slug, 'These addresses');
-    const field = page.getByLabel('Addresses and networks');
+    const field = page.getByLabel('IP addresses and ranges');
     await field.fill('10.0.0.0/33');
     await page.getByRole('button', { name: 'Apply' }).click();
     await page.getByText('after the slash comes a number up to 32').waitFor();
@@ -93,7 +93,7 @@ scenarios('access to a tunnel', (fixture) => {
     await field.waitFor({ state: 'detached' });
     await eventually(20_000, async () => assert.equal((await visit(url)).status, 403));
 
-    await page.getByRole('button', { name: `Who may come in to ${slug}` }).click();
+    await page.getByRole('button', { name: `Who has access to ${slug}` }).click();
     await field.fill('127.0.0.0/8');
     await page.getByRole('button', { name: 'Apply' }).click();
     await eventually(20_000, async () => assert.equal((await visit(url)).status, 200));
@@ -138,7 +138,7 @@ scenarios('access to a tunnel', (fixture) => {
     await comesIn(ann, 200);
     // The log shows how the visitor got access.
     await page.getByRole('button', { name: 'GET /hello 200' }).first().click();
-    await page.getByText('Admitted by you.').waitFor();
+    await page.getByText('Approved by you.').waitFor();
     await page.keyboard.press('Escape');
 
     const ben = await knock('curl/8.18.0');
@@ -146,13 +146,13 @@ scenarios('access to a tunnel', (fixture) => {
     await page.getByText('wants to come in from').waitFor({ state: 'detached' });
     await comesIn(ben, 401);
 
-    await page.getByRole('button', { name: `Who may come in to ${slug}` }).click();
+    await page.getByRole('button', { name: `Who has access to ${slug}` }).click();
     await page
       .getByText(/5\d min left/)
       .first()
       .waitFor();
-    await page.getByRole('button', { name: 'Send out Firefox on Windows, 127.0.0.1' }).click();
-    await page.getByText('Nobody is admitted at the moment.').waitFor();
+    await page.getByRole('button', { name: 'Revoke the access of Firefox on Windows, 127.0.0.1' }).click();
+    await page.getByText('No visitor is approved at the moment.').waitFor();
     await comesIn(ann, 401);
   });
 
@@ -201,19 +201,19 @@ async function online(fixture: Fixture) {
 }
 
 async function choose(page: Page, slug: string, choice: string): Promise<void> {
-  await page.getByRole('button', { name: `Who may come in to ${slug}` }).click();
+  await page.getByRole('button', { name: `Who has access to ${slug}` }).click();
   await page.getByRole('radio', { name: choice }).check();
 }
 
 async function lock(page: Page, slug: string, choice: string): Promise<void> {
   await choose(page, slug, choice);
   await page.getByRole('button', { name: 'Apply' }).click();
-  await page.getByRole('button', { name: `Who may come in to ${slug}: ${choice}` }).waitFor();
+  await page.getByRole('button', { name: `Who has access to ${slug}: ${choice}` }).waitFor();
   await page.getByRole('button', { name: 'Apply' }).waitFor({ state: 'detached' });
   // Links are created in the form. Otherwise it closes, but only after the name has changed, and until then its button
   // would close it.
   if (choice !== 'Only with a link')
-    await page.getByRole('form', { name: `Who may come in to ${slug}` }).waitFor({ state: 'detached' });
+    await page.getByRole('form', { name: `Who has access to ${slug}` }).waitFor({ state: 'detached' });
 }
 
 /** Submits the form of the password page. */

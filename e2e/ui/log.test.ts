@@ -89,8 +89,8 @@ scenarios('the request log', (fixture) => {
     const { page, orders } = await openLog();
     await row(page, 'POST /order 200').click();
     await page.getByRole('button', { name: 'Replay' }).click();
-    await page.getByRole('button', { name: 'Sent again, show it' }).click();
-    await page.getByText('Repeats request 3.').waitFor();
+    await page.getByRole('button', { name: 'Sent again. Show it' }).click();
+    await page.getByText('Replay of request 3.').waitFor();
     await page.getByRole('region', { name: 'Response body' }).getByText('"orders": 2').waitFor();
     assert.deepEqual(orders, ['{"mugs":2}', '{"mugs":2}']);
   });
@@ -101,7 +101,7 @@ scenarios('the request log', (fixture) => {
     await row(page, 'GET /café 200').waitFor();
     await row(page, /^POST \/order 200 .*(now|ago)$/).click();
     await page.getByRole('button', { name: 'Replay' }).click();
-    await page.getByText('Sent again, show it').waitFor();
+    await page.getByText('Sent again. Show it').waitFor();
     await page.keyboard.press('Escape');
     await row(page, 'POST repeated /order 200').waitFor();
     await page.getByLabel('Search requests').fill('café');

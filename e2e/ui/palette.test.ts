@@ -39,7 +39,7 @@ scenarios('the command palette', (fixture) => {
     const keys = page.keyboard;
     await find(page, `copy ${slug}`, `Copy the address of ${slug}`);
     await keys.press('Enter');
-    await palette(page).getByText(`${tunnel.url} is copied.`).waitFor();
+    await palette(page).getByText(`Copied ${tunnel.url}.`).waitFor();
     await eventually(20_000, async () => assert.deepEqual(await app.copied(), [tunnel.url]));
     await keys.press('Escape');
     await palette(page).waitFor({ state: 'detached' });

@@ -136,7 +136,7 @@ describe('previews of bodies', () => {
     const page = await open('image/svg+xml', svg);
     page.on('dialog', () => assert.fail('it ran'));
     await page.getByRole('region', { name: 'Response body' }).getByText('<svg xmlns').waitFor();
-    await way(page, 'Picture');
+    await way(page, 'Image');
     await page.getByText('SVG, 40 × 30').waitFor();
     assert.equal(await page.locator('.message svg').count(), 0);
   });

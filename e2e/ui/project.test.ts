@@ -70,8 +70,8 @@ scenarios('a project that is opened', (fixture) => {
     // The other tunnel admits visitors by links, which are created here.
     const docs = page.locator('.card', { hasText: 'folder public' });
     await docs.getByText('Users · Links, set by a project or another program').waitFor();
-    await docs.getByRole('button', { name: /^Make a link to/ }).click();
-    await docs.getByRole('button', { name: 'Make and copy link' }).click();
+    await docs.getByRole('button', { name: /^Create a link to/ }).click();
+    await docs.getByRole('button', { name: 'Create and copy link' }).click();
     await eventually(10_000, async () => assert.match((await app.copied()).join(), /culvert_pass/));
   });
 
@@ -81,7 +81,7 @@ scenarios('a project that is opened', (fixture) => {
     const question = page.getByRole('dialog', { name: 'Share the folder web shop?' });
     await question.getByText('It also has a culvert.yml').waitFor();
     assert.deepEqual(await violations(page), []);
-    await question.getByRole('button', { name: 'Show its tunnels' }).click();
+    await question.getByRole('button', { name: 'Show tunnels' }).click();
     const dialog = page.getByRole('dialog', { name: 'Start tunnels of web shop?' });
     await dialog.getByRole('button', { name: 'Start 2 tunnels' }).click();
     await reads(dialog.getByRole('listitem').filter({ hasText: 'long' }), /ttl/i);
@@ -94,7 +94,7 @@ scenarios('a project that is opened', (fixture) => {
     await page.keyboard.press('ControlOrMeta+k');
     await page.keyboard.type('project web shop');
     await page.keyboard.press('Enter');
-    await dialog.getByText('Online already').waitFor();
+    await dialog.getByText('Already online').waitFor();
   });
 
   it('is not started by Enter or Esc, and not opened with mistakes, which are shown with their lines', async () => {
@@ -110,7 +110,7 @@ scenarios('a project that is opened', (fixture) => {
     writeFileSync(join(folder, 'culvert.yml'), 'tunnels:\n  web:\n    prot: 3000\n');
     await page.getByRole('button', { name: 'Open a project…' }).click();
     const dialog = page.getByRole('dialog', { name: 'This project cannot be opened' });
-    await reads(dialog, /culvert\.yml:3: tunnels\.web\.prot: no such field; did you mean port\?/);
+    await reads(dialog, /culvert\.yml:3: tunnels\.web\.prot: is unknown\. Did you mean port\?/);
     assert.deepEqual(await violations(page), []);
     await dialog.getByRole('button', { name: 'Close' }).click();
     await dialog.waitFor({ state: 'detached' });

@@ -40,7 +40,7 @@ scenarios('one request in full', (fixture) => {
     });
     for (const coding of ['gzip', 'br', 'zstd']) {
       await show(`/${coding}`);
-      await answer(page).getByText(`Unpacked from ${coding}`).waitFor();
+      await answer(page).getByText(`Decompressed (${coding})`).waitFor();
       await answer(page).getByText('"mugs": 2').waitFor();
       await page.keyboard.press('Escape');
     }
@@ -63,10 +63,10 @@ scenarios('one request in full', (fixture) => {
     await show('/');
     const table = page.getByRole('table', { name: 'Time' });
     assert.deepEqual(await table.getByRole('rowheader').allInnerTexts(), [
-      'Waiting for a stream',
+      'Waiting for a connection',
       'Local connection',
       'Your server',
-      'The rest of the response',
+      'Rest of the response',
     ]);
     for (const cell of await table.locator('.waterfall-took').allInnerTexts())
       assert.match(cell, /^\d+ m?s$/);
@@ -100,11 +100,11 @@ scenarios('one request in full', (fixture) => {
     await page.keyboard.press('ArrowRight');
     await tree.getByRole('treeitem', { name: 'café' }).and(page.locator(':focus')).waitFor();
     await page.getByText("$.cart[0]['it\\'s']").waitFor();
-    await answer(page).getByRole('button', { name: 'Copy the path', exact: true }).click();
-    await answer(page).getByRole('button', { name: 'Copy the value', exact: true }).click();
+    await answer(page).getByRole('button', { name: 'Copy path', exact: true }).click();
+    await answer(page).getByRole('button', { name: 'Copy value', exact: true }).click();
     await rows.nth(1).click();
     await page.getByText('$.big').waitFor();
-    await answer(page).getByRole('button', { name: 'Copy the value', exact: true }).click();
+    await answer(page).getByRole('button', { name: 'Copy value', exact: true }).click();
     await eventually(20_000, async () =>
       assert.deepEqual(await app.copied(), ["$.cart[0]['it\\'s']", 'café', '12345678901234567890']),
     );
@@ -145,7 +145,7 @@ scenarios('one request in full', (fixture) => {
     assert.equal(await page.locator('.message img').count(), 0);
     await page.keyboard.press('Escape');
     await show('/cut');
-    await answer(page).getByText('What follows is not kept.').waitFor();
+    await answer(page).getByText('The rest was not recorded.').waitFor();
     await item('0: "abc"').first().waitFor();
   });
 
@@ -192,7 +192,7 @@ scenarios('one request in full', (fixture) => {
     await bar.getByText('1 of 1').waitFor();
     await answer(page).getByRole('treeitem', { name: '"n": 149', selected: true }).waitFor();
     await bar.getByRole('searchbox').fill('nowhere');
-    await bar.getByText('Not found').waitFor();
+    await bar.getByText('No matches').waitFor();
   });
 
   it('selects and finds long texts completely, although they are laid out as they scroll into view', async () => {

@@ -21,7 +21,7 @@ scenarios('undo', (fixture) => {
     await page.getByRole('button', { name: `Stop ${slug}` }).click();
     await card(page, slug).getByText('Stopped', { exact: true }).waitFor();
     const visitor = visit(`${url}/meanwhile`);
-    await page.getByRole('button', { name: `Undo: ${slug} is stopped.` }).click();
+    await page.getByRole('button', { name: `Undo: Stopped ${slug}.` }).click();
     await card(page, slug).getByText('Online').waitFor();
     assert.equal(
       (await visitor).body,
@@ -35,9 +35,9 @@ scenarios('undo', (fixture) => {
     const { page, slug, url } = await exposed();
     await page.getByRole('button', { name: `Stop ${slug}` }).click();
     await page.getByRole('button', { name: `Remove ${slug}` }).click();
-    await page.getByRole('heading', { name: 'Nothing is exposed' }).waitFor();
+    await page.getByRole('heading', { name: 'No tunnels yet' }).waitFor();
     // A field handles the key itself. The heading is not a field.
-    await page.getByRole('heading', { name: 'Nothing is exposed' }).click();
+    await page.getByRole('heading', { name: 'No tunnels yet' }).click();
     await page.keyboard.press('Control+z');
     await card(page, slug).waitFor();
     await page.keyboard.press('Control+z');
@@ -70,7 +70,7 @@ scenarios('undo', (fixture) => {
   it('is offered for 8 s: then the relay no longer has the tunnel', async () => {
     const { page, slug, account } = await exposed();
     await page.getByRole('button', { name: `Stop ${slug}` }).click();
-    const undo = page.getByRole('button', { name: `Undo: ${slug} is stopped.` });
+    const undo = page.getByRole('button', { name: `Undo: Stopped ${slug}.` });
     await undo.waitFor();
     assert.equal((await account.api.list()).length, 1);
     await undo.waitFor({ state: 'detached' });

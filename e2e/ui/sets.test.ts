@@ -50,11 +50,11 @@ scenarios('saved requests', (fixture) => {
     await keepInNew(page, /^POST \/order/, 'Orders');
     await reads(page.getByRole('complementary', { name: 'Just now' }), /POST \/order is kept in Orders\./);
     await row(page, /^POST \/pay/).click({ button: 'right' });
-    await page.getByRole('menuitem', { name: 'Keep…' }).click();
+    await page.getByRole('menuitem', { name: 'Save…' }).click();
     const dialog = page.getByRole('dialog', { name: 'Keep POST /pay' });
-    await dialog.getByLabel('In the set').selectOption({ label: 'Orders' });
+    await dialog.getByLabel('Collection').selectOption({ label: 'Orders' });
     await assertReadable(page, 'the question where to keep a request');
-    await dialog.getByRole('button', { name: 'Keep', exact: true }).click();
+    await dialog.getByRole('button', { name: 'Save', exact: true }).click();
     await dialog.waitFor({ state: 'detached' });
     assertNowhere(directory, 'mild-oak');
     const before = asked.splice(0);
@@ -78,7 +78,7 @@ scenarios('saved requests', (fixture) => {
     const { page, asked } = await openShop();
     await keepInNew(page, /^POST \/order/, 'Orders');
     await keepInNew(page, /^POST \/pay/, 'Payments');
-    await page.getByRole('button', { name: 'Kept', exact: true }).press('Enter');
+    await page.getByRole('button', { name: 'Saved', exact: true }).press('Enter');
     await page.getByRole('button', { name: /^Orders 1 request/ }).press('Enter');
     asked.length = 0;
     const send = page.getByRole('button', { name: 'Send POST /order' });
@@ -93,7 +93,7 @@ scenarios('saved requests', (fixture) => {
     await page.getByRole('heading', { name: /^Edit request/ }).press('Escape');
 
     await page.getByRole('button', { name: 'Rename Payments' }).press('Enter');
-    await focusedName(page, /^Name of the set$/, 'textbox');
+    await focusedName(page, /^Name of the collection$/, 'textbox');
     await page.keyboard.type('Orders');
     await page.keyboard.press('Enter');
     await page.getByText('There is a set named Orders already').waitFor();
@@ -105,7 +105,7 @@ scenarios('saved requests', (fixture) => {
 
     await page.getByRole('button', { name: 'Remove Refunds' }).press('Enter');
     await focusedName(page, /^Orders 1 request$/);
-    await page.getByRole('button', { name: 'Undo: The set Refunds is removed.' }).press('Enter');
+    await page.getByRole('button', { name: 'Undo: Removed the collection Refunds.' }).press('Enter');
     await page.getByRole('button', { name: /^Refunds 1 request/ }).waitFor();
     await page.getByRole('button', { name: /^Orders 1 request/ }).press('Enter');
     await page.getByRole('button', { name: 'Remove POST /order' }).press('Enter');
@@ -117,12 +117,12 @@ scenarios('saved requests', (fixture) => {
     const { page, service, asked, held } = await openShop();
     await keepInNew(page, /^POST \/order/, 'Orders');
     await row(page, /^POST \/pay/).click();
-    await page.getByRole('button', { name: 'Keep…' }).click();
+    await page.getByRole('button', { name: 'Save…' }).click();
     const dialog = page.getByRole('dialog', { name: 'Keep POST /pay' });
-    await dialog.getByRole('button', { name: 'Keep', exact: true }).click();
+    await dialog.getByRole('button', { name: 'Save', exact: true }).click();
     await dialog.waitFor({ state: 'detached' });
     await page.keyboard.press('Escape');
-    await page.getByRole('button', { name: 'Kept', exact: true }).click();
+    await page.getByRole('button', { name: 'Saved', exact: true }).click();
     asked.length = 0;
     const answer = Promise.withResolvers<void>();
     held.until = answer.promise;
@@ -150,8 +150,8 @@ scenarios('saved requests', (fixture) => {
     const { page } = await openShop();
     await page.setViewportSize({ width: 1200, height: 800 });
     await keepInNew(page, /^POST \/order/, 'Orders');
-    await page.getByRole('button', { name: 'Kept', exact: true }).click();
-    await page.getByRole('heading', { name: 'Kept requests' }).waitFor();
+    await page.getByRole('button', { name: 'Saved', exact: true }).click();
+    await page.getByRole('heading', { name: 'Saved requests' }).waitFor();
     await page.getByRole('button', { name: 'Send all Orders' }).click();
     await page.getByRole('button', { name: /^201: show what came of POST \/order/ }).click();
     await page.getByRole('heading', { name: 'POST /order' }).waitFor();
@@ -161,7 +161,7 @@ scenarios('saved requests', (fixture) => {
     await page.keyboard.press('Escape');
     await page.getByRole('button', { name: 'Remove POST /order' }).click();
     await page.getByRole('button', { name: /^Orders 0 requests/ }).waitFor();
-    await page.getByRole('button', { name: 'Undo: POST /order is removed from Orders.' }).click();
+    await page.getByRole('button', { name: 'Undo: Removed POST /order from Orders.' }).click();
     await page.getByRole('button', { name: /^Orders 1 request$/ }).waitFor();
     await row(page, /^POST \/pay/).click();
     await page.getByRole('heading', { name: 'POST /pay' }).waitFor();
@@ -173,16 +173,16 @@ scenarios('saved requests', (fixture) => {
     const { page } = await openShop();
     await keepInNew(page, /^POST \/order/, 'Orders');
     await row(page, /^POST \/pay/).click({ button: 'right' });
-    await page.getByRole('menuitem', { name: 'Keep…' }).click();
+    await page.getByRole('menuitem', { name: 'Save…' }).click();
     const dialog = page.getByRole('dialog', { name: 'Keep POST /pay' });
-    await dialog.getByLabel('In the set').selectOption({ label: 'A new set…' });
-    await dialog.getByRole('button', { name: 'Keep', exact: true }).click();
-    await dialog.getByText('Give the set a name.').waitFor();
+    await dialog.getByLabel('Collection').selectOption({ label: 'New collection…' });
+    await dialog.getByRole('button', { name: 'Save', exact: true }).click();
+    await dialog.getByText('Enter a name for the collection.').waitFor();
     await focused(page, 'keep-name');
-    await dialog.getByLabel('Name of the set').fill('x'.repeat(61));
+    await dialog.getByLabel('Name of the collection').fill('x'.repeat(61));
     await page.keyboard.press('Enter');
-    await dialog.getByText('The name of a set has at most 60 characters.').waitFor();
-    assert.equal(await dialog.getByLabel('Name of the set').inputValue(), 'x'.repeat(61));
+    await dialog.getByText('The name of a collection can have at most 60 characters.').waitFor();
+    assert.equal(await dialog.getByLabel('Name of the collection').inputValue(), 'x'.repeat(61));
     await assertReadable(page, 'a name that is too long');
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
@@ -196,12 +196,12 @@ function row(page: Page, name: RegExp) {
 
 async function keepInNew(page: Page, request: RegExp, name: string): Promise<void> {
   await row(page, request).click({ button: 'right' });
-  await page.getByRole('menuitem', { name: 'Keep…' }).click();
+  await page.getByRole('menuitem', { name: 'Save…' }).click();
   const dialog = page.getByRole('dialog', { name: /^Keep / });
   await dialog.locator('#keep-set, #keep-name').first().waitFor();
-  const set = dialog.getByLabel('In the set');
-  if ((await set.count()) > 0) await set.selectOption({ label: 'A new set…' });
-  await dialog.getByLabel('Name of the set').fill(name);
+  const set = dialog.getByLabel('Collection');
+  if ((await set.count()) > 0) await set.selectOption({ label: 'New collection…' });
+  await dialog.getByLabel('Name of the collection').fill(name);
   await page.keyboard.press('Enter');
   await dialog.waitFor({ state: 'detached' });
 }

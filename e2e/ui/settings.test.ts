@@ -34,7 +34,7 @@ scenarios('settings', (fixture) => {
     await page.getByRole('heading', { name: 'Einstellungen' }).waitFor();
     await page.locator('html[lang="de"]').waitFor();
     await page.getByRole('button', { name: 'Zurück' }).click();
-    await page.getByRole('heading', { name: 'Nichts ist freigegeben' }).waitFor();
+    await page.getByRole('heading', { name: 'Noch keine Tunnel' }).waitFor();
     // Texts of main are also in German.
     await page.getByRole('button', { name: 'Einstellungen' }).click();
     await page.getByRole('button', { name: 'Abmelden' }).click();
@@ -54,7 +54,7 @@ scenarios('settings', (fixture) => {
   it('report that the system refuses a shortcut, and keep the previous one', async () => {
     const { page } = await fixture.openSignedIn();
     await page.getByRole('button', { name: 'Settings' }).click();
-    const shortcut = page.getByLabel('Shortcut from anywhere');
+    const shortcut = page.getByLabel('Global shortcut');
     assert.equal(await shortcut.inputValue(), 'CommandOrControl+Alt+Shift+C');
     await shortcut.selectOption('Alt+Shift+C');
     await page.getByText('Your system did not accept this shortcut').waitFor();

@@ -28,7 +28,7 @@ scenarios('signing in', (fixture) => {
     const { page, directory } = await fixture.open();
     await page.getByLabel('Until Culvert quits').check();
     await signIn(page, fixture.relay.url, account.key);
-    await page.getByRole('heading', { name: 'Nothing is exposed' }).waitFor();
+    await page.getByRole('heading', { name: 'No tunnels yet' }).waitFor();
     const again = await fixture.open(directory);
     await again.page.getByRole('button', { name: 'Sign in' }).waitFor();
     assert.equal(await again.page.getByLabel('Relay').inputValue(), fixture.relay.url);
@@ -80,7 +80,7 @@ scenarios('signing in', (fixture) => {
     assert.equal(await page.getByRole('alert').count(), 0);
     await page.getByLabel('Relay').fill(fixture.relay.url);
     await page.getByRole('button', { name: 'Sign in', exact: true }).click();
-    await page.getByRole('heading', { name: 'Nothing is exposed' }).waitFor();
+    await page.getByRole('heading', { name: 'No tunnels yet' }).waitFor();
   });
 
   it('signs out, and deletes the key', async () => {

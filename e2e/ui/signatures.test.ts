@@ -53,7 +53,7 @@ scenarios('signatures of webhooks', (fixture) => {
     await page.getByText('Not checked: Culvert does not know the secret.').waitFor();
     await assertReadable(page, 'no secret');
     await setSecret(page, SECRET);
-    await page.getByText('Valid: made with the secret, for this body.').waitFor();
+    await page.getByText('Valid: signed with this secret, and the body is unchanged.').waitFor();
     await focusedName(page, /^1 secret$/);
     await assertReadable(page, 'valid');
     await page.keyboard.press('Escape');
@@ -68,11 +68,11 @@ scenarios('signatures of webhooks', (fixture) => {
     await setSecret(page, SECRET);
     await page.getByText('Too old: it fits').waitFor();
     await page.getByRole('button', { name: 'Replay' }).click();
-    await page.getByText('Sent again, show it').waitFor();
+    await page.getByText('Sent again. Show it').waitFor();
     assert.deepEqual(answers, [400, 200, 400]);
     await page.getByRole('button', { name: 'Sign and send again' }).click();
     await page.locator('#signed-again').click();
-    await page.getByText('Valid: made with the secret, for this body.').waitFor();
+    await page.getByText('Valid: signed with this secret, and the body is unchanged.').waitFor();
     assert.deepEqual(answers, [400, 200, 400, 200]);
   });
 
@@ -83,7 +83,7 @@ scenarios('signatures of webhooks', (fixture) => {
     await page.getByText('Too old: it fits').waitFor();
     await page.getByRole('button', { name: 'Edit and send' }).click();
     await page.getByLabel('Body').fill('{"id":"evt_2"}');
-    const signs = page.getByRole('checkbox', { name: 'Sign it for Stripe' });
+    const signs = page.getByRole('checkbox', { name: 'Sign for Stripe' });
     assert.equal(await signs.isChecked(), true);
     await assertReadable(page, 'an edited webhook');
     await page.getByRole('button', { name: 'Send', exact: true }).click();

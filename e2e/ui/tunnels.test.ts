@@ -33,10 +33,10 @@ scenarios('the list of tunnels', (fixture) => {
     await page.getByText(/^1 h 1[0-4] min left/).waitFor();
     assert.equal(await expiry(), before + 15 * 60_000);
     await page.getByRole('button', { name: `Extend ${slug}` }).click();
-    await page.getByLabel('Another length of time').fill('soon');
+    await page.getByLabel('Custom time').fill('soon');
     await page.keyboard.press('Enter');
     await page.getByText('Give a time such as').waitFor();
-    await page.getByLabel('Another length of time').fill('2 hours');
+    await page.getByLabel('Custom time').fill('2 hours');
     await page.keyboard.press('Enter');
     await page.getByText(/^3 h 1[0-4] min left/).waitFor();
   });
@@ -55,15 +55,15 @@ scenarios('the list of tunnels', (fixture) => {
     assert.equal((await visit(again.url)).status, 200);
     await page.getByRole('button', { name: `Stop ${again.slug}` }).click();
     await page.getByRole('button', { name: `Remove ${again.slug}` }).click();
-    await page.getByRole('heading', { name: 'Nothing is exposed' }).waitFor();
+    await page.getByRole('heading', { name: 'No tunnels yet' }).waitFor();
     await eventually(20_000, async () => assert.deepEqual(await account.api.list(), []));
   });
 
   it('reports that a tunnel has expired', async () => {
     const { page } = await fixture.openSignedIn();
     await page.getByRole('button', { name: 'Options' }).click();
-    await page.getByLabel('Lives for').selectOption('custom');
-    await page.getByLabel('Time to live').fill('5s');
+    await page.getByLabel('Expires after').selectOption('custom');
+    await page.getByLabel('Custom time').fill('5s');
     await page.getByLabel('Port', { exact: true }).fill(String(await listeningPort()));
     await page.getByRole('button', { name: 'Expose' }).click();
     await page.getByText('Expired', { exact: true }).waitFor();
@@ -74,8 +74,8 @@ scenarios('the list of tunnels', (fixture) => {
   it('keeps an idle tunnel as long as visitors arrive, and no longer', async () => {
     const { page, app } = await fixture.openSignedIn();
     await page.getByRole('button', { name: 'Options' }).click();
-    await page.getByLabel('Lives for').selectOption('custom');
-    await page.getByLabel('Time to live').fill('15s');
+    await page.getByLabel('Expires after').selectOption('custom');
+    await page.getByLabel('Custom time').fill('15s');
     await page.getByLabel('Restart the timer on every visit').check();
     const slug = await expose(page, await listeningPort());
     await card(page, slug).getByText('left if unused').waitFor();

@@ -58,7 +58,7 @@ describe('the scope of a key', () => {
 
   it('makes other tunnels look nonexistent, and names the tunnel that the key is for', () => {
     assert.throws(() => mustReach({ kind: 'tunnel', name: 'web' }, 'shop'), { status: 404 });
-    assert.match(outOfScope({ kind: 'tunnel', name: 'web' }).message, /good for the tunnel "web" only/);
-    assert.match(outOfScope({ kind: 'admin' }).message, /good for administration only/);
+    assert.match(outOfScope({ kind: 'tunnel', name: 'web' }).message, /valid for the tunnel "web" only/);
+    assert.match(outOfScope({ kind: 'admin' }).message, /valid for administration only/);
   });
 });

@@ -324,9 +324,9 @@ async function all(store: Store): Promise<OwnedTunnel[]> {
 /** Seconds that an invitation is valid by default. */
 export const INVITE_DEFAULT_TTL_SECONDS = 24 * 3600;
 
-export const REASON_RULE = `1-${REASON_MAX_LENGTH} characters, no control characters`;
-export const LABEL_RULE = `at most ${KEY_LABEL_MAX_LENGTH} characters, no control characters`;
-export const SCOPE_NAME_RULE = `the name of a tunnel: 2-63 lowercase letters, digits and hyphens, and none of ${SCOPE_WORDS.join(', ')}`;
+export const REASON_RULE = `1-${REASON_MAX_LENGTH} characters without control characters`;
+export const LABEL_RULE = `at most ${KEY_LABEL_MAX_LENGTH} characters without control characters`;
+export const SCOPE_NAME_RULE = `the name of a tunnel, 2-63 lowercase letters, digits and hyphens, other than ${SCOPE_WORDS.join(', ')}`;
 
 /** @returns the reason of a suspension, trimmed; `undefined` for a value without a reason */
 export function readReason(given: unknown): string | undefined {
@@ -356,7 +356,7 @@ export function readTtl(given: unknown, max: number): number | undefined {
 
 /** @param max seconds */
 export function ttlRule(max: number): string {
-  return `a duration from ${TTL_MIN_SECONDS}s to ${formatDuration(max)}, like 720h`;
+  return `a duration from ${TTL_MIN_SECONDS}s to ${formatDuration(max)}, such as 720h`;
 }
 
 /* Names that operators choose: of accounts, and of their subdomains. */
@@ -364,9 +364,9 @@ export function ttlRule(max: number): string {
 /** Long enough for a person's or a team's name, on one line. */
 const ACCOUNT_NAME = /^\S(?:.{0,98}\S)?$/u;
 export const ACCOUNT_NAME_RULE =
-  'the name of an account: 1-100 characters, no spaces at the ends, no control characters';
+  'the name of an account, 1-100 characters without control characters or spaces at the ends';
 export const SUBDOMAIN_RULE =
-  '2-63 characters: lowercase letters, digits and hyphens, not starting or ending with a hyphen';
+  '2-63 lowercase letters, digits and hyphens, not starting or ending with a hyphen';
 
 export function isAccountName(given: unknown): given is string {
   return typeof given === 'string' && ACCOUNT_NAME.test(given) && !hasUnprintable(given);

@@ -114,20 +114,20 @@ function invitationPage(
   const address = `${publicUrl.origin}/invite/${token}`;
   const whereFrom =
     downloadPage === undefined
-      ? 'Whoever sent you this address knows where to get it.'
+      ? 'Ask the person who sent you this address where to get it.'
       : `<a href="${escapeHtml(downloadPage)}">Get Culvert</a>, then come back to this page.`;
   const end = new Date(expiresAt).toISOString().slice(0, 16).replace('T', ' ');
   return page(
     'You are invited',
-    `<p>With Culvert, whatever runs on your computer gets a public address for as long as you like: a site under development, a webhook, a demo. Nothing is uploaded, and it ends when you end it.</p>
+    `<p>Culvert gives a server on your computer a public address for as long as you like: for a site under development, a webhook or a demo. Nothing is uploaded, and you can stop it at any time.</p>
 <p>This invitation lets you use the relay <strong>${escapeHtml(publicUrl.host)}</strong> as <strong>${escapeHtml(account.name)}</strong>. On the computer that you want to use, with the Culvert app installed:</p>
 <p><a class="go" href="${escapeHtml(signInLink(address))}">Open in Culvert</a></p>
-<p>Or in a terminal, and then for whatever listens on port 3000 there:</p>
+<p>Or in a terminal, here for a server on port 3000:</p>
 <p><code>culvert login ${escapeHtml(address)}</code></p>
 <p><code>culvert http 3000</code></p>
-<p>Culvert is not installed there yet? ${whereFrom}</p>
-<p>Either of the two fetches a key of your own and keeps it on that computer. The invitation is good once, until ${end} UTC, for whoever has this address: pass it on to nobody.</p>`,
-    'Invitation',
+<p>Is Culvert not installed there yet? ${whereFrom}</p>
+<p>Both create an API key for you and store it on that computer. The invitation works once, until ${end} UTC, for anyone who has this address. Do not share it.</p>`,
+    undefined,
     contact,
   );
 }
@@ -135,10 +135,10 @@ function invitationPage(
 /** The page of an invitation that is unknown, taken or has ended. */
 function endedInvitationPage({ contact }: Pick<InvitationPageOptions, 'contact'>): string {
   return page(
-    'This invitation has ended',
-    `<p>It was used already, its time is over, or its address is not whole. Whoever sent it to you can send another one.</p>
-<p>You have used it yourself, on this computer? Then you are signed in: <code>culvert http 3000</code> gives what listens on port 3000 an address.</p>`,
-    '404',
+    'This invitation is no longer valid',
+    `<p>It was already used, it has expired, or its address is incomplete. Ask the person who sent it to you for a new one.</p>
+<p>If you used it yourself on this computer, you are signed in: <code>culvert http 3000</code> gives a server on port 3000 a public address.</p>`,
+    undefined,
     contact,
   );
 }
@@ -152,12 +152,12 @@ function relayPage(publicUrl: URL, contact: string | undefined): string {
   const address = escapeHtml(publicUrl.origin);
   return page(
     'A Culvert relay',
-    `<p>This machine lends public addresses to programs on other people's computers: what they show there goes through it, and is not its own.</p>
-<p>You were given an address of a page? Open that one, whole; there is nothing to see at this one.</p>
-<p>You have an invitation? Open it in this browser. You have a key? On your computer:</p>
+    `<p>This relay gives public addresses to servers on other people's computers. Their pages pass through it, but do not belong to it.</p>
+<p>If someone gave you the address of a page, open the complete address. There is nothing to see at this one.</p>
+<p>If you have an invitation, open it in this browser. If you have an API key, run this on your computer:</p>
 <p><code>culvert login --relay ${address}</code></p>
 <p><code>culvert http 3000</code></p>`,
-    VERSION,
+    `Version ${VERSION}`,
     contact,
   );
 }

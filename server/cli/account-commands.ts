@@ -27,7 +27,7 @@ export const listAccountsCommand = adminCommand({
     if (json) return shell.out(JSON.stringify({ accounts: accounts.map(viewAccount) }));
     if (accounts.length === 0) {
       return shell.out(
-        `There are no accounts in ${nameOfDatabase(config.database)}. Make one with: account create`,
+        `There are no accounts in ${nameOfDatabase(config.database)}. Create one with: account create`,
       );
     }
     const rows = accounts.map((account) => [
@@ -57,7 +57,7 @@ export const setPlanCommand = adminCommand({
     const plan = readPlan(flags['plan']);
     const account = await administer((administration) => administration.setPlan(name, plan));
     if (json) shell.out(JSON.stringify(viewAccount(account)));
-    else shell.out(`The account "${name}" is on the plan ${plan} now. Tunnels that are open stay open.`);
+    else shell.out(`The account "${name}" now has the plan ${plan}. Open tunnels stay open.`);
   },
 });
 
@@ -78,15 +78,15 @@ export const setSubdomainCommand = adminCommand({
   async run({ config, flags, json, administer }, shell) {
     const name = readAccountName(flags['name'], '--name');
     if ((flags['subdomain'] === undefined) !== (flags['none'] === true))
-      throw usageError('account set-subdomain takes --subdomain LABEL, or --none to take it away');
+      throw usageError('account set-subdomain needs --subdomain LABEL, or --none to remove the subdomain');
     const subdomain = readSubdomain(flags['subdomain'], config);
     const account = await administer((administration) => administration.setSubdomain(name, subdomain));
     if (json) return shell.out(JSON.stringify(viewAccount(account)));
     const address =
       subdomain === null
-        ? 'has no subdomain now'
-        : `has tunnels below ${subdomain}.${config.serviceDomain} now`;
-    shell.out(`The account "${name}" ${address}; those that are open, too.`);
+        ? 'no longer has a subdomain'
+        : `now has its tunnels below ${subdomain}.${config.serviceDomain}`;
+    shell.out(`The account "${name}" ${address}. This includes open tunnels.`);
   },
 });
 
@@ -110,7 +110,7 @@ export const suspendAccountCommand = adminCommand({
     if (json) shell.out(JSON.stringify(viewAccount(account)));
     else
       shell.out(
-        `Suspended the account "${name}": visitors of its tunnels get 451, its keys 403, its clients are disconnected.`,
+        `Suspended the account "${name}": visitors of its tunnels get 451, its keys get 403, and its clients are disconnected.`,
       );
   },
 });
@@ -127,7 +127,7 @@ export const resumeAccountCommand = adminCommand({
     const name = readAccountName(flags['name'], '--name');
     const account = await administer((administration) => administration.suspendAccount(name, null));
     if (json) shell.out(JSON.stringify(viewAccount(account)));
-    else shell.out(`The account "${name}" may go on, with its keys and its tunnels.`);
+    else shell.out(`Resumed the account "${name}", with its keys and its tunnels.`);
   },
 });
 
@@ -150,14 +150,14 @@ export const removeAccountCommand = adminCommand({
 /** @throws CommandError */
 export function readPlan(given: unknown): Plan {
   const plan = PLANS.find((known) => known === given);
-  if (plan === undefined) throw usageError(`--plan takes one of ${PLANS.join(', ')}`);
+  if (plan === undefined) throw usageError(`--plan must be one of ${PLANS.join(', ')}`);
   return plan;
 }
 
 /** @throws CommandError */
 export function readSubdomain(given: unknown, config: Config): string | null {
   if (given === undefined) return null;
-  if (!isSubdomain(given)) throw usageError(`--subdomain takes ${SUBDOMAIN_RULE}`);
+  if (!isSubdomain(given)) throw usageError(`--subdomain must be ${SUBDOMAIN_RULE}`);
   if (isReserved(given, config)) throw failure(`the subdomain "${given}" is reserved; choose another`);
   return given;
 }
@@ -190,12 +190,12 @@ export const createAccountCommand = adminCommand({
     const plan = readPlan(flags['plan']);
     const subdomain = readSubdomain(flags['subdomain'], config);
     const isMany = flags['count'] !== undefined || flags['from'] !== undefined;
-    if (isMany && subdomain !== null) throw usageError('--subdomain takes effect for one account only');
+    if (isMany && subdomain !== null) throw usageError('--subdomain can only be used for one account');
     const withKeys = flags['with-key'] === true;
     const made = await administer(async (administration) => {
       const known = new Set((await administration.listAccounts()).map(({ name }) => name));
       const taken = isMany ? names.find((name) => known.has(name)) : undefined;
-      if (taken !== undefined) throw failure(`the name "${taken}" is taken; no account was made`);
+      if (taken !== undefined) throw failure(`the name "${taken}" is taken; no account was created`);
       return administration.createAccounts({ names, plan, subdomain, withKeys });
     });
     if (isMany) showMany(shell, made, json);
@@ -228,7 +228,7 @@ function viewMade({ account, key }: MadeAccount) {
 function readNames({ name, count, from }: Readonly<Record<string, unknown>>): string[] {
   if (typeof from === 'string') {
     if (name !== undefined || count !== undefined)
-      throw usageError('--from takes the place of --name and --count');
+      throw usageError('--from cannot be combined with --name or --count');
     return readFile(from);
   }
   const given = readAccountName(name, '--name');
@@ -250,8 +250,9 @@ function readFile(path: string): string[] {
     .map((line) => line.trim())
     .filter((line) => line !== '');
   if (names.length === 0 || names.length > ACCOUNTS_AT_ONCE_MAX)
-    throw usageError(`--from takes a file with 1 to ${ACCOUNTS_AT_ONCE_MAX} names, one a line`);
+    throw usageError(`--from must be a file with 1 to ${ACCOUNTS_AT_ONCE_MAX} names, one per line`);
   const wrong = names.findIndex((name, index) => !isAccountName(name) || names.indexOf(name) !== index);
-  if (wrong !== -1) throw usageError(`--from: "${names[wrong]}" is no name of an account, or there twice`);
+  if (wrong !== -1)
+    throw usageError(`--from: "${names[wrong]}" is not a valid account name, or appears twice`);
   return names;
 }

@@ -71,7 +71,7 @@ describe('culvert-relay account and key', () => {
     const argv = ['key', 'create', '--account', 'acme', '--label', "Ann's laptop", '--expires', '720h'];
     assert.equal(await main(shell, [...argv, '--name', 'web'], () => assert.fail()), 0);
     const [said = ''] = shell.stdout.splice(0);
-    assert.match(said, /^Created a key for the tunnel "web" of the account "acme", good until 20\d\d-/);
+    assert.match(said, /^Created a key for the tunnel "web" of the account "acme", valid until 20\d\d-/);
     assert.match(
       (await printed('key create --account acme --admin'))[0] ?? '',
       /to administer the relay with/,
@@ -133,7 +133,7 @@ describe('culvert-relay account and key', () => {
     assert.match(String(key), /^cvt_/);
     assert.match(
       shell.stderr.at(-2) ?? '',
-      /"acme" is on the plan Free, which allows no names: this key makes no tunnel$/,
+      /"acme" has the plan Free, which does not allow names, so this key cannot create a tunnel$/,
     );
     assert.match(shell.stderr.at(-1) ?? '', /account set-plan --name "acme" --plan dev$/);
     shell.stderr.splice(0);
@@ -155,9 +155,9 @@ describe('culvert-relay account and key', () => {
   it('print text for people without --json', async () => {
     const empty = await printed('account list');
     assert.deepEqual(empty, [
-      `There are no accounts in ${join(folder, 'culvert.db')}. Make one with: account create`,
+      `There are no accounts in ${join(folder, 'culvert.db')}. Create one with: account create`,
     ]);
-    assert.deepEqual(await printed('key list'), ['There are no valid keys. Make one with: key create']);
+    assert.deepEqual(await printed('key list'), ['There are no valid keys. Create one with: key create']);
     const [created] = await printed('account create --name acme --plan free');
     assert.match(created ?? '', /^Created the account "acme" \(plan free, no subdomain\)/);
     const [shown, key] = await printed('key create --account acme');
@@ -177,7 +177,7 @@ describe('culvert-relay account and key', () => {
 
     assert.deepEqual(await printed(`key revoke ${id}`), [`Revoked the key ${hint} of the account "acme".`]);
     assert.deepEqual(await printed('account set-plan --name acme --plan dev'), [
-      'The account "acme" is on the plan dev now. Tunnels that are open stay open.',
+      'The account "acme" now has the plan dev. Open tunnels stay open.',
     ]);
     assert.deepEqual(await printed('account remove --name acme'), [
       'Removed the account "acme" with its keys and its tunnels.',
@@ -185,10 +185,10 @@ describe('culvert-relay account and key', () => {
   });
 
   const wrong: [argv: string, exitCode: number, line: RegExp][] = [
-    ['account create --plan dev', 2, /^--name takes the name of an account/],
-    ['account create --name x', 2, /^--plan takes one of free, dev, team$/],
-    ['account create --name x --plan gold', 2, /^--plan takes one of free, dev, team$/],
-    ['account create --name x --plan dev --subdomain A', 2, /^--subdomain takes 2-63 characters/],
+    ['account create --plan dev', 2, /^--name must be the name of an account/],
+    ['account create --name x', 2, /^--plan must be one of free, dev, team$/],
+    ['account create --name x --plan gold', 2, /^--plan must be one of free, dev, team$/],
+    ['account create --name x --plan dev --subdomain A', 2, /^--subdomain must be 2-63 lowercase letters/],
     ['account create --name x --plan dev --subdomain www', 1, /^the subdomain "www" is reserved/],
     ['account create --name taken --plan dev', 1, /^the name is taken/],
     ['account create --name x --plan dev --subdomain taken', 1, /^the subdomain is taken/],
@@ -196,21 +196,21 @@ describe('culvert-relay account and key', () => {
     ['account create me --name x --plan dev', 2, /^unexpected argument "me"$/],
     ['account list --name x', 2, /^Unknown option '--name'$/],
     ['account set-plan --name nobody --plan dev', 1, /^there is no account "nobody" in \//],
-    ['account set-plan --name taken', 2, /^--plan takes one of/],
-    ['account remove', 2, /^--name takes the name of an account/],
+    ['account set-plan --name taken', 2, /^--plan must be one of/],
+    ['account remove', 2, /^--name must be the name of an account/],
     ['account remove --name nobody', 1, /^there is no account "nobody" in \//],
-    ['key create', 2, /^--account takes the name of an account/],
-    ['key create --account taken --expires 90d', 2, /^--expires takes a duration from 1s to/],
+    ['key create', 2, /^--account must be the name of an account/],
+    ['key create --account taken --expires 90d', 2, /^--expires must be a duration from 1s to/],
     [
       'key create --account taken --name all',
       2,
-      /^--name takes the name of a tunnel: .* none of all, admin$/,
+      /^--name must be the name of a tunnel, .* other than all, admin$/,
     ],
-    ['key create --account taken --name X', 2, /^--name takes the name of a tunnel/],
-    ['key create --account taken --name web --admin', 2, /^--admin and --name exclude each other/],
+    ['key create --account taken --name X', 2, /^--name must be the name of a tunnel/],
+    ['key create --account taken --name web --admin', 2, /^--admin and --name cannot be combined/],
     ['key create --account nobody', 1, /^there is no account "nobody" in \//],
     ['key list --account nobody', 1, /^there is no account "nobody" in \//],
-    ['key revoke', 2, /^key revoke takes the id of a key/],
+    ['key revoke', 2, /^key revoke needs the id of a key/],
     ['key revoke a b', 2, /^unexpected argument "b"$/],
     [`key revoke ${UNKNOWN_ID}`, 1, /^there is no valid key with the id "a3a3e3d2-/],
   ];
@@ -257,7 +257,7 @@ describe('culvert-relay account and key', () => {
       for (const argv of ['account list', 'account create --name x --plan dev', `key revoke ${UNKNOWN_ID}`]) {
         assert.equal(await run(argv), 1);
         assert.deepEqual(shell.stderr.splice(0), [
-          `culvert-relay: cannot open the database ${file}: there is no database of a relay; "culvert-relay serve" makes one`,
+          `culvert-relay: cannot open the database ${file}: there is no relay database; "culvert-relay serve" creates one`,
         ]);
       }
       assert.equal(existsSync(elsewhere), what !== 'nothing');
@@ -273,7 +273,7 @@ describe('culvert-relay account and key', () => {
       assert.equal(await run(argv), 1);
       assert.match(
         shell.stderr.splice(0).join(),
-        /culvert\.db was moved to postgres:\/\/relay@db\/culvert on 2030-01-02T.*; give that one with CULVERT_DATABASE_URL/,
+        /culvert\.db was moved to postgres:\/\/relay@db\/culvert on 2030-01-02T.*; set CULVERT_DATABASE_URL to that database/,
       );
     }
     await printed(`migrate --undo sqlite:${join(folder, 'culvert.db')}`);

@@ -103,7 +103,7 @@ async function open(config: Config): Promise<Store> {
 /** @throws CommandError for an invalid account name */
 export function readAccountName(given: unknown, flag: string): string {
   if (isAccountName(given)) return given;
-  throw usageError(`${flag} takes ${ACCOUNT_NAME_RULE}`);
+  throw usageError(`${flag} must be ${ACCOUNT_NAME_RULE}`);
 }
 
 /** The same for an optional flag. */
@@ -115,21 +115,21 @@ export function readOptionalName(given: unknown, flag: string): string | undefin
 export function readReason(given: unknown): string {
   const reason = rules.readReason(given);
   if (reason !== undefined) return reason;
-  throw usageError(`--reason takes ${rules.REASON_RULE}; the owner of the account reads them`);
+  throw usageError(`--reason must be ${rules.REASON_RULE}; the owner of the account sees it`);
 }
 
 /** @throws CommandError for anything but a whole number from 1 to `max` */
 export function readCount(given: unknown, flag: string, max: number): number {
   const count = typeof given === 'string' && /^\d{1,6}$/.test(given) ? Number(given) : 0;
   if (count >= 1 && count <= max) return count;
-  throw usageError(`${flag} takes a number from 1 to ${max}`);
+  throw usageError(`${flag} must be a number from 1 to ${max}`);
 }
 
 /** @throws CommandError for an invalid label; it is empty by default */
 export function readLabel(given: unknown, flag: string): string {
   if (given === undefined) return '';
   if (rules.isLabel(given)) return given;
-  throw usageError(`${flag} takes ${rules.LABEL_RULE}`);
+  throw usageError(`${flag} must be ${rules.LABEL_RULE}`);
 }
 
 /**
@@ -141,14 +141,16 @@ export function readTtl(given: unknown, flag: string, max: number): number | und
   if (given === undefined) return undefined;
   const seconds = rules.readTtl(given, max);
   if (seconds !== undefined) return seconds;
-  throw usageError(`${flag} takes ${rules.ttlRule(max)}`);
+  throw usageError(`${flag} must be ${rules.ttlRule(max)}`);
 }
 
 /** The message names the database, because the usual reason is that the relay uses another one. */
 function notThere({ kind, subject }: NotThereError, { database }: Config): CommandError {
   const byId = { key: 'valid key', invite: 'open invitation', account: undefined, tunnel: undefined }[kind];
   const what = byId === undefined ? `${kind} "${subject}"` : `${byId} with the id "${subject}"`;
-  return failure(`there is no ${what} in ${nameOfDatabase(database)}; ${kind} list shows those there are`);
+  return failure(
+    `there is no ${what} in ${nameOfDatabase(database)}; "culvert-relay ${kind} list" shows them`,
+  );
 }
 
 export function failure(line: string): CommandError {

@@ -18,7 +18,7 @@ export async function runBackup({ config, operands, json }: GivenCommand, shell:
   shell.err(`culvert-relay: database ${path}`);
   // A link counts, wherever it leads.
   if (lstatSync(file, { throwIfNoEntry: false }) !== undefined)
-    throw failure(`${file} is there already; choose another name`);
+    throw failure(`${file} already exists; choose another name`);
   const bytes = await attempt('nothing was backed up', () => Promise.resolve(backUp(path, file)));
   if (json) shell.out(JSON.stringify({ database: path, file, bytes }));
   else shell.out(`Copied ${path} to ${file} (${bytes} bytes), which only you can read.`);
@@ -54,25 +54,27 @@ export async function runRestore({ config, operands, json }: GivenCommand, shell
     return shell.out(
       JSON.stringify({ database: path, file, kept: kept ?? null, keys_revoked: ended.keysRevoked }),
     );
-  shell.out(`${path} is as it was when ${file} was made. Start the relay now.`);
-  if (kept !== undefined) shell.out(`What was there before is in ${kept}.`);
+  shell.out(`Restored ${path} from ${file}. You can start the relay now.`);
+  if (kept !== undefined) shell.out(`The previous database is in ${kept}.`);
   if (endedLinks > 0)
     shell.out(
-      `${endedLinks} signed ${endedLinks === 1 ? 'link no longer works' : 'links no longer work'}: a copy has no keys of links. Create new ones.`,
+      `${endedLinks} signed ${endedLinks === 1 ? 'link no longer works' : 'links no longer work'}: a backup does not contain the keys of links. Create new links.`,
     );
   for (const line of describeEnded(ended)) shell.out(line);
 }
 
 /** Without the database that is replaced nothing is known of what has happened since. */
 function warnOfRevived(shell: Shell, path: string): void {
-  shell.err(`culvert-relay: there was no database ${path} to compare with`);
+  shell.err(`culvert-relay: there was no database ${path} to compare the backup with`);
   shell.err(
-    '  What was ended since the backup was made is in force again: revoked keys and links, removed and',
+    '  Everything that ended after the backup was made is valid again: revoked keys and links, removed and',
   );
   shell.err(
     '  suspended accounts, used invitations, closed and suspended tunnels, and removed domains. Before you',
   );
-  shell.err('  start the relay, end them again. See: account list, key list, invite list, tunnel list');
+  shell.err(
+    '  start the relay, end them again. These show them: account list, key list, invite list, tunnel list',
+  );
 }
 
 /** @returns a line for each kind of object that has ended since the backup was made, and stays so */
@@ -91,8 +93,8 @@ function describeEnded(ended: KeptEndings): string[] {
     .filter(([count]) => count > 0)
     .map(([count, noun, end]) =>
       count === 1
-        ? `1 ${noun} that was ${end} since then stays ${end}.`
-        : `${count} ${noun}s that were ${end} since then stay ${end}.`,
+        ? `1 ${noun} that was ${end} after the backup stays ${end}.`
+        : `${count} ${noun}s that were ${end} after the backup stay ${end}.`,
     );
 }
 
@@ -110,10 +112,10 @@ function mustBeThere(path: string): void {
 
 function readFile([file]: readonly string[], command: string): string {
   if (file !== undefined && file !== '') return file;
-  throw usageError(`${command} takes the name of a file`);
+  throw usageError(`${command} needs the name of a file`);
 }
 
 function pathOf({ database }: Config): string {
   if (database.kind === 'sqlite' && database.path !== ':memory:') return database.path;
-  throw usageError('backup and restore are for a database in a SQLite file; for PostgreSQL there is pg_dump');
+  throw usageError('backup and restore work only with a SQLite database; for PostgreSQL use pg_dump');
 }

@@ -79,7 +79,7 @@ describe('culvert-relay backup and restore', () => {
     await store.revokeKey('revoked', 5);
     await store.close();
     assert.equal(await run('restore', file), 0, shell.stderr.join());
-    assert.match(shell.stdout.join('\n'), /^1 key that was revoked since then stays revoked\.$/m);
+    assert.match(shell.stdout.join('\n'), /^1 key that was revoked after the backup stays revoked\.$/m);
     store = await openSqlite(database, () => {});
     assert.deepEqual(await store.findEndedKeys(['kept', 'revoked'], 10), [{ id: 'revoked', end: 'revoked' }]);
   });
@@ -131,8 +131,8 @@ describe('culvert-relay backup and restore', () => {
     await store.setSuspension('suspended', 'phishing');
     await store.setSuspension('resumed', null);
     assert.deepEqual(await restored(), [
-      '1 account that was removed since then stays removed.',
-      '1 account that was suspended since then stays suspended.',
+      '1 account that was removed after the backup stays removed.',
+      '1 account that was suspended after the backup stays suspended.',
     ]);
     const left = await store.listAccounts();
     assert.deepEqual(Object.fromEntries(left.map(({ name, suspended }) => [name, suspended])), {
@@ -179,7 +179,7 @@ describe('culvert-relay backup and restore', () => {
     assert.equal(await store.takeInvitation('used', { key, act }, 5), true);
     assert.equal(await store.revokeInvitation('revoked', 5), true);
     assert.deepEqual(await restored(), [
-      '2 invitations that were used or revoked since then stay used or revoked.',
+      '2 invitations that were used or revoked after the backup stay used or revoked.',
     ]);
     assert.deepEqual(
       (await store.listInvitations(9)).map(({ id }) => id),
@@ -212,9 +212,9 @@ describe('culvert-relay backup and restore', () => {
     await store.insertTunnel(late);
     await store.suspendTunnel(late.id, 'spam');
     assert.deepEqual(await restored(), [
-      '1 tunnel that was closed since then stays closed.',
-      '1 tunnel that was suspended since then stays suspended.',
-      '1 link that was revoked since then stays revoked.',
+      '1 tunnel that was closed after the backup stays closed.',
+      '1 tunnel that was suspended after the backup stays suspended.',
+      '1 link that was revoked after the backup stays revoked.',
     ]);
     const now = new Map((await allTunnels(store)).map(({ tunnel }) => [tunnel.slug, tunnel]));
     assert.deepEqual([...now.keys()].toSorted(), ['expired', 'locked', 'resumed', 'same', 'suspended']);
@@ -254,7 +254,7 @@ describe('culvert-relay backup and restore', () => {
     await store.insertDomain(theirs, null);
     await store.verifyDomain({ id: theirs.id, ...release, instead: lost?.id ?? '' });
     const lines = await restored();
-    assert.ok(lines.includes('2 domains that were removed since then stay removed.'), lines.join('\n'));
+    assert.ok(lines.includes('2 domains that were removed after the backup stay removed.'), lines.join('\n'));
     assert.deepEqual(
       (await store.verifiedDomains('', 9)).map(({ domain }) => domain),
       ['kept.test'],
@@ -292,7 +292,10 @@ describe('culvert-relay backup and restore', () => {
     // Left behind by a database that is gone, whose pages must not get into the copy.
     writeFileSync(`${database}-wal`, log);
     assert.equal(await run('restore', file), 0, shell.stderr.join());
-    assert.match(shell.stderr.join('\n'), /there was no database .* to compare with\n.*is in force again:/);
+    assert.match(
+      shell.stderr.join('\n'),
+      /there was no database .* to compare the backup with\n.*is valid again:/,
+    );
     assert.deepEqual(await names(), ['before']);
     store = await openSqlite(database, () => {});
   });
@@ -305,7 +308,7 @@ describe('culvert-relay backup and restore', () => {
     assert.equal(await run('restore', file), 1);
     assert.match(
       shell.stderr.at(-1) ?? '',
-      /nothing was restored: what was ended since then could not be read .*; move that file away/,
+      /nothing was restored: the changes since the backup could not be read .*; move that file away/,
     );
     writeFileSync(database, before);
     store = await openSqlite(database, () => {});
@@ -325,7 +328,7 @@ describe('culvert-relay backup and restore', () => {
     assert.equal(readFileSync(target, 'utf8'), 'unchanged');
     symlinkSync(join(folder, 'nothing'), join(folder, 'dangling'));
     assert.equal(await run('backup', join(folder, 'dangling')), 1);
-    assert.match(shell.stderr.at(-1) ?? '', /is there already; choose another name$/);
+    assert.match(shell.stderr.at(-1) ?? '', /already exists; choose another name$/);
   });
 
   it('change nothing while a relay uses the database, or with a file that is not a database', async () => {
@@ -345,7 +348,7 @@ describe('culvert-relay backup and restore', () => {
   it('overwrite no file, and print their usage', async () => {
     await run('backup', file);
     assert.equal(await run('backup', file), 1);
-    assert.match(shell.stderr.at(-1) ?? '', /is there already; choose another name$/);
+    assert.match(shell.stderr.at(-1) ?? '', /already exists; choose another name$/);
     assert.equal(await run('backup'), 2);
     shell.env['CULVERT_DATA_DIR'] = join(folder, 'elsewhere');
     assert.equal(await run('backup', join(folder, 'x')), 1);

@@ -32,10 +32,10 @@ export async function runDoctor({ config, flags, json }: GivenCommand, shell: Sh
     await visit.close();
   } catch (error) {
     shell.err(
-      `culvert-relay: what was made to look could not be removed: ${describeError(error)}; the next time it is`,
+      `culvert-relay: the test account could not be removed: ${describeError(error)}; the next run removes it`,
     );
   }
-  if (!json) shell.out(failed.length === 0 ? 'Everything works.' : `Wrong: ${failed.join(', ')}.`);
+  if (!json) shell.out(failed.length === 0 ? 'Everything works.' : `Failed: ${failed.join(', ')}.`);
   return failed.length === 0 ? ExitCode.ok : ExitCode.failed;
 }
 

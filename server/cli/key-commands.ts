@@ -60,12 +60,12 @@ export const createKeyCommand = adminCommand({
     const { title, customNames } = PLAN_RULES[account.plan];
     if (wanted.scope.kind === 'tunnel' && !customNames) {
       shell.err(
-        `culvert-relay: the account "${name}" is on the plan ${title}, which allows no names: this key makes no tunnel`,
+        `culvert-relay: the account "${name}" has the plan ${title}, which does not allow names, so this key cannot create a tunnel`,
       );
-      shell.err(`  before: culvert-relay account set-plan --name "${name}" --plan dev`);
+      shell.err(`  To allow names: culvert-relay account set-plan --name "${name}" --plan dev`);
     }
     if (json) return shell.out(JSON.stringify({ id, account: name, key, created_at: timestamp(createdAt) }));
-    const end = expiresAt === null ? '' : `, good until ${timestamp(expiresAt)}`;
+    const end = expiresAt === null ? '' : `, valid until ${timestamp(expiresAt)}`;
     shell.out(`Created a key ${purposeOf(wanted.scope)} the account "${name}"${end}. It is shown only now:`);
     shell.out(key);
   },
@@ -81,7 +81,7 @@ export const listKeysCommand = adminCommand({
     const name = readOptionalName(flags['account'], '--account');
     const keys = await administer((administration) => administration.listKeys(name));
     if (json) return shell.out(JSON.stringify({ keys: keys.map(viewKey) }));
-    if (keys.length === 0) return shell.out('There are no valid keys. Make one with: key create');
+    if (keys.length === 0) return shell.out('There are no valid keys. Create one with: key create');
     const rows = keys.map((key) => [
       `${key.hint}…`,
       key.account,
@@ -106,7 +106,8 @@ export const revokeKeyCommand = adminCommand({
   details: `Everything that was opened with the key is closed. "culvert-relay key list" shows the ids.`,
   async run({ operands, json, administer }, shell) {
     const [id] = operands;
-    if (id === undefined) throw usageError('key revoke takes the id of a key; key list shows it');
+    if (id === undefined)
+      throw usageError('key revoke needs the id of a key; "culvert-relay key list" shows it');
     const key = await administer((administration) => administration.revokeKey(id));
     if (json) shell.out(JSON.stringify({ ...viewKey(key), status: 'revoked' }));
     else shell.out(`Revoked the key ${key.hint}… of the account "${key.account}".`);
@@ -126,11 +127,13 @@ function purposeOf(scope: KeyScope): string {
 
 function readScope({ name, admin }: Readonly<Record<string, unknown>>): KeyScope {
   if (admin === true && name !== undefined)
-    throw usageError('--admin and --name exclude each other: a key is for administration or for a tunnel');
+    throw usageError(
+      '--admin and --name cannot be combined: a key is either for administration or for a tunnel',
+    );
   if (admin === true) return { kind: 'admin' };
   if (name === undefined) return { kind: 'all' };
   if (isScopeName(name)) return { kind: 'tunnel', name };
-  throw usageError(`--name takes ${SCOPE_NAME_RULE}`);
+  throw usageError(`--name must be ${SCOPE_NAME_RULE}`);
 }
 
 /* `culvert-relay invite …` (README.md). */
@@ -168,9 +171,7 @@ export const createInvitesCommand = adminCommand({
     });
     if (json) return shell.out(JSON.stringify({ invites: views }));
     const end = views[0]?.expires_at ?? '';
-    shell.err(
-      `Each is good once, until ${end}, for a key of the account "${name}". Send each to one person:`,
-    );
+    shell.err(`Each works once, until ${end}, for a key of the account "${name}". Send each to one person:`);
     for (const { url } of views) shell.out(url);
   },
 });
@@ -185,7 +186,7 @@ export const listInvitesCommand = adminCommand({
     const open = await administer((administration) => administration.listInvitations());
     const views = open.map(viewInvitation);
     if (json) return shell.out(JSON.stringify({ invites: views }));
-    if (views.length === 0) return shell.out('There are no open invitations. Make one with: invite create');
+    if (views.length === 0) return shell.out('There are no open invitations. Create one with: invite create');
     const rows = views.map(({ id, account, expires_at: end }) => [account, end, id]);
     for (const line of table([['ACCOUNT', 'EXPIRES', 'ID'], ...rows])) shell.out(line);
   },
@@ -203,10 +204,10 @@ export const revokeInviteCommand = adminCommand({
   async run({ operands, json, administer }, shell) {
     const [id] = operands;
     if (id === undefined)
-      throw usageError('invite revoke takes the id of an invitation; invite list shows it');
+      throw usageError('invite revoke needs the id of an invitation; "culvert-relay invite list" shows it');
     await administer((administration) => administration.revokeInvitation(id));
     if (json) shell.out(JSON.stringify({ id, status: 'revoked' }));
-    else shell.out('Revoked the invitation: nobody can take it any more.');
+    else shell.out('Revoked the invitation. It can no longer be used.');
   },
 });
 

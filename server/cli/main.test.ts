@@ -206,7 +206,7 @@ describe('culvert-relay', () => {
         await serveOnce([], true);
         const shown = shell.stderr.join('\n');
         for (const part of [
-          'culvert login --relay http://localhost:8080,',
+          'culvert login --relay http://localhost:8080 ',
           'CULVERT_PUBLIC_URL=',
           'CULVERT_TUNNEL_DOMAIN=',
           'CULVERT_ACME_EMAIL=',
@@ -286,11 +286,11 @@ describe('culvert-relay', () => {
     });
 
     it('explains why the running relay is not replaced', async () => {
-      const error = new HandoffError('another relay is replacing it');
+      const error = new HandoffError('another relay is already replacing it');
       assert.equal(await main(shell, ['--replace'], () => Promise.reject(error)), 1);
       assert.deepEqual(shell.logged.at(-1), [
         'start refused',
-        { reason: 'the relay that is there goes on: another relay is replacing it' },
+        { reason: 'the running relay continues: another relay is already replacing it' },
       ]);
     });
 
@@ -306,8 +306,8 @@ describe('culvert-relay', () => {
       shell.env['CULVERT_PORT'] = 'x';
       assert.equal(await main(shell, ['--max-ttl', 'x'], noRelay), 2);
       assert.deepEqual(shell.stderr, [
-        'culvert-relay: CULVERT_PORT takes a port number from 0 to 65535',
-        'culvert-relay: --max-ttl takes a duration from 1s to 87600h0m0s, like 90m or 168h',
+        'culvert-relay: CULVERT_PORT must be a port number from 0 to 65535',
+        'culvert-relay: --max-ttl must be a duration from 1s to 87600h0m0s, such as 90m or 168h',
       ]);
       assert.deepEqual(shell.stdout, []);
     });
@@ -315,7 +315,7 @@ describe('culvert-relay', () => {
     it('exits with 2 for a bootstrap key that was revoked', async () => {
       assert.equal(await main(shell, [], () => Promise.reject(new RevokedKeyError())), 2);
       assert.deepEqual(shell.stderr, [
-        'culvert-relay: CULVERT_BOOTSTRAP_KEY takes a key that was not revoked; set another one, or leave it out',
+        'culvert-relay: CULVERT_BOOTSTRAP_KEY must be a key that was not revoked; set another key, or remove the setting',
       ]);
     });
 
@@ -323,7 +323,7 @@ describe('culvert-relay', () => {
       const error = Object.assign(new Error('listen EADDRINUSE'), { code: 'EADDRINUSE' });
       assert.equal(await main(shell, [], () => Promise.reject(error)), 1);
       const reason =
-        'cannot listen on 127.0.0.1 port 8080: another program uses it; choose another with --port';
+        'cannot listen on 127.0.0.1 port 8080: another program is using it; choose another port with --port';
       assert.deepEqual(shell.logged.at(-1), ['start refused', { reason }]);
       assert.deepEqual(shell.stderr, []);
     });
@@ -336,8 +336,8 @@ describe('culvert-relay', () => {
       };
       Object.assign(shell.env, cluster, { CULVERT_REUSE_PORT: 'true' });
       for (const [code, reason] of [
-        ['EADDRINUSE', /another program uses it and does not share it; choose another with --port$/],
-        ['ENOTSUP', /^this system does not let programs share a port; leave out CULVERT_REUSE_PORT/],
+        ['EADDRINUSE', /another program is using it and does not share it; choose another port with --port$/],
+        ['ENOTSUP', /^this system does not allow programs to share a port; remove CULVERT_REUSE_PORT/],
       ] as const) {
         const error = Object.assign(new Error(`listen ${code}`), { code });
         assert.equal(await main(shell, [], () => Promise.reject(error)), 1);
@@ -351,7 +351,7 @@ describe('culvert-relay', () => {
       const error = Object.assign(new Error('listen EADDRINUSE'), { code: 'EADDRINUSE', port: 9100 });
       await main(shell, ['--metrics-port', '9100'], () => Promise.reject(error));
       const reason =
-        'cannot listen on 127.0.0.1 port 9100: another program uses it; choose another with --metrics-port';
+        'cannot listen on 127.0.0.1 port 9100: another program is using it; choose another port with --metrics-port';
       assert.deepEqual(shell.logged.at(-1), ['start refused', { reason }]);
     });
   });

@@ -42,7 +42,7 @@ export const auditCommand = adminCommand({
     const count = flags['count'] === undefined ? SHOWN : readCount(flags['count'], '--count', AUDIT_MAX);
     const acts = await administer((administration) => administration.audit(count));
     if (json) return shell.out(JSON.stringify({ acts: acts.map(viewAct) }));
-    if (acts.length === 0) return shell.out('Nobody has done anything yet.');
+    if (acts.length === 0) return shell.out('The audit log is empty.');
     const rows = acts.map(({ at, actor, action, subject, detail }) => [
       timestamp(at),
       actor,

@@ -30,8 +30,10 @@ export async function runMigrate({ config, flags, json }: GivenCommand, shell: S
   if (json) return shell.out(JSON.stringify({ from: source, to: target, rows: counts }));
   const rows = Object.entries(counts).map(([name, count]) => [name, String(count)]);
   for (const line of table([['TABLE', 'ROWS'], ...rows])) shell.out(line);
-  shell.out(`Copied ${source} to ${target} and counted both. Start the relay with that database now;`);
-  shell.out(`${source} has what it had, and no relay and no command uses it any more.`);
+  shell.out(
+    `Copied ${source} to ${target} and compared the row counts. Start the relay with that database now.`,
+  );
+  shell.out(`${source} is unchanged, but relays and commands refuse to use it from now on.`);
 }
 
 /** Restores a file that was moved away: the way back as long as the other database is unused. */
@@ -39,9 +41,7 @@ async function undo(shell: Shell, file: SqliteAddress, json: boolean): Promise<v
   const wasMoved = await onLocked(file, 'changed', unmarkMoved);
   if (!wasMoved) throw failure(`the database ${file.path} was not moved to another one`);
   if (json) return shell.out(JSON.stringify({ database: file.path, status: 'in use again' }));
-  shell.out(
-    `A relay can be started on ${file.path} again. Whatever was changed since the move is not in it:`,
-  );
+  shell.out(`A relay can use ${file.path} again. Changes made since the move are not in it:`);
   shell.out('keys that were revoked since then are valid, and tunnels that were closed are back.');
 }
 
@@ -88,13 +88,13 @@ async function onLocked<T>(
 function readSource(given: unknown, flag: string): SqliteAddress {
   const address = typeof given === 'string' ? readDatabaseAddress(given) : undefined;
   if (address?.kind === 'sqlite' && address.path !== ':memory:') return address;
-  throw usageError(`${flag} takes sqlite:<path of a file>`);
+  throw usageError(`${flag} must be sqlite:<path of a file>`);
 }
 
 function readTarget(given: unknown, { database }: Config): PostgresAddress {
   const address = typeof given === 'string' ? readDatabaseAddress(given) : database;
   if (address?.kind === 'postgres') return address;
   throw usageError(
-    '--to takes postgres://[user[:password]@]host[:port]/database; without it, CULVERT_DATABASE_URL has to',
+    '--to, or CULVERT_DATABASE_URL without it, must be postgres://[user[:password]@]host[:port]/database',
   );
 }

@@ -89,7 +89,10 @@ describe('culvert-relay, for operators', () => {
         lines.map((line) => line.replace(/cvt_\w{32}/, 'KEY')),
         ['Ann Smith  KEY', 'bob        KEY'],
       );
-      assert.match(await refused(1, ...many, '--from', file), /"Ann Smith" is taken; no account was made$/);
+      assert.match(
+        await refused(1, ...many, '--from', file),
+        /"Ann Smith" is taken; no account was created$/,
+      );
       assert.equal((await store.listAccounts()).length, 52);
     });
 
@@ -100,7 +103,7 @@ describe('culvert-relay, for operators', () => {
       assert.equal(accounts.length, ACCOUNTS_AT_ONCE_MAX);
       assert.match(
         await refused(2, 'account', 'create', ...plan, '--name', 'x', '--count', '1001'),
-        /--count takes a number from 1 to 1000$/,
+        /--count must be a number from 1 to 1000$/,
       );
     }).timeout(120_000);
 
@@ -108,8 +111,8 @@ describe('culvert-relay, for operators', () => {
       const file = join(folder, 'names');
       writeFileSync(file, 'ann\nann\n');
       for (const [args, said] of [
-        [['--from', file], /"ann" is no name of an account, or there twice/],
-        [['--from', file, '--name', 'x'], /--from takes the place of/],
+        [['--from', file], /"ann" is not a valid account name, or appears twice/],
+        [['--from', file, '--name', 'x'], /--from cannot be combined with/],
         [['--name', 'x', '--count', '2', '--subdomain', 'xy'], /one account only/],
         [['--name', 'x', '--count', '0'], /--count takes/],
       ] as const)
@@ -147,7 +150,7 @@ describe('culvert-relay, for operators', () => {
         /there is no open invitation with the id/,
       );
       assert.match((await printed('invite', 'list')).join(), /no open invitations/);
-      assert.match(await refused(2, 'invite', 'revoke'), /takes the id/);
+      assert.match(await refused(2, 'invite', 'revoke'), /needs the id/);
     });
 
     it('prints the public URL that it is given instead of the one that the relay has stored', async () => {
@@ -182,7 +185,7 @@ describe('culvert-relay, for operators', () => {
       assert.match((await printed('account', 'list')).join(), /suspended: phishing$/);
       assert.equal((await json('account', 'resume', '--name', 'acme'))['suspended'], undefined);
       assert.match(await refused(1, 'account', 'resume', '--name', 'x'), /there is no account "x" in \//);
-      assert.match(await refused(2, ...suspend), /--reason takes 1-200 characters/);
+      assert.match(await refused(2, ...suspend), /--reason must be 1-200 characters/);
     });
 
     it('limit a reason to 200 characters', async () => {
@@ -250,9 +253,9 @@ describe('culvert-relay, for operators', () => {
       await printed(...create, '--ttl', '2160h', '--count', '1000');
       assert.match(
         await refused(2, ...create, '--ttl', '2161h'),
-        /--ttl takes a duration from 1s to 2160h0m0s/,
+        /--ttl must be a duration from 1s to 2160h0m0s/,
       );
-      assert.match(await refused(2, ...create, '--count', '1001'), /--count takes a number from 1 to 1000/);
+      assert.match(await refused(2, ...create, '--count', '1001'), /--count must be a number from 1 to 1000/);
     });
 
     it('record the user that the system proves, and SUDO_USER only as a claim', () => {
@@ -286,7 +289,7 @@ describe('culvert-relay, for operators', () => {
       const [titles, last] = await printed('audit', '--count', '1');
       assert.match(titles ?? '', /^AT +WHO +DID +TO$/);
       assert.match(last ?? '', /shell:ann +account\.suspend +acme +phishing$/);
-      assert.match(await refused(2, 'audit', '--count', '0'), /--count takes a number from 1 to 10000/);
+      assert.match(await refused(2, 'audit', '--count', '0'), /--count must be a number from 1 to 10000/);
     });
   });
 });

@@ -24,11 +24,11 @@ export { startRelay } from '../relay.ts';
 export type StartRelay = (config: Config, operator: Operator, replaces: boolean) => Promise<RunningRelay>;
 
 const NO_SHARED_PORTS =
-  'this system does not let programs share a port; leave out CULVERT_REUSE_PORT, and put a balancer in front of relays on ports of their own';
+  'this system does not allow programs to share a port; remove CULVERT_REUSE_PORT, and put a load balancer in front of relays on different ports';
 const OTHER_SECRET =
-  'CULVERT_CLUSTER_SECRET takes the secret of the relays that are there already: those on this Redis have another one. A relay that was killed is there for 10 s more';
+  'CULVERT_CLUSTER_SECRET must be the secret of the other relays on this Redis, which have a different one. A relay that was killed is listed for another 10 s';
 const REVOKED_KEY =
-  'CULVERT_BOOTSTRAP_KEY takes a key that was not revoked; set another one, or leave it out';
+  'CULVERT_BOOTSTRAP_KEY must be a key that was not revoked; set another key, or remove the setting';
 
 /**
  * Runs the relay. The first signal shuts it down in order, a second one ends it immediately.
@@ -101,7 +101,9 @@ async function openAccessLog(
   try {
     return accessLog && (await shell.openAccessLog(accessLog, log));
   } catch (error) {
-    throw usageError(`CULVERT_ACCESS_LOG takes a file that this user may write to (${describeError(error)})`);
+    throw usageError(
+      `CULVERT_ACCESS_LOG must be a file that this user can write to (${describeError(error)})`,
+    );
   }
 }
 
@@ -154,7 +156,7 @@ async function start(
     if (error instanceof RevokedKeyError) throw usageError(REVOKED_KEY);
     if (error instanceof StrangerError) throw usageError(OTHER_SECRET);
     if (error instanceof HandoffError) {
-      operator.log('start refused', { reason: `the relay that is there goes on: ${describeError(error)}` });
+      operator.log('start refused', { reason: `the running relay continues: ${describeError(error)}` });
       throw new CommandError(ExitCode.failed, []);
     }
     operator.log('start refused', { reason: whyNotStarted(error, config) });
@@ -186,12 +188,12 @@ function whyNotStarted(error: unknown, config: Config): string {
   const isShared = config.reusePort && hostFlag === '--host';
   switch (code) {
     case 'EADDRINUSE':
-      return `cannot listen on ${host} port ${port}: another program uses it${isShared ? ' and does not share it' : ''}; choose another with ${flag}`;
+      return `cannot listen on ${host} port ${port}: another program is using it${isShared ? ' and does not share it' : ''}; choose another port with ${flag}`;
     case 'EACCES':
       return `cannot listen on ${host} port ${port}: this user may not; choose a port above 1023 with ${flag}${config.acme === undefined ? '' : ', or let it: docs/operating/systemd.md'}`;
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
-      return `cannot listen on ${host}: this machine has no such address; choose another with ${hostFlag}`;
+      return `cannot listen on ${host}: this machine has no such address; choose another address with ${hostFlag}`;
     case 'ENOTSUP':
       if (isShared) return NO_SHARED_PORTS;
       break;
@@ -214,18 +216,18 @@ export function firstSteps(
 ): string[] {
   const own = new URL(url);
   own.hostname = 'localhost';
-  const data = database.kind === 'sqlite' ? database.path : `PostgreSQL; its other files: ${dataDir}`;
+  const data = database.kind === 'sqlite' ? database.path : `PostgreSQL; other files: ${dataDir}`;
   return [
     '',
-    `On this machine it is ready: culvert login --relay ${own.origin}, with the key above.`,
-    'For others it needs a server, two DNS records that lead there, relay.example.com and',
-    '*.tunnels.example.com, and these settings at its next start (the key stays valid):',
-    '  CULVERT_PUBLIC_URL=https://relay.example.com   its own address',
+    `It is ready on this machine: run culvert login --relay ${own.origin} and enter the key above.`,
+    'To make it public, it needs a server, two DNS records that point to the server (relay.example.com and',
+    '*.tunnels.example.com), and these settings at its next start (the key stays valid):',
+    '  CULVERT_PUBLIC_URL=https://relay.example.com   address of the relay',
     '  CULVERT_TUNNEL_DOMAIN=tunnels.example.com      tunnels are NAME.tunnels.example.com',
-    '  CULVERT_ACME_EMAIL=you@example.com             certificates; ports 443 and 80 are open',
-    '  CULVERT_HOST=:: CULVERT_PORT=443               where visitors come',
-    `Its database: ${data}`,
-    `More: ${FIRST_STEPS_PAGE}; every setting: culvert-relay --help`,
+    '  CULVERT_ACME_EMAIL=you@example.com             certificates; ports 443 and 80 must be open',
+    '  CULVERT_HOST=:: CULVERT_PORT=443               listen on all addresses',
+    `Database: ${data}`,
+    `More: ${FIRST_STEPS_PAGE}. All settings: culvert-relay --help`,
     '',
   ];
 }
@@ -259,15 +261,15 @@ export function unsafeSettings({ trustedProxies }: Pick<Config, 'trustedProxies'
 const TRUSTS_ALL: Gap = {
   setting: 'CULVERT_TRUST_PROXY',
   reason:
-    'CULVERT_TRUST_PROXY names a large part of the internet: visitors from there can claim any address, host and scheme, so that the allow lists of tunnels, limits for each address and logs go by what they say; name only the proxies in front of this relay',
+    'CULVERT_TRUST_PROXY covers a large part of the internet: visitors from there can claim any address, host and scheme, so access by address, limits per address and logs cannot be trusted; name only the proxies in front of this relay',
 };
 
 function tunnelDomainGap({ tunnelDomain, pathForm }: Given, { hostname, origin }: URL): Gap | undefined {
   if (!isThisMachine(tunnelDomain) || isThisMachine(hostname)) return undefined;
-  const otherwise = pathForm ? `; until then only ${origin}/t/NAME leads here` : '';
+  const otherwise = pathForm ? `; until then only ${origin}/t/NAME works` : '';
   return {
     setting: 'CULVERT_TUNNEL_DOMAIN',
-    reason: `addresses of tunnels are below ${tunnelDomain}, which is each visitor's own machine; set CULVERT_TUNNEL_DOMAIN to a domain whose wildcard record in the DNS leads here, such as tunnels.example.com with *.tunnels.example.com${otherwise}`,
+    reason: `tunnel addresses are below ${tunnelDomain}, which is each visitor's own machine; set CULVERT_TUNNEL_DOMAIN to a domain whose wildcard DNS record points here, such as tunnels.example.com with *.tunnels.example.com${otherwise}`,
   };
 }
 
@@ -277,7 +279,7 @@ function certificateGap({ tls, acme, trustedProxies }: Given, { protocol }: URL)
   return {
     setting: 'CULVERT_ACME_EMAIL',
     reason:
-      'CULVERT_PUBLIC_URL says https, but this relay has no certificate and trusts no proxy that has one: without a proxy nobody reaches it there, and with one all visitors share the limits of its address; set CULVERT_ACME_EMAIL, or CULVERT_TLS_CERT and CULVERT_TLS_KEY, or CULVERT_TRUST_PROXY',
+      'CULVERT_PUBLIC_URL is an https address, but this relay has no certificate and trusts no proxy that has one: without a proxy nobody can reach it there, and with one all visitors share the limits of one address; set CULVERT_ACME_EMAIL, or CULVERT_TLS_CERT and CULVERT_TLS_KEY, or CULVERT_TRUST_PROXY',
   };
 }
 

@@ -24,7 +24,9 @@ export const listTunnelsCommand = adminCommand({
     else showTunnels(shell, tunnels);
     if (names.length === 0) return;
     shell.out('');
-    shell.out('Addresses of tunnels that ended while suspended. Nobody can use them until tunnel resume:');
+    shell.out(
+      'Addresses of tunnels that ended while suspended. They are blocked until "culvert-relay tunnel resume":',
+    );
     const rows = names.map((name) => [
       name.slug,
       name.account ?? '-',
@@ -81,7 +83,7 @@ export const suspendTunnelCommand = adminCommand({
     );
     if (json) return shell.out(JSON.stringify(viewTunnel({ tunnel, account })));
     shell.out(
-      `Suspended the tunnel ${tunnel.slug} of the account "${account.name}": its visitors get 451. If it ends, nobody gets its name.`,
+      `Suspended the tunnel ${tunnel.slug} of the account "${account.name}": its visitors get 451. If it ends, its name stays blocked.`,
     );
   },
 });
@@ -98,7 +100,7 @@ export const resumeTunnelCommand = adminCommand({
     if (json) return shell.out(JSON.stringify(viewResumed(resumed)));
     if ('tunnel' in resumed)
       shell.out(
-        `The tunnel ${resumed.tunnel.slug} of the account "${resumed.account.name}" takes visitors again.`,
+        `The tunnel ${resumed.tunnel.slug} of the account "${resumed.account.name}" accepts visitors again.`,
       );
     else shell.out(`The tunnel has ended. Its name ${resumed.slug} can be used again.`);
   },
@@ -106,5 +108,7 @@ export const resumeTunnelCommand = adminCommand({
 
 function readTunnel([name]: readonly string[], command: string): string {
   if (name !== undefined) return name;
-  throw usageError(`tunnel ${command} takes the id or the name of a tunnel; tunnel list shows them`);
+  throw usageError(
+    `tunnel ${command} needs the id or the name of a tunnel; "culvert-relay tunnel list" shows them`,
+  );
 }

@@ -27,7 +27,7 @@ describe('lookAtAll', () => {
     assert.deepEqual(found, [
       { check: 'a', ms: 0, result: 'ok', detail: 'fine' },
       { check: 'b', ms: 0, result: 'failed', detail: 'broken', fix: 'Mend it.' },
-      { check: 'c', result: 'skipped', ms: 0, detail: 'not tried without "b"' },
+      { check: 'c', result: 'skipped', ms: 0, detail: 'not checked without "b"' },
       { check: 'd', ms: 0, result: 'skipped', detail: 'nothing there' },
       { check: 'e', ms: 0, result: 'failed', detail: 'odd' },
     ]);
@@ -40,7 +40,9 @@ describe('lookAtAll', () => {
       return new Promise(() => {});
     });
     const { found } = await findings([endless], clock);
-    assert.deepEqual(found, [{ check: 'a', ms: 15_000, result: 'failed', detail: 'no answer within 15 s' }]);
+    assert.deepEqual(found, [
+      { check: 'a', ms: 15_000, result: 'failed', detail: 'no response within 15 s' },
+    ]);
     assert.equal(clock.pending, 0);
   });
 });

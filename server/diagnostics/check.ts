@@ -65,7 +65,7 @@ export async function lookAtAll(
 }
 
 function missing(check: string, needed: string): Finding {
-  return { check, result: 'skipped', ms: 0, detail: `not tried without "${needed}"` };
+  return { check, result: 'skipped', ms: 0, detail: `not checked without "${needed}"` };
 }
 
 async function lookAt(check: Check, clock: Pick<Clock, 'monotonic' | 'setTimeout'>): Promise<Finding> {
@@ -87,7 +87,7 @@ async function lookAt(check: Check, clock: Pick<Clock, 'monotonic' | 'setTimeout
 
 async function within<T>(clock: Pick<Clock, 'setTimeout'>, ms: number, promise: Promise<T>): Promise<T> {
   const deadline = Promise.withResolvers<never>();
-  const timer = clock.setTimeout(() => deadline.reject(new Error(`no answer within ${ms / 1000} s`)), ms);
+  const timer = clock.setTimeout(() => deadline.reject(new Error(`no response within ${ms / 1000} s`)), ms);
   try {
     return await Promise.race([promise, deadline.promise]);
   } finally {
@@ -105,9 +105,9 @@ export async function versionAt(question: Omit<Question, 'path'>): Promise<strin
   const { status, text } = await ask({ ...question, path: '/v1/openapi.json' });
   const version = status === 200 ? readVersion(text) : undefined;
   if (version === undefined)
-    throw new Error(`what answers does not say that it is a Culvert relay (status ${status})`);
+    throw new Error(`the server did not identify itself as a Culvert relay (status ${status})`);
   const ready = await ask({ ...question, path: '/readyz' });
-  if (ready.status !== 200) throw new Error('it runs, and is not ready');
+  if (ready.status !== 200) throw new Error('it runs, but is not ready');
   return version;
 }
 

@@ -51,7 +51,7 @@ describe('culvert-relay doctor', () => {
     }
 
     it('and accepts a difference of 10 s', async () => {
-      assert.equal(await clockOff(10_000), 'as others have it');
+      assert.equal(await clockOff(10_000), 'matches other clocks');
     });
 
     it('and reports a larger one, in either direction', async () => {
@@ -108,7 +108,7 @@ describe('culvert-relay doctor', () => {
         assert.ok(error instanceof Fault);
         assert.match(
           error.message,
-          /^an AAAA record leads to ::1, where no relay answers: nothing is listening/,
+          /^an AAAA record points to ::1, where no relay responds: nothing is listening/,
         );
         assert.match(error.fix, /or remove the record\.$/);
         return true;
@@ -139,7 +139,7 @@ describe('culvert-relay doctor', () => {
       assert.equal(await names('dns', answers), 'relay.example.com is 192.0.2.1');
       assert.equal(
         await names('wildcard', answers),
-        '*.tunnels.example.com is 2001:db8::1, which is not where relay.example.com leads',
+        '*.tunnels.example.com is 2001:db8::1, but relay.example.com has other addresses',
       );
     });
 

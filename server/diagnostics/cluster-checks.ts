@@ -11,7 +11,7 @@ import { describeError } from '../log.ts';
 import { type Check, Fault, Skipped } from './check.ts';
 import { ask } from './http-probe.ts';
 
-const ALONE = 'this relay serves alone';
+const ALONE = 'this relay is not part of a cluster';
 
 export function clusterChecks(
   { cluster, acme }: Pick<Config, 'cluster' | 'acme'>,
@@ -25,10 +25,10 @@ export function clusterChecks(
 
   async function checkClock(): Promise<string> {
     const off = Math.round((await otherTime()) - clock.now());
-    if (Math.abs(off) <= DIAGNOSIS_CLOCK_OFF_MS) return 'as others have it';
+    if (Math.abs(off) <= DIAGNOSIS_CLOCK_OFF_MS) return 'matches other clocks';
     throw new Fault(
       `it is ${Math.round(Math.abs(off) / 1000)} s ${off > 0 ? 'slow' : 'fast'}`,
-      'Keep it right with NTP (timedatectl set-ntp true).',
+      'Synchronize it with NTP (timedatectl set-ntp true).',
     );
   }
 
@@ -37,11 +37,11 @@ export function clusterChecks(
     if (cluster !== undefined)
       return await onRedis(cluster, async (redis) => Number((await redis.time())[0]) * 1000);
     if (acme === undefined)
-      throw new Skipped('nobody to ask for the time; "timedatectl" says whether it is synchronized');
+      throw new Skipped('no server to compare with; "timedatectl" shows whether it is synchronized');
     const directory = new URL(acme.directory);
     const { headers } = await ask({ to: directory, path: directory.pathname, anyCertificate: true });
     const date = Date.parse(headers.date ?? '');
-    if (Number.isNaN(date)) throw new Skipped(`${directory.host} does not say the time`);
+    if (Number.isNaN(date)) throw new Skipped(`${directory.host} does not send the time`);
     return date;
   }
 }
@@ -50,9 +50,9 @@ async function checkRedis(redis: Redis): Promise<string> {
   await redis.ping();
   // A server may refuse the command.
   const [, policy] = ((await redis.config('GET', 'maxmemory-policy').catch(() => [])) ?? []) as string[];
-  if (policy === undefined || policy === 'noeviction') return 'it answers';
+  if (policy === undefined || policy === 'noeviction') return 'it responds';
   throw new Fault(
-    `maxmemory-policy is ${policy}: it may throw away where clients are`,
+    `maxmemory-policy is ${policy}: it may delete the locations of clients`,
     'Set "maxmemory-policy noeviction" in its configuration.',
   );
 }
@@ -65,17 +65,17 @@ async function checkMembers(redis: Redis, { secret }: ClusterSettings): Promise<
     const member = readRecord(record, incarnation, secret);
     if (member === undefined)
       throw new Fault(
-        `a relay of the cluster has another secret: ${record.replace(/~.*$/s, '').replaceAll(/[^\w.:[\]-]/g, '')}`,
-        'Give all relays the same CULVERT_CLUSTER_SECRET, and restart those that had another.',
+        `a relay of the cluster has a different secret: ${record.replace(/~.*$/s, '').replaceAll(/[^\w.:[\]-]/g, '')}`,
+        'Set the same CULVERT_CLUSTER_SECRET on all relays, and restart those that had a different one.',
       );
     members.push(member);
   }
-  if (members.length === 0) throw new Skipped('no relay is there');
+  if (members.length === 0) throw new Skipped('no relay is running');
   for (const member of members) {
     if (await takesConnections(member)) continue;
     throw new Fault(
-      `the relay ${nameOf(member)} does not take connections from here`,
-      'CULVERT_CLUSTER_HOST must be an address that the other relays reach, and no firewall may be between.',
+      `the relay ${nameOf(member)} does not accept connections from here`,
+      'CULVERT_CLUSTER_HOST must be an address that the other relays can reach, without a firewall in between.',
     );
   }
   return `${members.length} relays, with the same secret: ${members.map(nameOf).join(', ')}`;
@@ -104,7 +104,7 @@ async function onRedis<T>(
     if (error instanceof Fault || error instanceof Skipped) throw error;
     throw new Fault(
       `Redis: ${describeError(lost ?? error)}`,
-      'See that it runs, and that CULVERT_REDIS_URL leads to it from this machine.',
+      'Check that it runs, and that this machine can reach it at CULVERT_REDIS_URL.',
       { cause: error },
     );
   } finally {

@@ -67,7 +67,9 @@ export async function askAhead(question: Question, event: 'response' | 'continue
   await send<void>(question, (request, answer) => {
     request.on(event, () => answer.resolve());
     if (event === 'continue')
-      request.on('response', ({ statusCode }) => answer.reject(new Error(`status ${statusCode} at once`)));
+      request.on('response', ({ statusCode }) =>
+        answer.reject(new Error(`status ${statusCode} immediately`)),
+      );
     request.flushHeaders();
   });
 }
@@ -121,7 +123,7 @@ async function read(response: IncomingMessage): Promise<Answer> {
   response.setEncoding('utf8');
   for await (const piece of response) {
     text += String(piece);
-    if (text.length > DIAGNOSIS_ANSWER_MAX_BYTES) throw new Error('the answer is too long');
+    if (text.length > DIAGNOSIS_ANSWER_MAX_BYTES) throw new Error('the response is too long');
   }
   return { status: response.statusCode ?? 0, headers: response.headers, text };
 }
@@ -129,7 +131,7 @@ async function read(response: IncomingMessage): Promise<Answer> {
 function inWords(error: Error, limitMs: number): Error {
   const code = 'code' in error ? error.code : undefined;
   if (error.name === 'AbortError' || code === 'ABORT_ERR')
-    return new Error(`no answer within ${limitMs / 1000} s`);
+    return new Error(`no response within ${limitMs / 1000} s`);
   if (code === 'ECONNREFUSED') return new Error('nothing is listening there');
   return error;
 }

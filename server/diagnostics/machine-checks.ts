@@ -19,49 +19,49 @@ export function machineChecks(config: Config): Check[] {
   const { host, port, acme, metrics, maxConnections } = config;
 
   async function listener(): Promise<string> {
-    if (port === 0) throw new Skipped('the relay has picked a port of its own (CULVERT_PORT=0)');
+    if (port === 0) throw new Skipped('the relay chose its port itself (CULVERT_PORT=0)');
     const to = new URL(`${schemeOf(config)}://${uriHost(reachable(host))}:${port}`);
     const { hostname } = publicUrlOf(config, port);
     const named = new URL(to);
     named.hostname = hostname;
     try {
       const version = await versionAt({ to: named, address: reachable(host), anyCertificate: true });
-      return `a relay ${version} answers on port ${port}, ready`;
+      return `a relay ${version} responds on port ${port} and is ready`;
     } catch (error) {
       throw new Fault(
         `${to.origin}: ${said(error)}`,
-        'Start it (systemctl start culvert-relay) and read its log; CULVERT_HOST and CULVERT_PORT must be its own.',
+        'Start it (systemctl start culvert-relay) and read its log. Check that CULVERT_HOST and CULVERT_PORT are those of the relay.',
         { cause: error },
       );
     }
   }
 
   async function httpPort(): Promise<string> {
-    if (acme === undefined || acme.httpPort === 0) throw new Skipped('there is none');
+    if (acme === undefined || acme.httpPort === 0) throw new Skipped('not configured');
     const to = new URL(`http://${uriHost(reachable(host))}:${acme.httpPort}`);
     try {
       const { status } = await ask({ to, path: '/' });
-      return `port ${acme.httpPort} answers (status ${status})`;
+      return `port ${acme.httpPort} responds (status ${status})`;
     } catch (error) {
       throw new Fault(
         `${to.origin}: ${said(error)}`,
-        'Authorities may look there for proofs: see that nothing else has the port, and what the log of the relay says.',
+        'Certificate authorities check this port. Make sure that no other program uses it, and read the log of the relay.',
         { cause: error },
       );
     }
   }
 
   async function readMetrics(): Promise<string> {
-    if (metrics === undefined || metrics.port === 0) throw new Skipped('there is no CULVERT_METRICS_PORT');
+    if (metrics === undefined || metrics.port === 0) throw new Skipped('CULVERT_METRICS_PORT is not set');
     const to = new URL(`http://${uriHost(reachable(metrics.host))}:${metrics.port}`);
     try {
       const { status, text } = await ask({ to, path: '/metrics' });
       if (status === 200 && text.includes('culvert_')) return text;
-      throw new Error(`status ${status}, and not the metrics of a relay`);
+      throw new Error(`status ${status}, but not the metrics of a relay`);
     } catch (error) {
       throw new Fault(
         `${to.origin}/metrics: ${said(error)}`,
-        'CULVERT_METRICS_HOST and CULVERT_METRICS_PORT must be what the relay was started with.',
+        'CULVERT_METRICS_HOST and CULVERT_METRICS_PORT must be the settings that the relay was started with.',
         { cause: error },
       );
     }
@@ -71,13 +71,13 @@ export function machineChecks(config: Config): Check[] {
     const wanted = FILES_PER_VISITOR * maxConnections;
     const ofRelay = metrics === undefined ? undefined : maxFiles(await readMetrics());
     const most = ofRelay ?? hardLimit();
-    if (most === undefined) throw new Skipped('this system does not say');
+    if (most === undefined) throw new Skipped('this system does not report it');
     const whose = ofRelay === undefined ? 'a relay started from here' : 'the relay';
-    if (most >= wanted) return `${whose} may open ${most}`;
-    const short = `${whose} may open ${most}, and ${maxConnections} visitors need ${wanted}`;
+    if (most >= wanted) return `${whose} can open ${most}`;
+    const short = `${whose} can open ${most}, but ${maxConnections} visitors need ${wanted}`;
     // The program that starts the relay may allow it more.
     if (ofRelay === undefined)
-      throw new Skipped(`${short}; CULVERT_METRICS_PORT tells what the one that runs may`);
+      throw new Skipped(`${short}; set CULVERT_METRICS_PORT to check the running relay`);
     throw new Fault(
       short,
       'Raise the hard limit (LimitNOFILE in the unit, --ulimit nofile for containers), or lower CULVERT_MAX_CONNECTIONS.',
@@ -130,28 +130,29 @@ export function storeChecks({ database }: Pick<Config, 'database'>, clock: Pick<
     try {
       const store = await openStore(database, 'as-it-is', () => {});
       try {
-        return `${name} answers, with ${(await store.listAccounts()).length} accounts`;
+        return `${name} responds, with ${(await store.listAccounts()).length} accounts`;
       } finally {
         await store.close();
       }
     } catch (error) {
       if (isOlder(error))
         throw new Skipped(
-          `${describeError(error)}: this program is newer than the relay that serves. "culvert-relay serve" changes it at its start; back it up before`,
+          `${describeError(error)}: this program is newer than the running relay. "culvert-relay serve" upgrades the database when it starts; back it up first`,
         );
       throw new Fault(
         describeError(error),
-        'Give the settings of the relay (its relay.env, --data-dir or --database-url); only "culvert-relay serve" makes a database.',
+        'Use the settings of the relay (its relay.env, --data-dir or --database-url). Only "culvert-relay serve" creates a database.',
         { cause: error },
       );
     }
   }
 
   function backup(): Promise<string> {
-    if (database.kind !== 'sqlite') throw new Skipped('PostgreSQL does not say when it was copied last');
+    if (database.kind !== 'sqlite')
+      throw new Skipped('PostgreSQL does not record when it was last backed up');
     const at = lastBackup(database.path);
     if (at === undefined)
-      throw new Skipped('none was made with "culvert-relay backup FILE"; others cannot be known');
+      throw new Skipped('none was made with "culvert-relay backup FILE"; other backups are unknown');
     const days = Math.floor((clock.now() - at) / DAY_MS);
     if (clock.now() - at <= BACKUP_OLD_MS) return Promise.resolve(`the last one was made ${days} days ago`);
     throw new Fault(

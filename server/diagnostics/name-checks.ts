@@ -23,14 +23,14 @@ export function nameChecks(config: Config, lookup: DnsLookup): Check[] {
   const own = publicUrlOf(config, config.port).hostname.replace(/^\[|\]$/g, '');
 
   async function addresses(host: string, record: string): Promise<readonly string[]> {
-    if (isIP(host) !== 0) throw new Skipped(`${host} is an address`);
+    if (isIP(host) !== 0) throw new Skipped(`${host} is an IP address`);
     if (isThisMachine(host)) throw new Skipped(`${record} is this machine`);
     const answers = await Promise.all([lookup(host, 'A'), lookup(host, 'AAAA')]);
     const found = answers.flatMap((answer) => (answer.kind === 'found' ? answer.values : []));
     if (found.length > 0) return found;
     const failed = answers.find((answer) => answer.kind === 'failed');
     if (failed !== undefined)
-      throw new Fault(`${record}: ${failed.text}`, 'Try again, or name a DNS server with CULVERT_RESOLVER.');
+      throw new Fault(`${record}: ${failed.text}`, 'Try again, or set a DNS server with CULVERT_RESOLVER.');
     throw new Fault(
       `${record} has no address in the DNS`,
       `Add an A record (and AAAA, if the machine has IPv6) for ${record} with the public address of this machine or of its proxy.`,
@@ -46,7 +46,7 @@ export function nameChecks(config: Config, lookup: DnsLookup): Check[] {
     const found = await addresses(unusedHost(config), record);
     const ofRelay = isIP(own) === 0 ? await addresses(own, own).catch(() => []) : [own];
     const elsewhere = ofRelay.length > 0 && !found.some((address) => ofRelay.includes(address));
-    return `${record} is ${found.join(', ')}${elsewhere ? `, which is not where ${own} leads` : ''}`;
+    return `${record} is ${found.join(', ')}${elsewhere ? `, but ${own} has other addresses` : ''}`;
   }
 
   return [
@@ -68,7 +68,7 @@ export function addressChecks(config: Config, lookup: DnsLookup): Check[] {
     const hosts = [own, unusedHost(config)].filter((host) => isIP(host) === 0 && !isThisMachine(host));
     const answers = await Promise.all(hosts.map((host) => lookup(host, 'AAAA')));
     const found = new Set(answers.flatMap((answer) => (answer.kind === 'found' ? answer.values : [])));
-    if (found.size === 0) throw new Skipped('no name has an AAAA record: visitors come over IPv4');
+    if (found.size === 0) throw new Skipped('no name has an AAAA record, so visitors use IPv4');
     for (const address of found) await mustAnswer(address);
     return `${[...found].join(', ')}: answers`;
   }
@@ -79,10 +79,10 @@ export function addressChecks(config: Config, lookup: DnsLookup): Check[] {
       if (status !== 200) throw new Error(`status ${status}`);
     } catch (error) {
       const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-      if (NO_WAY.has(code)) throw new Skipped(`this machine has no way to ${address}`);
+      if (NO_WAY.has(code)) throw new Skipped(`this machine cannot reach ${address}`);
       throw new Fault(
-        `an AAAA record leads to ${address}, where no relay answers: ${error instanceof Error ? error.message : String(error)}`,
-        'Let the relay or its proxy listen there too (CULVERT_HOST=::, nginx: listen [::]:443) and the firewall let it in, or remove the record.',
+        `an AAAA record points to ${address}, where no relay responds: ${error instanceof Error ? error.message : String(error)}`,
+        'Make the relay or its proxy listen there as well (CULVERT_HOST=::, nginx: listen [::]:443) and open the firewall, or remove the record.',
         { cause: error },
       );
     }
@@ -111,25 +111,25 @@ export function certificateChecks(config: Config, clock: Pick<Clock, 'now'>): Ch
     if (problem !== undefined)
       throw new Fault(
         `${what}: ${problem}`,
-        `Get a certificate for ${what}, or have the relay get it (CULVERT_ACME_EMAIL); a private authority goes into NODE_EXTRA_CA_CERTS.`,
+        `Get a certificate for ${what}, or let the relay get it (CULVERT_ACME_EMAIL). For a private authority, set NODE_EXTRA_CA_CERTS.`,
       );
     const days = Math.floor((ends - clock.now()) / DAY_MS);
-    if (ends - clock.now() > CERTIFICATE_ENDING_MS) return `for ${what}, ends in ${days} days`;
+    if (ends - clock.now() > CERTIFICATE_ENDING_MS) return `for ${what}, expires in ${days} days`;
     throw new Fault(
-      `for ${what}, ends in ${days} days`,
-      'Renewing does not work: see the log of the relay, or of whatever gets it.',
+      `for ${what}, expires in ${days} days`,
+      'Renewal does not work. Read the log of the relay, or of the program that gets the certificate.',
     );
   }
 
   async function ofTunnels(): Promise<string> {
     // Without a wildcard, each tunnel's certificate is ordered when it is first visited.
-    if (config.acme !== undefined) throw new Skipped('the relay gets them as tunnels are visited');
+    if (config.acme !== undefined) throw new Skipped('the relay gets them when tunnels are visited');
     const what = `*.${config.tunnelDomain}`;
     try {
       return await look(unusedHost(config), what);
     } catch (error) {
       if (error instanceof Fault || error instanceof Skipped) throw error;
-      throw new Skipped(`${what}: none is shown for a name that no tunnel has`);
+      throw new Skipped(`${what}: no certificate for a name without a tunnel`);
     }
   }
 

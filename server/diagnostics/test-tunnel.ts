@@ -25,7 +25,7 @@ const ACCOUNT = /^doctor-[0-9a-f]{12}$/;
 /** The relay at the public address does not know what was just written to the database. */
 export class OtherDatabaseError extends Error {
   constructor() {
-    super('the relay that answers does not know a key that was just made here');
+    super('the relay that responds does not know a key that was just created here');
   }
 }
 
@@ -49,7 +49,7 @@ export class TestTunnel {
     const names = [`doctor-${randomBytes(6).toString('hex')}`];
     const wanted = { names, plan: 'dev', subdomain: null, withKeys: true } as const;
     const [made] = await administration.createAccounts(wanted);
-    if (made?.key === undefined) throw new Error('no account was made');
+    if (made?.key === undefined) throw new Error('no account was created');
     const tunnel = new TestTunnel(to, administration, made.account.name);
     try {
       await tunnel.#begin(made.key);
@@ -93,7 +93,7 @@ export class TestTunnel {
       code?: string;
     };
     if (code === API_ERRORS.invalidKey.code) throw new OtherDatabaseError();
-    if (made.status !== 201) throw new Error(`no tunnel can be made (${code}, status ${made.status})`);
+    if (made.status !== 201) throw new Error(`no tunnel can be created (${code}, status ${made.status})`);
     this.#host = new URL(urls.subdomain).host;
     this.#control = this.#socket(`/ws/control?tunnel_id=${id}`, headers);
     this.#control.on('message', (data: Buffer) => {
@@ -149,7 +149,7 @@ export class Visit {
   async open(): Promise<TestTunnel> {
     const { database, nameHold, port } = this.#config;
     const store = await openStore(database, 'as-it-is', () => {}).catch(() => {
-      throw new Skipped('not tried without "database"');
+      throw new Skipped('not checked without "database"');
     });
     this.#store = store;
     const administration = new Administration({

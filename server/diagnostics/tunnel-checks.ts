@@ -16,24 +16,21 @@ import { unusedHost } from './name-checks.ts';
 import { OtherDatabaseError, type TestTunnel } from './test-tunnel.ts';
 
 /** Reference to working configurations. */
-export const EXAMPLES = 'server/deploy has files for nginx, HAProxy and Caddy that do.';
+export const EXAMPLES = 'server/deploy has working examples for nginx, HAProxy and Caddy.';
 
 export function proxyChecks(config: Config): Check[] {
   const to = publicUrlOf(config, config.port);
 
   async function reach(): Promise<string> {
     if (config.publicUrl === undefined && config.port === 0)
-      throw new Fault(
-        'there is no CULVERT_PUBLIC_URL',
-        'Set it to the address at which others reach the relay.',
-      );
+      throw new Fault('CULVERT_PUBLIC_URL is not set', 'Set it to the public address of the relay.');
     try {
-      return `${to.origin} is a Culvert relay ${await versionAt({ to })}, ready`;
+      return `${to.origin} is a Culvert relay ${await versionAt({ to })} and is ready`;
     } catch (error) {
       throw new Fault(
         `${to.origin}: ${error instanceof Error ? error.message : String(error)}`,
-        'See that CULVERT_PUBLIC_URL is right, that the firewall lets its port in, that the proxy in front runs and leads to the ' +
-          'port of the relay. Some networks do not lead to their own public address: then try from elsewhere with "culvert doctor".',
+        'Check that CULVERT_PUBLIC_URL is right, that the firewall allows its port, and that the proxy in front runs and forwards to ' +
+          'the port of the relay. Some networks cannot reach their own public address: then run "culvert doctor" from elsewhere.',
         { cause: error },
       );
     }
@@ -43,10 +40,10 @@ export function proxyChecks(config: Config): Check[] {
     const port = to.port === '' ? '' : `:${to.port}`;
     const { headers } = await ask({ to, path: '/', headers: { host: unusedHost(config) + port } });
     if (headers['culvert-error'] === ('tunnel-unknown' satisfies keyof typeof VISITOR_ERRORS))
-      return 'Host comes through';
+      return 'Host is forwarded';
     throw new Fault(
-      'a request to a tunnel does not arrive as one: Host does not come through',
-      `The proxy must pass Host on as it came (nginx: proxy_set_header Host $http_host). ${EXAMPLES}`,
+      'a request to a tunnel does not arrive as one: Host is not forwarded',
+      `The proxy must forward Host unchanged (nginx: proxy_set_header Host $http_host). ${EXAMPLES}`,
     );
   }
 
@@ -65,10 +62,10 @@ export function proxyChecks(config: Config): Check[] {
       if (typeof code === 'string' && code !== API_ERRORS.upgradeRequired.code) continue;
       throw new Fault(
         `${path}: a WebSocket does not arrive as one (status ${answer.status})`,
-        `The proxy must pass Upgrade and Connection on, over HTTP/1.1 and with a timeout of many hours. ${EXAMPLES}`,
+        `The proxy must forward Upgrade and Connection, over HTTP/1.1 and with a timeout of many hours. ${EXAMPLES}`,
       );
     }
-    return 'WebSockets come through';
+    return 'WebSockets are forwarded';
   }
 
   /** Without a key the relay answers before there is a body; a proxy that buffers bodies waits for it. */
@@ -76,11 +73,11 @@ export function proxyChecks(config: Config): Check[] {
     const headers = { 'content-type': 'application/json', 'content-length': '2' };
     try {
       await askAhead({ to, method: 'POST', path: '/v1/tunnels', headers }, 'response');
-      return 'bodies of requests are passed on as they come';
+      return 'request bodies are forwarded as they arrive';
     } catch (error) {
       throw new Fault(
-        'a request arrives only with its whole body: uploads and event streams would wait',
-        `The proxy must not collect requests (nginx: proxy_request_buffering off). ${EXAMPLES}`,
+        'a request arrives only once its body is complete: uploads and event streams would wait',
+        `The proxy must not buffer requests (nginx: proxy_request_buffering off). ${EXAMPLES}`,
         { cause: error },
       );
     }
@@ -90,11 +87,11 @@ export function proxyChecks(config: Config): Check[] {
     const headers = { 'content-type': 'application/json', 'content-length': '2', expect: '100-continue' };
     try {
       await askAhead({ to, method: 'POST', path: '/v1/invites/none', headers }, 'continue');
-      return 'whoever asks before sending is told to go on (100)';
+      return 'Expect: 100-continue is answered';
     } catch (error) {
       throw new Fault(
-        `whoever asks before sending is not told to go on (100): ${error instanceof Error ? error.message : String(error)}`,
-        `The proxy must answer Expect, or pass it on. ${EXAMPLES}`,
+        `Expect: 100-continue is not answered: ${error instanceof Error ? error.message : String(error)}`,
+        `The proxy must answer Expect, or forward it. ${EXAMPLES}`,
         { cause: error },
       );
     }
@@ -139,7 +136,7 @@ export function tunnelChecks({ config, clock, open, idleMs }: TunnelChecksOption
   let opened: TestTunnel | undefined;
 
   function tunnel(): TestTunnel {
-    if (opened === undefined) throw new Skipped('not tried without a tunnel');
+    if (opened === undefined) throw new Skipped('not checked without a tunnel');
     return opened;
   }
 
@@ -150,14 +147,14 @@ export function tunnelChecks({ config, clock, open, idleMs }: TunnelChecksOption
       if (error instanceof Skipped) throw error;
       const isOther = error instanceof OtherDatabaseError;
       throw new Fault(
-        `a tunnel of the doctor's own: ${error instanceof Error ? error.message : String(error)}`,
+        `the test tunnel: ${error instanceof Error ? error.message : String(error)}`,
         isOther
-          ? 'Give this command the settings of the relay (its relay.env): the relay uses another database, so that what is administered here has no effect.'
-          : `See what is said above about the public address, and the log of the relay. ${EXAMPLES}`,
+          ? 'Run this command with the settings of the relay (its relay.env). The relay uses another database, so changes made here have no effect.'
+          : `Check the results above for the public address, and the log of the relay. ${EXAMPLES}`,
         { cause: error },
       );
     }
-    return 'a tunnel can be made, and its client connects';
+    return 'a tunnel can be created, and its client connects';
   }
 
   /**
@@ -195,10 +192,10 @@ export function tunnelChecks({ config, clock, open, idleMs }: TunnelChecksOption
     } finally {
       timer.cancel();
     }
-    if (!late) return 'responses are passed on as they come';
+    if (!late) return 'responses are forwarded as they arrive';
     throw new Fault(
-      'responses arrive only when they are whole: event streams, progress and downloads would wait',
-      `The proxy must not collect responses (nginx: proxy_buffering off; Caddy: flush_interval 1ms). ${EXAMPLES}`,
+      'responses arrive only once they are complete: event streams, progress and downloads would wait',
+      `The proxy must not buffer responses (nginx: proxy_buffering off; Caddy: flush_interval 1ms). ${EXAMPLES}`,
     );
   }
 
@@ -216,21 +213,21 @@ export function tunnelChecks({ config, clock, open, idleMs }: TunnelChecksOption
       if (status !== 200 || text !== 'after') throw new Error(`status ${status}`);
     } catch (error) {
       throw new Fault(
-        `a hint before a response (103) breaks the response: ${error instanceof Error ? error.message : String(error)}`,
-        `Name the proxy in CULVERT_TRUST_PROXY: the relay sends hints to no proxy that it knows. ${EXAMPLES}`,
+        `an early hint (103) breaks the response: ${error instanceof Error ? error.message : String(error)}`,
+        `Add the proxy to CULVERT_TRUST_PROXY: the relay sends no early hints to known proxies. ${EXAMPLES}`,
         { cause: error },
       );
     }
     return seen.includes(103)
-      ? 'hints before a response (103) arrive'
-      : 'hints before a response (103) are left out on the way, which only costs time';
+      ? 'early hints (103) arrive'
+      : 'early hints (103) are dropped on the way, which only costs time';
   }
 
   /** The last address that the local service gets is the one that connected to the relay. */
   async function forwarded(): Promise<string> {
     if (namesMuchOfTheInternet(config.trustedProxies))
       throw new Fault(
-        'CULVERT_TRUST_PROXY names a large part of the internet: visitors from there can claim to come from any address',
+        'CULVERT_TRUST_PROXY covers a large part of the internet: visitors from there can claim any address',
         `Name only the proxies in front of this relay. ${EXAMPLES}`,
       );
     const { host } = tunnel();
@@ -244,29 +241,29 @@ export function tunnelChecks({ config, clock, open, idleMs }: TunnelChecksOption
     if (config.trustedProxies.rules.length === 0) return withoutTrust(peer);
     if (!isTrusted(peer, config.trustedProxies))
       throw new Fault(
-        `requests come from ${peer}, which CULVERT_TRUST_PROXY does not name`,
-        'Name the proxy there: until then all visitors are one address, with one limit, and links are http. If there is none in front, take the setting away.',
+        `requests come from ${peer}, which is not in CULVERT_TRUST_PROXY`,
+        'Add the proxy: until then all visitors share one address and one limit, and links are http. If there is no proxy in front, remove the setting.',
       );
     if (list.length === 1)
       throw new Fault(
-        `${peer} does not say whom it passes on, so that all visitors are one address`,
+        `${peer} does not forward the address of visitors, so all visitors share one address`,
         `The proxy must set X-Forwarded-For to the visitor's address (nginx: proxy_set_header X-Forwarded-For $remote_addr). ${EXAMPLES}`,
       );
     if (list.length === 2 && list[0] === CLAIMED)
       throw new Fault(
-        'a visitor can say that it comes from any address: what it writes into X-Forwarded-For is believed',
+        'a visitor can claim any address, because its X-Forwarded-For is trusted',
         `The proxy must replace X-Forwarded-For, or add the visitor's address to it. ${EXAMPLES}`,
       );
-    return `visitors come from where ${peer} says, and not from where they say`;
+    return `the addresses of visitors come from ${peer}, not from the visitors`;
   }
 
   function withoutTrust(peer: string): string {
     const isEncryptedElsewhere =
       to.protocol === 'https:' && config.tls === undefined && config.acme === undefined;
     if (!isEncryptedElsewhere)
-      return `visitors come from where they connect, as ${peer} here; a proxy in front would have to be in CULVERT_TRUST_PROXY`;
+      return `the address of a visitor is that of its connection, here ${peer}; a proxy in front would have to be in CULVERT_TRUST_PROXY`;
     throw new Fault(
-      `a proxy is in front (${peer}), and CULVERT_TRUST_PROXY does not name it: all visitors are one address`,
+      `a proxy is in front (${peer}), but it is not in CULVERT_TRUST_PROXY, so all visitors share one address`,
       `Start the relay with CULVERT_TRUST_PROXY=${peer}, if that is the proxy. ${EXAMPLES}`,
     );
   }
@@ -274,7 +271,7 @@ export function tunnelChecks({ config, clock, open, idleMs }: TunnelChecksOption
   async function idle(): Promise<string> {
     if (idleMs === undefined)
       throw new Skipped(
-        'not tried: a proxy has to let a response be silent for hours (nginx: proxy_read_timeout 1d; HAProxy: timeout server 1d, timeout tunnel 1d). "culvert-relay doctor --idle 5m" waits that long',
+        'not checked: a proxy must allow a response to be silent for hours (nginx: proxy_read_timeout 1d; HAProxy: timeout server 1d, timeout tunnel 1d). "culvert-relay doctor --idle 5m" checks this for that long',
       );
     const { host } = tunnel();
     tunnel().serve = (_request, response) => {
@@ -285,11 +282,11 @@ export function tunnelChecks({ config, clock, open, idleMs }: TunnelChecksOption
     const since = clock.monotonic();
     const limitMs = idleMs + DIAGNOSIS_ANSWER_MS;
     const text = await askPieces({ to, path: '/', headers: { host }, limitMs }, () => {}).catch(String);
-    if (text === 'first last') return `a response may be silent for ${idleMs / 1000} s`;
+    if (text === 'first last') return `a response can be silent for ${idleMs / 1000} s`;
     const seconds = Math.round((clock.monotonic() - since) / 1000);
     throw new Fault(
-      `a response that is silent for ${idleMs / 1000} s is broken off after ${seconds} s`,
-      `Raise the time that the proxy waits for the relay to a day (nginx: proxy_read_timeout; HAProxy: timeout server, timeout tunnel). ${EXAMPLES}`,
+      `a response that is silent for ${idleMs / 1000} s is cut off after ${seconds} s`,
+      `Raise the timeout of the proxy for the relay to a day (nginx: proxy_read_timeout; HAProxy: timeout server, timeout tunnel). ${EXAMPLES}`,
     );
   }
 

@@ -60,7 +60,7 @@ function proofFinding({ domain, proof }: Pick<DomainRecord, 'domain' | 'proof'>,
     return unknown('proof', `The TXT record ${name} could not be read: ${txt.text}.`);
   if (txt.kind === 'none') return wrong('proof', `There is no TXT record ${name}.`);
   if (txt.values.includes(proofText(proof))) return right('proof');
-  return wrong('proof', `The TXT record ${name} says something else.`, txt.values);
+  return wrong('proof', `The TXT record ${name} has a different value.`, txt.values);
 }
 
 async function addressFinding(domain: string, host: string, lookup: DnsLookup): Promise<Finding> {
@@ -76,17 +76,19 @@ async function addressFinding(domain: string, host: string, lookup: DnsLookup): 
   if (found.length > 0 && others.length === 0) return right('address');
   const failed = [cname, v4, v6].find((answer) => answer.kind === 'failed');
   if (failed !== undefined)
-    return unknown('address', `Where ${domain} leads could not be found out: ${failed.text}.`);
+    return unknown('address', `The address of ${domain} could not be looked up: ${failed.text}.`);
   if (found.length === 0) {
     const alias = valuesOf(cname) ?? [];
     return alias.length === 0
-      ? wrong('address', `There is no record that leads ${domain} to this relay.`)
-      : wrong('address', `${domain} is an alias of a name that leads nowhere.`, alias);
+      ? wrong('address', `No record points ${domain} to this relay.`)
+      : wrong('address', `${domain} is an alias of a name that has no address.`, alias);
   }
   const some = others.length < found.length;
   return wrong(
     'address',
-    `${domain} leads ${some ? 'to other addresses, too' : 'somewhere else'}: not to this relay.`,
+    some
+      ? `${domain} also points to addresses of other machines.`
+      : `${domain} does not point to this relay.`,
     others,
   );
 }
@@ -153,12 +155,12 @@ const PAUSED: DnsAnswer = { kind: 'failed', text: 'this relay is being replaced;
 const FAILURES: Readonly<Record<string, string>> = {
   ESERVFAIL: 'the DNS server of the domain failed (SERVFAIL)',
   EREFUSED: 'the DNS server refused to answer (REFUSED)',
-  ETIMEOUT: 'no DNS server answered in time',
-  ECANCELLED: 'no DNS server answered in time',
+  ETIMEOUT: 'no DNS server responded in time',
+  ECANCELLED: 'no DNS server responded in time',
   ECONNREFUSED: 'no DNS server could be reached',
-  EFORMERR: 'the DNS server did not understand the question (FORMERR)',
-  ENOTIMP: 'the DNS server cannot answer that question (NOTIMP)',
-  EBADRESP: 'the answer of the DNS server was malformed',
+  EFORMERR: 'the DNS server did not understand the query (FORMERR)',
+  ENOTIMP: 'the DNS server does not support the query (NOTIMP)',
+  EBADRESP: 'the response of the DNS server was malformed',
 };
 
 interface AnswerLimits {
@@ -233,5 +235,5 @@ function answerOf(error: unknown): DnsAnswer {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   if (code === 'ENOTFOUND') return { kind: 'none', exists: false };
   if (code === 'ENODATA') return { kind: 'none', exists: true };
-  return { kind: 'failed', text: FAILURES[code] ?? `the DNS could not be asked (${code || String(error)})` };
+  return { kind: 'failed', text: FAILURES[code] ?? `the DNS query failed (${code || String(error)})` };
 }

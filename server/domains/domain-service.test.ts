@@ -35,7 +35,7 @@ describe('OwnAddresses', () => {
   });
 
   it('are looked up again soon if the DNS returned none', async () => {
-    answer = { kind: 'failed', text: 'no DNS server answered in time' };
+    answer = { kind: 'failed', text: 'no DNS server responded in time' };
     assert.deepEqual(await addresses.get(), []);
     answer = { kind: 'found', values: ['192.0.2.1'] };
     await addresses.get();

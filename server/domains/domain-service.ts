@@ -75,9 +75,7 @@ export class DomainService {
   async add(account: AccountRecord, domain: string): Promise<DomainRecord> {
     const { own, log } = this.#deps;
     if (isPublicSuffix(domain))
-      throw new ApiError(
-        invalidDomain('must be one that was registered, or below it: this is a public suffix'),
-      );
+      throw new ApiError(invalidDomain('must be a registered domain or below one: this is a public suffix'));
     const claims = await this.list(account);
     const earlier = claims.find((claim) => claim.domain === domain);
     if (earlier !== undefined) return earlier;

@@ -33,8 +33,8 @@ export interface AccessPageContext {
 }
 
 const ENDED_LINK = {
-  title: 'This link has ended',
-  text: 'The link that you have followed lets nobody in any more. Whoever sent it to you can send another one.',
+  title: 'This link has expired',
+  text: 'The link that you followed no longer gives access. Ask the person who sent it to you for a new one.',
 };
 
 /** The response to a visitor without access. */
@@ -49,7 +49,7 @@ export function accessPage(
     ? page(
         title,
         `<p>${escapeHtml(text)}</p>\n${code === 'access-address' ? '' : ways(visit, access, { wasWrong, linkEnded })}`,
-        `${status} ${code}`,
+        undefined,
         contact,
       )
     : JSON.stringify({ error: text, code });
@@ -91,17 +91,17 @@ function ways(
   if (password !== null) {
     // The response to the form itself contains the form again.
     const action = withParameter(prefix + target, FORM_PARAMETER);
-    const complaint = wasWrong ? '<p role="alert"><strong>That password is not right.</strong></p>\n' : '';
+    const complaint = wasWrong ? '<p role="alert"><strong>Wrong password. Try again.</strong></p>\n' : '';
     parts.push(`${complaint}<form method="post" action="${escapeHtml(action)}">
 <p><label for="word">Password</label>
 <input id="word" name="${PASSWORD_FIELD}" type="password" maxlength="512" required autofocus autocomplete="current-password"></p>
 <p><button class="go">Continue</button></p>
 </form>`);
   }
-  if (links && !linkEnded)
-    parts.push('<p>If you were sent a link, open it again, whole: it lets you in.</p>');
-  if (knock) parts.push(approvalForm({ prefix, target }, 'Knock'));
-  if (access.hasUsers) parts.push('<p>If you have a user name, reload the page to be asked for it.</p>');
+  if (links && !linkEnded) parts.push('<p>If someone sent you a link, open the complete link again.</p>');
+  if (knock) parts.push(approvalForm({ prefix, target }, 'Ask for access'));
+  if (access.hasUsers)
+    parts.push('<p>If you have a user name and a password, reload the page to enter them.</p>');
   return parts.join('\n');
 }
 
@@ -109,7 +109,7 @@ function ways(
 export function approvalForm({ prefix, target }: Pick<Visit, 'prefix' | 'target'>, button: string): string {
   const action = withParameter(prefix + target, KNOCK_PARAMETER);
   return `<form method="post" action="${escapeHtml(action)}">
-<p>You can ask to be let in. Whoever shares this page then sees your network address and which browser you use.</p>
+<p>You can ask the owner for access. The owner then sees your network address and which browser you use.</p>
 <p><button class="go">${button}</button></p>
 </form>`;
 }

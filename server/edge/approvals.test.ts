@@ -56,9 +56,12 @@ describe('Approvals, for waiting visitors', () => {
 
   it('report the time waited and the time left immediately, at the requested address', async () => {
     assert.match(await look('/x'), /^HTTP\/1\.1 401 .*Refresh: 0;url=\/x\?culvert_gate=wait\r\n/s);
-    assert.match(await look('/x'), /<strong>a moment<\/strong> ago.*<strong>5 minutes<\/strong> more/s);
+    assert.match(
+      await look('/x'),
+      /<strong>a moment<\/strong> ago.*waits for another <strong>5 minutes<\/strong>/s,
+    );
     clock.advance(100_000);
-    assert.match(await look('/x'), /<strong>2 minutes<\/strong> ago.*<strong>3 minutes<\/strong> more/s);
+    assert.match(await look('/x'), /<strong>2 minutes<\/strong> ago.*another <strong>3 minutes<\/strong>/s);
     assert.match(await look('/x', 'application/json'), /"knock":"waiting".*"seconds_left":200/);
     assert.equal(await look('/x', 'text/html', 'POST'), 'nothing');
   });
@@ -83,7 +86,7 @@ describe('Approvals, for waiting visitors', () => {
     clock.advance(KNOCK_SECONDS * 1000 - 10);
     const held = look(WAIT);
     clock.advance(10);
-    assert.match(await held, /^HTTP\/1\.1 401 .*Nobody has answered.*Knock again/s);
+    assert.match(await held, /^HTTP\/1\.1 401 .*No answer.*Ask again/s);
     assert.match(await look('/x'), /^HTTP\/1\.1 401 .*action="\/x\?culvert_gate=knock"/s);
     assert.match(await look('/x', 'application/json'), /"knock":"unanswered"/);
   });

@@ -177,19 +177,19 @@ export interface Waiting {
 /** Texts for requests that no longer wait. */
 const OVER = {
   refused: {
-    title: 'Not this time',
-    text: 'Whoever shares this page has seen that you knocked, and has not let you in.',
+    title: 'Access denied',
+    text: 'The owner of this page saw your request and denied it.',
     again: undefined,
   },
   unanswered: {
-    title: 'Nobody has answered',
-    text: 'Nobody has answered your knock. Perhaps whoever shares this page is not at the computer right now.',
-    again: 'Knock again',
+    title: 'No answer',
+    text: 'Nobody has answered your request. The owner of this page may be away from the computer.',
+    again: 'Ask again',
   },
 } as const;
 
-const FULL_TEXT = 'Too many are waiting to be let in already. Try again in a few minutes.';
-const UNAVAILABLE_TEXT = 'Your knock could not be taken right now. Try again in a moment.';
+const FULL_TEXT = 'Too many people are already waiting for access. Try again in a few minutes.';
+const UNAVAILABLE_TEXT = 'Your request could not be stored right now. Try again in a moment.';
 
 /** Tells the visitor to wait, and for how long. */
 export function waitingResponse(context: ApprovalContext, waiting: Waiting): OwnResponse {
@@ -197,15 +197,15 @@ export function waitingResponse(context: ApprovalContext, waiting: Waiting): Own
   const wait = waitAddress(visit);
   const { seconds, lookIn, isAsked, cookie } = waiting;
   const left = Math.max(0, KNOCK_SECONDS - seconds);
-  const html = `<p role="status">You knocked <strong>${spoken(seconds)}</strong> ago. Whoever shares this page has been asked, and can let you in.</p>
-<p>Keep this page open: it moves on by itself as soon as there is an answer. It waits for <strong>${spoken(left)}</strong> more.</p>
-<p><a class="go" href="${escapeHtml(plainAddress(visit))}">Look now</a></p>`;
+  const html = `<p role="status">You asked for access <strong>${spoken(seconds)}</strong> ago. The owner of this page has been notified and can approve your request.</p>
+<p>Keep this page open: it continues by itself as soon as there is an answer. It waits for another <strong>${spoken(left)}</strong>.</p>
+<p><a class="go" href="${escapeHtml(plainAddress(visit))}">Check now</a></p>`;
   return response(context, {
     status: isAsked ? 202 : VISITOR_ERRORS['access-required'].status,
-    title: 'Waiting to be let in',
+    title: 'Waiting for approval',
     html,
     json: { knock: 'waiting', wait, seconds_left: left },
-    text: 'You have knocked, and nobody has answered yet.',
+    text: 'You asked for access, and nobody has answered yet.',
     fields:
       (prefersHtml(fieldValue(head.fields, 'accept')) ? `Refresh: ${lookIn};url=${wait}\r\n` : '') +
       (cookie === undefined ? '' : `Set-Cookie: ${cookie}\r\n`),
@@ -229,7 +229,7 @@ export function overResponse(context: ApprovalContext, state: 'refused' | 'unans
 export function tooManyResponse(context: ApprovalContext, seconds: number): OwnResponse {
   return response(context, {
     status: VISITOR_ERRORS['access-attempts'].status,
-    title: 'Too many are knocking',
+    title: 'Too many people are waiting',
     html: `<p>${FULL_TEXT}</p>`,
     json: {},
     text: FULL_TEXT,
@@ -242,7 +242,7 @@ export function lostResponse(context: ApprovalContext): OwnResponse {
   return response(context, {
     status: VISITOR_ERRORS['relay-busy'].status,
     title: VISITOR_ERRORS['relay-busy'].title,
-    html: `<p>${UNAVAILABLE_TEXT}</p>\n${approvalForm(context.visit, 'Knock again')}`,
+    html: `<p>${UNAVAILABLE_TEXT}</p>\n${approvalForm(context.visit, 'Ask again')}`,
     json: {},
     text: UNAVAILABLE_TEXT,
     fields: 'Retry-After: 5\r\n',
@@ -273,7 +273,7 @@ function response({ head, contact }: ApprovalContext, told: Told): OwnResponse {
       `${fields}${isPage ? ACCESS_PAGE_FIELDS : ''}Vary: Accept\r\n`,
     contentType: isPage ? 'text/html; charset=utf-8' : 'application/json; charset=utf-8',
     body: isPage
-      ? page(title, html, code === undefined ? `${status}` : `${status} ${code}`, contact)
+      ? page(title, html, undefined, contact)
       : JSON.stringify(code === undefined ? json : { error: text, code, ...json }),
   };
   const headOnly = head.method === 'HEAD';

@@ -161,15 +161,15 @@ export interface KeyPair {
 export class TlsFileError extends Error {
   constructor(file: TlsFile, takes: string, cause: unknown) {
     const why = cause instanceof Error ? cause.message : String(cause);
-    super(`${file.setting} takes ${takes}: ${file.path}: ${why}`);
+    super(`${file.setting} must be ${takes}: ${file.path}: ${why}`);
     this.name = 'TlsFileError';
   }
 }
 
 /** @throws TlsFileError */
 export async function readKeyPair(files: TlsFiles): Promise<KeyPair> {
-  const takesCert = 'the path of a certificate, as PEM with its intermediate certificates';
-  const takesKey = `the path of the private key for ${files.cert.setting}, as PEM without a passphrase`;
+  const takesCert = 'the path of a PEM certificate with its intermediate certificates';
+  const takesKey = `the path of the PEM private key for ${files.cert.setting}, without a passphrase`;
   const cert = await read(files.cert, takesCert);
   const key = await read(files.key, takesKey);
   const parsed = attempt(files.cert, takesCert, () => new X509Certificate(cert));
@@ -186,11 +186,11 @@ export async function readKeyPair(files: TlsFiles): Promise<KeyPair> {
  * @throws TlsFileError
  */
 export async function readAuthorities(file: TlsFile): Promise<readonly string[]> {
-  const takes = 'the path of a file with certificates of authorities, as PEM';
+  const takes = 'the path of a PEM file with certificates of authorities';
   const text = (await read(file, takes)).toString('latin1');
   const list = text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
   return attempt(file, takes, () => {
-    if (list.length === 0) throw new Error('there is none in it');
+    if (list.length === 0) throw new Error('it contains no certificate');
     return list.map((pem) => new X509Certificate(pem).toString());
   });
 }

@@ -76,12 +76,12 @@ export class Notice {
   #tell({ fields }: RequestHead, { prefix }: Visit, address: string): OwnResponse {
     const { status, title, text } = VISITOR_ERRORS.notice;
     const onward = `${onThisHost(address)}${address.includes('?') ? '&' : '?'}${PARAMETER}`;
-    const html = `<p>You are about to open a page of</p>
+    const html = `<p>You are about to open a page at</p>
 <p><code>${escapeHtml((fieldValue(fields, 'host') ?? '') + prefix)}</code></p>
 <p>${escapeHtml(text)}</p>
-<p><strong>Enter no passwords, no payment details and nothing private</strong>, unless you know and trust whoever gave you this address.</p>
+<p><strong>Do not enter passwords, payment details or anything private</strong> unless you know and trust the person who gave you this address.</p>
 <p><a class="go" href="${escapeHtml(onward)}">Continue to the page</a></p>`;
-    const body = page(title, html, `${status} notice`, this.#options.contact);
+    const body = page(title, html, undefined, this.#options.contact);
     const content = { status, fields: PAGE_FIELDS, contentType: 'text/html; charset=utf-8', body };
     return { status, refuses: true, error: 'notice', bytes: (close) => wholeResponse(content, close) };
   }

@@ -122,7 +122,7 @@ export class Conversation<Sent, Received> {
 /** The other side is connected but silent. */
 export class TimeoutError extends Error {
   constructor(ms: number) {
-    super(`it has not answered within ${ms / 1000} s`);
+    super(`it did not respond within ${ms / 1000} s`);
     this.name = 'TimeoutError';
   }
 }

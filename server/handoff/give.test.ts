@@ -115,12 +115,12 @@ describeOnPosix('the relay that is replaced', () => {
       await other.over;
     }
     assert.deepEqual(reasons, [
-      { kind: 'refused', reason: 'its version cannot be replaced by this one; stop it, and start this one' },
+      { kind: 'refused', reason: 'this version cannot replace it; stop it, and start this one' },
       {
         kind: 'refused',
-        reason: `it listens on ${ADDRESS}, and this one is to listen on 0.0.0.0:8080; stop it, and start this one`,
+        reason: `it listens on ${ADDRESS}, but this one is configured for 0.0.0.0:8080; stop it, and start this one`,
       },
-      { kind: 'refused', reason: 'another relay is replacing it' },
+      { kind: 'refused', reason: 'another relay is already replacing it' },
     ]);
   });
 

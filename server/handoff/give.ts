@@ -127,11 +127,10 @@ export class HandoffSender implements Successor {
   }
 
   #whyNot(version: number, address: string): string | undefined {
-    if (version !== SUCCESSION_VERSION)
-      return 'its version cannot be replaced by this one; stop it, and start this one';
+    if (version !== SUCCESSION_VERSION) return 'this version cannot replace it; stop it, and start this one';
     if (address !== this.#relay.address)
-      return `it listens on ${this.#relay.address}, and this one is to listen on ${address}; stop it, and start this one`;
-    return this.#talk === undefined ? undefined : 'another relay is replacing it';
+      return `it listens on ${this.#relay.address}, but this one is configured for ${address}; stop it, and start this one`;
+    return this.#talk === undefined ? undefined : 'another relay is already replacing it';
   }
 
   async #handOver(talk: Talk): Promise<void> {
@@ -183,7 +182,7 @@ export class HandoffSender implements Successor {
     this.#passed += 1;
     const id = this.#passed;
     const socket = await meetSoon(this.#path, { kind: 'visitor', id, address, proto });
-    if (socket === undefined) throw new Error('the relay that has replaced this one is gone');
+    if (socket === undefined) throw new Error('the relay that replaced this one has ended');
     this.#resets.set(id, onReset);
     socket.once('close', () => this.#resets.delete(id));
     return socket;

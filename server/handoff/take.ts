@@ -60,7 +60,7 @@ export class HandoffReceiver {
       return new HandoffReceiver(conversation, await takeListeners(channel, welcome.listeners));
     } catch (error) {
       conversation.destroy();
-      throw new HandoffError('it did not give its listeners', { cause: error });
+      throw new HandoffError('it did not hand over its listeners', { cause: error });
     }
   }
 
@@ -147,5 +147,5 @@ async function answerOf(
 
 function outOfTurn(conversation: Conversation<SuccessorMessage, PredecessorMessage>): HandoffError {
   conversation.destroy();
-  return new HandoffError('it does not answer as a relay does');
+  return new HandoffError('it does not respond like a relay');
 }

@@ -69,7 +69,7 @@ describe('replaceable', () => {
 
   it('keeps the database if it cannot release it', async () => {
     isIdle = false;
-    await assert.rejects(relay.release(), /does not answer/);
+    await assert.rejects(relay.release(), /does not respond/);
     assert.deepEqual(calls, ['edge held', 'domains paused', 'domains resumed', 'edge goes on']);
   });
 });

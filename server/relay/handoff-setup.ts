@@ -42,7 +42,7 @@ export function replaceable(parts: ReplaceableParts): Replaceable {
       if (!isIdle) {
         domains.resume();
         edge.resume();
-        throw new Error('its database does not answer');
+        throw new Error('its database does not respond');
       }
       await service.pause();
       state.unlock();
@@ -102,9 +102,10 @@ export function addressOf(host: string, port: number): string {
 export async function takeOver(config: Config, log: Log): Promise<HandoffReceiver | undefined> {
   if (config.cluster !== undefined)
     throw new HandoffError(
-      'relays of a cluster are not replaced: stop one of them, which hands its clients to the others, and start it again',
+      'a relay of a cluster cannot be replaced; stop it, which moves its clients to the other relays, and start it again',
     );
-  if (config.port === 0) throw new HandoffError('without a port there is no relay to find; set CULVERT_PORT');
+  if (config.port === 0)
+    throw new HandoffError('CULVERT_PORT=0 does not say which relay to replace; set the port of that relay');
   const path = handoffSocketPath(config.dataDir, config.port);
   const takeover = await HandoffReceiver.begin(path, addressOf(config.host, config.port));
   if (takeover !== undefined) log('taking over');

@@ -36,8 +36,8 @@ export function nameOfDatabase(address: DatabaseAddress): string {
 export class MovedDatabaseError extends Error {
   constructor(path: string, { target, moved_at }: { readonly target: string; readonly moved_at: number }) {
     super(
-      `the database ${path} was moved to ${target} on ${new Date(moved_at).toISOString()}; give that one with ` +
-        `CULVERT_DATABASE_URL. To go back to how it was then: culvert-relay migrate --undo sqlite:${path}`,
+      `the database ${path} was moved to ${target} on ${new Date(moved_at).toISOString()}; set CULVERT_DATABASE_URL to ` +
+        `that database. To undo the move: culvert-relay migrate --undo sqlite:${path}`,
     );
     this.name = 'MovedDatabaseError';
   }

@@ -311,7 +311,7 @@ async function keepRelayInfo(db: Kysely<unknown>): Promise<void> {
 export class NewerSchemaError extends Error {
   constructor(migration: string) {
     super(
-      `the database was made by a newer version of Culvert (it knows the change "${migration}"); install that version or restore a backup`,
+      `the database was made by a newer version of Culvert (it has the change "${migration}"); install that version or restore a backup`,
     );
     this.name = 'NewerSchemaError';
   }
@@ -320,7 +320,7 @@ export class NewerSchemaError extends Error {
 /** There is nothing of a relay's, and it is not for this program to make it. */
 export class MissingDatabaseError extends Error {
   constructor() {
-    super('there is no database of a relay; "culvert-relay serve" makes one');
+    super('there is no relay database; "culvert-relay serve" creates one');
     this.name = 'MissingDatabaseError';
   }
 }
@@ -329,7 +329,7 @@ export class MissingDatabaseError extends Error {
 export class OlderSchemaError extends Error {
   /** @param missing number of migrations that have not run */
   constructor(missing: number) {
-    super(`the database is that of an older version, ${missing} changes behind this one`);
+    super(`the database is from an older version, ${missing} changes behind this one`);
     this.name = 'OlderSchemaError';
   }
 }

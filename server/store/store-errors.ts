@@ -13,7 +13,7 @@ export class StoreError extends Error {
 /** A statement was sent and not answered: it may or may not have taken effect. The cause of a {@link StoreError}. */
 export class UnansweredError extends Error {
   constructor(cause: unknown) {
-    super('the database did not answer', { cause });
+    super('the database did not respond', { cause });
     this.name = 'UnansweredError';
   }
 }

@@ -79,7 +79,7 @@ async function mustBeEmpty(target: Kysely<Database>): Promise<void> {
   const counts = await countRows(target);
   const used = TABLES.find((table) => counts[table] > 0);
   if (used === undefined) return;
-  throw new Error(`it is not empty (${used} has ${counts[used]} rows); make a new database for it`);
+  throw new Error(`it is not empty (${used} has ${counts[used]} rows); create a new database for it`);
 }
 
 async function copy(source: Kysely<Database>, target: Kysely<Database>, table: Table): Promise<void> {

@@ -140,9 +140,9 @@ describe('a dropped folder', () => {
     const file = join(site, 'index.html');
     const cases: [string[], RegExp][] = [
       [[file], /index\.html" is not a folder\. Choose one folder/],
-      [[site, above], /several things\. Drop one folder/],
-      [[''], /not a folder of this computer\. Drop one folder/],
-      [[], /not a folder of this computer\. Drop one folder/],
+      [[site, above], /Drop one folder at a time/],
+      [[''], /not a folder on this computer\. Drop one folder/],
+      [[], /not a folder on this computer\. Drop one folder/],
       [[join(above, 'nothing')], /cannot be read \(ENOENT\)\. Choose one folder/],
     ];
     for (const [paths, words] of cases) {

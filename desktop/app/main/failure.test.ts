@@ -39,8 +39,9 @@ describe('a refusal of the relay', () => {
   }
 
   it('is shown at the access policy if the relay is too old for it, with what became of the tunnel', () => {
-    const { code, field, text } = toCallError(new AccessUnsupported('The tunnel was closed at once')) ?? {};
+    const { code, field, text } =
+      toCallError(new AccessUnsupported('The tunnel was closed immediately')) ?? {};
     assert.deepEqual([code, field], ['relay-too-old', 'lock']);
-    assert.match(text ?? '', /too old.* updated\. The tunnel was closed at once\.$/);
+    assert.match(text ?? '', /too old.* updated\. The tunnel was closed immediately\.$/);
   });
 });

@@ -68,7 +68,10 @@ describe('Notices', () => {
     );
     assert.deepEqual(
       told.map(({ text }) => text),
-      ['A request has come to folder site.', 'Folder site is no longer shared. Start it again from Culvert.'],
+      [
+        'The first request reached folder site.',
+        'Folder site is no longer shared. Start it again in Culvert.',
+      ],
     );
   });
 

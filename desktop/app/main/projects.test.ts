@@ -175,7 +175,7 @@ describe('an opened project', () => {
     const [nas, up, gone] = listed(app);
     assert.deepEqual(statuses(app), ['blocked', 'blocked', 'blocked']);
     assert.match(why(nas), /another machine, 192\.0\.2\.7, .*--allow-other-hosts/);
-    assert.match(why(up), /leads out of the folder of the file/);
+    assert.match(why(up), /is outside the folder of the file/);
     assert.match(why(gone), /cannot be read \(ENOENT\)/);
     assert.deepEqual(await startAll(app), { started: 0, failed: 0 });
     assert.deepEqual(created(app), []);
@@ -187,7 +187,7 @@ describe('an opened project', () => {
     assert.equal(lines.length, 3);
     assert.match(
       lines.join(' '),
-      /culvert\.yml:3: tunnels\.web\.prot: .*did you mean port\?.*culvert\.yml:4: tunnels\.api\.port/,
+      /culvert\.yml:3: tunnels\.web\.prot: .*Did you mean port\?.*culvert\.yml:4: tunnels\.api\.port/,
     );
     await assert.rejects(
       app.call('project:start', { id: project(app).id + 'x', labels: ['web'] }),
@@ -205,7 +205,7 @@ describe('an opened project', () => {
     const app = await opened('relay: https://other.example\ntunnels: {web: {port: 3000}}');
     assert.match(
       problem(app),
-      /for the relay https:\/\/other\.example, and you are signed in to https:\/\/relay\.example\.com/,
+      /for the relay https:\/\/other\.example, but you are signed in to https:\/\/relay\.example\.com/,
     );
     const own = await opened('relay: https://relay.example.com\ntunnels: {web: {port: 3000}}');
     assert.deepEqual(statuses(own), ['ready']);
@@ -246,7 +246,7 @@ describe('an opened project', () => {
       request.name === 'web' ? Promise.reject(new RelayRefusal(409, text, { code })) : create(request);
     assert.deepEqual(await startAll(app), { started: 1, failed: 1 });
     assert.deepEqual(statuses(app), ['failed', 'started']);
-    assert.match(why(listed(app)[0]), /Somebody else has this name/);
+    assert.match(why(listed(app)[0]), /Someone else is using this name/);
     app.api.createTunnel = create;
     assert.deepEqual(await startAll(app), { started: 1, failed: 0 });
     assert.deepEqual(created(app), ['create 4000', 'create 3000']);

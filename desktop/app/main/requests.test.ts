@@ -182,7 +182,7 @@ describe('an exported HAR', () => {
     const tunnel = { ...TUNNEL };
     await assert.rejects(
       exportHar({ log, tunnel }, ids, false, file),
-      /at most 32 MiB, as much as the first 31/,
+      /at most 32 MiB, which is enough for the first 31/,
     );
     const written = await exportHar({ log, tunnel }, ids.slice(1), false, file);
     assert.equal(written?.count, 31);
@@ -263,7 +263,7 @@ describe('imported requests', () => {
 
   it('report the requests that were left out', async () => {
     const { leftOut, ids } = await importInto(bench().tunnel, har(1, 'a\r\nb'));
-    assert.deepEqual(leftOut, ['Request 1 is left out: The value of X takes no line break.']);
+    assert.deepEqual(leftOut, ['Request 1 was left out: The value of X cannot contain a line break.']);
     assert.deepEqual(ids, []);
   });
 
@@ -276,14 +276,14 @@ describe('imported requests', () => {
     const error = await importInto(bench().tunnel, 'curl -F a=b x.example').catch(toCallError);
     assert.deepEqual(error, {
       code: 'not-imported',
-      text: '-F von curl geht hier nicht: Geben Sie den Body mit --data-raw an.',
+      text: 'Die curl-Option -F wird nicht unterstützt. Geben Sie den Body mit --data-raw an.',
     });
   });
 
   it('are refused with the reason', async () => {
     const { tunnel, log } = bench();
     await assert.rejects(importInto(tunnel, 'wget x'), ImportRefused);
-    await assert.rejects(importInto(bench({ folder: '/x' }).tunnel, har(1)), refused(/leads to a folder/));
+    await assert.rejects(importInto(bench({ folder: '/x' }).tunnel, har(1)), refused(/shares a folder/));
     await assert.rejects(importFile(tunnel, chosen(directory)), refused(/is not a file/));
     await assert.rejects(
       importFile(tunnel, chosen(join(directory, 'no.har'))),
@@ -315,7 +315,7 @@ describe('imported requests', () => {
 describe('a file that cannot be written', () => {
   it('is reported in our own words, or in those of the system', () => {
     const full = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' });
-    assert.equal(writeProblem(full), 'there is no room left');
+    assert.equal(writeProblem(full), 'no space is left');
     assert.equal(writeProblem(new Error('the moon is full')), 'the moon is full');
   });
 });

@@ -31,7 +31,7 @@ describe('undo', () => {
     assert.deepEqual([states(app), app.serve.last.isStopped], [['shop ended'], true]);
     assert.deepEqual(
       shown(app).undos.map(({ text }) => text),
-      ['shop is stopped.'],
+      ['Stopped shop.'],
     );
     app.clock.advance(UNDO_MS - 1);
     assert.equal(app.api.tunnels.length, 1);
@@ -113,7 +113,7 @@ describe('undo', () => {
     assert.deepEqual([shown(app).tunnels, app.serve.last.isStopped], [[], true]);
     const keyFile = join(app.platform.dataDirectory, 'key.json');
     assert.equal(existsSync(keyFile), false, 'the key is forgotten at once');
-    assert.match(shown(app).undos[0]?.text ?? '', /your tunnel is closed/);
+    assert.match(shown(app).undos[0]?.text ?? '', /your tunnel was closed/);
     await undo(app);
     assert.equal(shown(app).session.state, 'signed-in');
     assert.deepEqual(states(app), ['shop connecting']);

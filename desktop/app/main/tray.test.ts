@@ -40,7 +40,7 @@ describe('trayModel', () => {
     ['trouble', 'Culvert: 1 of 2 tunnels online', model([tunnelView(), reconnecting])],
     [
       'trouble',
-      'Culvert: 1 tunnel online, a local server does not answer',
+      'Culvert: 1 tunnel online, a local server is not responding',
       model([tunnelView({ localProblem: REFUSED })]),
     ],
     ['offline', 'Culvert: no network', model([tunnelView()], SIGNED_IN, false)],
@@ -94,12 +94,12 @@ describe('trayModel', () => {
     }));
     const shown = labels(model([tunnelView({ lock: { kind: 'knock' }, knocks })]).entries);
     assert.deepEqual(shown.slice(2, 6), [
-      'my-app → 3000 (online, asks you, 7 waiting)',
-      'curl knocks, from 192.0.2.7',
-      'Admit for 1 hour',
-      'Refuse',
+      'my-app → 3000 (online, you approve visitors, 7 waiting)',
+      'curl asks for access, from 192.0.2.7',
+      'Approve for 1 hour',
+      'Deny',
     ]);
-    assert.equal(shown.filter((label) => label === 'Refuse').length, 5);
+    assert.equal(shown.filter((label) => label === 'Deny').length, 5);
   });
 
   it('restarts an ended tunnel, and shows why it ended', () => {

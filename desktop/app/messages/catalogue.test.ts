@@ -22,6 +22,7 @@ const SAME = new Set([
   'name.label',
   'others.offline',
   'palette.group.ports',
+  'common.findOutWhy',
   'port.label',
   'project.fieldProblem',
   'project.problem',

@@ -44,7 +44,7 @@ describe('messages of the engine', () => {
   it('may have lines, and what a rule accepts', () => {
     const value = toMessage('project.empty');
     const both = [toMessage('project.takes', { value, accepted: FLAG_RULE }), 'what a library says'];
-    assert.equal(textOf(both), 'is empty; it takes true or false\nwhat a library says');
+    assert.equal(textOf(both), 'is empty, but must be true or false\nwhat a library says');
     assert.equal(translateMessage(both), textOf(both));
     setLocale({ language: 'de', tag: 'de-DE' });
     assert.equal(translateMessage(both), 'ist leer; erlaubt: true oder false\nwhat a library says');
@@ -99,7 +99,7 @@ describe('the words of a refusal', () => {
     setLocale({ language: 'de', tag: 'de-DE' });
     assert.equal(
       refused(invalidKnockAnswer(`ttl must be ${TTL_RULE.accepted}`)),
-      'ungültig: ttl, erlaubt ist eine Dauer wie 90s, 30m, 4h oder 1h30m, mindestens 1s',
+      'ungültig: ttl, erlaubt ist eine Dauer von mindestens 1s, etwa 90s, 30m, 4h oder 1h30m',
     );
   });
 

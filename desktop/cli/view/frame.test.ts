@@ -74,7 +74,7 @@ describe('frame', () => {
   it('shows the access policy as the relay reports it', () => {
     const access = { password: true, allow: ['10.0.0.0/8'] } as const;
     const locked = panel({ tunnel: { ...TUNNEL, access }, madePassword: 'mild-oak-fern' });
-    const rows = ['Locked       password, only from 10.0.0.0/8', 'Password     mild-oak-fern'];
+    const rows = ['Access       password, only from 10.0.0.0/8', 'Password     mild-oak-fern'];
     assert.deepEqual(draw([locked]).slice(6, 8), rows);
     assert.deepEqual(
       draw([{ ...locked, label: 'web' }, panel({ label: 'api' })]).slice(4, 6),
@@ -82,36 +82,36 @@ describe('frame', () => {
     );
     const changed = panel({ tunnel: { ...TUNNEL, access: { links: true } }, madePassword: 'mild-oak-fern' });
     assert.deepEqual(draw([changed]).slice(6, 8), [
-      'Locked       signed link',
+      'Access       signed link',
       'Forwards to  http://localhost:3000',
     ]);
   });
 
   it('shows approval requests first and on every page, with the keys that answer them', () => {
-    const line = '? 192.0.2.7 knocks: a admits for an hour, x refuses. curl/8.5';
+    const line = '? 192.0.2.7 asks for access: a approves for an hour, x denies. curl/8.5';
     assert.equal(draw([panel({ knocks: [knock(1)] })])[1], line);
     assert.equal(draw([panel({ knocks: [knock(1)] })], { page: 'code' })[0], line);
     const several = [
       panel({ label: 'web', knocks: [knock(2)] }),
       panel({ label: 'api', knocks: [knock(1, { agent: '' }), knock(3)] }),
     ];
-    const first = '? 192.0.2.7 knocks at api: a admits for an hour, x refuses. 2 more wait.';
+    const first = '? 192.0.2.7 asks for access to api: a approves for an hour, x denies. 2 more wait.';
     assert.equal(draw(several)[1], first);
     const noKeys = draw([panel({ knocks: [knock(1), knock(2)] })], { hasKeys: false }, 120)[1];
     assert.equal(
       noKeys,
-      '? 192.0.2.7 knocks: "culvert knock my-app k1 --admit" or --refuse answers. 1 more waits. curl/8.5',
+      '? 192.0.2.7 asks for access: run "culvert knock my-app k1 --admit" or --refuse. 1 more waits. curl/8.5',
     );
   });
 
   it('shows problems and remedies in full', () => {
-    const problem = 'Nothing answers on port 3000. Start the service there; the tunnel stays up.';
+    const problem = 'Nothing is listening on port 3000. Start the service there; the tunnel stays up.';
     const status = { name: 'reconnecting', retryAt: NOW + 2500, why: 'The relay is away.' } as const;
     const lines = draw([panel({ problem, status })], {}, 40);
     assert.deepEqual(lines.slice(2, 4), ['◌ Reconnecting. The relay is away. Next', '  try in 3 s.']);
     assert.deepEqual(lines.slice(10, 12), [
-      '! Nothing answers on port 3000. Start',
-      '  the service there; the tunnel stays',
+      '! Nothing is listening on port 3000.',
+      '  Start the service there; the tunnel',
     ]);
     assert.match(draw([panel({ status })])[2] ?? '', /Next try in 3 s\.$/);
   });

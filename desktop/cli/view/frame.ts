@@ -66,7 +66,7 @@ function codeTitle(count: number): Line {
 
 function quitLine(count: number): Line {
   const what = count === 1 ? 'Close the tunnel' : 'Close the tunnels';
-  return [span(`${what} and quit?`, 'warning'), span('   y does, any other key goes on', 'strong')];
+  return [span(`${what} and quit?`, 'warning'), span('   y quits, any other key cancels', 'strong')];
 }
 
 function title(count: number, hasKeys: boolean): Line {
@@ -91,7 +91,7 @@ function singleHead(panel: PanelState, context: Context): Line[] {
   lines.push(...lockLines(panel), row('Forwards to', localUrl));
   if (tunnel !== undefined) {
     const left = timeLeft(Date.parse(tunnel.expires_at) - now);
-    const idle = tunnel.idle_ttl ? ', later with traffic' : '';
+    const idle = tunnel.idle_ttl ? ', extended by traffic' : '';
     const { style, hint } = ending(panel, context);
     lines.push(
       row('Expires', `in ${left}, ${localTime(tunnel.expires_at)}${idle}${hint}`, style),
@@ -168,7 +168,7 @@ function lockLines({ tunnel, madePassword }: PanelState): Line[] {
   const lock = describeAccess(tunnel?.access ?? {});
   if (lock === undefined) return [];
   const password = tunnel?.access.password === true ? madePassword : undefined;
-  return [row('Locked', lock), ...(password === undefined ? [] : [row('Password', password, 'strong')])];
+  return [row('Access', lock), ...(password === undefined ? [] : [row('Password', password, 'strong')])];
 }
 
 function traffic({ tunnel }: PanelState): string {
@@ -181,7 +181,7 @@ function traffic({ tunnel }: PanelState): string {
 function ending({ tunnel }: PanelState, { now, hasKeys }: Context): { style: Span['style']; hint: string } {
   const isSoon = tunnel !== undefined && Date.parse(tunnel.expires_at) - now <= EXPIRY_FIRST_WARNING_MS;
   if (!isSoon) return { style: 'plain', hint: '' };
-  return { style: 'warning', hint: hasKeys ? ' (e extends)' : ` ("culvert extend ${tunnel.slug}" extends)` };
+  return { style: 'warning', hint: hasKeys ? ' (e extends)' : ` (run "culvert extend ${tunnel.slug}")` };
 }
 
 /* What the keys of the view do. */
@@ -191,17 +191,17 @@ export const KEYS: readonly (readonly [key: string, meaning: string])[] = [
   ['c', 'copies the address to the clipboard of this terminal'],
   ['o', 'opens the address in a browser'],
   ['r', 'shows the address as a QR code'],
-  ['e', 'extends the tunnel by its own time to live'],
-  ['a, x', 'lets in who knocks, or does not'],
-  ['Tab', 'chooses the tunnel that the keys are about, where there are several'],
-  ['q', 'quits, after asking; Ctrl-C does without'],
-  ['Ctrl-L', 'draws everything again'],
-  ['?', 'these keys'],
+  ['e', 'extends the tunnel by its time to live'],
+  ['a, x', 'approves or denies the visitor who asks for access'],
+  ['Tab', 'chooses the next tunnel'],
+  ['q', 'quits after a question; Ctrl-C quits immediately'],
+  ['Ctrl-L', 'redraws the screen'],
+  ['?', 'shows these keys'],
 ];
 
 export function helpPage(): Line[] {
   return [
-    [span('keys', 'strong'), span('   any key goes back', 'dim')],
+    [span('keys', 'strong'), span('   press any key to go back', 'dim')],
     [],
     ...KEYS.map(([key, meaning]) => [span(key.padEnd(8), 'strong'), span(meaning)]),
     [],
@@ -232,13 +232,13 @@ export function knockLine(
   hasKeys: boolean,
 ): Line {
   const { label, tunnel } = panels[panel] ?? {};
-  const where = label === undefined ? '' : ` at ${label}`;
+  const where = label === undefined ? '' : ` to ${label}`;
   const answer = hasKeys
-    ? 'a admits for an hour, x refuses.'
-    : `"culvert knock ${tunnel?.slug ?? ''} ${knock.id} --admit" or --refuse answers.`;
+    ? 'a approves for an hour, x denies.'
+    : `run "culvert knock ${tunnel?.slug ?? ''} ${knock.id} --admit" or --refuse.`;
   const more = others === 0 ? '' : ` ${others} more ${others === 1 ? 'waits' : 'wait'}.`;
   return [
-    span(`? ${knock.address} knocks${where}: `, 'warning'),
+    span(`? ${knock.address} asks for access${where}: `, 'warning'),
     span(`${answer}${more}`, 'strong'),
     span(knock.agent === '' ? '' : ` ${escapeVisitorText(knock.agent)}`, 'dim'),
   ];

@@ -183,7 +183,7 @@ export class LogPage {
     const { label } = this.#source;
     const name = label === undefined ? 'requests' : `requests of ${label}`;
     const keys = '   Enter shows   / finds   r repeats   i back';
-    const none = this.#typed === '' ? 'No requests yet.' : 'No request has all of these words.';
+    const none = this.#typed === '' ? 'No requests yet.' : 'No requests match this search.';
     return [
       [span(name, 'strong'), span(keys, 'dim')],
       this.#statusLine(found.length),
@@ -199,7 +199,7 @@ export class LogPage {
 
   #detailFrame(): Line[] {
     const detail = this.#selected === undefined ? undefined : this.#source.detail(this.#selected);
-    const text = detail === undefined ? 'It is no longer kept.' : detailText(detail);
+    const text = detail === undefined ? 'This request is no longer recorded.' : detailText(detail);
     const lines = text.trimEnd().split('\n');
     this.#top = Math.max(0, Math.min(this.#top, lines.length - this.#rows));
     const shown = lines.slice(this.#top, this.#top + this.#rows);

@@ -51,13 +51,13 @@ describe('doOnceOnline', () => {
     ] as const) {
       const without = run({ copy: true }, screen, env);
       assert.deepEqual(without.written, []);
-      assert.equal(without.printed.err, `--copy: there is no terminal here that could copy ${URL}.\n`);
+      assert.equal(without.printed.err, `culvert: --copy: there is no terminal that could copy ${URL}.\n`);
     }
   });
 
   it('opens the address, and reports a failure', () => {
     assert.deepEqual(run({ open: true }).opened, [URL]);
-    const { printed } = run({ open: true }, {}, {}, 'xdg-open is not there to open it');
-    assert.equal(printed.err, '--open: xdg-open is not there to open it.\n');
+    const { printed } = run({ open: true }, {}, {}, 'xdg-open is not installed, so it cannot be opened');
+    assert.equal(printed.err, 'culvert: --open: xdg-open is not installed, so it cannot be opened.\n');
   });
 });

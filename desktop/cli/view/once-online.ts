@@ -41,11 +41,11 @@ export function doOnceOnline(
     if (canCopy) screen.write(copySequence(url));
     output.err(
       canCopy
-        ? `Copied ${url}, if this terminal lets programs copy.\n`
-        : `--copy: there is no terminal here that could copy ${url}.\n`,
+        ? `Copied ${url}, if this terminal allows programs to copy.\n`
+        : `culvert: --copy: there is no terminal that could copy ${url}.\n`,
     );
   }
-  if (open) openAddress(url, (why) => output.err(`--open: ${why}.\n`));
+  if (open) openAddress(url, (why) => output.err(`culvert: --open: ${why}.\n`));
 }
 
 /** The clipboard of the person at the terminal, also over SSH: OSC 52 of xterm, which most terminals support. */

@@ -137,7 +137,7 @@ describe('Panel', () => {
     panel.approvalRequest(knock('k1'));
     panel.answerKnock(knock('k1'), true);
     await turn();
-    assert.equal(panel.state(5).problem, '192.0.2.7 could not be admitted. away.');
+    assert.equal(panel.state(5).problem, '192.0.2.7 could not be approved. away.');
   });
 
   it('follows the tunnel to its end, and reports that afterwards', () => {
@@ -149,6 +149,6 @@ describe('Panel', () => {
     panel.offline('expired', 'The tunnel has expired.');
     assert.equal(panel.state(5).status.name, 'ended');
     panel.sayEnd(output);
-    assert.deepEqual(printed, { out: '', err: 'web: The tunnel has expired.\n' });
+    assert.deepEqual(printed, { out: '', err: 'culvert: web: The tunnel has expired.\n' });
   });
 });

@@ -73,7 +73,7 @@ export class Panel implements Reporter {
     const tunnel = this.#tunnel;
     if (tunnel === undefined || !this.#knocks.delete(id)) return;
     this.#options.answerKnock(tunnel.id, id, admit).catch((error: unknown) => {
-      this.#say(`${address} could not be ${admit ? 'admitted' : 'refused'}. ${describeFailure(error)}`);
+      this.#say(`${address} could not be ${admit ? 'approved' : 'denied'}. ${describeFailure(error)}`);
     });
   }
 
@@ -109,7 +109,7 @@ export class Panel implements Reporter {
     if (tunnel === undefined) return;
     this.#options.extendTunnel(tunnel.id).then(
       (extended) => (this.#tunnel = extended),
-      (error: unknown) => this.#say(`It could not be extended. ${describeFailure(error)}`),
+      (error: unknown) => this.#say(`The tunnel could not be extended. ${describeFailure(error)}`),
     );
   }
 

@@ -185,7 +185,7 @@ export class TerminalView {
   #copy(url: string | undefined): void {
     if (url === undefined) return;
     this.#stdout.write(copySequence(url));
-    this.#say(`Copied ${url}, if this terminal lets programs copy.`);
+    this.#say(`Copied ${url}, if this terminal allows programs to copy.`);
   }
 
   #open(url: string | undefined): void {

@@ -146,8 +146,8 @@ describeOnPosix('the folder of a tunnel in culvert.yml', () => {
     for (const folder of ['up', 'up/project-of-others', 'beside'])
       assert.throws(() => locate(folder), {
         message:
-          `${file}: tunnels.web.share: "${folder}" leads out of the folder of the file, ` +
-          'which shares what is in it only: "culvert share" takes any folder.',
+          `${file}: tunnels.web.share: "${folder}" is outside the folder of the file, ` +
+          'which can only share what is inside. "culvert share" can share any folder.',
       });
   });
 

@@ -114,24 +114,24 @@ describe('parseProject', () => {
 
   it('rejects what would leave a tunnel more open than it seems, without repeating a secret', () => {
     for (const [fields, message] of [
-      ['password:', /:4: tunnels\.web\.password: it takes a text, or true for three words/],
-      ['password: 1234', /password: it takes a text/],
-      ['password: false', /password: it takes a text/],
+      ['password:', /:4: tunnels\.web\.password: must be a text, or true to generate three words/],
+      ['password: 1234', /password: must be a text/],
+      ['password: false', /password: must be a text/],
       ['password: hid', /password: it takes 4 to 128 characters\.$/],
       ["password: '${NOT_SET}'", /:4: tunnels\.web\.password: the variable NOT_SET is not set\.$/],
       ["auth: ['ann:${NOT_SET}']", /auth: the variable NOT_SET is not set/],
-      ['auth: []', /auth: it takes USER:PASSWORD, or a list of them/],
+      ['auth: []', /auth: must be USER:PASSWORD, or a list of them/],
       ['auth: {ann: hid}', /auth: it takes USER:PASSWORD/],
-      ['auth: ann', /auth: a user has no password; it takes USER:PASSWORD/],
+      ['auth: ann', /auth: has a user without a password, but must be USER:PASSWORD/],
       ["auth: 'ann:'", /auth: the password of ann takes 1 to 128 characters/],
       ["auth: ':hid'", /auth: the user of USER:PASSWORD takes 1 to 64 characters without a colon/],
       ["auth: ['ann:hid', 'ann:hid2']", /auth: there is ann twice/],
       ['allow: []', /allow: it takes an address or a network/],
       ['allow: localhost', /allow: "localhost" is not an address or a network, such as/],
       ['allow: [10.0.0.0/8, 10.0.0.0/33]', /allow: "10\.0\.0\.0\/33" is not/],
-      ['links: yes', /links: it takes true or false/],
-      ['knock: 1', /knock: it takes true or false/],
-      ['pasword: hid', /pasword: no such field; did you mean password\?/],
+      ['links: yes', /links: must be true or false/],
+      ['knock: 1', /knock: must be true or false/],
+      ['pasword: hid', /pasword: is unknown\. Did you mean password\?/],
     ] as const) {
       const text = refusal(tunnel(fields));
       assert.match(text, message);
@@ -142,8 +142,8 @@ describe('parseProject', () => {
   it('accepts at most 16 users and 64 networks', () => {
     assert.equal(access(`auth: [${users(16)}]`)?.basic.length, 16);
     assert.equal(access(`allow: [${networks(64)}]`)?.allow.length, 64);
-    assert.match(refusal(tunnel(`auth: [${users(17)}]`)), /auth: it takes at most 16 users/);
-    assert.match(refusal(tunnel(`allow: [${networks(65)}]`)), /allow: it takes at most 64 addresses/);
+    assert.match(refusal(tunnel(`auth: [${users(17)}]`)), /auth: can have at most 16 users/);
+    assert.match(refusal(tunnel(`allow: [${networks(65)}]`)), /allow: can have at most 64 addresses/);
   });
 
   it('requires only a port, and keeps the order', () => {
@@ -182,35 +182,44 @@ describe('parseProject', () => {
   });
 
   const refused: [string, RegExp][] = [
-    ['', /^culvert\.yml:1: it takes the field "tunnels"/],
-    ['- a\n', /^culvert\.yml:1: it takes the field "tunnels"/],
-    ['tunnels:\n', /^culvert\.yml:1: tunnels: it takes a name and a port for each tunnel, at least one\.$/],
-    ['tunnels: {web: 3000}', /:1: tunnels\.web: is 3000; it takes the fields port, share, name/],
-    ['tunnels:\n  "a b": {port: 1}', /:2: tunnels\.a b: is not a name for a tunnel: give 1 to 32 letters/],
+    ['', /^culvert\.yml:1: the file must have the field "tunnels"/],
+    ['- a\n', /^culvert\.yml:1: the file must have the field "tunnels"/],
+    [
+      'tunnels:\n',
+      /^culvert\.yml:1: tunnels: must have a name and a port for each tunnel, and at least one tunnel\.$/,
+    ],
+    [
+      'tunnels: {web: 3000}',
+      /:1: tunnels\.web: is 3000, but must be a mapping with these fields: port, share, name/,
+    ],
+    [
+      'tunnels:\n  "a b": {port: 1}',
+      /:2: tunnels\.a b: is not a valid name for a tunnel\. Use 1 to 32 letters/,
+    ],
     [
       'tunnels:\n  web:\n    name: x1\n',
-      /:2: tunnels\.web\.port: is missing; it takes a whole number from 1 to/,
+      /:2: tunnels\.web\.port: is missing\. It must be a whole number from 1 to/,
     ],
-    [
-      tunnel('share: ./public'),
-      /:3: tunnels\.web\.port: is about a port, and this tunnel leads to the folder/,
-    ],
-    ['tunnels: {web: {share: /etc}}', /share: is "\/etc"; it takes the path of a folder within/],
-    ['tunnels: {web: {share: a, wait: 3}}', /web\.wait: is about a port/],
-    ['tunnels:\n  web:\n    port: 70000\n', /:3: tunnels\.web\.port: is 70000; it takes .* 1 to 65535\.$/],
-    ['tunnels: {web: {port: "80"}}', /port: is "80"; it takes a whole number/],
-    [tunnel('name: My_App'), /:4: tunnels\.web\.name: is "My_App"; it takes 2 to 63 lowercase/],
-    [tunnel('ttl: 1d'), /:4: tunnels\.web\.ttl: is "1d"; it takes a duration such as/],
-    [tunnel('ttl: 60'), /ttl: is 60; it takes a duration/],
-    [tunnel('idle: yes'), /idle: is "yes"; it takes true or false/],
-    [tunnel('host_header: "a b"'), /host_header: is "a b"; it takes keep, local, or a host name/],
-    [tunnel('local_host: http://x'), /local_host: is "http:\/\/x"; it takes a host name/],
-    [tunnel('wait: 61'), /wait: is 61; it takes whole seconds from 0 to 60/],
-    [tunnel('hostheader: local'), /:4: tunnels\.web\.hostheader: no such field; did you mean host_header\?$/],
-    ['tunnels: {web: {port?: 3000}}', /: tunnels\.web\.port\?: no such field; did you mean port\?$/m],
-    [tunnel('subdomain: x'), /subdomain: no such field; there are port, share, name, domain, ttl/],
+    [tunnel('share: ./public'), /:3: tunnels\.web\.port: applies to a port, but this tunnel shares a folder/],
+    ['tunnels: {web: {share: /etc}}', /share: is "\/etc", but must be the path of a folder inside/],
+    ['tunnels: {web: {share: a, wait: 3}}', /web\.wait: applies to a port/],
+    ['tunnels:\n  web:\n    port: 70000\n', /:3: tunnels\.web\.port: is 70000, but must be .* 1 to 65535\.$/],
+    ['tunnels: {web: {port: "80"}}', /port: is "80", but must be a whole number/],
+    [tunnel('name: My_App'), /:4: tunnels\.web\.name: is "My_App", but must be 2 to 63 lowercase/],
+    [tunnel('ttl: 1d'), /:4: tunnels\.web\.ttl: is "1d", but must be a duration/],
+    [tunnel('ttl: 60'), /ttl: is 60, but must be a duration/],
+    [tunnel('idle: yes'), /idle: is "yes", but must be true or false/],
+    [tunnel('host_header: "a b"'), /host_header: is "a b", but must be keep, local, or a host name/],
+    [tunnel('local_host: http://x'), /local_host: is "http:\/\/x", but must be a host name/],
+    [tunnel('wait: 61'), /wait: is 61, but must be a whole number of seconds from 0 to 60/],
+    [tunnel('hostheader: local'), /:4: tunnels\.web\.hostheader: is unknown\. Did you mean host_header\?$/],
+    ['tunnels: {web: {port?: 3000}}', /: tunnels\.web\.port\?: is unknown\. Did you mean port\?$/m],
+    [tunnel('subdomain: x'), /subdomain: is unknown\. The fields are port, share, name, domain, ttl/],
     [tunnel('port: 4000'), /:4: Map keys must be unique/],
-    [`relay: relay.example\n${tunnel('idle: true')}`, /:1: relay: "relay\.example" is not a relay's address/],
+    [
+      `relay: relay.example\n${tunnel('idle: true')}`,
+      /:1: relay: "relay\.example" is not the address of a relay/,
+    ],
     ['tunnels: [', /:1: Flow sequence/],
   ];
   for (const [text, message] of refused) {
@@ -239,12 +248,12 @@ describe('parseProject', () => {
 
   it('accepts names of at most 32 characters', () => {
     assert.equal(parseProject(named(32), 'culvert.yml').tunnels.length, 1);
-    assert.match(refusal(named(33)), /give 1 to 32 letters/);
+    assert.match(refusal(named(33)), /Use 1 to 32 letters/);
   });
 
   it('accepts at most 64 tunnels', () => {
     assert.equal(parseProject(many(64), 'culvert.yml').tunnels.length, 64);
-    assert.match(refusal(many(65)), /these are 65; it takes at most 64 tunnels/);
+    assert.match(refusal(many(65)), /has 65 tunnels, but the maximum is 64/);
   });
 
   it('rejects aliases that multiply', () => {
@@ -277,7 +286,7 @@ describe('parseProject', () => {
     assert.throws(
       () =>
         parseProject('tunnels: {a: {port: 1, auth: "ann:${"}}', 'culvert.yml', { env: {}, withholds: true }),
-      /tunnels\.a\.auth: \$\{…\} takes the name/,
+      /tunnels\.a\.auth: \$\{…\} must contain the name/,
     );
     assert.throws(
       () => parseProject(text, 'culvert.yml', { env: {} }),

@@ -95,7 +95,7 @@ describe('readRelayAccess', () => {
       (error) =>
         error instanceof UsageError &&
         error.exitCode === 2 &&
-        /No API key for http:\/\/localhost:8080: run "culvert login".*CULVERT_API_KEY/.test(error.message),
+        /no API key for http:\/\/localhost:8080\. Run "culvert login".*CULVERT_API_KEY/.test(error.message),
     );
   });
 
@@ -105,7 +105,7 @@ describe('readRelayAccess', () => {
       (error) =>
         error instanceof UsageError &&
         error.exitCode === 2 &&
-        /no relay yet.*invited you.*culvert login https.*invite.*culvert login --relay.*one of your own.*culvert-relay\n/s.test(
+        /No relay is set up.*invitation or a key.*culvert login https.*invite.*culvert login --relay.*run your own.*culvert-relay\n/s.test(
           error.message,
         ),
     );
@@ -125,7 +125,7 @@ describe('readRelayAccess', () => {
           (error) =>
             error instanceof UsageError &&
             error.exitCode === 2 &&
-            /^(?:--relay|CULVERT_RELAY): http:.* is not encrypted.*https:\/\/.*--insecure/.test(
+            /^(?:--relay|CULVERT_RELAY): the connection to http:.* is not encrypted.*https:\/\/.*--insecure/.test(
               error.message,
             ),
         );
@@ -198,7 +198,7 @@ describe('claimNames', () => {
     it(`asks about a tunnel with a client: "${answer}" means ${claim}`, async () => {
       const prompt = answering(answer);
       assert.deepEqual([...(await claimNames(api, ['on'], prompt))], [['on', claim]]);
-      assert.match(prompt.questions.join(''), /"on" from its port 3000\. Take its place\? \[y\/N\] $/);
+      assert.match(prompt.questions.join(''), /"on" from its port 3000\. Take it over\? \[y\/N\] $/);
     });
   }
 

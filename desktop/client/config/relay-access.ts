@@ -18,11 +18,11 @@ export const DEFAULT_RELAY = 'http://localhost:8080';
 export const DEFAULT_RELAY_FROM = 'the default';
 
 /** Without a relay and a key, this is the user's first command. */
-const FIRST_USE = `There is no relay yet. A tunnel needs one, and there are two ways to it:
-  - Somebody runs one and has invited you, or given you a key:
-      culvert login https://relay.example.com/invite/…      the address of the invitation brings the key
+const FIRST_USE = `No relay is set up yet. A tunnel needs a relay, and there are two ways to get one:
+  - Someone who runs a relay has sent you an invitation or a key:
+      culvert login https://relay.example.com/invite/…      the invitation gives you a key
       culvert login --relay https://relay.example.com       asks for the key
-  - You run one of your own, in another terminal; its first key is shown there, once, and goes to "culvert login":
+  - You run your own in another terminal. It shows its first key once; enter that key at "culvert login":
       culvert-relay
       culvert login --relay ${DEFAULT_RELAY}`;
 
@@ -104,7 +104,7 @@ export function readRelayAccess(sources: RelaySources): RelayAccess {
   if (key === undefined) {
     if (relayFrom === DEFAULT_RELAY_FROM) throw new UsageError(FIRST_USE);
     throw new UsageError(
-      `No API key for ${relay.origin}: run "culvert login", give --key KEY or set CULVERT_API_KEY.`,
+      `There is no API key for ${relay.origin}. Run "culvert login", give --key KEY or set CULVERT_API_KEY.`,
     );
   }
   checkProtected(relay, relayFrom, sources.options.insecure);
@@ -155,8 +155,8 @@ function usable<T>(read: () => T): T {
 export function checkProtected(relay: RelayAddress, relayFrom: string, isAccepted = false): void {
   if (isAccepted || isProtected(relay)) return;
   throw new UsageError(
-    `${relayFrom}: ${relay.origin} is not encrypted, and others on the way there could read the API key: ` +
-      'give an https:// address, or --insecure to accept that.',
+    `${relayFrom}: the connection to ${relay.origin} is not encrypted, so others could read the API key. ` +
+      'Use an https:// address, or --insecure to accept that.',
   );
 }
 
@@ -164,7 +164,7 @@ export function checkProtected(relay: RelayAddress, relayFrom: string, isAccepte
 export function checkKey(key: string): string {
   if (API_KEY_PATTERN.test(key)) return key;
   throw new UsageError(
-    `The API key is incomplete or damaged: a key is ${API_KEY_PREFIX} and at least 32 letters and digits.`,
+    `The API key is incomplete or damaged. A key is ${API_KEY_PREFIX} followed by at least 32 letters and digits.`,
     ExitCode.keyRefused,
   );
 }
@@ -200,7 +200,7 @@ export type Claim = 'create' | 'take-over' | 'leave';
 export class ServedElsewhere extends Error {
   constructor(name: string) {
     super(
-      `Another client serves your tunnel "${name}". Stop it there, or end the tunnel with "culvert close ${name}"`,
+      `Another client serves your tunnel "${name}". Stop that client, or close the tunnel with "culvert close ${name}"`,
     );
   }
 }
@@ -229,6 +229,6 @@ export async function claimNames(
 }
 
 async function mayReplace(name: string, port: number, prompt: Prompt): Promise<boolean> {
-  const question = `Another client serves your tunnel "${name}" from its port ${port}. Take its place? [y/N] `;
+  const question = `Another client serves your tunnel "${name}" from its port ${port}. Take it over? [y/N] `;
   return /^y(?:es)?$/i.test((await prompt.ask(question)).trim());
 }

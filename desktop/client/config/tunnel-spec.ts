@@ -55,7 +55,7 @@ export const SPEC_DEFAULTS = {
 
 export const WAIT_RULE: ValueRule = {
   accepts: (value) => Number.isInteger(value) && Number(value) >= 0 && Number(value) <= WAIT_MAX_SECONDS,
-  accepted: `whole seconds from 0 to ${WAIT_MAX_SECONDS}`,
+  accepted: `a whole number of seconds from 0 to ${WAIT_MAX_SECONDS}`,
 };
 
 export const FLAG_RULE: ValueRule = {
@@ -65,7 +65,7 @@ export const FLAG_RULE: ValueRule = {
 
 export const FOLDER_RULE: ValueRule = {
   accepts: (value) => typeof value === 'string' && isBelow(value),
-  accepted: 'the path of a folder within that of culvert.yml, such as ./public',
+  accepted: 'the path of a folder inside the folder of culvert.yml, such as ./public',
 };
 
 /** Follows the rules of every system, because a project's file is used on all of them. */

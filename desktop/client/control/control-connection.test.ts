@@ -210,7 +210,7 @@ describe('ControlConnection', () => {
     const body = 'x'.repeat(1024 * 1024);
     relay.refuseWith(`HTTP/1.1 503 Service Unavailable\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
     const end = await connectTo(relay.address).ended;
-    assert.equal(end.kind === 'refused' && end.refusal.message, 'it answered with status 503');
+    assert.equal(end.kind === 'refused' && end.refusal.message, 'it responded with status 503');
   });
 
   it('can be closed before it is open', () => {

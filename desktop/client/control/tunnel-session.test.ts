@@ -183,7 +183,7 @@ describe('TunnelSession', () => {
     const { session, end, states } = setUp(0.5);
     session.start();
     end({ kind: 'refused', refusal: new RelayRefusal(503, 'service unavailable', { retryAfterMs: 5000 }) });
-    const why = 'The relay refused for now: service unavailable.';
+    const why = 'The relay rejected the connection for now: service unavailable.';
     assert.deepEqual(states.at(-1), { name: 'reconnecting', attempt: 1, retryInMs: 5250, why });
   });
 
@@ -254,7 +254,7 @@ describe('TunnelSession', () => {
     const { session, end, clock, states } = setUp(0.5);
     session.start();
     for (let minutes = 0; minutes < 60; minutes += 1) {
-      end({ kind: 'lost', why: 'there is no such host', isOffline: true });
+      end({ kind: 'lost', why: 'the host name does not exist', isOffline: true });
       clock.advance(60_000);
     }
     const state = states.at(-1);

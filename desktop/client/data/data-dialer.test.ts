@@ -146,7 +146,7 @@ describe('DataDialer', () => {
       clock.advance(DATA_HANDSHAKE_TIMEOUT_MS);
     });
     const dialer = new DataDialer(parseRelayAddress(`http://127.0.0.1:${port}`), new Network(), deadlines);
-    await assert.rejects(open(dialer), /it did not answer in time/);
+    await assert.rejects(open(dialer), /it did not respond in time/);
     assert.equal(deadlines.size, 0);
   });
 

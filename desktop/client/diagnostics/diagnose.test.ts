@@ -20,7 +20,7 @@ describe('the last hop, to a folder', () => {
     await assert.rejects(hop.check(), (error) => {
       assert.ok(error instanceof HopFailure);
       assert.match(error.message, /cannot be read \(ENOENT\)/);
-      assert.match(textOf(error.fix), /Put the folder back/);
+      assert.match(textOf(error.fix), /Restore the folder/);
       return true;
     });
   });

@@ -45,7 +45,7 @@ describe('checkHops', () => {
     assert.equal(isGood, false);
     assert.deepEqual(results, [
       { hop: 'a', result: 'failed', ms: 5, detail: 'nothing there', fix: 'Start it.' },
-      { hop: 'b', result: 'skipped', ms: 0, detail: toMessage('doctor.notTried', { hop: 'a' }) },
+      { hop: 'b', result: 'skipped', ms: 0, detail: toMessage('doctor.notTried') },
       { hop: 'c', result: 'failed', ms: 5, detail: 'broken too' },
     ]);
   });

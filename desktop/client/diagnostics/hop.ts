@@ -56,24 +56,24 @@ export async function checkHops(
   const stop = new Promise<undefined>((resolve) => {
     interrupted.addEventListener('abort', () => resolve(undefined), { once: true });
   });
-  let failed: string | undefined;
+  let hasFailed = false;
   for (const hop of hops) {
     if (interrupted.aborted) return false;
-    if (failed !== undefined && !hop.standsAlone) {
+    if (hasFailed && !hop.standsAlone) {
       tell({
         hop: hop.name,
         result: 'skipped',
         ms: 0,
-        detail: toMessage('doctor.notTried', { hop: failed }),
+        detail: toMessage('doctor.notTried'),
       });
       continue;
     }
     const result = await Promise.race([checkHop(hop, monotonic), stop]);
     if (result === undefined) return false;
-    if (result.result === 'failed') failed ??= hop.name;
+    if (result.result === 'failed') hasFailed = true;
     tell(result);
   }
-  return failed === undefined;
+  return !hasFailed;
 }
 
 async function checkHop(hop: Hop, monotonic: () => number): Promise<HopResult> {

@@ -53,7 +53,7 @@ describe('checkTrunk', () => {
       const access = await startRefusing('404 Not Found', [...plain]);
       await assert.rejects(checkTrunk(access, TUNNEL_ID), (error) => {
         assert.ok(error instanceof HopSkipped);
-        assert.equal(error.message, 'this relay takes no trunks');
+        assert.equal(error.message, 'this relay has no shared connections');
         return true;
       });
     });
@@ -69,7 +69,7 @@ describe('checkTrunk', () => {
       await assert.rejects(checkTrunk(access, TUNNEL_ID), (error) => {
         assert.ok(error instanceof HopFailure);
         const status = upgrade.slice(0, 3);
-        assert.equal(error.message, `/ws/trunk: the relay answered with status ${status}`);
+        assert.equal(error.message, `/ws/trunk: the relay responded with status ${status}`);
         assert.match(textOf(error.fix), /proxy .* must pass \/ws\/trunk on/);
         return true;
       });

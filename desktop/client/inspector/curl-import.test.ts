@@ -68,7 +68,7 @@ describe('the words of a command', () => {
       'a < f',
       '(a)',
     ])
-      assert.throws(() => shellWords(text), /Nothing is run here/, text);
+      assert.throws(() => shellWords(text), /Culvert runs nothing here/, text);
     for (const text of ["a 'b", 'a "b', "a $'b"])
       assert.throws(() => shellWords(text), /is not closed/, text);
   });
@@ -173,21 +173,21 @@ describe('an imported curl command', () => {
       'curl -T f http://x',
       'curl -K f http://x',
     ])
-      assert.throws(() => importCurl(command), /no files are read/, command);
-    assert.throws(() => importCurl('curl "$(cat key)" http://x'), /Nothing is run here/);
-    assert.throws(() => importCurl('curl -F a=@f http://x'), /-F of curl is not taken here: give the body/);
+      assert.throws(() => importCurl(command), /reads no files/, command);
+    assert.throws(() => importCurl('curl "$(cat key)" http://x'), /Culvert runs nothing here/);
+    assert.throws(() => importCurl('curl -F a=@f http://x'), /-F is not supported\. Use --data-raw/);
   });
 
   it('is rejected with a reason when it is something else', () => {
     for (const [command, reason] of [
-      ['', /begins with curl/],
-      ['wget http://x', /begins with curl/],
+      ['', /must begin with curl/],
+      ['wget http://x', /must begin with curl/],
       ['curl', /has no address/],
       ['curl http://x http://y', /several addresses/],
-      ['curl http://x --next http://y', /one request is taken/],
-      ['curl --no-such http://x', /--no-such of curl is not taken/],
-      ['curl http://x -H', /-H of curl has no value/],
-      ['curl ^"http://x^"', /cmd of Windows/],
+      ['curl http://x --next http://y', /one request at a time/],
+      ['curl --no-such http://x', /--no-such is not supported/],
+      ['curl http://x -H', /-H has no value/],
+      ['curl ^"http://x^"', /cmd on Windows/],
     ] as const)
       assert.throws(
         () => importCurl(command),

@@ -19,7 +19,7 @@ const OWN_FIELDS: ReadonlySet<string> = new Set([
 /** Fields that curl sends by default. */
 const USUAL_FIELDS = ['User-Agent', 'Accept'];
 /** Precedes a command with an incomplete body. */
-export const CUT_NOTICE = '# The body is longer than what was kept of it.\n';
+export const CUT_NOTICE = '# The rest of the body was not recorded.\n';
 
 /** The target of a command: any POSIX shell, or PowerShell, which every Windows has. */
 export type Shell = 'posix' | 'powershell';

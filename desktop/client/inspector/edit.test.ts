@@ -90,7 +90,7 @@ describe('an edited request', () => {
       assert.throws(
         () => editedRequest(recorded(RECORDED), edit),
         (error) =>
-          error instanceof EditRefused && /says \[redacted\].*has no secret there/.test(error.message),
+          error instanceof EditRefused && /contains \[redacted\].*has no secret there/.test(error.message),
         JSON.stringify(stray),
       );
     }
@@ -109,15 +109,15 @@ describe('an edited request', () => {
       [{ method: 'A B' }, 'method', /1 to 32 letters/],
       [{ method: 'GET\r\nX: 1' }, 'method', /1 to 32 letters/],
       [{ method: 'x'.repeat(EDITED_METHOD_MAX_CHARS + 1) }, 'method', /1 to 32 letters/],
-      [{ method: 'CONNECT' }, 'method', /any but CONNECT/],
-      [{ target: 'x' }, 'target', /begins with \//],
-      [{ target: '*' }, 'target', /begins with \//],
+      [{ method: 'CONNECT' }, 'method', /cannot be CONNECT/],
+      [{ target: 'x' }, 'target', /must begin with \//],
+      [{ target: '*' }, 'target', /must begin with \//],
       [{ target: '/a b' }, 'target', /%20/],
       [{ target: '/#x' }, 'target', /other than #/],
       [{ target: '/ä' }, 'target', /visible ASCII/],
-      [{ target: '/ HTTP/1.1\r\nX: 1' }, 'target', /no line break/],
-      [{ target: `/${'x'.repeat(EDITED_TARGET_MAX_CHARS)}` }, 'target', /takes 8192 characters.*has 8193/],
-      [{ fields: [['A B', '1']] }, 'fields.0.name', /without spaces; not "A B"/],
+      [{ target: '/ HTTP/1.1\r\nX: 1' }, 'target', /cannot contain a line break/],
+      [{ target: `/${'x'.repeat(EDITED_TARGET_MAX_CHARS)}` }, 'target', /at most 8192 characters.*has 8193/],
+      [{ fields: [['A B', '1']] }, 'fields.0.name', /^"A B" is not a valid header name.*without spaces/],
       [{ fields: [['', '1']] }, 'fields.0.name', /letters, digits/],
       [
         {
@@ -129,16 +129,16 @@ describe('an edited request', () => {
         'fields.1.name',
         /letters, digits/,
       ],
-      [{ fields: [['X', 'a\r\nY: 1']] }, 'fields.0.value', /value of X takes no line break/],
-      [{ fields: [['X', 'a\0']] }, 'fields.0.value', /no control characters/],
-      [{ fields: [['X', 'a\x7f']] }, 'fields.0.value', /no control characters/],
+      [{ fields: [['X', 'a\r\nY: 1']] }, 'fields.0.value', /value of X cannot contain a line break/],
+      [{ fields: [['X', 'a\0']] }, 'fields.0.value', /cannot contain control characters/],
+      [{ fields: [['X', 'a\x7f']] }, 'fields.0.value', /cannot contain control characters/],
       [
         { fields: Array.from({ length: EDITED_FIELDS_MAX + 1 }, () => ['X', '1']) },
         'fields',
-        /takes 256 headers.*has 257/,
+        /at most 256 headers.*has 257/,
       ],
-      [{ fields: [['X', 'x'.repeat(EDITED_HEAD_MAX_BYTES)]] }, 'fields', /take 32 KiB together/],
-      [{ body: Buffer.alloc(RECORDED_BODY_MAX_BYTES + 1) }, 'body', /takes 64 KiB; this one has 65 KiB/],
+      [{ fields: [['X', 'x'.repeat(EDITED_HEAD_MAX_BYTES)]] }, 'fields', /together can have at most 32 KiB/],
+      [{ body: Buffer.alloc(RECORDED_BODY_MAX_BYTES + 1) }, 'body', /at most 64 KiB\. This one has 65 KiB/],
     ];
     for (const [edit, part, text] of wrong)
       assert.match(faults(edit)[part] ?? '', text, JSON.stringify(edit));

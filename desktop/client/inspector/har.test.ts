@@ -75,7 +75,7 @@ describe('an exported HAR', () => {
     );
     const hidden = exported(log);
     assert.doesNotMatch(JSON.stringify(hidden), /s3cret/);
-    assert.match(hidden.log.comment ?? '', /written as \[redacted\]/);
+    assert.match(hidden.log.comment ?? '', /replaced by \[redacted\]/);
     // In the address, the query, two headers, and the list of cookies.
     assert.equal(JSON.stringify(exported(log, true)).match(/s3cret/g)?.length, 5);
   });
@@ -102,7 +102,7 @@ describe('an exported HAR', () => {
     log.open().toLocal(Buffer.from(`POST / HTTP/1.1\r\nContent-Length: 70000\r\n\r\n${'x'.repeat(70_000)}`));
     const [only] = exported(log).log.entries;
     assert.equal(only?.request.postData?.['_truncated'], true);
-    assert.match(only.request.postData.comment ?? '', /more of this body/);
+    assert.match(only.request.postData.comment ?? '', /rest of this body/);
     assert.deepEqual([only.request.bodySize, only.response.status, only.response.content.size], [-1, 0, 0]);
   });
 });
@@ -192,11 +192,11 @@ describe('an imported HAR', () => {
   it('is rejected with place and reason when it is something else', () => {
     for (const [text, reason] of [
       ['{', /not JSON/],
-      ['[]', /: log is not of the type object\.$/],
+      ['[]', /: log is not of type object\.$/],
       ['{}', /: log\.entries is missing\.$/],
       ['{"log":{}}', /: log\.entries is missing\.$/],
-      ['{"log":{"entries":[1]}}', /: log\.entries\[0\] is not of the type object\.$/],
-      [entry({ method: 1 }), /: log\.entries\[0\]\.request\.method is not of the type string\.$/],
+      ['{"log":{"entries":[1]}}', /: log\.entries\[0\] is not of type object\.$/],
+      [entry({ method: 1 }), /: log\.entries\[0\]\.request\.method is not of type string\.$/],
       [
         entry({ headers: [{ name: 'x' }] }),
         /: log\.entries\[0\]\.request\.headers\[0\]\.value is missing\.$/,
@@ -234,8 +234,8 @@ describe('an imported HAR', () => {
       ['/1'],
     );
     assert.deepEqual(leftOut.map(textOf), [
-      'Request 2 is left out: The value of X takes no line break.',
-      'Request 3 is left out: The body takes 64 KiB; this one has 69 KiB.',
+      'Request 2 was left out: The value of X cannot contain a line break.',
+      'Request 3 was left out: The body can have at most 64 KiB. This one has 69 KiB.',
     ]);
   });
 });

@@ -9,7 +9,7 @@ import { decodeBody } from './decode-body.ts';
 import type { RecordedMessage, RequestDetail } from './records.ts';
 
 const UNKNOWN_TYPE = 'application/octet-stream';
-const CUT = 'There was more of this body than was kept.';
+const CUT = 'The rest of this body was not recorded.';
 
 /**
  * Secrets are written as `details` have them. If any are redacted, the archive notes that.
@@ -24,7 +24,7 @@ export function harOf(details: readonly RequestDetail[], origin: string): Har {
 /** The archive of entries made by {@link harEntry}, in that order. */
 export function harOfEntries(entries: readonly HarEntry[]): Har {
   const hasRedacted = JSON.stringify(entries).includes(REDACTED);
-  const comment = `Secrets are written as ${REDACTED}.`;
+  const comment = `Secrets are replaced by ${REDACTED}.`;
   return {
     log: {
       version: '1.2',

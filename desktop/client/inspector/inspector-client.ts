@@ -129,7 +129,7 @@ async function converse(
       reject(error);
     };
     socket.setTimeout(idleMs, () =>
-      fail(new InspectRefused('no-answer', 'The culvert process does not answer.')),
+      fail(new InspectRefused('no-answer', 'The culvert process does not respond.')),
     );
     socket.on('error', (error: NodeJS.ErrnoException) => {
       const isNobody = error.code === 'ECONNREFUSED' || error.code === 'ENOENT';
@@ -139,7 +139,7 @@ async function converse(
     readLines(socket, INSPECT_ANSWER_MAX_BYTES, (line) => {
       const answer = parseAnswer(line);
       if (answer === undefined)
-        fail(new InspectRefused('bad-answer', 'The culvert process is of another version.'));
+        fail(new InspectRefused('bad-answer', 'The culvert process has a different version.'));
       else if (answer.ok) onValue(answer.value);
       else fail(new InspectRefused(answer.code, answer.message));
     });

@@ -218,7 +218,7 @@ function firstUsable(folders: readonly string[]): string {
   for (const folder of folders) {
     try {
       if (!existsSync(folder)) mkdirSync(folder, { mode: 0o700 });
-      if (!isOwn(folder)) throw new Error(`${folder} is not a folder of this user; remove it`);
+      if (!isOwn(folder)) throw new Error(`${folder} does not belong to this user; remove it`);
       chmodSync(folder, 0o700);
       return folder;
     } catch (error) {

@@ -112,7 +112,7 @@ export class InspectorServer {
         return end(socket, { ok: true, value: log.list(request) });
       case 'show': {
         const value = log.detail(request.id, request);
-        const text = `There is no request ${request.id}, or it is no longer kept.`;
+        const text = `There is no request ${request.id}, or it is no longer recorded.`;
         return end(socket, value === undefined ? refusal('unknown-request', text) : { ok: true, value });
       }
       case 'replay':

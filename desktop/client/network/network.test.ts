@@ -74,7 +74,7 @@ describe('Network', () => {
       const at = (user: string): NetworkSettings => ({ httpProxy: `http://${user}127.0.0.1:${proxy.port}` });
       assert.equal(await ask(await connect(at('u:p@'), url, '127.0.0.9')), 'hello you');
       assert.deepEqual(proxy.asked, [{ authority: `relay.test:${port}`, authorization: 'Basic dTpw' }]);
-      await assert.rejects(connect(at(''), url), /asks for a login: .*http:\/\/user:password@127/);
+      await assert.rejects(connect(at(''), url), /requires a login: .*http:\/\/user:password@127/);
       await assert.rejects(connect(at('u:x@'), url), /refused the user or the password/);
     });
 
@@ -105,7 +105,7 @@ describe('Network', () => {
       [
         'refuses',
         'HTTP/1.1 403 Forbidden\r\n\r\n',
-        /^the proxy 127\.0\.0\.1:\d+ answered 403 to a connection to relay/,
+        /^the proxy 127\.0\.0\.1:\d+ responded with status 403 to a connection to relay/,
       ],
       ['is not a proxy', 'SSH-2.0\r\n\r\n', /is not an HTTP proxy/],
       ['answers without end', `HTTP/1.1 200 OK\r\nX: ${'x'.repeat(20_000)}`, /is not an HTTP proxy/],

@@ -173,7 +173,7 @@ describe('ApiClient', () => {
     });
     await assert.rejects(
       new ApiClient(relay, KEY).createTunnel({ local_port: 3000, access: ASKED }),
-      /too old.* could not be closed, but nobody serves it: service unavailable$/,
+      /too old.* could not be closed, but no client serves it: service unavailable$/,
     );
   });
 
@@ -265,7 +265,7 @@ describe('ApiClient', () => {
     ])
       await assert.rejects(
         (await setUp(201, { ...link, url })).api.createLink(TUNNEL.id, { path: '/x' }),
-        /link that leads elsewhere/,
+        /link that points somewhere else/,
         url,
       );
     const url = 'http://my-app.localhost/?culvert_pass=a';
@@ -321,7 +321,7 @@ describe('ApiClient', () => {
         const { error, connections } = await outcome([401, INVALID, CHALLENGE], second);
         assert.ok(error instanceof RelayRefusal);
         assert.deepEqual([refusesKey(error), connections], [false, 2]);
-        assert.match(error.message, /refused the key once/);
+        assert.match(error.message, /rejected the key once/);
       }
     });
 
@@ -348,30 +348,27 @@ describe('ApiClient', () => {
       api.createTunnel({ local_port: 3001 }),
       api.createTunnel({ local_port: 3000, name: 'other' }),
     ])
-      await assert.rejects(asked, /response to another request/);
+      await assert.rejects(asked, /response to a different request/);
   });
 
   it('has a message for an error that comes without one', async () => {
     const { api } = await setUp(502, '<html>Bad gateway</html>');
-    await assert.rejects(api.listTunnels(), refusal(502, 'it answered with status 502'));
+    await assert.rejects(api.listTunnels(), refusal(502, 'it responded with status 502'));
   });
 
   it('names the field of a response that is invalid', async () => {
     const { api } = await setUp(200, { tunnels: [{ ...TUNNEL, public_url: 'javascript:alert(1)' }] });
-    await assert.rejects(api.listTunnels(), /does not understand: "tunnels\[0\]\.public_url" is not what/);
+    await assert.rejects(api.listTunnels(), /does not understand: "tunnels\[0\]\.public_url" is invalid/);
   });
 
   it('does not show a script as the address of a redirect', async () => {
     const { api } = await setUp(301, '', { location: 'javascript:alert(1)' });
-    await assert.rejects(api.listTunnels(), refusal(301, 'it has another address: not a web address'));
+    await assert.rejects(api.listTunnels(), refusal(301, 'it has moved to not a web address'));
   });
 
   it('follows no redirect, but reports its target', async () => {
     const { api } = await setUp(301, '', { location: 'https://elsewhere.example/v1/tunnels' });
-    await assert.rejects(
-      api.listTunnels(),
-      refusal(301, 'it has another address: https://elsewhere.example'),
-    );
+    await assert.rejects(api.listTunnels(), refusal(301, 'it has moved to https://elsewhere.example'));
   });
 
   const strange: [string, unknown][] = [
@@ -419,6 +416,6 @@ describe('ApiClient', () => {
     const over = (user: string) =>
       new ApiClient(address, KEY, new Network({ httpProxy: `http://${user}127.0.0.1:${proxy.port}` }));
     assert.deepEqual(await over('u:p@').listTunnels(), []);
-    await assert.rejects(over('').listTunnels(), /cannot be reached: the proxy .* asks for a login/);
+    await assert.rejects(over('').listTunnels(), /cannot be reached: the proxy .* requires a login/);
   });
 });

@@ -93,7 +93,7 @@ describe('sayReachError', () => {
   it('reports that a relay did not answer in time, for an error whose code is a number', async () => {
     const error = new DOMException('aborted', 'TimeoutError');
     const relay = parseRelayAddress('http://relay.test');
-    assert.equal(textOf(await describeReachError(error, new Network(), relay)), 'it did not answer in time');
+    assert.equal(textOf(await describeReachError(error, new Network(), relay)), 'it did not respond in time');
   });
 });
 

@@ -68,7 +68,7 @@ describe('FolderLooks', () => {
       const { port } = server.address() as AddressInfo;
       const asked = get({ host: '127.0.0.1', port, headers: { host: 'shared.test' } });
       const [response] = (await once(asked, 'response')) as [IncomingMessage];
-      assert.deepEqual([response.statusCode, await text(response)], [503, 'The folder does not answer\n']);
+      assert.deepEqual([response.statusCode, await text(response)], [503, 'The folder does not respond\n']);
     } finally {
       server.close();
     }
@@ -79,7 +79,7 @@ describe('FolderLooks', () => {
     await assert.rejects(
       locateFolder(tmpdir(), silent),
       (error) =>
-        error instanceof FolderUnreadable && /does not answer: the drive or server/.test(error.message),
+        error instanceof FolderUnreadable && /does not respond\. Its drive or server/.test(error.message),
     );
   });
 });

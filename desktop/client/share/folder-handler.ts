@@ -201,9 +201,9 @@ const WORDS: Readonly<Record<number, string>> = {
   403: 'Not through the tunnel',
   404: 'Not found',
   405: 'Read only',
-  412: 'Changed meanwhile',
+  412: 'Changed in the meantime',
   416: 'No such range',
-  503: 'The folder does not answer',
+  503: 'The folder does not respond',
 };
 
 function refuse(response: ServerResponse, status: number): void {
@@ -225,7 +225,7 @@ export async function listingPage(root: SharedRoot, path: string, names: readonl
   const { entries, isComplete } = await readEntries(root, path);
   const title = escapeHtml(`/${names.join('/')}`);
   const up = names.length === 0 ? '' : '<li><a href="../">../</a></li>\n';
-  const more = isComplete ? '' : `<p>There is more; ${SHARE_LISTED_MAX} names are looked at.</p>\n`;
+  const more = isComplete ? '' : `<p>This list is incomplete: only ${SHARE_LISTED_MAX} names are read.</p>\n`;
   return `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">

@@ -125,11 +125,11 @@ describeOnPosix('shareFolder', () => {
     for (let count = 0; count < 1000; count += 1) writeFileSync(join(many, `f${count}`), '');
     const all = (await get('/many/')).text;
     assert.equal(all.match(/href="\.\/f/g)?.length, 1000);
-    assert.ok(!all.includes('There is more'));
+    assert.ok(!all.includes('This list is incomplete'));
     writeFileSync(join(many, 'one more'), '');
     const { text } = await get('/many/');
     assert.equal(text.match(/href="\.\//g)?.length, 1000);
-    assert.ok(text.includes('There is more; 1000 names are looked at.'));
+    assert.ok(text.includes('This list is incomplete: only 1000 names are read.'));
   });
 
   for (const path of [

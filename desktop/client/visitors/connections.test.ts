@@ -75,7 +75,7 @@ describe('Connections', () => {
   const failures: [string, RelayRefusal | RelayUnreachable, string][] = [
     ['a visitor that has left', new RelayRefusal(404, 'connection not found'), 'visitor-gone'],
     ['a relay that refuses', new RelayRefusal(503, 'service unavailable'), 'data-refused'],
-    ['a relay that is away', new RelayUnreachable('it did not answer in time'), 'data-failed'],
+    ['a relay that is away', new RelayUnreachable('it did not respond in time'), 'data-failed'],
   ];
   for (const [name, error, code] of failures) {
     it(`does not dial the local service after ${name}`, async () => {

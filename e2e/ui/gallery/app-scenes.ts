@@ -84,7 +84,7 @@ const PROJECT_TUNNELS: readonly ProjectTunnelView[] = [
     ttl: undefined,
     status: {
       name: 'blocked',
-      why: 'Cannot be started here: it leads to another machine, 192.0.2.7, which visitors would reach through this one. If that is meant, run culvert start --allow-other-hosts.',
+      why: 'Cannot be started here: it forwards to another machine, 192.0.2.7, which visitors would reach through this one. To allow that, run culvert start --allow-other-hosts.',
     },
   },
 ];
@@ -111,7 +111,7 @@ export const PROJECT_SCENES: readonly Scene[] = [
           { ...API_TUNNEL, status: { name: 'started' } },
           {
             ...DOCS_TUNNEL,
-            status: { name: 'failed', why: 'You do not have this domain any more.' },
+            status: { name: 'failed', why: 'You no longer have this domain.' },
           },
         ],
       },
@@ -126,7 +126,7 @@ export const PROJECT_SCENES: readonly Scene[] = [
         id: 'p',
         name: 'shop',
         state: 'refused',
-        why: '/home/ann/shop/culvert.yml:3: tunnels.web.prot: no such field; did you mean port?\n/home/ann/shop/culvert.yml:5: tunnels.api.port: is 0; it takes a whole number from 1 to 65535.',
+        why: '/home/ann/shop/culvert.yml:3: tunnels.web.prot: is unknown\. Did you mean port?\n/home/ann/shop/culvert.yml:5: tunnels.api.port: is 0; it takes a whole number from 1 to 65535.',
       },
     }),
   },
@@ -200,7 +200,7 @@ export const SIGN_IN_SCENES: readonly Scene[] = [
         state: 'failed',
         problem: {
           code: 'invitation-ended',
-          text: 'This invitation was used already, has ended, or never was. Whoever sent it to you can send another one.',
+          text: 'This invitation was already used, has expired or never existed. Ask its sender for a new one.',
         },
       },
     }),

@@ -183,11 +183,11 @@ export const EDITED: EditView = {
 /** The result of sending the edited request. */
 export const SENT = { id: 96, status: 201 };
 export const EDIT_PROBLEMS = [
-  { part: 'method', text: 'The method takes 1 to 32 letters, digits and hyphens, such as POST.' },
-  { part: 'target', text: 'The path takes no line break.' },
-  { part: 'fields.1.name', text: 'The header Host is written by culvert, from the rest of the request.' },
-  { part: 'fields.2.value', text: 'The value of X-Forwarded-For takes no control characters.' },
-  { part: 'body', text: 'The body takes 64 KiB; this one has 80 KiB.' },
+  { part: 'method', text: 'The method must be 1 to 32 letters, digits and hyphens, such as POST.' },
+  { part: 'target', text: 'The path cannot contain a line break.' },
+  { part: 'fields.1.name', text: 'Culvert sets the header Host itself, from the rest of the request.' },
+  { part: 'fields.2.value', text: 'The value of X-Forwarded-For cannot contain control characters.' },
+  { part: 'body', text: 'The body can have at most 64 KiB. This one has 80 KiB.' },
 ];
 const ANSWERED_NOW: RecordedMessage = {
   startLine: 'HTTP/1.1 201 Created',
@@ -265,7 +265,7 @@ export const HERON = exampleTunnel({
   expiresAt: NOW + 2 * HOUR + 58 * MINUTE,
   localProblem: {
     code: 'local-refused',
-    text: 'Nothing listens on port 8080. Visitors see a 502 until you start your server.',
+    text: 'Nothing is listening on port 8080. Visitors see a 502 error until you start your server.',
   },
 });
 export const CONNECTING = exampleTunnel({

@@ -52,20 +52,20 @@ const CHECKUP: DiagnosticsView = {
   isRunning: true,
   results: [
     { hop: 'dns', result: 'ok', ms: 4, detail: 'tunnels.example.com is 203.0.113.80' },
-    { hop: 'connect', result: 'ok', ms: 21, detail: 'port 443 takes connections' },
-    { hop: 'tls', result: 'ok', ms: 38, detail: 'the certificate is for tunnels.example.com and trusted' },
+    { hop: 'connect', result: 'ok', ms: 21, detail: 'port 443 accepts connections' },
+    { hop: 'tls', result: 'ok', ms: 38, detail: 'the certificate is for tunnels.example.com and is trusted' },
     {
       hop: 'relay',
       result: 'failed',
       ms: 32,
-      detail: 'it runs, and is not ready',
-      fix: 'Check the log of the relay: its database cannot be reached, or it is shutting down.',
+      detail: 'the relay runs, but is not ready',
+      fix: 'Check the log of the relay: it cannot reach its database, or it is shutting down.',
     },
-    { hop: 'key', result: 'skipped', ms: 0, detail: 'not tried without "relay"' },
-    { hop: 'control', result: 'skipped', ms: 0, detail: 'not tried without "relay"' },
-    { hop: 'data', result: 'skipped', ms: 0, detail: 'not tried without "relay"' },
-    { hop: 'address', result: 'skipped', ms: 0, detail: 'not tried without "relay"' },
-    { hop: 'trunk', result: 'skipped', ms: 0, detail: 'not tried without a test tunnel' },
+    { hop: 'key', result: 'skipped', ms: 0, detail: 'not checked, because an earlier step failed' },
+    { hop: 'control', result: 'skipped', ms: 0, detail: 'not checked, because an earlier step failed' },
+    { hop: 'data', result: 'skipped', ms: 0, detail: 'not checked, because an earlier step failed' },
+    { hop: 'address', result: 'skipped', ms: 0, detail: 'not checked, because an earlier step failed' },
+    { hop: 'trunk', result: 'skipped', ms: 0, detail: 'not checked without a test tunnel' },
   ],
 };
 
@@ -117,7 +117,7 @@ export const LIST_SCENES: readonly Scene[] = [
         ...signedIn,
         problem: {
           code: 'unreachable',
-          text: 'The relay at https://tunnels.example.com cannot be reached: it did not answer in time. Culvert keeps trying.',
+          text: 'The relay at https://tunnels.example.com cannot be reached: it did not respond in time. Culvert keeps trying.',
         },
       },
     }),
@@ -169,8 +169,8 @@ export const LIST_SCENES: readonly Scene[] = [
         HERON,
       ],
       undos: [
-        { id: 'u1', text: 'stripe-hooks is removed.' },
-        { id: 'u2', text: 'shop-demo is stopped.' },
+        { id: 'u1', text: 'Removed stripe-hooks.' },
+        { id: 'u2', text: 'Stopped shop-demo.' },
       ],
     }),
   },
@@ -230,7 +230,7 @@ export const LOCK_SCENES: readonly Scene[] = [
           throw new Refusal({
             code: 'relay-too-old',
             field: 'lock',
-            text: 'This relay is too old to restrict who may come into a tunnel, and has to be updated. Nothing has changed.',
+            text: 'This relay is too old to restrict access to a tunnel, and has to be updated. Nothing has changed.',
           });
         },
       }),

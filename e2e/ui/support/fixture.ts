@@ -97,7 +97,7 @@ function uiFixture(driver: Driver): Fixture {
     async openSignedIn({ plan = 'dev', relay = parts().relay, address = relay.url } = {}) {
       const [account, opened] = await Promise.all([createAccount(relay, { plan }), open()]);
       await signIn(opened.page, address, account.key);
-      await opened.page.getByRole('heading', { name: 'Nothing is exposed' }).waitFor();
+      await opened.page.getByRole('heading', { name: 'No tunnels yet' }).waitFor();
       return { ...opened, account };
     },
   };

@@ -94,7 +94,7 @@ describe('a protected tunnel in a browser', () => {
       const address = `${addressOf(tunnel)}?a=b`;
       const { page, answer } = await open(address);
       assert.equal(answer.status(), 401);
-      assert.equal(await page.title(), 'Not open to everybody');
+      assert.equal(await page.title(), 'Access is restricted');
       // The browser sets the focus once it has drawn the page.
       await page.locator('#word:focus').waitFor();
       await page.keyboard.type('wrong');
@@ -175,13 +175,13 @@ describe('a protected tunnel in a browser', () => {
       await page.getByRole('button', { name: 'Continue' }).click();
       assert.equal((await answered).status(), 429);
     });
-    assert.equal(await page.title(), 'Too many wrong tries');
+    assert.equal(await page.title(), 'Too many wrong passwords');
     // A visitor who waits a minute can continue from here.
     assert.equal(await page.getByLabel('Password').isVisible(), true);
     await assertReadable(page);
     await replace(tunnel, { allow: ['192.0.2.0/24'] });
     await page.goto(tunnel.public_url);
-    assert.equal(await page.title(), 'Not open to your address');
+    assert.equal(await page.title(), 'Your network has no access');
     await assertReadable(page);
   });
 });

@@ -74,15 +74,15 @@ describe('error pages in a browser', () => {
     {
       status: 504,
       code: 'client-timeout',
-      title: 'The tunnel did not answer',
+      title: 'The tunnel did not respond',
       says: /did not take the connection in time\. Try again/,
       prepare: async () => ({ address: (await manualClient()).tunnel.public_url }),
     },
     {
       status: 502,
       code: 'client-closed',
-      title: 'The response broke off',
-      says: /closed the connection before it had responded\. Try again/,
+      title: 'The connection was closed',
+      says: /closed the connection before it sent a response\. Try again/,
       prepare: async () => {
         const client = await manualClient();
         client.control.onMessage = ({ id }) =>
@@ -96,7 +96,7 @@ describe('error pages in a browser', () => {
     {
       status: 502,
       code: 'local-refused',
-      title: 'Nothing answers on the local port',
+      title: 'Nothing is listening on the local port',
       says: /Start it and try again/,
       prepare: async () => {
         const port = await closedPort();
@@ -106,7 +106,7 @@ describe('error pages in a browser', () => {
     {
       status: 502,
       code: 'local-reset',
-      title: 'The local service hung up',
+      title: 'The local service closed the connection',
       says: /closed the connection without a response/,
       prepare: async () => {
         const service = await startRawService(scope, (socket) => socket.once('data', () => socket.destroy()));
@@ -123,7 +123,7 @@ describe('error pages in a browser', () => {
     {
       status: 431,
       code: 'head-too-large',
-      title: 'Request head too large',
+      title: 'Request headers too large',
       says: /delete those of this site, and try again/,
       prepare: async () => {
         const address = await culvert(await closedPort());

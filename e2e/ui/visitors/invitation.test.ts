@@ -40,7 +40,7 @@ describe('builtin pages of the relay:', () => {
     const open = page.getByRole('link', { name: 'Open in Culvert' });
     assert.equal(await open.getAttribute('href'), signInLink(address));
     assert.equal(await page.locator('[href], [src], form').count(), 1);
-    await page.getByText('Whoever sent you this address knows where to get it.').waitFor();
+    await page.getByText('Ask the person who sent you this address where to get it.').waitFor();
   });
 
   it('an invitation links to a download of Culvert if that is configured', async () => {
@@ -58,7 +58,7 @@ describe('builtin pages of the relay:', () => {
     const address = await invitation();
     await fetch(address.replace('/invite/', '/v1/invites/'), { method: 'POST' });
     const { page } = await openAddress(scope, browser, address);
-    assert.equal(await page.title(), 'This invitation has ended');
+    assert.equal(await page.title(), 'This invitation is no longer valid');
     await assertReadable(page);
   });
 

@@ -96,7 +96,7 @@ describe('an approval request in a browser', () => {
   it('shows a denial, and offers nothing that was refused', async () => {
     const { page } = await knock(FORMS['subdomain']?.(tunnel) ?? '');
     await owner.answer((await owner.hears()).id, false);
-    await heading(page, 'Not this time');
+    await heading(page, 'Access denied');
     assert.equal(await page.getByRole('button').count(), 0);
   });
 
@@ -106,11 +106,11 @@ describe('an approval request in a browser', () => {
     await assertReadable(page);
     await freeze(page);
     await page.getByRole('button', { name: 'Knock' }).click();
-    await heading(page, 'Waiting to be let in');
+    await heading(page, 'Waiting for approval');
     await assertReadable(page);
     await owner.answer((await owner.hears()).id, false);
     await page.getByRole('link', { name: 'Look now' }).click();
-    await heading(page, 'Not this time');
+    await heading(page, 'Access denied');
     await assertReadable(page);
   });
 

@@ -79,9 +79,9 @@ describe('a signed link in a browser', () => {
       await account.api.send('DELETE', `${links}/${id}`);
       await page.locator('#socket', { hasText: 'closed' }).waitFor();
       assert.equal((await page.reload())?.status(), 401);
-      assert.equal(await page.title(), 'Not open to everybody');
+      assert.equal(await page.title(), 'Access is restricted');
       assert.equal((await page.goto(link))?.status(), 401);
-      assert.equal(await page.title(), 'This link has ended');
+      assert.equal(await page.title(), 'This link has expired');
       await assertReadable(page);
     });
   }

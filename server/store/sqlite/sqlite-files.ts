@@ -47,9 +47,7 @@ export class FileGuard {
       const now = identityOf(path);
       if (now === identity) continue;
       const what = now === undefined ? 'is missing' : 'was replaced';
-      throw new Error(
-        `${path} ${what}; put the file back, or restart the relay to begin with what is there now`,
-      );
+      throw new Error(`${path} ${what}; put the file back, or restart the relay to use the current file`);
     }
   }
 }

@@ -118,7 +118,7 @@ describe('collections of requests', () => {
     await sets.add(id, posted('2'));
     const first = sets.sets[0]?.requests[0]?.id ?? '';
     await sets.removeRequest(id, first);
-    assert.match(undos.views.at(-1)?.text ?? '', /^POST \/hook is removed from Stripe\.$/);
+    assert.match(undos.views.at(-1)?.text ?? '', /^Removed POST \/hook from Stripe\.$/);
     assert.throws(() => sets.find(id, first), failsWith('kept-gone'));
     await undo();
     assert.equal(sets.sets[0]?.requests[0]?.id, first);
@@ -133,7 +133,7 @@ describe('collections of requests', () => {
     const { sets, undos } = await open();
     const undo = (place: number) => undos.undo(undos.views.at(place)?.id ?? '');
     const id = await sets.create('Stripe', posted('1'));
-    assert.equal(undos.views[0]?.text, 'POST /hook is kept in Stripe.');
+    assert.equal(undos.views[0]?.text, 'Saved POST /hook in Stripe.');
     await sets.add(id, posted('2'));
     await undo(0);
     assert.deepEqual(

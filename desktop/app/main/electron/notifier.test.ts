@@ -76,11 +76,11 @@ describe('Notifier', () => {
     const [shown] = options;
     assert.deepEqual(
       [shown?.title, shown?.body],
-      ['Somebody wants to see shop', 'Chrome on Windows, from 192.0.2.7.'],
+      ['Someone asks for access to shop', 'Chrome on Windows, from 192.0.2.7.'],
     );
     assert.deepEqual(
       shown?.actions?.map(({ text }) => text),
-      ['Admit', 'Refuse'],
+      ['Approve', 'Deny'],
     );
     notification.emit('action', { actionIndex: 0 });
     notification.emit('action', { actionIndex: 1 });
@@ -108,7 +108,7 @@ describe('Notifier', () => {
   it('never approves a visitor by a click, but shows the request', () => {
     const { notifier, notification, options, seen } = notifierOn('linux');
     notifier.notify(KNOCK);
-    assert.match(options[0]?.body ?? '', /Click to answer\.$/);
+    assert.match(options[0]?.body ?? '', /Click to respond\.$/);
     assert.equal(options[0]?.actions, undefined);
     notification.emit('click');
     assert.deepEqual([seen.answers, seen.shows], [[], ['k']]);

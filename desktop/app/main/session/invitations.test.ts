@@ -123,9 +123,13 @@ describe('an invitation opened in the app', () => {
 
   it('reports that it has expired', async () => {
     const app = await start();
-    app.api.failure = new RelayRefusal(404, 'this invitation was used already, has ended, or never was', {
-      code: 'invitation-not-found',
-    });
+    app.api.failure = new RelayRefusal(
+      404,
+      'this invitation was already used, has expired, or never existed',
+      {
+        code: 'invitation-not-found',
+      },
+    );
     const view = await opened(app);
     assert.equal(view.state === 'failed' && view.problem.code, 'invitation-ended');
   });
@@ -162,7 +166,7 @@ describe('an invitation opened in the app', () => {
     const [undo] = shown(app).undos;
     assert.match(
       undo?.text ?? '',
-      /^You have left default at https:\/\/relay\.example\.com, and your tunnel is closed\.$/,
+      /^You signed out of default at https:\/\/relay\.example\.com, and your tunnel was closed\.$/,
     );
     await app.call('tunnel:create', { ...FORM, name: 'new' });
     await app.call('undo:take', { id: undo?.id ?? '' });

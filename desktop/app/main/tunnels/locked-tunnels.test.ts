@@ -64,7 +64,7 @@ describe('the access policy', () => {
 
   it('prevents sharing at all if the relay is too old for it', async () => {
     const app = await signedIn();
-    app.api.failure = new AccessUnsupported('The tunnel was closed at once');
+    app.api.failure = new AccessUnsupported('The tunnel was closed immediately');
     await assert.rejects(locked(PASSWORD, app), AccessUnsupported);
     assert.deepEqual([app.core.snapshots.make().tunnels, app.serve.all], [[], []]);
   });
@@ -123,7 +123,7 @@ describe('the access policy', () => {
     assert.deepEqual(await app.call('lock:invent', undefined), { password: 'mild-oak-fern' });
     await app.call('tunnel:copy-share', { key: app.key });
     assert.deepEqual(app.seen.copied, [
-      'Open http://my-app.tunnels.test:8080 and type the password brisk-plum-tide',
+      'Open http://my-app.tunnels.test:8080 and enter the password brisk-plum-tide',
     ]);
   });
 });
@@ -217,8 +217,8 @@ describe('approval requests', () => {
     assert.deepEqual(
       app.seen.notices.map(({ title, text, knock: id }) => [title, text, id]),
       [
-        ['Somebody wants to see my-app', 'curl, from 192.0.2.7.', 'n1'],
-        ['Somebody wants to see my-app', 'curl, from 192.0.2.7.', 'n2'],
+        ['Someone asks for access to my-app', 'curl, from 192.0.2.7.', 'n1'],
+        ['Someone asks for access to my-app', 'curl, from 192.0.2.7.', 'n2'],
       ],
     );
     await app.call('knock:admit', { key, id: 'n1', ttl: '8h' });

@@ -55,7 +55,7 @@ describe('TunnelList', () => {
     const { tunnelList, api } = fullList();
     await assert.rejects(tunnelList.create(KEPT, OPEN), (error) => {
       assert.ok(error instanceof CallFailure);
-      assert.match(error.error.text, /keeps 200 tunnels\. Stop one first\./);
+      assert.match(error.error.text, /can have at most 200 tunnels\. Stop one first\./);
       return true;
     });
     assert.deepEqual(api.calls, []);

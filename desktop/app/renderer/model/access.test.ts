@@ -63,14 +63,14 @@ describe('readAccessDraft', () => {
   });
 
   const wrong: [given: string, RegExp][] = [
-    ['', /^Give an address such as/],
-    [' ,\n', /^Give an address such as/],
-    ['10.0.0.1, office.example.com', /^“office\.example\.com” is a name\. Give its IP address/],
-    ['10.0.0.0/33', /^“10\.0\.0\.0\/33”: after the slash comes a number up to 32\.$/],
-    ['2001:db8::/x', /after the slash comes a number up to 128\.$/],
-    ['10.0.0', /^“10\.0\.0” is not an IP address or network/],
-    ['10.0.0.256', /is not an IP address or network/],
-    ['<b>', /is not an IP address or network/],
+    ['', /^Enter an address such as/],
+    [' ,\n', /^Enter an address such as/],
+    ['10.0.0.1, office.example.com', /^“office\.example\.com” is a name\. Enter its IP address/],
+    ['10.0.0.0/33', /^“10\.0\.0\.0\/33”: the part after the slash must be a number up to 32\.$/],
+    ['2001:db8::/x', /the part after the slash must be a number up to 128\.$/],
+    ['10.0.0', /^“10\.0\.0” is not an IP address or range/],
+    ['10.0.0.256', /is not an IP address or range/],
+    ['<b>', /is not an IP address or range/],
   ];
   for (const [given, text] of wrong)
     it(`explains what is wrong with ${JSON.stringify(given)}`, () => {
@@ -86,7 +86,7 @@ describe('readAccessDraft', () => {
 
   it('explains the required length of a password', () => {
     for (const password of ['', 'abc', 'x'.repeat(129)])
-      assert.match(problemOf({ kind: 'password', password }), /^Give a password of 4 to 128 characters\.$/);
+      assert.match(problemOf({ kind: 'password', password }), /^Enter a password of 4 to 128 characters\.$/);
   });
 });
 
@@ -111,7 +111,7 @@ describe('words of an access policy', () => {
     assert.equal(line(PASSWORD), 'Password mild-oak-fern');
     assert.equal(line(UNKNOWN), 'Password, not set in this app');
     assert.equal(line({ kind: 'links' }), 'Only with a link');
-    assert.equal(line({ kind: 'knock' }), 'You are asked who may come in');
+    assert.equal(line({ kind: 'knock' }), 'You approve each visitor');
     assert.deepEqual([asksFor(OTHER, 'links'), asksFor({ kind: 'links' }, 'links')], [false, true]);
     assert.deepEqual(
       [asksFor({ ...OTHER, parts: ['users', 'knock'] }, 'knock'), asksFor(UNKNOWN, 'knock')],
@@ -152,9 +152,9 @@ describe('links', () => {
 
   it('are listed by their note, with the time left', () => {
     assert.equal(linkName({ ...LINK, note: 'for Ann' }), 'for Ann');
-    assert.equal(linkName(LINK), 'Without a note');
+    assert.equal(linkName(LINK), 'No note');
     assert.equal(linkEnd(LINK, 60_000), '59 min left');
-    assert.equal(linkEnd(LINK, LINK.expiresAt), 'ended');
+    assert.equal(linkEnd(LINK, LINK.expiresAt), 'expired');
   });
 });
 

@@ -123,7 +123,7 @@ describe('name rules', () => {
     ['shop demo', /^A space/],
     ['shöp', /^"ö"/],
     ['a'.repeat(63), undefined],
-    ['a'.repeat(64), /at most 63 characters; this has 64/],
+    ['a'.repeat(64), /at most 63 characters\. This name has 64/],
   ];
   for (const [name, problem] of cases) {
     it(`${problem === undefined ? 'takes' : 'explains'} "${name.slice(0, 20)}" (${name.length})`, () => {

@@ -18,8 +18,8 @@ const checkupView = (isRunning: boolean, ...results: HopResult[]) => ({
 
 describe('diagnostics', () => {
   it('show the current check', () => {
-    assert.equal(nextHop(checkupView(true)), 'The name of the relay');
-    assert.equal(nextHop(checkupView(true, hop('dns', 'skipped'))), 'A connection to it');
+    assert.equal(nextHop(checkupView(true)), 'Address of the relay');
+    assert.equal(nextHop(checkupView(true, hop('dns', 'skipped'))), 'Network connection');
     assert.equal(nextHop(checkupView(false)), undefined);
     assert.equal(hopWords('new-one'), 'new-one');
   });
@@ -28,17 +28,17 @@ describe('diagnostics', () => {
     assert.match(diagnosticsWords(checkupView(true, hop('dns', 'ok'))), /^Checking/);
     assert.equal(
       diagnosticsWords(checkupView(true, hop('connect', 'failed'), hop('trunk', 'skipped'))),
-      'It stops at: A connection to it.',
+      'Failed: Network connection.',
     );
     assert.equal(
       diagnosticsWords(checkupView(false, hop('dns', 'failed'), hop('local', 'failed'))),
-      'It stops at: The name of the relay, Your server.',
+      'Failed: Address of the relay, Your server.',
     );
     assert.equal(
       diagnosticsWords(checkupView(false, hop('dns', 'ok'), hop('local', 'skipped'))),
       'Everything works.',
     );
-    assert.equal(diagnosticsWords(checkupView(false)), 'It could not be checked.');
+    assert.equal(diagnosticsWords(checkupView(false)), 'The check could not run.');
   });
 });
 

@@ -36,10 +36,10 @@ describe('ports', () => {
   });
 
   it('have a hint about the typed port', () => {
-    assert.equal(portHint('5173', [vite]), 'Vite is here');
-    assert.equal(portHint('5432', [postgres]), 'postgres is here');
-    assert.equal(portHint('9000', [unknown]), 'A program is here');
-    assert.equal(portHint('9001', [unknown]), 'nothing here yet');
+    assert.equal(portHint('5173', [vite]), 'Vite is listening here');
+    assert.equal(portHint('5432', [postgres]), 'postgres is listening here');
+    assert.equal(portHint('9000', [unknown]), 'A program is listening here');
+    assert.equal(portHint('9001', [unknown]), 'nothing listening yet');
     assert.equal(portHint('web', [unknown]), undefined);
   });
 });

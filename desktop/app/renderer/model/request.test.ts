@@ -102,14 +102,14 @@ describe('savedMessage', () => {
 
 describe('visitorWords', () => {
   const visitors: [string, string][] = [
-    ['link:for the review', 'With the link “for the review”.'],
-    ['link:10:30', 'With the link “10:30”.'],
-    ['link:', 'With a link.'],
-    ['link', 'With a link.'],
-    ['basic:ann', 'As ann.'],
-    ['password', 'With the password.'],
-    ['knock', 'Admitted by you.'],
-    ['oauth:ann', 'As oauth:ann.'],
+    ['link:for the review', 'Access with the link “for the review”.'],
+    ['link:10:30', 'Access with the link “10:30”.'],
+    ['link:', 'Access with a link.'],
+    ['link', 'Access with a link.'],
+    ['basic:ann', 'Signed in as ann.'],
+    ['password', 'Access with the password.'],
+    ['knock', 'Approved by you.'],
+    ['oauth:ann', 'Visitor: oauth:ann.'],
   ];
   for (const [visitor, words] of visitors)
     it(`describes ${visitor} as ${words}`, () => {

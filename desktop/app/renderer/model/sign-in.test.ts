@@ -20,14 +20,14 @@ describe('sign-in form', () => {
 
   it('distinguishes an invalid key from an incomplete one', () => {
     assert.match(signInProblems('https://a', 'sk_live_1').key ?? '', /begins with cvt_/);
-    assert.match(signInProblems('https://a', KEY.slice(0, -1)).key ?? '', /not complete/);
+    assert.match(signInProblems('https://a', KEY.slice(0, -1)).key ?? '', /incomplete/);
   });
 
   it('accepts an address without its scheme, and rejects anything but a web address', () => {
     assert.deepEqual(signInProblems('relay.example.com', KEY), {});
     assert.deepEqual(signInProblems('localhost:8080', KEY), {});
     for (const relay of ['ftp://relay.example.com', 'my relay', 'https://']) {
-      assert.match(signInProblems(relay, KEY).relay ?? '', /not a relay's address/, relay);
+      assert.match(signInProblems(relay, KEY).relay ?? '', /not the address of a relay/, relay);
     }
   });
 });
@@ -67,9 +67,9 @@ describe('an invitation', () => {
     const words = (...tunnels: (typeof ended)[]) => leavingWords(INVITATION, exampleSnapshot({ tunnels }));
     assert.equal(
       words(),
-      'You are signed in to tunnels.example.com as acme. This signs you out there, which you can undo for 8 s.',
+      'You are signed in to tunnels.example.com as acme. This signs you out there. You can undo that for 8 s.',
     );
-    assert.match(words(exampleTunnel(), ended) ?? '', /out there and closes your tunnel, which/);
+    assert.match(words(exampleTunnel(), ended) ?? '', /out there and closes your tunnel\. You/);
     assert.match(words(exampleTunnel(), exampleTunnel()) ?? '', /closes your 2 tunnels, which/);
     const same = { ...INVITATION, relay: 'https://tunnels.example.com' };
     assert.match(leavingWords(same, exampleSnapshot()) ?? '', /already/);

@@ -39,10 +39,10 @@ describe('words about a signature', () => {
 describe('the words about an import', () => {
   it('contain the number of requests', () => {
     assert.deepEqual(importedWords({ ids: [1], leftOut: [], hasRedacted: false }), [
-      '1 request is imported.',
+      '1 request was imported.',
     ]);
     assert.deepEqual(importedWords({ ids: [1, 2], leftOut: [], hasRedacted: false }), [
-      '2 requests are imported.',
+      '2 requests were imported.',
     ]);
   });
 
@@ -52,8 +52,8 @@ describe('the words about an import', () => {
     assert.equal(words.length, 8);
     assert.equal(words[1], 'No 0\\u{202e}.');
     assert.deepEqual(words.slice(-2), [
-      '2 more are left out.',
-      'Some have [redacted] in place of secrets: write them with Edit and send.',
+      '2 more were left out.',
+      'Some contain [redacted] instead of a secret. Choose Edit and send to fill it in.',
     ]);
   });
 });
@@ -61,10 +61,10 @@ describe('the words about an import', () => {
 describe('the words about a HAR', () => {
   it('name the file, and what is missing in it', () => {
     const written = { path: '/home/ann/shop.har', count: 1, missing: 0, hidesSecrets: false };
-    assert.equal(writtenText(written), '1 request is in /home/ann/shop.har.');
+    assert.equal(writtenText(written), 'Saved 1 request to /home/ann/shop.har.');
     assert.equal(
       writtenText({ ...written, count: 2, missing: 3, hidesSecrets: true }),
-      '2 requests are in /home/ann/shop.har, without secrets. What was recorded of 3 more is no longer kept.',
+      'Saved 2 requests to /home/ann/shop.har, without secrets. 3 more are no longer recorded.',
     );
   });
 });

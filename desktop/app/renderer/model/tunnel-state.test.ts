@@ -25,10 +25,10 @@ describe('announcements', () => {
 
   it('report changes of state', () => {
     const lost = after({ status: { name: 'reconnecting', retryAt: 0, why: '' } });
-    assert.deepEqual(announcements(before, lost), ['shop has lost its connection and is reconnecting.']);
+    assert.deepEqual(announcements(before, lost), ['shop lost its connection and is reconnecting.']);
     assert.deepEqual(announcements(lost, before), ['shop is online.']);
     const over = after({ status: { name: 'ended', reason: 'expired', why: 'The tunnel has expired.' } });
-    assert.deepEqual(announcements(before, over), ['shop has ended. The tunnel has expired.']);
+    assert.deepEqual(announcements(before, over), ['shop ended. The tunnel has expired.']);
   });
 
   it('report a local problem, and its end', () => {
@@ -47,9 +47,9 @@ describe('announcements', () => {
   it('report an approval request once', () => {
     const knock = { id: 'n1', address: '192.0.2.7', agent: 'curl/8' };
     const one = after({ knocks: [knock] });
-    assert.deepEqual(announcements(before, one), ['curl wants to come in to shop.']);
+    assert.deepEqual(announcements(before, one), ['curl asks for access to shop.']);
     const two = after({ knocks: [knock, { ...knock, id: 'n2' }] });
-    assert.deepEqual(announcements(one, two), ['curl wants to come in to shop.']);
+    assert.deepEqual(announcements(one, two), ['curl asks for access to shop.']);
     assert.deepEqual(announcements(two, before), []);
   });
 
@@ -113,7 +113,7 @@ describe('a tunnel of a project', () => {
       [{ name: 'ready' }, true, undefined],
       [{ name: 'failed', why: 'x' }, true, undefined],
       [{ name: 'blocked', why: 'x' }, false, undefined],
-      [{ name: 'online' }, false, 'Online already'],
+      [{ name: 'online' }, false, 'Already online'],
       [{ name: 'starting' }, false, 'Starting…'],
       [{ name: 'started' }, false, 'Started'],
     ];
@@ -131,7 +131,7 @@ describe('a tunnel of a project', () => {
       rulesWords({ lock: { kind: 'addresses', allow: ['10.0.0.0/8'] }, ttl: undefined }),
       'Only from 10.0.0.0/8',
     );
-    assert.equal(rulesWords({ lock: undefined, ttl: undefined }), 'who may come in cannot be told');
+    assert.equal(rulesWords({ lock: undefined, ttl: undefined }), 'access unknown');
   });
 });
 

@@ -9,25 +9,25 @@ function lines(timing: Timing, durationMs?: number): string[] {
 describe('phases', () => {
   it('are consecutive from the announcement to the end of the response', () => {
     assert.deepEqual(lines({ waitedMs: 30, connectedMs: 2, answeredMs: 50 }, 60), [
-      'Waiting for a stream 0+30',
+      'Waiting for a connection 0+30',
       'Local connection 30+2',
       'Your server 32+48',
-      'The rest of the response 80+10',
+      'Rest of the response 80+10',
     ]);
   });
 
   it('end where the request is now', () => {
     const none = { waitedMs: 0, connectedMs: undefined, answeredMs: undefined };
-    assert.deepEqual(lines(none), ['Waiting for a stream 0+0', 'Local connection 0+now']);
+    assert.deepEqual(lines(none), ['Waiting for a connection 0+0', 'Local connection 0+now']);
     assert.equal(lines({ ...none, connectedMs: 1 }).at(-1), 'Your server 1+now');
-    assert.equal(lines({ ...none, connectedMs: 1, answeredMs: 5 }).at(-1), 'The rest of the response 5+now');
+    assert.equal(lines({ ...none, connectedMs: 1, answeredMs: 5 }).at(-1), 'Rest of the response 5+now');
     assert.equal(lines({ ...none, connectedMs: 1 }, 9).at(-1), 'Your server 1+8');
   });
 
   it('have no server phase if nothing listened', () => {
     assert.deepEqual(lines({ waitedMs: 0, connectedMs: undefined, answeredMs: 3 }, 4).slice(1), [
       'Local connection 0+3',
-      'The rest of the response 3+1',
+      'Rest of the response 3+1',
     ]);
   });
 

@@ -170,7 +170,7 @@ describeOnPosix('looking at a running process', () => {
     symlinkSync(base, join(other, 'culvert'));
     symlinkSync(base, join(other, `culvert-${userInfo().uid}`));
     const unusable = runtimeFolder({ XDG_RUNTIME_DIR: other, TMPDIR: other }, 'linux');
-    assert.throws(() => unusable.pathOf(1), /is not a folder of this user/);
+    assert.throws(() => unusable.pathOf(1), /does not belong to this user/);
     assert.deepEqual(unusable.paths(), []);
   });
 

@@ -78,31 +78,29 @@ describe('bodies', () => {
   it('explains where a body stops being the JSON that it claims to be', () => {
     const broken = '{\n  "a": 1,\n}';
     assert.deepEqual(notes(broken, 'application/json; charset=utf-8'), [
-      'Not JSON from line 3, column 1 on: }',
+      'Invalid JSON from line 3, column 1: }',
     ]);
-    assert.deepEqual(notes(broken, 'application/problem+json'), ['Not JSON from line 3, column 1 on: }']);
-    assert.deepEqual(notes('{"a":', 'application/json'), [
-      'Not JSON: it ends in line 1 before all is closed',
-    ]);
+    assert.deepEqual(notes(broken, 'application/problem+json'), ['Invalid JSON from line 3, column 1: }']);
+    assert.deepEqual(notes('{"a":', 'application/json'), ['Invalid JSON: it ends too early, in line 1']);
     assert.deepEqual(notes('"a"', 'application/json'), []);
     assert.deepEqual(notes(broken, 'text/plain'), []);
-    assert.deepEqual(notes('{"a":', 'application/json', true), ['The beginning of a longer body']);
+    assert.deepEqual(notes('{"a":', 'application/json', true), ['Start of a longer body']);
     assert.deepEqual(notes('{"a":1}\n{"a":2}\n', 'application/x-ndjson'), []);
   });
 
   it('shows a compressed body decoded, with a note', () => {
     const decoded = { bytes: bytes('{"a":1}'), removed: ['gzip'], codings: [], problem: undefined };
     const view = bodyView({ ...message('packed', []), decoded });
-    assert.deepEqual([view?.text, view?.notes], ['{"a":1}', ['Unpacked from gzip']]);
+    assert.deepEqual([view?.text, view?.notes], ['{"a":1}', ['Decompressed (gzip)']]);
   });
 
   it('explains why a compressed body is shown as sent', () => {
     const decoded = { bytes: bytes('packed'), removed: [], codings: ['gzip'] };
     const problems = {
-      unknown: 'known',
-      damaged: 'unpack',
-      'too-large': '1 MiB',
-      'too-many': 'often',
+      unknown: 'unknown encoding (gzip)',
+      damaged: '(gzip), but cannot be decompressed',
+      'too-large': '(gzip), and larger than 1 MiB',
+      'too-many': 'too many times (gzip)',
     } as const;
     for (const [problem, word] of Object.entries(problems)) {
       const view = bodyView({
@@ -110,7 +108,8 @@ describe('bodies', () => {
         decoded: { ...decoded, problem: problem as keyof typeof problems },
       });
       assert.equal(view?.text, undefined);
-      assert.match(view?.notes.join() ?? '', new RegExp(`gzip.*${word}.*as it was sent`));
+      const note = view?.notes.join() ?? '';
+      assert.ok(note.includes(word) && note.endsWith('Shown as sent.'), note);
     }
   });
 

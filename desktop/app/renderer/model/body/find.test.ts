@@ -19,7 +19,7 @@ describe('find in a body', () => {
     assert.equal(foundText(found, 1), '2 of more than 2,000');
     assert.equal(findInText('a'.repeat(MOST_FOUND), 'a').isCut, false);
     assert.equal(foundText({ at: [3, 9], isCut: false }, 0), '1 of 2');
-    assert.equal(foundText({ at: [], isCut: false }, 0), 'Not found');
+    assert.equal(foundText({ at: [], isCut: false }, 0), 'No matches');
   });
 
   it('finds names and values of JSON as they are shown', () => {
