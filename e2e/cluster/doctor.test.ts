@@ -38,7 +38,7 @@ describe('culvert-relay doctor, on a cluster', () => {
     assert.match(said('database'), /^ok: postgres:/);
     assert.match(said('cluster'), /^ok: 2 relays, with the same secret: 127\.0\.0\.1:\d+, 127\.0\.0\.1:\d+$/);
     assert.equal(said('clock'), 'ok: matches other clocks');
-    assert.equal(said('redis'), 'ok: it answers');
+    assert.equal(said('redis'), 'ok: it responds');
   });
 
   it('names a relay with another secret', async () => {

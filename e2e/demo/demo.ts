@@ -59,7 +59,7 @@ async function start(): Promise<DemoProgram[] | undefined> {
   const localPort = port === 0 ? await sampleSite() : port;
   if (port !== 0 && !(await isListening(port))) {
     console.log(
-      `Nothing answers on port ${port} yet: visitors see a page that says so until something does.`,
+      `Nothing is listening on port ${port} yet: visitors see a page that says so until something does.`,
     );
   }
   const env = { CULVERT_RELAY: access.relay, CULVERT_API_KEY: access.key };
@@ -80,7 +80,7 @@ function readPort(): number | undefined {
     if (values.port === undefined) return 0;
     const port = /^\d{1,5}$/.test(values.port) ? Number(values.port) : 0;
     if (port >= 1 && port <= 65_535) return port;
-    console.error('--port takes the local port as a whole number from 1 to 65535.');
+    console.error('--port must be the local port, a whole number from 1 to 65535.');
   } catch (error) {
     console.error(error instanceof Error ? error.message : String(error));
   }

@@ -278,7 +278,7 @@ describe('culvert-relay doctor', () => {
       ),
     );
     assert.deepEqual([none?.failed, much?.failed], [['public'], ['public']]);
-    assert.match(none?.said ?? '', /no answer within 10 s/);
+    assert.match(none?.said ?? '', /no response within 10 s/);
     assert.match(much?.said ?? '', /the response is too long/);
   });
 

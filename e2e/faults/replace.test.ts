@@ -121,7 +121,7 @@ describe('serve --replace when something goes wrong', () => {
     const relay = await RelayProgram.start(scope);
     const next = replacing(relay, { CULVERT_HOST: '0.0.0.0' });
     assert.deepEqual(await next.exit(ANSWER_MS), { code: 1, signal: null });
-    assert.match(next.stderr, /it listens on 127\.0\.0\.1:\d+, and this one is to listen on 0\.0\.0\.0/);
+    assert.match(next.stderr, /it listens on 127\.0\.0\.1:\d+, but this one is configured for 0\.0\.0\.0/);
     await assertGoesOn(relay);
   });
 
@@ -144,7 +144,7 @@ describe('serve --replace when something goes wrong', () => {
     relay.child.kill('SIGCONT');
     assert.deepEqual(exit, { code: 1, signal: null });
     assertAtLimit(performance.now() - begin, HANDOFF_STEP_MS);
-    assert.match(next.stderr, /it has not answered within 10 s/);
+    assert.match(next.stderr, /it did not respond within 10 s/);
     await assertGoesOn(relay);
   });
 

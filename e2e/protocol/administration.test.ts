@@ -121,7 +121,7 @@ describe('accounts and keys, changed while the relay runs', () => {
         CULVERT_BOOTSTRAP_KEY: key,
       });
       assert.equal((await again.exit()).code, 2);
-      assert.match(again.stderr, /CULVERT_BOOTSTRAP_KEY takes a key that was not revoked/);
+      assert.match(again.stderr, /CULVERT_BOOTSTRAP_KEY must be a key that was not revoked/);
     });
   });
 
@@ -220,7 +220,7 @@ describe('accounts and keys, changed while the relay runs', () => {
       const account = await createAccount(relay);
       const name = `only-${account.name.slice(-8)}`;
       const { api, key } = await withNewKey(relay, account, '--name', name);
-      const scoped = /^this api key is good for the tunnel "only-.*" only$/;
+      const scoped = /^this api key is valid for the tunnel "only-.*" only$/;
       for (const wanted of [{}, { name: `other-${name}` }]) {
         const refused = await api.send('POST', '/v1/tunnels', { json: { local_port: 9, ...wanted } });
         assert.equal(refused.status, 403);

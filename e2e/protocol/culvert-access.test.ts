@@ -144,7 +144,7 @@ describe('culvert and access to its tunnel', () => {
     assert.equal(off.code, 1);
     assert.match(off.err, /"culvert access" with --links/);
     const locked = await run(['access', 'changed', '--links']);
-    assert.equal(locked.out, 'changed is locked: signed link.\nBefore: open to everyone.');
+    assert.equal(locked.out, 'Access to changed is restricted: signed link.\nBefore: open to everyone.');
     await eventually(10_000, async () => assert.equal((await ask(tunnel)).status, 401));
     const made = await run([
       'link',
@@ -191,7 +191,7 @@ describe('culvert and access to its tunnel', () => {
     await terminal.shows(/● Online[^]*^Locked {7}knock$/m);
     const place = { port: relay.port, host: hostOf({ slug: 'knocked' }, relay) };
     const first = await mustKnock(place, [['User-Agent', 'curl/8.5']]);
-    await terminal.shows(/^\? 127\.0\.0\.1 knocks: a approves for an hour, x denies\. curl\/8\.5$/m);
+    await terminal.shows(/^\? 127\.0\.0\.1 asks for access: a approves for an hour, x denies\. curl\/8\.5$/m);
     assert.equal((await ask({ slug: 'knocked' }, [first])).status, 401);
     terminal.type('a');
     await eventually(20_000, async () =>
@@ -199,7 +199,7 @@ describe('culvert and access to its tunnel', () => {
     );
     await terminal.shows(/GET +200 .* knock {2}\/$/m);
     const second = await mustKnock(place);
-    await terminal.shows(/^\? 127\.0\.0\.1 knocks: a admits/m);
+    await terminal.shows(/^\? 127\.0\.0\.1 asks for access: a approves/m);
     terminal.type('x');
     await eventually(20_000, async () =>
       assert.match((await ask({ slug: 'knocked' }, [second])).text, /has not let you in/),
@@ -224,11 +224,11 @@ describe('culvert and access to its tunnel', () => {
       terminal.type('r');
       await terminal.shows(/^\? 192\.0\.2\.1 asks for access: [^]*█▀|▀█/m);
       terminal.type('a');
-      await terminal.shows(/^\? 192\.0\.2\.2 knocks: a admits/m);
+      await terminal.shows(/^\? 192\.0\.2\.2 asks for access: a approves/m);
       terminal.type('x');
       await eventually(20_000, () => {
         assert.deepEqual(played.calls.slice(1), [`${path}/k1 {"admit":true}`, `${path}/k2 {"admit":false}`]);
-        assert.doesNotMatch(terminal.screen.text, /knocks/);
+        assert.doesNotMatch(terminal.screen.text, /asks for access/);
       });
       terminal.type(CTRL_C);
       await terminal.shows(/Tunnel closed\.\ncode 0\nrestored/);

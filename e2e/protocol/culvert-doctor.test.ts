@@ -102,7 +102,7 @@ describe('culvert doctor', () => {
     assert.equal(code, 0);
     assert.deepEqual(failed, []);
     const control = results.find(({ hop }) => hop === 'control')?.detail ?? '';
-    assert.match(control, /WebSockets reach the relay; no test tunnel: rate limit exceeded/);
+    assert.match(control, /WebSockets reach the relay, but there is no test tunnel: rate limit exceeded/);
   });
 
   it('accepts a relay without trunks', async () => {

@@ -183,7 +183,7 @@ describe('culvert with files', () => {
       assert.equal(
         text,
         `culvert: ${file}: relay: the key of CULVERT_API_KEY is sent to ${listener.url} only if you name that relay as well. ` +
-          `if you trust it, set CULVERT_RELAY=${listener.url} or give --relay ${listener.url}.\n`,
+          `If you trust it, set CULVERT_RELAY=${listener.url} or give --relay ${listener.url}.\n`,
       );
       assert.deepEqual(listener.heard, []);
     });
@@ -269,7 +269,7 @@ describe('culvert with files', () => {
       assert.ok(status.out.includes(`${name} (dev plan)`), status.out);
       const elsewhere = await run(['list', '--relay', 'http://127.0.0.1:9']);
       assert.equal(elsewhere.code, 2);
-      assert.match(elsewhere.err, /No API key for http:\/\/127\.0\.0\.1:9/);
+      assert.match(elsewhere.err, /no API key for http:\/\/127\.0\.0\.1:9/);
       assert.equal((await run(['logout'])).code, 0);
       assert.equal((await run(['status', ...at])).code, 2);
     });

@@ -145,7 +145,7 @@ describe('culvert share', () => {
       [['/nonexistent'], /The folder "\/nonexistent" cannot be read \(ENOENT\)/],
       [[process.execPath], /is not a folder/],
       [[], /FOLDER is missing/],
-      [['.', '--host-header', 'local'], /"culvert share" takes no --host-header/],
+      [['.', '--host-header', 'local'], /"culvert share" has no option --host-header/],
     ] as const) {
       const { child } = await share(args);
       assert.equal((await child.exit()).code, 2);

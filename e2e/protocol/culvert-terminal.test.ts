@@ -100,7 +100,7 @@ describe('culvert on a terminal', () => {
     const { terminal } = await open(`http ${port} --name broken`);
     await terminal.shows(/Online/);
     await request('/', 'broken');
-    await terminal.shows(new RegExp(`! Nothing answers on port ${port}\\. Start the service`));
+    await terminal.shows(new RegExp(`! Nothing is listening on port ${port}\\. Start the service`));
     terminal.type(CTRL_C);
     const end = await terminal.shows(/restored/);
     assert.match(end, /code 0\nrestored/);

@@ -134,10 +134,10 @@ describe('culvert inspect edit, export and import', () => {
     assert.equal(failed.code, 1);
     assert.match(failed.err, /has failed, so nothing was sent/);
     for (const [option, value, reason] of [
-      ['--header', 'X-A: a\r\nHost: evil', /The value of X-A takes no line break/],
+      ['--header', 'X-A: a\r\nHost: evil', /The value of X-A cannot contain a line break/],
       ['--header', 'Content-Length: 3', /Content-Length is written by culvert/],
       ['--path', 'a', /The path begins with \//],
-      ['--method', 'A B', /The method takes 1 to 32/],
+      ['--method', 'A B', /The method must be 1 to 32/],
       ['--header', 'X-Api-Key: [redacted]', /request 1 has no secret there/],
     ] as const) {
       const { code, err } = await inspect(['edit', '1', option, value]);
@@ -150,7 +150,7 @@ describe('culvert inspect edit, export and import', () => {
   it('exports without secrets unless they are requested, with a notice', async () => {
     const { out, err } = await inspect(['export', '1']);
     assert.doesNotMatch(out, /s3cret/);
-    assert.match(err, /Secrets are written as \[redacted\]\. --reveal writes them/);
+    assert.match(err, /Secrets are replaced by \[redacted\]\. Use --reveal to include them/);
     const all = JSON.parse(await output('export')) as { log: { entries: readonly unknown[] } };
     assert.equal(all.log.entries.length, (await list()).length);
   });
@@ -188,7 +188,7 @@ describe('culvert inspect edit, export and import', () => {
     for (const [text, reason] of [
       [`curl -d @${join(runtime, 'x')} http://x`, /reads no files/],
       ['curl "$(id)"', /Culvert runs nothing here/],
-      ['{"log":1}', /This is no HAR: log/],
+      ['{"log":1}', /This is not a HAR file: log/],
     ] as const) {
       const { code, err } = await inspect(['import'], text);
       assert.equal(code, 1);

@@ -170,7 +170,7 @@ describe('culvert inspect', () => {
     assert.deepEqual([only?.status, only?.number], [502, 1]);
     const replay = inspect('replay', '1', '--tunnel', client.tunnel.id);
     assert.equal((await replay.exit()).code, 1);
-    assert.match(replay.stderr, new RegExp(`Nothing answers on port ${lost.port}`));
+    assert.match(replay.stderr, new RegExp(`Nothing is listening on port ${lost.port}`));
     const unclear = inspect('list');
     assert.equal((await unclear.exit()).code, 1);
     assert.match(unclear.stderr, /There are several tunnels: .*Choose one with --tunnel/);

@@ -150,7 +150,7 @@ describe('culvert-relay', () => {
       const command = `${process.execPath} ${RELAY_SCRIPT} serve`;
       const first = new Terminal(scope, command, settings);
       const shown = await first.shows(/culvert-relay --help/);
-      assert.match(shown, /culvert login --relay http:\/\/localhost:\d+, with the key above/);
+      assert.match(shown, /culvert login --relay http:\/\/localhost:\d+ and enter the key above/);
       assert.match(shown, /CULVERT_PUBLIC_URL=[\s\S]*CULVERT_TUNNEL_DOMAIN=[\s\S]*CULVERT_ACME_EMAIL=/);
       assert.ok(shown.includes(join(settings['CULVERT_DATA_DIR'] ?? '', 'culvert.db')), shown);
       first.type(CTRL_C);

@@ -210,7 +210,7 @@ describe('TLS by the relay itself', () => {
       const before = await nameOf(relay);
       const next = authority.issue();
       writeFileSync(files.cert, 'not a certificate');
-      await refused(/CULVERT_TLS_CERT takes the path of a certificate/);
+      await refused(/CULVERT_TLS_CERT must be the path of a PEM certificate/);
       copyFileSync(next.cert, files.cert);
       await refused(/CULVERT_TLS_KEY takes .*it is the key of another certificate/);
       copyFileSync(next.key, files.key);
@@ -263,7 +263,7 @@ describe('TLS by the relay itself', () => {
       );
       assert.match(
         await problem(scope, settings({ cert: one.cert, key: one.cert })),
-        /CULVERT_TLS_KEY takes the path of the private key/,
+        /CULVERT_TLS_KEY must be the path of the PEM private key/,
       );
     });
   });

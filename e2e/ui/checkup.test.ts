@@ -51,8 +51,8 @@ scenarios('diagnostics', (fixture) => {
     await page.getByRole('button', { name: 'Diagnose', exact: true }).click();
     const dialog = page.getByRole('dialog', { name: 'Connection to the relay' });
     await dialog.getByText('Failed: Network connection.').waitFor();
-    await dialog.getByText('See that culvert-relay runs there').waitFor();
-    await reads(dialog, /not tried without "connect"/);
+    await dialog.getByText('Check that culvert-relay runs there').waitFor();
+    await reads(dialog, /not checked, because an earlier step failed/);
     await dialog.getByRole('button', { name: 'Close' }).click();
     await dialog.waitFor({ state: 'detached' });
   });
@@ -74,7 +74,7 @@ scenarios('diagnostics', (fixture) => {
     await dialog.getByText('Fehlgeschlagen: Netzwerkverbindung.').waitFor();
     await reads(dialog, /Port \d+ von \S+: dort lauscht nichts/);
     await reads(dialog, /Prüfen Sie, ob culvert-relay dort läuft/);
-    await reads(dialog, /ohne „connect“ nicht geprüft/);
+    await reads(dialog, /nicht geprüft, weil ein früherer Schritt fehlgeschlagen ist/);
     await reads(dialog, /kein Tunnel ausgewählt/);
   });
 });

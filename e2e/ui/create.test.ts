@@ -26,7 +26,7 @@ scenarios('creating a tunnel', (fixture) => {
     await page.getByRole('button', { name: 'Options' }).click();
     const name = page.getByLabel('Name', { exact: true });
     await name.fill('Taken Name!');
-    await page.getByText('"!" cannot be in a name').waitFor();
+    await page.getByText('"!" is not allowed in a name').waitFor();
     await name.fill('taken-name');
     await page.getByLabel('Port', { exact: true }).fill('3000');
     await page.getByRole('button', { name: 'Expose' }).click();
@@ -41,7 +41,7 @@ scenarios('creating a tunnel', (fixture) => {
   it('explains that the plan allows no names, instead of showing a field', async () => {
     const { page } = await fixture.openSignedIn({ plan: 'free' });
     await page.getByRole('button', { name: 'Options' }).click();
-    await page.getByText('choosing one needs the Dev plan or above').waitFor();
+    await page.getByText('Choosing a name needs the Dev plan or above').waitFor();
     assert.equal(await page.getByLabel('Name', { exact: true }).count(), 0);
   });
 
@@ -71,7 +71,7 @@ scenarios('creating a tunnel', (fixture) => {
       await page.getByRole('button', { name: 'Expose' }).click();
       await page
         .getByRole('alert')
-        .getByText(/^Too many new tunnels at once\. Try again in \d+ s\.$/)
+        .getByText(/^You created too many tunnels in a short time\. Try again in \d+ s\.$/)
         .waitFor({ timeout: 3000 });
     });
     assert.equal(await page.getByLabel('Port', { exact: true }).inputValue(), '3000');
@@ -111,7 +111,7 @@ scenarios('creating a tunnel', (fixture) => {
     const { page } = await fixture.openSignedIn();
     const port = page.getByLabel('Port', { exact: true });
     await port.fill(String(site.port));
-    await page.getByText(/ is here$/).waitFor();
+    await page.getByText(/ is listening here$/).waitFor();
     await page.getByRole('option', { name: String(site.port) }).click();
     assert.equal(await port.inputValue(), String(site.port));
   });

@@ -57,7 +57,7 @@ scenarios('a custom domain', (fixture) => {
     await page.getByRole('button', { name: 'Options' }).click();
     await page.getByLabel('Your domain').selectOption('app.shop.test');
     await page.getByRole('button', { name: 'Expose' }).click();
-    await page.getByText('Another tunnel has the domain.').waitFor();
+    await page.getByText('Another tunnel uses the domain.').waitFor();
 
     const field = page.getByLabel('Your domain');
     await page.getByRole('button', { name: 'Remove the domain app.shop.test' }).click();
@@ -78,6 +78,6 @@ scenarios('a custom domain', (fixture) => {
   it('requires a plan with domains', async () => {
     const { page } = await fixture.openSignedIn({ plan: 'free' });
     await page.getByRole('button', { name: 'Options' }).click();
-    await page.getByText('An address of your own needs the Dev plan or above').waitFor();
+    await page.getByText('Using your own domain needs the Dev plan or above').waitFor();
   });
 });

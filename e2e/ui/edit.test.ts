@@ -68,7 +68,7 @@ scenarios('an edited request', (fixture) => {
     await page.getByLabel('Path').fill('/order?token=[redacted]&a=1');
     await page.getByRole('button', { name: 'Add a header' }).click();
     await page
-      .getByRole('textbox', { name: /^Header \d+, name$/ })
+      .getByRole('textbox', { name: /^Name of header \d+$/ })
       .last()
       .fill('X-Test');
     await page.getByLabel('Value of X-Test').fill('yes');
@@ -97,12 +97,12 @@ scenarios('an edited request', (fixture) => {
     await page.getByLabel('Path').fill('no path');
     await page.getByRole('button', { name: 'Add a header' }).click();
     await page
-      .getByRole('textbox', { name: /^Header \d+, name$/ })
+      .getByRole('textbox', { name: /^Name of header \d+$/ })
       .last()
       .fill('Host');
     await send(page);
-    await page.getByText('The path begins with /').waitFor();
-    await page.getByText('The header Host is written by culvert').waitFor();
+    await page.getByText('The path must begin with /').waitFor();
+    await page.getByText('Culvert sets the header Host itself').waitFor();
     assert.equal(await page.getByLabel('Path').getAttribute('aria-invalid'), 'true');
     await eventually(10_000, async () =>
       assert.equal(await page.evaluate('document.activeElement.id'), 'edit-target'),

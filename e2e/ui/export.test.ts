@@ -28,12 +28,12 @@ scenarios('an export', (fixture) => {
   it('is a HAR of the shown requests, without secrets, and its path is shown', async () => {
     const { page, path, exported } = await openLog();
     await page.getByRole('button', { name: 'Export', exact: true }).click();
-    await page.locator('.file-words', { hasText: `2 requests are in ${path}, without secrets.` }).waitFor();
+    await page.locator('.file-words', { hasText: `Saved 2 requests to ${path}, without secrets.` }).waitFor();
     assert.deepEqual(await exported(), ['/one?token=[redacted]', '/two']);
     await assertReadable(page, 'a log that was exported');
     await page.getByLabel('Search requests').fill('two');
     await page.getByRole('button', { name: 'Export', exact: true }).press('Enter');
-    await page.locator('.file-words', { hasText: `1 request is in ${path}.` }).waitFor();
+    await page.locator('.file-words', { hasText: `Saved 1 request to ${path}.` }).waitFor();
     assert.deepEqual(await exported(), ['/two']);
   });
 

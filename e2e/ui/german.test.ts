@@ -17,7 +17,7 @@ scenarios('in German', (fixture) => {
     const port = page.getByLabel('Port', { exact: true });
     await port.fill('99999');
     await page.getByRole('button', { name: 'Freigeben' }).click();
-    await reads(page.locator('#port-note'), /^Ein Port ist eine ganze Zahl von 1 bis 65535\./);
+    await reads(page.locator('#port-note'), /^Geben Sie einen Port von 1 bis 65535 ein\./);
     await port.fill('3000');
     await page.getByRole('button', { name: 'Optionen' }).click();
     await page.getByLabel('Name', { exact: true }).fill('taken-in-german');
@@ -58,7 +58,7 @@ scenarios('in German', (fixture) => {
     await dialog.getByRole('button', { name: 'Importieren', exact: true }).click();
     await reads(
       dialog.getByRole('alert'),
-      /^-F von curl geht hier nicht: Geben Sie den Body mit --data-raw an\./,
+      /^Die curl-Option -F wird nicht unterstützt\. Geben Sie den Body mit --data-raw an\./,
     );
   });
 
@@ -90,7 +90,7 @@ scenarios('in German', (fixture) => {
     await words.waitFor();
     assert.deepEqual((await words.innerText()).replaceAll(file, 'FILE').split('\n'), [
       'FILE:3: tunnels.web.port: ist 99999; erlaubt: eine ganze Zahl von 1 bis 65535.',
-      'FILE:4: tunnels.web.prot: dieses Feld gibt es nicht; ist port gemeint?',
+      'FILE:4: tunnels.web.prot: ist unbekannt; ist port gemeint?',
       'FILE:7: tunnels.api.idle: ist 1; erlaubt: true oder false.',
       'FILE:8: tunnels.api.password: erlaubt: 4 bis 128 Zeichen.',
       'FILE:9: tunnels.api.allow: "10.0.0.0/99" geht nicht; erlaubt: eine Adresse oder ein Netz, etwa 192.0.2.7 oder 10.0.0.0/8.',

@@ -63,7 +63,7 @@ scenarios('an import', (fixture) => {
     const dialog = page.getByRole('dialog', { name: `Import into ${slug}` });
     await dialog.getByRole('button', { name: 'Choose a HAR file…' }).click();
     await dialog.getByText('2 requests were imported.').waitFor();
-    await dialog.getByText('Request 2 was left out: The body takes 64 KiB').waitFor();
+    await dialog.getByText('Request 2 was left out: The body can have at most 64 KiB').waitFor();
     await assertReadable(page, 'what an import says');
     await page.keyboard.press('Enter');
     const log = page.locator('.log');

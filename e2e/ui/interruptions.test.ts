@@ -83,7 +83,7 @@ scenarios('recovery without intervention', (fixture) => {
     assert.equal((await visit(url)).body, 'before');
     await running.end();
     await card(page, slug).getByText('Server not responding').waitFor();
-    await card(page, slug).getByText(`Nothing listens on port ${port}.`).waitFor();
+    await card(page, slug).getByText(`Nothing is listening on port ${port}.`).waitFor();
     const refused = await visit(url);
     assert.equal(refused.status, 502);
     assert.match(refused.body, new RegExp(String(port)));

@@ -45,7 +45,7 @@ scenarios('an invitation', (fixture) => {
       const { account, address } = await invite(fixture.relay);
       const { page } = await fixture.open();
       await page.getByLabel(field).fill(address);
-      await page.getByText('it brings a key').waitFor();
+      await page.getByText('so you need no key').waitFor();
       await page.getByRole('button', { name: 'Open the invitation' }).click();
       await page.getByRole('dialog').getByRole('button', { name: 'Sign in' }).click();
       await page.getByText(`${account} · Dev plan`).waitFor();
@@ -66,7 +66,7 @@ scenarios('an invitation', (fixture) => {
     await page.getByRole('dialog').getByRole('button', { name: 'Sign in' }).click();
     await page.getByText(`${account} · Dev plan`).waitFor();
     await app.openLink(signInLink(address));
-    await page.getByRole('dialog').getByText('was used already').waitFor();
+    await page.getByRole('dialog').getByText('was already used').waitFor();
     await page.getByRole('button', { name: 'Close' }).click();
     await page.getByText(`${account} · Dev plan`).waitFor();
   });

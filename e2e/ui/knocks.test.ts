@@ -51,20 +51,20 @@ describe('approval requests', () => {
   it('show who asks, are announced to screen readers, and are answered individually', async () => {
     const { page, main } = await open();
     await knocking(main, ANN);
-    await page.getByText('Firefox on Linux wants to come in from 203.0.113.7').waitFor();
+    await page.getByText('Firefox on Linux asks for access from 203.0.113.7').waitFor();
     await page.getByRole('status').getByText('Firefox on Linux asks for access to shop.').waitFor();
     await knocking(main, ANN, BEN);
-    await page.getByRole('button', { name: 'Refuse curl, 2001:db8::7' }).click();
+    await page.getByRole('button', { name: 'Deny curl, 2001:db8::7' }).click();
     await asked(main, 1);
     await knocking(main, ANN);
     await page.getByLabel('How long to approve Firefox on Linux').selectOption('for today');
-    await page.getByRole('button', { name: 'Admit Firefox on Linux, 203.0.113.7' }).click();
+    await page.getByRole('button', { name: 'Approve Firefox on Linux, 203.0.113.7' }).click();
     assert.deepEqual(await asked(main, 2), [
       { channel: 'knock:refuse', payload: { key: 'shop', id: 'n2' } },
       { channel: 'knock:admit', payload: { key: 'shop', id: 'n1', ttl: '90m' } },
     ]);
     await knocking(main);
-    await page.getByText('wants to come in from').waitFor({ state: 'detached' });
+    await page.getByText('asks for access from').waitFor({ state: 'detached' });
   });
 
   it('are reached from their notification, from any screen, and answered with the keyboard', async () => {
@@ -73,12 +73,12 @@ describe('approval requests', () => {
     await page.getByRole('button', { name: 'Settings' }).click();
     await page.getByRole('heading', { name: 'Settings' }).waitFor();
     await main.push('tunnel:show', { key: 'shop' });
-    await focusedName(page, /^Admit Firefox/);
+    await focusedName(page, /^Approve Firefox/);
     await keys.press('Enter');
     assert.deepEqual((await asked(main, 1))[0]?.payload, { key: 'shop', id: 'n1', ttl: '1h' });
     // When one is answered, the focus moves to the next one, and after the last one to a nearby element.
     await knocking(main, BEN);
-    await focusedName(page, /^Admit curl/);
+    await focusedName(page, /^Approve curl/);
     await keys.press('Enter');
     await asked(main, 2);
     await knocking(main);
@@ -89,7 +89,7 @@ describe('approval requests', () => {
     const { page, main } = await open();
     await page.getByLabel('Port', { exact: true }).focus();
     await knocking(main, ANN);
-    await page.getByText('wants to come in from').waitFor();
+    await page.getByText('asks for access from').waitFor();
     await focused(page, 'port');
   });
 });

@@ -46,7 +46,7 @@ scenarios('access to a tunnel', (fixture) => {
     assert.equal((await visit(url)).status, 200);
     await lock(page, slug, 'Only with a link');
     await eventually(20_000, async () => assert.equal((await visit(url)).status, 401));
-    await page.getByText('No link yet').waitFor();
+    await page.getByText('No links yet').waitFor();
 
     const links = page.getByRole('list', { name: `Links to ${slug}` }).getByRole('listitem');
     const made: string[] = [];
@@ -84,7 +84,7 @@ scenarios('access to a tunnel', (fixture) => {
     const field = page.getByLabel('IP addresses and ranges');
     await field.fill('10.0.0.0/33');
     await page.getByRole('button', { name: 'Apply' }).click();
-    await page.getByText('after the slash comes a number up to 32').waitFor();
+    await page.getByText('the part after the slash must be a number up to 32').waitFor();
     assert.equal(await field.getAttribute('aria-invalid'), 'true');
     await focusedName(page, /^Addresses/, 'textbox');
     await field.fill('10.0.0.0/8, 192.0.2.7');
@@ -132,9 +132,9 @@ scenarios('access to a tunnel', (fixture) => {
       eventually(20_000, async () => assert.equal((await visit(`${url}/hello`, { cookie })).status, status));
 
     const ann = await knock('Mozilla/5.0 (Windows NT 10.0; Win64; x64) Firefox/150.0');
-    await page.getByText('Firefox on Windows wants to come in from 127.0.0.1').waitFor();
-    await page.getByRole('button', { name: 'Admit Firefox on Windows' }).click();
-    await page.getByText('wants to come in from').waitFor({ state: 'detached' });
+    await page.getByText('Firefox on Windows asks for access from 127.0.0.1').waitFor();
+    await page.getByRole('button', { name: 'Approve Firefox on Windows' }).click();
+    await page.getByText('asks for access from').waitFor({ state: 'detached' });
     await comesIn(ann, 200);
     // The log shows how the visitor got access.
     await page.getByRole('button', { name: 'GET /hello 200' }).first().click();
@@ -142,8 +142,8 @@ scenarios('access to a tunnel', (fixture) => {
     await page.keyboard.press('Escape');
 
     const ben = await knock('curl/8.18.0');
-    await page.getByRole('button', { name: 'Refuse curl' }).click();
-    await page.getByText('wants to come in from').waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Deny curl' }).click();
+    await page.getByText('asks for access from').waitFor({ state: 'detached' });
     await comesIn(ben, 401);
 
     await page.getByRole('button', { name: `Who has access to ${slug}` }).click();

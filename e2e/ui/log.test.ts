@@ -128,7 +128,7 @@ scenarios('the request log', (fixture) => {
     const { page, address } = await openLog();
     await visit(`${address}/large`, { method: 'POST', body: 'x'.repeat(300_000) });
     await row(page, 'POST /large 200').click();
-    await page.getByText('Only the beginning of its body is kept').waitFor();
+    await page.getByText('Only the start of its body was recorded').waitFor();
     assert.equal(await page.getByRole('button', { name: 'Replay' }).isDisabled(), true);
   });
 
@@ -262,7 +262,7 @@ scenarios('the request log', (fixture) => {
   it('can be cleared', async () => {
     const { page } = await openLog();
     await page.getByRole('button', { name: 'Clear' }).click();
-    await page.getByText('No request yet').waitFor();
+    await page.getByText('No requests yet').waitFor();
   });
 
   it('returns the focus to the request that was open', async () => {

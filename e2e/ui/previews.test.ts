@@ -103,12 +103,12 @@ describe('previews of bodies', () => {
   it('show a picture with its size and type', async () => {
     const page = await open('text/html', Buffer.from(PIXEL, 'base64'));
     await page.getByText('PNG, 1 × 1').waitFor();
-    await page.getByRole('img', { name: 'PNG picture' }).waitFor();
+    await page.getByRole('img', { name: 'PNG image' }).waitFor();
     assert.equal(await page.locator('.preview canvas').count(), 0);
     await assertReadable(page, 'a picture');
     await page.emulateMedia({ reducedMotion: 'reduce' });
     await page.locator('.preview canvas').waitFor();
-    await page.getByRole('img', { name: 'PNG picture' }).waitFor();
+    await page.getByRole('img', { name: 'PNG image' }).waitFor();
     assert.equal(await page.locator('.preview img').isVisible(), false);
     await assertReadable(page, 'a picture that stands still');
   });
@@ -120,8 +120,8 @@ describe('previews of bodies', () => {
     bomb.writeUInt32BE(8000, 20);
     bomb.writeUInt32BE(crc32(bomb.subarray(12, 29)), 29);
     const page = await open('image/png', bomb);
-    await page.getByText('larger than is shown').waitFor();
-    assert.equal(await page.getByRole('img', { name: 'PNG picture' }).count(), 0);
+    await page.getByText('too large to display here').waitFor();
+    assert.equal(await page.getByRole('img', { name: 'PNG image' }).count(), 0);
     const broken = await open(
       'image/png',
       Buffer.concat([Buffer.from(PIXEL, 'base64').subarray(0, 8), Buffer.alloc(50)]),

@@ -32,7 +32,7 @@ scenarios('a project that is opened', (fixture) => {
 `),
     );
     await page.getByRole('button', { name: 'Open a project…' }).click();
-    const dialog = page.getByRole('dialog', { name: 'Start tunnels of web shop?' });
+    const dialog = page.getByRole('dialog', { name: 'Start the tunnels of web shop?' });
     const row = (label: string) => dialog.getByRole('listitem').filter({ hasText: label });
     await reads(
       row('web'),
@@ -40,7 +40,7 @@ scenarios('a project that is opened', (fixture) => {
     );
     await reads(row('docs'), /\.\/public\s+Users · Links · for 30m/);
     await reads(row('nas'), /another machine, 192\.0\.2\.7.*--allow-other-hosts/);
-    await reads(row('api'), /auth: the variable CULVERT_UI_UNSET is not set.*would not have its lock/);
+    await reads(row('api'), /auth: the variable CULVERT_UI_UNSET is not set.*needs it to restrict access/);
     for (const label of ['api', 'nas'])
       assert.equal(await dialog.getByRole('checkbox', { name: label }).isDisabled(), true);
     assert.deepEqual(await violations(page), []);
@@ -82,7 +82,7 @@ scenarios('a project that is opened', (fixture) => {
     await question.getByText('It also has a culvert.yml').waitFor();
     assert.deepEqual(await violations(page), []);
     await question.getByRole('button', { name: 'Show tunnels' }).click();
-    const dialog = page.getByRole('dialog', { name: 'Start tunnels of web shop?' });
+    const dialog = page.getByRole('dialog', { name: 'Start the tunnels of web shop?' });
     await dialog.getByRole('button', { name: 'Start 2 tunnels' }).click();
     await reads(dialog.getByRole('listitem').filter({ hasText: 'long' }), /ttl/i);
     await dialog.getByText('Started').waitFor();
@@ -103,7 +103,7 @@ scenarios('a project that is opened', (fixture) => {
     await app.chooseNext(folder);
     for (const key of ['Enter', 'Escape']) {
       await page.getByRole('button', { name: 'Open a project…' }).click();
-      await page.getByRole('dialog', { name: /^Start tunnels of/ }).waitFor();
+      await page.getByRole('dialog', { name: /^Start the tunnels of/ }).waitFor();
       await page.keyboard.press(key);
       await page.getByRole('dialog').waitFor({ state: 'detached' });
     }

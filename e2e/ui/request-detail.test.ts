@@ -53,7 +53,7 @@ scenarios('one request in full', (fixture) => {
     });
     await show('/bomb');
     await answer(page)
-      .getByText(/larger than 1 MiB .* shown as it was sent/)
+      .getByText(/larger than 1 MiB .*Shown as sent/)
       .waitFor();
     await assertReadable(page, 'a bomb');
   });

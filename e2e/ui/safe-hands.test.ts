@@ -51,9 +51,9 @@ scenarios('undo', (fixture) => {
     const rows = page.locator('.log .target');
     await rows.getByText('/seen').waitFor();
     await page.getByRole('button', { name: 'Clear' }).click();
-    await page.getByText('No request yet').waitFor();
+    await page.getByText('No requests yet').waitFor();
     await visit(`${url}/late`);
-    await page.getByRole('button', { name: `Undo: The log of ${slug} is cleared.` }).click();
+    await page.getByRole('button', { name: `Undo: Cleared the log of ${slug}.` }).click();
     await eventually(20_000, async () => assert.deepEqual(await rows.allInnerTexts(), ['/late', '/seen']));
   });
 

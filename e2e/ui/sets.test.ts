@@ -48,10 +48,13 @@ scenarios('saved requests', (fixture) => {
   it('can all be sent the next day, with their secrets', async () => {
     const { page, directory, slug, asked } = await openShop();
     await keepInNew(page, /^POST \/order/, 'Orders');
-    await reads(page.getByRole('complementary', { name: 'Just now' }), /POST \/order is kept in Orders\./);
+    await reads(
+      page.getByRole('complementary', { name: 'Recent changes' }),
+      /Saved POST \/order in Orders\./,
+    );
     await row(page, /^POST \/pay/).click({ button: 'right' });
     await page.getByRole('menuitem', { name: 'Save…' }).click();
-    const dialog = page.getByRole('dialog', { name: 'Keep POST /pay' });
+    const dialog = page.getByRole('dialog', { name: 'Save POST /pay' });
     await dialog.getByLabel('Collection').selectOption({ label: 'Orders' });
     await assertReadable(page, 'the question where to keep a request');
     await dialog.getByRole('button', { name: 'Save', exact: true }).click();
@@ -64,14 +67,14 @@ scenarios('saved requests', (fixture) => {
     await palette(tomorrow, `kept ${slug}`);
     await tomorrow.getByRole('button', { name: 'Send all Orders' }).click();
     await tomorrow
-      .locator('.sender-words', { hasText: '2 requests were sent, 1 answered with 2xx.' })
+      .locator('.sender-words', { hasText: '2 requests were sent, 1 got a 2xx response.' })
       .waitFor();
     assert.deepEqual(asked, before);
     await assertReadable(tomorrow, 'sets that were sent');
-    await tomorrow.getByRole('button', { name: /^402: show what came of POST \/pay/ }).click();
+    await tomorrow.getByRole('button', { name: /^402: show the result of POST \/pay/ }).click();
     await tomorrow.getByRole('heading', { name: 'POST /pay' }).waitFor();
     await tomorrow.keyboard.press('Escape');
-    await tomorrow.getByRole('button', { name: /^201: show what came of POST \/order/ }).waitFor();
+    await tomorrow.getByRole('button', { name: /^201: show the result of POST \/order/ }).waitFor();
   });
 
   it('are edited, sent individually, renamed and removed by keyboard, and restored', async () => {
@@ -96,7 +99,7 @@ scenarios('saved requests', (fixture) => {
     await focusedName(page, /^Name of the collection$/, 'textbox');
     await page.keyboard.type('Orders');
     await page.keyboard.press('Enter');
-    await page.getByText('There is a set named Orders already').waitFor();
+    await page.getByText('A collection named Orders already exists').waitFor();
     await assertReadable(page, 'a name that is taken');
     await page.keyboard.press('Control+a');
     await page.keyboard.type('Refunds');
@@ -118,7 +121,7 @@ scenarios('saved requests', (fixture) => {
     await keepInNew(page, /^POST \/order/, 'Orders');
     await row(page, /^POST \/pay/).click();
     await page.getByRole('button', { name: 'Save…' }).click();
-    const dialog = page.getByRole('dialog', { name: 'Keep POST /pay' });
+    const dialog = page.getByRole('dialog', { name: 'Save POST /pay' });
     await dialog.getByRole('button', { name: 'Save', exact: true }).click();
     await dialog.waitFor({ state: 'detached' });
     await page.keyboard.press('Escape');
@@ -132,18 +135,18 @@ scenarios('saved requests', (fixture) => {
     await page.locator('.sender-words', { hasText: 'Stopped.' }).waitFor();
     await focusedName(page, /^Send all Orders$/);
     answer.resolve();
-    await page.getByRole('button', { name: /^201: show what came of POST \/order/ }).waitFor();
+    await page.getByRole('button', { name: /^201: show the result of POST \/order/ }).waitFor();
     assert.equal(asked.length, 1);
 
     await service.end();
     await page.getByRole('button', { name: 'Send all Orders' }).click();
     await page
       .getByRole('alert')
-      .filter({ hasText: /^Nothing answers on port/ })
+      .filter({ hasText: /^Nothing is listening on port/ })
       .waitFor();
     await focusedName(page, /^Send all Orders$/);
     assert.equal(asked.length, 1);
-    assert.equal(await page.getByRole('button', { name: /show what came of/ }).count(), 0);
+    assert.equal(await page.getByRole('button', { name: /show the result of/ }).count(), 0);
   });
 
   it('are beside the log in a wide window, which shows sent requests, and undo on the left restores them', async () => {
@@ -153,7 +156,7 @@ scenarios('saved requests', (fixture) => {
     await page.getByRole('button', { name: 'Saved', exact: true }).click();
     await page.getByRole('heading', { name: 'Saved requests' }).waitFor();
     await page.getByRole('button', { name: 'Send all Orders' }).click();
-    await page.getByRole('button', { name: /^201: show what came of POST \/order/ }).click();
+    await page.getByRole('button', { name: /^201: show the result of POST \/order/ }).click();
     await page.getByRole('heading', { name: 'POST /order' }).waitFor();
     await row(page, /^POST\s*imported\s*\/order\s*201/).waitFor();
     assert.equal(await page.locator('.log li').count(), 3);
@@ -174,7 +177,7 @@ scenarios('saved requests', (fixture) => {
     await keepInNew(page, /^POST \/order/, 'Orders');
     await row(page, /^POST \/pay/).click({ button: 'right' });
     await page.getByRole('menuitem', { name: 'Save…' }).click();
-    const dialog = page.getByRole('dialog', { name: 'Keep POST /pay' });
+    const dialog = page.getByRole('dialog', { name: 'Save POST /pay' });
     await dialog.getByLabel('Collection').selectOption({ label: 'New collection…' });
     await dialog.getByRole('button', { name: 'Save', exact: true }).click();
     await dialog.getByText('Enter a name for the collection.').waitFor();

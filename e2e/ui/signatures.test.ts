@@ -66,7 +66,7 @@ scenarios('signatures of webhooks', (fixture) => {
     assert.deepEqual(answers, [400, 200]);
     await row(page, /POST Stripe \/yesterday 400/).click();
     await setSecret(page, SECRET);
-    await page.getByText('Too old: it fits').waitFor();
+    await page.getByText('Too old: the signature matches').waitFor();
     await page.getByRole('button', { name: 'Replay' }).click();
     await page.getByText('Sent again. Show it').waitFor();
     assert.deepEqual(answers, [400, 200, 400]);
@@ -80,7 +80,7 @@ scenarios('signatures of webhooks', (fixture) => {
     const { page, answers } = await openHooks();
     await row(page, /POST Stripe \/yesterday 400/).click();
     await setSecret(page, SECRET);
-    await page.getByText('Too old: it fits').waitFor();
+    await page.getByText('Too old: the signature matches').waitFor();
     await page.getByRole('button', { name: 'Edit and send' }).click();
     await page.getByLabel('Body').fill('{"id":"evt_2"}');
     const signs = page.getByRole('checkbox', { name: 'Sign for Stripe' });
@@ -103,14 +103,14 @@ scenarios('signatures of webhooks', (fixture) => {
     const { page } = await openHooks();
     await row(page, /POST Stripe \/today 200/).click();
     await setSecret(page, 'whsec_other');
-    await page.getByText('It does not fit').waitFor();
+    await page.getByText('Invalid: signed with another secret').waitFor();
     await page.getByRole('button', { name: '1 secret', exact: true }).click();
     await setSecret(page, SECRET);
-    await page.getByText('Valid: made with').waitFor();
+    await page.getByText('Valid: signed with').waitFor();
     await page.getByRole('button', { name: '2 secrets' }).click();
     const secrets = page.getByRole('list', { name: 'Secrets' }).getByRole('button');
     await secrets.first().click();
-    await page.getByText('It does not fit').waitFor();
+    await page.getByText('Invalid: signed with another secret').waitFor();
     await secrets.first().click();
     await page.getByText('Not checked: Culvert does not know the secret.').waitFor();
     await focused(page, 'signing-secret');
@@ -122,7 +122,7 @@ scenarios('signatures of webhooks', (fixture) => {
     await setSecret(page, 'not a secret');
     await page.getByText('A secret has no spaces').waitFor();
     await setSecret(page, SECRET);
-    await page.getByText('Valid: made with').waitFor();
+    await page.getByText('Valid: signed with').waitFor();
     assert.ok(!(await page.content()).includes(SECRET));
     const files = readdirSync(directory, { withFileTypes: true }).filter((entry) => entry.isFile());
     for (const { name } of files)

@@ -35,7 +35,7 @@ scenarios('the list of tunnels', (fixture) => {
     await page.getByRole('button', { name: `Extend ${slug}` }).click();
     await page.getByLabel('Custom time').fill('soon');
     await page.keyboard.press('Enter');
-    await page.getByText('Give a time such as').waitFor();
+    await page.getByText('Enter a time such as').waitFor();
     await page.getByLabel('Custom time').fill('2 hours');
     await page.keyboard.press('Enter');
     await page.getByText(/^3 h 1[0-4] min left/).waitFor();

@@ -27,7 +27,7 @@ export const DROP_SCENES: readonly Scene[] = [
         state: 'refused',
         problem: {
           code: 'unreadable',
-          text: 'The folder "/media/nas/pictures" does not answer: the drive or server that it is on may be gone. Choose one folder that you can read.',
+          text: 'The folder "/media/nas/pictures" does not respond. Its drive or server may be disconnected. Choose one folder that you can read.',
         },
       },
     }),
@@ -126,7 +126,7 @@ export const PROJECT_SCENES: readonly Scene[] = [
         id: 'p',
         name: 'shop',
         state: 'refused',
-        why: '/home/ann/shop/culvert.yml:3: tunnels.web.prot: is unknown\. Did you mean port?\n/home/ann/shop/culvert.yml:5: tunnels.api.port: is 0; it takes a whole number from 1 to 65535.',
+        why: '/home/ann/shop/culvert.yml:3: tunnels.web.prot: is unknown. Did you mean port?\n/home/ann/shop/culvert.yml:5: tunnels.api.port: is 0, but must be a whole number from 1 to 65535.',
       },
     }),
   },

@@ -99,7 +99,7 @@ export const DOMAINS: readonly DomainView[] = [
   PENDING_DOMAIN,
 ];
 export const DOMAIN_PROBLEMS = [
-  { text: 'shop.example.org leads somewhere else: not to this relay.', found: ['203.0.113.7'] },
+  { text: 'shop.example.org does not point to this relay.', found: ['203.0.113.7'] },
   { text: 'There is no TXT record _culvert.shop.example.org.', found: [] },
 ];
 

@@ -242,7 +242,7 @@ export const LOCK_SCENES: readonly Scene[] = [
   },
   {
     name: 'knocks',
-    alt: 'Visitors who wait to be let in, with Admit and Refuse',
+    alt: 'Visitors who wait for approval, with Approve and Deny',
     main: live({ ...QUIET_SHOP, lock: { kind: 'knock' }, knocks: KNOCKS }, HOOKS),
   },
   {
