@@ -168,12 +168,15 @@ export class TextReporter implements Reporter {
 
 /** Puts the label before every line, and the name of the program before every error. */
 function labelled(output: Output, label: string | undefined): Output {
-  const mark = (prefix: string, text: string): string => text.replace(/^(?=.)/gm, prefix);
   const prefix = label === undefined ? '' : `${label}: `;
   return {
-    out: (text) => output.out(mark(prefix, text)),
-    err: (text) => output.err(mark(`culvert: ${prefix}`, text)),
+    out: (text) => output.out(prefixLines(prefix, text)),
+    err: (text) => output.err(prefixLines(`culvert: ${prefix}`, text)),
   };
+}
+
+function prefixLines(prefix: string, text: string): string {
+  return text.replace(/^(?=.)/gm, prefix);
 }
 
 function greeting(tunnel: Tunnel, spec: TunnelSpec): string {

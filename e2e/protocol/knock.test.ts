@@ -359,7 +359,7 @@ describe('an approval request (protocol.md section 11.3)', () => {
     for (const access of [{ password: 'mild oak fern' }, { links: true }]) {
       const [at = assert.fail()] = places((await start(access)).tunnel);
       assert.equal((await knock(at)).status, 401);
-      assert.doesNotMatch((await ask(at, { headers: [BROWSER] })).text, /Knock/);
+      assert.doesNotMatch((await ask(at, { headers: [BROWSER] })).text, /Ask for access/);
     }
     const [open = assert.fail()] = places((await start({})).tunnel);
     const led = await knock(open);

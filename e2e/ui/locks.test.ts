@@ -180,7 +180,7 @@ scenarios('access to a tunnel', (fixture) => {
     assert.deepEqual((await app.tunnel()).lock, { kind: 'password', password: words });
     await keys.press('Enter');
     await eventually(20_000, async () =>
-      assert.match((await app.copied()).join(), new RegExp(`type the password ${words}$`)),
+      assert.match((await app.copied()).join(), new RegExp(`enter the password ${words}$`)),
     );
     await keys.press('Shift+Tab');
     await focusedName(page, /: Password$/);

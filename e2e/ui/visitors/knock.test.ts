@@ -67,7 +67,7 @@ describe('an approval request in a browser', () => {
     const opened = await openAddress(scope, browser, address);
     assert.equal(opened.answer.status(), 401);
     await opened.page.keyboard.press('Tab');
-    assert.equal(await opened.page.evaluate<string>('document.activeElement.textContent'), 'Knock');
+    assert.equal(await opened.page.evaluate<string>('document.activeElement.textContent'), 'Ask for access');
     const next = opened.page.waitForRequest(isWait);
     await opened.page.keyboard.press('Enter');
     await next;
@@ -105,11 +105,11 @@ describe('an approval request in a browser', () => {
     const { page } = await openAddress(scope, browser, address);
     await assertReadable(page);
     await freeze(page);
-    await page.getByRole('button', { name: 'Knock' }).click();
+    await page.getByRole('button', { name: 'Ask for access' }).click();
     await heading(page, 'Waiting for approval');
     await assertReadable(page);
     await owner.answer((await owner.hears()).id, false);
-    await page.getByRole('link', { name: 'Look now' }).click();
+    await page.getByRole('link', { name: 'Check now' }).click();
     await heading(page, 'Access denied');
     await assertReadable(page);
   });
