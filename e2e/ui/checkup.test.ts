@@ -26,7 +26,7 @@ scenarios('diagnostics', (fixture) => {
       rows.at(-1) ?? '',
       /nothing answers on port \d+ of 127\.0\.0\.1 and ::1.*Start your server/s,
     );
-    assert.match(rows.find((row) => row.includes('Request through the tunnel')) ?? '', /answered/);
+    assert.match(rows.find((row) => row.includes('Request through the tunnel')) ?? '', /got a response/);
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
     await page.locator(':focus', { hasText: 'Diagnose' }).waitFor();

@@ -111,7 +111,7 @@ scenarios('creating a tunnel', (fixture) => {
     const { page } = await fixture.openSignedIn();
     const port = page.getByLabel('Port', { exact: true });
     await port.fill(String(site.port));
-    await page.getByText(/ is listening here$/).waitFor();
+    await page.getByText(/ is running$/).waitFor();
     await page.getByRole('option', { name: String(site.port) }).click();
     assert.equal(await port.inputValue(), String(site.port));
   });

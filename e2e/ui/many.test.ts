@@ -66,7 +66,7 @@ scenarios('fifty tunnels', (fixture) => {
     await allOnline(page);
     // Each card shows what runs on its port, once that was checked.
     await page.getByLabel('Port', { exact: true }).fill(String(port));
-    await page.getByText(/ is listening here$/).waitFor();
+    await page.getByText(/ is running$/).waitFor();
     await watchCards(page);
     for (let count = 1; count <= 20; count += 1) await visit(`${busy.public_url}/${count}`);
     await card(page, 'service-50').getByText('20 requests').waitFor();

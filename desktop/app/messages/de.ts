@@ -277,8 +277,8 @@ export const CREATE_DE: Translation<typeof CREATE> = {
   'options.idle': 'Frist bei jedem Besuch neu beginnen',
   'options.idleHint': 'Der Tunnel endet erst, wenn so lange niemand kam.',
   'port.accepted': 'Geben Sie einen Port von {min} bis {max} ein.',
-  'port.aProgramIsHere': 'Ein Programm lauscht hier',
-  'port.programIsHere': '{program} lauscht hier',
+  'port.aProgramIsHere': 'Ein Programm läuft',
+  'port.programIsHere': '{program} läuft',
 };
 
 export const DROP_DE: Translation<typeof DROP> = {

@@ -255,8 +255,8 @@ export const CREATE = {
   'options.idle': 'Restart the timer on every visit',
   'options.idleHint': 'The tunnel ends only after this long without a visitor.',
   'port.accepted': 'Enter a port from {min} to {max}.',
-  'port.aProgramIsHere': 'A program is listening here',
-  'port.programIsHere': '{program} is listening here',
+  'port.aProgramIsHere': 'a program is running',
+  'port.programIsHere': '{program} is running',
 } as const;
 
 /** Sharing a folder that was dropped on the window. */

@@ -36,9 +36,9 @@ describe('ports', () => {
   });
 
   it('have a hint about the typed port', () => {
-    assert.equal(portHint('5173', [vite]), 'Vite is listening here');
-    assert.equal(portHint('5432', [postgres]), 'postgres is listening here');
-    assert.equal(portHint('9000', [unknown]), 'A program is listening here');
+    assert.equal(portHint('5173', [vite]), 'Vite is running');
+    assert.equal(portHint('5432', [postgres]), 'postgres is running');
+    assert.equal(portHint('9000', [unknown]), 'a program is running');
     assert.equal(portHint('9001', [unknown]), 'nothing listening yet');
     assert.equal(portHint('web', [unknown]), undefined);
   });
