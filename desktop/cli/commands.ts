@@ -86,14 +86,6 @@ function prepareHelp(word: string | undefined): PreparedCommand {
   };
 }
 
-/** @returns the name of the command that a command line is about, even if the rest of it is wrong */
-export function commandOf(args: readonly string[]): string | undefined {
-  const word = args.find((each) => !each.startsWith('-'));
-  if (word === undefined) return undefined;
-  if (isTarget(word)) return 'http';
-  return NAMES.find((name) => name === translateCommand(word));
-}
-
 /** @throws UsageError */
 function findCommand(word: string): Command {
   const command = COMMANDS.find(({ name }) => name === word);
