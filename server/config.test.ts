@@ -248,8 +248,8 @@ describe('loadConfig', () => {
 
   it('describes a wrong flag in one line', () => {
     assert.deepEqual(problems({}, '--prot', '1'), ["Unknown option '--prot'. Did you mean --port?"]);
-    assert.deepEqual(problems({}, '--port'), ['--port takes a value']);
-    assert.deepEqual(problems({}, '--port', '-1'), ['--port takes a value']);
+    assert.deepEqual(problems({}, '--port'), ['--port needs a value']);
+    assert.deepEqual(problems({}, '--port', '-1'), ['--port needs a value']);
   });
 
   const refused: [setting: string, values: string[]][] = [

@@ -145,7 +145,7 @@ describe('a command line', () => {
     assert.match(refusal('share').message, /FOLDER is missing\. Give the folder/);
     assert.match(refusal('share --password dist').message, /put --password last/);
     assert.match(refusal('share one two').message, /Unexpected argument .* for "culvert share"/);
-    assert.match(refusal('share dist --local-host 192.0.2.7').message, /takes no --local-host/);
+    assert.match(refusal('share dist --local-host 192.0.2.7').message, /has no option --local-host/);
   });
 
   it('reads the access policy', () => {
@@ -215,17 +215,17 @@ describe('a command line', () => {
       ['access', /The tunnel is missing\. Give its id or its slug/],
       ['access --password my-app', /The tunnel is missing\. --password uses the word after it/],
       ['access my-app --open --knock', /--open gives everyone access/],
-      ['link', /Say which tunnel/],
-      ['link my-app --path cart', /--path "cart": it takes up to 1024 characters of a URL/],
+      ['link', /The tunnel is missing/],
+      ['link my-app --path cart', /--path "cart" is not valid\. It must be up to 1024 characters of a URL/],
       ['link my-app --ttl 1d', /--ttl "1d": it takes a duration/],
-      ['link my-app --revoke 0123456789abcdef', /"my-app" is more than "culvert link" takes/],
+      ['link my-app --revoke 0123456789abcdef', /Unexpected argument "my-app" for "culvert link"/],
       ['link --revoke x', /--revoke "x": it takes the id of a link/],
       ['link --revoke 0123456789abcdef --ttl 1h', /--revoke ends a link that is there/],
-      ['links', /Say which tunnel/],
-      ['knock my-app', /Say which tunnel and which knock/],
-      ['knock my-app k1', /Say what to do: --admit or --refuse/],
-      ['knock my-app k1 --admit --refuse', /Say what to do/],
-      ['knock my-app k1 --refuse --for 1h', /--for is for --admit/],
+      ['links', /The tunnel is missing/],
+      ['knock my-app', /The tunnel or the request is missing/],
+      ['knock my-app k1', /Give either --admit or --refuse/],
+      ['knock my-app k1 --admit --refuse', /Give either --admit or --refuse/],
+      ['knock my-app k1 --refuse --for 1h', /--for can only be used with --admit/],
       ['knock my-app k1 --admit --for ever', /--for "ever": it takes a duration/],
     ] as const)
       assert.match(refusal(line).message, message);
@@ -240,8 +240,8 @@ describe('a command line', () => {
         'http --password hide',
         /PORT is missing\. --password uses the word after it as the password, so put --password last/,
       ],
-      ['http 3000 --auth ann:', /--auth: the password of ann takes 1 to 128 characters/],
-      ['http 3000 --auth :hid', /--auth: the user of USER:PASSWORD takes 1 to 64 characters/],
+      ['http 3000 --auth ann:', /--auth: the password of ann must be 1 to 128 characters/],
+      ['http 3000 --auth :hid', /--auth: the user in USER:PASSWORD must be 1 to 64 characters/],
       ['http 3000 --auth ann:hid --auth ann', /--auth: there is ann twice/],
       ['http 3000 --allow localhost', /--allow: "localhost" is not an address or a network/],
       ['list --password hide', /"culvert list" takes no --password/],
@@ -389,7 +389,7 @@ describe('a command line', () => {
       /^Unknown option --port\. The port needs no option/,
     ],
     ['http nas:80 --local-host other', /both name a host/],
-    ['3000 4000', /"4000" is more than "culvert http" takes/],
+    ['3000 4000', /Unexpected argument "4000" for "culvert http"/],
     ['htpp 3000', /^Unknown command "htpp"\. Did you mean "http"\?/],
     ['help strat', /Did you mean "start"\?/],
     ['http', /PORT is missing.* from 1 to 65535/],

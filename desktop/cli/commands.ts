@@ -101,7 +101,7 @@ function refuseForeign(values: Values, command: Usage): void {
   const known = optionsOf(command);
   for (const option of Object.keys(values) as (keyof Values)[]) {
     if (option === 'help' || option === 'version' || known.includes(option)) continue;
-    throw new UsageError(`"culvert ${command.name}" takes no --${option}.`);
+    throw new UsageError(`"culvert ${command.name}" has no option --${option}.`);
   }
 }
 

@@ -90,7 +90,7 @@ describe('culvert-relay account and key', () => {
     await printed('account create --name acme --plan dev');
     await printed(`key create --account acme --expires 87600h --label ${'x'.repeat(100)}`);
     assert.equal(await run('key create --account acme --expires 87601h'), 2);
-    assert.match(shell.stderr.at(-2) ?? '', /--expires takes a duration from 1s to 87600h0m0s, like 720h$/);
+    assert.match(shell.stderr.at(-2) ?? '', /--expires must be a duration from 1s to 87600h0m0s, such as 720h$/);
     assert.equal(await run(`key create --account acme --label ${'x'.repeat(101)}`), 2);
     assert.match(shell.stderr.at(-2) ?? '', /--label takes at most 100 characters/);
   });
@@ -149,7 +149,7 @@ describe('culvert-relay account and key', () => {
     await json('account create --name acme --plan dev');
     const argv = ['key', 'create', '--account', 'acme', '--label', 'ann\u202Etxt.exe'];
     assert.equal(await main(shell, argv, () => assert.fail()), 2);
-    assert.match(shell.stderr.at(-2) ?? '', /--label takes at most 100 characters, no control characters$/);
+    assert.match(shell.stderr.at(-2) ?? '', /--label must be at most 100 characters without control characters$/);
   });
 
   it('print text for people without --json', async () => {
@@ -286,7 +286,7 @@ describe('culvert-relay account and key', () => {
     shell.env['CULVERT_DATABSE_URL'] = 'sqlite:/nowhere';
     assert.equal(await run('account list'), 2);
     assert.deepEqual(shell.stderr, [
-      'culvert-relay: there is no setting CULVERT_DATABSE_URL; the nearest is CULVERT_DATABASE_URL',
+      'culvert-relay: unknown setting CULVERT_DATABSE_URL; did you mean CULVERT_DATABASE_URL?',
       'Run "culvert-relay help account list" for usage and examples.',
     ]);
   });

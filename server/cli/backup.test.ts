@@ -355,6 +355,6 @@ describe('culvert-relay backup and restore', () => {
     assert.match(shell.stderr.at(-1) ?? '', /there is no database/);
     shell.env['CULVERT_DATABASE_URL'] = 'postgres://ann@db/culvert';
     assert.equal(await run('backup', join(folder, 'x')), 2);
-    assert.match(shell.stderr.at(-2) ?? '', /for PostgreSQL there is pg_dump$/);
+    assert.match(shell.stderr.at(-2) ?? '', /for PostgreSQL use pg_dump$/);
   });
 });

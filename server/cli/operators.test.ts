@@ -113,7 +113,7 @@ describe('culvert-relay, for operators', () => {
       for (const [args, said] of [
         [['--from', file], /"ann" is not a valid account name, or appears twice/],
         [['--from', file, '--name', 'x'], /--from cannot be combined with/],
-        [['--name', 'x', '--count', '2', '--subdomain', 'xy'], /one account only/],
+        [['--name', 'x', '--count', '2', '--subdomain', 'xy'], /only be used for one account/],
         [['--name', 'x', '--count', '0'], /--count takes/],
       ] as const)
         assert.match(await refused(2, 'account', 'create', ...plan, ...args), said);

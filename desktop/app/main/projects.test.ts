@@ -195,7 +195,7 @@ describe('an opened project', () => {
     );
     rmSync(join(folder, 'culvert.yml'));
     await app.call('project:choose', undefined);
-    assert.match(problem(app), /There is no culvert\.yml in this folder/);
+    assert.match(problem(app), /This folder has no culvert\.yml/);
     rmSync(folder, { recursive: true });
     await app.call('project:choose', undefined);
     assert.match(problem(app), /cannot be read \(ENOENT\)/);

@@ -292,7 +292,7 @@ describe('imported requests', () => {
     const large = join(directory, 'large.har');
     writeFileSync(large, '');
     truncateSync(large, IMPORT_MAX_BYTES + 1);
-    await assert.rejects(importFile(tunnel, chosen(large)), refused(/has 33 MiB, and 32 MiB are taken/));
+    await assert.rejects(importFile(tunnel, chosen(large)), refused(/has 33 MiB, and the limit is 32 MiB/));
     assert.deepEqual(log.list(), []);
   });
 

@@ -117,7 +117,7 @@ describe('parseProject', () => {
       ['password:', /:4: tunnels\.web\.password: must be a text, or true to generate three words/],
       ['password: 1234', /password: must be a text/],
       ['password: false', /password: must be a text/],
-      ['password: hid', /password: it takes 4 to 128 characters\.$/],
+      ['password: hid', /password: the password must be 4 to 128 characters\.$/],
       ["password: '${NOT_SET}'", /:4: tunnels\.web\.password: the variable NOT_SET is not set\.$/],
       ["auth: ['ann:${NOT_SET}']", /auth: the variable NOT_SET is not set/],
       ['auth: []', /auth: must be USER:PASSWORD, or a list of them/],

@@ -70,7 +70,7 @@ describe('checkTrunk', () => {
         assert.ok(error instanceof HopFailure);
         const status = upgrade.slice(0, 3);
         assert.equal(error.message, `/ws/trunk: the relay responded with status ${status}`);
-        assert.match(textOf(error.fix), /proxy .* must pass \/ws\/trunk on/);
+        assert.match(textOf(error.fix), /proxy .* must forward \/ws\/trunk/);
         return true;
       });
     });

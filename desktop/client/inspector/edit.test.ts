@@ -152,7 +152,7 @@ describe('an edited request', () => {
       'Trailer',
       'Expect',
     ])
-      assert.match(faults({ fields: [[name, '1']] })['fields.0.name'] ?? '', /is written by culvert/, name);
+      assert.match(faults({ fields: [[name, '1']] })['fields.0.name'] ?? '', /Culvert sets the header/, name);
   });
 
   it('may be as large as the limits', () => {

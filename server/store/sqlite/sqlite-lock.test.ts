@@ -58,7 +58,7 @@ describe('lockDatabase', () => {
       lock('culvert.db');
       assert.throws(
         () => lockDatabase(join(`${folder}-other`, 'culvert.db'), 0),
-        /another relay uses the database .*culvert\.db; stop that relay first, or give this one its own with/,
+        /another relay uses the database .*culvert\.db; stop that relay first, or use another one with/,
       );
     } finally {
       rmSync(`${folder}-other`);

@@ -77,7 +77,7 @@ describe('a request in full', () => {
     assert.equal(replayProblem(DONE, true), undefined);
     assert.match(
       replayProblem({ ...DONE, request: { ...REQUEST, isTruncated: true } }, true) ?? '',
-      /beginning/,
+      /Only the start/,
     );
     assert.match(replayProblem({ ...DONE, status: 101 }, true) ?? '', /WebSocket/);
     assert.match(replayProblem(DONE, false) ?? '', /online/);

@@ -70,7 +70,7 @@ describe('an invitation', () => {
       'You are signed in to tunnels.example.com as acme. This signs you out there. You can undo that for 8 s.',
     );
     assert.match(words(exampleTunnel(), ended) ?? '', /out there and closes your tunnel\. You/);
-    assert.match(words(exampleTunnel(), exampleTunnel()) ?? '', /closes your 2 tunnels, which/);
+    assert.match(words(exampleTunnel(), exampleTunnel()) ?? '', /closes your 2 tunnels\./);
     const same = { ...INVITATION, relay: 'https://tunnels.example.com' };
     assert.match(leavingWords(same, exampleSnapshot()) ?? '', /already/);
     assert.match(leavingWords({ ...same, account: 'other' }, exampleSnapshot()) ?? '', /signs you out/);
