@@ -217,7 +217,7 @@ describe('a command line', () => {
       ['access my-app --open --knock', /--open gives everyone access/],
       ['link', /The tunnel is missing/],
       ['link my-app --path cart', /--path "cart" is not valid\. It must be up to 1024 characters of a URL/],
-      ['link my-app --ttl 1d', /--ttl "1d": it takes a duration/],
+      ['link my-app --ttl 1d', /--ttl "1d" is not valid\. It must be a duration/],
       ['link my-app --revoke 0123456789abcdef', /Unexpected argument "my-app" for "culvert link"/],
       ['link --revoke x', /--revoke "x": it takes the id of a link/],
       ['link --revoke 0123456789abcdef --ttl 1h', /--revoke ends a link that is there/],
@@ -226,7 +226,7 @@ describe('a command line', () => {
       ['knock my-app k1', /Give either --admit or --refuse/],
       ['knock my-app k1 --admit --refuse', /Give either --admit or --refuse/],
       ['knock my-app k1 --refuse --for 1h', /--for can only be used with --admit/],
-      ['knock my-app k1 --admit --for ever', /--for "ever": it takes a duration/],
+      ['knock my-app k1 --admit --for ever', /--for "ever" is not valid\. It must be a duration/],
     ] as const)
       assert.match(refusal(line).message, message);
   });
@@ -242,10 +242,10 @@ describe('a command line', () => {
       ],
       ['http 3000 --auth ann:', /--auth: the password of ann must be 1 to 128 characters/],
       ['http 3000 --auth :hid', /--auth: the user in USER:PASSWORD must be 1 to 64 characters/],
-      ['http 3000 --auth ann:hid --auth ann', /--auth: there is ann twice/],
+      ['http 3000 --auth ann:hid --auth ann', /--auth: the user ann is given twice/],
       ['http 3000 --allow localhost', /--allow: "localhost" is not an address or a network/],
-      ['list --password hide', /"culvert list" takes no --password/],
-      ['list --password', /"culvert list" takes no --password/],
+      ['list --password hide', /"culvert list" has no option --password/],
+      ['list --password', /"culvert list" has no option --password/],
     ] as const) {
       const { message: text } = refusal(line);
       assert.match(text, message);

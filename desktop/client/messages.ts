@@ -229,7 +229,7 @@ export const PROJECT_MESSAGES = {
   'access.passwordOf': 'the password of {user} must be {accepted}',
   'access.passwordTakes': 'the password must be {accepted}',
   'access.manyUsers': 'can have at most {max} users',
-  'access.userTwice': 'has {user} twice',
+  'access.userTwice': 'the user {user} is given twice',
   'access.userAlone': 'has a user without a password, but must be USER:PASSWORD',
   'access.notNetwork': '{network} is not {accepted}',
   'access.manyNetworks': 'can have at most {max} addresses and ranges',
