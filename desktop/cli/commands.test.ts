@@ -219,7 +219,7 @@ describe('a command line', () => {
       ['link my-app --path cart', /--path "cart" is not valid\. It must be up to 1024 characters of a URL/],
       ['link my-app --ttl 1d', /--ttl "1d" is not valid\. It must be a duration/],
       ['link my-app --revoke 0123456789abcdef', /Unexpected argument "my-app" for "culvert link"/],
-      ['link --revoke x', /--revoke "x": it takes the id of a link/],
+      ['link --revoke x', /--revoke "x" is not valid\. It must be the id of a link/],
       ['link --revoke 0123456789abcdef --ttl 1h', /--revoke ends a link that is there/],
       ['links', /The tunnel is missing/],
       ['knock my-app', /The tunnel or the request is missing/],
@@ -243,7 +243,7 @@ describe('a command line', () => {
       ['http 3000 --auth ann:', /--auth: the password of ann must be 1 to 128 characters/],
       ['http 3000 --auth :hid', /--auth: the user in USER:PASSWORD must be 1 to 64 characters/],
       ['http 3000 --auth ann:hid --auth ann', /--auth: the user ann is given twice/],
-      ['http 3000 --allow localhost', /--allow: "localhost" is not an address or a network/],
+      ['http 3000 --allow localhost', /--allow: "localhost" is not an address or a range/],
       ['list --password hide', /"culvert list" has no option --password/],
       ['list --password', /"culvert list" has no option --password/],
     ] as const) {
