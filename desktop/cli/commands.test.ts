@@ -220,7 +220,7 @@ describe('a command line', () => {
       ['link my-app --ttl 1d', /--ttl "1d" is not valid\. It must be a duration/],
       ['link my-app --revoke 0123456789abcdef', /Unexpected argument "my-app" for "culvert link"/],
       ['link --revoke x', /--revoke "x" is not valid\. It must be the id of a link/],
-      ['link --revoke 0123456789abcdef --ttl 1h', /--revoke ends a link that is there/],
+      ['link --revoke 0123456789abcdef --ttl 1h', /--revoke cannot be combined with/],
       ['links', /The tunnel is missing/],
       ['knock my-app', /The tunnel or the request is missing/],
       ['knock my-app k1', /Give either --admit or --refuse/],
