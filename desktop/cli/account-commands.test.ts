@@ -216,7 +216,8 @@ Creates       10 per minute, in bursts of up to 5
 Connections   no limit
 
 TUNNEL  STATE    PORT  TIME LEFT    REQUESTS  IN   OUT      ACCESS    ADDRESS
-my-app  offline  3000  1m 30s idle  12        0 B  2.0 KiB  everyone  http://my-app.demo.localhost:8080`,
+my-app  offline  3000  1m 30s idle  12        0 B  2.0 KiB  everyone  http://my-app.demo.localhost:8080
+`,
     );
   });
 

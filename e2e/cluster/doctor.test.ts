@@ -43,6 +43,9 @@ describe('culvert-relay doctor, on a cluster', () => {
 
   it('names a relay with another secret', async () => {
     const said = await doctor('t'.repeat(32));
-    assert.match(said('cluster'), /^failed: a relay of the cluster has another secret: 127\.0\.0\.1:\d+$/);
+    assert.match(
+      said('cluster'),
+      /^failed: a relay of the cluster has a different secret: 127\.0\.0\.1:\d+$/,
+    );
   });
 });

@@ -197,9 +197,9 @@ describe('culvert-relay migrate', () => {
   it('prints its usage', async () => {
     const to = 'postgres://ann:secret@127.0.0.1:1/culvert';
     for (const [args, said] of [
-      [['--to', to], /--from takes sqlite:/],
-      [['--from', from, '--to', from], /--to takes postgres:/],
-      [['--from', from], /CULVERT_DATABASE_URL has to/],
+      [['--to', to], /--from must be sqlite:/],
+      [['--from', from, '--to', from], /must be postgres:/],
+      [['--from', from], /CULVERT_DATABASE_URL without it, must be/],
       [['--from', from, '--to', to, '--fast'], /Unknown option '--fast'/],
     ] as const) {
       const { code, stderr } = await migrate(...args);

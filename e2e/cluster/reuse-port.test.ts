@@ -64,7 +64,7 @@ describe('three relays on one port (CULVERT_REUSE_PORT)', function () {
       CULVERT_REUSE_PORT: 'true',
     });
     assert.equal((await child.exit()).code, 1);
-    assert.match(child.stderr, /another program uses it and does not share it/);
+    assert.match(child.stderr, /another program is using it and does not share it/);
   });
 });
 

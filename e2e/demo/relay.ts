@@ -58,7 +58,7 @@ export async function createKey(dataDir: string): Promise<string> {
   return (JSON.parse(answer) as { key: string }).key;
 }
 
-/** The default port, or 0 for a free one if another program uses it. */
+/** The default port, or 0 for a free one if another program is using it. */
 function choosePort(): Promise<number> {
   const probe = createServer();
   return new Promise((resolve) => {

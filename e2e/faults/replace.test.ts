@@ -112,7 +112,7 @@ describe('serve --replace when something goes wrong', () => {
     const { port } = taken.address() as { port: number };
     const next = replacing(relay, { CULVERT_METRICS_PORT: String(port) });
     assert.deepEqual(await next.exit(ANSWER_MS), { code: 1, signal: null });
-    assert.match(next.stderr, /another program uses it/);
+    assert.match(next.stderr, /another program is using it/);
     await assertGoesOn(relay);
     assert.match(relay.child.stderr, /listening/);
   });

@@ -161,7 +161,7 @@ describe('the access log of the relay (docs/operating/monitoring.md)', () => {
       const settings = { CULVERT_DATA_DIR: temporaryDirectory(scope), CULVERT_ACCESS_LOG: place };
       const child = spawnRelay(scope, ['serve'], { CULVERT_PORT: '0', ...settings });
       assert.equal((await child.exit()).code, 2);
-      assert.match(child.stderr, /^culvert-relay: CULVERT_ACCESS_LOG takes .*\n$/);
+      assert.match(child.stderr, /^culvert-relay: CULVERT_ACCESS_LOG must be .*\n$/);
     }
   });
 

@@ -67,7 +67,7 @@ describe('culvert and access to its tunnel', () => {
     const terminal = open(`http ${service.port} --name asked --auth ann`);
     await terminal.shows(/Password for ann: /);
     terminal.type('mild oak: fern\r');
-    const view = await terminal.shows(/● Online[^]*^Locked {7}login \(ann\)$/m);
+    const view = await terminal.shows(/● Online[^]*^Access {7}login \(ann\)$/m);
     assert.doesNotMatch(view, /mild|history/);
     const tunnel = { slug: 'asked' };
     assert.equal((await ask(tunnel)).status, 401);
@@ -81,7 +81,7 @@ describe('culvert and access to its tunnel', () => {
   it('does not ask without a terminal', async () => {
     const { code, err } = await run(['http', '3000', '--auth', 'ann']);
     assert.equal(code, 2);
-    assert.match(err, /^culvert: --auth ann: there is no terminal on which to ask for the password/);
+    assert.match(err, /^culvert: --auth ann: there is no terminal to ask for the password/);
   });
 
   it('generates three words, prints them, and admits a visitor who types them', async () => {
@@ -188,7 +188,7 @@ describe('culvert and access to its tunnel', () => {
 
   it('approves a request with one key, denies it with another, and shows the visitor', async () => {
     const terminal = open(`http ${service.port} --name knocked --knock`);
-    await terminal.shows(/● Online[^]*^Locked {7}knock$/m);
+    await terminal.shows(/● Online[^]*^Access {7}your approval$/m);
     const place = { port: relay.port, host: hostOf({ slug: 'knocked' }, relay) };
     const first = await mustKnock(place, [['User-Agent', 'curl/8.5']]);
     await terminal.shows(/^\? 127\.0\.0\.1 asks for access: a approves for an hour, x denies\. curl\/8\.5$/m);
@@ -202,7 +202,7 @@ describe('culvert and access to its tunnel', () => {
     await terminal.shows(/^\? 127\.0\.0\.1 asks for access: a approves/m);
     terminal.type('x');
     await eventually(20_000, async () =>
-      assert.match((await ask({ slug: 'knocked' }, [second])).text, /has not let you in/),
+      assert.match((await ask({ slug: 'knocked' }, [second])).text, /saw your request and denied it/),
     );
     terminal.type(CTRL_C);
     await terminal.shows(/Tunnel closed\.\ncode 0\nrestored/);
@@ -215,7 +215,7 @@ describe('culvert and access to its tunnel', () => {
       const played = await ScriptedRelay.start(scope, { access: { knock: true } });
       const path = `PUT /v1/tunnels/${played.tunnel.id}/knocks`;
       const terminal = open('http 1 --knock', { CULVERT_RELAY: played.url, CULVERT_API_KEY: newApiKey() });
-      await terminal.shows(/● Online[^]*^Locked {7}knock$/m);
+      await terminal.shows(/● Online[^]*^Access {7}your approval$/m);
       played.send({ ...KNOCK, id: 'k1', address: '192.0.2.1' });
       played.send({ ...KNOCK, id: 'k2', address: '192.0.2.2' });
       await terminal.shows(

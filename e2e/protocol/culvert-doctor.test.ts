@@ -133,7 +133,7 @@ describe('culvert doctor', () => {
     assert.deepEqual(failed, ['relay']);
     assert.match(
       results.find(({ hop }) => hop === 'relay')?.detail ?? '',
-      /does not say that it is a Culvert relay/,
+      /did not identify itself as a Culvert relay/,
     );
   });
 
@@ -146,7 +146,7 @@ describe('culvert doctor', () => {
     assert.deepEqual(failed, ['relay']);
     assert.match(
       results.find(({ hop }) => hop === 'relay')?.detail ?? '',
-      /speaks TLS, so its address begins with https/,
+      /it uses TLS, so its address begins with https/,
     );
     const folder = { XDG_CONFIG_HOME: temporaryDirectory(scope) };
     const options = ['--relay', secure.url, '--key', secure.bootstrapKey, '--ca', authority.path];

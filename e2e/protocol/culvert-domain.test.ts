@@ -44,16 +44,13 @@ describe('culvert domain', () => {
     assert.equal(added.code, 0, added.err);
     const early = await run('domain', 'verify', 'app.shop.test');
     assert.equal(early.code, 1);
-    assert.match(early.out, /not verified yet[^]*There is no record[^]*There is no TXT record/);
+    assert.match(early.out, /not verified yet[^]*No record points[^]*There is no TXT record/);
     const refused = await run('http', String(service.port), '--domain', 'app.shop.test');
     assert.equal(refused.code, 1);
     assert.match(refused.err, /not verified yet.*"culvert domain" adds domains/s);
     enter(added.out);
     const verified = await run('domain', 'verify', 'App.Shop.test');
-    assert.deepEqual(
-      [verified.code, verified.out.split('\n')[0]?.split(':')[0]],
-      [0, 'app.shop.test is verified'],
-    );
+    assert.deepEqual([verified.code, verified.out.split('. ')[0]], [0, 'app.shop.test is verified']);
     const { tunnel } = await Culvert.start(scope, relay, account.key, service.port, [
       '--domain',
       'app.shop.test',
@@ -61,7 +58,7 @@ describe('culvert domain', () => {
     assert.equal(tunnel.public_url, `http://app.shop.test:${relay.port}`);
     assert.equal((await visit(relay.port, { host: 'app.shop.test' })).text, 'from the service');
     const second = await run('http', String(service.port), '--domain', 'app.shop.test');
-    assert.match(second.err, /another tunnel uses the domain.*"culvert list" shows it/s);
+    assert.match(second.err, /another tunnel uses the domain.*"culvert list" shows that tunnel/);
   });
 
   it('serves a domain of culvert.yml, and ends with 4 when the domain is removed', async () => {

@@ -243,7 +243,7 @@ describe('culvert with files', () => {
       assert.equal((await child.exit()).code, 2, command);
       assert.match(
         child.stderr,
-        /^culvert: CULVERT_RELAY: http:\/\/192\.0\.2\.7:1 is not encrypted.*--insecure/,
+        /^culvert: CULVERT_RELAY: the connection to http:\/\/192\.0\.2\.7:1 is not encrypted.*--insecure/,
         command,
       );
     }

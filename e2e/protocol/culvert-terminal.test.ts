@@ -111,7 +111,7 @@ describe('culvert on a terminal', () => {
     await terminal.shows(/Online/);
     const [tunnel] = await api.list();
     await api.close(tunnel?.id ?? '');
-    await terminal.shows(/^The tunnel was closed\.\ncode 4\nrestored/m);
+    await terminal.shows(/^culvert: The tunnel was closed\.\ncode 4\nrestored/m);
     assert.ok(!terminal.screen.isAlternate);
   });
 

@@ -132,11 +132,11 @@ describe('culvert inspect edit, export and import', () => {
     assert.match((await inspect(['edit', '1'], undefined, editor(': > "$2"'))).err, /nothing was sent/);
     const failed = await inspect(['edit', '1'], undefined, editor('exit 3'));
     assert.equal(failed.code, 1);
-    assert.match(failed.err, /has failed, so nothing was sent/);
+    assert.match(failed.err, /failed, so nothing was sent/);
     for (const [option, value, reason] of [
       ['--header', 'X-A: a\r\nHost: evil', /The value of X-A cannot contain a line break/],
-      ['--header', 'Content-Length: 3', /Content-Length is written by culvert/],
-      ['--path', 'a', /The path begins with \//],
+      ['--header', 'Content-Length: 3', /Culvert sets the header Content-Length itself/],
+      ['--path', 'a', /The path must begin with \//],
       ['--method', 'A B', /The method must be 1 to 32/],
       ['--header', 'X-Api-Key: [redacted]', /request 1 has no secret there/],
     ] as const) {

@@ -108,7 +108,7 @@ describe('culvert inspect', () => {
   it('warns that a curl command without its secrets cannot work, and explains how to include them', async () => {
     const child = inspect('show', '1', '--curl');
     await child.exit();
-    assert.match(child.stderr, /written as \[redacted\].*"culvert inspect show 1 --curl --reveal"/);
+    assert.match(child.stderr, /shown as \[redacted\].*"culvert inspect show 1 --curl --reveal"/);
   });
 
   it('lists requests that contain all of the given words', async () => {
@@ -212,7 +212,7 @@ describe('culvert inspect', () => {
   it('reports that there is nothing to inspect', async () => {
     const child = spawnCulvert(scope, ['inspect'], environment(temporaryDirectory(scope)));
     assert.equal((await child.exit()).code, 1);
-    assert.match(child.stderr, /^culvert: No culvert of yours serves a tunnel on this machine\. Start one /);
+    assert.match(child.stderr, /^culvert: You have no running tunnel on this machine\. Start one /);
   });
 
   it('cuts a connection that sends no request for 5 s', async () => {

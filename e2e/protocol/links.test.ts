@@ -137,7 +137,7 @@ describe('signed links (protocol.md section 11.2)', () => {
 
   function assertRefused({ head, status, text }: Response, isEnded = true): void {
     assert.deepEqual([status, head.field('culvert-error')], [401, 'access-required']);
-    assert.equal(/The link that you have followed lets nobody in any more/.test(text), isEnded, text);
+    assert.equal(/The link that you followed no longer gives access/.test(text), isEnded, text);
     assert.deepEqual(head.all('set-cookie'), []);
     assert.equal(seen, undefined);
   }

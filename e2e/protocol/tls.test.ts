@@ -212,7 +212,7 @@ describe('TLS by the relay itself', () => {
       writeFileSync(files.cert, 'not a certificate');
       await refused(/CULVERT_TLS_CERT must be the path of a PEM certificate/);
       copyFileSync(next.cert, files.cert);
-      await refused(/CULVERT_TLS_KEY takes .*it is the key of another certificate/);
+      await refused(/CULVERT_TLS_KEY must be .*it is the key of another certificate/);
       copyFileSync(next.key, files.key);
       relay.child.kill('SIGHUP');
       await eventually(20_000, async () => assert.notEqual(await nameOf(relay), before));
@@ -251,7 +251,7 @@ describe('TLS by the relay itself', () => {
       const cert = join(temporaryDirectory(scope), 'none.pem');
       assert.match(
         await problem(scope, { CULVERT_TLS_CERT: cert, CULVERT_TLS_KEY: key }),
-        /CULVERT_TLS_CERT takes .*none\.pem/,
+        /CULVERT_TLS_CERT must be .*none\.pem/,
       );
     });
 
@@ -259,7 +259,7 @@ describe('TLS by the relay itself', () => {
       const [one, other] = [authority.issue(), authority.issue()];
       assert.match(
         await problem(scope, settings({ cert: one.cert, key: other.key })),
-        /CULVERT_TLS_KEY takes .*another certificate/,
+        /CULVERT_TLS_KEY must be .*another certificate/,
       );
       assert.match(
         await problem(scope, settings({ cert: one.cert, key: one.cert })),

@@ -62,7 +62,7 @@ scenarios('a custom domain', (fixture) => {
     const field = page.getByLabel('Your domain');
     await page.getByRole('button', { name: 'Remove the domain app.shop.test' }).click();
     await page.locator('#domain:focus').waitFor();
-    await page.getByRole('button', { name: /^Undo: app\.shop\.test is removed/ }).click();
+    await page.getByRole('button', { name: /^Undo: app\.shop\.test will be removed/ }).click();
     await field.selectOption('app.shop.test');
     await page.getByRole('button', { name: 'Remove the domain app.shop.test' }).click();
     // Its tunnel ends with it, 8 s later.

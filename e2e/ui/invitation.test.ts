@@ -82,7 +82,7 @@ scenarios('an invitation', (fixture) => {
     await dialog.getByRole('button', { name: 'Sign in' }).click();
     await page.getByText(`${other.account} · Dev plan`).waitFor();
     assert.equal(await card(page, slug).count(), 0);
-    await page.getByRole('button', { name: /^Undo: You have left/ }).click();
+    await page.getByRole('button', { name: /^Undo: You signed out of/ }).click();
     await page.getByText(`${account.name} · Dev plan`).waitFor();
     await card(page, slug).getByText('Online').waitFor();
   });

@@ -86,7 +86,7 @@ scenarios('access to a tunnel', (fixture) => {
     await page.getByRole('button', { name: 'Apply' }).click();
     await page.getByText('the part after the slash must be a number up to 32').waitFor();
     assert.equal(await field.getAttribute('aria-invalid'), 'true');
-    await focusedName(page, /^Addresses/, 'textbox');
+    await focusedName(page, /^IP addresses and ranges/, 'textbox');
     await field.fill('10.0.0.0/8, 192.0.2.7');
     await page.getByRole('button', { name: 'Apply' }).click();
     await page.getByText('Only from 10.0.0.0/8 and 192.0.2.7').waitFor();

@@ -103,7 +103,7 @@ scenarios('the request log', (fixture) => {
     await page.getByRole('button', { name: 'Replay' }).click();
     await page.getByText('Sent again. Show it').waitFor();
     await page.keyboard.press('Escape');
-    await row(page, 'POST repeated /order 200').waitFor();
+    await row(page, 'POST replay /order 200').waitFor();
     await page.getByLabel('Search requests').fill('café');
     await eventually(20_000, async () => assert.equal(await row(page, /./).count(), 1));
   });
@@ -136,7 +136,7 @@ scenarios('the request log', (fixture) => {
     const { page, app, address } = await openLog();
     await visit(`${address}/secret?token=hush`, { headers: { authorization: 'Bearer s3cret' } });
     await row(page, 'GET /secret').click();
-    await page.getByText('Copies and files leave out 2 secrets').waitFor();
+    await page.getByText('2 secrets are left out of copies and exports').waitFor();
     await page.getByRole('button', { name: 'Copy as curl' }).click();
     await page.getByRole('button', { name: 'Copied' }).waitFor();
     await page.getByRole('button', { name: 'Show secrets' }).click();

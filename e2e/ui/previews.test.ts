@@ -126,7 +126,7 @@ describe('previews of bodies', () => {
       'image/png',
       Buffer.concat([Buffer.from(PIXEL, 'base64').subarray(0, 8), Buffer.alloc(50)]),
     );
-    await broken.getByText('cannot be read').waitFor();
+    await broken.getByText('cannot be displayed').waitFor();
   });
 
   it('show an SVG as a picture in which nothing runs or loads', async () => {

@@ -36,7 +36,7 @@ scenarios('a project that is opened', (fixture) => {
     const row = (label: string) => dialog.getByRole('listitem').filter({ hasText: label });
     await reads(
       row('web'),
-      new RegExp(`random address → \\s*leads to\\s+http://localhost:${port}\\s+Password`),
+      new RegExp(`random address → \\s*forwards to\\s+http://localhost:${port}\\s+Password`),
     );
     await reads(row('docs'), /\.\/public\s+Users · Links · for 30m/);
     await reads(row('nas'), /another machine, 192\.0\.2\.7.*--allow-other-hosts/);

@@ -276,7 +276,7 @@ scenarios('one request in full', (fixture) => {
     const table = answer(page).getByRole('table', { name: 'Headers' });
     await table.getByRole('row', { name: 'x-second two' }).hover();
     await table.getByRole('button', { name: 'Copy the value of x-second' }).click();
-    await table.getByRole('button', { name: 'Copy the headers of the response' }).click();
+    await table.getByRole('button', { name: 'Copy the response headers' }).click();
     await eventually(20_000, async () => {
       const [one, all] = await app.copied();
       assert.equal(one, 'two');

@@ -62,7 +62,7 @@ scenarios('undo', (fixture) => {
     await page.getByRole('button', { name: 'Settings' }).click();
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByRole('button', { name: 'Sign in' }).waitFor();
-    await page.getByRole('button', { name: /^Undo: You are signed out/ }).click();
+    await page.getByRole('button', { name: /^Undo: You signed out/ }).click();
     await card(page, slug).getByText('Online').waitFor();
     assert.equal((await visit(url)).body, 'hello');
   });

@@ -64,7 +64,7 @@ scenarios('saved requests', (fixture) => {
 
     const { page: tomorrow } = await fixture.open(directory);
     await tomorrow.getByText('Online').waitFor();
-    await palette(tomorrow, `kept ${slug}`);
+    await palette(tomorrow, `saved ${slug}`);
     await tomorrow.getByRole('button', { name: 'Send all Orders' }).click();
     await tomorrow
       .locator('.sender-words', { hasText: '2 requests were sent, 1 got a 2xx response.' })
@@ -200,9 +200,9 @@ function row(page: Page, name: RegExp) {
 async function keepInNew(page: Page, request: RegExp, name: string): Promise<void> {
   await row(page, request).click({ button: 'right' });
   await page.getByRole('menuitem', { name: 'Save…' }).click();
-  const dialog = page.getByRole('dialog', { name: /^Keep / });
+  const dialog = page.getByRole('dialog', { name: /^Save / });
   await dialog.locator('#keep-set, #keep-name').first().waitFor();
-  const set = dialog.getByLabel('Collection');
+  const set = dialog.getByLabel('Collection', { exact: true });
   if ((await set.count()) > 0) await set.selectOption({ label: 'New collection…' });
   await dialog.getByLabel('Name of the collection').fill(name);
   await page.keyboard.press('Enter');

@@ -50,7 +50,7 @@ scenarios('signing in', (fixture) => {
   it('reports an invalid key or address without a request', async () => {
     const { page } = await fixture.open();
     await signIn(page, 'my relay', 'cvt_short');
-    await page.getByText("This is not a relay's address").waitFor();
+    await page.getByText('This is not the address of a relay').waitFor();
     await page.getByText('The key is not complete').waitFor();
     await page.locator('#relay:focus').waitFor();
   });

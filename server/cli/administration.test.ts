@@ -90,9 +90,12 @@ describe('culvert-relay account and key', () => {
     await printed('account create --name acme --plan dev');
     await printed(`key create --account acme --expires 87600h --label ${'x'.repeat(100)}`);
     assert.equal(await run('key create --account acme --expires 87601h'), 2);
-    assert.match(shell.stderr.at(-2) ?? '', /--expires must be a duration from 1s to 87600h0m0s, such as 720h$/);
+    assert.match(
+      shell.stderr.at(-2) ?? '',
+      /--expires must be a duration from 1s to 87600h0m0s, such as 720h$/,
+    );
     assert.equal(await run(`key create --account acme --label ${'x'.repeat(101)}`), 2);
-    assert.match(shell.stderr.at(-2) ?? '', /--label takes at most 100 characters/);
+    assert.match(shell.stderr.at(-2) ?? '', /--label must be at most 100 characters/);
   });
 
   it('accept names with spaces', async () => {
@@ -149,7 +152,10 @@ describe('culvert-relay account and key', () => {
     await json('account create --name acme --plan dev');
     const argv = ['key', 'create', '--account', 'acme', '--label', 'ann\u202Etxt.exe'];
     assert.equal(await main(shell, argv, () => assert.fail()), 2);
-    assert.match(shell.stderr.at(-2) ?? '', /--label must be at most 100 characters without control characters$/);
+    assert.match(
+      shell.stderr.at(-2) ?? '',
+      /--label must be at most 100 characters without control characters$/,
+    );
   });
 
   it('print text for people without --json', async () => {

@@ -114,7 +114,7 @@ describe('culvert-relay, for operators', () => {
         [['--from', file], /"ann" is not a valid account name, or appears twice/],
         [['--from', file, '--name', 'x'], /--from cannot be combined with/],
         [['--name', 'x', '--count', '2', '--subdomain', 'xy'], /only be used for one account/],
-        [['--name', 'x', '--count', '0'], /--count takes/],
+        [['--name', 'x', '--count', '0'], /--count must be a number from 1 to 1000/],
       ] as const)
         assert.match(await refused(2, 'account', 'create', ...plan, ...args), said);
       assert.match(await refused(1, 'account', 'create', ...plan, '--from', '/nowhere'), /cannot be read/);

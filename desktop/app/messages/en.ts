@@ -164,11 +164,11 @@ export const COMMON = {
   'common.copy': 'Copy',
   'common.copied': 'Copied',
   'common.copyThing':
-    'Copy the {kind, select, requestHeaders {headers of the request} responseHeaders {headers of the response} header {value of {name}} jsonValue {value} jsonPath {path} recordName {name of the {name} record} other {value of the {name} record}}',
+    'Copy {kind, select, requestHeaders {the request headers} responseHeaders {the response headers} header {the value of {name}} jsonValue {value} jsonPath {path} recordName {the name of the {name} record} other {the value of the {name} record}}',
   'common.isCopiedThing':
-    'Copied the {kind, select, requestHeaders {headers of the request} responseHeaders {headers of the response} header {value of {name}} jsonValue {value} jsonPath {path} recordName {name of the {name} record} other {value of the {name} record}}',
+    'Copied the {kind, select, requestHeaders {request headers} responseHeaders {response headers} header {value of {name}} jsonValue {value} jsonPath {path} recordName {name of the {name} record} other {value of the {name} record}}',
   'common.copiedThing':
-    'Copied the {kind, select, requestHeaders {headers of the request} responseHeaders {headers of the response} header {value of {name}} jsonValue {value} jsonPath {path} recordName {name of the {name} record} other {value of the {name} record}}.',
+    'Copied the {kind, select, requestHeaders {request headers} responseHeaders {response headers} header {value of {name}} jsonValue {value} jsonPath {path} recordName {name of the {name} record} other {value of the {name} record}}.',
   'common.leadsToPort': 'port {port}',
   'common.leadsToFolder': 'folder {folder}',
   'agent.programOn': '{program} on {system}',
@@ -764,7 +764,7 @@ export const SETS = {
   'problem.setsUnreadable':
     'Culvert could not read your saved requests and starts without any. The old file is kept at {path}.',
   'problem.setGone': 'This collection no longer exists.',
-  'problem.keptGone': 'This request is no longer in the set.',
+  'problem.keptGone': 'This request is no longer in the collection.',
   'problem.keptCut':
     'Request {id} cannot be saved: its body was larger than the {max} KiB that are recorded.',
   'problem.keptOpen': 'Request {id} cannot be saved before it has arrived completely.',

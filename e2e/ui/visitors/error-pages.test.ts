@@ -75,7 +75,7 @@ describe('error pages in a browser', () => {
       status: 504,
       code: 'client-timeout',
       title: 'The tunnel did not respond',
-      says: /did not take the connection in time\. Try again/,
+      says: /did not accept the connection in time\. Try again/,
       prepare: async () => ({ address: (await manualClient()).tunnel.public_url }),
     },
     {
@@ -97,7 +97,7 @@ describe('error pages in a browser', () => {
       status: 502,
       code: 'local-refused',
       title: 'Nothing is listening on the local port',
-      says: /Start it and try again/,
+      says: /Start the service and try again/,
       prepare: async () => {
         const port = await closedPort();
         return { address: await culvert(port), detail: `The port is ${port}.` };
@@ -124,7 +124,7 @@ describe('error pages in a browser', () => {
       status: 431,
       code: 'head-too-large',
       title: 'Request headers too large',
-      says: /delete those of this site, and try again/,
+      says: /delete the cookies of this site and try again/,
       prepare: async () => {
         const address = await culvert(await closedPort());
         // Large cookies are the usual cause of large heads.
@@ -165,7 +165,7 @@ describe('error pages in a browser', () => {
       assert.equal(await page.getByRole('heading', { level: 1 }).innerText(), title);
       const text = await page.getByRole('main').innerText();
       assert.match(text, says);
-      for (const part of [`${status} ${code}`, detail]) assert.ok(text.includes(part), text);
+      for (const part of [`${status}: ${code}`, detail]) assert.ok(text.includes(part), text);
 
       assert.deepEqual(
         requests.map((url) => new URL(url).href),
