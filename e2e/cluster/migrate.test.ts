@@ -141,7 +141,7 @@ describe('culvert-relay migrate', () => {
     assert.equal((await child.exit()).code, 0, child.stderr);
     assert.match(
       child.lines.join('\n'),
-      /^accounts +2503\n.*^tunnels +2501$.*counted both.*no relay and no command uses it any more\.$/ms,
+      /^accounts +2503\n.*^tunnels +2501$.*compared the row counts.*relays and commands refuse to use it from now on\.$/ms,
     );
   });
 
@@ -165,7 +165,7 @@ describe('culvert-relay migrate', () => {
   it('can be undone', async () => {
     const { code, lines } = await migrate('--undo', from);
     assert.equal(code, 0);
-    assert.match(lines.join('\n'), /can be started on .*culvert\.db again/);
+    assert.match(lines.join('\n'), /A relay can use .*culvert\.db again/);
     const child = spawnRelay(scope, ['account', 'list'], { CULVERT_DATABASE_URL: from });
     assert.equal((await child.exit()).code, 0, child.stderr);
     assert.match(child.stderr, /^culvert-relay: database .*culvert\.db$/m);
@@ -213,7 +213,7 @@ describe('culvert-relay migrate', () => {
       CULVERT_DATABASE_URL: await emptyDatabase(scope),
     });
     assert.equal((await nothing.exit()).code, 1);
-    assert.match(nothing.stderr, /there is no database of a relay/);
+    assert.match(nothing.stderr, /there is no relay database/);
     const unreachable = await migrate('--from', from, '--to', to);
     assert.equal(unreachable.code, 1);
     assert.match(

@@ -44,7 +44,7 @@ describe('the function for commands in docs/operating/systemd.md', () => {
       CULVERT_DATA_DIR: join(temporaryDirectory(scope), 'none'),
     });
     assert.equal((await child.exit()).code, 1);
-    assert.match(child.stderr, /there is no database of a relay/);
+    assert.match(child.stderr, /there is no relay database/);
   });
 });
 

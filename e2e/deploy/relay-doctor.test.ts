@@ -222,7 +222,7 @@ describe('culvert-relay doctor', () => {
     assert.deepEqual(failed, ['tunnel'], said);
     assert.match(
       findings.find(({ check }) => check === 'tunnel')?.fix ?? '',
-      /the relay uses another database/,
+      /The relay uses another database/,
     );
   });
 
@@ -261,7 +261,7 @@ describe('culvert-relay doctor', () => {
     const { settings } = await start({ CULVERT_TLS_CERT: cert, CULVERT_TLS_KEY: key });
     const { failed, said } = await doctor({ ...settings, NODE_EXTRA_CA_CERTS: authority.path });
     assert.deepEqual(failed, ['certificate', 'tunnel-certificate'], said);
-    assert.match(said, /for localhost, ends in 1 days/);
+    assert.match(said, /for localhost, expires in 1 day"/);
     const untrusting = await doctor(settings);
     assert.deepEqual(untrusting.failed, ['public'], untrusting.said);
   });

@@ -111,6 +111,11 @@ export async function versionAt(question: Omit<Question, 'path'>): Promise<strin
   return version;
 }
 
+/** Such as `1 day` or `3 days`. */
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}
+
 function readVersion(text: string): string | undefined {
   try {
     const { info } = JSON.parse(text) as { info?: { title?: unknown; version?: unknown } };

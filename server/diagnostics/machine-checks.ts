@@ -9,7 +9,7 @@ import { nameOfDatabase } from '../store/database-address.ts';
 import { OlderSchemaError } from '../store/migrations.ts';
 import { openStore } from '../store/open-store.ts';
 import { lastBackup } from '../store/sqlite/backup.ts';
-import { type Check, Fault, Skipped, versionAt } from './check.ts';
+import { type Check, counted, Fault, Skipped, versionAt } from './check.ts';
 import { ask } from './http-probe.ts';
 
 /** Descriptors per visitor of a tunnel, including a share of those of its client. */
@@ -130,7 +130,7 @@ export function storeChecks({ database }: Pick<Config, 'database'>, clock: Pick<
     try {
       const store = await openStore(database, 'as-it-is', () => {});
       try {
-        return `${name} responds, with ${(await store.listAccounts()).length} accounts`;
+        return `${name} responds, with ${counted((await store.listAccounts()).length, 'account')}`;
       } finally {
         await store.close();
       }
@@ -153,10 +153,10 @@ export function storeChecks({ database }: Pick<Config, 'database'>, clock: Pick<
     const at = lastBackup(database.path);
     if (at === undefined)
       throw new Skipped('none was made with "culvert-relay backup FILE"; other backups are unknown');
-    const days = Math.floor((clock.now() - at) / DAY_MS);
-    if (clock.now() - at <= BACKUP_OLD_MS) return Promise.resolve(`the last one was made ${days} days ago`);
+    const days = counted(Math.floor((clock.now() - at) / DAY_MS), 'day');
+    if (clock.now() - at <= BACKUP_OLD_MS) return Promise.resolve(`the last one was made ${days} ago`);
     throw new Fault(
-      `the last one was made ${days} days ago`,
+      `the last one was made ${days} ago`,
       'Run "culvert-relay backup FILE" every day, and move the file to another machine.',
     );
   }

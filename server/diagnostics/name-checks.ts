@@ -6,7 +6,7 @@ import type { Clock } from '../clock.ts';
 import { type Config, publicUrlOf } from '../config.ts';
 import type { DnsLookup } from '../domains/domain-check.ts';
 import { CERTIFICATE_ENDING_MS, DIAGNOSIS_ANSWER_MS } from '../limits.ts';
-import { type Check, Fault, Skipped } from './check.ts';
+import { type Check, counted, Fault, Skipped } from './check.ts';
 import { ask } from './http-probe.ts';
 
 /** A name below the tunnel domain that no tunnel has. */
@@ -113,10 +113,10 @@ export function certificateChecks(config: Config, clock: Pick<Clock, 'now'>): Ch
         `${what}: ${problem}`,
         `Get a certificate for ${what}, or let the relay get it (CULVERT_ACME_EMAIL). For a private authority, set NODE_EXTRA_CA_CERTS.`,
       );
-    const days = Math.floor((ends - clock.now()) / DAY_MS);
-    if (ends - clock.now() > CERTIFICATE_ENDING_MS) return `for ${what}, expires in ${days} days`;
+    const days = counted(Math.floor((ends - clock.now()) / DAY_MS), 'day');
+    if (ends - clock.now() > CERTIFICATE_ENDING_MS) return `for ${what}, expires in ${days}`;
     throw new Fault(
-      `for ${what}, expires in ${days} days`,
+      `for ${what}, expires in ${days}`,
       'Renewal does not work. Read the log of the relay, or of the program that gets the certificate.',
     );
   }
