@@ -92,7 +92,7 @@ describe('a client behind a proxy', function () {
       return child.stderr;
     };
     assert.match(await run(proxy.url()), /requires a login: .*http:\/\/user:password@/);
-    assert.match(await run(proxy.url('user:wrong')), /refused the user or the password/);
+    assert.match(await run(proxy.url('user:wrong')), /rejected the user or the password/);
     assert.match(await run('socks5://u:secret@127.0.0.1:1080'), /HTTP_PROXY is not a proxy that can be used/);
     assert.doesNotMatch(await run('socks5://u:secret@127.0.0.1:1080'), /secret/);
   });
@@ -104,7 +104,7 @@ describe('a client behind a proxy', function () {
     const child = spawnCulvert(scope, ['list', INSECURE], environment);
     const { value, ms } = await timed(() => child.exit());
     assert.equal(value.code, 1);
-    assert.match(child.stderr, /did not answer in time/);
+    assert.match(child.stderr, /did not respond in time/);
     assertAtLimit(ms, 10_000);
   });
 
@@ -116,6 +116,6 @@ describe('a client behind a proxy', function () {
     const direct = { ...environment, CULVERT_RELAY: address(), NO_PROXY: 'culvert.invalid' };
     const unknown = spawnCulvert(scope, ['list', INSECURE], direct);
     assert.equal((await unknown.exit()).code, 1);
-    assert.match(unknown.stderr, /no such host|could not be looked up/);
+    assert.match(unknown.stderr, /the host name does not exist|could not be looked up/);
   });
 });

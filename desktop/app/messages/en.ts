@@ -203,7 +203,7 @@ export const CREATE = {
   'domain.addOne': 'Add a domain…',
   'domain.removedSoon': '{domain} will be removed in 8 s.',
   'domain.removeOf': 'Remove the domain {domain}',
-  'domain.remove': 'Remove domain',
+  'domain.remove': 'Remove the domain',
   'domain.verified': '{domain} is verified.',
   'domain.added': '{domain} was added. Create these records at its DNS provider.',
   'domain.domain': 'Domain',
