@@ -51,7 +51,7 @@ scenarios('signing in', (fixture) => {
     const { page } = await fixture.open();
     await signIn(page, 'my relay', 'cvt_short');
     await page.getByText('This is not the address of a relay').waitFor();
-    await page.getByText('The key is not complete').waitFor();
+    await page.getByText('The key is incomplete').waitFor();
     await page.locator('#relay:focus').waitFor();
   });
 
