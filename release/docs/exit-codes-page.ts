@@ -28,11 +28,11 @@ export function exitCodesPage(): string {
     ),
     '## culvert\n',
     markdownTable(['code', 'meaning', 'what to do'], client),
-    `- SIGTERM and a closed terminal end a tunnel like Ctrl-C. A second Ctrl-C ends the program immediately with 1; its tunnels then last
-  until they expire.
-- If the tunnels of \`culvert start\` end with different codes, the first of these counts: 3, 1, 5, 4, 0.
-- \`culvert doctor\` exits with 1 if a check fails, and \`culvert domain verify\` if a record is wrong.
-- For 3 and 4, the relay has confirmed the refusal on a second connection.
+    `- SIGTERM and closing the terminal have the same effect as Ctrl-C. A second Ctrl-C ends the program immediately with code 1; its tunnels
+  then last until they expire.
+- If the tunnels opened by \`culvert start\` end with different codes, the command exits with the first of these that occurred: 3, 1, 5, 4, 0.
+- \`culvert doctor\` exits with 1 if a check fails, and \`culvert domain verify\` exits with 1 if a record is wrong.
+- Before the command exits with 3 or 4, the relay has confirmed the refusal on a second connection.
 `,
     '## culvert-relay\n',
     markdownTable(['code', 'meaning'], relay),
