@@ -74,15 +74,15 @@ export interface Outcome {
 
 const PREFACE = `# Reliability
 
-These tests do to Culvert what strangers, networks and machines may do to it, and count what happens. The thresholds are in the
-sources of the rows (\`e2e/torture/rows\`), so they were fixed before the run. The relay and \`culvert\` are the built programs, and
-proxies use the files of \`server/deploy\`. Everything runs on one machine and shares its cores with the load, so times are
-comparable within one run only. Each figure is followed by its threshold.
+These tests expose Culvert to attacks, bad networks and failing machines, and count the results. Each test is called a row. Thresholds
+are in the rows' source code (\`e2e/torture/rows\`), so they were fixed before the run. The tests run the built relay and \`culvert\`, and
+proxies with the configuration files in \`server/deploy\`. Everything, including the load, runs on one machine, so times are
+comparable only within one run. Each figure is followed by its threshold.
 
-\`npm run torture\` writes this page; \`npm run torture -- --grep NAME\` repeats one row, and keeps the others.
-[reliability.json](reliability.json) has machine, Node version, commit, date and seed of each row, and
-\`SEED=7 npm run torture -- --grep NAME\` repeats the random choices of seed 7. \`npm test -- torture\`, a part of \`npm run test:all\`,
-does less of each row and writes nothing. Both need root and Debian's packages ([testing](testing.md)).
+\`npm run torture\` runs all rows and writes this page; \`npm run torture -- --grep NAME\` repeats one row and keeps the others.
+[reliability.json](reliability.json) records the machine, Node version, commit, date and seed of each row.
+\`SEED=7 npm run torture -- --grep NAME\` repeats the random choices made with seed 7. \`npm test -- torture\`, which is part of
+\`npm run test:all\`, runs short versions of most rows and writes nothing. Both need root and Debian packages ([testing](testing.md)).
 `;
 
 /** The whole page, as Markdown. */

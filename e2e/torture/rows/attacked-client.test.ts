@@ -38,11 +38,11 @@ const ANSWER_MS = 20_000;
 torture<Figure>({
   name: 'attacked-client',
   title:
-    'Visitors of a shared folder who reset their connections at every moment, addresses that take long to show, and a relay that sends invalid messages',
+    'Visitors of a shared folder reset their connections at every possible moment or visit addresses that are slow to display, and a hostile relay sends the client invalid messages',
   thresholds: {
-    resets: { meaning: 'visitors who reset their connection', atLeast: COUNTS.short.resets },
-    addresses: { meaning: 'long addresses shown', atLeast: COUNTS.short.addresses },
-    messages: { meaning: 'messages of a hostile relay', atLeast: COUNTS.short.messages },
+    resets: { meaning: 'visitors who reset their connections', atLeast: COUNTS.short.resets },
+    addresses: { meaning: 'long addresses displayed', atLeast: COUNTS.short.addresses },
+    messages: { meaning: 'messages from the hostile relay', atLeast: COUNTS.short.messages },
     ended: { meaning: 'programs that crashed', atMost: 0 },
     descriptors: { meaning: 'file descriptors left open', atMost: 0 },
     unserved: { meaning: 'later visitors who were not served', atMost: 0 },
@@ -61,7 +61,7 @@ torture<Figure>({
     await messages(scope, counts.messages, random, faults);
     return {
       figures: { ...counts, descriptors, ...faults.counts('ended', 'unserved') },
-      done: `${counts.resets} resets, ${counts.addresses} addresses of ${ADDRESS_CHARS} characters, ${counts.messages} messages`,
+      done: `${counts.resets} resets, ${counts.addresses} addresses of ${ADDRESS_CHARS} characters and ${counts.messages} messages`,
       faults: faults.first,
     };
   },

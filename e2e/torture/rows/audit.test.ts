@@ -25,9 +25,12 @@ torture<Figure>({
   name: 'audit',
   onlyWhole: true,
   title:
-    'Attacks that an audit found, repeated directly and through nginx, HAProxy and Caddy, while others use a tunnel and the API',
+    'Attacks that an audit found are repeated directly and through nginx, HAProxy and Caddy, while other visitors use a tunnel and the API',
   thresholds: {
-    tried: { meaning: 'attacks, each sent directly and through each proxy', atLeast: 44 },
+    tried: {
+      meaning: 'attacks sent, counting each path (direct or through a proxy) separately',
+      atLeast: 44,
+    },
     succeeded: { meaning: 'attacks that succeeded', atMost: 0 },
     served: { meaning: "other visitors' requests answered correctly", atLeast: 100 },
     unserved: { meaning: "other visitors' requests without a response", atMost: 0 },
@@ -78,7 +81,7 @@ torture<Figure>({
     }
     return {
       figures: { tried, served, ...faults.counts('succeeded', 'unserved', 'strayed') },
-      done: `${ATTACKS.length} attacks`,
+      done: `${ATTACKS.length} different attacks`,
       faults: faults.first,
     };
   },

@@ -42,9 +42,9 @@ type Figure = 'mismatches' | 'truncations';
 
 torture<Figure>({
   name: 'checksums',
-  title: `Bodies of ${SIZES[0]} to 20 MB in both directions, while the network between relay and client changes, stalls and breaks`,
+  title: `Bodies of ${SIZES[0]} to 20 MB are sent in both directions while the network between the relay and the client changes, stalls and breaks`,
   thresholds: {
-    mismatches: { meaning: 'bodies that arrived changed', atMost: 0 },
+    mismatches: { meaning: 'bodies that arrived corrupted', atMost: 0 },
     truncations: { meaning: 'truncated bodies that looked complete', atMost: 0 },
   },
 
@@ -86,7 +86,7 @@ torture<Figure>({
     return {
       figures: faults.counts('mismatches', 'truncations'),
       faults: faults.first,
-      done: `${(bytes / 1e9).toFixed(2)} GB in ${whole} complete bodies; ${broken} broke visibly`,
+      done: `${(bytes / 1e9).toFixed(2)} GB in ${whole} complete bodies; ${broken} others broke off, and the receiver could tell`,
     };
   },
 });

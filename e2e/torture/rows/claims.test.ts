@@ -59,11 +59,11 @@ const SHORT = 240;
 torture<Figure>({
   name: 'claims',
   title:
-    'Forged claims about the origin of a request, in the spellings that services accept, directly and through nginx, HAProxy and Caddy',
+    'Requests forge header fields that say where a request comes from, in every spelling that services accept, directly and through nginx, HAProxy and Caddy',
   thresholds: {
     distinct: { meaning: 'different header fields', atLeast: SHORT },
     answered: { meaning: 'requests that reached the service', atLeast: SHORT },
-    believed: { meaning: 'forged claims that reached the service', atMost: 0 },
+    believed: { meaning: 'forged values that reached the service', atMost: 0 },
   },
 
   async run({ scope, short, seed, say }: RunOptions): Promise<RowResult<Figure>> {
@@ -91,7 +91,7 @@ torture<Figure>({
     }
     return {
       figures: { distinct: fields.length, answered, ...faults.counts('believed') },
-      done: `${fields.length} spellings of ${NAMES.length} names`,
+      done: `${fields.length} spellings of ${NAMES.length} header field names`,
       faults: faults.first,
     };
   },

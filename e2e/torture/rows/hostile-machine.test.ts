@@ -34,12 +34,12 @@ type Figure = 'lost' | 'crashes' | 'unserved' | 'unhealed';
 torture<Figure>({
   name: 'hostile-machine',
   title:
-    'A full disk, I/O errors, a locked database and a clock that is set, during creates, extends and closes, each followed by a kill -9',
+    'While tunnels are created, extended and closed, the disk is full, I/O fails, the database is locked or the clock is changed. After each fault the relay is killed with `kill -9`',
   thresholds: {
-    lost: { meaning: 'acknowledged creates, extends and closes that are lost', atMost: 0 },
+    lost: { meaning: 'acknowledged creates, extends and closes that were lost', atMost: 0 },
     crashes: { meaning: 'programs that crashed', atMost: 0 },
     unserved: { meaning: 'visitors of a live tunnel without a response', atMost: 0 },
-    unhealed: { meaning: 'faults after which writes fail for more than 10 s', atMost: 0 },
+    unhealed: { meaning: 'faults after which writes failed for more than 10 s', atMost: 0 },
   },
 
   async run(options) {
@@ -74,7 +74,7 @@ torture<Figure>({
     return {
       figures: wrong.counts('lost', 'crashes', 'unserved', 'unhealed'),
       faults: wrong.first,
-      done: `${acknowledged} acknowledged around ${faults.map(({ name }) => name).join(', ')}`,
+      done: `${acknowledged} acknowledged changes during these faults: ${faults.map(({ name }) => name).join('; ')}`,
     };
   },
 });
@@ -183,7 +183,7 @@ export const fullDisk: MachineFault = {
  */
 export function failingCalls(calls: string, fault: string): MachineFault {
   return {
-    name: `${calls} with ${fault}`,
+    name: `${fault} injected into ${calls}`,
     lasting: false,
     async begin(scope, relay) {
       const { pid } = relay.child;
@@ -222,7 +222,7 @@ export const lockedDatabase: MachineFault = {
 /** @param by offset in the form of libfaketime: `+1h` */
 export function wrongClock(clock: ChangingClock, by: string): MachineFault {
   return {
-    name: `a clock that is ${by} off`,
+    name: `a clock change of ${by}`,
     lasting: true,
     begin: (scope) => {
       clock.set(by);

@@ -20,12 +20,12 @@ const SHORT = { requests: 520, answers: 240 };
 torture<Figure>({
   name: 'hostile-messages',
   title:
-    'Hostile requests to Node, nginx, Apache and a service that records bytes, and hostile responses, each directly and through nginx, HAProxy and Caddy, while others use the same proxies',
+    'Hostile requests are sent to Node, nginx, Apache and a service that records bytes, and a service sends hostile responses. Each message goes directly and through nginx, HAProxy and Caddy, while other visitors use the same proxies',
   thresholds: {
     requests: { meaning: 'different hostile requests', atLeast: 500 },
     answers: { meaning: 'different hostile responses', atLeast: 200 },
     forwarded: { meaning: 'ambiguous messages that were forwarded', atMost: 0 },
-    strayed: { meaning: 'messages whose bytes reached another request', atMost: 0 },
+    strayed: { meaning: 'messages whose bytes became part of another request or response', atMost: 0 },
     lost: { meaning: 'unusual but valid messages that were not forwarded', atMost: 0 },
     honest: { meaning: "other visitors' requests answered correctly", atLeast: 1000 },
     unserved: { meaning: "other visitors' requests without a response", atMost: 0 },

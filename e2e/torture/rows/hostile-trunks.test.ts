@@ -49,17 +49,17 @@ const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
 
 torture<Figure>({
   name: 'hostile-trunks',
-  title: `A tenant's client attacks on trunks, ${AT_A_TIME} of each kind at a time, while others are served`,
+  title: `A tenant's client attacks the relay over trunks, with ${AT_A_TIME} attacks of each kind at a time, while other visitors are served`,
   thresholds: {
     attacks: { meaning: 'attacks', atLeast: ATTACKS.length },
     uncut: { meaning: 'trunks that stayed open, or closed with the wrong code', atMost: 0 },
     unborne: { meaning: 'trunks closed without a reason', atMost: 0 },
-    endless: { meaning: "attacker's visitors whose connection never ended", atMost: 0 },
+    endless: { meaning: "visitors of the attacker's tunnel whose connection never ended", atMost: 0 },
     growth: { meaning: "growth of the relay's resident memory, MiB", atMost: 100 },
-    sockets: { meaning: 'file descriptors that the relay still had more than before', atMost: 10 },
+    sockets: { meaning: 'additional file descriptors that the relay still held afterwards', atMost: 10 },
     ended: { meaning: 'crashes of the relay', atMost: 0 },
     stalls: {
-      meaning: "times that the relay's event loop stood still for a second",
+      meaning: "times that the relay's event loop was blocked for a second",
       atMost: 0,
       onlyWhole: true,
     },
@@ -110,7 +110,7 @@ torture<Figure>({
         served: visitor.served,
         ...faults.counts('uncut', 'unborne', 'endless', 'unserved', 'strayed'),
       },
-      done: `${ATTACKS.length} kinds of attacks, ${waves.flat().length} attacks`,
+      done: `${waves.flat().length} attacks of ${ATTACKS.length} kinds`,
       faults: faults.first,
     };
   },

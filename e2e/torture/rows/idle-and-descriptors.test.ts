@@ -29,21 +29,21 @@ type Figure = 'crashes' | 'seats' | 'relay' | 'client';
 
 torture<Figure>({
   name: 'idle-and-descriptors',
-  title: `${IDLE} idle connections on a relay with as many slots; relay and client out of file descriptors at a limit of ${DESCRIPTORS}`,
+  title: `${IDLE} idle connections use every slot of a relay. Then the relay and the client, each limited to ${DESCRIPTORS} file descriptors, run out of them`,
   thresholds: {
     crashes: { meaning: 'programs that crashed', atMost: 0 },
     seats: {
-      meaning: 'longest time without a response while all slots are idle, s',
+      meaning: 'longest time without a response while idle connections use all slots, s',
       atMost: BACK_SECONDS,
       onlyWhole: true,
     },
     relay: {
-      meaning: 'time until the relay serves again after descriptors are free, s',
+      meaning: 'time until the relay serves requests again after file descriptors become free, s',
       atMost: BACK_SECONDS,
       onlyWhole: true,
     },
     client: {
-      meaning: 'time until the client serves again after descriptors are free, s',
+      meaning: 'time until the client serves requests again after file descriptors become free, s',
       atMost: BACK_SECONDS,
       onlyWhole: true,
     },
@@ -160,7 +160,7 @@ async function withoutDescriptors(stage: Stage, who: string, request: string): P
   await delay(EXHAUSTED_MS);
   crowd.leave();
   const back = await secondsUntilServed(relay, host);
-  return { ...back, done: `${who} with ${DESCRIPTORS} descriptors for ${TOO_MANY} connections` };
+  return { ...back, done: `${who} had ${DESCRIPTORS} file descriptors for ${TOO_MANY} connections` };
 }
 
 /** Works like `ulimit -n`, but on a running program. */

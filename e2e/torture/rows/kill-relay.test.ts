@@ -30,16 +30,16 @@ type Figure = 'soon' | 'last' | 'peak' | 'unserved';
 
 torture<Figure>({
   name: 'kill-relay',
-  title: `kill -9 of a relay with ${CLIENTS} clients, and a new relay after ${RESTART_MS / 1000} s`,
+  title: `A relay with ${CLIENTS} clients is killed with \`kill -9\`, and a new relay starts ${RESTART_MS / 1000} s later`,
   thresholds: {
-    soon: { meaning: 'clients back within 10 s, %', atLeast: 99, onlyWhole: true },
-    last: { meaning: 'time until all clients are back, s', atMost: 30, onlyWhole: true },
+    soon: { meaning: 'clients reconnected within 10 s, %', atLeast: 99, onlyWhole: true },
+    last: { meaning: 'time until all clients have reconnected, s', atMost: 30, onlyWhole: true },
     peak: {
       meaning: 'reconnects in the busiest second, relative to the mean',
       atMost: 3,
       onlyWhole: true,
     },
-    unserved: { meaning: 'tunnels that do not work afterwards', atMost: 0 },
+    unserved: { meaning: 'tunnels that did not work afterwards', atMost: 0 },
   },
 
   async run({ scope, short, say }) {

@@ -43,19 +43,22 @@ type Figure = 'left' | 'counted' | 'refused' | 'descriptors' | 'memory' | 'secon
 torture<Figure>({
   name: 'leavers',
   title:
-    '10,000 visitors who close the connection, or a stream of HTTP/2, while they wait for a service that never responds, directly and through nginx, HAProxy and Caddy',
+    '10,000 visitors close their connection or HTTP/2 stream while they wait for a service that never responds, directly and through nginx, HAProxy and Caddy',
   thresholds: {
-    left: { meaning: 'local connections still open', atMost: 0 },
-    counted: { meaning: 'visitors and streams still counted by the relay', atMost: 0 },
-    refused: { meaning: 'later visitors refused, with each address at its limit', atMost: 0 },
-    descriptors: { meaning: 'file descriptors more than after the first wave', atMost: 8 },
+    left: { meaning: 'local connections still open afterwards', atMost: 0 },
+    counted: { meaning: 'visitors and streams still counted by the relay afterwards', atMost: 0 },
+    refused: {
+      meaning: 'later visitors refused when each address opened as many connections as its limit allows',
+      atMost: 0,
+    },
+    descriptors: { meaning: 'growth in file descriptors since the first wave', atMost: 8 },
     memory: {
-      meaning: 'memory more than after the first wave, MiB',
+      meaning: 'growth in memory since the first wave, MiB',
       atMost: 64,
       onlyWhole: true,
     },
     seconds: {
-      meaning: 'time until the last visitor of a wave was gone, s',
+      meaning: 'time until the relay had dropped the last visitor of a wave, s',
       atMost: LEAVE_TIMEOUT_MS / 1000 + 5,
       onlyWhole: true,
     },

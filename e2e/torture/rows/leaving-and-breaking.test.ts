@@ -20,11 +20,14 @@ const COUNT = { whole: 1000, short: 100 };
 torture<Figure>({
   name: 'leaving-and-breaking',
   title:
-    'Visitors that leave at every moment or half-close, services that end within a response, clients that are killed or freeze',
+    'Visitors leave at every possible moment or half-close their connections, local services stop in the middle of a response, and clients are killed or freeze',
   thresholds: {
     wrong: { meaning: 'connections that ended in the wrong way', atMost: 0 },
     endless: { meaning: 'visitors whose connection never ended', atMost: 0 },
-    leftBehind: { meaning: 'times that visitors who left kept local connections open', atMost: 0 },
+    leftBehind: {
+      meaning: 'times that a local connection stayed open after its visitor had left',
+      atMost: 0,
+    },
   },
 
   async run({ scope, short, say }: RunOptions): Promise<RowResult<Figure>> {
@@ -56,7 +59,7 @@ torture<Figure>({
     await freezing;
     return {
       figures: faults.counts('wrong', 'endless', 'leftBehind'),
-      done: `${count} of each${short ? '; frozen clients continue after 3 s' : '; frozen clients stay frozen'}`,
+      done: `${count} visitors in each case; frozen clients ${short ? 'continued after 3 s' : 'stayed frozen'}`,
       faults: faults.first,
     };
   },

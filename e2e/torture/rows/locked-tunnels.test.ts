@@ -118,25 +118,28 @@ const TRIES_OF: Readonly<Record<string, Try>> = {
 
 torture<Figure>({
   name: 'locked-tunnels',
-  title: `Attackers from ${NETWORKS} networks try to open a restricted tunnel, ${AT_A_TIME} at a time, while others sign in`,
+  title: `Attackers from ${NETWORKS} networks try to open a restricted tunnel, ${AT_A_TIME} at a time, while visitors of other tunnels sign in`,
   thresholds: {
-    tries: { meaning: 'attempts', atLeast: SHORT_TRIES },
+    tries: { meaning: 'attempts to open the tunnel', atLeast: SHORT_TRIES },
     inside: { meaning: 'attempts that got access', atMost: 0 },
-    leaked: { meaning: 'internal header fields that left the tunnel', atMost: 0 },
+    leaked: { meaning: 'internal header fields that were disclosed', atMost: 0 },
     cut: {
-      meaning: 'endless responses opened with a link',
+      meaning: 'endless responses requested through a signed link',
       atLeast: 2 * LINKS,
     },
-    outlived: { meaning: 'of those, open after the link expired or was revoked', atMost: 0 },
+    outlived: {
+      meaning: 'endless responses still open after their link had expired or been revoked',
+      atMost: 0,
+    },
     growth: { meaning: "growth of the relay's resident memory, MiB", atMost: 150 },
     ended: { meaning: 'crashes of the relay', atMost: 0 },
     stalls: {
-      meaning: "times that the relay's event loop stood still for a second",
+      meaning: "times that the relay's event loop was blocked for a second",
       atMost: 0,
       onlyWhole: true,
     },
-    served: { meaning: 'visitors of other tunnels admitted with their password', atLeast: 3 },
-    unserved: { meaning: 'visitors of other tunnels refused', atMost: 0 },
+    served: { meaning: 'visitors of other tunnels who signed in with a password', atLeast: 3 },
+    unserved: { meaning: 'visitors of other tunnels who were refused', atMost: 0 },
   },
 
   async run({ scope, short, seed, say }: RunOptions): Promise<RowResult<Figure>> {
@@ -242,7 +245,7 @@ torture<Figure>({
         cut,
         ...faults.counts('inside', 'unserved', 'leaked', 'outlived'),
       },
-      done: `${kinds.length} ways, ${tries.length} attempts`,
+      done: `${tries.length} attempts of ${kinds.length} kinds`,
       faults: faults.first,
     };
   },

@@ -20,14 +20,14 @@ const REASON = ['--reason', 'torture'] as const;
 torture<Figure>({
   name: 'operators',
   title:
-    'Users try to undo what an operator ended: tunnels named like ids, addresses of suspended tunnels, open responses, a flooded audit log, old backups',
+    "Users try to undo or evade an operator's suspensions and revocations: with tunnels named like ids, addresses of suspended tunnels, open responses, a flooded audit log and old backups",
   thresholds: {
-    tried: { meaning: 'suspensions and revocations that a user tries to undo or evade', atLeast: 40 },
+    tried: { meaning: 'suspensions and revocations that a user tried to undo or evade', atLeast: 40 },
     misdirected: { meaning: 'actions applied to the wrong tunnel', atMost: 0 },
-    back: { meaning: 'suspended addresses that a user got back', atMost: 0 },
+    back: { meaning: 'suspended addresses that a user managed to use again', atMost: 0 },
     served: { meaning: 'responses of suspended tunnels that continued', atMost: 0 },
     pushed: { meaning: 'actions that a flood pushed out of the audit log', atMost: 0 },
-    revived: { meaning: 'suspended or revoked things valid again after a restore', atMost: 0 },
+    revived: { meaning: 'suspended or revoked items that were valid again after a restore', atMost: 0 },
   },
 
   async run({ scope, say, short }: RunOptions): Promise<RowResult<Figure>> {
@@ -46,7 +46,7 @@ torture<Figure>({
     }
     return {
       figures: { tried, ...faults.counts('misdirected', 'back', 'served', 'pushed', 'revived') },
-      done: `${tried} attempts on one relay`,
+      done: `${tried} attempts against one relay`,
       faults: faults.first,
     };
   },

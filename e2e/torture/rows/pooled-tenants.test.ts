@@ -23,10 +23,10 @@ const PATIENCE = { firstMs: 1500, quietMs: 30 };
 torture<Figure>({
   name: 'pooled-tenants',
   title:
-    "Two tenants and the API on the pooled connections of nginx, HAProxy and Caddy; one tenant's service sends responses made to confuse parsers",
+    "Two tenants and the API share the pooled connections of nginx, HAProxy and Caddy, while one tenant's service sends responses designed to confuse parsers",
   thresholds: {
-    requests: { meaning: `requests (${REQUESTS.short} in a short run)`, atLeast: REQUESTS.short },
-    strayed: { meaning: 'responses that belong to another request', atMost: 0 },
+    requests: { meaning: `requests (a short run sends ${REQUESTS.short})`, atLeast: REQUESTS.short },
+    strayed: { meaning: 'responses that belonged to another request', atMost: 0 },
     unserved: { meaning: "other visitors' requests without a response", atMost: 0 },
   },
 

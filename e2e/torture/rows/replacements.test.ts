@@ -12,14 +12,14 @@ type Figure = 'failed' | 'miscounted' | 'missing';
 /** The duration of a request is reported without a threshold: a busy machine prolongs it, and nothing promises it. */
 torture<Figure>({
   name: 'replacements',
-  title: `\`culvert-relay serve --replace\`, ${TIMES} times in a row, and again with TLS, under up to 500 requests/s, event streams, WebSockets, downloads, uploads and API calls`,
+  title: `\`culvert-relay serve --replace\` runs ${TIMES} times in a row, first without and then with TLS, under a load of up to 500 requests/s, event streams, WebSockets, downloads, uploads and API calls`,
   thresholds: {
     failed: {
-      meaning: 'failed requests, streams and calls, and relays with an exit code other than 0',
+      meaning: 'failed requests, streams and API calls, plus relays with an exit code other than 0',
       atMost: 0,
     },
     miscounted: { meaning: 'requests counted wrongly', atMost: 0 },
-    missing: { meaning: 'acknowledged tunnels that are missing', atMost: 0 },
+    missing: { meaning: 'acknowledged tunnels that were missing afterwards', atMost: 0 },
   },
 
   async run({ scope, short, say }) {
@@ -46,7 +46,7 @@ torture<Figure>({
         missing: sum(({ missing }) => missing),
       },
       faults: outcomes.flatMap(({ faults }) => faults).slice(0, FAULTS_SHOWN),
-      done: `${times} replacements without TLS and ${times} with it, ${sum(({ requests }) => requests)} requests, ${sum(({ created }) => created)} tunnels created; the longest request took ${plain?.longest} and ${secure?.longest} ms, the slowest start of a new relay until it served ${plain?.took} and ${secure?.took} ms`,
+      done: `${times} replacements without TLS and ${times} with it, ${sum(({ requests }) => requests)} requests, ${sum(({ created }) => created)} tunnels created; without and with TLS, the longest request took ${plain?.longest} and ${secure?.longest} ms, and the slowest new relay served after ${plain?.took} and ${secure?.took} ms`,
     };
   },
 });

@@ -31,7 +31,7 @@ const METRICS = /"url":"http:\/\/127\.0\.0\.1:(\d+)\/metrics"/;
 torture<Figure>({
   name: 'secrets',
   title:
-    'API keys and invitations, right and wrong, used in every way, at the most detailed log level, with a failing store and crashing programs: searches everything for them afterwards',
+    'Valid and invalid API keys and invitations are used in every way, at the most detailed log level, with a failing database and crashing programs. All output is then searched for them',
   thresholds: {
     searched: { meaning: 'output searched, KiB', atLeast: 100 },
     logs: { meaning: 'keys in logs, errors and stack traces', atMost: 0 },
@@ -39,7 +39,7 @@ torture<Figure>({
     answers: { meaning: 'keys in responses', atMost: 0 },
     processes: { meaning: 'keys in the process list', atMost: 0 },
     files: { meaning: "keys in the relay's folder", atMost: 0 },
-    dumps: { meaning: 'core dumps of a relay that crashes under the shipped unit', atMost: 0 },
+    dumps: { meaning: 'core dumps of a relay that crashed under the shipped systemd unit', atMost: 0 },
   },
 
   async run({ scope, say }: RunOptions): Promise<RowResult<Figure>> {
@@ -107,8 +107,8 @@ torture<Figure>({
         ...faults.counts('logs', 'metrics', 'answers', 'processes', 'files', 'dumps'),
       },
       done:
-        `${keys.length} keys and ${tokens.length} invitations, ${responses.length + invited.length} requests with them. ` +
-        "The unit's limit prevents core dumps; the relay's memory contains the keys of current requests",
+        `${responses.length + invited.length} requests with ${keys.length} keys and ${tokens.length} invitations. ` +
+        "The systemd unit prevents core dumps; the relay's memory contains the keys of current requests",
       faults: faults.first,
     };
   },

@@ -33,7 +33,7 @@ const SHORT_ROUNDS = 12;
 torture<Figure>({
   name: 'shared-queues',
   onlyWhole: true,
-  title: `${FLOODERS} accounts flood password hashing, ${TRIES_AT_A_TIME} wrong ones and ${FLOODERS * CHANGES_AT_A_TIME} access changes at a time, while another account signs in and writes`,
+  title: `${FLOODERS} accounts flood password hashing with ${TRIES_AT_A_TIME} wrong passwords and ${FLOODERS * CHANGES_AT_A_TIME} access changes at a time, while another account's visitors sign in and the account makes changes`,
   thresholds: {
     tries: { meaning: "wrong passwords sent to the attackers' tunnels", atLeast: 500 },
     floods: { meaning: "access changes of the attackers' tunnels", atLeast: CHANGES_AT_A_TIME },
@@ -41,7 +41,11 @@ torture<Figure>({
     refused: { meaning: "other visitors' correct passwords refused", atMost: 0 },
     written: { meaning: "other accounts' writes", atLeast: 2 * SHORT_ROUNDS },
     unwritten: { meaning: "other accounts' writes that failed", atMost: 0 },
-    slowestVisit: { meaning: 'slowest of those visits, ms', atMost: 2000, onlyWhole: true },
+    slowestVisit: {
+      meaning: 'slowest of the visits with a correct password, ms',
+      atMost: 2000,
+      onlyWhole: true,
+    },
     slowestWrite: { meaning: 'slowest write without a password, ms', atMost: 1000, onlyWhole: true },
   },
 

@@ -53,7 +53,7 @@ const servedShare = (what: string) => ({
 
 torture<Kind>({
   name: 'slow-visitors',
-  title: `${CONNECTIONS} connections from ${ADDRESSES} addresses that send a head or a body byte by byte, or read slowly`,
+  title: `${CONNECTIONS} connections from ${ADDRESSES} addresses send a request head or body byte by byte, or read a response slowly`,
   thresholds: {
     heads: servedShare('send slow heads'),
     bodies: servedShare('send slow bodies'),
@@ -109,7 +109,7 @@ async function torment({ short, say }: RunOptions, kind: Kind): Promise<Torment>
     await delay((short ? SHORT_SECONDS : SECONDS) * 1000);
     await load.stop();
     const { sent, good, failed } = tallyOf(load.asked, () => 'ok');
-    const done = `${kind}: ${sent} requests while up to ${crowd.most} were open and ${crowd.cut} were cut`;
+    const done = `slow ${kind}: ${sent} requests by other visitors, up to ${crowd.most} slow connections open at a time, and ${crowd.cut} of them cut by the relay`;
     say(done);
     if (relay.child.hasExited) throw new Error(`the relay has ended: ${relay.child.stderr}`);
     const faults = failed.slice(0, 3).map((asked) => `${kind}: ${describeFailure(asked, start)}`);

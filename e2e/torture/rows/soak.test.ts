@@ -41,19 +41,20 @@ type Figure = 'resident' | 'live' | 'descriptors' | 'unhandled' | 'delay';
 
 torture<Figure>({
   name: 'soak',
-  title: `${(SLOTS * SLOT_MS) / 60_000} minutes at ${LOAD * 100} % of the maximum load, with a fault every ${SLOT_MS / 1000} s`,
+  title: `The relay and the client run for ${(SLOTS * SLOT_MS) / 60_000} minutes at ${LOAD * 100} % of the maximum load, with a fault every ${SLOT_MS / 1000} s`,
   thresholds: {
     resident: {
-      meaning: 'memory growth of relay or client in the last two thirds, %',
+      meaning: 'memory growth of the relay or the client in the last two thirds of the run, %',
       atMost: RESIDENT_PERCENT,
       onlyWhole: true,
     },
     live: {
-      meaning: 'growth of memory in use after a garbage collection in the last two thirds, MiB',
+      meaning:
+        'growth of the memory in use after a garbage collection in the last two thirds of the run, MiB',
       atMost: LIVE_MEBIBYTES,
     },
     descriptors: {
-      meaning: 'file descriptors gained in the last two thirds',
+      meaning: 'growth in file descriptors in the last two thirds of the run',
       atMost: DESCRIPTORS,
     },
     unhandled: { meaning: 'unhandled errors and crashes', atMost: 0 },
@@ -112,7 +113,7 @@ torture<Figure>({
         delay: await eventLoopDelay(relay),
       },
       faults: unhandled.slice(0, 5),
-      done: `${requests} requests, ${perSecond.toFixed()} a second, ${failed} of them failed; ${watches.map(({ summary }) => summary).join('; ')}`,
+      done: `${requests} requests at ${perSecond.toFixed()} per second, of which ${failed} failed; ${watches.map(({ summary }) => summary).join('; ')}`,
     };
   },
 });

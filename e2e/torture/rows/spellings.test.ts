@@ -26,9 +26,10 @@ const TOKEN = /^case-token: (\S+)/gim;
 
 torture<Figure>({
   name: 'spellings',
-  title: 'Valid and invalid spellings of hosts and paths, directly and through nginx, HAProxy and Caddy',
+  title:
+    "Requests spell the tunnels' hosts and paths in valid and invalid ways, directly and through nginx, HAProxy and Caddy",
   thresholds: {
-    distinct: { meaning: 'different spellings', atLeast: 500 },
+    distinct: { meaning: 'different spellings of hosts and paths', atLeast: 500 },
     strayed: { meaning: 'requests that reached the wrong tunnel', atMost: 0 },
     serverErrors: { meaning: 'responses with status 5xx', atMost: 0 },
     reached: { meaning: 'requests that reached the right tunnel', atLeast: 500 },
@@ -66,7 +67,7 @@ torture<Figure>({
     }
     return {
       figures: { distinct: cases.length, reached, ...faults.counts('strayed', 'serverErrors') },
-      done: `${cases.length} spellings of ${PLACES.length} tunnels`,
+      done: `${cases.length} spellings of the addresses of ${PLACES.length} tunnels`,
       faults: faults.first,
     };
   },

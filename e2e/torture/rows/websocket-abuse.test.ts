@@ -28,11 +28,11 @@ const PLACES: readonly Place[] = ['control', 'data'];
 
 torture<Figure>({
   name: 'websocket-abuse',
-  title: `Abuse of control sockets and data sockets, ${AT_A_TIME} at a time`,
+  title: `Clients abuse control and data WebSockets, ${AT_A_TIME} at a time`,
   thresholds: {
-    sockets: { meaning: 'abused sockets', atLeast: PLACES.length * AT_A_TIME },
+    sockets: { meaning: 'WebSockets used for abuse', atLeast: PLACES.length * AT_A_TIME },
     growth: { meaning: "growth of the relay's resident memory, MiB", atMost: 100 },
-    uncut: { meaning: 'abused sockets that stayed open', atMost: 0 },
+    uncut: { meaning: 'abusive WebSockets that stayed open', atMost: 0 },
     ended: { meaning: 'crashes of the relay', atMost: 0 },
     served: { meaning: "other visitors' requests answered correctly", atLeast: 10 },
     unserved: { meaning: "other visitors' requests without a response", atMost: 0 },
@@ -73,7 +73,7 @@ torture<Figure>({
         ended,
         ...faults.counts('uncut', 'unserved', 'strayed'),
       },
-      done: `${ABUSES.length} kinds of abuse, ${waves.length} times ${AT_A_TIME} sockets`,
+      done: `${ABUSES.length} kinds of abuse in ${waves.length} waves of ${AT_A_TIME} WebSockets`,
       faults: faults.first,
     };
   },

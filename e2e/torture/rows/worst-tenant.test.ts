@@ -35,8 +35,8 @@ const TUNNELS = 1000;
 const ATTACKER_NICE = 19;
 
 const MEANINGS: Readonly<Record<Attack, string>> = {
-  extends: 'extends',
-  creates: 'creates',
+  extends: 'extends tunnels',
+  creates: 'creates tunnels',
   lists: `lists ${TUNNELS} tunnels`,
   hints: 'sends endless 103 responses',
   heads: 'sends and receives large heads',
@@ -46,12 +46,12 @@ const MEANINGS: Readonly<Record<Attack, string>> = {
 torture<Attack>({
   name: 'worst-tenant',
   onlyWhole: true,
-  title: `A tenant attacks in each way while another one gets ${REQUESTS_A_SECOND} visitors a second, compared with no attack`,
+  title: `One tenant attacks the relay in several ways while another tenant gets ${REQUESTS_A_SECOND} visitors per second, whose latency is compared with a run without attack`,
   thresholds: Object.fromEntries(
     ATTACKS.map((attack) => [
       attack,
       {
-        meaning: `p99 of others, relative to no attack, while a tenant ${MEANINGS[attack]}`,
+        meaning: `p99 latency of the other tenant's visitors, relative to no attack, while the attacker ${MEANINGS[attack]}`,
         atMost: 2,
       },
     ]),
@@ -94,7 +94,7 @@ torture<Attack>({
     return {
       figures: Object.fromEntries(ATTACKS.map((attack) => [attack, ratio(attack)])) as Record<Attack, number>,
       faults: [],
-      done: `medians of ${rounds} rounds; p99 under each attack in ms: ${ATTACKS.map((attack) => `${attack} ${p99(attack)}`).join(', ')}`,
+      done: `medians of ${rounds} rounds; p99 latency in ms during each attack: ${ATTACKS.map((attack) => `${attack} ${p99(attack)}`).join(', ')}`,
     };
   },
 });

@@ -91,7 +91,7 @@ export class ProcessWatch {
       (values) => `${values[Math.floor(values.length / 3)]?.toFixed()} to ${values.at(-1)?.toFixed()}`,
     );
     const live = this.#live.map((value) => value.toFixed(1)).join(' to ');
-    return `${this.name}: ${resident} MiB, ${live} MiB of them in use, ${descriptors} descriptors`;
+    return `${this.name}: memory ${resident} MiB, of which ${live} MiB in use, file descriptors ${descriptors}`;
   }
 
   /** Its exit, if it has exited, and log lines that indicate bugs: stack traces, warnings of Node, internal errors. */
