@@ -51,7 +51,7 @@ torture<Attack>({
     ATTACKS.map((attack) => [
       attack,
       {
-        meaning: `p99 latency of the other tenant's visitors, relative to no attack, while the attacker ${MEANINGS[attack]}`,
+        meaning: `others' p99 latency, relative to no attack, while the attacker ${MEANINGS[attack]}`,
         atMost: 2,
       },
     ]),
