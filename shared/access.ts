@@ -6,15 +6,15 @@ import type { ValueRule } from './value-rules.ts';
 
 /** The access policy of a tunnel in the REST interface (protocol.md section 11). */
 
-/** @limit Addresses and networks in `allow`. */
+/** @limit Addresses and networks in the `allow` list of a tunnel. */
 export const ALLOW_MAX = 64;
-/** @limit Users in `basic`. */
+/** @limit Users in the `basic` list of a tunnel. */
 export const BASIC_USERS_MAX = 16;
-/** @limit Characters of a user's name. */
+/** @limit Maximum length of a user name in `basic`. */
 export const USER_MAX_LENGTH = 64;
-/** @limit Characters of a password: fewer are guessed within the tries that an address has. */
+/** @limit Minimum length of a password in `basic`: shorter ones are guessed within the tries that an address has. */
 export const PASSWORD_MIN_LENGTH = 4;
-/** @limit Characters of a password: the upper bound keeps hashing cheap. */
+/** @limit Maximum length of a password in `basic`: the upper bound keeps hashing cheap. */
 export const PASSWORD_MAX_LENGTH = 128;
 
 export interface BasicCredentials {

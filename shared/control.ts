@@ -32,23 +32,26 @@ export interface KnockMessage {
 
 export type ControlMessage = ConnectionMessage | DrainMessage | KnockMessage;
 
-/** @limit Characters of the visitor's `User-Agent` in a `knock` message; the rest is cut off. */
+/** @limit Maximum length of the visitor's `User-Agent` in a `knock` message; the rest is cut off. */
 export const KNOCK_AGENT_MAX_LENGTH = 256;
 
-/** @limit ms a client has from the `connection` message to its data WebSocket. */
+/** @limit ms that a client has to open a data WebSocket after the `connection` message. */
 export const PENDING_TIMEOUT_MS = 10_000;
 /** @limit ms between two WebSocket pings of the relay. */
 export const PING_INTERVAL_MS = 30_000;
-/** @limit ms after a ping without a pong after which a control connection is dead. */
+/** @limit ms that a ping may stay unanswered before the control WebSocket counts as dead. */
 export const PONG_TIMEOUT_MS = 60_000;
-/** @limit Bytes of the largest message on a control socket, in either direction. */
+/** @limit Maximum size of a message on the control WebSocket, in either direction. */
 export const CONTROL_MESSAGE_MAX_BYTES = 4096;
 /**
- * @limit Frames of one message on a control socket, in either direction: one is enough, and each is kept until the last
- * one arrives.
+ * @limit Frames of one message on the control WebSocket, in either direction: one is enough, and each is kept until the
+ * last one arrives.
  */
 export const CONTROL_FRAGMENTS_MAX = 64;
-/** @limit Pieces in which one frame may arrive on a control socket, for the same reason. A ping byte by byte has 131. */
+/**
+ * @limit Pieces in which one frame may arrive on the control WebSocket: each is kept until the last one arrives. A ping
+ * byte by byte has 131.
+ */
 export const CONTROL_PIECES_MAX = 256;
 
 /** WebSocket close codes of the relay: RFC 6455 section 7.4.1 below 4000, Culvert's own from there. */

@@ -172,7 +172,8 @@ export const ADDRESS: Field<string> = {
 };
 
 /**
- * @limit The address of a tunnel: a host name of 253 characters, a port, and a path with a name of 63. Browsers take longer ones.
+ * @limit Maximum length of a tunnel's URL: a host name of 253 characters, a port, and a path with a name of 63.
+ * Browsers take longer ones.
  */
 export const TUNNEL_ADDRESS_MAX_CHARS = 2048;
 

@@ -5,7 +5,7 @@ import { ADDRESS, described, type Field, object, TEXT, TIME, type TypeOf, UUID }
 
 /** What an invitation's address ends with. */
 export const INVITATION_TOKEN = /^[\w-]{32}$/;
-/** @limit Characters of the name of a machine, which becomes the label of its key. */
+/** @limit Maximum length of a computer's name, which becomes the label of its key. */
 export const MACHINE_MAX_LENGTH = 100;
 const ADDRESS_PATH = /^\/invite\/([\w-]{32})$/;
 

@@ -15,11 +15,11 @@ import {
   type TypeOf,
 } from './fields.ts';
 
-/** @limit s that a visitor waits for an answer. */
+/** @limit Time that a visitor waits for the answer to an approval request. */
 export const KNOCK_SECONDS = 5 * 60;
-/** @limit s that an approval lasts by default. */
+/** @limit Default lifetime of an approval. */
 export const ADMISSION_DEFAULT_SECONDS = 3600;
-/** @limit The most s that an approval lasts, as for a signed link. */
+/** @limit Longest lifetime of an approval, as for a signed link. */
 export const ADMISSION_MAX_SECONDS = 30 * 24 * 3600;
 
 const ADMIT_RULE = 'admit must be true or false';

@@ -19,13 +19,13 @@ import type { ValueRule } from './value-rules.ts';
 
 /** Signed links to a tunnel, as the REST interface has them (protocol.md section 11.2). */
 
-/** @limit Characters of a note. */
+/** @limit Maximum length of a signed link's note. */
 export const LINK_NOTE_MAX_LENGTH = 64;
-/** @limit Characters of a path. */
+/** @limit Maximum length of a signed link's path. */
 export const LINK_PATH_MAX_LENGTH = 1024;
-/** @limit s that a link is valid by default. */
+/** @limit Default lifetime of a signed link. */
 export const LINK_DEFAULT_TTL_SECONDS = 24 * 3600;
-/** @limit The most s that a link is valid. */
+/** @limit Longest lifetime of a signed link. */
 export const LINK_MAX_TTL_SECONDS = 30 * 24 * 3600;
 
 /** The query parameter of a link's address. Local services never see it. */

@@ -42,15 +42,15 @@ const CHAPTERS: readonly Chapter[] = [
   },
 ];
 
-const INTRODUCTION = `Every resource has a limit. Each is a constant with its reason in \`server/limits.ts\`, in a \`limits.ts\` of \`desktop/\`, or beside the code
-that applies it; this page shows the beginning of the reason. Operators can change the limits that are [settings](settings.md), and plans
-have their own.`;
+const INTRODUCTION = `Each limit is a constant in \`server/limits.ts\`, in a \`limits.ts\` file under \`desktop/\`, or next to the code that applies it.
+The comment above the constant explains its value; this page shows the beginning of that comment. Operators can change the limits that are
+[settings](settings.md), and plans have limits of their own.`;
 
 const CONCLUSION = `## No limit
 
-A local service may take any time to respond, and pause for any time between two bytes of its response. A WebSocket may be silent for
-any time. A body may have any size: it is streamed in constant memory. All of these need file descriptors: a visitor with a data socket
-takes two, the client of a tunnel one for its control socket and one for each trunk.
+A local service may take any amount of time to respond, and may pause for any amount of time within its response. A WebSocket may stay
+silent indefinitely. A body may have any size, because it is streamed in constant memory. All of these use file descriptors: two for a
+visitor with a data socket, one for the control socket of each tunnel, and one for each trunk.
 `;
 
 /** A constant with the comment above it, or a heading such as `// ## Clients`. */

@@ -6,7 +6,7 @@ import type { Duplex } from 'node:stream';
 import { joined } from '../http1/fields.ts';
 import { FairQueue } from './fair-queue.ts';
 
-/** @limit ms of an iteration of the event loop after which it processes no further large reads. */
+/** @limit Duration of an event-loop iteration after which it processes no further large reads. */
 export const BULK_TURN_MS = 1;
 
 export interface LoopSchedulerDeps {
@@ -80,8 +80,8 @@ export const loopScheduler = new LoopScheduler({
  */
 
 /**
- * @limit Bytes of one read from a socket that make it take turns with other reads
- * (docs/decisions/0014-turns-of-the-loop.md): more than nearly every head, less than the pieces of a body or a flood.
+ * @limit Size from which a read from a socket takes turns with other reads (docs/decisions/0014-turns-of-the-loop.md):
+ * more than nearly every head, less than the pieces of a body or a flood.
  */
 export const BULK_READ_BYTES = 4096;
 

@@ -9,8 +9,8 @@ import { type Received, Receiver } from './receiver.ts';
 import { type Batch, Sender } from './sender.ts';
 
 /**
- * @limit Bytes that the peer has to read repeatedly of the remaining data of an ended stream. Otherwise it could keep
- * the rest in memory indefinitely with a byte now and then.
+ * @limit Amount of an ended stream's remaining data that the peer has to read within each timeout. Otherwise it could
+ * keep the rest in memory indefinitely with a byte now and then.
  */
 const FLUSH_STEP_BYTES = 16 * 1024;
 

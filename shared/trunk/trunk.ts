@@ -8,9 +8,12 @@ import { DATA_MAX_BYTES, type FrameHandler, FrameReader, LAST_STREAM_ID, WINDOW_
 import { Batch } from './sender.ts';
 import { type StreamCarrier, TrunkStream } from './trunk-stream.ts';
 
-/** @limit Streams of a trunk that are open, or whose end the other side has not answered. */
+/** @limit Open streams on a trunk. A stream whose end the other side has not answered counts as open. */
 export const STREAMS_MAX = 4096;
-/** @limit Bytes of a stream in one batch while others wait: each gets as much before the stream continues. */
+/**
+ * @limit Bytes that a trunk sends of one stream before it is another stream's turn: each waiting stream gets as much
+ * before the first continues.
+ */
 const TURN_BYTES = 16 * 1024;
 
 export interface TrunkOwner {

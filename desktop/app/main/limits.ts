@@ -1,131 +1,161 @@
 /** Every limit of the app's main process, with its reason. Times are in ms. */
 import { KNOCK_SECONDS } from '../../../shared/knocks.ts';
 
-/** A host name has at most 253 characters; scheme and port come on top. */
+/** Maximum length of a relay's URL: a host name has at most 253; scheme and port come on top. */
 export const RELAY_MAX_CHARS = 300;
-/** The address of a relay, and 40 characters. */
+/** Maximum length of an invitation link: the URL of a relay, and 40 characters. */
 export const INVITATION_MAX_CHARS = 340;
-/** A key has at most 204 characters; spaces around it are tolerated. */
+/** Maximum length of a typed API key: a key has at most 204; spaces around it are tolerated. */
 export const KEY_MAX_CHARS = 300;
-/** The key of a tunnel in the list of the window: a UUID. */
+/** Maximum length of the internal id of a tunnel in the window's list: a UUID. */
 export const TUNNEL_KEY_MAX_CHARS = 64;
-/** A lifetime as people type it, such as `30m`. */
+/** Maximum length of a typed lifetime, such as `30m`. */
 export const TTL_MAX_CHARS = 32;
-/** What is typed to find requests: more than anybody types. */
+/** Maximum length of a search for requests: more than anybody types. */
 export const SEARCH_MAX_CHARS = 200;
-/** The longest path on Windows; other systems have shorter ones. */
+/** Maximum length of a file path: the longest on Windows; other systems have shorter ones. */
 export const PATH_MAX_CHARS = 32_767;
-/** Ids that a relay assigns to links and approval requests. */
+/** Maximum length of an id that a relay assigns to a link or an approval request. */
 export const RELAY_ID_MAX_CHARS = 64;
 
-/** A person can follow only a few changes in a second, and each costs the page a rendering. */
+/**
+ * Shortest interval between two updates of the window: a person can follow only a few changes in a second, and each
+ * costs the page a rendering.
+ */
 export const SNAPSHOT_INTERVAL_MS = 250;
-/** A menu that is rebuilt while it is open closes on some Linux desktops. */
+/**
+ * Shortest interval between two rebuilds of the tray menu: a menu that is rebuilt while it is open closes on some Linux
+ * desktops.
+ */
 export const TRAY_INTERVAL_MS = 1000;
-/** Requests that a card shows. */
+/** Recent requests that a tunnel's card shows. */
 export const RECENT_REQUESTS = 3;
-/** Requests of one tunnel that can be listed: about a kilobyte each, excluding their bodies. */
+/** Requests of one tunnel that the window can list: about a kilobyte each, excluding their bodies. */
 export const LOG_REQUESTS_MAX = 10_000;
-/** Requests sent to the page in one go: a few ms of its time. */
+/** Requests sent to the window at a time: a few ms of its time. */
 export const LOG_PART_MAX = 1000;
-/** What of a log is shown: the name of a part of it. */
+/** Maximum length of the name of a request log filter. */
 export const LOG_PART_NAME_MAX_CHARS = 32;
-/** Tunnels in the list; the oldest ended ones make room. Plans allow fewer at a time. */
+/** Own tunnels in the window's list; the oldest ended ones make room. Plans allow fewer at a time. */
 export const TUNNELS_MAX = 200;
 
-/** Tunnels that others have opened, in the list; plans allow fewer at a time. */
+/** Tunnels opened by other programs or computers in the window's list; plans allow fewer at a time. */
 export const OTHER_TUNNELS_MAX = 200;
 
-/** While the window is visible: counters are updated at the relay's own pace. */
+/**
+ * Interval at which the relay is asked for counters while the window is visible: they are updated at the relay's own
+ * pace.
+ */
 export const POLL_VISIBLE_MS = 2000;
-/** While nobody looks: often enough that "expires in 5 minutes" is shown for an idle tunnel at the right time. */
+/**
+ * Interval at which the relay is asked for counters while the window is hidden: often enough that "expires in 5
+ * minutes" is shown for an idle tunnel at the right time.
+ */
 export const POLL_HIDDEN_MS = 30_000;
 /** How often ports are looked for while somebody looks. */
 export const PORTS_INTERVAL_MS = 4000;
 /** Ports reported to the window, as suggestions and to name the programs on them; a busy computer has fewer. */
 export const PORTS_MAX = 200;
-/** A program that lists ports takes well under a second. */
+/** ms that the system program that lists open ports may take: it takes well under a second. */
 export const PORT_PROGRAM_TIMEOUT_MS = 5000;
-/** Output limit of that program: it prints a line of about 100 bytes for each port and process. */
+/**
+ * Output that is read from the system program that lists open ports: a line of about 100 bytes for each port and
+ * process.
+ */
 export const PORT_PROGRAM_MAX_BYTES = 4 * 1024 * 1024;
-/** Processes that are examined; a busy desktop has about 500. */
+/** Processes examined to find the program on a port; a busy desktop has about 500. */
 export const PROCESSES_MAX = 3000;
-/** Open files that are examined of each: a server with many clients would otherwise make each look take seconds. */
+/**
+ * Open files examined per process to find the program on a port: a server with many clients would otherwise make each
+ * look take seconds.
+ */
 export const PROCESS_FILES_MAX = 1000;
-/** A larger package.json is not read to guess a framework. */
+/** Maximum size of a `package.json` that is read to guess the framework. */
 export const MANIFEST_MAX_BYTES = 256 * 1024;
 
-/** Shows "expires in 5 minutes". */
+/** Remaining lifetime at which the notification "expires in 5 minutes" appears. */
 export const EXPIRY_NOTICE_MS = 5 * 60_000;
-/** A connection that is back sooner is not worth a notification. */
+/** How long a tunnel must be offline before a notification appears. */
 export const LOST_NOTICE_MS = 30_000;
 /** How often a tunnel's time and connection are checked for notifications. */
 export const NOTICE_TICK_MS = 5000;
 
-/** A relay sends a visitor away who has knocked and was not answered for this long. */
+/** How long a visitor waits for approval before the relay turns the visitor away. */
 export const APPROVAL_WAIT_MS = KNOCK_SECONDS * 1000;
-/** Approval requests pending at a tunnel; a relay queues no more than these. */
+/** Approval requests that may be pending at a tunnel; a relay queues no more than these. */
 export const APPROVALS_MAX = 32;
-/** While more than these wait at a tunnel, no further notification is shown: the window has them all. */
+/** Pending approval requests of a tunnel that get notifications; the window lists all of them. */
 export const APPROVAL_NOTICES_MAX = 3;
 
 /** How often the network of this machine is checked. */
 export const NETWORK_INTERVAL_MS = 3000;
 
-/**
- * For how long a stop, a removal, an emptied log or a sign-out can be taken back; until then the relay keeps the
- * tunnel.
- */
+/** How long you can undo a stop, a removal, an emptied log or a sign-out; until then the relay keeps the tunnel. */
 export const UNDO_MS = 8000;
-/** Projects that are offered again: what a person works on at a time. */
+/** Recent projects that the window offers: what a person works on at a time. */
 export const RECENT_PROJECTS_MAX = 5;
 
-/** A UUID, as undos and invitations have. */
+/** Maximum length of an id that the app itself generates: a UUID, as undos and invitations have. */
 export const OWN_ID_MAX_CHARS = 64;
 
-/** Relays that are asked at a time whom an invitation is for: anything can open links, and each waits for its relay. */
+/** Invitations that the app looks up at the same time: anything can open links, and each waits for its relay. */
 export const INVITATION_LOOKS_MAX = 4;
 
-/** Secrets of one service for one tunnel: the one in use, and others as long as they are replaced. */
+/** Signing secrets that a tunnel can have for one service: the one in use, and others as long as they are replaced. */
 export const SIGNING_SECRETS_MAX = 4;
-/** Secrets generated by services have at most about 80 characters; at GitHub, users choose their own. */
+/**
+ * Maximum length of a signing secret: those generated by services have at most about 80; at GitHub, users choose their
+ * own.
+ */
 export const SIGNING_SECRET_MAX_CHARS = 300;
-/** A UUID. */
+/** Maximum length of the internal id of a signing secret: a UUID. */
 export const SIGNING_SECRET_ID_MAX_CHARS = 64;
 
-/** Closing every tunnel at quit: one REST call each, at the same time; after that the app quits all the same. */
+/**
+ * ms that closing all tunnels may take when the app quits: one REST call each, at the same time; after that the app
+ * quits anyway.
+ */
 export const QUIT_TIMEOUT_MS = 5000;
 
-/** First check for an update after the start, so that it does not slow the start down. */
+/**
+ * ms after the start of the app until it first checks for an update, so that the check does not slow the start down.
+ */
 export const UPDATE_FIRST_MS = 60_000;
 /** How often an update is looked for after that; releases are days apart. */
 export const UPDATE_INTERVAL_MS = 4 * 3_600_000;
 /** How often a downloaded update checks whether all tunnels are offline. */
 export const UPDATE_RETRY_MS = 60_000;
 
-/** Characters of a domain, and of a part of its records. */
+/** Maximum length of a domain or of one value in its DNS records. */
 export const DOMAIN_TEXT_MAX_CHARS = 300;
-/** The longest is a body of 1 MiB whose every byte is a character, or the path to a value that is nested as deeply. */
+/**
+ * Maximum length of a text copied to the clipboard: the longest is a body of 1 MiB whose every byte is a character, or
+ * the path to a value that is nested as deeply.
+ */
 export const COPIED_TEXT_MAX_CHARS = 4 * 1024 * 1024;
 
-/** A HAR that is written: what `culvert inspect import` takes. */
+/** Maximum size of an exported HAR: what `culvert inspect import` takes. */
 export const HAR_MAX_BYTES = 32 * 1024 * 1024;
 
 /**
- * Each part of an edited request as sent by the window: twice the body limit, so that an error can state the real size.
+ * Maximum length of each part of an edited request that the window sends: twice the body limit, so that an error can
+ * state the real size.
  */
 export const EDIT_TEXT_MAX_CHARS = 128 * 1024;
-/** A `curl` command that is pasted: the largest body with each byte written as four characters, or a small HAR. */
+/**
+ * Maximum length of a pasted `curl` command: the largest body with each byte written as four characters, or a small
+ * HAR.
+ */
 export const IMPORT_TEXT_MAX_CHARS = 256 * 1024;
 
-/** Sets of requests: a service sends some twenty kinds of webhooks, and a person works on a few services. */
+/** Saved sets of requests: a service sends some twenty kinds of webhooks, and a person works on a few services. */
 export const REQUEST_SETS_MAX = 50;
-/** Requests of one set; all of them are sent one after another. */
+/** Requests in one saved set; all of them are sent one after another. */
 export const SET_REQUESTS_MAX = 200;
-/** Characters of a set's name: a line of the window. */
+/** Maximum length of the name of a saved set: a line of the window. */
 export const SET_NAME_MAX_CHARS = 60;
 /**
- * All sets as text, with bodies as base64: some hundred requests with the largest bodies. It is encrypted and written
- * whole.
+ * Maximum size of all saved sets together, as text with bodies in base64: some hundred requests with the largest
+ * bodies. It is encrypted and written whole.
  */
 export const REQUEST_SETS_MAX_BYTES = 16 * 1024 * 1024;

@@ -1,10 +1,10 @@
 /** Limits of the files that `culvert` reads, with their reasons. */
 
-/** A larger file must be a mistake: a tunnel needs about 150 bytes of `culvert.yml`. */
+/** Maximum size of `culvert.yml`. A larger file must be a mistake: a tunnel needs about 150 bytes. */
 export const CONFIG_FILE_MAX_BYTES = 64 * 1024;
-/** Each tunnel holds sockets and timers in one process; an account may open 10 a minute. */
+/** Tunnels in one `culvert.yml`: each holds sockets and timers in one process; an account may open 10 a minute. */
 export const CONFIG_TUNNELS_MAX = 64;
-/** Longer tunnel names leave no room for anything else on a line. */
+/** Maximum length of a tunnel name in `culvert.yml`: longer names leave no room for anything else on a line. */
 export const LABEL_MAX_LENGTH = 32;
-/** How long a visitor may wait for a service that restarts. Browsers show nothing until then. */
+/** Longest time that a visitor may wait for a service that restarts. Browsers show nothing until then. */
 export const WAIT_MAX_SECONDS = 60;

@@ -322,17 +322,17 @@ export const FOLDER_LOOKS = new FolderLooks();
 
 /** Limits of shared folders, with their reasons. */
 
-/** Names on the page that lists a folder: each is looked up, and nobody reads more. @limit */
+/** Names listed on the page of a shared folder: each is looked up, and nobody reads more. @limit */
 export const SHARE_LISTED_MAX = 1000;
 /**
- * How long a folder may take to answer, in ms. A disk that has to spin up takes seconds; a server that is gone never
- * answers. @limit
+ * How long the file system may take to answer for a shared folder. A disk that has to spin up takes seconds; a server
+ * that is gone never answers. @limit
  */
 export const FOLDER_ANSWER_MS = 8000;
 /**
- * Overdue folder queries that may still be waited for. Each occupies one of the process's four threads for files.
- * @limit
+ * File system operations that may be overdue at the same time. Each occupies one of the process's four threads for
+ * files. @limit
  */
 export const SILENT_FOLDERS_MAX = 2;
-/** Bytes of a file that are read at a time, and buffered, for a visitor. @limit */
+/** Size of the chunks in which a shared file is read and buffered for a visitor. @limit */
 export const SHARE_READ_BYTES = 65_536;
