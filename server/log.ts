@@ -17,16 +17,16 @@ interface LogEventEntry {
 
 /** All log events. Their texts are stable, because alerts are built on them. */
 export const LOG_EVENTS = {
-  'relay starting': { level: 'info', meaning: 'the program has read its settings' },
+  'relay starting': { level: 'info', meaning: 'the relay has read its settings and starts' },
   'first key made': {
     level: 'warn',
     meaning:
-      'there was no API key, so the relay created one. It is in `file`: copy it, then delete the file. On a terminal it is shown instead',
+      'there was no API key, so the relay created one and stored it in `file`: copy the key, then delete the file. On a terminal, the relay prints the key instead',
   },
   'first start': {
     level: 'info',
     meaning:
-      '`CULVERT_PUBLIC_URL` is not set, so only this machine can reach the relay. `data` is its data folder, `next` the page with the next steps. On a terminal they are shown instead',
+      '`CULVERT_PUBLIC_URL` is not set, so only this machine can reach the relay. `data` is the data folder, `next` the page with the next steps. On a terminal, the relay prints both instead',
   },
   'setting missing': {
     level: 'warn',
@@ -34,7 +34,7 @@ export const LOG_EVENTS = {
   },
   'setting ignored': {
     level: 'warn',
-    meaning: '`setting` no longer has an effect: remove it. Version 1.0 rejects it',
+    meaning: '`setting` no longer has an effect; remove it, because version 1.0 will reject it',
   },
   'setting unsafe': {
     level: 'warn',
@@ -42,18 +42,22 @@ export const LOG_EVENTS = {
   },
   listening: { level: 'info', meaning: 'visitors, clients and the API are served on `url`' },
   'metrics listening': { level: 'info', meaning: '`/metrics` is served on `url`' },
-  'start refused': { level: 'error', meaning: 'the relay ends with exit code 1; `reason` says what to do' },
+  'start refused': {
+    level: 'error',
+    meaning: 'the relay could not start and exits with code 1; `reason` says what to do',
+  },
   'relay stopping': {
     level: 'info',
     meaning: 'the relay received a signal; open connections have `deadline_ms` to finish',
   },
   'replacement begun': {
     level: 'info',
-    meaning: 'another relay, started with `--replace`, prepares to take over from this one',
+    meaning: 'another relay, started with `--replace`, is preparing to take over from this one',
   },
   'replacement failed': {
     level: 'warn',
-    meaning: 'the other relay does not take over, see `reason`; this one continues',
+    meaning:
+      'the relay started with `--replace` could not take over (see `reason`); this one continues to serve',
   },
   'relay replaced': {
     level: 'info',
@@ -61,65 +65,82 @@ export const LOG_EVENTS = {
   },
   'taking over': {
     level: 'info',
-    meaning: 'started with `--replace`: this relay takes over from a running one',
+    meaning: 'this relay was started with `--replace` and is taking over from a running one',
   },
   'service manager not told': {
     level: 'warn',
-    meaning: '`systemd-notify` failed, see `error`; systemd considers the relay not started',
+    meaning: '`systemd-notify` failed (see `error`), so systemd does not know that the relay has started',
   },
   'not replaceable': {
     level: 'warn',
     meaning: '`serve --replace` cannot find this relay; `reason` says why. Everything else works',
   },
-  'relay stopped': { level: 'info', meaning: 'everything is stored, and the program ends' },
-  'stop failed': { level: 'error', meaning: 'the program ends, but could not finish everything' },
+  'relay stopped': { level: 'info', meaning: 'the relay has stored everything and exits' },
+  'stop failed': { level: 'error', meaning: 'the relay exits, but could not complete its shutdown' },
   'relay aborted': {
     level: 'warn',
-    meaning: 'the relay received a second signal; all connections are cut, and the exit code is 1',
+    meaning: 'the relay received a second signal, drops all connections and exits with code 1',
   },
   'relay crashed': {
     level: 'error',
-    meaning: 'a bug ends the program with exit code 1. Please report it with `stack`',
+    meaning: 'the relay exits with code 1 because of a bug; please report it and include `stack`',
   },
-  'tunnel created': { level: 'info', meaning: 'through the API' },
-  'tunnel extended': { level: 'info', meaning: 'through the API, to `expires_at`' },
+  'tunnel created': { level: 'info', meaning: 'a client created the tunnel through the API' },
+  'tunnel extended': {
+    level: 'info',
+    meaning: 'a client extended the tunnel through the API; it now expires at `expires_at`',
+  },
   'tunnel taken over': {
     level: 'info',
-    meaning: 'a client has reconnected to the tunnel with its name, with a new port and time to live',
+    meaning: 'a client has taken over the existing tunnel with its name, with a new port and time to live',
   },
-  'tunnel access changed': { level: 'info', meaning: 'through the API: the access policy has changed' },
+  'tunnel access changed': {
+    level: 'info',
+    meaning: 'the access policy of the tunnel was changed through the API',
+  },
   'link created': {
     level: 'info',
-    meaning: 'through the API: `link` gives access to a tunnel until `expires_at`',
+    meaning:
+      'a signed link was created through the API; `link` gives access to the tunnel until `expires_at`',
   },
-  'link revoked': { level: 'info', meaning: 'through the API: `link` no longer gives access' },
-  'visitor knocked': { level: 'info', meaning: 'a visitor asks the owner of a tunnel for access: `knock`' },
+  'link revoked': {
+    level: 'info',
+    meaning: 'a signed link was revoked through the API; `link` no longer gives access',
+  },
+  'visitor knocked': {
+    level: 'info',
+    meaning: 'a visitor asks the owner of a tunnel for access; `knock` is the id of the approval request',
+  },
   'knock answered': {
     level: 'info',
-    meaning: 'through the API: the visitor was approved or denied (`admitted`)',
+    meaning: 'a visitor was approved or denied through the API; `admitted` says which',
   },
-  'tunnel closed': { level: 'info', meaning: 'through the API' },
-  'tunnel expired': { level: 'info', meaning: 'its time to live has passed' },
-  'tunnel removed': { level: 'info', meaning: 'its account was removed' },
-  'tunnel displaced': { level: 'info', meaning: 'its domain no longer belongs to its account' },
-  'domain added': { level: 'info', meaning: 'through the API: an account has added `domain`' },
+  'tunnel closed': { level: 'info', meaning: 'the tunnel was closed through the API' },
+  'tunnel expired': { level: 'info', meaning: 'the time to live of the tunnel has elapsed' },
+  'tunnel removed': { level: 'info', meaning: 'the tunnel was removed together with its account' },
+  'tunnel displaced': {
+    level: 'info',
+    meaning: 'the tunnel ended because its domain no longer belongs to its account',
+  },
+  'domain added': { level: 'info', meaning: 'an account added `domain` through the API' },
   'domain verified': {
     level: 'info',
-    meaning: 'through the API: an account has proven that it owns `domain`',
+    meaning: 'an account has proven that it owns `domain`',
   },
-  'domain removed': { level: 'info', meaning: 'through the API' },
+  'domain removed': { level: 'info', meaning: 'an account removed `domain` through the API' },
   'domain failing': {
     level: 'info',
-    meaning: 'the records of `domain` are wrong; unless that changes, the domain is removed at `ends_at`',
+    meaning:
+      'the DNS records of `domain` are wrong; unless they are corrected, the domain is removed at `ends_at`',
   },
   'domain let go': {
     level: 'info',
-    meaning: 'the records of `domain` were wrong for 7 days, so it was removed from its account',
+    meaning: 'the DNS records of `domain` were wrong for 7 days, so it was removed from its account',
   },
   'keys revoked': {
     level: 'info',
     meaning:
-      '`keys` keys that were in use were revoked or have expired; everything opened with them was closed',
+      'keys in use were revoked or have expired (`keys` is their number); everything opened with them was closed',
   },
   'plan changed': { level: 'info', meaning: 'an account with live tunnels now has the plan `plan`' },
   'invitation taken': {
@@ -140,16 +161,16 @@ export const LOG_EVENTS = {
   },
   'certificate loaded': {
     level: 'info',
-    meaning: 'the certificate is in use; it expires at `valid_to`',
+    meaning: 'the relay now uses the certificate, which expires at `valid_to`',
   },
   'certificate refused': {
     level: 'error',
     meaning:
-      'the certificate or key has changed and cannot be used; the previous pair stays in use. `reason` says what is wrong',
+      'the new certificate or key cannot be used, so the previous pair stays in use; `reason` says what is wrong',
   },
   'dns listening': {
     level: 'info',
-    meaning: 'certificate challenges are answered over DNS (UDP and TCP) on `address` and `port`',
+    meaning: 'the relay answers certificate challenges over DNS (UDP and TCP) on `address` and `port`',
   },
   'delegation seen': {
     level: 'info',
@@ -159,100 +180,108 @@ export const LOG_EVENTS = {
   'delegation missing': {
     level: 'warn',
     meaning:
-      'the challenges of `domain` are not delegated to this relay (`reason`), so each host below it gets its own certificate. Add `record`, or remove CULVERT_DNS_PORT',
+      'the challenges of `domain` are not delegated to this relay (`reason`), so each host below it gets its own certificate. Create the DNS record `record`, or unset `CULVERT_DNS_PORT`',
   },
   'http listening': {
     level: 'info',
-    meaning: 'challenges of the certificate authority and redirects to https are served on `url`',
+    meaning: 'the relay serves challenges of the certificate authority and redirects to HTTPS on `url`',
   },
   'certificate ordered': {
     level: 'info',
-    meaning: 'an order for `name` has begun; `cause` is a waiting `visitor`, or `upkeep`',
+    meaning:
+      'the relay has ordered a certificate for `name`; `cause` is `visitor` if a visitor is waiting for it, otherwise `upkeep`',
   },
   'certificate issued': {
     level: 'info',
-    meaning: 'a certificate for `name` was issued, valid until `valid_to`; it took `ms`',
+    meaning: 'a certificate for `name` was issued after `ms` milliseconds and is valid until `valid_to`',
   },
   'certificate order failed': {
     level: 'error',
     meaning:
-      'ordering a certificate for `name` failed; the next try is at `retry_at`. `error` is the response of the authority',
+      'ordering a certificate for `name` failed. `error` is the response of the authority; the next attempt is at `retry_at`',
   },
   'certificate order limit': {
     level: 'warn',
     meaning:
-      'no certificate is ordered for `name` before `retry_at`: the limit CULVERT_ACME_ORDERS_PER_HOUR is reached, or visitors have used half of it and the account of the tunnel has already had one',
+      'no certificate is ordered for `name` before `retry_at`: the limit `CULVERT_ACME_ORDERS_PER_HOUR` is reached, or orders for visitors have used half of it and the account of the tunnel has already had one',
   },
   'certificate not stored': {
     level: 'error',
     meaning:
-      'the certificate for `name` is in use, but would be lost in a restart; it is stored as soon as the database accepts it',
+      'the certificate for `name` is in use, but a restart would lose it, because the database did not store it; the relay keeps trying',
   },
   'clock off': {
     level: 'error',
     meaning:
-      'according to the clock of this machine, the new certificate for `name` is already due for renewal, or not valid yet: set the clock',
+      'according to the clock of this machine, the new certificate for `name` is not valid yet or already due for renewal; correct the clock',
   },
-  'client online': { level: 'info', meaning: "a tunnel's control socket was opened" },
+  'client online': { level: 'info', meaning: 'the client of a tunnel has opened its control socket' },
   'client offline': {
     level: 'info',
-    meaning: "a tunnel's control socket has ended, with the close code `code`; 1006 is a lost connection",
+    meaning:
+      'the control socket of a tunnel was closed with the close code `code`; 1006 means that the connection was lost',
   },
   'store failing': {
     level: 'error',
     meaning:
-      'the database fails, see `error`: creating, closing and extending tunnels gets 503; live tunnels continue',
+      'the database does not work (see `error`). Requests to create, close or extend tunnels get 503; live tunnels continue to work',
   },
   'database shared': {
     level: 'error',
     meaning:
-      'while PostgreSQL could not be reached, another relay started to use the same database: stop one of them',
+      'while PostgreSQL could not be reached, another relay started to use the same database; stop one of the two',
   },
   'store thread lost': {
     level: 'error',
     meaning:
-      'the thread of the embedded database ended because of a bug or too little memory, see `error`; it restarts within seconds',
+      'the thread of the embedded database ended because of a bug or too little memory (see `error`); it restarts within seconds',
   },
   'store thread back': { level: 'info', meaning: 'the embedded database is available again' },
   'store recovered': { level: 'info', meaning: 'the database works again' },
-  'store slow': { level: 'warn', meaning: 'an operation took `ms`: check the disk' },
+  'store slow': { level: 'warn', meaning: 'a database operation took `ms` milliseconds; check the disk' },
   'redis failing': {
     level: 'error',
     meaning:
-      'Redis cannot be reached, see `error`: tunnels whose client is connected to another relay get 503; others continue',
+      'Redis cannot be reached (see `error`). Visitors of tunnels whose client is connected to another relay get 503; other tunnels continue to work',
   },
   'redis recovered': { level: 'info', meaning: 'Redis can be reached again' },
   'cluster joined': {
     level: 'info',
-    meaning: 'the relay has joined as number `number`; other relays reach it at `address`',
+    meaning: 'the relay has joined the cluster as number `number`; other relays reach it at `address`',
   },
   'cluster stranger': {
     level: 'error',
     meaning:
-      'a relay at `address` uses the same Redis, but a different CULVERT_CLUSTER_SECRET; the two do not communicate',
+      'a relay at `address` uses the same Redis, but a different `CULVERT_CLUSTER_SECRET`; the two relays do not communicate',
   },
   'relay was paused': {
     level: 'warn',
     meaning:
-      'the process was paused for `ms`; the relay checks which of its tunnels have moved to other relays',
+      'the process was paused for `ms` milliseconds; the relay checks which of its tunnels have moved to other relays',
   },
-  'tunnel moved': { level: 'info', meaning: 'its client has a newer control socket on another relay' },
+  'tunnel moved': {
+    level: 'info',
+    meaning: 'the client of the tunnel has opened a newer control socket on another relay',
+  },
   'traffic not stored': {
     level: 'error',
-    meaning: 'the relay has stopped, and the last counters of `tunnels` tunnels are lost',
+    meaning:
+      'the relay could not store its last traffic counters before it stopped; `tunnels` is the number of affected tunnels',
   },
   'access log failing': {
     level: 'error',
     meaning:
-      'lines of the access log cannot be written (`error`), or not fast enough; `dropped` lines are lost so far. Check the disk',
+      'the access log cannot be written (see `error`), or not fast enough. `dropped` is the number of lines lost so far; check the disk',
   },
   'event loop stalled': {
     level: 'warn',
-    meaning: 'the process was blocked for `ms`: too little CPU time, or the machine was asleep',
+    meaning:
+      'the process was blocked for `ms` milliseconds, because it got too little CPU time or the machine was asleep',
   },
   'internal error': {
     level: 'error',
-    meaning: 'a bug; the response has the same `request_id`. Please report it with `stack`',
+    meaning:
+      'a request failed because of a bug; its response has the same `request_id`. Please report it and include `stack`',
   },
 } as const satisfies Readonly<Record<string, LogEventEntry>>;
 

@@ -6,97 +6,105 @@
 /** By code; `visitor:` stands before a code that errors for visitors and of the API have in common. */
 export const ERROR_HELP: Readonly<Record<string, string>> = {
   // Errors for visitors
-  'bad-request': 'Send a valid HTTP/1.1 request: one `Host`, one length, no control characters.',
-  'path-worker': 'Use the subdomain address of the tunnel, which has its own origin.',
+  'bad-request':
+    'Send a valid HTTP/1.1 request, with one `Host` header, one body length and no control characters.',
+  'path-worker': 'Use the subdomain address of the tunnel, which is an origin of its own.',
   notice:
-    'Press Continue to see the page. Programs never get this. The operator turns it on with `CULVERT_NOTICE`; an account on a higher plan does not have it.',
+    'Press Continue to see the page. Only browsers see this warning. The operator turns it on with `CULVERT_NOTICE`, and it applies only to tunnels on the free plan.',
   'access-required':
-    'Log in, open a signed link, or ask the owner for access. Programs send `Authorization` with each request. See [Share safely](../guides/sharing-safely.md).',
-  'access-address': 'The owner allows certain networks only (`--allow`). Ask the owner to add yours.',
+    'Log in, open a signed link, or ask the owner for access. Programs must send an `Authorization` header with each request. See [Share safely](../guides/sharing-safely.md).',
+  'access-address':
+    'The owner has limited access to certain networks (`--allow`). Ask the owner to add yours.',
   'access-attempts':
-    'Wait for the time in `Retry-After`. An address may try 10 wrong passwords a minute, and have three approval requests at a time.',
+    'Wait for as long as `Retry-After` says. An address may try 10 wrong passwords a minute, and may have three approval requests at a time.',
   'tunnel-unknown': 'Check the address. If it is your tunnel, `culvert list` shows whether it still exists.',
-  'visitor:method-not-allowed': 'Use another method: `CONNECT` is never accepted, `TRACE` only by tunnels.',
-  'request-timeout': 'Send the request head within 15 s, and do not pause for 60 s within the body.',
-  'uri-too-long': 'Shorten the address to 8 KiB.',
+  'visitor:method-not-allowed':
+    'Use another method. `CONNECT` is never accepted; `TRACE` is accepted only for tunnels.',
+  'request-timeout':
+    'Send the request head within 15 s, and do not pause for 60 s or longer while you send the body.',
+  'uri-too-long': 'Shorten the address to at most 8 KiB.',
   suspended: 'Ask the operator of the relay. The owner sees the reason.',
   'expectation-failed': 'Send `Expect: 100-continue`, or no `Expect`.',
   'too-many':
-    'Wait for the time in `Retry-After`. An address may have 256 connections at a time (`CULVERT_ADDRESS_CONNECTIONS`). If all visitors get this, the relay is behind a proxy that `CULVERT_TRUST_PROXY` does not name.',
+    'Wait for as long as `Retry-After` says. By default, an address may have 256 connections at a time (`CULVERT_ADDRESS_CONNECTIONS`). If all visitors get this error, the relay is probably behind a proxy that `CULVERT_TRUST_PROXY` does not list.',
   misdirected:
     'The host name points to the relay, but belongs to no tunnel. [Verify the domain](../guides/own-domain.md), or use the address of the tunnel.',
-  'head-too-large': 'Delete the cookies of the site, or send fewer headers: 16 KiB and 200 fields at most.',
+  'head-too-large': 'Delete the cookies of the site, or send fewer headers: at most 16 KiB and 200 fields.',
   'not-implemented': 'Send the body with `Transfer-Encoding: chunked` or a `Content-Length`.',
   'local-refused': 'Start your local service, or check the port. `--wait` holds visitors during a restart.',
-  'local-reset': 'Look at the log of your local service. A service that speaks HTTPS needs `--local-https`.',
-  'client-closed': 'Try again. If it persists, look at the output of `culvert` and of the local service.',
+  'local-reset': 'Check the log of your local service. If the service speaks HTTPS, use `--local-https`.',
+  'client-closed':
+    'Try again. If the error persists, check the output of `culvert` and of the local service.',
   'relay-busy': 'Try again. The operator can raise `CULVERT_MAX_CONNECTIONS`.',
-  'tunnel-busy': 'Try again. The client does not open data sockets fast enough: check its network.',
+  'tunnel-busy': 'Try again. The client does not open data sockets fast enough, so check its network.',
   'tunnel-offline':
-    'Start `culvert` again with the same name, or wait: a client that lost its connection returns by itself. `culvert doctor` finds out why it cannot.',
+    'Start `culvert` again with the same name, or wait: a client that lost its connection reconnects automatically. If it does not, `culvert doctor` shows why.',
   'domain-offline': 'Open a tunnel with the domain: `culvert http PORT --domain DOMAIN`.',
   'plan-limit':
-    'Close connections, or ask the operator for a higher plan. WebSockets and event streams count.',
-  'client-timeout': 'Check the network of the client: it must open a data socket within 10 s.',
+    'Close connections, or ask the operator for a higher plan. WebSockets and event streams count as open connections.',
+  'client-timeout': 'Check the network of the client, which must open a data socket within 10 s.',
   'version-not-supported': 'Use HTTP/1.1.',
   // Errors of the API
-  'invalid-body': 'Send a JSON object. `idle_ttl` and `take_over` are booleans.',
+  'invalid-body': 'Send a JSON object. `idle_ttl` and `take_over` must be booleans.',
   'invalid-port': 'Send `local_port` as an integer from 1 to 65535.',
   'invalid-ttl': 'Write a duration of at least 1 s, such as `30m`, `4h` or `1h30m`.',
   'ttl-too-long':
-    'Ask for less. The maximum is `CULVERT_MAX_TTL`, or less by plan: `culvert status` shows it.',
+    'Request a shorter time to live. The maximum is `CULVERT_MAX_TTL` unless your plan allows less; `culvert status` shows it.',
   'invalid-name': 'Choose another name. It must not begin with `xn--` either.',
-  'invalid-access': 'The text names the field of `access` and what it accepts. Unknown fields are refused.',
-  'invalid-link': 'The text names the field and its rule ([protocol](protocol.md#112-signed-links)).',
+  'invalid-access':
+    'The error text names the field of `access` and what it accepts. Unknown fields are rejected.',
+  'invalid-link': 'The error text names the field and its rule ([protocol](protocol.md#112-signed-links)).',
   'invalid-domain':
-    'The text says why the domain cannot be used, for example a port, a wildcard or a public suffix.',
+    'The error text says why the domain cannot be used, for example because it is a wildcard or a public suffix, or has a port.',
   'invalid-knock-answer': 'Send `admit` as a boolean, and `for` as a duration from 1 s to 720 h.',
-  'invalid-admin-request': 'The text names the field and its rule.',
+  'invalid-admin-request': 'The error text names the field and its rule.',
   'invalid-machine': 'Send a shorter `machine`.',
-  'missing-tunnel-id': 'Open the control socket with `?tunnel_id=`.',
-  'missing-id': 'Open the data socket with `?id=` from the announcement, and no other parameter.',
+  'missing-tunnel-id': 'Open the control socket with the query parameter `tunnel_id`.',
+  'missing-id': 'Open the data socket with the `id` from the announcement as its only query parameter.',
   'invalid-handshake': 'Use a WebSocket library: `Sec-WebSocket-Key` is missing or malformed.',
   'missing-key': 'Send `Authorization: Bearer cvt_…`.',
   'invalid-key':
-    'The key is unknown, revoked, expired or malformed. Run `culvert login` with a valid key. Keys belong to one relay.',
+    'The key is unknown, revoked, expired or malformed. Run `culvert login` with a valid key. A key works at one relay only.',
   'plan-too-low': 'Leave out the name, or ask the operator for a higher plan.',
-  'key-scope': 'Use another key: this one is limited to a tunnel, or to administration.',
+  'key-scope': 'Use another key. This one is limited to one tunnel or to administration.',
   'too-many-tunnels': 'Close a tunnel (`culvert list`, `culvert close`), or wait until one expires.',
-  'account-suspended': 'Ask the operator of the relay. The text has the reason.',
+  'account-suspended': 'Ask the operator of the relay. The error text contains the reason.',
   'too-many-domains': 'Remove a domain: `culvert domain remove DOMAIN`.',
   'tunnel-not-found':
     'The tunnel is closed, has expired, belongs to another account, or never existed. Create it again.',
-  'connection-not-found': 'The visitor has left or was answered. Nothing is left to do.',
-  'tunnel-not-connected': 'Open the control socket before the trunk.',
+  'connection-not-found':
+    'The visitor has left or has already been served. The client can ignore this error.',
+  'tunnel-not-connected': 'Open the control socket of the tunnel before its trunks.',
   'link-not-found':
-    'The link has ended, was revoked, or never existed. `culvert links TUNNEL` lists valid links.',
-  'knock-not-found': 'The approval request is over. The visitor can ask again.',
+    'The link has expired, was revoked, or never existed. `culvert links TUNNEL` lists valid links.',
+  'knock-not-found': 'The approval request has ended or never existed. The visitor can ask again.',
   'domain-not-found': 'Add the domain: `culvert domain add DOMAIN`.',
-  'no-such-thing': 'Check the id: the lists below `/v1/admin` show ids.',
-  'invitation-not-found': 'Ask for a new invitation. Each works once.',
-  'not-found': 'Check the path: it is exact, without a trailing slash.',
-  'method-not-allowed': 'Use a method from the `Allow` header.',
+  'no-such-thing': 'Check the id. The lists under `/v1/admin` show all ids.',
+  'invitation-not-found': 'Ask for a new invitation. Each invitation works once.',
+  'not-found': 'Check the path. It must match exactly, without a trailing slash.',
+  'method-not-allowed': 'Use a method that the `Allow` header lists.',
   taken: 'Choose another name or subdomain.',
   'name-taken':
-    'Choose another name, or leave it out. Another account has it, as a tunnel or as a subdomain, or it is held or suspended.',
+    'Choose another name, or leave it out. Another account uses the name for a tunnel or as its subdomain, or the name is still reserved for its previous owner, or is suspended.',
   'name-reserved':
-    'Choose another name. The operator reserves it (`CULVERT_RESERVED_NAMES`), or it looks like an id.',
+    'Choose another name. The operator has reserved this one (`CULVERT_RESERVED_NAMES`), or it looks like an id.',
   'domain-taken': 'Remove the `TXT` record of the other account from your DNS, then add the domain again.',
   'domain-not-verified': 'Create the DNS records, then run `culvert domain verify DOMAIN`.',
-  'domain-in-use': 'Close the other tunnel first: `culvert list`, `culvert close`.',
+  'domain-in-use': 'Close the other tunnel first (`culvert list`, `culvert close`).',
   'domain-fixed': 'Close the tunnel, then create it with the domain.',
-  'links-off': 'Turn links on: `culvert access TUNNEL --links`.',
-  'too-many-links': 'Revoke a link, or wait until the time in the text.',
-  'too-many-admitted': 'Revoke an approval, or wait until the time in the text.',
+  'links-off': 'Turn on signed links with `culvert access TUNNEL --links`.',
+  'too-many-links': 'Revoke a link, or wait until the time in the error text.',
+  'too-many-admitted': 'Revoke an approval, or wait until the time in the error text.',
   'body-too-large': 'Send at most 16 KiB.',
   'upgrade-required':
-    'Open a WebSocket (version 13). If you did, a proxy in front of the relay removes `Upgrade`.',
+    'Open a WebSocket (version 13). If you did, a proxy in front of the relay removes the `Upgrade` header.',
   'rate-limited':
-    'Wait for the time in `Retry-After`. An account may create 10 tunnels a minute, in bursts of 5.',
+    'Wait for as long as `Retry-After` says. An account may create 10 tunnels a minute, in bursts of 5.',
   'too-many-wrong-keys': 'Wait a minute, and correct the key. An address may send 30 wrong keys a minute.',
-  'too-many-trunks': 'Open fewer trunks: 2 for each tunnel, or `CULVERT_TRUNKS`.',
+  'too-many-trunks': 'Open fewer trunks. A tunnel may have 2, or as many as `CULVERT_TRUNKS` says.',
   'internal-error':
-    'A bug of the relay. Report it with the `X-Request-Id` of the response and the line of the log.',
-  unavailable: 'Try again. The relay cannot reach its database, or is shutting down. Nothing is half done.',
-  'too-many-sockets': 'Try again later. The relay has as many client connections as it accepts.',
+    'This is a bug in the relay. Report it with the `X-Request-Id` of the response and the matching line of the relay log.',
+  unavailable:
+    'Try again. The relay cannot reach its database or is shutting down. The request had no partial effect.',
+  'too-many-sockets': 'Try again later. The relay has reached its limit of client connections.',
 };

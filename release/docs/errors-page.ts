@@ -3,13 +3,13 @@ import { ERROR_HELP } from '../../shared/error-help.ts';
 import { ALL_API_ERRORS, VISITOR_ERRORS } from '../../shared/errors.ts';
 import { code, pageStart } from './page.ts';
 
-const INTRODUCTION = `Programs should rely on the code, which never changes. The text is for people.
+const INTRODUCTION = `Programs should rely on an error's code, which never changes. The text is for people.
 
-- [Errors for visitors](#errors-for-visitors): responses at the address of a tunnel. The code is in the \`Culvert-Error\` header. Visitors
-  that prefer HTML get a page, all others \`{"error", "code"}\` as JSON.
+- [Errors for visitors](#errors-for-visitors): responses at the address of a tunnel, with the code in the \`Culvert-Error\` header. Visitors
+whose \`Accept\` header prefers HTML get a page; all others get \`{"error", "code"}\` as JSON.
 - [Errors of the API](#errors-of-the-api): responses of the REST interface and the WebSocket endpoints, \`{"error", "code"}\` as JSON.
 
-429 and 503 come with \`Retry-After\` in whole seconds. \`…\` stands for a variable part.`;
+Responses with status 429 and 503 have a \`Retry-After\` header in whole seconds. \`…\` stands for a variable part of a text.`;
 
 /** @returns the whole page */
 export function errorsPage(): string {

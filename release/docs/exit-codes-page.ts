@@ -5,8 +5,8 @@ import { markdownTable, pageStart } from './page.ts';
 
 /** What a user can do, by exit code of `culvert`. */
 const REMEDIES: Readonly<Record<string, string>> = {
-  1: 'The message says why. `culvert doctor` finds problems between here and the relay.',
-  2: 'The message names the option or field, and what is accepted. `culvert help COMMAND` has examples.',
+  1: 'The message says why. `culvert doctor` finds problems between this machine and the relay.',
+  2: 'The message names the option or field and what it accepts. `culvert help COMMAND` shows examples.',
   3: 'Run `culvert login` with a valid key, or check `--key` and `CULVERT_API_KEY`.',
   4: 'Open the tunnel again; `--ttl` sets a longer time to live.',
   5: 'Stop the other client, or use another name.',

@@ -3,11 +3,11 @@ import { LOG_EVENTS } from '../../server/log.ts';
 import { METRICS } from '../../server/observe/metrics.ts';
 import { code, markdownTable, pageStart, prose } from './page.ts';
 
-const EVENTS_INTRODUCTION = `The relay logs one line per event, as JSON or as text. In JSON, \`msg\` is the event and \`level\` its level. Both are
+const EVENTS_INTRODUCTION = `The relay logs one line per event, as JSON or as text. In JSON, \`msg\` contains the event and \`level\` its level. Both are
 [stable](versioning.md), so you can build alerts on them. [Monitoring](../operating/monitoring.md) explains the format.`;
 
-const METRICS_INTRODUCTION = `\`CULVERT_METRICS_PORT\` turns on \`/metrics\` for Prometheus, on a separate listener. Names and labels are [stable](versioning.md). Counters
-start at 0 with the process. The page also has the [default metrics of prom-client](https://github.com/siimon/prom-client#default-metrics):
+const METRICS_INTRODUCTION = `Setting \`CULVERT_METRICS_PORT\` makes the relay serve \`/metrics\` for Prometheus on a separate listener. Names and labels are [stable](versioning.md). Counters
+start at 0 when the relay starts. \`/metrics\` also includes the [default metrics of prom-client](https://github.com/siimon/prom-client#default-metrics):
 CPU, memory, file descriptors, garbage collection and event loop lag. [Monitoring](../operating/monitoring.md) has a dashboard and alerts.`;
 
 /** @returns log-events.md */

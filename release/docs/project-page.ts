@@ -22,7 +22,7 @@ const OTHER_FIELDS: Readonly<Record<string, string>> = {
   allow: 'Admit visitors from these addresses and networks only, such as 192.0.2.7 or 10.0.0.0/8.',
   port: 'Local port. Every tunnel needs `port` or `share`.',
   share:
-    'Folder to share instead of a port, below the folder of the file. Fields about a port are not allowed beside it.',
+    'Folder to share instead of a port. It must be inside the folder of the file. Fields that concern a port cannot be combined with it.',
 };
 
 /** @returns the whole page */
@@ -56,7 +56,7 @@ export function projectPage(): string {
       [...rules, ...access].map(([name, accepted]) => [code(name), prose(accepted), meaningOf(name)]),
     ),
     `In \`auth\`, \`password\` and \`allow\`, \`\${NAME}\` stands for the value of an environment variable, which must be set and not empty; \`$\${\`
-stands for \`\${\`. All mistakes are reported together, with file, line and field. The file has at most ${readable('CONFIG_FILE_MAX_BYTES', CONFIG_FILE_MAX_BYTES)}, and never a key.
+stands for \`\${\`. All mistakes are reported together, each with its file, line and field. The file may have at most ${readable('CONFIG_FILE_MAX_BYTES', CONFIG_FILE_MAX_BYTES)} and must not contain a key.
 `,
     SECURITY,
   ].join('\n');
@@ -70,15 +70,16 @@ function meaningOf(field: string): string {
 
 const SECURITY = `## Files from other people
 
-A \`culvert.yml\` makes ports of your machine reachable, so read it before you start it. Without your consent it cannot:
+A \`culvert.yml\` makes ports of your machine reachable from the internet, so read it before you run \`culvert start\`. Some actions need your
+consent, and others are never allowed:
 
 | action                                | allowed only if                                                                                                     |
 | ------------------------------------- | ------------------------------------------------------------------------------------------------------------------- |
 | send your key to the relay it names   | \`CULVERT_RELAY\` or \`--relay\` names a relay, or it is the relay you logged in to                                     |
 | be used although another user owns it | \`--config\` names it. Under \`sudo\`, files of the caller are accepted. On Windows, owners are not checked             |
 | reach another machine (\`local_host\`)  | \`--allow-other-hosts\` is given                                                                                      |
-| share a folder outside its own        | never                                                                                                               |
+| share a folder outside its own folder | never                                                                                                               |
 | contain a key, a proxy or an authority | never: there are no such fields                                                                                    |
 
-Each refusal is a line with file and field, and exit code 2, before the relay is contacted.
+Each violation is reported on one line that names the file and the field. The command exits with code 2 before it contacts the relay.
 `;

@@ -7,16 +7,17 @@ import { paragraphsOf } from '../../shared/help-text.ts';
 import { CLIENT_VARIABLE_MEANINGS } from '../../shared/version.ts';
 import { code, codeBlock, markdownTable, pageStart, prose } from './page.ts';
 
-const COMMANDS_INTRODUCTION = `The command \`culvert-relay\` runs a relay and manages its accounts, keys and tunnels. \`culvert-relay help COMMAND\` prints the same as this
-page. See also [settings](settings.md), [exit codes](exit-codes.md) and [operating a relay](../operating/README.md).
+const COMMANDS_INTRODUCTION = `The command \`culvert-relay\` runs a relay and manages its accounts, keys and tunnels. \`culvert-relay help COMMAND\` prints the
+same text as this page. See also [settings](settings.md), [exit codes](exit-codes.md) and [operating a relay](../operating/README.md).
 
-Every command except \`serve\` works on the database of the relay, whether or not the relay runs: give it the same \`--data-dir\` or
-\`--database-url\`. A running relay follows within a second. Every change is recorded in the audit log. All commands except \`serve\` accept
-\`--json\`, which prints [stable](versioning.md) JSON to standard output; messages for people go to standard error.`;
+Every command except \`serve\` works directly on the relay's database, whether or not the relay is running. Give it the same
+\`--data-dir\` or \`--database-url\` as the relay. A running relay applies changes within a second. Every change is recorded in the audit
+log. All commands except \`serve\` accept \`--json\`, which prints [stable](versioning.md) JSON to standard output; messages for people go to
+standard error.`;
 
 const SETTINGS_INTRODUCTION = `Every setting of the relay is an environment variable and an option of \`culvert-relay serve\`; the option takes precedence. An empty value
-counts as not given. The relay refuses to start with an invalid setting or an unknown \`CULVERT_…\` variable, and names it (exit code 2).
-Secrets belong into the environment: other users of a machine can see options.`;
+counts as unset. With an invalid setting or an unknown \`CULVERT_…\` variable, the relay names it and exits with code 2.
+Pass secrets in environment variables, because other users of the machine can see command-line options.`;
 
 /** @returns culvert-relay.md */
 export function culvertRelayPage(): string {
@@ -75,9 +76,9 @@ export function settingsPage(): string {
     pageStart('Settings', 'server/settings.ts and shared/version.ts', SETTINGS_INTRODUCTION),
     '## The relay\n',
     ...areas,
-    'Settings that work only together: a certificate needs its key; `CULVERT_ACME_EMAIL` needs a `CULVERT_PUBLIC_URL` with `https://` and\nexcludes `CULVERT_TLS_CERT` and `CULVERT_TRUST_PROXY`; `CULVERT_REDIS_URL` needs `CULVERT_CLUSTER_SECRET` and PostgreSQL;\n`CULVERT_REUSE_PORT` needs `CULVERT_REDIS_URL`.\n',
+    'Some settings depend on others. `CULVERT_TLS_CERT` needs `CULVERT_TLS_KEY`. `CULVERT_ACME_EMAIL` needs a `CULVERT_PUBLIC_URL` with\n`https://`, and cannot be combined with `CULVERT_TLS_CERT` or `CULVERT_TRUST_PROXY`. `CULVERT_REDIS_URL` needs\n`CULVERT_CLUSTER_SECRET` and PostgreSQL. `CULVERT_REUSE_PORT` needs `CULVERT_REDIS_URL`.\n',
     '## The client\n',
-    'Options take precedence over these variables: see [Configuration](culvert.md#configuration).\n',
+    'Options take precedence over these variables (see [Configuration](culvert.md#configuration)).\n',
     markdownTable(
       ['variable', 'meaning'],
       Object.entries(CLIENT_VARIABLE_MEANINGS).map(([name, meaning]) => [code(name), meaning]),

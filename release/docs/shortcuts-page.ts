@@ -7,7 +7,7 @@ const LOG_KEYS: Readonly<Record<string, string>> = {
   '↑ ↓, k j': 'Move through the requests, or scroll an open one.',
   'PgUp PgDn, Space': 'Move by pages.',
   Enter: 'Show the request and its response.',
-  '/': 'Search in method, path, status and visitor.',
+  '/': 'Search the method, path, status and visitor address.',
   r: 'Send the request to the local service again.',
   'Esc, i, q': 'Go back.',
 };
@@ -15,10 +15,10 @@ const LOG_KEYS: Readonly<Record<string, string>> = {
 /** Keys of the window. On macOS, Cmd takes the place of Ctrl. */
 const WINDOW_KEYS: Readonly<Record<string, string>> = {
   'Ctrl+Alt+Shift+C':
-    'From any program: show the newest address; twice: copy it. You can change it in the settings.',
+    'Show the newest address, from any program; press twice to copy it. The shortcut can be changed in the settings.',
   'Ctrl+K': 'Open the command palette.',
   'Ctrl+1 … Ctrl+9': 'Go to one of the first tunnels; Enter copies its address.',
-  'Ctrl+N': 'Go to the port of a new tunnel.',
+  'Ctrl+N': 'Go to the port field for a new tunnel.',
   'Ctrl+O': 'Open a project.',
   'Ctrl+Shift+O': 'Share a folder.',
   'Ctrl+,': 'Open the settings.',
@@ -26,12 +26,12 @@ const WINDOW_KEYS: Readonly<Record<string, string>> = {
     'Search the log, or the body of an open request. Enter goes to the next match, Shift+Enter to the previous one.',
   'Ctrl+Z': 'Undo Stop, Remove, Clear or Sign out.',
   F6: 'Go to the next pane; with Shift, to the previous one.',
-  '/': 'Search the request log, or many tunnels.',
+  '/': 'Search the request log, or a long list of tunnels.',
   Esc: 'Clear a search, collapse a section, or go back.',
-  '↑ ↓, k j':
-    'Move through the requests; Enter opens one. In the port of a new tunnel: move through used ports.',
-  'PgUp PgDn, Home End': 'Move by pages, to the newest and to the oldest request.',
-  '← →, *': 'In a tree: collapse and expand; * expands all of a level. A letter goes to the next name.',
+  '↑ ↓, k j': 'Move through the requests; Enter opens one. In the port field: move through the ports in use.',
+  'PgUp PgDn, Home End': 'Move by pages, or to the newest or oldest request.',
+  '← →, *':
+    'Collapse or expand a node of a tree; * expands a whole level. A letter goes to the next name that begins with it.',
 };
 
 /** @returns the whole page */
@@ -40,12 +40,12 @@ export function shortcutsPage(): string {
     pageStart(
       'Keyboard shortcuts',
       'desktop/cli/view/frame.ts and release/docs/shortcuts-page.ts',
-      'The keys of the terminal view and of the window.',
+      'These are the keys of the terminal view and of the desktop app.',
     ),
     '## Terminal view\n',
-    '`culvert http`, `share` and `start` on a terminal:\n',
+    'While `culvert http`, `culvert share` or `culvert start` runs on a terminal:\n',
     keyTable(Object.fromEntries(KEYS)),
-    'In the request log (`i`):\n',
+    'In the request log, which `i` opens:\n',
     keyTable(LOG_KEYS),
     '## Window\n',
     'On macOS, use Cmd instead of Ctrl.\n',

@@ -30,11 +30,11 @@ interface MetricEntry {
 export const METRICS = {
   culvert_requests_total: {
     type: 'counter',
-    help: 'Requests, by destination and outcome.',
+    help: 'Requests by destination and outcome.',
     labels: {
       to: '`tunnel`, `relay` (API and WebSocket endpoints) or `nowhere`',
       outcome:
-        '`answered` (complete, whatever its status), `upgraded` (to a WebSocket), `refused` (the relay responded itself), `broken` (the response broke off) or `abandoned` (the visitor left first)',
+        '`answered` (complete response with any status), `upgraded` (to a WebSocket), `refused` (the relay responded itself), `broken` (the response was cut off) or `abandoned` (the visitor left first)',
     },
   },
   culvert_refusals_total: {
@@ -49,37 +49,37 @@ export const METRICS = {
   },
   culvert_api_refusals_total: {
     type: 'counter',
-    help: 'Errors of the API and of the WebSocket endpoints.',
+    help: 'Error responses of the API and of the WebSocket endpoints.',
     labels: { reason: 'the `code` of the error, such as `invalid-key`' },
   },
   culvert_connections_total: {
     type: 'counter',
-    help: 'Accepted connections of visitors, clients and callers of the API.',
+    help: 'Accepted connections of visitors, clients and API callers.',
   },
   culvert_visitor_connections: {
     type: 'gauge',
-    help: 'Open connections of visitors and of callers of the API.',
+    help: 'Open connections of visitors and API callers.',
   },
   culvert_traffic_bytes_total: {
     type: 'counter',
-    help: 'Bytes of tunnels, including headers.',
+    help: 'Bytes transferred through tunnels, including headers.',
     labels: { direction: '`in` (to clients) or `out` (to visitors)' },
   },
   culvert_tunnels: { type: 'gauge', help: 'Live tunnels.' },
   culvert_tunnels_online: { type: 'gauge', help: 'Live tunnels whose client is connected.' },
   culvert_access_log_dropped_total: {
     type: 'counter',
-    help: 'Lines of the access log that could not be written.',
+    help: 'Access log lines that could not be written.',
   },
   culvert_data_sockets_total: {
     type: 'counter',
-    help: 'Data sockets opened by clients, including those that large streams moved to.',
+    help: 'Data sockets that clients opened, including those to which large streams moved.',
   },
   culvert_data_streams: { type: 'gauge', help: 'Data sockets and trunk streams that serve a visitor.' },
   // The name is guaranteed until 1.0.
   culvert_warm_sockets: { type: 'gauge', help: 'Always 0. Kept until 1.0, because earlier versions had it.' },
-  culvert_trunks: { type: 'gauge', help: 'Open trunks: connections of clients that visitors share.' },
-  culvert_trunk_streams: { type: 'gauge', help: 'Streams on trunks.' },
+  culvert_trunks: { type: 'gauge', help: 'Open trunks (client connections that several visitors share).' },
+  culvert_trunk_streams: { type: 'gauge', help: 'Open streams on trunks.' },
   culvert_trunk_streams_total: {
     type: 'counter',
     help: 'Visitors that reached their client through a trunk.',
@@ -87,36 +87,39 @@ export const METRICS = {
   culvert_trunk_moves_total: {
     type: 'counter',
     help: 'Large streams whose client was asked to continue over a data socket.',
-    labels: { outcome: '`moved`, or `timeout` if the client opened none within 10 s' },
+    labels: { outcome: '`moved`, or `timeout` if the client opened no data socket within 10 s' },
   },
   culvert_certificate_orders_total: {
     type: 'counter',
-    help: 'Orders of certificates.',
+    help: 'Certificate orders.',
     labels: {
       outcome:
-        '`issued`, `failed` (the authority refused or found no challenge), `authority` (it could not be reached or used) or `limited` (too many in an hour)',
+        '`issued`, `failed` (the authority refused the order or could not validate the challenge), `authority` (the authority could not be reached or used) or `limited` (too many orders in an hour)',
     },
   },
-  culvert_certificates: { type: 'gauge', help: 'Ordered certificates that have not expired.' },
+  culvert_certificates: {
+    type: 'gauge',
+    help: 'Certificates obtained by ACME orders that have not expired.',
+  },
   culvert_certificate_waits: {
     type: 'gauge',
-    help: 'TLS handshakes that wait for a certificate to be issued.',
+    help: 'TLS handshakes waiting for a certificate to be issued.',
   },
   culvert_certificate_seconds_left: {
     type: 'gauge',
-    help: "Time until the certificate of the relay's own name expires; 0 without one. It is renewed 30 days before it expires.",
+    help: "Seconds until the certificate for the relay's own name expires; 0 without a certificate. It is renewed 30 days before it expires.",
   },
   culvert_dns_questions_total: {
     type: 'counter',
     help: 'Queries to the DNS port.',
     labels: {
       outcome:
-        '`answered`, `refused` (not about challenges), `failed` (the database failed), `truncated` (told to ask over TCP) or `dropped` (left without an answer)',
+        '`answered`, `refused` (not about challenges), `failed` (the database failed), `truncated` (the resolver was told to retry over TCP) or `dropped` (not answered)',
     },
   },
   culvert_rendezvous_pending: {
     type: 'gauge',
-    help: 'Visitors that wait for a data socket or for their client.',
+    help: 'Visitors waiting for a data socket or for the client of their tunnel.',
   },
   culvert_rendezvous_wait_seconds: {
     type: 'histogram',
@@ -124,13 +127,13 @@ export const METRICS = {
   },
   culvert_store_operation_seconds: {
     type: 'histogram',
-    help: 'Time of database operations, including their queue.',
+    help: 'Duration of database operations, including the time in the queue.',
     labels: { operation: 'the operation, such as `insertTunnel`' },
   },
   culvert_store_failures_total: {
     type: 'counter',
     help: 'Failed database operations.',
-    labels: { operation: 'the operation' },
+    labels: { operation: 'the operation, such as `insertTunnel`' },
   },
   culvert_build_info: { type: 'gauge', help: 'Always 1.', labels: { version: 'the version of the relay' } },
 } as const satisfies Readonly<Record<string, MetricEntry>>;
