@@ -90,13 +90,13 @@ export const SETTINGS = {
     'tunnel-domain',
     readers.domain,
     'localhost',
-    'Tunnels are at {slug}.<tunnel domain>.',
+    'Domain of the tunnels, whose addresses are {slug}.<tunnel domain>.',
   ),
   serviceDomain: optional(
     'service-domain',
     readers.domain,
     'the tunnel domain',
-    'Tunnels of an account with a subdomain are at {slug}.{account}.<service domain>.',
+    'Domain of accounts with a subdomain, whose tunnels are also at {slug}.{account}.<service domain>.',
   ),
   dataDir: setting('data-dir', readers.path, './.culvert', 'Folder for the database and other files.'),
   database: optional(
@@ -109,7 +109,7 @@ export const SETTINGS = {
     'bootstrap-key',
     readers.apiKey,
     'created at the first start',
-    'API key of the account "default", created at start.',
+    'API key of the account "default", which the relay creates when it starts.',
   ),
   /** `undefined` to serve without TLS, or with certificates of an authority */
   tls: together(['cert', 'key'], {
@@ -117,9 +117,9 @@ export const SETTINGS = {
       'tls-cert',
       readers.file,
       'none',
-      'Certificate file (PEM) to serve TLS with. Read again when it changes.',
+      'Certificate file (PEM) for serving TLS. The relay reads it again when it changes.',
     ),
-    key: optional('tls-key', readers.file, 'none', 'Key file (PEM) of the certificate.'),
+    key: optional('tls-key', readers.file, 'none', 'Private key file (PEM) of the certificate.'),
   }),
   /** `undefined` where certificates, if there are any, come from elsewhere */
   acme: together(['email'], {
@@ -127,7 +127,7 @@ export const SETTINGS = {
       'acme-email',
       readers.mail,
       'none',
-      'Mail address. Obtains certificates automatically. By setting this you accept the terms of the certificate authority.',
+      'Email address. Turns on automatic certificates. By setting it you accept the terms of the certificate authority.',
     ),
     directory: setting(
       'acme-directory',
@@ -157,7 +157,7 @@ export const SETTINGS = {
       'dns-port',
       readers.port,
       'none',
-      'Port for DNS (UDP and TCP), if _acme-challenge.<tunnel domain> is delegated to the relay: one wildcard certificate for all tunnels.',
+      'Port for DNS (UDP and TCP). If _acme-challenge.<tunnel domain> is delegated to the relay, all tunnels share one wildcard certificate.',
     ),
   }),
   /** seconds */
@@ -188,21 +188,21 @@ export const SETTINGS = {
     'warm-sockets',
     readers.ignored,
     'none',
-    'Ignored. Accepted until 1.0, because earlier versions had it.',
+    'Has no effect. Accepted until 1.0 because earlier versions had it.',
     [],
   ),
   trunks: setting(
     'trunks',
     readers.trunks,
     String(TRUNKS_MAX),
-    'Trunks per tunnel: connections of a client that visitors share. 0 turns them off.',
+    'Trunks per tunnel (client connections that several visitors share). 0 turns them off.',
   ),
   metrics: together(['port'], {
     port: optional(
       'metrics-port',
       readers.port,
       'none',
-      'Port of /metrics, on a separate listener; 0 picks a free one. Without it, metrics are not served.',
+      'Port of the separate listener for /metrics; 0 picks a free one. If unset, metrics are not served.',
     ),
     host: setting('metrics-host', readers.host, '127.0.0.1', 'Address of the listener for metrics.'),
   }),
@@ -225,7 +225,7 @@ export const SETTINGS = {
     'access-log',
     readers.accessLog,
     'off',
-    'Where to write a line of JSON for each request: off, stderr or the path of a file.',
+    'Where to write one line of JSON per request: off, stderr or the path of a file.',
   ),
   maxConnections: setting(
     'max-connections',
@@ -251,7 +251,7 @@ export const SETTINGS = {
     'notice',
     readers.notice,
     'off',
-    'free: browsers see a warning page before they first visit a tunnel on the plan free. off: no warning.',
+    'With free, browsers see a warning page before they first visit a tunnel on the free plan. With off, there is no warning.',
   ),
   /** the address of a link */
   abuseContact: optional(
@@ -271,19 +271,19 @@ export const SETTINGS = {
     'robots',
     readers.robots,
     'noindex',
-    'noindex keeps tunnels out of search engines (X-Robots-Tag); allow does not.',
+    'noindex keeps tunnels out of search engines with an X-Robots-Tag header; allow does not.',
   ),
   pathForm: setting(
     'path-form',
     readers.onOff,
     'on',
-    'Whether tunnels are also at <public URL>/t/{slug}, where they share an origin in browsers: on or off.',
+    'Whether tunnels are also available at <public URL>/t/{slug}, where they share one origin in browsers: on or off.',
   ),
   resolver: optional(
     'resolver',
     readers.resolver,
     "the system's",
-    'DNS server that checks domains of users, as ADDRESS:PORT.',
+    'DNS server that the relay uses to check the domains of users, as ADDRESS:PORT.',
   ),
   /** the other relays, if several serve as one */
   cluster: together(['redisUrl', 'secret'], {
@@ -291,7 +291,7 @@ export const SETTINGS = {
       'redis-url',
       readers.redisUrl,
       'none',
-      'Redis address (redis:// or rediss://). Relays with the same PostgreSQL database and Redis serve as one.',
+      'Redis address (redis:// or rediss://). Relays that share a PostgreSQL database and Redis work as one cluster.',
     ),
     secret: optional(
       'cluster-secret',
@@ -303,7 +303,7 @@ export const SETTINGS = {
       'cluster-host',
       readers.clusterHost,
       '127.0.0.1',
-      'Address where other relays reach this one, in a private network.',
+      'Address at which other relays reach this one in a private network.',
     ),
     port: setting('cluster-port', readers.port, '0', 'Port for other relays; 0 picks a free one.'),
   }),
@@ -311,7 +311,7 @@ export const SETTINGS = {
     'reuse-port',
     readers.truth,
     'false',
-    'true: several relays of a cluster listen on the same port of this machine.',
+    'Whether several relays of a cluster may listen on the same port of this machine.',
   ),
   reservedNames: setting(
     'reserved-names',

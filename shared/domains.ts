@@ -49,9 +49,12 @@ export const DOMAIN = object(
     /** `null` for one that is not verified */
     verified_at: TIME_OR_NULL,
     /** `null` if they are right, or if the relay has not checked them again */
-    failing_since: described(TIME_OR_NULL, 'since when the records of a verified domain are wrong'),
+    failing_since: described(
+      TIME_OR_NULL,
+      'time since which the DNS records of a verified domain have been wrong',
+    ),
     /** `null` if it does not */
-    ends_at: described(TIME_OR_NULL, 'when the relay releases it if nothing changes'),
+    ends_at: described(TIME_OR_NULL, 'when the relay releases the domain unless its records are corrected'),
   },
   'Domain',
 );
@@ -64,7 +67,7 @@ const CHECK = object(
   {
     what: described(oneOf(['proof', 'address']), 'the TXT record, or the host that the domain points to'),
     ok: FLAG,
-    found: listOf(TEXT_OR_EMPTY, 'what the DNS has instead'),
+    found: listOf(TEXT_OR_EMPTY, 'values found in the DNS instead'),
     problem: described(TEXT_OR_EMPTY, 'what is wrong, or empty'),
   },
   'DomainCheck',

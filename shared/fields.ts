@@ -141,7 +141,11 @@ export const SHORT_ID: Field<string> = {
 };
 /** RFC 3339 in UTC with milliseconds. Clients only show it. */
 export const SHOWN_TIME: Field<string> = {
-  schema: { type: 'string', format: 'date-time', description: 'RFC 3339, UTC, milliseconds' },
+  schema: {
+    type: 'string',
+    format: 'date-time',
+    description: 'UTC time in RFC 3339 format with milliseconds',
+  },
   accepts: someText,
 };
 /** The same; clients count with it. */
@@ -158,7 +162,7 @@ export const DURATION: Field<string> = {
   schema: {
     type: 'string',
     pattern: '^(?:(?:\\d+h)?\\d+m)?\\d+s$',
-    description: 'like `1h0m0s`, `30m0s` or `45s`',
+    description: 'a duration like `1h0m0s`, `30m0s` or `45s`',
   },
   accepts: someText.test('duration', (value) => Number.isFinite(parseDuration(value))),
 };

@@ -37,7 +37,7 @@ export const KNOCK = object(
       accepts: yup.string().defined(),
     },
     at: SHOWN_TIME,
-    ends_at: described(SHOWN_TIME, 'until when the visitor waits, has access, or may not ask again'),
+    ends_at: described(SHOWN_TIME, 'when the wait, the access or the denial of the visitor ends'),
   },
   'Knock',
 );
@@ -51,7 +51,7 @@ export const KNOCK_ANSWER_SCHEMA = objectSchema(
   {
     admit: { type: 'boolean', description: 'whether to approve the visitor' },
     'for?': givenDuration(
-      `for how long, at most ${formatDuration(ADMISSION_MAX_SECONDS)}`,
+      `how long the approval lasts, at most ${formatDuration(ADMISSION_MAX_SECONDS)}`,
       ADMISSION_DEFAULT_SECONDS,
     ),
   },

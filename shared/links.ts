@@ -36,7 +36,7 @@ export const LINK = object(
   {
     id: SHORT_ID,
     note: TEXT_OR_EMPTY,
-    path: optional(described(TEXT_OR_EMPTY, "path and query below the tunnel's address")),
+    path: optional(described(TEXT_OR_EMPTY, "path and query, relative to the tunnel's address")),
     created_at: TIME,
     expires_at: TIME,
   },
@@ -50,7 +50,7 @@ export const NEW_LINK = object(
   {
     ...LINK.fields,
     url: {
-      ...described(ADDRESS, 'the address to hand out; not shown again'),
+      ...described(ADDRESS, 'the address of the link, which is not shown again'),
       // It has a query.
       accepts: TEXT.accepts,
     },

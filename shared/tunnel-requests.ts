@@ -140,7 +140,10 @@ export type CreateTunnelBody = TypeOf<ReturnType<typeof createTunnelBody>>;
 
 /** The extend request (protocol.md section 3.5). */
 export function extendTunnelBody({ maxTtl }: TtlLimits) {
-  return object({ ttl: ttl(maxTtl, "by how much; by the tunnel's own ttl without") }, 'ExtendTunnel');
+  return object(
+    { ttl: ttl(maxTtl, "duration to add; by default the tunnel's own time to live") },
+    'ExtendTunnel',
+  );
 }
 
 function upTo(maxTtl: number): string {

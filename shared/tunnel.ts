@@ -33,7 +33,7 @@ export const TUNNEL = object(
     slug: TEXT,
     client_id: unused(UUID),
     local_port: { ...COUNT, schema: LOCAL_PORT_SCHEMA },
-    name: described(TEXT_OR_EMPTY, 'as requested, or empty'),
+    name: described(TEXT_OR_EMPTY, 'the requested name, or empty'),
     ttl: DURATION,
     mode: unused<'relay'>({ schema: { const: 'relay' }, accepts: yup.mixed() }),
     created_at: TIME,
@@ -44,7 +44,7 @@ export const TUNNEL = object(
     requests: COUNT,
     online: addedLater(described(FLAG, 'whether its client is connected'), false),
     access: addedLater(ACCESS_VIEW, {}),
-    public_url: described(ADDRESS, 'the address to hand out'),
+    public_url: described(ADDRESS, 'the address for visitors'),
     urls: object({
       subdomain: ADDRESS,
       /** only if the relay has the path form */

@@ -9,15 +9,15 @@ export const CLIENT_VARIABLES = ['CULVERT_RELAY', 'CULVERT_API_KEY', 'CULVERT_CA
 
 /** What docs/reference/settings.md says about those, and about variables of the system that the client reads. */
 export const CLIENT_VARIABLE_MEANINGS = {
-  CULVERT_RELAY: 'Address of the relay, as `--relay`.',
-  CULVERT_API_KEY: 'API key, as `--key`.',
-  CULVERT_CA: 'PEM file with certificate authorities to trust, as `--ca`.',
-  NODE_EXTRA_CA_CERTS: 'PEM file with further authorities, as in every program on Node.js.',
+  CULVERT_RELAY: 'Address of the relay, like `--relay`.',
+  CULVERT_API_KEY: 'API key, like `--key`.',
+  CULVERT_CA: 'PEM file with certificate authorities to trust, like `--ca`.',
+  NODE_EXTRA_CA_CERTS: 'PEM file with additional authorities, as for any Node.js program.',
   'HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY':
-    'Proxy between the client and the relay, in upper or lower case.',
+    'Proxy between the client and the relay. The names may be in upper or lower case.',
   NO_COLOR: 'If set, the terminal view has no colours.',
-  'VISUAL, EDITOR': 'Editor of `culvert inspect edit`.',
-  XDG_CONFIG_HOME: 'Folder that `login.json` is stored below, on Linux.',
+  'VISUAL, EDITOR': 'Editor that `culvert inspect edit` opens.',
+  XDG_CONFIG_HOME: 'On Linux, the folder that contains `culvert/login.json`.',
 } as const satisfies Readonly<Record<(typeof CLIENT_VARIABLES)[number], string>> &
   Readonly<Record<string, string>>;
 

@@ -5,14 +5,14 @@ import { type ApiDeps, TAGS } from '../../server/api/route.ts';
 import type { Json, JsonObject } from '../../shared/fields.ts';
 import { code, markdownTable, pageStart, prose, sentence } from './page.ts';
 
-const INTRODUCTION = `The REST interface of a relay. \`GET /v1/openapi.json\` returns it as OpenAPI 3.1, without a key. [The protocol](protocol.md) explains what
+const INTRODUCTION = `This page lists the REST interface of a relay. \`GET /v1/openapi.json\` returns it as an OpenAPI 3.1 document and needs no key. [The protocol](protocol.md) explains what
 the calls do; [errors](errors.md) lists all error codes.
 
-- Send \`Authorization: Bearer cvt_…\`, unless a section says that no key is needed.
-- Bodies are JSON objects of at most 16 KiB, whatever their \`Content-Type\`. Unknown fields are ignored, except in \`access\`. \`null\` means
-  "not given".
-- Paths are exact. Every response has an \`X-Request-Id\`. Responses may get more fields with time.
-- Limits in this page are the defaults of a relay.`;
+- Send the header \`Authorization: Bearer cvt_…\`, unless a section says that no key is needed.
+- Bodies are JSON objects of at most 16 KiB, regardless of their \`Content-Type\`. Unknown fields are ignored, except in \`access\`. An optional
+  field that is \`null\` counts as missing.
+- Paths must match exactly. Every response has an \`X-Request-Id\` header. Later versions may add fields to responses.
+- Limits on this page are the default settings of a relay.`;
 
 const PUBLIC_URL = new URL('https://relay.example.com');
 const SERVED = {
@@ -68,7 +68,7 @@ export function restPage(): string {
             ]),
         ),
       ]),
-    'Calls with a key can also fail with `missing-key`, `invalid-key`, `account-suspended`, `key-scope`, `too-many-wrong-keys` and\n`unavailable`; calls with a body with `invalid-body` and `body-too-large`; every call with `internal-error`.\n',
+    'Calls that need a key can also fail with `missing-key`, `invalid-key`, `account-suspended`, `key-scope`, `too-many-wrong-keys` or\n`unavailable`. Calls with a body can also fail with `invalid-body` or `body-too-large`, and every call with `internal-error`.\n',
     '## Objects\n',
     'A field with `?` is optional.\n',
     ...used.map(([name, schema]) => `### ${name}\n\n${fieldTable(schema)}`),

@@ -41,7 +41,7 @@ export const ADMIN_ACCOUNT = object(
     id: UUID,
     name: TEXT,
     plan: oneOf(PLANS),
-    subdomain: described(TEXT_OR_NULL, 'null for none'),
+    subdomain: described(TEXT_OR_NULL, 'null means no subdomain'),
     created_at: TIME,
     suspended: optional(described(TEXT, 'the reason, if it is suspended')),
   },
@@ -58,11 +58,11 @@ export const ADMIN_KEY = object(
   {
     id: UUID,
     account: ACCOUNT_NAME,
-    hint: described(TEXT, 'how the key begins'),
+    hint: described(TEXT, 'first characters of the key'),
     created_at: TIME,
     label: TEXT,
     expires_at: TIME_OR_NULL,
-    last_used_at: described(TIME_OR_NULL, 'to within a minute; null for never'),
+    last_used_at: described(TIME_OR_NULL, 'accurate to one minute; null if the key was never used'),
     scope: described(TEXT, '`all`, `admin`, or the name of a tunnel'),
   },
   'AdminKey',
@@ -115,7 +115,7 @@ export function viewTunnel({ tunnel, account }: OwnedTunnel): TypeOf<typeof ADMI
 /** The address of a tunnel that ended while it was suspended. */
 export const ADMIN_SUSPENDED_NAME = object(
   {
-    id: described(UUID, 'of the tunnel, which has ended'),
+    id: described(UUID, 'id of the tunnel, which has ended'),
     slug: TEXT,
     account: described(TEXT_OR_NULL, 'name of the account; null if it was deleted'),
     domain: described(TEXT_OR_NULL, 'domain of the tunnel, or null'),
@@ -143,7 +143,10 @@ export function viewInvitation({ id, account, expiresAt }: OpenInvitation): Type
 
 /** An invitation that was just made. */
 export const ADMIN_NEW_INVITE = object(
-  { ...ADMIN_INVITE.fields, url: described(ADDRESS, 'works once; not shown again') },
+  {
+    ...ADMIN_INVITE.fields,
+    url: described(ADDRESS, 'URL of the invitation, which works once and is not shown again'),
+  },
   'AdminNewInvite',
 );
 
@@ -163,7 +166,7 @@ export function viewNewInvitation(
 export const ADMIN_ACT = object(
   {
     at: TIME,
-    actor: described(TEXT, '`shell:<user>`, `key:<id>`, `invite:<id>`, or `relay` for a first key'),
+    actor: described(TEXT, '`shell:USER`, `key:ID`, `invite:ID`, or `relay` for the first key'),
     action: TEXT,
     subject: TEXT,
     detail: TEXT,

@@ -367,13 +367,13 @@ export function adminRoutes({ admin, clock, addresses }: ApiDeps): Route[] {
 
 const OF_ACCOUNT = { account: 'name of the account; all without it' };
 const NEW_PLAN = { enum: [...PLANS, null], default: 'dev' };
-const SUBDOMAIN = { type: ['string', 'null'], description: 'null for none' };
+const SUBDOMAIN = { type: ['string', 'null'], description: 'null means no subdomain' };
 const SUSPEND = objectSchema(
   {
     reason: {
       type: ['string', 'null'],
       maxLength: REASON_MAX_LENGTH,
-      description: 'null resumes it',
+      description: 'null lifts the suspension',
     },
   },
   'AdminSuspend',

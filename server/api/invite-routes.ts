@@ -27,7 +27,7 @@ export function inviteRoutes({ invitations, addresses }: ApiDeps): Route[] {
       tag: 'Invitations',
       summary: 'Accept an invitation',
       description:
-        'No key is needed. An invitation works once. Its address in a browser shows a page and does not use it up.',
+        'No key is needed. An invitation works once. Opening its address in a browser shows a page and does not use up the invitation.',
       caller: 'anybody',
       body: { schema: TAKE_SCHEMA, required: false },
       results: { 201: ['The key, which is not shown again.', TAKEN_INVITE.schema] },

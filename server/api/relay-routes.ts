@@ -53,7 +53,7 @@ export function relayRoutes(
       summary: 'Check whether the relay serves a host',
       description:
         'For proxies that order certificates on demand: 200 for the host of the relay, of a live tunnel or of a verified domain. ' +
-        'Only the machine of the relay and trusted proxies may ask; all others get 404.',
+        'Only programs on the machine of the relay and trusted proxies may use this call; all others get 404.',
       query: { domain: 'the host' },
       caller: 'anybody',
       results: { 200: ['It is.', SERVED.schema] },
@@ -83,7 +83,7 @@ export function relayRoutes(
       path: '/healthz',
       id: 'getHealth',
       tag: 'Relay',
-      summary: 'Check that the process runs',
+      summary: 'Check that the process is running',
       caller: 'anybody',
       results: { 200: ['It is.', HEALTHY.schema] },
       handle: () => HEALTHY.body,

@@ -57,12 +57,13 @@ export type Result = readonly [description: string, schema?: JsonObject, ...head
 export type ErrorName = keyof typeof API_ERRORS | keyof typeof VARIABLE_API_ERRORS;
 
 export const TAGS = {
-  Tunnels: 'Tunnels of an account.',
+  Tunnels: 'Create, list, extend and close the tunnels of an account.',
   Access: 'Access policies, signed links and approval requests.',
-  Domains: 'Domains of accounts.',
-  Account: 'The account of a key.',
+  Domains: 'Claim, verify and remove the domains of an account.',
+  Account: 'The account that a key belongs to.',
   Invitations: 'Invitations to an account, which need no key.',
-  Administration: 'For operators, with a key for administration. With other keys these paths do not exist.',
+  Administration:
+    'For operators. These calls need a key for administration; with any other key, the relay responds as if the paths did not exist.',
   Relay: 'The relay itself. No key is needed.',
   WebSockets: 'Sockets through which clients serve tunnels.',
 } as const;

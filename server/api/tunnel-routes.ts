@@ -204,7 +204,7 @@ export function tunnelRoutes(deps: ApiDeps): Route[] {
       summary: 'Replace the access policy of a tunnel',
       description:
         '`{}` makes the tunnel public. Applies to new requests within a second. WebSockets and event streams that are no longer ' +
-        'allowed are closed, other responses have 30 s to end, and all access cookies become invalid.',
+        'allowed are closed, other responses have 30 s to finish, and all access cookies become invalid.',
       caller: 'tunnelOwner',
       body: { schema: ACCESS_SCHEMA, required: true },
       results: { 200: ['The tunnel.', TUNNEL.schema] },

@@ -49,7 +49,7 @@ export function visitorRoutes({ links, knocks, writes, addresses }: ApiDeps): Ro
       tag: 'Access',
       summary: 'Create a signed link',
       description:
-        `Anyone who opens it has access until it ends. At most ${LINKS_MAX} at a time, and ${REVOKED_LINKS_MAX} that were revoked ` +
+        `Anyone who opens it has access until it expires. A tunnel can have ${LINKS_MAX} at a time, and ${REVOKED_LINKS_MAX} that were revoked ` +
         'before their end.',
       caller: 'tunnelOwner',
       body: { schema: CREATE_LINK.schema, required: false },
@@ -98,7 +98,8 @@ export function visitorRoutes({ links, knocks, writes, addresses }: ApiDeps): Ro
       id: 'listKnocks',
       tag: 'Access',
       summary: 'List the approval requests of a tunnel',
-      description: 'Visitors who wait, who are approved, and who were denied in the last 5 minutes.',
+      description:
+        'Includes visitors who are waiting, who are approved, or who were denied in the last 5 minutes.',
       caller: 'tunnelOwner',
       results: { 200: ['The knocks.', KNOCK_LIST.schema] },
       async handle(ctx) {
