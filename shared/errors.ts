@@ -271,7 +271,7 @@ export const VISITOR_ERRORS = {
   notice: {
     status: 403,
     title: 'Before you continue',
-    text: "It is served from someone's own computer, through this relay. The operator of the relay did not create the page and has not checked it.",
+    text: "This page is served from someone's own computer, through this relay. The operator of the relay did not create the page and has not checked it.",
   },
   'access-required': {
     status: 401,

@@ -79,7 +79,7 @@ export const linkCommand = defineCommand({
     A link admits visitors only if the access policy of the tunnel includes --links. It stops working after --ttl,
     when the tunnel ends, or when you revoke it. A visitor with a link has access to every path of the tunnel.
 
-    The link is printed to standard output, its id and its end to standard error.`,
+    The link is printed to standard output, its id and expiry to standard error.`,
   read: (line) => ({ action: readLinkAction(line), ...line.access() }),
   async run(command, { output }) {
     const { action, json } = command;

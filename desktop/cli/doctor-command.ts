@@ -33,7 +33,7 @@ export const doctorCommand = defineCommand({
   summary: 'Find out why a tunnel does not work',
   options: COMMON,
   examples: {
-    'culvert doctor': 'check the way to the relay',
+    'culvert doctor': 'check the connection to the relay',
     'culvert doctor 3000': 'also check that port 3000 accepts connections',
   },
   details: `

@@ -41,7 +41,7 @@ export const inspectCommand = defineCommand({
 
     "edit" opens request N in $VISUAL or $EDITOR and sends it to the local port when you save and close it. With
     --method, --path, --header or --body it changes the request without an editor. Culvert sets Host, Content-Length
-    and the headers of the connection itself. [redacted] stands for a secret, also in a request that you edit.
+    and the headers of the connection itself. [redacted] stands for a secret, even in a request that you edit.
 
     "export" writes the named requests, or all of them, as HAR to standard output. "import" reads a HAR or a curl
     command from FILE or from standard input, and adds its requests to the list without sending them. It runs nothing

@@ -63,7 +63,7 @@ export const OPTION_TABLE = {
   'local-host': {
     type: 'string',
     value: 'HOST',
-    text: 'Machine that the port is on. Default: this machine, at 127.0.0.1 or ::1.',
+    text: 'Machine on which the port is open. Default: this machine, at 127.0.0.1 or ::1.',
   },
   'local-https': {
     type: 'boolean',

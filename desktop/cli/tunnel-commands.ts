@@ -21,7 +21,7 @@ import type { OnceOnline } from './view/once-online.ts';
 const EVENTS = `{"event":"online","tunnel":{…}}
     Visitors reach the port. The first event, and again after each reconnect. Has "password" if --password generated one.
 {"event":"reconnecting","attempt":1,"retry_in_ms":250,"message":"…"}
-    The connection to the relay broke.
+    The connection to the relay was lost.
 {"event":"problem","code":"local-refused","message":"…"}
     One visitor could not be served; the tunnel stays open. Codes: local-refused, local-reset, local-slow, host-blocked,
     visitor-gone, data-refused, data-failed, too-many-connections.
@@ -86,7 +86,7 @@ export const shareCommand = defineCommand({
     files. They cannot change anything, and they cannot see names that begin with a dot, culvert.yml, or links that
     point outside the folder.
 
-    Access, events and exit codes are those of "culvert http".`,
+    Access options, events and exit codes are the same as for "culvert http".`,
   read: readShare,
   run: serve,
 });
@@ -94,7 +94,7 @@ export const shareCommand = defineCommand({
 export const startCommand = defineCommand({
   name: 'start',
   operands: '[NAME…]',
-  summary: 'Open the tunnels of culvert.yml',
+  summary: 'Open the tunnels defined in culvert.yml',
   options: {
     Project: ['config', 'allow-other-hosts'],
     'When online': WHEN_ONLINE,

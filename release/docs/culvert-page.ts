@@ -6,7 +6,7 @@ import { COMMON, type OptionName } from '../../desktop/cli/options.ts';
 import { paragraphsOf } from '../../shared/help-text.ts';
 import { code, codeBlock, markdownTable, pageStart, prose } from './page.ts';
 
-const INTRODUCTION = `The command \`culvert\` opens tunnels to local ports and manages them. \`culvert help COMMAND\` prints the same as this page.
+const INTRODUCTION = `The command \`culvert\` opens tunnels to local ports and manages them. \`culvert help COMMAND\` prints the same text as this page.
 See also [exit codes](exit-codes.md), [culvert.yml](culvert-yml.md) and the [keys of the terminal view](shortcuts.md).
 
 ## Configuration
@@ -25,16 +25,16 @@ An option takes precedence over the environment, and the environment over what \
   \`$XDG_CONFIG_HOME/culvert\`, on macOS in \`~/Library/Application Support/Culvert\`, on Windows in \`%APPDATA%\\Culvert\`.
 - Other users of a machine can see options in the process list. Prefer \`culvert login\` or the environment for keys, and
   \`--auth USER\` or \`culvert.yml\` for passwords.
-- The key is sent over \`http://\` only to a relay on the same machine, or with \`--insecure\`. No variable does the same.
+- The key is sent over \`http://\` only to a relay on the same machine, or with \`--insecure\`. No environment variable replaces \`--insecure\`.
 - [Behind a company proxy](../guides/company-proxy.md) has the rules for proxies.
 
-Words of other programs also work: \`ls\` (\`list\`), \`rm\` and \`stop\` (\`close\`), \`up\` (\`start\`), \`--subdomain\` (\`--name\`), \`--authtoken\`
+Command and option names of similar programs also work: \`ls\` (\`list\`), \`rm\` and \`stop\` (\`close\`), \`up\` (\`start\`), \`--subdomain\` (\`--name\`), \`--authtoken\`
 (\`--key\`), \`--basic-auth\` (\`--auth\`), \`--cidr-allow\` (\`--allow\`).
 
 ## Output
 
 On a terminal, \`http\`, \`share\` and \`start\` show a view that updates. Elsewhere they print lines; with \`--json\`, one event per line.
-\`NO_COLOR\` and \`TERM=dumb\` are honoured. Everything that comes from visitors is printed as ASCII with escapes such as \`\\x1b\`, so it
+\`NO_COLOR\` and \`TERM=dumb\` are respected. Everything that comes from visitors is printed as ASCII with escapes such as \`\\x1b\`, so it
 cannot control the terminal. Text for people may change between versions; \`--json\` is [stable](versioning.md).`;
 
 /** Options that nearly every command accepts, described once. */

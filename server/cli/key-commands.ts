@@ -145,7 +145,7 @@ export const createInvitesCommand = adminCommand({
   options: {
     account: {
       value: 'NAME',
-      text: 'Account that invited people get a key of. It is created if it does not exist.',
+      text: 'Account for which invited people get a key. It is created if it does not exist.',
     },
     plan: { value: 'free|dev|team', text: 'Plan of a new account. Default: dev.' },
     ttl: { value: 'DURATION', text: 'How long the invitations are valid. Default: 24h.' },

@@ -101,7 +101,7 @@ export const migrateCommand = adminCommand({
     },
     undo: {
       value: 'sqlite:FILE',
-      text: 'Make a database usable again that was moved, in the state it had then.',
+      text: 'Make a SQLite database that was moved usable again, in the state it had before the move.',
     },
   },
   examples: {

@@ -8,8 +8,8 @@ export const listTunnelsCommand = adminCommand({
   words: 'tunnel list',
   forms: ['[options]'],
   summary: 'List live tunnels and suspended addresses',
-  options: { account: { value: 'NAME', text: 'Only those of this account.' } },
-  examples: { 'culvert-relay tunnel list': 'show the account, traffic and end of each tunnel' },
+  options: { account: { value: 'NAME', text: 'Only tunnels and addresses of this account.' } },
+  examples: { 'culvert-relay tunnel list': 'show the account, traffic and expiry of each tunnel' },
   async run({ flags, json, administer }, shell) {
     const account = readOptionalName(flags['account'], '--account');
     const { tunnels, names } = await administer(async (administration) => ({
