@@ -6,8 +6,8 @@
  */
 export const CREATE_RETRY_MS = 60_000;
 /**
- * Attempts by `culvert start` to create a tunnel while the relay limits creations. Others on the account may use the creations
- * that become free; after this many tries the error is shown.
+ * Attempts by `culvert start` to create a tunnel while the relay limits creations. Others on the account may use the
+ * creations that become free; after this many tries the error is shown.
  */
 export const CREATE_RETRIES_MAX = 10;
 
