@@ -8,7 +8,7 @@ export const ERROR_HELP: Readonly<Record<string, string>> = {
   // Errors for visitors
   'bad-request':
     'Send a valid HTTP/1.1 request, with one `Host` header, one body length and no control characters.',
-  'path-worker': 'Use the subdomain address of the tunnel, which is an origin of its own.',
+  'path-worker': "Use the tunnel's subdomain address, which has its own origin.",
   notice:
     'Press Continue to see the page. Only browsers see this warning. The operator turns it on with `CULVERT_NOTICE`, and it applies only to tunnels on the free plan.',
   'access-required':
@@ -16,22 +16,23 @@ export const ERROR_HELP: Readonly<Record<string, string>> = {
   'access-address':
     'The owner has limited access to certain networks (`--allow`). Ask the owner to add yours.',
   'access-attempts':
-    'Wait for as long as `Retry-After` says. An address may try 10 wrong passwords a minute, and may have three approval requests at a time.',
+    'Wait for as long as `Retry-After` says. An IP address can try 10 wrong passwords a minute, and can have three open approval requests.',
   'tunnel-unknown': 'Check the address. If it is your tunnel, `culvert list` shows whether it still exists.',
   'visitor:method-not-allowed':
     'Use another method. `CONNECT` is never accepted; `TRACE` is accepted only for tunnels.',
   'request-timeout':
     'Send the request head within 15 s, and do not pause for 60 s or longer while you send the body.',
   'uri-too-long': 'Shorten the address to at most 8 KiB.',
-  suspended: 'Ask the operator of the relay. The owner sees the reason.',
+  suspended: 'Ask the operator of the relay. The owner of the tunnel can see the reason.',
   'expectation-failed': 'Send `Expect: 100-continue`, or no `Expect`.',
   'too-many':
-    'Wait for as long as `Retry-After` says. By default, an address may have 256 connections at a time (`CULVERT_ADDRESS_CONNECTIONS`). If all visitors get this error, the relay is probably behind a proxy that `CULVERT_TRUST_PROXY` does not list.',
+    'Wait for as long as `Retry-After` says. By default, an IP address can have 256 connections at a time (`CULVERT_ADDRESS_CONNECTIONS`). If all visitors get this error, the relay is probably behind a proxy that `CULVERT_TRUST_PROXY` does not list.',
   misdirected:
-    'The host name points to the relay, but belongs to no tunnel. [Verify the domain](../guides/own-domain.md), or use the address of the tunnel.',
-  'head-too-large': 'Delete the cookies of the site, or send fewer headers: at most 16 KiB and 200 fields.',
+    'The host name points to the relay, but no tunnel uses it. [Verify the domain](../guides/own-domain.md), or use the address of the tunnel.',
+  'head-too-large': "Delete the site's cookies, or send fewer headers. The limits are 16 KiB and 200 fields.",
   'not-implemented': 'Send the body with `Transfer-Encoding: chunked` or a `Content-Length`.',
-  'local-refused': 'Start your local service, or check the port. `--wait` holds visitors during a restart.',
+  'local-refused':
+    'Start your local service, or check the port. With `--wait`, visitors wait while the service restarts.',
   'local-reset': 'Check the log of your local service. If the service speaks HTTPS, use `--local-https`.',
   'client-closed':
     'Try again. If the error persists, check the output of `culvert` and of the local service.',
@@ -50,7 +51,7 @@ export const ERROR_HELP: Readonly<Record<string, string>> = {
   'invalid-ttl': 'Write a duration of at least 1 s, such as `30m`, `4h` or `1h30m`.',
   'ttl-too-long':
     'Request a shorter time to live. The maximum is `CULVERT_MAX_TTL` unless your plan allows less; `culvert status` shows it.',
-  'invalid-name': 'Choose another name. It must not begin with `xn--` either.',
+  'invalid-name': 'Choose another name. A name must not begin with `xn--` either.',
   'invalid-access':
     'The error text names the field of `access` and what it accepts. Unknown fields are rejected.',
   'invalid-link': 'The error text names the field and its rule ([protocol](protocol.md#112-signed-links)).',
@@ -64,7 +65,7 @@ export const ERROR_HELP: Readonly<Record<string, string>> = {
   'invalid-handshake': 'Use a WebSocket library: `Sec-WebSocket-Key` is missing or malformed.',
   'missing-key': 'Send `Authorization: Bearer cvt_…`.',
   'invalid-key':
-    'The key is unknown, revoked, expired or malformed. Run `culvert login` with a valid key. A key works at one relay only.',
+    'The key is unknown, revoked, expired or malformed. Run `culvert login` with a valid key. A key works with one relay only.',
   'plan-too-low': 'Leave out the name, or ask the operator for a higher plan.',
   'key-scope': 'Use another key. This one is limited to one tunnel or to administration.',
   'too-many-tunnels': 'Close a tunnel (`culvert list`, `culvert close`), or wait until one expires.',
@@ -93,15 +94,15 @@ export const ERROR_HELP: Readonly<Record<string, string>> = {
   'domain-in-use': 'Close the other tunnel first (`culvert list`, `culvert close`).',
   'domain-fixed': 'Close the tunnel, then create it with the domain.',
   'links-off': 'Turn on signed links with `culvert access TUNNEL --links`.',
-  'too-many-links': 'Revoke a link, or wait until the time in the error text.',
-  'too-many-admitted': 'Revoke an approval, or wait until the time in the error text.',
+  'too-many-links': 'Revoke a link, or wait until the time given in the error text.',
+  'too-many-admitted': 'Revoke an approval, or wait until the time given in the error text.',
   'body-too-large': 'Send at most 16 KiB.',
   'upgrade-required':
     'Open a WebSocket (version 13). If you did, a proxy in front of the relay removes the `Upgrade` header.',
   'rate-limited':
     'Wait for as long as `Retry-After` says. An account may create 10 tunnels a minute, in bursts of 5.',
-  'too-many-wrong-keys': 'Wait a minute, and correct the key. An address may send 30 wrong keys a minute.',
-  'too-many-trunks': 'Open fewer trunks. A tunnel may have 2, or as many as `CULVERT_TRUNKS` says.',
+  'too-many-wrong-keys': 'Wait a minute, and correct the key. An IP address can send 30 wrong keys a minute.',
+  'too-many-trunks': 'Open fewer trunks. By default, a tunnel can have 2 (`CULVERT_TRUNKS`).',
   'internal-error':
     'This is a bug in the relay. Report it with the `X-Request-Id` of the response and the matching line of the relay log.',
   unavailable:

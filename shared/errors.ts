@@ -266,7 +266,7 @@ export const VISITOR_ERRORS = {
   'path-worker': {
     status: 403,
     title: 'Service workers are not allowed here',
-    text: 'Tunnels below /t/ share one origin in browsers, so none of them can have a service worker. Use the address of the tunnel that has its own host name.',
+    text: 'Tunnels below /t/ share one origin in browsers, so none of them can have a service worker. Use the tunnel address that has its own host name.',
   },
   notice: {
     status: 403,
@@ -326,12 +326,12 @@ export const VISITOR_ERRORS = {
   misdirected: {
     status: 421,
     title: 'Not served at this address',
-    text: 'This host name points to the relay, but the relay serves no tunnel at it. If it is your domain, verify it first. Otherwise use the address that you were given.',
+    text: 'This host name points to the relay, but no tunnel uses it. If it is your domain, verify it first. Otherwise use the address that you were given.',
   },
   'head-too-large': {
     status: 431,
     title: 'Request headers too large',
-    text: 'The headers of the request are larger than 16 KiB or have more than 200 fields. In a browser, cookies are the usual cause: delete the cookies of this site and try again.',
+    text: 'The request headers are larger than 16 KiB or have more than 200 fields. In a browser, cookies are the usual cause: delete the cookies of this site and try again.',
   },
   'not-implemented': {
     status: 501,
@@ -376,7 +376,7 @@ export const VISITOR_ERRORS = {
   'plan-limit': {
     status: 503,
     title: 'The tunnel has too many visitors',
-    text: 'This tunnel has as many open connections as the plan of its owner allows. Try again in a moment.',
+    text: "This tunnel has as many open connections as its owner's plan allows. Try again in a moment.",
   },
   'client-timeout': {
     status: 504,

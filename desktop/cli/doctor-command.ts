@@ -41,10 +41,10 @@ export const doctorCommand = defineCommand({
     remedy. It opens a test tunnel for a minute and closes it again. The test tunnel counts against the rate limit for
     new tunnels.`,
   sections: {
-    Checks: `dns      the name of the relay has addresses
+    Checks: `dns      the relay's host name resolves
 connect  its port accepts connections
 tls      its certificate is trusted and matches the name
-relay    the server is a Culvert relay and is ready
+relay    the server is running a Culvert relay that is ready
 key      the relay accepts the API key
 control  a test tunnel comes online
 data     a request reaches the tunnel by its path address

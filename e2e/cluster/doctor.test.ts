@@ -45,7 +45,7 @@ describe('culvert-relay doctor, on a cluster', () => {
     const said = await doctor('t'.repeat(32));
     assert.match(
       said('cluster'),
-      /^failed: a relay of the cluster has a different secret: 127\.0\.0\.1:\d+$/,
+      /^failed: a relay in the cluster has a different secret: 127\.0\.0\.1:\d+$/,
     );
   });
 });

@@ -149,7 +149,7 @@ describe('culvert-relay doctor', () => {
     await startSite(scope, port, relay.port, RIGHT);
     const { failed, findings, said } = await doctor(settings);
     assert.deepEqual(failed, ['forwarded'], said);
-    assert.match(findings.find(({ check }) => check === 'forwarded')?.fix ?? '', /^Name only the proxies/);
+    assert.match(findings.find(({ check }) => check === 'forwarded')?.fix ?? '', /^List only the proxies/);
     await leavesNothing(settings);
   });
 

@@ -111,7 +111,10 @@ describe('culvert doctor', () => {
     const { code, results } = await doctor([], environment);
     assert.equal(code, 0);
     const trunk = results.find(({ hop }) => hop === 'trunk');
-    assert.deepEqual([trunk?.result, trunk?.detail], ['skipped', 'this relay has no shared connections']);
+    assert.deepEqual(
+      [trunk?.result, trunk?.detail],
+      ['skipped', 'this relay does not support shared connections'],
+    );
   });
 
   it('names a certificate that is not trusted, and trusts a given authority', async () => {
@@ -146,7 +149,7 @@ describe('culvert doctor', () => {
     assert.deepEqual(failed, ['relay']);
     assert.match(
       results.find(({ hop }) => hop === 'relay')?.detail ?? '',
-      /it uses TLS, so its address begins with https/,
+      /it uses TLS, so its address must begin with https/,
     );
     const folder = { XDG_CONFIG_HOME: temporaryDirectory(scope) };
     const options = ['--relay', secure.url, '--key', secure.bootstrapKey, '--ca', authority.path];

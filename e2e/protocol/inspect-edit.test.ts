@@ -186,8 +186,8 @@ describe('culvert inspect edit, export and import', () => {
 
   it('reads no file that an import names, and accepts no other format', async () => {
     for (const [text, reason] of [
-      [`curl -d @${join(runtime, 'x')} http://x`, /reads no files/],
-      ['curl "$(id)"', /Culvert runs nothing here/],
+      [`curl -d @${join(runtime, 'x')} http://x`, /does not read files/],
+      ['curl "$(id)"', /Culvert does not run a shell/],
       ['{"log":1}', /This is not a HAR file: log/],
     ] as const) {
       const { code, err } = await inspect(['import'], text);

@@ -22,10 +22,7 @@ scenarios('diagnostics', (fixture) => {
     await dialog.getByText('Failed: Your server.').waitFor();
     const rows = await dialog.getByRole('listitem').allInnerTexts();
     assert.equal(rows.length, 10);
-    assert.match(
-      rows.at(-1) ?? '',
-      /nothing answers on port \d+ of 127\.0\.0\.1 and ::1.*Start your server/s,
-    );
+    assert.match(rows.at(-1) ?? '', /nothing answers on port \d+ at 127\.0\.0\.1 or ::1.*Start your server/s);
     assert.match(rows.find((row) => row.includes('Request through the tunnel')) ?? '', /got a response/);
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
@@ -51,7 +48,7 @@ scenarios('diagnostics', (fixture) => {
     await page.getByRole('button', { name: 'Diagnose', exact: true }).click();
     const dialog = page.getByRole('dialog', { name: 'Connection to the relay' });
     await dialog.getByText('Failed: Network connection.').waitFor();
-    await dialog.getByText('Check that culvert-relay runs there').waitFor();
+    await dialog.getByText('Check that culvert-relay is running there').waitFor();
     await reads(dialog, /not checked, because an earlier step failed/);
     await dialog.getByRole('button', { name: 'Close' }).click();
     await dialog.waitFor({ state: 'detached' });

@@ -57,7 +57,7 @@ describe('approval requests', () => {
     await page.getByRole('button', { name: 'Deny curl, 2001:db8::7' }).click();
     await asked(main, 1);
     await knocking(main, ANN);
-    await page.getByLabel('How long to approve Firefox on Linux').selectOption('for today');
+    await page.getByLabel('Duration of access for Firefox on Linux').selectOption('for today');
     await page.getByRole('button', { name: 'Approve Firefox on Linux, 203.0.113.7' }).click();
     assert.deepEqual(await asked(main, 2), [
       { channel: 'knock:refuse', payload: { key: 'shop', id: 'n2' } },

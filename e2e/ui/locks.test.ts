@@ -151,7 +151,7 @@ scenarios('access to a tunnel', (fixture) => {
       .getByText(/5\d min left/)
       .first()
       .waitFor();
-    await page.getByRole('button', { name: 'Revoke the access of Firefox on Windows, 127.0.0.1' }).click();
+    await page.getByRole('button', { name: 'Revoke access for Firefox on Windows, 127.0.0.1' }).click();
     await page.getByText('No visitor is approved at the moment.').waitFor();
     await comesIn(ann, 401);
   });

@@ -37,7 +37,7 @@ scenarios('signing in', (fixture) => {
   it('reports at the key that the relay does not know it, and allows another attempt', async () => {
     const { page } = await fixture.open();
     await signIn(page, fixture.relay.url, newApiKey());
-    await page.getByText('The relay does not know this key').waitFor();
+    await page.getByText('The relay does not recognize this key').waitFor();
     const key = page.getByLabel('API key');
     assert.equal(await key.getAttribute('aria-invalid'), 'true');
     await page.locator('#key:focus').waitFor();

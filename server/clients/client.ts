@@ -297,7 +297,7 @@ export class ConnectedClient {
 
   #limitText(): string {
     const { title, maxConnections } = PLAN_RULES[this.tunnel.account.plan];
-    return `This tunnel has ${maxConnections} open connections, as many as the ${title} plan of its owner allows. Try again when one has ended.`;
+    return `This tunnel has ${maxConnections} open connections, as many as its owner's ${title} plan allows. Try again when one has ended.`;
   }
 
   #openOnTrunk(): DataStream | undefined {

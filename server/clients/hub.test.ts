@@ -253,7 +253,7 @@ describe('Hub', () => {
     clock.advance(1);
     assert.deepEqual(texts, [
       'plan-limit',
-      `This tunnel has ${FREE_CONNECTIONS} open connections, as many as the Free plan of its owner allows. Try again when one has ended.`,
+      `This tunnel has ${FREE_CONNECTIONS} open connections, as many as its owner's Free plan allows. Try again when one has ended.`,
     ]);
     dials[0]?.cancel();
     dial();

@@ -27,7 +27,7 @@ describe('lookAtAll', () => {
     assert.deepEqual(found, [
       { check: 'a', ms: 0, result: 'ok', detail: 'fine' },
       { check: 'b', ms: 0, result: 'failed', detail: 'broken', fix: 'Mend it.' },
-      { check: 'c', result: 'skipped', ms: 0, detail: 'not checked without "b"' },
+      { check: 'c', result: 'skipped', ms: 0, detail: 'not checked, because "b" did not pass' },
       { check: 'd', ms: 0, result: 'skipped', detail: 'nothing there' },
       { check: 'e', ms: 0, result: 'failed', detail: 'odd' },
     ]);

@@ -65,7 +65,7 @@ export async function lookAtAll(
 }
 
 function missing(check: string, needed: string): Finding {
-  return { check, result: 'skipped', ms: 0, detail: `not checked without "${needed}"` };
+  return { check, result: 'skipped', ms: 0, detail: `not checked, because "${needed}" did not pass` };
 }
 
 async function lookAt(check: Check, clock: Pick<Clock, 'monotonic' | 'setTimeout'>): Promise<Finding> {
@@ -107,7 +107,7 @@ export async function versionAt(question: Omit<Question, 'path'>): Promise<strin
   if (version === undefined)
     throw new Error(`the server did not identify itself as a Culvert relay (status ${status})`);
   const ready = await ask({ ...question, path: '/readyz' });
-  if (ready.status !== 200) throw new Error('it runs, but is not ready');
+  if (ready.status !== 200) throw new Error('it is running, but is not ready');
   return version;
 }
 

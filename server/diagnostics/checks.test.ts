@@ -101,7 +101,7 @@ describe('culvert-relay doctor', () => {
     it('if the DNS has IPv6 addresses', async () => {
       const { port } = server.address() as AddressInfo;
       const url = `http://relay.example.com:${port}`;
-      assert.equal(await ipv6(url, found('::1')), '::1: answers');
+      assert.equal(await ipv6(url, found('::1')), 'the relay responds at ::1');
       await assert.rejects(ipv6(url, { kind: 'none', exists: true }), (error) => error instanceof Skipped);
       server.close();
       await assert.rejects(ipv6(url, found('::1')), (error) => {
@@ -136,10 +136,10 @@ describe('culvert-relay doctor', () => {
         'relay.example.com A': found('192.0.2.1'),
         '*.tunnels.example.com AAAA': found('2001:db8::1'),
       };
-      assert.equal(await names('dns', answers), 'relay.example.com is 192.0.2.1');
+      assert.equal(await names('dns', answers), 'relay.example.com resolves to 192.0.2.1');
       assert.equal(
         await names('wildcard', answers),
-        '*.tunnels.example.com is 2001:db8::1, but relay.example.com has other addresses',
+        '*.tunnels.example.com resolves to 2001:db8::1, but relay.example.com resolves to other addresses',
       );
     });
 

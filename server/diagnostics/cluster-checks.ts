@@ -8,7 +8,7 @@ import { RELAYS } from '../cluster/scripts.ts';
 import type { Config } from '../config.ts';
 import { DIAGNOSIS_CLOCK_OFF_MS, REDIS_TIMEOUT_MS } from '../limits.ts';
 import { describeError } from '../log.ts';
-import { type Check, Fault, Skipped } from './check.ts';
+import { type Check, counted, Fault, Skipped } from './check.ts';
 import { ask } from './http-probe.ts';
 
 const ALONE = 'this relay is not part of a cluster';
@@ -52,7 +52,7 @@ async function checkRedis(redis: Redis): Promise<string> {
   const [, policy] = ((await redis.config('GET', 'maxmemory-policy').catch(() => [])) ?? []) as string[];
   if (policy === undefined || policy === 'noeviction') return 'it responds';
   throw new Fault(
-    `maxmemory-policy is ${policy}: it may delete the locations of clients`,
+    `maxmemory-policy is ${policy}: Redis may delete the records of where clients are connected`,
     'Set "maxmemory-policy noeviction" in its configuration.',
   );
 }
@@ -65,7 +65,7 @@ async function checkMembers(redis: Redis, { secret }: ClusterSettings): Promise<
     const member = readRecord(record, incarnation, secret);
     if (member === undefined)
       throw new Fault(
-        `a relay of the cluster has a different secret: ${record.replace(/~.*$/s, '').replaceAll(/[^\w.:[\]-]/g, '')}`,
+        `a relay in the cluster has a different secret: ${record.replace(/~.*$/s, '').replaceAll(/[^\w.:[\]-]/g, '')}`,
         'Set the same CULVERT_CLUSTER_SECRET on all relays, and restart those that had a different one.',
       );
     members.push(member);
@@ -78,7 +78,7 @@ async function checkMembers(redis: Redis, { secret }: ClusterSettings): Promise<
       'CULVERT_CLUSTER_HOST must be an address that the other relays can reach, without a firewall in between.',
     );
   }
-  return `${members.length} relays, with the same secret: ${members.map(nameOf).join(', ')}`;
+  return `${counted(members.length, 'relay')}, with the same secret: ${members.map(nameOf).join(', ')}`;
 }
 
 async function onRedis<T>(

@@ -26,11 +26,11 @@ export function machineChecks(config: Config): Check[] {
     named.hostname = hostname;
     try {
       const version = await versionAt({ to: named, address: reachable(host), anyCertificate: true });
-      return `a relay ${version} responds on port ${port} and is ready`;
+      return `Culvert relay ${version} is ready on port ${port}`;
     } catch (error) {
       throw new Fault(
         `${to.origin}: ${said(error)}`,
-        'Start it (systemctl start culvert-relay) and read its log. Check that CULVERT_HOST and CULVERT_PORT are those of the relay.',
+        'Start the relay (systemctl start culvert-relay) and check its log. CULVERT_HOST and CULVERT_PORT must have the values that the relay was started with.',
         { cause: error },
       );
     }
@@ -45,7 +45,7 @@ export function machineChecks(config: Config): Check[] {
     } catch (error) {
       throw new Fault(
         `${to.origin}: ${said(error)}`,
-        'Certificate authorities check this port. Make sure that no other program uses it, and read the log of the relay.',
+        'Certificate authorities check this port. Make sure that no other program uses it, and check the log of the relay.',
         { cause: error },
       );
     }
@@ -57,7 +57,7 @@ export function machineChecks(config: Config): Check[] {
     try {
       const { status, text } = await ask({ to, path: '/metrics' });
       if (status === 200 && text.includes('culvert_')) return text;
-      throw new Error(`status ${status}, but not the metrics of a relay`);
+      throw new Error(`status ${status}, but the response does not contain the metrics of a relay`);
     } catch (error) {
       throw new Fault(
         `${to.origin}/metrics: ${said(error)}`,
@@ -73,14 +73,14 @@ export function machineChecks(config: Config): Check[] {
     const most = ofRelay ?? hardLimit();
     if (most === undefined) throw new Skipped('this system does not report it');
     const whose = ofRelay === undefined ? 'a relay started from here' : 'the relay';
-    if (most >= wanted) return `${whose} can open ${most}`;
-    const short = `${whose} can open ${most}, but ${maxConnections} visitors need ${wanted}`;
+    if (most >= wanted) return `${whose} can open ${most} files`;
+    const short = `${whose} can open ${most} files, but ${maxConnections} visitors need ${wanted}`;
     // The program that starts the relay may allow it more.
     if (ofRelay === undefined)
       throw new Skipped(`${short}; set CULVERT_METRICS_PORT to check the running relay`);
     throw new Fault(
       short,
-      'Raise the hard limit (LimitNOFILE in the unit, --ulimit nofile for containers), or lower CULVERT_MAX_CONNECTIONS.',
+      'Raise the hard limit on open files (LimitNOFILE in the unit, --ulimit nofile for containers), or lower CULVERT_MAX_CONNECTIONS.',
     );
   }
 
@@ -141,7 +141,7 @@ export function storeChecks({ database }: Pick<Config, 'database'>, clock: Pick<
         );
       throw new Fault(
         describeError(error),
-        'Use the settings of the relay (its relay.env, --data-dir or --database-url). Only "culvert-relay serve" creates a database.',
+        'Use the same settings as the relay (its relay.env, --data-dir or --database-url). Only "culvert-relay serve" creates a database.',
         { cause: error },
       );
     }
@@ -152,7 +152,9 @@ export function storeChecks({ database }: Pick<Config, 'database'>, clock: Pick<
       throw new Skipped('PostgreSQL does not record when it was last backed up');
     const at = lastBackup(database.path);
     if (at === undefined)
-      throw new Skipped('none was made with "culvert-relay backup FILE"; other backups are unknown');
+      throw new Skipped(
+        'no backup was made with "culvert-relay backup FILE"; other backups cannot be detected',
+      );
     const days = counted(Math.floor((clock.now() - at) / DAY_MS), 'day');
     if (clock.now() - at <= BACKUP_OLD_MS) return Promise.resolve(`the last one was made ${days} ago`);
     throw new Fault(

@@ -38,7 +38,7 @@ export function nameChecks(config: Config, lookup: DnsLookup): Check[] {
   }
 
   async function dns(): Promise<string> {
-    return `${own} is ${(await addresses(own, own)).join(', ')}`;
+    return `${own} resolves to ${(await addresses(own, own)).join(', ')}`;
   }
 
   async function wildcard(): Promise<string> {
@@ -46,7 +46,7 @@ export function nameChecks(config: Config, lookup: DnsLookup): Check[] {
     const found = await addresses(unusedHost(config), record);
     const ofRelay = isIP(own) === 0 ? await addresses(own, own).catch(() => []) : [own];
     const elsewhere = ofRelay.length > 0 && !found.some((address) => ofRelay.includes(address));
-    return `${record} is ${found.join(', ')}${elsewhere ? `, but ${own} has other addresses` : ''}`;
+    return `${record} resolves to ${found.join(', ')}${elsewhere ? `, but ${own} resolves to other addresses` : ''}`;
   }
 
   return [
@@ -68,9 +68,9 @@ export function addressChecks(config: Config, lookup: DnsLookup): Check[] {
     const hosts = [own, unusedHost(config)].filter((host) => isIP(host) === 0 && !isThisMachine(host));
     const answers = await Promise.all(hosts.map((host) => lookup(host, 'AAAA')));
     const found = new Set(answers.flatMap((answer) => (answer.kind === 'found' ? answer.values : [])));
-    if (found.size === 0) throw new Skipped('no name has an AAAA record, so visitors use IPv4');
+    if (found.size === 0) throw new Skipped('no host name has an AAAA record, so visitors use IPv4');
     for (const address of found) await mustAnswer(address);
-    return `${[...found].join(', ')}: answers`;
+    return `the relay responds at ${[...found].join(', ')}`;
   }
 
   async function mustAnswer(address: string): Promise<void> {
@@ -111,19 +111,20 @@ export function certificateChecks(config: Config, clock: Pick<Clock, 'now'>): Ch
     if (problem !== undefined)
       throw new Fault(
         `${what}: ${problem}`,
-        `Get a certificate for ${what}, or let the relay get it (CULVERT_ACME_EMAIL). For a private authority, set NODE_EXTRA_CA_CERTS.`,
+        `Get a certificate for ${what}, or let the relay obtain one (CULVERT_ACME_EMAIL). For a private certificate authority, set NODE_EXTRA_CA_CERTS.`,
       );
     const days = counted(Math.floor((ends - clock.now()) / DAY_MS), 'day');
     if (ends - clock.now() > CERTIFICATE_ENDING_MS) return `for ${what}, expires in ${days}`;
     throw new Fault(
       `for ${what}, expires in ${days}`,
-      'Renewal does not work. Read the log of the relay, or of the program that gets the certificate.',
+      'Renewal is not working. Check the log of the relay, or of the program that obtains the certificate.',
     );
   }
 
   async function ofTunnels(): Promise<string> {
     // Without a wildcard, each tunnel's certificate is ordered when it is first visited.
-    if (config.acme !== undefined) throw new Skipped('the relay gets them when tunnels are visited');
+    if (config.acme !== undefined)
+      throw new Skipped('the relay obtains each certificate when its tunnel is first visited');
     const what = `*.${config.tunnelDomain}`;
     try {
       return await look(unusedHost(config), what);
@@ -157,7 +158,7 @@ function presented(url: URL, servername: string): Promise<Shown> {
       socket.destroy();
       resolve({ problem, ends });
     });
-    socket.once('timeout', () => socket.destroy(new Error('no handshake in time')));
+    socket.once('timeout', () => socket.destroy(new Error('no TLS handshake in time')));
     socket.on('error', reject);
   });
 }

@@ -25,7 +25,7 @@ const ACCOUNT = /^doctor-[0-9a-f]{12}$/;
 /** The relay at the public address does not know what was just written to the database. */
 export class OtherDatabaseError extends Error {
   constructor() {
-    super('the relay that responds does not know a key that was just created here');
+    super('the relay that responded does not recognize a key that was just created here');
   }
 }
 
@@ -149,7 +149,7 @@ export class Visit {
   async open(): Promise<TestTunnel> {
     const { database, nameHold, port } = this.#config;
     const store = await openStore(database, 'as-it-is', () => {}).catch(() => {
-      throw new Skipped('not checked without "database"');
+      throw new Skipped('not checked, because "database" did not pass');
     });
     this.#store = store;
     const administration = new Administration({

@@ -25,12 +25,12 @@ export function proxyChecks(config: Config): Check[] {
     if (config.publicUrl === undefined && config.port === 0)
       throw new Fault('CULVERT_PUBLIC_URL is not set', 'Set it to the public address of the relay.');
     try {
-      return `${to.origin} is a Culvert relay ${await versionAt({ to })} and is ready`;
+      return `${to.origin} is running Culvert relay ${await versionAt({ to })} and is ready`;
     } catch (error) {
       throw new Fault(
         `${to.origin}: ${error instanceof Error ? error.message : String(error)}`,
-        'Check that CULVERT_PUBLIC_URL is right, that the firewall allows its port, and that the proxy in front runs and forwards to ' +
-          'the port of the relay. Some networks cannot reach their own public address: then run "culvert doctor" from elsewhere.',
+        'Check that CULVERT_PUBLIC_URL is right, that the firewall allows its port, and that any proxy in front is running and forwards to ' +
+          'the port of the relay. Some networks cannot reach their own public address; in that case, run "culvert doctor" from elsewhere.',
         { cause: error },
       );
     }
@@ -40,9 +40,9 @@ export function proxyChecks(config: Config): Check[] {
     const port = to.port === '' ? '' : `:${to.port}`;
     const { headers } = await ask({ to, path: '/', headers: { host: unusedHost(config) + port } });
     if (headers['culvert-error'] === ('tunnel-unknown' satisfies keyof typeof VISITOR_ERRORS))
-      return 'Host is forwarded';
+      return 'the Host header is forwarded';
     throw new Fault(
-      'a request to a tunnel does not arrive as one: Host is not forwarded',
+      'the Host header is not forwarded, so the relay does not recognize requests to tunnels',
       `The proxy must forward Host unchanged (nginx: proxy_set_header Host $http_host). ${EXAMPLES}`,
     );
   }
@@ -61,7 +61,7 @@ export function proxyChecks(config: Config): Check[] {
       const code = codeOf(answer);
       if (typeof code === 'string' && code !== API_ERRORS.upgradeRequired.code) continue;
       throw new Fault(
-        `${path}: a WebSocket does not arrive as one (status ${answer.status})`,
+        `${path}: the WebSocket upgrade does not reach the relay (status ${answer.status})`,
         `The proxy must forward Upgrade and Connection, over HTTP/1.1 and with a timeout of many hours. ${EXAMPLES}`,
       );
     }
@@ -76,7 +76,7 @@ export function proxyChecks(config: Config): Check[] {
       return 'request bodies are forwarded as they arrive';
     } catch (error) {
       throw new Fault(
-        'a request arrives only once its body is complete: uploads and event streams would wait',
+        'requests arrive only once their body is complete, which delays uploads and event streams',
         `The proxy must not buffer requests (nginx: proxy_request_buffering off). ${EXAMPLES}`,
         { cause: error },
       );
@@ -149,7 +149,7 @@ export function tunnelChecks({ config, clock, open, idleMs }: TunnelChecksOption
       throw new Fault(
         `the test tunnel: ${error instanceof Error ? error.message : String(error)}`,
         isOther
-          ? 'Run this command with the settings of the relay (its relay.env). The relay uses another database, so changes made here have no effect.'
+          ? 'Run this command with the same settings as the relay (its relay.env). The relay uses another database, so changes made here have no effect.'
           : `Check the results above for the public address, and the log of the relay. ${EXAMPLES}`,
         { cause: error },
       );
@@ -194,7 +194,7 @@ export function tunnelChecks({ config, clock, open, idleMs }: TunnelChecksOption
     }
     if (!late) return 'responses are forwarded as they arrive';
     throw new Fault(
-      'responses arrive only once they are complete: event streams, progress and downloads would wait',
+      'responses arrive only once they are complete, which delays event streams, progress output and downloads',
       `The proxy must not buffer responses (nginx: proxy_buffering off; Caddy: flush_interval 1ms). ${EXAMPLES}`,
     );
   }
@@ -228,7 +228,7 @@ export function tunnelChecks({ config, clock, open, idleMs }: TunnelChecksOption
     if (namesMuchOfTheInternet(config.trustedProxies))
       throw new Fault(
         'CULVERT_TRUST_PROXY covers a large part of the internet: visitors from there can claim any address',
-        `Name only the proxies in front of this relay. ${EXAMPLES}`,
+        `List only the proxies in front of this relay. ${EXAMPLES}`,
       );
     const { host } = tunnel();
     let list: string[] = [];
@@ -242,7 +242,7 @@ export function tunnelChecks({ config, clock, open, idleMs }: TunnelChecksOption
     if (!isTrusted(peer, config.trustedProxies))
       throw new Fault(
         `requests come from ${peer}, which is not in CULVERT_TRUST_PROXY`,
-        'Add the proxy: until then all visitors share one address and one limit, and links are http. If there is no proxy in front, remove the setting.',
+        'Add the proxy. Until then, all visitors share one address and one limit, and links use http. If there is no proxy in front, remove the setting.',
       );
     if (list.length === 1)
       throw new Fault(
@@ -254,14 +254,14 @@ export function tunnelChecks({ config, clock, open, idleMs }: TunnelChecksOption
         'a visitor can claim any address, because its X-Forwarded-For is trusted',
         `The proxy must replace X-Forwarded-For, or add the visitor's address to it. ${EXAMPLES}`,
       );
-    return `the addresses of visitors come from ${peer}, not from the visitors`;
+    return `the addresses of visitors come from the proxy ${peer}, not from the visitors themselves`;
   }
 
   function withoutTrust(peer: string): string {
     const isEncryptedElsewhere =
       to.protocol === 'https:' && config.tls === undefined && config.acme === undefined;
     if (!isEncryptedElsewhere)
-      return `the address of a visitor is that of its connection, here ${peer}; a proxy in front would have to be in CULVERT_TRUST_PROXY`;
+      return `the address of a visitor is taken from its connection, here ${peer}; if there is a proxy in front, add it to CULVERT_TRUST_PROXY`;
     throw new Fault(
       `a proxy is in front (${peer}), but it is not in CULVERT_TRUST_PROXY, so all visitors share one address`,
       `Start the relay with CULVERT_TRUST_PROXY=${peer}, if that is the proxy. ${EXAMPLES}`,
@@ -271,7 +271,7 @@ export function tunnelChecks({ config, clock, open, idleMs }: TunnelChecksOption
   async function idle(): Promise<string> {
     if (idleMs === undefined)
       throw new Skipped(
-        'not checked: a proxy must allow a response to be silent for hours (nginx: proxy_read_timeout 1d; HAProxy: timeout server 1d, timeout tunnel 1d). "culvert-relay doctor --idle 5m" checks this for that long',
+        'not checked: a proxy must allow a response to be silent for hours (nginx: proxy_read_timeout 1d; HAProxy: timeout server 1d, timeout tunnel 1d). Run "culvert-relay doctor --idle 5m" to check this for 5 minutes',
       );
     const { host } = tunnel();
     tunnel().serve = (_request, response) => {
@@ -286,7 +286,7 @@ export function tunnelChecks({ config, clock, open, idleMs }: TunnelChecksOption
     const seconds = Math.round((clock.monotonic() - since) / 1000);
     throw new Fault(
       `a response that is silent for ${idleMs / 1000} s is cut off after ${seconds} s`,
-      `Raise the timeout of the proxy for the relay to a day (nginx: proxy_read_timeout; HAProxy: timeout server, timeout tunnel). ${EXAMPLES}`,
+      `Raise the proxy timeout for the relay to one day (nginx: proxy_read_timeout; HAProxy: timeout server, timeout tunnel). ${EXAMPLES}`,
     );
   }
 

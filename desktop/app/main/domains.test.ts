@@ -38,7 +38,7 @@ describe('Domains', () => {
     assert.deepEqual([await domains.list(), undos.views.length, api.domains.length], [[], 1, 1]);
     assert.match(
       undos.views[0]?.text ?? '',
-      /^app\.example\.com will be removed in 8 s\. A tunnel that uses it will end\.$/,
+      /^app\.example\.com will be removed in 8 s\. Any tunnel that uses it will be closed\.$/,
     );
     await undos.undo(undos.views[0]?.id ?? '');
     assert.deepEqual(await domains.list(), [shown]);

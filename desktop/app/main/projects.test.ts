@@ -175,7 +175,7 @@ describe('an opened project', () => {
     const [nas, up, gone] = listed(app);
     assert.deepEqual(statuses(app), ['blocked', 'blocked', 'blocked']);
     assert.match(why(nas), /another machine, 192\.0\.2\.7, .*--allow-other-hosts/);
-    assert.match(why(up), /is outside the folder of the file/);
+    assert.match(why(up), /is outside the folder that contains the file/);
     assert.match(why(gone), /cannot be read \(ENOENT\)/);
     assert.deepEqual(await startAll(app), { started: 0, failed: 0 });
     assert.deepEqual(created(app), []);

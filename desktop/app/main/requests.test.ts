@@ -292,7 +292,7 @@ describe('imported requests', () => {
     const large = join(directory, 'large.har');
     writeFileSync(large, '');
     truncateSync(large, IMPORT_MAX_BYTES + 1);
-    await assert.rejects(importFile(tunnel, chosen(large)), refused(/has 33 MiB, and the limit is 32 MiB/));
+    await assert.rejects(importFile(tunnel, chosen(large)), refused(/is 33 MiB, but the limit is 32 MiB/));
     assert.deepEqual(log.list(), []);
   });
 
@@ -315,7 +315,7 @@ describe('imported requests', () => {
 describe('a file that cannot be written', () => {
   it('is reported in our own words, or in those of the system', () => {
     const full = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' });
-    assert.equal(writeProblem(full), 'no space is left');
+    assert.equal(writeProblem(full), 'there is no space left');
     assert.equal(writeProblem(new Error('the moon is full')), 'the moon is full');
   });
 });

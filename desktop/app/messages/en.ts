@@ -78,8 +78,8 @@ export const BODY = {
   'body.copyPath': 'Copy path',
   'body.beginning': 'Start of a longer body',
   'body.unpacked': 'Decompressed ({codings})',
-  'body.jsonEnds': 'Invalid JSON: it ends too early, in line {line, number}',
-  'body.jsonFault': 'Invalid JSON from line {line, number}, column {column, number}: {found}',
+  'body.jsonEnds': 'Invalid JSON: unexpected end on line {line, number}',
+  'body.jsonFault': 'Invalid JSON at line {line, number}, column {column, number}: {found}',
   'body.notText': 'Not text',
   'body.notFound': 'No matches',
   'body.members': '{braces} {count, plural, one {# member} other {# members}}',
@@ -121,7 +121,7 @@ export const CHECKUP = {
   'checkup.result.ok': 'passed',
   'checkup.result.failed': 'failed',
   'checkup.result.skipped': 'not checked',
-  'checkup.hop.dns': 'Address of the relay',
+  'checkup.hop.dns': 'Relay address',
   'checkup.hop.connect': 'Network connection',
   'checkup.hop.tls': 'Encryption',
   'checkup.hop.relay': 'Culvert relay',
@@ -152,7 +152,7 @@ export const COMMON = {
   'undo.undoOf': 'Undo: {text}',
   'undo.undoWithKey': 'Undo ({keys})',
   'undo.undo': 'Undo',
-  'panes.openRequests': 'Open the requests of a tunnel to see them here.',
+  'panes.openRequests': "Open a tunnel's requests to see them here.",
   'panes.chooseRequest': 'Choose a request to see its details here.',
   'panes.besideList': 'The request is shown next to the list. Press F6 to go to it.',
   'announce.noNetwork': 'This computer has no network connection.',
@@ -175,7 +175,7 @@ export const COMMON = {
   'agent.unknown': 'An unknown program',
   'agent.someOn': 'A program on {system}',
   'announce.more': 'And {count} more changes.',
-  'undo.domainRemoved': '{domain} will be removed in 8 s. A tunnel that uses it will end.',
+  'undo.domainRemoved': '{domain} will be removed in 8 s. Any tunnel that uses it will be closed.',
   'undo.stopsSoon': '{slug} stops in 8 s.',
   'undo.stopped': 'Stopped {slug}.',
   'undo.removed': 'Removed {slug}.',
@@ -212,7 +212,7 @@ export const CREATE = {
   'domain.add': 'Add',
   'domain.recordsOf': 'DNS records for {domain}',
   'domain.enterRecords':
-    'Create these records at the DNS provider of {domain}. It can take a few minutes until they are visible everywhere.',
+    'Create these records at the DNS provider of {domain}. They can take a few minutes to become visible everywhere.',
   'domain.checking': 'Checking…',
   'domain.check': 'Check',
   'domain.addFirst': 'Add the domain first, or choose None.',
@@ -263,7 +263,7 @@ export const CREATE = {
 export const DROP = {
   'drop.question': 'Share the folder <b>{name}</b>?',
   'drop.explained':
-    'Anyone with the address can read it for one hour. Visitors see the index.html of a folder, or a list of its files. Names that begin with a dot are hidden, and links that point outside the folder do not work. Visitors cannot change anything.',
+    'Anyone with the address can read it for one hour. For each folder, visitors see its index.html or a list of its files. Files whose names begin with a dot are hidden, and links that point outside the folder do not work. Visitors cannot change anything.',
   'drop.shared': 'Folder {name} is shared.',
   'drop.cannot': 'This cannot be shared',
   'drop.share': 'Share for 1 h',
@@ -272,19 +272,19 @@ export const DROP = {
 
 /** Access: passwords, links, approval requests. */
 export const LOCK = {
-  'knocks.waiting': 'Visitors waiting at {slug}',
+  'knocks.waiting': 'Visitors waiting for access to {slug}',
   'knocks.admitted': 'Approved {who}.',
   'knocks.refused': 'Denied {who}.',
   'knocks.from': 'from {address}',
   'knocks.admitOf': 'Approve {label}',
   'knocks.admit': 'Approve',
-  'knocks.howLong': 'How long to approve {label}',
+  'knocks.howLong': 'Duration of access for {label}',
   'knocks.refuseOf': 'Deny {label}',
   'knocks.refuse': 'Deny',
-  'admitted.sentOut': 'Revoked the access of {agent}.',
+  'admitted.sentOut': 'Revoked access for {agent}.',
   'admitted.nobody': 'No visitor is approved at the moment.',
   'admitted.visitors': 'Approved visitors of {slug}',
-  'admitted.sendOutOf': 'Revoke the access of {who}, {address}',
+  'admitted.sendOutOf': 'Revoke access for {who}, {address}',
   'admitted.sendOut': 'Revoke',
   'links.made': 'The link is created and copied.',
   'links.revoked': 'Revoked the link {link}.',
@@ -306,7 +306,7 @@ export const LOCK = {
   'lock.addressesHint': 'For example 203.0.113.7 or 10.0.0.0/8. Separate them with commas or line breaks.',
   'lock.whoNow': 'Who has access to {slug} now: {lock}.',
   'lock.whoTo': 'Who has access to {slug}',
-  'lock.atOnce': 'Takes effect immediately, also for visitors who already have access.',
+  'lock.atOnce': 'Takes effect immediately, even for visitors who already have access.',
   'lock.applying': 'Applying…',
   'lock.apply': 'Apply',
   'lock.whoToIs': 'Who has access to {slug}: {lock}',
@@ -519,12 +519,12 @@ export const PALETTE = {
 export const PROBLEMS = {
   'session.signedOutFirst': 'You are signed out. Sign in first.',
   'session.settingsUnreadable':
-    'Culvert could not read your settings and starts with new ones. The old file is kept at {path}.',
+    'Culvert could not read your settings, so it started with new ones. The old file is kept at {path}.',
   'problem.domainGone': 'You no longer have this domain.',
   'problem.dropAgain': 'This folder is no longer shown. Choose it again.',
   'problem.dropSignIn': 'Sign in first. Then choose the folder again.',
   'problem.keyUnknown':
-    'The relay does not know this key. Check that you copied all of it, or ask the operator of the relay for a new one.',
+    'The relay does not recognize this key. Check that you copied all of it, or ask the operator of the relay for a new one.',
   'problem.namesNeedPlan': 'Custom names need the Dev plan or above. Leave the name empty.',
   'problem.invitationGone':
     'This invitation was already used, has expired or never existed. Ask its sender for a new one.',
@@ -549,16 +549,16 @@ export const PROBLEMS = {
   'problem.nothingListens':
     'Nothing is listening on port {port}. Visitors see a 502 error until you start your server.',
   'problem.cannotSign':
-    'Culvert cannot sign this request: it has no signature header of a service whose secret you have set. Put the header back, or send the request without signing it.',
+    'Culvert cannot sign this request: it has no signature header from a service whose secret you have added. Put the header back, or send the request without signing it.',
   'problem.importFolder':
     'This tunnel shares a folder. Import requests into a tunnel that forwards to a port.',
   'problem.importNoFile': '{path} is not a file.',
   'problem.importNotRead': 'Culvert cannot read {path}: {why}.',
-  'problem.importTooLarge': '{path} has {size} MiB, and the limit is {max} MiB. Export fewer requests.',
+  'problem.importTooLarge': '{path} is {size} MiB, but the limit is {max} MiB. Export fewer requests.',
   'problem.pasteCurl': 'Paste a curl command.',
   'problem.noSecret': 'There is no secret to sign this request with. Add it first.',
   'problem.tooManySecrets':
-    'Culvert stores at most {max} secrets of a service for each tunnel. Remove one first.',
+    'Culvert stores at most {max} secrets per service for each tunnel. Remove one first.',
   'problem.notInvitation': 'This is not an invitation.',
   'problem.otherInvitations': 'Other invitations are being opened. Try again in a moment.',
   'problem.invitationNotShown': 'This invitation is no longer shown. Open it again.',
@@ -616,12 +616,12 @@ export const PROBLEMS = {
   'problem.settingsNotWritten': 'Culvert cannot save its settings: {why}.',
   'problem.fileNotWritten': 'Culvert cannot write {path}: {why}.',
   'problem.harTooLarge':
-    'A HAR file can have at most {max} MiB, which is enough for the first {count} of these requests. Search for fewer.',
+    'A HAR file can be at most {max} MiB, which is enough for the first {count} of these requests. Narrow your search.',
   'problem.systemRefused': 'Your system did not accept this: {why}.',
   'writing.mayNot': 'you are not allowed to write there',
-  'writing.readOnly': 'the place is read-only',
-  'writing.noRoom': 'no space is left',
-  'writing.isFolder': 'a folder has this name',
+  'writing.readOnly': 'the location is read-only',
+  'writing.noRoom': 'there is no space left',
+  'writing.isFolder': 'a folder already has this name',
   'writing.longName': 'the name is too long',
   'ended.quit': 'Culvert was quit.',
   'problem.dropOther': '{why} Choose one folder that you can read.',
@@ -635,7 +635,7 @@ export const PROJECT = {
   'project.instead': 'Instead of a port',
   'project.question': 'Start the tunnels of <b>{name}</b>?',
   'project.explained':
-    'Its culvert.yml defines what visitors reach and who has access. Start only what you know: the author of the file chose it.',
+    'Its culvert.yml defines what visitors reach and who has access. Start only tunnels that you recognize: the author of the file chose them.',
   'project.cannot': 'This project cannot be opened',
   'project.tunnels': 'Tunnels of {name}',
   'project.randomName': 'random address',
@@ -749,7 +749,7 @@ export const SETS = {
   'sets.new': 'New collection…',
   'sets.keep': 'Save',
   'sets.keepDots': 'Save…',
-  'sets.withSecrets': 'The request is saved with its secrets, so that your server also accepts it later.',
+  'sets.withSecrets': 'The request is saved with its secrets, so that your server still accepts it later.',
   'sets.open': 'Saved',
   'sets.openTitle': 'Saved requests',
   'problem.setNoName': 'Enter a name for the collection.',
@@ -759,14 +759,14 @@ export const SETS = {
   'problem.setFull':
     'The collection {name} already has {max} requests, which is the maximum. Save this one in another collection.',
   'problem.setsLarge':
-    'All collections together can have at most {max} MiB. Remove some requests first. Nothing was changed.',
+    'All collections together can be at most {max} MiB. Remove some requests first. Nothing was changed.',
   'problem.setsNotWritten': 'The collections cannot be saved: {why}. Nothing was changed.',
   'problem.setsUnreadable':
-    'Culvert could not read your saved requests and starts without any. The old file is kept at {path}.',
+    'Culvert could not read your saved requests, so it started without any. The old file is kept at {path}.',
   'problem.setGone': 'This collection no longer exists.',
   'problem.keptGone': 'This request is no longer in the collection.',
   'problem.keptCut':
-    'Request {id} cannot be saved: its body was larger than the {max} KiB that are recorded.',
+    'Request {id} cannot be saved: its body is larger than the {max} KiB that Culvert records.',
   'problem.keptOpen': 'Request {id} cannot be saved before it has arrived completely.',
   'problem.keptUpgrade': 'Request {id} opened a WebSocket, so it cannot be sent again.',
   'undo.kept': 'Saved {request} in {name}.',
@@ -788,7 +788,7 @@ export const SETTINGS = {
   'settings.shortcut': 'Global shortcut',
   'settings.shortcut.hint': 'Shows the newest address. Press it twice to copy the address.',
   'settings.shortcut.refused':
-    'Your system did not accept this shortcut. Another program may be using it, or the system allows none.',
+    'Your system did not accept this shortcut. Another program may be using it, or the system does not allow global shortcuts.',
   'settings.shortcut.off': 'Off',
   'settings.language': 'Language',
   'settings.language.system': 'Same as system',
@@ -886,15 +886,14 @@ export const SIGNATURE = {
   'signature.mark.malformed': 'unreadable',
   'signature.mark.unsigned': 'unsigned',
   'signature.secret.stripe': 'Signing secret',
-  'signature.secret.stripe.hint':
-    'In the Stripe dashboard, on the page of the endpoint. It begins with whsec_.',
+  'signature.secret.stripe.hint': "In the Stripe dashboard, on the endpoint's page. It begins with whsec_.",
   'signature.secret.github': 'Secret',
   'signature.secret.github.hint': 'The text entered as Secret when the webhook was created on GitHub.',
   'signature.secret.slack': 'Signing secret',
   'signature.secret.slack.hint': 'In the settings of the Slack app, under Basic Information.',
   'signature.secret.shopify': 'Client secret',
   'signature.secret.shopify.hint':
-    'The client secret of the Shopify app. For the webhooks of a shop, the one shown below their list.',
+    "The client secret of the Shopify app. For webhooks created in a shop's settings, use the secret below the webhook list.",
   'signature.secret.twilio': 'Auth token',
   'signature.secret.twilio.hint': 'The auth token of the Twilio account or subaccount.',
   'signature.secret.standard': 'Signing secret',
@@ -904,7 +903,7 @@ export const SIGNATURE = {
   'signature.verdict.body-changed':
     'The body was changed: the signature matches the address, but not the body.',
   'signature.verdict.too-old':
-    'Too old: the signature matches, but is from more than 5 minutes before the request. Receivers reject that.',
+    'Too old: the signature matches, but was created more than 5 minutes before the request. Receivers reject such signatures.',
   'signature.verdict.too-new':
     "Too new: the signature matches, but its time is more than 5 minutes after the request. Check this computer's clock.",
   'signature.verdict.malformed': 'The signature is incomplete or has the wrong format.',
@@ -1048,7 +1047,7 @@ export const TUNNELS = {
   'tunnels.allRequests': 'All requests',
   'tunnels.tryNow': 'Try now',
   'tunnels.updateReady':
-    'Culvert {version} is ready. It is installed when no tunnel is online and this window is closed.',
+    'Culvert {version} is ready. It will be installed when no tunnel is online and this window is closed.',
   'tunnels.updateOut': 'Culvert {version} is available. This copy cannot update itself.',
   'tunnels.restartNow': 'Restart now',
   'tunnels.getIt': 'Download',

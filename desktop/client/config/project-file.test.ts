@@ -146,8 +146,8 @@ describeOnPosix('the folder of a tunnel in culvert.yml', () => {
     for (const folder of ['up', 'up/project-of-others', 'beside'])
       assert.throws(() => locate(folder), {
         message:
-          `${file}: tunnels.web.share: "${folder}" is outside the folder of the file, ` +
-          'which can only share what is inside. "culvert share" can share any folder.',
+          `${file}: tunnels.web.share: "${folder}" is outside the folder that contains the file. ` +
+          'Only folders inside it can be shared. To share any other folder, use "culvert share".',
       });
   });
 

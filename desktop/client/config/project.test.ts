@@ -114,9 +114,12 @@ describe('parseProject', () => {
 
   it('rejects what would leave a tunnel more open than it seems, without repeating a secret', () => {
     for (const [fields, message] of [
-      ['password:', /:4: tunnels\.web\.password: must be a text, or true to generate three words/],
-      ['password: 1234', /password: must be a text/],
-      ['password: false', /password: must be a text/],
+      [
+        'password:',
+        /:4: tunnels\.web\.password: must be a string, or true to generate a password of three words/,
+      ],
+      ['password: 1234', /password: must be a string/],
+      ['password: false', /password: must be a string/],
       ['password: hid', /password: the password must be 4 to 128 characters\.$/],
       ["password: '${NOT_SET}'", /:4: tunnels\.web\.password: the variable NOT_SET is not set\.$/],
       ["auth: ['ann:${NOT_SET}']", /auth: the variable NOT_SET is not set/],
@@ -182,20 +185,17 @@ describe('parseProject', () => {
   });
 
   const refused: [string, RegExp][] = [
-    ['', /^culvert\.yml:1: the file must have the field "tunnels"/],
-    ['- a\n', /^culvert\.yml:1: the file must have the field "tunnels"/],
+    ['', /^culvert\.yml:1: the file must have a "tunnels" field/],
+    ['- a\n', /^culvert\.yml:1: the file must have a "tunnels" field/],
     [
       'tunnels:\n',
-      /^culvert\.yml:1: tunnels: must have a name and a port for each tunnel, and at least one tunnel\.$/,
+      /^culvert\.yml:1: tunnels: must define at least one tunnel, each with a name and a port\.$/,
     ],
     [
       'tunnels: {web: 3000}',
       /:1: tunnels\.web: is 3000, but must be a mapping with these fields: port, share, name/,
     ],
-    [
-      'tunnels:\n  "a b": {port: 1}',
-      /:2: tunnels\.a b: is not a valid name for a tunnel\. Use 1 to 32 letters/,
-    ],
+    ['tunnels:\n  "a b": {port: 1}', /:2: tunnels\.a b: is not a valid tunnel name\. Use 1 to 32 letters/],
     [
       'tunnels:\n  web:\n    name: x1\n',
       /:2: tunnels\.web\.port: is missing\. It must be a whole number from 1 to/,

@@ -53,7 +53,7 @@ describe('checkTrunk', () => {
       const access = await startRefusing('404 Not Found', [...plain]);
       await assert.rejects(checkTrunk(access, TUNNEL_ID), (error) => {
         assert.ok(error instanceof HopSkipped);
-        assert.equal(error.message, 'this relay has no shared connections');
+        assert.equal(error.message, 'this relay does not support shared connections');
         return true;
       });
     });

@@ -68,7 +68,7 @@ describe('the words of a command', () => {
       'a < f',
       '(a)',
     ])
-      assert.throws(() => shellWords(text), /Culvert runs nothing here/, text);
+      assert.throws(() => shellWords(text), /Culvert does not run a shell/, text);
     for (const text of ["a 'b", 'a "b', "a $'b"])
       assert.throws(() => shellWords(text), /is not closed/, text);
   });
@@ -173,8 +173,8 @@ describe('an imported curl command', () => {
       'curl -T f http://x',
       'curl -K f http://x',
     ])
-      assert.throws(() => importCurl(command), /reads no files/, command);
-    assert.throws(() => importCurl('curl "$(cat key)" http://x'), /Culvert runs nothing here/);
+      assert.throws(() => importCurl(command), /does not read files/, command);
+    assert.throws(() => importCurl('curl "$(cat key)" http://x'), /Culvert does not run a shell/);
     assert.throws(() => importCurl('curl -F a=@f http://x'), /-F is not supported\. Use --data-raw/);
   });
 
@@ -182,8 +182,8 @@ describe('an imported curl command', () => {
     for (const [command, reason] of [
       ['', /must begin with curl/],
       ['wget http://x', /must begin with curl/],
-      ['curl', /has no address/],
-      ['curl http://x http://y', /several addresses/],
+      ['curl', /contains no URL/],
+      ['curl http://x http://y', /several URLs/],
       ['curl http://x --next http://y', /one request at a time/],
       ['curl --no-such http://x', /--no-such is not supported/],
       ['curl http://x -H', /-H has no value/],

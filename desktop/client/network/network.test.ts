@@ -105,7 +105,7 @@ describe('Network', () => {
       [
         'refuses',
         'HTTP/1.1 403 Forbidden\r\n\r\n',
-        /^the proxy 127\.0\.0\.1:\d+ responded with status 403 to a connection to relay/,
+        /^the proxy 127\.0\.0\.1:\d+ refused a connection to relay.* with status 403/,
       ],
       ['is not a proxy', 'SSH-2.0\r\n\r\n', /is not an HTTP proxy/],
       ['answers without end', `HTTP/1.1 200 OK\r\nX: ${'x'.repeat(20_000)}`, /is not an HTTP proxy/],

@@ -173,7 +173,7 @@ describe('ApiClient', () => {
     });
     await assert.rejects(
       new ApiClient(relay, KEY).createTunnel({ local_port: 3000, access: ASKED }),
-      /too old.* could not be closed, but no client serves it: service unavailable$/,
+      /too old.* could not be closed, but no client is serving it: service unavailable$/,
     );
   });
 

@@ -185,7 +185,7 @@ export const SENT = { id: 96, status: 201 };
 export const EDIT_PROBLEMS = [
   { part: 'method', text: 'The method must be 1 to 32 letters, digits and hyphens, such as POST.' },
   { part: 'target', text: 'The path cannot contain a line break.' },
-  { part: 'fields.1.name', text: 'Culvert sets the header Host itself, from the rest of the request.' },
+  { part: 'fields.1.name', text: 'Culvert sets the header Host itself, based on the rest of the request.' },
   { part: 'fields.2.value', text: 'The value of X-Forwarded-For cannot contain control characters.' },
   { part: 'body', text: 'The body can have at most 64 KiB. This one has 80 KiB.' },
 ];

@@ -18,7 +18,7 @@ const checkupView = (isRunning: boolean, ...results: HopResult[]) => ({
 
 describe('diagnostics', () => {
   it('show the current check', () => {
-    assert.equal(nextHop(checkupView(true)), 'Address of the relay');
+    assert.equal(nextHop(checkupView(true)), 'Relay address');
     assert.equal(nextHop(checkupView(true, hop('dns', 'skipped'))), 'Network connection');
     assert.equal(nextHop(checkupView(false)), undefined);
     assert.equal(hopWords('new-one'), 'new-one');
@@ -32,7 +32,7 @@ describe('diagnostics', () => {
     );
     assert.equal(
       diagnosticsWords(checkupView(false, hop('dns', 'failed'), hop('local', 'failed'))),
-      'Failed: Address of the relay, Your server.',
+      'Failed: Relay address, Your server.',
     );
     assert.equal(
       diagnosticsWords(checkupView(false, hop('dns', 'ok'), hop('local', 'skipped'))),

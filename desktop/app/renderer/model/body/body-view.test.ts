@@ -78,10 +78,10 @@ describe('bodies', () => {
   it('explains where a body stops being the JSON that it claims to be', () => {
     const broken = '{\n  "a": 1,\n}';
     assert.deepEqual(notes(broken, 'application/json; charset=utf-8'), [
-      'Invalid JSON from line 3, column 1: }',
+      'Invalid JSON at line 3, column 1: }',
     ]);
-    assert.deepEqual(notes(broken, 'application/problem+json'), ['Invalid JSON from line 3, column 1: }']);
-    assert.deepEqual(notes('{"a":', 'application/json'), ['Invalid JSON: it ends too early, in line 1']);
+    assert.deepEqual(notes(broken, 'application/problem+json'), ['Invalid JSON at line 3, column 1: }']);
+    assert.deepEqual(notes('{"a":', 'application/json'), ['Invalid JSON: unexpected end on line 1']);
     assert.deepEqual(notes('"a"', 'application/json'), []);
     assert.deepEqual(notes(broken, 'text/plain'), []);
     assert.deepEqual(notes('{"a":', 'application/json', true), ['Start of a longer body']);
