@@ -325,7 +325,7 @@ export const VISITOR_ERRORS = {
   },
   misdirected: {
     status: 421,
-    title: 'Not served at this address',
+    title: 'Unknown host name',
     text: 'This host name points to the relay, but no tunnel uses it. If it is your domain, verify it first. Otherwise use the address that you were given.',
   },
   'head-too-large': {

@@ -290,7 +290,7 @@ describe('the addresses of a tunnel (protocol.md section 4.1)', () => {
         const { status, head, text } = await visit(other.port, { host: 'elsewhere.org', headers });
         assert.deepEqual([status, head.field('culvert-error')], [421, 'misdirected']);
         assert.match(head.field('content-type') ?? '', /^text\/html/);
-        assert.match(text, /Not served at this address/);
+        assert.match(text, /Unknown host name/);
       });
 
       it('continues with the next request of the connection', async () => {

@@ -263,7 +263,7 @@ export const CREATE = {
 export const DROP = {
   'drop.question': 'Share the folder <b>{name}</b>?',
   'drop.explained':
-    'Anyone with the address can read it for one hour. For each folder, visitors see its index.html or a list of its files. Files whose names begin with a dot are hidden, and links that point outside the folder do not work. Visitors cannot change anything.',
+    'Anyone with the address can read it for one hour. For each folder, visitors see its index.html or a list of its files. Anything whose name begins with a dot is hidden, and links that point outside the folder do not work. Visitors cannot change anything.',
   'drop.shared': 'Folder {name} is shared.',
   'drop.cannot': 'This cannot be shared',
   'drop.share': 'Share for 1 h',
