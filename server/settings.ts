@@ -90,13 +90,13 @@ export const SETTINGS = {
     'tunnel-domain',
     readers.domain,
     'localhost',
-    'Domain of the tunnels, whose addresses are {slug}.<tunnel domain>.',
+    'Domain for tunnels. Their addresses are {slug}.<tunnel domain>.',
   ),
   serviceDomain: optional(
     'service-domain',
     readers.domain,
     'the tunnel domain',
-    'Domain of accounts with a subdomain, whose tunnels are also at {slug}.{account}.<service domain>.',
+    'Domain for accounts with a subdomain. Their tunnels are also at {slug}.{account}.<service domain>.',
   ),
   dataDir: setting('data-dir', readers.path, './.culvert', 'Folder for the database and other files.'),
   database: optional(
@@ -139,7 +139,7 @@ export const SETTINGS = {
       'acme-ca',
       readers.file,
       'none',
-      'Certificate file (PEM) to verify the certificate authority with.',
+      'Certificate file (PEM) used to verify the ACME server of the certificate authority.',
     ),
     ordersPerHour: setting(
       'acme-orders-per-hour',
@@ -251,7 +251,7 @@ export const SETTINGS = {
     'notice',
     readers.notice,
     'off',
-    'With free, browsers see a warning page before they first visit a tunnel on the free plan. With off, there is no warning.',
+    'Whether browsers show a warning page before the first visit to a tunnel on the free plan: free or off.',
   ),
   /** the address of a link */
   abuseContact: optional(
@@ -283,7 +283,7 @@ export const SETTINGS = {
     'resolver',
     readers.resolver,
     "the system's",
-    'DNS server that the relay uses to check the domains of users, as ADDRESS:PORT.',
+    "DNS server that the relay uses to check users' domains, as ADDRESS:PORT.",
   ),
   /** the other relays, if several serve as one */
   cluster: together(['redisUrl', 'secret'], {
@@ -303,7 +303,7 @@ export const SETTINGS = {
       'cluster-host',
       readers.clusterHost,
       '127.0.0.1',
-      'Address at which other relays reach this one in a private network.',
+      'Address that other relays use to reach this one over a private network.',
     ),
     port: setting('cluster-port', readers.port, '0', 'Port for other relays; 0 picks a free one.'),
   }),
@@ -311,7 +311,7 @@ export const SETTINGS = {
     'reuse-port',
     readers.truth,
     'false',
-    'Whether several relays of a cluster may listen on the same port of this machine.',
+    'Whether several relays in a cluster may listen on the same port of this machine.',
   ),
   reservedNames: setting(
     'reserved-names',

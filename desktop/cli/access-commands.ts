@@ -31,9 +31,9 @@ export const accessCommand = defineCommand({
     'culvert access my-app --open': 'make the tunnel public again',
   },
   details: `
-    Without access options, the command shows the policy. With them, it replaces the whole policy: name everything
-    that should apply. If you set several of --auth, --password, --links and --knock, visitors need one of them.
-    --allow applies in addition.
+    Without access options, the command shows the policy. With them, it replaces the whole policy, so include
+    everything that should apply. If you set several of --auth, --password, --links and --knock, visitors need one
+    of them. --allow applies in addition.
 
     A change takes effect within a second. Visitors have to authenticate again, and WebSockets of visitors who no
     longer have access are closed.`,
@@ -135,8 +135,8 @@ export const knockCommand = defineCommand({
     'culvert knock my-app 0123456789abcdef --refuse': 'deny a visitor, or revoke an approval',
   },
   details: `
-    KNOCK is the id of the request, as "culvert http --knock" shows it without a terminal, and as the event "knock" of
-    --json reports it. A visitor waits for up to 5 minutes.`,
+    KNOCK is the id of the approval request. "culvert http --knock" prints it if there is no terminal, and the
+    --json event "knock" contains it. A visitor waits for up to 5 minutes.`,
   read(line) {
     line.atMost(2);
     const [tunnel = '', knock = ''] = line.operands;

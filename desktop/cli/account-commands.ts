@@ -46,10 +46,10 @@ export const loginCommand = defineCommand({
   },
   details: `
     ADDRESS is the address of a relay, like --relay, or an invitation. An invitation works once and brings its own
-    key. The operator of the relay sees that key labelled with the name of this machine.
+    key. The relay's operator sees that key under the name of this machine.
 
     The command checks the key with the relay before it stores it. Without a terminal, it reads the key from the first
-    line of standard input. A stored key is sent only to the relay it was checked with.`,
+    line of standard input. A stored key is sent only to the relay that accepted it.`,
   read: readLogin,
   run: runLogin,
 });

@@ -37,20 +37,20 @@ export const doctorCommand = defineCommand({
     'culvert doctor 3000': 'also check that port 3000 accepts connections',
   },
   details: `
-    The command checks one step after the other, shows how long each took, and stops at the first failure with a
-    remedy. It opens a test tunnel for a minute and closes it again. The test tunnel counts against the rate limit for
-    new tunnels.`,
+    The command runs one check after the other and shows how long each took. At the first failure it stops and
+    suggests a fix. It opens a test tunnel for a minute and closes it again. The test tunnel counts against the rate
+    limit for new tunnels.`,
   sections: {
     Checks: `dns      the relay's host name resolves
-connect  its port accepts connections
-tls      its certificate is trusted and matches the name
+connect  the relay's port accepts connections
+tls      the relay's certificate is trusted and matches its host name
 relay    the server is running a Culvert relay that is ready
 key      the relay accepts the API key
 control  a test tunnel comes online
 data     a request reaches the tunnel by its path address
 address  a request reaches the tunnel by its public address: wildcard DNS and certificate
-trunk    visitors can share a connection. Without it, tunnels work, but more slowly
-local    PORT accepts connections. No request is sent. Checked even after a failure
+trunk    several visitors can share one connection. Without trunks, tunnels work, but more slowly
+local    PORT accepts connections. No request is sent. Checked even if an earlier check failed
 `,
   },
   read: readDoctor,

@@ -40,12 +40,13 @@ export const inspectCommand = defineCommand({
     The command shows the requests of a culvert command that is running on this machine.
 
     "edit" opens request N in $VISUAL or $EDITOR and sends it to the local port when you save and close it. With
-    --method, --path, --header or --body it changes the request without an editor. Culvert sets Host, Content-Length
-    and the headers of the connection itself. [redacted] stands for a secret, even in a request that you edit.
+    --method, --path, --header or --body it changes the request without an editor. Culvert itself sets Host,
+    Content-Length and the headers that control the connection. [redacted] stands for a secret, even in a request
+    that you edit.
 
     "export" writes the named requests, or all of them, as HAR to standard output. "import" reads a HAR or a curl
-    command from FILE or from standard input, and adds its requests to the list without sending them. It runs nothing
-    and reads no other files.`,
+    command from FILE or from standard input, and adds its requests to the list without sending them. It does not
+    run the curl command, and reads no other files.`,
   read: ({ operands, values }) => readInspect(operands, values),
   async run(given, context) {
     const { runInspect } = await import('./inspect-run.ts');

@@ -33,7 +33,7 @@ export const OPTION_TABLE = {
   },
   insecure: {
     type: 'boolean',
-    text: 'Accept a relay on another machine at http://. Anyone on the network path can read the key.',
+    text: 'Allow plain HTTP to a relay on another machine. Anyone on the network path can read the key.',
   },
   'allow-other-hosts': {
     type: 'boolean',
@@ -63,7 +63,7 @@ export const OPTION_TABLE = {
   'local-host': {
     type: 'string',
     value: 'HOST',
-    text: 'Machine on which the port is open. Default: this machine, at 127.0.0.1 or ::1.',
+    text: 'Machine that the service runs on. Default: this machine (127.0.0.1 or ::1).',
   },
   'local-https': {
     type: 'boolean',
@@ -72,7 +72,7 @@ export const OPTION_TABLE = {
   wait: {
     type: 'string',
     value: 'SECONDS',
-    text: 'Hold requests for up to this long while nothing listens on the port, such as during a restart: 0 to 60. Default: 0.',
+    text: 'Hold requests for up to this many seconds while nothing listens on the port, for example during a restart: 0 to 60. Default: 0.',
   },
   auth: {
     type: 'string',
@@ -83,19 +83,19 @@ export const OPTION_TABLE = {
   password: {
     type: 'string',
     value: '[WORD]',
-    text: 'Admit visitors who type this password into a page: 4 to 128 characters. Without WORD, three words are generated and shown.',
+    text: 'Admit visitors who enter this password on a page: 4 to 128 characters. Without WORD, three words are generated and shown.',
   },
   allow: {
     type: 'string',
     multiple: true,
     value: 'NET',
-    text: 'Admit visitors from this address or network only, such as 192.0.2.7 or 10.0.0.0/8. You can repeat it.',
+    text: 'Admit only visitors from this address or network, such as 192.0.2.7 or 10.0.0.0/8. You can repeat it.',
   },
   links: { type: 'boolean', text: 'Admit visitors with a signed link. "culvert link" creates one.' },
   knock: { type: 'boolean', text: 'Admit visitors whom you approve one by one.' },
   open: { type: 'boolean', text: 'Open the address in a browser.' },
   qr: { type: 'boolean', text: 'Show the address as a QR code.' },
-  copy: { type: 'boolean', text: 'Copy the address to the clipboard of the terminal.' },
+  copy: { type: 'boolean', text: "Copy the address to the terminal's clipboard." },
   note: {
     type: 'string',
     value: 'TEXT',
@@ -115,11 +115,11 @@ export const OPTION_TABLE = {
     value: 'FILE',
     text: 'File with the tunnels. Default: the nearest culvert.yml, in this folder or a parent folder.',
   },
-  tunnel: { type: 'string', value: 'ID|SLUG', text: 'The tunnel, if several are running.' },
+  tunnel: { type: 'string', value: 'ID|SLUG', text: 'Tunnel to inspect, if several are running.' },
   filter: {
     type: 'string',
     value: 'WORDS',
-    text: 'Only requests with all of these words in method, path, status or visitor.',
+    text: 'Show only requests that contain all of these words in the method, path, status or visitor.',
   },
   reveal: { type: 'boolean', text: 'Also show secrets, such as cookies.' },
   curl: { type: 'boolean', text: 'With show: print a curl command that sends the request again.' },

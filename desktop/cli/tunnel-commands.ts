@@ -19,7 +19,7 @@ import type { HttpTunnel, ProjectTunnels } from './run-tunnels.ts';
 import type { OnceOnline } from './view/once-online.ts';
 
 const EVENTS = `{"event":"online","tunnel":{…}}
-    Visitors reach the port. The first event, and again after each reconnect. Has "password" if --password generated one.
+    Visitors can reach the port. Sent first, and again after each reconnect. Contains "password" if --password generated one.
 {"event":"reconnecting","attempt":1,"retry_in_ms":250,"message":"…"}
     The connection to the relay was lost.
 {"event":"problem","code":"local-refused","message":"…"}
@@ -28,7 +28,7 @@ const EVENTS = `{"event":"online","tunnel":{…}}
 {"event":"knock","tunnel":"ID","id":"KNOCK","address":"…","agent":"…","at":"…"}
     A visitor asks for access and waits for 5 minutes: "culvert knock ID KNOCK --admit" or --refuse.
 {"event":"expiring","in_seconds":600,"expires_at":"…"}
-    10 and 2 minutes before the end: "culvert extend ID".
+    Sent 10 and 2 minutes before the tunnel expires. Extend it with "culvert extend ID".
 {"event":"offline","reason":"stopped","message":"…"}
     The last event. Reasons: stopped, closed, expired, gone, replaced, key-refused, refused, failed.
 `;
@@ -60,10 +60,11 @@ export const httpCommand = defineCommand({
     development server prints, such as http://localhost:3000.
 
     By default, anyone with the address can visit the tunnel. If you set several of --auth, --password, --links and
-    --knock, visitors need one of them. --allow applies in addition. Put --password last if you give it no word.
+    --knock, visitors need one of them. --allow applies in addition. If you use --password without WORD, make it the
+    last option.
 
-    With --name, the command returns to your live tunnel of that name, which keeps its address. If another client
-    serves it, the command asks first on a terminal; elsewhere it exits with code 1.
+    If you already have a live tunnel with the name given by --name, the command serves that tunnel at the same
+    address. If another client is serving it, the command asks first; without a terminal, it exits with code 1.
 
     On a terminal, press ? to see the keys.`,
   sections: { 'Events of --json, one per line': EVENTS, 'Exit codes': EXIT_CODES },
@@ -102,10 +103,10 @@ export const startCommand = defineCommand({
   },
   meanings: {
     relay:
-      'Address of the relay. Default: CULVERT_RELAY, then "relay" of culvert.yml, then the relay you logged in to.',
+      'Address of the relay. Default: CULVERT_RELAY, then "relay" in culvert.yml, then the relay you logged in to.',
     open: 'Open each address in a browser.',
     qr: 'Show each address as a QR code.',
-    copy: 'Copy the address to the clipboard of the terminal. Name one tunnel.',
+    copy: "Copy the address to the terminal's clipboard. Works for a single tunnel only.",
   },
   examples: {
     'culvert start': 'open every tunnel of the nearest culvert.yml',
@@ -116,12 +117,13 @@ export const startCommand = defineCommand({
     The command serves the tunnels until you press Ctrl-C, which closes them. It opens them one after the other, and
     waits if the relay limits how many you can create per minute. If one ends, the others keep running.
 
-    The relay in culvert.yml gets the key from CULVERT_API_KEY or --key only if you also name that relay yourself,
+    The key from CULVERT_API_KEY or --key is sent to the relay in culvert.yml only if you also specify that relay
     with CULVERT_RELAY, --relay or "culvert login". A culvert.yml that belongs to another user is used only with
     --config.
 
-    With --json, events are those of "culvert http", each with "name". Every tunnel has its own "offline" event. If
-    tunnels end with different exit codes, the first of these counts: 3, 1, 5, 4, 0.`,
+    With --json, the command prints the same events as "culvert http", each with a "name". Every tunnel has its own
+    "offline" event. If tunnels end with different exit codes, the command exits with the first of these that
+    occurred: 3, 1, 5, 4, 0.`,
   sections: {
     'culvert.yml': `relay: https://relay.example.com   # optional; never a key, which "culvert login" stores
 tunnels:
@@ -135,7 +137,7 @@ tunnels:
     local_host: 192.0.2.7     # another machine: needs --allow-other-hosts
     local_https: true
     wait: 10
-    auth: "ann:\${ANN_PASSWORD}"   # or a list; reads variables of the environment
+    auth: "ann:\${ANN_PASSWORD}"   # or a list; can contain environment variables
     password: \${PASSWORD}    # or true for a generated one
     allow: [10.0.0.0/8, 192.0.2.7]
     links: true

@@ -15,7 +15,7 @@ An option takes precedence over the environment, and the environment over what \
 
 | value       | option  | environment                                          | default                                                                               |
 | ----------- | ------- | ---------------------------------------------------- | ------------------------------------------------------------------------------------- |
-| relay       | --relay | \`CULVERT_RELAY\`                                      | \`relay\` of \`culvert.yml\` (\`start\` only), then the stored one, then http://localhost:8080 |
+| relay       | --relay | \`CULVERT_RELAY\`                                      | \`relay\` in \`culvert.yml\` (\`start\` only), then the stored one, then http://localhost:8080 |
 | API key     | --key   | \`CULVERT_API_KEY\`                                    | the stored one, if it belongs to the relay                                            |
 | authorities | --ca    | \`CULVERT_CA\`, \`NODE_EXTRA_CA_CERTS\`                  | those of Node.js                                                                      |
 | proxy       |         | \`HTTPS_PROXY\`, \`HTTP_PROXY\`, \`ALL_PROXY\`, \`NO_PROXY\` | none                                                                                  |
@@ -35,7 +35,7 @@ Command and option names of similar programs also work: \`ls\` (\`list\`), \`rm\
 
 On a terminal, \`http\`, \`share\` and \`start\` show a view that updates. Elsewhere they print lines; with \`--json\`, one event per line.
 \`NO_COLOR\` and \`TERM=dumb\` are respected. Everything that comes from visitors is printed as ASCII with escapes such as \`\\x1b\`, so it
-cannot control the terminal. Text for people may change between versions; \`--json\` is [stable](versioning.md).`;
+cannot control the terminal. Human-readable text may change between versions; \`--json\` is [stable](versioning.md).`;
 
 /** Options that nearly every command accepts, described once. */
 const SHARED = new Set<string>(Object.keys(COMMON));

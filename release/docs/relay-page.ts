@@ -16,7 +16,7 @@ log. All commands except \`serve\` accept \`--json\`, which prints [stable](vers
 standard error.`;
 
 const SETTINGS_INTRODUCTION = `Every setting of the relay is an environment variable and an option of \`culvert-relay serve\`; the option takes precedence. An empty value
-counts as unset. With an invalid setting or an unknown \`CULVERT_…\` variable, the relay names it and exits with code 2.
+counts as unset. If a setting is invalid or a \`CULVERT_…\` variable is unknown, the relay reports it and exits with code 2.
 Pass secrets in environment variables, because other users of the machine can see command-line options.`;
 
 /** @returns culvert-relay.md */

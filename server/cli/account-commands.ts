@@ -50,7 +50,7 @@ export const setPlanCommand = adminCommand({
     name: { value: 'NAME', text: 'Name of the account.' },
     plan: { value: 'free|dev|team', text: 'The new plan.' },
   },
-  examples: { 'culvert-relay account set-plan --name ann --plan team': 'put the account on the plan team' },
+  examples: { 'culvert-relay account set-plan --name ann --plan team': 'move the account to the team plan' },
   details: `Tunnels that are open stay open, even if the new plan allows fewer.`,
   async run({ flags, json, administer }, shell) {
     const name = readAccountName(flags['name'], '--name');
@@ -96,7 +96,7 @@ export const suspendAccountCommand = adminCommand({
   summary: 'Suspend an account',
   options: {
     name: { value: 'NAME', text: 'Name of the account.' },
-    reason: { value: 'TEXT', text: 'Reason that the owner of the account sees.' },
+    reason: { value: 'TEXT', text: "Reason to show to the account's owner." },
   },
   examples: {
     "culvert-relay account suspend --name ann --reason 'phishing at my-app'":

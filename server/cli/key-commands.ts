@@ -40,7 +40,7 @@ export const createKeyCommand = adminCommand({
     admin: { text: 'Limit the key to administration (/v1/admin).' },
   },
   examples: {
-    "culvert-relay key create --account ann --label 'laptop'": 'create a key for everything the account has',
+    "culvert-relay key create --account ann --label 'laptop'": 'create a key with full access to the account',
     'culvert-relay key create --account ann --name preview --expires 720h':
       'create a key for one tunnel, for CI',
     'culvert-relay key create --account ops --admin': 'create a key for the administration interface',
@@ -152,8 +152,9 @@ export const createInvitesCommand = adminCommand({
     count: { value: 'NUMBER', text: 'Number of invitations. Default: 1.' },
   },
   examples: {
-    'culvert-relay invite create --account ann': 'print an address for one person',
-    'culvert-relay invite create --account team --count 5 --ttl 72h': 'print five, valid for three days',
+    'culvert-relay invite create --account ann': 'print an invitation for one person',
+    'culvert-relay invite create --account team --count 5 --ttl 72h':
+      'print five invitations that are valid for three days',
   },
   details: `
     Each invitation is an address that gives one person an API key. Send each address to one person; they run

@@ -22,8 +22,8 @@ export const restoreCommand = adminCommand({
   options: {},
   examples: { 'culvert-relay restore /var/backups/culvert.db': 'restore a backup' },
   details: `
-    Stop the relay first. The previous database is kept. Keys, links, accounts, invitations, tunnels and domains that
-    ended after the backup stay ended.`,
+    Stop the relay first. The previous database is kept. Keys, links, accounts, invitations, tunnels and domains
+    that were revoked, removed or closed after the backup are not restored.`,
   run: async (given, shell) => (await import('./backup-run.ts')).runRestore(given, shell),
 });
 
@@ -59,7 +59,7 @@ export const renewSecretsCommand = adminCommand({
   forms: ['[options]'],
   summary: 'Invalidate all access cookies and signed links',
   options: {},
-  examples: { 'culvert-relay secrets renew': 'for example after a copy of the database was lost' },
+  examples: { 'culvert-relay secrets renew': 'for example after a copy of the database was stolen' },
   details: `Visitors of protected tunnels have to authenticate again, and owners have to create new links.`,
   async run({ json, administer }, shell) {
     const links = await administer((administration) => administration.renewSecrets());
@@ -77,14 +77,17 @@ export const doctorCommand = adminCommand({
   forms: ['[options]'],
   summary: 'Check everything that the relay depends on',
   options: {
-    idle: { value: 'DURATION', text: 'Also check that a response may be silent for this long, such as 5m.' },
+    idle: {
+      value: 'DURATION',
+      text: 'Also check that no proxy closes a connection that is idle for this long, such as 5m.',
+    },
   },
   examples: {
     'culvert-relay doctor': 'check database, DNS, certificates, proxy and public address',
-    'culvert-relay doctor --idle 5m': 'also find proxies that cut silent responses',
+    'culvert-relay doctor --idle 5m': 'also find proxies that close idle connections',
   },
   details: `
-    The command runs on the machine of the relay, with the settings of the relay. It opens a test tunnel through the
+    Run this command on the relay's machine, with the relay's settings. It opens a test tunnel through the
     public address, and prints a remedy for everything that fails.`,
   run: async (given, shell) => (await import('./doctor-run.ts')).runDoctor(given, shell),
 });
@@ -106,7 +109,7 @@ export const migrateCommand = adminCommand({
   },
   examples: {
     'culvert-relay migrate --from sqlite:/var/lib/culvert/culvert.db':
-      'move to the database of CULVERT_DATABASE_URL',
+      'move to the database in CULVERT_DATABASE_URL',
     'culvert-relay migrate --undo sqlite:/var/lib/culvert/culvert.db': 'go back to the SQLite file',
   },
   details: `Stop all relays that use either database first.`,

@@ -71,7 +71,7 @@ export const suspendTunnelCommand = adminCommand({
   forms: ['ID|SLUG --reason TEXT [options]'],
   summary: 'Suspend a tunnel',
   options: {
-    reason: { value: 'TEXT', text: 'Reason that the owner of the account sees.' },
+    reason: { value: 'TEXT', text: "Reason to show to the account's owner." },
   },
   examples: { "culvert-relay tunnel suspend my-app --reason 'reported as phishing'": 'block its visitors' },
   details: `Visitors get 451. If the tunnel ends, nobody can use its name or domain until you resume it.`,
