@@ -19,7 +19,7 @@ import type { HttpTunnel, ProjectTunnels } from './run-tunnels.ts';
 import type { OnceOnline } from './view/once-online.ts';
 
 const EVENTS = `{"event":"online","tunnel":{…}}
-    Visitors can reach the port. Sent first, and again after each reconnect. Contains "password" if --password generated one.
+    Visitors can reach the port. Sent first and after each reconnect. Contains "password" if --password generated one.
 {"event":"reconnecting","attempt":1,"retry_in_ms":250,"message":"…"}
     The connection to the relay was lost.
 {"event":"problem","code":"local-refused","message":"…"}
