@@ -285,7 +285,7 @@ export const SETTINGS = {
     "the system's",
     "DNS server that the relay uses to check users' domains, as ADDRESS:PORT.",
   ),
-  /** the other relays, if several serve as one */
+  /** the other relays, if several form a cluster */
   cluster: together(['redisUrl', 'secret'], {
     redisUrl: optional(
       'redis-url',

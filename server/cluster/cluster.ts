@@ -1,5 +1,5 @@
 /**
- * A member of a cluster of relays that serve as one (docs/decisions/0009-cluster.md): joins, keeps its membership, and
+ * A member of a cluster of relays (docs/decisions/0009-cluster.md): joins, keeps its membership, and
  * leaves.
  */
 import { randomBytes } from 'node:crypto';
