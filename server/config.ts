@@ -1,4 +1,4 @@
-/** The relay's configuration, from flags and environment (README.md). */
+/** The relay's configuration, from flags and environment (docs/reference/settings.md). */
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { formatDuration } from '../shared/duration.ts';

@@ -1,5 +1,5 @@
 /**
- * The settings of `culvert-relay` (README.md), one row each: name, reader, default and meaning. `--help`, the flags,
+ * The settings of `culvert-relay` (docs/reference/settings.md), one row each: name, reader, default and meaning. `--help`, the flags,
  * the variables and the type of the configuration follow from this table.
  */
 import { BlockList } from 'node:net';

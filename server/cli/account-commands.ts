@@ -1,4 +1,4 @@
-/** `culvert-relay account …` (README.md). */
+/** `culvert-relay account …`. */
 import { readFileSync } from 'node:fs';
 import { type Plan, PLANS } from '../../shared/tunnel.ts';
 import {
@@ -162,7 +162,7 @@ export function readSubdomain(given: unknown, config: Config): string | null {
   return given;
 }
 
-/* `culvert-relay account create`: one account, or those of a whole team (README.md). */
+/* `culvert-relay account create`: one account, or those of a whole team. */
 
 export const createAccountCommand = adminCommand({
   words: 'account create',

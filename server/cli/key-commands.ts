@@ -1,4 +1,4 @@
-/** `culvert-relay key …` (README.md). */
+/** `culvert-relay key …`. */
 import { PLAN_RULES } from '../accounts/accounts.ts';
 import { shownScope } from '../accounts/api-keys.ts';
 import { INVITE_DEFAULT_TTL_SECONDS, isScopeName, SCOPE_NAME_RULE } from '../administration/admin-actions.ts';
@@ -136,7 +136,7 @@ function readScope({ name, admin }: Readonly<Record<string, unknown>>): KeyScope
   throw usageError(`--name must be ${SCOPE_NAME_RULE}`);
 }
 
-/* `culvert-relay invite …` (README.md). */
+/* `culvert-relay invite …`. */
 
 export const createInvitesCommand = adminCommand({
   words: 'invite create',

@@ -27,7 +27,7 @@ export const restoreCommand = adminCommand({
   run: async (given, shell) => (await import('./backup-run.ts')).runRestore(given, shell),
 });
 
-/* `culvert-relay audit`: who did what, and when (README.md). */
+/* `culvert-relay audit`: who did what, and when. */
 
 /** How many acts are shown unless more are asked for. */
 const SHOWN = 100;

@@ -1,5 +1,5 @@
 /**
- * `culvert-relay serve`: runs the relay until a signal ends it (README.md). Everything that it needs before it listens
+ * `culvert-relay serve`: runs the relay until a signal ends it. Everything that it needs before it listens
  * is loaded as this one file (docs/decisions/0015-bundled-programs.md), hence the exports that follow the imports.
  */
 import { VERSION } from '../../shared/version.ts';

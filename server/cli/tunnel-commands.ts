@@ -1,4 +1,4 @@
-/** `culvert-relay tunnel …` (README.md). */
+/** `culvert-relay tunnel …`. */
 import { timestamp, viewResumed, viewSuspendedName, viewTunnel } from '../administration/views.ts';
 import type { OwnedTunnel } from '../store/records.ts';
 import { adminCommand, readOptionalName, readReason, table } from './administration.ts';

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { Database } from './schema.ts';
 
-/** Where a database is, as in `CULVERT_DATABASE_URL` (README.md). */
+/** Where a database is, as in `CULVERT_DATABASE_URL`. */
 
 export type DatabaseAddress =
   | { readonly kind: 'sqlite'; /** of the file, or `:memory:` */ readonly path: string }
