@@ -139,7 +139,7 @@ export const SETTINGS = {
       'acme-ca',
       readers.file,
       'none',
-      'Certificate file (PEM) used to verify the ACME server of the certificate authority.',
+      'CA certificate file (PEM) used to verify the ACME server.',
     ),
     ordersPerHour: setting(
       'acme-orders-per-hour',

@@ -100,7 +100,7 @@ export const ERROR_HELP: Readonly<Record<string, string>> = {
   'upgrade-required':
     'Open a WebSocket (version 13). If you did, a proxy in front of the relay removes the `Upgrade` header.',
   'rate-limited':
-    'Wait for as long as `Retry-After` says. An account may create 10 tunnels a minute, in bursts of 5.',
+    'Wait for as long as `Retry-After` says. An account can create 10 tunnels per minute, with bursts of up to 5.',
   'too-many-wrong-keys': 'Wait a minute, and correct the key. An IP address can send 30 wrong keys a minute.',
   'too-many-trunks': 'Open fewer trunks. By default, a tunnel can have 2 (`CULVERT_TRUNKS`).',
   'internal-error':

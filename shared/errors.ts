@@ -301,7 +301,7 @@ export const VISITOR_ERRORS = {
   'request-timeout': {
     status: 408,
     title: 'The request took too long',
-    text: 'The request did not arrive completely in time.',
+    text: 'The request timed out before it had arrived completely.',
   },
   'uri-too-long': {
     status: 414,

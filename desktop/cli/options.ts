@@ -83,7 +83,7 @@ export const OPTION_TABLE = {
   password: {
     type: 'string',
     value: '[WORD]',
-    text: 'Admit visitors who enter this password on a page: 4 to 128 characters. Without WORD, three words are generated and shown.',
+    text: 'Admit visitors who enter this password (4 to 128 characters). Without WORD, three words are generated and shown.',
   },
   allow: {
     type: 'string',

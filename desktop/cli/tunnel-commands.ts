@@ -66,7 +66,7 @@ export const httpCommand = defineCommand({
     If you already have a live tunnel with the name given by --name, the command serves that tunnel at the same
     address. If another client is serving it, the command asks first; without a terminal, it exits with code 1.
 
-    On a terminal, press ? to see the keys.`,
+    In a terminal, press ? to see the keyboard shortcuts.`,
   sections: { 'Events of --json, one per line': EVENTS, 'Exit codes': EXIT_CODES },
   read: readHttp,
   run: serve,

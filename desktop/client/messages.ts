@@ -228,7 +228,7 @@ export const PROJECT_MESSAGES = {
   'access.passwordTakes': 'the password must be {accepted}',
   'access.manyUsers': 'can have at most {max} users',
   'access.userTwice': 'the user {user} is given twice',
-  'access.userAlone': 'has a user without a password, but must be USER:PASSWORD',
+  'access.userAlone': 'must be USER:PASSWORD, but the password is missing',
   'access.notNetwork': '{network} is not {accepted}',
   'access.manyNetworks': 'can have at most {max} addresses and ranges',
   'access.unset': 'the variable {name} is not set',

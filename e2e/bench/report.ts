@@ -17,7 +17,7 @@ export function resultsPage(
   const names = peers.map(({ name, title }) => `- **${name}**: ${title}`).join('\n');
   return `# Benchmarks
 
-How fast Culvert is beside other tunnels, measured with \`npm run bench\` ([how](../../../e2e/bench/README.md)). The first table has the
+How fast Culvert is compared with other tunnels, measured with \`npm run bench\` ([method](../../../e2e/bench/README.md)). The first table has the
 targets that Culvert set itself, reached or not. [Performance](../../concepts/performance.md) explains the results.
 
 ${machineText(machine, rounds, seconds)}

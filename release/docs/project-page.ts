@@ -18,7 +18,7 @@ or above it, or the file given with \`--config\`. [Projects](../guides/projects.
 /** Fields whose meaning is not that of the option of `culvert http`. */
 const OTHER_FIELDS: Readonly<Record<string, string>> = {
   auth: 'Admit visitors who log in with HTTP Basic.',
-  password: 'Admit visitors who enter this password on a page. `true` generates three words and shows them.',
+  password: 'Admit visitors who enter this password. `true` generates three words and shows them.',
   allow: 'Admit visitors from these addresses and networks only, such as 192.0.2.7 or 10.0.0.0/8.',
   port: 'Local port. Every tunnel needs `port` or `share`.',
   share:

@@ -5,7 +5,7 @@ import { type ApiDeps, TAGS } from '../../server/api/route.ts';
 import type { Json, JsonObject } from '../../shared/fields.ts';
 import { code, markdownTable, pageStart, prose, sentence } from './page.ts';
 
-const INTRODUCTION = `This page lists the REST interface of a relay. \`GET /v1/openapi.json\` returns it as an OpenAPI 3.1 document and needs no key. [The protocol](protocol.md) explains what
+const INTRODUCTION = `This page describes the REST interface of a relay. \`GET /v1/openapi.json\` returns it as an OpenAPI 3.1 document and needs no key. [The protocol](protocol.md) explains what
 the calls do; [errors](errors.md) lists all error codes.
 
 - Send the header \`Authorization: Bearer cvt_…\`, unless a section says that no key is needed.

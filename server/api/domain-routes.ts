@@ -40,7 +40,7 @@ export function domainRoutes({ domains, writes }: ApiDeps): Route[] {
       summary: 'Claim a domain',
       description:
         'Create its DNS records, then verify it. A domain that the account has already claimed is returned unchanged. Claims and ' +
-        `verifications together: at most ${DOMAIN_CALLS_PER_MINUTE} a minute, in bursts of ${DOMAIN_CALLS_BURST}.`,
+        `verifications together: at most ${DOMAIN_CALLS_PER_MINUTE} a minute, with bursts of up to ${DOMAIN_CALLS_BURST}.`,
       caller: 'accountKey',
       body: { schema: ADD_DOMAIN_SCHEMA, required: true },
       results: { 201: ['The domain.', DOMAIN.schema, 'Location'] },

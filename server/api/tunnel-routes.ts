@@ -103,7 +103,7 @@ export function tunnelRoutes(deps: ApiDeps): Route[] {
       id: 'createTunnel',
       tag: 'Tunnels',
       summary: 'Create a tunnel',
-      description: `At most ${CREATES_PER_MINUTE} a minute for each account, in bursts of ${CREATE_BURST}.`,
+      description: `At most ${CREATES_PER_MINUTE} per minute for each account, with bursts of up to ${CREATE_BURST}.`,
       caller: 'tunnelKey',
       body: { schema: createTunnelBody(ttl).schema, required: true },
       results: {

@@ -103,7 +103,7 @@ export const revokeKeyCommand = adminCommand({
   summary: 'Revoke an API key',
   options: {},
   examples: { 'culvert-relay key revoke 0b4bfc2e-7f0c-4f3c-9d53-0f1f6d3c7a11': 'revoke a key by its id' },
-  details: `Everything that was opened with the key is closed. "culvert-relay key list" shows the ids.`,
+  details: `All connections that were opened with the key are closed. "culvert-relay key list" shows the ids.`,
   async run({ operands, json, administer }, shell) {
     const [id] = operands;
     if (id === undefined)

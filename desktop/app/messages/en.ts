@@ -160,7 +160,7 @@ export const COMMON = {
   'announce.online': '{slug} is online.',
   'announce.lost': '{slug} lost its connection and is reconnecting.',
   'announce.ended': '{slug} ended. {why}',
-  'announce.reaches': '{slug} reaches your server again.',
+  'announce.reaches': '{slug} can reach your server again.',
   'common.copy': 'Copy',
   'common.copied': 'Copied',
   'common.copyThing':
@@ -521,7 +521,7 @@ export const PROBLEMS = {
   'session.settingsUnreadable':
     'Culvert could not read your settings, so it started with new ones. The old file is kept at {path}.',
   'problem.domainGone': 'You no longer have this domain.',
-  'problem.dropAgain': 'This folder is no longer shown. Choose it again.',
+  'problem.dropAgain': 'This folder is no longer selected. Choose it again.',
   'problem.dropSignIn': 'Sign in first. Then choose the folder again.',
   'problem.keyUnknown':
     'The relay does not recognize this key. Check that you copied all of it, or ask the operator of the relay for a new one.',
@@ -586,7 +586,8 @@ export const PROBLEMS = {
     'Your system did not accept this shortcut. Another program may be using it. Choose a different one.',
   'problem.requestsGone': 'These requests are no longer recorded.',
   'problem.dropSeveral': 'Drop one folder at a time.',
-  'problem.dropNoFolder': 'This is not a folder on this computer. Drop one folder that you can read.',
+  'problem.dropNoFolder':
+    'This is not a folder on this computer. Drop a single folder that you have permission to read.',
   'problem.keepsTrying': '{why} Culvert keeps trying.',
   'problem.noConnection': 'No connection to the relay.',
   'problem.askRelay': '{why} Ask the operator of the relay, or check the address.',

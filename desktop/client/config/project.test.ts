@@ -125,7 +125,7 @@ describe('parseProject', () => {
       ["auth: ['ann:${NOT_SET}']", /auth: the variable NOT_SET is not set/],
       ['auth: []', /auth: must be USER:PASSWORD, or a list of them/],
       ['auth: {ann: hid}', /auth: must be USER:PASSWORD/],
-      ['auth: ann', /auth: has a user without a password, but must be USER:PASSWORD/],
+      ['auth: ann', /auth: must be USER:PASSWORD, but the password is missing/],
       ["auth: 'ann:'", /auth: the password of ann must be 1 to 128 characters/],
       ["auth: ':hid'", /auth: the user in USER:PASSWORD must be 1 to 64 characters without a colon/],
       ["auth: ['ann:hid', 'ann:hid2']", /auth: the user ann is given twice/],

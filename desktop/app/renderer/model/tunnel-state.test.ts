@@ -34,7 +34,7 @@ describe('announcements', () => {
   it('report a local problem, and its end', () => {
     const trouble = after({ localProblem: { code: 'refused', text: 'Nothing listens on port 3000.' } });
     assert.deepEqual(announcements(before, trouble), ['shop: Nothing listens on port 3000.']);
-    assert.deepEqual(announcements(trouble, before), ['shop reaches your server again.']);
+    assert.deepEqual(announcements(trouble, before), ['shop can reach your server again.']);
   });
 
   it('ignore numbers, a first snapshot, and tunnels that had ended before', () => {
