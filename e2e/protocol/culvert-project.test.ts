@@ -103,7 +103,7 @@ describe('culvert with files', () => {
       const text = await refusal(scope, ['--config', outside], environment);
       assert.match(
         text,
-        /^culvert: .*: tunnels\.all\.share: "up" is outside the folder of the file[^\n]*\n$/,
+        /^culvert: .*: tunnels\.all\.share: "up" is outside the folder that contains the file[^\n]*\n$/,
       );
     });
 

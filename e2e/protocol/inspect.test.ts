@@ -11,7 +11,7 @@ import { assertAtLimit, eventually, timed } from '../support/deadline.ts';
 import { Culvert, type Environment, Relay, spawnCulvert, temporaryDirectory } from '../support/programs.ts';
 import { visit } from '../support/raw-http.ts';
 import { suiteScope } from '../support/scope.ts';
-import { startHttpService } from '../support/services/listen.ts';
+import { closedPort, startHttpService } from '../support/services/listen.ts';
 
 const run = promisify(execFile);
 
@@ -161,16 +161,15 @@ describe('culvert inspect', () => {
   });
 
   it("records Culvert's own response when nothing listens on the port", async () => {
-    const lost = await startHttpService(scope, () => undefined);
-    const client = await start(lost.port, 'nobody');
-    lost.server.close();
+    const port = await closedPort();
+    const client = await start(port, 'nobody');
     const refused = await visit(relay.port, { host: 'nobody.localhost' });
     assert.equal(refused.status, 502);
     const [only] = await list('--tunnel', 'nobody');
     assert.deepEqual([only?.status, only?.number], [502, 1]);
     const replay = inspect('replay', '1', '--tunnel', client.tunnel.id);
     assert.equal((await replay.exit()).code, 1);
-    assert.match(replay.stderr, new RegExp(`Nothing is listening on port ${lost.port}`));
+    assert.match(replay.stderr, new RegExp(`Nothing is listening on port ${port}`));
     const unclear = inspect('list');
     assert.equal((await unclear.exit()).code, 1);
     assert.match(unclear.stderr, /There are several tunnels: .*Choose one with --tunnel/);
