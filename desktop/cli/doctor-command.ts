@@ -37,7 +37,7 @@ export const doctorCommand = defineCommand({
     'culvert doctor 3000': 'also check that port 3000 accepts connections',
   },
   details: `
-    The command runs one check after the other and shows how long each took. At the first failure it stops and
+    The command runs the checks one after another and shows how long each one takes. At the first failure it stops and
     suggests a fix. It opens a test tunnel for a minute and closes it again. The test tunnel counts against the rate
     limit for new tunnels.`,
   sections: {

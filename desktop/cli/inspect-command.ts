@@ -40,7 +40,7 @@ export const inspectCommand = defineCommand({
     The command shows the requests of a culvert command that is running on this machine.
 
     "edit" opens request N in $VISUAL or $EDITOR and sends it to the local port when you save and close it. With
-    --method, --path, --header or --body it changes the request without an editor. Culvert itself sets Host,
+    --method, --path, --header or --body, it changes the request without opening an editor. Culvert itself sets Host,
     Content-Length and the headers that control the connection. [redacted] stands for a secret, even in a request
     that you edit.
 

@@ -89,7 +89,7 @@ export const DIAGNOSTICS_MESSAGES = {
   'doctor.noKey': 'no API key for {origin}',
   'doctor.key': 'key of {account} ({plan} plan), from {source}',
   'doctor.badKey': '{why} (from {source})',
-  'doctor.keyFix': 'Try again. The relay responds, but not to this request.',
+  'doctor.keyFix': 'The relay can be reached, but did not respond to this request. Try again.',
   'doctor.upgradeFix':
     'WebSockets do not get through. Every proxy between this machine and the relay must forward the Upgrade header and have a long timeout.',
   'doctor.noTestTunnel': 'WebSockets reach the relay, but there is no test tunnel: {why}',
@@ -246,7 +246,7 @@ export const REQUEST_MESSAGES = {
   'edit.path':
     'The path must begin with / and contain only visible ASCII characters other than #. Percent-encode anything else: write %20 for a space.',
   'edit.manyHeaders': 'A request can have at most {max} headers. This one has {count}.',
-  'edit.largeHeaders': 'All headers together can have at most {max} KiB. These have {size} KiB.',
+  'edit.largeHeaders': 'The headers can total at most {max} KiB. These total {size} KiB.',
   'edit.ownHeader': 'Culvert sets the header {name} itself, based on the rest of the request.',
   'edit.headerName': '"{name}" is not a valid header name. Use letters, digits and hyphens, without spaces.',
   'edit.valueLines': 'The value of {name} cannot contain a line break.',
@@ -259,9 +259,9 @@ export const REQUEST_MESSAGES = {
   'import.openQuote': 'A quote ({quote}) is not closed.',
   'import.largeCharacter': '{escape} is not a valid character: the maximum is 10ffff.',
   'import.shellVariable':
-    'In a shell, an unquoted {character} stands for a variable or a command. Culvert does not run a shell: write the value instead, or quote the character.',
+    'In a shell, an unquoted {character} refers to a variable or a command. Culvert does not run a shell: write the value instead, or quote the character.',
   'import.shellCommand':
-    'In a shell, an unquoted {character} stands for a command. Culvert does not run a shell: write the value instead, or quote the character.',
+    'A shell would run a command at an unquoted {character}. Culvert does not run a shell: replace the command with its output, or quote the character.',
   'import.shellOther':
     'In a shell, an unquoted {character} has a special meaning. Culvert does not run a shell: write the value instead, or quote the character.',
   'import.windowsCommand': 'This command is for cmd on Windows. Copy the request as cURL (bash) instead.',

@@ -74,7 +74,7 @@ export interface Outcome {
 
 const PREFACE = `# Reliability
 
-These tests expose Culvert to attacks, bad networks and failing machines, and count the results. Each test is called a row. Thresholds
+These tests expose Culvert to attacks, bad networks and failing machines, and record what happens. Each test is called a row. Thresholds
 are in the rows' source code (\`e2e/torture/rows\`), so they were fixed before the run. The tests run the built relay and \`culvert\`, and
 proxies with the configuration files in \`server/deploy\`. Everything, including the load, runs on one machine, so times are
 comparable only within one run. Each figure is followed by its threshold.

@@ -283,7 +283,7 @@ export const LOCK = {
   'knocks.refuse': 'Deny',
   'admitted.sentOut': 'Revoked access for {agent}.',
   'admitted.nobody': 'No visitor is approved at the moment.',
-  'admitted.visitors': 'Approved visitors of {slug}',
+  'admitted.visitors': 'Approved visitors to {slug}',
   'admitted.sendOutOf': 'Revoke access for {who}, {address}',
   'admitted.sendOut': 'Revoke',
   'links.made': 'The link is created and copied.',

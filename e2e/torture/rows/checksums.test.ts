@@ -86,7 +86,7 @@ torture<Figure>({
     return {
       figures: faults.counts('mismatches', 'truncations'),
       faults: faults.first,
-      done: `${(bytes / 1e9).toFixed(2)} GB in ${whole} complete bodies; ${broken} others broke off, and the receiver could tell`,
+      done: `${(bytes / 1e9).toFixed(2)} GB in ${whole} complete bodies; ${broken} others were cut short, and the receiver noticed each time`,
     };
   },
 });
