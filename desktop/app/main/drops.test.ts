@@ -141,8 +141,8 @@ describe('a dropped folder', () => {
     const cases: [string[], RegExp][] = [
       [[file], /index\.html" is not a folder\. Choose one folder/],
       [[site, above], /Drop one folder at a time/],
-      [[''], /not a folder on this computer\. Drop one folder/],
-      [[], /not a folder on this computer\. Drop one folder/],
+      [[''], /not a folder on this computer\. Drop a single folder/],
+      [[], /not a folder on this computer\. Drop a single folder/],
       [[join(above, 'nothing')], /cannot be read \(ENOENT\)\. Choose one folder/],
     ];
     for (const [paths, words] of cases) {
