@@ -1,6 +1,6 @@
 /** The control channel: its messages, timing and close codes (protocol.md sections 5 and 7). */
 
-/** Announces a pending inbound connection; `id` opens its data WebSocket within {@link PENDING_TIMEOUT_MS}. */
+/** Announces a pending inbound connection; `id` opens its data socket within {@link PENDING_TIMEOUT_MS}. */
 export interface ConnectionMessage {
   readonly type: 'connection';
   readonly id: string;
@@ -35,21 +35,21 @@ export type ControlMessage = ConnectionMessage | DrainMessage | KnockMessage;
 /** @limit Maximum length of the visitor's `User-Agent` in a `knock` message; the rest is cut off. */
 export const KNOCK_AGENT_MAX_LENGTH = 256;
 
-/** @limit ms that a client has to open a data WebSocket after the `connection` message. */
+/** @limit ms that a client has to open a data socket after the `connection` message. */
 export const PENDING_TIMEOUT_MS = 10_000;
 /** @limit ms between two WebSocket pings of the relay. */
 export const PING_INTERVAL_MS = 30_000;
-/** @limit ms that a ping may stay unanswered before the control WebSocket counts as dead. */
+/** @limit ms that a ping may stay unanswered before the control socket counts as dead. */
 export const PONG_TIMEOUT_MS = 60_000;
-/** @limit Maximum size of a message on the control WebSocket, in either direction. */
+/** @limit Maximum size of a message on the control socket, in either direction. */
 export const CONTROL_MESSAGE_MAX_BYTES = 4096;
 /**
- * @limit Frames of one message on the control WebSocket, in either direction: one is enough, and each is kept until the
+ * @limit Frames of one message on the control socket, in either direction: one is enough, and each is kept until the
  * last one arrives.
  */
 export const CONTROL_FRAGMENTS_MAX = 64;
 /**
- * @limit Pieces in which one frame may arrive on the control WebSocket: each is kept until the last one arrives. A ping
+ * @limit Pieces in which one frame may arrive on the control socket: each is kept until the last one arrives. A ping
  * byte by byte has 131.
  */
 export const CONTROL_PIECES_MAX = 256;

@@ -231,6 +231,13 @@ describe('a command line', () => {
       assert.match(refusal(line).message, message);
   });
 
+  it('refuses the port of a relay on this machine, which would serve itself', () => {
+    for (const line of ['http 8080', 'http 127.0.0.1:8080'])
+      assert.match(refusal(line).message, /Port 8080 is the port of the relay itself/, line);
+    for (const line of ['http 192.0.2.7:8080', `http 8080 --relay https://r.example:8080 --key ${KEY}`])
+      assert.doesNotThrow(() => read(line), line);
+  });
+
   it('never repeats a secret in an error', () => {
     for (const [line, message] of [
       ['http 3000 --password hid', /--password: the password must be 4 to 128 characters/],

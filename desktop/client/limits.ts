@@ -9,12 +9,12 @@ export const API_TIMEOUT_MS = 10_000;
 export const API_BODY_MAX_BYTES = 4 * 1024 * 1024;
 
 /**
- * ms that opening the control WebSocket may take: long enough for DNS, TCP and TLS over a bad network, short enough to
+ * ms that opening the control socket may take: long enough for DNS, TCP and TLS over a bad network, short enough to
  * try again soon.
  */
 export const CONTROL_HANDSHAKE_TIMEOUT_MS = 10_000;
 /**
- * ms without data after which the control WebSocket counts as dead: the relay pings every 30 s, so this is two missed
+ * ms without data after which the control socket counts as dead: the relay pings every 30 s, so this is two missed
  * pings and a margin.
  */
 export const CONTROL_SILENCE_MS = 2 * PING_INTERVAL_MS + 15_000;
@@ -29,7 +29,7 @@ export const REFUSAL_BODY_MAX_BYTES = 4096;
 export const PROXY_HEAD_MAX_BYTES = 16 * 1024;
 
 /**
- * ms that opening a data WebSocket may take: the relay has dropped the visitor's connection by then (protocol.md
+ * ms that opening a data socket may take: the relay has dropped the visitor's connection by then (protocol.md
  * section 5.2).
  */
 export const DATA_HANDSHAKE_TIMEOUT_MS = PENDING_TIMEOUT_MS;

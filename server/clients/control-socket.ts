@@ -1,4 +1,4 @@
-/** The control WebSocket of a tunnel's client (protocol.md section 5). */
+/** The control socket of a tunnel's client (protocol.md section 5). */
 import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
 import {

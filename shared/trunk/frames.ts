@@ -34,7 +34,7 @@ export const FRAME_HEADER_BYTES = 9;
 export const WINDOW_BYTES = 64 * 1024;
 /** @limit Maximum payload of a DATA frame on a trunk. */
 export const DATA_MAX_BYTES = WINDOW_BYTES;
-/** @limit Characters of the id of a data WebSocket; current relays use 36. */
+/** @limit Characters of the id of a data socket; current relays use 36. */
 const CONNECTION_ID_MAX = 64;
 /** The last id. A trunk that has used it accepts no new streams. */
 export const LAST_STREAM_ID = 0xffff_ffff;

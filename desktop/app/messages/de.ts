@@ -701,7 +701,7 @@ export const LOG_DE: Translation<typeof LOG> = {
   'log.chip.live': 'Laufend',
   'log.chip.webhooks': 'Webhooks',
   'log.harWritten':
-    '{count, plural, one {# Anfrage ist} other {# Anfragen sind}} in {path} gespeichert{hidesSecrets, select, true {, ohne Geheimnisse} other {}}.{missing, plural, =0 {} other { # weitere sind nicht mehr aufgezeichnet.}}',
+    '{count, plural, one {# Anfrage ist} other {# Anfragen sind}} in {path} gespeichert{hidesSecrets, select, true {, ohne Geheimnisse} other {}}.{missing, plural, =0 {} one { # weitere ist nicht mehr aufgezeichnet.} other { # weitere sind nicht mehr aufgezeichnet.}}',
   'request.leavesOut':
     'In Kopien und Exporten {secrets, plural, one {fehlt # Geheimnis} other {fehlen # Geheimnisse}}. Mit „Geheimnisse zeigen“ {secrets, plural, one {ist es} other {sind sie}} dabei.',
   'request.inAndOut': '{received} hinein, {sent} hinaus',

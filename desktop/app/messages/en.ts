@@ -432,7 +432,7 @@ export const LOG = {
   'log.chip.live': 'Live',
   'log.chip.webhooks': 'Webhooks',
   'log.harWritten':
-    'Saved {count, plural, one {# request} other {# requests}} to {path}{hidesSecrets, select, true {, without secrets} other {}}.{missing, plural, =0 {} other { # more are no longer recorded.}}',
+    'Saved {count, plural, one {# request} other {# requests}} to {path}{hidesSecrets, select, true {, without secrets} other {}}.{missing, plural, =0 {} one { # more is no longer recorded.} other { # more are no longer recorded.}}',
   'request.leavesOut':
     '{secrets, plural, one {# secret is} other {# secrets are}} left out of copies and exports. To include {secrets, plural, one {it} other {them}}, choose Show secrets.',
   'request.inAndOut': '{received} in, {sent} out',

@@ -1,4 +1,4 @@
-/** One control WebSocket, from its handshake to its end (protocol.md section 5). */
+/** One control socket, from its handshake to its end (protocol.md section 5). */
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { type RawData, WebSocket } from 'ws';
@@ -38,7 +38,7 @@ export type ControlEnd =
 export interface ControlHandler {
   /** @param remoteAddress the IP address at which the relay was reached */
   onOpen(remoteAddress: string | undefined): void;
-  /** A visitor waits; `id` opens the data WebSocket. */
+  /** A visitor waits; `id` opens the data socket. */
   onConnection(id: string): void;
   /** The relay is shutting down, and asks the client to open another connection while this one lasts. */
   onDrain(): void;

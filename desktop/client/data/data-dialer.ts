@@ -144,7 +144,7 @@ class DataAttempt implements Attempt, DialHandler, UpgradeHandler, Expiring {
 }
 
 /*
- * The client's side of the handshake of a data WebSocket or a trunk (RFC 6455 section 4.1, protocol.md sections 6
+ * The client's side of the handshake of a data socket or a trunk (RFC 6455 section 4.1, protocol.md sections 6
  * and 10). Culvert implements it itself because every visitor waits for one, and a general implementation needs 1.5 to
  * 1.9 times the CPU (docs/decisions/0002-own-websocket-on-the-data-path.md).
  */

@@ -37,7 +37,7 @@ export function isProtected({ secure, hostname }: RelayAddress): boolean {
 }
 
 /**
- * The address of a tunnel's control WebSocket (protocol.md section 5), on which the relay may send other messages than
+ * The address of a tunnel's control socket (protocol.md section 5), on which the relay may send other messages than
  * `connection` (protocol.md section 5.1).
  */
 export function controlUrl(relay: RelayAddress, tunnelId: string): string {
