@@ -121,6 +121,12 @@ export const SETTINGS = {
     ),
     key: optional('tls-key', readers.file, 'none', 'Private key file (PEM) of the certificate.'),
   }),
+  http2: setting(
+    'http2',
+    readers.onOff,
+    'on',
+    'Whether visitors can use HTTP/2 when the relay serves TLS: on or off.',
+  ),
   /** `undefined` where certificates, if there are any, come from elsewhere */
   acme: together(['email'], {
     email: optional(
@@ -352,6 +358,7 @@ export const SETTING_GROUPS: Readonly<Record<string, readonly string[]>> = {
     'dns-port',
     'tls-cert',
     'tls-key',
+    'http2',
   ],
   Tunnels: ['default-ttl', 'max-ttl', 'name-hold', 'reserved-names', 'trunks'],
   Visitors: [

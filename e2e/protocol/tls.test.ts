@@ -125,15 +125,17 @@ describe('TLS by the relay itself', () => {
     await assert.rejects(get(relay, hostOf(tunnel, relay)), /ended by reset/);
   });
 
-  together('TLS 1.2 and 1.3 for HTTP/1.1, nothing older and nothing else', async () => {
+  together('TLS 1.2 and 1.3 for HTTP/1.1 and HTTP/2, nothing older and nothing else', async () => {
     const { relay } = await start();
     for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
-      const socket = await shakeHands(relay, {
-        minVersion: version,
-        maxVersion: version,
-        ALPNProtocols: ['http/1.1'],
-      });
-      assert.deepEqual([socket.getProtocol(), socket.alpnProtocol], [version, 'http/1.1']);
+      for (const protocol of ['http/1.1', 'h2']) {
+        const socket = await shakeHands(relay, {
+          minVersion: version,
+          maxVersion: version,
+          ALPNProtocols: [protocol],
+        });
+        assert.deepEqual([socket.getProtocol(), socket.alpnProtocol], [version, protocol]);
+      }
     }
     const old: ConnectionOptions = {
       minVersion: 'TLSv1',
@@ -141,7 +143,7 @@ describe('TLS by the relay itself', () => {
       ciphers: 'DEFAULT:@SECLEVEL=0',
     };
     await assert.rejects(shakeHands(relay, old), { code: 'ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION' });
-    await assert.rejects(shakeHands(relay, { ALPNProtocols: ['h2'] }));
+    await assert.rejects(shakeHands(relay, { ALPNProtocols: ['h3'] }));
   });
 
   together('plain HTTP on its port is closed immediately, without affecting others', async () => {

@@ -26,7 +26,7 @@ describe('ConnectionLimiter', () => {
 
   beforeEach(() => {
     slots = new ConnectionSlots({ visitors: 10, newcomers: 10 });
-    addresses = new AddressLimits({ connections: 2, requests: 0 }, proxies, new FakeClock());
+    addresses = new AddressLimits({ connections: 2, requests: 0, streams: 10 }, proxies, new FakeClock());
   });
 
   function connect(): ConnectionLimiter {
@@ -189,7 +189,7 @@ describe('AddressLimits', () => {
 
   beforeEach(() => {
     clock = new FakeClock();
-    limits = new AddressLimits({ connections: 3, requests: 0 }, proxies, clock);
+    limits = new AddressLimits({ connections: 3, requests: 0, streams: 10 }, proxies, clock);
   });
 
   /** A connection from that address. @param connection has a request in progress unless it says otherwise */
@@ -274,7 +274,7 @@ describe('AddressLimits', () => {
   });
 
   it('limits requests per second, after a burst of ten times as many', () => {
-    limits = new AddressLimits({ connections: 0, requests: 2 }, proxies, clock);
+    limits = new AddressLimits({ connections: 0, requests: 2, streams: 10 }, proxies, clock);
     const connection = connect(HOME);
     const ask = (times: number) => Array.from({ length: times }, () => connection.begin(head));
     assert.deepEqual(ask(21), [...Array.from({ length: 20 }, () => undefined), 'request']);
@@ -295,7 +295,7 @@ describe('AddressLimits', () => {
   });
 
   it('limits nothing if the settings are 0', () => {
-    limits = new AddressLimits({ connections: 0, requests: 0 }, proxies, clock);
+    limits = new AddressLimits({ connections: 0, requests: 0, streams: 10 }, proxies, clock);
     for (let count = 0; count < 1000; count += 1) assert.equal(connect(HOME).begin(head), undefined);
   });
 });

@@ -32,9 +32,9 @@ const SHARE: Refusal = {
 
 export class ConnectionLimiter {
   readonly #place: Slot;
-  readonly #address: AddressCount;
+  readonly #address: AddressCount | StreamCount;
 
-  constructor(place: Slot, address: AddressCount) {
+  constructor(place: Slot, address: AddressCount | StreamCount) {
     this.#place = place;
     this.#address = address;
   }
@@ -167,6 +167,19 @@ export class Slot {
     this.#slots.idle.add(this);
   }
 
+  /**
+   * A connection whose requests had slots of their own waits for the next one: it takes a free slot, or continues as one
+   * without.
+   */
+  park(): void {
+    const { limits, idle, busy } = this.#slots;
+    this.stand();
+    if (busy + idle.size >= limits.visitors) return;
+    this.#slots.newcomers.delete(this);
+    this.#state = 'idle';
+    idle.add(this);
+  }
+
   /** The relay itself responds, which needs no slot: a slot that the connection has is released. */
   stand(): void {
     this.#leave();
@@ -220,6 +233,8 @@ export interface AddressSettings {
   readonly connections: number;
   /** requests to tunnels that an address may make per second, in the long run; 0: unlimited */
   readonly requests: number;
+  /** HTTP/2 streams and connections of an address together, as far as streams are concerned */
+  readonly streams: number;
 }
 
 /** What exceeds the limits: a connection, which must close, or one request. */
@@ -230,6 +245,8 @@ interface OpenConnections {
   readonly address: string;
   /** never 0 */
   count: number;
+  /** HTTP/2 streams on them */
+  streams: number;
   /** idle ones, longest first; `undefined` before there is one */
   idle: Set<AddressCount> | undefined;
 }
@@ -244,12 +261,14 @@ export interface LimitedConnection {
 
 export class AddressLimits {
   readonly #max: number;
+  readonly #maxStreams: number;
   readonly #rate: RateLimiter | undefined;
   readonly #proxies: BlockList;
   readonly #open = new Map<string, OpenConnections>();
 
-  constructor({ connections, requests }: AddressSettings, proxies: BlockList, clock: Clock) {
+  constructor({ connections, requests, streams }: AddressSettings, proxies: BlockList, clock: Clock) {
     this.#max = connections === 0 ? Infinity : connections;
+    this.#maxStreams = connections === 0 ? Infinity : streams;
     this.#proxies = proxies;
     if (requests > 0)
       this.#rate = new RateLimiter(clock, {
@@ -272,7 +291,7 @@ export class AddressLimits {
   add(address: string): OpenConnections {
     let open = this.#open.get(address);
     if (open === undefined) {
-      open = { address, count: 0, idle: undefined };
+      open = { address, count: 0, streams: 0, idle: undefined };
       this.#open.set(address, open);
     }
     open.count += 1;
@@ -284,9 +303,16 @@ export class AddressLimits {
     if (open.count === 0) this.#open.delete(open.address);
   }
 
-  /** Whether the address exceeds its limit. */
+  /** Whether the address exceeds its limit of connections. */
   isExceeded({ count }: OpenConnections): boolean {
     return count > this.#max;
+  }
+
+  /** Counts one more HTTP/2 stream. @returns false if that is one too many */
+  addStream(open: OpenConnections): boolean {
+    if (open.streams > 0 && open.streams + open.count > this.#maxStreams) return false;
+    open.streams += 1;
+    return true;
   }
 
   /** Closes idle connections, longest idle first, until the address is within its limit. */
@@ -328,7 +354,7 @@ export class AddressCount {
     if (this.#peer.trusted) this.#count(this.#limits.addressOf(this.#peer, head));
     const open = this.#open;
     if (open === undefined) return undefined;
-    open.idle?.delete(this);
+    this.busy();
     if (this.#isExcess && this.#limits.isExceeded(open)) this.#limits.makeRoom(open);
     // Since it was accepted, others may have closed or turned out to be clients.
     this.#isExcess &&= this.#limits.isExceeded(open);
@@ -340,6 +366,16 @@ export class AddressCount {
   end(): void {
     if (this.#peer.trusted) return this.leave();
     if (this.#open !== undefined) (this.#open.idle ??= new Set()).add(this);
+  }
+
+  /** A request has begun: it does not wait for one any more. */
+  busy(): void {
+    this.#open?.idle?.delete(this);
+  }
+
+  /** What its address has open. */
+  get open(): OpenConnections | undefined {
+    return this.#open;
   }
 
   /** Another connection of the address needs its slot. It stays open if a request has begun. */
@@ -363,6 +399,39 @@ export class AddressCount {
     if (address === undefined) return;
     this.#open = this.#limits.add(address);
     this.#isExcess = this.#limits.isExceeded(this.#open);
+  }
+}
+
+/** The address of one HTTP/2 stream, on a connection that does not come from a trusted proxy. */
+export class StreamCount {
+  readonly #limits: AddressLimits;
+  readonly #connection: AddressCount;
+  #open: OpenConnections | undefined;
+
+  /** @param connection that carries it */
+  constructor(limits: AddressLimits, connection: AddressCount) {
+    this.#limits = limits;
+    this.#connection = connection;
+  }
+
+  /** A visitor's request begins. */
+  begin(head: RequestHead): Excess | undefined {
+    if (this.#connection.begin(head) !== undefined) return 'request';
+    const { open } = this.#connection;
+    if (open === undefined) return undefined;
+    if (!this.#limits.addStream(open)) return 'request';
+    this.#open = open;
+    return undefined;
+  }
+
+  /** The request is over. */
+  end(): void {
+    this.leave();
+  }
+
+  leave(): void {
+    if (this.#open !== undefined) this.#open.streams -= 1;
+    this.#open = undefined;
   }
 }
 

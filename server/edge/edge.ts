@@ -1,7 +1,7 @@
 /** The public listener: accepts connections, enforces their deadlines, and ends them at shutdown. */
 import type { Server, Socket } from 'node:net';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
-import { Server as TlsServer } from 'node:tls';
+import { Server as TlsServer, TLSSocket } from 'node:tls';
 import {
   DEADLINE_TICK_MS,
   DRAIN_BACKLOG_MS,
@@ -21,10 +21,14 @@ import {
   Slot,
   type SlotLimits,
   ConnectionSlots,
+  StreamCount,
 } from './connection-limiter.ts';
+import { Http2Connection } from './http2/connection.ts';
+import { coverageOf } from './http2/coverage.ts';
 import { isTrusted, type Peer, plainAddress } from './request-head.ts';
 import type { Upstreams } from './upstreams.ts';
 import { type Onward, Visitor } from './visitor.ts';
+import type { VisitorConnection } from './visitor-socket.ts';
 
 export class Edge {
   readonly #server: Server;
@@ -33,8 +37,10 @@ export class Edge {
   /** for connections that arrive during shutdown */
   readonly #noSlots: ConnectionSlots;
   readonly #addresses: AddressLimits;
-  /** all connections, oldest first */
+  /** all connections, and streams of HTTP/2, oldest first */
   readonly #visitors = new Set<Visitor>();
+  /** the connections of HTTP/2, oldest first */
+  readonly #multiplexed = new Set<Http2Connection>();
   readonly #proto: Peer['proto'] = 'http';
   /** Whether there are trusted proxies: searching an empty list takes as long as a full one, and most are empty. */
   readonly #trustsAny: boolean;
@@ -78,10 +84,11 @@ export class Edge {
     this.#ticker = setInterval(() => {
       const now = upstreams.now();
       for (const visitor of this.#visitors) visitor.tick(now);
+      for (const connection of this.#multiplexed) connection.tick(now);
     }, DEADLINE_TICK_MS);
   }
 
-  /** Visitors' open connections, without those that turned out to be clients. */
+  /** Visitors' open connections, without those that turned out to be clients. Each HTTP/2 stream counts as one. */
   get visitors(): number {
     return this.#visitors.size;
   }
@@ -119,6 +126,7 @@ export class Edge {
     this.#isHolding = false;
     this.#server.close();
     for (const visitor of this.#visitors) visitor.leave(onward);
+    for (const connection of this.#multiplexed) connection.drain();
   }
 
   /**
@@ -126,7 +134,9 @@ export class Edge {
    * relay exits.
    */
   adopt(socket: Socket, { address, proto }: Pick<Peer, 'address' | 'proto'>): void {
-    this.#enter(socket, { address, proto, trusted: this.#isTrusted(address) }, false, true).drain();
+    const peer = { address, proto, trusted: this.#isTrusted(address) };
+    const limiter = (entering: Visitor) => this.#limiter(peer, entering, false);
+    this.#enter(socket, peer, limiter, true).drain();
     socket.resume();
   }
 
@@ -159,6 +169,7 @@ export class Edge {
   #drainVisitors(): void {
     this.#draining = true;
     for (const visitor of this.#visitors) visitor.drain();
+    for (const connection of this.#multiplexed) connection.drain();
   }
 
   /**
@@ -189,7 +200,7 @@ export class Edge {
   async empty(): Promise<void> {
     // A handshake has a time limit, and may still become a visitor.
     while (this.#handshakes !== undefined && this.#handshakes.current.length > 0) await sleep(DRAIN_LOOK_MS);
-    if (this.#visitors.size === 0) return;
+    if (this.#isEmpty) return;
     await new Promise<void>((resolve) => {
       this.#onEmpty = resolve;
     });
@@ -206,6 +217,7 @@ export class Edge {
     this.#server.close();
     this.#handshakes?.destroy();
     for (const visitor of this.#visitors) visitor.destroy();
+    for (const connection of this.#multiplexed) connection.destroy();
   }
 
   /** @param isLate whether it arrived during shutdown */
@@ -213,22 +225,70 @@ export class Edge {
     traffic.connections += 1;
     const address = plainAddress(socket.remoteAddress ?? '');
     const peer = { address, proto: this.#proto, trusted: this.#isTrusted(address) };
-    const visitor = this.#enter(socket, peer, isLate);
+    if (socket instanceof TLSSocket && socket.alpnProtocol === 'h2')
+      return this.#acceptMultiplexed(socket, peer, isLate);
+    this.#arrive(socket, peer, (entering) => this.#limiter(peer, entering, isLate), isLate);
+  }
+
+  #acceptMultiplexed(socket: TLSSocket, tcpPeer: Peer, isLate: boolean): void {
+    const peer = { ...tcpPeer, covers: coverageOf(socket) };
+    const slots = isLate ? this.#noSlots : this.#slots;
+    const connection = new Http2Connection(
+      socket,
+      {
+        now: this.#upstreams.now,
+        slot: (holder) => new Slot(slots, holder),
+        address: (limited) => new AddressCount(this.#addresses, peer, limited),
+      },
+      {
+        onStream: (stream) => {
+          const limiter = (entering: Visitor) =>
+            peer.trusted
+              ? this.#limiter(peer, entering, isLate)
+              : new ConnectionLimiter(
+                  new Slot(slots, entering),
+                  new StreamCount(this.#addresses, connection.address),
+                );
+          this.#arrive(stream, peer, limiter, isLate);
+        },
+        onClosed: () => {
+          this.#multiplexed.delete(connection);
+          this.#onGone();
+        },
+      },
+    );
+    this.#multiplexed.add(connection);
+    if (this.#draining || this.#onward !== undefined) connection.drain();
+  }
+
+  #limiter(peer: Peer, entering: Visitor, isLate: boolean): ConnectionLimiter {
+    return new ConnectionLimiter(
+      new Slot(isLate ? this.#noSlots : this.#slots, entering),
+      new AddressCount(this.#addresses, peer, entering),
+    );
+  }
+
+  /** A new visitor, in the state that all others are in. */
+  #arrive(
+    socket: VisitorConnection,
+    peer: Peer,
+    limiter: (entering: Visitor) => ConnectionLimiter,
+    isLate: boolean,
+  ): void {
+    const visitor = this.#enter(socket, peer, limiter);
     if (this.#draining) visitor.drain();
     if (this.#draining && !isLate) this.#standing.add(visitor);
     if (this.#isHolding) visitor.hold();
     if (this.#onward !== undefined) visitor.leave(this.#onward);
   }
 
-  #enter(socket: Socket, peer: Peer, isLate: boolean, isPassed = false): Visitor {
-    const owner = {
-      enter: (entering: Visitor) =>
-        new ConnectionLimiter(
-          new Slot(isLate ? this.#noSlots : this.#slots, entering),
-          new AddressCount(this.#addresses, peer, entering),
-        ),
-      gone: (gone: Visitor) => this.#forget(gone),
-    };
+  #enter(
+    socket: VisitorConnection,
+    peer: Peer,
+    limiter: (entering: Visitor) => ConnectionLimiter,
+    isPassed = false,
+  ): Visitor {
+    const owner = { enter: limiter, gone: (gone: Visitor) => this.#forget(gone) };
     const visitor = new Visitor(socket, peer, this.#upstreams, owner, isPassed);
     this.#visitors.add(visitor);
     return visitor;
@@ -240,6 +300,14 @@ export class Edge {
 
   #forget(visitor: Visitor): void {
     this.#visitors.delete(visitor);
-    if (this.#visitors.size === 0) this.#onEmpty?.();
+    this.#onGone();
+  }
+
+  get #isEmpty(): boolean {
+    return this.#visitors.size === 0 && this.#multiplexed.size === 0;
+  }
+
+  #onGone(): void {
+    if (this.#isEmpty) this.#onEmpty?.();
   }
 }

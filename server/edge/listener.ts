@@ -64,7 +64,7 @@ export interface Handshaking {
  * @throws TlsFileError, or what `open` throws
  */
 export async function listen(
-  { tls }: { readonly tls: TlsFiles | undefined },
+  { tls, http2 }: { readonly tls: TlsFiles | undefined; readonly http2: boolean },
   { tickets, guide, pair: known }: Handshaking,
   log: Log,
   open: (server: Server) => Promise<void>,
@@ -75,7 +75,7 @@ export async function listen(
     return { server, certificate: undefined, useOwn: () => {} };
   }
   const files = tls && (await readKeyPair(tls));
-  const server = tlsServer(files ?? known, tickets, guide);
+  const server = tlsServer(files ?? known, tickets, guide, http2 ? ['h2', 'http/1.1'] : ['http/1.1']);
   const useNext = (next: Pair): void => server.setSecureContext(contextOf(next, tickets));
   if (guide !== undefined) guardHandshakes(server, guide);
   const certificate = tls && files && new CertificateWatch(tls, files, useNext, systemClock, log);
@@ -86,11 +86,15 @@ export async function listen(
 
 type UseContext = (error: null, context: SecureContext | undefined) => void;
 
-/** @param guide provides certificates besides this one, which is optional */
+/**
+ * @param guide provides certificates besides this one, which is optional
+ * @param ALPNProtocols offered protocols, by preference (RFC 7301)
+ */
 function tlsServer(
   pair: Pair | undefined,
   tickets: TicketKeys | undefined,
   guide: HandshakeGuide | undefined,
+  ALPNProtocols: string[],
 ): TlsServer {
   const server = createTlsServer({
     ...OPTIONS,
@@ -98,7 +102,7 @@ function tlsServer(
     // Only until the handshake is done, then as above: a peer that ends before that will not send anything else.
     allowHalfOpen: false,
     handshakeTimeout: TLS_HANDSHAKE_TIMEOUT_MS,
-    ALPNProtocols: ['http/1.1'],
+    ALPNProtocols,
     ...(guide && { SNICallback: (name: string, use: UseContext) => use(null, guide.context(name)) }),
   });
   // A peer that does not speak TLS, or is too slow.

@@ -11,6 +11,11 @@ export interface Peer {
   readonly proto: 'http' | 'https';
   /** Whether it is a proxy whose forwarded fields are trusted. */
   readonly trusted: boolean;
+  /**
+   * Whether the certificate of its connection is valid for a host, in lower case and without a port; `undefined` where
+   * every connection serves one host only, or any.
+   */
+  readonly covers?: (host: string) => boolean;
 }
 
 /** An IPv4 address behind an IPv6 socket, as IPv4. */

@@ -4,7 +4,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { FakeSocket, settled } from '../testing/edge-fixture.ts';
-import { VisitorOutput, VisitorSocket } from './visitor-socket.ts';
+import { type VisitorConnection, VisitorOutput, VisitorSocket } from './visitor-socket.ts';
 
 // Querying all objects of the class instead takes seconds in a process that has run many tests.
 setFlagsFromString('--expose-gc');
@@ -13,7 +13,7 @@ const collectGarbage = runInNewContext('gc') as () => void;
 describe('VisitorSocket', () => {
   it('is not kept alive by a connection that was handed over, which may last for days', async () => {
     const handler = { onInput() {}, onInputEnd() {}, onOutput() {}, onOutputTaken() {}, onClosed() {} };
-    const handOver = (): { socket: Socket; wrapper: WeakRef<VisitorSocket> } => {
+    const handOver = (): { socket: VisitorConnection; wrapper: WeakRef<VisitorSocket> } => {
       const wrapper = new VisitorSocket(new Socket(), () => undefined, handler);
       return { socket: wrapper.release().socket, wrapper: new WeakRef(wrapper) };
     };

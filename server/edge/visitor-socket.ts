@@ -1,11 +1,21 @@
 /** The socket of an inbound connection: its flow in both directions, how it ends, and how it is handed over. */
-import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { joined } from '../../shared/http1/fields.ts';
 import { ScheduledReads } from '../../shared/scheduler/fair-reads.ts';
 import { BACKLOG_MAX_BYTES, STALL_TIMEOUT_MS } from '../limits.ts';
 import type { VisitorSink } from './response.ts';
 
 const NONE = Buffer.alloc(0);
+
+/** A visitor's connection: a TCP or TLS socket, or one stream of HTTP/2. */
+export interface VisitorConnection extends Duplex {
+  readonly bytesRead: number;
+  readonly bytesWritten: number;
+  /** Emits `timeout` when the visitor has accepted nothing for this many ms; 0: never. */
+  setTimeout(ms: number): this;
+  /** Closes in a way that cannot be mistaken for a clean end. */
+  resetAndDestroy(): this;
+}
 
 export interface VisitorSocketHandler {
   /** Bytes have arrived: see {@link VisitorSocket.takeInput}. */
@@ -21,7 +31,7 @@ export interface VisitorSocketHandler {
 }
 
 export class VisitorSocket implements VisitorSink {
-  readonly #socket: Socket;
+  readonly #socket: VisitorConnection;
   readonly #handler: VisitorSocketHandler;
   readonly #output: VisitorOutput;
   readonly #reads: ScheduledReads;
@@ -35,7 +45,7 @@ export class VisitorSocket implements VisitorSink {
    * @param socket just accepted, with half-open connections allowed
    * @param group shares its scheduling when the visitor sends much
    */
-  constructor(socket: Socket, group: () => unknown, handler: VisitorSocketHandler) {
+  constructor(socket: VisitorConnection, group: () => unknown, handler: VisitorSocketHandler) {
     this.#socket = socket;
     this.#handler = handler;
     this.#output = new VisitorOutput(socket, () => handler.onOutputTaken());
@@ -124,7 +134,7 @@ export class VisitorSocket implements VisitorSink {
   }
 
   /** Hands over the connection and its unread bytes; the handler gets no more calls. */
-  release(): { readonly socket: Socket; readonly head: Buffer } {
+  release(): { readonly socket: VisitorConnection; readonly head: Buffer } {
     const socket = this.#socket;
     this.#reads.stop();
     socket.off('close', this.#onClose);
@@ -156,14 +166,14 @@ function ignoreError(): void {}
 /* Output to a visitor, and whether its system accepts it. */
 
 export class VisitorOutput {
-  readonly #socket: Socket;
+  readonly #socket: VisitorConnection;
   readonly #stall: StallGuard;
   readonly #onTaken: () => void;
   #isFull = false;
   #isReleased = false;
 
   /** @param onTaken called when everything that was sent has been accepted, after it was full */
-  constructor(socket: Socket, onTaken: () => void) {
+  constructor(socket: VisitorConnection, onTaken: () => void) {
     this.#socket = socket;
     this.#stall = new StallGuard(socket);
     this.#onTaken = onTaken;
@@ -217,11 +227,11 @@ const LOOK_MS = STALL_TIMEOUT_MS / LOOKS;
  * the time. So there are several short ones, counted as long as none is skipped.
  */
 export class StallGuard {
-  readonly #socket: Socket;
+  readonly #socket: VisitorConnection;
   #looks = 0;
   #lastLook = 0;
 
-  constructor(socket: Socket) {
+  constructor(socket: VisitorConnection) {
     this.#socket = socket;
     socket.on('timeout', this.#onTimeout);
   }

@@ -4,7 +4,9 @@
  */
 import type { Socket } from 'node:net';
 import { API_ERRORS, ApiError } from '../../shared/errors.ts';
+import { fieldValue } from '../../shared/http1/fields.ts';
 import { HeadReader } from '../../shared/http1/head.ts';
+import { hostname } from '../../shared/networks.ts';
 import { ScheduledReads } from '../../shared/scheduler/fair-reads.ts';
 import {
   BODY_TIMEOUT_MS,
@@ -23,10 +25,15 @@ import { upgradeRefusal } from './builtin-responses.ts';
 import type { ConnectionLimiter, LimitedConnection, SlotHolder } from './connection-limiter.ts';
 import type { Exchange } from './exchange.ts';
 import type { Peer } from './request-head.ts';
-import { oversizeFault, type ParsedRequest, parseRequest } from './route.ts';
+import { oversizeFault, type ParsedRequest, parseRequest, type Route } from './route.ts';
 import type { Upstreams } from './upstreams.ts';
 import { type RequestsOwner, VisitorRequests } from './visitor-requests.ts';
-import { VisitorOutput, VisitorSocket, type VisitorSocketHandler } from './visitor-socket.ts';
+import {
+  type VisitorConnection,
+  VisitorOutput,
+  VisitorSocket,
+  type VisitorSocketHandler,
+} from './visitor-socket.ts';
 
 /**
  * `head`: between requests or inside a head. `exchange`: a request is in progress. `upgrading`: an upgrade to one of
@@ -35,6 +42,8 @@ import { VisitorOutput, VisitorSocket, type VisitorSocketHandler } from './visit
  * that another relay serves. `gone`: closed, or given away.
  */
 type State = 'head' | 'exchange' | 'upgrading' | 'piped' | 'passed' | 'lingering' | 'gone';
+
+const MISDIRECTED: Route = { kind: 'refuse', code: 'misdirected' };
 
 /** Callbacks of a connection to the edge. */
 export interface VisitorOwner {
@@ -64,7 +73,13 @@ export class Visitor implements SlotHolder, LimitedConnection, RequestsOwner, Vi
   /** Monotonic ms when its current time limit ends. */
   #deadline: number;
 
-  constructor(socket: Socket, peer: Peer, upstreams: Upstreams, owner: VisitorOwner, isPassed = false) {
+  constructor(
+    socket: VisitorConnection,
+    peer: Peer,
+    upstreams: Upstreams,
+    owner: VisitorOwner,
+    isPassed = false,
+  ) {
     this.#isPassed = isPassed;
     this.#socket = new VisitorSocket(socket, () => this.#requests.target ?? peer.address, this);
     this.#peer = peer;
@@ -212,8 +227,13 @@ export class Visitor implements SlotHolder, LimitedConnection, RequestsOwner, Vi
     const plan = parseRequest(end.head, this.#upstreams.context);
     if (typeof plan === 'string') return this.#requests.refuse(plan, end.head.toString('latin1'));
     this.#state = 'exchange';
-    this.#requests.begin(plan);
+    this.#requests.begin(this.#isCovered(plan) ? plan : { ...plan, route: MISDIRECTED });
     this.#watchBody();
+  }
+
+  #isCovered({ head }: ParsedRequest): boolean {
+    const { covers } = this.#peer;
+    return covers === undefined || covers(hostname(fieldValue(head.fields, 'host') ?? ''));
   }
 
   #readBody(exchange: Exchange, bytes: Buffer): void {
@@ -368,7 +388,12 @@ export class Visitor implements SlotHolder, LimitedConnection, RequestsOwner, Vi
  * @param group shares its scheduling when the visitor sends much
  * @param onClosed called once, when the visitor's connection is closed
  */
-export function pipe(socket: Socket, stream: ByteStream, group: unknown, onClosed: () => void): void {
+export function pipe(
+  socket: VisitorConnection,
+  stream: ByteStream,
+  group: unknown,
+  onClosed: () => void,
+): void {
   const output = new VisitorOutput(socket, () => stream.resume());
   const reads = new ScheduledReads(socket, () => group, {
     onChunk(bytes) {
@@ -412,7 +437,7 @@ export type Onward = (peer: Peer, onReset: () => void) => Promise<Socket>;
 
 /** A visitor's connection without a request in progress. */
 export interface Rest {
-  readonly socket: Socket;
+  readonly socket: VisitorConnection;
   /** unread bytes of the visitor */
   readonly bytes: Buffer;
   /** whether that is all the visitor will send */

@@ -28,6 +28,7 @@ import { Notice } from '../edge/notice.ts';
 import { HostResolver } from '../edge/route.ts';
 import { Upstreams } from '../edge/upstreams.ts';
 import {
+  ADDRESS_STREAM_SHARE,
   CREATE_BURST,
   CREATES_PER_MINUTE,
   DOMAIN_CALLS_BURST,
@@ -203,7 +204,11 @@ export async function setUpEdge(
       server,
       upstreams,
       { visitors: config.maxConnections, newcomers: NEWCOMERS_MAX },
-      new AddressLimits(config.address, trustedProxies, clock),
+      new AddressLimits(
+        { ...config.address, streams: ADDRESS_STREAM_SHARE * config.maxConnections },
+        trustedProxies,
+        clock,
+      ),
     ),
     certificate,
     tickets,

@@ -81,7 +81,11 @@ export class EdgeFixture {
   entry: AllowedVisitor | undefined;
   standing: Standing = 'allowed';
   /** limits for addresses: none */
-  readonly addresses = new AddressLimits({ connections: 0, requests: 0 }, new BlockList(), new FakeClock());
+  readonly addresses = new AddressLimits(
+    { connections: 0, requests: 0, streams: 10 },
+    new BlockList(),
+    new FakeClock(),
+  );
 
   /** what the WebSocket endpoints do with a connection */
   upgrade: UpgradeEndpoints['upgrade'] = (request) => {

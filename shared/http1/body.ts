@@ -88,15 +88,24 @@ function declaredFraming(fields: readonly Field[], minor: 0 | 1): Framing | Fram
   return length === '0' ? NONE : { kind: 'length', length: Number(length) };
 }
 
-/** A tracker for the framing; `onPayload` receives the content of a chunked body without its framing. */
-export function trackBody(framing: Framing, onPayload?: (piece: Buffer) => void): BodyTracker {
+/**
+ * A tracker for the framing.
+ *
+ * @param onPayload receives the content of a chunked body without its framing
+ * @param onTrailers receives its trailer fields, possibly none, at its end
+ */
+export function trackBody(
+  framing: Framing,
+  onPayload?: (piece: Buffer) => void,
+  onTrailers?: (fields: readonly Field[]) => void,
+): BodyTracker {
   switch (framing.kind) {
     case 'none':
       return new LengthBody(0);
     case 'length':
       return new LengthBody(framing.length);
     case 'chunked':
-      return new ChunkedBody(onPayload);
+      return new ChunkedBody(onPayload, onTrailers);
     case 'until-close':
       return new UntilCloseBody();
   }
@@ -173,9 +182,11 @@ export class ChunkedBody implements BodyTracker {
   #held = EMPTY;
   #left = 0;
   readonly #onPayload: ((piece: Buffer) => void) | undefined;
+  readonly #onTrailers: ((fields: readonly Field[]) => void) | undefined;
 
-  constructor(onPayload?: (piece: Buffer) => void) {
+  constructor(onPayload?: (piece: Buffer) => void, onTrailers?: (fields: readonly Field[]) => void) {
     this.#onPayload = onPayload;
+    this.#onTrailers = onTrailers;
   }
 
   get done(): boolean {
@@ -262,6 +273,7 @@ export class ChunkedBody implements BodyTracker {
       throw new BodyError('malformed trailers');
     }
     this.#state = 'done';
+    this.#onTrailers?.(fields);
     return position + end - before;
   }
 }

@@ -1,0 +1,489 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import type { ClientHttp2Session } from 'node:http2';
+import type { Tunnel } from '../../shared/tunnel.ts';
+import { Authority } from '../support/certificates.ts';
+import { eventually, within } from '../support/deadline.ts';
+import {
+  block,
+  END_HEADERS,
+  END_STREAM,
+  frame,
+  FrameConnection,
+  FRAMES,
+  type Http2Response,
+  openHttp2,
+  request,
+  type StreamResult,
+} from '../support/http2.ts';
+import { Culvert, Relay } from '../support/programs.ts';
+import { suiteScope } from '../support/scope.ts';
+import { type Echo, payloadChecksum, seenField, type Site, startSite } from '../support/services/echo.ts';
+import { type Service, startRawService } from '../support/services/listen.ts';
+
+function settings(cert: string, key: string): Record<string, string> {
+  return { CULVERT_TLS_CERT: cert, CULVERT_TLS_KEY: key, CULVERT_TUNNEL_DOMAIN: 'tunnels.test' };
+}
+
+const PROTOCOL_ERROR = 1;
+const ENHANCE_YOUR_CALM = 11;
+
+describe('HTTP/2 for visitors', () => {
+  const scope = suiteScope();
+  let authority: Authority;
+  let relay: Relay;
+  let site: Site;
+  let raw: Service;
+  let tunnel: Tunnel;
+  let other: Tunnel;
+  /** responds to the next request of the raw service */
+  let answer: string;
+  /** called when a connection to the raw service has ended */
+  let onServiceEnd: () => void;
+  /** what the raw service received on each of its connections */
+  let received: string[];
+  let host: string;
+  let otherHost: string;
+
+  before(async () => {
+    authority = new Authority(scope);
+    const { cert, key } = authority.issue('*.tunnels.test');
+    relay = await Relay.start(scope, settings(cert, key));
+    site = await startSite(scope);
+    received = [];
+    raw = await startRawService(scope, (socket) => {
+      const index = received.push('') - 1;
+      socket.once('end', () => onServiceEnd());
+      socket.on('data', (bytes: Buffer) => {
+        received[index] += bytes.toString('latin1');
+        if (received[index]?.includes('\r\n\r\n') === true && answer !== '') socket.write(answer);
+        if (answer.startsWith('BREAK')) socket.destroy();
+      });
+      socket.on('error', () => {});
+    });
+    const environment = { NODE_EXTRA_CA_CERTS: authority.path };
+    tunnel = (await Culvert.start(scope, relay, relay.bootstrapKey, site.port, [], environment)).tunnel;
+    other = (await Culvert.start(scope, relay, relay.bootstrapKey, raw.port, [], environment)).tunnel;
+    host = `${tunnel.slug}.tunnels.test:${relay.port}`;
+    otherHost = `${other.slug}.tunnels.test:${relay.port}`;
+  });
+
+  beforeEach(() => {
+    answer = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
+    received.length = 0;
+    onServiceEnd = () => {};
+  });
+
+  function target(servername = `${tunnel.slug}.tunnels.test`): {
+    port: number;
+    ca: Buffer;
+    servername: string;
+  } {
+    return { port: relay.port, ca: authority.pem, servername };
+  }
+
+  async function open(): Promise<ClientHttp2Session> {
+    return await openHttp2(scope, target());
+  }
+
+  function echoOf({ status, text }: Http2Response): Echo {
+    assert.equal(status, 200, text);
+    return JSON.parse(text) as Echo;
+  }
+
+  describe('requests', () => {
+    it('reach the local service as HTTP/1.1 requests', async () => {
+      const session = await open();
+      const seen = echoOf(
+        await request(session, {
+          ':path': '/a?b=%20c',
+          ':authority': host,
+          'x-mixed': 'Value',
+          cookie: ['a=1', 'b=2'],
+          te: 'trailers',
+        }),
+      );
+      assert.deepEqual([seen.method, seen.url, seen.version], ['GET', '/a?b=%20c', '1.1']);
+      assert.equal(seenField(seen, 'Host'), host);
+      assert.equal(seenField(seen, 'Cookie'), 'a=1; b=2');
+      assert.equal(seenField(seen, 'TE'), 'trailers');
+      assert.equal(seenField(seen, 'X-Forwarded-Proto'), 'https');
+      assert.equal(seenField(seen, 'X-Forwarded-Host'), host);
+      assert.equal(seenField(seen, 'X-Forwarded-For'), '127.0.0.1');
+      assert.ok(seen.rawHeaders.includes('x-mixed'));
+      assert.ok(!seen.rawHeaders.some((name) => name.startsWith(':')));
+    });
+
+    it('are routed one by one, to several tunnels and the API on one connection', async () => {
+      const session = await open();
+      const [first, second, api] = await Promise.all([
+        request(session, { ':path': '/x', ':authority': host }),
+        request(session, { ':path': '/y', ':authority': otherHost }),
+        request(session, { ':path': '/healthz', ':authority': `localhost:${relay.port}` }),
+      ]);
+      assert.equal(echoOf(first).url, '/x');
+      assert.deepEqual([second.status, second.text], [200, 'ok']);
+      assert.equal(api.status, 200);
+    });
+
+    it('carry bodies of known and of unknown length, and trailers', async () => {
+      const session = await open();
+      const known = await request(
+        session,
+        { ':method': 'POST', ':path': '/', ':authority': host, 'content-length': '5' },
+        'hello',
+      );
+      assert.equal(seenField(echoOf(known), 'Content-Length'), '5');
+      const stream = session.request(
+        { ':method': 'POST', ':path': '/', ':authority': host },
+        { waitForTrailers: true },
+      );
+      stream.on('wantTrailers', () => stream.sendTrailers({ 'x-check': 'sum' }));
+      stream.write('hel');
+      stream.end('lo');
+      const chunks: Buffer[] = [];
+      for await (const chunk of stream) chunks.push(chunk as Buffer);
+      const seen = JSON.parse(Buffer.concat(chunks).toString()) as Echo;
+      assert.equal(seenField(seen, 'Transfer-Encoding'), 'chunked');
+      assert.equal(seen.length, 5);
+      assert.deepEqual(seen.trailers, ['x-check', 'sum']);
+    });
+
+    it('are refused with 421 for a host that the certificate does not cover', async () => {
+      const session = await open();
+      const refused = await request(session, { ':path': '/', ':authority': 'elsewhere.example' });
+      assert.deepEqual([refused.status, refused.headers['culvert-error']], [421, 'misdirected']);
+    });
+
+    it('of 20 MB arrive unchanged, with many others beside them', async () => {
+      const session = await open();
+      const length = 20_000_000;
+      const upload = request(
+        session,
+        { ':method': 'POST', ':path': '/sink', ':authority': host },
+        Buffer.alloc(length, 'u'),
+      );
+      const download = request(session, { ':path': `/bytes/${length}`, ':authority': host });
+      const small = Array.from({ length: 90 }, (_, index) =>
+        request(session, { ':path': `/${index}`, ':authority': host }),
+      );
+      for (const [index, response] of (await Promise.all(small)).entries())
+        assert.equal(echoOf(response).url, `/${index}`);
+      assert.equal((JSON.parse((await upload).text) as { length: number }).length, length);
+      assert.equal((await download).status, 200);
+    });
+  });
+
+  describe('responses', () => {
+    it('of a download arrive unchanged', async () => {
+      const session = await open();
+      const { createHash } = await import('node:crypto');
+      for (const path of ['bytes', 'chunked']) {
+        const stream = session.request({ ':path': `/${path}/5000000`, ':authority': host });
+        const hash = createHash('sha256');
+        for await (const chunk of stream) hash.update(chunk as Buffer);
+        assert.equal(hash.digest('hex'), payloadChecksum(5_000_000));
+      }
+    });
+
+    it('have no fields of HTTP/1.1 connections, and pass informational ones and trailers', async () => {
+      answer =
+        'HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\n' +
+        'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nKeep-Alive: timeout=5\r\nConnection: keep-alive\r\nX-A: 1\r\nx-a: 2\r\n\r\n' +
+        '2\r\nok\r\n0\r\nX-Sum: 3\r\n\r\n';
+      const session = await open();
+      const stream = session.request({ ':path': '/', ':authority': otherHost });
+      const hints = once(stream, 'headers');
+      const head = once(stream, 'response');
+      const trailers = once(stream, 'trailers');
+      stream.resume();
+      assert.equal(((await within(20_000, 'hints', hints)) as [{ link: string }])[0].link, '</a.css>');
+      const [fields] = (await within(20_000, 'head', head)) as [Record<string, string>];
+      assert.deepEqual(
+        [fields['x-a'], fields['connection'], fields['keep-alive'], fields['transfer-encoding']],
+        ['1, 2', undefined, undefined, undefined],
+      );
+      assert.equal(((await within(20_000, 'trailers', trailers)) as [{ 'x-sum': string }])[0]['x-sum'], '3');
+    });
+
+    it('to HEAD, and with status 204 and 304, end with their head', async () => {
+      const session = await open();
+      const head = await request(session, { ':method': 'HEAD', ':path': '/', ':authority': host });
+      assert.deepEqual([head.status, head.text, head.headers['seen-method']], [200, '', 'HEAD']);
+      for (const status of [204, 304]) {
+        answer = `HTTP/1.1 ${status} Nothing\r\n\r\n`;
+        assert.equal((await request(session, { ':path': '/', ':authority': otherHost })).status, status);
+      }
+    });
+
+    it('without a length end with the connection of the service', async () => {
+      answer = 'HTTP/1.1 200 OK\r\n\r\nBREAK';
+      const session = await open();
+      const closing = await startRawService(scope, (socket) => {
+        socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\n\r\nall of it'));
+      });
+      const environment = { NODE_EXTRA_CA_CERTS: authority.path };
+      const third = await Culvert.start(scope, relay, relay.bootstrapKey, closing.port, [], environment);
+      const response = await request(session, {
+        ':path': '/',
+        ':authority': `${third.tunnel.slug}.tunnels.test:${relay.port}`,
+      });
+      assert.equal(response.text, 'all of it');
+    });
+
+    it('that break off end their stream with an error, within a second', async () => {
+      const breaking = await startRawService(scope, (socket) => {
+        socket.once('data', () => {
+          socket.write('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf of it', () => socket.destroy());
+        });
+      });
+      const environment = { NODE_EXTRA_CA_CERTS: authority.path };
+      const third = await Culvert.start(scope, relay, relay.bootstrapKey, breaking.port, [], environment);
+      const connection = await FrameConnection.open(scope, target());
+      connection.write(get(1, `${third.tunnel.slug}.tunnels.test:${relay.port}`));
+      const result = (await connection.outcome(1)) as StreamResult;
+      assert.deepEqual([result.ended, result.reset], [false, 2]);
+      connection.write(get(3));
+      assert.equal(((await connection.outcome(3)) as StreamResult).status, 200);
+    });
+
+    it('that are complete before the request ask for the rest to stop', async () => {
+      const connection = await FrameConnection.open(scope, target());
+      connection.write(
+        frame(FRAMES.headers, END_HEADERS, 1, block(fields({ ':method': 'POST', ':authority': otherHost }))),
+      );
+      const result = (await connection.outcome(1)) as StreamResult;
+      assert.deepEqual([result.status, result.body], [200, 'ok']);
+      while (result.reset === undefined) await connection.change();
+      assert.equal(result.reset, 0);
+    });
+
+    it('of a visitor that leaves end the connection to the service within a second', async () => {
+      answer = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nbegin\r\n';
+      const closes: Promise<unknown>[] = [];
+      const holding = await startRawService(scope, (socket) => {
+        closes.push(once(socket, 'end'));
+        socket.on('error', () => {});
+        socket.once('data', () => socket.write(answer));
+      });
+      const environment = { NODE_EXTRA_CA_CERTS: authority.path };
+      const third = await Culvert.start(scope, relay, relay.bootstrapKey, holding.port, [], environment);
+      const session = await open();
+      const stream = session.request({
+        ':path': '/',
+        ':authority': `${third.tunnel.slug}.tunnels.test:${relay.port}`,
+      });
+      await within(20_000, 'data', once(stream, 'data'));
+      stream.close(8);
+      await within(20_000, 'end', Promise.all(closes));
+      assert.equal(closes.length, 1);
+    });
+  });
+
+  function fields(given: Record<string, string> = {}): [string, string][] {
+    const all = { ':method': 'GET', ':scheme': 'https', ':authority': host, ':path': '/', ...given };
+    return Object.entries(all);
+  }
+
+  function get(stream: number, authorityOf = host): Buffer {
+    const head = block(fields({ ':authority': authorityOf }));
+    return frame(FRAMES.headers, END_HEADERS | END_STREAM, stream, head);
+  }
+
+  describe('malformed requests', () => {
+    const plain: [string, string][] = [
+      [':method', 'GET'],
+      [':scheme', 'https'],
+      [':authority', 'HOST'],
+      [':path', '/'],
+    ];
+    const without = (name: string): [string, string][] => plain.filter(([known]) => known !== name);
+    const malformed: Record<string, [string, string][]> = {
+      'an uppercase name': [...plain, ['X-Upper', 'a']],
+      'a Connection field': [...plain, ['connection', 'close']],
+      'a Transfer-Encoding field': [...plain, ['transfer-encoding', 'chunked']],
+      'an Upgrade field': [...plain, ['upgrade', 'websocket']],
+      'a Keep-Alive field': [...plain, ['keep-alive', '1']],
+      'a Proxy-Connection field': [...plain, ['proxy-connection', 'close']],
+      'a TE other than trailers': [...plain, ['te', 'gzip']],
+      'no method': without(':method'),
+      'no path': without(':path'),
+      'no scheme': without(':scheme'),
+      'an empty path': [...without(':path'), [':path', '']],
+      'a path that is a URL': [...without(':path'), [':path', 'https://HOST/']],
+      'a fragment': [...without(':path'), [':path', '/a#b']],
+      'a blank in the path': [...without(':path'), [':path', '/a b']],
+      'a line end in the path': [...without(':path'), [':path', '/ HTTP/1.1\r\nx: y']],
+      'a line end in the method': [...without(':method'), [':method', 'GET / HTTP/1.1\r\nx: y\r\n']],
+      'a line end in the authority': [...without(':authority'), [':authority', 'HOST\r\nx: y']],
+      'another scheme': [...without(':scheme'), [':scheme', 'http']],
+      'a repeated path': [...plain, [':path', '/b']],
+      'an unknown pseudo-field': [...plain, [':status', '200']],
+      'a late pseudo-field': [...without(':path'), ['a', 'b'], [':path', '/']],
+      'a CR in a value': [...plain, ['a', 'b\rc']],
+      'an LF in a value': [...plain, ['a', 'b\nc: d']],
+      'a NUL in a value': [...plain, ['a', 'b\0c']],
+      'a blank before a value': [...plain, ['a', ' b']],
+      'a blank after a value': [...plain, ['a', 'b ']],
+      'a Host that differs from the authority': [...plain, ['host', 'other.tunnels.test']],
+      'userinfo in the authority': [...without(':authority'), [':authority', 'me@HOST']],
+      'no authority and no Host': without(':authority'),
+      'a CONNECT': [
+        [':method', 'CONNECT'],
+        [':authority', 'HOST'],
+      ],
+      'an invalid length': [...plain, ['content-length', '1a']],
+      'two lengths': [...plain, ['content-length', '0'], ['content-length', '1']],
+      'a name with a blank': [...plain, ['a b', 'c']],
+      'an empty name': [...plain, ['', 'c']],
+    };
+    // Node drops these fields instead of refusing the request.
+    const dropped = new Set([
+      'an uppercase name',
+      'a CR in a value',
+      'an LF in a value',
+      'a NUL in a value',
+      'a blank before a value',
+      'a blank after a value',
+      'a name with a blank',
+      'an empty name',
+    ]);
+
+    for (const [what, list] of Object.entries(malformed)) {
+      it(`with ${what} reach no tunnel unaltered, and the connection continues`, async () => {
+        const connection = await FrameConnection.open(scope, target());
+        const named = list.map(([name, value]): [string, string] => [name, value.replace('HOST', otherHost)]);
+        connection.write(frame(FRAMES.headers, END_HEADERS | END_STREAM, 1, block(named)));
+        const result = await connection.outcome(1);
+        assert.ok(typeof result === 'object', `the connection ended: ${connection.goaway}`);
+        if (dropped.has(what) && result.status === 200) {
+          assert.doesNotMatch(received.join(''), /x-upper|^a:|^ ?c|: ?d|b\n/im);
+        } else {
+          assert.ok(
+            result.reset === PROTOCOL_ERROR || result.status === 400,
+            `status ${result.status}, reset ${result.reset}`,
+          );
+          assert.deepEqual(received, []);
+        }
+        connection.write(get(3));
+        assert.equal(((await connection.outcome(3)) as StreamResult).status, 200);
+      });
+    }
+
+    it('with a body that differs from its length are never completed for the service', async () => {
+      answer = '';
+      const ended = new Promise<void>((resolve) => (onServiceEnd = resolve));
+      const connection = await FrameConnection.open(scope, target());
+      const head = block(fields({ ':method': 'POST', ':authority': otherHost, 'content-length': '5' }));
+      connection.write(frame(FRAMES.headers, END_HEADERS, 1, head));
+      await eventually(20_000, () => assert.equal(received.length, 1));
+      connection.write(frame(FRAMES.data, END_STREAM, 1, Buffer.from('too long')));
+      const result = await connection.outcome(1);
+      // Node ends the whole connection.
+      assert.ok(result === 'goaway' || (typeof result === 'object' && result.reset === PROTOCOL_ERROR));
+      await within(1000, 'end at the service', ended);
+      assert.doesNotMatch(received[0] ?? '', /too l/);
+    });
+  });
+
+  describe('limits', () => {
+    it('of HTTP/1.1 for the target and the fields apply', async () => {
+      const session = await open();
+      const long = await request(session, { ':path': `/${'a'.repeat(9000)}`, ':authority': host });
+      assert.equal(long.status, 414);
+      const large = await request(session, {
+        ':path': '/',
+        ':authority': host,
+        'x-large': 'a'.repeat(17_000),
+      });
+      assert.equal(large.status, 431);
+      const crumbs = await request(session, {
+        ':path': '/',
+        ':authority': host,
+        cookie: Array.from({ length: 210 }, (_, index) => `a${index}=b`),
+      });
+      assert.equal(crumbs.status, 431);
+    });
+
+    it('refuse more than 100 streams at a time', async () => {
+      const connection = await FrameConnection.open(scope, target());
+      const head = block(fields({ ':path': '/held' }));
+      for (let stream = 1; stream < 2 * 102; stream += 2)
+        connection.write(frame(FRAMES.headers, END_HEADERS | END_STREAM, stream, head));
+      const result = await connection.outcome(201);
+      assert.ok(result === 'goaway' || (typeof result === 'object' && result.reset !== undefined));
+    });
+
+    const floods: Record<string, () => Buffer> = {
+      pings: () => frame(FRAMES.ping, 0, 0, Buffer.alloc(8)),
+      settings: () => frame(FRAMES.settings, 0, 0),
+      'streams that are opened and reset': (() => {
+        let stream = -1;
+        return () => {
+          stream += 2;
+          return Buffer.concat([get(stream), frame(FRAMES.reset, 0, stream, Buffer.from([0, 0, 0, 8]))]);
+        };
+      })(),
+    };
+    for (const [what, next] of Object.entries(floods)) {
+      it(`end a connection that floods the relay with ${what}`, async () => {
+        const connection = await FrameConnection.open(scope, target());
+        // It reads nothing, so that the responses pile up.
+        connection.socket.pause();
+        for (let count = 0; count < 400 && !connection.socket.destroyed; count += 1) {
+          connection.write(Buffer.concat(Array.from({ length: 100 }, next)));
+          await new Promise((resolve) => setImmediate(resolve));
+        }
+        connection.socket.resume();
+        while (connection.goaway === undefined && !connection.closed) await connection.change();
+        assert.ok([undefined, ENHANCE_YOUR_CALM, 2].includes(connection.goaway), String(connection.goaway));
+        const session = await open();
+        assert.equal((await request(session, { ':path': '/', ':authority': host })).status, 200);
+      });
+    }
+
+    it('end a connection whose head never ends', async () => {
+      const connection = await FrameConnection.open(scope, target());
+      connection.write(frame(FRAMES.headers, 0, 1, block(fields())));
+      for (let count = 0; count < 400 && !connection.closed; count += 1) {
+        connection.write(frame(FRAMES.continuation, 0, 1, block([[`x-${count}`, 'a'.repeat(10_000)]])));
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      while (connection.goaway === undefined && !connection.closed) await connection.change();
+    });
+  });
+
+  it('can be turned off', async () => {
+    const { cert, key } = authority.issue();
+    const old = await Relay.start(scope, {
+      CULVERT_TLS_CERT: cert,
+      CULVERT_TLS_KEY: key,
+      CULVERT_HTTP2: 'off',
+    });
+    await assert.rejects(
+      FrameConnection.open(scope, { port: old.port, ca: authority.pem, servername: 'localhost' }),
+    );
+  });
+
+  it('drains: streams finish, and the connection ends', async () => {
+    const { cert, key } = authority.issue('*.tunnels.test');
+    const draining = await Relay.start(scope, settings(cert, key));
+    const service = await startSite(scope);
+    const environment = { NODE_EXTRA_CA_CERTS: authority.path };
+    const served = await Culvert.start(scope, draining, draining.bootstrapKey, service.port, [], environment);
+    const servedHost = `${served.tunnel.slug}.tunnels.test`;
+    const session = await openHttp2(scope, { ...target(servedHost), port: draining.port });
+    const stream = session.request({ ':path': '/held', ':authority': `${servedHost}:${draining.port}` });
+    const chunks: Buffer[] = [];
+    stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+    await within(20_000, 'data', once(stream, 'data'));
+    const goaway = once(session, 'goaway');
+    draining.child.kill('SIGTERM');
+    await within(20_000, 'goaway', goaway);
+    const end = once(stream, 'end');
+    for (const response of service.held) response.end('rest');
+    await within(20_000, 'end', end);
+    assert.match(Buffer.concat(chunks).toString(), /rest$/);
+    assert.deepEqual(await draining.child.exit(20_000), { code: 0, signal: null });
+  });
+});

@@ -1,0 +1,140 @@
+/** One HTTP/2 connection (RFC 9113): each of its streams becomes a visitor of its own. */
+import { constants, performServerHandshake, type ServerHttp2Session } from 'node:http2';
+import type { TLSSocket } from 'node:tls';
+import {
+  DRAIN_IDLE_MS,
+  HTTP2_CONNECTION_WINDOW_BYTES,
+  HTTP2_FIELDS_MAX,
+  HTTP2_HEAD_MAX_BYTES,
+  HTTP2_PIECE_MAX_BYTES,
+  HTTP2_PIECE_MIN_BYTES,
+  HTTP2_PIECES_MAX_BYTES,
+  HTTP2_STREAM_WINDOW_BYTES,
+  HTTP2_STREAMS_MAX,
+  IDLE_TIMEOUT_MS,
+  LINGER_TIMEOUT_MS,
+} from '../../limits.ts';
+import type { AddressCount, LimitedConnection, Slot, SlotHolder } from '../connection-limiter.ts';
+import type { VisitorConnection } from '../visitor-socket.ts';
+import { StreamConnection } from './stream-connection.ts';
+
+const { NGHTTP2_FLAG_END_STREAM, NGHTTP2_NO_ERROR } = constants;
+/** In a first GOAWAY: streams that are on their way are still served (RFC 9113 section 6.8). */
+const EVERY_STREAM = 2 ** 31 - 1;
+
+export interface Http2Owner {
+  /** The visitor has opened a stream with a request. */
+  onStream(stream: VisitorConnection): void;
+  /** Called once, when the connection is closed. */
+  onClosed(): void;
+}
+
+export interface Http2Options {
+  /** Monotonic ms, as coarse as the deadlines permit. */
+  readonly now: () => number;
+  /** its slot among the relay's connections while it has no stream: each stream has its own */
+  readonly slot: (holder: SlotHolder) => Slot;
+  readonly address: (connection: LimitedConnection) => AddressCount;
+}
+
+export class Http2Connection implements SlotHolder, LimitedConnection {
+  readonly #session: ServerHttp2Session;
+  readonly #now: () => number;
+  readonly #slot: Slot;
+  readonly #address: AddressCount;
+  #streams = 0;
+  /** Monotonic ms when it is closed unless it has streams by then. */
+  #deadline: number;
+  #isDraining = false;
+  #isClosing = false;
+
+  /** @param socket whose handshake has chosen `h2` */
+  constructor(socket: TLSSocket, { now, slot, address }: Http2Options, owner: Http2Owner) {
+    this.#now = now;
+    this.#deadline = now() + IDLE_TIMEOUT_MS;
+    this.#slot = slot(this);
+    this.#address = address(this);
+    const session = performServerHandshake(socket, OPTIONS);
+    this.#session = session;
+    session.setLocalWindowSize(HTTP2_CONNECTION_WINDOW_BYTES);
+    session.on('error', () => session.destroy());
+    session.on('stream', (stream, _headers, flags, fields) => {
+      const isComplete = (flags & NGHTTP2_FLAG_END_STREAM) !== 0;
+      this.#opened();
+      stream.once('close', () => this.#closed());
+      owner.onStream(new StreamConnection(stream, fields, isComplete, this.#pieceMax));
+    });
+    session.once('close', () => {
+      this.#slot.leave();
+      this.#address.leave();
+      owner.onClosed();
+    });
+  }
+
+  /** What its address is counted by. */
+  get address(): AddressCount {
+    return this.#address;
+  }
+
+  readonly #pieceMax = (): number =>
+    Math.max(HTTP2_PIECE_MIN_BYTES, Math.min(HTTP2_PIECE_MAX_BYTES, HTTP2_PIECES_MAX_BYTES / this.#streams));
+
+  #opened(): void {
+    this.#streams += 1;
+    if (this.#streams > 1) return;
+    this.#slot.leave();
+    this.#address.busy();
+  }
+
+  #closed(): void {
+    this.#streams -= 1;
+    if (this.#streams > 0 || this.#session.destroyed) return;
+    this.#slot.park();
+    this.#address.end();
+    this.#deadline = this.#now() + (this.#isDraining ? 0 : IDLE_TIMEOUT_MS);
+  }
+
+  /** Closes the connection if it is past its time limit. To be called every {@link DEADLINE_TICK_MS}. */
+  tick(now: number): void {
+    if (now < this.#deadline || (this.#streams > 0 && !this.#isDraining)) return;
+    if (!this.#isClosing) return this.#close();
+    if (this.#streams === 0) this.#session.destroy();
+  }
+
+  /** Lets its streams end, and asks the visitor to open no more (RFC 9113 section 6.8). */
+  drain(): void {
+    if (this.#isDraining || this.#session.destroyed) return;
+    this.#isDraining = true;
+    this.#session.goaway(NGHTTP2_NO_ERROR, EVERY_STREAM);
+    this.#deadline = this.#now() + DRAIN_IDLE_MS;
+  }
+
+  get isWaiting(): boolean {
+    return this.#streams === 0;
+  }
+
+  giveWay(): void {
+    if (this.#streams === 0) this.#close();
+  }
+
+  destroy(): void {
+    this.#session.destroy();
+  }
+
+  #close(): void {
+    this.#isClosing = true;
+    this.#deadline = this.#now() + LINGER_TIMEOUT_MS;
+    this.#session.close();
+  }
+}
+
+const OPTIONS = {
+  settings: {
+    maxConcurrentStreams: HTTP2_STREAMS_MAX,
+    initialWindowSize: HTTP2_STREAM_WINDOW_BYTES,
+    maxHeaderListSize: HTTP2_HEAD_MAX_BYTES,
+  },
+  // Beyond these, Node itself resets the stream, and the relay could not respond with 431.
+  maxHeaderListPairs: HTTP2_FIELDS_MAX,
+  maxSessionInvalidFrames: 100,
+};
