@@ -272,27 +272,35 @@ export const RATE_BUCKETS_MAX = 100_000;
 
 /** Streams that a visitor may have open at a time on one HTTP/2 connection; more are refused (RFC 9113 section 5.1.2). */
 export const HTTP2_STREAMS_MAX = 100;
-/** Bytes of a request body that may wait in the relay for each HTTP/2 stream. */
+/**
+ * Bytes of a request body that may wait in the relay for each HTTP/2 stream. A visitor sends this much per round trip
+ * at first.
+ */
 export const HTTP2_STREAM_WINDOW_BYTES = 64 * 1024;
 /** Bytes of request bodies that may wait in the relay for each HTTP/2 connection. */
 export const HTTP2_CONNECTION_WINDOW_BYTES = 1024 * 1024;
 /**
- * Largest piece of a response that is given to an HTTP/2 stream at once. Whether a visitor reads is measured in pieces,
- * so with 32 KiB a visitor must read at least 550 bytes per second.
+ * Bytes of a request body that the tunnel must accept without a pause before the visitor may send as much per round
+ * trip as the limit for its connection allows.
+ */
+export const HTTP2_WIDEN_BYTES = 256 * 1024;
+/**
+ * Largest piece of a response that is queued for an HTTP/2 stream. The relay can only tell whether a visitor has read a
+ * whole piece, so with 32 KiB a visitor must read at least 550 bytes per second.
  */
 export const HTTP2_PIECE_MAX_BYTES = 32 * 1024;
-/** The same for a visitor that reads slowly, and where many streams share a connection. */
+/** Smallest piece of a response, for slow visitors and connections with many streams. */
 export const HTTP2_PIECE_MIN_BYTES = 2 * 1024;
 /** Sum of the pieces of all streams on one HTTP/2 connection. */
 export const HTTP2_PIECES_MAX_BYTES = 1024 * 1024;
-/** ms that a visitor takes to read one piece from which on it counts as slow. */
+/** ms to read one piece of a response after which a visitor counts as slow. */
 export const HTTP2_SLOW_PIECE_MS = 5000;
 /**
- * Size of a decoded HTTP/2 head, in bytes, from which on its stream is reset. Heads between the limit for all requests
- * and this one get a response with status 431.
+ * Largest decoded HTTP/2 head in bytes; the stream of a larger one is reset. Heads between the limit for all requests and
+ * this one get a response with status 431.
  */
 export const HTTP2_HEAD_MAX_BYTES = 64 * 1024;
-/** Number of fields in an HTTP/2 head from which on its stream is reset instead of responding with status 431. */
+/** Fields in an HTTP/2 head; the stream of a head with more fields is reset instead of getting a response with status 431. */
 export const HTTP2_FIELDS_MAX = 512;
 /**
  * Share of `CULVERT_MAX_CONNECTIONS` that the connections and HTTP/2 streams of one address may use together. Five

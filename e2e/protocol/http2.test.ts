@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import type { ClientHttp2Session } from 'node:http2';
 import type { Tunnel } from '../../shared/tunnel.ts';
@@ -27,6 +28,11 @@ function settings(cert: string, key: string): Record<string, string> {
 
 const PROTOCOL_ERROR = 1;
 const ENHANCE_YOUR_CALM = 11;
+
+function echoOf({ status, text }: Http2Response): Echo {
+  assert.equal(status, 200, text);
+  return JSON.parse(text) as Echo;
+}
 
 describe('HTTP/2 for visitors', () => {
   const scope = suiteScope();
@@ -84,11 +90,6 @@ describe('HTTP/2 for visitors', () => {
 
   async function open(): Promise<ClientHttp2Session> {
     return await openHttp2(scope, target());
-  }
-
-  function echoOf({ status, text }: Http2Response): Echo {
-    assert.equal(status, 200, text);
-    return JSON.parse(text) as Echo;
   }
 
   describe('requests', () => {
@@ -177,7 +178,6 @@ describe('HTTP/2 for visitors', () => {
   describe('responses', () => {
     it('of a download arrive unchanged', async () => {
       const session = await open();
-      const { createHash } = await import('node:crypto');
       for (const path of ['bytes', 'chunked']) {
         const stream = session.request({ ':path': `/${path}/5000000`, ':authority': host });
         const hash = createHash('sha256');
@@ -198,9 +198,9 @@ describe('HTTP/2 for visitors', () => {
       const trailers = once(stream, 'trailers');
       stream.resume();
       assert.equal(((await within(20_000, 'hints', hints)) as [{ link: string }])[0].link, '</a.css>');
-      const [fields] = (await within(20_000, 'head', head)) as [Record<string, string>];
+      const [seen] = (await within(20_000, 'head', head)) as [Record<string, string>];
       assert.deepEqual(
-        [fields['x-a'], fields['connection'], fields['keep-alive'], fields['transfer-encoding']],
+        [seen['x-a'], seen['connection'], seen['keep-alive'], seen['transfer-encoding']],
         ['1, 2', undefined, undefined, undefined],
       );
       assert.equal(((await within(20_000, 'trailers', trailers)) as [{ 'x-sum': string }])[0]['x-sum'], '3');

@@ -5,6 +5,7 @@ import { FakeClock } from '../testing/fake-clock.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import {
   AddressCount,
+  StreamCount,
   AddressLimits,
   ConnectionLimiter,
   type LimitedConnection,
@@ -122,6 +123,14 @@ describe('ConnectionSlots', () => {
     assert.equal(first?.fate, 'stays');
   });
 
+  it('parks a connection whose streams have ended on a free slot, or without one', () => {
+    busy(6);
+    const parked = Array.from({ length: 3 }, () => new Connection(slots));
+    for (const { place } of parked) place.leave();
+    for (const { place } of parked) place.park();
+    assert.deepEqual([slots.idle.size, slots.newcomers.size], [2, 1]);
+  });
+
   it('assigns no slot while requests are in progress on all of them', () => {
     busy(8);
     assert.equal(new Connection(slots).place.take(undefined), 'full');
@@ -229,6 +238,27 @@ describe('AddressLimits', () => {
     assert.deepEqual([all[2]?.begin(head), connect(HOME).begin(head)], [undefined, 'connection']);
     for (const connection of [...all, fourth, fifth]) connection.leave();
     assert.equal(limits.size, 1);
+  });
+
+  it('limits the streams of one address together with its connections, and refuses only the streams beyond', () => {
+    const carrier = connect(HOME);
+    const streams = Array.from({ length: 12 }, () => new StreamCount(limits, carrier));
+    const results = streams.map((stream) => stream.begin(head));
+    // Of ten, one is the connection itself, and the first stream is always served.
+    assert.deepEqual(results, [...Array<undefined>(10).fill(undefined), 'request', 'request']);
+    streams[0]?.end();
+    streams[0]?.leave();
+    assert.equal(streams[11]?.begin(head), undefined);
+    carrier.leave();
+    for (const stream of streams) stream.leave();
+    assert.equal(limits.size, 0);
+  });
+
+  it('refuses the streams of a connection that is one too many', () => {
+    const all = Array.from({ length: 4 }, () => connect(HOME));
+    const [, , , excess] = all;
+    assert.ok(excess !== undefined);
+    assert.equal(new StreamCount(limits, excess).begin(head), 'request');
   });
 
   it('counts a whole /64 as one address', () => {

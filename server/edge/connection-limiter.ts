@@ -168,8 +168,7 @@ export class Slot {
   }
 
   /**
-   * A connection whose requests had slots of their own waits for the next one: it takes a free slot, or continues as one
-   * without.
+   * A connection whose requests had slots of their own waits for the next one: it gets a free slot, or continues without one.
    */
   park(): void {
     const { limits, idle, busy } = this.#slots;
@@ -368,7 +367,7 @@ export class AddressCount {
     if (this.#open !== undefined) (this.#open.idle ??= new Set()).add(this);
   }
 
-  /** A request has begun: it does not wait for one any more. */
+  /** A request has begun: the connection is no longer idle. */
   busy(): void {
     this.#open?.idle?.delete(this);
   }

@@ -16,7 +16,7 @@ import {
 } from '../../limits.ts';
 import type { AddressCount, LimitedConnection, Slot, SlotHolder } from '../connection-limiter.ts';
 import type { VisitorConnection } from '../visitor-socket.ts';
-import { StreamConnection } from './stream-connection.ts';
+import { type StreamCarrier, StreamConnection } from './stream-connection.ts';
 
 const { NGHTTP2_FLAG_END_STREAM, NGHTTP2_NO_ERROR } = constants;
 /** In a first GOAWAY: streams that are on their way are still served (RFC 9113 section 6.8). */
@@ -37,7 +37,7 @@ export interface Http2Options {
   readonly address: (connection: LimitedConnection) => AddressCount;
 }
 
-export class Http2Connection implements SlotHolder, LimitedConnection {
+export class Http2Connection implements SlotHolder, LimitedConnection, StreamCarrier {
   readonly #session: ServerHttp2Session;
   readonly #now: () => number;
   readonly #slot: Slot;
@@ -46,6 +46,7 @@ export class Http2Connection implements SlotHolder, LimitedConnection {
   /** Monotonic ms when it is closed unless it has streams by then. */
   #deadline: number;
   #isDraining = false;
+  #isWide = false;
   #isClosing = false;
 
   /** @param socket whose handshake has chosen `h2` */
@@ -62,7 +63,7 @@ export class Http2Connection implements SlotHolder, LimitedConnection {
       const isComplete = (flags & NGHTTP2_FLAG_END_STREAM) !== 0;
       this.#opened();
       stream.once('close', () => this.#closed());
-      owner.onStream(new StreamConnection(stream, fields, isComplete, this.#pieceMax));
+      owner.onStream(new StreamConnection(stream, fields, isComplete, this));
     });
     session.once('close', () => {
       this.#slot.leave();
@@ -76,8 +77,16 @@ export class Http2Connection implements SlotHolder, LimitedConnection {
     return this.#address;
   }
 
-  readonly #pieceMax = (): number =>
-    Math.max(HTTP2_PIECE_MIN_BYTES, Math.min(HTTP2_PIECE_MAX_BYTES, HTTP2_PIECES_MAX_BYTES / this.#streams));
+  get pieceMax(): number {
+    const share = HTTP2_PIECES_MAX_BYTES / this.#streams;
+    return Math.max(HTTP2_PIECE_MIN_BYTES, Math.min(HTTP2_PIECE_MAX_BYTES, share));
+  }
+
+  widen(): void {
+    if (this.#isWide || this.#session.destroyed) return;
+    this.#isWide = true;
+    this.#session.settings({ initialWindowSize: HTTP2_CONNECTION_WINDOW_BYTES });
+  }
 
   #opened(): void {
     this.#streams += 1;
@@ -101,7 +110,7 @@ export class Http2Connection implements SlotHolder, LimitedConnection {
     if (this.#streams === 0) this.#session.destroy();
   }
 
-  /** Lets its streams end, and asks the visitor to open no more (RFC 9113 section 6.8). */
+  /** Lets its streams end, and asks the visitor to open new ones elsewhere (RFC 9113 section 6.8). */
   drain(): void {
     if (this.#isDraining || this.#session.destroyed) return;
     this.#isDraining = true;

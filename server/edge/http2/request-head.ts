@@ -42,7 +42,7 @@ export function writeRequestHead(fields: readonly string[], isComplete: boolean)
   const { method, target, host, lines, hasLength } = message;
   const body = hasLength ? 'length' : isComplete ? 'none' : 'chunked';
   const coding = body === 'chunked' ? 'Transfer-Encoding: chunked\r\n' : '';
-  // The stream ends with the response, which is how HTTP/1.1 writes that.
+  // The stream ends with the response; in HTTP/1.1, this field announces that.
   const head = `${method} ${target} HTTP/1.1\r\nHost: ${host}\r\n${lines}${coding}Connection: close\r\n\r\n`;
   return { bytes: Buffer.from(head, 'latin1'), body };
 }
@@ -74,8 +74,10 @@ function read(fields: readonly string[]): Message | undefined {
     }
     count += 1;
     if (!isField(name, value)) return undefined;
-    if (name === 'cookie') cookies.push(value);
-    else if (name === 'host' && host === undefined) host = value;
+    if (name === 'host') {
+      if (host !== undefined) return undefined;
+      host = value;
+    } else if (name === 'cookie') cookies.push(value);
     else lines += `${name}: ${value}\r\n`;
     hasLength ||= name === 'content-length';
   }

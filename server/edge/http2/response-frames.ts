@@ -90,7 +90,7 @@ export class ResponseFrames {
   }
 }
 
-/** Fields that Node refuses to send twice: lists, and others, of which the first one counts. */
+/** Fields that Node refuses to send twice. Lists are joined; of the others, the first one counts. */
 const ONCE = new Map<string, 'list' | 'value'>([
   ['content-encoding', 'list'],
   ['content-language', 'list'],

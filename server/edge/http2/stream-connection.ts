@@ -1,10 +1,10 @@
 /**
- * One HTTP/2 stream as a connection with a single HTTP/1.1 request, which is served like any other connection
+ * One HTTP/2 stream as a connection with a single HTTP/1.1 request, so that it is served like any other connection
  * (docs/decisions/0024-http2.md).
  */
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import { Duplex } from 'node:stream';
-import { HTTP2_PIECE_MIN_BYTES, HTTP2_SLOW_PIECE_MS } from '../../limits.ts';
+import { HTTP2_PIECE_MIN_BYTES, HTTP2_SLOW_PIECE_MS, HTTP2_WIDEN_BYTES } from '../../limits.ts';
 import type { VisitorConnection } from '../visitor-socket.ts';
 import { type RequestBody, writeRequestHead, writeTrailers } from './request-head.ts';
 import { ResponseFrames } from './response-frames.ts';
@@ -13,6 +13,16 @@ const { NGHTTP2_INTERNAL_ERROR, NGHTTP2_NO_ERROR, NGHTTP2_PROTOCOL_ERROR } = con
 const LAST_CHUNK = Buffer.from('0\r\n\r\n');
 /** Input that waits here; the flow control of the stream limits what waits before. */
 const INPUT_MAX_BYTES = 16 * 1024;
+/** ms; shorter pauses are those of a busy event loop. */
+const PAUSE_MS = 20;
+
+/** The connection that carries the stream. */
+export interface StreamCarrier {
+  /** how many bytes of a response may be queued for a stream */
+  readonly pieceMax: number;
+  /** The body of a request is passed on faster than it arrives. */
+  widen(): void;
+}
 
 export class StreamConnection extends Duplex implements VisitorConnection {
   readonly #stream: ServerHttp2Stream;
@@ -20,8 +30,10 @@ export class StreamConnection extends Duplex implements VisitorConnection {
   readonly #body: RequestBody;
   /** whether the request ends with its head */
   readonly #isComplete: boolean;
-  /** how many bytes of the response may be given to the stream at once */
-  readonly #pieceMax: () => number;
+  readonly #carrier: StreamCarrier;
+  /** bytes of the body that were passed on without a long pause */
+  #flowed = 0;
+  #pausedAt = Infinity;
   #trailers: Buffer | undefined = LAST_CHUNK;
   #isResponseComplete = false;
   /** content that waits to be given to the stream */
@@ -36,20 +48,19 @@ export class StreamConnection extends Duplex implements VisitorConnection {
    * @param stream just opened by the visitor
    * @param fields of its request, as Node gives them to listeners of `stream`
    * @param isComplete whether the request ends with its head
-   * @param pieceMax limits it, see `Http2Connection`
    */
   constructor(
     stream: ServerHttp2Stream,
     fields: readonly string[],
     isComplete: boolean,
-    pieceMax: () => number,
+    carrier: StreamCarrier,
   ) {
     super({ readableHighWaterMark: INPUT_MAX_BYTES, writableHighWaterMark: 0 });
     const { bytes, body } = writeRequestHead(fields, isComplete);
     this.#stream = stream;
     this.#body = body;
     this.#isComplete = isComplete;
-    this.#pieceMax = pieceMax;
+    this.#carrier = carrier;
     const method = fields[fields.indexOf(':method') + 1] ?? '';
     this.#frames = new ResponseFrames(stream, method, {
       send: (content) => this.#content.push(content),
@@ -84,7 +95,11 @@ export class StreamConnection extends Duplex implements VisitorConnection {
   #give(bytes: Buffer): void {
     if (this.destroyed) return;
     this.bytesRead += bytes.length;
-    if (!this.push(bytes)) this.#stream.pause();
+    this.#flowed += bytes.length;
+    if (this.#flowed > HTTP2_WIDEN_BYTES) this.#carrier.widen();
+    if (this.push(bytes)) return;
+    this.#pausedAt = performance.now();
+    this.#stream.pause();
   }
 
   // Of a socket
@@ -104,6 +119,8 @@ export class StreamConnection extends Duplex implements VisitorConnection {
   // Of a stream
 
   override _read(): void {
+    if (performance.now() - this.#pausedAt > PAUSE_MS) this.#flowed = 0;
+    this.#pausedAt = Infinity;
     this.#stream.resume();
   }
 
@@ -126,7 +143,7 @@ export class StreamConnection extends Duplex implements VisitorConnection {
   #sendNext(): void {
     const content = this.#content.shift();
     if (content === undefined) return this.#onAllSent();
-    const size = this.#isSlow ? HTTP2_PIECE_MIN_BYTES : this.#pieceMax();
+    const size = this.#isSlow ? HTTP2_PIECE_MIN_BYTES : this.#carrier.pieceMax;
     const piece = content.length > size ? content.subarray(0, size) : content;
     if (piece !== content) this.#content.unshift(content.subarray(size));
     const begin = performance.now();

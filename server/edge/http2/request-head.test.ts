@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { parseRequestHead } from '../../../shared/http1/head.ts';
+import { writeRequestHead, writeTrailers } from './request-head.ts';
+
+const PLAIN = [':method', 'GET', ':scheme', 'https', ':authority', 'abc.test', ':path', '/a?b'];
+const LIMITS = { target: 8192, fields: 200 };
+
+function written(fields: readonly string[], isComplete = true): string {
+  return writeRequestHead(fields, isComplete).bytes.toString('latin1');
+}
+
+function fault(fields: readonly string[]): unknown {
+  const head = parseRequestHead(writeRequestHead(fields, true).bytes, LIMITS);
+  return typeof head === 'string' ? head : undefined;
+}
+
+describe('writeRequestHead', () => {
+  it('writes the request line, Host and the fields as sent', () => {
+    assert.equal(
+      written([...PLAIN, 'x-a', '1', 'x-a', '2']),
+      'GET /a?b HTTP/1.1\r\nHost: abc.test\r\nx-a: 1\r\nx-a: 2\r\nConnection: close\r\n\r\n',
+    );
+  });
+
+  it('takes the host from Host if there is no authority', () => {
+    const fields = [':method', 'GET', ':scheme', 'https', ':path', '/', 'host', 'abc.test'];
+    assert.match(written(fields), /^GET \/ HTTP\/1\.1\r\nHost: abc\.test\r\nConnection/);
+  });
+
+  it('accepts a Host that equals the authority except for case and the default port', () => {
+    assert.equal(fault([...PLAIN, 'host', 'ABC.test:443']), undefined);
+  });
+
+  it('joins the parts of a cookie', () => {
+    assert.match(written([...PLAIN, 'cookie', 'a=1', 'x', 'y', 'cookie', 'b=2']), /\r\ncookie: a=1; b=2\r\n/);
+  });
+
+  it('keeps the parts of a cookie apart if there are too many fields', () => {
+    const crumbs = Array.from({ length: 201 }, (_, index) => ['cookie', `a${index}=1`]).flat();
+    assert.equal(fault([...PLAIN, ...crumbs]), 'head-too-large');
+  });
+
+  it('announces a body without a length as chunked', () => {
+    assert.equal(writeRequestHead(PLAIN, false).body, 'chunked');
+    assert.match(written(PLAIN, false), /\r\nTransfer-Encoding: chunked\r\n/);
+  });
+
+  it('keeps the length of a body that has one', () => {
+    const fields = [...PLAIN, 'content-length', '5'];
+    assert.equal(writeRequestHead(fields, false).body, 'length');
+    assert.doesNotMatch(written(fields, false), /chunked/);
+  });
+
+  it('writes no body for a request that ends with its head', () => {
+    assert.equal(writeRequestHead(PLAIN, true).body, 'none');
+  });
+
+  const replaced = (name: string, value: string): string[] =>
+    PLAIN.map((text, index) => (PLAIN[index - 1] === name ? value : text));
+  const malformed: Record<string, readonly string[]> = {
+    'a repeated pseudo-field': [...PLAIN.slice(0, 2), ...PLAIN],
+    'an unknown pseudo-field': [':status', '200', ...PLAIN],
+    'a late pseudo-field': ['a', 'b', ...PLAIN],
+    'another scheme': replaced(':scheme', 'http'),
+    'a path with a line end': replaced(':path', '/ HTTP/1.1\r\nx: y'),
+    'a path that is a URL': replaced(':path', 'https://abc.test/'),
+    'a method with a line end': replaced(':method', 'GET / HTTP/1.1\r\n'),
+    'an authority with a line end': replaced(':authority', 'abc.test\r\nx: y'),
+    'an authority with a user': replaced(':authority', 'me@abc.test'),
+    'another Host': [...PLAIN, 'host', 'other.test'],
+    'a second Host': [...PLAIN, 'host', 'abc.test', 'host', 'abc.test'],
+    'a field of the connection': [...PLAIN, 'connection', 'x'],
+    'a transfer coding': [...PLAIN, 'transfer-encoding', 'chunked'],
+    'a TE other than trailers': [...PLAIN, 'te', 'gzip'],
+    'an uppercase name': [...PLAIN, 'X', 'y'],
+    'a value with a line end': [...PLAIN, 'x', 'y\r\nz: 1'],
+    'a value with a blank at its end': [...PLAIN, 'x', 'y '],
+    'a character above 255': [...PLAIN, 'x', 'Āa'],
+  };
+  for (const [what, fields] of Object.entries(malformed)) {
+    it(`writes a head that is refused for ${what}`, () => assert.equal(fault(fields), 'bad-request'));
+  }
+
+  it('keeps the field Accept of a malformed request, which decides on the form of the response', () => {
+    assert.match(written([...PLAIN, 'accept', 'text/html', 'X', 'y']), /\r\nAccept: text\/html\r\n/);
+  });
+});
+
+describe('writeTrailers', () => {
+  it('ends a chunked body', () => {
+    assert.equal(writeTrailers(['x-sum', '1'])?.toString(), '0\r\nx-sum: 1\r\n\r\n');
+  });
+
+  it('writes nothing for malformed fields', () => {
+    assert.equal(writeTrailers(['x', 'a\r\nb']), undefined);
+  });
+});
