@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
+import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import type { ClientHttp2Session } from 'node:http2';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import type { Tunnel } from '../../shared/tunnel.ts';
 import { Authority } from '../support/certificates.ts';
 import { eventually, within } from '../support/deadline.ts';
@@ -383,6 +386,49 @@ describe('HTTP/2 for visitors', () => {
       assert.ok(result === 'goaway' || (typeof result === 'object' && result.reset === PROTOCOL_ERROR));
       await within(1000, 'end at the service', ended);
       assert.doesNotMatch(received[0] ?? '', /too l/);
+    });
+  });
+
+  describe('other clients', () => {
+    const run = promisify(execFile);
+
+    it('curl: 100 requests on one connection', async () => {
+      const urls = `https://${host}/[1-100]`;
+      const resolve = `${tunnel.slug}.tunnels.test:${relay.port}:127.0.0.1`;
+      const options = ['--http2', '-sS', '--cacert', authority.path, '--resolve', resolve, '--parallel'];
+      const format = '%{http_version} %{http_code} %{num_connects}\\n';
+      const { stdout } = await run('curl', [...options, '-o', '/dev/null', '-w', format, urls]);
+      const lines = stdout.trim().split('\n');
+      assert.equal(lines.filter((line) => line.startsWith('2 200 ')).length, 100);
+      assert.equal(lines.filter((line) => line.endsWith(' 1')).length, 1);
+    });
+
+    it('nghttp: an upload with trailers, and a download', async () => {
+      const header = `-H:authority: ${host}`;
+      const url = `https://127.0.0.1:${relay.port}`;
+      const { stdout } = await run('nghttp', [
+        '--no-dep',
+        '--no-content-length',
+        header,
+        '--trailer=x-check: sum',
+        `--data=${authority.path}`,
+        `${url}/`,
+      ]);
+      assert.deepEqual((JSON.parse(stdout) as Echo).trailers, ['x-check', 'sum']);
+      const download = await run('nghttp', ['--no-dep', '-nsv', header, `${url}/bytes/1000000`]);
+      assert.match(download.stdout, /END_STREAM/);
+      assert.doesNotMatch(download.stdout, /RST_STREAM|error_code=(?!NO_ERROR)/);
+    });
+
+    it("Python's h2: a request whose body ends after its response", async () => {
+      const script = join(import.meta.dirname, '../support/http2-client.py');
+      const { stdout } = await run('/usr/bin/python3', [
+        script,
+        authority.path,
+        String(relay.port),
+        `${tunnel.slug}.tunnels.test`,
+      ]);
+      assert.equal(stdout, '200 POST 11\n');
     });
   });
 

@@ -3,7 +3,7 @@
 # missing; without arguments, all of them. PACKAGE is the name of a Debian package.
 set -eu
 folder=$(dirname "$0")
-[ $# -gt 0 ] || set -- openssl curl nginx libnginx-mod-stream haproxy caddy apache2-bin chromium postgresql redis-server strace libfaketime pebble unbound bind9-dnsutils libnss3-tools prometheus systemd python3 zsh fish mandoc man-db
+[ $# -gt 0 ] || set -- openssl curl nginx libnginx-mod-stream haproxy caddy apache2-bin chromium postgresql redis-server strace libfaketime pebble unbound bind9-dnsutils libnss3-tools prometheus systemd nghttp2-client python3 python3-h2 zsh fish mandoc man-db
 
 has() {
   case $1 in
@@ -14,6 +14,8 @@ has() {
     libfaketime) ls /usr/lib/*/faketime/libfaketime.so.1 >/dev/null 2>&1 ;;
     unbound) [ -x /usr/sbin/unbound ] ;;
     bind9-dnsutils) command -v dig >/dev/null ;;
+    nghttp2-client) command -v nghttp >/dev/null ;;
+    python3-h2) /usr/bin/python3 -c 'import h2' 2>/dev/null ;;
     systemd) command -v systemd-socket-activate >/dev/null ;;
     man-db) command -v man >/dev/null ;;
     libnss3-tools) command -v certutil >/dev/null ;;
