@@ -277,6 +277,13 @@ export const HTTP2_STREAMS_MAX = 100;
  * at first.
  */
 export const HTTP2_STREAM_WINDOW_BYTES = 64 * 1024;
+/**
+ * Streams that a visitor may reset at a time on one HTTP/2 connection: a browser that leaves a page resets all of them.
+ * More end the connection (CVE-2023-44487).
+ */
+export const HTTP2_RESETS_BURST = 200;
+/** Streams that a visitor may reset per second in the long run. */
+export const HTTP2_RESETS_PER_SECOND = 50;
 /** Bytes of request bodies that may wait in the relay for each HTTP/2 connection. */
 export const HTTP2_CONNECTION_WINDOW_BYTES = 1024 * 1024;
 /**

@@ -9,6 +9,8 @@ import {
   HTTP2_PIECE_MAX_BYTES,
   HTTP2_PIECE_MIN_BYTES,
   HTTP2_PIECES_MAX_BYTES,
+  HTTP2_RESETS_BURST,
+  HTTP2_RESETS_PER_SECOND,
   HTTP2_STREAM_WINDOW_BYTES,
   HTTP2_STREAMS_MAX,
   IDLE_TIMEOUT_MS,
@@ -146,4 +148,6 @@ const OPTIONS = {
   // Beyond these, Node itself resets the stream, and the relay could not respond with 431.
   maxHeaderListPairs: HTTP2_FIELDS_MAX,
   maxSessionInvalidFrames: 100,
+  streamResetBurst: HTTP2_RESETS_BURST,
+  streamResetRate: HTTP2_RESETS_PER_SECOND,
 };
