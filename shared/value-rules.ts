@@ -79,3 +79,11 @@ export const LOCAL_HOST_RULE: ValueRule = {
     typeof value === 'string' && (isHostName(value) || isIPv6(value.replace(/%[\w.~-]+$/, ''))),
   accepted: 'a host name or an IP address, without a port',
 };
+
+/** Whether the client compresses responses: `auto` unless the relay is on this machine or in a private network. */
+export type CompressMode = 'auto' | 'on' | 'off';
+
+export const COMPRESS_RULE: ValueRule = {
+  accepts: (value) => value === 'auto' || value === 'on' || value === 'off',
+  accepted: 'auto, on or off',
+};

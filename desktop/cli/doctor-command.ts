@@ -50,6 +50,8 @@ control  a test tunnel comes online
 data     a request reaches the tunnel by its path address
 address  a request reaches the tunnel by its public address: wildcard DNS and certificate
 trunk    several visitors can share one connection. Without trunks, tunnels work, but more slowly
+compress responses are compressed. Skipped if the relay is on this machine or in a private network, unless you use
+         --compress on
 local    PORT accepts connections. No request is sent. Checked even if an earlier check failed
 `,
   },

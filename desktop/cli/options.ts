@@ -74,6 +74,11 @@ export const OPTION_TABLE = {
     value: 'SECONDS',
     text: 'Hold requests for up to this many seconds while nothing listens on the port, for example during a restart: 0 to 60. Default: 0.',
   },
+  compress: {
+    type: 'string',
+    value: 'MODE',
+    text: 'Compress responses for visitors: auto (unless the relay is on this machine or in a private network, the default), on or off.',
+  },
   auth: {
     type: 'string',
     multiple: true,

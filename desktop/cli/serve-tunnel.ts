@@ -103,6 +103,7 @@ function serve(
       tunnelId: tunnel.id,
       local,
       hostHeader: spec.hostHeader,
+      compress: spec.compress,
       network: access.network,
       recorder: log,
       onState,

@@ -3,7 +3,14 @@ import { setFlagsFromString } from 'node:v8';
 import { DOMAIN_RULE } from '../../shared/domains.ts';
 import { limitOldGeneration, limitYoungGeneration } from '../../shared/heap.ts';
 import { nearest } from '../../shared/nearest.ts';
-import { HOST_HEADER_RULE, LOCAL_HOST_RULE, NAME_RULE, PORT_RULE } from '../../shared/value-rules.ts';
+import {
+  COMPRESS_RULE,
+  type CompressMode,
+  HOST_HEADER_RULE,
+  LOCAL_HOST_RULE,
+  NAME_RULE,
+  PORT_RULE,
+} from '../../shared/value-rules.ts';
 import { checkLocalHosts, locateFolders } from '../client/config/project-trust.ts';
 import { SPEC_DEFAULTS, type TunnelSpec, WAIT_RULE } from '../client/config/tunnel-spec.ts';
 import { type ExitCode, UsageError } from '../client/failures.ts';
@@ -41,7 +48,7 @@ export const httpCommand = defineCommand({
   summary: 'Open a tunnel to a local port',
   options: {
     Address: ADDRESS,
-    'Local service': ['host-header', 'local-host', 'local-https', 'wait'],
+    'Local service': ['host-header', 'local-host', 'local-https', 'wait', 'compress'],
     Access: ACCESS_POLICY,
     'When online': WHEN_ONLINE,
     ...COMMON,
@@ -76,7 +83,13 @@ export const shareCommand = defineCommand({
   name: 'share',
   operands: 'FOLDER',
   summary: 'Open a tunnel to the files of a folder, read-only',
-  options: { Address: ADDRESS, Access: ACCESS_POLICY, 'When online': WHEN_ONLINE, ...COMMON },
+  options: {
+    Address: ADDRESS,
+    Files: ['compress'],
+    Access: ACCESS_POLICY,
+    'When online': WHEN_ONLINE,
+    ...COMMON,
+  },
   examples: {
     'culvert share .': 'share this folder',
     'culvert share ./public --name preview --password':
@@ -137,6 +150,7 @@ tunnels:
     local_host: 192.0.2.7     # another machine: needs --allow-other-hosts
     local_https: true
     wait: 10
+    compress: off             # auto, on or off
     auth: "ann:\${ANN_PASSWORD}"   # or a list; can contain environment variables
     password: \${PASSWORD}    # or true for a generated one
     allow: [10.0.0.0/8, 192.0.2.7]
@@ -231,13 +245,14 @@ function readStart(line: CommandLine): ProjectTunnels {
 }
 
 function ofAnyTunnel(line: CommandLine) {
-  const { name, domain, idle } = line.values;
+  const { name, domain, idle, compress } = line.values;
   return {
     label: undefined,
     name: readOption('name', name, NAME_RULE),
     domain: readOption('domain', domain, DOMAIN_RULE),
     ttl: line.ttl(),
     idle: idle ?? SPEC_DEFAULTS.idle,
+    compress: readCompressMode(compress) ?? SPEC_DEFAULTS.compress,
   };
 }
 
@@ -252,6 +267,11 @@ function readTarget(line: CommandLine): Target {
   if (parsed.host !== 'localhost' && line.values['local-host'] !== undefined)
     throw new UsageError(`--local-host and "${target}" both name a host. Leave one of them out.`);
   return parsed;
+}
+
+/** @throws UsageError */
+function readCompressMode(mode: string | undefined): CompressMode | undefined {
+  return readOption('compress', mode, COMPRESS_RULE) as CompressMode | undefined;
 }
 
 /** `rewrite` is ngrok's word for the Host of the local service itself. */

@@ -129,6 +129,33 @@ export const DEADLINE_TICK_MS = 250;
  */
 export const CONNECTIONS_MAX = 4096;
 
+// ## Compression
+
+/** Size of the smallest response that is compressed: below, the saving is less than a packet. */
+export const COMPRESSED_MIN_BYTES = 1024;
+/**
+ * Responses that the client compresses at the same time, over all tunnels of the process; further ones pass
+ * uncompressed. Each takes up to 1.5 MB (docs/decisions/0024).
+ */
+export const COMPRESSORS_MAX = 64;
+/**
+ * ms after which compressed data is flushed to the visitor: with the time that compressing takes, it arrives within 50
+ * ms (protocol.md section 6.3), and flushing this often makes a download hardly larger.
+ */
+export const COMPRESSION_FLUSH_MS = 10;
+/**
+ * ms that the rest of a response that broke off may take to be compressed and sent: the visitor learns of the end
+ * within 1 s (protocol.md section 4.3).
+ */
+export const COMPRESSION_BREAK_MS = 500;
+/**
+ * ETags that the client remembers for each tunnel, to recognize them in later requests: more than a site has files. If
+ * one is forgotten, some services send its response again.
+ */
+export const WEAKENED_TAGS_MAX = 4096;
+/** Longest ETag that is remembered: services use hashes. */
+export const WEAKENED_TAG_MAX_CHARS = 128;
+
 // ## Reconnecting
 
 /**

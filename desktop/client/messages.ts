@@ -112,6 +112,10 @@ export const DIAGNOSTICS_MESSAGES = {
   'doctor.trunk': 'visitors share connections to the relay',
   'doctor.trunkFix':
     'Visitors are still served, but each over its own connection, which is slower. Every proxy between this machine and the relay must forward /ws/trunk like /ws/data and have a long timeout.',
+  'doctor.compressed':
+    'on (auto), because the relay is neither on this machine nor in a private network: {host}',
+  'doctor.uncompressedLoopback': 'off (auto), because the relay is on this machine: {host}',
+  'doctor.uncompressedPrivate': 'off (auto), because the relay is in a private network: {host}',
   'doctor.local': '{service} accepts connections',
   'doctor.nothingOnBoth': 'nothing answers on port {port} at 127.0.0.1 or ::1',
   'doctor.nothingOn': 'nothing answers on {service}',

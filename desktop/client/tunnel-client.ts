@@ -1,11 +1,14 @@
 /** Composition root of the engine: builds everything that one tunnel of this client consists of. */
 import type { KnockMessage } from '../../shared/control.ts';
-import type { HostHeader } from '../../shared/value-rules.ts';
+import type { CompressMode, HostHeader } from '../../shared/value-rules.ts';
 import { Deadlines, systemClock } from './clock.ts';
+import { CompressedStream } from './compression/compressed-stream.ts';
+import { WeakenedTags } from './compression/heads.ts';
+import { isCompressionOn, nearnessOf } from './compression/mode.ts';
 import { ControlConnection } from './control/control-connection.ts';
 import { MachineWatch, networkAddresses } from './control/machine-watch.ts';
 import { TunnelSession, type TunnelState } from './control/tunnel-session.ts';
-import { DataDialer } from './data/data-dialer.ts';
+import { DataDialer, type DataSocket } from './data/data-dialer.ts';
 import { type FilterMaker, HostRewriter, RecordedStream, type Recorder } from './data/stream-filter.ts';
 import { RetriedData, Trunks } from './data/trunks.ts';
 import { LocalDialer, type LocalTarget } from './local/local-dialer.ts';
@@ -22,6 +25,8 @@ export interface TunnelClientOptions {
   readonly local: LocalTarget;
   /** the Host that the local service receives; by default `keep` */
   readonly hostHeader?: HostHeader;
+  /** whether responses are compressed; by default `auto` */
+  readonly compress?: CompressMode | undefined;
   /** how the relay is reached; by default directly */
   readonly network?: Network;
   /** observes the data between visitors and the local service */
@@ -40,13 +45,14 @@ export interface TunnelClientOptions {
 export function createTunnelClient(options: TunnelClientOptions): TunnelSession {
   const { relay, key, tunnelId, network = new Network(), hostHeader = 'keep', onState, onProblem } = options;
   const deadlines = new Deadlines(systemClock);
+  const compression = new Compression(options);
   const data = new DataDialer(relay, network, deadlines);
   const local = new LocalDialer(options.local, deadlines);
   const connections = new Connections({
     data: new RetriedData(data, deadlines),
     local,
     deadlines,
-    filters: filtersOf(options),
+    filters: filtersOf(options, compression),
     keepsHost: hostHeader === 'keep',
     onProblem,
   });
@@ -71,7 +77,10 @@ export function createTunnelClient(options: TunnelClientOptions): TunnelSession 
           ...handler,
           onOpen(remoteAddress) {
             // Through a proxy, it would be the proxy's address.
-            if (network.proxyFor(relay) === undefined) data.prefer(remoteAddress);
+            if (network.proxyFor(relay) === undefined && remoteAddress !== undefined) {
+              data.prefer(remoteAddress);
+              compression.reached(remoteAddress);
+            }
             handler.onOpen(remoteAddress);
           },
         },
@@ -102,12 +111,37 @@ export function createTunnelClient(options: TunnelClientOptions): TunnelSession 
   return session;
 }
 
-/** In order from the data socket on: a recorder sees what the local service receives. */
-function filtersOf({ local, hostHeader = 'keep', recorder }: TunnelClientOptions): FilterMaker[] {
+/** In order from the data socket on: a recorder sees what the local service receives and sends. */
+function filtersOf(
+  { local, hostHeader = 'keep', recorder }: TunnelClientOptions,
+  compression: Compression,
+): FilterMaker[] {
   const filters: FilterMaker[] = [];
   const host = replacementHost(hostHeader, local);
   if (host !== undefined) filters.push((inner) => new HostRewriter(inner, host));
+  filters.push((inner) => compression.around(inner));
   if (recorder !== undefined)
     filters.push((inner, waitedMs) => new RecordedStream(inner, recorder, waitedMs));
   return filters;
+}
+
+/** The compression of one tunnel's responses. */
+class Compression {
+  readonly #mode: CompressMode;
+  readonly #tags = new WeakenedTags();
+  #isOn: boolean;
+
+  constructor({ compress = 'auto', relay }: Pick<TunnelClientOptions, 'compress' | 'relay'>) {
+    this.#mode = compress;
+    this.#isOn = isCompressionOn(compress, nearnessOf(relay.hostname));
+  }
+
+  /** @param address the IP address of the relay, which tells more than its name */
+  reached(address: string): void {
+    this.#isOn = isCompressionOn(this.#mode, nearnessOf(address));
+  }
+
+  around(inner: DataSocket): CompressedStream | undefined {
+    return this.#isOn ? new CompressedStream(inner, { clock: systemClock, tags: this.#tags }) : undefined;
+  }
 }

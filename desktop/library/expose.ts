@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { homedir } from 'node:os';
 import { OPEN } from '../../shared/access.ts';
 import type { Tunnel as TunnelRecord } from '../../shared/tunnel.ts';
-import { type HostHeader, PORT_RULE } from '../../shared/value-rules.ts';
+import { COMPRESS_RULE, type CompressMode, type HostHeader, PORT_RULE } from '../../shared/value-rules.ts';
 import {
   claimNames,
   readRelayAccess,
@@ -47,10 +47,12 @@ async function open(target: Listening, options: TunnelOptions): Promise<Tunnel> 
   const { signal } = options;
   try {
     signal?.throwIfAborted();
+    const { hostHeader = 'keep', compress = 'auto' } = options;
+    if (!COMPRESS_RULE.accepts(compress)) throw new TypeError(`compress must be ${COMPRESS_RULE.accepted}`);
     const access = accessTo(options);
     const api = new ApiClient(access.relay, access.key, access.network);
     const record = await create(api, target, options);
-    const tunnel = new OpenTunnel({ access, api, record, target, hostHeader: options.hostHeader ?? 'keep' });
+    const tunnel = new OpenTunnel({ access, api, record, target, hostHeader, compress });
     const abort = (): void => void tunnel.close();
     signal?.addEventListener('abort', abort, { once: true });
     tunnel.once('offline', () => signal?.removeEventListener('abort', abort));
@@ -105,6 +107,7 @@ export interface OpenTunnelOptions {
   readonly record: TunnelRecord;
   readonly target: Listening;
   readonly hostHeader: HostHeader;
+  readonly compress: CompressMode;
 }
 
 export class OpenTunnel extends EventEmitter<TunnelEvents> implements Tunnel {
@@ -118,7 +121,7 @@ export class OpenTunnel extends EventEmitter<TunnelEvents> implements Tunnel {
 
   constructor(options: OpenTunnelOptions) {
     super();
-    const { access, record, target, hostHeader } = options;
+    const { access, record, target, hostHeader, compress } = options;
     this.#options = options;
     this.id = record.id;
     this.url = record.public_url;
@@ -131,6 +134,7 @@ export class OpenTunnel extends EventEmitter<TunnelEvents> implements Tunnel {
       tunnelId: record.id,
       local: { host: target.host, port: target.port, https: target.https, waitMs: 0 },
       hostHeader,
+      compress,
       recorder: log,
       onState: (state) => this.#onState(state),
       onProblem() {},

@@ -92,7 +92,7 @@ function declaredFraming(fields: readonly Field[], minor: 0 | 1): Framing | Fram
  * A tracker for the framing.
  *
  * @param onPayload receives the content of a chunked body without its framing
- * @param onTrailers receives its trailer fields, possibly none, at its end
+ * @param onTrailers receives its trailer fields at its end, if there are any
  */
 export function trackBody(
   framing: Framing,
@@ -272,8 +272,8 @@ export class ChunkedBody implements BodyTracker {
     if (fields === undefined || fields.some(isForbidden)) {
       throw new BodyError('malformed trailers');
     }
+    if (fields.length > 0) this.#onTrailers?.(fields);
     this.#state = 'done';
-    this.#onTrailers?.(fields);
     return position + end - before;
   }
 }

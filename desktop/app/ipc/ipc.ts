@@ -1,5 +1,5 @@
 /** Types that page and main share: forms, answers, and what main pushes. The channels are in main/handlers/channels.ts. */
-import type { HostHeader } from '../../../shared/value-rules.ts';
+import type { CompressMode, HostHeader } from '../../../shared/value-rules.ts';
 import type { DecodedBody, RecordedMessage, RequestDetail } from '../../client/inspector/records.ts';
 import type { LocalTarget } from '../../client/local/local-dialer.ts';
 import type { Snapshot } from './snapshot.ts';
@@ -60,6 +60,8 @@ export interface TunnelForm {
   hostHeader: HostHeader;
   /** a domain of the account; none without it */
   domain?: string | undefined;
+  /** whether responses are compressed; `auto` without it */
+  compress?: CompressMode | undefined;
 }
 
 /** The part that the app remembers. */

@@ -211,8 +211,9 @@ function isSame({ name, urls }: Tunnel, spec: FoundTunnel['spec']): boolean {
 }
 
 function formOf(spec: ProjectTunnel): KeptForm {
-  const { port, name = '', ttl = '', idle, hostHeader, domain, folder, localHost, localHttps, wait } = spec;
-  const kept = { name, ttl, idle, hostHeader, domain };
+  const { port, name = '', ttl = '', idle, hostHeader, compress, domain, folder } = spec;
+  const { localHost, localHttps, wait } = spec;
+  const kept = { name, ttl, idle, hostHeader, compress, domain };
   return folder === undefined
     ? { ...kept, port, local: { host: localHost, https: localHttps, waitMs: wait * 1000 } }
     : { ...kept, port: FOLDER_PORT, folder };

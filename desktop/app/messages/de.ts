@@ -152,6 +152,7 @@ export const CHECKUP_DE: Translation<typeof CHECKUP> = {
   'checkup.hop.data': 'Anfrage durch den Tunnel',
   'checkup.hop.address': 'Adressen der Tunnel',
   'checkup.hop.trunk': 'Gemeinsame Verbindungen',
+  'checkup.hop.compress': 'Komprimierung',
   'checkup.hop.local': 'Ihr Server',
 };
 
@@ -252,6 +253,12 @@ export const CREATE_DE: Translation<typeof CREATE> = {
   'options.ttlExample': 'Zum Beispiel 45m, 4h oder 1h30m',
   'options.hostName': 'Hostname',
   'options.hostNameHint': 'Ihr Server bekommt diesen Hostnamen bei jeder Anfrage',
+  'options.compress': 'Komprimierung',
+  'options.compressHint':
+    'Seiten laden schneller über langsame Verbindungen. Automatisch: aus, wenn das Relay in der Nähe ist.',
+  'options.compressAuto': 'Automatisch',
+  'options.compressOn': 'Ein',
+  'options.compressOff': 'Aus',
   'options.giveHost': 'Geben Sie einen Hostnamen ein, etwa shop.test oder shop.test:8080.',
   'port.label': 'Port',
   'port.inUse': 'Benutzte Ports auf diesem Computer',
@@ -437,6 +444,10 @@ export const ENGINE_DE: Translation<typeof MESSAGES> = {
   'doctor.trunk': 'Besucher teilen sich Verbindungen zum Relay',
   'doctor.trunkFix':
     'Besucher werden trotzdem bedient, jeder über eine eigene Verbindung, was langsamer ist. Ein Proxy auf dem Weg oder vor dem Relay muss /ws/trunk so weitergeben wie /ws/data, mit langer Zeitgrenze.',
+  'doctor.compressed':
+    'an (auto), denn das Relay ist weder auf diesem Computer noch in einem privaten Netz: {host}',
+  'doctor.uncompressedLoopback': 'aus (auto), denn das Relay ist auf diesem Computer: {host}',
+  'doctor.uncompressedPrivate': 'aus (auto), denn das Relay ist in einem privaten Netz: {host}',
   'doctor.local': '{service} nimmt Verbindungen an',
   'doctor.nothingOnBoth': 'auf Port {port} von 127.0.0.1 und ::1 antwortet nichts',
   'doctor.nothingOn': 'auf {service} antwortet nichts',
@@ -871,6 +882,7 @@ export const PROBLEMS_DE: Translation<typeof PROBLEMS> = {
   'problem.cannotStart': 'Culvert kann nicht starten',
   'problem.give': 'Erlaubt ist: {accepted}.',
   'accepted.domain': 'eine eigene Domain ohne https:// und Port, etwa app.example.com',
+  'accepted.compress': 'auto, on oder off',
   'accepted.hostHeader': 'keep, local oder ein Hostname mit oder ohne Port, etwa app.test:3000',
   'accepted.localHost': 'ein Hostname oder eine IP-Adresse, ohne Port',
   'accepted.name':

@@ -130,6 +130,7 @@ export const CHECKUP = {
   'checkup.hop.data': 'Request through the tunnel',
   'checkup.hop.address': 'Tunnel addresses',
   'checkup.hop.trunk': 'Shared connections',
+  'checkup.hop.compress': 'Compression',
   'checkup.hop.local': 'Your server',
 } as const;
 
@@ -231,6 +232,11 @@ export const CREATE = {
   'options.ttlExample': 'For example 45m, 4h or 1h30m',
   'options.hostName': 'Host name',
   'options.hostNameHint': 'Your server receives this host name with every request',
+  'options.compress': 'Compression',
+  'options.compressHint': 'Pages load faster over slow connections. Automatic: off if the relay is nearby.',
+  'options.compressAuto': 'Automatic',
+  'options.compressOn': 'On',
+  'options.compressOff': 'Off',
   'options.giveHost': 'Enter a host name, such as shop.test or shop.test:8080.',
   'port.label': 'Port',
   'port.inUse': 'Ports in use on this computer',
@@ -600,6 +606,7 @@ export const PROBLEMS = {
   'problem.cannotStart': 'Culvert cannot start',
   'problem.give': 'Enter {accepted}.',
   'accepted.domain': 'a domain that you own, without https:// and without a port, such as app.example.com',
+  'accepted.compress': 'auto, on or off',
   'accepted.hostHeader': 'keep, local, or a host name with or without a port, such as app.test:3000',
   'accepted.localHost': 'a host name or an IP address, without a port',
   'accepted.name':

@@ -1,6 +1,7 @@
 import { NETWORK_RULE, PASSWORD_RULE, USER_PASSWORD_RULE, USER_RULE } from '../../../shared/access.ts';
 import { DOMAIN_RULE } from '../../../shared/domains.ts';
 import {
+  COMPRESS_RULE,
   HOST_HEADER_RULE,
   LOCAL_HOST_RULE,
   NAME_RULE,
@@ -61,6 +62,7 @@ function valuesIn(text: string, message: string): Readonly<Record<string, string
 /* What the values of a tunnel's settings may be, in the user's language. */
 
 const RULES: readonly (readonly [ValueRule, TextKey])[] = [
+  [COMPRESS_RULE, 'accepted.compress'],
   [DOMAIN_RULE, 'accepted.domain'],
   [FLAG_RULE, 'accepted.flag'],
   [FOLDER_RULE, 'accepted.folder'],

@@ -7,6 +7,8 @@ import { DOMAIN_RULE } from '../../../shared/domains.ts';
 import { nearest } from '../../../shared/nearest.ts';
 import { escapeUnprintable } from '../../../shared/unprintable.ts';
 import {
+  COMPRESS_RULE,
+  type CompressMode,
   HOST_HEADER_RULE,
   LOCAL_HOST_RULE,
   NAME_RULE,
@@ -62,6 +64,7 @@ export const TUNNEL_FIELD_RULES = {
   local_host: LOCAL_HOST_RULE,
   local_https: FLAG_RULE,
   wait: WAIT_RULE,
+  compress: COMPRESS_RULE,
 } as const;
 const tunnelSchema = yup
   .object({
@@ -75,6 +78,7 @@ const tunnelSchema = yup
     local_host: field<string>(TUNNEL_FIELD_RULES.local_host),
     local_https: field<boolean>(TUNNEL_FIELD_RULES.local_https),
     wait: field<number>(TUNNEL_FIELD_RULES.wait),
+    compress: field<CompressMode>(TUNNEL_FIELD_RULES.compress),
   })
   .strict();
 const TUNNEL_FIELDS = [...Object.keys(TUNNEL_FIELD_RULES), ...ACCESS_FIELDS];
@@ -193,6 +197,7 @@ class ProjectReader {
         localHost: fields.local_host ?? SPEC_DEFAULTS.localHost,
         localHttps: fields.local_https ?? SPEC_DEFAULTS.localHttps,
         wait: fields.wait ?? SPEC_DEFAULTS.wait,
+        compress: fields.compress ?? SPEC_DEFAULTS.compress,
       };
       if (unset.length > 0) {
         this.#withheld.push({ ...spec, why: unset });

@@ -1,7 +1,7 @@
 /** One tunnel as the user wants it, from options or `culvert.yml`, with the values of fields that only these have. */
 import type { Access } from '../../../shared/access.ts';
 import { uriHost } from '../../../shared/networks.ts';
-import type { ValueRule } from '../../../shared/value-rules.ts';
+import type { CompressMode, ValueRule } from '../../../shared/value-rules.ts';
 import { WAIT_MAX_SECONDS } from './config-limits.ts';
 
 export interface TunnelSpec {
@@ -22,6 +22,8 @@ export interface TunnelSpec {
   readonly localHost: string;
   /** whether the port speaks TLS */
   readonly localHttps: boolean;
+  /** whether responses are compressed */
+  readonly compress: CompressMode;
   /** seconds to wait for a port that nothing listens on */
   readonly wait: number;
   /** path of a folder to serve instead of a local service; `undefined` for none */
@@ -48,10 +50,11 @@ export const SPEC_DEFAULTS = {
   hostHeader: 'keep',
   localHost: 'localhost',
   localHttps: false,
+  compress: 'auto',
   wait: 0,
   folder: undefined,
   madePassword: undefined,
-} as const;
+} as const satisfies Partial<TunnelSpec>;
 
 export const WAIT_RULE: ValueRule = {
   accepts: (value) => Number.isInteger(value) && Number(value) >= 0 && Number(value) <= WAIT_MAX_SECONDS,

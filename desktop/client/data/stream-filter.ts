@@ -73,8 +73,9 @@ export class StreamFilter implements DataSocket, ByteStreamHandler {
  * Puts a filter around a data socket.
  *
  * @param waitedMs ms from the visitor's announcement until the data socket was open
+ * @returns `undefined` if this visitor needs none
  */
-export type FilterMaker = (inner: DataSocket, waitedMs: number) => StreamFilter;
+export type FilterMaker = (inner: DataSocket, waitedMs: number) => StreamFilter | undefined;
 
 /** The interface between the visitors' data path and observers of it. */
 

@@ -1,9 +1,23 @@
 /** Checks every step from this machine to a local port, through the relay, and names the hop that fails. */
+import { lookup } from 'node:dns/promises';
 import { Deadlines, systemClock } from '../clock.ts';
+import { isCompressionOn, nearnessOf } from '../compression/mode.ts';
 import { describeTarget, LocalDialer, type LocalTarget } from '../local/local-dialer.ts';
 import { toMessage, type MessageValue } from '../messages.ts';
+import { isLoopback } from '../network/dial.ts';
+import type { Network } from '../network/network.ts';
 import { FolderUnreadable, locateFolder } from '../share/shared-folder.ts';
-import { checkHops, type Hop, HopFailure, type HopResult, HopSkipped, type Subject } from './hop.ts';
+import type { RelayAddress } from '../relay/relay-address.ts';
+import {
+  checkHops,
+  DIAGNOSTICS_HOP_TIMEOUT_MS,
+  type Hop,
+  HopFailure,
+  type HopResult,
+  HopSkipped,
+  type Subject,
+  within,
+} from './hop.ts';
 import { relayHops } from './relay-hops.ts';
 import { TunnelHops } from './tunnel-hops.ts';
 
@@ -19,11 +33,32 @@ export async function diagnose(
   const { relay, network, requireKey } = subject;
   const tunnel = new TunnelHops(() => ({ relay, network, key: requireKey() }));
   try {
-    const hops = [...relayHops(subject), ...tunnel.hops, localHop(subject)];
+    const hops = [...relayHops(subject), ...tunnel.hops, compressHop(relay, network), localHop(subject)];
     return await checkHops(hops, () => performance.now(), interrupted, tell);
   } finally {
     await tunnel.close();
   }
+}
+
+/** Whether responses are compressed if the tunnel does not decide it, and why. */
+export function compressHop(relay: RelayAddress, network: Pick<Network, 'proxyFor'>): Hop {
+  return {
+    name: 'compress',
+    standsAlone: false,
+    async check() {
+      const host = network.proxyFor(relay) === undefined ? await addressOf(relay) : relay.hostname;
+      const nearness = nearnessOf(host);
+      if (isCompressionOn('auto', nearness)) return toMessage('doctor.compressed', { host });
+      const why = nearness === 'loopback' ? 'doctor.uncompressedLoopback' : 'doctor.uncompressedPrivate';
+      throw new HopSkipped(toMessage(why, { host }));
+    },
+  };
+}
+
+/** An earlier hop has shown that the name resolves. */
+async function addressOf({ hostname }: RelayAddress): Promise<string> {
+  if (isLoopback(hostname)) return hostname;
+  return (await within(DIAGNOSTICS_HOP_TIMEOUT_MS, lookup(hostname))).address;
 }
 
 /** The port or folder behind the tunnel. A port is only connected to, because a request could have effects. */

@@ -148,6 +148,7 @@ export class VisitorConnection
     let entry: ByteStreamHandler | undefined;
     for (const filter of filters) {
       const filtered = filter(outer, waitedMs);
+      if (filtered === undefined) continue;
       entry ??= filtered;
       outer = filtered;
       this.#filter = filtered;

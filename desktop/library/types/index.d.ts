@@ -18,6 +18,8 @@ export interface TunnelOptions {
   readonly access?: AccessOptions | undefined;
   /** the Host that the service sees: `keep` (the address visitors use), `local`, or a name */
   readonly hostHeader?: string | undefined;
+  /** whether responses are compressed: `auto` (unless the relay is on this machine or in a private network), `on` or `off` */
+  readonly compress?: 'auto' | 'on' | 'off' | undefined;
   /** address of the relay; by default `CULVERT_RELAY`, then the one you logged in to */
   readonly relay?: string | undefined;
   /** API key; by default `CULVERT_API_KEY`, then the one you logged in with */

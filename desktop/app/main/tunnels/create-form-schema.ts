@@ -4,6 +4,8 @@ import { ALLOW_MAX, NETWORK_RULE, PASSWORD_RULE } from '../../../../shared/acces
 import { DOMAIN_RULE } from '../../../../shared/domains.ts';
 import type { Tunnel } from '../../../../shared/tunnel.ts';
 import {
+  COMPRESS_RULE,
+  type CompressMode,
   HOST_HEADER_RULE,
   LOCAL_HOST_RULE,
   NAME_RULE,
@@ -82,6 +84,7 @@ const fields = {
   idle: yup.boolean().required(),
   hostHeader: ruled(yup.string(), HOST_HEADER_RULE).required(),
   domain: ruled(yup.string(), DOMAIN_RULE),
+  compress: ruled(yup.string<CompressMode>(), COMPRESS_RULE),
 };
 
 /** What is remembered of it. */

@@ -111,6 +111,7 @@ export function serveWithEngine(network: Network): Serve {
       tunnelId,
       local: localTarget(form),
       hostHeader: form.hostHeader,
+      compress: form.compress,
       network,
       ...rest,
     });

@@ -1,6 +1,6 @@
 /** The create form as typed, and its validation. */
 import { NAME_MAX_LENGTH, NAME_MIN_LENGTH } from '../../../../shared/constraints.ts';
-import { HOST_HEADER_RULE, NAME_RULE } from '../../../../shared/value-rules.ts';
+import { type CompressMode, HOST_HEADER_RULE, NAME_RULE } from '../../../../shared/value-rules.ts';
 import type { CreateForm, TunnelForm } from '../../ipc/ipc.ts';
 import type { AccountView, PortView, TunnelView } from '../../ipc/snapshot.ts';
 import { t } from '../../messages/translate.ts';
@@ -23,6 +23,7 @@ export interface FormDraft {
   readonly idle: boolean;
   readonly host: 'keep' | 'local' | typeof CUSTOM;
   readonly customHost: string;
+  readonly compress: CompressMode;
   readonly lock: AccessDraft;
   readonly domain: DomainDraft;
 }
@@ -46,6 +47,7 @@ export const EMPTY_DRAFT: FormDraft = {
   idle: false,
   host: 'keep',
   customHost: '',
+  compress: 'auto',
   lock: OPEN_DRAFT,
   domain: NO_DOMAIN,
 };
@@ -83,7 +85,10 @@ export function readDraft(
   };
   if (typeof port === 'string' || 'problem' in ttl || 'problem' in lock) return { problems };
   if ('problem' in domain || Object.keys(problems).length > 0) return { problems };
-  const own = domain.domain === '' ? {} : { domain: domain.domain };
+  const own = {
+    ...(domain.domain === '' ? {} : { domain: domain.domain }),
+    ...(draft.compress === 'auto' ? {} : { compress: draft.compress }),
+  };
   return { form: { port, name, ttl: ttl.ttl, idle: draft.idle, hostHeader, lock: lock.lock, ...own } };
 }
 
@@ -107,6 +112,7 @@ export function hasOptions(draft: FormDraft): boolean {
     draft.ttl !== undefined ||
     draft.idle ||
     draft.host !== 'keep' ||
+    draft.compress !== 'auto' ||
     draft.lock.kind !== 'anyone' ||
     draft.domain.choice !== ''
   );

@@ -13,6 +13,7 @@ const HOPS = [
   'data',
   'address',
   'trunk',
+  'compress',
   'local',
 ] as const;
 

@@ -28,6 +28,7 @@ const CONTROLS: Readonly<Record<FormField, string>> = {
   lockDetail: 'lock-detail',
   ttl: 'custom-ttl',
   hostHeader: 'custom-host',
+  compress: 'compress',
   idle: 'idle',
 };
 

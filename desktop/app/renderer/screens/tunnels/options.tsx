@@ -90,6 +90,17 @@ export function Options({
           />
         </Field>
       )}
+      <Field id="compress" label={t('options.compress')} hint={t('options.compressHint')}>
+        <select
+          {...fieldControl('compress', undefined)}
+          value={draft.compress}
+          onChange={(event) => change({ compress: event.currentTarget.value as FormDraft['compress'] })}
+        >
+          <option value="auto">{t('options.compressAuto')}</option>
+          <option value="on">{t('options.compressOn')}</option>
+          <option value="off">{t('options.compressOff')}</option>
+        </select>
+      </Field>
       <label class="choice">
         <input
           type="checkbox"

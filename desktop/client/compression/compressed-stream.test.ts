@@ -1,0 +1,492 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { promisify } from 'node:util';
+import * as zlib from 'node:zlib';
+import { trackBody } from '../../../shared/http1/body.ts';
+import { FakeClock } from '../../testing/fake-clock.ts';
+import { FakeStream } from '../../testing/fake-stream.ts';
+import { RecordedStream } from '../data/stream-filter.ts';
+import { COMPRESSION_BREAK_MS, COMPRESSION_FLUSH_MS, RESPONSE_HEAD_MAX_BYTES } from '../limits.ts';
+import { CompressedStream } from './compressed-stream.ts';
+import { CompressorSlots, hasCoding } from './compressor.ts';
+import type { Coding } from './eligibility.ts';
+import { WeakenedTags } from './heads.ts';
+
+const GET = 'GET / HTTP/1.1\r\nHost: x\r\nAccept-Encoding: gzip\r\n\r\n';
+const TEXT = 'Some text that shrinks. '.repeat(200);
+const HEAD = 'HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n';
+const KNOWN = `${HEAD}Content-Length: ${TEXT.length}\r\n\r\n${TEXT}`;
+const CHUNKED = `${HEAD}Transfer-Encoding: chunked\r\n\r\n`;
+const PLAIN = 'HTTP/1.1 200 OK\r\nContent-Type: image/png\r\nContent-Length: 3\r\n\r\npng';
+
+const DECODERS = {
+  br: (bytes: Buffer) =>
+    zlib.brotliDecompressSync(bytes, { finishFlush: zlib.constants.BROTLI_OPERATION_FLUSH }),
+  gzip: (bytes: Buffer) => zlib.gunzipSync(bytes, { finishFlush: zlib.constants.Z_SYNC_FLUSH }),
+  zstd: (bytes: Buffer) => zlib.zstdDecompressSync(bytes, { finishFlush: zlib.constants.ZSTD_e_continue }),
+} as const satisfies Record<Coding, (bytes: Buffer) => Buffer>;
+
+/** A compressed response as far as it has arrived. */
+interface Got {
+  readonly head: string;
+  readonly body: string;
+  readonly isComplete: boolean;
+  /** what follows it */
+  readonly rest: string;
+}
+
+/** @param sent begins with a response in chunks */
+function read(sent: string, coding: Coding = 'gzip'): Got {
+  const at = sent.indexOf('\r\n\r\n') + 4;
+  const head = sent.slice(0, at);
+  const bytes = Buffer.from(sent.slice(at), 'latin1');
+  const pieces: Buffer[] = [];
+  const tracker = trackBody({ kind: 'chunked' }, (piece) => void pieces.push(piece));
+  const end = tracker.advance(bytes, 0);
+  const body = pieces.length === 0 ? '' : DECODERS[coding](Buffer.concat(pieces)).toString('latin1');
+  return { head, body, isComplete: tracker.done, rest: bytes.toString('latin1', end) };
+}
+
+/** A filter between a data socket and a handler, both controlled by the test. */
+function setUp({ max = 9, tags = new WeakenedTags(), slots = new CompressorSlots(max) } = {}) {
+  const clock = new FakeClock();
+  const stream = new FakeStream();
+  const filter = new CompressedStream(stream, { clock, tags, slots });
+  const seen = { received: '', drains: 0, closed: undefined as number | undefined };
+  filter.attach({
+    onStreamData: (piece) => void (seen.received += piece.toString('latin1')),
+    onStreamDrain: () => void (seen.drains += 1),
+    onStreamClose: (code) => void (seen.closed = code),
+  });
+  const respond = (text: string): boolean => filter.write(Buffer.from(text, 'latin1'));
+  const isComplete = (): boolean => stream.sent.endsWith('\r\n0\r\n\r\n');
+  return { clock, stream, filter, seen, slots, respond, completed: () => stream.until(isComplete) };
+}
+
+/** Resolves when the thread pool, which compresses in order, has done what it can. */
+async function compressorsIdle(): Promise<void> {
+  for (let round = 0; round < 8; round++) await promisify(zlib.gzip)(Buffer.alloc(64 * 1024));
+}
+
+describe('CompressedStream', () => {
+  for (const coding of ['br', 'zstd', 'gzip'] as const) {
+    it(`compresses with ${coding}, if Node has it`, async function () {
+      if (!hasCoding(coding)) return this.skip();
+      const { stream, respond, completed } = setUp();
+      stream.receive(GET.replace('gzip', coding));
+      respond(KNOWN);
+      await completed();
+      const { head, body } = read(stream.sent, coding);
+      assert.equal(
+        head,
+        `${HEAD}Vary: Accept-Encoding\r\nContent-Encoding: ${coding}\r\nTransfer-Encoding: chunked\r\n\r\n`,
+      );
+      assert.equal(body, TEXT);
+      assert.ok(stream.sent.length < TEXT.length / 4);
+    });
+  }
+
+  const bodies: Readonly<Record<string, string>> = {
+    'of known length': KNOWN,
+    'in chunks': `${CHUNKED}${[TEXT.slice(0, 9), TEXT.slice(9)].map((part) => `${part.length.toString(16)};a=b\r\n${part}\r\n`).join('')}0\r\n\r\n`,
+  };
+  for (const [name, response] of Object.entries(bodies)) {
+    for (const size of [1, 7, 64, 10_000]) {
+      it(`compresses a body ${name} that arrives in pieces of ${size} bytes`, async () => {
+        const { stream, respond, completed, seen } = setUp();
+        for (const part of GET.match(/[^]{1,5}/g) ?? []) stream.receive(part);
+        for (let at = 0; at < response.length; at += size) respond(response.slice(at, at + size));
+        await completed();
+        assert.equal(read(stream.sent).body, TEXT);
+        assert.equal(seen.received, GET);
+      });
+    }
+  }
+
+  it('compresses one response after the other on a connection', async () => {
+    const { stream, respond, completed, seen } = setUp();
+    const post = GET.replace('GET', 'POST').replace('\r\n\r\n', '\r\nContent-Length: 5\r\n\r\nhello');
+    const requests = [GET, post, GET];
+    for (const request of requests) {
+      stream.sent = '';
+      stream.receive(request);
+      respond(KNOWN);
+      await completed();
+      assert.equal(read(stream.sent).body, TEXT);
+      stream.sent = '';
+      stream.receive(GET);
+      respond(PLAIN);
+      assert.equal(stream.sent, PLAIN);
+    }
+    assert.equal(seen.received, requests.map((request) => request + GET).join(''));
+  });
+
+  const untouched: Readonly<Record<string, readonly [request: string, response: string]>> = {
+    'a type that does not shrink': [GET, PLAIN],
+    'a short response': [GET, `${HEAD}Content-Length: 2\r\n\r\nok`],
+    'an encoded response': [GET, KNOWN.replace('\r\n', '\r\nContent-Encoding: br\r\n')],
+    'a part': [
+      GET,
+      KNOWN.replace('200 OK', '206 Partial Content').replace('\r\n', '\r\nContent-Range: bytes 0-9/99\r\n'),
+    ],
+    events: [GET, `${CHUNKED.replace('plain', 'event-stream')}6\r\ndata:\n\r\n`],
+    'an error': [GET, KNOWN.replace('200 OK', '404 Not Found')],
+    'another transfer coding': [GET, `${HEAD}Transfer-Encoding: gzip, chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n`],
+    'an ambiguous length': [
+      GET,
+      `${HEAD}Transfer-Encoding: chunked\r\nContent-Length: 5000\r\n\r\n0\r\n\r\n`,
+    ],
+    'a malformed head': [GET, `HTTP/1.1 200 OK\nContent-Type: text/html\n\n${TEXT}`],
+    'a response without a request': ['', KNOWN],
+    'a response to a malformed request': ['GET / HTTP/1.1\nHost: x\n\n', KNOWN],
+    'a response that varies already': [
+      GET.replace('gzip', 'deflate'),
+      KNOWN.replace('\r\n', '\r\nVary: *\r\n'),
+    ],
+  };
+  for (const [name, [request, response]] of Object.entries(untouched)) {
+    it(`passes ${name} unchanged, in any pieces`, () => {
+      for (const size of [1, 5, 50, 100_000]) {
+        const { stream, respond, seen } = setUp();
+        stream.receive(request);
+        for (let at = 0; at < response.length; at += size) respond(response.slice(at, at + size));
+        assert.equal(stream.sent, response);
+        assert.equal(seen.received, request);
+      }
+    });
+  }
+
+  it('passes a head that is too long unchanged', () => {
+    const { stream, respond } = setUp();
+    stream.receive(GET);
+    const response = KNOWN.replace('\r\n', `\r\nX: ${'x'.repeat(RESPONSE_HEAD_MAX_BYTES)}\r\n`);
+    respond(response.slice(0, 1000));
+    respond(response.slice(1000));
+    assert.equal(stream.sent, response);
+  });
+
+  const varying: Readonly<Record<string, string>> = {
+    'a visitor that accepts no coding': GET.replace('gzip', 'deflate'),
+    'a visitor of HTTP/1.0': GET.replace('HTTP/1.1', 'HTTP/1.0'),
+  };
+  for (const [name, request] of Object.entries(varying)) {
+    it(`only adds Vary for ${name}`, () => {
+      const { stream, respond } = setUp();
+      stream.receive(request);
+      respond(KNOWN);
+      assert.equal(stream.sent, KNOWN.replace('\r\n\r\n', '\r\nVary: Accept-Encoding\r\n\r\n'));
+    });
+  }
+
+  it('only adds Vary to a response to HEAD', () => {
+    const { stream, respond } = setUp();
+    const head = `${HEAD}Content-Length: 5000\r\nETag: "x"\r\n\r\n`;
+    stream.receive(GET.replace('GET', 'HEAD'));
+    respond(head);
+    stream.receive(GET);
+    respond(PLAIN);
+    assert.equal(stream.sent, head.replace('\r\n\r\n', '\r\nVary: Accept-Encoding\r\n\r\n') + PLAIN);
+  });
+
+  it('only adds Vary while as many as allowed are being compressed', async () => {
+    const first = setUp({ max: 1 });
+    first.stream.receive(GET);
+    first.respond(CHUNKED);
+    const second = setUp({ slots: first.slots });
+    second.stream.receive(GET);
+    second.respond(KNOWN);
+    assert.match(second.stream.sent, /Content-Length: 4800\r\nVary: Accept-Encoding\r\n\r\nSome text/);
+    first.respond('0\r\n\r\n');
+    await first.completed();
+    second.stream.receive(GET);
+    second.stream.sent = '';
+    second.respond(KNOWN);
+    await second.completed();
+    assert.equal(read(second.stream.sent).body, TEXT);
+  });
+
+  it('passes informational responses before it', async () => {
+    const { stream, respond, completed } = setUp();
+    stream.receive(GET);
+    const early = 'HTTP/1.1 103 Early Hints\r\nLink: </a.css>; rel=preload\r\n\r\n';
+    respond(early);
+    assert.equal(stream.sent, early);
+    respond(`HTTP/1.1 100 Continue\r\n\r\n${KNOWN}`);
+    await completed();
+    assert.ok(stream.sent.startsWith(`${early}HTTP/1.1 100 Continue\r\n\r\n${HEAD}Vary`));
+  });
+
+  it('passes everything after an upgrade, both ways', () => {
+    const { stream, respond, seen } = setUp();
+    const upgrade = 'GET / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nAccept-Encoding: gzip\r\n\r\n';
+    const answer = 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n';
+    stream.receive(`${upgrade}early`);
+    respond(`${answer}frame`);
+    stream.receive(GET);
+    respond(KNOWN);
+    assert.equal(seen.received, `${upgrade}early${GET}`);
+    assert.equal(stream.sent, `${answer}frame${KNOWN}`);
+  });
+
+  it('continues to compress after a refused upgrade', async () => {
+    const { stream, respond, completed } = setUp();
+    stream.receive(GET.replace('\r\n\r\n', '\r\nUpgrade: websocket\r\n\r\n'));
+    respond('HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n');
+    stream.receive(GET);
+    stream.sent = '';
+    respond(KNOWN);
+    await completed();
+    assert.equal(read(stream.sent).body, TEXT);
+  });
+
+  it('passes on the responses of requests that are sent too early, in order', async () => {
+    const { stream, respond, seen } = setUp();
+    stream.receive(GET + GET);
+    assert.equal(respond(KNOWN + KNOWN), false);
+    await stream.until(({ sent }) => sent.endsWith(KNOWN));
+    assert.equal(seen.received, GET + GET);
+    const { body, rest } = read(stream.sent);
+    assert.deepEqual([body, rest], [TEXT, KNOWN]);
+    assert.equal(seen.drains, 1);
+  });
+
+  it('compresses a response that is complete before its request', async () => {
+    const { stream, respond, completed, seen } = setUp();
+    const post = GET.replace('GET', 'POST').replace('\r\n\r\n', '\r\nContent-Length: 5\r\n\r\n');
+    stream.receive(`${post}he`);
+    respond(KNOWN);
+    await completed();
+    stream.receive(`llo${GET}`);
+    stream.sent = '';
+    respond(KNOWN);
+    await completed();
+    assert.equal(read(stream.sent).body, TEXT);
+    assert.equal(seen.received, `${post}hello${GET}`);
+  });
+
+  it('keeps trailers except digests of the uncompressed content', async () => {
+    const { stream, respond } = setUp();
+    stream.receive(GET);
+    respond(`${CHUNKED}3\r\nabc\r\n0\r\nServer-Timing: a\r\nContent-Digest: sha-256=:a:\r\nX: 1\r\n\r\n`);
+    await stream.until(({ sent }) => sent.endsWith('\r\n0\r\nServer-Timing: a\r\nX: 1\r\n\r\n'));
+    assert.equal(read(stream.sent).body, 'abc');
+  });
+
+  it('ends a body that ends with the connection, and announces that', async () => {
+    for (const version of ['HTTP/1.0', 'HTTP/1.1']) {
+      const { stream, respond, filter } = setUp();
+      stream.receive(GET);
+      respond(`${HEAD.replace('HTTP/1.1', version)}\r\n${TEXT}`);
+      filter.close(1000);
+      assert.equal(stream.ended, undefined);
+      await stream.until(({ ended }) => ended === 1000);
+      const { head, body, isComplete } = read(stream.sent);
+      assert.deepEqual([body, isComplete], [TEXT, true]);
+      assert.match(head, /^HTTP\/1\.1 200 OK\r\n[^]*\r\nConnection: close\r\n/);
+    }
+  });
+
+  it('closes after a complete response, with the code of the handler', async () => {
+    for (const code of [1000, 1011]) {
+      const { stream, respond, filter } = setUp();
+      stream.receive(GET);
+      respond(KNOWN);
+      filter.close(code);
+      await stream.until(({ ended }) => ended === code);
+      assert.deepEqual([read(stream.sent).body, read(stream.sent).isComplete], [TEXT, true]);
+    }
+  });
+
+  describe('with a response that pauses', () => {
+    it('sends what has arrived after 10 ms', async () => {
+      for (const coding of ['br', 'zstd', 'gzip'] as const) {
+        if (!hasCoding(coding)) continue;
+        const { clock, stream, respond } = setUp();
+        stream.receive(GET.replace('gzip', coding));
+        respond(CHUNKED);
+        assert.deepEqual(clock.waiting, []);
+        for (const part of ['one', 'two', 'three']) {
+          const before = stream.sent.length;
+          respond(`${part.length}\r\n${part}\r\n`);
+          assert.deepEqual(clock.waiting, [COMPRESSION_FLUSH_MS]);
+          clock.advance(COMPRESSION_FLUSH_MS);
+          await stream.until(({ sent }) => sent.length > before && read(sent, coding).body.endsWith(part));
+          assert.deepEqual(clock.waiting, []);
+        }
+        assert.equal(read(stream.sent, coding).body, 'onetwothree');
+      }
+    });
+
+    it('does not wait longer because more arrives', async () => {
+      const { clock, stream, respond } = setUp();
+      stream.receive(GET);
+      respond(CHUNKED);
+      for (let ms = 0; ms < COMPRESSION_FLUSH_MS; ms++) {
+        respond('1\r\nx\r\n');
+        clock.advance(1);
+      }
+      await stream.until(({ sent }) => read(sent).body === 'x'.repeat(COMPRESSION_FLUSH_MS));
+    });
+
+    it('leaves no timer after the end', async () => {
+      const { clock, stream, respond, completed } = setUp();
+      stream.receive(GET);
+      respond(KNOWN);
+      assert.deepEqual(clock.waiting, []);
+      await completed();
+      assert.deepEqual(clock.waiting, []);
+    });
+  });
+
+  describe('with a visitor that reads nothing', () => {
+    it('stops reading from the service, and continues when the visitor reads again', async () => {
+      const { stream, respond, seen } = setUp();
+      const piece = randomBytes(24 * 1024).toString('base64');
+      const count = 40;
+      stream.receive(GET);
+      respond(`${HEAD}Content-Length: ${piece.length * count}\r\n\r\n`);
+      stream.room = false;
+      let written = 0;
+      const writeAll = async (): Promise<void> => {
+        while (written < count) {
+          written += 1;
+          if (respond(piece)) continue;
+          const { drains } = seen;
+          await compressorsIdle();
+          if (seen.drains === drains) return;
+        }
+      };
+      await writeAll();
+      assert.ok(written < 10, `${written} pieces of ${piece.length} bytes`);
+      while (written < count) {
+        const [before, { drains }] = [stream.sent.length, seen];
+        stream.drain();
+        stream.room = false;
+        await compressorsIdle();
+        assert.ok(stream.sent.length - before < 200_000, `${stream.sent.length - before} bytes`);
+        if (seen.drains > drains) await writeAll();
+      }
+      stream.drain();
+      await stream.until(({ sent }) => sent.endsWith('\r\n0\r\n\r\n'));
+      assert.equal(read(stream.sent).body, piece.repeat(count));
+    });
+
+    it('tells the handler of room for a response that is not compressed', () => {
+      const { stream, respond, seen } = setUp();
+      stream.receive(GET);
+      stream.room = false;
+      assert.equal(respond(PLAIN), false);
+      stream.drain();
+      assert.equal(seen.drains, 1);
+    });
+
+    it('still breaks off within 500 ms', async () => {
+      const { clock, stream, respond, filter } = setUp();
+      stream.receive(GET);
+      respond(CHUNKED);
+      stream.room = false;
+      const noise = randomBytes(200_000).toString('base64');
+      respond(`${noise.length.toString(16)}\r\n${noise}`);
+      filter.close(1000);
+      clock.advance(COMPRESSION_BREAK_MS);
+      assert.equal(stream.ended, 1011);
+      assert.deepEqual(clock.waiting, []);
+    });
+  });
+
+  describe('with a response that breaks off', () => {
+    const broken: Readonly<Record<string, readonly [response: string, code: number, ended: number]>> = {
+      'ends before its length': [KNOWN.slice(0, -5), 1000, 1011],
+      'ends between two chunks': [`${CHUNKED}3\r\nabc\r\n`, 1000, 1011],
+      'ends within its trailers': [`${CHUNKED}3\r\nabc\r\n0\r\nX: 1\r\n`, 1000, 1011],
+      'is reset': [`${HEAD}\r\n${TEXT}`, 1011, 1011],
+    };
+    for (const [name, [response, code, ended]] of Object.entries(broken)) {
+      it(`sends what it has, without an end, if it ${name}`, async () => {
+        const { clock, stream, respond, filter, slots } = setUp({ max: 1 });
+        stream.receive(GET);
+        respond(response);
+        filter.close(code);
+        await stream.until(({ ended: now }) => now !== undefined);
+        assert.equal(stream.ended, ended);
+        const { body, isComplete } = read(stream.sent);
+        assert.equal(isComplete, false);
+        assert.ok(body.length > 0 && (TEXT.startsWith(body) || body === 'abc'));
+        assert.deepEqual(clock.waiting, []);
+        assert.ok(slots.take());
+      });
+    }
+
+    it('cuts both sides if its chunks are malformed', () => {
+      const { stream, respond, seen, slots } = setUp({ max: 1 });
+      stream.receive(GET);
+      respond(`${CHUNKED}3\r\nabcdef\r\n`);
+      assert.equal(stream.ended, 'cut');
+      assert.equal(seen.closed, 1006);
+      assert.ok(slots.take());
+      assert.equal(respond('more'), true);
+    });
+
+    it('passes on a part of a head', () => {
+      const { stream, respond, filter } = setUp();
+      stream.receive(GET);
+      respond('HTTP/1.1 200 OK\r\nContent-');
+      filter.close(1000);
+      assert.deepEqual([stream.sent, stream.ended], ['HTTP/1.1 200 OK\r\nContent-', 1000]);
+    });
+  });
+
+  it('stops when the visitor leaves, whatever the service still sends', () => {
+    const leave: Readonly<Record<string, (world: ReturnType<typeof setUp>) => void>> = {
+      clean: ({ stream }) => stream.closeByRelay(1000),
+      broken: ({ stream }) => stream.closeByRelay(1006),
+      cut: ({ filter }) => filter.destroy(),
+    };
+    for (const end of Object.values(leave)) {
+      const world = setUp({ max: 1 });
+      const { clock, stream, respond, slots } = world;
+      stream.receive(GET);
+      respond(`${CHUNKED}3\r\nabc\r\n`);
+      end(world);
+      respond('3\r\nabc\r\n');
+      world.filter.close(1000);
+      assert.ok(slots.take());
+      assert.deepEqual(clock.waiting, []);
+    }
+  });
+
+  it('sends the tag of the service back to it, and the weak one with a 304', async () => {
+    const tags = new WeakenedTags();
+    const { stream, respond, completed, seen } = setUp({ tags });
+    stream.receive(GET);
+    respond(KNOWN.replace('\r\n', '\r\nETag: "v1"\r\n'));
+    await completed();
+    assert.match(read(stream.sent).head, /\r\nETag: W\/"v1"\r\n/);
+    seen.received = '';
+    stream.sent = '';
+    stream.receive(GET.replace('\r\n\r\n', '\r\nIf-None-Match: W/"v1"\r\n\r\n'));
+    assert.equal(seen.received, GET.replace('\r\n\r\n', '\r\nIf-None-Match: "v1"\r\n\r\n'));
+    respond('HTTP/1.1 304 Not Modified\r\nETag: "v1"\r\n\r\n');
+    assert.equal(stream.sent, 'HTTP/1.1 304 Not Modified\r\nETag: W/"v1"\r\nVary: Accept-Encoding\r\n\r\n');
+  });
+
+  it('lets a recorder see the response as the service sent it', async () => {
+    const stream = new FakeStream();
+    const filter = new CompressedStream(stream, { clock: new FakeClock(), tags: new WeakenedTags() });
+    let seen = '';
+    const recorded = new RecordedStream(filter, {
+      open: () => ({
+        connected() {},
+        toLocal() {},
+        toVisitor: (bytes) => void (seen += bytes.toString('latin1')),
+        end() {},
+      }),
+    });
+    recorded.attach({ onStreamData() {}, onStreamDrain() {}, onStreamClose() {} });
+    stream.receive(GET);
+    recorded.write(Buffer.from(KNOWN));
+    await stream.until(({ sent }) => sent.endsWith('\r\n0\r\n\r\n'));
+    assert.equal(seen, KNOWN);
+    assert.equal(read(stream.sent).body, TEXT);
+  });
+});

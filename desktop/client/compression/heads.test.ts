@@ -1,0 +1,180 @@
+import assert from 'node:assert/strict';
+import { parseRequestHead, parseResponseHead, type ResponseHead } from '../../../shared/http1/head.ts';
+import { WEAKENED_TAG_MAX_CHARS, WEAKENED_TAGS_MAX } from '../limits.ts';
+import { compressedHead, notModifiedHead, restoredTags, varyingHead, WeakenedTags } from './heads.ts';
+
+/** @param lines without CRLF */
+function response(...lines: string[]): ResponseHead {
+  const head = parseResponseHead(Buffer.from(`${lines.join('\r\n')}\r\n\r\n`));
+  assert.ok(head);
+  return head;
+}
+
+function lines(head: Buffer): string[] {
+  const text = head.toString('latin1');
+  assert.match(text, /\r\n\r\n$/);
+  return text.slice(0, -4).split('\r\n');
+}
+
+function compressed(head: ResponseHead, closes = false, tags = new WeakenedTags()): string[] {
+  return lines(compressedHead(head, 'zstd', closes, tags));
+}
+
+const ADDED = ['Vary: Accept-Encoding', 'Content-Encoding: zstd', 'Transfer-Encoding: chunked'];
+
+describe('compressedHead', () => {
+  it('removes the length, ranges and digests, and keeps every other field as sent', () => {
+    const head = response(
+      'HTTP/1.1 200 Fine',
+      'content-LENGTH: 5000',
+      'X-A:  1 ',
+      'Accept-Ranges: bytes',
+      'Digest: sha-256=a',
+      'Content-Digest: sha-256=:a:',
+      'Repr-Digest: sha-256=:a:',
+      'Content-MD5: a',
+      'Set-Cookie: a=1',
+      'Set-Cookie: b=2',
+      'Last-Modified: now',
+    );
+    assert.deepEqual(compressed(head), [
+      'HTTP/1.1 200 Fine',
+      'X-A:  1 ',
+      'Set-Cookie: a=1',
+      'Set-Cookie: b=2',
+      'Last-Modified: now',
+      ...ADDED,
+    ]);
+  });
+
+  it('replaces the chunked coding of the service', () => {
+    const head = response('HTTP/1.1 200 OK', 'transfer-encoding: Chunked', 'Trailer: X-T');
+    assert.deepEqual(compressed(head), ['HTTP/1.1 200 OK', 'Trailer: X-T', ...ADDED]);
+  });
+
+  it('works without any field', () => {
+    assert.deepEqual(compressed(response('HTTP/1.1 200')), ['HTTP/1.1 200', ...ADDED]);
+  });
+
+  it('makes a strong ETag weak, keeps a weak one, and removes one that cannot be marked', () => {
+    const tagged = (etag: string): string | undefined =>
+      compressed(response('HTTP/1.1 200 OK', `ETag: ${etag}`)).find((line) => line.startsWith('ETag'));
+    assert.equal(tagged('"x"'), 'ETag: W/"x"');
+    assert.equal(tagged('W/"x"'), 'ETag: W/"x"');
+    assert.equal(tagged('x'), undefined);
+  });
+
+  it('makes a response of HTTP/1.0 one of HTTP/1.1, and announces the end of the connection', () => {
+    const head = response('HTTP/1.0 200 OK', 'Server: python', 'Content-Length: 5000');
+    assert.deepEqual(compressed(head, true), [
+      'HTTP/1.1 200 OK',
+      'Server: python',
+      'Connection: close',
+      ...ADDED,
+    ]);
+    assert.deepEqual(compressed(response('HTTP/1.0 200 OK')), ['HTTP/1.1 200 OK', ...ADDED]);
+  });
+});
+
+describe('varyingHead', () => {
+  const cases: readonly [string[], string[]][] = [
+    [[], ['Vary: Accept-Encoding']],
+    [['Vary: Origin'], ['Vary: Origin', 'Vary: Accept-Encoding']],
+    [['Vary: Origin, accept-encoding'], ['Vary: Origin, accept-encoding']],
+    [['Vary: *'], ['Vary: *']],
+  ];
+  for (const [fields, expected] of cases) {
+    it(`leaves ${JSON.stringify(expected)} of ${JSON.stringify(fields)}`, () => {
+      const head = response('HTTP/1.1 200 OK', 'ETag: "x"', ...fields);
+      assert.deepEqual(lines(varyingHead(head)), ['HTTP/1.1 200 OK', 'ETag: "x"', ...expected]);
+    });
+  }
+});
+
+describe('restoredTags', () => {
+  const tags = new WeakenedTags();
+  tags.add('"a"');
+  tags.add('"b"');
+
+  /** @returns the fields as sent to the service */
+  function restored(...fields: string[]): string[] {
+    const text = `GET / HTTP/1.1\r\nHost: x\r\n${fields.map((field) => `${field}\r\n`).join('')}X: 1\r\n\r\n`;
+    const head = parseRequestHead(Buffer.from(text), { target: 99, fields: 99 });
+    assert.ok(typeof head !== 'string');
+    return lines(restoredTags(head, tags).bytes).slice(2, -1);
+  }
+
+  const cases: readonly [string, string][] = [
+    ['If-None-Match: W/"a"', 'If-None-Match: "a"'],
+    ['If-None-Match: W/"a",W/"c", "b", W/"b"', 'If-None-Match: "a",W/"c", "b", "b"'],
+    ['if-match: W/"a"', 'if-match: "a"'],
+    ['If-None-Match: *', 'If-None-Match: *'],
+    ['If-None-Match: "W/"', 'If-None-Match: "W/"'],
+    // A weak tag never matches there, and the rest of uncompressed content must not follow compressed content.
+    ['If-Range: W/"a"', 'If-Range: W/"a"'],
+    ['X-Tag: W/"a"', 'X-Tag: W/"a"'],
+  ];
+  for (const [sent, expected] of cases)
+    it(`makes "${expected}" of "${sent}"`, () => assert.deepEqual(restored(sent), [expected]));
+
+  it('handles several fields', () => {
+    assert.deepEqual(restored('If-Match: W/"a"', 'Y: 1', 'If-None-Match: W/"b"'), [
+      'If-Match: "a"',
+      'Y: 1',
+      'If-None-Match: "b"',
+    ]);
+  });
+});
+
+describe('notModifiedHead', () => {
+  const tags = new WeakenedTags();
+  tags.add('"a"');
+  const head = response('HTTP/1.1 304 Not Modified', 'ETag: "a"', 'Date: now');
+
+  it('carries the weak tag if the visitor sent that', () => {
+    assert.deepEqual(lines(notModifiedHead(head, tags, new Set(['"a"']))), [
+      'HTTP/1.1 304 Not Modified',
+      'ETag: W/"a"',
+      'Date: now',
+      'Vary: Accept-Encoding',
+    ]);
+  });
+
+  it('keeps the strong tag for a visitor that has the uncompressed response', () => {
+    assert.deepEqual(lines(notModifiedHead(head, tags, new Set())), [
+      'HTTP/1.1 304 Not Modified',
+      'ETag: "a"',
+      'Date: now',
+      'Vary: Accept-Encoding',
+    ]);
+  });
+
+  it('passes one with another tag or without', () => {
+    for (const other of [
+      response('HTTP/1.1 304 X', 'ETag: "z"'),
+      response('HTTP/1.1 304 X', 'ETag: W/"a"'),
+      response('HTTP/1.1 304 X'),
+    ])
+      assert.equal(notModifiedHead(other, tags, new Set(['"a"'])), other.bytes);
+  });
+});
+
+describe('WeakenedTags', () => {
+  it('forgets the tag that was seen longest ago', () => {
+    const tags = new WeakenedTags();
+    for (let at = 0; at < WEAKENED_TAGS_MAX; at++) tags.add(`"${at}"`);
+    tags.add('"0"');
+    tags.add('"new"');
+    assert.deepEqual(
+      ['"0"', '"1"', '"2"', '"new"'].map((tag) => tags.has(tag)),
+      [true, false, true, true],
+    );
+  });
+
+  it('does not remember a tag that is too long', () => {
+    const tags = new WeakenedTags();
+    const tag = `"${'x'.repeat(WEAKENED_TAG_MAX_CHARS)}"`;
+    tags.add(tag);
+    assert.equal(tags.has(tag), false);
+  });
+});
