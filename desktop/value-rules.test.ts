@@ -157,6 +157,15 @@ const RULES: Readonly<Record<string, Rule>> = {
       'a'.repeat(254),
     ],
   },
+  compress: {
+    doors: {
+      command: (mode) => command('3000', `--compress=${mode}`),
+      'culvert.yml': (mode) => projectFile(`port: 3000, compress: ${quoted(mode)}`),
+      ipc: (compress) => ipc({ compress }),
+    },
+    taken: ['auto', 'on', 'off'],
+    refused: ['yes', 'true', 'On', 'gzip', ' on'],
+  },
   'local host': {
     doors: {
       command: (host) => command('3000', `--local-host=${host}`),

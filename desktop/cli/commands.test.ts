@@ -123,8 +123,10 @@ describe('a command line', () => {
       localHost: '192.0.2.7',
       localHttps: true,
       wait: 10,
+      compress: 'off',
     };
-    const line = 'http 3000 --host-header local --local-host 192.0.2.7 --local-https --wait 10';
+    const line =
+      'http 3000 --host-header local --local-host 192.0.2.7 --local-https --wait 10 --compress off';
     assert.deepEqual(read(line), {
       command: 'http',
       tunnel,
@@ -135,9 +137,9 @@ describe('a command line', () => {
   });
 
   it('reads the folder to share', () => {
-    assert.deepEqual(read('share dist --name my-app --open'), {
+    assert.deepEqual(read('share dist --name my-app --open --compress on'), {
       command: 'share',
-      tunnel: { ...tunnelOf(undefined, 0), folder: 'dist', name: 'my-app' },
+      tunnel: { ...tunnelOf(undefined, 0), folder: 'dist', name: 'my-app', compress: 'on' },
       wanted: EVERYBODY,
       onceOnline: { ...NOTHING, open: true },
       ...access,
@@ -418,6 +420,7 @@ describe('a command line', () => {
       'http 3000 --host-header a/b',
       /--host-header "a\/b" is not valid\. It must be keep, local, or a host name/,
     ],
+    ['http 3000 --compress yes', /--compress "yes" is not valid\. It must be auto, on or off\.$/],
     ['http 3000 --wait 1.5', /--wait "1.5" is not valid\. It must be a whole number of seconds from 0 to 60/],
     ['http 3000 --wait 61', /--wait "61"/],
     ['http 3000 --wait=-1', /--wait "-1"/],

@@ -2,13 +2,11 @@
 import type { KnockMessage } from '../../shared/control.ts';
 import type { CompressMode, HostHeader } from '../../shared/value-rules.ts';
 import { Deadlines, systemClock } from './clock.ts';
-import { CompressedStream } from './compression/compressed-stream.ts';
-import { WeakenedTags } from './compression/heads.ts';
-import { isCompressionOn, nearnessOf } from './compression/mode.ts';
+import { Compression } from './compression/mode.ts';
 import { ControlConnection } from './control/control-connection.ts';
 import { MachineWatch, networkAddresses } from './control/machine-watch.ts';
 import { TunnelSession, type TunnelState } from './control/tunnel-session.ts';
-import { DataDialer, type DataSocket } from './data/data-dialer.ts';
+import { DataDialer } from './data/data-dialer.ts';
 import { type FilterMaker, HostRewriter, RecordedStream, type Recorder } from './data/stream-filter.ts';
 import { RetriedData, Trunks } from './data/trunks.ts';
 import { LocalDialer, type LocalTarget } from './local/local-dialer.ts';
@@ -45,7 +43,7 @@ export interface TunnelClientOptions {
 export function createTunnelClient(options: TunnelClientOptions): TunnelSession {
   const { relay, key, tunnelId, network = new Network(), hostHeader = 'keep', onState, onProblem } = options;
   const deadlines = new Deadlines(systemClock);
-  const compression = new Compression(options);
+  const compression = new Compression(options.compress ?? 'auto', relay.hostname, systemClock);
   const data = new DataDialer(relay, network, deadlines);
   const local = new LocalDialer(options.local, deadlines);
   const connections = new Connections({
@@ -123,25 +121,4 @@ function filtersOf(
   if (recorder !== undefined)
     filters.push((inner, waitedMs) => new RecordedStream(inner, recorder, waitedMs));
   return filters;
-}
-
-/** The compression of one tunnel's responses. */
-class Compression {
-  readonly #mode: CompressMode;
-  readonly #tags = new WeakenedTags();
-  #isOn: boolean;
-
-  constructor({ compress = 'auto', relay }: Pick<TunnelClientOptions, 'compress' | 'relay'>) {
-    this.#mode = compress;
-    this.#isOn = isCompressionOn(compress, nearnessOf(relay.hostname));
-  }
-
-  /** @param address the IP address of the relay, which tells more than its name */
-  reached(address: string): void {
-    this.#isOn = isCompressionOn(this.#mode, nearnessOf(address));
-  }
-
-  around(inner: DataSocket): CompressedStream | undefined {
-    return this.#isOn ? new CompressedStream(inner, { clock: systemClock, tags: this.#tags }) : undefined;
-  }
 }

@@ -44,10 +44,15 @@ describe('culvert doctor', () => {
   it('finds no fault, sends a request through a tunnel, and closes it again', async () => {
     const { key, api } = await pool.take();
     const environment = { CULVERT_RELAY: relay.url, CULVERT_API_KEY: key };
-    const { code, ok, failed } = await doctor([String(service.port)], environment);
+    const { code, ok, failed, results } = await doctor([String(service.port)], environment);
     assert.deepEqual(failed, []);
     assert.deepEqual(ok, ['dns', 'connect', 'relay', 'key', 'control', 'data', 'address', 'trunk', 'local']);
     assert.equal(code, 0);
+    const compress = results.find(({ hop }) => hop === 'compress');
+    assert.deepEqual(
+      [compress?.result, compress?.detail],
+      ['skipped', `off (auto), because the relay is on this machine: ${new URL(relay.url).hostname}`],
+    );
     assert.deepEqual(await api.list(), []);
   });
 

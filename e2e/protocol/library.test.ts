@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { getEventListeners, once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { setImmediate as turn } from 'node:timers/promises';
+import { gunzipSync } from 'node:zlib';
 import Koa from 'koa';
 import type { expose as Expose, TunnelRequest } from '../../desktop/library/types/index.d.ts';
 import { createAccount, type TestAccount } from '../support/accounts.ts';
@@ -65,6 +66,19 @@ describe('the library (docs/reference/library.md)', () => {
       if ('listening' in server) assert.equal(server.listening, false);
     });
   }
+
+  it('compresses responses if that is wanted', async () => {
+    const text = 'from this process '.repeat(100);
+    const serve = (_request: IncomingMessage, response: ServerResponse): void =>
+      void response.setHeader('content-type', 'text/plain').end(text);
+    await using tunnel = await expose(serve, { ...access(), compress: 'on' });
+    const headers = [['Accept-Encoding', 'gzip']] as const;
+    const { head, body } = await visit(relay.port, { host: new URL(tunnel.url).host, headers });
+    assert.equal(head.field('content-encoding'), 'gzip');
+    assert.equal(gunzipSync(body).toString(), text);
+    const wrong = { ...access(), compress: 'yes' } as unknown as Parameters<typeof expose>[1];
+    await assert.rejects(expose(serve, wrong), /compress must be auto, on or off/);
+  });
 
   it('leaves alone a server that was already listening', async () => {
     const server = createServer(answer);

@@ -3,9 +3,9 @@ import { parseRequestHead, parseResponseHead, type ResponseHead } from '../../..
 import { WEAKENED_TAG_MAX_CHARS, WEAKENED_TAGS_MAX } from '../limits.ts';
 import { compressedHead, notModifiedHead, restoredTags, varyingHead, WeakenedTags } from './heads.ts';
 
-/** @param lines without CRLF */
-function response(...lines: string[]): ResponseHead {
-  const head = parseResponseHead(Buffer.from(`${lines.join('\r\n')}\r\n\r\n`));
+/** @param parts lines without CRLF */
+function response(...parts: string[]): ResponseHead {
+  const head = parseResponseHead(Buffer.from(`${parts.join('\r\n')}\r\n\r\n`));
   assert.ok(head);
   return head;
 }
@@ -18,6 +18,11 @@ function lines(head: Buffer): string[] {
 
 function compressed(head: ResponseHead, closes = false, tags = new WeakenedTags()): string[] {
   return lines(compressedHead(head, 'zstd', closes, tags));
+}
+
+/** @returns the line of the tag, if it has one */
+function tagged(etag: string): string | undefined {
+  return compressed(response('HTTP/1.1 200 OK', `ETag: ${etag}`)).find((line) => line.startsWith('ETag'));
 }
 
 const ADDED = ['Vary: Accept-Encoding', 'Content-Encoding: zstd', 'Transfer-Encoding: chunked'];
@@ -57,8 +62,6 @@ describe('compressedHead', () => {
   });
 
   it('makes a strong ETag weak, keeps a weak one, and removes one that cannot be marked', () => {
-    const tagged = (etag: string): string | undefined =>
-      compressed(response('HTTP/1.1 200 OK', `ETag: ${etag}`)).find((line) => line.startsWith('ETag'));
     assert.equal(tagged('"x"'), 'ETag: W/"x"');
     assert.equal(tagged('W/"x"'), 'ETag: W/"x"');
     assert.equal(tagged('x'), undefined);

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
-import { isCompressionOn, nearnessOf } from './mode.ts';
+import { FakeClock } from '../../testing/fake-clock.ts';
+import { FakeStream } from '../../testing/fake-stream.ts';
+import { Compression, isCompressionOn, nearnessOf } from './mode.ts';
 
 describe('nearnessOf', () => {
   const hosts: Readonly<Record<string, readonly string[]>> = {
@@ -38,5 +40,18 @@ describe('isCompressionOn', () => {
     assert.deepEqual(results('auto'), [false, false, true]);
     assert.deepEqual(results('on'), [true, true, true]);
     assert.deepEqual(results('off'), [false, false, false]);
+  });
+});
+
+describe('Compression', () => {
+  it('is decided by the address at which the relay was reached, if it is automatic', () => {
+    const compression = new Compression('auto', 'relay.example.com', new FakeClock());
+    const isOn = (): boolean => compression.around(new FakeStream()) !== undefined;
+    const seen = [isOn()];
+    for (const address of ['10.0.0.1', '203.0.113.7', '::1']) {
+      compression.reached(address);
+      seen.push(isOn());
+    }
+    assert.deepEqual(seen, [true, false, true, false]);
   });
 });

@@ -1,7 +1,11 @@
 /** Whether a tunnel's responses are compressed. */
 import { BlockList, isIP } from 'node:net';
 import type { CompressMode } from '../../../shared/value-rules.ts';
+import type { Clock } from '../clock.ts';
+import type { DataSocket } from '../data/data-dialer.ts';
 import { isLoopback } from '../network/dial.ts';
+import { CompressedStream } from './compressed-stream.ts';
+import { WeakenedTags } from './heads.ts';
 
 const PRIVATE = new BlockList();
 for (const [network, bits] of [
@@ -35,4 +39,29 @@ export function nearnessOf(host: string): Nearness {
  */
 export function isCompressionOn(mode: CompressMode, relay: Nearness): boolean {
   return mode === 'auto' ? relay === 'public' : mode === 'on';
+}
+
+/** Compresses the responses of one tunnel, if they are to be. */
+export class Compression {
+  readonly #mode: CompressMode;
+  readonly #clock: Pick<Clock, 'setTimeout'>;
+  readonly #tags = new WeakenedTags();
+  #isOn: boolean;
+
+  /** @param host of the relay: a name or an IP address, without brackets */
+  constructor(mode: CompressMode, host: string, clock: Pick<Clock, 'setTimeout'>) {
+    this.#mode = mode;
+    this.#clock = clock;
+    this.#isOn = isCompressionOn(mode, nearnessOf(host));
+  }
+
+  /** @param address the IP address of the relay, which tells more than its name */
+  reached(address: string): void {
+    this.#isOn = isCompressionOn(this.#mode, nearnessOf(address));
+  }
+
+  /** Puts a filter around a visitor's data socket; `undefined` if none is needed. */
+  around(inner: DataSocket): CompressedStream | undefined {
+    return this.#isOn ? new CompressedStream(inner, { clock: this.#clock, tags: this.#tags }) : undefined;
+  }
 }

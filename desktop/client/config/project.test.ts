@@ -43,6 +43,7 @@ describe('parseProject', () => {
           local_host: 192.0.2.7
           local_https: true
           wait: 10
+          compress: off
     `;
     assert.deepEqual(parseProject(text, 'culvert.yml'), {
       path: 'culvert.yml',
@@ -59,6 +60,7 @@ describe('parseProject', () => {
           localHost: '192.0.2.7',
           localHttps: true,
           wait: 10,
+          compress: 'off',
           folder: undefined,
           access: OPEN,
           madePassword: undefined,
@@ -165,6 +167,7 @@ describe('parseProject', () => {
       localHost: 'localhost',
       localHttps: false,
       wait: 0,
+      compress: 'auto',
       folder: undefined,
       access: OPEN,
       madePassword: undefined,
@@ -182,6 +185,8 @@ describe('parseProject', () => {
   it('accepts a folder instead of a port', () => {
     const [only] = parseProject('tunnels: {docs: {share: ./public, name: docs}}', 'culvert.yml').tunnels;
     assert.deepEqual([only?.folder, only?.port, only?.name], ['./public', 0, 'docs']);
+    const [other] = parseProject('tunnels: {docs: {share: a, compress: on}}', 'culvert.yml').tunnels;
+    assert.equal(other?.compress, 'on');
   });
 
   const refused: [string, RegExp][] = [
@@ -211,6 +216,7 @@ describe('parseProject', () => {
     [tunnel('idle: yes'), /idle: is "yes", but must be true or false/],
     [tunnel('host_header: "a b"'), /host_header: is "a b", but must be keep, local, or a host name/],
     [tunnel('local_host: http://x'), /local_host: is "http:\/\/x", but must be a host name/],
+    [tunnel('compress: yes'), /:4: tunnels\.web\.compress: is "yes", but must be auto, on or off\.$/],
     [tunnel('wait: 61'), /wait: is 61, but must be a whole number of seconds from 0 to 60/],
     [tunnel('hostheader: local'), /:4: tunnels\.web\.hostheader: is unknown\. Did you mean host_header\?$/],
     ['tunnels: {web: {port?: 3000}}', /: tunnels\.web\.port\?: is unknown\. Did you mean port\?$/m],

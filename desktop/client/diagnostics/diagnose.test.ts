@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { textOf } from '../messages.ts';
-import { localHop } from './diagnose.ts';
-import { HopFailure } from './hop.ts';
+import { type MessageValue, textOf } from '../messages.ts';
+import { parseRelayAddress } from '../relay/relay-address.ts';
+import { compressHop, localHop } from './diagnose.ts';
+import { HopFailure, HopSkipped } from './hop.ts';
 
 const REMEDIES = { noKey: '', badKey: '', certificate: '', noLocal: '', local: '' };
 
@@ -23,5 +24,28 @@ describe('the last hop, to a folder', () => {
       assert.match(textOf(error.fix), /Restore the folder/);
       return true;
     });
+  });
+});
+
+async function checkCompression(url: string, proxy?: string): Promise<MessageValue> {
+  return await compressHop(parseRelayAddress(url), { proxyFor: () => proxy }).check();
+}
+
+describe('the hop about compression', () => {
+  it('says that responses are compressed, and why', async () => {
+    const why = /^on \(auto\), because the relay is neither on this machine nor in a private network: /;
+    assert.match(textOf(await checkCompression('https://203.0.113.7')), why);
+    assert.match(textOf(await checkCompression('https://relay.invalid', 'proxy:3128')), /: relay\.invalid$/);
+  });
+
+  it('says that they are not, and why', async () => {
+    for (const [url, why] of [
+      ['http://localhost:8080', /^off \(auto\), because the relay is on this machine: localhost$/],
+      ['https://[fd00::1]', /^off \(auto\), because the relay is in a private network: fd00::1$/],
+    ] as const)
+      await assert.rejects(
+        checkCompression(url),
+        (error) => error instanceof HopSkipped && why.test(error.message),
+      );
   });
 });

@@ -56,6 +56,7 @@ describe('create form', () => {
       idle: true,
       host: CUSTOM,
       customHost: 'shop.test:8080',
+      compress: 'off',
       lock: { ...OPEN_DRAFT, kind: 'addresses', addresses: '::1' },
     };
     const form = {
@@ -65,6 +66,7 @@ describe('create form', () => {
       idle: true,
       hostHeader: 'shop.test:8080',
       lock: { kind: 'addresses', allow: ['::1'] },
+      compress: 'off',
     };
     assert.deepEqual(read(draft), { form });
   });
@@ -106,6 +108,7 @@ describe('create form', () => {
     });
     assert.equal(hasOptions(draft), true);
     assert.equal(hasOptions({ ...EMPTY_DRAFT, lock: { ...OPEN_DRAFT, kind: 'links' } }), true);
+    assert.equal(hasOptions({ ...EMPTY_DRAFT, compress: 'on' }), true);
     assert.equal(hasOptions(draftFrom({ port: 3000 })), false);
     assert.equal(draftFrom({ hostHeader: 'a.test' }).customHost, 'a.test');
   });
