@@ -82,7 +82,7 @@ export class Compressor {
     });
   }
 
-  /** @returns `undefined` if as many as allowed are at work */
+  /** @returns `undefined` if as many as allowed are at work, or there is no memory for another */
   static create(
     coding: Coding,
     handler: CompressorHandler,
@@ -91,7 +91,14 @@ export class Compressor {
   ): Compressor | undefined {
     const encoder = ENCODERS[coding];
     const release = encoder && slots.take();
-    return release && new Compressor(encoder, handler, clock, release);
+    if (release === undefined) return undefined;
+    try {
+      return new Compressor(encoder, handler, clock, release);
+    } catch {
+      // Memory is short, so the response passes uncompressed.
+      release();
+      return undefined;
+    }
   }
 
   /**
