@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { administer, createAccount } from '../support/accounts.ts';
 import { eventually } from '../support/deadline.ts';
+import { visit as visitRaw } from '../support/raw-http.ts';
 import { startSite } from '../support/services/echo.ts';
 import { startHttpService } from '../support/services/listen.ts';
 import { expose, scenarios } from './support/fixture.ts';
@@ -17,6 +18,20 @@ scenarios('creating a tunnel', (fixture) => {
     assert.equal((await visit(`${address}/hello`)).status, 200);
     await page.getByRole('button', { name: `Open ${slug}` }).click();
     await eventually(20_000, async () => assert.deepEqual(await app.opened(), [address]));
+  });
+
+  it('compresses responses if that is chosen', async () => {
+    const { page, app } = await fixture.openSignedIn();
+    const text = 'Text that shrinks. '.repeat(200);
+    const { port } = await startHttpService(fixture.scope, (_request, response) => {
+      response.setHeader('content-type', 'text/plain').end(text);
+    });
+    await page.getByRole('button', { name: 'Options' }).click();
+    await page.getByLabel('Compression').selectOption('On');
+    await expose(page, port);
+    const { host } = new URL((await app.tunnel()).url);
+    const { head } = await visitRaw(fixture.relay.port, { host, headers: [['Accept-Encoding', 'gzip']] });
+    assert.equal(head.field('content-encoding'), 'gzip');
   });
 
   it('exposes a port under a name, and reports a taken one at the field', async () => {

@@ -90,7 +90,8 @@ export class Compressor {
     slots: CompressorSlots = COMPRESSOR_SLOTS,
   ): Compressor | undefined {
     const encoder = ENCODERS[coding];
-    const release = encoder && slots.take();
+    if (encoder === undefined) return undefined;
+    const release = slots.take();
     if (release === undefined) return undefined;
     try {
       return new Compressor(encoder, handler, clock, release);
