@@ -30,7 +30,8 @@ export function nearnessOf(host: string): Nearness {
   const family = isIP(host);
   if (family === 0) return 'public';
   // A zone says nothing about the network.
-  return PRIVATE.check(host.replace(/%.*$/, ''), family === 4 ? 'ipv4' : 'ipv6') ? 'private' : 'public';
+  const [address = ''] = host.split('%', 1);
+  return PRIVATE.check(address, family === 4 ? 'ipv4' : 'ipv6') ? 'private' : 'public';
 }
 
 /**
