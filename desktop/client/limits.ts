@@ -135,7 +135,7 @@ export const CONNECTIONS_MAX = 4096;
 export const COMPRESSED_MIN_BYTES = 1024;
 /**
  * Responses that the client compresses at the same time, over all tunnels of the process; further ones pass
- * uncompressed. Each takes up to 1.5 MB (docs/decisions/0024).
+ * uncompressed. Each takes up to 1.5 MB (docs/decisions/0025-compression-by-the-client.md).
  */
 export const COMPRESSORS_MAX = 64;
 /**

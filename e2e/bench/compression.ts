@@ -1,7 +1,7 @@
 /**
  * Measures the compression by the client, in the client's own code: size and CPU time of the codings, the cost of a
  * small response, and what a large one does to the event loop. Run with `node e2e/bench/compression.ts`; the figures are
- * in docs/decisions/0024.
+ * in docs/decisions/0025-compression-by-the-client.md.
  */
 import { readFileSync } from 'node:fs';
 import { monitorEventLoopDelay } from 'node:perf_hooks';

@@ -62,7 +62,7 @@ export interface CompressedStreamOptions {
 
 /**
  * Compresses the responses on a data socket that are worth it, and passes everything else on as it is
- * (docs/decisions/0024). It follows requests and responses to find where each one begins. On a connection where it
+ * (docs/decisions/0025-compression-by-the-client.md). It follows requests and responses to find where each one begins. On a connection where it
  * loses track, everything that follows passes unchanged.
  */
 export class CompressedStream extends StreamFilter implements CompressorHandler {

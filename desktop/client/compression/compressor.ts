@@ -1,6 +1,6 @@
 /**
  * Compresses one response in Node's thread pool, so that even a large one does not stall the event loop
- * (docs/decisions/0024).
+ * (docs/decisions/0025-compression-by-the-client.md).
  */
 import * as zlib from 'node:zlib';
 import type { Clock, Timer } from '../clock.ts';
@@ -17,7 +17,7 @@ const { constants } = zlib;
 /** The function exists since Node 22.15. */
 const { createZstdCompress } = zlib as Partial<typeof zlib>;
 
-/** Levels for responses that are compressed once; docs/decisions/0024 has the measurements. */
+/** Levels for responses that are compressed once; docs/decisions/0025-compression-by-the-client.md has the measurements. */
 const ENCODERS: Readonly<Record<Coding, Encoder | undefined>> = {
   br: {
     create: () =>
