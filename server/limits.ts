@@ -376,6 +376,11 @@ export const TRUNK_ANSWER_MS = 60_000;
  * precedes the Close frame of a data socket.
  */
 export const TRUNK_FLUSH_MS = 60_000;
+/**
+ * ms that a client has to answer on each trunk that it opened under an earlier control socket, once it has opened
+ * another one: it has most likely lost its network in between, and visitors wait.
+ */
+export const EARLIER_TRUNK_ANSWER_MS = 1000;
 /** Trunks of a client's previous control sockets that may still carry visitors; the oldest is closed first. */
 export const RETIRED_TRUNKS_MAX = 8;
 /** Announcements queued for a client that reads nothing; about ten thousand announcements. */

@@ -4,6 +4,7 @@ import { CloseCode } from '../../shared/control.ts';
 import { timersSetBy } from '../../shared/testing/fake-turns.ts';
 import type { TrunkStream } from '../../shared/trunk/trunk-stream.ts';
 import {
+  EARLIER_TRUNK_ANSWER_MS,
   FAR_PATH_MS,
   LARGE_BYTES,
   LARGE_FROM_FAR_BYTES,
@@ -18,13 +19,30 @@ import { FakeClock, HeldTime } from '../testing/fake-clock.ts';
 import { settled, TrunkClient } from '../testing/trunk-client.ts';
 import { HeldTrunk, type KeyedStream, TunnelTrunks } from './client-trunks.ts';
 
+/** A trunk with a visitor. @returns the client's end, and how the visitor's stream ended */
+async function visited(trunks: TunnelTrunks, client: TrunkClient) {
+  trunks.add(client.socket, 'key');
+  const opened = trunks.open() ?? assert.fail('no trunk takes visitors');
+  const ends: number[] = [];
+  opened.stream.attach({
+    onStreamData() {},
+    onStreamDrain() {},
+    onStreamClose: (code) => ends.push(code),
+  });
+  opened.stream.write(Buffer.from('GET'));
+  await settled();
+  return { client, ends };
+}
+
 describe('TunnelTrunks', () => {
   let clock: FakeClock;
   let trunks: TunnelTrunks;
+  let losses: number;
 
   beforeEach(() => {
     clock = new FakeClock();
-    trunks = new TunnelTrunks();
+    losses = 0;
+    trunks = new TunnelTrunks({ clock, lost: () => (losses += 1) });
   });
 
   function add(keyId: string, client = new TrunkClient()): TrunkClient {
@@ -146,6 +164,72 @@ describe('TunnelTrunks', () => {
     const [oldest, ...others] = retired.map(({ closed }) => closed);
     assert.deepEqual(oldest, [CloseCode.goingAway]);
     assert.ok(others.every((closed) => closed.length === 0));
+  });
+
+  it('ask all trunks for a sign of life when one owes one, so that no request is sent again on a dead one', async () => {
+    add('silent', new TrunkClient({ isThere: false }));
+    visit();
+    const other = new TrunkClient({ isThere: false });
+    add('also silent', other);
+    await settled();
+    for (let second = 0; second * 1000 <= TRUNK_DOUBT_MS; second += 1) {
+      trunks.tick(clock.monotonic());
+      clock.advance(1000);
+      await settled();
+    }
+    assert.equal(trunks.open(), undefined);
+    other.wake();
+    await settled();
+    assert.equal(visit().keyId, 'also silent');
+  });
+
+  it('report each that breaks or is given up, and none that closes', async () => {
+    const [first, second] = [add('one'), add('two')];
+    second.leave();
+    await settled();
+    assert.equal(losses, 1);
+    trunks.retire();
+    await settled();
+    assert.deepEqual([first.closed, losses], [[CloseCode.normal], 1]);
+  });
+
+  describe('of a client that has opened another control socket', () => {
+    it('are given up after 1 s without an answer, and keep their visitors with one', async () => {
+      const dead = await visited(trunks, new TrunkClient({ isThere: false }));
+      const alive = await visited(trunks, new TrunkClient());
+      trunks.question();
+      assert.equal(trunks.size, 0);
+      await settled();
+      clock.advance(EARLIER_TRUNK_ANSWER_MS - 1);
+      assert.deepEqual([dead.ends, losses], [[], 0]);
+      clock.advance(1);
+      assert.deepEqual([dead.ends, alive.ends, losses], [[CloseCode.abnormal], [], 1]);
+      clock.advance(60_000);
+      assert.deepEqual([alive.ends, clock.pending], [[], 0]);
+    });
+
+    it('have 1 s each, however often the client opens control sockets', async () => {
+      const dead = await visited(trunks, new TrunkClient({ isThere: false }));
+      trunks.question();
+      clock.advance(EARLIER_TRUNK_ANSWER_MS / 2);
+      const late = await visited(trunks, new TrunkClient({ isThere: false }));
+      trunks.question();
+      clock.advance(EARLIER_TRUNK_ANSWER_MS / 2);
+      assert.deepEqual([dead.ends, late.ends], [[CloseCode.abnormal], []]);
+      late.client.wake();
+      await settled();
+      clock.advance(EARLIER_TRUNK_ANSWER_MS);
+      assert.deepEqual(late.ends, []);
+    });
+
+    it('leave no timer behind when they close', async () => {
+      const { client } = await visited(trunks, new TrunkClient({ isThere: false }));
+      trunks.question();
+      assert.equal(clock.pending, 1);
+      client.leave();
+      await settled();
+      assert.equal(clock.pending, 0);
+    });
   });
 
   it('end with their keys, including retired ones', async () => {

@@ -3,7 +3,9 @@ import { CloseCode, type KeyEnd } from '../../shared/control.ts';
 import type { TrunkStream } from '../../shared/trunk/trunk-stream.ts';
 import { Trunk } from '../../shared/trunk/trunk.ts';
 import type { WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
+import type { Clock, Timer } from '../clock.ts';
 import {
+  EARLIER_TRUNK_ANSWER_MS,
   FAR_PATH_MS,
   LARGE_BYTES,
   LARGE_FROM_FAR_BYTES,
@@ -26,11 +28,22 @@ export interface KeyedStream {
   readonly largeBytes: number;
 }
 
+export interface TunnelTrunksOptions {
+  readonly clock: Clock;
+  /** called when a trunk broke, or was given up */
+  readonly lost: () => void;
+}
+
 export class TunnelTrunks {
+  readonly #options: TunnelTrunksOptions;
   /** those of the client's current control socket */
   readonly #current = new Set<HeldTrunk>();
   /** earlier trunks, oldest first; they only keep their present visitors */
   readonly #retired = new Set<HeldTrunk>();
+
+  constructor(options: TunnelTrunksOptions) {
+    this.#options = options;
+  }
 
   /** Number of trunks that accept visitors. */
   get size(): number {
@@ -43,9 +56,10 @@ export class TunnelTrunks {
   }
 
   add(socket: WebSocketByteStream, keyId: string): void {
-    const ended = (trunk: HeldTrunk): void => {
+    const ended = (trunk: HeldTrunk, code: number): void => {
       this.#current.delete(trunk);
       this.#retired.delete(trunk);
+      if (code === CloseCode.abnormal) this.#options.lost();
     };
     this.#current.add(new HeldTrunk({ socket, keyId, ended }));
   }
@@ -83,6 +97,12 @@ export class TunnelTrunks {
     }
   }
 
+  /** The client has another control socket: they accept no further visitors, and those that do not answer are given up. */
+  question(): void {
+    this.retire();
+    for (const trunk of this.#retired) trunk.mustAnswer(this.#options.clock);
+  }
+
   /** Ends all of them immediately. */
   close(code: number): void {
     for (const trunk of this.#all()) trunk.close(code);
@@ -100,7 +120,10 @@ export class TunnelTrunks {
 
   /** @param now monotonic ms; to be called about every second */
   tick(now: number): void {
-    for (const trunk of this.#all()) trunk.tick(now);
+    let isInDoubt = false;
+    for (const trunk of this.#all()) if (trunk.tick(now)) isInDoubt = true;
+    // The others may be dead as well, and its requests are repeated on one of them.
+    if (isInDoubt) for (const trunk of this.#current) trunk.ask(now);
   }
 
   #all(): HeldTrunk[] {
@@ -114,8 +137,8 @@ export interface HeldTrunkOptions {
   readonly socket: WebSocketByteStream;
   /** id of the key that it was opened with */
   readonly keyId: string;
-  /** called once, when it has ended from either side */
-  readonly ended: (trunk: HeldTrunk) => void;
+  /** called once, when it has ended from either side, with the close code */
+  readonly ended: (trunk: HeldTrunk, code: number) => void;
 }
 
 export class HeldTrunk {
@@ -133,6 +156,8 @@ export class HeldTrunk {
   #askedAt: number | undefined;
   /** when the ends of streams last had to be answered, monotonic ms */
   #answeredAt: number | undefined;
+  /** until it is given up, unless the client gives a sign of life */
+  #lastChance: Timer | undefined;
 
   constructor({ socket, keyId, ended }: HeldTrunkOptions) {
     this.keyId = keyId;
@@ -144,7 +169,10 @@ export class HeldTrunk {
         // No client may open streams: `Trunk` ends with a protocol error.
         begun: (stream) => stream.destroy(),
         moveAsked: (stream) => stream.destroy(),
-        closed: () => ended(this),
+        closed: (code) => {
+          this.#lastChance?.cancel();
+          ended(this, code);
+        },
       },
     });
     this.#measurePath();
@@ -175,6 +203,17 @@ export class HeldTrunk {
     this.#trunk.retire();
   }
 
+  /** Asks for a sign of life, and gives the trunk up without one within {@link EARLIER_TRUNK_ANSWER_MS}. */
+  mustAnswer(clock: Clock): void {
+    if (this.#lastChance !== undefined && this.#socket.isSilent) return;
+    this.#lastChance?.cancel();
+    this.#trunk.probe();
+    this.#lastChance = clock.setTimeout(() => {
+      this.#lastChance = undefined;
+      if (this.#socket.isSilent) this.#trunk.close(CloseCode.abnormal);
+    }, EARLIER_TRUNK_ANSWER_MS);
+  }
+
   /** Ends it for both sides, with all of its streams. */
   close(code: number): void {
     this.#trunk.close(code);
@@ -187,9 +226,11 @@ export class HeldTrunk {
    * be counted forever.
    *
    * @param now monotonic ms; to be called about every second
+   * @returns whether the client was asked for a sign of life
    */
-  tick(now: number): void {
+  tick(now: number): boolean {
     this.#answeredAt ??= now;
+    const wasAsked = this.#askedAt !== undefined;
     if (now - this.#answeredAt >= TRUNK_ANSWER_MS) {
       this.#answeredAt = now;
       this.#trunk.expectAnswers();
@@ -201,6 +242,14 @@ export class HeldTrunk {
     else if (!this.#socket.isSilent) this.#askedAt = undefined;
     else if (now - this.#askedAt >= LIFE_SIGN_MS) this.#trunk.close(CloseCode.abnormal);
     if (!this.isNear && this.#pathPings < PATH_PINGS_MAX) this.#measurePath();
+    return !wasAsked && this.#askedAt !== undefined;
+  }
+
+  /** Asks the client for a sign of life, unless it owes one already. It gets no visitors until it gives one. */
+  ask(now: number): void {
+    if (this.#askedAt !== undefined) return;
+    this.#askedAt = now;
+    this.#trunk.probe();
   }
 
   #measurePath(): void {
@@ -216,7 +265,6 @@ export class HeldTrunk {
     this.#quietSince ??= now;
     if (now - this.#quietSince < TRUNK_DOUBT_MS) return;
     this.#quietSince = undefined;
-    this.#askedAt = now;
-    trunk.probe();
+    this.ask(now);
   }
 }

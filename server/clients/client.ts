@@ -113,7 +113,7 @@ export class ConnectedClient {
     this.#replaced?.cut();
     this.#replaced = this.#control;
     this.#control?.close(CloseCode.replaced);
-    this.#trunks?.retire();
+    this.#trunks?.question();
     this.#streams.retireAllIdle();
     this.#streams.clientCame();
     this.#remote = undefined;
@@ -139,7 +139,10 @@ export class ConnectedClient {
 
   /** Adds a connection that visitors share. */
   addTrunk(socket: WebSocketByteStream, keyId: string): void {
-    this.#trunks ??= new TunnelTrunks();
+    this.#trunks ??= new TunnelTrunks({
+      clock: this.#clock,
+      lost: () => this.#control?.probe(this.#clock.monotonic()),
+    });
     this.#trunks.add(socket, keyId);
   }
 
@@ -179,7 +182,10 @@ export class ConnectedClient {
     // It may be another client, after the previous one was lost without notice.
     this.#streams.clientLost(this.#clock.monotonic(), true);
     // Its trunks belong to the previous control socket.
-    if (this.#remote !== undefined && this.#remote.fence < fence) this.#forgetRemote();
+    if (this.#remote === undefined || this.#remote.fence < fence) {
+      this.#remote = undefined;
+      this.#trunks?.question();
+    }
     this.#waiting.cameElsewhere(fence);
   }
 
@@ -350,6 +356,7 @@ export class ConnectedClient {
     if (this.#control !== control) return;
     control.close(CloseCode.replaced);
     this.detach(control, CloseCode.replaced);
+    this.#trunks?.question();
     this.#owner.moved(this.tunnel);
     this.#waiting.seekAgain();
   }

@@ -91,6 +91,17 @@ describe('ControlSocket', () => {
     assert.ok(socket.calls.includes('terminate'));
   });
 
+  it('pings when it is asked to, unless an answer is due, and counts the time from then', () => {
+    tickUntil(1, 10);
+    control.probe(10_000);
+    control.probe(11_000);
+    assert.deepEqual(socket.calls, ['ping']);
+    tickUntil(11, 69);
+    assert.ok(!socket.calls.includes('terminate'));
+    tickUntil(70, 70);
+    assert.ok(socket.calls.includes('terminate'));
+  });
+
   it('announces a connection as the protocol specifies', () => {
     control.announce('an-id');
     assert.deepEqual(socket.calls, ['{"type":"connection","id":"an-id"}']);

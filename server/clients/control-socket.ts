@@ -120,10 +120,18 @@ export class ControlSocket {
     if (this.#unanswered !== undefined && now - this.#unanswered >= PONG_TIMEOUT_MS) {
       this.#socket.terminate();
     } else if (now >= this.#nextPing) {
-      this.#nextPing = now + PING_INTERVAL_MS;
-      this.#unanswered ??= now;
-      this.#socket.ping();
+      this.#ping(now);
     }
+  }
+
+  /**
+   * The client may be gone: pings it now, unless an answer is due anyway. If the client's machine has forgotten the
+   * connection, it ends.
+   *
+   * @param now monotonic ms
+   */
+  probe(now: number): void {
+    if (this.#unanswered === undefined) this.#ping(now);
   }
 
   /**
@@ -138,6 +146,12 @@ export class ControlSocket {
   /** Ends the connection without waiting for the client. */
   cut(): void {
     this.#socket.terminate();
+  }
+
+  #ping(now: number): void {
+    this.#nextPing = now + PING_INTERVAL_MS;
+    this.#unanswered ??= now;
+    this.#socket.ping();
   }
 
   #pinged(payload: Buffer): void {

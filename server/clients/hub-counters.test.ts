@@ -70,6 +70,7 @@ describe('Hub, in its metrics', () => {
       announce: (id: string) => announced.push(id),
       close() {},
       cut() {},
+      probe() {},
     };
     hub.attach(tunnel, control as unknown as ControlSocket);
   }

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { CloseCode } from '../../shared/control.ts';
-import { CLAIM_GRACE_MS, CLAIM_LOOK_MS, RELAY_LEASE_MS } from '../limits.ts';
+import { CLAIM_GRACE_MS, CLAIM_LOOK_MS, EARLIER_TRUNK_ANSWER_MS, RELAY_LEASE_MS } from '../limits.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { anAccount } from '../testing/fixtures.ts';
 import { TrunkClient } from '../testing/trunk-client.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
-import type { DialFault } from '../tunnels/stream.ts';
+import type { ByteStream, DialFault } from '../tunnels/stream.ts';
 import { Hub } from './hub.ts';
 import { ALONE, type Announced, type Announcement, type Found, type Ownership } from './ownership.ts';
 
-const tunnel = { id: 'one', account: anAccount() } as unknown as LiveTunnel;
+const tunnel = { id: 'one', account: anAccount(), countIn() {} } as unknown as LiveTunnel;
 
 function sent(fence: number): Announced {
   return { kind: 'sent', keyId: 'key', fence };
@@ -136,6 +136,28 @@ describe('Hub, for trunks of a client whose control socket is on another relay',
     hub.get(tunnel.id)?.cameElsewhere(6);
     await settled();
     assert.deepEqual([closed, hub.offers(tunnel)], [[CloseCode.normal], 'offline']);
+  });
+
+  it('gives up those that do not answer when the client has a newer control socket, known or not', async () => {
+    for (const leaves of [() => {}, () => hub.get(tunnel.id)?.leftElsewhere()]) {
+      const client = new TrunkClient({ isThere: false });
+      hub.get(tunnel.id)?.addTrunk(client.socket, key.keyId);
+      const ends: unknown[] = [];
+      const onEnded = (clean: boolean, lost?: boolean): void => void ends.push([clean, lost]);
+      const opened = (stream: ByteStream): void => {
+        stream.write(Buffer.from('GET'));
+        stream.attach({ onBytes() {}, onRoom() {}, onEnded });
+      };
+      hub.dial(tunnel, { opened, failed: () => assert.fail() });
+      await settled();
+      leaves();
+      hub.get(tunnel.id)?.cameElsewhere(6);
+      clock.advance(EARLIER_TRUNK_ANSWER_MS - 1);
+      assert.deepEqual(ends, []);
+      clock.advance(1);
+      assert.deepEqual(ends, [[false, true]]);
+      await hub.findClient(tunnel, key);
+    }
   });
 
   it('closes them with the control socket, and when clients may have moved unnoticed', async () => {

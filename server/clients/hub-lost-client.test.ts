@@ -28,7 +28,7 @@ function announce(id: string): void {
 /** A control socket that only records its announcements. */
 function aControl(): ControlSocket {
   const key = { keyId: 'key', hash: '' };
-  return { key, announce, close() {}, cut() {}, tick() {} } as unknown as ControlSocket;
+  return { key, announce, close() {}, cut() {}, tick() {}, probe() {} } as unknown as ControlSocket;
 }
 
 /** Waits until everything that is in progress in memory is done. */

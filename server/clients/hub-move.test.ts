@@ -48,7 +48,13 @@ describe('Hub, with a stream that has grown large on a trunk', () => {
     time = new HeldTime();
     clock = new FakeClock();
     hub = new Hub({ clock, maxTrunks: 2, ownership: ALONE });
-    const control = { key: { keyId: 'one', hash: '' }, announce: () => assert.fail(), close() {}, cut() {} };
+    const control = {
+      key: { keyId: 'one', hash: '' },
+      announce: () => assert.fail(),
+      close() {},
+      cut() {},
+      probe() {},
+    };
     hub.attach(tunnel, control as unknown as ControlSocket);
     trunk = new TrunkClient();
     hub.get(tunnel.id)?.addTrunk(trunk.socket, 'one');

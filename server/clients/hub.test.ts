@@ -4,7 +4,7 @@ import { duplexPair } from 'node:stream';
 import { CloseCode, KEY_ENDS } from '../../shared/control.ts';
 import { WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
 import { PLAN_RULES } from '../accounts/accounts.ts';
-import { WAITING_MAX } from '../limits.ts';
+import { EARLIER_TRUNK_ANSWER_MS, WAITING_MAX } from '../limits.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { anAccount } from '../testing/fixtures.ts';
 import { TrunkClient } from '../testing/trunk-client.ts';
@@ -12,7 +12,7 @@ import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { ByteStream } from '../tunnels/stream.ts';
 import type { ControlSocket, SocketKey } from './control-socket.ts';
 import { Hub } from './hub.ts';
-import { ALONE } from './ownership.ts';
+import { ALONE, type HeldControl } from './ownership.ts';
 
 const FREE_CONNECTIONS = PLAN_RULES.free.maxConnections ?? 0;
 
@@ -30,6 +30,7 @@ class FakeControl {
   readonly announced: string[] = [];
   readonly closed: number[] = [];
   readonly reasons: (string | undefined)[] = [];
+  probes = 0;
 
   constructor(keyId: string) {
     this.key = { keyId, hash: '' };
@@ -46,6 +47,10 @@ class FakeControl {
 
   cut(): void {
     this.closed.push(CloseCode.abnormal);
+  }
+
+  probe(): void {
+    this.probes += 1;
   }
 
   get socket(): ControlSocket {
@@ -99,8 +104,7 @@ describe('Hub', () => {
     return { closed };
   }
 
-  function offerTrunk(keyId = 'key'): TrunkClient {
-    const client = new TrunkClient();
+  function offerTrunk(keyId = 'key', client = new TrunkClient()): TrunkClient {
     hub.get(tunnel.id)?.addTrunk(client.socket, keyId);
     return client;
   }
@@ -430,14 +434,31 @@ describe('Hub', () => {
       assert.deepEqual([trunk.received.length, results.length], [FREE_CONNECTIONS + 1, 1]);
     });
 
-    it('reports to a visitor that its trunk was lost', async () => {
-      attach();
+    it('reports to a visitor that its trunk was lost, and asks its client for a sign of life', async () => {
+      const control = attach();
       const trunk = offerTrunk();
       const { ends } = visit();
       await settled();
       trunk.leave();
       await settled();
-      assert.deepEqual(ends, [{ clean: false, lost: true }]);
+      assert.deepEqual([ends, control.probes], [[{ clean: false, lost: true }], 1]);
+    });
+
+    it('gives up those of an earlier control socket that do not answer', async () => {
+      const claimed: HeldControl[] = [];
+      const claim = (held: HeldControl): void => void claimed.push(held);
+      hub = new Hub({ ...OPTIONS, clock, ownership: { ...ALONE, claim } });
+      for (const arrives of [() => attach(), () => claimed.at(-1)?.replaced()]) {
+        attach();
+        offerTrunk('key', new TrunkClient({ isThere: false }));
+        const { ends } = visit();
+        await settled();
+        arrives();
+        clock.advance(EARLIER_TRUNK_ANSWER_MS - 1);
+        assert.deepEqual(ends, []);
+        clock.advance(1);
+        assert.deepEqual(ends, [{ clean: false, lost: true }]);
+      }
     });
 
     it('lets those of an ended control socket serve their present visitors', async () => {

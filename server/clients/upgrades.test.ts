@@ -85,7 +85,7 @@ describe('Upgrades', () => {
 
   it('opens at most the limit of sockets, and keeps a refused id valid for later', async () => {
     const ids: string[] = [];
-    const control = { key: KEY, announce: (id: string) => ids.push(id), close() {}, cut() {} };
+    const control = { key: KEY, announce: (id: string) => ids.push(id), close() {}, cut() {}, probe() {} };
     hub.attach(tunnel, control as unknown as ControlSocket);
     let opened = 0;
     for (let count = 0; count < 3; count += 1) hub.dial(tunnel, { opened: () => (opened += 1), failed() {} });
@@ -103,7 +103,7 @@ describe('Upgrades', () => {
 
   it('opens no control socket while the relay shuts down, but does open announced data sockets', async () => {
     const ids: string[] = [];
-    const control = { key: KEY, announce: (id: string) => ids.push(id), close() {}, cut() {} };
+    const control = { key: KEY, announce: (id: string) => ids.push(id), close() {}, cut() {}, probe() {} };
     hub.attach(tunnel, control as unknown as ControlSocket);
     let opened = 0;
     hub.dial(tunnel, { opened: () => (opened += 1), failed() {} });
@@ -154,7 +154,7 @@ describe('Upgrades', () => {
 
   it('opens nothing of a tunnel with the key of another account, and does not use up an id for it', async () => {
     const ids: string[] = [];
-    const control = { key: KEY, announce: (id: string) => ids.push(id), close() {}, cut() {} };
+    const control = { key: KEY, announce: (id: string) => ids.push(id), close() {}, cut() {}, probe() {} };
     hub.attach(tunnel, control as unknown as ControlSocket);
     let opened = 0;
     hub.dial(tunnel, { opened: () => (opened += 1), failed() {} });
@@ -183,7 +183,13 @@ describe('Upgrades', () => {
       ['without a key', false],
     ] as const) {
       it(how, async () => {
-        hub.attach(tunnel, { key: KEY, announce() {}, close() {}, cut() {} } as unknown as ControlSocket);
+        hub.attach(tunnel, {
+          key: KEY,
+          announce() {},
+          close() {},
+          cut() {},
+          probe() {},
+        } as unknown as ControlSocket);
         const trunk = new TrunkClient();
         hub.get(tunnel.id)?.addTrunk(trunk.socket, KEY.keyId);
         time.pass(FAR_PATH_MS);
