@@ -18,6 +18,17 @@ export const CONTROL_HANDSHAKE_TIMEOUT_MS = 10_000;
  * pings and a margin.
  */
 export const CONTROL_SILENCE_MS = 2 * PING_INTERVAL_MS + 15_000;
+/** ms between two pings on the control socket while a tunnel has visitors, who would soon notice a cut line. */
+export const CONTROL_PING_BUSY_MS = 5000;
+/** ms between two pings on the control socket of a tunnel without visitors. A relay may have thousands of these. */
+export const CONTROL_PING_IDLE_MS = 15_000;
+/** ms after its last visitor during which a tunnel still counts as visited: the same person is likely to return. */
+export const CONTROL_BUSY_FOR_MS = 60_000;
+/**
+ * ms that the relay may take to answer a ping on the control socket before the client opens another control socket beside this one. TCP
+ * repairs single losses in less time, even over a satellite.
+ */
+export const CONTROL_ANSWER_MS = 3000;
 /** How long the relay may take to answer a Close frame before the client closes the socket anyway. */
 export const CONTROL_CLOSE_TIMEOUT_MS = 1000;
 /** Maximum size of the body of a refused upgrade, which holds one line of JSON. */
@@ -174,7 +185,28 @@ export const RETRY_QUICK_CAP_MS = 1500;
  * How long after a failure the client uses the short reconnect delays. Short outages of networks and relays last
  * seconds. A longer one is likely to last much longer.
  */
-export const RETRY_QUICK_FOR_MS = 60_000;
+export const RETRY_QUICK_FOR_MS = 120_000;
+/**
+ * ms until the client dials the relay again while no connection opens, twice: TCP repeats a lost packet only after ever
+ * longer pauses, but a new connection sends a new one.
+ */
+export const REDIAL_QUICK_MS = 1000;
+/** ms between two later dials: a restored line is noticed at most this much later. */
+export const REDIAL_MS = 2000;
+/** Share of the wait between two dials that is random, so that the clients of a relay do not dial simultaneously. */
+export const REDIAL_JITTER = 0.25;
+/** Dials in progress at the same time. A further one replaces the oldest, which TCP repeats least often. */
+export const REDIALS_MAX = 4;
+/**
+ * Period over which clients spread their next control sockets after a trunk broke: a restarting reverse proxy breaks the
+ * trunks of all clients at the same time.
+ */
+export const LOST_TRUNK_SPREAD_MS = 500;
+/**
+ * How long after a try without a response the relay may still receive it, and replace a newer control socket: systems
+ * repeat the data of a closed connection for up to about 100 s.
+ */
+export const LOST_TRY_MS = 120_000;
 /** Longest `Retry-After` that the client respects; a longer one is cut to this. */
 export const RETRY_AFTER_MAX_MS = 5 * 60_000;
 /** Age at which a connection counts as stable: the next failure starts with short delays again. */
@@ -192,7 +224,7 @@ export const SUSPENDED_RETRY_MS = 60_000;
  * Interval at which the client checks clocks and network addresses. This takes microseconds; a change is noticed at
  * most this much later.
  */
-export const MACHINE_LOOK_MS = 2000;
+export const MACHINE_LOOK_MS = 500;
 /** Clock jump from which the client concludes that the machine was asleep. A busy program loses less. */
 export const SLEEP_MIN_MS = 5000;
 /**

@@ -1,12 +1,21 @@
 import assert from 'node:assert/strict';
 import dns from 'node:dns';
 import { once } from 'node:events';
-import { type AddressInfo, createServer, type Server } from 'node:net';
+import { type AddressInfo, createServer, type Server, Socket } from 'node:net';
 import { mock } from 'node:test';
+import { FakeClock } from '../../testing/fake-clock.ts';
 import { Deadlines, systemClock } from '../clock.ts';
 import { LocalDialer } from '../local/local-dialer.ts';
 import { speaksTls } from '../relay/errors.ts';
-import { dial, isLoopback, isLoopbackName, lookupFor } from './dial.ts';
+import {
+  type Attempt,
+  dial,
+  dialAgain,
+  type DialHandler,
+  isLoopback,
+  isLoopbackName,
+  lookupFor,
+} from './dial.ts';
 
 describe('a name of this machine', () => {
   let server: Server;
@@ -74,5 +83,138 @@ describe('a name of this machine', () => {
       [{ address: '127.0.0.1', family: 4 }],
       undefined,
     ]);
+  });
+});
+
+function coded(code: string): Error {
+  return Object.assign(new Error(code), { code });
+}
+
+describe('dialAgain', () => {
+  interface Dialled {
+    readonly at: number;
+    readonly handler: DialHandler;
+    isCancelled: boolean;
+  }
+
+  let clock: FakeClock;
+  let dials: Dialled[];
+  let sockets: Socket[];
+  let failures: Error[];
+
+  beforeEach(() => {
+    clock = new FakeClock();
+    dials = [];
+    sockets = [];
+    failures = [];
+  });
+
+  function start(random = 0): Attempt {
+    return dialAgain(
+      {
+        clock,
+        random: () => random,
+        open(index, handler) {
+          assert.equal(index, dials.length);
+          const one = { at: clock.monotonic(), handler, isCancelled: false };
+          dials.push(one);
+          return { cancel: () => void (one.isCancelled = true) };
+        },
+      },
+      { connected: (socket) => sockets.push(socket), failed: (error) => failures.push(error) },
+    );
+  }
+
+  const at = (index: number): Dialled => dials.at(index) ?? assert.fail('no such dial');
+  const times = (): number[] => dials.map((one) => one.at);
+
+  it('dials at 0, 1, 2, 4, 6, … s, or up to a quarter earlier each time', () => {
+    start();
+    clock.advance(8000);
+    assert.deepEqual(times(), [0, 1000, 2000, 4000, 6000, 8000]);
+    dials = [];
+    clock = new FakeClock();
+    start(1);
+    clock.advance(6000);
+    assert.deepEqual(times(), [0, 750, 1500, 3000, 4500, 6000]);
+  });
+
+  it('has at most four dials under way, and drops the oldest', () => {
+    start();
+    clock.advance(8000);
+    assert.deepEqual(
+      dials.map(({ isCancelled }) => isCancelled),
+      [true, true, false, false, false, false],
+    );
+  });
+
+  it('reports the first socket that opens, and drops the other dials', () => {
+    start();
+    clock.advance(1000);
+    const socket = new Socket();
+    at(1).handler.connected(socket);
+    assert.deepEqual([sockets, at(0).isCancelled, clock.waiting], [[socket], true, []]);
+  });
+
+  it('reports the first refusal, and drops the other dials', () => {
+    start();
+    clock.advance(1000);
+    at(1).handler.failed(coded('ECONNREFUSED'));
+    assert.deepEqual([failures.length, at(0).isCancelled, clock.waiting], [1, true, []]);
+  });
+
+  it('continues after a dial that got no answer', () => {
+    start();
+    clock.advance(1000);
+    at(0).handler.failed(coded('ETIMEDOUT'));
+    at(1).handler.failed(coded('ETIMEDOUT'));
+    clock.advance(1000);
+    assert.deepEqual([failures, dials.length], [[], 3]);
+  });
+
+  it('continues while one dial cannot look up the name, and fails when none can', () => {
+    start();
+    clock.advance(1000);
+    at(0).handler.failed(coded('EAI_AGAIN'));
+    assert.deepEqual(failures, []);
+    at(1).handler.failed(coded('EAI_AGAIN'));
+    assert.equal(failures.length, 1);
+  });
+
+  it('stops dialling once a peer was reached, and then reports any failure', () => {
+    start();
+    at(0).handler.reached?.();
+    clock.advance(60_000);
+    assert.equal(dials.length, 1);
+    at(0).handler.failed(coded('ETIMEDOUT'));
+    assert.equal(failures.length, 1);
+  });
+
+  it('drops everything when it is cancelled', () => {
+    const attempt = start();
+    clock.advance(2000);
+    attempt.cancel();
+    assert.ok(dials.every(({ isCancelled }) => isCancelled));
+    assert.deepEqual(clock.waiting, []);
+  });
+});
+
+describe('dial', () => {
+  it('reports that it has reached a peer before the connection is secured', async () => {
+    const server = createServer((socket) => socket.on('error', () => {}));
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const { port } = server.address() as AddressInfo;
+    await new Promise<void>((resolve, reject) => {
+      const options = { host: '127.0.0.1', port, tls: { serverName: 'relay.test' } };
+      const attempt = dial(options, {
+        connected: () => reject(new Error('it was secured')),
+        failed: reject,
+        reached() {
+          attempt.cancel();
+          resolve();
+        },
+      });
+    });
+    server.close();
   });
 });

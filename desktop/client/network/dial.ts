@@ -1,6 +1,8 @@
 import type { LookupAddress, LookupOptions } from 'node:dns';
 import { connect, isIP, isIPv4, type LookupFunction, type NetConnectOpts, type Socket } from 'node:net';
 import { connect as connectTls, type ConnectionOptions, type SecureContext, TLSSocket } from 'node:tls';
+import type { Clock, Timer } from '../clock.ts';
+import { REDIAL_JITTER, REDIAL_MS, REDIAL_QUICK_MS, REDIALS_MAX } from '../limits.ts';
 import { MessageError, toMessage, type MessageValue, type MessageCode } from '../messages.ts';
 
 export interface DialOptions {
@@ -35,6 +37,8 @@ export interface DialHandler {
   connected(socket: Socket): void;
   /** @param error the error of the socket */
   failed(error: Error): void;
+  /** The peer has accepted the connection, which still has to be secured with TLS. Called at most once. */
+  reached?(): void;
 }
 
 /** Opens a TCP or TLS connection. The caller limits the time. */
@@ -52,6 +56,7 @@ class Dial implements Attempt {
     this.#socket.on('error', (error) => this.#take()?.failed(error));
     this.#socket.on('close', () => this.#take()?.failed(new MessageError(toMessage('network.closed'))));
     this.#socket.on(options.tls === undefined ? 'connect' : 'secureConnect', () => this.#onConnect());
+    if (options.tls !== undefined) this.#socket.on('connect', () => this.#handler?.reached?.());
   }
 
   cancel(): void {
@@ -68,6 +73,87 @@ class Dial implements Attempt {
   #take(): DialHandler | undefined {
     const handler = this.#handler;
     this.#handler = undefined;
+    return handler;
+  }
+}
+
+export interface RedialOptions {
+  readonly clock: Clock;
+  /** from 0 up to 1, as `Math.random` */
+  readonly random: () => number;
+  /** Begins one connection; `index` is 0 for the first one, and then ascends. */
+  readonly open: (index: number, handler: DialHandler) => Attempt;
+}
+
+/**
+ * Opens a connection over a line that may be cut, with a new dial now and then while none opens: after a cut, TCP lets
+ * an earlier one wait much longer than the line is away. The first that opens, or whose peer refuses, decides; the
+ * others are dropped. No dial follows one that has reached its peer, since more handshakes would only burden a busy
+ * one. The caller limits the time.
+ */
+export function dialAgain(options: RedialOptions, handler: DialHandler): Attempt {
+  return new Redial(options, handler);
+}
+
+class Redial implements Attempt {
+  readonly #options: RedialOptions;
+  #handler: DialHandler | undefined;
+  /** those under way, oldest first */
+  readonly #dials = new Set<Attempt>();
+  #count = 0;
+  #timer: Timer | undefined;
+  #hasReached = false;
+
+  constructor(options: RedialOptions, handler: DialHandler) {
+    this.#options = options;
+    this.#handler = handler;
+    this.#dial();
+  }
+
+  cancel(): void {
+    this.#take();
+  }
+
+  #dial(): void {
+    const { open, clock, random } = this.#options;
+    for (const oldest of this.#dials) {
+      if (this.#dials.size < REDIALS_MAX) break;
+      this.#dials.delete(oldest);
+      oldest.cancel();
+    }
+    const attempt = open(this.#count, {
+      connected: (socket) => {
+        this.#dials.delete(attempt);
+        this.#take()?.connected(socket);
+      },
+      failed: (error) => {
+        this.#dials.delete(attempt);
+        if (!this.#mayPass(error)) this.#take()?.failed(error);
+      },
+      reached: () => {
+        this.#hasReached = true;
+        this.#timer?.cancel();
+        this.#handler?.reached?.();
+      },
+    });
+    this.#dials.add(attempt);
+    const wait = this.#count < 2 ? REDIAL_QUICK_MS : REDIAL_MS;
+    this.#count += 1;
+    this.#timer = clock.setTimeout(() => this.#dial(), wait * (1 - REDIAL_JITTER * random()));
+  }
+
+  /** Whether the failure says nothing about the peer, and another dial may succeed. */
+  #mayPass(error: Error): boolean {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    return !this.#hasReached && (code === 'ETIMEDOUT' || (code === 'EAI_AGAIN' && this.#dials.size > 0));
+  }
+
+  #take(): DialHandler | undefined {
+    const handler = this.#handler;
+    this.#handler = undefined;
+    this.#timer?.cancel();
+    for (const attempt of this.#dials) attempt.cancel();
+    this.#dials.clear();
     return handler;
   }
 }

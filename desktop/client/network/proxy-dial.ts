@@ -100,6 +100,7 @@ export class ProxyDial implements Attempt, DialHandler {
   #secure(raw: Socket): void {
     const { host, tls } = this.#options;
     if (tls === undefined) return;
+    this.#handler?.reached?.();
     const socket = connectTls({ socket: raw, ...tlsConnectOptions(host, tls) });
     socket.on('error', (error) => this.#fail(error));
     socket.on('close', this.#onGone);
