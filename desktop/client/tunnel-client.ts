@@ -59,6 +59,7 @@ export function createTunnelClient(options: TunnelClientOptions): TunnelSession 
     open: (handler) => data.openTrunk(tunnelId, key, handler),
     openData: (connectionId, handler) => data.open(connectionId, handler),
     serve: (stream, first) => connections.acceptStream(stream, first),
+    onLost: () => session.lostTrunk(),
   });
   const watch = new MachineWatch({
     clock: systemClock,
@@ -70,7 +71,16 @@ export function createTunnelClient(options: TunnelClientOptions): TunnelSession 
     random: Math.random,
     openControl: (handler) =>
       new ControlConnection(
-        { relay, key, tunnelId, network, clock: systemClock },
+        {
+          relay,
+          key,
+          tunnelId,
+          network,
+          clock: systemClock,
+          random: Math.random,
+          address: data.knownAddress,
+          isBusy: () => connections.isBusy,
+        },
         {
           ...handler,
           onOpen(remoteAddress) {

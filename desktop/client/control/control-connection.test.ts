@@ -14,26 +14,45 @@ import { ControlConnection, type ControlEnd } from './control-connection.ts';
 const KEY = `cvt_${'k'.repeat(32)}`;
 
 /** A control connection to that relay, and what it reports. */
-function connectTo(relay: RelayAddress, network = new Network()) {
+function connectTo(
+  relay: RelayAddress,
+  { network = new Network(), address }: { readonly network?: Network; readonly address?: string } = {},
+) {
+  const visitors = { isBusy: false };
+  const heard: string[] = [];
   const clock = new FakeClock();
   const told = new EventEmitter();
   const ids: string[] = [];
   const opened = once(told, 'open') as Promise<[string | undefined]>;
   const ended = (once(told, 'end') as Promise<[ControlEnd]>).then(([end]) => end);
   const connection = new ControlConnection(
-    { relay, key: KEY, tunnelId: 'tunnel-1', network, clock },
     {
-      onOpen: (address) => told.emit('open', address),
+      relay,
+      key: KEY,
+      tunnelId: 'tunnel-1',
+      network,
+      clock,
+      random: () => 0,
+      address,
+      isBusy: () => visitors.isBusy,
+    },
+    {
+      onOpen: (from) => told.emit('open', from),
       onConnection(id) {
         ids.push(id);
         told.emit('connection');
       },
       onDrain: () => told.emit('drain'),
       onKnock: (knock) => told.emit('knock', knock),
+      onSilent: () => heard.push('silence'),
+      onHeard() {
+        heard.push('heard');
+        told.emit('heard');
+      },
       onEnd: (end) => told.emit('end', end),
     },
   );
-  return { clock, told, ids, opened, ended, connection };
+  return { clock, told, ids, opened, ended, connection, visitors, heard };
 }
 
 const PENDING = '8f14e45f-ceea-467f-a0e6-1c1d2e3f4a5b';
@@ -133,15 +152,81 @@ describe('ControlConnection', () => {
     assert.equal((await ended).kind, 'lost');
   });
 
-  it('reports a loss after 75 s without a ping, not before', async () => {
-    const { socket, clock, ended } = await open();
-    clock.advance(74_000);
+  it('reports a loss after 75 s without data, not before', async () => {
+    const { socket, clock, ended, told } = await open();
+    clock.advance(14_000);
     socket.ping();
-    await once(socket, 'pong');
+    await once(told, 'heard');
+    // From here on it answers no pings.
+    socket.pause();
     clock.advance(74_999);
-    assert.deepEqual(clock.waiting, [1]);
+    assert.equal(clock.waiting[0], 1);
     clock.advance(1);
     assert.deepEqual(await ended, { kind: 'lost', why: toMessage('network.tooSilent') });
+  });
+
+  it('pings every 15 s, and every 5 s while there are visitors', async () => {
+    const { socket, clock, visitors, told } = await open();
+    const pings: number[] = [];
+    socket.on('ping', () => pings.push(clock.monotonic()));
+    for (const [isBusy, seconds] of [
+      [false, 30],
+      [true, 15],
+      [false, 15],
+    ] as const) {
+      visitors.isBusy = isBusy;
+      for (let passed = 0; passed < seconds; passed += 5) {
+        clock.advance(5000);
+        if (isBusy || passed % 15 === 10) await once(told, 'heard');
+      }
+    }
+    assert.deepEqual(pings, [15_000, 30_000, 35_000, 40_000, 45_000, 60_000]);
+  });
+
+  it('reports that a ping is unanswered for 3 s, again every 5 s, and that something was heard', async () => {
+    const { socket, clock, heard, told } = await open();
+    let pings = 0;
+    socket.on('ping', () => (pings += 1));
+    socket.pause();
+    clock.advance(17_999);
+    assert.deepEqual(heard, []);
+    clock.advance(1);
+    assert.deepEqual(heard, ['silence']);
+    clock.advance(10_000);
+    assert.deepEqual(heard, ['silence', 'silence', 'silence']);
+    socket.resume();
+    await once(told, 'heard');
+    // One ping is enough while it is unanswered.
+    assert.equal(pings, 1);
+    clock.advance(2000);
+    await once(told, 'heard');
+    assert.deepEqual(heard.slice(3), ['heard', 'heard']);
+  });
+
+  it('pings immediately when asked to, unless an answer is due', async () => {
+    const { socket, connection, heard, clock } = await open();
+    let pings = 0;
+    socket.on('ping', () => (pings += 1));
+    connection.probe();
+    connection.probe();
+    clock.advance(3000);
+    assert.deepEqual(heard, ['silence']);
+    connection.probe();
+    await once(socket, 'ping');
+    connection.close();
+    await once(socket, 'close');
+    assert.equal(pings, 1);
+  });
+
+  it('may have arrived as soon as its request is sent', async () => {
+    const accepted = relay.control();
+    const { connection, told } = connectTo(relay.address);
+    assert.equal(connection.mayHaveArrived, false);
+    connection.probe();
+    await accepted;
+    assert.equal(connection.mayHaveArrived, true);
+    connection.close();
+    told.on('end', () => assert.fail('onEnd was called'));
   });
 
   it('reports a loss at a message that is not JSON, or too large', async () => {
@@ -170,6 +255,22 @@ describe('ControlConnection', () => {
     const end = await connectTo(relay.address).ended;
     assert.equal(end.kind, 'refused');
     assert.equal(end.refusal.status, 404);
+  });
+
+  it('dials by name first, then twice by the known address of the relay, and so on', () => {
+    const dialled: (string | undefined)[] = [];
+    const network = {
+      connect(_relay: unknown, options: { readonly address?: string }) {
+        dialled.push(options.address);
+        return { cancel() {} };
+      },
+    } as unknown as Network;
+    const address = '192.0.2.1';
+    const { connection, clock } = connectTo(relay.address, { network, address });
+    clock.advance(9000);
+    assert.deepEqual(dialled, [undefined, address, address, undefined, address, address]);
+    connection.close();
+    assert.deepEqual(clock.waiting, []);
   });
 
   it('reports a loss if nothing listens', async () => {
@@ -230,16 +331,16 @@ describe('ControlConnection', () => {
     });
     const client = connectTo(parseRelayAddress(`http://127.0.0.1:${port}`));
     clients.push(client);
-    assert.deepEqual(await client.ended, { kind: 'lost', why: toMessage('network.silent') });
+    const lost = { kind: 'lost', why: toMessage('network.silent'), isSilent: true };
+    assert.deepEqual(await client.ended, lost);
     assert.deepEqual(client.clock.waiting, []);
   });
 
   it('opens through a proxy', async () => {
     const proxy = await startProxy();
-    const client = connectTo(
-      parseRelayAddress(relay.address.origin.replace('127.0.0.1', 'relay.test')),
-      new Network({ httpProxy: `http://u:p@127.0.0.1:${proxy.port}` }),
-    );
+    const client = connectTo(parseRelayAddress(relay.address.origin.replace('127.0.0.1', 'relay.test')), {
+      network: new Network({ httpProxy: `http://u:p@127.0.0.1:${proxy.port}` }),
+    });
     await client.opened;
     assert.equal(proxy.asked.length, 1);
     client.connection.close();

@@ -11,13 +11,16 @@ import {
 import { replaceUnprintable } from '../../../shared/unprintable.ts';
 import type { Clock, Timer } from '../clock.ts';
 import {
+  CONTROL_ANSWER_MS,
   CONTROL_CLOSE_TIMEOUT_MS,
   CONTROL_HANDSHAKE_TIMEOUT_MS,
+  CONTROL_PING_BUSY_MS,
+  CONTROL_PING_IDLE_MS,
   CONTROL_SILENCE_MS,
   REFUSAL_BODY_MAX_BYTES,
 } from '../limits.ts';
 import { toMessage, type MessageValue } from '../messages.ts';
-import { type Attempt, isOffline, describeNetworkError } from '../network/dial.ts';
+import { type Attempt, describeNetworkError, dialAgain, isOffline } from '../network/dial.ts';
 import type { Network } from '../network/network.ts';
 import { readRefusal, type RelayRefusal } from '../relay/errors.ts';
 import { controlUrl, type RelayAddress } from '../relay/relay-address.ts';
@@ -33,6 +36,8 @@ export type ControlEnd =
       readonly kind: 'lost';
       readonly why: MessageValue;
       /** nothing left this machine */ readonly isOffline?: boolean;
+      /** nothing came back, which shows nothing about the relay, or about another connection to it */
+      readonly isSilent?: boolean;
     };
 
 export interface ControlHandler {
@@ -44,6 +49,10 @@ export interface ControlHandler {
   onDrain(): void;
   /** A visitor asks the owner for approval. */
   onKnock(knock: KnockMessage): void;
+  /** The relay has not answered a ping for {@link CONTROL_ANSWER_MS}; called again at times while nothing arrives. */
+  onSilent(): void;
+  /** Something has arrived from the relay. */
+  onHeard(): void;
   /** Called once, as the last callback, unless {@link ControlConnection.close} was called before. */
   onEnd(end: ControlEnd): void;
 }
@@ -55,6 +64,12 @@ export interface ControlOptions {
   readonly tunnelId: string;
   readonly network: Network;
   readonly clock: Clock;
+  /** from 0 up to 1, as `Math.random` */
+  readonly random: () => number;
+  /** an IP address where the relay has answered: its name may not resolve while the line is cut */
+  readonly address?: string | undefined;
+  /** Whether the tunnel has visitors, or had some a moment ago: the relay is then pinged more often. */
+  readonly isBusy: () => boolean;
 }
 
 export class ControlConnection {
@@ -65,19 +80,32 @@ export class ControlConnection {
   #socket: WebSocket | undefined;
   /** limits the time to open, then the time to the next ping */
   #deadline: Timer;
+  /** until the next ping may be due */
+  #pingTimer: Timer | undefined;
+  /** limits the time to the answer to a ping */
+  #answerTimer: Timer | undefined;
+  /** how often a ping might have been sent since the last one */
+  #skipped = 0;
+  #isSilent = false;
   #why: MessageValue | undefined;
 
   /** Opens a connection within {@link CONTROL_HANDSHAKE_TIMEOUT_MS}. */
   constructor(options: ControlOptions, handler: ControlHandler) {
     this.#options = options;
     this.#handler = handler;
-    this.#deadline = options.clock.setTimeout(
-      () => this.#lose(toMessage('network.silent')),
+    const { network, relay, address, clock, random } = options;
+    this.#deadline = clock.setTimeout(
+      () => this.#lose(toMessage('network.silent'), true),
       CONTROL_HANDSHAKE_TIMEOUT_MS,
     );
-    this.#attempt = options.network.connect(
-      options.relay,
-      {},
+    this.#attempt = dialAgain(
+      {
+        clock,
+        random,
+        // The name first and now and then, because it may mean another relay by now.
+        open: (index, dialled) =>
+          network.connect(relay, { address: index % 3 === 0 ? undefined : address }, dialled),
+      },
       {
         connected: (socket) => this.#handshake(socket),
         failed: (error) =>
@@ -86,10 +114,32 @@ export class ControlConnection {
     );
   }
 
+  /**
+   * Whether the relay may have accepted it: the request was sent. The relay may then replace an earlier control socket,
+   * although this one has not opened, or is closed.
+   */
+  get mayHaveArrived(): boolean {
+    return this.#socket !== undefined;
+  }
+
+  /** Asks the relay for a sign of life, unless it owes one already. */
+  probe(): void {
+    const { clock } = this.#options;
+    if (this.#socket?.readyState !== WebSocket.OPEN || this.#handler === undefined) return;
+    if (this.#isSilent || this.#answerTimer !== undefined) return;
+    this.#skipped = 0;
+    this.#socket.ping();
+    this.#answerTimer = clock.setTimeout(() => {
+      this.#answerTimer = undefined;
+      this.#isSilent = true;
+      this.#handler?.onSilent();
+    }, CONTROL_ANSWER_MS);
+  }
+
   /** Ends the connection. The handler is no longer called. */
   close(): void {
     this.#handler = undefined;
-    this.#deadline.cancel();
+    this.#stopTimers();
     const socket = this.#socket;
     if (socket === undefined) return this.#attempt?.cancel();
     if (socket.readyState === WebSocket.CLOSED) return;
@@ -113,10 +163,41 @@ export class ControlConnection {
     socket.on('unexpected-response', (_request, response) => this.#onRefusal(socket, response));
     socket.once('open', () => {
       this.#watchSilence();
+      this.#schedulePing();
       this.#handler?.onOpen(connected.remoteAddress);
     });
-    socket.on('message', (data, isBinary) => this.#onMessage(data, isBinary));
-    socket.on('ping', () => this.#watchSilence());
+    socket.on('message', (data, isBinary) => {
+      this.#heard();
+      this.#onMessage(data, isBinary);
+    });
+    socket.on('ping', () => this.#heard());
+    socket.on('pong', () => this.#heard());
+  }
+
+  #heard(): void {
+    this.#isSilent = false;
+    this.#answerTimer?.cancel();
+    this.#answerTimer = undefined;
+    this.#watchSilence();
+    this.#handler?.onHeard();
+  }
+
+  #schedulePing(): void {
+    const { clock, isBusy } = this.#options;
+    if (this.#handler === undefined) return;
+    this.#pingTimer = clock.setTimeout(() => {
+      this.#skipped += 1;
+      // Another ping would only wait behind the unanswered one.
+      if (this.#isSilent) this.#handler?.onSilent();
+      else if (isBusy() || this.#skipped >= CONTROL_PING_IDLE_MS / CONTROL_PING_BUSY_MS) this.probe();
+      this.#schedulePing();
+    }, CONTROL_PING_BUSY_MS);
+  }
+
+  #stopTimers(): void {
+    this.#deadline.cancel();
+    this.#pingTimer?.cancel();
+    this.#answerTimer?.cancel();
   }
 
   #onMessage(data: RawData, isBinary: boolean): void {
@@ -140,7 +221,7 @@ export class ControlConnection {
     }
   }
 
-  /** Gives up without pings, because a network that swallows packets never closes a connection. */
+  /** Gives up when nothing arrives, because a network that swallows packets never closes a connection. */
   #watchSilence(): void {
     this.#deadline.cancel();
     // A closed connection needs no timeout.
@@ -151,11 +232,11 @@ export class ControlConnection {
     );
   }
 
-  #lose(why: MessageValue): void {
+  #lose(why: MessageValue, isSilent = false): void {
     this.#why = why;
     this.#attempt?.cancel();
     this.#socket?.terminate();
-    this.#end({ kind: 'lost', why });
+    this.#end({ kind: 'lost', why, ...(isSilent ? { isSilent } : {}) });
   }
 
   #onRefusal(socket: WebSocket, response: IncomingMessage): void {
@@ -188,7 +269,7 @@ export class ControlConnection {
   #end(end: ControlEnd): void {
     const handler = this.#handler;
     this.#handler = undefined;
-    this.#deadline.cancel();
+    this.#stopTimers();
     handler?.onEnd(end);
   }
 }

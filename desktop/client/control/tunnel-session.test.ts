@@ -5,12 +5,20 @@ import { RelayRefusal } from '../relay/errors.ts';
 import type { ControlEnd, ControlHandler } from './control-connection.ts';
 import { TunnelSession, type TunnelState } from './tunnel-session.ts';
 
+interface FakeControl {
+  readonly handler: ControlHandler;
+  closed: boolean;
+  ended: boolean;
+  mayHaveArrived: boolean;
+  probes: number;
+}
+
 /** A session whose control connections the test opens and ends. */
 function setUp(random = 0.5) {
   const clock = new FakeClock();
   const states: TunnelState[] = [];
   const served: string[] = [];
-  const controls: { handler: ControlHandler; closed: boolean; ended: boolean }[] = [];
+  const controls: FakeControl[] = [];
   const renewed = { times: 0 };
   const draining = { times: 0 };
   const session = new TunnelSession({
@@ -21,10 +29,17 @@ function setUp(random = 0.5) {
       const control = {
         closed: false,
         ended: false,
+        mayHaveArrived: false,
+        probes: 0,
+        probe: () => void (control.probes += 1),
+        close: () => void (control.closed = true),
         // Like the real one, it is silent after its end.
         handler: {
           ...handler,
-          onOpen: () => isOver() || handler.onOpen('127.0.0.1'),
+          onOpen() {
+            control.mayHaveArrived = true;
+            if (!isOver()) handler.onOpen('127.0.0.1');
+          },
           onEnd(end: ControlEnd) {
             if (isOver()) return;
             control.ended = true;
@@ -33,7 +48,7 @@ function setUp(random = 0.5) {
         },
       };
       controls.push(control);
-      return { close: () => void (control.closed = true) };
+      return control;
     },
     serve: (id) => void served.push(id),
     onState: (state) => void states.push('why' in state ? { ...state, why: textOf(state.why) } : state),
@@ -68,6 +83,18 @@ function told(random = 0.5) {
   world.open();
   const [old = assert.fail()] = world.controls;
   old.handler.onDrain();
+  return { ...world, old };
+}
+
+/** Online, with a connection that may be dead. */
+function doubting(random = 0.5) {
+  const world = setUp(random);
+  world.session.start();
+  world.open();
+  const [old = assert.fail()] = world.controls;
+  // Long after it was opened.
+  world.clock.advance(3_600_000);
+  old.handler.onSilent();
   return { ...world, old };
 }
 
@@ -156,7 +183,13 @@ describe('TunnelSession', () => {
       clock.advance(15_000);
     }
     const delays = states.flatMap((state) => (state.name === 'reconnecting' ? [state.retryInMs] : []));
-    assert.deepEqual(delays, [250, 500, 750, 750, 4000, 7500, 7500]);
+    assert.deepEqual(delays, [250, 500, 750, 750, 750, 750, 750]);
+    for (let attempt = 0; attempt < 3; attempt++) {
+      end(LOST);
+      clock.advance(15_000);
+    }
+    const later = states.flatMap((state) => (state.name === 'reconnecting' ? [state.retryInMs] : []));
+    assert.deepEqual(later.slice(7), [750, 7500, 7500]);
   });
 
   it('starts with short delays again after a connection that lasted 10 s, not after a shorter one', () => {
@@ -240,7 +273,7 @@ describe('TunnelSession', () => {
   it('does not mistake a relay that drops every connection for a short network outage', () => {
     const { session, open, end, clock, states } = setUp(0.5);
     session.start();
-    for (let round = 0; round < 90; round += 1) {
+    for (let round = 0; round < 180; round += 1) {
       open();
       end(LOST);
       clock.advance(1000);
@@ -308,10 +341,11 @@ describe('TunnelSession', () => {
     });
 
     it('continues when its own new connection replaces the old one', () => {
-      const { session, controls, open, renewed } = setUp();
+      const { session, controls, open, renewed, latest } = setUp();
       session.start();
       open();
       session.wake();
+      latest().mayHaveArrived = true;
       controls[0]?.handler.onEnd({ kind: 'closed', code: 4000, reason: '' });
       assert.equal(session.state.name, 'online');
       open();
@@ -362,6 +396,158 @@ describe('TunnelSession', () => {
       session.wake();
       session.suspend();
       assert.deepEqual([controls.length, session.state.name], [0, 'offline']);
+    });
+  });
+
+  describe('an open connection in doubt', () => {
+    const REPLACED: ControlEnd = { kind: 'closed', code: 4000, reason: '' };
+    const SILENT: ControlEnd = { kind: 'lost', why: 'it did not answer', isSilent: true };
+
+    it('is followed by another one immediately when a ping is unanswered, and stays in service until that one is open', () => {
+      const { old, controls, open, served, renewed, names } = doubting();
+      assert.deepEqual([controls.length, old.closed], [2, false]);
+      old.handler.onSilent();
+      old.handler.onConnection('one');
+      assert.equal(controls.length, 2);
+      open();
+      assert.deepEqual([old.closed, renewed.times, served], [true, 1, ['one']]);
+      assert.deepEqual(names(), ['connecting', 'online']);
+    });
+
+    it('is trusted again when anything arrives on it: the other one is given up', () => {
+      const { old, controls, clock, names } = doubting();
+      old.handler.onHeard();
+      assert.deepEqual([controls[1]?.closed, old.closed, clock.waiting], [true, false, []]);
+      old.handler.onSilent();
+      assert.equal(controls.length, 3);
+      // What arrives on a connection that is being opened says nothing about it.
+      controls[2]?.handler.onHeard();
+      assert.equal(controls[2]?.closed, false);
+      assert.deepEqual(names(), ['connecting', 'online']);
+    });
+
+    it('is trusted again, but lets another one open that the relay may be accepting', () => {
+      for (const ending of ['opens', 'fails'] as const) {
+        const { old, latest, open, end, renewed, session } = doubting();
+        latest().mayHaveArrived = true;
+        old.handler.onHeard();
+        assert.equal(latest().closed, false);
+        if (ending === 'opens') open();
+        else end(LOST);
+        assert.deepEqual([old.closed, renewed.times], ending === 'opens' ? [true, 1] : [false, 0]);
+        assert.equal(session.state.name, 'online');
+      }
+    });
+
+    it('stays in service while tries get no answer, which are repeated within 0.5 s', () => {
+      const { old, controls, end, clock, names, latest } = doubting();
+      for (let tries = 2; tries < 8; tries += 1) {
+        end(SILENT);
+        assert.deepEqual([old.closed, clock.waiting, controls.length], [false, [250], tries]);
+        clock.advance(250);
+      }
+      latest().mayHaveArrived = true;
+      end(LOST);
+      assert.deepEqual([old.closed, clock.waiting], [false, [750]]);
+      assert.deepEqual(names(), ['connecting', 'online']);
+    });
+
+    it('is given up when another one cannot be opened', () => {
+      const { old, end, states } = doubting();
+      end(LOST);
+      assert.equal(old.closed, true);
+      const why = 'No connection to the relay: the connection was reset.';
+      assert.deepEqual(states.at(-1), { name: 'reconnecting', attempt: 1, retryInMs: 250, why });
+    });
+
+    it('is kept when the relay answers another one that it cannot accept it', () => {
+      const { old, end, clock, session } = doubting();
+      end(REFUSED);
+      assert.deepEqual([session.state.name, old.closed, clock.waiting], ['online', false, []]);
+    });
+
+    it('is asked for a sign of life when a trunk is lost, and followed by another one within 0.5 s', () => {
+      const { session, controls, open, clock } = setUp(0.5);
+      session.start();
+      session.lostTrunk();
+      open();
+      session.lostTrunk();
+      session.lostTrunk();
+      assert.deepEqual([controls.length, controls[0]?.probes, clock.waiting], [1, 2, [250]]);
+      clock.advance(250);
+      assert.equal(controls.length, 2);
+    });
+
+    it('is not followed by another one after a lost trunk if it answers', () => {
+      const { session, controls, open, clock } = setUp(0.5);
+      session.start();
+      open();
+      session.lostTrunk();
+      controls[0]?.handler.onHeard();
+      assert.deepEqual([controls.length, clock.waiting], [1, []]);
+    });
+
+    it('is asked for a sign of life when the network has changed, and stays if it answers', () => {
+      const { session, controls, open } = setUp();
+      session.start();
+      open();
+      session.wake();
+      assert.deepEqual([controls.length, controls[0]?.probes], [2, 1]);
+      controls[0]?.handler.onHeard();
+      assert.deepEqual([controls[0]?.closed, controls[1]?.closed], [false, true]);
+    });
+
+    it('stops the session when another client takes over, while a new connection is dialled', () => {
+      const { old, session, latest, clock } = doubting();
+      old.handler.onEnd(REPLACED);
+      assert.deepEqual([session.state.name, latest().closed, clock.waiting], ['offline', true, []]);
+    });
+
+    it('may be replaced by a try whose response was lost, once for each, within two minutes', () => {
+      const { old, session, latest, controls, end, open, clock } = doubting();
+      for (let tries = 0; tries < 2; tries += 1) {
+        latest().mayHaveArrived = true;
+        end(SILENT);
+        clock.advance(250);
+      }
+      open();
+      assert.deepEqual([controls.length, old.closed], [4, true]);
+      for (let tries = 0; tries < 2; tries += 1) {
+        clock.advance(50_000);
+        end(REPLACED);
+        assert.deepEqual([session.state.name, controls.length], ['online', 5 + tries]);
+        open();
+      }
+      end(REPLACED);
+      assert.equal(session.state.name, 'offline');
+    });
+
+    it('may be replaced by another client after the relay broke off tries without one', () => {
+      const { session, latest, end, open, clock } = setUp();
+      session.start();
+      latest().mayHaveArrived = true;
+      end(LOST);
+      clock.advance(250);
+      open();
+      end(REPLACED);
+      assert.equal(session.state.name, 'offline');
+    });
+
+    it('may be replaced by another client later', () => {
+      const { session, latest, end, open, clock } = doubting();
+      latest().mayHaveArrived = true;
+      end(SILENT);
+      clock.advance(250);
+      open();
+      clock.advance(120_000);
+      end(REPLACED);
+      assert.equal(session.state.name, 'offline');
+    });
+
+    it('is not in doubt while the relay asks the client to move', () => {
+      const { old, controls, clock } = told(0.5);
+      old.handler.onSilent();
+      assert.deepEqual([controls.length, clock.waiting], [1, [1000]]);
     });
   });
 
@@ -422,8 +608,9 @@ describe('TunnelSession', () => {
     });
 
     it('can report a replacement by a try whose response was lost, which does not stop the session', () => {
-      const { old, clock, controls, end, open, session } = told();
+      const { old, clock, controls, end, open, session, latest } = told();
       clock.advance(1000);
+      latest().mayHaveArrived = true;
       end(LOST);
       old.handler.onEnd({ kind: 'closed', code: 4000, reason: '' });
       assert.deepEqual([controls.length, session.state.name, clock.waiting], [3, 'online', []]);

@@ -1,10 +1,19 @@
 /** Keeps one tunnel online: the state machine around its control connection. */
 import type { KnockMessage } from '../../../shared/control.ts';
 import type { Clock, Timer } from '../clock.ts';
-import { DRAIN_SPREAD_MS, RETRY_BASE_MS, STABLE_CONNECTION_MS, SUSPENDED_RETRY_MS } from '../limits.ts';
+import {
+  DRAIN_SPREAD_MS,
+  LOST_TRUNK_SPREAD_MS,
+  LOST_TRY_MS,
+  RETRY_BASE_MS,
+  STABLE_CONNECTION_MS,
+  SUSPENDED_RETRY_MS,
+} from '../limits.ts';
 import { toMessage, type MessageValue } from '../messages.ts';
 import type { ControlEnd, ControlHandler } from './control-connection.ts';
 import { judge, type OfflineReason, retryDelay, type Verdict } from './verdict.ts';
+
+type Retriable = Extract<Verdict, { retry: true }>;
 
 /** `idle → connecting → online ⇄ reconnecting`, and from any of them to `offline`, which is final. */
 export type TunnelState =
@@ -43,22 +52,24 @@ export interface TunnelSessionOptions {
 }
 
 interface Control {
+  /** Whether the relay may have accepted it, and may have replaced an earlier one with it. */
+  readonly mayHaveArrived: boolean;
+  /** Asks the relay for a sign of life. */
+  probe(): void;
   close(): void;
 }
 
 /** A control connection and its role in the session. */
 interface Link {
   control: Control | undefined;
-  /** Whether the relay asked for it: its failure then says nothing about the current connection. */
-  readonly isMove: boolean;
+  /** Whether its failure says nothing about the current connection, such as when the relay asked for it. */
+  isExtra: boolean;
 }
 
 /** Replaces the current connection at the request of its relay, which is shutting down. */
 interface Move {
   /** failed tries */
   failures: number;
-  /** Whether one of the tries may have reached the relay and replaced the current connection. */
-  mayHaveArrived: boolean;
 }
 
 /**
@@ -74,7 +85,12 @@ export class TunnelSession {
   #next: Link | undefined;
   #retry: Timer | undefined;
   #move: Move | undefined;
+  /** Whether the line of the open connection may be dead: another one is opened, unless something arrives first. */
+  #isInDoubt = false;
   #failures = 0;
+  /** tries that failed although the relay may have accepted them or may still do so, and until when, monotonic ms */
+  #lostTries = 0;
+  #lostTriesUntil = 0;
   /** the reason that would have ended the tunnel at the last refused handshake */
   #doubted: OfflineReason | undefined;
   #onlineSince: number | undefined;
@@ -107,8 +123,16 @@ export class TunnelSession {
     if (state.name === 'idle' || state.name === 'offline') return;
     this.#failures = 0;
     this.#awaySince = this.#options.clock.monotonic();
+    this.#isInDoubt = this.#current !== undefined;
+    this.#current?.control?.probe();
     this.#connect();
     if (state.name === 'reconnecting') this.#enter({ ...state, attempt: 0, retryInMs: 0 });
+  }
+
+  /** Call when a trunk of the open connection broke: the line may be cut. */
+  lostTrunk(): void {
+    this.#current?.control?.probe();
+    this.#doubt(this.#options.random() * LOST_TRUNK_SPREAD_MS);
   }
 
   /** Call before the machine sleeps. Disconnects from the relay; {@link TunnelSession.wake} connects again. */
@@ -125,16 +149,22 @@ export class TunnelSession {
     this.#goOffline('stopped', toMessage('tunnel.stopped'));
   }
 
-  #connect(isMove = false): void {
+  #connect(isExtra = false): void {
     this.#retry?.cancel();
-    this.#next?.control?.close();
-    const link: Link = { control: undefined, isMove };
+    this.#dropNext();
+    const link: Link = { control: undefined, isExtra };
     this.#next = link;
     link.control = this.#options.openControl({
       onOpen: () => this.#onOpen(link),
       onConnection: (id) => this.#options.serve(id),
       onDrain: () => this.#onDrain(link),
       onKnock: (knock) => this.#options.onKnock(knock),
+      onSilent: () => {
+        if (link === this.#current) this.#doubt(0);
+      },
+      onHeard: () => {
+        if (link === this.#current) this.#trust();
+      },
       onEnd: (end) => (link === this.#next ? this.#onFailure(link, end) : this.#onLoss(end)),
     });
   }
@@ -144,6 +174,7 @@ export class TunnelSession {
     this.#current = link;
     this.#next = undefined;
     this.#move = undefined;
+    this.#isInDoubt = false;
     this.#doubted = undefined;
     this.#onlineSince = this.#options.clock.monotonic();
     before?.control?.close();
@@ -156,7 +187,7 @@ export class TunnelSession {
    */
   #onDrain(link: Link): void {
     if (link !== this.#current || this.#move !== undefined) return;
-    this.#move = { failures: 0, mayHaveArrived: false };
+    this.#move = { failures: 0 };
     this.#options.onDraining();
     if (this.#next === undefined) this.#moveIn(Math.floor(this.#options.random() * DRAIN_SPREAD_MS));
   }
@@ -166,19 +197,61 @@ export class TunnelSession {
     this.#retry = this.#options.clock.setTimeout(() => this.#connect(true), ms);
   }
 
+  /**
+   * The line may be dead: opens another connection beside the current one, which stays in service until then.
+   *
+   * @param ms until another connection is opened
+   */
+  #doubt(ms: number): void {
+    if (this.#current === undefined || this.#next !== undefined) return;
+    // A move opens another connection anyway.
+    if (this.#isInDoubt || this.#move !== undefined) return;
+    this.#isInDoubt = true;
+    this.#awaySince = this.#options.clock.monotonic();
+    if (ms === 0) this.#connect();
+    else this.#connectIn(ms);
+  }
+
+  /** Something has arrived on the current connection, so its line works. */
+  #trust(): void {
+    if (!this.#isInDoubt) return;
+    this.#isInDoubt = false;
+    const next = this.#next;
+    // The relay may be replacing the current connection with it.
+    const isNeeded = this.#move !== undefined || next?.control?.mayHaveArrived === true;
+    if (!isNeeded) {
+      this.#retry?.cancel();
+      this.#dropNext();
+    } else if (next !== undefined) next.isExtra = true;
+  }
+
+  #connectIn(ms: number): void {
+    this.#retry?.cancel();
+    this.#retry = this.#options.clock.setTimeout(() => this.#connect(), ms);
+  }
+
   /** The connection that was being opened has failed. */
   #onFailure(link: Link, end: ControlEnd): void {
     this.#next = undefined;
+    // The relay has no further use for one that it broke off, but may have replaced the current one with it.
+    if (end.kind === 'lost' && (end.isSilent === true || this.#current !== undefined))
+      this.#noteLostTry(link);
     const judged = judge(end);
     const verdict = this.#believed(judged);
-    // Any response means that the network works, and so does the current connection.
-    if (verdict.retry && this.#current !== undefined && (link.isMove || end.kind !== 'lost')) {
-      if (this.#move !== undefined) this.#moveAgain(this.#move, end, verdict);
-      else if (verdict !== judged) this.#moveIn(Math.floor(this.#options.random() * RETRY_BASE_MS));
-      return;
+    if (verdict.retry && this.#current !== undefined) {
+      // Any response means that the network works, and so does the current connection.
+      if (link.isExtra || end.kind !== 'lost') return this.#keepCurrent(end, verdict, verdict !== judged);
+      if (this.#isInDoubt && isInconclusive(link, end)) return this.#connectIn(this.#nextDelay(verdict));
     }
     this.#disconnect();
     this.#follow(verdict);
+  }
+
+  /** Another connection failed to open. This says nothing about the current one. */
+  #keepCurrent(end: ControlEnd, verdict: Retriable, isUnconfirmed: boolean): void {
+    if (end.kind !== 'lost') this.#isInDoubt = false;
+    if (this.#move !== undefined) this.#moveAgain(this.#move, verdict);
+    else if (isUnconfirmed) this.#moveIn(Math.floor(this.#options.random() * RETRY_BASE_MS));
   }
 
   /** A single handshake response may be forged or meant for another client: only a repeated one ends the tunnel. */
@@ -189,8 +262,7 @@ export class TunnelSession {
   }
 
   /** Retries until the relay ends the current connection, a matter of seconds. */
-  #moveAgain(move: Move, end: ControlEnd, { reach, retryAfterMs }: Extract<Verdict, { retry: true }>): void {
-    move.mayHaveArrived ||= end.kind === 'lost';
+  #moveAgain(move: Move, { reach, retryAfterMs }: Retriable): void {
     this.#moveIn(
       retryDelay({ attempt: move.failures, random: this.#options.random(), reach, awayMs: 0, retryAfterMs }),
     );
@@ -199,18 +271,44 @@ export class TunnelSession {
 
   /** The open connection has ended. */
   #onLoss(end: ControlEnd): void {
-    const move = this.#move;
     this.#current = undefined;
     this.#move = undefined;
+    this.#isInDoubt = false;
     if (this.#wasStable()) this.#awaySince = this.#options.clock.monotonic();
     const verdict = judge(end);
     const isReplaced = !verdict.retry && verdict.reason === 'replaced';
-    // It may have been replaced by our own connection, whose response was lost or is still on its way.
-    if (isReplaced && move?.mayHaveArrived === true && this.#next === undefined) return this.#connect();
-    if (this.#next === undefined) return this.#follow(verdict);
-    if (isReplaced) return;
-    if (!verdict.retry) return this.#follow(verdict);
+    // By the one that is being opened.
+    if (isReplaced && this.#next?.control?.mayHaveArrived === true) return;
+    if (isReplaced && this.#forgiveLostTry()) return this.#next === undefined ? this.#connect() : undefined;
+    if (this.#next === undefined || !verdict.retry) return this.#follow(verdict);
     this.#enter({ name: 'reconnecting', attempt: this.#failures, retryInMs: 0, why: verdict.why });
+  }
+
+  /** The relay may still accept this connection, and replace the one in use with it. */
+  #noteLostTry(link: Link): void {
+    if (link.control?.mayHaveArrived !== true) return;
+    this.#lostTries = this.#hasLostTries ? this.#lostTries + 1 : 1;
+    this.#lostTriesUntil = this.#options.clock.monotonic() + LOST_TRY_MS;
+  }
+
+  get #hasLostTries(): boolean {
+    return this.#lostTries > 0 && this.#options.clock.monotonic() < this.#lostTriesUntil;
+  }
+
+  /** @returns whether a connection of this client, rather than another client, may have replaced the current one */
+  #forgiveLostTry(): boolean {
+    const mayBeOwn = this.#hasLostTries;
+    // Each can replace the current one only once.
+    if (mayBeOwn) this.#lostTries -= 1;
+    return mayBeOwn;
+  }
+
+  #dropNext(): void {
+    const link = this.#next;
+    this.#next = undefined;
+    if (link === undefined) return;
+    this.#noteLostTry(link);
+    link.control?.close();
   }
 
   #follow(verdict: Verdict): void {
@@ -218,20 +316,24 @@ export class TunnelSession {
     // Pause between tries at a relay that accepts connections and drops them immediately.
     if (this.#wasStable()) this.#failures = 0;
     this.#onlineSince = undefined;
-    const retryInMs = retryDelay({
-      attempt: verdict.isDraining === true ? Math.min(this.#failures, 1) : this.#failures,
+    this.#retryIn(this.#nextDelay(verdict), verdict.why);
+  }
+
+  /** Counts a failed try. @returns ms until the next one */
+  #nextDelay({ isDraining = false, reach, retryAfterMs }: Retriable): number {
+    const ms = retryDelay({
+      attempt: isDraining ? Math.min(this.#failures, 1) : this.#failures,
       random: this.#options.random(),
-      reach: verdict.reach,
+      reach,
       awayMs: this.#options.clock.monotonic() - this.#awaySince,
-      retryAfterMs: verdict.retryAfterMs,
+      retryAfterMs,
     });
     this.#failures += 1;
-    this.#retryIn(retryInMs, verdict.why);
+    return ms;
   }
 
   #retryIn(retryInMs: number, why: MessageValue): void {
-    this.#retry?.cancel();
-    this.#retry = this.#options.clock.setTimeout(() => this.#connect(), retryInMs);
+    this.#connectIn(retryInMs);
     this.#enter({ name: 'reconnecting', attempt: this.#failures, retryInMs, why });
   }
 
@@ -242,10 +344,11 @@ export class TunnelSession {
 
   #disconnect(): void {
     this.#retry?.cancel();
-    for (const link of [this.#current, this.#next]) link?.control?.close();
+    this.#current?.control?.close();
     this.#current = undefined;
-    this.#next = undefined;
+    this.#dropNext();
     this.#move = undefined;
+    this.#isInDoubt = false;
   }
 
   #goOffline(reason: OfflineReason, why: MessageValue): void {
@@ -258,4 +361,9 @@ export class TunnelSession {
     this.#state = state;
     this.#options.onState(state);
   }
+}
+
+/** Whether a try's failure says nothing about the relay: nothing came back, or the relay may have accepted it. */
+function isInconclusive({ control }: Link, end: ControlEnd): boolean {
+  return end.kind === 'lost' && (end.isSilent === true || control?.mayHaveArrived === true);
 }

@@ -85,6 +85,7 @@ describe('judge', () => {
   it('reports whether anything responded', () => {
     assert.equal(reached({ kind: 'lost', why: 'x', isOffline: true }), 'nowhere');
     assert.equal(reached({ kind: 'lost', why: 'x', isOffline: false }), 'unanswered');
+    assert.equal(reached({ kind: 'lost', why: 'x', isSilent: true }), 'silent');
     assert.equal(reached(refused(503)), 'answered');
     assert.equal(reached(closed(1001)), 'answered');
   });
@@ -118,10 +119,15 @@ describe('retryDelay', () => {
     assert.equal(retryDelay({ ...RETRY, attempt: 100_000 }), 7500);
   });
 
-  it('stays below 1.5 s for a minute without a response', () => {
+  it('stays below 1.5 s for two minutes without a response', () => {
     const quick = [500, 1000, 1500, 1500, 1500, 1500, 1500, 1500];
-    assert.deepEqual(ceilings({ reach: 'unanswered', awayMs: 59_999 }), quick);
-    assert.deepEqual(ceilings({ reach: 'unanswered', awayMs: 60_000 }), ceilings({}));
+    assert.deepEqual(ceilings({ reach: 'unanswered', awayMs: 119_999 }), quick);
+    assert.deepEqual(ceilings({ reach: 'unanswered', awayMs: 120_000 }), ceilings({}));
+  });
+
+  it('stays below 0.5 s for two minutes while tries end without a packet from the relay', () => {
+    assert.deepEqual(ceilings({ reach: 'silent', awayMs: 119_999 }), Array(8).fill(500));
+    assert.deepEqual(ceilings({ reach: 'silent', awayMs: 120_000 }), ceilings({}));
   });
 
   it('stays below 1.5 s while there is no network', () => {

@@ -47,7 +47,7 @@ export function judge(end: ControlEnd): Verdict {
       return {
         retry: true,
         why: toMessage('tunnel.lost', { why: end.why }),
-        reach: end.isOffline === true ? 'nowhere' : 'unanswered',
+        reach: end.isOffline === true ? 'nowhere' : end.isSilent === true ? 'silent' : 'unanswered',
       };
     case 'closed':
       return judgeClose(end);
@@ -114,7 +114,9 @@ function judgeRefusal(refusal: RelayRefusal): Verdict {
 export type Reach =
   /** nothing left this machine, for example without a network: tries cost the relay nothing */
   | 'nowhere'
-  /** it was sent, but got no response */
+  /** it was sent, but nothing came back for as long as a try may take */
+  | 'silent'
+  /** it got no response */
   | 'unanswered'
   /** the relay, or something in front of it, responded */
   | 'answered';
@@ -138,8 +140,10 @@ export interface Retry {
  * @returns ms
  */
 export function retryDelay({ attempt, random, reach, awayMs, retryAfterMs = 0 }: Retry): number {
-  const isQuick = reach === 'nowhere' || (reach === 'unanswered' && awayMs < RETRY_QUICK_FOR_MS);
-  const cap = isQuick ? RETRY_QUICK_CAP_MS : RETRY_CAP_MS;
+  const isQuick = reach === 'nowhere' || (reach !== 'answered' && awayMs < RETRY_QUICK_FOR_MS);
+  // A silent try has taken long enough for itself.
+  const quickCap = reach === 'silent' ? RETRY_BASE_MS : RETRY_QUICK_CAP_MS;
+  const cap = isQuick ? quickCap : RETRY_CAP_MS;
   const jitter = fullJitter({ attempt, baseMs: RETRY_BASE_MS, capMs: cap, random });
   return Math.min(retryAfterMs, RETRY_AFTER_MAX_MS) + jitter;
 }

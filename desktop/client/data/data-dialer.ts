@@ -35,6 +35,11 @@ export class DataDialer {
     this.#fields = upgradeFields(relay.host);
   }
 
+  /** The address of {@link prefer}. */
+  get knownAddress(): string | undefined {
+    return this.#knownAddress;
+  }
+
   /** An IP address at which the relay answered. It is tried first, which saves a name look-up per visitor. */
   prefer(address: string | undefined): void {
     this.#knownAddress = address;

@@ -129,9 +129,11 @@ describe('Trunks', () => {
   let received: string;
   let ends: number[];
   let trunks: Trunks;
+  let losses: number;
 
   beforeEach(() => {
     clock = new FakeClock();
+    losses = 0;
     asked = [];
     askedData = [];
     served = [];
@@ -159,6 +161,7 @@ describe('Trunks', () => {
           onStreamClose: (code) => ends.push(code),
         });
       },
+      onLost: () => (losses += 1),
     });
   });
 
@@ -351,6 +354,26 @@ describe('Trunks', () => {
     at(0).close(CloseCode.normal);
     await settled();
     assert.deepEqual([asked.length, trunks.size], [1, 0]);
+  });
+
+  it('report one that breaks, unless it belongs to an earlier control connection or the relay closed it', async () => {
+    trunks.start();
+    at(0).take();
+    at(0).close(CloseCode.goingAway);
+    await settled();
+    assert.equal(losses, 0);
+    trunks.renew();
+    at(-1).take();
+    at(-1).lose();
+    await settled();
+    assert.equal(losses, 1);
+    trunks.renew();
+    at(-1).take();
+    trunks.renew();
+    at(-2).lose();
+    trunks.stop();
+    await settled();
+    assert.equal(losses, 1);
   });
 
   it('are cut when the tunnel has ended, including previous and requested ones', async () => {

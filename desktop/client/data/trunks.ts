@@ -24,6 +24,8 @@ export interface TrunksOptions {
   openData(connectionId: string, handler: SocketHandler): Attempt;
   /** Serves a visitor of a trunk, starting with its first bytes. */
   serve(stream: DataSocket, first: Buffer): void;
+  /** A trunk of the current control connection broke. */
+  onLost(): void;
 }
 
 export class Trunks {
@@ -105,6 +107,7 @@ export class Trunks {
   closed(trunk: ClientTrunk, code: number): void {
     if (!this.#forget(trunk)) return;
     const now = this.#options.clock.monotonic();
+    if (code === CloseCode.abnormal) this.#options.onLost();
     if (code !== CloseCode.normal) return this.#rest();
     if (this.#current.size > 0 || now < this.#replacesFrom || now - this.#lastVisitor >= TRUNK_KEEP_MS)
       return;

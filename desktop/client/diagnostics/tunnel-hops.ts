@@ -68,8 +68,11 @@ export class TunnelHops {
   /** A relay that answers that the tunnel does not exist has received the upgrade, with the key. */
   async #controlWithoutTunnel({ relay, key, network }: RelayAccess): Promise<void> {
     const end = await new Promise<ControlEnd>((resolve) => {
-      const options = { relay, key, network, tunnelId: randomUUID(), clock: systemClock };
+      const timing = { clock: systemClock, random: Math.random, isBusy: () => false };
+      const options = { relay, key, network, tunnelId: randomUUID(), ...timing };
       void new ControlConnection(options, {
+        onSilent: () => {},
+        onHeard: () => {},
         onOpen: () => {},
         onConnection: () => {},
         onDrain: () => {},

@@ -6,7 +6,7 @@ import { FakeStream } from '../../testing/fake-stream.ts';
 import { closedPort, closeServers, startTcp } from '../../testing/servers.ts';
 import { Deadlines } from '../clock.ts';
 import type { DataSource } from '../data/data-dialer.ts';
-import { CONNECTIONS_MAX } from '../limits.ts';
+import { CONNECTIONS_MAX, CONTROL_BUSY_FOR_MS } from '../limits.ts';
 import { LocalDialer, localPort } from '../local/local-dialer.ts';
 import { RelayRefusal, RelayUnreachable } from '../relay/errors.ts';
 import { type ConnectionProblem, Connections } from './connections.ts';
@@ -54,6 +54,21 @@ describe('Connections', () => {
     assert.equal(stream.sent, 'got hello');
     assert.equal(stream.ended, 1000);
     assert.deepEqual(problems, []);
+  });
+
+  it('is busy with a visitor, and for a minute afterwards', async () => {
+    const stream = new FakeStream();
+    const { clock, connections } = setUp(await closedPort(), opens(stream));
+    assert.equal(connections.isBusy, false);
+    connections.accept('1');
+    assert.equal(connections.isBusy, true);
+    await stream.until(({ paused }) => !paused);
+    stream.receive('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+    await stream.until(({ ended }) => ended !== undefined);
+    clock.advance(CONTROL_BUSY_FOR_MS - 1);
+    assert.deepEqual([connections.size, connections.isBusy], [0, true]);
+    clock.advance(1);
+    assert.equal(connections.isBusy, false);
   });
 
   it('responds instead of a service that refuses, and reports it', async () => {

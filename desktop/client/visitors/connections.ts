@@ -3,7 +3,7 @@ import { CloseCode } from '../../../shared/control.ts';
 import type { Deadlines, Expiring } from '../clock.ts';
 import type { DataSocket, DataSource } from '../data/data-dialer.ts';
 import type { FilterMaker } from '../data/stream-filter.ts';
-import { CONNECTIONS_MAX, LOCAL_SLOW_LOOK_MS, LOCAL_SLOW_MS } from '../limits.ts';
+import { CONNECTIONS_MAX, CONTROL_BUSY_FOR_MS, LOCAL_SLOW_LOOK_MS, LOCAL_SLOW_MS } from '../limits.ts';
 import { describeTarget, type LocalDialer, type LocalTarget } from '../local/local-dialer.ts';
 import { findHostRefusal } from '../local/local-error.ts';
 import { LocalPool } from '../local/local-pool.ts';
@@ -56,6 +56,8 @@ export class Connections implements Expiring {
   readonly #deadlines: Deadlines;
   readonly #target: LocalTarget;
   #isLooking = false;
+  /** when the last connection has ended, monotonic ms */
+  #leftAt = -Infinity;
 
   constructor({ data, local, deadlines, filters = [], keepsHost = true, onProblem }: ConnectionsOptions) {
     this.#data = data;
@@ -77,13 +79,21 @@ export class Connections implements Expiring {
         }),
       inspect: (piece, isNext) => keepsHost && this.#inspect(piece, isNext),
       onDataFailed: (error) => onProblem(dataProblem(error)),
-      onEnd: (visitor) => this.#visitors.delete(visitor),
+      onEnd: (visitor) => {
+        this.#visitors.delete(visitor);
+        this.#leftAt = deadlines.now();
+      },
     };
   }
 
   /** The number of connections open or being opened. */
   get size(): number {
     return this.#visitors.size;
+  }
+
+  /** Whether there are connections, or were within {@link CONTROL_BUSY_FOR_MS}. */
+  get isBusy(): boolean {
+    return this.size > 0 || this.#deadlines.now() - this.#leftAt < CONTROL_BUSY_FOR_MS;
   }
 
   /** The number of local connections that wait for another request. */

@@ -30,8 +30,10 @@ const connections = new Connections({
 });
 const relay = parseRelayAddress(controlUrl);
 void new ControlConnection(
-  { relay, key, tunnelId, network, clock: systemClock },
+  { relay, key, tunnelId, network, clock: systemClock, random: Math.random, isBusy: () => true },
   {
+    onSilent() {},
+    onHeard() {},
     onOpen(address) {
       data.prefer(address);
       console.log('online');
