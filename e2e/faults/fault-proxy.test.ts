@@ -51,6 +51,17 @@ describe('the simulated network', () => {
     assert.equal(network.connections, 2);
   });
 
+  it('leaves everything without an answer while its line is cut, and connects afterwards', async () => {
+    const { network, one } = await start();
+    await network.blackOut();
+    await one[0].write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+    const late = RawConnection.open(scope, network.port, 60_000);
+    assert.equal(await Promise.race([one[0].ending, late, delay(HELD_MS)]), undefined);
+    await network.mend();
+    assert.equal(await ask(await late, '/late'), '/late');
+    assert.equal(await Promise.race([one[0].ending, delay(HELD_MS)]), undefined);
+  });
+
   it('resets one connection', async () => {
     const { network, one, other } = await start();
     one[1].reset();

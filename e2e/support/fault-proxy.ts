@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { setImmediate as turn, setTimeout as delay } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
 import { Random } from './random.ts';
 import type { Scope } from './scope.ts';
 import { closedPort } from './services/listen.ts';
@@ -34,6 +35,7 @@ export class FaultProxy {
   readonly #connections = new Set<ProxiedConnection>();
   readonly #gate = new Gate();
   readonly #random = new Random(1);
+  #cutLine: CutLine | undefined;
 
   private constructor(port: number, target: number) {
     this.port = port;
@@ -80,6 +82,23 @@ export class FaultProxy {
     for (const connection of this.#connections) connection.swallow();
   }
 
+  /**
+   * Cuts the line, with no notice to either end: swallows everything on the present connections, permanently, and
+   * leaves attempts to connect without an answer until {@link mend}.
+   */
+  async blackOut(): Promise<void> {
+    this.swallow();
+    this.#server.close();
+    this.#cutLine = await CutLine.start(this.port);
+  }
+
+  /** The line is back: attempts to connect succeed, including those that have begun before. */
+  async mend(): Promise<void> {
+    await this.#cutLine?.end();
+    this.#cutLine = undefined;
+    await this.restore();
+  }
+
   /** Refuses new connections until {@link restore}. The present ones work. */
   close(): void {
     this.#server.close();
@@ -88,6 +107,8 @@ export class FaultProxy {
   /** Resets all connections, and refuses new ones until {@link restore}. */
   async cut(): Promise<void> {
     this.flow();
+    await this.#cutLine?.end();
+    this.#cutLine = undefined;
     const closed = this.#server.listening ? once(this.#server, 'close') : undefined;
     this.#server.close();
     for (const connection of this.#connections) connection.reset();
@@ -110,6 +131,45 @@ export class FaultProxy {
       onClose: () => this.#connections.delete(connection),
     });
     this.#connections.add(connection);
+  }
+}
+
+/** ms after which an attempt to connect to this machine has got no answer. */
+const UNANSWERED_MS = 500;
+
+/** A port of this machine where attempts to connect get no answer. */
+class CutLine {
+  readonly #worker: Worker;
+  readonly #flag: Int32Array;
+  readonly #plugs: Socket[] = [];
+
+  private constructor(port: number) {
+    this.#flag = new Int32Array(new SharedArrayBuffer(4));
+    const workerData = { port, flag: this.#flag };
+    this.#worker = new Worker(new URL('full-backlog.ts', import.meta.url), { workerData });
+  }
+
+  static async start(port: number): Promise<CutLine> {
+    const line = new CutLine(port);
+    await once(line.#worker, 'message');
+    while (await line.#plug(port));
+    return line;
+  }
+
+  async end(): Promise<void> {
+    const exit = once(this.#worker, 'exit');
+    for (const plug of this.#plugs) plug.destroy();
+    Atomics.store(this.#flag, 0, 1);
+    Atomics.notify(this.#flag, 0);
+    await exit;
+  }
+
+  /** Takes a place in the queue of the port. @returns whether there was one */
+  async #plug(port: number): Promise<boolean> {
+    const plug = connect(port, '127.0.0.1').on('error', () => {});
+    this.#plugs.push(plug);
+    const connected = once(plug, 'connect').then(() => true);
+    return await Promise.race([connected, delay(UNANSWERED_MS, false)]);
   }
 }
 
