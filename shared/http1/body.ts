@@ -269,7 +269,7 @@ export class ChunkedBody implements BodyTracker {
       return position + piece.length;
     }
     const fields = parseFields(bytes.subarray(0, end), 0);
-    if (fields === undefined || fields.some(isForbidden)) {
+    if (fields === undefined || fields.some(isForbiddenTrailer)) {
       throw new BodyError('malformed trailers');
     }
     if (fields.length > 0) this.#onTrailers?.(fields);
@@ -279,7 +279,7 @@ export class ChunkedBody implements BodyTracker {
 }
 
 /** Includes fields that must not precede a body, since some servers merge trailers into the fields of the head. */
-function isForbidden(field: Field): boolean {
+export function isForbiddenTrailer(field: Field): boolean {
   return FORBIDDEN_TRAILERS.has(field.lower) || steersProxy(field) || provenance(field) !== 'nothing';
 }
 
