@@ -34,6 +34,11 @@ export const ERROR_HELP: Readonly<Record<string, string>> = {
   'local-refused':
     'Start your local service, or check the port. With `--wait`, visitors wait while the service restarts.',
   'local-reset': 'Check the log of your local service. If the service speaks HTTPS, use `--local-https`.',
+  'local-not-http2':
+    'Leave out `--upstream` if your local service speaks HTTP/1.1. Use `--upstream h2c` for HTTP/2 without TLS, and `--upstream h2` for HTTP/2 over TLS with ALPN.',
+  'local-no-websocket': 'Open another tunnel without `--upstream` for the WebSockets.',
+  'local-busy':
+    'Try again. The service allows a number of simultaneous HTTP/2 requests (`SETTINGS_MAX_CONCURRENT_STREAMS`), and a request waits up to 10 s for one of them to end.',
   'client-closed':
     'Try again. If the error persists, check the output of `culvert` and of the local service.',
   'relay-busy': 'Try again. The operator can raise `CULVERT_MAX_CONNECTIONS`.',

@@ -87,3 +87,13 @@ export const COMPRESS_RULE: ValueRule = {
   accepts: (value) => value === 'auto' || value === 'on' || value === 'off',
   accepted: 'auto, on or off',
 };
+
+/** The protocol of a local service: HTTP/1.1, or HTTP/2 without TLS (RFC 9113 section 3.3) or with it (section 3.2). */
+export type Upstream = 'http1' | 'h2c' | 'h2';
+
+const UPSTREAMS: ReadonlySet<unknown> = new Set(['http1', 'h2c', 'h2'] satisfies Upstream[]);
+
+export const UPSTREAM_RULE: ValueRule = {
+  accepts: (value) => UPSTREAMS.has(value),
+  accepted: 'http1, h2c (HTTP/2 without TLS) or h2 (HTTP/2 over TLS)',
+};

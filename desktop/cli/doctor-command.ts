@@ -8,7 +8,7 @@ import {
 } from '../client/config/relay-access.ts';
 import { HopFailure, type HopResult, type Subject } from '../client/diagnostics/hop.ts';
 import { ExitCode, UsageError } from '../client/failures.ts';
-import { localPort } from '../client/local/local-dialer.ts';
+import { localPort } from '../client/local/local-service.ts';
 import { textOf } from '../client/messages.ts';
 import type { Network } from '../client/network/network.ts';
 import { type CommandContext, type CommandLine, defineCommand } from './command.ts';

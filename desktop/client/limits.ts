@@ -129,6 +129,44 @@ export const LOCAL_IDLE_MAX = 64;
 export const LOCAL_IDLE_MS = 2000;
 
 /**
+ * HTTP/2 connections to the local service of a tunnel. Most services allow 100 requests on each, which is more than
+ * {@link CONNECTIONS_MAX} in all.
+ */
+export const LOCAL_SESSIONS_MAX = 64;
+/**
+ * Requests at the same time on one HTTP/2 connection to the local service, even if it allows more: a lost packet or a
+ * large response delays the others.
+ */
+export const LOCAL_SESSION_STREAMS_MAX = 100;
+/**
+ * How long a request waits for a stream of an HTTP/2 service that has as many requests as it allows. Streams of long
+ * calls may take any time.
+ */
+export const LOCAL_STREAM_WAIT_MS = 10_000;
+/** How long an HTTP/2 connection without a request is kept. A service announces its end, so it may be long. */
+export const LOCAL_SESSION_IDLE_MS = 30_000;
+/**
+ * Bytes of one response that an HTTP/2 service may send ahead of its visitor, who may read slowly. Odd, because Node's
+ * servers leave out END_STREAM if a response ends where the window does, and lengths are often powers of two.
+ */
+export const LOCAL_STREAM_WINDOW_BYTES = 128 * 1024 - 1;
+/** Bytes in transit of all responses of an HTTP/2 connection. They are counted as read when they arrive. */
+export const LOCAL_SESSION_WINDOW_BYTES = 4 * 1024 * 1024;
+/** MiB that an HTTP/2 connection may take for heads and for what its service has not read yet. */
+export const LOCAL_SESSION_MEMORY_MB = 32;
+/** Largest head of an HTTP/2 response, by RFC 9113's count: the relay accepts no larger ones. */
+export const LOCAL_RESPONSE_HEAD_MAX_BYTES = 64 * 1024;
+/** Fields of the head or the trailers of an HTTP/2 response. Node's 128 are too few for some services. */
+export const LOCAL_HEADERS_MAX = 512;
+/**
+ * Bytes of a request's body that are kept until its HTTP/2 service responds, to send the request again if the service
+ * has not looked at it. Nearly all gRPC calls are smaller.
+ */
+export const LOCAL_REPEATED_BODY_MAX_BYTES = 64 * 1024;
+/** How often a request is sent to an HTTP/2 service that says each time that it has not looked at it. */
+export const LOCAL_TRIES_MAX = 3;
+
+/**
  * Precision of most deadlines in the client: they share one timer, so each is a multiple of this, and fires up to this
  * much later.
  */

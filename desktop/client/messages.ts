@@ -311,6 +311,12 @@ export const TUNNEL_MESSAGES = {
   'local.refused': 'Nothing is listening on {service}. Start the service there; the tunnel stays up.',
   'local.reset':
     'The service on {service} closed a connection without a response. Check its output for the reason.',
+  'local.notHttp2':
+    'The service on {service} does not speak HTTP/2 as --upstream {upstream} expects. Leave the option out for HTTP/1.1, or use h2c for HTTP/2 without TLS and h2 for HTTP/2 over TLS.',
+  'local.noWebSocket':
+    'A visitor tried to open a WebSocket, which --upstream {upstream} does not carry. Use a tunnel without the option for WebSockets.',
+  'local.busy':
+    'The service on {service} allows no more simultaneous HTTP/2 requests, so a visitor was turned away.',
   'local.slow':
     'A visitor has been waiting for {seconds} s for a response from the service on {service}. Culvert does not close the connection: the service can take as long as it needs.',
   'local.hostBlocked':

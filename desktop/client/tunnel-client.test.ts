@@ -6,7 +6,7 @@ import type { WebSocket } from 'ws';
 import { type FakeRelay, startFakeRelay } from '../testing/fake-relay.ts';
 import { closeServers, listen } from '../testing/servers.ts';
 import type { TunnelSession, TunnelState } from './control/tunnel-session.ts';
-import { localPort } from './local/local-dialer.ts';
+import { localPort } from './local/local-service.ts';
 import { textOf } from './messages.ts';
 import { createTunnelClient } from './tunnel-client.ts';
 

@@ -1,7 +1,8 @@
 /** The results of the engine's attempts, as promises. */
 import type { ByteStreamHandler } from '../../shared/websocket/byte-stream.ts';
 import type { DataHandler, DataSocket } from '../client/data/data-dialer.ts';
-import type { LocalConnection, LocalDialer } from '../client/local/local-dialer.ts';
+import type { LocalDialer } from '../client/local/local-dialer.ts';
+import type { LocalConnection } from '../client/local/local-service.ts';
 import type { Attempt } from '../client/network/dial.ts';
 
 /** An attempt that never reports anything. */

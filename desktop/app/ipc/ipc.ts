@@ -1,7 +1,7 @@
 /** Types that page and main share: forms, answers, and what main pushes. The channels are in main/handlers/channels.ts. */
 import type { CompressMode, HostHeader } from '../../../shared/value-rules.ts';
 import type { DecodedBody, RecordedMessage, RequestDetail } from '../../client/inspector/records.ts';
-import type { LocalTarget } from '../../client/local/local-dialer.ts';
+import type { LocalTarget } from '../../client/local/local-service.ts';
 import type { Snapshot } from './snapshot.ts';
 import type { TunnelAccess } from './tunnel-views.ts';
 

@@ -1,7 +1,7 @@
 /** What the core needs from the system. Electron provides it; tests and `e2e/ui` have their own. */
 import type { OpenInvite, TakenInvite } from '../../../shared/invitations.ts';
 import type { Clock } from '../../client/clock.ts';
-import type { LocalTarget } from '../../client/local/local-dialer.ts';
+import type { LocalTarget } from '../../client/local/local-service.ts';
 import type { InvitationAddress } from '../../client/relay/invitation.ts';
 import type { RelayAddress } from '../../client/relay/relay-address.ts';
 import type { About } from '../ipc/ipc.ts';

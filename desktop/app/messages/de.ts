@@ -355,6 +355,12 @@ export const ENGINE_DE: Translation<typeof MESSAGES> = {
   'local.refused': 'Auf {service} lauscht nichts. Starten Sie den Dienst dort; der Tunnel bleibt offen.',
   'local.reset':
     'Der Dienst auf {service} hat eine Verbindung ohne Antwort geschlossen. Seine eigene Ausgabe sagt wohl, warum.',
+  'local.notHttp2':
+    'Der Dienst auf {service} spricht kein HTTP/2, wie es --upstream {upstream} erwartet. Lassen Sie die Option für HTTP/1.1 weg, oder verwenden Sie h2c für HTTP/2 ohne TLS und h2 für HTTP/2 mit TLS.',
+  'local.noWebSocket':
+    'Ein Besucher wollte einen WebSocket öffnen, was mit --upstream {upstream} nicht geht. Verwenden Sie für WebSockets einen Tunnel ohne die Option.',
+  'local.busy':
+    'Der Dienst auf {service} erlaubt keine weiteren gleichzeitigen HTTP/2-Anfragen: Ein Besucher wurde abgewiesen.',
   'local.slow':
     'Ein Besucher wartet seit {seconds} s auf eine Antwort des Dienstes auf {service}. Nichts wird abgebrochen: Er darf sich Zeit lassen.',
   'local.hostBlocked':

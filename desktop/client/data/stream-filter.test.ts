@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { array, assert as check, integer, property } from 'fast-check';
 import { FakeStream } from '../../testing/fake-stream.ts';
 import { UPGRADE_EARLY_MAX_BYTES } from '../limits.ts';
-import { localPort } from '../local/local-dialer.ts';
+import { localPort } from '../local/local-service.ts';
 import { replacementHost } from '../local/local-error.ts';
 import { HostRewriter, RecordedStream, type Recorder } from './stream-filter.ts';
 

@@ -2,7 +2,8 @@
 import { lookup } from 'node:dns/promises';
 import { Deadlines, systemClock } from '../clock.ts';
 import { isCompressionOn, nearnessOf } from '../compression/mode.ts';
-import { describeTarget, LocalDialer, type LocalTarget } from '../local/local-dialer.ts';
+import { LocalDialer } from '../local/local-dialer.ts';
+import { describeTarget, type LocalTarget } from '../local/local-service.ts';
 import { toMessage, type MessageValue } from '../messages.ts';
 import { isLoopback } from '../network/dial.ts';
 import type { Network } from '../network/network.ts';

@@ -1,5 +1,5 @@
 /** A hop on the way from a visitor to the local port, and the result of checking it. */
-import type { LocalTarget } from '../local/local-dialer.ts';
+import type { LocalTarget } from '../local/local-service.ts';
 import { MessageError, messageOf, toMessage, type MessageValue } from '../messages.ts';
 import type { Attempt, DialHandler } from '../network/dial.ts';
 import type { Network } from '../network/network.ts';

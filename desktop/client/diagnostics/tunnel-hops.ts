@@ -9,7 +9,7 @@ import { Deadlines, systemClock } from '../clock.ts';
 import { ControlConnection, type ControlEnd } from '../control/control-connection.ts';
 import type { TunnelSession } from '../control/tunnel-session.ts';
 import { DataDialer } from '../data/data-dialer.ts';
-import { localPort } from '../local/local-dialer.ts';
+import { localPort } from '../local/local-service.ts';
 import { MessageError, messageOf, toMessage, type MessageValue } from '../messages.ts';
 import { call } from '../network/call.ts';
 import { describeNetworkError } from '../network/dial.ts';

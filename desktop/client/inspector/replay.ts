@@ -1,12 +1,7 @@
 import type { Deadlines, Expiring } from '../clock.ts';
 import { RECORDED_BODY_MAX_BYTES, REPLAY_TIMEOUT_MS, REPLAYS_MAX } from '../limits.ts';
-import {
-  describeTarget,
-  type LocalConnection,
-  type LocalDialer,
-  type LocalDialHandler,
-  type LocalHandler,
-} from '../local/local-dialer.ts';
+import type { LocalDialer, LocalDialHandler } from '../local/local-dialer.ts';
+import { describeTarget, type LocalConnection, type LocalHandler } from '../local/local-service.ts';
 import { MessageError, toMessage, type MessageValue } from '../messages.ts';
 import type { Attempt } from '../network/dial.ts';
 import { composeRequest, editedRequest, type RequestEdit } from './edit.ts';

@@ -5,7 +5,8 @@ import { FakeClock } from '../../testing/fake-clock.ts';
 import { closedPort, closeServers, startTcp, startTls } from '../../testing/servers.ts';
 import { Deadlines } from '../clock.ts';
 import { LOCAL_CONNECT_TIMEOUT_MS, LOCAL_RETRY_MS } from '../limits.ts';
-import { LocalDialer, localPort, type LocalTarget } from './local-dialer.ts';
+import { LocalDialer } from './local-dialer.ts';
+import { localPort, type LocalTarget } from './local-service.ts';
 
 /** Many containers have no IPv6. */
 const hasIpv6 = Object.values(networkInterfaces()).some((addresses) =>

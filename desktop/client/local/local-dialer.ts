@@ -1,13 +1,19 @@
 import type { Socket } from 'node:net';
 import { ScheduledReads } from '../../../shared/scheduler/fair-reads.ts';
 import type { Deadlines, Expiring } from '../clock.ts';
-import { LOCAL_CONNECT_TIMEOUT_MS, LOCAL_RETRY_MS } from '../limits.ts';
+import { DATA_KEEP_ALIVE_MS, LOCAL_CONNECT_TIMEOUT_MS, LOCAL_RETRY_MS } from '../limits.ts';
 import { type Attempt, dial, type DialHandler, isLoopbackName, LOOPBACK_ADDRESSES } from '../network/dial.ts';
+import { Http2Connection } from './http2-connection.ts';
+import { LocalSessions, type SocketHandler } from './http2-sessions.ts';
+import { type LocalConnection, type LocalHandler, type LocalTarget, usesTls } from './local-service.ts';
 
 /** Called once with the outcome of a dial, never before the dial has returned. */
 export interface LocalDialHandler {
   connected(local: LocalConnection): void;
-  /** @param error the first error other than a refusal; if all addresses refused, the last refusal */
+  /**
+   * @param error the first error other than a refusal; if all addresses refused, the last refusal; a `LocalFailure` of
+   *   an HTTP/2 service
+   */
   refused(error: Error): void;
 }
 
@@ -15,20 +21,43 @@ export interface LocalDialHandler {
 export class LocalDialer {
   readonly target: LocalTarget;
   readonly #deadlines: Deadlines;
+  /** `undefined` for a service of HTTP/1.1 */
+  readonly #sessions: LocalSessions | undefined;
   #hosts: readonly string[];
 
   constructor(target: LocalTarget, deadlines: Deadlines) {
     this.target = target;
     this.#deadlines = deadlines;
     this.#hosts = isLoopbackName(target.host) ? LOOPBACK_ADDRESSES : [target.host];
+    if ((target.upstream ?? 'http1') === 'http1') return;
+    const connect = (handler: SocketHandler, since: number): Attempt =>
+      new LocalDial(this, deadlines, handler, since);
+    this.#sessions = new LocalSessions({ target, deadlines, connect });
   }
 
   /**
    * Opens a connection. Each address has {@link LOCAL_CONNECT_TIMEOUT_MS} to accept it. If all refuse, they are tried
-   * again every {@link LOCAL_RETRY_MS}, for as long as the target waits.
+   * again every {@link LOCAL_RETRY_MS}, for as long as the target waits. A connection to an HTTP/2 service is a share of
+   * one that exists, if it has room.
    */
   connect(handler: LocalDialHandler): Attempt {
-    return new LocalDial(this, this.#deadlines, handler);
+    const sessions = this.#sessions;
+    if (sessions !== undefined)
+      return sessions.acquire({
+        acquired: (session) => handler.connected(new Http2Connection(sessions, this.target, session)),
+        refused: (error) => handler.refused(error),
+      });
+    const { waitMs } = this.target;
+    const socketHandler: SocketHandler = {
+      connected: (socket) => handler.connected(new LocalSocket(socket)),
+      refused: (error) => handler.refused(error),
+    };
+    return new LocalDial(this, this.#deadlines, socketHandler, waitMs === 0 ? 0 : this.#deadlines.now());
+  }
+
+  /** Closes HTTP/2 connections that serve no request. */
+  closeIdle(): void {
+    this.#sessions?.closeIdle();
   }
 
   /** The addresses in the order of the tries. */
@@ -46,7 +75,7 @@ export class LocalDialer {
 class LocalDial implements Attempt, DialHandler, Expiring {
   readonly #dialer: LocalDialer;
   readonly #deadlines: Deadlines;
-  readonly #handler: LocalDialHandler;
+  readonly #handler: SocketHandler;
   readonly #startedAt: number;
   #hosts: readonly string[];
   /** index of the address being tried */
@@ -55,11 +84,12 @@ class LocalDial implements Attempt, DialHandler, Expiring {
   /** `undefined` between two rounds */
   #dial: Attempt | undefined;
 
-  constructor(dialer: LocalDialer, deadlines: Deadlines, handler: LocalDialHandler) {
+  /** @param startedAt when the wait of the target began, in monotonic ms */
+  constructor(dialer: LocalDialer, deadlines: Deadlines, handler: SocketHandler, startedAt: number) {
     this.#dialer = dialer;
     this.#deadlines = deadlines;
     this.#handler = handler;
-    this.#startedAt = dialer.target.waitMs === 0 ? 0 : deadlines.now();
+    this.#startedAt = startedAt;
     this.#hosts = dialer.hosts;
     this.#start();
   }
@@ -72,7 +102,7 @@ class LocalDial implements Attempt, DialHandler, Expiring {
     }
     this.#deadlines.delete(this);
     this.#dialer.prefer(this.#host);
-    this.#handler.connected(new LocalConnection(socket));
+    this.#handler.connected(socket);
   }
 
   failed(error: Error): void {
@@ -110,10 +140,14 @@ class LocalDial implements Attempt, DialHandler, Expiring {
   }
 
   #start(): void {
-    const { host, port, https } = this.#dialer.target;
+    const { target } = this.#dialer;
+    const { host, port, upstream = 'http1' } = target;
     this.#deadlines.add(this, LOCAL_CONNECT_TIMEOUT_MS);
-    const tls = https ? { tls: { serverName: host, trustsLoopback: true } } : {};
-    this.#dial = dial({ host: this.#host, port, ...tls }, this);
+    const protocol = upstream === 'http1' ? {} : { protocol: 'h2' };
+    const tls = usesTls(target) ? { tls: { serverName: host, trustsLoopback: true, ...protocol } } : {};
+    // HTTP/2 connections are kept for long, so a machine that is gone has to be noticed.
+    const probes = upstream === 'http1' ? {} : { keepAliveMs: DATA_KEEP_ALIVE_MS };
+    this.#dial = dial({ host: this.#host, port, ...tls, ...probes }, this);
   }
 
   #pause(): void {
@@ -140,20 +174,8 @@ function isConnectedToItself(socket: Socket, port: number): boolean {
   return socket.localPort === port && socket.localAddress === socket.remoteAddress;
 }
 
-/** The current holder of a local connection. */
-export interface LocalHandler {
-  /** The bytes belong to the handler. */
-  onLocalData(chunk: Buffer): void;
-  /** Queued data was handed to the system. Called only after a `write` that returned `false`. */
-  onLocalDrain(): void;
-  /** The service has sent everything. */
-  onLocalEnd(): void;
-  /** The connection is closed, by either side. Called once. */
-  onLocalClose(): void;
-}
-
-/** A connection to the local service, passed from one holder to the next. */
-export class LocalConnection {
+/** A connection to a service of HTTP/1.1. */
+class LocalSocket implements LocalConnection {
   readonly #socket: Socket;
   #handler: LocalHandler | undefined;
   /** set once the flow has started: large reads share the event loop fairly with other visitors */
@@ -164,18 +186,15 @@ export class LocalConnection {
     this.#socket = socket;
   }
 
-  /** Whether it can carry bytes both ways. */
   get isOpen(): boolean {
     const socket = this.#socket;
     return !socket.destroyed && socket.writable && !socket.readableEnded;
   }
 
-  /** Whether everything known to have arrived was passed to its holder. */
   get isQuiet(): boolean {
     return this.#reads === undefined ? !this.#socket.isPaused() : !this.#reads.isPaused && !this.#reads.holds;
   }
 
-  /** Starts the flow, or passes it to another handler. Only an open connection reports its end. */
   attach(handler: LocalHandler): void {
     const isFirst = this.#handler === undefined;
     this.#handler = handler;
@@ -195,7 +214,6 @@ export class LocalConnection {
     });
   }
 
-  /** @returns `false` if too much is queued: wait for `onLocalDrain` */
   write(chunk: Buffer): boolean {
     return !this.#socket.writable || this.#socket.write(chunk);
   }
@@ -208,7 +226,6 @@ export class LocalConnection {
     (this.#reads ?? this.#socket).resume();
   }
 
-  /** Half-closes the connection after the data written so far. */
   end(): void {
     this.#socket.end();
   }
@@ -216,28 +233,4 @@ export class LocalConnection {
   destroy(): void {
     this.#socket.destroy();
   }
-}
-
-/** The only local service that a tunnel forwards to. */
-export interface LocalTarget {
-  /** name or IP address; `localhost` is 127.0.0.1 or ::1, whichever accepts connections */
-  readonly host: string;
-  readonly port: number;
-  /** whether it speaks TLS; a certificate that no authority signed is accepted from loopback addresses only */
-  readonly https: boolean;
-  /**
-   * ms to wait for a service that refuses connections, for example while it restarts; 0: visitors get an error
-   * immediately
-   */
-  readonly waitMs: number;
-}
-
-/** The default target of `culvert http PORT`. */
-export function localPort(port: number): LocalTarget {
-  return { host: 'localhost', port, https: false, waitMs: 0 };
-}
-
-/** Names the service in a sentence for people: `port 3000`, or `nas:3000` on another host. */
-export function describeTarget({ host, port }: LocalTarget): string {
-  return host === 'localhost' ? `port ${port}` : `${host}:${port}`;
 }

@@ -1,4 +1,5 @@
 /** The response to a visitor if the local service gives none (protocol.md section 4.5). */
+import { STATUS_CODES } from 'node:http';
 import { CloseCode } from '../../../shared/control.ts';
 import { VISITOR_ERRORS, type VisitorErrorCode } from '../../../shared/errors.ts';
 import { HeadReader, parseRequestHead, type RequestHead } from '../../../shared/http1/head.ts';
@@ -9,13 +10,23 @@ import type { ByteStreamHandler } from '../../../shared/websocket/byte-stream.ts
 import type { Deadlines, Expiring } from '../clock.ts';
 import type { DataSocket } from '../data/data-dialer.ts';
 import { REQUEST_HEAD_MAX_BYTES, REQUEST_HEAD_TIMEOUT_MS } from '../limits.ts';
-import type { LocalTarget } from './local-dialer.ts';
+import type { LocalTarget } from './local-service.ts';
 
 /** The relay has already refused longer heads; only the method and `Accept` matter here. */
 const NO_LIMITS = { target: Infinity, fields: Infinity };
 
 /** How the local service failed. */
-export type LocalErrorCode = Extract<VisitorErrorCode, 'local-refused' | 'local-reset'>;
+export type LocalErrorCode = Extract<VisitorErrorCode, `local-${string}`>;
+
+/** Why a local service that accepts connections could not be asked. */
+export class LocalFailure extends Error {
+  readonly code: Exclude<LocalErrorCode, 'local-refused' | 'local-reset'>;
+
+  constructor(code: LocalFailure['code']) {
+    super(VISITOR_ERRORS[code].text);
+    this.code = code;
+  }
+}
 
 /** Waits for the request on a data socket, responds with a 502 and closes the socket. */
 export class LocalErrorResponse implements ByteStreamHandler, Expiring {
@@ -94,13 +105,13 @@ export class LocalErrorResponse implements ByteStreamHandler, Expiring {
 }
 
 /** The whole response, in a form the visitor accepts; without content for HEAD. */
-function localErrorResponse(request: RequestHead, code: LocalErrorCode, port: number): Buffer {
+export function localErrorResponse(request: RequestHead, code: LocalErrorCode, port: number): Buffer {
   const accept = request.fields.filter((field) => field.is('accept')).map((field) => field.value);
   const text = `${VISITOR_ERRORS[code].text} The port is ${port}.`;
   const content = errorContent(code, accept.length === 0 ? undefined : accept.join(', '), text);
   const body = Buffer.from(content.body);
   const head = Buffer.from(
-    `HTTP/1.1 ${content.status} Bad Gateway\r\n` +
+    `HTTP/1.1 ${content.status} ${STATUS_CODES[content.status]}\r\n` +
       `Content-Type: ${content.contentType}\r\nContent-Length: ${body.length}\r\n` +
       `Cache-Control: no-store\r\n${content.fields}Connection: close\r\n\r\n`,
   );

@@ -19,7 +19,7 @@ import {
 import { REQUEST_HEAD_MAX_BYTES, RESPONSE_HEAD_MAX_BYTES } from '../limits.ts';
 
 /** Safe methods (RFC 9110 section 9.2.1), whose requests may be sent again over another connection. */
-const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
+export const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 /**
  * The first two may authenticate the connection instead of the request (NTLM, Negotiate); the others control the
  * connection.

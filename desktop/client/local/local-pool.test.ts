@@ -7,7 +7,8 @@ import { FakeClock } from '../../testing/fake-clock.ts';
 import { closeServers, startTcp } from '../../testing/servers.ts';
 import { Deadlines } from '../clock.ts';
 import { DEADLINE_TICK_MS, LOCAL_IDLE_MAX, LOCAL_IDLE_MS } from '../limits.ts';
-import { type LocalConnection, LocalDialer, localPort } from './local-dialer.ts';
+import { LocalDialer } from './local-dialer.ts';
+import { type LocalConnection, localPort } from './local-service.ts';
 import { LocalPool, reuse } from './local-pool.ts';
 
 /** A pool with `count` connections to a service that the test plays. */

@@ -1,7 +1,7 @@
 import type { Deadlines, Expiring } from '../clock.ts';
 import { LOCAL_IDLE_MAX, LOCAL_IDLE_MS } from '../limits.ts';
 import type { Attempt } from '../network/dial.ts';
-import type { LocalConnection, LocalHandler } from './local-dialer.ts';
+import type { LocalConnection, LocalHandler } from './local-service.ts';
 
 /** The idle local connections of one tunnel, which wait for another request. */
 export class LocalPool {

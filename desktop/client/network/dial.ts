@@ -21,6 +21,8 @@ export interface TlsOptions {
   readonly trustsLoopback?: boolean;
   /** trusted authorities, if not only the usual ones */
   readonly secureContext?: SecureContext | undefined;
+  /** the ALPN name of the protocol; by default `http/1.1` */
+  readonly protocol?: string;
 }
 
 /** An operation under way. Once cancelled, it makes no more callbacks. */
@@ -174,11 +176,11 @@ function openSocket({ host, port, tls, keepAliveMs = 0 }: DialOptions): Socket {
 /** @param host name or IP address of the connection */
 export function tlsConnectOptions(
   host: string,
-  { serverName, trustsLoopback = false, secureContext }: TlsOptions,
+  { serverName, trustsLoopback = false, secureContext, protocol = 'http/1.1' }: TlsOptions,
 ): ConnectionOptions {
   return {
     host,
-    ALPNProtocols: ['http/1.1'],
+    ALPNProtocols: [protocol],
     rejectUnauthorized: !trustsLoopback,
     // SNI carries no IP address (RFC 6066 section 3); the certificate is then checked against `host`.
     ...(isIP(serverName) === 0 ? { servername: serverName } : {}),

@@ -7,7 +7,8 @@ import { FakeStream } from '../../testing/fake-stream.ts';
 import { closeServers, startTcp } from '../../testing/servers.ts';
 import { Deadlines } from '../clock.ts';
 import { DEADLINE_TICK_MS, LOCAL_BLOCKED_LOOK_MS, LOCAL_BLOCKED_MS, LOCAL_LINGER_MS } from '../limits.ts';
-import { type LocalConnection, LocalDialer, localPort } from '../local/local-dialer.ts';
+import { LocalDialer } from '../local/local-dialer.ts';
+import { type LocalConnection, localPort } from '../local/local-service.ts';
 import { LocalExchange } from '../local/local-exchange.ts';
 import { Bridge } from './bridge.ts';
 
@@ -36,6 +37,7 @@ async function setUp(request?: Buffer) {
     const owner = {
       ended: resolve,
       released: (free: LocalConnection) => released.push(free),
+      localFailed: () => assert.fail(),
       unansweredBy: (unanswered: Buffer) => {
         silences.push(unanswered);
         resolve();
@@ -178,6 +180,7 @@ describe('Bridge', () => {
     const owner = {
       ended: () => (ends += 1),
       released: () => assert.fail(),
+      localFailed: () => assert.fail(),
       unansweredBy: () => assert.fail(),
       inspect: () => assert.fail(),
     };

@@ -4,7 +4,7 @@ import { type ByteStreamHandler, isCleanClose } from '../../../shared/websocket/
 import type { Deadlines, Expiring } from '../clock.ts';
 import type { DataSocket } from '../data/data-dialer.ts';
 import { LOCAL_BLOCKED_LOOK_MS, LOCAL_BLOCKED_MS, LOCAL_LINGER_MS } from '../limits.ts';
-import type { LocalConnection, LocalHandler } from '../local/local-dialer.ts';
+import type { LocalConnection, LocalHandler } from '../local/local-service.ts';
 import type { LocalExchange } from '../local/local-exchange.ts';
 
 export interface BridgeOwner {
@@ -18,6 +18,8 @@ export interface BridgeOwner {
    * @param request the request that {@link Bridge.start} sent
    */
   unansweredBy(request: Buffer): void;
+  /** The local service could not be asked. The visitor has a response that says so. */
+  localFailed(error: Error): void;
   /** Inspects a piece of a response that may have a 4xx status. Returns `true` to see the next piece as well. */
   inspect(piece: Buffer): boolean;
 }
@@ -133,8 +135,9 @@ export class Bridge implements ByteStreamHandler, LocalHandler, Expiring {
     this.#endLocal();
   }
 
-  onLocalClose(): void {
+  onLocalClose(failure?: Error): void {
     this.#deadlines.delete(this);
+    if (failure !== undefined) this.#owner.localFailed(failure);
     if (!this.#ended) {
       this.#ended = true;
       if (this.#request !== undefined) return this.#owner.unansweredBy(this.#request);

@@ -7,7 +7,8 @@ import { closedPort, closeServers, startTcp } from '../../testing/servers.ts';
 import { Deadlines } from '../clock.ts';
 import type { DataSource } from '../data/data-dialer.ts';
 import { CONNECTIONS_MAX, CONTROL_BUSY_FOR_MS } from '../limits.ts';
-import { LocalDialer, localPort } from '../local/local-dialer.ts';
+import { LocalDialer } from '../local/local-dialer.ts';
+import { localPort } from '../local/local-service.ts';
 import { RelayRefusal, RelayUnreachable } from '../relay/errors.ts';
 import { type ConnectionProblem, Connections } from './connections.ts';
 

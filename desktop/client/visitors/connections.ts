@@ -4,10 +4,11 @@ import type { Deadlines, Expiring } from '../clock.ts';
 import type { DataSocket, DataSource } from '../data/data-dialer.ts';
 import type { FilterMaker } from '../data/stream-filter.ts';
 import { CONNECTIONS_MAX, CONTROL_BUSY_FOR_MS, LOCAL_SLOW_LOOK_MS, LOCAL_SLOW_MS } from '../limits.ts';
-import { describeTarget, type LocalDialer, type LocalTarget } from '../local/local-dialer.ts';
-import { findHostRefusal } from '../local/local-error.ts';
+import type { LocalDialer } from '../local/local-dialer.ts';
+import { describeTarget, type LocalTarget, usesTls } from '../local/local-service.ts';
+import { findHostRefusal, LocalFailure } from '../local/local-error.ts';
 import { LocalPool } from '../local/local-pool.ts';
-import { type Message, toMessage, type MessageValue } from '../messages.ts';
+import { type Message, type MessageCode, toMessage, type MessageValue } from '../messages.ts';
 import { describeNetworkError } from '../network/dial.ts';
 import { RelayRefusal, type RelayUnreachable } from '../relay/errors.ts';
 import { VisitorConnection, type VisitorContext } from './visitor-connection.ts';
@@ -19,6 +20,12 @@ export interface ConnectionProblem {
     | 'local-refused'
     /** the local service closed a connection without a response: the visitor got an error page */
     | 'local-reset'
+    /** the local service does not speak HTTP/2: the visitor got an error page */
+    | 'local-not-http2'
+    /** a WebSocket for a service of HTTP/2: the visitor got an error page */
+    | 'local-no-websocket'
+    /** the local service allows no further request at the moment: the visitor got an error page */
+    | 'local-busy'
     /** a visitor has waited a long time for a response of the local service, and keeps waiting */
     | 'local-slow'
     /** the local service rejects the host name that visitors use */
@@ -71,7 +78,10 @@ export class Connections implements Expiring {
       pool: this.#pool,
       filters,
       onLocalRefused: (error) =>
-        onProblem({ code: 'local-refused', text: localRefused(local.target, error) }),
+        onProblem({
+          code: error instanceof LocalFailure ? error.code : 'local-refused',
+          text: localRefused(local.target, error),
+        }),
       onLocalReset: () =>
         onProblem({
           code: 'local-reset',
@@ -116,6 +126,7 @@ export class Connections implements Expiring {
   /** Closes unused local connections. */
   closeIdle(): void {
     this.#pool.clear();
+    this.#context.local.closeIdle();
   }
 
   /** Cuts all connections. */
@@ -175,9 +186,17 @@ export class Connections implements Expiring {
   }
 }
 
+const FAILURES = {
+  'local-not-http2': 'local.notHttp2',
+  'local-no-websocket': 'local.noWebSocket',
+  'local-busy': 'local.busy',
+} as const satisfies Record<LocalFailure['code'], MessageCode>;
+
 function localRefused(target: LocalTarget, error: NodeJS.ErrnoException): Message {
   const service = describeTarget(target);
-  if (target.https && error.code !== 'ECONNREFUSED' && error.code !== 'ETIMEDOUT')
+  if (error instanceof LocalFailure)
+    return toMessage(FAILURES[error.code], { service, upstream: target.upstream ?? 'http1' });
+  if (usesTls(target) && error.code !== 'ECONNREFUSED' && error.code !== 'ETIMEDOUT')
     return toMessage('local.noHttps', { service, why: describeNetworkError(error) });
   return toMessage('local.refused', { service });
 }

@@ -7,7 +7,8 @@ import { closedPort, closeServers, startTcp } from '../../testing/servers.ts';
 import { Deadlines } from '../clock.ts';
 import type { DataHandler } from '../data/data-dialer.ts';
 import { type FilterMaker, StreamFilter } from '../data/stream-filter.ts';
-import { LocalDialer, localPort } from '../local/local-dialer.ts';
+import { LocalDialer } from '../local/local-dialer.ts';
+import { localPort } from '../local/local-service.ts';
 import { textOf } from '../messages.ts';
 import { Connections } from './connections.ts';
 

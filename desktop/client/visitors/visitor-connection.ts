@@ -2,8 +2,9 @@ import type { ByteStreamHandler } from '../../../shared/websocket/byte-stream.ts
 import type { Deadlines } from '../clock.ts';
 import type { DataHandler, DataSocket } from '../data/data-dialer.ts';
 import type { FilterMaker, StreamFilter } from '../data/stream-filter.ts';
-import type { LocalConnection, LocalDialer, LocalDialHandler } from '../local/local-dialer.ts';
-import { type LocalErrorCode, LocalErrorResponse } from '../local/local-error.ts';
+import type { LocalDialer, LocalDialHandler } from '../local/local-dialer.ts';
+import type { LocalConnection } from '../local/local-service.ts';
+import { type LocalErrorCode, LocalErrorResponse, LocalFailure } from '../local/local-error.ts';
 import { LocalExchange } from '../local/local-exchange.ts';
 import { type LocalPool, reuse, type ReuseHandler } from '../local/local-pool.ts';
 import type { Attempt } from '../network/dial.ts';
@@ -167,6 +168,10 @@ export class VisitorConnection
     this.#answer(stream, 'local-reset', [request]);
   }
 
+  localFailed(error: Error): void {
+    this.#context.onLocalRefused(error);
+  }
+
   inspect(piece: Buffer): boolean {
     this.#isInspected = this.#context.inspect(piece, this.#isInspected);
     return this.#isInspected;
@@ -222,7 +227,7 @@ export class VisitorConnection
   #refuse(stream: DataSocket, error: Error): void {
     this.#context.onLocalRefused(error);
     if (this.#held.length > 1) stream.resume();
-    this.#answer(stream, 'local-refused', this.#held);
+    this.#answer(stream, error instanceof LocalFailure ? error.code : 'local-refused', this.#held);
   }
 
   /** @param request the part of the request that has arrived */

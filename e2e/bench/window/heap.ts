@@ -6,7 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LOG_REQUESTS_MAX, RECENT_REQUESTS } from '../../../desktop/app/main/limits.ts';
 import { createTunnelLog, ShownLog } from '../../../desktop/app/main/tunnels/tunnel-log.ts';
-import { localPort } from '../../../desktop/client/local/local-dialer.ts';
+import { localPort } from '../../../desktop/client/local/local-service.ts';
 import { exampleSnapshot, exampleTunnel } from '../../../desktop/testing/views.ts';
 import { Scope } from '../../support/scope.ts';
 import { openWindow } from '../../ui/support/app-window.ts';

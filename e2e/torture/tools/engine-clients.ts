@@ -5,7 +5,7 @@
  */
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
-import { localPort } from '../../../desktop/client/local/local-dialer.ts';
+import { localPort } from '../../../desktop/client/local/local-service.ts';
 import { parseRelayAddress } from '../../../desktop/client/relay/relay-address.ts';
 import { createTunnelClient } from '../../../desktop/client/tunnel-client.ts';
 

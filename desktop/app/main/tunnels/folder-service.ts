@@ -2,7 +2,7 @@
 import type { KnockMessage } from '../../../../shared/control.ts';
 import type { TunnelState } from '../../../client/control/tunnel-session.ts';
 import type { Recorder } from '../../../client/data/stream-filter.ts';
-import { localPort, type LocalTarget } from '../../../client/local/local-dialer.ts';
+import { localPort, type LocalTarget } from '../../../client/local/local-service.ts';
 import type { Network } from '../../../client/network/network.ts';
 import {
   FolderUnreadable,

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { Access } from '../../../../shared/access.ts';
 import type { Tunnel } from '../../../../shared/tunnel.ts';
 import type { OfflineReason } from '../../../client/control/verdict.ts';
-import type { LocalTarget } from '../../../client/local/local-dialer.ts';
+import type { LocalTarget } from '../../../client/local/local-service.ts';
 import { createRequest } from '../../../client/relay/api-client.ts';
 import { RelayRefusal } from '../../../client/relay/errors.ts';
 import type { KeptForm } from '../../ipc/ipc.ts';

@@ -13,7 +13,8 @@ import type {
 } from '../../../client/inspector/records.ts';
 import { type PrepareReplay, Replayer } from '../../../client/inspector/replay.ts';
 import { RequestLog } from '../../../client/inspector/request-log.ts';
-import { LocalDialer, type LocalTarget } from '../../../client/local/local-dialer.ts';
+import { LocalDialer } from '../../../client/local/local-dialer.ts';
+import type { LocalTarget } from '../../../client/local/local-service.ts';
 import type { LogPoint, LogUpdate } from '../../ipc/request-views.ts';
 import { LOG_PART_MAX, LOG_REQUESTS_MAX } from '../limits.ts';
 

@@ -1,0 +1,317 @@
+/** HTTP/2 connections to the local service, which its requests share (RFC 9113 section 5). */
+import {
+  type ClientHttp2Session,
+  type ClientHttp2Stream,
+  connect,
+  type OutgoingHttpHeaders,
+} from 'node:http2';
+import type { Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
+import type { Deadlines, Expiring } from '../clock.ts';
+import {
+  LOCAL_CONNECT_TIMEOUT_MS,
+  LOCAL_HEADERS_MAX,
+  LOCAL_RESPONSE_HEAD_MAX_BYTES,
+  LOCAL_SESSION_IDLE_MS,
+  LOCAL_SESSION_MEMORY_MB,
+  LOCAL_SESSION_STREAMS_MAX,
+  LOCAL_SESSION_WINDOW_BYTES,
+  LOCAL_SESSIONS_MAX,
+  LOCAL_STREAM_WAIT_MS,
+  LOCAL_STREAM_WINDOW_BYTES,
+} from '../limits.ts';
+import type { Attempt } from '../network/dial.ts';
+import type { LocalTarget } from './local-service.ts';
+import { LocalFailure } from './local-error.ts';
+
+/** Called once with the outcome, never before {@link LocalSessions.acquire} has returned. */
+export interface SessionHandler {
+  /** @param session with a stream reserved for the handler, who must release it */
+  acquired(session: LocalSession): void;
+  /** @param error of the connection, or a {@link LocalFailure} */
+  refused(error: Error): void;
+}
+
+/** Called once with the outcome of connecting to the local service. */
+export interface SocketHandler {
+  connected(socket: Socket): void;
+  refused(error: Error): void;
+}
+
+export interface LocalSessionsOptions {
+  readonly target: LocalTarget;
+  readonly deadlines: Deadlines;
+  /** @param since when the first visitor began to wait for the service, in monotonic ms */
+  readonly connect: (handler: SocketHandler, since: number) => Attempt;
+}
+
+/**
+ * The sessions of one tunnel. A session serves as many requests at the same time as the service allows; further requests
+ * get another session, or wait for {@link LOCAL_STREAM_WAIT_MS}.
+ *
+ * There are no PINGs: gRPC servers disconnect clients that send more than a few, and a service that is stopped in a
+ * debugger would not answer them. TCP probes show that a machine is gone.
+ */
+export class LocalSessions {
+  readonly #options: LocalSessionsOptions;
+  /** oldest first, including those that are closing */
+  readonly #sessions = new Set<LocalSession>();
+  /** in the order of their arrival */
+  readonly #waiting = new Set<Waiter>();
+  #dial: Attempt | undefined;
+
+  constructor(options: LocalSessionsOptions) {
+    this.#options = options;
+  }
+
+  /** Reserves a stream on a session. Connects to the service if necessary. */
+  acquire(handler: SessionHandler): Attempt {
+    const { deadlines } = this.#options;
+    const waiter = new Waiter(handler, deadlines.now(), this);
+    this.#waiting.add(waiter);
+    deadlines.add(waiter, LOCAL_STREAM_WAIT_MS);
+    queueMicrotask(() => this.#serve());
+    return waiter;
+  }
+
+  /** Closes the sessions without requests. */
+  closeIdle(): void {
+    for (const session of this.#sessions) if (session.isIdle) session.close();
+  }
+
+  // For its sessions and waiters
+
+  /** The session may have room for requests. */
+  onRoom(): void {
+    this.#serve();
+  }
+
+  /** @param failure why it never was usable, if so */
+  onClosed(session: LocalSession, failure: LocalFailure | undefined): void {
+    this.#sessions.delete(session);
+    if (failure !== undefined) this.#fail(failure);
+    this.#serve();
+  }
+
+  forget(waiter: Waiter): void {
+    this.#waiting.delete(waiter);
+    this.#options.deadlines.delete(waiter);
+  }
+
+  onWaitedLong(waiter: Waiter): void {
+    if (this.#isConnecting) this.#options.deadlines.add(waiter, LOCAL_STREAM_WAIT_MS);
+    else this.#refuse(waiter, new LocalFailure('local-busy'));
+  }
+
+  #serve(): void {
+    for (const waiter of this.#waiting) {
+      const session = this.#findFree();
+      if (session === undefined) return this.#grow(waiter.since);
+      this.forget(waiter);
+      session.reserve();
+      waiter.handler.acquired(session);
+    }
+  }
+
+  #findFree(): LocalSession | undefined {
+    for (const session of this.#sessions) if (session.hasRoom) return session;
+    return undefined;
+  }
+
+  get #isConnecting(): boolean {
+    if (this.#dial !== undefined) return true;
+    for (const session of this.#sessions) if (session.isStarting) return true;
+    return false;
+  }
+
+  #grow(since: number): void {
+    if (this.#isConnecting || this.#sessions.size >= LOCAL_SESSIONS_MAX) return;
+    const handler: SocketHandler = {
+      connected: (socket) => {
+        this.#dial = undefined;
+        this.#start(socket);
+      },
+      refused: (error) => {
+        this.#dial = undefined;
+        this.#fail(isNoProtocol(error) ? new LocalFailure('local-not-http2') : error);
+      },
+    };
+    this.#dial = this.#options.connect(handler, since);
+  }
+
+  #start(socket: Socket): void {
+    if (socket instanceof TLSSocket && socket.alpnProtocol !== 'h2') {
+      socket.destroy();
+      return this.#fail(new LocalFailure('local-not-http2'));
+    }
+    this.#sessions.add(new LocalSession(socket, this.#options.deadlines, this));
+  }
+
+  /** A new connection has failed. Whoever has other sessions to wait for goes on waiting. */
+  #fail(error: Error): void {
+    if (this.#sessions.size > 0) return;
+    const { deadlines, target } = this.#options;
+    const now = deadlines.now();
+    for (const waiter of this.#waiting) {
+      const isPatient = !(error instanceof LocalFailure) && now - waiter.since < target.waitMs;
+      if (!isPatient) this.#refuse(waiter, error);
+    }
+    this.#serve();
+  }
+
+  #refuse(waiter: Waiter, error: Error): void {
+    this.forget(waiter);
+    waiter.handler.refused(error);
+  }
+}
+
+/** A server may refuse the TLS handshake if it has no common protocol (RFC 7301 section 3.2). */
+function isNoProtocol(error: NodeJS.ErrnoException): boolean {
+  return error.code === 'ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL';
+}
+
+/** Somebody who waits for a session. */
+class Waiter implements Attempt, Expiring {
+  readonly handler: SessionHandler;
+  /** monotonic ms */
+  readonly since: number;
+  readonly #sessions: LocalSessions;
+
+  constructor(handler: SessionHandler, since: number, sessions: LocalSessions) {
+    this.handler = handler;
+    this.since = since;
+    this.#sessions = sessions;
+  }
+
+  cancel(): void {
+    this.#sessions.forget(this);
+  }
+
+  expire(): void {
+    this.#sessions.onWaitedLong(this);
+  }
+}
+
+/** One HTTP/2 connection. It is usable once the service has sent its settings, which shows that it speaks HTTP/2. */
+export class LocalSession implements Expiring {
+  readonly #session: ClientHttp2Session;
+  readonly #socket: Socket;
+  readonly #deadlines: Deadlines;
+  readonly #owner: LocalSessions;
+  #state: 'starting' | 'open' | 'closing' = 'starting';
+  /** requests under way, and streams reserved for them */
+  #streams = 0;
+  #requests = 0;
+
+  /** @param socket connected, with an `error` listener */
+  constructor(socket: Socket, deadlines: Deadlines, owner: LocalSessions) {
+    this.#socket = socket;
+    this.#deadlines = deadlines;
+    this.#owner = owner;
+    // Named only because Node wants an address: every request has an authority of its own.
+    const session = connect('http://localhost', {
+      createConnection: () => socket,
+      settings: {
+        enablePush: false,
+        initialWindowSize: LOCAL_STREAM_WINDOW_BYTES,
+        maxHeaderListSize: LOCAL_RESPONSE_HEAD_MAX_BYTES,
+      },
+      maxHeaderListPairs: LOCAL_HEADERS_MAX,
+      maxReservedRemoteStreams: 0,
+      maxSessionMemory: LOCAL_SESSION_MEMORY_MB,
+    });
+    this.#session = session;
+    session.on('error', () => {});
+    session.once('connect', () => session.setLocalWindowSize(LOCAL_SESSION_WINDOW_BYTES));
+    session.on('remoteSettings', () => this.#onSettings());
+    session.on('goaway', () => this.#leave());
+    session.once('close', () => this.#onClose());
+    // A service that sends nothing more cannot complete a response.
+    socket.once('end', () => socket.destroy());
+    deadlines.add(this, LOCAL_CONNECT_TIMEOUT_MS);
+  }
+
+  /** Whether the service has not shown yet that it speaks HTTP/2. */
+  get isStarting(): boolean {
+    return this.#state === 'starting';
+  }
+
+  /** Whether it takes another request. */
+  get hasRoom(): boolean {
+    if (this.#state !== 'open' || this.#session.closed || this.isOver) return false;
+    const { maxConcurrentStreams = LOCAL_SESSION_STREAMS_MAX } = this.#session.remoteSettings;
+    return this.#streams < Math.min(maxConcurrentStreams, LOCAL_SESSION_STREAMS_MAX);
+  }
+
+  /** Whether it has no request. */
+  get isIdle(): boolean {
+    return this.#streams === 0;
+  }
+
+  /** Whether its connection is closed. */
+  get isOver(): boolean {
+    return this.#session.destroyed || this.#socket.destroyed;
+  }
+
+  /** Whether an earlier request has used it: the service may have closed it in the meantime. */
+  get isReused(): boolean {
+    return this.#requests > 1;
+  }
+
+  /** Counts a stream. */
+  reserve(): void {
+    this.#streams += 1;
+    this.#requests += 1;
+    this.#deadlines.delete(this);
+  }
+
+  /** The reserved stream is closed, or was not needed. */
+  release(): void {
+    this.#streams -= 1;
+    if (this.#streams === 0 && this.#state === 'open') this.#deadlines.add(this, LOCAL_SESSION_IDLE_MS);
+    this.#owner.onRoom();
+  }
+
+  /**
+   * Sends a request on a reserved stream.
+   *
+   * @throws the errors of Node's `request`
+   */
+  request(
+    headers: OutgoingHttpHeaders,
+    options: { readonly endStream: boolean; readonly waitForTrailers: boolean },
+  ): ClientHttp2Stream {
+    return this.#session.request(headers, options);
+  }
+
+  /** The service has sent no settings in time, or there was no request for a while. */
+  expire(): void {
+    this.close();
+  }
+
+  /** Closes the connection. */
+  close(): void {
+    this.#session.destroy();
+  }
+
+  #onSettings(): void {
+    if (this.#state === 'starting') {
+      this.#state = 'open';
+      this.#deadlines.add(this, LOCAL_SESSION_IDLE_MS);
+    }
+    this.#owner.onRoom();
+  }
+
+  /** Node closes the session after its last request. */
+  #leave(): void {
+    if (this.#state === 'open') this.#state = 'closing';
+  }
+
+  #onClose(): void {
+    this.#deadlines.delete(this);
+    const failure = this.#state === 'starting' ? new LocalFailure('local-not-http2') : undefined;
+    this.#state = 'closing';
+    this.#socket.destroy();
+    this.#owner.onClosed(this, failure);
+  }
+}
