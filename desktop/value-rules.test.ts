@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { ApiError } from '../shared/errors.ts';
 import { readCreateTunnel } from '../shared/tunnel-requests.ts';
+import type { Upstream } from '../shared/value-rules.ts';
 import type { TunnelForm } from './app/ipc/ipc.ts';
 import { readDeepLink } from './app/main/deep-link.ts';
 import { CHANNELS } from './app/main/handlers/channels.ts';
@@ -165,6 +166,15 @@ const RULES: Readonly<Record<string, Rule>> = {
     },
     taken: ['auto', 'on', 'off'],
     refused: ['yes', 'true', 'On', 'gzip', ' on'],
+  },
+  upstream: {
+    doors: {
+      command: (upstream) => command('3000', `--upstream=${upstream}`),
+      'culvert.yml': (upstream) => projectFile(`port: 3000, upstream: ${quoted(upstream)}`),
+      ipc: (upstream) => ipc({ upstream: upstream as Upstream }),
+    },
+    taken: ['http1', 'h2c', 'h2'],
+    refused: ['', 'http2', 'grpc', 'H2', 'h2c '],
   },
   'local host': {
     doors: {

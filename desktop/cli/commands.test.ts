@@ -122,11 +122,12 @@ describe('a command line', () => {
       hostHeader: 'local',
       localHost: '192.0.2.7',
       localHttps: true,
+      upstream: 'h2',
       wait: 10,
       compress: 'off',
     };
     const line =
-      'http 3000 --host-header local --local-host 192.0.2.7 --local-https --wait 10 --compress off';
+      'http 3000 --host-header local --local-host 192.0.2.7 --local-https --upstream h2 --wait 10 --compress off';
     assert.deepEqual(read(line), {
       command: 'http',
       tunnel,
@@ -134,6 +135,17 @@ describe('a command line', () => {
       onceOnline: NOTHING,
       ...access,
     });
+  });
+
+  it('refuses a protocol of the local service that does not exist, or contradicts HTTPS', () => {
+    assert.match(refusal('http 3000 --upstream grpc').message, /"grpc" is not valid\. It must be http1, h2c/);
+    for (const line of [
+      'http 3000 --local-https',
+      'http https://localhost:3000',
+      'doctor https://localhost:3000',
+    ])
+      assert.match(refusal(`${line} --upstream h2c`).message, /without TLS\. Use --upstream h2/);
+    assert.match(refusal('share dist --upstream h2c').message, /has no option --upstream/);
   });
 
   it('reads the folder to share', () => {

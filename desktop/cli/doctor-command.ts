@@ -1,4 +1,5 @@
 /** `culvert doctor`: checks every step from this machine to a local port, through the relay, and names the hop that fails. */
+import type { Upstream } from '../../shared/value-rules.ts';
 import {
   checkKey,
   checkProtected,
@@ -14,7 +15,7 @@ import type { Network } from '../client/network/network.ts';
 import { type CommandContext, type CommandLine, defineCommand } from './command.ts';
 import { jsonLine } from './format.ts';
 import { COMMON } from './options.ts';
-import { parseTarget, type Target } from './parse.ts';
+import { parseTarget, readUpstream, type Target } from './parse.ts';
 
 const NAME_COLUMNS = 9;
 const TIME_COLUMNS = 8;
@@ -22,7 +23,7 @@ const NO_KEY = 'Run "culvert login", or set CULVERT_API_KEY.';
 
 interface GivenDoctor extends FoundRelay {
   /** the local service to check; `undefined` for none */
-  readonly target: Target | undefined;
+  readonly target: (Target & { readonly upstream: Upstream }) | undefined;
   readonly network: Network;
   readonly json: boolean;
 }
@@ -31,10 +32,11 @@ export const doctorCommand = defineCommand({
   name: 'doctor',
   operands: '[PORT]',
   summary: 'Find out why a tunnel does not work',
-  options: COMMON,
+  options: { 'Local service': ['upstream'], ...COMMON },
   examples: {
     'culvert doctor': 'check the connection to the relay',
     'culvert doctor 3000': 'also check that port 3000 accepts connections',
+    'culvert doctor 50051 --upstream h2c': 'also check that it speaks HTTP/2',
   },
   details: `
     The command runs the checks one after another and shows how long each one takes. At the first failure it stops and
@@ -52,7 +54,7 @@ address  a request reaches the tunnel by its public address: wildcard DNS and ce
 trunk    several visitors can share one connection. Without trunks, tunnels work, but more slowly
 compress responses are compressed. Skipped if the relay is on this machine or in a private network, unless you use
          --compress on
-local    PORT accepts connections. No request is sent. Checked even if an earlier check failed
+local    PORT accepts connections, and speaks HTTP/2 if --upstream says so. No request is sent. Checked even if an earlier check failed
 `,
   },
   read: readDoctor,
@@ -66,11 +68,17 @@ function readDoctor(line: CommandLine): GivenDoctor {
   const found = findRelay(sources);
   if (found.key !== undefined) checkProtected(found.relay, found.relayFrom, line.values.insecure);
   return {
-    target: port === undefined ? undefined : parseTarget(port),
+    target: port === undefined ? undefined : readTarget(port, line),
     ...found,
     network: readNetwork(sources, found.ca),
     json: line.values.json ?? false,
   };
+}
+
+/** @throws UsageError */
+function readTarget(port: string, { values }: CommandLine): GivenDoctor['target'] {
+  const target = parseTarget(port);
+  return { ...target, upstream: readUpstream(values, target.https) };
 }
 
 /** @returns 0 when nothing has failed, else 1 */

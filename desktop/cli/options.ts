@@ -69,6 +69,11 @@ export const OPTION_TABLE = {
     type: 'boolean',
     text: 'Connect to the port over HTTPS. Self-signed certificates are accepted from this machine only.',
   },
+  upstream: {
+    type: 'string',
+    value: 'PROTOCOL',
+    text: 'Protocol of the service: http1 (the default), h2c (HTTP/2 without TLS, as most gRPC servers use) or h2 (HTTP/2 over TLS).',
+  },
   wait: {
     type: 'string',
     value: 'SECONDS',

@@ -1,7 +1,14 @@
 /** Splits a command line into options and operands, and reads the values of options. */
 import { parseArgs } from 'node:util';
 import { nearest } from '../../shared/nearest.ts';
-import { LOCAL_HOST_RULE, parsePort, PORT_RULE, type ValueRule } from '../../shared/value-rules.ts';
+import {
+  LOCAL_HOST_RULE,
+  parsePort,
+  PORT_RULE,
+  type Upstream,
+  UPSTREAM_RULE,
+  type ValueRule,
+} from '../../shared/value-rules.ts';
 import { UsageError } from '../client/failures.ts';
 import { isLoopback } from '../client/network/dial.ts';
 import { OPTION_TABLE, type OptionName } from './options.ts';
@@ -69,6 +76,19 @@ export function readSeconds(name: OptionName, text: string | undefined, rule: Va
   const seconds = text === undefined || /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
   readOption(name, text, { ...rule, accepts: () => rule.accepts(seconds) });
   return text === undefined ? undefined : seconds;
+}
+
+/**
+ * @param https whether the operand is an address of HTTPS
+ * @throws UsageError
+ */
+export function readUpstream(values: Values, https: boolean): Upstream {
+  const upstream = readOption('upstream', values.upstream, UPSTREAM_RULE) as Upstream | undefined;
+  if (upstream === 'h2c' && (values['local-https'] ?? https))
+    throw new UsageError(
+      '--upstream h2c is HTTP/2 without TLS. Use --upstream h2 for a port that speaks HTTPS.',
+    );
+  return upstream ?? 'http1';
 }
 
 /*

@@ -85,6 +85,7 @@ function serve(
       port: spec.port,
       https: spec.localHttps,
       waitMs: spec.wait * 1000,
+      upstream: spec.upstream,
     };
     let isFirst = true;
     const deadlines = new Deadlines(clock);

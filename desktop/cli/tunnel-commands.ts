@@ -21,7 +21,7 @@ import { readAccessOptions } from './access-options.ts';
 import { type CommandContext, type CommandLine, defineCommand } from './command.ts';
 import { EXIT_CODES } from './help.ts';
 import { ACCESS_POLICY, COMMON, WHEN_ONLINE } from './options.ts';
-import { parseTarget, readOption, readSeconds, type Target, type Values } from './parse.ts';
+import { parseTarget, readOption, readSeconds, readUpstream, type Target, type Values } from './parse.ts';
 import type { HttpTunnel, ProjectTunnels } from './run-tunnels.ts';
 import type { OnceOnline } from './view/once-online.ts';
 
@@ -30,8 +30,9 @@ const EVENTS = `{"event":"online","tunnel":{…}}
 {"event":"reconnecting","attempt":1,"retry_in_ms":250,"message":"…"}
     The connection to the relay was lost.
 {"event":"problem","code":"local-refused","message":"…"}
-    One visitor could not be served; the tunnel stays open. Codes: local-refused, local-reset, local-slow, host-blocked,
-    visitor-gone, data-refused, data-failed, too-many-connections.
+    One visitor could not be served; the tunnel stays open. Codes: local-refused, local-reset, local-not-http2,
+    local-no-websocket, local-busy, local-slow, host-blocked, visitor-gone, data-refused, data-failed,
+    too-many-connections.
 {"event":"knock","tunnel":"ID","id":"KNOCK","address":"…","agent":"…","at":"…"}
     A visitor asks for access and waits for 5 minutes: "culvert knock ID KNOCK --admit" or --refuse.
 {"event":"expiring","in_seconds":600,"expires_at":"…"}
@@ -48,7 +49,7 @@ export const httpCommand = defineCommand({
   summary: 'Open a tunnel to a local port',
   options: {
     Address: ADDRESS,
-    'Local service': ['host-header', 'local-host', 'local-https', 'wait', 'compress'],
+    'Local service': ['host-header', 'local-host', 'local-https', 'upstream', 'wait', 'compress'],
     Access: ACCESS_POLICY,
     'When online': WHEN_ONLINE,
     ...COMMON,
@@ -61,6 +62,7 @@ export const httpCommand = defineCommand({
     'culvert http 3000 --auth ann --allow 10.0.0.0/8': 'require a login, from one network only',
     'culvert http 5173 --host-header local': 'for development servers that reject unknown hosts',
     'culvert http https://localhost:8443': 'forward to a port that speaks HTTPS',
+    'culvert http 50051 --upstream h2c': 'forward to a gRPC server',
   },
   details: `
     The command serves the tunnel until you press Ctrl-C, which closes it. PORT can also be an address that a
@@ -149,6 +151,7 @@ tunnels:
     host_header: local
     local_host: 192.0.2.7     # another machine: needs --allow-other-hosts
     local_https: true
+    upstream: h2              # or h2c, for HTTP/2 without TLS
     wait: 10
     compress: off             # auto, on or off
     auth: "ann:\${ANN_PASSWORD}"   # or a list; can contain environment variables
@@ -185,6 +188,7 @@ function readHttp(line: CommandLine): HttpTunnel {
       readOption('host-header', hostHeaderMode(values), HOST_HEADER_RULE) ?? SPEC_DEFAULTS.hostHeader,
     localHost: readOption('local-host', values['local-host'], LOCAL_HOST_RULE) ?? host,
     localHttps: values['local-https'] ?? https,
+    upstream: readUpstream(values, https),
     wait: readSeconds('wait', values.wait, WAIT_RULE) ?? SPEC_DEFAULTS.wait,
     madePassword: wanted.madePassword,
   };

@@ -118,6 +118,9 @@ export const DIAGNOSTICS_MESSAGES = {
   'doctor.uncompressedPrivate': 'off (auto), because the relay is in a private network: {host}',
   'doctor.local': '{service} accepts connections',
   'doctor.nothingOnBoth': 'nothing answers on port {port} at 127.0.0.1 or ::1',
+  'doctor.notHttp2': 'the service on {service} does not speak HTTP/2',
+  'doctor.notHttp2Fix':
+    'Leave out --upstream for HTTP/1.1. Use h2c for HTTP/2 without TLS, and h2 for HTTP/2 over TLS.',
   'doctor.nothingOn': 'nothing answers on {service}',
   'doctor.folder': 'the folder {folder} can be read',
   'doctor.folderFix': 'Restore the folder, connect its drive, or get permission to read it.',
@@ -215,6 +218,7 @@ export const PROJECT_MESSAGES = {
   'project.empty': 'empty',
   'project.keyValue': 'an API key, which does not belong in this file',
   'project.noTarget': 'is missing. It must be {accepted}. To share a folder, use "share" instead',
+  'project.h2cHttps': 'h2c is HTTP/2 without TLS: use h2 for a port that speaks HTTPS',
   'project.aboutPort': 'applies to a port, but this tunnel shares a folder',
   'project.unknownField': 'is unknown. The fields are {fields}',
   'project.meantField': 'is unknown. Did you mean {field}?',

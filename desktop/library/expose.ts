@@ -6,7 +6,14 @@ import type { AddressInfo } from 'node:net';
 import { homedir } from 'node:os';
 import { OPEN } from '../../shared/access.ts';
 import type { Tunnel as TunnelRecord } from '../../shared/tunnel.ts';
-import { COMPRESS_RULE, type CompressMode, type HostHeader, PORT_RULE } from '../../shared/value-rules.ts';
+import {
+  COMPRESS_RULE,
+  type CompressMode,
+  type HostHeader,
+  PORT_RULE,
+  type Upstream,
+  UPSTREAM_RULE,
+} from '../../shared/value-rules.ts';
 import {
   claimNames,
   readRelayAccess,
@@ -38,9 +45,12 @@ export const expose: typeof Expose = async (
   if ((typeof what !== 'object' && typeof what !== 'function') || what === null)
     throw new TypeError('expose needs { port: 3000 }, a server or an app');
   if (isExposable(what)) return await open(await listening(what), given);
-  const { port, host = 'localhost', https = false } = what;
+  const { port, host = 'localhost', https = false, upstream = 'http1' } = what;
   if (!PORT_RULE.accepts(port)) throw new TypeError(`port must be ${PORT_RULE.accepted}`);
-  return await open({ port, host, https, close: () => Promise.resolve() }, what);
+  if (!UPSTREAM_RULE.accepts(upstream)) throw new TypeError(`upstream must be ${UPSTREAM_RULE.accepted}`);
+  if (upstream === 'h2c' && https)
+    throw new TypeError('upstream h2c is HTTP/2 without TLS: use h2 with https');
+  return await open({ port, host, https, upstream, close: () => Promise.resolve() }, what);
 };
 
 async function open(target: Listening, options: TunnelOptions): Promise<Tunnel> {
@@ -132,7 +142,13 @@ export class OpenTunnel extends EventEmitter<TunnelEvents> implements Tunnel {
       key: access.key,
       network: access.network,
       tunnelId: record.id,
-      local: { host: target.host, port: target.port, https: target.https, waitMs: 0 },
+      local: {
+        host: target.host,
+        port: target.port,
+        https: target.https,
+        waitMs: 0,
+        upstream: target.upstream ?? 'http1',
+      },
       hostHeader,
       compress,
       recorder: log,
@@ -209,6 +225,8 @@ export interface Listening {
   readonly host: string;
   readonly port: number;
   readonly https: boolean;
+  /** `http1` by default */
+  readonly upstream?: Upstream;
   /** Ends the server if it was started for the tunnel; never rejects. */
   close(): Promise<void>;
 }

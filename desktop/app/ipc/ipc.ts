@@ -1,5 +1,5 @@
 /** Types that page and main share: forms, answers, and what main pushes. The channels are in main/handlers/channels.ts. */
-import type { CompressMode, HostHeader } from '../../../shared/value-rules.ts';
+import type { CompressMode, HostHeader, Upstream } from '../../../shared/value-rules.ts';
 import type { DecodedBody, RecordedMessage, RequestDetail } from '../../client/inspector/records.ts';
 import type { LocalTarget } from '../../client/local/local-service.ts';
 import type { Snapshot } from './snapshot.ts';
@@ -62,6 +62,8 @@ export interface TunnelForm {
   domain?: string | undefined;
   /** whether responses are compressed; `auto` without it */
   compress?: CompressMode | undefined;
+  /** the protocol of the port's service; `http1` without it */
+  upstream?: Upstream | undefined;
 }
 
 /** The part that the app remembers. */

@@ -211,11 +211,23 @@ function isSame({ name, urls }: Tunnel, spec: FoundTunnel['spec']): boolean {
 }
 
 function formOf(spec: ProjectTunnel): KeptForm {
-  const { port, name = '', ttl = '', idle, hostHeader, compress, domain, folder } = spec;
-  const { localHost, localHttps, wait } = spec;
+  const {
+    port,
+    name = '',
+    ttl = '',
+    idle,
+    hostHeader,
+    compress,
+    domain,
+    folder,
+    localHost,
+    localHttps,
+    upstream,
+    wait,
+  } = spec;
   const kept = { name, ttl, idle, hostHeader, compress, domain };
   return folder === undefined
-    ? { ...kept, port, local: { host: localHost, https: localHttps, waitMs: wait * 1000 } }
+    ? { ...kept, port, upstream, local: { host: localHost, https: localHttps, waitMs: wait * 1000 } }
     : { ...kept, port: FOLDER_PORT, folder };
 }
 

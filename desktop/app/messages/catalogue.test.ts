@@ -21,6 +21,7 @@ const SAME = new Set([
   'log.chip.webhooks',
   'name.label',
   'others.offline',
+  'options.upstreamHttp1',
   'palette.group.ports',
   'common.findOutWhy',
   'port.label',

@@ -251,6 +251,10 @@ export const CREATE_DE: Translation<typeof CREATE> = {
   'options.anotherName': 'Anderer Hostname …',
   'options.ttl': 'Andere Dauer',
   'options.ttlExample': 'Zum Beispiel 45m, 4h oder 1h30m',
+  'options.upstream': 'Protokoll des Dienstes',
+  'options.upstreamHttp1': 'HTTP/1.1',
+  'options.upstreamH2c': 'HTTP/2 ohne TLS, etwa gRPC (h2c)',
+  'options.upstreamH2': 'HTTP/2 mit TLS (h2)',
   'options.hostName': 'Hostname',
   'options.hostNameHint': 'Ihr Server bekommt diesen Hostnamen bei jeder Anfrage',
   'options.compress': 'Komprimierung',
@@ -456,6 +460,9 @@ export const ENGINE_DE: Translation<typeof MESSAGES> = {
   'doctor.uncompressedPrivate': 'aus (auto), denn das Relay ist in einem privaten Netz: {host}',
   'doctor.local': '{service} nimmt Verbindungen an',
   'doctor.nothingOnBoth': 'auf Port {port} von 127.0.0.1 und ::1 antwortet nichts',
+  'doctor.notHttp2': 'der Dienst auf {service} spricht kein HTTP/2',
+  'doctor.notHttp2Fix':
+    'Lassen Sie --upstream für HTTP/1.1 weg. Verwenden Sie h2c für HTTP/2 ohne TLS und h2 für HTTP/2 mit TLS.',
   'doctor.nothingOn': 'auf {service} antwortet nichts',
   'doctor.folder': 'der Ordner {folder} ist lesbar',
   'doctor.folderFix':
@@ -531,6 +538,7 @@ export const ENGINE_DE: Translation<typeof MESSAGES> = {
   'project.empty': 'leer',
   'project.keyValue': 'ein API-Schlüssel, der nicht in diese Datei gehört',
   'project.noTarget': 'fehlt; erlaubt: {accepted}. Für einen Ordner steht stattdessen „share“',
+  'project.h2cHttps': 'h2c ist HTTP/2 ohne TLS: Verwenden Sie h2 für einen Port mit HTTPS',
   'project.aboutPort': 'betrifft einen Port, aber dieser Tunnel teilt einen Ordner',
   'project.unknownField': 'ist unbekannt; es gibt {fields}',
   'project.meantField': 'ist unbekannt; ist {field} gemeint?',
@@ -889,6 +897,7 @@ export const PROBLEMS_DE: Translation<typeof PROBLEMS> = {
   'problem.give': 'Erlaubt ist: {accepted}.',
   'accepted.domain': 'eine eigene Domain ohne https:// und Port, etwa app.example.com',
   'accepted.compress': 'auto, on oder off',
+  'accepted.upstream': 'http1, h2c (HTTP/2 ohne TLS) oder h2 (HTTP/2 mit TLS)',
   'accepted.hostHeader': 'keep, local oder ein Hostname mit oder ohne Port, etwa app.test:3000',
   'accepted.localHost': 'ein Hostname oder eine IP-Adresse, ohne Port',
   'accepted.name':

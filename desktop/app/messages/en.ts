@@ -230,6 +230,10 @@ export const CREATE = {
   'options.anotherName': 'Custom host name…',
   'options.ttl': 'Custom time',
   'options.ttlExample': 'For example 45m, 4h or 1h30m',
+  'options.upstream': 'Protocol of the service',
+  'options.upstreamHttp1': 'HTTP/1.1',
+  'options.upstreamH2c': 'HTTP/2 without TLS, such as gRPC (h2c)',
+  'options.upstreamH2': 'HTTP/2 over TLS (h2)',
   'options.hostName': 'Host name',
   'options.hostNameHint': 'Your server receives this host name with every request',
   'options.compress': 'Compression',
@@ -607,6 +611,7 @@ export const PROBLEMS = {
   'problem.give': 'Enter {accepted}.',
   'accepted.domain': 'a domain that you own, without https:// and without a port, such as app.example.com',
   'accepted.compress': 'auto, on or off',
+  'accepted.upstream': 'http1, h2c (HTTP/2 without TLS) or h2 (HTTP/2 over TLS)',
   'accepted.hostHeader': 'keep, local, or a host name with or without a port, such as app.test:3000',
   'accepted.localHost': 'a host name or an IP address, without a port',
   'accepted.name':

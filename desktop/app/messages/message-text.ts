@@ -7,6 +7,7 @@ import {
   NAME_RULE,
   PORT_RULE,
   TTL_RULE,
+  UPSTREAM_RULE,
   type ValueRule,
 } from '../../../shared/value-rules.ts';
 import { FLAG_RULE, FOLDER_RULE, WAIT_RULE } from '../../client/config/tunnel-spec.ts';
@@ -67,6 +68,7 @@ const RULES: readonly (readonly [ValueRule, TextKey])[] = [
   [FLAG_RULE, 'accepted.flag'],
   [FOLDER_RULE, 'accepted.folder'],
   [HOST_HEADER_RULE, 'accepted.hostHeader'],
+  [UPSTREAM_RULE, 'accepted.upstream'],
   [LOCAL_HOST_RULE, 'accepted.localHost'],
   [NAME_RULE, 'accepted.name'],
   [NETWORK_RULE, 'accepted.network'],

@@ -42,6 +42,7 @@ describe('parseProject', () => {
           host_header: local
           local_host: 192.0.2.7
           local_https: true
+          upstream: h2
           wait: 10
           compress: off
     `;
@@ -59,6 +60,7 @@ describe('parseProject', () => {
           hostHeader: 'local',
           localHost: '192.0.2.7',
           localHttps: true,
+          upstream: 'h2',
           wait: 10,
           compress: 'off',
           folder: undefined,
@@ -166,6 +168,7 @@ describe('parseProject', () => {
       hostHeader: 'keep',
       localHost: 'localhost',
       localHttps: false,
+      upstream: 'http1',
       wait: 0,
       compress: 'auto',
       folder: undefined,
@@ -207,6 +210,12 @@ describe('parseProject', () => {
     ],
     [tunnel('share: ./public'), /:3: tunnels\.web\.port: applies to a port, but this tunnel shares a folder/],
     ['tunnels: {web: {share: /etc}}', /share: is "\/etc", but must be the path of a folder inside/],
+    ['tunnels: {web: {port: 1, upstream: grpc}}', /web\.upstream: is "grpc", but must be http1, h2c/],
+    [
+      'tunnels: {web: {port: 1, upstream: h2c, local_https: true}}',
+      /web\.upstream: h2c is HTTP\/2 without TLS/,
+    ],
+    ['tunnels: {web: {share: a, upstream: h2c}}', /web\.upstream: applies to a port/],
     ['tunnels: {web: {share: a, wait: 3}}', /web\.wait: applies to a port/],
     ['tunnels:\n  web:\n    port: 70000\n', /:3: tunnels\.web\.port: is 70000, but must be .* 1 to 65535\.$/],
     ['tunnels: {web: {port: "80"}}', /port: is "80", but must be a whole number/],

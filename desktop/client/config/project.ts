@@ -14,6 +14,8 @@ import {
   NAME_RULE,
   PORT_RULE,
   TTL_RULE,
+  type Upstream,
+  UPSTREAM_RULE,
   type ValueRule,
 } from '../../../shared/value-rules.ts';
 import { isLines, type Message, toMessage, type MessageValue, textOf } from '../messages.ts';
@@ -63,6 +65,7 @@ export const TUNNEL_FIELD_RULES = {
   host_header: HOST_HEADER_RULE,
   local_host: LOCAL_HOST_RULE,
   local_https: FLAG_RULE,
+  upstream: UPSTREAM_RULE,
   wait: WAIT_RULE,
   compress: COMPRESS_RULE,
 } as const;
@@ -77,6 +80,7 @@ const tunnelSchema = yup
     host_header: field<string>(TUNNEL_FIELD_RULES.host_header),
     local_host: field<string>(TUNNEL_FIELD_RULES.local_host),
     local_https: field<boolean>(TUNNEL_FIELD_RULES.local_https),
+    upstream: field<Upstream>(TUNNEL_FIELD_RULES.upstream),
     wait: field<number>(TUNNEL_FIELD_RULES.wait),
     compress: field<CompressMode>(TUNNEL_FIELD_RULES.compress),
   })
@@ -84,7 +88,7 @@ const tunnelSchema = yup
 const TUNNEL_FIELDS = [...Object.keys(TUNNEL_FIELD_RULES), ...ACCESS_FIELDS];
 
 /** Fields for a port that make no sense for a folder. */
-const PORT_FIELDS = ['port', 'host_header', 'local_host', 'local_https', 'wait'];
+const PORT_FIELDS = ['port', 'host_header', 'local_host', 'local_https', 'upstream', 'wait'];
 
 function field<T extends string | number | boolean>(rule: ValueRule) {
   return yup.mixed<T>().test((value: unknown) => value === undefined || rule.accepts(value));
@@ -196,6 +200,7 @@ class ProjectReader {
         hostHeader: fields.host_header ?? SPEC_DEFAULTS.hostHeader,
         localHost: fields.local_host ?? SPEC_DEFAULTS.localHost,
         localHttps: fields.local_https ?? SPEC_DEFAULTS.localHttps,
+        upstream: fields.upstream ?? SPEC_DEFAULTS.upstream,
         wait: fields.wait ?? SPEC_DEFAULTS.wait,
         compress: fields.compress ?? SPEC_DEFAULTS.compress,
       };
@@ -220,6 +225,8 @@ class ProjectReader {
 
   /** A tunnel forwards to either a port or a folder. */
   #checkTarget(tunnel: Readonly<Record<string, unknown>>, path: readonly string[]): void {
+    if (tunnel['upstream'] === 'h2c' && tunnel['local_https'] === true)
+      this.#report.field([...path, 'upstream'], toMessage('project.h2cHttps'));
     if (tunnel['share'] === undefined) {
       if (tunnel['port'] !== undefined) return;
       this.#report.field([...path, 'port'], toMessage('project.noTarget', { accepted: PORT_RULE }));

@@ -1,7 +1,7 @@
 /** One tunnel as the user wants it, from options or `culvert.yml`, with the values of fields that only these have. */
 import type { Access } from '../../../shared/access.ts';
 import { uriHost } from '../../../shared/networks.ts';
-import type { CompressMode, ValueRule } from '../../../shared/value-rules.ts';
+import type { CompressMode, Upstream, ValueRule } from '../../../shared/value-rules.ts';
 import { WAIT_MAX_SECONDS } from './config-limits.ts';
 
 export interface TunnelSpec {
@@ -24,6 +24,8 @@ export interface TunnelSpec {
   readonly localHttps: boolean;
   /** whether responses are compressed */
   readonly compress: CompressMode;
+  /** the protocol of the service; `h2` implies TLS */
+  readonly upstream: Upstream;
   /** seconds to wait for a port that nothing listens on */
   readonly wait: number;
   /** path of a folder to serve instead of a local service; `undefined` for none */
@@ -38,10 +40,11 @@ export interface TunnelSpec {
 export function localUrl({
   localHost,
   localHttps,
+  upstream,
   port,
   folder,
-}: Pick<TunnelSpec, 'localHost' | 'localHttps' | 'port' | 'folder'>): string {
-  return folder ?? `${localHttps ? 'https' : 'http'}://${uriHost(localHost)}:${port}`;
+}: Pick<TunnelSpec, 'localHost' | 'localHttps' | 'upstream' | 'port' | 'folder'>): string {
+  return folder ?? `${localHttps || upstream === 'h2' ? 'https' : 'http'}://${uriHost(localHost)}:${port}`;
 }
 
 /** Defaults of fields that are not given. */
@@ -51,6 +54,7 @@ export const SPEC_DEFAULTS = {
   localHost: 'localhost',
   localHttps: false,
   compress: 'auto',
+  upstream: 'http1',
   wait: 0,
   folder: undefined,
   madePassword: undefined,

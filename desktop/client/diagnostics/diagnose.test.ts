@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http2';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { closeServers, listen, startHttp } from '../../testing/servers.ts';
+import { localPort } from '../local/local-service.ts';
 import { type MessageValue, textOf } from '../messages.ts';
 import { parseRelayAddress } from '../relay/relay-address.ts';
 import { compressHop, localHop } from './diagnose.ts';
@@ -47,5 +50,27 @@ describe('the hop about compression', () => {
         checkCompression(url),
         (error) => error instanceof HopSkipped && why.test(error.message),
       );
+  });
+});
+
+describe('the last hop, to a port', () => {
+  afterEach(closeServers);
+
+  it('uses the protocol of the tunnel', async () => {
+    const server = createServer();
+    const port = await listen(server);
+    const hop = localHop({ local: { ...localPort(port), upstream: 'h2c' }, remedies: REMEDIES });
+    assert.match(textOf(await hop.check()), /accepts connections/);
+  });
+
+  it('reports a service that does not speak HTTP/2', async () => {
+    const { port } = await startHttp((_request, response) => response.end());
+    const hop = localHop({ local: { ...localPort(port), upstream: 'h2c' }, remedies: REMEDIES });
+    await assert.rejects(hop.check(), (error) => {
+      assert.ok(error instanceof HopFailure);
+      assert.match(error.message, /does not speak HTTP\/2/);
+      assert.match(textOf(error.fix), /--upstream/);
+      return true;
+    });
   });
 });

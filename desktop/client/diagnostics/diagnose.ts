@@ -4,6 +4,7 @@ import { Deadlines, systemClock } from '../clock.ts';
 import { isCompressionOn, nearnessOf } from '../compression/mode.ts';
 import { LocalDialer } from '../local/local-dialer.ts';
 import { describeTarget, type LocalTarget } from '../local/local-service.ts';
+import { LocalFailure } from '../local/local-error.ts';
 import { toMessage, type MessageValue } from '../messages.ts';
 import { isLoopback } from '../network/dial.ts';
 import type { Network } from '../network/network.ts';
@@ -70,11 +71,15 @@ export function localHop({ local, remedies }: Pick<Subject, 'local' | 'remedies'
     async check() {
       if (local === undefined) throw new HopSkipped(remedies.noLocal);
       if ('folder' in local) return looksInto(local.folder);
-      if (await takesConnections(local)) return toMessage('doctor.local', { service: describeTarget(local) });
+      const error = await connectTo(local);
+      const service = describeTarget(local);
+      if (error === undefined) return toMessage('doctor.local', { service });
+      if (error instanceof LocalFailure)
+        throw new HopFailure(toMessage('doctor.notHttp2', { service }), toMessage('doctor.notHttp2Fix'));
       throw new HopFailure(
         local.host === 'localhost'
           ? toMessage('doctor.nothingOnBoth', { port: local.port })
-          : toMessage('doctor.nothingOn', { service: describeTarget(local) }),
+          : toMessage('doctor.nothingOn', { service }),
         remedies.local,
       );
     },
@@ -90,14 +95,17 @@ async function looksInto(folder: string): Promise<MessageValue> {
   }
 }
 
-function takesConnections(target: LocalTarget): Promise<boolean> {
+/** @returns why it accepts no connection */
+function connectTo(target: LocalTarget): Promise<Error | undefined> {
   return new Promise((resolve) => {
-    new LocalDialer(target, new Deadlines(systemClock)).connect({
+    const dialer = new LocalDialer(target, new Deadlines(systemClock));
+    dialer.connect({
       connected(local) {
         local.destroy();
-        resolve(true);
+        dialer.closeIdle();
+        resolve(undefined);
       },
-      refused: () => resolve(false),
+      refused: resolve,
     });
   });
 }

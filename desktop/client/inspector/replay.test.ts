@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { createServer, type RequestListener } from 'node:http';
+import { createServer as createHttp2Server } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { FakeClock } from '../../testing/fake-clock.ts';
 import { Deadlines, systemClock } from '../clock.ts';
@@ -41,6 +42,23 @@ describe('a repeated request', () => {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     return (server.address() as AddressInfo).port;
   }
+
+  it('is sent to a service of HTTP/2', async () => {
+    const server = createHttp2Server((request, response) =>
+      response.end(`${request.httpVersion} ${request.url}`),
+    );
+    servers.push({ close: () => server.close() });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    const log = new RequestLog();
+    recorded(log, 'GET /x HTTP/1.1\r\nHost: demo.example.com\r\n\r\n');
+    const deadlines = new Deadlines(systemClock);
+    const dialer = new LocalDialer({ ...localPort(port), upstream: 'h2c' }, deadlines);
+    assert.equal(await new Replayer(log, dialer, deadlines).replay(1), 2);
+    dialer.closeIdle();
+    const { response } = log.detail(2) ?? {};
+    assert.match(String(response?.body && Buffer.from(response.body)), /2\.0 \/x/);
+  });
 
   it('is sent unchanged, including secrets, and recorded as the repetition', async () => {
     const seen: unknown[] = [];

@@ -60,12 +60,12 @@ class Service {
     const server = isSecure
       ? createSecureServer({ ...options, cert: CERTIFICATE, key: CERTIFICATE_KEY })
       : createServer(options);
-    const service = new Service(server as Http2Server);
+    const service = new Service(server);
     server.on('stream', (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => {
       stream.on('error', () => {});
       onStream(stream, headers);
     });
-    service.dialer = dialerTo(await listen(server as never), isSecure ? 'h2' : 'h2c', service.clock);
+    service.dialer = dialerTo(await listen(server), isSecure ? 'h2' : 'h2c', service.clock);
     return service;
   }
 
@@ -171,6 +171,17 @@ const whole = (stream: ServerHttp2Stream): Promise<string> => {
     stream.on('end', () => resolve(text));
   });
 };
+
+const waiting: OnStream = (stream) => {
+  stream.respond({ ':status': 200 });
+  stream.write('.');
+};
+
+async function answerWith(stream: ServerHttp2Stream, body: Promise<string>): Promise<void> {
+  const text = await body;
+  stream.respond({ ':status': 200 });
+  stream.end(text);
+}
 
 function failsWith(code: string): (error: unknown) => boolean {
   return (error) => error instanceof LocalFailure && error.code === code;
@@ -309,10 +320,7 @@ describe('Http2Connection', () => {
     const service = await Service.start((stream) => {
       stream.additionalHeaders({ ':status': 100 });
       stream.additionalHeaders({ ':status': 103, link: '</a.css>' });
-      void whole(stream).then((body) => {
-        stream.respond({ ':status': 200 });
-        stream.end(body);
-      });
+      void answerWith(stream, whole(stream));
     });
     const visitor = await service.send('PUT / HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n');
     await visitor.has('</a.css>\r\n\r\n');
@@ -472,11 +480,6 @@ describe('Http2Connection', () => {
 describe('LocalSessions', () => {
   afterEach(closeServers);
 
-  const waiting: OnStream = (stream) => {
-    stream.respond({ ':status': 200 });
-    stream.write('.');
-  };
-
   it('serves requests together over one connection', async () => {
     const service = await Service.start(waiting);
     const visitors = await Promise.all(Array.from({ length: 20 }, () => service.send(GET)));
@@ -533,14 +536,13 @@ describe('LocalSessions', () => {
         stream.close(constants.NGHTTP2_REFUSED_STREAM);
         return;
       }
-      void whole(stream).then((body) => {
-        bodies.push(body);
-        stream.respond({ ':status': 200 }, { endStream: true });
-      });
+      const body = whole(stream);
+      void answerWith(stream, body);
+      void body.then((text) => bodies.push(text));
     });
     const visitor = await service.send(`${STREAM}3\r\nabc\r\n`);
     visitor.send('2\r\nde\r\n0\r\n\r\n');
-    await visitor.has('200 OK');
+    await visitor.has('abcde');
     assert.deepEqual(bodies, ['abcde']);
   });
 

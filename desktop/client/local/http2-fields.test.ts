@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { toHttp1Informational, toHttp1Response, toHttp1Trailers } from './http2-fields.ts';
 
-describe('toHttp1Response', () => {
-  const text = (raw: string[], method = 'GET', isEnd = false): string | undefined =>
-    toHttp1Response([':status', '200', ...raw], method, isEnd)?.head.toString('latin1');
+const text = (raw: string[], method = 'GET', isEnd = false): string | undefined =>
+  toHttp1Response([':status', '200', ...raw], method, isEnd)?.head.toString('latin1');
 
+describe('toHttp1Response', () => {
   for (const [name, value] of [
     ['x-a', 'b\r\nset-cookie: c'],
     ['x-a', 'b\nc'],

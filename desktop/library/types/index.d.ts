@@ -37,6 +37,11 @@ export interface ExposeOptions extends TunnelOptions {
   readonly host?: string | undefined;
   /** whether the port speaks HTTPS */
   readonly https?: boolean | undefined;
+  /**
+   * the protocol of the service: `http1` (the default), `h2c` (HTTP/2 without TLS, as most gRPC servers use) or `h2`
+   * (HTTP/2 over TLS)
+   */
+  readonly upstream?: 'http1' | 'h2c' | 'h2' | undefined;
 }
 
 /** Visitors must come from a network of `allow`, and use one of the other four ways, if any of these is given. */

@@ -11,6 +11,8 @@ import {
   NAME_RULE,
   PORT_RULE,
   TTL_RULE,
+  type Upstream,
+  UPSTREAM_RULE,
   type ValueRule,
 } from '../../../../shared/value-rules.ts';
 import { WAIT_MAX_SECONDS } from '../../../client/config/config-limits.ts';
@@ -85,6 +87,7 @@ const fields = {
   hostHeader: ruled(yup.string(), HOST_HEADER_RULE).required(),
   domain: ruled(yup.string(), DOMAIN_RULE),
   compress: ruled(yup.string<CompressMode>(), COMPRESS_RULE),
+  upstream: ruled(yup.string<Upstream>(), UPSTREAM_RULE),
 };
 
 /** What is remembered of it. */

@@ -98,8 +98,11 @@ export function localTarget({
   port,
   folder,
   local,
-}: Pick<KeptForm, 'port' | 'folder' | 'local'>): LocalTarget {
-  return folder === undefined ? { ...localPort(port), ...local } : { ...localPort(port), host: '127.0.0.1' };
+  upstream,
+}: Pick<KeptForm, 'port' | 'folder' | 'local' | 'upstream'>): LocalTarget {
+  return folder === undefined
+    ? { ...localPort(port), ...local, ...(upstream === undefined ? {} : { upstream }) }
+    : { ...localPort(port), host: '127.0.0.1' };
 }
 
 /** @param network the way to the relay */

@@ -57,6 +57,7 @@ describe('create form', () => {
       host: CUSTOM,
       customHost: 'shop.test:8080',
       compress: 'off',
+      upstream: 'h2c',
       lock: { ...OPEN_DRAFT, kind: 'addresses', addresses: '::1' },
     };
     const form = {
@@ -65,6 +66,7 @@ describe('create form', () => {
       ttl: '90m',
       idle: true,
       hostHeader: 'shop.test:8080',
+      upstream: 'h2c',
       lock: { kind: 'addresses', allow: ['::1'] },
       compress: 'off',
     };
@@ -109,6 +111,7 @@ describe('create form', () => {
     assert.equal(hasOptions(draft), true);
     assert.equal(hasOptions({ ...EMPTY_DRAFT, lock: { ...OPEN_DRAFT, kind: 'links' } }), true);
     assert.equal(hasOptions({ ...EMPTY_DRAFT, compress: 'on' }), true);
+    assert.equal(hasOptions(draftFrom({ upstream: 'h2' })), true);
     assert.equal(hasOptions(draftFrom({ port: 3000 })), false);
     assert.equal(draftFrom({ hostHeader: 'a.test' }).customHost, 'a.test');
   });

@@ -1,6 +1,11 @@
 /** The create form as typed, and its validation. */
 import { NAME_MAX_LENGTH, NAME_MIN_LENGTH } from '../../../../shared/constraints.ts';
-import { type CompressMode, HOST_HEADER_RULE, NAME_RULE } from '../../../../shared/value-rules.ts';
+import {
+  type CompressMode,
+  HOST_HEADER_RULE,
+  NAME_RULE,
+  type Upstream,
+} from '../../../../shared/value-rules.ts';
 import type { CreateForm, TunnelForm } from '../../ipc/ipc.ts';
 import type { AccountView, PortView, TunnelView } from '../../ipc/snapshot.ts';
 import { t } from '../../messages/translate.ts';
@@ -24,6 +29,7 @@ export interface FormDraft {
   readonly host: 'keep' | 'local' | typeof CUSTOM;
   readonly customHost: string;
   readonly compress: CompressMode;
+  readonly upstream: Upstream;
   readonly lock: AccessDraft;
   readonly domain: DomainDraft;
 }
@@ -48,6 +54,7 @@ export const EMPTY_DRAFT: FormDraft = {
   host: 'keep',
   customHost: '',
   compress: 'auto',
+  upstream: 'http1',
   lock: OPEN_DRAFT,
   domain: NO_DOMAIN,
 };
@@ -88,13 +95,14 @@ export function readDraft(
   const own = {
     ...(domain.domain === '' ? {} : { domain: domain.domain }),
     ...(draft.compress === 'auto' ? {} : { compress: draft.compress }),
+    ...(draft.upstream === 'http1' ? {} : { upstream: draft.upstream }),
   };
   return { form: { port, name, ttl: ttl.ttl, idle: draft.idle, hostHeader, lock: lock.lock, ...own } };
 }
 
 /** The draft for a request of a link or the tray. */
 export function draftFrom(form: Partial<TunnelForm>): FormDraft {
-  const { port, name, ttl, idle, hostHeader } = form;
+  const { port, name, ttl, idle, hostHeader, upstream } = form;
   return {
     ...EMPTY_DRAFT,
     ...(port === undefined ? {} : { port: String(port) }),
@@ -102,6 +110,7 @@ export function draftFrom(form: Partial<TunnelForm>): FormDraft {
     ...(ttl === undefined || ttl === '' ? {} : { ttl: CUSTOM, customTtl: ttl }),
     ...(idle === undefined ? {} : { idle }),
     ...(hostHeader === undefined ? {} : hostDraft(hostHeader)),
+    ...(upstream === undefined ? {} : { upstream }),
   };
 }
 
@@ -113,6 +122,7 @@ export function hasOptions(draft: FormDraft): boolean {
     draft.idle ||
     draft.host !== 'keep' ||
     draft.compress !== 'auto' ||
+    draft.upstream !== 'http1' ||
     draft.lock.kind !== 'anyone' ||
     draft.domain.choice !== ''
   );

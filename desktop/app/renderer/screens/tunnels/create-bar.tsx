@@ -29,6 +29,7 @@ const CONTROLS: Readonly<Record<FormField, string>> = {
   ttl: 'custom-ttl',
   hostHeader: 'custom-host',
   compress: 'compress',
+  upstream: 'upstream',
   idle: 'idle',
 };
 

@@ -1,4 +1,5 @@
 import type { JSX } from 'preact';
+import type { Upstream } from '../../../../../shared/value-rules.ts';
 import { t } from '../../../messages/translate.ts';
 import {
   CUSTOM,
@@ -99,6 +100,17 @@ export function Options({
           <option value="auto">{t('options.compressAuto')}</option>
           <option value="on">{t('options.compressOn')}</option>
           <option value="off">{t('options.compressOff')}</option>
+        </select>
+      </Field>
+      <Field id="upstream" label={t('options.upstream')}>
+        <select
+          id="upstream"
+          value={draft.upstream}
+          onChange={(event) => change({ upstream: event.currentTarget.value as Upstream })}
+        >
+          <option value="http1">{t('options.upstreamHttp1')}</option>
+          <option value="h2c">{t('options.upstreamH2c')}</option>
+          <option value="h2">{t('options.upstreamH2')}</option>
         </select>
       </Field>
       <label class="choice">
