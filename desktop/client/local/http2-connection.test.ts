@@ -463,7 +463,7 @@ describe('Http2Connection', () => {
     assert.ok(failsWith('local-no-websocket')(visitor.failure));
   });
 
-  it('closes at once, or after the response, when the relay sends no further request', async () => {
+  it('closes immediately, or after the response, when the relay sends no further request', async () => {
     const opened = Promise.withResolvers<ServerHttp2Stream>();
     const service = await Service.start((stream) => opened.resolve(stream));
     const idle = await service.connect();

@@ -79,10 +79,11 @@ export class Http2Exchange implements SessionHandler {
     const scheme = usesTls(target) ? 'https' : 'http';
     this.#headers = toHttp2Headers(head, scheme, `${uriHost(target.host)}:${target.port}`);
     this.#framing = framing;
-    this.#body = trackBody(framing, {
-      onPayload: (piece) => this.#send(piece),
-      onTrailers: (fields) => (this.#trailers = toHttp2Trailers(fields)),
-    });
+    this.#body = trackBody(
+      framing,
+      (piece) => this.#send(piece),
+      (fields) => (this.#trailers = toHttp2Trailers(fields)),
+    );
   }
 
   /** @param reserved a session with a stream for this request */

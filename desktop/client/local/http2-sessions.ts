@@ -147,7 +147,7 @@ export class LocalSessions {
     this.#sessions.add(new LocalSession(socket, this.#options.deadlines, this));
   }
 
-  /** A new connection has failed. Whoever has other sessions to wait for goes on waiting. */
+  /** A new connection has failed. Requests that can wait for another session keep waiting. */
   #fail(error: Error): void {
     if (this.#sessions.size > 0) return;
     const { deadlines, target } = this.#options;
@@ -170,7 +170,7 @@ function isNoProtocol(error: NodeJS.ErrnoException): boolean {
   return error.code === 'ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL';
 }
 
-/** Somebody who waits for a session. */
+/** A request that waits for a session. */
 class Waiter implements Attempt, Expiring {
   readonly handler: SessionHandler;
   /** monotonic ms */
@@ -236,7 +236,7 @@ export class LocalSession implements Expiring {
     return this.#state === 'starting';
   }
 
-  /** Whether it takes another request. */
+  /** Whether it accepts another request. */
   get hasRoom(): boolean {
     if (this.#state !== 'open' || this.#session.closed || this.isOver) return false;
     const { maxConcurrentStreams = LOCAL_SESSION_STREAMS_MAX } = this.#session.remoteSettings;

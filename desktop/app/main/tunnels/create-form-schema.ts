@@ -87,7 +87,7 @@ const fields = {
   hostHeader: ruled(yup.string(), HOST_HEADER_RULE).required(),
   domain: ruled(yup.string(), DOMAIN_RULE),
   compress: ruled(yup.string<CompressMode>(), COMPRESS_RULE),
-  upstream: ruled(yup.string<Upstream>(), UPSTREAM_RULE),
+  upstream: yup.mixed<Upstream>().test((value) => value === undefined || UPSTREAM_RULE.accepts(value)),
 };
 
 /** What is remembered of it. */
