@@ -17,6 +17,7 @@ describe('loadConfig', () => {
     const { reservedNames, trustedProxies, ...rest } = config({});
     assert.deepEqual(rest, {
       host: '127.0.0.1',
+      http2: true,
       port: 8080,
       resolver: undefined,
       reusePort: false,
