@@ -10,38 +10,42 @@
 export const BODY_MAX_BYTES = 16 * 1024;
 
 /**
- * Invalid keys that an address may present per minute, and in one burst. Keys cannot be guessed, but each try costs a
- * query.
+ * Maximum number of invalid API keys that an IP address may send per minute, and in one burst. Keys cannot be guessed,
+ * but each try costs a query.
  */
 export const WRONG_KEYS_PER_MINUTE = 30;
 /**
- * Valid keys that the relay caches; about 1 MB. Beyond that, the least recently used key is dropped and has to be
- * looked up again.
+ * Maximum number of valid API keys that the relay caches; about 1 MB. Beyond that, the least recently used key is
+ * dropped and has to be looked up again.
  */
 export const KNOWN_KEYS_MAX = 10_000;
-/** Create requests an account may make per minute in the long run (protocol.md section 3.2). */
+/** Average number of create requests that an account may make per minute (protocol.md section 3.2). */
 export const CREATES_PER_MINUTE = 10;
-/** Create requests an account may make in one burst (protocol.md section 3.2). */
+/** Maximum number of create requests that an account may make in one burst (protocol.md section 3.2). */
 export const CREATE_BURST = 5;
 
-/** Share of event-loop time that the API may use while visitors need it; visitors keep three quarters. */
+/** Share of event-loop time that the API may use while visitors are being served; visitors keep three quarters. */
 export const API_LOOP_SHARE = 0.25;
 /** Event-loop time that the API may use in one burst: a few requests. */
 export const API_LOOP_BURST_MS = 1;
 /**
- * Estimated ratio of the total event-loop time of an API request to the time before its first wait for the store. The
- * total includes head and response. Measured: 1.3 for requests that need no store, up to 3 for those that do.
+ * Estimated ratio of the total event-loop time of an API request to the time it uses before its first database call.
+ * The total includes head and response. Measured: 1.3 for requests that need no store, up to 3 for those that do.
  */
 export const API_COST_FACTOR = 3;
-/** ms for which visitors still count as busy after they last had work for the event loop. */
+/** How long visitors still count as busy after their last work in the event loop. */
 export const VISITORS_RECENT_MS = 20;
-/** API writes that the store processes at the same time: enough to keep it busy, few enough to finish soon. */
+/**
+ * Maximum number of API writes that the database processes at the same time: enough to keep it busy, few enough to
+ * finish soon.
+ */
 export const API_WRITES_MAX = 8;
-/** API writes of one account that the store processes at the same time. */
+/** Maximum number of API writes from one account that the database processes at the same time. */
 export const ACCOUNT_WRITES_MAX = 2;
 
 /**
- * Tunnels of a list that are serialized before the event loop is released: this takes about as long as another request.
+ * Number of tunnels in a list response that are serialized before other work gets its turn: this takes about as long as
+ * another request.
  */
 export const LIST_BATCH = 50;
 
@@ -53,115 +57,123 @@ export const LIST_BATCH = 50;
  */
 export const FLUSH_INTERVAL_MS = 900;
 /**
- * Remaining lifetime below which a tunnel in idle mode has its traffic stored immediately if other relays read the
- * store: longer than they would otherwise have to wait for it.
+ * If a tunnel in idle mode expires sooner than this, its traffic is stored immediately when several relays share the
+ * database: longer than they would otherwise have to wait for it.
  */
 export const FLUSH_URGENT_MS = 2000;
 /**
- * Delay until the traffic of a tunnel in idle mode that is about to expire is stored; other traffic of that time is
+ * Delay before storing the traffic of a tunnel in idle mode that is about to expire; other traffic of that time is
  * stored with it.
  */
 export const FLUSH_SOON_MS = 50;
-/** Tunnels whose traffic counters are stored in one transaction. A larger one would delay visitors while it runs. */
+/**
+ * Number of tunnels whose traffic counters are stored in one transaction. A larger one would delay visitors while it
+ * runs.
+ */
 export const FLUSH_BATCH = 200;
 
-/** ms a statement waits for another process that is writing to the same SQLite file before it fails. */
+/** How long a statement waits for another process that is writing to the same SQLite file before it fails. */
 export const SQLITE_BUSY_MS = 2000;
 /** ms between two tries of such a statement. */
 export const SQLITE_RETRY_MS = 10;
 
 /**
- * Operations that may wait for the thread of an embedded database; further ones are refused with 503. The thread
- * handles about 20,000 a second.
+ * Maximum number of operations waiting for the thread of an embedded database; further ones are refused with 503. The
+ * thread handles about 20,000 a second.
  */
 export const STORE_CALLS_MAX = 5000;
 /**
- * ms without an answer after which the thread of an embedded database counts as stuck, including anything it may itself
- * wait for.
+ * How long the thread of an embedded database may stay silent before the relay considers it stuck, including anything
+ * it may itself wait for.
  */
 export const STORE_ANSWER_TIMEOUT_MS = 10_000;
-/** ms until the thread of an embedded database is restarted after it was lost. */
+/** Delay before the thread of an embedded database is restarted after a crash. */
 export const STORE_THREAD_RETRY_MS = 1000;
 
-/** Open connections to PostgreSQL. A server accepts 100 by default, and statements are short. */
+/** Maximum number of open connections to PostgreSQL. A server accepts 100 by default, and statements are short. */
 export const POSTGRES_CONNECTIONS_MAX = 10;
-/** Operations that may wait for a connection to PostgreSQL; further ones are refused with 503. */
+/** Maximum number of operations waiting for a connection to PostgreSQL; further ones are refused with 503. */
 export const POSTGRES_WAITING_MAX = 1000;
-/** ms that connecting to PostgreSQL may take, including the wait for a connection that is in use. */
+/** How long connecting to PostgreSQL may take, including the wait for a connection that is in use. */
 export const POSTGRES_CONNECT_TIMEOUT_MS = 2000;
-/** ms a statement waits for a row that another relay has locked in PostgreSQL. */
+/** How long a statement waits for a row that another relay has locked in PostgreSQL. */
 export const POSTGRES_LOCK_TIMEOUT_MS = 2000;
-/** ms after which the PostgreSQL server cancels a statement or an idle transaction. */
+/** How long a statement or an idle transaction may last before the PostgreSQL server cancels it. */
 export const POSTGRES_STATEMENT_TIMEOUT_MS = 4000;
-/** ms after which a PostgreSQL server that has neither answered nor cancelled a statement counts as unreachable. */
+/**
+ * How long the relay waits for PostgreSQL to answer or cancel a statement before it considers the server unreachable.
+ */
 export const POSTGRES_QUERY_TIMEOUT_MS = 5000;
-/** ms that one database migration may take, including the wait for other relays that run it. */
+/** How long one database migration may take, including the wait for other relays that run it. */
 export const POSTGRES_MIGRATION_TIMEOUT_MS = 600_000;
 /** Pause before the next attempt to connect to PostgreSQL after a failure; doubled for each failure in a row. */
 export const POSTGRES_RETRY_BASE_MS = 100;
 /** Longest pause before the next attempt to connect to PostgreSQL: a server that is back is noticed within a second. */
 export const POSTGRES_RETRY_CAP_MS = 1000;
-/** ms a starting relay waits for another relay on the same database that is about to exit. */
+/** How long a starting relay waits for another relay on the same database that is about to exit. */
 export const POSTGRES_RELAY_LOCK_WAIT_MS = 2000;
 /** ms between two attempts to get the lock that gives a relay exclusive use of a database. */
 export const POSTGRES_RELAY_LOCK_RETRY_MS = 500;
-/** ms that closing the connections to PostgreSQL cleanly may take. */
+/** How long it may take to close the connections to PostgreSQL cleanly. */
 export const POSTGRES_CLOSE_TIMEOUT_MS = 2000;
 
 /**
- * Rows copied to another database in one statement. PostgreSQL accepts 65,535 values in a statement, and a tunnel has
- * 12.
+ * Number of rows that one statement copies to another database. PostgreSQL accepts 65,535 values in a statement, and a
+ * tunnel has 12.
  */
 export const TRANSFER_BATCH = 1000;
 
-/** Tunnels read in one query when a relay starts. */
+/** Number of tunnels that one query reads when a relay starts. */
 export const LOAD_BATCH = 500;
 
-/** `Retry-After` in responses while the store cannot be reached. */
+/** The `Retry-After` value in responses while the database cannot be reached. */
 export const STORE_RETRY_AFTER_SECONDS = 1;
 
 /**
- * ms after its stored expiry until a tunnel that no relay has ended loses its slug: longer than the clock difference
+ * How long after its stored expiry a tunnel that no relay has ended keeps its slug: longer than the clock difference
  * between relays, and longer than it takes to store traffic that prolongs a tunnel.
  */
 export const EXPIRED_GRACE_MS = 60_000;
 
 /**
- * Random slugs tried for a new tunnel before its creation fails; with 50 random bits a second try is already extremely
- * rare.
+ * Number of random slugs that are tried before creating a tunnel fails; with 50 random bits a second try is already
+ * extremely rare.
  */
 export const SLUG_ATTEMPTS = 5;
 
 // ## Log and metrics
 
-/** Log lines buffered for a slow reader; several thousand lines. */
+/** Maximum size of the log lines buffered for a slow reader; several thousand lines. */
 export const LOG_BUFFER_MAX_BYTES = 1024 * 1024;
-/** ms that writing the last log lines may take at exit: a stalled reader must not keep the program running. */
+/**
+ * How long writing the last log lines may take when the relay exits: a stalled reader must not keep the program
+ * running.
+ */
 export const LOG_CLOSE_TIMEOUT_MS = 1000;
-/** ms after which a store operation is reported as slow: a hundred times what a commit to a disk takes. */
+/** Duration above which a database operation is reported as slow: a hundred times what a commit to a disk takes. */
 export const STORE_SLOW_MS = 500;
-/** ms that the event loop may be blocked before it is reported; visitors notice less. */
+/** How long the event loop may be blocked before the relay reports it; visitors notice less. */
 export const LOOP_STALL_MS = 1000;
 /** ms between two log lines that report the same thing as slow. */
 export const LOG_REPEAT_MS = 10_000;
-/** ms the store has to answer a readiness probe; the prober itself waits a few seconds. */
+/** How long the database has to answer a readiness probe; the prober itself waits a few seconds. */
 export const READY_TIMEOUT_MS = 2000;
-/** Concurrent connections to `/metrics`: one for each Prometheus, and some for people. */
+/** Maximum number of concurrent connections to `/metrics`: one for each Prometheus, and some for people. */
 export const METRICS_CONNECTIONS_MAX = 16;
-/** ms a request for `/metrics` may take to arrive. */
+/** How long a request for `/metrics` may take to arrive. */
 export const METRICS_REQUEST_TIMEOUT_MS = 5000;
 
 // ## Start, shutdown and handoff
 
-/** ms that open connections have to finish after the first SIGTERM (protocol.md section 7). */
+/** How long open connections have to finish after the first SIGTERM (protocol.md section 7). */
 export const STOP_DEADLINE_MS = 30_000;
 /**
- * ms that the relay waits on an idle connection for a request that was already on its way at SIGTERM: more than a round
+ * How long an idle connection stays open after SIGTERM for a request that is already on its way: more than a round
  * trip.
  */
 export const DRAIN_IDLE_MS = 1000;
 /**
- * ms that a relay that is shutting down waits for a quiet moment to close its listener, even if connections still
+ * How long a relay that is shutting down waits for a quiet moment to close its listener, even if connections still
  * arrive.
  */
 export const DRAIN_BACKLOG_MS = 5000;
@@ -173,8 +185,8 @@ export const QUIET_TURN_MS = 0.2;
  */
 export const QUIET_DOUBLING_MS = 500;
 /**
- * ms that clients have to move to another relay before the relay that is shutting down drops them: twice the period
- * over which they are spread, and time for a few attempts.
+ * How long clients have to move to another relay before a relay that is shutting down disconnects them: twice the
+ * period over which they are spread, and time for a few attempts.
  */
 export const DRAIN_MOVE_MS = 5000;
 /**
@@ -182,26 +194,26 @@ export const DRAIN_MOVE_MS = 5000;
  * connected.
  */
 export const DRAIN_LOOK_MS = 20;
-/** ms that notifying the service manager of the start may take. */
+/** How long it may take to notify the service manager that the relay has started. */
 export const NOTIFY_TIMEOUT_MS = 5000;
-/** ms that a relay started with `--detach` has to begin serving. */
+/** How long a relay started with `--detach` may take until it accepts requests. */
 export const DETACHED_START_MS = 120_000;
-/** ms that the two relays of a handoff wait for each other's next step. */
+/** How long two relays wait for each other at each step of a handoff. */
 export const HANDOFF_STEP_MS = 10_000;
 /**
- * ms that the new relay of a handoff has to load its data while the old one serves: the database may have to be
- * migrated.
+ * How long the new relay may take to load its data during a handoff while the old one is still serving: the database
+ * may have to be migrated.
  */
 export const HANDOFF_READY_MS = 60_000;
-/** ms that the body of an API request may take to arrive while a handoff waits for it. */
+/** How long a handoff waits for the rest of an API request's body to arrive. */
 export const HANDOFF_SETTLE_MS = 2000;
-/** ms that the first line of a handoff may take to arrive from the other relay. */
+/** How long the first line from the other relay may take to arrive in a handoff. */
 export const HANDOFF_HELLO_MS = 5000;
-/** Maximum size of a message between the two relays of a handoff: the clients of 100,000 tunnels. */
+/** Maximum size of a message between the two relays in a handoff: the clients of 100,000 tunnels. */
 export const HANDOFF_LINE_MAX_BYTES = 16 * 1024 * 1024;
-/** Unread messages between the two relays of a handoff. */
+/** Maximum number of unread messages between the two relays in a handoff. */
 export const SUCCESSION_WAITING_MAX = 64;
-/** ms that a relay keeps an idle visitor connection open after a new process has replaced it. */
+/** How long a relay keeps an idle visitor connection open after a new process has replaced it. */
 export const REPLACED_IDLE_MS = 10_000;
 /** ms until the next try after a connection to the new relay was refused because its accept queue was full. */
 export const HANDOFF_RETRY_MS = 20;
@@ -229,42 +241,47 @@ export const ADDRESS_REQUESTS_CEILING = 100_000;
 
 /** ms between two checks for changed keys and accounts; the relay must act on a change within 1 s. */
 export const ACCESS_POLL_MS = 300;
-/** Keys or accounts read in one query. SQLite accepts 32,766 values in a statement. */
+/** Number of keys or accounts that one query reads. SQLite accepts 32,766 values in a statement. */
 export const ACCESS_BATCH = 500;
 
 /**
- * Growth of V8's old generation that triggers a collection, relative to its size after the last one. Measured: V8's own
+ * Growth of V8's old generation since the last garbage collection that triggers the next one. Measured: V8's own
  * choice, up to 300, takes as much CPU.
  */
 export const OLD_GENERATION_GROWTH_PERCENT = 100;
 
 // ## Connections of visitors
 
-/** Concurrent visitor connections; the default of a setting. Each may cost about 170 KiB in the worst case. */
+/**
+ * Maximum number of concurrent visitor connections; the default of a setting. Each may cost about 170 KiB in the worst
+ * case.
+ */
 export const CONNECTIONS_MAX = 10_000;
 /**
- * Visitor connections that do not count toward `CULVERT_MAX_CONNECTIONS` yet: those that have not sent a request, and
- * those that only the relay itself has responded to. More than a full accept queue, so that a burst of visitors is
- * accepted.
+ * Maximum number of new visitor connections that do not count toward `CULVERT_MAX_CONNECTIONS` yet: those that have not
+ * sent a request, and those that only the relay itself has responded to. More than a full accept queue, so that a burst
+ * of visitors is accepted.
  */
 export const NEWCOMERS_MAX = 8192;
 /**
- * Connection slots that one account's tunnels may hold for each slot left to other accounts. So the first account gets
- * at most three quarters, and the next one three quarters of the rest, even if their plans are unlimited.
+ * Number of connection slots that one account's tunnels may use for each slot that is left for other accounts. So the
+ * first account gets at most three quarters, and the next one three quarters of the rest, even if their plans are
+ * unlimited.
  */
 export const ACCOUNT_SHARE = 3;
 /**
- * Concurrent connections from one visitor address; the default of a setting. A browser opens six to a host, so about
- * forty people can share an address.
+ * Maximum number of concurrent connections from one visitor address; the default of a setting. A browser opens six to a
+ * host, so about forty people can share an address.
  */
 export const ADDRESS_CONNECTIONS_MAX = 256;
 /**
- * Burst that an address with a limited request rate may send, expressed in seconds at that rate (protocol.md section
+ * Maximum burst of requests from one address, expressed as seconds at its maximum request rate (protocol.md section
  * 4.6).
  */
 export const ADDRESS_BURST_SECONDS = 10;
 /**
- * Accounts or addresses that a rate limiter tracks; about 10 MB. Beyond that, the least recently seen one is forgotten.
+ * Maximum number of accounts or addresses that a rate limiter tracks; about 10 MB. Beyond that, the least recently seen
+ * one is forgotten.
  */
 export const RATE_BUCKETS_MAX = 100_000;
 
@@ -318,52 +335,56 @@ export const ADDRESS_STREAM_SHARE = 0.25;
 // ## Clients
 
 /**
- * Control and data sockets of clients; about 7 KB each. Fewer than the file descriptors that systems allow a process.
+ * Maximum number of control and data sockets opened by clients; about 7 KB each. Fewer than the file descriptors that
+ * systems allow a process.
  */
 export const CLIENT_SOCKETS_MAX = 100_000;
 /**
- * Visitors of one tunnel that may wait for its client. The client accepts at most as many. Visitors count whether they
- * are announced or not yet.
+ * Maximum number of a tunnel's visitors that may wait for its client. The client accepts at most as many. Visitors
+ * count whether they are announced or not yet.
  */
 export const WAITING_MAX = 4096;
 
-/** ms that visitors wait for a client that has just disconnected (protocol.md section 4.2). */
+/** How long visitors wait for a client that has just disconnected (protocol.md section 4.2). */
 export const HOLD_OVER_MS = 10_000;
 /**
- * ms that a client that seems to be gone has to respond on each of its data sockets. Long, because a ping waits behind
+ * How long a client that seems to be gone has to respond on each of its data sockets. Long, because a ping waits behind
  * what was sent before; including the second until the relay checks, visitors still get a response within 10 s.
  */
 export const LIFE_SIGN_MS = 8000;
-/** Trunks a client may have per tunnel (protocol.md section 10); the default of a setting. */
+/** Maximum number of trunks that a client may open per tunnel (protocol.md section 10); the default of a setting. */
 export const TRUNKS_MAX = 2;
 /** Maximum of `CULVERT_TRUNKS`: a lost packet stalls one trunk, and more than a few make no difference. */
 export const TRUNKS_CEILING = 16;
-/** ms without a visitor after which the relay closes a trunk. Only the relay knows that no visitor is on the way. */
+/**
+ * How long a trunk may be without visitors before the relay closes it. Only the relay knows that no visitor is on the
+ * way.
+ */
 export const TRUNK_IDLE_MS = 60_000;
 /**
- * ms that data on a trunk may stay unanswered before the relay probes the client and gives it no new visitors on that
+ * How long data on a trunk may go unanswered before the relay probes the client and sends it no new visitors over that
  * trunk until it responds. A local service may need longer to respond; the client itself answers.
  */
 export const TRUNK_DOUBT_MS = 2000;
 /**
- * Round-trip time above which a client counts as far away: a window of 64 KiB per stream is little above it and plenty
- * below.
+ * Round-trip time above which the relay treats a client as distant: a window of 64 KiB per stream is little above it
+ * and plenty below.
  */
 export const FAR_PATH_MS = 5;
 /**
- * Round trips measured, one per second, before a slow client counts as far away: one that is busy or has just been
- * started takes longer to answer.
+ * Number of round trips that are measured, one per second, before a slow client is treated as distant: one that is busy
+ * or has just been started takes longer to answer.
  */
 export const PATH_PINGS_MAX = 10;
 /**
- * Bytes sent in one direction and none in the other after which a stream to a distant client moves to its own
- * connection: more than a page.
+ * Number of bytes sent in only one direction after which a distant client's stream moves to its own connection: more
+ * than a page.
  */
 export const LARGE_FROM_FAR_BYTES = 128 * 1024;
 /**
- * Bytes sent in one direction and none in the other after which a stream to a nearby client moves to its own
- * connection. Only very large transfers gain anything there: this is more than the system buffers for a visitor that
- * reads nothing, which is better served on a trunk.
+ * Number of bytes sent in only one direction after which a nearby client's stream moves to its own connection. Only
+ * very large transfers gain anything there: this is more than the system buffers for a visitor that reads nothing,
+ * which is better served on a trunk.
  */
 export const LARGE_BYTES = 8 * 1024 * 1024;
 /**
@@ -372,8 +393,8 @@ export const LARGE_BYTES = 8 * 1024 * 1024;
  */
 export const TRUNK_ANSWER_MS = 60_000;
 /**
- * ms that a client has to accept each further 16 KiB of an ended stream, or the rest of it: as long as for what
- * precedes the Close frame of a data socket.
+ * How long a client has to accept each further 16 KiB of a stream that has ended, or the rest of it: as long as for
+ * what precedes the Close frame of a data socket.
  */
 export const TRUNK_FLUSH_MS = 60_000;
 /**
@@ -381,86 +402,95 @@ export const TRUNK_FLUSH_MS = 60_000;
  * another one: it has most likely lost its network in between, and visitors wait.
  */
 export const EARLIER_TRUNK_ANSWER_MS = 1000;
-/** Trunks of a client's previous control sockets that may still carry visitors; the oldest is closed first. */
+/**
+ * Maximum number of trunks from a client's previous control sockets that may still carry visitors; the oldest is closed
+ * first.
+ */
 export const RETIRED_TRUNKS_MAX = 8;
-/** Announcements queued for a client that reads nothing; about ten thousand announcements. */
+/** Maximum size of the announcements queued for a client that is not reading them; about ten thousand announcements. */
 export const CONTROL_BUFFER_MAX_BYTES = 1024 * 1024;
 /**
- * ms that a client has to answer the Close frame on its control socket. Until then, a tunnel keeps at most one replaced
- * control socket.
+ * How long a client has to answer the Close frame on its control socket. Until then, a tunnel keeps at most one
+ * replaced control socket.
  */
 export const CONTROL_CLOSE_TIMEOUT_MS = 5000;
 
 // ## Requests of visitors
 
 /**
- * Time until a browser sees the warning page of a free-plan tunnel again: longer than nearly all of those tunnels
- * exist.
+ * How long it takes before a browser sees the warning page of a free-plan tunnel again: longer than nearly all of those
+ * tunnels exist.
  */
 export const NOTICE_COOKIE_SECONDS = 30 * 24 * 3600;
 
-/** Maximum size of a request head (protocol.md section 4.5: 431 above). */
+/** Maximum size of a request's headers, including the request line (protocol.md section 4.5: 431 above). */
 export const REQUEST_HEAD_MAX_BYTES = 16 * 1024;
-/** Header fields in a request (protocol.md section 4.5: 431 above). */
+/** Maximum number of header fields in a request (protocol.md section 4.5: 431 above). */
 export const REQUEST_FIELDS_MAX = 200;
-/** Maximum size of a request target (protocol.md section 4.5: 414 above). */
+/** Maximum size of a request's path and query (protocol.md section 4.5: 414 above). */
 export const REQUEST_TARGET_MAX_BYTES = 8 * 1024;
 /**
- * Maximum size of the head of a local service's response. Generous, because cookies and policies of development servers
- * grow large.
+ * Maximum size of the headers of a local service's response. Generous, because cookies and policies of development
+ * servers grow large.
  */
 export const RESPONSE_HEAD_MAX_BYTES = 64 * 1024;
 /**
- * Header fields in a local service's response. One policy field of each kind is about fifty; browsers keep 180 cookies
- * per site.
+ * Maximum number of header fields in a local service's response. One policy field of each kind is about fifty; browsers
+ * keep 180 cookies per site.
  */
 export const RESPONSE_FIELDS_MAX = 500;
-/** Consecutive 1xx responses before a final one. Servers send one or two, and Go's client accepts five. */
+/**
+ * Maximum number of consecutive 1xx responses before the final one. Servers send one or two, and Go's client accepts
+ * five.
+ */
 export const INFORMATIONAL_RESPONSES_MAX = 64;
-/** `Host` values that the relay caches after parsing, in each of two generations; visitors send few different ones. */
+/**
+ * Number of parsed `Host` values that the relay caches in each of two generations; visitors send few different ones.
+ */
 export const REMEMBERED_HOSTS_MAX = 512;
 /**
- * Connections that the operating system queues until the relay accepts them. Beyond that, a connection waits a second
- * for its next attempt.
+ * Number of connections that the operating system queues until the relay accepts them. Beyond that, a connection waits
+ * a second for its next attempt.
  */
 export const LISTEN_BACKLOG = 1024;
-/** Unprocessed bytes from a visitor after which reading from its connection pauses. */
+/** Number of unprocessed bytes from a visitor after which the relay stops reading from the connection for a while. */
 export const BACKLOG_MAX_BYTES = 64 * 1024;
 
-/** ms that a request head may take from its first byte (protocol.md section 4.5: 408 after). */
+/** How long a request's headers may take to arrive after their first byte (protocol.md section 4.5: 408 after). */
 export const HEAD_TIMEOUT_MS = 15_000;
-/** ms that the relay waits for the next data of an unfinished request body (protocol.md section 4.5: 408 after). */
+/** How long the relay waits for more data of an unfinished request body (protocol.md section 4.5: 408 after). */
 export const BODY_TIMEOUT_MS = 60_000;
-/** ms that a visitor may read nothing while data waits for it (protocol.md section 4.5). */
+/** How long a visitor may read nothing while data is waiting for it (protocol.md section 4.5). */
 export const STALL_TIMEOUT_MS = 60_000;
 /**
- * ms without a byte sent after which a visitor that has closed its side counts as gone (protocol.md section 4.5). Long
- * enough for a slow response: until something is sent, a half-closed connection looks the same as one that was closed.
+ * How long a visitor that has closed its side of the connection may receive nothing before the relay considers it gone
+ * (protocol.md section 4.5). Long enough for a slow response: until something is sent, a half-closed connection looks
+ * the same as one that was closed.
  */
 export const LEAVE_TIMEOUT_MS = 10_000;
-/** ms that a connection may stay open without a request. More than the usual 60 s of reverse proxies. */
+/** How long a connection may stay open without a request. More than the usual 60 s of reverse proxies. */
 export const IDLE_TIMEOUT_MS = 75_000;
 /**
- * ms that a visitor may continue sending after it was sent the response: if its connection were closed immediately, it
+ * How long a visitor may keep sending after it has received the response: if its connection were closed immediately, it
  * would lose the response.
  */
 export const LINGER_TIMEOUT_MS = 2000;
 /**
- * ms without data after which TCP probes whether the peer is still reachable: a peer that lost its network never
- * reports it.
+ * How long a connection may be silent before TCP probes whether the peer is still reachable: a peer that lost its
+ * network never reports it.
  */
 export const KEEP_ALIVE_MS = 60_000;
-/** ms a TLS handshake may take: a few round trips, on a slow network. */
+/** How long a TLS handshake may take: a few round trips, on a slow network. */
 export const TLS_HANDSHAKE_TIMEOUT_MS = 10_000;
-/** ms that one key is used to issue TLS session tickets. */
+/** How long the relay issues TLS session tickets with the same key. */
 export const TICKET_KEY_MS = 24 * 3600_000;
-/** Time during which a visitor can resume its TLS session without a full handshake. */
+/** How long a visitor can resume a TLS session without a full handshake. */
 export const SESSION_SECONDS = 12 * 3600;
 /** ms between two checks of the certificate and key files. */
 export const TLS_RELOAD_MS = 5000;
 /**
- * ms until a response is cut off when the access policy no longer allows its visitor: as long as at a shutdown, to
- * finish a download.
+ * How long a response may continue after the access policy has stopped allowing its visitor: as long as at a shutdown,
+ * to finish a download.
  */
 export const BARRED_RESPONSE_MS = 30_000;
 /** ms between two checks of the deadlines above. */
@@ -468,167 +498,188 @@ export const DEADLINE_TICK_MS = 500;
 
 // ## Several relays as one
 
-/** ms that a starting relay waits for Redis, so that a relay that reports that it listens is part of the cluster. */
+/** How long a starting relay waits for Redis, so that a relay that reports that it listens is part of the cluster. */
 export const CLUSTER_START_TIMEOUT_MS = 5000;
-/** ms that Redis may take to accept a connection or to answer: thousands of times the usual duration. */
+/** How long Redis may take to accept a connection or to respond: thousands of times the usual duration. */
 export const REDIS_TIMEOUT_MS = 2000;
 /** Longest pause before the next attempt to reach Redis, so that a restarted Redis is used again within 5 s. */
 export const REDIS_RETRY_MAX_MS = 2000;
 /**
- * ms without data after which TCP probes whether Redis is still reachable: nothing is sent on the connection for
- * messages.
+ * How long a connection to Redis may be silent before TCP probes whether Redis is still reachable: nothing is sent on
+ * the connection for messages.
  */
 export const REDIS_KEEP_ALIVE_MS = 10_000;
 /** ms between two checks for changes to publish to Redis. */
 export const RENEWAL_TICK_MS = 500;
-/** ms that a cluster member counts as alive without renewing its lease: slightly more than three renewals. */
+/** How long a cluster member that does not renew its lease is considered alive: slightly more than three renewals. */
 export const RELAY_LEASE_MS = 10_000;
-/** Relays with a different cluster secret that the log names only once. */
+/** Maximum number of relays with a different cluster secret that are remembered to avoid logging them twice. */
 export const STRANGERS_MAX = 64;
 /** ms between two renewals of that lease, so that two may fail. */
 export const LEASE_RENEW_MS = 3000;
 /**
- * Numbers that a starting relay tries before it fails if they are taken: there are 65,535, so all tries fail only if
- * something is very wrong.
+ * Number of ids that a starting relay tries before it fails because all of them are taken: there are 65,535, so all
+ * tries fail only if something is very wrong.
  */
 export const RELAY_NUMBER_ATTEMPTS = 20;
 /** ms between two publications of every control socket to Redis. */
 export const OWNERSHIP_REPEAT_MS = 5 * 60_000;
-/** ms that Redis keeps the entry of a control socket: three times the interval between two publications. */
+/** How long Redis keeps the entry for a control socket: three times the interval between two publications. */
 export const OWNERSHIP_KEEP_MS = 15 * 60_000;
 /** ms between two checks of how much time has passed. */
 export const CHANGE_POLL_MS = 500;
-/** Suspension of the process after which other relays may have taken over its tunnels; far below the lease. */
+/** How long the process may be suspended before other relays may have taken over its tunnels; far below the lease. */
 export const CHANGE_LEAP_MS = 3000;
-/** ms that a relay tries, after a suspension, to find out which of its tunnels have moved. */
+/** How long a relay that was suspended tries to find out which of its tunnels have moved. */
 export const LEAP_CHECK_MS = 5000;
 /** ms between two such attempts. */
 export const LEAP_RETRY_MS = 100;
 /**
- * ms that a relay waits for another one to report a client that has just connected to it: the client's first visitor
+ * How long a relay waits for another one to report a client that has just connected to it: the client's first visitor
  * may arrive earlier.
  */
 export const CLAIM_GRACE_MS = 1000;
 /**
- * ms before another relay is asked a second time for a client that has just opened a trunk: the client may have
+ * Delay before a relay asks another one a second time about a client that has just opened a trunk: the client may have
  * connected a moment ago.
  */
 export const CLAIM_LOOK_MS = 100;
-/** Tunnels published to Redis in one command, which delays the commands of everyone else. */
+/** Number of tunnels that are published to Redis in one command, which delays the commands of everyone else. */
 export const OWNERSHIP_BATCH = 500;
 /** ms between two reminders to other relays not to use data sockets that pass through a relay that is shutting down. */
 export const LEAVING_REPEAT_MS = 500;
-/** ms to connect to another relay; relays are close to each other. */
+/** How long connecting to another relay may take; relays are close to each other. */
 export const HOP_CONNECT_TIMEOUT_MS = 2000;
-/** ms that another relay has to accept or refuse a data socket: it may have to look up the key in the store. */
+/** How long another relay has to accept or refuse a data socket: it may have to look up the key in the store. */
 export const HOP_RESPONSE_TIMEOUT_MS = 5000;
-/** ms that another relay has to authenticate its connection, and to state the purpose of a stream on it. */
+/** How long another relay has to authenticate its connection and to state the purpose of a stream on it. */
 export const HOP_LINE_TIMEOUT_MS = 5000;
 /**
- * Maximum size of the line with which another relay identifies the owner of a data socket: an id, and two keys of at
- * most a few hundred bytes each.
+ * Maximum size of the line in which another relay identifies the owner of a data socket: an id, and two keys of at most
+ * a few hundred bytes each.
  */
 export const HOP_LINE_MAX_BYTES = 4096;
 /** ms between two checks of a trunk to another relay: it is closed if it was unused, and otherwise asked for a sign of life. */
 export const HOP_IDLE_MS = 30_000;
 /**
- * Bytes of a stream in transit between two relays, in each direction: 250 MB/s at 1 ms, because relays are close to
- * each other.
+ * Maximum number of bytes of a stream in transit between two relays, in each direction: 250 MB/s at 1 ms, because
+ * relays are close to each other.
  */
 export const HOP_WINDOW_BYTES = 256 * 1024;
 /**
- * Data sockets that one other relay has not yet accepted or refused: thousands a second, but at most as many as it has
- * capacity for.
+ * Maximum number of data sockets that are waiting for another relay to accept or refuse them: thousands a second, but
+ * at most as many as it has capacity for.
  */
 export const HOPS_ASKED_MAX = 1024;
-/** Tunnels that a relay compares with the store in one query. */
+/** Number of tunnels that one query compares with the database. */
 export const FOLLOW_BATCH = 500;
 /** ms between two such queries while all tunnels are compared: 10,000 tunnels a second, a tenth of one connection. */
 export const REVIEW_PAUSE_MS = 50;
-/** ms until the comparison of tunnels with the store starts again after the store has failed. */
+/** Delay before a relay compares its tunnels with the database again after the database has failed. */
 export const REVIEW_RETRY_MS = 1000;
 /**
  * ms between two searches for expired tunnels that no relay is left to end. Longer than the store may be unreachable
  * without being noticed.
  */
 export const SWEEP_INTERVAL_MS = 60_000;
-/** Expired tunnels without a relay that are removed in one transaction. */
+/** Number of expired tunnels without a relay that are removed in one transaction. */
 export const SWEEP_BATCH = 500;
-/** ms that the relay caches that a slug is unused, unless another relay reports a tunnel there. */
+/** How long the relay caches that a slug is unused, unless another relay reports a tunnel there. */
 export const LOOKUP_MISS_MS = 5000;
-/** Unused slugs that the relay caches: about 1 MB. */
+/** Maximum number of unused slugs that the relay caches: about 1 MB. */
 export const LOOKUP_MISSES_MAX = 10_000;
-/** Concurrent queries that look up slugs: if one is slow, others can still run, but on only some of the connections. */
+/**
+ * Maximum number of concurrent queries that look up slugs: if one is slow, others can still run, but on only some of
+ * the connections.
+ */
 export const LOOKUPS_MAX = 4;
-/** Slugs that one query looks up. It takes a few ms, so thousands of waiting slugs are looked up within a second. */
+/**
+ * Number of slugs that one query looks up. It takes a few ms, so thousands of waiting slugs are looked up within a
+ * second.
+ */
 export const LOOKUP_BATCH = 500;
-/** Slugs that wait for a lookup: about 20 MB, and several times the number of visitors that may be connected. */
+/**
+ * Maximum number of slugs waiting for a lookup: about 20 MB, and several times the number of visitors that may be
+ * connected.
+ */
 export const LOOKUPS_WAITING_MAX = 50_000;
-/** Delay within which another relay may report traffic: a tunnel in idle mode is not ended before that. */
+/** How long another relay may take to report a tunnel's traffic: a tunnel in idle mode is not ended before that. */
 export const IDLE_GRACE_MS = 500;
-/** ms that a relay remembers an ended tunnel: longer than any query may take. */
+/** How long a relay remembers a tunnel that has ended: longer than any query may take. */
 export const RECENT_MS = 30_000;
 
 // ## Access to tunnels
 
-/** Passwords hashed at the same time: Node has four threads, which also look up names and read files. */
+/**
+ * Number of passwords that are hashed at the same time: Node has four threads, which also look up names and read files.
+ */
 export const HASHES_AT_ONCE = 2;
-/** Passwords of one account that may wait to be hashed, including those for its tunnels; about 1 s. */
+/** Maximum number of one account's passwords that may wait to be hashed, including those for its tunnels; about 1 s. */
 export const HASHES_WAITING_OF_ONE_MAX = 32;
-/** Passwords of all accounts together that may wait to be hashed; accounts take turns. */
+/** Maximum number of passwords from all accounts that may wait to be hashed; accounts take turns. */
 export const HASHES_WAITING_MAX = 1024;
-/** Valid access cookies that the relay caches; about 3 MB. Others cost a MAC each time. */
+/** Maximum number of valid access cookies that the relay caches; about 3 MB. Others cost a MAC each time. */
 export const KNOWN_PASSES_MAX = 10_000;
-/** Correct passwords that the relay caches; about 1 MB. Others are hashed again. */
+/** Maximum number of correct passwords that the relay caches; about 1 MB. Others are hashed again. */
 export const PASSED_PASSWORDS_MAX = 10_000;
-/** Wrong passwords that an address may try at a tunnel per minute, and in one burst. */
+/** Maximum number of wrong passwords that an IP address may try at a tunnel per minute, and in one burst. */
 export const ACCESS_ATTEMPTS_PER_MINUTE = 10;
-/** Wrong passwords from all unknown addresses together that a tunnel checks per minute, and in one burst. */
+/**
+ * Maximum number of wrong passwords per minute, and in one burst, that a tunnel checks for all unknown addresses
+ * together.
+ */
 export const TUNNEL_ATTEMPTS_PER_MINUTE = 60;
-/** Addresses remembered for having sent a correct password, for all tunnels together; about 2 MB. */
+/** Maximum number of addresses that are remembered for having sent a correct password to any tunnel; about 2 MB. */
 export const KNOWN_NETWORKS_MAX = 10_000;
-/** Signed links that a tunnel may have at the same time. */
+/** Maximum number of signed links that a tunnel may have at the same time. */
 export const LINKS_MAX = 256;
-/** Signed links of a tunnel that were revoked before they expired: every relay knows them until then; about 50 KB. */
+/**
+ * Maximum number of a tunnel's signed links that were revoked before they expired: every relay knows them until then;
+ * about 50 KB.
+ */
 export const REVOKED_LINKS_MAX = 1024;
-/** Seconds until a visitor who has access is asked for credentials again. */
+/** How long a visitor who has been given access is not asked for credentials again. */
 export const PASS_SECONDS = 12 * 3600;
-/** ms that one key is used to sign access cookies. */
+/** How long the relay signs access cookies with the same key. */
 export const PASS_KEY_MS = 7 * 24 * 3600_000;
 /**
- * ms until the relay asks a store that has failed for the next signing key again; the previous key is used until then.
+ * Delay before the relay asks the database for the next signing key again after a failure; the previous key is used
+ * until then.
  */
 export const STORE_RETRY_MS = 10_000;
 
 // ## Approval requests
 
-/** Visitors of a tunnel that may wait for approval at the same time. */
+/** Maximum number of a tunnel's visitors that may be waiting for approval at the same time. */
 export const APPROVALS_WAITING_MAX = 32;
 /**
- * Visitors from one address that may wait for approval, including those denied recently. An IPv6 address counts as its
- * /64.
+ * Maximum number of visitors from one address that may be waiting for approval, including those denied recently. An
+ * IPv6 address counts as its /64.
  */
 export const APPROVALS_PER_ADDRESS_MAX = 3;
-/** Denied visitors that the relay remembers per tunnel; the oldest is forgotten first. */
+/** Maximum number of denied visitors that the relay remembers per tunnel; the oldest is forgotten first. */
 export const APPROVALS_REFUSED_MAX = 32;
-/** Visitors that may be approved for a tunnel at the same time. */
+/** Maximum number of visitors that may be approved for a tunnel at the same time. */
 export const APPROVED_MAX = 100;
 /**
- * ms that the relay holds a response back to wait for the owner's decision: less than the timeouts of reverse proxies.
+ * How long the relay delays a response while it waits for the owner's decision: less than the timeouts of reverse
+ * proxies.
  */
 export const KNOCK_HOLD_MS = 25_000;
-/** Responses that the relay holds back for one approval request: a few browser tabs. */
+/** Maximum number of responses that the relay delays for one approval request: a few browser tabs. */
 export const KNOCK_HOLDS_MAX = 4;
-/** Interval at which a waiting page checks again if too many responses are already held back for its visitor. */
+/**
+ * Interval at which a waiting visitor's page checks again if too many of that visitor's responses are already delayed.
+ */
 export const KNOCK_LOOK_SECONDS = 5;
-/** Attempts to store a change to an approval request when another relay was faster. */
+/** Number of attempts to store a change to an approval request when another relay was faster. */
 export const KNOCK_WRITE_ATTEMPTS = 5;
 
 // ## Keys
 
 /** ms between two writes of the last use of keys to the store: it is accurate to within a minute. */
 export const KEY_USES_FLUSH_MS = 30_000;
-/** Longest lifetime of a key that expires. */
+/** Longest lifetime that a key can be given. */
 export const KEY_TTL_CEILING_SECONDS = 10 * 365 * 24 * 3600;
 /** Maximum length of a key's label. */
 export const KEY_LABEL_MAX_LENGTH = 100;
@@ -636,8 +687,8 @@ export const KEY_LABEL_MAX_LENGTH = 100;
 // ## DNS authority for challenges
 
 /**
- * Concurrent queries that look up challenges of other relays in the store; further requests from the outside get no
- * answer.
+ * Maximum number of concurrent queries that look up other relays' challenges in the database; further requests from the
+ * outside get no answer.
  */
 export const CHALLENGE_LOOKUPS_MAX = 32;
 
@@ -650,194 +701,213 @@ export const DNS_QUERY_MAX_BYTES = 512;
  * dnsflagday.net, 2020).
  */
 export const DNS_UDP_MAX_BYTES = 1232;
-/** Maximum size of a DNS response over UDP relative to its query, so that the relay cannot be used to flood others. */
+/**
+ * Maximum size of a DNS response over UDP relative to the size of its query, so that the relay cannot be used to flood
+ * others.
+ */
 export const DNS_UDP_FACTOR = 4;
 /**
- * DNS queries that a network may send per minute: a validation takes at most ten, from each of an authority's
- * networks.
+ * Maximum number of DNS queries that a network may send per minute: a validation takes at most ten, from each of an
+ * authority's networks.
  */
 export const DNS_QUERIES_PER_MINUTE = 600;
-/** DNS queries that a network may send in one burst. */
+/** Maximum number of DNS queries that a network may send in one burst. */
 export const DNS_QUERIES_BURST = 100;
-/** DNS queries that wait for the store, and responses that wait for the network. */
+/** Maximum number of DNS queries waiting for the database and of DNS responses waiting for the network. */
 export const DNS_WAITING_MAX = 1024;
-/** ms that challenges read from the store are cached. */
+/** How long challenges that were read from the database are cached. */
 export const DNS_TEXTS_MS = 500;
-/** DNS connections over TCP on each address of the relay; the oldest is closed first. */
+/** Maximum number of DNS connections over TCP at each of the relay's addresses; the oldest is closed first. */
 export const DNS_CONNECTIONS_MAX = 128;
-/** DNS connections over TCP from one network. */
+/** Maximum number of DNS connections over TCP from one network. */
 export const DNS_CONNECTIONS_OF_ONE_MAX = 16;
 /** ms until the next query on such a connection must be complete. */
 export const DNS_CONNECTION_IDLE_MS = 5000;
-/** ms that a DNS server has to answer the first attempt. */
+/** How long a DNS server has to answer the first attempt. */
 export const DNS_TRY_MS = 2000;
-/** Attempts per DNS query. */
+/** Maximum number of attempts per DNS query. */
 export const DNS_TRIES = 2;
-/** ms after which the relay gives up a DNS lookup, however many referrals it followed. */
+/** How long a DNS lookup may take in total, however many referrals it follows. */
 export const DNS_ANSWER_MS = 8000;
-/** DNS values that the result of a domain check shows to the domain's owner; the DNS may have any number. */
+/** Maximum number of DNS values that a domain check shows to the domain's owner; the DNS may have any number. */
 export const DNS_SHOWN_MAX = 4;
-/** Length at which the result of a domain check truncates each DNS value. */
+/** Length to which a domain check truncates each DNS value that it shows. */
 export const DNS_SHOWN_LENGTH = 100;
 
 // ## Domains
 
-/** Domain checks requested by users that run at the same time; each takes six DNS queries. */
+/** Maximum number of domain checks requested by users that run at the same time; each takes six DNS queries. */
 export const DOMAIN_LOOKS_MAX = 32;
 /**
- * Domain checks requested by one account that run at the same time; its calls per minute keep few of them busy for
- * long.
+ * Maximum number of domain checks requested by one account that run at the same time; its calls per minute keep few of
+ * them busy for long.
  */
 export const DOMAIN_LOOKS_OF_ONE_MAX = 8;
-/** Domain additions and checks that an account may request per minute in the long run. */
+/** Average number of domains that an account may add or check per minute. */
 export const DOMAIN_CALLS_PER_MINUTE = 20;
-/** Domain additions and checks that an account may request in one burst. */
+/** Maximum number of domains that an account may add or check in one burst. */
 export const DOMAIN_CALLS_BURST = 10;
 /** ms between two checks of a verified domain. */
 export const DOMAIN_CHECK_MS = 24 * 3600_000;
 /**
- * Random variation of the interval between two checks of a domain, so that domains that were verified together are not
- * always checked together.
+ * Random variation of the interval between two checks of the same domain, so that domains that were verified together
+ * are not always checked together.
  */
 export const DOMAIN_CHECK_JITTER_MS = 2 * 3600_000;
-/** ms that the records of a verified domain may be wrong before the domain is released. */
+/** How long the DNS records of a verified domain may be wrong before the domain is released. */
 export const DOMAIN_GRACE_MS = 7 * 24 * 3600_000;
-/** ms that an unverified domain stays reserved for the account that added it. */
+/** How long an unverified domain stays reserved for the account that added it. */
 export const DOMAIN_CLAIM_MS = 30 * 24 * 3600_000;
 /** ms between two searches for domains that are due for a check. */
 export const DOMAIN_SWEEP_MS = 60_000;
-/** Domains that a relay reserves for checking at a time: 70,000 a day. */
+/** Number of domains that a relay reserves for checking at a time: 70,000 a day. */
 export const DOMAIN_SWEEP_BATCH = 50;
-/** Reserved domains that a relay checks at the same time. */
+/** Number of reserved domains that a relay checks at the same time. */
 export const DOMAIN_SWEEP_AT_ONCE = 8;
 /**
- * ms after which another relay may check a reserved domain for which no result was reported: the relay that reserved it
- * has died.
+ * How long a domain that a relay has reserved for checking stays reserved if no result is reported: the relay that
+ * reserved it has died.
  */
 export const DOMAIN_SWEEP_LEASE_MS = 3600_000;
-/** Domains read from the store in one query; all of them are in memory, about 200 bytes each. */
+/** Number of domains that one query reads from the database; all of them are in memory, about 200 bytes each. */
 export const DOMAINS_BATCH = 1000;
-/** ms until the relay reads the list of domains again after the store has failed. */
+/** Delay before the relay reads the list of domains again after the database has failed. */
 export const DOMAIN_RETRY_MS = 1000;
-/** ms that the relay caches its own addresses, which are shown as records for some domains. */
+/** How long the relay caches its own IP addresses, which are shown as records for some domains. */
 export const OWN_ADDRESSES_MS = 5 * 60_000;
 
 // ## Administration
 
-/** ms that the relay remembers that an operator closed a tunnel: a relay learns of it within a second. */
+/** How long the relay remembers that an operator closed a tunnel: a relay learns of it within a second. */
 export const CLOSED_TUNNELS_KEPT_MS = 3_600_000;
-/** Most recent admin actions that are kept regardless of age; also the most that can be listed in one request. */
+/**
+ * Number of recent admin actions that are kept regardless of their age; also the most that can be listed in one
+ * request.
+ */
 export const AUDIT_MAX = 10_000;
-/** ms that every admin action is kept, however many follow: long enough for a yearly review. */
+/** How long every admin action is kept, however many follow it: long enough for a yearly review. */
 export const AUDIT_KEPT_MS = 365 * 24 * 3_600_000;
 /**
- * Admin actions that the keys of one account can add to the audit log in 24 hours. An action that cannot be recorded is
- * refused, so nobody can push an entry out. A year of them takes about 300 MB.
+ * Maximum number of admin actions that one account's keys can add to the audit log in 24 hours. An action that cannot
+ * be recorded is refused, so nobody can push an entry out. A year of them takes about 300 MB.
  */
 export const AUDIT_ACTS_PER_DAY = 2000;
-/** ms that the relay remembers the removal of a verified domain, in case an older backup is restored. */
+/** How long the relay remembers that a verified domain was removed, in case an older backup is restored. */
 export const ENDED_DOMAIN_KEPT_MS = 400 * 24 * 3_600_000;
-/** Most recent removals of verified domains that the relay remembers per account. */
+/** Maximum number of removed verified domains that the relay remembers per account. */
 export const ENDED_DOMAINS_MAX = 1000;
 /**
- * Minimum time that the relay remembers the end of a tunnel that was taken over: it may have had a longer life before.
+ * Minimum time that the relay remembers the end of a tunnel that another client had taken over: it may have had a
+ * longer life before.
  */
 export const ENDED_TAKEN_OVER_KEPT_MS = 30 * 24 * 3_600_000;
 /** Maximum length of the reason for a suspension. */
 export const REASON_MAX_LENGTH = 200;
-/** Accounts that one command can create. */
+/** Maximum number of accounts that one command can create. */
 export const ACCOUNTS_AT_ONCE_MAX = 1000;
-/** Invitations that an address may open or accept per minute: they cannot be guessed, and each costs a query. */
+/**
+ * Maximum number of invitations that an IP address may open or accept per minute: they cannot be guessed, and each
+ * costs a query.
+ */
 export const INVITE_TRIES_PER_MINUTE = 30;
 /** Longest lifetime of an invitation. */
 export const INVITE_TTL_CEILING_SECONDS = 90 * 24 * 3600;
-/** Invitations that one command can create. */
+/** Maximum number of invitations that one command can create. */
 export const INVITES_AT_ONCE_MAX = 1000;
 
 // ## `culvert-relay doctor`
 
-/** ms that each check of `culvert-relay doctor` may take. */
+/** How long each check of `culvert-relay doctor` may take. */
 export const DIAGNOSIS_CHECK_MS = 15_000;
-/** ms that a check of `culvert-relay doctor` waits for an answer. */
+/** How long a check of `culvert-relay doctor` waits for a response. */
 export const DIAGNOSIS_ANSWER_MS = 10_000;
 /**
- * Characters of a response that a check of `culvert-relay doctor` reads; the description of the API has about 150,000.
+ * Maximum number of characters that a check of `culvert-relay doctor` reads from a response; the description of the API
+ * has about 150,000.
  */
 export const DIAGNOSIS_ANSWER_MAX_BYTES = 1024 * 1024;
 /**
- * ms that the first chunk of a response may take to arrive while the second one is held back (the check for buffering
+ * How long the first part of a response may take to arrive while the second part is held back (the check for buffering
  * proxies).
  */
 export const DIAGNOSIS_PIECE_MS = 3000;
 /** Maximum of `--idle`, so that diagnostics end in reasonable time. */
 export const DIAGNOSIS_IDLE_MAX_SECONDS = 30 * 60;
-/** Age at which an account created by the diagnostics counts as left over: longer than they run. */
+/**
+ * Age above which `culvert-relay doctor` removes a test account that an earlier run left behind: longer than they run.
+ */
 export const DIAGNOSIS_LEFTOVER_MS = 3_600_000;
 /** Accepted difference between the clocks of two machines: cluster members and proofs allow for that much. */
 export const DIAGNOSIS_CLOCK_OFF_MS = 10_000;
-/** Age at which a backup of the database counts as old. */
+/** Age above which a database backup is considered old. */
 export const BACKUP_OLD_MS = 7 * 24 * 3_600_000;
-/** Remaining validity below which a certificate should already have been renewed. */
+/** If a certificate expires sooner than this, it should already have been renewed. */
 export const CERTIFICATE_ENDING_MS = 14 * 24 * 3_600_000;
 
 // ## Certificates
 
 /** Maximum size of a certificate authority's response: a chain has about 6 KB. */
 export const ACME_ANSWER_MAX_BYTES = 128 * 1024;
-/** ms that a certificate authority's response may take to complete. */
+/** How long a certificate authority's response may take to arrive completely. */
 export const ACME_REQUEST_TIMEOUT_MS = 20_000;
 /** Longest `Retry-After` from a certificate authority that the relay respects. */
 export const ACME_RETRY_AFTER_MAX_MS = 24 * 3_600_000;
-/** Nonces of a certificate authority that the relay keeps for later requests. */
+/** Maximum number of a certificate authority's nonces that the relay keeps for later requests. */
 export const ACME_NONCES_MAX = 16;
-/** Repetitions of a request whose nonce the certificate authority rejected. */
+/** Maximum number of times that a request is repeated because the certificate authority rejected its nonce. */
 export const ACME_NONCE_RETRIES = 8;
-/** ms after which an ACME order is abandoned and another may begin. */
+/** How long the relay works on an ACME order before it gives up and may start another one. */
 export const ACME_ORDER_TIMEOUT_MS = 120_000;
-/** Certificates in a certificate chain. */
+/** Maximum number of certificates in a certificate chain. */
 export const ACME_CHAIN_MAX = 10;
-/** ms until a failed ACME order is retried; doubled for each failure in a row. Authorities allow five an hour. */
+/** Delay before a failed ACME order is retried; doubled for each failure in a row. Authorities allow five an hour. */
 export const ORDER_RETRY_MS = 180_000;
-/** Longest delay until a failed ACME order is retried. */
+/** Longest delay before a failed ACME order is retried. */
 export const ORDER_RETRY_MAX_MS = 12 * 3_600_000;
 /** Pause before the next request to a certificate authority that failed; doubled for each failure in a row. */
 export const AUTHORITY_RETRY_MS = 10_000;
 /** Longest pause before the next request to a certificate authority that failed. */
 export const AUTHORITY_RETRY_MAX_MS = 3_600_000;
-/** ACME orders that a relay processes at the same time. */
+/** Number of ACME orders that a relay processes at the same time. */
 export const ORDERS_AT_ONCE = 32;
-/** ACME orders per hour, unless the operator sets another number. */
+/** Maximum number of ACME orders per hour, unless the operator sets another number. */
 export const ORDERS_PER_HOUR = 20;
 /** Highest number of ACME orders per hour that the operator can set. Let's Encrypt allows 300 in three hours. */
 export const ORDERS_PER_HOUR_CEILING = 1000;
-/** Names that the relay remembers because an ACME order for them would currently fail; about 2 MB. */
+/**
+ * Maximum number of names that the relay remembers because ordering a certificate for them would currently fail; about
+ * 2 MB.
+ */
 export const REFUSED_NAMES_MAX = 10_000;
-/** Certificates kept in memory for handshakes; about 70 MB. Others are read from the store again. */
+/**
+ * Maximum number of certificates that are kept in memory for TLS handshakes; about 70 MB. Others are read from the
+ * store again.
+ */
 export const CONTEXTS_MAX = 2000;
-/** Certificates read from the store at the same time; further handshakes get none. */
+/** Maximum number of certificates that are read from the database at the same time; further handshakes get none. */
 export const CERTIFICATE_READS_MAX = 256;
-/** TLS handshakes that may wait for ACME orders. */
+/** Maximum number of TLS handshakes that may wait for ACME orders. */
 export const CERTIFICATE_WAITS_MAX = 512;
-/** TLS handshakes that may wait for the ACME order of one name. */
+/** Maximum number of TLS handshakes that may wait for the same name's ACME order. */
 export const CERTIFICATE_WAITS_PER_NAME_MAX = 32;
 /**
- * TLS handshakes that may wait for ACME orders of one account, so that an owner of many names cannot take the places of
- * other people's visitors.
+ * Maximum number of TLS handshakes that may wait for one account's ACME orders, so that an owner of many names cannot
+ * take the places of other people's visitors.
  */
 export const CERTIFICATE_WAITS_PER_ACCOUNT_MAX = 64;
-/** ms that a TLS handshake waits for an ACME order: as long as browsers do. */
+/** How long a TLS handshake waits for an ACME order: as long as browsers do. */
 export const CERTIFICATE_WAIT_MS = 30_000;
-/** Concurrent connections to the port for plain HTTP. */
+/** Maximum number of concurrent connections to the port for plain HTTP. */
 export const HTTP_PORT_CONNECTIONS_MAX = 1024;
-/** Maximum size of a request head on the port for plain HTTP. */
+/** Maximum size of a request's headers on the port for plain HTTP. */
 export const HTTP_PORT_HEAD_MAX_BYTES = 8 * 1024;
-/** ms that a request on the port for plain HTTP may take to arrive, or its response to be read. */
+/** How long a request on the port for plain HTTP may take to arrive, or its response to be read. */
 export const HTTP_PORT_REQUEST_MS = 10_000;
-/** ms that a connection to the port for plain HTTP waits for another request. */
+/** How long a connection to the port for plain HTTP waits for another request. */
 export const HTTP_PORT_IDLE_MS = 5000;
-/** Requests per connection to the port for plain HTTP. */
+/** Maximum number of requests per connection to the port for plain HTTP. */
 export const HTTP_PORT_REQUESTS_MAX = 100;
-/** Domains whose DNS delegation the relay caches; about 2 MB. */
+/** Maximum number of domains whose DNS delegation the relay caches; about 2 MB. */
 export const DELEGATIONS_KNOWN_MAX = 10_000;
-/** ms that a visitor's TLS handshake may wait for a DNS lookup of the domain's delegation. */
+/** How long a visitor's TLS handshake may wait while the relay looks up a domain's DNS delegation. */
 export const DELEGATION_LOOKUP_MS = 5000;

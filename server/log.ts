@@ -17,38 +17,39 @@ interface LogEventEntry {
 
 /** All log events. Their texts are stable, because alerts are built on them. */
 export const LOG_EVENTS = {
-  'relay starting': { level: 'info', meaning: 'the relay has read its settings and starts' },
+  'relay starting': { level: 'info', meaning: 'the relay has read its settings and is starting' },
   'first key made': {
     level: 'warn',
     meaning:
-      'there was no API key, so the relay created one and stored it in `file`: copy the key, then delete the file. On a terminal, the relay prints the key instead',
+      'there was no API key, so the relay created one and stored it in `file`: copy the key, then delete the file. In a terminal, the relay prints the key instead',
   },
   'first start': {
     level: 'info',
     meaning:
-      '`CULVERT_PUBLIC_URL` is not set, so only this machine can reach the relay. `data` is the data folder, `next` the page with the next steps. On a terminal, the relay prints both instead',
+      '`CULVERT_PUBLIC_URL` is not set, so only this machine can reach the relay. `data` is the data folder, and `next` is the page with the next steps. In a terminal, the relay prints both instead',
   },
   'setting missing': {
     level: 'warn',
-    meaning: 'the relay runs, but not all of its addresses work; `reason` says why and what to set',
+    meaning: 'the relay is running, but not all of its addresses work; `reason` says why and what to set',
   },
   'setting ignored': {
     level: 'warn',
-    meaning: '`setting` no longer has an effect; remove it, because version 1.0 will reject it',
+    meaning: '`setting` no longer has any effect; remove it, because version 1.0 will reject it',
   },
   'setting unsafe': {
     level: 'warn',
-    meaning: 'the relay runs, but a setting weakens its protection; `reason` says how, and what to set',
+    meaning: 'the relay is running, but a setting makes it less secure; `reason` says how, and what to set',
   },
-  listening: { level: 'info', meaning: 'visitors, clients and the API are served on `url`' },
-  'metrics listening': { level: 'info', meaning: '`/metrics` is served on `url`' },
+  listening: { level: 'info', meaning: 'the relay is serving visitors, clients and the API at `url`' },
+  'metrics listening': { level: 'info', meaning: 'the relay is serving `/metrics` at `url`' },
   'start refused': {
     level: 'error',
-    meaning: 'the relay could not start and exits with code 1; `reason` says what to do',
+    meaning: 'the relay could not start and is exiting with code 1; `reason` says what to do',
   },
   'relay stopping': {
     level: 'info',
-    meaning: 'the relay received a signal; open connections have `deadline_ms` to finish',
+    meaning:
+      'the relay received a signal and is shutting down; open connections have `deadline_ms` milliseconds to finish',
   },
   'replacement begun': {
     level: 'info',
@@ -57,11 +58,12 @@ export const LOG_EVENTS = {
   'replacement failed': {
     level: 'warn',
     meaning:
-      'the relay started with `--replace` could not take over (see `reason`); this one continues to serve',
+      'a relay that was started with `--replace` could not take over (see `reason`); this relay continues to serve',
   },
   'relay replaced': {
     level: 'info',
-    meaning: 'another relay has taken over; open connections have `deadline_ms` to finish here',
+    meaning:
+      'another relay has taken over; open connections to this relay have `deadline_ms` milliseconds to finish',
   },
   'taking over': {
     level: 'info',
@@ -73,30 +75,30 @@ export const LOG_EVENTS = {
   },
   'not replaceable': {
     level: 'warn',
-    meaning: '`serve --replace` cannot find this relay; `reason` says why. Everything else works',
+    meaning: '`serve --replace` will not find this relay; `reason` says why. Everything else works',
   },
-  'relay stopped': { level: 'info', meaning: 'the relay has stored everything and exits' },
-  'stop failed': { level: 'error', meaning: 'the relay exits, but could not complete its shutdown' },
+  'relay stopped': { level: 'info', meaning: 'the relay has stored everything and is exiting' },
+  'stop failed': { level: 'error', meaning: 'the relay is exiting, but could not complete its shutdown' },
   'relay aborted': {
     level: 'warn',
-    meaning: 'the relay received a second signal, drops all connections and exits with code 1',
+    meaning: 'the relay received a second signal, so it is dropping all connections and exiting with code 1',
   },
   'relay crashed': {
     level: 'error',
-    meaning: 'the relay exits with code 1 because of a bug; please report it and include `stack`',
+    meaning: 'the relay is exiting with code 1 because of a bug; please report it and include `stack`',
   },
-  'tunnel created': { level: 'info', meaning: 'a client created the tunnel through the API' },
+  'tunnel created': { level: 'info', meaning: 'a client created a tunnel through the API' },
   'tunnel extended': {
     level: 'info',
-    meaning: 'a client extended the tunnel through the API; it now expires at `expires_at`',
+    meaning: 'a client extended a tunnel through the API; it now expires at `expires_at`',
   },
   'tunnel taken over': {
     level: 'info',
-    meaning: 'a client has taken over the existing tunnel with its name, with a new port and time to live',
+    meaning: 'a client took over an existing tunnel of the same name, with a new port and time to live',
   },
   'tunnel access changed': {
     level: 'info',
-    meaning: 'the access policy of the tunnel was changed through the API',
+    meaning: "a tunnel's access policy was changed through the API",
   },
   'link created': {
     level: 'info',
@@ -109,23 +111,23 @@ export const LOG_EVENTS = {
   },
   'visitor knocked': {
     level: 'info',
-    meaning: 'a visitor asks the owner of a tunnel for access; `knock` is the id of the approval request',
+    meaning: "a visitor is asking a tunnel's owner for access; `knock` is the id of the approval request",
   },
   'knock answered': {
     level: 'info',
     meaning: 'a visitor was approved or denied through the API; `admitted` says which',
   },
-  'tunnel closed': { level: 'info', meaning: 'the tunnel was closed through the API' },
-  'tunnel expired': { level: 'info', meaning: 'the time to live of the tunnel has elapsed' },
-  'tunnel removed': { level: 'info', meaning: 'the tunnel was removed together with its account' },
+  'tunnel closed': { level: 'info', meaning: 'a tunnel was closed through the API' },
+  'tunnel expired': { level: 'info', meaning: 'a tunnel has reached the end of its time to live' },
+  'tunnel removed': { level: 'info', meaning: 'a tunnel was removed together with its account' },
   'tunnel displaced': {
     level: 'info',
-    meaning: 'the tunnel ended because its domain no longer belongs to its account',
+    meaning: 'a tunnel was closed because its domain no longer belongs to its account',
   },
   'domain added': { level: 'info', meaning: 'an account added `domain` through the API' },
   'domain verified': {
     level: 'info',
-    meaning: 'an account has proven that it owns `domain`',
+    meaning: 'an account proved that it owns `domain`',
   },
   'domain removed': { level: 'info', meaning: 'an account removed `domain` through the API' },
   'domain failing': {
@@ -140,51 +142,53 @@ export const LOG_EVENTS = {
   'keys revoked': {
     level: 'info',
     meaning:
-      'keys in use were revoked or have expired (`keys` is their number); everything opened with them was closed',
+      'API keys that were in use were revoked or have expired (`keys` is their number); all connections opened with them were closed',
   },
-  'plan changed': { level: 'info', meaning: 'an account with live tunnels now has the plan `plan`' },
+  'plan changed': { level: 'info', meaning: 'an account with live tunnels now has the `plan` plan' },
   'invitation taken': {
     level: 'info',
-    meaning: 'someone used `invitation` to get a key of the account',
+    meaning: 'someone accepted `invitation` and got a key for the account',
   },
   'account suspended': {
     level: 'info',
-    meaning: 'an account with live tunnels was suspended: visitors of its tunnels get 451, its keys get 403',
+    meaning:
+      'an account with live tunnels was suspended: visitors to its tunnels get status 451, and requests with its keys get status 403',
   },
   'account resumed': { level: 'info', meaning: 'a suspended account with live tunnels was resumed' },
-  'tunnel suspended': { level: 'info', meaning: 'visitors of the tunnel get 451' },
+  'tunnel suspended': { level: 'info', meaning: 'a tunnel was suspended: its visitors get status 451' },
   'tunnel resumed': { level: 'info', meaning: 'a suspended tunnel accepts visitors again' },
   'name clash': {
     level: 'warn',
     meaning:
-      "an earlier version allowed the tunnel `slug` to have the name of an account's subdomain. Both continue to work. Close the tunnel, because it can set cookies for the tunnels of that account",
+      "an earlier version allowed the tunnel `slug` to use the name of an account's subdomain. Both continue to work. Close the tunnel, because it can set cookies for that account's tunnels",
   },
   'certificate loaded': {
     level: 'info',
-    meaning: 'the relay now uses the certificate, which expires at `valid_to`',
+    meaning: 'the relay is now using a certificate that expires at `valid_to`',
   },
   'certificate refused': {
     level: 'error',
     meaning:
-      'the new certificate or key cannot be used, so the previous pair stays in use; `reason` says what is wrong',
+      'the new certificate or key cannot be used, so the relay keeps using the previous pair; `reason` says what is wrong',
   },
   'dns listening': {
     level: 'info',
-    meaning: 'the relay answers certificate challenges over DNS (UDP and TCP) on `address` and `port`',
+    meaning: 'the relay is answering certificate challenges over DNS (UDP and TCP) at `address`, port `port`',
   },
   'delegation seen': {
     level: 'info',
     meaning:
-      'the challenges of `domain` are delegated to this relay, so the domain gets one certificate for all names below it',
+      'DNS challenges for `domain` are delegated to this relay, so one certificate covers all names below the domain',
   },
   'delegation missing': {
     level: 'warn',
     meaning:
-      'the challenges of `domain` are not delegated to this relay (`reason`), so each host below it gets its own certificate. Create the DNS record `record`, or unset `CULVERT_DNS_PORT`',
+      'DNS challenges for `domain` are not delegated to this relay (`reason`), so each host below the domain gets its own certificate. Create the DNS record `record`, or unset `CULVERT_DNS_PORT`',
   },
   'http listening': {
     level: 'info',
-    meaning: 'the relay serves challenges of the certificate authority and redirects to HTTPS on `url`',
+    meaning:
+      "the relay is answering the certificate authority's challenges and redirecting to HTTPS at `url`",
   },
   'certificate ordered': {
     level: 'info',
@@ -198,12 +202,12 @@ export const LOG_EVENTS = {
   'certificate order failed': {
     level: 'error',
     meaning:
-      'ordering a certificate for `name` failed. `error` is the response of the authority; the next attempt is at `retry_at`',
+      "ordering a certificate for `name` failed. `error` is the certificate authority's response; the next attempt is at `retry_at`",
   },
   'certificate order limit': {
     level: 'warn',
     meaning:
-      'no certificate is ordered for `name` before `retry_at`: the limit `CULVERT_ACME_ORDERS_PER_HOUR` is reached, or orders for visitors have used half of it and the account of the tunnel has already had one',
+      "the relay orders no certificate for `name` before `retry_at`, because the limit `CULVERT_ACME_ORDERS_PER_HOUR` has been reached, or because visitors have used half of it and the tunnel's account has already had a certificate",
   },
   'certificate not stored': {
     level: 'error',
@@ -213,36 +217,36 @@ export const LOG_EVENTS = {
   'clock off': {
     level: 'error',
     meaning:
-      'according to the clock of this machine, the new certificate for `name` is not valid yet or already due for renewal; correct the clock',
+      "according to this machine's clock, the new certificate for `name` is not valid yet or is already due for renewal; correct the clock",
   },
-  'client online': { level: 'info', meaning: 'the client of a tunnel has opened its control socket' },
+  'client online': { level: 'info', meaning: "a tunnel's client connected to the relay" },
   'client offline': {
     level: 'info',
     meaning:
-      'the control socket of a tunnel was closed with the close code `code`; 1006 means that the connection was lost',
+      "a tunnel's client disconnected with the WebSocket close code `code`; code 1006 means that the connection was lost",
   },
   'store failing': {
     level: 'error',
     meaning:
-      'the database does not work (see `error`). Requests to create, close or extend tunnels get 503; live tunnels continue to work',
+      'the database is not working (see `error`). Requests to create, close or extend tunnels get status 503; live tunnels continue to work',
   },
   'database shared': {
     level: 'error',
     meaning:
-      'while PostgreSQL could not be reached, another relay started to use the same database; stop one of the two',
+      'while PostgreSQL could not be reached, another relay started using the same database; stop one of the two relays',
   },
   'store thread lost': {
     level: 'error',
     meaning:
-      'the thread of the embedded database ended because of a bug or too little memory (see `error`); it restarts within seconds',
+      "the embedded database's thread ended because of a bug or a lack of memory (see `error`); it restarts within seconds",
   },
   'store thread back': { level: 'info', meaning: 'the embedded database is available again' },
-  'store recovered': { level: 'info', meaning: 'the database works again' },
+  'store recovered': { level: 'info', meaning: 'the database is working again' },
   'store slow': { level: 'warn', meaning: 'a database operation took `ms` milliseconds; check the disk' },
   'redis failing': {
     level: 'error',
     meaning:
-      'Redis cannot be reached (see `error`). Visitors of tunnels whose client is connected to another relay get 503; other tunnels continue to work',
+      "Redis cannot be reached (see `error`). Visitors get status 503 if the tunnel's client is connected to a different relay; all other tunnels continue to work",
   },
   'redis recovered': { level: 'info', meaning: 'Redis can be reached again' },
   'cluster joined': {
@@ -257,11 +261,11 @@ export const LOG_EVENTS = {
   'relay was paused': {
     level: 'warn',
     meaning:
-      'the process was paused for `ms` milliseconds; the relay checks which of its tunnels have moved to other relays',
+      'the process was paused for `ms` milliseconds; the relay is checking which of its tunnels have moved to other relays',
   },
   'tunnel moved': {
     level: 'info',
-    meaning: 'the client of the tunnel has opened a newer control socket on another relay',
+    meaning: "a tunnel's client has reconnected through another relay",
   },
   'traffic not stored': {
     level: 'error',
@@ -276,12 +280,12 @@ export const LOG_EVENTS = {
   'event loop stalled': {
     level: 'warn',
     meaning:
-      'the process was blocked for `ms` milliseconds, because it got too little CPU time or the machine was asleep',
+      'the process was blocked for `ms` milliseconds, because it got too little CPU time or because the machine was asleep',
   },
   'internal error': {
     level: 'error',
     meaning:
-      'a request failed because of a bug; its response has the same `request_id`. Please report it and include `stack`',
+      'a request failed because of a bug; the response has the same `request_id`. Please report the bug and include `stack`',
   },
 } as const satisfies Readonly<Record<string, LogEventEntry>>;
 

@@ -122,7 +122,7 @@ export const redisUrl: SettingReader<string> = {
 };
 
 export const clusterSecret: SettingReader<string> = {
-  takes: 'a text of 32 to 256 characters',
+  takes: 'a string of 32 to 256 characters',
   read: (given) => (given.length >= 32 && given.length <= 256 ? given : undefined),
 };
 
@@ -195,7 +195,7 @@ export const webPage: SettingReader<string> = {
 
 /** A path must contain a slash, so that a mistyped word does not become a file. */
 export const accessLog: SettingReader<'off' | 'stderr' | { readonly file: string }> = {
-  takes: 'off, stderr, or the path of a file with a slash in it, such as /var/log/culvert/access.log',
+  takes: 'off, stderr, or a file path that contains a slash, such as /var/log/culvert/access.log',
   read(given) {
     if (given === 'off' || given === 'stderr') return given;
     return /[/\\]/.test(given) ? { file: resolve(given) } : undefined;

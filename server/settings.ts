@@ -78,7 +78,7 @@ const DEFAULT_RESERVED_NAMES: readonly string[] = [
 
 export const SETTINGS = {
   host: setting('host', readers.host, '127.0.0.1', 'Address to listen on.'),
-  port: setting('port', readers.port, '8080', 'Port to listen on; 0 picks a free one.'),
+  port: setting('port', readers.port, '8080', 'Port to listen on; 0 picks a free port.'),
   /** `undefined` when not given: it then holds the bound port, see `publicUrlOf` */
   publicUrl: optional(
     'public-url',
@@ -90,13 +90,13 @@ export const SETTINGS = {
     'tunnel-domain',
     readers.domain,
     'localhost',
-    'Domain for tunnels. Their addresses are {slug}.<tunnel domain>.',
+    "Domain for tunnels. Each tunnel's address is {slug}.<tunnel domain>.",
   ),
   serviceDomain: optional(
     'service-domain',
     readers.domain,
     'the tunnel domain',
-    'Domain for accounts with a subdomain. Their tunnels are also at {slug}.{account}.<service domain>.',
+    'Domain for accounts with a subdomain. Their tunnels are also available at {slug}.{account}.<service domain>.',
   ),
   dataDir: setting('data-dir', readers.path, './.culvert', 'Folder for the database and other files.'),
   database: optional(
@@ -109,7 +109,7 @@ export const SETTINGS = {
     'bootstrap-key',
     readers.apiKey,
     'created at the first start',
-    'API key of the account "default", which the relay creates when it starts.',
+    'API key for the "default" account, which the relay creates when it starts.',
   ),
   /** `undefined` to serve without TLS, or with certificates of an authority */
   tls: together(['cert', 'key'], {
@@ -117,9 +117,9 @@ export const SETTINGS = {
       'tls-cert',
       readers.file,
       'none',
-      'Certificate file (PEM) for serving TLS. The relay reads it again when it changes.',
+      'Certificate file (PEM) for serving TLS. The relay reloads it when it changes.',
     ),
-    key: optional('tls-key', readers.file, 'none', 'Private key file (PEM) of the certificate.'),
+    key: optional('tls-key', readers.file, 'none', 'Private key file (PEM) for the certificate.'),
   }),
   http2: setting(
     'http2',
@@ -133,13 +133,13 @@ export const SETTINGS = {
       'acme-email',
       readers.mail,
       'none',
-      'Email address. Turns on automatic certificates. By setting it you accept the terms of the certificate authority.',
+      "Your email address for the certificate authority. Setting it turns on automatic certificates and means that you accept the certificate authority's terms.",
     ),
     directory: setting(
       'acme-directory',
       readers.directory,
       'https://acme-v02.api.letsencrypt.org/directory',
-      'ACME directory of the certificate authority.',
+      "URL of the certificate authority's ACME directory.",
     ),
     ca: optional(
       'acme-ca',
@@ -157,7 +157,7 @@ export const SETTINGS = {
       'http-port',
       readers.port,
       '80',
-      'Port for plain HTTP with automatic certificates: challenges, and redirects to HTTPS. 0 picks a free one.',
+      'Port for plain HTTP when certificates are automatic. It serves certificate challenges and redirects to HTTPS. 0 picks a free port.',
     ),
     dnsPort: optional(
       'dns-port',
@@ -167,20 +167,20 @@ export const SETTINGS = {
     ),
   }),
   /** seconds */
-  maxTtl: setting('max-ttl', readers.ttl, '168h', 'Maximum time to live of a tunnel.'),
+  maxTtl: setting('max-ttl', readers.ttl, '168h', 'Maximum time to live for a tunnel.'),
   /** seconds */
   nameHold: setting(
     'name-hold',
     readers.nameHold,
     '0s',
-    'How long the name of an ended tunnel stays reserved for its account.',
+    "How long a tunnel's name stays reserved for its account after the tunnel has ended.",
   ),
   /** seconds */
   defaultTtl: setting(
     'default-ttl',
     readers.ttl,
     '1h',
-    'Time to live of a tunnel whose client does not request one.',
+    'Default time to live for a tunnel if its client does not request one.',
   ),
   trustedProxies: setting(
     'trust-proxy',
@@ -194,63 +194,63 @@ export const SETTINGS = {
     'warm-sockets',
     readers.ignored,
     'none',
-    'Has no effect. Accepted until 1.0 because earlier versions had it.',
+    'This setting has no effect. It is still accepted until version 1.0, because earlier versions had it.',
     [],
   ),
   trunks: setting(
     'trunks',
     readers.trunks,
     String(TRUNKS_MAX),
-    'Trunks per tunnel (client connections that several visitors share). 0 turns them off.',
+    'Maximum number of trunks per tunnel. A trunk is a client connection that several visitors share. 0 turns trunks off.',
   ),
   metrics: together(['port'], {
     port: optional(
       'metrics-port',
       readers.port,
       'none',
-      'Port of the separate listener for /metrics; 0 picks a free one. If unset, metrics are not served.',
+      'Port of the separate listener for /metrics; 0 picks a free port. If this is not set, metrics are not served.',
     ),
-    host: setting('metrics-host', readers.host, '127.0.0.1', 'Address of the listener for metrics.'),
+    host: setting('metrics-host', readers.host, '127.0.0.1', 'Address that the metrics listener binds to.'),
   }),
   log: {
     /** depends on whether stderr is a terminal unless it is given */
     format: optional(
       'log-format',
       readers.logFormat,
-      'pretty on a terminal, else json',
+      'pretty in a terminal, otherwise json',
       'Format of the log on stderr: pretty or json.',
     ),
     level: setting(
       'log-level',
       readers.logLevel,
       'info',
-      'Lowest level that is logged: debug, info, warn or error.',
+      'Lowest level of events to log: debug, info, warn or error.',
     ),
   },
   accessLog: setting(
     'access-log',
     readers.accessLog,
     'off',
-    'Where to write one line of JSON per request: off, stderr or the path of a file.',
+    'Where to write an access log, with one line of JSON per request: off, stderr or a file path.',
   ),
   maxConnections: setting(
     'max-connections',
     readers.connections,
     String(CONNECTIONS_MAX),
-    'Maximum number of visitor connections at a time.',
+    'Maximum number of simultaneous visitor connections.',
   ),
   address: {
     connections: setting(
       'address-connections',
       readers.addressConnections,
       String(ADDRESS_CONNECTIONS_MAX),
-      'Maximum number of connections from one visitor address at a time; 0 for no limit.',
+      'Maximum number of simultaneous connections from one visitor address; 0 means no limit.',
     ),
     requests: setting(
       'address-requests',
       readers.addressRequests,
       '0',
-      'Requests per second from one visitor address, with bursts of ten times as many; 0 for no limit.',
+      'Maximum number of requests per second from one visitor address, with bursts of up to ten times as many; 0 means no limit.',
     ),
   },
   notice: setting(
@@ -264,7 +264,7 @@ export const SETTINGS = {
     'abuse-contact',
     readers.contact,
     'none',
-    'Mail address or web page for abuse reports, shown on the pages of the relay.',
+    "Email address or web page for abuse reports, shown on the relay's pages.",
   ),
   downloadPage: optional(
     'download-page',
@@ -277,13 +277,13 @@ export const SETTINGS = {
     'robots',
     readers.robots,
     'noindex',
-    'noindex keeps tunnels out of search engines with an X-Robots-Tag header; allow does not.',
+    'Whether search engines may index tunnels. With noindex, responses have an X-Robots-Tag header that forbids it; with allow, they do not.',
   ),
   pathForm: setting(
     'path-form',
     readers.onOff,
     'on',
-    'Whether tunnels are also available at <public URL>/t/{slug}, where they share one origin in browsers: on or off.',
+    'Whether tunnels are also available at <public URL>/t/{slug}, where browsers treat all tunnels as a single origin: on or off.',
   ),
   resolver: optional(
     'resolver',
@@ -297,13 +297,13 @@ export const SETTINGS = {
       'redis-url',
       readers.redisUrl,
       'none',
-      'Redis address (redis:// or rediss://). Relays that share a PostgreSQL database and Redis work as one cluster.',
+      'Redis address (redis:// or rediss://). Relays that share a PostgreSQL database and a Redis server work as one cluster.',
     ),
     secret: optional(
       'cluster-secret',
       readers.clusterSecret,
       'none',
-      'Secret of at least 32 characters that all relays of the cluster share.',
+      'Secret of at least 32 characters that all relays in the cluster share.',
     ),
     host: setting(
       'cluster-host',
@@ -311,19 +311,24 @@ export const SETTINGS = {
       '127.0.0.1',
       'Address that other relays use to reach this one over a private network.',
     ),
-    port: setting('cluster-port', readers.port, '0', 'Port for other relays; 0 picks a free one.'),
+    port: setting(
+      'cluster-port',
+      readers.port,
+      '0',
+      'Port on which other relays in the cluster connect to this one; 0 picks a free port.',
+    ),
   }),
   reusePort: setting(
     'reuse-port',
     readers.truth,
     'false',
-    'Whether several relays in a cluster may listen on the same port of this machine.',
+    'Whether several relays in a cluster can listen on the same port on this machine.',
   ),
   reservedNames: setting(
     'reserved-names',
     readers.names,
     'www, api, admin, …',
-    'Names that tunnels and accounts cannot have.',
+    'Names that tunnels and accounts cannot use.',
     new Set(DEFAULT_RESERVED_NAMES),
   ),
 };

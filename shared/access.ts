@@ -6,9 +6,9 @@ import type { ValueRule } from './value-rules.ts';
 
 /** The access policy of a tunnel in the REST interface (protocol.md section 11). */
 
-/** @limit Addresses and networks in the `allow` list of a tunnel. */
+/** @limit Maximum number of addresses and networks in a tunnel's `allow` list. */
 export const ALLOW_MAX = 64;
-/** @limit Users in the `basic` list of a tunnel. */
+/** @limit Maximum number of users in a tunnel's `basic` list. */
 export const BASIC_USERS_MAX = 16;
 /** @limit Maximum length of a user name in `basic`. */
 export const USER_MAX_LENGTH = 64;
@@ -41,7 +41,7 @@ export const ACCESS_VIEW = described(
     links: MARK,
     knock: MARK,
   }),
-  'empty for a tunnel that is open to everybody',
+  'an empty object if the tunnel is open to everyone',
 );
 export type AccessView = TypeOf<typeof ACCESS_VIEW>;
 

@@ -35,22 +35,22 @@ export type ControlMessage = ConnectionMessage | DrainMessage | KnockMessage;
 /** @limit Maximum length of the visitor's `User-Agent` in a `knock` message; the rest is cut off. */
 export const KNOCK_AGENT_MAX_LENGTH = 256;
 
-/** @limit ms that a client has to open a data socket after the `connection` message. */
+/** @limit How long a client has to open a data socket after the `connection` message. */
 export const PENDING_TIMEOUT_MS = 10_000;
 /** @limit ms between two WebSocket pings of the relay. */
 export const PING_INTERVAL_MS = 30_000;
-/** @limit ms that a ping may stay unanswered before the control socket counts as dead. */
+/** @limit How long a ping may stay unanswered before the control socket is considered dead. */
 export const PONG_TIMEOUT_MS = 60_000;
 /** @limit Maximum size of a message on the control socket, in either direction. */
 export const CONTROL_MESSAGE_MAX_BYTES = 4096;
 /**
- * @limit Frames of one message on the control socket, in either direction: one is enough, and each is kept until the
- * last one arrives.
+ * @limit Maximum number of frames in one message on the control socket, in either direction: one is enough, and each is
+ * kept until the last one arrives.
  */
 export const CONTROL_FRAGMENTS_MAX = 64;
 /**
- * @limit Pieces in which one frame may arrive on the control socket: each is kept until the last one arrives. A ping
- * byte by byte has 131.
+ * @limit Maximum number of pieces in which one frame may arrive on the control socket: each is kept until the last one
+ * arrives. A ping byte by byte has 131.
  */
 export const CONTROL_PIECES_MAX = 256;
 

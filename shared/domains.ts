@@ -42,19 +42,16 @@ export type DnsRecord = TypeOf<typeof RECORD>;
 export const DOMAIN = object(
   {
     id: UUID,
-    domain: described(COPIED, 'in lower case and punycode'),
+    domain: described(COPIED, 'the domain in lower case and in punycode'),
     status: oneOf(['pending', 'verified']),
-    records: listOf(RECORD, 'DNS records to create'),
+    records: listOf(RECORD, 'the DNS records to create'),
     created_at: SHOWN_TIME,
     /** `null` for one that is not verified */
     verified_at: TIME_OR_NULL,
     /** `null` if they are right, or if the relay has not checked them again */
-    failing_since: described(
-      TIME_OR_NULL,
-      'time since which the DNS records of a verified domain have been wrong',
-    ),
+    failing_since: described(TIME_OR_NULL, 'since when the DNS records of a verified domain have been wrong'),
     /** `null` if it does not */
-    ends_at: described(TIME_OR_NULL, 'when the relay releases the domain unless its records are corrected'),
+    ends_at: described(TIME_OR_NULL, 'when the relay releases the domain if its records are not corrected'),
   },
   'Domain',
 );
@@ -65,10 +62,13 @@ export type DomainStatus = Domain['status'];
 /** What was found when the records of a domain were checked. */
 const CHECK = object(
   {
-    what: described(oneOf(['proof', 'address']), 'the TXT record, or the host that the domain points to'),
+    what: described(
+      oneOf(['proof', 'address']),
+      'which record was checked: the TXT record, or the one that points to the relay',
+    ),
     ok: FLAG,
-    found: listOf(TEXT_OR_EMPTY, 'values found in the DNS instead'),
-    problem: described(TEXT_OR_EMPTY, 'what is wrong, or empty'),
+    found: listOf(TEXT_OR_EMPTY, 'the values that were found in the DNS instead'),
+    problem: described(TEXT_OR_EMPTY, 'what is wrong, or an empty string'),
   },
   'DomainCheck',
 );
@@ -129,7 +129,7 @@ function asciiOf(given: string): string | undefined {
 /* Requests that name a domain, as the REST interface accepts them (protocol.md section 12). */
 
 export const ADD_DOMAIN_SCHEMA = objectSchema(
-  { domain: { type: 'string', description: 'such as `app.example.com`' } },
+  { domain: { type: 'string', description: 'the domain, such as `app.example.com`' } },
   'AddDomain',
 );
 

@@ -7,110 +7,115 @@
 export const ERROR_HELP: Readonly<Record<string, string>> = {
   // Errors for visitors
   'bad-request':
-    'Send a valid HTTP/1.1 request, with one `Host` header, one body length and no control characters.',
-  'path-worker': "Use the tunnel's subdomain address, which has its own origin.",
+    'Send a valid HTTP/1.1 request with one `Host` header, one body length and no control characters.',
+  'path-worker': "Use the tunnel's subdomain address, which is an origin of its own.",
   notice:
-    'Press Continue to see the page. Only browsers see this warning. The operator turns it on with `CULVERT_NOTICE`, and it applies only to tunnels on the free plan.',
+    'Press Continue to see the page. Only browsers see this warning, and only for tunnels on the free plan. The operator turns it on with `CULVERT_NOTICE`.',
   'access-required':
-    'Log in, open a signed link, or ask the owner for access. Programs must send an `Authorization` header with each request. See [Share safely](../guides/sharing-safely.md).',
+    'Log in, open a signed link, or ask the owner for access. A program must send an `Authorization` header with each request. See [Share safely](../guides/sharing-safely.md).',
   'access-address':
     'The owner has limited access to certain networks (`--allow`). Ask the owner to add yours.',
   'access-attempts':
-    'Wait for as long as `Retry-After` says. An IP address can try 10 wrong passwords a minute, and can have three open approval requests.',
+    'Wait for as long as `Retry-After` says. Each IP address can try up to 10 wrong passwords per minute, and can have up to three open approval requests.',
   'tunnel-unknown': 'Check the address. If it is your tunnel, `culvert list` shows whether it still exists.',
   'visitor:method-not-allowed':
-    'Use another method. `CONNECT` is never accepted; `TRACE` is accepted only for tunnels.',
+    'Use a different method. The relay never accepts `CONNECT`, and accepts `TRACE` only for tunnels.',
   'request-timeout':
-    'Send the request head within 15 s, and do not pause for 60 s or longer while you send the body.',
-  'uri-too-long': 'Shorten the address to at most 8 KiB.',
-  suspended: 'Ask the operator of the relay. The owner of the tunnel can see the reason.',
-  'expectation-failed': 'Send `Expect: 100-continue`, or no `Expect`.',
+    'Send the headers within 15 s, and do not pause for 60 s or longer while sending the body.',
+  'uri-too-long': 'Shorten the address to 8 KiB or less.',
+  suspended: "Ask the relay's operator. The tunnel's owner can see the reason.",
+  'expectation-failed': 'Send `Expect: 100-continue`, or leave out the `Expect` header.',
   'too-many':
-    'Wait for as long as `Retry-After` says. By default, an IP address can have 256 connections at a time (`CULVERT_ADDRESS_CONNECTIONS`). If all visitors get this error, the relay is probably behind a proxy that `CULVERT_TRUST_PROXY` does not list.',
+    'Wait for as long as `Retry-After` says. By default, an IP address can have 256 connections open at the same time (`CULVERT_ADDRESS_CONNECTIONS`). If all visitors get this error, the relay is probably behind a proxy that `CULVERT_TRUST_PROXY` does not list.',
   misdirected:
-    'The host name points to the relay, but no tunnel uses it. [Verify the domain](../guides/own-domain.md), or use the address of the tunnel.',
-  'head-too-large': "Delete the site's cookies, or send fewer headers. The limits are 16 KiB and 200 fields.",
-  'not-implemented': 'Send the body with `Transfer-Encoding: chunked` or a `Content-Length`.',
+    "The host name points to the relay, but no tunnel uses it. [Verify the domain](../guides/own-domain.md), or use the tunnel's own address.",
+  'head-too-large':
+    "Delete the site's cookies, or send fewer headers. A request can have up to 200 header fields with a total of 16 KiB.",
+  'not-implemented': 'Send the body with either `Transfer-Encoding: chunked` or a `Content-Length` header.',
   'local-refused':
-    'Start your local service, or check the port. With `--wait`, visitors wait while the service restarts.',
-  'local-reset': 'Check the log of your local service. If the service speaks HTTPS, use `--local-https`.',
+    "Start your local service, or check that the port is right. With `--wait`, visitors' requests wait while the service restarts.",
+  'local-reset': "Check your local service's log. If the service uses HTTPS, use `--local-https`.",
   'local-not-http2':
     'Leave out `--upstream` if your local service speaks HTTP/1.1. Use `--upstream h2c` for HTTP/2 without TLS, and `--upstream h2` for HTTP/2 over TLS with ALPN.',
   'local-no-websocket': 'Open another tunnel without `--upstream` for the WebSockets.',
   'local-busy':
     'Try again. The service allows a number of simultaneous HTTP/2 requests (`SETTINGS_MAX_CONCURRENT_STREAMS`), and a request waits up to 10 s for one of them to end.',
   'client-closed':
-    'Try again. If the error persists, check the output of `culvert` and of the local service.',
+    'Try again. If the error keeps occurring, check the output of `culvert` and of the local service.',
   'relay-busy': 'Try again. The operator can raise `CULVERT_MAX_CONNECTIONS`.',
-  'tunnel-busy': 'Try again. The client does not open data sockets fast enough, so check its network.',
+  'tunnel-busy':
+    'Try again. The client is not opening connections to the relay fast enough, so check its network.',
   'tunnel-offline':
-    'Start `culvert` again with the same name, or wait: a client that lost its connection reconnects automatically. If it does not, `culvert doctor` shows why.',
-  'domain-offline': 'Open a tunnel with the domain: `culvert http PORT --domain DOMAIN`.',
+    'Start `culvert` again with the same name, or wait: a client that has lost its connection reconnects automatically. If it does not reconnect, `culvert doctor` shows why.',
+  'domain-offline': 'Open a tunnel that uses the domain: `culvert http PORT --domain DOMAIN`.',
   'plan-limit':
-    'Close connections, or ask the operator for a higher plan. WebSockets and event streams count as open connections.',
-  'client-timeout': 'Check the network of the client, which must open a data socket within 10 s.',
+    'Close some connections, or ask the operator for a higher plan. WebSockets and event streams count as open connections.',
+  'client-timeout':
+    "Check the client's network. The client must open a connection for each visitor within 10 s.",
   'version-not-supported': 'Use HTTP/1.1.',
   // Errors of the API
-  'invalid-body': 'Send a JSON object. `idle_ttl` and `take_over` must be booleans.',
+  'invalid-body': 'Send a JSON object in which `idle_ttl` and `take_over`, if present, are booleans.',
   'invalid-port': 'Send `local_port` as an integer from 1 to 65535.',
-  'invalid-ttl': 'Write a duration of at least 1 s, such as `30m`, `4h` or `1h30m`.',
+  'invalid-ttl': 'Use a duration of at least 1 s, such as `30m`, `4h` or `1h30m`.',
   'ttl-too-long':
     'Request a shorter time to live. The maximum is `CULVERT_MAX_TTL` unless your plan allows less; `culvert status` shows it.',
-  'invalid-name': 'Choose another name. A name must not begin with `xn--` either.',
+  'invalid-name': 'Choose a different name. It must not begin with `xn--` either.',
   'invalid-access':
-    'The error text names the field of `access` and what it accepts. Unknown fields are rejected.',
-  'invalid-link': 'The error text names the field and its rule ([protocol](protocol.md#112-signed-links)).',
+    'The error text names the field in `access` and says what it accepts. Unknown fields are rejected.',
+  'invalid-link':
+    'The error text names the field and says what it accepts ([protocol](protocol.md#112-signed-links)).',
   'invalid-domain':
-    'The error text says why the domain cannot be used, for example because it is a wildcard or a public suffix, or has a port.',
+    'The error text says why the domain cannot be used, for example because it is a wildcard or a public suffix, or includes a port.',
   'invalid-knock-answer': 'Send `admit` as a boolean, and `for` as a duration from 1 s to 720 h.',
-  'invalid-admin-request': 'The error text names the field and its rule.',
-  'invalid-machine': 'Send a shorter `machine`.',
-  'missing-tunnel-id': 'Open the control socket with the query parameter `tunnel_id`.',
-  'missing-id': 'Open the data socket with the `id` from the announcement as its only query parameter.',
-  'invalid-handshake': 'Use a WebSocket library: `Sec-WebSocket-Key` is missing or malformed.',
+  'invalid-admin-request': 'The error text names the field and says what it accepts.',
+  'invalid-machine': 'Send a shorter `machine` value without control characters.',
+  'missing-tunnel-id': 'Open the control socket with the `tunnel_id` query parameter.',
+  'missing-id':
+    'Open the data socket with the `id` from the `connection` message as its only query parameter.',
+  'invalid-handshake': 'The `Sec-WebSocket-Key` header is missing or malformed. Use a WebSocket library.',
   'missing-key': 'Send `Authorization: Bearer cvt_…`.',
   'invalid-key':
-    'The key is unknown, revoked, expired or malformed. Run `culvert login` with a valid key. A key works with one relay only.',
+    'The key is unknown, revoked, expired or malformed. Run `culvert login` with a valid key. A key works with only one relay.',
   'plan-too-low': 'Leave out the name, or ask the operator for a higher plan.',
-  'key-scope': 'Use another key. This one is limited to one tunnel or to administration.',
+  'key-scope': 'Use a different key. This key is limited to one tunnel or to administration.',
   'too-many-tunnels': 'Close a tunnel (`culvert list`, `culvert close`), or wait until one expires.',
-  'account-suspended': 'Ask the operator of the relay. The error text contains the reason.',
+  'account-suspended': "Ask the relay's operator. The error text contains the reason.",
   'too-many-domains': 'Remove a domain: `culvert domain remove DOMAIN`.',
   'tunnel-not-found':
     'The tunnel is closed, has expired, belongs to another account, or never existed. Create it again.',
-  'connection-not-found':
-    'The visitor has left or has already been served. The client can ignore this error.',
-  'tunnel-not-connected': 'Open the control socket of the tunnel before its trunks.',
+  'connection-not-found': 'The visitor has left or was already served. The client can ignore this error.',
+  'tunnel-not-connected': "Open the tunnel's control socket before you open its trunks.",
   'link-not-found':
     'The link has expired, was revoked, or never existed. `culvert links TUNNEL` lists valid links.',
-  'knock-not-found': 'The approval request has ended or never existed. The visitor can ask again.',
-  'domain-not-found': 'Add the domain: `culvert domain add DOMAIN`.',
-  'no-such-thing': 'Check the id. The lists under `/v1/admin` show all ids.',
+  'knock-not-found': 'The approval request has expired or never existed. The visitor can ask again.',
+  'domain-not-found': 'Add the domain first: `culvert domain add DOMAIN`.',
+  'no-such-thing': 'Check the id. The lists under `/v1/admin` contain all ids.',
   'invitation-not-found': 'Ask for a new invitation. Each invitation works once.',
-  'not-found': 'Check the path. It must match exactly, without a trailing slash.',
-  'method-not-allowed': 'Use a method that the `Allow` header lists.',
-  taken: 'Choose another name or subdomain.',
+  'not-found': 'Check the path. It must match exactly and have no trailing slash.',
+  'method-not-allowed': 'Use one of the methods listed in the `Allow` header.',
+  taken: 'Choose a different name or subdomain.',
   'name-taken':
-    'Choose another name, or leave it out. Another account uses the name for a tunnel or as its subdomain, or the name is still reserved for its previous owner, or is suspended.',
+    "Choose a different name, or leave it out. This name belongs to another account's tunnel, is another account's subdomain, is still reserved for its previous owner, or is suspended.",
   'name-reserved':
-    'Choose another name. The operator has reserved this one (`CULVERT_RESERVED_NAMES`), or it looks like an id.',
-  'domain-taken': 'Remove the `TXT` record of the other account from your DNS, then add the domain again.',
+    'Choose a different name. The operator has reserved this name (`CULVERT_RESERVED_NAMES`), or it looks like an id.',
+  'domain-taken': "Remove the other account's `TXT` record from your DNS, then add the domain again.",
   'domain-not-verified': 'Create the DNS records, then run `culvert domain verify DOMAIN`.',
   'domain-in-use': 'Close the other tunnel first (`culvert list`, `culvert close`).',
-  'domain-fixed': 'Close the tunnel, then create it with the domain.',
+  'domain-fixed': 'Close the tunnel, then create it again with the domain.',
   'links-off': 'Turn on signed links with `culvert access TUNNEL --links`.',
   'too-many-links': 'Revoke a link, or wait until the time given in the error text.',
   'too-many-admitted': 'Revoke an approval, or wait until the time given in the error text.',
   'body-too-large': 'Send at most 16 KiB.',
   'upgrade-required':
-    'Open a WebSocket (version 13). If you did, a proxy in front of the relay removes the `Upgrade` header.',
+    'Open a WebSocket (version 13). If you are doing that already, a proxy in front of the relay is probably removing the `Upgrade` header.',
   'rate-limited':
     'Wait for as long as `Retry-After` says. An account can create 10 tunnels per minute, with bursts of up to 5.',
-  'too-many-wrong-keys': 'Wait a minute, and correct the key. An IP address can send 30 wrong keys a minute.',
-  'too-many-trunks': 'Open fewer trunks. By default, a tunnel can have 2 (`CULVERT_TRUNKS`).',
+  'too-many-wrong-keys':
+    'Wait a minute, and correct the key. Each IP address can send up to 30 wrong keys per minute.',
+  'too-many-trunks': 'Open fewer trunks. By default, a tunnel can have two (`CULVERT_TRUNKS`).',
   'internal-error':
-    'This is a bug in the relay. Report it with the `X-Request-Id` of the response and the matching line of the relay log.',
+    "This is a bug in the relay. Please report it, together with the response's `X-Request-Id` and the matching line from the relay's log.",
   unavailable:
-    'Try again. The relay cannot reach its database or is shutting down. The request had no partial effect.',
+    'Try again. The relay cannot reach its database or is shutting down. The request changed nothing.',
   'too-many-sockets': 'Try again later. The relay has reached its limit of client connections.',
 };

@@ -266,7 +266,7 @@ export const VISITOR_ERRORS = {
   'path-worker': {
     status: 403,
     title: 'Service workers are not allowed here',
-    text: 'Tunnels below /t/ share one origin in browsers, so none of them can have a service worker. Use the tunnel address that has its own host name.',
+    text: "Browsers treat all tunnels below /t/ as a single origin, so none of them can have a service worker. Use the tunnel's address with its own host name.",
   },
   notice: {
     status: 403,
@@ -291,7 +291,7 @@ export const VISITOR_ERRORS = {
   'tunnel-unknown': {
     status: 404,
     title: 'There is no tunnel here',
-    text: 'No tunnel has this address. It may have been closed or have expired, or the address may be mistyped.',
+    text: 'No tunnel has this address. The tunnel may have been closed or may have expired, or the address may be mistyped.',
   },
   'method-not-allowed': {
     status: 405,
@@ -301,12 +301,12 @@ export const VISITOR_ERRORS = {
   'request-timeout': {
     status: 408,
     title: 'The request took too long',
-    text: 'The request timed out before it had arrived completely.',
+    text: 'The request did not arrive completely in time.',
   },
   'uri-too-long': {
     status: 414,
     title: 'Address too long',
-    text: 'The address of the request is longer than 8 KiB. Send long data in the body of a request instead.',
+    text: 'The address of the request is longer than 8 KiB. Send long data in the request body instead.',
   },
   suspended: {
     status: 451,
@@ -326,12 +326,12 @@ export const VISITOR_ERRORS = {
   misdirected: {
     status: 421,
     title: 'Unknown host name',
-    text: 'This host name points to the relay, but no tunnel uses it. If it is your domain, verify it first. Otherwise use the address that you were given.',
+    text: 'This host name points to the relay, but no tunnel uses it. If this is your domain, verify it first. Otherwise, use the address that you were given.',
   },
   'head-too-large': {
     status: 431,
     title: 'Request headers too large',
-    text: 'The request headers are larger than 16 KiB or have more than 200 fields. In a browser, cookies are the usual cause: delete the cookies of this site and try again.',
+    text: "The request headers are larger than 16 KiB or have more than 200 fields. In a browser, cookies are the usual cause: delete this site's cookies and try again.",
   },
   'not-implemented': {
     status: 501,
@@ -346,7 +346,7 @@ export const VISITOR_ERRORS = {
   'local-reset': {
     status: 502,
     title: 'The local service closed the connection',
-    text: 'The local service behind this tunnel received the request and closed the connection without a response. Check its output for the reason.',
+    text: 'The local service behind this tunnel received the request and closed the connection without a response. Its output may show the reason.',
   },
   'local-not-http2': {
     status: 502,
@@ -386,7 +386,7 @@ export const VISITOR_ERRORS = {
   'domain-offline': {
     status: 503,
     title: 'Nothing is shared here right now',
-    text: 'This domain points to the relay, but no tunnel uses it at the moment. Try again when its owner has opened one.',
+    text: 'This domain points to the relay, but no tunnel uses it at the moment. Try again after its owner has opened a tunnel.',
   },
   'plan-limit': {
     status: 503,
@@ -396,7 +396,7 @@ export const VISITOR_ERRORS = {
   'client-timeout': {
     status: 504,
     title: 'The tunnel did not respond',
-    text: 'The client of this tunnel did not accept the connection in time. Try again in a moment.',
+    text: "This tunnel's client did not accept the connection in time. Try again in a moment.",
   },
   'version-not-supported': {
     status: 505,

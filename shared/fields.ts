@@ -162,7 +162,7 @@ export const DURATION: Field<string> = {
   schema: {
     type: 'string',
     pattern: '^(?:(?:\\d+h)?\\d+m)?\\d+s$',
-    description: 'a duration like `1h0m0s`, `30m0s` or `45s`',
+    description: 'a duration, such as `1h0m0s`, `30m0s` or `45s`',
   },
   accepts: someText.test('duration', (value) => Number.isFinite(parseDuration(value))),
 };

@@ -10,7 +10,7 @@ export const MACHINE_MAX_LENGTH = 100;
 const ADDRESS_PATH = /^\/invite\/([\w-]{32})$/;
 
 /** What `GET /invite/{token}` returns. */
-export const OPEN_INVITE = object({ account: described(TEXT, 'name of the account'), expires_at: TIME });
+export const OPEN_INVITE = object({ account: described(TEXT, "the account's name"), expires_at: TIME });
 export type OpenInvite = TypeOf<typeof OPEN_INVITE>;
 
 /** An API key, which is shown only once. */
@@ -22,8 +22,8 @@ export const API_KEY: Field<string> = {
 /** What `POST /v1/invites/{token}` returns. */
 export const TAKEN_INVITE = object(
   {
-    id: { ...described(UUID, 'of the key'), accepts: TEXT.accepts },
-    account: described(TEXT, 'name of the account'),
+    id: { ...described(UUID, "the key's id"), accepts: TEXT.accepts },
+    account: described(TEXT, "the account's name"),
     key: API_KEY,
     relay: { ...described(ADDRESS, "the relay's own address"), accepts: TEXT.accepts },
   },

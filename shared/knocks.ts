@@ -15,11 +15,11 @@ import {
   type TypeOf,
 } from './fields.ts';
 
-/** @limit Time that a visitor waits for the answer to an approval request. */
+/** @limit How long a visitor waits for the response to an approval request. */
 export const KNOCK_SECONDS = 5 * 60;
-/** @limit Default lifetime of an approval. */
+/** @limit How long an approved visitor has access by default. */
 export const ADMISSION_DEFAULT_SECONDS = 3600;
-/** @limit Longest lifetime of an approval, as for a signed link. */
+/** @limit Longest time for which a visitor can be approved, as for a signed link. */
 export const ADMISSION_MAX_SECONDS = 30 * 24 * 3600;
 
 const ADMIT_RULE = 'admit must be true or false';
@@ -33,11 +33,11 @@ export const KNOCK = object(
     address: described(TEXT, "the visitor's IP address"),
     // The visitor chooses it: what is done with it must not depend on what it says.
     agent: {
-      ...described(TEXT, "the visitor's `User-Agent`, without control characters"),
+      ...described(TEXT, "the visitor's `User-Agent` header, without control characters"),
       accepts: yup.string().defined(),
     },
     at: SHOWN_TIME,
-    ends_at: described(SHOWN_TIME, 'when the wait, the access or the denial of the visitor ends'),
+    ends_at: described(SHOWN_TIME, "when the visitor's wait, access or denial ends"),
   },
   'Knock',
 );

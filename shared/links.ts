@@ -36,7 +36,7 @@ export const LINK = object(
   {
     id: SHORT_ID,
     note: TEXT_OR_EMPTY,
-    path: optional(described(TEXT_OR_EMPTY, "path and query, relative to the tunnel's address")),
+    path: optional(described(TEXT_OR_EMPTY, "the path and query, relative to the tunnel's address")),
     created_at: TIME,
     expires_at: TIME,
   },
@@ -104,7 +104,7 @@ const note: OptionalField<string | null> = optional({
   schema: {
     type: ['string', 'null'],
     maxLength: LINK_NOTE_MAX_LENGTH,
-    description: 'name of the recipient, which the local service receives; no control characters',
+    description: "the recipient's name, which the local service receives; control characters are not allowed",
   },
   accepts: yup
     .mixed()
@@ -120,7 +120,7 @@ const path: OptionalField<string | null> = optional({
   schema: {
     type: ['string', 'null'],
     maxLength: LINK_PATH_MAX_LENGTH,
-    description: 'path and query that the link opens; visitors can open other paths as well',
+    description: 'the path and query that the link opens; visitors can open other paths as well',
   },
   accepts: yup
     .mixed()
@@ -137,7 +137,7 @@ export const CREATE_LINK = object(
   {
     ttl: ttl(
       LINK_MAX_TTL_SECONDS,
-      `a duration like \`30m\` or \`24h\`, of at least 1s and at most ${formatDuration(LINK_MAX_TTL_SECONDS)}`,
+      `a duration, such as \`30m\` or \`24h\`, of at least 1s and at most ${formatDuration(LINK_MAX_TTL_SECONDS)}`,
       LINK_DEFAULT_TTL_SECONDS,
     ),
     note,

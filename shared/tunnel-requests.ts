@@ -51,7 +51,7 @@ const name: OptionalField<string | null> = optional({
       { type: 'null' },
       { const: '' },
     ],
-    description: 'needs the Dev plan or above',
+    description: 'requires the Dev plan or above',
   },
   accepts: yup
     .mixed()
@@ -84,7 +84,7 @@ export const ACCESS_SCHEMA: JsonObject = {
         maxItems: ALLOW_MAX,
         items: TEXT.schema,
         description:
-          'admits visitors from these addresses and networks only, such as `192.0.2.7` or `10.0.0.0/8`',
+          'admits only visitors from these addresses and networks, such as `192.0.2.7` or `10.0.0.0/8`',
       },
       'basic?': {
         type: ['array', 'null'],
@@ -93,16 +93,16 @@ export const ACCESS_SCHEMA: JsonObject = {
           user: { type: 'string', minLength: 1, maxLength: USER_MAX_LENGTH, description: 'without a colon' },
           password: { type: 'string', minLength: 1, maxLength: PASSWORD_MAX_LENGTH },
         }),
-        description: 'admits visitors with HTTP Basic',
+        description: 'admits visitors who log in with HTTP Basic',
       },
       'password?': {
         type: ['string', 'null'],
         minLength: PASSWORD_MIN_LENGTH,
         maxLength: PASSWORD_MAX_LENGTH,
-        description: 'admits visitors who type it into a page',
+        description: 'admits visitors who enter this password on a page',
       },
-      'links?': { type: ['boolean', 'null'], description: 'admits visitors with a signed link' },
-      'knock?': { type: ['boolean', 'null'], description: 'admits visitors that the owner approves' },
+      'links?': { type: ['boolean', 'null'], description: 'admits visitors who have a signed link' },
+      'knock?': { type: ['boolean', 'null'], description: 'admits visitors whom the owner approves' },
     },
     'Access',
   ),
@@ -121,15 +121,15 @@ export function createTunnelBody({ defaultTtl, maxTtl }: TtlLimits) {
       local_port: localPort,
       name,
       ttl: ttl(maxTtl, upTo(maxTtl), defaultTtl),
-      idle_ttl: flag('traffic restarts the time to live'),
+      idle_ttl: flag('whether traffic restarts the time to live'),
       access: readElsewhere<unknown>({
         oneOf: [ACCESS_SCHEMA, { type: 'null' }],
-        description: 'the access policy; without it, the tunnel is public',
+        description: "the tunnel's access policy; without one, the tunnel is public",
       }),
-      take_over: flag('if a live tunnel of the account has the name, return that tunnel'),
+      take_over: flag("whether to take over the account's live tunnel of this name, if there is one"),
       domain: readElsewhere<string | null>({
         type: ['string', 'null'],
-        description: 'a verified domain of the account',
+        description: "one of the account's verified domains",
       }),
     },
     'CreateTunnel',
@@ -141,13 +141,13 @@ export type CreateTunnelBody = TypeOf<ReturnType<typeof createTunnelBody>>;
 /** The extend request (protocol.md section 3.5). */
 export function extendTunnelBody({ maxTtl }: TtlLimits) {
   return object(
-    { ttl: ttl(maxTtl, "duration to add; by default the tunnel's own time to live") },
+    { ttl: ttl(maxTtl, "how much time to add; the default is the tunnel's own time to live") },
     'ExtendTunnel',
   );
 }
 
 function upTo(maxTtl: number): string {
-  return `a duration like \`30m\`, \`1.5h\` or \`1h30m\`, of at least 1s and at most ${formatDuration(maxTtl)} or what the plan allows`;
+  return `a duration, such as \`30m\`, \`1.5h\` or \`1h30m\`, of at least 1s and at most ${formatDuration(maxTtl)}, or less if the plan allows less`;
 }
 
 /**

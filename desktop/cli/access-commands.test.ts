@@ -75,7 +75,7 @@ describe('culvert access', () => {
     const json = await run('access my-app --password --json', locked);
     assert.match((JSON.parse(json.out) as { password: string }).password, /^[a-z]+-[a-z]+-[a-z]+$/);
     const given = await run('access my-app --password hidden', locked);
-    assert.match(given.err, /^culvert: The password of --password is in the history of your shell/);
+    assert.match(given.err, /^culvert: The password of --password is in your shell's history/);
     assert.doesNotMatch(given.out + given.err, /hidden/);
   });
 

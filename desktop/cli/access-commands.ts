@@ -22,21 +22,21 @@ import { readOption, type Values } from './parse.ts';
 export const accessCommand = defineCommand({
   name: 'access',
   operands: 'ID|SLUG',
-  summary: 'Show or replace the access policy of a tunnel',
+  summary: "Show or replace a tunnel's access policy",
   options: { Access: [...ACCESS_POLICY, 'open'], ...COMMON },
-  meanings: { open: 'Admit everyone. Cannot be combined with the other access options.' },
+  meanings: { open: 'Admit everyone. This option cannot be combined with the other access options.' },
   examples: {
-    'culvert access my-app': 'show the policy',
-    'culvert access my-app --links --allow 10.0.0.0/8': 'replace it',
+    'culvert access my-app': 'show the access policy',
+    'culvert access my-app --links --allow 10.0.0.0/8': 'replace the access policy',
     'culvert access my-app --open': 'make the tunnel public again',
   },
   details: `
-    Without access options, the command shows the policy. With them, it replaces the whole policy, so include
-    everything that should apply. If you set several of --auth, --password, --links and --knock, visitors need one
-    of them. --allow applies in addition.
+    Without access options, the command shows the current policy. With access options, it replaces the whole policy,
+    so include everything that should apply. If you combine --auth, --password, --links and --knock, visitors need to
+    satisfy only one of them. --allow applies in addition.
 
-    A change takes effect within a second. Visitors have to authenticate again, and WebSockets of visitors who no
-    longer have access are closed.`,
+    A change takes effect within a second. Visitors have to authenticate again, and visitors who no longer have
+    access lose their open WebSockets.`,
   read: (line) => ({ tunnel: line.tunnelName(), wanted: readWanted(line.values), ...line.access() }),
   async run(command, { prompt, output }) {
     const { wanted, json } = command;
@@ -67,19 +67,19 @@ export const linkCommand = defineCommand({
   summary: 'Create a signed link to a tunnel, or revoke one',
   options: { Link: ['ttl', 'note', 'path', 'revoke'], ...COMMON },
   meanings: {
-    ttl: 'How long the link works, such as 2h. Default: 24h.',
-    path: 'Page that the link opens, such as "/cart?step=2". Default: the start page.',
+    ttl: 'How long the link is valid, such as 2h. Default: 24h.',
+    path: 'The page that the link opens, such as "/cart?step=2". Default: the start page.',
   },
   examples: {
-    'culvert link my-app --ttl 2h --note Ann': 'print a link for Ann that works for two hours',
-    "culvert link my-app --path '/cart?step=2'": 'link to a page',
-    'culvert link --revoke 0123456789abcdef': 'revoke a link by its id',
+    'culvert link my-app --ttl 2h --note Ann': 'create a link for Ann that is valid for two hours',
+    "culvert link my-app --path '/cart?step=2'": 'create a link that opens a certain page',
+    'culvert link --revoke 0123456789abcdef': 'revoke the link with this id',
   },
   details: `
-    A link admits visitors only if the access policy of the tunnel includes --links. It stops working after --ttl,
+    A link admits visitors only if the tunnel's access policy includes --links. The link stops working after --ttl,
     when the tunnel ends, or when you revoke it. A visitor with a link has access to every path of the tunnel.
 
-    The link is printed to standard output, its id and expiry to standard error.`,
+    The command prints the link to standard output, and its id and expiry to standard error.`,
   read: (line) => ({ action: readLinkAction(line), ...line.access() }),
   async run(command, { output }) {
     const { action, json } = command;
@@ -103,9 +103,9 @@ export const linkCommand = defineCommand({
 export const linksCommand = defineCommand({
   name: 'links',
   operands: 'ID|SLUG',
-  summary: 'List the signed links of a tunnel',
+  summary: "List a tunnel's signed links",
   options: COMMON,
-  examples: { 'culvert links my-app': 'list the links that still work' },
+  examples: { 'culvert links my-app': 'list the links that are still valid' },
   read: (line) => ({ tunnel: line.tunnelName(), ...line.access() }),
   async run(command, { output }) {
     const api = apiOf(command);
@@ -128,22 +128,24 @@ export const linksCommand = defineCommand({
 export const knockCommand = defineCommand({
   name: 'knock',
   operands: 'ID|SLUG KNOCK',
-  summary: 'Approve or deny a visitor who asks for access',
+  summary: 'Approve or deny a visitor who is asking for access',
   options: { Answer: ['admit', 'refuse', 'for'], ...COMMON },
   examples: {
-    'culvert knock my-app 0123456789abcdef --admit --for 8h': 'approve a visitor for eight hours',
+    'culvert knock my-app 0123456789abcdef --admit --for 8h': 'give a visitor access for eight hours',
     'culvert knock my-app 0123456789abcdef --refuse': 'deny a visitor, or revoke an approval',
   },
   details: `
-    KNOCK is the id of the approval request. "culvert http --knock" prints it if there is no terminal, and the
-    --json event "knock" contains it. A visitor waits for up to 5 minutes.`,
+    KNOCK is the id of the approval request. "culvert http --knock" prints this id when it is not running in a
+    terminal, and the "knock" event of --json contains it. A visitor waits for up to 5 minutes.`,
   read(line) {
     line.atMost(2);
     const [tunnel = '', knock = ''] = line.operands;
     const { admit = false, refuse = false, for: duration } = line.values;
     if (tunnel === '' || knock === '')
-      throw new UsageError('The tunnel or the request is missing. "culvert http --knock" shows both.');
-    if (admit === refuse) throw new UsageError('Give either --admit or --refuse.');
+      throw new UsageError(
+        'Specify both the tunnel and the approval request. "culvert http --knock" shows both.',
+      );
+    if (admit === refuse) throw new UsageError('Use either --admit or --refuse.');
     if (refuse && duration !== undefined) throw new UsageError('--for can only be used with --admit.');
     return {
       tunnel,
@@ -200,7 +202,9 @@ function readLinkAction(line: CommandLine) {
 /** Thrown for an id that no link of a live tunnel has. */
 export class NoSuchLink extends Error {
   constructor(id: string) {
-    super(`None of your live tunnels has a link "${id}". "culvert links" shows the links of a tunnel`);
+    super(
+      `None of your live tunnels has a link with the id "${id}". "culvert links" shows the links of a tunnel`,
+    );
   }
 }
 

@@ -42,7 +42,9 @@ describe('completeAccess', () => {
     assert.equal(complete.basic[0]?.password, 'x');
     await assert.rejects(
       completeAccess(readAccessOptions({ auth: ['ann'] }), PIPE),
-      (error) => error instanceof UsageError && /--auth ann: there is no terminal/.test(error.message),
+      (error) =>
+        error instanceof UsageError &&
+        /--auth ann: the command cannot ask for the password without a terminal/.test(error.message),
     );
   });
 
@@ -57,12 +59,9 @@ const warning = (values: Parameters<typeof readAccessOptions>[0]) =>
 describe('exposureWarning', () => {
   it('is one line, and repeats no secret', () => {
     const text = warning({ auth: ['ann:hidden'], password: 'hidden' }) ?? '';
-    assert.match(
-      text,
-      /^culvert: The password of --auth and --password is in the history of your shell.*\n$/,
-    );
+    assert.match(text, /^culvert: The password of --auth and --password is in your shell's history.*\n$/);
     assert.doesNotMatch(text, /hidden/);
-    assert.match(warning({ password: 'hidden' }) ?? '', /--password alone/);
+    assert.match(warning({ password: 'hidden' }) ?? '', /--password without a word/);
   });
 
   it('is not shown for values that other users cannot see', () => {

@@ -45,10 +45,10 @@ export function exposureWarning({ exposed }: AccessOptions): string | undefined 
   if (option === undefined) return undefined;
   const instead =
     option === '--auth'
-      ? 'Give --auth USER alone to be asked for it'
-      : 'Give --password alone to generate one';
+      ? 'Use --auth USER without a password to be asked for it'
+      : 'Use --password without a word to generate one';
   return (
-    `culvert: The password of ${exposed.join(' and ')} is in the history of your shell, and was in the process list. ` +
+    `culvert: The password of ${exposed.join(' and ')} is in your shell's history and was visible in the process list. ` +
     `${instead}, or use culvert.yml with \${NAME}.\n`
   );
 }
@@ -69,7 +69,7 @@ export async function completeAccess(options: WantedAccess, prompt: Prompt): Pro
 async function askFor(user: string, prompt: Prompt): Promise<string> {
   if (!prompt.isInteractive)
     throw new UsageError(
-      `--auth ${user}: there is no terminal to ask for the password. Give USER:PASSWORD, or use culvert.yml with \${NAME}.`,
+      `--auth ${user}: the command cannot ask for the password without a terminal. Use USER:PASSWORD, or culvert.yml with \${NAME}.`,
     );
   const password = await prompt.askSecret(`Password for ${user}: `);
   if (USER_PASSWORD_RULE.accepts(password)) return password;

@@ -212,7 +212,7 @@ describe('runStatus', () => {
 Account       default (dev plan), subdomain demo
 Tunnels       1 live, at most 1000
 Time to live  1h0m0s by default, at most 168h0m0s
-Creates       10 per minute, in bursts of up to 5
+Creates       10 per minute, with bursts of up to 5
 Connections   no limit
 
 TUNNEL  STATE    PORT  TIME LEFT    REQUESTS  IN   OUT      ACCESS    ADDRESS

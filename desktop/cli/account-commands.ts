@@ -38,18 +38,18 @@ export const loginCommand = defineCommand({
   operands: '[ADDRESS]',
   summary: 'Store an API key, or accept an invitation',
   options: COMMON,
-  meanings: { key: 'API key. Default: the command asks for it without showing it.' },
+  meanings: { key: 'API key. Default: the command asks for it and does not show what you type.' },
   examples: {
-    'culvert login https://relay.example.com': 'ask for the key of this relay and store it',
+    'culvert login https://relay.example.com': "ask for this relay's API key and store it",
     'culvert login https://relay.example.com/invite/aB3_-aB3_-aB3_-aB3_-aB3_-aB3_-xy': 'accept an invitation',
     'pass show culvert | culvert login https://relay.example.com': 'read the key from standard input',
   },
   details: `
-    ADDRESS is the address of a relay, like --relay, or an invitation. An invitation works once and brings its own
-    key. The relay's operator sees that key under the name of this machine.
+    ADDRESS is either a relay's address, like --relay, or an invitation. An invitation works once and gives you a
+    new key. In the relay's list of keys, the operator sees that key with the name of this machine.
 
-    The command checks the key with the relay before it stores it. Without a terminal, it reads the key from the first
-    line of standard input. A stored key is sent only to the relay that accepted it.`,
+    Before storing the key, the command checks it with the relay. If it is not running in a terminal, it reads the key
+    from the first line of standard input. A stored key is sent only to the relay that accepted it.`,
   read: readLogin,
   run: runLogin,
 });
@@ -59,9 +59,9 @@ export const logoutCommand = defineCommand({
   operands: '',
   summary: 'Delete the stored API key',
   options: { Output: ['json'] },
-  examples: { 'culvert logout': 'delete the stored relay and key' },
+  examples: { 'culvert logout': 'delete the stored relay and API key' },
   details: `
-    The key itself stays valid. The operator of the relay can revoke it with "culvert-relay key revoke".`,
+    The key itself stays valid. The relay's operator can revoke it with "culvert-relay key revoke".`,
   read(line) {
     line.atMost(0);
     return { json: line.values.json ?? false };
@@ -80,7 +80,7 @@ export const statusCommand = defineCommand({
   operands: '',
   summary: 'Show your account, its limits, domains and tunnels',
   options: COMMON,
-  examples: { 'culvert status': 'show the account of the key in use' },
+  examples: { 'culvert status': 'show the account that your API key belongs to' },
   read: (line) => line.accessAlone(),
   run: (given, { output }) => runStatus(given, output, Date.now()),
 });
@@ -117,7 +117,9 @@ export function readLoginAddress(given: string | undefined, sources: RelaySource
   const invitation = readInvitation(given);
   if (invitation === undefined) return { relay: readRelay(given), relayFrom: 'the address', invitation };
   if (key !== undefined)
-    throw new UsageError('--key and an invitation cannot be combined: the invitation gives you a key.');
+    throw new UsageError(
+      '--key and an invitation cannot be combined, because the invitation gives you a key.',
+    );
   return { relay: invitation.relay, relayFrom: 'the address', invitation };
 }
 
@@ -223,7 +225,7 @@ function accountLines(
     ['Account', `${name} (${plan} plan)${subdomain === null ? '' : `, subdomain ${subdomain}`}`],
     ['Tunnels', `${live} live, ${max_tunnels === null ? 'no limit' : `at most ${max_tunnels}`}`],
     ['Time to live', `${default_ttl} by default, at most ${max_ttl}`],
-    ['Creates', `${creates_per_minute} per minute, in bursts of up to ${create_burst}`],
+    ['Creates', `${creates_per_minute} per minute, with bursts of up to ${create_burst}`],
     ['Connections', max_connections === null ? 'no limit' : `at most ${max_connections} for each tunnel`],
     ...(domains.length === 0 ? [] : [['Domains', domains.map(domainText).join(', ')]]),
   ]);

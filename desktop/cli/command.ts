@@ -136,8 +136,8 @@ export class CommandLine {
     this.atMost(1);
     const [name = ''] = this.operands;
     if (name !== '') return name;
-    this.checkPassword('The tunnel is missing');
-    throw new UsageError('The tunnel is missing. Give its id or its slug, as shown by "culvert list".');
+    this.checkPassword('No tunnel was specified');
+    throw new UsageError('Specify the tunnel by its id or slug, as shown by "culvert list".');
   }
 
   /**
@@ -147,9 +147,7 @@ export class CommandLine {
    */
   checkPassword(what: string): void {
     if (typeof this.values.password !== 'string') return;
-    throw new UsageError(
-      `${what}. --password uses the word after it as the password, so put --password last.`,
-    );
+    throw new UsageError(`${what}. --password uses the next word as the password, so put --password last.`);
   }
 
   /**

@@ -156,7 +156,7 @@ describe('a command line', () => {
       onceOnline: { ...NOTHING, open: true },
       ...access,
     });
-    assert.match(refusal('share').message, /FOLDER is missing\. Give the folder/);
+    assert.match(refusal('share').message, /FOLDER is missing\. Specify the folder/);
     assert.match(refusal('share --password dist').message, /put --password last/);
     assert.match(refusal('share one two').message, /Unexpected argument .* for "culvert share"/);
     assert.match(refusal('share dist --local-host 192.0.2.7').message, /has no option --local-host/);
@@ -226,19 +226,19 @@ describe('a command line', () => {
 
   it('explains mistakes in access, link and knock', () => {
     for (const [line, message] of [
-      ['access', /The tunnel is missing\. Give its id or its slug/],
-      ['access --password my-app', /The tunnel is missing\. --password uses the word after it/],
+      ['access', /Specify the tunnel by its id or slug/],
+      ['access --password my-app', /No tunnel was specified\. --password uses the next word/],
       ['access my-app --open --knock', /--open gives everyone access/],
-      ['link', /The tunnel is missing/],
+      ['link', /Specify the tunnel by its id or slug/],
       ['link my-app --path cart', /--path "cart" is not valid\. It must be up to 1024 characters of a URL/],
       ['link my-app --ttl 1d', /--ttl "1d" is not valid\. It must be a duration/],
       ['link my-app --revoke 0123456789abcdef', /Unexpected argument "my-app" for "culvert link"/],
       ['link --revoke x', /--revoke "x" is not valid\. It must be the id of a link/],
       ['link --revoke 0123456789abcdef --ttl 1h', /--revoke cannot be combined with/],
-      ['links', /The tunnel is missing/],
-      ['knock my-app', /The tunnel or the request is missing/],
-      ['knock my-app k1', /Give either --admit or --refuse/],
-      ['knock my-app k1 --admit --refuse', /Give either --admit or --refuse/],
+      ['links', /Specify the tunnel by its id or slug/],
+      ['knock my-app', /Specify both the tunnel and the approval request/],
+      ['knock my-app k1', /Use either --admit or --refuse/],
+      ['knock my-app k1 --admit --refuse', /Use either --admit or --refuse/],
       ['knock my-app k1 --refuse --for 1h', /--for can only be used with --admit/],
       ['knock my-app k1 --admit --for ever', /--for "ever" is not valid\. It must be a duration/],
     ] as const)
@@ -247,7 +247,7 @@ describe('a command line', () => {
 
   it('refuses the port of a relay on this machine, which would serve itself', () => {
     for (const line of ['http 8080', 'http 127.0.0.1:8080'])
-      assert.match(refusal(line).message, /Port 8080 is the port of the relay itself/, line);
+      assert.match(refusal(line).message, /Port 8080 is the relay's own port/, line);
     for (const line of ['http 192.0.2.7:8080', `http 8080 --relay https://r.example:8080 --key ${KEY}`])
       assert.doesNotThrow(() => read(line), line);
   });
@@ -259,11 +259,11 @@ describe('a command line', () => {
       ['http 3000 --password hide --password', /--password is given twice/],
       [
         'http --password hide',
-        /PORT is missing\. --password uses the word after it as the password, so put --password last/,
+        /PORT is missing\. --password uses the next word as the password, so put --password last/,
       ],
       ['http 3000 --auth ann:', /--auth: the password of ann must be 1 to 128 characters/],
       ['http 3000 --auth :hid', /--auth: the user in USER:PASSWORD must be 1 to 64 characters/],
-      ['http 3000 --auth ann:hid --auth ann', /--auth: the user ann is given twice/],
+      ['http 3000 --auth ann:hid --auth ann', /--auth: the user ann appears twice/],
       ['http 3000 --allow localhost', /--allow: "localhost" is not an address or a range/],
       ['list --password hide', /"culvert list" has no option --password/],
       ['list --password', /"culvert list" has no option --password/],
@@ -383,8 +383,8 @@ describe('a command line', () => {
     });
 
     it('rejects an unknown name', () => {
-      assert.match(refusal('start wbe', ENV, files).message, /no tunnel "wbe"\. Did you mean web\?/);
-      assert.match(refusal('start database', ENV, files).message, /It has web, api/);
+      assert.match(refusal('start wbe', ENV, files).message, /no tunnel named "wbe"\. Did you mean web\?/);
+      assert.match(refusal('start database', ENV, files).message, /Its tunnels are web, api/);
     });
   });
 
@@ -392,7 +392,7 @@ describe('a command line', () => {
     ['', /http, share, start, list, close, extend/],
     ['foo', /^Unknown command "foo"\. Use one of http, share/],
     ['serve', /Unknown command "serve"\. .*To run a relay, run "culvert-relay serve"/],
-    ['tcp 22', /Unknown command "tcp"\. Tunnels carry HTTP and WebSockets only/],
+    ['tcp 22', /Unknown command "tcp"\. Tunnels support only HTTP and WebSockets/],
     ['whoami', /Unknown command "whoami"\. .*"culvert status"/],
     ['replay 1', /Unknown command "replay"\. .*"culvert inspect replay N"/],
     ['funnel 3000', /Unknown command "funnel"\. .*"culvert http PORT"/],
@@ -401,13 +401,13 @@ describe('a command line', () => {
     ['config add-authtoken cvt_x', /To store a key, run "culvert login"/],
     ['http --url http://localhost:3000', /^Unknown option --url\. Use --name NAME .* "culvert http 3000"/],
     ['http 3000 --oauth=google', /^Unknown option --oauth\. .*docs\/guides\/sharing-safely\.md/],
-    ['http -p 3000', /^Unknown option -p\. The port needs no option/],
+    ['http -p 3000', /^Unknown option -p\. The port is not an option/],
     ['http 3000 -subdomain=x', /^Unknown option -subdomain\. Did you mean --name\?/],
     ['http 3000 -name x', /^Unknown option -name\. Did you mean --name\?/],
     ['start --all', /^Unknown option --all\. .*run "culvert start" without a name/],
     [
       'http 3000 --local-host nas --host-header rewrite --port 80',
-      /^Unknown option --port\. The port needs no option/,
+      /^Unknown option --port\. The port is not an option/,
     ],
     ['http nas:80 --local-host other', /both name a host/],
     ['3000 4000', /Unexpected argument "4000" for "culvert http"/],
@@ -438,7 +438,7 @@ describe('a command line', () => {
     ['http 3000 --wait=-1', /--wait "-1"/],
     ['list x', /Unexpected argument "x"/],
     ['list --idle', /has no option --idle/],
-    ['close', /The tunnel is missing\. Give its id/],
+    ['close', /Specify the tunnel by its id/],
     ['close a --ttl 1h', /has no option --ttl/],
     ['extend a --name b', /has no option --name/],
     ['logout --key x', /has no option --key/],

@@ -59,7 +59,7 @@ export function readArguments(args: readonly string[], env: Environment, files: 
   if (word === 'help') return prepareHelp(operands[0]);
   if (values.help === true) return prepareHelp(word);
   if (values.version === true || word === 'version') return VERSION_COMMAND;
-  if (word === undefined) throw new UsageError(`Name a command: ${NAMES.join(', ')}.`);
+  if (word === undefined) throw new UsageError(`Specify a command: ${NAMES.join(', ')}.`);
   const command = findCommand(word);
   refuseForeign(values, command);
   return command.prepare(new CommandLine(command.name, operands, values, env, files));
@@ -125,12 +125,12 @@ const SAME_COMMANDS: Readonly<Record<string, Command['name'] | 'version'>> = {
   version: 'version',
 };
 
-const ONLY_HTTP = 'Tunnels carry HTTP and WebSockets only: run "culvert http PORT".';
+const ONLY_HTTP = 'Tunnels support only HTTP and WebSockets: run "culvert http PORT".';
 
 const COMMAND_HINTS: Readonly<Record<string, string>> = {
   tcp: ONLY_HTTP,
   udp: ONLY_HTTP,
-  tls: 'For a local service that speaks HTTPS, run "culvert http https://localhost:8443".',
+  tls: 'For a local service that uses HTTPS, run "culvert http https://localhost:8443".',
   tunnel: 'To open a tunnel, run "culvert http PORT".',
   funnel: 'To open a tunnel, run "culvert http PORT".',
   config:
@@ -138,7 +138,7 @@ const COMMAND_HINTS: Readonly<Record<string, string>> = {
   authtoken: 'To store a key, run "culvert login".',
   whoami: 'To see your account, run "culvert status".',
   replay: 'To repeat a request, run "culvert inspect replay N".',
-  service: 'A command ends with its terminal. The desktop app keeps tunnels open in the background.',
+  service: 'A command stops when its terminal closes. The desktop app keeps tunnels open in the background.',
   update: 'Update Culvert the way you installed it.',
   serve: 'To share a folder, run "culvert share FOLDER". To run a relay, run "culvert-relay serve".',
   logs: 'To see requests, run "culvert inspect".',

@@ -39,22 +39,22 @@ export const doctorCommand = defineCommand({
     'culvert doctor 50051 --upstream h2c': 'also check that it speaks HTTP/2',
   },
   details: `
-    The command runs the checks one after another and shows how long each one takes. At the first failure it stops and
-    suggests a fix. It opens a test tunnel for a minute and closes it again. The test tunnel counts against the rate
-    limit for new tunnels.`,
+    The command runs the checks below one after another and shows how long each one takes. At the first failure, it
+    stops and suggests a fix. It also opens a test tunnel for up to a minute, which counts towards the rate limit for
+    new tunnels.`,
   sections: {
     Checks: `dns      the relay's host name resolves
 connect  the relay's port accepts connections
 tls      the relay's certificate is trusted and matches its host name
-relay    the server is running a Culvert relay that is ready
+relay    the server is a Culvert relay that is ready to serve
 key      the relay accepts the API key
 control  a test tunnel comes online
-data     a request reaches the tunnel by its path address
-address  a request reaches the tunnel by its public address: wildcard DNS and certificate
-trunk    several visitors can share one connection. Without trunks, tunnels work, but more slowly
+data     a request reaches the test tunnel at its path address
+address  a request reaches the test tunnel at its public address, so wildcard DNS and the certificate work
+trunk    several visitors can share one connection. If this fails, tunnels still work, but more slowly
 compress responses are compressed. Skipped if the relay is on this machine or in a private network, unless you use
          --compress on
-local    PORT accepts connections, and speaks HTTP/2 if --upstream says so. No request is sent. Checked even if an earlier check failed
+local    PORT accepts connections, and speaks HTTP/2 with --upstream h2c or h2. This check sends no request, and it runs even if an earlier check failed
 `,
   },
   read: readDoctor,

@@ -61,7 +61,7 @@ describe('culvert domain', () => {
     assert.equal(
       out,
       `Create these records at the DNS provider of app.example.com:\n\n${RECORDS}\n` +
-        'Then run "culvert domain verify app.example.com". It can take a few minutes until the records are visible everywhere.\n',
+        'Then run "culvert domain verify app.example.com". It can take a few minutes for the records to become visible everywhere.\n',
     );
     assert.equal(code, 0);
     const json = await run('domain add app.example.com --json', () => [201, PENDING]);
@@ -89,7 +89,7 @@ describe('culvert domain', () => {
     assert.equal(
       out,
       'app.example.com is not verified yet.\n\nIt leads elsewhere.\n  found: 203.0.113.7\nThere is no TXT record.\n\n' +
-        `It needs these records:\n\n${RECORDS}`,
+        `It needs these DNS records:\n\n${RECORDS}`,
     );
     assert.equal(code, 1);
   });
@@ -100,7 +100,7 @@ describe('culvert domain', () => {
     const { out, code } = await run(`domain verify ${ID}`, () => [200, { ...failing, checks }]);
     const until = localTime(PENDING.ends_at ?? '');
     assert.ok(
-      out.startsWith(`app.example.com is still yours until ${until}, but its records are wrong.\n`),
+      out.startsWith(`app.example.com is still yours until ${until}, but its DNS records are wrong.\n`),
       out,
     );
     assert.equal(code, 1);

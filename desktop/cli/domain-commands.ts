@@ -12,18 +12,18 @@ export const domainCommand = defineCommand({
   summary: 'Manage your own domains',
   options: COMMON,
   examples: {
-    'culvert domain add app.example.com': 'print the two DNS records to create',
-    'culvert domain verify app.example.com': 'check the records',
+    'culvert domain add app.example.com': 'show the two DNS records that you need to create',
+    'culvert domain verify app.example.com': 'check the DNS records',
     'culvert http 3000 --domain app.example.com': 'open a tunnel with the domain',
     'culvert domain list': 'list your domains',
-    'culvert domain remove app.example.com': 'remove the domain and end its tunnel',
+    'culvert domain remove app.example.com': 'remove the domain and close its tunnel',
   },
   details: `
-    "add" prints two DNS records: one points the domain to the relay, the other proves that the domain is yours.
-    Create both at your DNS provider, then run "verify". It shows what is missing and exits with code 1 until both
-    records are correct.
+    "add" prints two DNS records: one points the domain to the relay, and the other proves that you own the domain.
+    Create both at your DNS provider, then run "verify". Until both records are correct, "verify" shows what is
+    missing and exits with code 1.
 
-    The relay checks the records once a day. If they are wrong for 7 days, it releases the domain.`,
+    The relay checks the records once a day. If they stay wrong for 7 days, it releases the domain.`,
   read: (line) => ({ action: readDomainAction(line), ...line.access() }),
   /** @returns 1 for a domain that is not verified afterwards, or whose records are wrong */
   async run(command, { output }) {
@@ -61,7 +61,7 @@ function readDomainAction(line: CommandLine) {
   }
   if (name !== 'add' && name !== 'verify' && name !== 'remove')
     throw new UsageError(`Unknown command "domain ${name}". Use list, add, verify or remove.`);
-  if (domain === '') throw new UsageError('Say which domain, such as app.example.com.');
+  if (domain === '') throw new UsageError('Specify a domain, such as app.example.com.');
   const reading = readDomain(domain);
   if (name === 'add' && 'problem' in reading)
     throw new UsageError(`"${domain}": the domain ${reading.problem}.`);
@@ -71,7 +71,7 @@ function readDomainAction(line: CommandLine) {
 /** Thrown for a domain that the account has not added. */
 export class NoSuchDomain extends Error {
   constructor(name: string) {
-    super(`You have not added a domain "${name}". "culvert domain list" shows your domains`);
+    super(`You have not added the domain "${name}". "culvert domain list" shows your domains`);
   }
 }
 
@@ -105,7 +105,7 @@ function addedText({ domain, status, records }: Domain): string {
     return `${domain} is verified. To use it, run "culvert http PORT --domain ${domain}".\n`;
   return (
     `Create these records at the DNS provider of ${domain}:\n\n${recordTable(records)}\n` +
-    `Then run "culvert domain verify ${domain}". It can take a few minutes until the records are visible everywhere.\n`
+    `Then run "culvert domain verify ${domain}". It can take a few minutes for the records to become visible everywhere.\n`
   );
 }
 
@@ -121,6 +121,7 @@ function checkedText({ domain, status, records, checks, ends_at }: CheckedDomain
     ({ problem, found: values }) => `${problem}\n${values.map((value) => `  found: ${value}\n`).join('')}`,
   );
   const until = ends_at === null ? '' : ` until ${localTime(ends_at)}`;
-  const state = status === 'verified' ? `still yours${until}, but its records are wrong` : 'not verified yet';
-  return `${domain} is ${state}.\n\n${found.join('')}\nIt needs these records:\n\n${recordTable(records)}`;
+  const state =
+    status === 'verified' ? `still yours${until}, but its DNS records are wrong` : 'not verified yet';
+  return `${domain} is ${state}.\n\n${found.join('')}\nIt needs these DNS records:\n\n${recordTable(records)}`;
 }

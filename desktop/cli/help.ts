@@ -29,7 +29,7 @@ ${optionRows(undefined, ['relay', 'key', 'json', 'help', 'version'])}
 Options take precedence over the environment, and the environment over what "culvert login" stored.
 
 Files:
-${helpRow('  culvert.yml', 'The tunnels of a project. See "culvert help start".')}${helpRow('  login.json', 'The stored relay and key, in ~/.config/culvert (or XDG_CONFIG_HOME), ~/Library/Application Support/Culvert or %APPDATA%\\Culvert.')}
+${helpRow('  culvert.yml', 'Defines the tunnels of a project. See "culvert help start".')}${helpRow('  login.json', 'Contains the stored relay and key. It is in ~/.config/culvert (or XDG_CONFIG_HOME), ~/Library/Application Support/Culvert or %APPDATA%\\Culvert.')}
 Exit codes:
 ${indented(EXIT_CODES)}`;
 }
@@ -81,7 +81,7 @@ export const manCommand = defineCommand({
   operands: '',
   summary: 'Print the manual page',
   options: {},
-  examples: { 'culvert man | man -l -': 'show it' },
+  examples: { 'culvert man | man -l -': 'show the manual page' },
   read: (line) => line.atMost(0),
   run: async (_, { commands, output }) => output.out(manualPage(commands, new Date())),
 });
@@ -90,7 +90,7 @@ export const manCommand = defineCommand({
 export function manualPage(commands: readonly Usage[], now: Date): string {
   return `.TH CULVERT 1 "${now.toISOString().slice(0, 10)}" "culvert ${VERSION}" "Culvert"
 .SH NAME
-culvert \\- puts a local port on the internet through a Culvert relay
+culvert \\- exposes a local port on the internet through a Culvert relay
 .SH SYNOPSIS
 .B culvert
 .I COMMAND

@@ -20,33 +20,33 @@ export const inspectCommand = defineCommand({
   name: 'inspect',
   operands: '[list | show N | replay N | edit N | export [N…] | import [FILE] | watch]',
   words: ['list', 'show', 'replay', 'edit', 'export', 'import', 'watch'],
-  summary: 'Show, repeat or edit the requests of a tunnel on this machine',
+  summary: "Show, replay or edit a tunnel's requests on this machine",
   options: {
     Requests: ['tunnel', 'filter', 'reveal', 'curl'],
     Edit: ['method', 'path', 'header', 'body'],
     Output: ['json'],
   },
-  meanings: { path: 'With edit: the path and query to send.' },
+  meanings: { path: 'With "edit": change the path and query.' },
   examples: {
     'culvert inspect': 'list the recorded requests',
     'culvert inspect show 3': 'show request 3 and its response',
     'culvert inspect show 3 --curl': 'print request 3 as a curl command',
-    'culvert inspect replay 3': 'send request 3 to the local port again',
+    'culvert inspect replay 3': 'send request 3 to the local port once more',
     'culvert inspect edit 3 --method PUT': 'change request 3 and send it',
     'culvert inspect export > requests.har': 'save all requests as HAR',
-    'culvert inspect watch': 'print requests as they arrive',
+    'culvert inspect watch': 'print each request when it arrives',
   },
   details: `
-    The command shows the requests of a culvert command that is running on this machine.
+    The command shows the requests to a tunnel that a culvert command is serving on this machine.
 
-    "edit" opens request N in $VISUAL or $EDITOR and sends it to the local port when you save and close it. With
-    --method, --path, --header or --body, it changes the request without opening an editor. Culvert itself sets Host,
-    Content-Length and the headers that control the connection. [redacted] stands for a secret, even in a request
-    that you edit.
+    "edit" opens request N in $VISUAL or $EDITOR, and sends it to the local port when you save and close the file. With
+    --method, --path, --header or --body, it changes the request without opening an editor. Culvert always sets Host,
+    Content-Length and the headers that control the connection itself. [redacted] stands for a secret, including in
+    requests that you edit.
 
-    "export" writes the named requests, or all of them, as HAR to standard output. "import" reads a HAR or a curl
-    command from FILE or from standard input, and adds its requests to the list without sending them. It does not
-    run the curl command, and reads no other files.`,
+    "export" writes the given requests, or all of them, to standard output as a HAR file. "import" reads a HAR file or
+    a curl command from FILE or from standard input, and adds its requests to the list without sending them. It does
+    not run the curl command or read any other files.`,
   read: ({ operands, values }) => readInspect(operands, values),
   async run(given, context) {
     const { runInspect } = await import('./inspect-run.ts');
@@ -114,5 +114,5 @@ function refuseMore(name: string, more: readonly string[]): void {
 
 function readNumber(name: string, number: string | undefined): number {
   if (number !== undefined && /^[1-9]\d{0,14}$/.test(number)) return Number(number);
-  throw new UsageError(`Give the number of the request to ${name}, as shown by "culvert inspect".`);
+  throw new UsageError(`Specify the number of the request to ${name}, as shown by "culvert inspect".`);
 }

@@ -23,7 +23,7 @@ describe('a request as a text to edit', () => {
   it('looks like a handwritten request, with a note on what is left out', () => {
     const [, ...lines] = requestText(recorded()).split('\n');
     assert.deepEqual(lines, [
-      '# Lines like these are ignored. Culvert sets Host, Content-Length and the headers of the connection.',
+      '# Lines that begin with # are ignored. Culvert sets Host, Content-Length and the headers that control the connection.',
       '# [redacted] stands for a hidden secret; --reveal shows it.',
       'POST /hook?token=[redacted]',
       'X-Name: Grüße',
@@ -73,7 +73,7 @@ describe('a request as a text to edit', () => {
   it('reports the line of an error', () => {
     assert.throws(
       () => parseRequestText('GET', true),
-      /The first line must be a method and a path.*not "GET"/,
+      /The first line must be a method and a path.*but it is "GET"/,
     );
     assert.throws(() => parseRequestText('GET /\nX 1\n', true), RequestTextError);
     assert.equal(parseRequestText('# only\n# notes\n\n', true), undefined);
@@ -112,7 +112,7 @@ describe('an edit', () => {
     assert.deepEqual([target, text(body)], ['/hook?token=[redacted]', 'b']);
     await assert.rejects(
       changed(recorded(), { ...same, headers: ['X'] }, () => assert.fail()),
-      /A header must be "Name: value"/,
+      /A header must have the form "Name: value"/,
     );
   });
 });

@@ -123,14 +123,14 @@ export function requestText(detail: RequestDetail): string {
   const { method, target, fields } = editable(detail);
   const body = editableText(detail.request.body);
   const notes = [
-    `Request ${detail.id}: save and close to send it to the local port, or empty the file to send nothing.`,
-    'Lines like these are ignored. Culvert sets Host, Content-Length and the headers of the connection.',
+    `Request ${detail.id}: save and close the file to send it to the local port, or empty the file to send nothing.`,
+    'Lines that begin with # are ignored. Culvert sets Host, Content-Length and the headers that control the connection.',
     ...(JSON.stringify([target, fields]).includes('[redacted]')
       ? ['[redacted] stands for a hidden secret; --reveal shows it.']
       : []),
     ...(body === undefined
       ? [
-          `The body (${byteSize(detail.request.body.length)}) is not text. It is sent unchanged, unless you write a new one.`,
+          `The body (${byteSize(detail.request.body.length)}) is not text. It is sent unchanged unless you write a new body.`,
         ]
       : []),
   ];
@@ -156,7 +156,7 @@ export function parseRequestText(text: string, isText: boolean): RequestEdit | u
   const { method, target } = readRequestLine(line);
   if (method === '' || target === '')
     throw new RequestTextError(
-      `The first line must be a method and a path, such as "GET /a?b=1", not "${line}".`,
+      `The first line must be a method and a path, such as "GET /a?b=1", but it is "${line}".`,
     );
   const body = request.slice((end?.index ?? 0) + (end?.[0].length ?? 0)).replace(/\n$/, '');
   return {
@@ -180,6 +180,7 @@ function readRequestLine(line: string): { method: string; target: string } {
 /** @param text `Name: value` */
 export function readField(text: string): readonly [name: string, value: string] {
   const colon = text.indexOf(':');
-  if (colon === -1) throw new RequestTextError(`A header must be "Name: value", not "${text}".`);
+  if (colon === -1)
+    throw new RequestTextError(`A header must have the form "Name: value", but this line is "${text}".`);
   return [trimBlanks(text.slice(0, colon)), writtenValue(trimBlanks(text.slice(colon + 1)))];
 }

@@ -65,7 +65,7 @@ function messageText(message: RecordedMessage): string {
 }
 
 function bodyText(message: RecordedMessage): string {
-  const more = message.isTruncated ? '[the rest was not recorded]\n' : '';
+  const more = message.isTruncated ? '[the rest of the body was not recorded]\n' : '';
   if (message.body.length === 0) return more;
   const { bytes, codings } = decodeBody(message);
   const what = codings.length > 0 ? codings.join(', ') : 'binary';

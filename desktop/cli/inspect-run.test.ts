@@ -105,7 +105,7 @@ describe('an import', () => {
     );
     assert.match(
       warnings.join('\n'),
-      /^Some contain \[redacted\] instead of a secret\. "culvert inspect edit"/,
+      /^Some requests contain \[redacted\] instead of a secret\. You can fill in the secret with "culvert inspect edit"/,
     );
   });
 

@@ -159,7 +159,7 @@ function choose(tunnels: readonly FoundTunnel[], wanted: string | undefined): Fo
   if (wanted === undefined) {
     const [only, ...more] = tunnels;
     if (only !== undefined && more.length === 0) return only;
-    throw new NothingToInspect(`There are several tunnels: ${slugs}. Choose one with --tunnel`);
+    throw new NothingToInspect(`Several tunnels are running: ${slugs}. Choose one with --tunnel`);
   }
   const name = wanted.toLowerCase();
   const chosen = tunnels.find(({ id }) => id === name) ?? tunnels.find(({ slug }) => slug === name);
@@ -272,6 +272,6 @@ export async function importRequests(
   const hasRedacted = JSON.stringify(requests.map(({ target, fields }) => [target, fields])).includes(
     REDACTED,
   );
-  const warning = `Some contain ${REDACTED} instead of a secret. "culvert inspect edit" can fill it in.`;
+  const warning = `Some requests contain ${REDACTED} instead of a secret. You can fill in the secret with "culvert inspect edit".`;
   return { added, warnings: [...leftOut.map(textOf), ...(hasRedacted ? [warning] : [])] };
 }

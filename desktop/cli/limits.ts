@@ -1,19 +1,19 @@
 /** Every limit of the command, with its reason. Times are in ms. */
 
 /**
- * ms that `culvert start` waits when the relay limits how many tunnels may be created: one is allowed every 6 s
+ * How long `culvert start` waits when the relay limits how many tunnels it can create: one is allowed every 6 s
  * (protocol.md section 3.2).
  */
 export const CREATE_RETRY_MS = 60_000;
 /**
- * Attempts by `culvert start` to create a tunnel while the relay limits creations. Others on the account may use the
- * creations that become free; after this many tries the error is shown.
+ * Number of times that `culvert start` tries to create a tunnel while the relay limits how many it can create. Others
+ * on the account may use the creations that become free; after this many tries the error is shown.
  */
 export const CREATE_RETRIES_MAX = 10;
 
 /**
- * Characters read from standard input: the longest key has 204, the longest password 128; longer text is something
- * else.
+ * Maximum number of characters read from standard input: the longest key has 204, the longest password 128; longer text
+ * is something else.
  */
 export const INPUT_MAX = 4096;
 
@@ -22,8 +22,8 @@ export const VIEW_DRAW_MS = 250;
 /** How often the relay is asked for expiry and counters while nothing happens, because others may extend the tunnel. */
 export const VIEW_REFRESH_MS = 10_000;
 /**
- * Interval at which the relay is asked for expiry and counters while requests arrive: the relay's counters are at most
- * 1 s behind.
+ * Interval at which the view asks the relay for expiry times and counters while requests are arriving: the relay's
+ * counters are at most 1 s behind.
  */
 export const VIEW_REFRESH_BUSY_MS = 2000;
 /** How long the view shows a problem after it last occurred. */
@@ -31,7 +31,7 @@ export const VIEW_PROBLEM_MS = 30_000;
 
 /** How long the view shows the result of a keystroke. */
 export const VIEW_NOTE_MS = 5000;
-/** Characters of a search for requests: more than anybody types. */
+/** Maximum number of characters in a search for requests: more than anybody types. */
 export const LOG_SEARCH_MAX = 200;
 
 /** How long before a tunnel expires the first warning appears: time to finish something. */
@@ -43,5 +43,5 @@ export const EXPIRY_LOOK_MS = 60_000;
 
 /** How long the view shows an approval request: the relay denies it after that. */
 export const VIEW_KNOCK_MS = 5 * 60_000;
-/** Approval requests listed per tunnel; the relay queues no more than these. */
+/** Maximum number of approval requests listed per tunnel; the relay queues no more than these. */
 export const VIEW_KNOCKS_MAX = 32;

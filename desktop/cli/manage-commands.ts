@@ -11,8 +11,8 @@ export const listCommand = defineCommand({
   summary: 'List your tunnels',
   options: COMMON,
   examples: {
-    'culvert list': 'show every tunnel with its state, traffic and address',
-    'culvert list --json': 'print the same as JSON',
+    'culvert list': "show each tunnel's state, traffic and address",
+    'culvert list --json': 'print the list as JSON',
   },
   read: (line) => line.accessAlone(),
   async run(command, { output }) {
@@ -28,7 +28,7 @@ export const closeCommand = defineCommand({
   operands: 'ID|SLUG',
   summary: 'Close a tunnel',
   options: COMMON,
-  examples: { 'culvert close my-app': 'end the tunnel and disconnect its visitors' },
+  examples: { 'culvert close my-app': 'close the tunnel and disconnect its visitors' },
   read: (line) => ({ tunnel: line.tunnelName(), ...line.access() }),
   async run(command, { output }) {
     const api = apiOf(command);
@@ -43,10 +43,10 @@ export const extendCommand = defineCommand({
   operands: 'ID|SLUG',
   summary: 'Extend a tunnel',
   options: { Extension: ['ttl'], ...COMMON },
-  meanings: { ttl: "Duration to add, such as 30m or 4h. Default: the tunnel's own time to live." },
+  meanings: { ttl: "How much time to add, such as 30m or 4h. Default: the tunnel's own time to live." },
   examples: {
-    'culvert extend my-app': 'add its own time to live',
-    'culvert extend my-app --ttl 4h': 'add four hours',
+    'culvert extend my-app': 'extend the tunnel by its own time to live',
+    'culvert extend my-app --ttl 4h': 'extend the tunnel by four hours',
   },
   read: (line) => ({ tunnel: line.tunnelName(), ttl: line.ttl(), ...line.access() }),
   async run(command, { output }) {

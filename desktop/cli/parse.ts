@@ -49,7 +49,8 @@ function refuseSingleHyphens(args: readonly string[]): void {
       ? SAME_OPTIONS[name]
       : nearest(name, Object.keys(OPTION_TABLE));
     const hint =
-      optionHint(name) ?? (meant === undefined ? 'Options have two hyphens.' : `Did you mean --${meant}?`);
+      optionHint(name) ??
+      (meant === undefined ? 'Options begin with two hyphens.' : `Did you mean --${meant}?`);
     throw new UsageError(`Unknown option -${name}. ${hint}`);
   }
 }
@@ -104,7 +105,7 @@ const SAME_OPTIONS: Readonly<Record<string, OptionName>> = {
   'cidr-allow': 'allow',
 };
 
-const PORT_HINT = 'The port needs no option: run "culvert http 3000".';
+const PORT_HINT = 'The port is not an option: run "culvert http 3000".';
 const ACCESS_HINT =
   'Control access with --auth, --password, --links, --knock or --allow: see docs/guides/sharing-safely.md.';
 
@@ -185,5 +186,5 @@ function hostOf(host: string, text: string): string {
 /** A word of warning for a service of another machine; `undefined` for one of this. */
 export function otherMachineWarning(host: string): string | undefined {
   if (isLoopback(host)) return undefined;
-  return `culvert: ${host} is another machine. Visitors see what it shows to this machine, which may be more than it shows to the internet.\n`;
+  return `culvert: ${host} is another machine. Visitors see whatever it shows to this machine, which may be more than it shows to the internet.\n`;
 }

@@ -46,7 +46,7 @@ function readLine(
     lines.once('close', () => {
       input.off('data', limit);
       if (isTTY && !isShown) screen.write('\n');
-      reject(new UsageError('The input ended before an answer was given.'));
+      reject(new UsageError('The input ended before you answered.'));
     });
     if (isTTY && isShown) {
       lines.setPrompt(question);

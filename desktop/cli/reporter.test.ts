@@ -54,11 +54,11 @@ describe('reporters of a tunnel with approval requests', () => {
     new TextReporter(output, new FakeClock(), SPEC).approvalRequest(knock, TUNNEL);
     assert.equal(
       printed.out,
-      '192.0.2.7 (curl/8.5 \\u{202e}) asks for access. To answer, run "culvert knock my-app k1 --admit" or --refuse.\n',
+      '192.0.2.7 (curl/8.5 \\u{202e}) is asking for access. To respond, run "culvert knock my-app k1 --admit" or --refuse.\n',
     );
     printed.out = '';
     new TextReporter(output, new FakeClock(), SPEC).approvalRequest({ ...knock, agent: '' }, TUNNEL);
-    assert.match(printed.out, /^192\.0\.2\.7 asks for access\. /);
+    assert.match(printed.out, /^192\.0\.2\.7 is asking for access\. /);
   });
 
   it('give programs what they need to answer', () => {

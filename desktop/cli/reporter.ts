@@ -150,13 +150,13 @@ export class TextReporter implements Reporter {
   approvalRequest({ id, address, agent }: KnockMessage, { slug }: Tunnel): void {
     const who = agent === '' ? address : `${address} (${escapeVisitorText(agent)})`;
     this.#output.out(
-      `${who} asks for access. To answer, run "culvert knock ${slug} ${id} --admit" or --refuse.\n`,
+      `${who} is asking for access. To respond, run "culvert knock ${slug} ${id} --admit" or --refuse.\n`,
     );
   }
 
   expiring({ slug, expires_at }: Tunnel, leftMs: number): void {
     this.#output.out(
-      `The tunnel ends in ${timeLeft(leftMs)}, at ${localTime(expires_at)}. To extend it, run "culvert extend ${slug}".\n`,
+      `The tunnel expires in ${timeLeft(leftMs)}, at ${localTime(expires_at)}. To extend it, run "culvert extend ${slug}".\n`,
     );
   }
 

@@ -70,7 +70,7 @@ export async function serveTunnel(options: ServeOptions): Promise<ExitCode> {
 /** Nobody has to lose a tunnel to the clock a second time. */
 function lastWords({ reason, why }: { reason: OfflineReason; why: string }): string {
   if (reason !== 'expired') return why;
-  return `${why} For a longer tunnel use --ttl D, or --idle to keep it while it has traffic. "culvert extend" extends a live one.`;
+  return `${why} For a longer lifetime, use --ttl, or use --idle to keep the tunnel open while it has traffic. To extend a live tunnel, run "culvert extend".`;
 }
 
 /** Runs the tunnel until it is permanently offline, and reports why. */
@@ -153,8 +153,8 @@ async function close(api: ApiClient, tunnel: Tunnel, output: Output): Promise<st
     // Closed or expired in the meantime, which was the goal.
     if (error instanceof RelayRefusal && error.isOwn && error.status === 404) return CLOSED;
     const until = tunnel.idle_ttl ? `${tunnel.ttl} after its last traffic` : tunnel.expires_at;
-    output.err(`culvert: The tunnel could not be closed and ends ${until}. ${describeFailure(error)}\n`);
-    return 'Stopped, but the tunnel is not closed.';
+    output.err(`culvert: The tunnel could not be closed and expires ${until}. ${describeFailure(error)}\n`);
+    return 'The command stopped, but the tunnel was not closed.';
   }
 }
 
@@ -237,7 +237,7 @@ export class Inspection {
       return new Inspection(server);
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
-      output.err(`culvert: "culvert inspect" will not find this process: ${why}.\n`);
+      output.err(`culvert: "culvert inspect" cannot find this process: ${why}.\n`);
       return undefined;
     }
   }

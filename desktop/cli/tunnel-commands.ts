@@ -26,19 +26,23 @@ import type { HttpTunnel, ProjectTunnels } from './run-tunnels.ts';
 import type { OnceOnline } from './view/once-online.ts';
 
 const EVENTS = `{"event":"online","tunnel":{…}}
-    Visitors can reach the port. Sent first and after each reconnect. Contains "password" if --password generated one.
+    Visitors can reach the port. This event is sent first and after each reconnect. It contains "password" if
+    --password generated one.
 {"event":"reconnecting","attempt":1,"retry_in_ms":250,"message":"…"}
     The connection to the relay was lost.
 {"event":"problem","code":"local-refused","message":"…"}
-    One visitor could not be served; the tunnel stays open. Codes: local-refused, local-reset, local-not-http2,
+    A visitor could not be served, but the tunnel stays open. Codes: local-refused, local-reset, local-not-http2,
     local-no-websocket, local-busy, local-slow, host-blocked, visitor-gone, data-refused, data-failed,
     too-many-connections.
 {"event":"knock","tunnel":"ID","id":"KNOCK","address":"…","agent":"…","at":"…"}
-    A visitor asks for access and waits for 5 minutes: "culvert knock ID KNOCK --admit" or --refuse.
+    A visitor is asking for access and waits for 5 minutes. To respond, run "culvert knock ID KNOCK --admit" or
+    --refuse.
 {"event":"expiring","in_seconds":600,"expires_at":"…"}
-    Sent 10 and 2 minutes before the tunnel expires. Extend it with "culvert extend ID".
+    The tunnel expires soon. This event is sent 10 and 2 minutes before that. To extend the tunnel, run "culvert
+    extend ID".
 {"event":"offline","reason":"stopped","message":"…"}
-    The last event. Reasons: stopped, closed, expired, gone, replaced, key-refused, refused, failed.
+    The tunnel is offline and no more events follow. Reasons: stopped, closed, expired, gone, replaced, key-refused,
+    refused, failed.
 `;
 
 const ADDRESS = ['name', 'domain', 'ttl', 'idle'] as const;
@@ -56,24 +60,26 @@ export const httpCommand = defineCommand({
   },
   examples: {
     'culvert http 3000': 'open a tunnel with a random name',
-    'culvert 3000': 'the same, shorter',
-    'culvert http 3000 --name my-app': 'use https://my-app.… if your plan allows names',
+    'culvert 3000': 'do the same with a shorter command',
+    'culvert http 3000 --name my-app': 'use https://my-app.… as the address, if your plan allows names',
     'culvert http 3000 --password': 'protect it with a generated password',
-    'culvert http 3000 --auth ann --allow 10.0.0.0/8': 'require a login, from one network only',
-    'culvert http 5173 --host-header local': 'for development servers that reject unknown hosts',
-    'culvert http https://localhost:8443': 'forward to a port that speaks HTTPS',
-    'culvert http 50051 --upstream h2c': 'forward to a gRPC server',
+    'culvert http 3000 --auth ann --allow 10.0.0.0/8': 'require a login and allow only one network',
+    'culvert http 5173 --host-header local':
+      'open a tunnel to a development server that rejects unknown hosts',
+    'culvert http https://localhost:8443': 'forward to a local port that uses HTTPS',
+    'culvert http 50051 --upstream h2c': 'open a tunnel to a gRPC server',
   },
   details: `
-    The command serves the tunnel until you press Ctrl-C, which closes it. PORT can also be an address that a
-    development server prints, such as http://localhost:3000.
+    The tunnel stays open until you press Ctrl-C, which closes it. Instead of PORT, you can give the address
+    that a development server prints, such as http://localhost:3000.
 
-    By default, anyone with the address can visit the tunnel. If you set several of --auth, --password, --links and
-    --knock, visitors need one of them. --allow applies in addition. If you use --password without WORD, make it the
-    last option.
+    By default, anyone with the address can visit the tunnel. If you combine --auth, --password, --links and --knock,
+    visitors need to satisfy only one of them. --allow applies in addition. If you use --password without a word, put
+    it last.
 
-    If you already have a live tunnel with the name given by --name, the command serves that tunnel at the same
-    address. If another client is serving it, the command asks first; without a terminal, it exits with code 1.
+    If you already have a live tunnel with the name in --name, the command takes over that tunnel and keeps its
+    address. If another client is serving that tunnel, the command asks first; if it is not running in a terminal, it
+    exits with code 1.
 
     In a terminal, press ? to see the keyboard shortcuts.`,
   sections: { 'Events of --json, one per line': EVENTS, 'Exit codes': EXIT_CODES },
@@ -84,7 +90,7 @@ export const httpCommand = defineCommand({
 export const shareCommand = defineCommand({
   name: 'share',
   operands: 'FOLDER',
-  summary: 'Open a tunnel to the files of a folder, read-only',
+  summary: "Share a folder's files through a tunnel, read-only",
   options: {
     Address: ADDRESS,
     Files: ['compress'],
@@ -95,12 +101,12 @@ export const shareCommand = defineCommand({
   examples: {
     'culvert share .': 'share this folder',
     'culvert share ./public --name preview --password':
-      'share a folder under a name, with a generated password',
+      'share a folder under a chosen name, with a generated password',
   },
   details: `
-    The command shares the folder until you press Ctrl-C. Visitors get the index.html of a folder, or a list of its
-    files. They cannot change anything, and they cannot see names that begin with a dot, culvert.yml, or links that
-    point outside the folder.
+    The command shares the folder until you press Ctrl-C. For each folder, visitors see its index.html or a list of
+    its files. They cannot change anything. Hidden from them are files and folders whose names begin with a dot,
+    culvert.yml, and links that point outside the folder.
 
     Access options, events and exit codes are the same as for "culvert http".`,
   read: readShare,
@@ -121,46 +127,46 @@ export const startCommand = defineCommand({
       'Address of the relay. Default: CULVERT_RELAY, then "relay" in culvert.yml, then the relay you logged in to.',
     open: 'Open each address in a browser.',
     qr: 'Show each address as a QR code.',
-    copy: "Copy the address to the terminal's clipboard. Works for a single tunnel only.",
+    copy: "Copy the address to the terminal's clipboard. This works only with a single tunnel.",
   },
   examples: {
-    'culvert start': 'open every tunnel of the nearest culvert.yml',
-    'culvert start web': 'open one of them',
-    'culvert start web --open': 'and show it in a browser',
+    'culvert start': 'open every tunnel in the nearest culvert.yml',
+    'culvert start web': 'open only the tunnel "web"',
+    'culvert start web --open': 'open that tunnel and show it in a browser',
   },
   details: `
-    The command serves the tunnels until you press Ctrl-C, which closes them. It opens them one after the other, and
-    waits if the relay limits how many you can create per minute. If one ends, the others keep running.
+    The tunnels stay open until you press Ctrl-C, which closes them. The command opens them one after another, and
+    waits if the relay limits how many tunnels you can create per minute. If one tunnel ends, the others stay open.
 
-    The key from CULVERT_API_KEY or --key is sent to the relay in culvert.yml only if you also specify that relay
-    with CULVERT_RELAY, --relay or "culvert login". A culvert.yml that belongs to another user is used only with
+    The key from CULVERT_API_KEY or --key is sent to the relay in culvert.yml only if you also specify that relay with
+    CULVERT_RELAY, --relay or "culvert login". If culvert.yml belongs to another user, the command uses it only with
     --config.
 
-    With --json, the command prints the same events as "culvert http", each with a "name". Every tunnel has its own
-    "offline" event. If tunnels end with different exit codes, the command exits with the first of these that
-    occurred: 3, 1, 5, 4, 0.`,
+    With --json, the command prints the same events as "culvert http", each with the "name" of its tunnel. Every
+    tunnel has its own "offline" event. If tunnels end with different exit codes, the command exits with the first of
+    these codes that occurred: 3, 1, 5, 4, 0.`,
   sections: {
-    'culvert.yml': `relay: https://relay.example.com   # optional; never a key, which "culvert login" stores
+    'culvert.yml': `relay: https://relay.example.com   # optional. The key does not belong here: "culvert login" stores it
 tunnels:
-  web:                        # a label: 1 to 32 letters, digits, hyphens and underscores
+  web:                        # the tunnel's label: 1 to 32 letters, digits, hyphens and underscores
     port: 3000                # the only required field
-    name: my-app              # the fields below are options of "culvert http"
+    name: my-app              # this and all following fields work like the options of "culvert http"
     domain: app.example.com
     ttl: 4h
     idle: true
     host_header: local
-    local_host: 192.0.2.7     # another machine: needs --allow-other-hosts
+    local_host: 192.0.2.7     # forwards to another machine, which needs --allow-other-hosts
     local_https: true
     upstream: h2              # or h2c, for HTTP/2 without TLS
     wait: 10
     compress: off             # auto, on or off
-    auth: "ann:\${ANN_PASSWORD}"   # or a list; can contain environment variables
-    password: \${PASSWORD}    # or true for a generated one
+    auth: "ann:\${ANN_PASSWORD}"   # one user or a list; can contain environment variables
+    password: \${PASSWORD}    # or true to generate a password
     allow: [10.0.0.0/8, 192.0.2.7]
     links: true
     knock: true
   docs:
-    share: ./public           # a folder instead of a port, as "culvert share"
+    share: ./public           # shares a folder instead of a port, like "culvert share"
 `,
   },
   read: readStart,
@@ -208,7 +214,7 @@ function refuseRelayPort(
 ): void {
   if (folder !== undefined || port !== relay.port) return;
   if (!isLoopback(relay.hostname) || !isLoopback(localHost)) return;
-  throw new UsageError(`Port ${port} is the port of the relay itself. Give the port of your local service.`);
+  throw new UsageError(`Port ${port} is the relay's own port. Specify the port of your local service.`);
 }
 
 /** @throws UsageError */
@@ -217,7 +223,7 @@ function readShare(line: CommandLine): HttpTunnel {
   const [folder = ''] = line.operands;
   if (folder === '') {
     line.checkPassword('FOLDER is missing');
-    throw new UsageError('FOLDER is missing. Give the folder to share.');
+    throw new UsageError('FOLDER is missing. Specify the folder to share.');
   }
   const wanted = readAccessOptions(line.values);
   const { madePassword } = wanted;
@@ -233,14 +239,14 @@ function readStart(line: CommandLine): ProjectTunnels {
   for (const name of operands) {
     if (labels.includes(name)) continue;
     const meant = nearest(name, labels);
-    const hint = meant === undefined ? `It has ${labels.join(', ')}.` : `Did you mean ${meant}?`;
-    throw new UsageError(`culvert.yml has no tunnel "${name}". ${hint}`);
+    const hint = meant === undefined ? `Its tunnels are ${labels.join(', ')}.` : `Did you mean ${meant}?`;
+    throw new UsageError(`culvert.yml has no tunnel named "${name}". ${hint}`);
   }
   const chosen = all.filter(({ label }) => operands.length === 0 || operands.includes(label));
   const tunnels = locateFolders(path, chosen);
   if (values.copy === true && tunnels.length > 1)
     throw new UsageError(
-      `--copy copies one address. Name the tunnel, as in "culvert start ${labels[0]} --copy".`,
+      `--copy can copy only one address. Specify the tunnel, as in "culvert start ${labels[0]} --copy".`,
     );
   if (values['allow-other-hosts'] !== true) checkLocalHosts({ path, tunnels });
   const access = line.access(relay && { path, relay });

@@ -17,13 +17,13 @@ export function describeFailure(error: unknown): string {
   // Older relays also report this for names that they reserve.
   if (error.is(API_ERRORS.nameTaken))
     return (
-      `The relay rejected the request: ${text}. Another account uses it, or the relay reserves it, such as www and api. ` +
+      `The relay rejected the request: ${text}. Another account is using it, or the relay reserves it, as it does with www and api. ` +
       'Choose another name, or leave it out for a random one.'
     );
   if (error.is(API_ERRORS.linksOff))
-    return `The relay rejected the request: ${text}. Run "culvert access" with --links and the other access options that you want.`;
+    return `The relay rejected the request: ${text}. Run "culvert access" with --links and any other access options that you want.`;
   if (error.is(API_ERRORS.domainInUse))
-    return `The relay rejected the request: ${text}. "culvert list" shows that tunnel, "culvert close" closes it.`;
+    return `The relay rejected the request: ${text}. "culvert list" shows that tunnel, and "culvert close" closes it.`;
   if (error.is(API_ERRORS.domainNotFound) || error.is(API_ERRORS.domainNotVerified))
     return `The relay rejected the request: ${text}. "culvert domain" adds domains and shows what is missing.`;
   if (!error.isOwn && error.status !== 401)

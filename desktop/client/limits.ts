@@ -3,19 +3,19 @@ import { PENDING_TIMEOUT_MS, PING_INTERVAL_MS } from '../../shared/control.ts';
 
 // ## The relay
 
-/** ms that a REST call may take, including its response. A person is waiting for it. */
+/** How long a REST call may take, including its response. A person is waiting for it. */
 export const API_TIMEOUT_MS = 10_000;
 /** Maximum size of a REST response: the largest is a list of tunnels, at about 700 bytes each. */
 export const API_BODY_MAX_BYTES = 4 * 1024 * 1024;
 
 /**
- * ms that opening the control socket may take: long enough for DNS, TCP and TLS over a bad network, short enough to
+ * How long opening the control socket may take: long enough for DNS, TCP and TLS over a bad network, short enough to
  * try again soon.
  */
 export const CONTROL_HANDSHAKE_TIMEOUT_MS = 10_000;
 /**
- * ms without data after which the control socket counts as dead: the relay pings every 30 s, so this is two missed
- * pings and a margin.
+ * How long the control socket may be silent before the client considers it dead: the relay pings every 30 s, so this is
+ * two missed pings and a margin.
  */
 export const CONTROL_SILENCE_MS = 2 * PING_INTERVAL_MS + 15_000;
 /** ms between two pings on the control socket while a tunnel has visitors, who would soon notice a cut line. */
@@ -31,69 +31,73 @@ export const CONTROL_BUSY_FOR_MS = 60_000;
 export const CONTROL_ANSWER_MS = 3000;
 /** How long the relay may take to answer a Close frame before the client closes the socket anyway. */
 export const CONTROL_CLOSE_TIMEOUT_MS = 1000;
-/** Maximum size of the body of a refused upgrade, which holds one line of JSON. */
+/** Maximum size of the body that the relay sends when it refuses an upgrade, which holds one line of JSON. */
 export const REFUSAL_BODY_MAX_BYTES = 4096;
 
 /**
- * Maximum size of the head of a proxy's response to CONNECT: proxies send a few fields; one that refuses may send more.
+ * Maximum size of the headers in a proxy's response to CONNECT: proxies send a few fields; one that refuses may send
+ * more.
  */
 export const PROXY_HEAD_MAX_BYTES = 16 * 1024;
 
 /**
- * ms that opening a data socket may take: the relay has dropped the visitor's connection by then (protocol.md
- * section 5.2).
+ * How long opening a data socket may take: the relay has dropped the visitor's connection by then (protocol.md section
+ * 5.2).
  */
 export const DATA_HANDSHAKE_TIMEOUT_MS = PENDING_TIMEOUT_MS;
 /** ms between two tries to open the data socket of a visitor. */
 export const DATA_RETRY_MS = 250;
 /**
- * Trunks that the client opens while a tunnel has visitors: a lost packet stops only one of them. The relay may accept
- * fewer (protocol.md section 10).
+ * Number of trunks that the client opens while a tunnel has visitors: a lost packet stops only one of them. The relay
+ * may accept fewer (protocol.md section 10).
  */
 export const TRUNKS_WANTED = 2;
-/** Pause before the next attempt after a trunk has failed. Visitors are announced until the next try. */
+/** Delay before the client tries again after opening a trunk has failed. Visitors are announced until the next try. */
 export const TRUNK_RETRY_MS = 5000;
 /**
- * How long the relay may read nothing of the rest of an ended stream: as long as the relay waits for a visitor who
+ * How long the relay may read nothing of what remains of an ended stream: as long as the relay waits for a visitor who
  * reads nothing.
  */
 export const TRUNK_FLUSH_MS = 300_000;
-/** ms without a visitor after which the client closes the trunks of a tunnel. The next visitor is announced. */
+/** How long a tunnel may be without visitors before the client closes its trunks. The next visitor is announced. */
 export const TRUNK_KEEP_MS = 10 * 60_000;
 /**
- * Silence after which TCP probes an idle connection, because routers drop connections that are idle for minutes, such
- * as a quiet WebSocket.
+ * How long a connection may be silent before TCP probes whether the relay is still reachable, because routers drop
+ * connections that are idle for minutes, such as a quiet WebSocket.
  */
 export const DATA_KEEP_ALIVE_MS = 30_000;
 /**
- * Maximum size of the head of the relay's response to an upgrade: its 101 has four fields, and proxies on the way add
- * some.
+ * Maximum size of the headers in the relay's response to an upgrade: its 101 has four fields, and proxies on the way
+ * add some.
  */
 export const UPGRADE_HEAD_MAX_BYTES = 16 * 1024;
 
 // ## The local service
 
-/** How long a server that aborted a plain HTTP request may take to show that it speaks TLS. */
+/** How long a local server that rejected plain HTTP may take to show that it speaks TLS. */
 export const TLS_PROBE_TIMEOUT_MS = 2000;
 
 /**
- * ms that connecting to the local service may take. A loopback connection takes microseconds; only a full accept queue
+ * How long connecting to the local service may take. A loopback connection takes microseconds; only a full accept queue
  * or a packet filter makes it wait.
  */
 export const LOCAL_CONNECT_TIMEOUT_MS = 5000;
 /** How often a restarting dev server is dialled until it listens again. */
 export const LOCAL_RETRY_MS = 250;
-/** Time without a response from the local service after which the user is told. It may take any time to respond. */
+/**
+ * How long the local service may take to respond before the client reports that it is slow. It may take any time to
+ * respond.
+ */
 export const LOCAL_SLOW_MS = 30_000;
 /** How often the client looks for visitors who have been waiting. */
 export const LOCAL_SLOW_LOOK_MS = 5000;
 /**
- * ms after the visitor has left until a local service that does not close its connection is disconnected. With the tick
- * this stays within 1 s (protocol.md section 4.3).
+ * How long a local service may keep its connection open after the visitor has left. With the tick this stays within 1 s
+ * (protocol.md section 4.3).
  */
 export const LOCAL_LINGER_MS = 750;
 /**
- * ms that the local service may accept no data before the client checks whether the visitor is still connected: it
+ * How long the local service may accept no data before the client checks whether the visitor is still connected: it
  * reads nothing until then, so it does not see the end of the stream. As long as the relay waits for a visitor who may
  * have left.
  */
@@ -103,23 +107,26 @@ export const LOCAL_BLOCKED_MS = 10_000;
  */
 export const LOCAL_BLOCKED_LOOK_MS = 500;
 /**
- * ms that the relay may take to send a request head. The relay forwards complete heads, so a missing head means that
- * something is broken.
+ * How long the relay may take to send a request's headers. The relay forwards complete heads, so a missing head means
+ * that something is broken.
  */
 export const REQUEST_HEAD_TIMEOUT_MS = 10_000;
-/** Maximum size of a request head from the relay: the relay accepts heads of 16 KiB and adds fields. */
+/** Maximum size of a request's headers from the relay: the relay accepts heads of 16 KiB and adds fields. */
 export const REQUEST_HEAD_MAX_BYTES = 32 * 1024;
 /**
- * Size up to which the client parses a response head. A response with a longer head is still passed on, but its
+ * Maximum size of response headers that the client parses. A response with a longer head is still passed on, but its
  * connection is not reused.
  */
 export const RESPONSE_HEAD_MAX_BYTES = 32 * 1024;
-/** Bytes buffered after an upgrade request until the local service responds. Reading stops at this limit. */
+/**
+ * Maximum number of bytes that are buffered after an upgrade request until the local service responds. Reading stops at
+ * this limit.
+ */
 export const UPGRADE_EARLY_MAX_BYTES = 64 * 1024;
 
 /**
- * Idle connections to the local service that are kept for reuse: enough even for a page that loads everything at the
- * same time. A service may spend a thread on each.
+ * Maximum number of idle connections to the local service that are kept for reuse: enough even for a page that loads
+ * everything at the same time. A service may spend a thread on each.
  */
 export const LOCAL_IDLE_MAX = 64;
 /**
@@ -167,14 +174,14 @@ export const LOCAL_REPEATED_BODY_MAX_BYTES = 64 * 1024;
 export const LOCAL_TRIES_MAX = 3;
 
 /**
- * Precision of most deadlines in the client: they share one timer, so each is a multiple of this, and fires up to this
+ * Precision of most of the client's timeouts: they share one timer, so each is a multiple of this, and fires up to this
  * much later.
  */
 export const DEADLINE_TICK_MS = 250;
 
 /**
- * Visitor connections that the client serves at the same time. Each uses two file descriptors and at most about 200
- * KiB; twice this stays below usual limits of a process.
+ * Maximum number of visitor connections that the client serves at the same time. Each uses two file descriptors and at
+ * most about 200 KiB; twice this stays below usual limits of a process.
  */
 export const CONNECTIONS_MAX = 4096;
 
@@ -208,15 +215,15 @@ export const WEAKENED_TAG_MAX_CHARS = 128;
 // ## Reconnecting
 
 /**
- * Base of the reconnect delays, which are random between 0 and `base * 2^attempt`, so that many clients do not return
- * at the same time.
+ * Initial delay before the client reconnects, which are random between 0 and `base * 2^attempt`, so that many clients
+ * do not return at the same time.
  */
 export const RETRY_BASE_MS = 500;
 /** Longest delay before the client reconnects: a relay that is back is noticed soon enough. */
 export const RETRY_CAP_MS = 15_000;
 /**
- * Longest reconnect delay while nothing responds, which costs the relay nothing: the tunnel is back within 2 s of the
- * network.
+ * Longest delay before the client reconnects while nothing responds, which costs the relay nothing: the tunnel is back
+ * within 2 s of the network.
  */
 export const RETRY_QUICK_CAP_MS = 1500;
 /**
@@ -245,71 +252,68 @@ export const LOST_TRUNK_SPREAD_MS = 500;
  * repeat the data of a closed connection for up to about 100 s.
  */
 export const LOST_TRY_MS = 120_000;
-/** Longest `Retry-After` that the client respects; a longer one is cut to this. */
+/** Longest `Retry-After` value that the client respects; a longer one is cut to this. */
 export const RETRY_AFTER_MAX_MS = 5 * 60_000;
-/** Age at which a connection counts as stable: the next failure starts with short delays again. */
+/** How long a connection must last to be considered stable: the next failure starts with short delays again. */
 export const STABLE_CONNECTION_MS = 10_000;
 
-/**
- * Period over which clients spread their moves when a relay that is shutting down notifies all of them at the same
- * time.
- */
+/** Period over which clients spread their moves when a relay that is shutting down notifies all of them at once. */
 export const DRAIN_SPREAD_MS = 2000;
 
-/** How long after a sleep notification a machine that is still awake counts as not going to sleep. */
+/** How long after a sleep notification a machine that is still awake is assumed to have stayed awake. */
 export const SUSPENDED_RETRY_MS = 60_000;
 /**
  * Interval at which the client checks clocks and network addresses. This takes microseconds; a change is noticed at
  * most this much later.
  */
 export const MACHINE_LOOK_MS = 500;
-/** Clock jump from which the client concludes that the machine was asleep. A busy program loses less. */
+/** Minimum jump of the clock from which the client concludes that the machine was asleep. A busy program loses less. */
 export const SLEEP_MIN_MS = 5000;
 /**
- * Growth of V8's old generation that triggers a garbage collection, relative to its size after the last one (about 8
- * MB). Measured with bodies of 100 KB: a third of the CPU of V8's default, for 35 MB more.
+ * Growth of V8's old generation since the last garbage collection that triggers the next one (about 8 MB). Measured
+ * with bodies of 100 KB: a third of the CPU of V8's default, for 35 MB more.
  */
 export const OLD_GENERATION_GROWTH_PERCENT = 600;
 
 // ## The request log
 
-/** Requests kept per tunnel by default; also the length of `culvert inspect`'s list. */
+/** Number of requests that are kept per tunnel by default; also the length of `culvert inspect`'s list. */
 export const RECORDED_REQUESTS_MAX = 200;
 /**
- * Memory for the recorded requests and responses of each tunnel: enough for the last 200 with heads and bodies of the
- * maximum size.
+ * Maximum memory used for each tunnel's recorded requests and responses: enough for the last 200 with heads and bodies
+ * of the maximum size.
  */
 export const RECORDED_BYTES_MAX = 50 * 1024 * 1024;
-/** Characters kept of a request's target after its content was dropped to make room for newer requests. */
+/** Number of characters kept of a request's path after its content was dropped to make room for newer requests. */
 export const RECORDED_TARGET_MAX_CHARS = 512;
-/** Bytes recorded of each request or response head. The relay accepts no larger ones. */
+/** Maximum number of bytes recorded of each request's or response's headers. The relay accepts no larger ones. */
 export const RECORDED_HEAD_MAX_BYTES = 64 * 1024;
-/** Bytes recorded of each body, as sent, including chunked coding. */
+/** Maximum number of bytes recorded of each body, as sent, including chunked coding. */
 export const RECORDED_BODY_MAX_BYTES = 64 * 1024;
 
-/** ms that a replayed request may take. The user is waiting for it. */
+/** How long a replayed request may take. The user is waiting for it. */
 export const REPLAY_TIMEOUT_MS = 60_000;
-/** Requests that may be replayed at the same time. */
+/** Maximum number of requests that may be replayed at the same time. */
 export const REPLAYS_MAX = 8;
 
-/** Maximum length of the method of an edited request: the longest registered method has 17. */
+/** Maximum length of an edited request's method: the longest registered method has 17. */
 export const EDITED_METHOD_MAX_CHARS = 32;
-/** Maximum length of the target of an edited request: the relay's limit for visitors. */
+/** Maximum length of an edited request's path, including its query: the relay's limit for visitors. */
 export const EDITED_TARGET_MAX_CHARS = 8 * 1024;
-/** Header fields of an edited request: the relay accepts 200 from a visitor, and adds some. */
+/** Maximum number of header fields in an edited request: the relay accepts 200 from a visitor, and adds some. */
 export const EDITED_FIELDS_MAX = 256;
 /**
- * Maximum size of the head of an edited request: that of a visitor's, so that head and target are recorded completely.
+ * Maximum size of an edited request's headers: that of a visitor's, so that head and target are recorded completely.
  */
 export const EDITED_HEAD_MAX_BYTES = 32 * 1024;
 /**
- * Maximum size of a file that is imported: a HAR of a few hundred requests with responses. Browsers can filter what
- * they export.
+ * Maximum size of an imported file: a HAR of a few hundred requests with responses. Browsers can filter what they
+ * export.
  */
 export const IMPORT_MAX_BYTES = 32 * 1024 * 1024;
 /**
- * Requests imported from one file: half of the command's log, so that imported requests do not push out all of the
- * visitors' requests.
+ * Maximum number of requests that are imported from one file: half of the command's log, so that imported requests do
+ * not push out all of the visitors' requests.
  */
 export const IMPORTED_REQUESTS_MAX = 100;
 
@@ -322,23 +326,26 @@ export const SPARKLINE_SECONDS = 60;
  */
 export const SIGNATURE_TOLERANCE_SECONDS = 300;
 
-/** Connections of `culvert inspect` to one client process. */
+/** Maximum number of `culvert inspect` connections to one client process. */
 export const INSPECTORS_MAX = 16;
 /**
  * Longest line that `culvert inspect` may send: an imported request and its response, bodies of 64 KiB as base64 and
  * heads in JSON.
  */
 export const INSPECT_REQUEST_MAX_BYTES = 512 * 1024;
-/** How long a connection of `culvert inspect` may take to send its request. The command sends it immediately. */
+/** How long `culvert inspect` may take to send its request after connecting. The command sends it immediately. */
 export const INSPECT_REQUEST_TIMEOUT_MS = 5000;
 /**
- * Longest answer to `culvert inspect`: 200 summaries with targets of 8 KiB, or two messages of 128 KiB as base64 in
- * JSON.
+ * Maximum size of a response to `culvert inspect`: 200 summaries with targets of 8 KiB, or two messages of 128 KiB as
+ * base64 in JSON.
  */
 export const INSPECT_ANSWER_MAX_BYTES = 8 * 1024 * 1024;
-/** Unread data after which a `culvert inspect` that falls behind is disconnected. */
+/** Amount of unread data after which a `culvert inspect` that has fallen behind is disconnected. */
 export const INSPECT_BACKLOG_MAX_BYTES = 1024 * 1024;
-/** Maximum decoded size of a compressed body that is shown decoded. */
+/** Maximum size up to which a compressed body is decompressed for display. */
 export const DECODED_BODY_MAX_BYTES = 1024 * 1024;
-/** Content codings that are decoded to show one body; servers apply one. Each costs as much as the largest body. */
+/**
+ * Maximum number of content encodings that are decoded to show one body; servers apply one. Each costs as much as the
+ * largest body.
+ */
 export const DECODED_CODINGS_MAX = 4;

@@ -43,7 +43,7 @@ export const expose: typeof Expose = async (
   given: TunnelOptions = {},
 ): Promise<Tunnel> => {
   if ((typeof what !== 'object' && typeof what !== 'function') || what === null)
-    throw new TypeError('expose needs { port: 3000 }, a server or an app');
+    throw new TypeError('expose needs an object such as { port: 3000 }, a server or an app');
   if (isExposable(what)) return await open(await listening(what), given);
   const { port, host = 'localhost', https = false, upstream = 'http1' } = what;
   if (!PORT_RULE.accepts(port)) throw new TypeError(`port must be ${PORT_RULE.accepted}`);
@@ -248,7 +248,7 @@ export async function listening(what: Exposable): Promise<Listening> {
   if (isStarted) await once(server.listen(0, '127.0.0.1'), 'listening');
   const address = server.address();
   if (address === null || typeof address === 'string')
-    throw new TypeError('expose needs a server that listens on a port, not on a path');
+    throw new TypeError('expose needs a server that listens on a port instead of a path');
   return {
     host: hostAt(address),
     port: address.port,

@@ -90,7 +90,7 @@ describe('culvert-relay migrate', () => {
     assert.equal(code, 1);
     assert.match(
       stderr,
-      /nothing was moved: another relay uses the database .*culvert\.db; stop that relay first/,
+      /nothing was moved: another relay is using the database .*culvert\.db; stop that relay first/,
     );
   });
 

@@ -126,7 +126,7 @@ describe('three relays whose PostgreSQL server', function () {
   async function assertUnsure(index: number, slug: string, within: number): Promise<void> {
     const { value, ms } = await timed(() => request(index, slug));
     assert.deepEqual([value.status, value.head.field('culvert-error')], [503, 'tunnel-offline'], value.text);
-    assert.match(value.text, /cannot be found out right now/);
+    assert.match(value.text, /cannot check right now/);
     assertWithin(ms, within);
   }
 

@@ -124,7 +124,7 @@ describe('a PostgreSQL database that another relay uses', () => {
     const second = spawnRelay(scope, ['serve'], { ...relay.databaseSettings, CULVERT_PORT: '0' });
     assert.equal((await second.exit()).code, 1);
     const { host, pathname, password } = new URL(url);
-    assert.match(second.stderr, /another relay uses the database .*; stop that relay first/);
+    assert.match(second.stderr, /another relay is using the database .*; stop that relay first/);
     assert.ok(second.stderr.includes(`${host}${pathname}`) && !second.stderr.includes(password));
     await relay.administer('account', 'create', '--name', 'meanwhile', '--plan', 'free');
   });

@@ -29,7 +29,7 @@ describe('a relay with another CULVERT_CLUSTER_SECRET', function () {
       CULVERT_CLUSTER_SECRET: secret,
     });
     assert.equal((await child.exit()).code, 2);
-    assert.match(child.stderr, /CULVERT_CLUSTER_SECRET must be the secret of the other relays/);
+    assert.match(child.stderr, /CULVERT_CLUSTER_SECRET must be the secret that the other relays/);
     assert.ok(!child.stderr.includes(secret));
     assert.deepEqual(child.lines, []);
     assert.equal(first.stderr, before);

@@ -134,6 +134,6 @@ describe('a relay that is started by a service manager', () => {
       CULVERT_PORT: String(relay.port),
     });
     assert.deepEqual(await command.exit(START_MS), { code: 1, signal: null });
-    assert.match(command.stderr, /another relay uses the database/);
+    assert.match(command.stderr, /another relay is using the database/);
   });
 });

@@ -68,7 +68,7 @@ describe('serve --replace when something goes wrong', () => {
     await new Api(relay, relay.bootstrapKey).create({ local_port: 9 });
     const other = spawnRelay(scope, ['serve'], { CULVERT_PORT: '0', ...relay.databaseSettings });
     assert.deepEqual(await other.exit(ANSWER_MS), { code: 1, signal: null });
-    assert.match(other.stderr, /another relay uses the database/);
+    assert.match(other.stderr, /another relay is using the database/);
     const before = await relay.replace();
     assert.deepEqual(await before.exit(40_000), { code: 0, signal: null });
     await new Api(relay, relay.bootstrapKey).create({ local_port: 9 });
@@ -100,7 +100,7 @@ describe('serve --replace when something goes wrong', () => {
     unlinkSync(handoffSocketPath(relay.dataDirectory, relay.port));
     const next = replacing(relay);
     assert.deepEqual(await next.exit(ANSWER_MS), { code: 1, signal: null });
-    assert.match(next.stderr, /another relay uses the database/);
+    assert.match(next.stderr, /another relay is using the database/);
     await new Api(relay, relay.bootstrapKey).list();
   });
 
@@ -121,7 +121,10 @@ describe('serve --replace when something goes wrong', () => {
     const relay = await RelayProgram.start(scope);
     const next = replacing(relay, { CULVERT_HOST: '0.0.0.0' });
     assert.deepEqual(await next.exit(ANSWER_MS), { code: 1, signal: null });
-    assert.match(next.stderr, /it listens on 127\.0\.0\.1:\d+, but this one is configured for 0\.0\.0\.0/);
+    assert.match(
+      next.stderr,
+      /it is listening on 127\.0\.0\.1:\d+, but this relay is configured for 0\.0\.0\.0/,
+    );
     await assertGoesOn(relay);
   });
 

@@ -111,7 +111,7 @@ describe('the connection slots of one account', () => {
     }
     const refused = await visit(relay.port, { host: greedy.host });
     assert.deepEqual([refused.status, refused.head.field('culvert-error')], [503, 'relay-busy']);
-    assert.match(refused.text, /for visitors of other tunnels/);
+    assert.match(refused.text, /reserved for other tunnels/);
     await idleVisitor(scope, relay, other);
   });
 });

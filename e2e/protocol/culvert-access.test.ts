@@ -81,7 +81,7 @@ describe('culvert and access to its tunnel', () => {
   it('does not ask without a terminal', async () => {
     const { code, err } = await run(['http', '3000', '--auth', 'ann']);
     assert.equal(code, 2);
-    assert.match(err, /^culvert: --auth ann: there is no terminal to ask for the password/);
+    assert.match(err, /^culvert: --auth ann: the command cannot ask for the password without a terminal/);
   });
 
   it('generates three words, prints them, and admits a visitor who types them', async () => {
@@ -116,7 +116,7 @@ describe('culvert and access to its tunnel', () => {
       'hushhush',
     ]);
     assert.deepEqual(tunnel.access, { password: true });
-    assert.match(child.stderr, /^culvert: The password of --password is in the history of your shell.*\n$/);
+    assert.match(child.stderr, /^culvert: The password of --password is in your shell's history.*\n$/);
     assert.ok(!(child.stderr + child.lines.join('')).includes('hushhush'));
   });
 
@@ -191,7 +191,9 @@ describe('culvert and access to its tunnel', () => {
     await terminal.shows(/● Online[^]*^Access {7}your approval$/m);
     const place = { port: relay.port, host: hostOf({ slug: 'knocked' }, relay) };
     const first = await mustKnock(place, [['User-Agent', 'curl/8.5']]);
-    await terminal.shows(/^\? 127\.0\.0\.1 asks for access: a approves for an hour, x denies\. curl\/8\.5$/m);
+    await terminal.shows(
+      /^\? 127\.0\.0\.1 is asking for access: a approves for an hour, x denies\. curl\/8\.5$/m,
+    );
     assert.equal((await ask({ slug: 'knocked' }, [first])).status, 401);
     terminal.type('a');
     await eventually(20_000, async () =>
@@ -199,10 +201,10 @@ describe('culvert and access to its tunnel', () => {
     );
     await terminal.shows(/GET +200 .* knock {2}\/$/m);
     const second = await mustKnock(place);
-    await terminal.shows(/^\? 127\.0\.0\.1 asks for access: a approves/m);
+    await terminal.shows(/^\? 127\.0\.0\.1 is asking for access: a approves/m);
     terminal.type('x');
     await eventually(20_000, async () =>
-      assert.match((await ask({ slug: 'knocked' }, [second])).text, /saw your request and denied it/),
+      assert.match((await ask({ slug: 'knocked' }, [second])).text, /has seen your request and denied it/),
     );
     terminal.type(CTRL_C);
     await terminal.shows(/Tunnel closed\.\ncode 0\nrestored/);
@@ -219,16 +221,16 @@ describe('culvert and access to its tunnel', () => {
       played.send({ ...KNOCK, id: 'k1', address: '192.0.2.1' });
       played.send({ ...KNOCK, id: 'k2', address: '192.0.2.2' });
       await terminal.shows(
-        /^\? 192\.0\.2\.1 asks for access: a approves for an hour, x denies\. 1 more waits\. curl\/8\.5$/m,
+        /^\? 192\.0\.2\.1 is asking for access: a approves for an hour, x denies\. 1 more waiting\. curl\//m,
       );
       terminal.type('r');
-      await terminal.shows(/^\? 192\.0\.2\.1 asks for access: [^]*█▀|▀█/m);
+      await terminal.shows(/^\? 192\.0\.2\.1 is asking for access: [^]*█▀|▀█/m);
       terminal.type('a');
-      await terminal.shows(/^\? 192\.0\.2\.2 asks for access: a approves/m);
+      await terminal.shows(/^\? 192\.0\.2\.2 is asking for access: a approves/m);
       terminal.type('x');
       await eventually(20_000, () => {
         assert.deepEqual(played.calls.slice(1), [`${path}/k1 {"admit":true}`, `${path}/k2 {"admit":false}`]);
-        assert.doesNotMatch(terminal.screen.text, /asks for access/);
+        assert.doesNotMatch(terminal.screen.text, /asking for access/);
       });
       terminal.type(CTRL_C);
       await terminal.shows(/Tunnel closed\.\ncode 0\nrestored/);

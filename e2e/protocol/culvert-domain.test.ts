@@ -74,7 +74,7 @@ describe('culvert domain', () => {
     const removed = await run('domain', 'remove', 'yml.shop.test');
     assert.equal(removed.out, 'Removed yml.shop.test.');
     assert.equal((await child.exit()).code, 4);
-    assert.match(child.lines.at(-1) ?? '', /"reason":"closed".*The domain of the tunnel is no longer yours/);
+    assert.match(child.lines.at(-1) ?? '', /"reason":"closed".*The tunnel's domain is no longer yours/);
     const { domains } = JSON.parse((await run('domain', 'list', '--json')).out) as { domains: Domain[] };
     assert.deepEqual(
       domains.map(({ domain }) => domain),

@@ -111,7 +111,7 @@ describe('culvert', () => {
         const args = ['--qr', '--copy'];
         const { child, tunnel } = await Culvert.start(scope, relay, key, service.port, args);
         await child.stop('SIGINT');
-        assert.match(child.stderr, /^[█▀▄ \n]+\nhttp:\S+\nculvert: --copy: there is no terminal/);
+        assert.match(child.stderr, /^[█▀▄ \n]+\nhttp:\S+\nculvert: --copy: \S+ cannot be copied/);
         assert.ok(child.stderr.includes(tunnel.public_url));
       },
     );

@@ -182,8 +182,8 @@ describe('culvert with files', () => {
       const text = await refusal(scope, ['--config', file], { CULVERT_API_KEY: newApiKey() });
       assert.equal(
         text,
-        `culvert: ${file}: relay: the key of CULVERT_API_KEY is sent to ${listener.url} only if you name that relay as well. ` +
-          `If you trust it, set CULVERT_RELAY=${listener.url} or give --relay ${listener.url}.\n`,
+        `culvert: ${file}: relay: the key from CULVERT_API_KEY is sent to ${listener.url} only if you also specify that relay yourself. ` +
+          `If you trust it, set CULVERT_RELAY=${listener.url} or use --relay ${listener.url}.\n`,
       );
       assert.deepEqual(listener.heard, []);
     });

@@ -172,7 +172,7 @@ describe('culvert inspect', () => {
     assert.match(replay.stderr, new RegExp(`Nothing is listening on port ${port}`));
     const unclear = inspect('list');
     assert.equal((await unclear.exit()).code, 1);
-    assert.match(unclear.stderr, /There are several tunnels: .*Choose one with --tunnel/);
+    assert.match(unclear.stderr, /Several tunnels are running: .*Choose one with --tunnel/);
     await client.stop();
     assert.ok((await list()).length > 0);
   });
@@ -204,7 +204,7 @@ describe('culvert inspect', () => {
       [],
       environment('/dev/null'),
     );
-    assert.match(client.child.stderr, /"culvert inspect" will not find this process: /);
+    assert.match(client.child.stderr, /"culvert inspect" cannot find this process: /);
     await client.stop();
   });
 

@@ -393,7 +393,7 @@ describe('an approval request (protocol.md section 11.3)', () => {
     await owner.answer(id, false);
     const refused = await knock(place(), [cookie, BROWSER]);
     assert.equal(refused.status, 401);
-    assert.match(refused.text, /saw your request and denied it/);
+    assert.match(refused.text, /has seen your request and denied it/);
     await owner.answer(id, true);
     assert.equal((await knock(place(), [cookie])).status, 303);
     assert.equal((await owner.list()).length, 1);

@@ -155,7 +155,10 @@ describe('the library (docs/reference/library.md)', () => {
 
   it('rejects invalid arguments and names the valid ones', async () => {
     for (const what of [3000, 'http://localhost:3000', null, undefined])
-      await assert.rejects(expose(what as never, access()), /expose needs \{ port: 3000 \}/);
+      await assert.rejects(
+        expose(what as never, access()),
+        /expose needs an object such as \{ port: 3000 \}/,
+      );
   });
 
   it('applies the given access settings', async () => {
@@ -172,7 +175,7 @@ describe('the library (docs/reference/library.md)', () => {
     const away = `http://127.0.0.1:${await closedPort()}`;
     await assert.rejects(expose(answer, { ...access(), relay: away }), /cannot be reached/);
     await using tunnel = await expose(answer, { ...access(), name: 'one-of-us' });
-    await assert.rejects(expose(answer, { ...access(), name: 'one-of-us' }), /Another client serves/);
+    await assert.rejects(expose(answer, { ...access(), name: 'one-of-us' }), /Another client is serving/);
     assert.ok(tunnel.url.includes('one-of-us'));
   });
 });

@@ -71,7 +71,7 @@ describe('plans', () => {
     assert.deepEqual([refused.status, refused.head.field('culvert-error')], [503, 'plan-limit']);
     assert.match(refused.head.field('retry-after') ?? '', /^\d+$/);
     const { error } = JSON.parse(refused.text) as { error: string };
-    assert.match(error, /200 open connections, as many as its owner's Free plan allows/);
+    assert.match(error, /200 open connections, which is the maximum on its owner's Free plan/);
 
     // A visitor who leaves makes room for another.
     visitors.pop()?.reset();

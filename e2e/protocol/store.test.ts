@@ -70,7 +70,7 @@ describe('a database that another relay uses', () => {
       CULVERT_PORT: '0',
     });
     assert.equal((await second.exit()).code, 1);
-    assert.match(second.stderr, /another relay uses the database .*; stop that relay first/);
+    assert.match(second.stderr, /another relay is using the database .*; stop that relay first/);
     assert.deepEqual(second.lines, []);
     await relay.administer('account', 'create', '--name', 'meanwhile', '--plan', 'free');
   });
@@ -99,7 +99,7 @@ describe('a database of a newer version', () => {
     assert.equal((await child.exit()).code, 1);
     assert.match(
       child.stderr,
-      /made by a newer version of Culvert.*install that version or restore a backup/,
+      /created or upgraded by a newer version of Culvert.*install that version or restore a backup/,
     );
     assert.deepEqual(await stateOf(database), before);
   });

@@ -77,7 +77,7 @@ describe('resuming a tunnel (protocol.md section 3.2)', () => {
     const env = { CULVERT_RELAY: relay.url, CULVERT_API_KEY: key };
     const second = spawnCulvert(scope, ['http', '3000', '--name', 'driven'], env);
     assert.equal((await second.exit()).code, 1);
-    assert.match(second.stderr, /Another client serves your tunnel "driven".*culvert close driven/);
+    assert.match(second.stderr, /Another client is serving your tunnel "driven".*culvert close driven/);
     const list = spawnCulvert(scope, ['list'], env);
     await list.exit();
     assert.match(list.lines.join('\n'), /driven +online/);

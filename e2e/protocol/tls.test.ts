@@ -212,9 +212,9 @@ describe('TLS by the relay itself', () => {
       const before = await nameOf(relay);
       const next = authority.issue();
       writeFileSync(files.cert, 'not a certificate');
-      await refused(/CULVERT_TLS_CERT must be the path of a PEM certificate/);
+      await refused(/CULVERT_TLS_CERT must be the path of a PEM file with the certificate/);
       copyFileSync(next.cert, files.cert);
-      await refused(/CULVERT_TLS_KEY must be .*it is the key of another certificate/);
+      await refused(/CULVERT_TLS_KEY must be .*it is the key for a different certificate/);
       copyFileSync(next.key, files.key);
       relay.child.kill('SIGHUP');
       await eventually(20_000, async () => assert.notEqual(await nameOf(relay), before));
@@ -261,11 +261,11 @@ describe('TLS by the relay itself', () => {
       const [one, other] = [authority.issue(), authority.issue()];
       assert.match(
         await problem(scope, settings({ cert: one.cert, key: other.key })),
-        /CULVERT_TLS_KEY must be .*another certificate/,
+        /CULVERT_TLS_KEY must be .*different certificate/,
       );
       assert.match(
         await problem(scope, settings({ cert: one.cert, key: one.cert })),
-        /CULVERT_TLS_KEY must be the path of the PEM private key/,
+        /CULVERT_TLS_KEY must be the path of a PEM file with the private key/,
       );
     });
   });

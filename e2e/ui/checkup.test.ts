@@ -22,7 +22,10 @@ scenarios('diagnostics', (fixture) => {
     await dialog.getByText('Failed: Your server.').waitFor();
     const rows = await dialog.getByRole('listitem').allInnerTexts();
     assert.equal(rows.length, 11);
-    assert.match(rows.at(-1) ?? '', /nothing answers on port \d+ at 127\.0\.0\.1 or ::1.*Start your server/s);
+    assert.match(
+      rows.at(-1) ?? '',
+      /nothing responds on port \d+ at 127\.0\.0\.1 or ::1.*Start your server/s,
+    );
     assert.match(rows.find((row) => row.includes('Request through the tunnel')) ?? '', /got a response/);
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });

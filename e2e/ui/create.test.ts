@@ -56,7 +56,7 @@ scenarios('creating a tunnel', (fixture) => {
   it('explains that the plan allows no names, instead of showing a field', async () => {
     const { page } = await fixture.openSignedIn({ plan: 'free' });
     await page.getByRole('button', { name: 'Options' }).click();
-    await page.getByText('Choosing a name needs the Dev plan or above').waitFor();
+    await page.getByText('Choosing a name requires the Dev plan or above').waitFor();
     assert.equal(await page.getByLabel('Name', { exact: true }).count(), 0);
   });
 
@@ -69,7 +69,7 @@ scenarios('creating a tunnel', (fixture) => {
     await administer(fixture.relay, 'account', 'set-plan', '--name', account.name, '--plan', 'free');
     await eventually(20_000, async () => assert.equal((await account.api.account()).plan, 'free'));
     await page.getByRole('button', { name: 'Expose' }).click();
-    await page.getByText('Custom names need the Dev plan or above').waitFor();
+    await page.getByText('Custom names require the Dev plan or above').waitFor();
     assert.equal(await name.getAttribute('aria-invalid'), 'true');
     await page.locator('#name:focus').waitFor();
     await name.fill('');

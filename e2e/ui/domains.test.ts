@@ -78,6 +78,6 @@ scenarios('a custom domain', (fixture) => {
   it('requires a plan with domains', async () => {
     const { page } = await fixture.openSignedIn({ plan: 'free' });
     await page.getByRole('button', { name: 'Options' }).click();
-    await page.getByText('Using your own domain needs the Dev plan or above').waitFor();
+    await page.getByText('Using your own domain requires the Dev plan or above').waitFor();
   });
 });

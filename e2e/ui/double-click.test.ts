@@ -8,7 +8,7 @@ import { openWindow } from './support/app-window.ts';
 import { sharedBrowser, sharedWindow } from './support/running-app.ts';
 import { ScriptedMain } from './support/scripted-main.ts';
 
-const STOPPED = { name: 'ended', reason: 'stopped', why: 'You stopped it.' } as const;
+const STOPPED = { name: 'ended', reason: 'stopped', why: 'You stopped the tunnel.' } as const;
 
 describe('a double click', () => {
   const scope = testScope();
@@ -78,7 +78,7 @@ describe('a double click', () => {
     const page = await open(main);
     await page.getByRole('button', { name: /POST \/api\/checkout/ }).click();
     const replay = page.getByRole('button', { name: 'Replay' });
-    await doubleClick(page, replay, () => page.getByText('Sent again. Show it').waitFor());
+    await doubleClick(page, replay, () => page.getByText('The request was sent again. Show it').waitFor());
     assert.equal(asked(main, 'log:replay').length, 1);
     await replay.focus();
     for (let repeats = 0; repeats < 5; repeats += 1) await page.keyboard.down('Enter');

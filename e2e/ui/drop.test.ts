@@ -20,7 +20,7 @@ scenarios('a folder that is dropped', (fixture) => {
     const { app, page, drop } = await fixture.openSignedIn();
     await drop([makeSite()]);
     const dialog = page.getByRole('dialog', { name: 'Share the folder holiday pictures?' });
-    await dialog.getByText('Anyone with the address can read it for one hour.').waitFor();
+    await dialog.getByText('Anyone who has the address can read the folder for one hour.').waitFor();
     assert.deepEqual(await violations(page), []);
     await dialog.getByRole('button', { name: 'Share for 1 h' }).click();
     await page.locator('.card', { hasText: 'folder holiday pictures' }).getByText('Online').waitFor();

@@ -41,7 +41,7 @@ scenarios('an import', (fixture) => {
     await assertReadable(page, 'an import that is refused');
     await dialog.getByLabel('curl command').fill("curl -d 'a=1' https://elsewhere.example/hook");
     await dialog.getByRole('button', { name: 'Import', exact: true }).click();
-    await page.getByText('Not sent to your server yet.').waitFor();
+    await page.getByText('This request has not been sent to your server yet.').waitFor();
     await assertReadable(page, 'an imported request');
     assert.deepEqual((await app.tunnel()).pulse, []);
     await page.getByRole('button', { name: 'Edit and send' }).click();
@@ -63,7 +63,7 @@ scenarios('an import', (fixture) => {
     const dialog = page.getByRole('dialog', { name: `Import into ${slug}` });
     await dialog.getByRole('button', { name: 'Choose a HAR file…' }).click();
     await dialog.getByText('2 requests were imported.').waitFor();
-    await dialog.getByText('Request 2 was left out: The body can have at most 64 KiB').waitFor();
+    await dialog.getByText('Request 2 was left out: The body can be at most 64 KiB').waitFor();
     await assertReadable(page, 'what an import says');
     await page.keyboard.press('Enter');
     const log = page.locator('.log');

@@ -45,7 +45,7 @@ scenarios('an invitation', (fixture) => {
       const { account, address } = await invite(fixture.relay);
       const { page } = await fixture.open();
       await page.getByLabel(field).fill(address);
-      await page.getByText('so you need no key').waitFor();
+      await page.getByText('so you do not need a key').waitFor();
       await page.getByRole('button', { name: 'Open the invitation' }).click();
       await page.getByRole('dialog').getByRole('button', { name: 'Sign in' }).click();
       await page.getByText(`${account} · Dev plan`).waitFor();
@@ -78,7 +78,9 @@ scenarios('an invitation', (fixture) => {
     const other = await invite(fixture.relay);
     await app.openLink(signInLink(other.address));
     const dialog = page.getByRole('dialog');
-    await dialog.getByText(`as ${account.name}. This signs you out there and closes your tunnel`).waitFor();
+    await dialog
+      .getByText(`as ${account.name}. If you accept, you are signed out there and your tunnel is closed`)
+      .waitFor();
     await dialog.getByRole('button', { name: 'Sign in' }).click();
     await page.getByText(`${other.account} · Dev plan`).waitFor();
     assert.equal(await card(page, slug).count(), 0);

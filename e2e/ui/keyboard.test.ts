@@ -115,7 +115,7 @@ scenarios('the main job without a mouse', (fixture) => {
 
     await tabTo(page, /^Replay$/);
     await keys.press('Enter');
-    await tabTo(page, /^Sent again\. Show it$/);
+    await tabTo(page, /^The request was sent again\. Show it$/);
     await keys.press('Enter');
     await page.getByText('Replay of request 2.').waitFor();
     assert.deepEqual(orders, ['{"mugs":2}', '{"mugs":2}']);

@@ -51,8 +51,8 @@ describe('approval requests', () => {
   it('show who asks, are announced to screen readers, and are answered individually', async () => {
     const { page, main } = await open();
     await knocking(main, ANN);
-    await page.getByText('Firefox on Linux asks for access from 203.0.113.7').waitFor();
-    await page.getByRole('status').getByText('Firefox on Linux asks for access to shop.').waitFor();
+    await page.getByText('Firefox on Linux is asking for access from 203.0.113.7').waitFor();
+    await page.getByRole('status').getByText('Firefox on Linux is asking for access to shop.').waitFor();
     await knocking(main, ANN, BEN);
     await page.getByRole('button', { name: 'Deny curl, 2001:db8::7' }).click();
     await asked(main, 1);
@@ -64,7 +64,7 @@ describe('approval requests', () => {
       { channel: 'knock:admit', payload: { key: 'shop', id: 'n1', ttl: '90m' } },
     ]);
     await knocking(main);
-    await page.getByText('asks for access from').waitFor({ state: 'detached' });
+    await page.getByText('is asking for access from').waitFor({ state: 'detached' });
   });
 
   it('are reached from their notification, from any screen, and answered with the keyboard', async () => {
@@ -89,7 +89,7 @@ describe('approval requests', () => {
     const { page, main } = await open();
     await page.getByLabel('Port', { exact: true }).focus();
     await knocking(main, ANN);
-    await page.getByText('asks for access from').waitFor();
+    await page.getByText('is asking for access from').waitFor();
     await focused(page, 'port');
   });
 });

@@ -132,18 +132,18 @@ scenarios('access to a tunnel', (fixture) => {
       eventually(20_000, async () => assert.equal((await visit(`${url}/hello`, { cookie })).status, status));
 
     const ann = await knock('Mozilla/5.0 (Windows NT 10.0; Win64; x64) Firefox/150.0');
-    await page.getByText('Firefox on Windows asks for access from 127.0.0.1').waitFor();
+    await page.getByText('Firefox on Windows is asking for access from 127.0.0.1').waitFor();
     await page.getByRole('button', { name: 'Approve Firefox on Windows' }).click();
-    await page.getByText('asks for access from').waitFor({ state: 'detached' });
+    await page.getByText('is asking for access from').waitFor({ state: 'detached' });
     await comesIn(ann, 200);
     // The log shows how the visitor got access.
     await page.getByRole('button', { name: 'GET /hello 200' }).first().click();
-    await page.getByText('Approved by you.').waitFor();
+    await page.getByText('You approved the visitor.').waitFor();
     await page.keyboard.press('Escape');
 
     const ben = await knock('curl/8.18.0');
     await page.getByRole('button', { name: 'Deny curl' }).click();
-    await page.getByText('asks for access from').waitFor({ state: 'detached' });
+    await page.getByText('is asking for access from').waitFor({ state: 'detached' });
     await comesIn(ben, 401);
 
     await page.getByRole('button', { name: `Who has access to ${slug}` }).click();

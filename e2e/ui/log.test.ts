@@ -89,7 +89,7 @@ scenarios('the request log', (fixture) => {
     const { page, orders } = await openLog();
     await row(page, 'POST /order 200').click();
     await page.getByRole('button', { name: 'Replay' }).click();
-    await page.getByRole('button', { name: 'Sent again. Show it' }).click();
+    await page.getByRole('button', { name: 'The request was sent again. Show it' }).click();
     await page.getByText('Replay of request 3.').waitFor();
     await page.getByRole('region', { name: 'Response body' }).getByText('"orders": 2').waitFor();
     assert.deepEqual(orders, ['{"mugs":2}', '{"mugs":2}']);
@@ -101,7 +101,7 @@ scenarios('the request log', (fixture) => {
     await row(page, 'GET /café 200').waitFor();
     await row(page, /^POST \/order 200 .*(now|ago)$/).click();
     await page.getByRole('button', { name: 'Replay' }).click();
-    await page.getByText('Sent again. Show it').waitFor();
+    await page.getByText('The request was sent again. Show it').waitFor();
     await page.keyboard.press('Escape');
     await row(page, 'POST replay /order 200').waitFor();
     await page.getByLabel('Search requests').fill('café');
@@ -128,7 +128,7 @@ scenarios('the request log', (fixture) => {
     const { page, address } = await openLog();
     await visit(`${address}/large`, { method: 'POST', body: 'x'.repeat(300_000) });
     await row(page, 'POST /large 200').click();
-    await page.getByText('Only the start of its body was recorded').waitFor();
+    await page.getByText("Only the start of this request's body was recorded").waitFor();
     assert.equal(await page.getByRole('button', { name: 'Replay' }).isDisabled(), true);
   });
 

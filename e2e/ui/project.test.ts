@@ -40,7 +40,10 @@ scenarios('a project that is opened', (fixture) => {
     );
     await reads(row('docs'), /\.\/public\s+Users · Links · for 30m/);
     await reads(row('nas'), /another machine, 192\.0\.2\.7.*--allow-other-hosts/);
-    await reads(row('api'), /auth: the variable CULVERT_UI_UNSET is not set.*needs it to restrict access/);
+    await reads(
+      row('api'),
+      /auth: the variable CULVERT_UI_UNSET is not set.*needs the variable to restrict access/,
+    );
     for (const label of ['api', 'nas'])
       assert.equal(await dialog.getByRole('checkbox', { name: label }).isDisabled(), true);
     assert.deepEqual(await violations(page), []);
@@ -79,7 +82,7 @@ scenarios('a project that is opened', (fixture) => {
     const { app, page, drop } = await fixture.openSignedIn();
     await drop([makeProject('tunnels: {web: {port: 3000, name: web-shop}, long: {port: 3001, ttl: 1000h}}')]);
     const question = page.getByRole('dialog', { name: 'Share the folder web shop?' });
-    await question.getByText('It also has a culvert.yml').waitFor();
+    await question.getByText('This folder also has a culvert.yml').waitFor();
     assert.deepEqual(await violations(page), []);
     await question.getByRole('button', { name: 'Show tunnels' }).click();
     const dialog = page.getByRole('dialog', { name: 'Start the tunnels of web shop?' });

@@ -31,7 +31,7 @@ scenarios('the menu of a row of the log', (fixture) => {
     await eventually(20_000, async () =>
       assert.equal(await lastCopied(app), `${address}/first?a=1&token=[redacted]`),
     );
-    await page.getByText('Copied the address, without its secrets.').waitFor({ state: 'attached' });
+    await page.getByText('Copied the address without its secrets.').waitFor({ state: 'attached' });
     await choose(page, /^POST \/order/, 'Copy as curl');
     await eventually(20_000, async () => assert.match(await lastCopied(app), /^curl .*\/order/s));
     await choose(page, /^GET \/first/, 'Only this path');

@@ -81,7 +81,7 @@ scenarios('settings', (fixture) => {
     await page.getByRole('button', { name: 'Settings' }).click();
     await page.getByText(fixture.relay.url).waitFor();
     await page.getByText(`${account.name}, Dev plan`).waitFor();
-    await page.getByText('encrypted by the system').waitFor();
+    await page.getByText('encrypted by the operating system').waitFor();
     await page.getByRole('button', { name: 'About and licences' }).click();
     await page.getByText(`Culvert ${VERSION}`).waitFor();
     await page.getByRole('button', { name: 'Source code' }).click();

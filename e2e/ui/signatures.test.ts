@@ -53,7 +53,9 @@ scenarios('signatures of webhooks', (fixture) => {
     await page.getByText('Not checked: Culvert does not know the secret.').waitFor();
     await assertReadable(page, 'no secret');
     await setSecret(page, SECRET);
-    await page.getByText('Valid: signed with this secret, and the body is unchanged.').waitFor();
+    await page
+      .getByText('Valid: the request was signed with this secret, and its body is unchanged.')
+      .waitFor();
     await focusedName(page, /^1 secret$/);
     await assertReadable(page, 'valid');
     await page.keyboard.press('Escape');
@@ -68,11 +70,13 @@ scenarios('signatures of webhooks', (fixture) => {
     await setSecret(page, SECRET);
     await page.getByText('Too old: the signature matches').waitFor();
     await page.getByRole('button', { name: 'Replay' }).click();
-    await page.getByText('Sent again. Show it').waitFor();
+    await page.getByText('The request was sent again. Show it').waitFor();
     assert.deepEqual(answers, [400, 200, 400]);
     await page.getByRole('button', { name: 'Sign and send again' }).click();
     await page.locator('#signed-again').click();
-    await page.getByText('Valid: signed with this secret, and the body is unchanged.').waitFor();
+    await page
+      .getByText('Valid: the request was signed with this secret, and its body is unchanged.')
+      .waitFor();
     assert.deepEqual(answers, [400, 200, 400, 200]);
   });
 
@@ -103,14 +107,14 @@ scenarios('signatures of webhooks', (fixture) => {
     const { page } = await openHooks();
     await row(page, /POST Stripe \/today 200/).click();
     await setSecret(page, 'whsec_other');
-    await page.getByText('Invalid: signed with another secret').waitFor();
+    await page.getByText('Invalid: the request was signed with a different secret').waitFor();
     await page.getByRole('button', { name: '1 secret', exact: true }).click();
     await setSecret(page, SECRET);
-    await page.getByText('Valid: signed with').waitFor();
+    await page.getByText('Valid: the request was signed with').waitFor();
     await page.getByRole('button', { name: '2 secrets' }).click();
     const secrets = page.getByRole('list', { name: 'Secrets' }).getByRole('button');
     await secrets.first().click();
-    await page.getByText('Invalid: signed with another secret').waitFor();
+    await page.getByText('Invalid: the request was signed with a different secret').waitFor();
     await secrets.first().click();
     await page.getByText('Not checked: Culvert does not know the secret.').waitFor();
     await focused(page, 'signing-secret');
@@ -120,9 +124,9 @@ scenarios('signatures of webhooks', (fixture) => {
     const { page, directory } = await openHooks();
     await row(page, /POST Stripe \/today 200/).click();
     await setSecret(page, 'not a secret');
-    await page.getByText('A secret has no spaces').waitFor();
+    await page.getByText('A secret must contain only letters, digits and punctuation').waitFor();
     await setSecret(page, SECRET);
-    await page.getByText('Valid: signed with').waitFor();
+    await page.getByText('Valid: the request was signed with').waitFor();
     assert.ok(!(await page.content()).includes(SECRET));
     const files = readdirSync(directory, { withFileTypes: true }).filter((entry) => entry.isFile());
     for (const { name } of files)

@@ -11,31 +11,31 @@ See also [exit codes](exit-codes.md), [culvert.yml](culvert-yml.md) and the [key
 
 ## Configuration
 
-An option takes precedence over the environment, and the environment over what \`culvert login\` stored.
+Options take precedence over environment variables, and environment variables take precedence over what \`culvert login\` stored.
 
 | value       | option  | environment                                          | default                                                                               |
 | ----------- | ------- | ---------------------------------------------------- | ------------------------------------------------------------------------------------- |
-| relay       | --relay | \`CULVERT_RELAY\`                                      | \`relay\` in \`culvert.yml\` (\`start\` only), then the stored one, then http://localhost:8080 |
-| API key     | --key   | \`CULVERT_API_KEY\`                                    | the stored one, if it belongs to the relay                                            |
-| authorities | --ca    | \`CULVERT_CA\`, \`NODE_EXTRA_CA_CERTS\`                  | those of Node.js                                                                      |
+| relay       | --relay | \`CULVERT_RELAY\`                                      | \`relay\` in \`culvert.yml\` (\`start\` only), then the stored relay, then http://localhost:8080 |
+| API key     | --key   | \`CULVERT_API_KEY\`                                    | the stored key, if it belongs to the relay                                            |
+| trusted certificate authorities | --ca    | \`CULVERT_CA\`, \`NODE_EXTRA_CA_CERTS\`                  | Node.js's own list                                                                      |
 | proxy       |         | \`HTTPS_PROXY\`, \`HTTP_PROXY\`, \`ALL_PROXY\`, \`NO_PROXY\` | none                                                                                  |
 
 - If you set \`CULVERT_RELAY\` to another relay, also set \`CULVERT_API_KEY\`: a stored key is sent only to its own relay.
-- \`culvert login\` stores relay and key in \`login.json\`, which only you can read (0600): in \`~/.config/culvert\` or
-  \`$XDG_CONFIG_HOME/culvert\`, on macOS in \`~/Library/Application Support/Culvert\`, on Windows in \`%APPDATA%\\Culvert\`.
-- Other users of a machine can see options in the process list. Prefer \`culvert login\` or the environment for keys, and
+- \`culvert login\` stores the relay and the key in \`login.json\`, which only you can read (mode 0600). The file is in \`~/.config/culvert\` or
+  \`$XDG_CONFIG_HOME/culvert\`, on macOS in \`~/Library/Application Support/Culvert\`, and on Windows in \`%APPDATA%\\Culvert\`.
+- Other users of the same machine can see options in the process list. Use \`culvert login\` or environment variables for keys, and
   \`--auth USER\` or \`culvert.yml\` for passwords.
-- The key is sent over \`http://\` only to a relay on the same machine, or with \`--insecure\`. No environment variable replaces \`--insecure\`.
-- [Behind a company proxy](../guides/company-proxy.md) has the rules for proxies.
+- The key is sent over \`http://\` only to a relay on the same machine, unless you use \`--insecure\`, which has no environment variable.
+- [Behind a company proxy](../guides/company-proxy.md) explains how proxies are used.
 
 Command and option names of similar programs also work: \`ls\` (\`list\`), \`rm\` and \`stop\` (\`close\`), \`up\` (\`start\`), \`--subdomain\` (\`--name\`), \`--authtoken\`
 (\`--key\`), \`--basic-auth\` (\`--auth\`), \`--cidr-allow\` (\`--allow\`).
 
 ## Output
 
-On a terminal, \`http\`, \`share\` and \`start\` show a view that updates. Elsewhere they print lines; with \`--json\`, one event per line.
-\`NO_COLOR\` and \`TERM=dumb\` are respected. Everything that comes from visitors is printed as ASCII with escapes such as \`\\x1b\`, so it
-cannot control the terminal. Human-readable text may change between versions; \`--json\` is [stable](versioning.md).`;
+In a terminal, \`http\`, \`share\` and \`start\` show a live view. Otherwise they print plain lines or, with \`--json\`, one event per line.
+\`NO_COLOR\` and \`TERM=dumb\` are respected. Everything that visitors send is printed as ASCII, with escapes such as \`\\x1b\`, so it
+cannot control the terminal. Human-readable text may change between versions; the output of \`--json\` is [stable](versioning.md).`;
 
 /** Options that nearly every command accepts, described once. */
 const SHARED = new Set<string>(Object.keys(COMMON));

@@ -3,7 +3,7 @@ import { LOG_EVENTS } from '../../server/log.ts';
 import { METRICS } from '../../server/observe/metrics.ts';
 import { code, markdownTable, pageStart, prose } from './page.ts';
 
-const EVENTS_INTRODUCTION = `The relay logs one line per event, as JSON or as text. In JSON, \`msg\` contains the event and \`level\` its level. Both are
+const EVENTS_INTRODUCTION = `The relay logs one line per event, as JSON or as text. In JSON, \`msg\` contains the event's name and \`level\` contains its level. Both are
 [stable](versioning.md), so you can build alerts on them. [Monitoring](../operating/monitoring.md) explains the format.`;
 
 const METRICS_INTRODUCTION = `Setting \`CULVERT_METRICS_PORT\` makes the relay serve \`/metrics\` for Prometheus on a separate listener. Names and labels are [stable](versioning.md). Counters
@@ -36,6 +36,6 @@ export function metricsPage(): string {
   return [
     pageStart('Metrics', 'server/observe/metrics.ts', METRICS_INTRODUCTION),
     markdownTable(['metric', 'type', 'meaning', 'labels'], rows),
-    'Every request to a tunnel has exactly one outcome.\n',
+    'Every request to a tunnel is counted with exactly one outcome.\n',
   ].join('\n');
 }

@@ -10,13 +10,13 @@ import { code, codeBlock, markdownTable, pageStart, prose } from './page.ts';
 const COMMANDS_INTRODUCTION = `The command \`culvert-relay\` runs a relay and manages its accounts, keys and tunnels. \`culvert-relay help COMMAND\` prints the
 same text as this page. See also [settings](settings.md), [exit codes](exit-codes.md) and [operating a relay](../operating/README.md).
 
-Every command except \`serve\` works directly on the relay's database, whether or not the relay is running. Give it the same
-\`--data-dir\` or \`--database-url\` as the relay. A running relay applies changes within a second. Every change is recorded in the audit
+Every command except \`serve\` works directly on the relay's database, whether or not the relay is running. Give the command
+the same \`--data-dir\` or \`--database-url\` as the relay. A running relay applies changes within a second. Every change is recorded in the audit
 log. All commands except \`serve\` accept \`--json\`, which prints [stable](versioning.md) JSON to standard output; messages for people go to
 standard error.`;
 
-const SETTINGS_INTRODUCTION = `Every setting of the relay is an environment variable and an option of \`culvert-relay serve\`; the option takes precedence. An empty value
-counts as unset. If a setting is invalid or a \`CULVERT_…\` variable is unknown, the relay reports it and exits with code 2.
+const SETTINGS_INTRODUCTION = `You can set every relay setting as an environment variable or as an option of \`culvert-relay serve\`; the option takes precedence. An empty value
+has the same effect as no value. If a setting is invalid or a \`CULVERT_…\` variable is unknown, the relay reports it and exits with code 2.
 Pass secrets in environment variables, because other users of the machine can see command-line options.`;
 
 /** @returns culvert-relay.md */

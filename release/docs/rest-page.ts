@@ -8,7 +8,7 @@ import { code, markdownTable, pageStart, prose, sentence } from './page.ts';
 const INTRODUCTION = `This page describes the REST interface of a relay. \`GET /v1/openapi.json\` returns it as an OpenAPI 3.1 document and needs no key. [The protocol](protocol.md) explains what
 the calls do; [errors](errors.md) lists all error codes.
 
-- Send the header \`Authorization: Bearer cvt_…\`, unless a section says that no key is needed.
+- Send the header \`Authorization: Bearer cvt_…\` with every request, unless a section says that no key is needed.
 - Bodies are JSON objects of at most 16 KiB, regardless of their \`Content-Type\`. Unknown fields are ignored, except in \`access\`. An optional
   field that is \`null\` counts as missing.
 - Paths must match exactly. Every response has an \`X-Request-Id\` header. Later versions may add fields to responses.

@@ -5,7 +5,7 @@ import { code, markdownTable, pageStart, sentence } from './page.ts';
 /** Keys of the request log in the terminal. */
 const LOG_KEYS: Readonly<Record<string, string>> = {
   '↑ ↓, k j': 'Move through the requests, or scroll an open one.',
-  'PgUp PgDn, Space': 'Move by pages.',
+  'PgUp PgDn, Space': 'Move by one page.',
   Enter: 'Show the request and its response.',
   '/': 'Search the method, path, status and visitor address.',
   r: 'Send the request to the local service again.',
@@ -15,23 +15,24 @@ const LOG_KEYS: Readonly<Record<string, string>> = {
 /** Keys of the window. On macOS, Cmd takes the place of Ctrl. */
 const WINDOW_KEYS: Readonly<Record<string, string>> = {
   'Ctrl+Alt+Shift+C':
-    'Show the newest address, from any program; press twice to copy it. The shortcut can be changed in the settings.',
+    'Show the newest address from any program. Press the shortcut twice to copy the address. You can change the shortcut in the settings.',
   'Ctrl+K': 'Open the command palette.',
-  'Ctrl+1 … Ctrl+9': 'Go to one of the first tunnels; Enter copies its address.',
+  'Ctrl+1 … Ctrl+9': 'Go to one of the first nine tunnels. Press Enter to copy its address.',
   'Ctrl+N': 'Go to the port field for a new tunnel.',
   'Ctrl+O': 'Open a project.',
   'Ctrl+Shift+O': 'Share a folder.',
   'Ctrl+,': 'Open the settings.',
   'Ctrl+F':
-    'Search the log, or the body of an open request. Enter goes to the next match, Shift+Enter to the previous one.',
+    'Search the log, or the body of an open request. Enter goes to the next match, and Shift+Enter goes to the previous one.',
   'Ctrl+Z': 'Undo Stop, Remove, Clear or Sign out.',
-  F6: 'Go to the next pane; with Shift, to the previous one.',
+  F6: 'Go to the next pane, or with Shift to the previous one.',
   '/': 'Search the request log, or a long list of tunnels.',
   Esc: 'Clear a search, collapse a section, or go back.',
-  '↑ ↓, k j': 'Move through the requests; Enter opens one. In the port field: move through the ports in use.',
-  'PgUp PgDn, Home End': 'Move by pages, or to the newest or oldest request.',
+  '↑ ↓, k j':
+    'Move through the requests, and press Enter to open one. In the port field, move through the ports in use.',
+  'PgUp PgDn, Home End': 'Move by one page, or go to the newest or oldest request.',
   '← →, *':
-    'Collapse or expand a node of a tree; * expands a whole level. A letter goes to the next name that begins with it.',
+    'Collapse or expand a node in a tree; * expands a whole level. Type a letter to go to the next name that begins with it.',
 };
 
 /** @returns the whole page */
@@ -43,7 +44,7 @@ export function shortcutsPage(): string {
       'These are the keys of the terminal view and of the desktop app.',
     ),
     '## Terminal view\n',
-    'While `culvert http`, `culvert share` or `culvert start` runs on a terminal:\n',
+    'While `culvert http`, `culvert share` or `culvert start` is running in a terminal:\n',
     keyTable(Object.fromEntries(KEYS)),
     'In the request log, which `i` opens:\n',
     keyTable(LOG_KEYS),

@@ -34,16 +34,16 @@ export function timestampOr<T>(none: T, wallTime: number | null): string | T {
   return wallTime === null ? none : timestamp(wallTime);
 }
 
-const ACCOUNT_NAME = described(TEXT, 'name of the account');
+const ACCOUNT_NAME = described(TEXT, "the account's name");
 
 export const ADMIN_ACCOUNT = object(
   {
     id: UUID,
     name: TEXT,
     plan: oneOf(PLANS),
-    subdomain: described(TEXT_OR_NULL, 'null means no subdomain'),
+    subdomain: described(TEXT_OR_NULL, 'null if there is no subdomain'),
     created_at: TIME,
-    suspended: optional(described(TEXT, 'the reason, if it is suspended')),
+    suspended: optional(described(TEXT, 'the reason for the suspension, if it is suspended')),
   },
   'AdminAccount',
 );
@@ -58,11 +58,14 @@ export const ADMIN_KEY = object(
   {
     id: UUID,
     account: ACCOUNT_NAME,
-    hint: described(TEXT, 'first characters of the key'),
+    hint: described(TEXT, 'the first characters of the key'),
     created_at: TIME,
     label: TEXT,
     expires_at: TIME_OR_NULL,
-    last_used_at: described(TIME_OR_NULL, 'accurate to one minute; null if the key was never used'),
+    last_used_at: described(
+      TIME_OR_NULL,
+      'when the key was last used, accurate to one minute; null if it was never used',
+    ),
     scope: described(TEXT, '`all`, `admin`, or the name of a tunnel'),
   },
   'AdminKey',
@@ -93,7 +96,7 @@ export const ADMIN_TUNNEL = object(
     bytes_in: COUNT,
     bytes_out: COUNT,
     requests: COUNT,
-    suspended: described(TEXT_OR_NULL, 'the reason, or null'),
+    suspended: described(TEXT_OR_NULL, 'the reason for the suspension, or null'),
   },
   'AdminTunnel',
 );
@@ -115,11 +118,11 @@ export function viewTunnel({ tunnel, account }: OwnedTunnel): TypeOf<typeof ADMI
 /** The address of a tunnel that ended while it was suspended. */
 export const ADMIN_SUSPENDED_NAME = object(
   {
-    id: described(UUID, 'id of the tunnel, which has ended'),
+    id: described(UUID, 'the id of the tunnel, which has ended'),
     slug: TEXT,
-    account: described(TEXT_OR_NULL, 'name of the account; null if it was deleted'),
-    domain: described(TEXT_OR_NULL, 'domain of the tunnel, or null'),
-    suspended: described(TEXT_OR_NULL, 'the reason, or null'),
+    account: described(TEXT_OR_NULL, "the account's name, or null if the account was deleted"),
+    domain: described(TEXT_OR_NULL, "the tunnel's domain, or null"),
+    suspended: described(TEXT_OR_NULL, 'the reason for the suspension, or null'),
   },
   'AdminSuspendedName',
 );

@@ -166,7 +166,10 @@ export function adminRoutes({ admin, clock, addresses }: ApiDeps): Route[] {
         'AdminCreateAccount',
       ),
       shows: object(
-        { ...ADMIN_ACCOUNT.fields, key: optional(described(API_KEY, 'with `with_key`; shown only here')) },
+        {
+          ...ADMIN_ACCOUNT.fields,
+          key: optional(described(API_KEY, 'with `with_key`; shown only in this response')),
+        },
         'AdminNewAccount',
       ).schema,
       errors: ['taken'],
@@ -190,13 +193,13 @@ export function adminRoutes({ admin, clock, addresses }: ApiDeps): Route[] {
     }),
     remove('/accounts/{id}', {
       id: 'adminRemoveAccount',
-      summary: 'Delete an account with its keys and tunnels',
+      summary: 'Delete an account together with its keys and tunnels',
       shows: ADMIN_ACCOUNT.schema,
       act: async (by, { id }) => viewAccount(await by.removeAccount(await nameOf(id))),
     }),
     put('/accounts/{id}/plan', {
       id: 'adminSetPlan',
-      summary: 'Change the plan of an account',
+      summary: "Change an account's plan",
       takes: objectSchema({ plan: { enum: PLANS } }, 'AdminSetPlan'),
       shows: ADMIN_ACCOUNT.schema,
       async act(by, { fields, id }) {
@@ -206,7 +209,7 @@ export function adminRoutes({ admin, clock, addresses }: ApiDeps): Route[] {
     }),
     put('/accounts/{id}/subdomain', {
       id: 'adminSetSubdomain',
-      summary: 'Change or remove the subdomain of an account',
+      summary: "Change or remove an account's subdomain",
       takes: objectSchema({ subdomain: SUBDOMAIN }, 'AdminSetSubdomain'),
       shows: ADMIN_ACCOUNT.schema,
       errors: ['taken'],
@@ -233,14 +236,16 @@ export function adminRoutes({ admin, clock, addresses }: ApiDeps): Route[] {
           'label?': { type: ['string', 'null'], maxLength: KEY_LABEL_MAX_LENGTH },
           'expires?': {
             type: ['string', 'null'],
-            description: 'how long the key is valid; without it, until it is revoked',
+            description: 'how long the key is valid; without this field, it is valid until it is revoked',
           },
-          'name?': { type: ['string', 'null'], description: 'limits the key to the tunnel of this name' },
+          'name?': { type: ['string', 'null'], description: 'limits the key to the tunnel with this name' },
         },
         'AdminCreateKey',
       ),
-      shows: object({ ...ADMIN_KEY.fields, key: described(API_KEY, 'not shown again') }, 'AdminNewKey')
-        .schema,
+      shows: object(
+        { ...ADMIN_KEY.fields, key: described(API_KEY, 'the key, which is not shown again') },
+        'AdminNewKey',
+      ).schema,
       errors: ['noSuch'],
       async act(by, { fields, id }) {
         const wanted = {
@@ -278,7 +283,7 @@ export function adminRoutes({ admin, clock, addresses }: ApiDeps): Route[] {
           tunnels: listOf(ADMIN_TUNNEL, 'oldest first'),
           suspended_names: listOf(
             ADMIN_SUSPENDED_NAME,
-            'addresses of tunnels that ended while they were suspended, by slug',
+            'the addresses of tunnels that ended while they were suspended, sorted by slug',
           ),
         },
         'AdminTunnelList',
@@ -322,10 +327,10 @@ export function adminRoutes({ admin, clock, addresses }: ApiDeps): Route[] {
         {
           account: {
             type: 'string',
-            description: 'name of the account, which is created if it does not exist',
+            description: 'the name of the account, which is created if it does not exist',
           },
-          'plan?': { ...NEW_PLAN, description: 'plan of a new account' },
-          'ttl?': { type: ['string', 'null'], default: '24h', description: 'a duration like `24h`' },
+          'plan?': { ...NEW_PLAN, description: 'the plan, if the account is new' },
+          'ttl?': { type: ['string', 'null'], default: '24h', description: 'a duration, such as `24h`' },
           'count?': { type: ['integer', 'null'], minimum: 1, maximum: INVITES_AT_ONCE_MAX, default: 1 },
         },
         'AdminInvite',
@@ -354,7 +359,7 @@ export function adminRoutes({ admin, clock, addresses }: ApiDeps): Route[] {
     get('/audit', {
       id: 'adminAudit',
       summary: 'List the audit log',
-      query: { count: `how many, from 1 to ${AUDIT_MAX}; all that are kept without it` },
+      query: { count: `how many actions to return, from 1 to ${AUDIT_MAX}; the default is all of them` },
       shows: listed('AdminAudit', 'acts', ADMIN_ACT),
       errors: ['invalidAdminRequest'],
       async act(by, { query }) {
@@ -365,15 +370,15 @@ export function adminRoutes({ admin, clock, addresses }: ApiDeps): Route[] {
   ];
 }
 
-const OF_ACCOUNT = { account: 'name of the account; all without it' };
+const OF_ACCOUNT = { account: "the account's name; the default is all accounts" };
 const NEW_PLAN = { enum: [...PLANS, null], default: 'dev' };
-const SUBDOMAIN = { type: ['string', 'null'], description: 'null means no subdomain' };
+const SUBDOMAIN = { type: ['string', 'null'], description: 'null if there is no subdomain' };
 const SUSPEND = objectSchema(
   {
     reason: {
       type: ['string', 'null'],
       maxLength: REASON_MAX_LENGTH,
-      description: 'null lifts the suspension',
+      description: 'the reason for the suspension; null ends the suspension',
     },
   },
   'AdminSuspend',

@@ -40,7 +40,7 @@ export function domainRoutes({ domains, writes }: ApiDeps): Route[] {
       summary: 'Claim a domain',
       description:
         'Create its DNS records, then verify it. A domain that the account has already claimed is returned unchanged. Claims and ' +
-        `verifications together: at most ${DOMAIN_CALLS_PER_MINUTE} a minute, with bursts of up to ${DOMAIN_CALLS_BURST}.`,
+        `verifications together are limited to ${DOMAIN_CALLS_PER_MINUTE} per minute, with bursts of up to ${DOMAIN_CALLS_BURST}.`,
       caller: 'accountKey',
       body: { schema: ADD_DOMAIN_SCHEMA, required: true },
       results: { 201: ['The domain.', DOMAIN.schema, 'Location'] },
@@ -56,7 +56,7 @@ export function domainRoutes({ domains, writes }: ApiDeps): Route[] {
       path: '/v1/domains',
       id: 'listDomains',
       tag: 'Domains',
-      summary: 'List the domains of the account',
+      summary: "List the account's domains",
       caller: 'accountKey',
       results: { 200: ['The domains.', DOMAIN_LIST.schema] },
       async handle(ctx) {
@@ -82,7 +82,7 @@ export function domainRoutes({ domains, writes }: ApiDeps): Route[] {
       id: 'removeDomain',
       tag: 'Domains',
       summary: 'Remove a domain',
-      description: 'Tunnels with the domain end.',
+      description: 'Tunnels that use the domain are closed.',
       caller: 'accountKey',
       results: { 200: ['The domain was removed.', REMOVED.schema] },
       errors: ['domainNotFound'],
@@ -98,7 +98,7 @@ export function domainRoutes({ domains, writes }: ApiDeps): Route[] {
       id: 'verifyDomain',
       tag: 'Domains',
       summary: 'Verify a domain',
-      description: 'Checks both DNS records. `checks` shows what is missing.',
+      description: 'Checks both DNS records. The `checks` field shows what is missing.',
       caller: 'accountKey',
       results: { 200: ['The domain.', CHECKED_DOMAIN.schema] },
       errors: ['domainNotFound', 'domainTaken', 'rateLimited'],

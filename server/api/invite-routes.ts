@@ -77,7 +77,7 @@ const TAKE_SCHEMA = objectSchema(
     'machine?': {
       type: ['string', 'null'],
       maxLength: MACHINE_MAX_LENGTH,
-      description: 'name of the machine, used as the label of the key; no control characters',
+      description: "the machine's name, which becomes the key's label; control characters are not allowed",
     },
   },
   'TakeInvitation',
@@ -114,19 +114,19 @@ function invitationPage(
   const address = `${publicUrl.origin}/invite/${token}`;
   const whereFrom =
     downloadPage === undefined
-      ? 'Ask the person who sent you this address where to get it.'
+      ? 'Ask the person who sent you this address where to download it.'
       : `<a href="${escapeHtml(downloadPage)}">Get Culvert</a>, then come back to this page.`;
   const end = new Date(expiresAt).toISOString().slice(0, 16).replace('T', ' ');
   return page(
     'You are invited',
-    `<p>Culvert gives a server on your computer a public address for as long as you like: for a site under development, a webhook or a demo. Nothing is uploaded, and you can stop it at any time.</p>
+    `<p>Culvert gives a server on your computer a public address for as long as you like: for example, for a site under development, a webhook or a demo. Nothing is uploaded, and you can stop it at any time.</p>
 <p>This invitation lets you use the relay <strong>${escapeHtml(publicUrl.host)}</strong> as <strong>${escapeHtml(account.name)}</strong>. On the computer that you want to use, with the Culvert app installed:</p>
 <p><a class="go" href="${escapeHtml(signInLink(address))}">Open in Culvert</a></p>
-<p>Or in a terminal, here for a server on port 3000:</p>
+<p>Or run these commands in a terminal, here for a server on port 3000:</p>
 <p><code>culvert login ${escapeHtml(address)}</code></p>
 <p><code>culvert http 3000</code></p>
-<p>Is Culvert not installed there yet? ${whereFrom}</p>
-<p>Both create an API key for you and store it on that computer. The invitation works once, until ${end} UTC, for anyone who has this address. Do not share it.</p>`,
+<p>If Culvert is not installed there yet: ${whereFrom}</p>
+<p>Either way, Culvert creates an API key for you and stores it on that computer. The invitation works once, until ${end} UTC, for anyone who has this address. Do not share it.</p>`,
     undefined,
     contact,
   );
@@ -137,7 +137,7 @@ function endedInvitationPage({ contact }: Pick<InvitationPageOptions, 'contact'>
   return page(
     'This invitation is no longer valid',
     `<p>It was already used, it has expired, or its address is incomplete. Ask the person who sent it to you for a new one.</p>
-<p>If you used it yourself on this computer, you are signed in: <code>culvert http 3000</code> gives a server on port 3000 a public address.</p>`,
+<p>If you have already used it on this computer, you are signed in: <code>culvert http 3000</code> gives a server on port 3000 a public address.</p>`,
     undefined,
     contact,
   );
@@ -152,8 +152,8 @@ function relayPage(publicUrl: URL, contact: string | undefined): string {
   const address = escapeHtml(publicUrl.origin);
   return page(
     'A Culvert relay',
-    `<p>This relay gives public addresses to servers on other people's computers. Their pages pass through it, but do not belong to it.</p>
-<p>If someone gave you the address of a page, open the complete address. There is nothing to see at this one.</p>
+    `<p>This relay gives public addresses to servers on other people's computers. The pages pass through this relay, but do not belong to it.</p>
+<p>If someone gave you the address of a page, open the complete address. There is nothing to see at this address.</p>
 <p>If you have an invitation, open it in this browser. If you have an API key, run this on your computer:</p>
 <p><code>culvert login --relay ${address}</code></p>
 <p><code>culvert http 3000</code></p>`,

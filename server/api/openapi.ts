@@ -21,7 +21,7 @@ export function openApiDocument(routes: readonly Route[], publicUrl: URL): JsonO
       description:
         'Tunnels from a public address to a local port. Every error has the body `{"error": "<text>", "code": "<code>"}`, and codes never change. Any other path ' +
         `answers 404 ${nameOf(API_ERRORS.notFound)}, any other method 405 ${nameOf(API_ERRORS.methodNotAllowed)} with \`Allow\`; HEAD is ` +
-        'answered wherever GET is. Paths are exact. Responses may get more fields with time.',
+        'answered wherever GET is. Paths are exact. Later versions may add fields to responses.',
     },
     servers: [{ url: publicUrl.origin }],
     tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
@@ -114,7 +114,7 @@ function operation(route: Route, components: Components): JsonObject {
 
 /** Parameters of paths that are no ids. */
 const PARAMETERS: Readonly<Record<string, string>> = {
-  token: 'the last part of the address of an invitation',
+  token: "the last part of an invitation's address",
 };
 
 function errorsOf({ caller, body, errors = [] }: Route): ErrorName[] {
@@ -139,7 +139,7 @@ const REQUEST_ID = {
   [REQUEST_ID_FIELD]: {
     required: true,
     schema: UUID.schema,
-    description: 'names the request in the log of the relay',
+    description: "identifies the request in the relay's log",
   },
 };
 

@@ -40,7 +40,7 @@ export function relayRoutes(
       path: '/v1/account',
       id: 'getAccount',
       tag: 'Account',
-      summary: 'Get the account of the key, and its limits',
+      summary: "Get the key's account and its limits",
       caller: 'anyKey',
       results: { 200: ['The account.', ACCOUNT.schema] },
       handle: (ctx) => viewAccount(ctx.state.account, ttl),
@@ -52,8 +52,8 @@ export function relayRoutes(
       tag: 'Relay',
       summary: 'Check whether the relay serves a host',
       description:
-        'For proxies that order certificates on demand: 200 for the host of the relay, of a live tunnel or of a verified domain. ' +
-        'Only programs on the machine of the relay and trusted proxies may use this call; all others get 404.',
+        'Meant for proxies that order certificates on demand. The response is 200 for the host of the relay, of a live tunnel or of a verified domain. ' +
+        "Only programs on the relay's own machine and trusted proxies can use this call; all others get 404.",
       query: { domain: 'the host' },
       caller: 'anybody',
       results: { 200: ['It is.', SERVED.schema] },
@@ -85,7 +85,7 @@ export function relayRoutes(
       tag: 'Relay',
       summary: 'Check that the process is running',
       caller: 'anybody',
-      results: { 200: ['It is.', HEALTHY.schema] },
+      results: { 200: ['The process is running.', HEALTHY.schema] },
       handle: () => HEALTHY.body,
     },
     {
@@ -95,7 +95,7 @@ export function relayRoutes(
       tag: 'Relay',
       summary: 'Check that the relay is ready',
       caller: 'anybody',
-      results: { 200: ['Both.', READY.schema] },
+      results: { 200: ['The relay is ready.', READY.schema] },
       errors: ['unavailable'],
       async handle() {
         await readiness();
@@ -107,12 +107,12 @@ export function relayRoutes(
       path: '/ws/control',
       id: 'openControlSocket',
       tag: 'WebSockets',
-      summary: 'Open the control WebSocket of a tunnel',
+      summary: "Open a tunnel's control WebSocket",
       description:
-        'The relay sends a text message `{"type":"connection","id":"<UUID>"}` for each inbound connection; types a client ' +
-        `does not know must be ignored. It pings every ${PING_INTERVAL_MS / 1000} s and disconnects a client that has not answered after ` +
-        `${PONG_TIMEOUT_MS / 1000} s. The newest control socket of a tunnel wins. Close codes: 1001 the relay shuts down, reconnect; ` +
-        '4000 replaced by a newer control socket; 4001 the tunnel was closed; 4002 it expired; 4003 the key is no longer valid, see the reason; 4004 its domain no longer belongs to its account; 4005 the account is suspended, with the reason.',
+        'The relay sends a text message `{"type":"connection","id":"<UUID>"}` for each inbound connection; clients must ignore ' +
+        `types that they do not know. It pings every ${PING_INTERVAL_MS / 1000} s and disconnects a client that has not answered after ` +
+        `${PONG_TIMEOUT_MS / 1000} s. A tunnel's newest control socket replaces older ones. Close codes: 1001: the relay is shutting down, so reconnect; ` +
+        "4000: replaced by a newer control socket; 4001: the tunnel was closed; 4002: the tunnel expired; 4003: the key is no longer valid, as the close reason explains; 4004: the tunnel's domain no longer belongs to its account; 4005: the account is suspended for the reason given.",
       query: { tunnel_id: "the tunnel's `id`" },
       caller: 'anybody',
       results: { 101: ['The control WebSocket.'] },
@@ -124,12 +124,12 @@ export function relayRoutes(
       path: '/ws/data',
       id: 'openDataSocket',
       tag: 'WebSockets',
-      summary: 'Open the data WebSocket of one inbound connection',
+      summary: 'Open the data WebSocket for one inbound connection',
       description:
-        'Binary messages carry the bytes of the connection in both directions, first ' +
-        `those of the request; message boundaries have no meaning. An \`id\` works once, within ${PENDING_TIMEOUT_MS / 1000} s and ` +
-        'needs no key; a key that is sent must belong to the owner. Close with 1000 after a complete response; anything else tells the relay that it is incomplete.',
-      query: { id: 'from a `connection` message' },
+        'Binary messages carry the bytes of the connection in both directions, starting with ' +
+        `the bytes of the request; message boundaries have no meaning. An \`id\` works once, within ${PENDING_TIMEOUT_MS / 1000} s and ` +
+        'needs no key; if a key is sent, it must belong to the owner. Close the socket with code 1000 after a complete response; any other code tells the relay that the response is incomplete.',
+      query: { id: 'the `id` from a `connection` message' },
       caller: 'anybody',
       results: { 101: ['The data WebSocket.'] },
       errors: ['missingId', ...UPGRADE_ERRORS, 'connectionNotFound'],
@@ -140,7 +140,7 @@ export function relayRoutes(
       path: '/ws/trunk',
       id: 'openTrunk',
       tag: 'WebSockets',
-      summary: "Open a connection that the visitors of a tunnel share, for Culvert's own client",
+      summary: "Open a connection that a tunnel's visitors share, for Culvert's own client",
       description:
         'While one is open, the relay may send inbound connections through it instead of announcing them. Section 10 of the ' +
         'protocol describes its frames. Trunks are optional and only improve speed.',

@@ -60,7 +60,7 @@ export const TAGS = {
   Tunnels: 'Create, list, extend and close the tunnels of an account.',
   Access: 'Access policies, signed links and approval requests.',
   Domains: 'Claim, verify and remove the domains of an account.',
-  Account: 'The account that a key belongs to.',
+  Account: 'The account that an API key belongs to.',
   Invitations: 'Invitations to an account. These calls need no key.',
   Administration:
     'For operators. These calls need a key for administration; with any other key, the relay responds as if the paths did not exist.',

@@ -103,13 +103,13 @@ export function tunnelRoutes(deps: ApiDeps): Route[] {
       id: 'createTunnel',
       tag: 'Tunnels',
       summary: 'Create a tunnel',
-      description: `At most ${CREATES_PER_MINUTE} per minute for each account, with bursts of up to ${CREATE_BURST}.`,
+      description: `Each account can create at most ${CREATES_PER_MINUTE} tunnels per minute, with bursts of up to ${CREATE_BURST}.`,
       caller: 'tunnelKey',
       body: { schema: createTunnelBody(ttl).schema, required: true },
       results: {
         200: [
           'The tunnel of that name that the account had already, with `take_over`: its `local_port`, `ttl`, `idle_ttl` and `access` ' +
-            'are those of the request now, `expires_at` is now plus `ttl`; its id, addresses and counters stay.',
+            'are those of this request, `expires_at` is now plus `ttl`; its id, addresses and counters stay.',
           TUNNEL.schema,
         ],
         201: ['The tunnel.', TUNNEL.schema, 'Location'],
@@ -146,7 +146,7 @@ export function tunnelRoutes(deps: ApiDeps): Route[] {
       path: '/v1/tunnels',
       id: 'listTunnels',
       tag: 'Tunnels',
-      summary: 'List the live tunnels of the account',
+      summary: "List the account's live tunnels",
       caller: 'tunnelKey',
       results: { 200: ['The tunnels.', TUNNEL_LIST.schema] },
       handle: list,
@@ -185,7 +185,8 @@ export function tunnelRoutes(deps: ApiDeps): Route[] {
       id: 'extendTunnel',
       tag: 'Tunnels',
       summary: 'Extend a tunnel',
-      description: 'Adds `ttl` to `expires_at`, which may not become later than now plus the maximum.',
+      description:
+        'Adds `ttl` to `expires_at`. The new expiry cannot be further away than the maximum time to live.',
       caller: 'tunnelOwner',
       body: { schema: extendTunnelBody(ttl).schema, required: false },
       results: { 200: ['The tunnel, with its `ttl` unchanged.', TUNNEL.schema] },
@@ -201,9 +202,9 @@ export function tunnelRoutes(deps: ApiDeps): Route[] {
       path: '/v1/tunnels/{id}/access',
       id: 'setTunnelAccess',
       tag: 'Access',
-      summary: 'Replace the access policy of a tunnel',
+      summary: "Replace a tunnel's access policy",
       description:
-        '`{}` makes the tunnel public. Applies to new requests within a second. WebSockets and event streams that are no longer ' +
+        '`{}` makes the tunnel public. The change applies to new requests within a second. WebSockets and event streams that are no longer ' +
         'allowed are closed, other responses have 30 s to finish, and all access cookies become invalid.',
       caller: 'tunnelOwner',
       body: { schema: ACCESS_SCHEMA, required: true },

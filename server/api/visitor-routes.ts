@@ -49,8 +49,8 @@ export function visitorRoutes({ links, knocks, writes, addresses }: ApiDeps): Ro
       tag: 'Access',
       summary: 'Create a signed link',
       description:
-        `Anyone who opens it has access until it expires. A tunnel can have ${LINKS_MAX} at a time, and ${REVOKED_LINKS_MAX} that were revoked ` +
-        'before their end.',
+        `Anyone who opens it has access until it expires. A tunnel can have ${LINKS_MAX} valid links at a time, and ${REVOKED_LINKS_MAX} that were revoked ` +
+        'before they expired.',
       caller: 'tunnelOwner',
       body: { schema: CREATE_LINK.schema, required: false },
       results: { 201: ['The link.', NEW_LINK.schema] },
@@ -67,7 +67,7 @@ export function visitorRoutes({ links, knocks, writes, addresses }: ApiDeps): Ro
       path: '/v1/tunnels/{id}/links',
       id: 'listLinks',
       tag: 'Access',
-      summary: 'List the valid links of a tunnel',
+      summary: "List a tunnel's valid links",
       caller: 'tunnelOwner',
       results: { 200: ['The links.', LINK_LIST.schema] },
       async handle(ctx) {
@@ -82,7 +82,7 @@ export function visitorRoutes({ links, knocks, writes, addresses }: ApiDeps): Ro
       tag: 'Access',
       summary: 'Revoke a link',
       description:
-        'Within a second, the link and the cookies of its visitors give no access, and their connections are closed.',
+        "Within a second, the link and its visitors' cookies stop working, and the connections of these visitors are closed.",
       caller: 'tunnelOwner',
       results: { 200: ['The link was revoked.', REVOKED.schema] },
       errors: ['linkNotFound'],
@@ -97,9 +97,9 @@ export function visitorRoutes({ links, knocks, writes, addresses }: ApiDeps): Ro
       path: '/v1/tunnels/{id}/knocks',
       id: 'listKnocks',
       tag: 'Access',
-      summary: 'List the approval requests of a tunnel',
+      summary: "List a tunnel's approval requests",
       description:
-        'Includes visitors who are waiting, who are approved, or who were denied in the last 5 minutes.',
+        'The list includes visitors who are waiting, who have been approved, or who were denied in the last 5 minutes.',
       caller: 'tunnelOwner',
       results: { 200: ['The knocks.', KNOCK_LIST.schema] },
       async handle(ctx) {
@@ -113,7 +113,7 @@ export function visitorRoutes({ links, knocks, writes, addresses }: ApiDeps): Ro
       id: 'answerKnock',
       tag: 'Access',
       summary: 'Approve or deny a visitor',
-      description: 'Denying an approved visitor revokes the approval and closes their connections.',
+      description: "Denying an approved visitor revokes the approval and closes the visitor's connections.",
       caller: 'tunnelOwner',
       body: { schema: KNOCK_ANSWER_SCHEMA, required: true },
       results: { 200: ['The knock.', KNOCK.schema] },

@@ -21,7 +21,7 @@ export const listAccountsCommand = adminCommand({
   forms: ['[options]'],
   summary: 'List all accounts',
   options: {},
-  examples: { 'culvert-relay account list': 'show name, plan, subdomain and id of each account' },
+  examples: { 'culvert-relay account list': 'show the name, plan, subdomain and id of each account' },
   async run({ config, json, administer }, shell) {
     const accounts = await administer((administration) => administration.listAccounts());
     if (json) return shell.out(JSON.stringify({ accounts: accounts.map(viewAccount) }));
@@ -45,34 +45,34 @@ export const listAccountsCommand = adminCommand({
 export const setPlanCommand = adminCommand({
   words: 'account set-plan',
   forms: ['--name NAME --plan free|dev|team [options]'],
-  summary: 'Change the plan of an account',
+  summary: "Change an account's plan",
   options: {
-    name: { value: 'NAME', text: 'Name of the account.' },
+    name: { value: 'NAME', text: "The account's name." },
     plan: { value: 'free|dev|team', text: 'The new plan.' },
   },
   examples: { 'culvert-relay account set-plan --name ann --plan team': 'move the account to the team plan' },
-  details: `Tunnels that are open stay open, even if the new plan allows fewer.`,
+  details: `Open tunnels stay open, even if the new plan allows fewer tunnels.`,
   async run({ flags, json, administer }, shell) {
     const name = readAccountName(flags['name'], '--name');
     const plan = readPlan(flags['plan']);
     const account = await administer((administration) => administration.setPlan(name, plan));
     if (json) shell.out(JSON.stringify(viewAccount(account)));
-    else shell.out(`The account "${name}" now has the plan ${plan}. Open tunnels stay open.`);
+    else shell.out(`The account "${name}" is now on the ${plan} plan. Open tunnels stay open.`);
   },
 });
 
 export const setSubdomainCommand = adminCommand({
   words: 'account set-subdomain',
   forms: ['--name NAME --subdomain LABEL [options]', '--name NAME --none [options]'],
-  summary: 'Change or remove the subdomain of an account',
+  summary: "Change or remove an account's subdomain",
   options: {
-    name: { value: 'NAME', text: 'Name of the account.' },
+    name: { value: 'NAME', text: "The account's name." },
     subdomain: { value: 'LABEL', text: 'The new subdomain: 2 to 63 lowercase letters, digits and hyphens.' },
     none: { text: 'Remove the subdomain.' },
   },
   examples: {
-    'culvert-relay account set-subdomain --name ann --subdomain ann': 'give the account a subdomain',
-    'culvert-relay account set-subdomain --name ann --none': 'remove it',
+    'culvert-relay account set-subdomain --name ann --subdomain ann': 'give the account the subdomain "ann"',
+    'culvert-relay account set-subdomain --name ann --none': 'remove the subdomain',
   },
   details: `Open tunnels get the new address immediately.`,
   async run({ config, flags, json, administer }, shell) {
@@ -95,14 +95,16 @@ export const suspendAccountCommand = adminCommand({
   forms: ['--name NAME --reason TEXT [options]'],
   summary: 'Suspend an account',
   options: {
-    name: { value: 'NAME', text: 'Name of the account.' },
-    reason: { value: 'TEXT', text: "Reason to show to the account's owner." },
+    name: { value: 'NAME', text: "The account's name." },
+    reason: { value: 'TEXT', text: "The reason, which is shown to the account's owner." },
   },
   examples: {
     "culvert-relay account suspend --name ann --reason 'phishing at my-app'":
       'block the account until you resume it',
   },
-  details: `Visitors of its tunnels get 451, its API keys get 403, and its clients are disconnected.`,
+  details: `
+    Visitors to its tunnels get status 451, requests with its API keys get status 403, and its clients are
+    disconnected.`,
   async run({ flags, json, administer }, shell) {
     const name = readAccountName(flags['name'], '--name');
     const reason = readReason(flags['reason']);
@@ -110,7 +112,7 @@ export const suspendAccountCommand = adminCommand({
     if (json) shell.out(JSON.stringify(viewAccount(account)));
     else
       shell.out(
-        `Suspended the account "${name}": visitors of its tunnels get 451, its keys get 403, and its clients are disconnected.`,
+        `Suspended the account "${name}": visitors to its tunnels get status 451, requests with its keys get status 403, and its clients are disconnected.`,
       );
   },
 });
@@ -120,9 +122,9 @@ export const resumeAccountCommand = adminCommand({
   forms: ['--name NAME [options]'],
   summary: 'Resume a suspended account',
   options: {
-    name: { value: 'NAME', text: 'Name of the account.' },
+    name: { value: 'NAME', text: "The account's name." },
   },
-  examples: { 'culvert-relay account resume --name ann': 'admit its visitors and keys again' },
+  examples: { 'culvert-relay account resume --name ann': "let the account's visitors and keys in again" },
   async run({ flags, json, administer }, shell) {
     const name = readAccountName(flags['name'], '--name');
     const account = await administer((administration) => administration.suspendAccount(name, null));
@@ -134,11 +136,13 @@ export const resumeAccountCommand = adminCommand({
 export const removeAccountCommand = adminCommand({
   words: 'account remove',
   forms: ['--name NAME [options]'],
-  summary: 'Delete an account with its keys and tunnels',
+  summary: 'Delete an account together with its keys and tunnels',
   options: {
-    name: { value: 'NAME', text: 'Name of the account.' },
+    name: { value: 'NAME', text: "The account's name." },
   },
-  examples: { 'culvert-relay account remove --name ann': 'end its tunnels and delete it' },
+  examples: {
+    'culvert-relay account remove --name ann': "close the account's tunnels and delete the account",
+  },
   async run({ flags, json, administer }, shell) {
     const name = readAccountName(flags['name'], '--name');
     const account = await administer((administration) => administration.removeAccount(name));
@@ -158,7 +162,8 @@ export function readPlan(given: unknown): Plan {
 export function readSubdomain(given: unknown, config: Config): string | null {
   if (given === undefined) return null;
   if (!isSubdomain(given)) throw usageError(`--subdomain must be ${SUBDOMAIN_RULE}`);
-  if (isReserved(given, config)) throw failure(`the subdomain "${given}" is reserved; choose another`);
+  if (isReserved(given, config))
+    throw failure(`the subdomain "${given}" is reserved; choose a different one`);
   return given;
 }
 
@@ -169,20 +174,24 @@ export const createAccountCommand = adminCommand({
   forms: ['--name NAME --plan free|dev|team [options]', '--from FILE --plan free|dev|team [options]'],
   summary: 'Create one or more accounts',
   options: {
-    name: { value: 'NAME', text: 'Name of the account.' },
-    plan: { value: 'free|dev|team', text: 'Plan of the account.' },
+    name: { value: 'NAME', text: "The account's name." },
+    plan: { value: 'free|dev|team', text: "The account's plan." },
     subdomain: {
       value: 'LABEL',
-      text: 'Subdomain of the account: its tunnels are at {slug}.LABEL.<service domain>.',
+      text: "The account's subdomain. Its tunnels are available at {slug}.LABEL.<service domain>.",
     },
-    'with-key': { text: 'Also create an API key for each account, and print it. It is not shown again.' },
+    'with-key': { text: 'Also create and print an API key for each account. The key is not shown again.' },
     count: { value: 'NUMBER', text: 'Create this many accounts: NAME-1, NAME-2 and so on.' },
-    from: { value: 'FILE', text: 'Create an account for each line of this file; - reads standard input.' },
+    from: {
+      value: 'FILE',
+      text: 'Create an account for each line of this file. Use - to read standard input.',
+    },
   },
   examples: {
-    'culvert-relay account create --name ann --plan dev --with-key': 'create an account and its first key',
+    'culvert-relay account create --name ann --plan dev --with-key':
+      'create an account together with its first key',
     'culvert-relay account create --name team --count 20 --plan dev': 'create team-1 to team-20',
-    'culvert-relay account create --from names.txt --plan dev': 'create an account for each line',
+    'culvert-relay account create --from names.txt --plan dev': 'create an account for each line of the file',
   },
   details: `If one of several names is taken, no account is created.`,
   async run({ config, flags, json, administer }, shell) {
@@ -207,8 +216,8 @@ function showOne(shell: Shell, { account, key }: MadeAccount, json: boolean): vo
   const { name, plan, subdomain } = account;
   if (json) return shell.out(JSON.stringify(viewMade({ account, key })));
   const label = subdomain === null ? 'no subdomain' : `subdomain ${subdomain}`;
-  const created = `Created the account "${name}" (plan ${plan}, ${label}).`;
-  if (key === undefined) return shell.out(`${created} Give it a key with: key create`);
+  const created = `Created the account "${name}" (${plan} plan, ${label}).`;
+  if (key === undefined) return shell.out(`${created} Create a key for it with: key create`);
   shell.out(`${created} Its key is shown only now:`);
   shell.out(key);
 }

@@ -63,7 +63,7 @@ describe('culvert-relay account and key', () => {
     await store.insertTunnel(aTunnel(String(id), { slug: 'web', expiresAt: Date.now() + 60_000 }));
     await store.close();
     assert.equal(await run('account create --name other --plan dev --subdomain web'), 1);
-    assert.equal(shell.stderr.at(-1), 'culvert-relay: the subdomain is taken; choose another');
+    assert.equal(shell.stderr.at(-1), 'culvert-relay: the subdomain is taken; choose a different one');
   });
 
   it('create a key with a label, an expiry and a scope', async () => {
@@ -136,7 +136,7 @@ describe('culvert-relay account and key', () => {
     assert.match(String(key), /^cvt_/);
     assert.match(
       shell.stderr.at(-2) ?? '',
-      /"acme" has the plan Free, which does not allow names, so this key cannot create a tunnel$/,
+      /"acme" is on the Free plan, which does not allow names, so this key cannot create a tunnel$/,
     );
     assert.match(shell.stderr.at(-1) ?? '', /account set-plan --name "acme" --plan dev$/);
     shell.stderr.splice(0);
@@ -165,7 +165,7 @@ describe('culvert-relay account and key', () => {
     ]);
     assert.deepEqual(await printed('key list'), ['There are no valid keys. Create one with: key create']);
     const [created] = await printed('account create --name acme --plan free');
-    assert.match(created ?? '', /^Created the account "acme" \(plan free, no subdomain\)/);
+    assert.match(created ?? '', /^Created the account "acme" \(free plan, no subdomain\)/);
     const [shown, key] = await printed('key create --account acme');
     assert.match(shown ?? '', /shown only now/);
     assert.match(key ?? '', /^cvt_\w{32}$/);
@@ -183,7 +183,7 @@ describe('culvert-relay account and key', () => {
 
     assert.deepEqual(await printed(`key revoke ${id}`), [`Revoked the key ${hint} of the account "acme".`]);
     assert.deepEqual(await printed('account set-plan --name acme --plan dev'), [
-      'The account "acme" now has the plan dev. Open tunnels stay open.',
+      'The account "acme" is now on the dev plan. Open tunnels stay open.',
     ]);
     assert.deepEqual(await printed('account remove --name acme'), [
       'Removed the account "acme" with its keys and its tunnels.',
@@ -216,7 +216,7 @@ describe('culvert-relay account and key', () => {
     ['key create --account taken --name web --admin', 2, /^--admin and --name cannot be combined/],
     ['key create --account nobody', 1, /^there is no account "nobody" in \//],
     ['key list --account nobody', 1, /^there is no account "nobody" in \//],
-    ['key revoke', 2, /^key revoke needs the id of a key/],
+    ['key revoke', 2, /^key revoke needs a key's id/],
     ['key revoke a b', 2, /^unexpected argument "b"$/],
     [`key revoke ${UNKNOWN_ID}`, 1, /^there is no valid key with the id "a3a3e3d2-/],
   ];
@@ -284,7 +284,7 @@ describe('culvert-relay account and key', () => {
     }
     await printed(`migrate --undo sqlite:${join(folder, 'culvert.db')}`);
     assert.equal(await run(`migrate --undo sqlite:${join(folder, 'culvert.db')}`), 1);
-    assert.match(shell.stderr.join(), /was not moved to another one/);
+    assert.match(shell.stderr.join(), /was never moved to another one/);
     await printed('account list');
   });
 

@@ -81,7 +81,7 @@ async function administering<T>(
     return await work(new Administration({ store, clock: systemClock, nameHold, by }), store);
   } catch (error) {
     if (error instanceof CommandError) throw error;
-    if (error instanceof ConflictError) throw failure(`the ${error.field} is taken; choose another`);
+    if (error instanceof ConflictError) throw failure(`the ${error.field} is taken; choose a different one`);
     if (error instanceof NotThereError) throw notThere(error, config);
     throw failure(`nothing was changed: ${describeError(error)}`);
   } finally {
@@ -115,7 +115,7 @@ export function readOptionalName(given: unknown, flag: string): string | undefin
 export function readReason(given: unknown): string {
   const reason = rules.readReason(given);
   if (reason !== undefined) return reason;
-  throw usageError(`--reason must be ${rules.REASON_RULE}; the owner of the account sees it`);
+  throw usageError(`--reason must be ${rules.REASON_RULE}; the account's owner sees it`);
 }
 
 /** @throws CommandError for anything but a whole number from 1 to `max` */

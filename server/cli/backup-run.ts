@@ -18,7 +18,7 @@ export async function runBackup({ config, operands, json }: GivenCommand, shell:
   shell.err(`culvert-relay: database ${path}`);
   // A link counts, wherever it leads.
   if (lstatSync(file, { throwIfNoEntry: false }) !== undefined)
-    throw failure(`${file} already exists; choose another name`);
+    throw failure(`${file} already exists; choose a different file name`);
   const bytes = await attempt('nothing was backed up', () => Promise.resolve(backUp(path, file)));
   if (json) shell.out(JSON.stringify({ database: path, file, bytes }));
   else shell.out(`Copied ${path} to ${file} (${bytes} bytes), which only you can read.`);
@@ -65,7 +65,7 @@ export async function runRestore({ config, operands, json }: GivenCommand, shell
 
 /** Without the database that is replaced nothing is known of what has happened since. */
 function warnOfRevived(shell: Shell, path: string): void {
-  shell.err(`culvert-relay: there was no database ${path} to compare the backup with`);
+  shell.err(`culvert-relay: there was no database at ${path} to compare the backup with`);
   shell.err(
     '  Everything that ended after the backup was made is valid again: revoked keys and links, removed and',
   );
@@ -73,7 +73,7 @@ function warnOfRevived(shell: Shell, path: string): void {
     '  suspended accounts, used invitations, closed and suspended tunnels, and removed domains. Before you',
   );
   shell.err(
-    '  start the relay, end them again. These show them: account list, key list, invite list, tunnel list',
+    '  start the relay, end them again. To list them, run: account list, key list, invite list, tunnel list',
   );
 }
 
@@ -107,15 +107,15 @@ async function attempt<T>(what: string, work: () => Promise<T>): Promise<T> {
 }
 
 function mustBeThere(path: string): void {
-  if (!existsSync(path)) throw failure(`there is no database ${path}`);
+  if (!existsSync(path)) throw failure(`there is no database at ${path}`);
 }
 
 function readFile([file]: readonly string[], command: string): string {
   if (file !== undefined && file !== '') return file;
-  throw usageError(`${command} needs the name of a file`);
+  throw usageError(`${command} needs a file name`);
 }
 
 function pathOf({ database }: Config): string {
   if (database.kind === 'sqlite' && database.path !== ':memory:') return database.path;
-  throw usageError('backup and restore work only with a SQLite database; for PostgreSQL use pg_dump');
+  throw usageError('backup and restore work only with SQLite databases; for PostgreSQL, use pg_dump');
 }

@@ -308,7 +308,7 @@ describe('culvert-relay backup and restore', () => {
     assert.equal(await run('restore', file), 1);
     assert.match(
       shell.stderr.at(-1) ?? '',
-      /nothing was restored: the changes since the backup could not be read .*; move that file away/,
+      /nothing was restored: the changes made since the backup could not be read .*; to restore without them, move that file away/,
     );
     writeFileSync(database, before);
     store = await openSqlite(database, () => {});
@@ -328,14 +328,14 @@ describe('culvert-relay backup and restore', () => {
     assert.equal(readFileSync(target, 'utf8'), 'unchanged');
     symlinkSync(join(folder, 'nothing'), join(folder, 'dangling'));
     assert.equal(await run('backup', join(folder, 'dangling')), 1);
-    assert.match(shell.stderr.at(-1) ?? '', /already exists; choose another name$/);
+    assert.match(shell.stderr.at(-1) ?? '', /already exists; choose a different file name$/);
   });
 
   it('change nothing while a relay uses the database, or with a file that is not a database', async () => {
     await run('backup', file);
     const lock = lockDatabase(database);
     assert.equal(await run('restore', file), 1);
-    assert.match(shell.stderr.at(-1) ?? '', /nothing was restored: another relay uses the database/);
+    assert.match(shell.stderr.at(-1) ?? '', /nothing was restored: another relay is using the database/);
     lock.release();
     const broken = join(folder, 'broken');
     writeFileSync(broken, 'no database at all, but some text that is long enough to look like one');
@@ -348,13 +348,13 @@ describe('culvert-relay backup and restore', () => {
   it('overwrite no file, and print their usage', async () => {
     await run('backup', file);
     assert.equal(await run('backup', file), 1);
-    assert.match(shell.stderr.at(-1) ?? '', /already exists; choose another name$/);
+    assert.match(shell.stderr.at(-1) ?? '', /already exists; choose a different file name$/);
     assert.equal(await run('backup'), 2);
     shell.env['CULVERT_DATA_DIR'] = join(folder, 'elsewhere');
     assert.equal(await run('backup', join(folder, 'x')), 1);
     assert.match(shell.stderr.at(-1) ?? '', /there is no database/);
     shell.env['CULVERT_DATABASE_URL'] = 'postgres://ann@db/culvert';
     assert.equal(await run('backup', join(folder, 'x')), 2);
-    assert.match(shell.stderr.at(-2) ?? '', /for PostgreSQL use pg_dump$/);
+    assert.match(shell.stderr.at(-2) ?? '', /for PostgreSQL, use pg_dump$/);
   });
 });

@@ -60,7 +60,7 @@ Relay:
 ${commandLine(SERVE_USAGE)}
 ${groups.join('\n')}
 Help:
-${helpRow('  help COMMAND', 'Explain a command and its options')}${helpRow('  help account', 'List the commands about accounts; likewise key, invite and tunnel')}${helpRow('  --version', 'Show the version')}
+${helpRow('  help COMMAND', 'Explain a command and its options')}${helpRow('  help account', 'List the account commands; "help key", "help invite" and "help tunnel" also work')}${helpRow('  --version', 'Show the version')}
 Commands work on the database of the relay: give them the same --data-dir or --database-url. A
 running relay follows within a second.
 
@@ -84,7 +84,7 @@ export function commandHelp(usage: RelayUsage): string {
       .join('')}`,
     isServe
       ? settingsHelp()
-      : `Settings:\n${helpRow('  --data-dir, --database-url', 'Where the database is. "culvert-relay help serve" lists all settings.')}`,
+      : `Settings:\n${helpRow('  --data-dir, --database-url', 'Location of the database. "culvert-relay help serve" lists all settings.')}`,
     exitCodes(),
   ].join('\n');
 }

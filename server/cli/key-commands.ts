@@ -30,14 +30,14 @@ export const createKeyCommand = adminCommand({
   forms: ['--account NAME [options]'],
   summary: 'Create an API key',
   options: {
-    account: { value: 'NAME', text: 'Account that the key belongs to.' },
-    label: { value: 'TEXT', text: 'Text that identifies the key in lists, up to 100 characters.' },
+    account: { value: 'NAME', text: 'The account that the key belongs to.' },
+    label: { value: 'TEXT', text: 'A label of up to 100 characters that identifies the key in lists.' },
     expires: {
       value: 'DURATION',
-      text: 'How long the key is valid, such as 720h. Default: until it is revoked.',
+      text: 'How long the key is valid, such as 720h. By default, the key is valid until it is revoked.',
     },
-    name: { value: 'TUNNEL', text: 'Limit the key to the tunnel of this name.' },
-    admin: { text: 'Limit the key to administration (/v1/admin).' },
+    name: { value: 'TUNNEL', text: 'Limit the key to the tunnel with this name.' },
+    admin: { text: 'Limit the key to the administration interface (/v1/admin).' },
   },
   examples: {
     "culvert-relay key create --account ann --label 'laptop'": 'create a key with full access to the account',
@@ -60,9 +60,9 @@ export const createKeyCommand = adminCommand({
     const { title, customNames } = PLAN_RULES[account.plan];
     if (wanted.scope.kind === 'tunnel' && !customNames) {
       shell.err(
-        `culvert-relay: the account "${name}" has the plan ${title}, which does not allow names, so this key cannot create a tunnel`,
+        `culvert-relay: the account "${name}" is on the ${title} plan, which does not allow names, so this key cannot create a tunnel`,
       );
-      shell.err(`  To allow names: culvert-relay account set-plan --name "${name}" --plan dev`);
+      shell.err(`  To allow names, run: culvert-relay account set-plan --name "${name}" --plan dev`);
     }
     if (json) return shell.out(JSON.stringify({ id, account: name, key, created_at: timestamp(createdAt) }));
     const end = expiresAt === null ? '' : `, valid until ${timestamp(expiresAt)}`;
@@ -75,8 +75,8 @@ export const listKeysCommand = adminCommand({
   words: 'key list',
   forms: ['[options]'],
   summary: 'List valid API keys',
-  options: { account: { value: 'NAME', text: 'Only keys of this account.' } },
-  examples: { 'culvert-relay key list': 'show the id, first 8 characters and last use of each key' },
+  options: { account: { value: 'NAME', text: "List only this account's keys." } },
+  examples: { 'culvert-relay key list': "show each key's id, first 8 characters and last use" },
   async run({ flags, json, administer }, shell) {
     const name = readOptionalName(flags['account'], '--account');
     const keys = await administer((administration) => administration.listKeys(name));
@@ -102,12 +102,13 @@ export const revokeKeyCommand = adminCommand({
   forms: ['ID [options]'],
   summary: 'Revoke an API key',
   options: {},
-  examples: { 'culvert-relay key revoke 0b4bfc2e-7f0c-4f3c-9d53-0f1f6d3c7a11': 'revoke a key by its id' },
-  details: `All connections that were opened with the key are closed. "culvert-relay key list" shows the ids.`,
+  examples: {
+    'culvert-relay key revoke 0b4bfc2e-7f0c-4f3c-9d53-0f1f6d3c7a11': 'revoke the key with this id',
+  },
+  details: `All connections that clients opened with the key are closed. "culvert-relay key list" shows the ids.`,
   async run({ operands, json, administer }, shell) {
     const [id] = operands;
-    if (id === undefined)
-      throw usageError('key revoke needs the id of a key; "culvert-relay key list" shows it');
+    if (id === undefined) throw usageError('key revoke needs a key\'s id; "culvert-relay key list" shows it');
     const key = await administer((administration) => administration.revokeKey(id));
     if (json) shell.out(JSON.stringify({ ...viewKey(key), status: 'revoked' }));
     else shell.out(`Revoked the key ${key.hint}… of the account "${key.account}".`);
@@ -145,20 +146,20 @@ export const createInvitesCommand = adminCommand({
   options: {
     account: {
       value: 'NAME',
-      text: 'Account for which invited people get a key. It is created if it does not exist.',
+      text: 'The account for which invited people get a key. It is created if it does not exist.',
     },
-    plan: { value: 'free|dev|team', text: 'Plan of a new account. Default: dev.' },
+    plan: { value: 'free|dev|team', text: 'The plan, if the account is new. Default: dev.' },
     ttl: { value: 'DURATION', text: 'How long the invitations are valid. Default: 24h.' },
-    count: { value: 'NUMBER', text: 'Number of invitations. Default: 1.' },
+    count: { value: 'NUMBER', text: 'How many invitations to create. Default: 1.' },
   },
   examples: {
-    'culvert-relay invite create --account ann': 'print an invitation for one person',
+    'culvert-relay invite create --account ann': 'create an invitation for one person',
     'culvert-relay invite create --account team --count 5 --ttl 72h':
-      'print five invitations that are valid for three days',
+      'create five invitations that are valid for three days',
   },
   details: `
-    Each invitation is an address that gives one person an API key. Send each address to one person; they run
-    "culvert login ADDRESS" or open it in a browser. The addresses begin with the public URL of the relay.`,
+    Each invitation is an address that gives one person an API key. Send each address to one person, who then
+    runs "culvert login ADDRESS" or opens the address in a browser. The addresses begin with the relay's public URL.`,
   async run({ config, flags, json, administer }, shell) {
     const name = readAccountName(flags['account'], '--account');
     const plan = flags['plan'] === undefined ? 'dev' : readPlan(flags['plan']);
@@ -172,7 +173,9 @@ export const createInvitesCommand = adminCommand({
     });
     if (json) return shell.out(JSON.stringify({ invites: views }));
     const end = views[0]?.expires_at ?? '';
-    shell.err(`Each works once, until ${end}, for a key of the account "${name}". Send each to one person:`);
+    shell.err(
+      `Each invitation works once, until ${end}, and gives one person a key for the account "${name}":`,
+    );
     for (const { url } of views) shell.out(url);
   },
 });
@@ -199,13 +202,13 @@ export const revokeInviteCommand = adminCommand({
   summary: 'Revoke an invitation',
   options: {},
   examples: {
-    'culvert-relay invite revoke 5f1a4c0e-2b61-4c55-8a3c-1d8b1d2f9e70': 'revoke an invitation by its id',
+    'culvert-relay invite revoke 5f1a4c0e-2b61-4c55-8a3c-1d8b1d2f9e70': 'revoke the invitation with this id',
   },
   details: `"culvert-relay invite list" shows the ids.`,
   async run({ operands, json, administer }, shell) {
     const [id] = operands;
     if (id === undefined)
-      throw usageError('invite revoke needs the id of an invitation; "culvert-relay invite list" shows it');
+      throw usageError('invite revoke needs an invitation\'s id; "culvert-relay invite list" shows it');
     await administer((administration) => administration.revokeInvitation(id));
     if (json) shell.out(JSON.stringify({ id, status: 'revoked' }));
     else shell.out('Revoked the invitation. It can no longer be used.');

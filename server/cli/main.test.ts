@@ -152,7 +152,7 @@ describe('culvert-relay', () => {
     assert.equal(await main(shell, ['http', '3000'], noRelay), 2);
     assert.match(
       shell.stderr.join(''),
-      /unknown command "http 3000": it is a command of the client, "culvert http 3000"/,
+      /unknown command "http 3000": it is a command of the client: "culvert http 3000"/,
     );
   });
 
@@ -249,7 +249,7 @@ describe('culvert-relay', () => {
       await serveOnce(['--trust-proxy', '0.0.0.0/0'], false);
       const [unsafe] = logged('setting unsafe');
       assert.equal(unsafe?.['setting'], 'CULVERT_TRUST_PROXY');
-      assert.match(String(unsafe?.['reason']), /name only the proxies/);
+      assert.match(String(unsafe?.['reason']), /list only the proxies/);
     });
 
     it('exits immediately at a second signal', async () => {
@@ -315,7 +315,7 @@ describe('culvert-relay', () => {
     it('exits with 2 for a bootstrap key that was revoked', async () => {
       assert.equal(await main(shell, [], () => Promise.reject(new RevokedKeyError())), 2);
       assert.deepEqual(shell.stderr, [
-        'culvert-relay: CULVERT_BOOTSTRAP_KEY must be a key that was not revoked; set another key, or remove the setting',
+        'culvert-relay: CULVERT_BOOTSTRAP_KEY must be a key that was not revoked; set a different key, or remove the setting',
       ]);
     });
 
@@ -323,7 +323,7 @@ describe('culvert-relay', () => {
       const error = Object.assign(new Error('listen EADDRINUSE'), { code: 'EADDRINUSE' });
       assert.equal(await main(shell, [], () => Promise.reject(error)), 1);
       const reason =
-        'cannot listen on 127.0.0.1 port 8080: another program is using it; choose another port with --port';
+        'cannot listen on 127.0.0.1 port 8080: another program is using it; choose a different port with --port';
       assert.deepEqual(shell.logged.at(-1), ['start refused', { reason }]);
       assert.deepEqual(shell.stderr, []);
     });
@@ -336,7 +336,10 @@ describe('culvert-relay', () => {
       };
       Object.assign(shell.env, cluster, { CULVERT_REUSE_PORT: 'true' });
       for (const [code, reason] of [
-        ['EADDRINUSE', /another program is using it and does not share it; choose another port with --port$/],
+        [
+          'EADDRINUSE',
+          /another program is using it and does not share it; choose a different port with --port$/,
+        ],
         ['ENOTSUP', /^this system does not allow programs to share a port; remove CULVERT_REUSE_PORT/],
       ] as const) {
         const error = Object.assign(new Error(`listen ${code}`), { code });
@@ -351,7 +354,7 @@ describe('culvert-relay', () => {
       const error = Object.assign(new Error('listen EADDRINUSE'), { code: 'EADDRINUSE', port: 9100 });
       await main(shell, ['--metrics-port', '9100'], () => Promise.reject(error));
       const reason =
-        'cannot listen on 127.0.0.1 port 9100: another program is using it; choose another port with --metrics-port';
+        'cannot listen on 127.0.0.1 port 9100: another program is using it; choose a different port with --metrics-port';
       assert.deepEqual(shell.logged.at(-1), ['start refused', { reason }]);
     });
   });

@@ -79,7 +79,7 @@ async function unknownCommand(words: readonly string[]): Promise<CommandError> {
   }
   if (CLIENT_COMMANDS.has(first))
     return usageError(
-      `unknown command "${words.join(' ')}": it is a command of the client, "culvert ${words.join(' ')}"`,
+      `unknown command "${words.join(' ')}": it is a command of the client: "culvert ${words.join(' ')}"`,
     );
   const names = new Set(['serve', 'help', ...COMMANDS.map((each) => each.words.split(' ')[0] ?? '')]);
   const meant = nearest(first, [...names]);

@@ -11,7 +11,7 @@ export const backupCommand = adminCommand({
   summary: 'Copy the SQLite database while the relay runs',
   options: {},
   examples: { 'culvert-relay backup /var/backups/culvert.db': 'write a copy that only you can read' },
-  details: `FILE must not exist.`,
+  details: `FILE must not exist yet.`,
   run: async (given, shell) => (await import('./backup-run.ts')).runBackup(given, shell),
 });
 
@@ -22,8 +22,8 @@ export const restoreCommand = adminCommand({
   options: {},
   examples: { 'culvert-relay restore /var/backups/culvert.db': 'restore a backup' },
   details: `
-    Stop the relay first. The previous database is kept. Keys, links, accounts, invitations, tunnels and domains
-    that were revoked, removed or closed after the backup are not restored.`,
+    Stop the relay first. The previous database is kept. Anything that was revoked, removed or closed after the
+    backup stays that way: keys, links, accounts, invitations, tunnels and domains.`,
   run: async (given, shell) => (await import('./backup-run.ts')).runRestore(given, shell),
 });
 
@@ -36,7 +36,7 @@ export const auditCommand = adminCommand({
   words: 'audit',
   forms: ['[options]'],
   summary: 'Show the audit log',
-  options: { count: { value: 'NUMBER', text: 'Number of entries, up to 10000. Default: 100.' } },
+  options: { count: { value: 'NUMBER', text: 'How many entries to show, up to 10000. Default: 100.' } },
   examples: { 'culvert-relay audit': 'show who changed what, and when' },
   async run({ flags, json, administer }, shell) {
     const count = flags['count'] === undefined ? SHOWN : readCount(flags['count'], '--count', AUDIT_MAX);
@@ -59,16 +59,18 @@ export const renewSecretsCommand = adminCommand({
   forms: ['[options]'],
   summary: 'Invalidate all access cookies and signed links',
   options: {},
-  examples: { 'culvert-relay secrets renew': 'for example after a copy of the database was stolen' },
+  examples: { 'culvert-relay secrets renew': 'use this, for example, after the database was stolen' },
   details: `Visitors of protected tunnels have to authenticate again, and owners have to create new links.`,
   async run({ json, administer }, shell) {
     const links = await administer((administration) => administration.renewSecrets());
     if (json) return shell.out(JSON.stringify({ status: 'renewed', links_ended: links }));
     shell.out(
-      `Renewed the secrets of cookies, signed links and session tickets. Visitors have to log in again.`,
+      `Renewed the secrets that protect cookies, signed links and TLS session tickets. Visitors have to log in again.`,
     );
     if (links > 0)
-      shell.out(`${links} signed ${links === 1 ? 'link has' : 'links have'} ended. Create new ones.`);
+      shell.out(
+        `${links} signed ${links === 1 ? 'link has' : 'links have'} stopped working. Create new ones.`,
+      );
   },
 });
 
@@ -83,12 +85,12 @@ export const doctorCommand = adminCommand({
     },
   },
   examples: {
-    'culvert-relay doctor': 'check database, DNS, certificates, proxy and public address',
+    'culvert-relay doctor': 'check the database, DNS, certificates, proxy and public address',
     'culvert-relay doctor --idle 5m': 'also find proxies that close idle connections',
   },
   details: `
-    Run this command on the relay's machine, with the relay's settings. It opens a test tunnel through the
-    public address, and prints a remedy for everything that fails.`,
+    Run this command on the relay's machine with the same settings as the relay. It opens a test tunnel
+    through the public address, and explains how to fix everything that fails.`,
   run: async (given, shell) => (await import('./doctor-run.ts')).runDoctor(given, shell),
 });
 
@@ -97,14 +99,14 @@ export const migrateCommand = adminCommand({
   forms: ['--from sqlite:FILE [options]', '--undo sqlite:FILE [options]'],
   summary: 'Move from SQLite to PostgreSQL',
   options: {
-    from: { value: 'sqlite:FILE', text: 'SQLite database to move.' },
+    from: { value: 'sqlite:FILE', text: 'The SQLite database to move.' },
     to: {
       value: 'postgres://USER:PASSWORD@HOST/NAME',
-      text: 'Empty database to move to. Default: CULVERT_DATABASE_URL, which keeps the password out of the process list.',
+      text: 'The empty database to move to. Default: CULVERT_DATABASE_URL, which keeps the password out of the process list.',
     },
     undo: {
       value: 'sqlite:FILE',
-      text: 'Make a SQLite database that was moved usable again, in the state it had before the move.',
+      text: 'Make a SQLite database that was moved usable again, as it was before the move.',
     },
   },
   examples: {

@@ -31,7 +31,7 @@ export async function runMigrate({ config, flags, json }: GivenCommand, shell: S
   const rows = Object.entries(counts).map(([name, count]) => [name, String(count)]);
   for (const line of table([['TABLE', 'ROWS'], ...rows])) shell.out(line);
   shell.out(
-    `Copied ${source} to ${target} and compared the row counts. Start the relay with that database now.`,
+    `Copied ${source} to ${target} and compared the row counts. Now start the relay with the new database.`,
   );
   shell.out(`${source} is unchanged, but relays and commands refuse to use it from now on.`);
 }
@@ -39,9 +39,9 @@ export async function runMigrate({ config, flags, json }: GivenCommand, shell: S
 /** Restores a file that was moved away: the way back as long as the other database is unused. */
 async function undo(shell: Shell, file: SqliteAddress, json: boolean): Promise<void> {
   const wasMoved = await onLocked(file, 'changed', unmarkMoved);
-  if (!wasMoved) throw failure(`the database ${file.path} was not moved to another one`);
+  if (!wasMoved) throw failure(`the database ${file.path} was never moved to another one`);
   if (json) return shell.out(JSON.stringify({ database: file.path, status: 'in use again' }));
-  shell.out(`A relay can use ${file.path} again. Changes made since the move are not in it:`);
+  shell.out(`A relay can use ${file.path} again. It does not contain changes made since the move:`);
   shell.out('keys that were revoked since then are valid, and tunnels that were closed are back.');
 }
 
@@ -67,7 +67,7 @@ async function onLocked<T>(
   work: (db: Kysely<Database>) => Promise<T>,
 ): Promise<T> {
   // Locking would make its folder.
-  if (!existsSync(path)) throw failure(`there is no database ${path}`);
+  if (!existsSync(path)) throw failure(`there is no database at ${path}`);
   try {
     const lock = lockDatabase(path);
     try {

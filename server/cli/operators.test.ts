@@ -150,7 +150,7 @@ describe('culvert-relay, for operators', () => {
         /there is no open invitation with the id/,
       );
       assert.match((await printed('invite', 'list')).join(), /no open invitations/);
-      assert.match(await refused(2, 'invite', 'revoke'), /needs the id/);
+      assert.match(await refused(2, 'invite', 'revoke'), /needs an invitation's id/);
     });
 
     it('prints the public URL that it is given instead of the one that the relay has stored', async () => {

@@ -16,13 +16,13 @@ export const SERVE_USAGE: RelayUsage = {
     detach: { text: 'Run in the background. The command returns as soon as the relay accepts requests.' },
   },
   examples: {
-    'culvert-relay': 'serve http://localhost:8080, for this machine only',
-    'culvert-relay serve --port 9000': 'use another port',
-    'culvert-relay serve --replace --detach': 'replace the running relay, for example with a new version',
+    'culvert-relay': 'run a relay at http://localhost:8080, for this machine only',
+    'culvert-relay serve --port 9000': 'run the relay on a different port',
+    'culvert-relay serve --replace --detach': 'replace the running relay, for example after an upgrade',
   },
   details: `
-    "serve" can be left out. The command prints "listening on http://HOST:PORT" when it accepts requests. Every
-    setting is an option and an environment variable; the option takes precedence.`,
+    You can leave out "serve". The command prints "listening on http://HOST:PORT" as soon as it accepts requests. You
+    can set every setting as an option or as an environment variable; the option takes precedence.`,
 };
 
 /** @throws CommandError */

@@ -47,7 +47,7 @@ describe('what is missing beside a public URL', () => {
 
   it('includes which addresses work anyway', () => {
     const [withPaths] = gapsOf({ ...GIVEN, tunnelDomain: 'localhost' });
-    assert.match(withPaths?.reason ?? '', /only https:\/\/relay\.test\/t\/NAME works$/);
+    assert.match(withPaths?.reason ?? '', /only addresses such as https:\/\/relay\.test\/t\/NAME work$/);
     const [without] = gapsOf({ ...GIVEN, tunnelDomain: 'localhost', pathForm: false });
     assert.doesNotMatch(without?.reason ?? '', /\/t\//);
   });

@@ -24,11 +24,11 @@ export { startRelay } from '../relay.ts';
 export type StartRelay = (config: Config, operator: Operator, replaces: boolean) => Promise<RunningRelay>;
 
 const NO_SHARED_PORTS =
-  'this system does not allow programs to share a port; remove CULVERT_REUSE_PORT, and put a load balancer in front of relays on different ports';
+  'this system does not allow programs to share a port; remove CULVERT_REUSE_PORT, and use a load balancer with relays on different ports';
 const OTHER_SECRET =
-  'CULVERT_CLUSTER_SECRET must be the secret of the other relays on this Redis, which have a different one. A relay that was killed is listed for another 10 s';
+  'CULVERT_CLUSTER_SECRET must be the secret that the other relays on this Redis server use, but it is different. A relay that was killed stays listed for 10 more seconds';
 const REVOKED_KEY =
-  'CULVERT_BOOTSTRAP_KEY must be a key that was not revoked; set another key, or remove the setting';
+  'CULVERT_BOOTSTRAP_KEY must be a key that was not revoked; set a different key, or remove the setting';
 
 /**
  * Runs the relay. The first signal shuts it down in order, a second one ends it immediately.
@@ -188,12 +188,12 @@ function whyNotStarted(error: unknown, config: Config): string {
   const isShared = config.reusePort && hostFlag === '--host';
   switch (code) {
     case 'EADDRINUSE':
-      return `cannot listen on ${host} port ${port}: another program is using it${isShared ? ' and does not share it' : ''}; choose another port with ${flag}`;
+      return `cannot listen on ${host} port ${port}: another program is using it${isShared ? ' and does not share it' : ''}; choose a different port with ${flag}`;
     case 'EACCES':
-      return `cannot listen on ${host} port ${port}: this user may not; choose a port above 1023 with ${flag}${config.acme === undefined ? '' : ', or let it: docs/operating/systemd.md'}`;
+      return `cannot listen on ${host} port ${port}: this user is not allowed to; choose a port above 1023 with ${flag}${config.acme === undefined ? '' : ', or allow it: docs/operating/systemd.md'}`;
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
-      return `cannot listen on ${host}: this machine has no such address; choose another address with ${hostFlag}`;
+      return `cannot listen on ${host}: this machine has no such address; choose a different address with ${hostFlag}`;
     case 'ENOTSUP':
       if (isShared) return NO_SHARED_PORTS;
       break;
@@ -219,11 +219,11 @@ export function firstSteps(
   const data = database.kind === 'sqlite' ? database.path : `PostgreSQL; other files: ${dataDir}`;
   return [
     '',
-    `It is ready on this machine: run culvert login --relay ${own.origin} and enter the key above.`,
-    'To make it public, it needs a server, two DNS records that point to the server (relay.example.com and',
-    '*.tunnels.example.com), and these settings at its next start (the key stays valid):',
-    '  CULVERT_PUBLIC_URL=https://relay.example.com   address of the relay',
-    '  CULVERT_TUNNEL_DOMAIN=tunnels.example.com      tunnels are NAME.tunnels.example.com',
+    `The relay is ready on this machine: run culvert login --relay ${own.origin} and enter the key above.`,
+    'To make the relay public, you need a server, two DNS records that point to the server (relay.example.com and',
+    '*.tunnels.example.com), and these settings at the next start (the key stays valid):',
+    "  CULVERT_PUBLIC_URL=https://relay.example.com   the relay's own address",
+    '  CULVERT_TUNNEL_DOMAIN=tunnels.example.com      tunnels get addresses NAME.tunnels.example.com',
     '  CULVERT_ACME_EMAIL=you@example.com             certificates; ports 443 and 80 must be open',
     '  CULVERT_HOST=:: CULVERT_PORT=443               listen on all addresses',
     `Database: ${data}`,
@@ -261,15 +261,15 @@ export function unsafeSettings({ trustedProxies }: Pick<Config, 'trustedProxies'
 const TRUSTS_ALL: Gap = {
   setting: 'CULVERT_TRUST_PROXY',
   reason:
-    'CULVERT_TRUST_PROXY covers a large part of the internet: visitors from there can claim any address, host and scheme, so access by address, limits per address and logs cannot be trusted; name only the proxies in front of this relay',
+    'CULVERT_TRUST_PROXY covers a large part of the internet: visitors from there can claim any address, host and scheme, so address-based access, limits per address and logs cannot be trusted; list only the proxies in front of this relay',
 };
 
 function tunnelDomainGap({ tunnelDomain, pathForm }: Given, { hostname, origin }: URL): Gap | undefined {
   if (!isThisMachine(tunnelDomain) || isThisMachine(hostname)) return undefined;
-  const otherwise = pathForm ? `; until then only ${origin}/t/NAME works` : '';
+  const otherwise = pathForm ? `; until then, only addresses such as ${origin}/t/NAME work` : '';
   return {
     setting: 'CULVERT_TUNNEL_DOMAIN',
-    reason: `tunnel addresses are below ${tunnelDomain}, which is each visitor's own machine; set CULVERT_TUNNEL_DOMAIN to a domain whose wildcard DNS record points here, such as tunnels.example.com with *.tunnels.example.com${otherwise}`,
+    reason: `tunnel addresses are below ${tunnelDomain}, which points to each visitor's own machine; set CULVERT_TUNNEL_DOMAIN to a domain whose wildcard DNS record points here, such as tunnels.example.com with *.tunnels.example.com${otherwise}`,
   };
 }
 
@@ -279,7 +279,7 @@ function certificateGap({ tls, acme, trustedProxies }: Given, { protocol }: URL)
   return {
     setting: 'CULVERT_ACME_EMAIL',
     reason:
-      'CULVERT_PUBLIC_URL is an https address, but this relay has no certificate and trusts no proxy that has one: without a proxy nobody can reach it there, and with one all visitors share the limits of one address; set CULVERT_ACME_EMAIL, or CULVERT_TLS_CERT and CULVERT_TLS_KEY, or CULVERT_TRUST_PROXY',
+      'CULVERT_PUBLIC_URL is an https address, but this relay has no certificate and trusts no proxy that has one: without a proxy, nobody can reach the relay there, and with a proxy, all visitors share the limits of one address; set CULVERT_ACME_EMAIL, or CULVERT_TLS_CERT and CULVERT_TLS_KEY, or CULVERT_TRUST_PROXY',
   };
 }
 

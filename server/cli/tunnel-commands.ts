@@ -8,8 +8,8 @@ export const listTunnelsCommand = adminCommand({
   words: 'tunnel list',
   forms: ['[options]'],
   summary: 'List live tunnels and suspended addresses',
-  options: { account: { value: 'NAME', text: 'Only tunnels and addresses of this account.' } },
-  examples: { 'culvert-relay tunnel list': 'show the account, traffic and expiry of each tunnel' },
+  options: { account: { value: 'NAME', text: "List only this account's tunnels and addresses." } },
+  examples: { 'culvert-relay tunnel list': "show each tunnel's account, traffic and expiry" },
   async run({ flags, json, administer }, shell) {
     const account = readOptionalName(flags['account'], '--account');
     const { tunnels, names } = await administer(async (administration) => ({
@@ -25,7 +25,7 @@ export const listTunnelsCommand = adminCommand({
     if (names.length === 0) return;
     shell.out('');
     shell.out(
-      'Addresses of tunnels that ended while suspended. They are blocked until "culvert-relay tunnel resume":',
+      'These addresses belonged to tunnels that ended while suspended. They stay blocked until you run "culvert-relay tunnel resume":',
     );
     const rows = names.map((name) => [
       name.slug,
@@ -57,7 +57,7 @@ export const closeTunnelCommand = adminCommand({
   forms: ['ID|SLUG [options]'],
   summary: 'Close a tunnel',
   options: {},
-  examples: { 'culvert-relay tunnel close my-app': 'end the tunnel and disconnect its client' },
+  examples: { 'culvert-relay tunnel close my-app': 'close the tunnel and disconnect its client' },
   async run({ operands, json, administer }, shell) {
     const name = readTunnel(operands, 'close');
     const closed = await administer((administration) => administration.closeTunnel(name));
@@ -71,10 +71,10 @@ export const suspendTunnelCommand = adminCommand({
   forms: ['ID|SLUG --reason TEXT [options]'],
   summary: 'Suspend a tunnel',
   options: {
-    reason: { value: 'TEXT', text: "Reason to show to the account's owner." },
+    reason: { value: 'TEXT', text: "The reason, which is shown to the account's owner." },
   },
   examples: { "culvert-relay tunnel suspend my-app --reason 'reported as phishing'": 'block its visitors' },
-  details: `Visitors get 451. If the tunnel ends, nobody can use its name or domain until you resume it.`,
+  details: `Visitors get status 451. If the tunnel ends, nobody can use its name or domain until you resume it.`,
   async run({ operands, flags, json, administer }, shell) {
     const name = readTunnel(operands, 'suspend');
     const reason = readReason(flags['reason']);
@@ -83,7 +83,7 @@ export const suspendTunnelCommand = adminCommand({
     );
     if (json) return shell.out(JSON.stringify(viewTunnel({ tunnel, account })));
     shell.out(
-      `Suspended the tunnel ${tunnel.slug} of the account "${account.name}": its visitors get 451. If it ends, its name stays blocked.`,
+      `Suspended the tunnel ${tunnel.slug} of the account "${account.name}": its visitors get status 451. If the tunnel ends, its name stays blocked.`,
     );
   },
 });
@@ -93,7 +93,7 @@ export const resumeTunnelCommand = adminCommand({
   forms: ['ID|SLUG [options]'],
   summary: 'Resume a suspended tunnel, or free its name',
   options: {},
-  examples: { 'culvert-relay tunnel resume my-app': 'admit its visitors again' },
+  examples: { 'culvert-relay tunnel resume my-app': 'let its visitors in again' },
   async run({ operands, json, administer }, shell) {
     const name = readTunnel(operands, 'resume');
     const resumed = await administer((administration) => administration.resumeTunnel(name));
@@ -108,7 +108,5 @@ export const resumeTunnelCommand = adminCommand({
 
 function readTunnel([name]: readonly string[], command: string): string {
   if (name !== undefined) return name;
-  throw usageError(
-    `tunnel ${command} needs the id or the name of a tunnel; "culvert-relay tunnel list" shows them`,
-  );
+  throw usageError(`tunnel ${command} needs a tunnel's id or name; "culvert-relay tunnel list" shows them`);
 }

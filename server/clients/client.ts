@@ -303,7 +303,7 @@ export class ConnectedClient {
 
   #limitText(): string {
     const { title, maxConnections } = PLAN_RULES[this.tunnel.account.plan];
-    return `This tunnel has ${maxConnections} open connections, as many as its owner's ${title} plan allows. Try again when one has ended.`;
+    return `This tunnel has ${maxConnections} open connections, which is the maximum on its owner's ${title} plan. Try again when one of them has closed.`;
   }
 
   #openOnTrunk(): DataStream | undefined {

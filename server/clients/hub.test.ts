@@ -257,7 +257,7 @@ describe('Hub', () => {
     clock.advance(1);
     assert.deepEqual(texts, [
       'plan-limit',
-      `This tunnel has ${FREE_CONNECTIONS} open connections, as many as its owner's Free plan allows. Try again when one has ended.`,
+      `This tunnel has ${FREE_CONNECTIONS} open connections, which is the maximum on its owner's Free plan. Try again when one of them has closed.`,
     ]);
     dials[0]?.cancel();
     dial();

@@ -52,7 +52,7 @@ export interface ConnectionIds {
 const NONE = new Set<Pending>();
 
 const APART_TEXT =
-  'The relays of this service cannot reach each other right now, and the client of this tunnel may be on another one. Try again in a moment.';
+  "The relays of this service cannot reach each other right now, and this tunnel's client may be connected to a different relay. Try again in a moment.";
 
 export class WaitingVisitors {
   readonly #clock: Clock;

@@ -51,13 +51,13 @@ describe('culvert-relay doctor', () => {
     }
 
     it('and accepts a difference of 10 s', async () => {
-      assert.equal(await clockOff(10_000), 'matches other clocks');
+      assert.equal(await clockOff(10_000), "this machine's clock is right");
     });
 
     it('and reports a larger one, in either direction', async () => {
-      await assert.rejects(clockOff(11_000), { message: 'it is 11 s slow' });
+      await assert.rejects(clockOff(11_000), { message: "this machine's clock is 11 s slow" });
       other.close();
-      await assert.rejects(clockOff(-60_000), { message: 'it is 60 s fast' });
+      await assert.rejects(clockOff(-60_000), { message: "this machine's clock is 60 s fast" });
     });
   });
 
@@ -79,7 +79,7 @@ describe('culvert-relay doctor', () => {
     }
 
     it('and reports one as old after 7 days', async () => {
-      assert.equal(await backupOf(7), 'the last one was made 7 days ago');
+      assert.equal(await backupOf(7), 'the last backup was made 7 days ago');
       await assert.rejects(backupOf(8), (error) => error instanceof Fault && /8 days/.test(error.message));
     });
 
@@ -108,7 +108,7 @@ describe('culvert-relay doctor', () => {
         assert.ok(error instanceof Fault);
         assert.match(
           error.message,
-          /^an AAAA record points to ::1, where no relay responds: nothing is listening/,
+          /^an AAAA record points to ::1, but no relay responds there: nothing is listening/,
         );
         assert.match(error.fix, /or remove the record\.$/);
         return true;

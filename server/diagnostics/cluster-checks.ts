@@ -25,9 +25,9 @@ export function clusterChecks(
 
   async function checkClock(): Promise<string> {
     const off = Math.round((await otherTime()) - clock.now());
-    if (Math.abs(off) <= DIAGNOSIS_CLOCK_OFF_MS) return 'matches other clocks';
+    if (Math.abs(off) <= DIAGNOSIS_CLOCK_OFF_MS) return "this machine's clock is right";
     throw new Fault(
-      `it is ${Math.round(Math.abs(off) / 1000)} s ${off > 0 ? 'slow' : 'fast'}`,
+      `this machine's clock is ${Math.round(Math.abs(off) / 1000)} s ${off > 0 ? 'slow' : 'fast'}`,
       'Synchronize it with NTP (timedatectl set-ntp true).',
     );
   }
@@ -37,7 +37,9 @@ export function clusterChecks(
     if (cluster !== undefined)
       return await onRedis(cluster, async (redis) => Number((await redis.time())[0]) * 1000);
     if (acme === undefined)
-      throw new Skipped('no server to compare with; "timedatectl" shows whether it is synchronized');
+      throw new Skipped(
+        'there is no server to compare the clock with; "timedatectl" shows whether it is synchronized',
+      );
     const directory = new URL(acme.directory);
     const { headers } = await ask({ to: directory, path: directory.pathname, anyCertificate: true });
     const date = Date.parse(headers.date ?? '');
@@ -52,8 +54,8 @@ async function checkRedis(redis: Redis): Promise<string> {
   const [, policy] = ((await redis.config('GET', 'maxmemory-policy').catch(() => [])) ?? []) as string[];
   if (policy === undefined || policy === 'noeviction') return 'it responds';
   throw new Fault(
-    `maxmemory-policy is ${policy}: Redis may delete the records of where clients are connected`,
-    'Set "maxmemory-policy noeviction" in its configuration.',
+    `maxmemory-policy is ${policy}: Redis may delete the information about which relay each client is connected to`,
+    'Set "maxmemory-policy noeviction" in the Redis configuration.',
   );
 }
 
@@ -66,7 +68,7 @@ async function checkMembers(redis: Redis, { secret }: ClusterSettings): Promise<
     if (member === undefined)
       throw new Fault(
         `a relay in the cluster has a different secret: ${record.replace(/~.*$/s, '').replaceAll(/[^\w.:[\]-]/g, '')}`,
-        'Set the same CULVERT_CLUSTER_SECRET on all relays, and restart those that had a different one.',
+        'Set the same CULVERT_CLUSTER_SECRET on all relays, and restart the relays that had a different one.',
       );
     members.push(member);
   }
@@ -78,7 +80,7 @@ async function checkMembers(redis: Redis, { secret }: ClusterSettings): Promise<
       'CULVERT_CLUSTER_HOST must be an address that the other relays can reach, without a firewall in between.',
     );
   }
-  return `${counted(members.length, 'relay')}, with the same secret: ${members.map(nameOf).join(', ')}`;
+  return `${counted(members.length, 'relay')}with the same secret: ${members.map(nameOf).join(', ')}`;
 }
 
 async function onRedis<T>(
@@ -104,7 +106,7 @@ async function onRedis<T>(
     if (error instanceof Fault || error instanceof Skipped) throw error;
     throw new Fault(
       `Redis: ${describeError(lost ?? error)}`,
-      'Check that it runs, and that this machine can reach it at CULVERT_REDIS_URL.',
+      'Check that Redis is running, and that this machine can reach it at CULVERT_REDIS_URL.',
       { cause: error },
     );
   } finally {

@@ -30,7 +30,7 @@ export function machineChecks(config: Config): Check[] {
     } catch (error) {
       throw new Fault(
         `${to.origin}: ${said(error)}`,
-        'Start the relay (systemctl start culvert-relay) and check its log. CULVERT_HOST and CULVERT_PORT must have the values that the relay was started with.',
+        'Start the relay (systemctl start culvert-relay) and check its log. CULVERT_HOST and CULVERT_PORT must have the same values here as when the relay was started.',
         { cause: error },
       );
     }
@@ -45,7 +45,7 @@ export function machineChecks(config: Config): Check[] {
     } catch (error) {
       throw new Fault(
         `${to.origin}: ${said(error)}`,
-        'Certificate authorities check this port. Make sure that no other program uses it, and check the log of the relay.',
+        "Certificate authorities connect to this port. Make sure that no other program is using it, and check the relay's log.",
         { cause: error },
       );
     }
@@ -61,7 +61,7 @@ export function machineChecks(config: Config): Check[] {
     } catch (error) {
       throw new Fault(
         `${to.origin}/metrics: ${said(error)}`,
-        'CULVERT_METRICS_HOST and CULVERT_METRICS_PORT must be the settings that the relay was started with.',
+        'CULVERT_METRICS_HOST and CULVERT_METRICS_PORT must have the same values here as when the relay was started.',
         { cause: error },
       );
     }
@@ -71,7 +71,7 @@ export function machineChecks(config: Config): Check[] {
     const wanted = FILES_PER_VISITOR * maxConnections;
     const ofRelay = metrics === undefined ? undefined : maxFiles(await readMetrics());
     const most = ofRelay ?? hardLimit();
-    if (most === undefined) throw new Skipped('this system does not report it');
+    if (most === undefined) throw new Skipped('this system does not report its limit on open files');
     const whose = ofRelay === undefined ? 'a relay started from here' : 'the relay';
     if (most >= wanted) return `${whose} can open ${most} files`;
     const short = `${whose} can open ${most} files, but ${maxConnections} visitors need ${wanted}`;
@@ -137,7 +137,7 @@ export function storeChecks({ database }: Pick<Config, 'database'>, clock: Pick<
     } catch (error) {
       if (isOlder(error))
         throw new Skipped(
-          `${describeError(error)}: this program is newer than the running relay. "culvert-relay serve" upgrades the database when it starts; back it up first`,
+          `${describeError(error)}: this program is newer than the running relay. "culvert-relay serve" upgrades the database when it starts, so back it up first`,
         );
       throw new Fault(
         describeError(error),
@@ -153,12 +153,12 @@ export function storeChecks({ database }: Pick<Config, 'database'>, clock: Pick<
     const at = lastBackup(database.path);
     if (at === undefined)
       throw new Skipped(
-        'no backup was made with "culvert-relay backup FILE"; other backups cannot be detected',
+        'no backup has been made with "culvert-relay backup FILE", and backups made in other ways cannot be detected',
       );
     const days = counted(Math.floor((clock.now() - at) / DAY_MS), 'day');
-    if (clock.now() - at <= BACKUP_OLD_MS) return Promise.resolve(`the last one was made ${days} ago`);
+    if (clock.now() - at <= BACKUP_OLD_MS) return Promise.resolve(`the last backup was made ${days} ago`);
     throw new Fault(
-      `the last one was made ${days} ago`,
+      `the last backup was made ${days} ago`,
       'Run "culvert-relay backup FILE" every day, and move the file to another machine.',
     );
   }

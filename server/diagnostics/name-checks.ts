@@ -24,7 +24,7 @@ export function nameChecks(config: Config, lookup: DnsLookup): Check[] {
 
   async function addresses(host: string, record: string): Promise<readonly string[]> {
     if (isIP(host) !== 0) throw new Skipped(`${host} is an IP address`);
-    if (isThisMachine(host)) throw new Skipped(`${record} is this machine`);
+    if (isThisMachine(host)) throw new Skipped(`${record} points to this machine`);
     const answers = await Promise.all([lookup(host, 'A'), lookup(host, 'AAAA')]);
     const found = answers.flatMap((answer) => (answer.kind === 'found' ? answer.values : []));
     if (found.length > 0) return found;
@@ -81,8 +81,8 @@ export function addressChecks(config: Config, lookup: DnsLookup): Check[] {
       const code = error instanceof Error && 'code' in error ? String(error.code) : '';
       if (NO_WAY.has(code)) throw new Skipped(`this machine cannot reach ${address}`);
       throw new Fault(
-        `an AAAA record points to ${address}, where no relay responds: ${error instanceof Error ? error.message : String(error)}`,
-        'Make the relay or its proxy listen there as well (CULVERT_HOST=::, nginx: listen [::]:443) and open the firewall, or remove the record.',
+        `an AAAA record points to ${address}, but no relay responds there: ${error instanceof Error ? error.message : String(error)}`,
+        'Make the relay or its proxy listen on that address as well (CULVERT_HOST=::, nginx: listen [::]:443) and open the firewall, or remove the record.',
         { cause: error },
       );
     }
@@ -117,7 +117,7 @@ export function certificateChecks(config: Config, clock: Pick<Clock, 'now'>): Ch
     if (ends - clock.now() > CERTIFICATE_ENDING_MS) return `for ${what}, expires in ${days}`;
     throw new Fault(
       `for ${what}, expires in ${days}`,
-      'Renewal is not working. Check the log of the relay, or of the program that obtains the certificate.',
+      'Renewal is not working. Check the log of the relay or of the program that obtains the certificate.',
     );
   }
 
@@ -130,7 +130,7 @@ export function certificateChecks(config: Config, clock: Pick<Clock, 'now'>): Ch
       return await look(unusedHost(config), what);
     } catch (error) {
       if (error instanceof Fault || error instanceof Skipped) throw error;
-      throw new Skipped(`${what}: no certificate for a name without a tunnel`);
+      throw new Skipped(`${what}: the relay obtains no certificate for a name without a tunnel`);
     }
   }
 
@@ -158,7 +158,7 @@ function presented(url: URL, servername: string): Promise<Shown> {
       socket.destroy();
       resolve({ problem, ends });
     });
-    socket.once('timeout', () => socket.destroy(new Error('no TLS handshake in time')));
+    socket.once('timeout', () => socket.destroy(new Error('the TLS handshake did not finish in time')));
     socket.on('error', reject);
   });
 }

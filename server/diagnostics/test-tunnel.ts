@@ -25,7 +25,7 @@ const ACCOUNT = /^doctor-[0-9a-f]{12}$/;
 /** The relay at the public address does not know what was just written to the database. */
 export class OtherDatabaseError extends Error {
   constructor() {
-    super('the relay that responded does not recognize a key that was just created here');
+    super('the relay that responded does not recognize a key that was just created in this database');
   }
 }
 

@@ -23,14 +23,17 @@ export function proxyChecks(config: Config): Check[] {
 
   async function reach(): Promise<string> {
     if (config.publicUrl === undefined && config.port === 0)
-      throw new Fault('CULVERT_PUBLIC_URL is not set', 'Set it to the public address of the relay.');
+      throw new Fault(
+        'CULVERT_PUBLIC_URL is not set',
+        "Set CULVERT_PUBLIC_URL to the relay's public address.",
+      );
     try {
       return `${to.origin} is running Culvert relay ${await versionAt({ to })} and is ready`;
     } catch (error) {
       throw new Fault(
         `${to.origin}: ${error instanceof Error ? error.message : String(error)}`,
         'Check that CULVERT_PUBLIC_URL is right, that the firewall allows its port, and that any proxy in front is running and forwards to ' +
-          'the port of the relay. Some networks cannot reach their own public address; in that case, run "culvert doctor" from elsewhere.',
+          'the relay\'s port. Some networks cannot reach their own public address; in that case, run "culvert doctor" from elsewhere.',
         { cause: error },
       );
     }
@@ -149,8 +152,8 @@ export function tunnelChecks({ config, clock, open, idleMs }: TunnelChecksOption
       throw new Fault(
         `the test tunnel: ${error instanceof Error ? error.message : String(error)}`,
         isOther
-          ? 'Run this command with the same settings as the relay (its relay.env). The relay uses another database, so changes made here have no effect.'
-          : `Check the results above for the public address, and the log of the relay. ${EXAMPLES}`,
+          ? 'Run this command with the same settings as the relay (its relay.env). The relay is using a different database, so changes made here have no effect.'
+          : `Check the results above for the public address, and check the relay's log. ${EXAMPLES}`,
         { cause: error },
       );
     }
@@ -213,14 +216,14 @@ export function tunnelChecks({ config, clock, open, idleMs }: TunnelChecksOption
       if (status !== 200 || text !== 'after') throw new Error(`status ${status}`);
     } catch (error) {
       throw new Fault(
-        `an early hint (103) breaks the response: ${error instanceof Error ? error.message : String(error)}`,
+        `an early hint (status 103) breaks the response: ${error instanceof Error ? error.message : String(error)}`,
         `Add the proxy to CULVERT_TRUST_PROXY: the relay sends no early hints to known proxies. ${EXAMPLES}`,
         { cause: error },
       );
     }
     return seen.includes(103)
-      ? 'early hints (103) arrive'
-      : 'early hints (103) are dropped on the way, which only costs time';
+      ? 'early hints (status 103) arrive'
+      : 'early hints (status 103) are dropped on the way, which only makes pages load more slowly';
   }
 
   /** The last address that the local service gets is the one that connected to the relay. */
@@ -242,11 +245,11 @@ export function tunnelChecks({ config, clock, open, idleMs }: TunnelChecksOption
     if (!isTrusted(peer, config.trustedProxies))
       throw new Fault(
         `requests come from ${peer}, which is not in CULVERT_TRUST_PROXY`,
-        'Add the proxy. Until then, all visitors share one address and one limit, and links use http. If there is no proxy in front, remove the setting.',
+        "Add the proxy's address to CULVERT_TRUST_PROXY. Until then, all visitors share one address and one limit, and links use http. If there is no proxy in front of the relay, remove the setting.",
       );
     if (list.length === 1)
       throw new Fault(
-        `${peer} does not forward the address of visitors, so all visitors share one address`,
+        `${peer} does not forward visitors' addresses, so all visitors share one address`,
         `The proxy must set X-Forwarded-For to the visitor's address (nginx: proxy_set_header X-Forwarded-For $remote_addr). ${EXAMPLES}`,
       );
     if (list.length === 2 && list[0] === CLAIMED)
@@ -254,24 +257,24 @@ export function tunnelChecks({ config, clock, open, idleMs }: TunnelChecksOption
         'a visitor can claim any address, because its X-Forwarded-For is trusted',
         `The proxy must replace X-Forwarded-For, or add the visitor's address to it. ${EXAMPLES}`,
       );
-    return `the addresses of visitors come from the proxy ${peer}, not from the visitors themselves`;
+    return `visitors' addresses are reported by the proxy ${peer}, not by the visitors themselves`;
   }
 
   function withoutTrust(peer: string): string {
     const isEncryptedElsewhere =
       to.protocol === 'https:' && config.tls === undefined && config.acme === undefined;
     if (!isEncryptedElsewhere)
-      return `the address of a visitor is taken from its connection, here ${peer}; if there is a proxy in front, add it to CULVERT_TRUST_PROXY`;
+      return `a visitor's address is taken from its connection, here ${peer}; if there is a proxy in front of the relay, add it to CULVERT_TRUST_PROXY`;
     throw new Fault(
-      `a proxy is in front (${peer}), but it is not in CULVERT_TRUST_PROXY, so all visitors share one address`,
-      `Start the relay with CULVERT_TRUST_PROXY=${peer}, if that is the proxy. ${EXAMPLES}`,
+      `there is a proxy (${peer}) in front of the relay, but it is not in CULVERT_TRUST_PROXY, so all visitors share one address`,
+      `If ${peer} is the proxy, start the relay with CULVERT_TRUST_PROXY=${peer}. ${EXAMPLES}`,
     );
   }
 
   async function idle(): Promise<string> {
     if (idleMs === undefined)
       throw new Skipped(
-        'not checked: a proxy must allow a response to be silent for hours (nginx: proxy_read_timeout 1d; HAProxy: timeout server 1d, timeout tunnel 1d). Run "culvert-relay doctor --idle 5m" to check this for 5 minutes',
+        'not checked: a proxy must allow a response to pause for hours (nginx: proxy_read_timeout 1d; HAProxy: timeout server 1d, timeout tunnel 1d). Run "culvert-relay doctor --idle 5m" to check this for 5 minutes',
       );
     const { host } = tunnel();
     tunnel().serve = (_request, response) => {
@@ -282,11 +285,11 @@ export function tunnelChecks({ config, clock, open, idleMs }: TunnelChecksOption
     const since = clock.monotonic();
     const limitMs = idleMs + DIAGNOSIS_ANSWER_MS;
     const text = await askPieces({ to, path: '/', headers: { host }, limitMs }, () => {}).catch(String);
-    if (text === 'first last') return `a response can be silent for ${idleMs / 1000} s`;
+    if (text === 'first last') return `a response can pause for ${idleMs / 1000} s`;
     const seconds = Math.round((clock.monotonic() - since) / 1000);
     throw new Fault(
-      `a response that is silent for ${idleMs / 1000} s is cut off after ${seconds} s`,
-      `Raise the proxy timeout for the relay to one day (nginx: proxy_read_timeout; HAProxy: timeout server, timeout tunnel). ${EXAMPLES}`,
+      `a response that pauses for ${idleMs / 1000} s is cut off after ${seconds} s`,
+      `Raise the proxy's timeout for the relay to one day (nginx: proxy_read_timeout; HAProxy: timeout server, timeout tunnel). ${EXAMPLES}`,
     );
   }
 

@@ -81,14 +81,12 @@ async function addressFinding(domain: string, host: string, lookup: DnsLookup): 
     const alias = valuesOf(cname) ?? [];
     return alias.length === 0
       ? wrong('address', `No record points ${domain} to this relay.`)
-      : wrong('address', `${domain} is an alias of a name that has no address.`, alias);
+      : wrong('address', `${domain} is an alias for a name that has no address.`, alias);
   }
   const some = others.length < found.length;
   return wrong(
     'address',
-    some
-      ? `${domain} also points to addresses of other machines.`
-      : `${domain} does not point to this relay.`,
+    some ? `${domain} also points to other machines.` : `${domain} does not point to this relay.`,
     others,
   );
 }
@@ -153,14 +151,14 @@ export type DnsLookup = (name: string, type: RecordType) => Promise<DnsAnswer>;
 const PAUSED: DnsAnswer = { kind: 'failed', text: 'this relay is being replaced; try again' };
 
 const FAILURES: Readonly<Record<string, string>> = {
-  ESERVFAIL: 'the DNS server of the domain failed (SERVFAIL)',
+  ESERVFAIL: "the domain's DNS server failed (SERVFAIL)",
   EREFUSED: 'the DNS server refused to answer (REFUSED)',
   ETIMEOUT: 'no DNS server responded in time',
   ECANCELLED: 'no DNS server responded in time',
   ECONNREFUSED: 'no DNS server could be reached',
   EFORMERR: 'the DNS server did not understand the query (FORMERR)',
   ENOTIMP: 'the DNS server does not support the query (NOTIMP)',
-  EBADRESP: 'the response of the DNS server was malformed',
+  EBADRESP: "the DNS server's response was malformed",
 };
 
 interface AnswerLimits {

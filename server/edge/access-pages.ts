@@ -109,7 +109,7 @@ function ways(
 export function approvalForm({ prefix, target }: Pick<Visit, 'prefix' | 'target'>, button: string): string {
   const action = withParameter(prefix + target, KNOCK_PARAMETER);
   return `<form method="post" action="${escapeHtml(action)}">
-<p>You can ask the owner for access. The owner then sees your network address and which browser you use.</p>
+<p>You can ask the owner for access. The owner then sees your IP address and which browser you are using.</p>
 <p><button class="go">${button}</button></p>
 </form>`;
 }

@@ -58,10 +58,13 @@ describe('Approvals, for waiting visitors', () => {
     assert.match(await look('/x'), /^HTTP\/1\.1 401 .*Refresh: 0;url=\/x\?culvert_gate=wait\r\n/s);
     assert.match(
       await look('/x'),
-      /<strong>a moment<\/strong> ago.*waits for another <strong>5 minutes<\/strong>/s,
+      /<strong>a moment<\/strong> ago.*waits for up to <strong>5 minutes<\/strong> more/s,
     );
     clock.advance(100_000);
-    assert.match(await look('/x'), /<strong>2 minutes<\/strong> ago.*another <strong>3 minutes<\/strong>/s);
+    assert.match(
+      await look('/x'),
+      /<strong>2 minutes<\/strong> ago.*up to <strong>3 minutes<\/strong> more/s,
+    );
     assert.match(await look('/x', 'application/json'), /"knock":"waiting".*"seconds_left":200/);
     assert.equal(await look('/x', 'text/html', 'POST'), 'nothing');
   });

@@ -178,12 +178,12 @@ export interface Waiting {
 const OVER = {
   refused: {
     title: 'Access denied',
-    text: 'The owner of this page saw your request and denied it.',
+    text: 'The owner of this page has seen your request and denied it.',
     again: undefined,
   },
   unanswered: {
     title: 'No answer',
-    text: 'Nobody has answered your request. The owner of this page may be away from the computer.',
+    text: 'Nobody has responded to your request. The owner of this page may be away from the computer.',
     again: 'Ask again',
   },
 } as const;
@@ -198,14 +198,14 @@ export function waitingResponse(context: ApprovalContext, waiting: Waiting): Own
   const { seconds, lookIn, isAsked, cookie } = waiting;
   const left = Math.max(0, KNOCK_SECONDS - seconds);
   const html = `<p role="status">You asked for access <strong>${spoken(seconds)}</strong> ago. The owner of this page has been notified and can approve your request.</p>
-<p>Keep this page open: it continues by itself as soon as there is an answer. It waits for another <strong>${spoken(left)}</strong>.</p>
+<p>Keep this page open: it continues automatically as soon as the owner responds. It waits for up to <strong>${spoken(left)}</strong> more.</p>
 <p><a class="go" href="${escapeHtml(plainAddress(visit))}">Check now</a></p>`;
   return response(context, {
     status: isAsked ? 202 : VISITOR_ERRORS['access-required'].status,
     title: 'Waiting for approval',
     html,
     json: { knock: 'waiting', wait, seconds_left: left },
-    text: 'You asked for access, and nobody has answered yet.',
+    text: 'You have asked for access, but nobody has responded yet.',
     fields:
       (prefersHtml(fieldValue(head.fields, 'accept')) ? `Refresh: ${lookIn};url=${wait}\r\n` : '') +
       (cookie === undefined ? '' : `Set-Cookie: ${cookie}\r\n`),

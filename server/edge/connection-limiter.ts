@@ -26,7 +26,7 @@ export interface Refusal {
 const FULL: Refusal = { code: 'relay-busy', ends: true };
 const SHARE: Refusal = {
   code: 'relay-busy',
-  text: 'The relay is nearly full, and the places left are for visitors of other tunnels. Try again in a moment.',
+  text: 'The relay is nearly full, and the remaining connections are reserved for other tunnels. Try again in a moment.',
   ends: false,
 };
 

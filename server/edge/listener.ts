@@ -172,8 +172,8 @@ export class TlsFileError extends Error {
 
 /** @throws TlsFileError */
 export async function readKeyPair(files: TlsFiles): Promise<KeyPair> {
-  const takesCert = 'the path of a PEM certificate with its intermediate certificates';
-  const takesKey = `the path of the PEM private key for ${files.cert.setting}, without a passphrase`;
+  const takesCert = 'the path of a PEM file with the certificate and its intermediate certificates';
+  const takesKey = `the path of a PEM file with the private key for ${files.cert.setting}, without a passphrase`;
   const cert = await read(files.cert, takesCert);
   const key = await read(files.key, takesKey);
   const parsed = attempt(files.cert, takesCert, () => new X509Certificate(cert));
@@ -190,7 +190,7 @@ export async function readKeyPair(files: TlsFiles): Promise<KeyPair> {
  * @throws TlsFileError
  */
 export async function readAuthorities(file: TlsFile): Promise<readonly string[]> {
-  const takes = 'the path of a PEM file with certificates of authorities';
+  const takes = "the path of a PEM file with certificate authorities' certificates";
   const text = (await read(file, takes)).toString('latin1');
   const list = text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
   return attempt(file, takes, () => {
@@ -216,7 +216,7 @@ function attempt<T>(file: TlsFile, takes: string, parse: () => T): T {
 }
 
 function mustFit(cert: X509Certificate, key: KeyObject): void {
-  if (!cert.checkPrivateKey(key)) throw new Error('it is the key of another certificate');
+  if (!cert.checkPrivateKey(key)) throw new Error('it is the key for a different certificate');
 }
 
 /* Picks up a renewed certificate without a restart. */

@@ -379,7 +379,7 @@ export function takeLink(target: string): Taken {
 /* A tunnel that this relay does not know, but that another one may have created: looked up when a request needs it. */
 
 const STORE_TEXT =
-  'Whether there is a tunnel at this address cannot be found out right now. Try again in a moment.';
+  'The relay cannot check right now whether there is a tunnel at this address. Try again in a moment.';
 
 /** Opens a stream to the upstream of a request. */
 export interface UpstreamHandler extends DialHandler {

@@ -115,10 +115,13 @@ describeOnPosix('the relay that is replaced', () => {
       await other.over;
     }
     assert.deepEqual(reasons, [
-      { kind: 'refused', reason: 'this version cannot replace it; stop it, and start this one' },
       {
         kind: 'refused',
-        reason: `it listens on ${ADDRESS}, but this one is configured for 0.0.0.0:8080; stop it, and start this one`,
+        reason: 'this version cannot replace it; stop the running relay, and start this one',
+      },
+      {
+        kind: 'refused',
+        reason: `it is listening on ${ADDRESS}, but this relay is configured for 0.0.0.0:8080; stop the running relay, and start this one`,
       },
       { kind: 'refused', reason: 'another relay is already replacing it' },
     ]);

@@ -127,9 +127,10 @@ export class HandoffSender implements Successor {
   }
 
   #whyNot(version: number, address: string): string | undefined {
-    if (version !== SUCCESSION_VERSION) return 'this version cannot replace it; stop it, and start this one';
+    if (version !== SUCCESSION_VERSION)
+      return 'this version cannot replace it; stop the running relay, and start this one';
     if (address !== this.#relay.address)
-      return `it listens on ${this.#relay.address}, but this one is configured for ${address}; stop it, and start this one`;
+      return `it is listening on ${this.#relay.address}, but this relay is configured for ${address}; stop the running relay, and start this one`;
     return this.#talk === undefined ? undefined : 'another relay is already replacing it';
   }
 

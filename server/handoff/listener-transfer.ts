@@ -50,7 +50,7 @@ export async function takeListeners(channel: Socket, names: readonly string[]): 
     });
     child.once('error', reject);
     // Runs after the last message, regardless of which of the two programs has ended.
-    child.once('disconnect', () => reject(new Error('its listeners did not arrive')));
+    child.once('disconnect', () => reject(new Error('its listening sockets did not arrive')));
   });
   if (child.connected) child.disconnect();
   return taken;

@@ -60,7 +60,7 @@ export class HandoffReceiver {
       return new HandoffReceiver(conversation, await takeListeners(channel, welcome.listeners));
     } catch (error) {
       conversation.destroy();
-      throw new HandoffError('it did not hand over its listeners', { cause: error });
+      throw new HandoffError('it did not hand over its listening sockets', { cause: error });
     }
   }
 

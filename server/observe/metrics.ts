@@ -39,26 +39,26 @@ export const METRICS = {
   },
   culvert_refusals_total: {
     type: 'counter',
-    help: 'Error responses of the relay to visitors.',
+    help: 'Error responses that the relay sent to visitors.',
     labels: { reason: 'a `Culvert-Error` code, such as `tunnel-offline`' },
   },
   culvert_api_answers_total: {
     type: 'counter',
-    help: 'Responses of the API.',
+    help: 'Responses sent by the API.',
     labels: { operation: 'method and route, or `none`', status: 'the HTTP status' },
   },
   culvert_api_refusals_total: {
     type: 'counter',
-    help: 'Error responses of the API and of the WebSocket endpoints.',
+    help: 'Error responses sent by the API and the WebSocket endpoints.',
     labels: { reason: 'the `code` of the error, such as `invalid-key`' },
   },
   culvert_connections_total: {
     type: 'counter',
-    help: 'Accepted connections of visitors, clients and API callers.',
+    help: 'Accepted connections from visitors, clients and API callers.',
   },
   culvert_visitor_connections: {
     type: 'gauge',
-    help: 'Open connections of visitors and API callers.',
+    help: 'Open connections from visitors and API callers.',
   },
   culvert_traffic_bytes_total: {
     type: 'counter',
@@ -66,18 +66,21 @@ export const METRICS = {
     labels: { direction: '`in` (to clients) or `out` (to visitors)' },
   },
   culvert_tunnels: { type: 'gauge', help: 'Live tunnels.' },
-  culvert_tunnels_online: { type: 'gauge', help: 'Live tunnels whose client is connected.' },
+  culvert_tunnels_online: { type: 'gauge', help: 'Live tunnels with a connected client.' },
   culvert_access_log_dropped_total: {
     type: 'counter',
     help: 'Access log lines that could not be written.',
   },
   culvert_data_sockets_total: {
     type: 'counter',
-    help: 'Data sockets that clients opened, including those to which large streams moved.',
+    help: 'Data sockets opened by clients, including those that took over large streams from a trunk.',
   },
-  culvert_data_streams: { type: 'gauge', help: 'Data sockets and trunk streams that serve a visitor.' },
+  culvert_data_streams: { type: 'gauge', help: 'Data sockets and trunk streams that are serving a visitor.' },
   // The name is guaranteed until 1.0.
-  culvert_warm_sockets: { type: 'gauge', help: 'Always 0. Kept until 1.0, because earlier versions had it.' },
+  culvert_warm_sockets: {
+    type: 'gauge',
+    help: 'Always 0. This metric is kept until version 1.0, because earlier versions had it.',
+  },
   culvert_trunks: { type: 'gauge', help: 'Open trunks (client connections that several visitors share).' },
   culvert_trunk_streams: { type: 'gauge', help: 'Open streams on trunks.' },
   culvert_trunk_streams_total: {
@@ -86,7 +89,7 @@ export const METRICS = {
   },
   culvert_trunk_moves_total: {
     type: 'counter',
-    help: 'Large streams whose client was asked to continue over a data socket.',
+    help: 'Large streams that the relay asked the client to move from a trunk to a data socket.',
     labels: { outcome: '`moved`, or `timeout` if the client opened no data socket within 10 s' },
   },
   culvert_certificate_orders_total: {
@@ -99,19 +102,19 @@ export const METRICS = {
   },
   culvert_certificates: {
     type: 'gauge',
-    help: 'Certificates obtained by ACME orders that have not expired.',
+    help: 'Certificates obtained through ACME that have not expired.',
   },
   culvert_certificate_waits: {
     type: 'gauge',
-    help: 'TLS handshakes waiting for a certificate to be issued.',
+    help: 'TLS handshakes that are waiting for a certificate to be issued.',
   },
   culvert_certificate_seconds_left: {
     type: 'gauge',
-    help: "Seconds until the certificate for the relay's own name expires; 0 without a certificate. It is renewed 30 days before it expires.",
+    help: "Seconds until the certificate for the relay's own name expires, or 0 if there is no certificate. The relay renews it 30 days before it expires.",
   },
   culvert_dns_questions_total: {
     type: 'counter',
-    help: 'Queries to the DNS port.',
+    help: 'Queries received on the DNS port.',
     labels: {
       outcome:
         '`answered`, `refused` (not about challenges), `failed` (the database failed), `truncated` (the resolver was told to retry over TCP) or `dropped` (not answered)',
@@ -119,11 +122,11 @@ export const METRICS = {
   },
   culvert_rendezvous_pending: {
     type: 'gauge',
-    help: 'Visitors waiting for a data socket or for the client of their tunnel.',
+    help: "Visitors waiting for their tunnel's client or for its data socket.",
   },
   culvert_rendezvous_wait_seconds: {
     type: 'histogram',
-    help: 'Time that visitors waited for a data socket or a trunk stream, if a new one was needed.',
+    help: 'How long visitors waited for a data socket or a trunk stream, if a new one was needed.',
   },
   culvert_store_operation_seconds: {
     type: 'histogram',

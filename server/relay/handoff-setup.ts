@@ -102,7 +102,7 @@ export function addressOf(host: string, port: number): string {
 export async function takeOver(config: Config, log: Log): Promise<HandoffReceiver | undefined> {
   if (config.cluster !== undefined)
     throw new HandoffError(
-      'a relay of a cluster cannot be replaced; stop it, which moves its clients to the other relays, and start it again',
+      'a relay in a cluster cannot be replaced; stop it, which moves its clients to the other relays, and start it again',
     );
   if (config.port === 0)
     throw new HandoffError('CULVERT_PORT=0 does not say which relay to replace; set the port of that relay');

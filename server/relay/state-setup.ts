@@ -107,7 +107,7 @@ export function handOutFirstKey(
     writeNew(file, `${key}\n`);
   } catch (error) {
     throw new Error(
-      `the first API key cannot be written to ${file}; choose another folder with CULVERT_DATA_DIR, or set CULVERT_BOOTSTRAP_KEY`,
+      `the first API key cannot be written to ${file}; choose a different folder with CULVERT_DATA_DIR, or set CULVERT_BOOTSTRAP_KEY`,
       { cause: error },
     );
   }

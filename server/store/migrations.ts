@@ -311,7 +311,7 @@ async function keepRelayInfo(db: Kysely<unknown>): Promise<void> {
 export class NewerSchemaError extends Error {
   constructor(migration: string) {
     super(
-      `the database was made by a newer version of Culvert (it has the change "${migration}"); install that version or restore a backup`,
+      `the database was created or upgraded by a newer version of Culvert (it has the change "${migration}"); install that version or restore a backup`,
     );
     this.name = 'NewerSchemaError';
   }
@@ -329,7 +329,7 @@ export class MissingDatabaseError extends Error {
 export class OlderSchemaError extends Error {
   /** @param missing number of migrations that have not run */
   constructor(missing: number) {
-    super(`the database is from an older version, ${missing} changes behind this one`);
+    super(`the database is from an older version and lacks ${missing} of this version's changes`);
     this.name = 'OlderSchemaError';
   }
 }

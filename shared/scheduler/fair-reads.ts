@@ -80,7 +80,7 @@ export const loopScheduler = new LoopScheduler({
  */
 
 /**
- * @limit Size from which a read from a socket takes turns with other reads (docs/decisions/0014-turns-of-the-loop.md):
+ * @limit Size above which a read from a socket takes turns with other reads (docs/decisions/0014-turns-of-the-loop.md):
  * more than nearly every head, less than the pieces of a body or a flood.
  */
 export const BULK_READ_BYTES = 4096;

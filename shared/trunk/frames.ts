@@ -28,13 +28,13 @@ export type FrameType = (typeof FrameType)[keyof typeof FrameType];
 
 export const FRAME_HEADER_BYTES = 9;
 /**
- * @limit Bytes of a trunk stream that may be in transit in each direction. That is all that can wait for a reader who
- * does not read.
+ * @limit Maximum number of bytes of a trunk stream that may be in transit in each direction. That is all that can wait
+ * for a reader who does not read.
  */
 export const WINDOW_BYTES = 64 * 1024;
 /** @limit Maximum payload of a DATA frame on a trunk. */
 export const DATA_MAX_BYTES = WINDOW_BYTES;
-/** @limit Characters of the id of a data socket; current relays use 36. */
+/** @limit Maximum number of characters in a data socket's id; current relays use 36. */
 const CONNECTION_ID_MAX = 64;
 /** The last id. A trunk that has used it accepts no new streams. */
 export const LAST_STREAM_ID = 0xffff_ffff;

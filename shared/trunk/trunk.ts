@@ -8,11 +8,13 @@ import { DATA_MAX_BYTES, type FrameHandler, FrameReader, LAST_STREAM_ID, WINDOW_
 import { Batch } from './sender.ts';
 import { type StreamCarrier, TrunkStream } from './trunk-stream.ts';
 
-/** @limit Open streams on a trunk. A stream whose end the other side has not answered counts as open. */
+/**
+ * @limit Maximum number of open streams on a trunk. A stream whose end the other side has not answered counts as open.
+ */
 export const STREAMS_MAX = 4096;
 /**
- * @limit Bytes that a trunk sends of one stream before it is another stream's turn: each waiting stream gets as much
- * before the first continues.
+ * @limit Number of bytes that a trunk sends from one stream before it switches to another: each waiting stream gets as
+ * much before the first continues.
  */
 const TURN_BYTES = 16 * 1024;
 

@@ -7,14 +7,14 @@ import { CloseCode } from '../control.ts';
 import { readAtOnce, type ReadSocket, type SocketReads } from '../scheduler/fair-reads.ts';
 import { applyMask, frameHeaderSize, FrameReader, Opcode, type Role, writeFrameHeader } from './frames.ts';
 
-/** @limit ms that a peer has to read everything up to the Close frame. */
+/** @limit How long a peer has to read everything up to the Close frame. */
 const FLUSH_TIMEOUT_MS = 60_000;
 /**
- * @limit ms that a peer has to read the Close frame of a stream that was aborted: it must learn of that within 1 s, and
- * the rest is useless.
+ * @limit How long a peer has to read the Close frame of a stream that was aborted: it must learn of that within 1 s,
+ * and the rest is useless.
  */
 const BREAK_TIMEOUT_MS = 250;
-/** @limit ms that a peer has to answer a Close frame before its socket is destroyed. */
+/** @limit How long a peer has to answer a Close frame before its socket is destroyed. */
 const CLOSE_TIMEOUT_MS = 1000;
 /** Bytes up to which header and payload are copied into one write. Above, copying costs more than a second write. */
 const COPY_MAX = 16_384;
@@ -370,8 +370,8 @@ function nextMask(): number {
 /** ms over which the pings of a peer are counted. */
 const WINDOW_MS = 1000;
 /**
- * @limit Pings that a peer may send per second: more than arrive together from a client that pings every second and was
- * held up for a minute.
+ * @limit Maximum number of pings that a peer may send per second: more than arrive together from a client that pings
+ * every second and was held up for a minute.
  */
 export const PINGS_MAX = 100;
 

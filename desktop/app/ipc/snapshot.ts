@@ -151,7 +151,7 @@ export interface TunnelView {
   /** the address to hand out, with its scheme; of an ended tunnel, the last one */
   readonly url: string;
   readonly slug: string;
-  /** the requested name, or empty: a tunnel without one gets another address when started again */
+  /** the requested name, or an empty string: a tunnel without one gets another address when started again */
   readonly name: string;
   readonly localPort: number;
   /** name of the shared folder, if the target is not a port */
@@ -200,7 +200,7 @@ export interface OtherTunnelView extends Pick<
   TunnelView,
   'key' | 'slug' | 'url' | 'localPort' | 'lock' | 'isIdle' | 'ttl' | 'expiresAt' | 'requests'
 > {
-  /** whether its client is connected */
+  /** whether the tunnel's client is connected */
   readonly isOnline: boolean;
   /** whether a program of this user serves it on this machine */
   readonly isHere: boolean;

@@ -7,7 +7,7 @@ export const RELAY_MAX_CHARS = 300;
 export const INVITATION_MAX_CHARS = 340;
 /** Maximum length of a typed API key: a key has at most 204; spaces around it are tolerated. */
 export const KEY_MAX_CHARS = 300;
-/** Maximum length of the internal id of a tunnel in the window's list: a UUID. */
+/** Maximum length of a tunnel's internal id in the window's list: a UUID. */
 export const TUNNEL_KEY_MAX_CHARS = 64;
 /** Maximum length of a typed lifetime, such as `30m`. */
 export const TTL_MAX_CHARS = 32;
@@ -19,61 +19,71 @@ export const PATH_MAX_CHARS = 32_767;
 export const RELAY_ID_MAX_CHARS = 64;
 
 /**
- * Shortest interval between two updates of the window: a person can follow only a few changes in a second, and each
+ * Minimum interval between two updates of the window: a person can follow only a few changes in a second, and each
  * costs the page a rendering.
  */
 export const SNAPSHOT_INTERVAL_MS = 250;
 /**
- * Shortest interval between two rebuilds of the tray menu: a menu that is rebuilt while it is open closes on some Linux
+ * Minimum interval between two updates of the tray menu: a menu that is rebuilt while it is open closes on some Linux
  * desktops.
  */
 export const TRAY_INTERVAL_MS = 1000;
-/** Recent requests that a tunnel's card shows. */
+/** Number of recent requests shown on a tunnel's card. */
 export const RECENT_REQUESTS = 3;
-/** Requests of one tunnel that the window can list: about a kilobyte each, excluding their bodies. */
+/** Maximum number of one tunnel's requests that the window can list: about a kilobyte each, excluding their bodies. */
 export const LOG_REQUESTS_MAX = 10_000;
-/** Requests sent to the window at a time: a few ms of its time. */
+/** Maximum number of requests sent to the window at a time: a few ms of its time. */
 export const LOG_PART_MAX = 1000;
 /** Maximum length of the name of a request log filter. */
 export const LOG_PART_NAME_MAX_CHARS = 32;
-/** Own tunnels in the window's list; the oldest ended ones make room. Plans allow fewer at a time. */
+/**
+ * Maximum number of the user's own tunnels in the window's list; the oldest ended ones make room. Plans allow fewer at
+ * a time.
+ */
 export const TUNNELS_MAX = 200;
 
-/** Tunnels opened by other programs or computers in the window's list; plans allow fewer at a time. */
+/**
+ * Maximum number of tunnels opened by other programs or computers in the window's list; plans allow fewer at a time.
+ */
 export const OTHER_TUNNELS_MAX = 200;
 
 /**
- * Interval at which the relay is asked for counters while the window is visible: they are updated at the relay's own
- * pace.
+ * Interval at which the app asks the relay for traffic counters while the window is visible: they are updated at the
+ * relay's own pace.
  */
 export const POLL_VISIBLE_MS = 2000;
 /**
- * Interval at which the relay is asked for counters while the window is hidden: often enough that "expires in 5
- * minutes" is shown for an idle tunnel at the right time.
+ * Interval at which the app asks the relay for traffic counters while the window is hidden: often enough that "expires
+ * in 5 minutes" is shown for an idle tunnel at the right time.
  */
 export const POLL_HIDDEN_MS = 30_000;
 /** How often ports are looked for while somebody looks. */
 export const PORTS_INTERVAL_MS = 4000;
-/** Ports reported to the window, as suggestions and to name the programs on them; a busy computer has fewer. */
+/**
+ * Maximum number of open ports reported to the window, as suggestions and to name the programs on them; a busy computer
+ * has fewer.
+ */
 export const PORTS_MAX = 200;
-/** ms that the system program that lists open ports may take: it takes well under a second. */
+/** How long the system program that lists open ports may take: it takes well under a second. */
 export const PORT_PROGRAM_TIMEOUT_MS = 5000;
 /**
- * Output that is read from the system program that lists open ports: a line of about 100 bytes for each port and
- * process.
+ * Maximum amount of output that is read from the system program that lists open ports: a line of about 100 bytes for
+ * each port and process.
  */
 export const PORT_PROGRAM_MAX_BYTES = 4 * 1024 * 1024;
-/** Processes examined to find the program on a port; a busy desktop has about 500. */
+/**
+ * Maximum number of processes that are examined to find the program that is using a port; a busy desktop has about 500.
+ */
 export const PROCESSES_MAX = 3000;
 /**
- * Open files examined per process to find the program on a port: a server with many clients would otherwise make each
- * look take seconds.
+ * Maximum number of open files per process that are examined to find the program that is using a port: a server with
+ * many clients would otherwise make each look take seconds.
  */
 export const PROCESS_FILES_MAX = 1000;
 /** Maximum size of a `package.json` that is read to guess the framework. */
 export const MANIFEST_MAX_BYTES = 256 * 1024;
 
-/** Remaining lifetime at which the notification "expires in 5 minutes" appears. */
+/** Remaining lifetime at which the app shows the notification "expires in 5 minutes". */
 export const EXPIRY_NOTICE_MS = 5 * 60_000;
 /** How long a tunnel must be offline before a notification appears. */
 export const LOST_NOTICE_MS = 30_000;
@@ -82,26 +92,34 @@ export const NOTICE_TICK_MS = 5000;
 
 /** How long a visitor waits for approval before the relay turns the visitor away. */
 export const APPROVAL_WAIT_MS = KNOCK_SECONDS * 1000;
-/** Approval requests that may be pending at a tunnel; a relay queues no more than these. */
+/** Maximum number of pending approval requests for a tunnel; a relay queues no more than these. */
 export const APPROVALS_MAX = 32;
-/** Pending approval requests of a tunnel that get notifications; the window lists all of them. */
+/**
+ * Maximum number of a tunnel's pending approval requests that are shown as notifications; the window lists all of them.
+ */
 export const APPROVAL_NOTICES_MAX = 3;
 
 /** How often the network of this machine is checked. */
 export const NETWORK_INTERVAL_MS = 3000;
 
-/** How long you can undo a stop, a removal, an emptied log or a sign-out; until then the relay keeps the tunnel. */
+/** How long you can undo a stop, a removal, a cleared log or a sign-out; until then the relay keeps the tunnel. */
 export const UNDO_MS = 8000;
-/** Recent projects that the window offers: what a person works on at a time. */
+/** Number of recent projects that the window offers: what a person works on at a time. */
 export const RECENT_PROJECTS_MAX = 5;
 
 /** Maximum length of an id that the app itself generates: a UUID, as undos and invitations have. */
 export const OWN_ID_MAX_CHARS = 64;
 
-/** Invitations that the app looks up at the same time: anything can open links, and each waits for its relay. */
+/**
+ * Maximum number of invitations that the app looks up at the same time: anything can open links, and each waits for its
+ * relay.
+ */
 export const INVITATION_LOOKS_MAX = 4;
 
-/** Signing secrets that a tunnel can have for one service: the one in use, and others as long as they are replaced. */
+/**
+ * Maximum number of signing secrets that a tunnel can have for one service: the one in use, and others as long as they
+ * are replaced.
+ */
 export const SIGNING_SECRETS_MAX = 4;
 /**
  * Maximum length of a signing secret: those generated by services have at most about 80; at GitHub, users choose their
@@ -112,14 +130,12 @@ export const SIGNING_SECRET_MAX_CHARS = 300;
 export const SIGNING_SECRET_ID_MAX_CHARS = 64;
 
 /**
- * ms that closing all tunnels may take when the app quits: one REST call each, at the same time; after that the app
+ * How long closing all tunnels may take when the app quits: one REST call each, at the same time; after that the app
  * quits anyway.
  */
 export const QUIT_TIMEOUT_MS = 5000;
 
-/**
- * ms after the start of the app until it first checks for an update, so that the check does not slow the start down.
- */
+/** How long after its start the app first checks for an update, so that the check does not slow the start down. */
 export const UPDATE_FIRST_MS = 60_000;
 /** How often an update is looked for after that; releases are days apart. */
 export const UPDATE_INTERVAL_MS = 4 * 3_600_000;
@@ -129,12 +145,12 @@ export const UPDATE_RETRY_MS = 60_000;
 /** Maximum length of a domain or of one value in its DNS records. */
 export const DOMAIN_TEXT_MAX_CHARS = 300;
 /**
- * Maximum length of a text copied to the clipboard: the longest is a body of 1 MiB whose every byte is a character, or
- * the path to a value that is nested as deeply.
+ * Maximum length of text that is copied to the clipboard: the longest is a body of 1 MiB whose every byte is a
+ * character, or the path to a value that is nested as deeply.
  */
 export const COPIED_TEXT_MAX_CHARS = 4 * 1024 * 1024;
 
-/** Maximum size of an exported HAR: what `culvert inspect import` takes. */
+/** Maximum size of an exported HAR file: what `culvert inspect import` takes. */
 export const HAR_MAX_BYTES = 32 * 1024 * 1024;
 
 /**
@@ -148,14 +164,17 @@ export const EDIT_TEXT_MAX_CHARS = 128 * 1024;
  */
 export const IMPORT_TEXT_MAX_CHARS = 256 * 1024;
 
-/** Saved sets of requests: a service sends some twenty kinds of webhooks, and a person works on a few services. */
+/**
+ * Maximum number of collections of saved requests: a service sends some twenty kinds of webhooks, and a person works on
+ * a few services.
+ */
 export const REQUEST_SETS_MAX = 50;
-/** Requests in one saved set; all of them are sent one after another. */
+/** Maximum number of requests in one collection; all of them are sent one after another. */
 export const SET_REQUESTS_MAX = 200;
-/** Maximum length of the name of a saved set: a line of the window. */
+/** Maximum length of a collection's name: a line of the window. */
 export const SET_NAME_MAX_CHARS = 60;
 /**
- * Maximum size of all saved sets together, as text with bodies in base64: some hundred requests with the largest
+ * Maximum size of all collections together, as text with bodies in base64: some hundred requests with the largest
  * bodies. It is encrypted and written whole.
  */
 export const REQUEST_SETS_MAX_BYTES = 16 * 1024 * 1024;

@@ -41,7 +41,7 @@ describe('Notices', () => {
     kinds(0);
     assert.deepEqual(kinds(60 * MINUTE, { status: EXPIRED }), ['expired']);
     assert.deepEqual(kinds(61 * MINUTE, { status: EXPIRED }), []);
-    const stopped: TunnelStatus = { name: 'ended', reason: 'stopped', why: 'You stopped it.' };
+    const stopped: TunnelStatus = { name: 'ended', reason: 'stopped', why: 'You stopped the tunnel.' };
     const other = new Notices();
     other.look([tunnelView()], 0);
     assert.deepEqual(other.look([tunnelView({ status: stopped })], 1), []);

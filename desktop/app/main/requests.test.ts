@@ -182,7 +182,7 @@ describe('an exported HAR', () => {
     const tunnel = { ...TUNNEL };
     await assert.rejects(
       exportHar({ log, tunnel }, ids, false, file),
-      /at most 32 MiB, which is enough for the first 31/,
+      /at most 32 MiB, but only the first 31/,
     );
     const written = await exportHar({ log, tunnel }, ids.slice(1), false, file);
     assert.equal(written?.count, 31);
@@ -255,7 +255,7 @@ describe('imported requests', () => {
     const { log, tunnel } = bench();
     await assert.rejects(
       importInto(tunnel, har(IMPORTED_REQUESTS_MAX + 1)),
-      refused(/There are more than 100 requests/),
+      refused(/The file has more than 100 requests/),
     );
     assert.deepEqual(log.list(), []);
     assert.equal((await importInto(tunnel, har(IMPORTED_REQUESTS_MAX))).ids.length, IMPORTED_REQUESTS_MAX);

@@ -95,7 +95,7 @@ describe('trayModel', () => {
     const shown = labels(model([tunnelView({ lock: { kind: 'knock' }, knocks })]).entries);
     assert.deepEqual(shown.slice(2, 6), [
       'my-app → 3000 (online, you approve visitors, 7 waiting)',
-      'curl asks for access, from 192.0.2.7',
+      'curl from 192.0.2.7 is asking for access',
       'Approve for 1 hour',
       'Deny',
     ]);

@@ -88,24 +88,25 @@ describe('frame', () => {
   });
 
   it('shows approval requests first and on every page, with the keys that answer them', () => {
-    const line = '? 192.0.2.7 asks for access: a approves for an hour, x denies. curl/8.5';
+    const line = '? 192.0.2.7 is asking for access: a approves for an hour, x denies. curl/8.5';
     assert.equal(draw([panel({ knocks: [knock(1)] })])[1], line);
     assert.equal(draw([panel({ knocks: [knock(1)] })], { page: 'code' })[0], line);
     const several = [
       panel({ label: 'web', knocks: [knock(2)] }),
       panel({ label: 'api', knocks: [knock(1, { agent: '' }), knock(3)] }),
     ];
-    const first = '? 192.0.2.7 asks for access to api: a approves for an hour, x denies. 2 more wait.';
+    const first =
+      '? 192.0.2.7 is asking for access to api: a approves for an hour, x denies. 2 more waiting.';
     assert.equal(draw(several)[1], first);
     const noKeys = draw([panel({ knocks: [knock(1), knock(2)] })], { hasKeys: false }, 120)[1];
     assert.equal(
       noKeys,
-      '? 192.0.2.7 asks for access: run "culvert knock my-app k1 --admit" or --refuse. 1 more waits. curl/8.5',
+      '? 192.0.2.7 is asking for access: run "culvert knock my-app k1 --admit" or --refuse. 1 more waiting. curl/8.5',
     );
   });
 
   it('shows problems and remedies in full', () => {
-    const problem = 'Nothing is listening on port 3000. Start the service there; the tunnel stays up.';
+    const problem = 'Nothing is listening on port 3000. Start the service there; the tunnel stays open.';
     const status = { name: 'reconnecting', retryAt: NOW + 2500, why: 'The relay is away.' } as const;
     const lines = draw([panel({ problem, status })], {}, 40);
     assert.deepEqual(lines.slice(2, 4), ['◌ Reconnecting. The relay is away. Next', '  try in 3 s.']);
@@ -219,7 +220,7 @@ describe('frame', () => {
     assert.match(lines[2] ?? '', /^█{29,}$/);
     assert.ok(!lines.join('\n').includes('GET'));
     const small = draw([panel()], { page: 'code' }, 90, 12).at(-1) ?? '';
-    assert.match(small, /^The QR code needs \d+ × \d+ characters: make the window larger\.$/);
+    assert.match(small, /^The QR code needs \d+ × \d+ characters, so make the window larger\.$/);
   });
 
   it('fits any window', () => {

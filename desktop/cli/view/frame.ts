@@ -187,16 +187,16 @@ function ending({ tunnel }: PanelState, { now, hasKeys }: Context): { style: Spa
 /* What the keys of the view do. */
 
 export const KEYS: readonly (readonly [key: string, meaning: string])[] = [
-  ['i', 'the requests: list, search, both messages, repeat'],
-  ['c', 'copies the address to the clipboard of this terminal'],
+  ['i', 'shows the requests, which you can search, open and replay'],
+  ['c', "copies the address to the terminal's clipboard"],
   ['o', 'opens the address in a browser'],
   ['r', 'shows the address as a QR code'],
   ['e', 'extends the tunnel by its time to live'],
-  ['a, x', 'approves or denies the visitor who asks for access'],
-  ['Tab', 'chooses the next tunnel'],
-  ['q', 'quits after a question; Ctrl-C quits immediately'],
+  ['a, x', 'approves or denies the visitor who is asking for access'],
+  ['Tab', 'selects the next tunnel'],
+  ['q', 'quits after you confirm; Ctrl-C quits immediately'],
   ['Ctrl-L', 'redraws the screen'],
-  ['?', 'shows these keys'],
+  ['?', 'shows this list of keys'],
 ];
 
 export function helpPage(): Line[] {
@@ -236,9 +236,9 @@ export function knockLine(
   const answer = hasKeys
     ? 'a approves for an hour, x denies.'
     : `run "culvert knock ${tunnel?.slug ?? ''} ${knock.id} --admit" or --refuse.`;
-  const more = others === 0 ? '' : ` ${others} more ${others === 1 ? 'waits' : 'wait'}.`;
+  const more = others === 0 ? '' : ` ${others} more waiting.`;
   return [
-    span(`? ${knock.address} asks for access${where}: `, 'warning'),
+    span(`? ${knock.address} is asking for access${where}: `, 'warning'),
     span(`${answer}${more}`, 'strong'),
     span(knock.agent === '' ? '' : ` ${escapeVisitorText(knock.agent)}`, 'dim'),
   ];

@@ -199,7 +199,7 @@ export class LogPage {
 
   #detailFrame(): Line[] {
     const detail = this.#selected === undefined ? undefined : this.#source.detail(this.#selected);
-    const text = detail === undefined ? 'This request is no longer recorded.' : detailText(detail);
+    const text = detail === undefined ? 'This request is no longer available.' : detailText(detail);
     const lines = text.trimEnd().split('\n');
     this.#top = Math.max(0, Math.min(this.#top, lines.length - this.#rows));
     const shown = lines.slice(this.#top, this.#top + this.#rows);

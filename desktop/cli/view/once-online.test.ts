@@ -38,7 +38,7 @@ describe('doOnceOnline', () => {
     assert.equal(rest.at(-1), URL);
     assert.equal(run({ qr: true }, { isTTY: true, columns: 200 }).printed.err, printed.err);
     const narrow = run({ qr: true }, { isTTY: true, columns: 20 }).printed.err;
-    assert.match(narrow, /^The QR code needs \d+ × \d+ characters: make the window larger\.\nhttps/);
+    assert.match(narrow, /^The QR code needs \d+ × \d+ characters, so make the window larger\.\nhttps/);
   });
 
   it('copies on a terminal that may support it, and reports a missing one', () => {
@@ -51,7 +51,10 @@ describe('doOnceOnline', () => {
     ] as const) {
       const without = run({ copy: true }, screen, env);
       assert.deepEqual(without.written, []);
-      assert.equal(without.printed.err, `culvert: --copy: there is no terminal that could copy ${URL}.\n`);
+      assert.equal(
+        without.printed.err,
+        `culvert: --copy: ${URL} cannot be copied, because the command is not running in a terminal.\n`,
+      );
     }
   });
 

@@ -41,8 +41,8 @@ export function doOnceOnline(
     if (canCopy) screen.write(copySequence(url));
     output.err(
       canCopy
-        ? `Copied ${url}, if this terminal allows programs to copy.\n`
-        : `culvert: --copy: there is no terminal that could copy ${url}.\n`,
+        ? `Copied ${url}, if your terminal allows programs to use the clipboard.\n`
+        : `culvert: --copy: ${url} cannot be copied, because the command is not running in a terminal.\n`,
     );
   }
   if (open) openAddress(url, (why) => output.err(`culvert: --open: ${why}.\n`));
@@ -79,5 +79,5 @@ export function codeText(url: string, columns = Infinity): string {
 }
 
 function needsRoom(lines: readonly string[]): string {
-  return `The QR code needs ${lines[0]?.length ?? 0} × ${lines.length} characters: make the window larger.`;
+  return `The QR code needs ${lines[0]?.length ?? 0} × ${lines.length} characters, so make the window larger.`;
 }

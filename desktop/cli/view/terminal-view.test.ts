@@ -89,7 +89,7 @@ describe('TerminalView', () => {
     view.open();
     assert.ok(listeners() > before);
     view.output.err('It could not be closed.\n');
-    panel.offline('stopped', 'Stopped, but the tunnel is not closed.');
+    panel.offline('stopped', 'The command stopped, but the tunnel was not closed.');
     const { printed, output } = record();
     view.close(output);
     assert.equal(written.at(-1), LEAVE);
@@ -98,7 +98,7 @@ describe('TerminalView', () => {
     assert.deepEqual(clock.waiting, []);
     assert.ok(stdin.isPaused());
     assert.deepEqual(printed, {
-      out: 'Stopped, but the tunnel is not closed.\n',
+      out: 'The command stopped, but the tunnel was not closed.\n',
       err: 'It could not be closed.\n',
     });
   });
@@ -114,7 +114,7 @@ describe('TerminalView', () => {
     stdin.emit('data', 'a');
     assert.deepEqual(answered, [], 'nobody was shown');
     clock.advance(250);
-    assert.match(written.at(-1) ?? '', /192\.0\.2\.1 asks for access/);
+    assert.match(written.at(-1) ?? '', /192\.0\.2\.1 is asking for access/);
     knock('k2', '192.0.2.2');
     stdin.emit('data', 'aa');
     stdin.emit('data', 'x');

@@ -185,7 +185,7 @@ export class TerminalView {
   #copy(url: string | undefined): void {
     if (url === undefined) return;
     this.#stdout.write(copySequence(url));
-    this.#say(`Copied ${url}, if this terminal allows programs to copy.`);
+    this.#say(`Copied ${url}, if your terminal allows programs to use the clipboard.`);
   }
 
   #open(url: string | undefined): void {

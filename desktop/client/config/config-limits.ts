@@ -2,7 +2,10 @@
 
 /** Maximum size of `culvert.yml`. A larger file must be a mistake: a tunnel needs about 150 bytes. */
 export const CONFIG_FILE_MAX_BYTES = 64 * 1024;
-/** Tunnels in one `culvert.yml`: each holds sockets and timers in one process; an account may open 10 a minute. */
+/**
+ * Maximum number of tunnels in one `culvert.yml`: each holds sockets and timers in one process; an account may open 10
+ * a minute.
+ */
 export const CONFIG_TUNNELS_MAX = 64;
 /** Maximum length of a tunnel name in `culvert.yml`: longer names leave no room for anything else on a line. */
 export const LABEL_MAX_LENGTH = 32;

@@ -42,7 +42,7 @@ describe('readProject', () => {
   it('reports the paths it searched', () => {
     assert.throws(
       () => readProject(undefined, inner),
-      isRefusal(/no culvert\.yml in .*deep or above.*--config/),
+      isRefusal(/no culvert\.yml in .*deep or in any folder above.*--config/),
     );
     assert.throws(() => readProject('gone.yml', inner), isRefusal(/gone\.yml cannot be read: ENOENT/));
   });

@@ -69,7 +69,7 @@ function findProjectFile(start: string): string {
     if (dirname(folder) === folder) break;
   }
   throw new ProjectFileError(
-    `There is no ${PROJECT_FILE} in ${resolve(start)} or above it: write one, or give --config FILE.`,
+    `There is no ${PROJECT_FILE} in ${resolve(start)} or in any folder above it. Create one, or use --config FILE.`,
   );
 }
 

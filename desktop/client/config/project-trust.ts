@@ -95,8 +95,8 @@ export function checkRelay({ path, relay }: ProjectRelay, without: RelayAddress,
   const { origin } = relay;
   if (origin === without.origin) return;
   throw new ProjectFileError(
-    `${path}: relay: the key of ${keyFrom} is sent to ${origin} only if you name that relay as well. ` +
-      `If you trust it, set CULVERT_RELAY=${origin} or give --relay ${origin}.`,
+    `${path}: relay: the key from ${keyFrom} is sent to ${origin} only if you also specify that relay yourself. ` +
+      `If you trust it, set CULVERT_RELAY=${origin} or use --relay ${origin}.`,
   );
 }
 
@@ -119,8 +119,8 @@ export function checkLocalHosts({ path, tunnels }: ProjectTunnels): void {
   for (const { label, localHost } of tunnels) {
     if (!leadsElsewhere({ localHost })) continue;
     throw new ProjectFileError(
-      `${path}: tunnels.${label}.local_host: "${localHost}" is another machine, which visitors would reach through this one. ` +
-        'Use localhost or one of its addresses, or allow other machines with --allow-other-hosts.',
+      `${path}: tunnels.${label}.local_host: "${localHost}" is another machine, which visitors could reach through this one. ` +
+        "Use localhost or one of this machine's addresses, or allow other machines with --allow-other-hosts.",
     );
   }
 }

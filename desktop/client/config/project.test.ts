@@ -132,7 +132,7 @@ describe('parseProject', () => {
       ['auth: ann', /auth: must be USER:PASSWORD, but the password is missing/],
       ["auth: 'ann:'", /auth: the password of ann must be 1 to 128 characters/],
       ["auth: ':hid'", /auth: the user in USER:PASSWORD must be 1 to 64 characters without a colon/],
-      ["auth: ['ann:hid', 'ann:hid2']", /auth: the user ann is given twice/],
+      ["auth: ['ann:hid', 'ann:hid2']", /auth: the user ann appears twice/],
       ['allow: []', /allow: must be an address or a range, or a list of them/],
       ['allow: localhost', /allow: "localhost" is not an address or a range, such as/],
       ['allow: [10.0.0.0/8, 10.0.0.0/33]', /allow: "10\.0\.0\.0\/33" is not/],

@@ -198,7 +198,7 @@ describe('claimNames', () => {
     it(`asks about a tunnel with a client: "${answer}" means ${claim}`, async () => {
       const prompt = answering(answer);
       assert.deepEqual([...(await claimNames(api, ['on'], prompt))], [['on', claim]]);
-      assert.match(prompt.questions.join(''), /"on" from its port 3000\. Take it over\? \[y\/N\] $/);
+      assert.match(prompt.questions.join(''), /"on" from its port 3000\. Take over the tunnel\? \[y\/N\] $/);
     });
   }
 

@@ -22,7 +22,7 @@ const FIRST_USE = `No relay is set up yet. A tunnel needs a relay, and there are
   - Someone who runs a relay has sent you an invitation or a key:
       culvert login https://relay.example.com/invite/…      the invitation gives you a key
       culvert login --relay https://relay.example.com       asks for the key
-  - You run your own in another terminal. It shows its first key once; enter that key at "culvert login":
+  - You run your own in another terminal. It shows its first key once; enter that key when "culvert login" asks for it:
       culvert-relay
       culvert login --relay ${DEFAULT_RELAY}`;
 
@@ -104,7 +104,7 @@ export function readRelayAccess(sources: RelaySources): RelayAccess {
   if (key === undefined) {
     if (relayFrom === DEFAULT_RELAY_FROM) throw new UsageError(FIRST_USE);
     throw new UsageError(
-      `There is no API key for ${relay.origin}. Run "culvert login", give --key KEY or set CULVERT_API_KEY.`,
+      `There is no API key for ${relay.origin}. Run "culvert login", use --key KEY or set CULVERT_API_KEY.`,
     );
   }
   checkProtected(relay, relayFrom, sources.options.insecure);
@@ -200,7 +200,7 @@ export type Claim = 'create' | 'take-over' | 'leave';
 export class ServedElsewhere extends Error {
   constructor(name: string) {
     super(
-      `Another client serves your tunnel "${name}". Stop that client, or close the tunnel with "culvert close ${name}"`,
+      `Another client is serving your tunnel "${name}". Stop that client, or close the tunnel with "culvert close ${name}"`,
     );
   }
 }
@@ -229,6 +229,6 @@ export async function claimNames(
 }
 
 async function mayReplace(name: string, port: number, prompt: Prompt): Promise<boolean> {
-  const question = `Another client serves your tunnel "${name}" from its port ${port}. Take it over? [y/N] `;
+  const question = `Another client is serving your tunnel "${name}" from its port ${port}. Take over the tunnel? [y/N] `;
   return /^y(?:es)?$/i.test((await prompt.ask(question)).trim());
 }

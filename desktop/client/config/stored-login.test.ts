@@ -48,7 +48,7 @@ describe('StoredLogin', () => {
     chmodSync(stored.path, 0o644);
     assert.deepEqual(stored.read(), LOGIN);
     assert.equal(mode(stored.path), 0o600);
-    assert.match(warnings.join(), /Other users.*login\.json.*revoke/);
+    assert.match(warnings.join(), /other users.*login\.json.*revoke/);
   });
 
   it('forgets a login once', async () => {

@@ -77,7 +77,7 @@ export class StoredLogin {
     const text = `${JSON.stringify({ relay: relay.origin, key, ca })}\n`;
     if (text.length > CONFIG_FILE_MAX_BYTES)
       throw new StoredLoginError(
-        `${this.path} would be larger than ${CONFIG_FILE_MAX_BYTES} bytes: give --ca a file with the certificate of the relay's authority alone.`,
+        `${this.path} would be larger than ${CONFIG_FILE_MAX_BYTES} bytes: use a --ca file that contains only the certificate of the relay's certificate authority.`,
       );
     return this.#file.write(text);
   }
@@ -109,8 +109,8 @@ export class StoredLogin {
   #close(): void {
     chmodSync(this.path, OWNER_ONLY);
     this.#warn(
-      `Other users of this machine could read ${this.path}; they no longer can. ` +
-        'If they may have, revoke the key in it and sign in with a new one.',
+      `Until now, other users of this machine could read ${this.path}. ` +
+        'If someone may have read it, revoke the key in it and sign in with a new one.',
     );
   }
 }

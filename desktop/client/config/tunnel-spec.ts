@@ -11,7 +11,7 @@ export interface TunnelSpec {
   readonly port: number;
   /** custom subdomain name; `undefined` for a random one */
   readonly name: string | undefined;
-  /** a verified domain of the account; `undefined` for none */
+  /** one of the account's verified domains; `undefined` for none */
   readonly domain: string | undefined;
   /** duration string; `undefined` for the relay's default */
   readonly ttl: string | undefined;

@@ -216,7 +216,7 @@ describe('TunnelSession', () => {
     const { session, end, states } = setUp(0.5);
     session.start();
     end({ kind: 'refused', refusal: new RelayRefusal(503, 'service unavailable', { retryAfterMs: 5000 }) });
-    const why = 'The relay rejected the connection for now: service unavailable.';
+    const why = 'The relay is not accepting the connection at the moment: service unavailable.';
     assert.deepEqual(states.at(-1), { name: 'reconnecting', attempt: 1, retryInMs: 5250, why });
   });
 

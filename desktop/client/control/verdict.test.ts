@@ -74,7 +74,7 @@ describe('judge', () => {
         'The API key was revoked.',
         'The API key was revoked.',
         'The API key has expired.',
-        'The account was removed, along with its API key.',
+        'The account was deleted, along with its API key.',
         'The account is suspended.',
         'The account is suspended: phishing.',
         'The account is suspended: is it paid.',

@@ -187,7 +187,7 @@ describe('an imported curl command', () => {
       ['curl http://x --next http://y', /one request at a time/],
       ['curl --no-such http://x', /--no-such is not supported/],
       ['curl http://x -H', /-H has no value/],
-      ['curl ^"http://x^"', /cmd on Windows/],
+      ['curl ^"http://x^"', /Windows command prompt \(cmd\)/],
     ] as const)
       assert.throws(
         () => importCurl(command),

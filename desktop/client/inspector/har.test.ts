@@ -235,7 +235,7 @@ describe('an imported HAR', () => {
     );
     assert.deepEqual(leftOut.map(textOf), [
       'Request 2 was left out: The value of X cannot contain a line break.',
-      'Request 3 was left out: The body can have at most 64 KiB. This one has 69 KiB.',
+      'Request 3 was left out: The body can be at most 64 KiB. This one is 69 KiB.',
     ]);
   });
 });

@@ -99,7 +99,7 @@ export class InspectorServer {
 
   async #answer(socket: Socket, request: InspectRequest | undefined): Promise<void> {
     if (request === undefined)
-      return end(socket, refusal('bad-request', 'This is not a request of culvert inspect.'));
+      return end(socket, refusal('bad-request', 'This is not a "culvert inspect" request.'));
     if (request.op === 'tunnels') {
       const tunnels = [...this.#tunnels].map(({ id, slug, publicUrl }) => ({ id, slug, publicUrl }));
       return end(socket, { ok: true, value: tunnels });
@@ -112,7 +112,7 @@ export class InspectorServer {
         return end(socket, { ok: true, value: log.list(request) });
       case 'show': {
         const value = log.detail(request.id, request);
-        const text = `There is no request ${request.id}, or it is no longer recorded.`;
+        const text = `There is no request ${request.id}, or it is no longer available.`;
         return end(socket, value === undefined ? refusal('unknown-request', text) : { ok: true, value });
       }
       case 'replay':

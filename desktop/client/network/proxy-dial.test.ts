@@ -43,7 +43,7 @@ describe('readNetworkSettings', () => {
     );
     for (const text of ['hello', CERTIFICATE.replaceAll(/^M.{9}/gm, 'AAAAAAAAAA')]) {
       writeFileSync(path, text);
-      assert.throws(() => readNetworkSettings({}, path), /it takes a PEM file/);
+      assert.throws(() => readNetworkSettings({}, path), /It must be a PEM file/);
     }
   });
 });
@@ -72,7 +72,7 @@ describe('parseProxyAddress', () => {
       assert.throws(
         () => parseProxyAddress(text, 'HTTPS_PROXY'),
         ({ message }: Error) =>
-          message.startsWith('HTTPS_PROXY is not a proxy') && !message.includes('secret'),
+          message.startsWith('HTTPS_PROXY is not a valid proxy address') && !message.includes('secret'),
       );
     }
   });

@@ -146,8 +146,8 @@ export function parseProxyAddress(text: string, setting: string): ProxyAddress {
   const url = URL.parse(/^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`);
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:') || url.hostname === '') {
     throw new NetworkSettingError(
-      `${setting} is not a proxy that can be used: give http:// or https://, a host and a port, such as ` +
-        'http://proxy.example.com:3128, with user:password@ before the host where needed',
+      `${setting} is not a valid proxy address. It must consist of http:// or https://, a host and a port, such as ` +
+        'http://proxy.example.com:3128, with user:password@ before the host if the proxy requires a login',
     );
   }
   const secure = url.protocol === 'https:';
@@ -231,6 +231,6 @@ function readAuthorities(path: string): string {
     // A damaged file is treated like a missing one.
   }
   throw new NetworkSettingError(
-    `--ca or CULVERT_CA: "${path}" holds no certificates: it takes a PEM file, with -----BEGIN CERTIFICATE-----`,
+    `--ca or CULVERT_CA: "${path}" contains no certificates. It must be a PEM file with -----BEGIN CERTIFICATE-----`,
   );
 }

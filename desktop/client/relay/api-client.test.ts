@@ -363,12 +363,12 @@ describe('ApiClient', () => {
 
   it('does not show a script as the address of a redirect', async () => {
     const { api } = await setUp(301, '', { location: 'javascript:alert(1)' });
-    await assert.rejects(api.listTunnels(), refusal(301, 'it has moved to not a web address'));
+    await assert.rejects(api.listTunnels(), refusal(301, 'it redirects to not a web address'));
   });
 
   it('follows no redirect, but reports its target', async () => {
     const { api } = await setUp(301, '', { location: 'https://elsewhere.example/v1/tunnels' });
-    await assert.rejects(api.listTunnels(), refusal(301, 'it has moved to https://elsewhere.example'));
+    await assert.rejects(api.listTunnels(), refusal(301, 'it redirects to https://elsewhere.example'));
   });
 
   const strange: [string, unknown][] = [

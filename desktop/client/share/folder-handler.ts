@@ -201,8 +201,8 @@ const WORDS: Readonly<Record<number, string>> = {
   403: 'Not through the tunnel',
   404: 'Not found',
   405: 'Read only',
-  412: 'Changed in the meantime',
-  416: 'No such range',
+  412: 'The file has changed in the meantime',
+  416: 'The file has no such range',
   503: 'The folder does not respond',
 };
 
@@ -225,7 +225,7 @@ export async function listingPage(root: SharedRoot, path: string, names: readonl
   const { entries, isComplete } = await readEntries(root, path);
   const title = escapeHtml(`/${names.join('/')}`);
   const up = names.length === 0 ? '' : '<li><a href="../">../</a></li>\n';
-  const more = isComplete ? '' : `<p>This list is incomplete: only ${SHARE_LISTED_MAX} names are read.</p>\n`;
+  const more = isComplete ? '' : `<p>This list is incomplete: it shows only ${SHARE_LISTED_MAX} names.</p>\n`;
   return `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -322,16 +322,16 @@ export const FOLDER_LOOKS = new FolderLooks();
 
 /** Limits of shared folders, with their reasons. */
 
-/** Names listed on the page of a shared folder: each is looked up, and nobody reads more. @limit */
+/** Maximum number of names listed on a shared folder's page: each is looked up, and nobody reads more. @limit */
 export const SHARE_LISTED_MAX = 1000;
 /**
- * How long the file system may take to answer for a shared folder. A disk that has to spin up takes seconds; a server
- * that is gone never answers. @limit
+ * How long the file system may take to respond when a visitor opens a shared folder. A disk that has to spin up takes
+ * seconds; a server that is gone never answers. @limit
  */
 export const FOLDER_ANSWER_MS = 8000;
 /**
- * File system operations that may be overdue at the same time. Each occupies one of the process's four threads for
- * files. @limit
+ * Maximum number of file system operations that may be overdue at the same time. Each occupies one of the process's
+ * four threads for files. @limit
  */
 export const SILENT_FOLDERS_MAX = 2;
 /** Size of the chunks in which a shared file is read and buffered for a visitor. @limit */

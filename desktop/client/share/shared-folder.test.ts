@@ -129,7 +129,7 @@ describeOnPosix('shareFolder', () => {
     writeFileSync(join(many, 'one more'), '');
     const { text } = await get('/many/');
     assert.equal(text.match(/href="\.\//g)?.length, 1000);
-    assert.ok(text.includes('This list is incomplete: only 1000 names are read.'));
+    assert.ok(text.includes('This list is incomplete: it shows only 1000 names.'));
   });
 
   for (const path of [
@@ -219,7 +219,7 @@ describeOnPosix('shareFolder', () => {
     assert.deepEqual(await range('bytes=2-4'), [206, '234', 'bytes 2-4/10']);
     assert.deepEqual(await range('bytes=-3'), [206, '789', 'bytes 7-9/10']);
     assert.deepEqual(await range('bytes=8-99'), [206, '89', 'bytes 8-9/10']);
-    assert.deepEqual(await range('bytes=10-'), [416, 'No such range\n', 'bytes */10']);
+    assert.deepEqual(await range('bytes=10-'), [416, 'The file has no such range\n', 'bytes */10']);
     assert.deepEqual(await range('lines=1-2'), [200, '0123456789', undefined]);
     assert.deepEqual(await range('bytes=0-0,5-6'), [200, '0123456789', undefined]);
     assert.deepEqual(await range('bytes=2-4', { 'if-range': '"other"' }), [200, '0123456789', undefined]);

@@ -32,7 +32,7 @@ export function isAmong(given: readonly string[], expected: string): boolean {
 export function textSecretProblem(secret: string): string | undefined {
   return /^[\x21-\x7e]+$/.test(secret)
     ? undefined
-    : 'A secret has no spaces, and only letters, digits and signs.';
+    : 'A secret must contain only letters, digits and punctuation, without spaces.';
 }
 
 /** A time in whole seconds since 1970, as services write it; `undefined` for any other text. */
@@ -228,7 +228,7 @@ export const STANDARD_WEBHOOKS: SignatureScheme = {
   secretProblem: (secret) =>
     /^(?:whsec_)?(?:[A-Za-z\d+/]{4})+(?:[A-Za-z\d+/]{2}==|[A-Za-z\d+/]{3}=)?$/.test(secret)
       ? undefined
-      : 'The secret begins with whsec_, and the rest of it is Base64. Copy it again.',
+      : 'The secret must begin with whsec_, followed by Base64 text. Copy it again.',
   check(request, secrets, now) {
     const prefix = prefixOf(request);
     const id = request.field(`${prefix}-id`);

@@ -84,7 +84,7 @@ const PROJECT_TUNNELS: readonly ProjectTunnelView[] = [
     ttl: undefined,
     status: {
       name: 'blocked',
-      why: 'Cannot be started here: it forwards to another machine, 192.0.2.7, which visitors would reach through this one. To allow that, run culvert start --allow-other-hosts.',
+      why: 'This tunnel cannot be started here: it forwards to another machine, 192.0.2.7, which visitors could reach through this one. To allow that, run culvert start --allow-other-hosts.',
     },
   },
 ];
@@ -175,7 +175,7 @@ export const SIGN_IN_SCENES: readonly Scene[] = [
       session: {
         ...SIGNED_OUT,
         keeps: ['session', 'file'],
-        problem: { code: 'key-refused', text: 'The API key was revoked. Sign in with another one.' },
+        problem: { code: 'key-refused', text: 'The API key was revoked. Sign in with a different one.' },
       },
     }),
     go: async (page) => {

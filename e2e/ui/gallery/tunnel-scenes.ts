@@ -165,7 +165,7 @@ export const LIST_SCENES: readonly Scene[] = [
     alt: 'What was just done, each with Undo, over the end of the list',
     main: scripted({
       tunnels: [
-        { ...QUIET_SHOP, status: { name: 'ended', reason: 'stopped', why: 'You stopped it.' } },
+        { ...QUIET_SHOP, status: { name: 'ended', reason: 'stopped', why: 'You stopped the tunnel.' } },
         HERON,
       ],
       undos: [
@@ -230,7 +230,7 @@ export const LOCK_SCENES: readonly Scene[] = [
           throw new Refusal({
             code: 'relay-too-old',
             field: 'lock',
-            text: 'This relay is too old to restrict access to a tunnel, and has to be updated. Nothing has changed.',
+            text: 'This relay is too old to restrict access to a tunnel and must be updated. Nothing has changed.',
           });
         },
       }),

@@ -61,7 +61,7 @@ describe('error pages in a browser', () => {
       status: 404,
       code: 'tunnel-unknown',
       title: 'There is no tunnel here',
-      says: /closed or have expired, or the address may be mistyped/,
+      says: /closed or may have expired, or the address may be mistyped/,
       prepare: () => Promise.resolve({ address: `http://nobody.localhost:${relay.port}/page?with=query` }),
     },
     {
@@ -124,7 +124,7 @@ describe('error pages in a browser', () => {
       status: 431,
       code: 'head-too-large',
       title: 'Request headers too large',
-      says: /delete the cookies of this site and try again/,
+      says: /delete this site's cookies and try again/,
       prepare: async () => {
         const address = await culvert(await closedPort());
         // Large cookies are the usual cause of large heads.

@@ -40,7 +40,7 @@ describe('builtin pages of the relay:', () => {
     const open = page.getByRole('link', { name: 'Open in Culvert' });
     assert.equal(await open.getAttribute('href'), signInLink(address));
     assert.equal(await page.locator('[href], [src], form').count(), 1);
-    await page.getByText('Ask the person who sent you this address where to get it.').waitFor();
+    await page.getByText('Ask the person who sent you this address where to download it.').waitFor();
   });
 
   it('an invitation links to a download of Culvert if that is configured', async () => {

@@ -67,7 +67,7 @@ export class Order {
     const at = locationOf(created);
     const { authorizations } = jsonOf(created);
     if (!Array.isArray(authorizations) || authorizations.length > names.length)
-      throw new AuthorityError('the authority gave an order without its authorizations');
+      throw new AuthorityError('the authority sent an order without its authorizations');
     for (const address of authorizations) await this.#prove(new URL(addressOf(address)), solver);
     const ready = await this.#until(at, ['ready', 'valid'], ['pending']);
     const key = await newKey();
@@ -98,11 +98,12 @@ export class Order {
     const { identifier, challenges } = authorization as { identifier?: Json; challenges?: unknown };
     const list = (Array.isArray(challenges) ? challenges : []) as readonly Json[];
     const offered = list.find((one) => one['type'] === type);
-    if (offered === undefined) throw new UnprovenError(type, new Error('the authority does not offer it'));
+    if (offered === undefined)
+      throw new UnprovenError(type, new Error('the authority does not offer this type of challenge'));
     const { token, url } = offered;
     const host = identifier?.['value'];
     if (typeof token !== 'string' || !TOKEN.test(token) || typeof host !== 'string')
-      throw new AuthorityError('the authority gave a challenge that nobody can meet');
+      throw new AuthorityError('the authority sent an unusable challenge');
     const answer = keyAuthorization(token, this.#signer.key);
     const expiresAt = this.#clock.now() + ACME_ORDER_TIMEOUT_MS;
     return {
@@ -137,7 +138,7 @@ export class Order {
 
   async #post(to: 'newOrder' | URL, payload: object | ''): Promise<Answer> {
     if (this.#clock.monotonic() > this.#deadline)
-      throw new AuthorityError(`the order was not done within ${ACME_ORDER_TIMEOUT_MS} ms`);
+      throw new AuthorityError(`the order was not completed within ${ACME_ORDER_TIMEOUT_MS} ms`);
     return await this.#session.post(to, this.#signer, payload);
   }
 }
@@ -244,7 +245,7 @@ export class AcmeAccount {
   async #register(stored: AcmeAccountRecord, lost: string | null = null): Promise<Signer> {
     const key = createPrivateKey(stored.key);
     const url = await this.#session.register(key, this.#email);
-    if (url === lost) throw new AcmeProblem('unauthorized', 'the account is not valid any more', 0);
+    if (url === lost) throw new AcmeProblem('unauthorized', 'the ACME account is no longer valid', 0);
     await this.#store.setAcmeAccount({ ...stored, url });
     return { key, account: url };
   }

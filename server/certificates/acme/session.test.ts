@@ -204,7 +204,7 @@ describe('HTTPS to an authority', () => {
       response.write('a part');
       setImmediate(() => clock.advance(ACME_REQUEST_TIMEOUT_MS));
     };
-    await assert.rejects(send(), fails(/no answer within 20000 ms/));
+    await assert.rejects(send(), fails(/no response within 20000 ms/));
   });
 
   it('trusts only the given authorities', async () => {

@@ -94,7 +94,7 @@ export class AcmeSession {
     this.#keepNonce(answer);
     const nonce = this.#nonces.pop();
     if (nonce === undefined)
-      throw new AuthorityError(`the authority gave no nonce, but status ${answer.status}`);
+      throw new AuthorityError(`the authority sent no nonce, but responded with status ${answer.status}`);
     return nonce;
   }
 
@@ -113,7 +113,7 @@ export function jsonOf({ body, status }: Answer): Readonly<Record<string, unknow
   } catch {
     // Handled like any other value that is not an object.
   }
-  throw new AuthorityError(`the authority sent no JSON object, with status ${status}`);
+  throw new AuthorityError(`the authority sent no JSON object, but responded with status ${status}`);
 }
 
 /** @throws AuthorityError */
@@ -128,7 +128,7 @@ export function locationOf({ headers }: Answer): URL {
  */
 export function addressOf(value: unknown): string {
   if (typeof value === 'string' && URL.canParse(value) && new URL(value).protocol === 'https:') return value;
-  throw new AuthorityError('the authority gave something that is no https address');
+  throw new AuthorityError('the authority sent a URL that does not begin with https://');
 }
 
 /** 429 and 5xx say nothing about the request itself. */
@@ -137,7 +137,7 @@ function refusalOf(answer: Answer): AcmeProblem | AuthorityError {
   const problem = problemOf(isJson(answer) ? tryJson(body) : undefined, status);
   const temporary = status === 429 || status >= 500 || problem.type === 'rateLimited' || status < 400;
   return temporary
-    ? new AuthorityError(`the authority answered with status ${status}`, retryAfterMs, problem)
+    ? new AuthorityError(`the authority responded with status ${status}`, retryAfterMs, problem)
     : problem;
 }
 
@@ -202,7 +202,7 @@ export function httpsTransport(
       } catch (error) {
         if (error instanceof AuthorityError) throw error;
         const cause = late.signal.aborted
-          ? new Error(`no answer within ${ACME_REQUEST_TIMEOUT_MS} ms`)
+          ? new Error(`no response within ${ACME_REQUEST_TIMEOUT_MS} ms`)
           : error;
         throw new AuthorityError('the authority cannot be reached', undefined, cause);
       } finally {

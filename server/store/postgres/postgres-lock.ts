@@ -36,7 +36,7 @@ export async function lockPostgres(
     if (performance.now() >= end) {
       lock.release();
       throw new Error(
-        `another relay uses the database ${name}; stop that relay first, or use another one with --database-url`,
+        `another relay is using the database ${name}; stop that relay first, or use a different database with --database-url`,
       );
     }
     await sleep(POSTGRES_RELAY_LOCK_RETRY_MS);

@@ -153,7 +153,7 @@ async function keepFrom(path: string, copy: Kysely<Database>, now: number): Prom
   } catch (error) {
     if (error instanceof MovedDatabaseError) throw error;
     throw new Error(
-      `the changes since the backup could not be read from ${path}; move that file away to restore without them`,
+      `the changes made since the backup could not be read from ${path}; to restore without them, move that file away`,
       { cause: error },
     );
   }

@@ -133,7 +133,7 @@ describe('openSqlite', () => {
     database.close();
     assert.match(
       await refusal(),
-      /made by a newer version of Culvert.*"9999_tomorrow".*install that version/,
+      /created or upgraded by a newer version of Culvert.*"9999_tomorrow".*install that version/,
     );
   });
 

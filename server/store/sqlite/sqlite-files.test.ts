@@ -36,7 +36,7 @@ describe('a database whose files have moved', () => {
   for (const suffix of ['', '-wal']) {
     it(`accepts no writes without culvert.db${suffix}, still reads, and recovers when it is back`, async () => {
       renameSync(path + suffix, join(folder, 'aside'));
-      await refused(/culvert\.db\S* is missing; put the file back, or restart the relay/);
+      await refused(/culvert\.db\S* is missing; put the original file back, or restart the relay/);
       renameSync(join(folder, 'aside'), path + suffix);
       await store.insertTunnel(aTunnel(account.id));
       assert.equal((await allTunnels(store)).length, 1);
@@ -46,7 +46,7 @@ describe('a database whose files have moved', () => {
   it('accepts no writes when another file has replaced it', async () => {
     renameSync(path, join(folder, 'aside'));
     copyFileSync(join(folder, 'aside'), path);
-    await refused(/culvert\.db was replaced; put the file back, or restart the relay/);
+    await refused(/culvert\.db was replaced; put the original file back, or restart the relay/);
     renameSync(join(folder, 'aside'), path);
     await store.insertTunnel(aTunnel(account.id));
     assert.equal((await allTunnels(store)).length, 1);

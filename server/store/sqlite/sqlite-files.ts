@@ -47,7 +47,9 @@ export class FileGuard {
       const now = identityOf(path);
       if (now === identity) continue;
       const what = now === undefined ? 'is missing' : 'was replaced';
-      throw new Error(`${path} ${what}; put the file back, or restart the relay to use the current file`);
+      throw new Error(
+        `${path} ${what}; put the original file back, or restart the relay to use the current file`,
+      );
     }
   }
 }

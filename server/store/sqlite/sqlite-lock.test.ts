@@ -58,7 +58,7 @@ describe('lockDatabase', () => {
       lock('culvert.db');
       assert.throws(
         () => lockDatabase(join(`${folder}-other`, 'culvert.db'), 0),
-        /another relay uses the database .*culvert\.db; stop that relay first, or use another one with/,
+        /another relay is using the database .*culvert\.db; stop that relay first, or use a different database with/,
       );
     } finally {
       rmSync(`${folder}-other`);

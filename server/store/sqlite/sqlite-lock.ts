@@ -26,7 +26,7 @@ export function lockDatabase(path: string, waitMs = SQLITE_BUSY_MS): RelayLock {
   if (isTaken(file)) {
     file.close();
     throw new Error(
-      `another relay uses the database ${path}; stop that relay first, or use another one with --data-dir`,
+      `another relay is using the database ${path}; stop that relay first, or use a different database with --data-dir`,
     );
   }
   return { release: () => file.close() };

@@ -76,7 +76,7 @@ describe('Notifier', () => {
     const [shown] = options;
     assert.deepEqual(
       [shown?.title, shown?.body],
-      ['Someone asks for access to shop', 'Chrome on Windows, from 192.0.2.7.'],
+      ['Someone is asking for access to shop', 'Chrome on Windows from 192.0.2.7.'],
     );
     assert.deepEqual(
       shown?.actions?.map(({ text }) => text),

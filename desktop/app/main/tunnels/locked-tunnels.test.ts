@@ -217,8 +217,8 @@ describe('approval requests', () => {
     assert.deepEqual(
       app.seen.notices.map(({ title, text, knock: id }) => [title, text, id]),
       [
-        ['Someone asks for access to my-app', 'curl, from 192.0.2.7.', 'n1'],
-        ['Someone asks for access to my-app', 'curl, from 192.0.2.7.', 'n2'],
+        ['Someone is asking for access to my-app', 'curl from 192.0.2.7.', 'n1'],
+        ['Someone is asking for access to my-app', 'curl from 192.0.2.7.', 'n2'],
       ],
     );
     await app.call('knock:admit', { key, id: 'n1', ttl: '8h' });

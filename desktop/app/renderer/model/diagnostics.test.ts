@@ -38,7 +38,7 @@ describe('diagnostics', () => {
       diagnosticsWords(checkupView(false, hop('dns', 'ok'), hop('local', 'skipped'))),
       'Everything works.',
     );
-    assert.equal(diagnosticsWords(checkupView(false)), 'The check could not run.');
+    assert.equal(diagnosticsWords(checkupView(false)), 'The check could not be run.');
   });
 });
 

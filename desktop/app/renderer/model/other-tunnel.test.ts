@@ -11,7 +11,7 @@ describe('a tunnel that this app does not serve', () => {
     });
     assert.match(otherState(exampleOther()).where, /Another computer/);
     const offline = otherState(exampleOther({ isOnline: false }));
-    assert.deepEqual([offline.word, offline.where], ['Offline', 'Its client is not connected']);
+    assert.deepEqual([offline.word, offline.where], ['Offline', "The tunnel's client is not connected"]);
     assert.equal(otherState(exampleOther({ isStopping: true })).word, 'Stopping');
   });
 

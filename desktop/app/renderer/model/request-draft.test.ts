@@ -96,9 +96,9 @@ describe('results of saved requests', () => {
   it('count the sent and the successful requests', () => {
     const statuses = [200, 204, 301, 404, 500, undefined];
     const results = statuses.map((status, index) => ({ id: index + 1, status }));
-    assert.equal(sentWords(results), '6 requests were sent, 2 got a 2xx response.');
-    assert.equal(sentWords(results.slice(3, 4)), '1 request was sent, 0 got a 2xx response.');
-    assert.equal(progressWords(3, 6), '3 of 6 sent.');
+    assert.equal(sentWords(results), '6 requests were sent, and 2 got a 2xx response.');
+    assert.equal(sentWords(results.slice(3, 4)), '1 request was sent, and 0 got a 2xx response.');
+    assert.equal(progressWords(3, 6), '3 of 6 requests sent.');
     assert.deepEqual(results.map(isFine), [true, true, true, false, false, false]);
     assert.deepEqual(results.map(resultText), ['200', '204', '301', '404', '500', 'no response']);
   });

@@ -102,13 +102,13 @@ describe('savedMessage', () => {
 
 describe('visitorWords', () => {
   const visitors: [string, string][] = [
-    ['link:for the review', 'Access with the link “for the review”.'],
-    ['link:10:30', 'Access with the link “10:30”.'],
-    ['link:', 'Access with a link.'],
-    ['link', 'Access with a link.'],
-    ['basic:ann', 'Signed in as ann.'],
-    ['password', 'Access with the password.'],
-    ['knock', 'Approved by you.'],
+    ['link:for the review', 'The visitor used the link “for the review”.'],
+    ['link:10:30', 'The visitor used the link “10:30”.'],
+    ['link:', 'The visitor used a link.'],
+    ['link', 'The visitor used a link.'],
+    ['basic:ann', 'The visitor signed in as ann.'],
+    ['password', 'The visitor used the password.'],
+    ['knock', 'You approved the visitor.'],
     ['oauth:ann', 'Visitor: oauth:ann.'],
   ];
   for (const [visitor, words] of visitors)

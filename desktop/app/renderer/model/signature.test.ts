@@ -53,7 +53,7 @@ describe('the words about an import', () => {
     assert.equal(words[1], 'No 0\\u{202e}.');
     assert.deepEqual(words.slice(-2), [
       '2 more were left out.',
-      'Some contain [redacted] instead of a secret. Choose Edit and send to fill it in.',
+      'Some requests contain [redacted] instead of a secret. Choose Edit and send to fill it in.',
     ]);
   });
 });
@@ -64,7 +64,7 @@ describe('the words about a HAR', () => {
     assert.equal(writtenText(written), 'Saved 1 request to /home/ann/shop.har.');
     assert.equal(
       writtenText({ ...written, count: 2, missing: 3, hidesSecrets: true }),
-      'Saved 2 requests to /home/ann/shop.har, without secrets. 3 more are no longer recorded.',
+      'Saved 2 requests to /home/ann/shop.har, without secrets. 3 more are no longer available.',
     );
   });
 });

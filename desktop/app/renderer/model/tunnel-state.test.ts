@@ -28,7 +28,7 @@ describe('announcements', () => {
     assert.deepEqual(announcements(before, lost), ['shop lost its connection and is reconnecting.']);
     assert.deepEqual(announcements(lost, before), ['shop is online.']);
     const over = after({ status: { name: 'ended', reason: 'expired', why: 'The tunnel has expired.' } });
-    assert.deepEqual(announcements(before, over), ['shop ended. The tunnel has expired.']);
+    assert.deepEqual(announcements(before, over), ['shop has ended. The tunnel has expired.']);
   });
 
   it('report a local problem, and its end', () => {
@@ -47,9 +47,9 @@ describe('announcements', () => {
   it('report an approval request once', () => {
     const knock = { id: 'n1', address: '192.0.2.7', agent: 'curl/8' };
     const one = after({ knocks: [knock] });
-    assert.deepEqual(announcements(before, one), ['curl asks for access to shop.']);
+    assert.deepEqual(announcements(before, one), ['curl is asking for access to shop.']);
     const two = after({ knocks: [knock, { ...knock, id: 'n2' }] });
-    assert.deepEqual(announcements(one, two), ['curl asks for access to shop.']);
+    assert.deepEqual(announcements(one, two), ['curl is asking for access to shop.']);
     assert.deepEqual(announcements(two, before), []);
   });
 

@@ -98,8 +98,8 @@ describe('bodies', () => {
     const decoded = { bytes: bytes('packed'), removed: [], codings: ['gzip'] };
     const problems = {
       unknown: 'unknown encoding (gzip)',
-      damaged: '(gzip), but cannot be decompressed',
-      'too-large': '(gzip), and larger than 1 MiB',
+      damaged: '(gzip) but cannot be decompressed',
+      'too-large': '(gzip) and larger than 1 MiB',
       'too-many': 'too many times (gzip)',
     } as const;
     for (const [problem, word] of Object.entries(problems)) {
@@ -109,7 +109,7 @@ describe('bodies', () => {
       });
       assert.equal(view?.text, undefined);
       const note = view?.notes.join() ?? '';
-      assert.ok(note.includes(word) && note.endsWith('Shown as sent.'), note);
+      assert.ok(note.includes(word) && note.endsWith('so it is shown as sent.'), note);
     }
   });
 
