@@ -36,10 +36,10 @@ export const ERROR_HELP: Readonly<Record<string, string>> = {
     "Start your local service, or check that the port is right. With `--wait`, visitors' requests wait while the service restarts.",
   'local-reset': "Check your local service's log. If the service uses HTTPS, use `--local-https`.",
   'local-not-http2':
-    'Leave out `--upstream` if your local service speaks HTTP/1.1. Use `--upstream h2c` for HTTP/2 without TLS, and `--upstream h2` for HTTP/2 over TLS with ALPN.',
-  'local-no-websocket': 'Open another tunnel without `--upstream` for the WebSockets.',
+    'Leave out `--upstream` if your local service speaks HTTP/1.1. Otherwise, use `--upstream h2c` for HTTP/2 without TLS, or `--upstream h2` for HTTP/2 over TLS with ALPN.',
+  'local-no-websocket': 'Open another tunnel without `--upstream` for WebSockets.',
   'local-busy':
-    'Try again. The service allows a number of simultaneous HTTP/2 requests (`SETTINGS_MAX_CONCURRENT_STREAMS`), and a request waits up to 10 s for one of them to end.',
+    'Try again. The service limits the number of simultaneous HTTP/2 requests (`SETTINGS_MAX_CONCURRENT_STREAMS`), and a request waits up to 10 s for one of them to end.',
   'client-closed':
     'Try again. If the error keeps occurring, check the output of `culvert` and of the local service.',
   'relay-busy': 'Try again. The operator can raise `CULVERT_MAX_CONNECTIONS`.',

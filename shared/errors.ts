@@ -351,17 +351,17 @@ export const VISITOR_ERRORS = {
   'local-not-http2': {
     status: 502,
     title: 'The local service does not speak HTTP/2',
-    text: 'The tunnel is set up for HTTP/2, but the local service behind it does not speak it. Its owner can start the tunnel with --upstream http1, or with the protocol that the service speaks.',
+    text: "The tunnel is set up for HTTP/2, but the local service behind it does not speak HTTP/2. The tunnel's owner can start it with --upstream http1, or with the protocol that the service speaks.",
   },
   'local-no-websocket': {
     status: 502,
     title: 'WebSockets are not available here',
-    text: 'The tunnel speaks HTTP/2 to the local service behind it, and does not carry WebSockets then. Its owner can start it with --upstream http1.',
+    text: "The tunnel uses HTTP/2 for the local service behind it, and cannot carry WebSockets in this mode. The tunnel's owner can start it with --upstream http1.",
   },
   'local-busy': {
     status: 503,
     title: 'The local service is busy',
-    text: 'The local service behind this tunnel is serving as many requests as it allows. Try again in a moment.',
+    text: 'The local service behind this tunnel is already serving as many requests as it allows. Try again in a moment.',
   },
   'client-closed': {
     status: 502,

@@ -52,9 +52,9 @@ control  a test tunnel comes online
 data     a request reaches the test tunnel at its path address
 address  a request reaches the test tunnel at its public address, so wildcard DNS and the certificate work
 trunk    several visitors can share one connection. If this fails, tunnels still work, but more slowly
-compress responses are compressed. Skipped if the relay is on this machine or in a private network, unless you use
-         --compress on
-local    PORT accepts connections, and speaks HTTP/2 with --upstream h2c or h2. This check sends no request, and it runs even if an earlier check failed
+compress responses are compressed by default. Skipped if the relay is on this machine or in a private network
+local    PORT accepts connections, and speaks HTTP/2 if you use --upstream h2c or h2. This check sends no request, and it
+         runs even if an earlier check failed
 `,
   },
   read: readDoctor,

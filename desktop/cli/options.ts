@@ -72,7 +72,7 @@ export const OPTION_TABLE = {
   upstream: {
     type: 'string',
     value: 'PROTOCOL',
-    text: 'Protocol of the service: http1 (the default), h2c (HTTP/2 without TLS, as most gRPC servers use) or h2 (HTTP/2 over TLS).',
+    text: 'Protocol of the service: http1 (the default), h2c (HTTP/2 without TLS, used by most gRPC servers) or h2 (HTTP/2 over TLS).',
   },
   wait: {
     type: 'string',
@@ -82,7 +82,7 @@ export const OPTION_TABLE = {
   compress: {
     type: 'string',
     value: 'MODE',
-    text: 'Compress responses for visitors: auto (unless the relay is on this machine or in a private network, the default), on or off.',
+    text: 'Compress responses for visitors: auto (the default: on unless the relay is on this machine or in a private network), on or off.',
   },
   auth: {
     type: 'string',

@@ -120,7 +120,7 @@ export const DIAGNOSTICS_MESSAGES = {
   'doctor.nothingOnBoth': 'nothing responds on port {port} at 127.0.0.1 or ::1',
   'doctor.notHttp2': 'the service at {service} does not speak HTTP/2',
   'doctor.notHttp2Fix':
-    'Leave out --upstream for HTTP/1.1. Use h2c for HTTP/2 without TLS, and h2 for HTTP/2 over TLS.',
+    'Leave out --upstream if the service speaks HTTP/1.1. Use h2c for HTTP/2 without TLS, or h2 for HTTP/2 over TLS.',
   'doctor.nothingOn': 'nothing responds at {service}',
   'doctor.folder': 'the folder {folder} can be read',
   'doctor.folderFix': 'Restore the folder, connect its drive, or make sure that you are allowed to read it.',
@@ -317,9 +317,9 @@ export const TUNNEL_MESSAGES = {
   'local.reset':
     'The service at {service} closed a connection without a response. Its output may show the reason.',
   'local.notHttp2':
-    'The service at {service} does not speak HTTP/2 as --upstream {upstream} expects. Leave the option out for HTTP/1.1, or use h2c for HTTP/2 without TLS and h2 for HTTP/2 over TLS.',
+    'The service at {service} does not speak HTTP/2 as --upstream {upstream} requires. Leave out --upstream if the service speaks HTTP/1.1. Use h2c for HTTP/2 without TLS, or h2 for HTTP/2 over TLS.',
   'local.noWebSocket':
-    'A visitor tried to open a WebSocket, which --upstream {upstream} does not carry. Use a tunnel without the option for WebSockets.',
+    'A visitor tried to open a WebSocket, which a tunnel with --upstream {upstream} cannot carry. Open another tunnel without --upstream for WebSockets.',
   'local.busy':
     'The service at {service} allows no more simultaneous HTTP/2 requests, so a visitor was turned away.',
   'local.slow':

@@ -241,7 +241,8 @@ export const CREATE = {
   'options.hostName': 'Host name',
   'options.hostNameHint': 'Your server receives this host name with every request',
   'options.compress': 'Compression',
-  'options.compressHint': 'Pages load faster over slow connections. Automatic: off if the relay is nearby.',
+  'options.compressHint':
+    'Pages load faster over slow connections. Automatic turns compression off if the relay is nearby.',
   'options.compressAuto': 'Automatic',
   'options.compressOn': 'On',
   'options.compressOff': 'Off',

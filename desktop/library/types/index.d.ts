@@ -38,7 +38,7 @@ export interface ExposeOptions extends TunnelOptions {
   /** whether the port speaks HTTPS */
   readonly https?: boolean | undefined;
   /**
-   * the protocol of the service: `http1` (the default), `h2c` (HTTP/2 without TLS, as most gRPC servers use) or `h2`
+   * the protocol of the service: `http1` (the default), `h2c` (HTTP/2 without TLS, used by most gRPC servers) or `h2`
    * (HTTP/2 over TLS)
    */
   readonly upstream?: 'http1' | 'h2c' | 'h2' | undefined;
