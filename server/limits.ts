@@ -287,48 +287,51 @@ export const RATE_BUCKETS_MAX = 100_000;
 
 // ## HTTP/2
 
-/** Streams that a visitor may have open at a time on one HTTP/2 connection; more are refused (RFC 9113 section 5.1.2). */
+/** Maximum number of concurrent streams on one HTTP/2 connection; more are refused (RFC 9113 section 5.1.2). */
 export const HTTP2_STREAMS_MAX = 100;
 /**
- * Bytes of a request body that may wait in the relay for each HTTP/2 stream. A visitor sends this much per round trip
- * at first.
+ * Maximum number of bytes of a request body that wait in the relay for each HTTP/2 stream. At first, a visitor can send
+ * only this much per round trip.
  */
 export const HTTP2_STREAM_WINDOW_BYTES = 64 * 1024;
 /**
- * Streams that a visitor may reset at a time on one HTTP/2 connection: a browser that leaves a page resets all of them.
- * More end the connection (CVE-2023-44487).
+ * Maximum number of streams that a visitor may reset in a burst on one HTTP/2 connection: a browser that leaves a page
+ * resets all of its streams. More resets end the connection (CVE-2023-44487).
  */
 export const HTTP2_RESETS_BURST = 200;
-/** Streams that a visitor may reset per second in the long run. */
+/** Maximum average number of streams that a visitor may reset per second on one HTTP/2 connection. */
 export const HTTP2_RESETS_PER_SECOND = 50;
-/** Bytes of request bodies that may wait in the relay for each HTTP/2 connection. */
+/** Maximum number of bytes of request bodies that wait in the relay for each HTTP/2 connection. */
 export const HTTP2_CONNECTION_WINDOW_BYTES = 1024 * 1024;
 /**
- * Bytes of a request body that the tunnel must accept without a pause before the visitor may send as much per round
- * trip as the limit for its connection allows.
+ * Number of bytes of a request body that the tunnel must accept without a pause before a stream may use the whole
+ * window of its HTTP/2 connection.
  */
 export const HTTP2_WIDEN_BYTES = 256 * 1024;
 /**
- * Largest piece of a response that is queued for an HTTP/2 stream. The relay can only tell whether a visitor has read a
- * whole piece, so with 32 KiB a visitor must read at least 550 bytes per second.
+ * Maximum size of a piece of a response that is queued for an HTTP/2 stream. The relay can only tell whether a visitor
+ * has read a whole piece, so with 32 KiB a visitor must read at least 550 bytes per second.
  */
 export const HTTP2_PIECE_MAX_BYTES = 32 * 1024;
-/** Smallest piece of a response, for slow visitors and connections with many streams. */
+/** Minimum size of a piece of a response on HTTP/2, for slow visitors and connections with many streams. */
 export const HTTP2_PIECE_MIN_BYTES = 2 * 1024;
-/** Sum of the pieces of all streams on one HTTP/2 connection. */
+/** Maximum total size of the pieces that are queued for all streams of one HTTP/2 connection. */
 export const HTTP2_PIECES_MAX_BYTES = 1024 * 1024;
-/** ms to read one piece of a response after which a visitor counts as slow. */
+/** How long a visitor on HTTP/2 may take to read one piece of a response before counting as slow. */
 export const HTTP2_SLOW_PIECE_MS = 5000;
 /**
- * Largest decoded HTTP/2 head in bytes; the stream of a larger one is reset. Heads between the limit for all requests and
- * this one get a response with status 431.
+ * Maximum size of a decoded HTTP/2 head; the relay resets the stream of a larger one. A head that is larger than {@link
+ * REQUEST_HEAD_MAX_BYTES} but within this limit gets a response with status 431.
  */
 export const HTTP2_HEAD_MAX_BYTES = 64 * 1024;
-/** Fields in an HTTP/2 head; the stream of a head with more fields is reset instead of getting a response with status 431. */
+/**
+ * Maximum number of fields in an HTTP/2 head; the relay resets the stream of a head with more fields instead of
+ * responding with status 431.
+ */
 export const HTTP2_FIELDS_MAX = 512;
 /**
- * Share of `CULVERT_MAX_CONNECTIONS` that the connections and HTTP/2 streams of one address may use together. Five
- * people with one address can load a page of 300 files at the same time at the defaults.
+ * Share of `CULVERT_MAX_CONNECTIONS` that the connections and HTTP/2 streams of one address may use together. With the
+ * defaults, about 25 people who share an address can have 100 streams each.
  */
 export const ADDRESS_STREAM_SHARE = 0.25;
 
@@ -398,8 +401,8 @@ export const TRUNK_ANSWER_MS = 60_000;
  */
 export const TRUNK_FLUSH_MS = 60_000;
 /**
- * ms that a client has to answer on each trunk that it opened under an earlier control socket, once it has opened
- * another one: it has most likely lost its network in between, and visitors wait.
+ * How long a client has to respond on each trunk that it opened under an earlier control socket, after it has opened a
+ * new control socket. The client has most likely lost its network in between, and visitors are waiting.
  */
 export const EARLIER_TRUNK_ANSWER_MS = 1000;
 /**

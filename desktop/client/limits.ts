@@ -18,15 +18,17 @@ export const CONTROL_HANDSHAKE_TIMEOUT_MS = 10_000;
  * two missed pings and a margin.
  */
 export const CONTROL_SILENCE_MS = 2 * PING_INTERVAL_MS + 15_000;
-/** ms between two pings on the control socket while a tunnel has visitors, who would soon notice a cut line. */
+/** ms between two pings on the control socket while a tunnel has visitors, who would soon notice a dead line. */
 export const CONTROL_PING_BUSY_MS = 5000;
-/** ms between two pings on the control socket of a tunnel without visitors. A relay may have thousands of these. */
+/**
+ * ms between two pings on the control socket of a tunnel without visitors. A relay may have thousands of such tunnels.
+ */
 export const CONTROL_PING_IDLE_MS = 15_000;
-/** ms after its last visitor during which a tunnel still counts as visited: the same person is likely to return. */
+/** How long a tunnel counts as visited after its last visitor: the same person is likely to return. */
 export const CONTROL_BUSY_FOR_MS = 60_000;
 /**
- * ms that the relay may take to answer a ping on the control socket before the client opens another control socket beside this one. TCP
- * repairs single losses in less time, even over a satellite.
+ * How long the relay may take to answer a ping on the control socket before the client opens a second control socket.
+ * TCP repairs a single loss in less time, even over a satellite.
  */
 export const CONTROL_ANSWER_MS = 3000;
 /** How long the relay may take to answer a Close frame before the client closes the socket anyway. */
@@ -136,41 +138,60 @@ export const LOCAL_IDLE_MAX = 64;
 export const LOCAL_IDLE_MS = 2000;
 
 /**
- * HTTP/2 connections to the local service of a tunnel. Most services allow 100 requests on each, which is more than
- * {@link CONNECTIONS_MAX} in all.
+ * Maximum number of HTTP/2 connections to the local service of a tunnel. Most services allow 100 requests on each,
+ * which is enough for {@link CONNECTIONS_MAX} visitors.
  */
 export const LOCAL_SESSIONS_MAX = 64;
 /**
- * Requests at the same time on one HTTP/2 connection to the local service, even if it allows more: a lost packet or a
- * large response delays the others.
+ * Maximum number of simultaneous requests on one HTTP/2 connection to the local service, even if the service allows
+ * more: a lost packet or a large response delays the others.
  */
 export const LOCAL_SESSION_STREAMS_MAX = 100;
 /**
- * How long a request waits for a stream of an HTTP/2 service that has as many requests as it allows. Streams of long
- * calls may take any time.
+ * How long a request waits if an HTTP/2 service is already serving as many requests as it allows. A long call can keep
+ * its place for any time.
  */
 export const LOCAL_STREAM_WAIT_MS = 10_000;
-/** How long an HTTP/2 connection without a request is kept. A service announces its end, so it may be long. */
+/**
+ * How long an HTTP/2 connection to the local service is kept without a request. This can be longer than {@link
+ * LOCAL_IDLE_MS}, because an HTTP/2 service announces that it will close a connection.
+ */
 export const LOCAL_SESSION_IDLE_MS = 30_000;
 /**
- * Bytes of one response that an HTTP/2 service may send ahead of its visitor, who may read slowly. Odd, because Node's
- * servers leave out END_STREAM if a response ends where the window does, and lengths are often powers of two.
+ * Maximum number of bytes of one response that an HTTP/2 service may send before the visitor has read them. The number
+ * is odd because Node's servers leave out END_STREAM if a response ends exactly where the window ends, and response
+ * sizes are often powers of two.
  */
 export const LOCAL_STREAM_WINDOW_BYTES = 128 * 1024 - 1;
-/** Bytes in transit of all responses of an HTTP/2 connection. They are counted as read when they arrive. */
+/**
+ * Maximum number of bytes in transit of all responses on one HTTP/2 connection to the local service. Bytes count as
+ * read when they arrive.
+ */
 export const LOCAL_SESSION_WINDOW_BYTES = 4 * 1024 * 1024;
-/** MiB that an HTTP/2 connection may take for heads and for what its service has not read yet. */
+/**
+ * Maximum memory in MiB that an HTTP/2 connection to the local service may use for heads and for data that the service
+ * has not read yet.
+ */
 export const LOCAL_SESSION_MEMORY_MB = 32;
-/** Largest head of an HTTP/2 response, by RFC 9113's count: the relay accepts no larger ones. */
+/**
+ * Maximum size of the head of an HTTP/2 response, as RFC 9113 section 6.5.2 counts it. The relay accepts no larger
+ * heads.
+ */
 export const LOCAL_RESPONSE_HEAD_MAX_BYTES = 64 * 1024;
-/** Fields of the head or the trailers of an HTTP/2 response. Node's 128 are too few for some services. */
+/**
+ * Maximum number of fields in the head or the trailers of an HTTP/2 response. Node's default of 128 is too low for some
+ * services.
+ */
 export const LOCAL_HEADERS_MAX = 512;
 /**
- * Bytes of a request's body that are kept until its HTTP/2 service responds, to send the request again if the service
- * has not looked at it. Nearly all gRPC calls are smaller.
+ * Maximum number of bytes of a request body that are kept until the HTTP/2 service responds, so that the client can
+ * repeat the request if the service has not processed it. Nearly all gRPC calls are smaller.
  */
 export const LOCAL_REPEATED_BODY_MAX_BYTES = 64 * 1024;
-/** How often a request is sent to an HTTP/2 service that says each time that it has not looked at it. */
+/**
+ * Maximum number of times that a request is sent to an HTTP/2 service that reports each time that it has not processed
+ * the request.
+ */
 export const LOCAL_TRIES_MAX = 3;
 
 /**
@@ -187,43 +208,43 @@ export const CONNECTIONS_MAX = 4096;
 
 // ## Compression
 
-/** Size of the smallest response that is compressed: below, the saving is less than a packet. */
+/** Minimum size of a response that is compressed: for smaller ones, compression saves less than one packet. */
 export const COMPRESSED_MIN_BYTES = 1024;
 /**
- * Responses that the client compresses at the same time, over all tunnels of the process; further ones pass
- * uncompressed. Each takes up to 1.5 MB (docs/decisions/0025-compression-by-the-client.md).
+ * Maximum number of responses that the client compresses at the same time, over all tunnels of the process; others are
+ * sent uncompressed. Each uses up to 1.5 MB (docs/decisions/0025-compression-by-the-client.md).
  */
 export const COMPRESSORS_MAX = 64;
 /**
- * ms after which compressed data is flushed to the visitor: with the time that compressing takes, it arrives within 50
- * ms (protocol.md section 6.3), and flushing this often makes a download hardly larger.
+ * Delay after which compressed data is flushed to the visitor. Including the time for compression, the data arrives
+ * within 50 ms (protocol.md section 6.3). Flushing this often makes a download hardly larger.
  */
 export const COMPRESSION_FLUSH_MS = 10;
 /**
- * ms that the rest of a response that broke off may take to be compressed and sent: the visitor learns of the end
+ * How long it may take to compress and send the rest of a response that broke off: the visitor must learn of the end
  * within 1 s (protocol.md section 4.3).
  */
 export const COMPRESSION_BREAK_MS = 500;
 /**
- * ETags that the client remembers for each tunnel, to recognize them in later requests: more than a site has files. If
- * one is forgotten, some services send its response again.
+ * Maximum number of ETags that the client remembers for each tunnel, to recognize them in later requests: more than a
+ * site has files. If one is forgotten, some services send the whole response again.
  */
 export const WEAKENED_TAGS_MAX = 4096;
-/** Longest ETag that is remembered: services use hashes. */
+/** Maximum length of an ETag that the client remembers: services use hashes. */
 export const WEAKENED_TAG_MAX_CHARS = 128;
 
 // ## Reconnecting
 
 /**
- * Initial delay before the client reconnects, which are random between 0 and `base * 2^attempt`, so that many clients
- * do not return at the same time.
+ * Base of the delays before the client reconnects. Each delay is random between 0 and `base * 2^attempt`, so that many
+ * clients do not return at the same time.
  */
 export const RETRY_BASE_MS = 500;
 /** Longest delay before the client reconnects: a relay that is back is noticed soon enough. */
 export const RETRY_CAP_MS = 15_000;
 /**
- * Longest delay before the client reconnects while nothing responds, which costs the relay nothing: the tunnel is back
- * within 2 s of the network.
+ * Longest delay before the client reconnects while nothing responds: the tunnel is back within 2 s after the network.
+ * Such attempts cost the relay nothing.
  */
 export const RETRY_QUICK_CAP_MS = 1500;
 /**
@@ -232,24 +253,30 @@ export const RETRY_QUICK_CAP_MS = 1500;
  */
 export const RETRY_QUICK_FOR_MS = 120_000;
 /**
- * ms until the client dials the relay again while no connection opens, twice: TCP repeats a lost packet only after ever
- * longer pauses, but a new connection sends a new one.
+ * Delay before each of the first two further attempts to connect to the relay, while no connection opens: TCP repeats a
+ * lost packet after longer and longer pauses, but a new connection sends a new packet immediately.
  */
 export const REDIAL_QUICK_MS = 1000;
-/** ms between two later dials: a restored line is noticed at most this much later. */
+/** ms between later attempts to connect to the relay: the client notices a restored line at most this much later. */
 export const REDIAL_MS = 2000;
-/** Share of the wait between two dials that is random, so that the clients of a relay do not dial simultaneously. */
+/**
+ * Random share of the delay between two attempts to connect, so that the clients of a relay do not connect at the same
+ * time.
+ */
 export const REDIAL_JITTER = 0.25;
-/** Dials in progress at the same time. A further one replaces the oldest, which TCP repeats least often. */
+/**
+ * Maximum number of attempts to connect that are in progress at the same time. A further attempt replaces the oldest,
+ * for which TCP repeats packets least often.
+ */
 export const REDIALS_MAX = 4;
 /**
- * Period over which clients spread their next control sockets after a trunk broke: a restarting reverse proxy breaks the
- * trunks of all clients at the same time.
+ * Period over which clients spread the opening of new control sockets after a trunk has broken: a restarting reverse
+ * proxy breaks the trunks of all clients at the same time.
  */
 export const LOST_TRUNK_SPREAD_MS = 500;
 /**
- * How long after a try without a response the relay may still receive it, and replace a newer control socket: systems
- * repeat the data of a closed connection for up to about 100 s.
+ * How long after the client has given up an attempt to open a control socket the relay may still receive it and replace
+ * a newer control socket with it. Operating systems repeat the data of a closed connection for up to about 100 s.
  */
 export const LOST_TRY_MS = 120_000;
 /** Longest `Retry-After` value that the client respects; a longer one is cut to this. */
