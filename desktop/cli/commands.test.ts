@@ -137,7 +137,7 @@ describe('a command line', () => {
     });
   });
 
-  it('refuses a protocol of the local service that does not exist, or contradicts HTTPS', () => {
+  it('rejects an unknown --upstream, and h2c together with HTTPS', () => {
     assert.match(refusal('http 3000 --upstream grpc').message, /"grpc" is not valid\. It must be http1, h2c/);
     for (const line of [
       'http 3000 --local-https',

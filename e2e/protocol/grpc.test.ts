@@ -12,7 +12,7 @@ import { startGrpcService } from '../support/services/grpc.ts';
 import { startHttpService } from '../support/services/listen.ts';
 
 /** A gRPC service behind a tunnel, called over HTTP/1.1 with the messages of gRPC. */
-describe('a local service of HTTP/2', () => {
+describe('a local service that speaks HTTP/2', () => {
   const { scope, relay, pool } = relaySuite();
 
   const together = concurrentTests();

@@ -67,7 +67,7 @@ describe('the library (docs/reference/library.md)', () => {
     });
   }
 
-  it('compresses responses if that is wanted', async () => {
+  it('compresses responses if the option turns it on', async () => {
     const text = 'from this process '.repeat(100);
     const serve = (_request: IncomingMessage, response: ServerResponse): void =>
       void response.setHeader('content-type', 'text/plain').end(text);

@@ -1,4 +1,4 @@
-/** Visitors of HTTP/2: one with Node's client, and one that writes its own frames, well-formed or not (RFC 9113). */
+/** HTTP/2 visitors: one with Node's client, and one that writes its own frames, well-formed or not (RFC 9113). */
 import { once } from 'node:events';
 import { type ClientHttp2Session, connect as connectHttp2, type IncomingHttpHeaders } from 'node:http2';
 import { connect, type TLSSocket } from 'node:tls';

@@ -20,7 +20,7 @@ scenarios('creating a tunnel', (fixture) => {
     await eventually(20_000, async () => assert.deepEqual(await app.opened(), [address]));
   });
 
-  it('compresses responses if that is chosen', async () => {
+  it('compresses responses if that mode is selected', async () => {
     const { page, app } = await fixture.openSignedIn();
     const text = 'Text that shrinks. '.repeat(200);
     const { port } = await startHttpService(fixture.scope, (_request, response) => {

@@ -87,7 +87,7 @@ export async function listen(
 type UseContext = (error: null, context: SecureContext | undefined) => void;
 
 /**
- * @param guide provides certificates besides this one, which is optional
+ * @param guide provides further certificates; optional
  * @param ALPNProtocols offered protocols, by preference (RFC 7301)
  */
 function tlsServer(

@@ -272,7 +272,7 @@ describe('CompressedStream', () => {
     assert.equal(read(stream.sent).body, 'abc');
   });
 
-  it('ends a body that ends with the connection, and announces that', async () => {
+  it('marks the end of a body that ends with the connection, and announces that it will close', async () => {
     for (const version of ['HTTP/1.0', 'HTTP/1.1']) {
       const { stream, respond, filter } = setUp();
       stream.receive(GET);

@@ -61,9 +61,9 @@ export interface CompressedStreamOptions {
 }
 
 /**
- * Compresses the responses on a data socket that are worth it, and passes everything else on as it is
- * (docs/decisions/0025-compression-by-the-client.md). It follows requests and responses to find where each one begins. On a connection where it
- * loses track, everything that follows passes unchanged.
+ * Compresses those responses on a data socket for which it is worthwhile, and passes everything else on as it is
+ * (docs/decisions/0025-compression-by-the-client.md). It follows requests and responses to find where each
+ * one begins. If it loses track, everything that follows on the connection passes unchanged.
  */
 export class CompressedStream extends StreamFilter implements CompressorHandler {
   readonly #options: CompressedStreamOptions;
@@ -266,7 +266,7 @@ export class CompressedStream extends StreamFilter implements CompressorHandler 
     const pieces = this.#content.splice(0);
     if (framing.kind !== 'chunked') pieces.push(bytes.subarray(0, end));
     const [first] = pieces;
-    // Each write takes a way through the thread pool.
+    // Each write costs a round trip to the thread pool.
     const content = pieces.length > 1 ? Buffer.concat(pieces) : first;
     if (content !== undefined && !compressor.write(content)) this.#owesDrain = true;
     if (body.done) this.#finish(compressor);
@@ -320,7 +320,7 @@ export class CompressedStream extends StreamFilter implements CompressorHandler 
     this.#closing = code;
     const compressing = this.#compressing;
     if (compressing === undefined) {
-      // Part of a head, which cannot be complete any longer.
+      // Part of a head, which can no longer become complete.
       if (this.#request !== undefined && this.#responses.partial)
         super.write(Buffer.from(this.#responses.text, 'latin1'));
       return this.#closeNow(code);

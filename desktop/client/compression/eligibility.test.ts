@@ -74,7 +74,7 @@ describe('acceptedCoding', () => {
     assert.equal(accepted(['Accept-Encoding: gzip'], 'HTTP/1.0'), undefined);
   });
 
-  it('chooses nothing if the request forbids to transform', () => {
+  it('chooses nothing if the request has no-transform', () => {
     assert.equal(accepted(['Accept-Encoding: gzip', 'Cache-Control: no-transform']), undefined);
   });
 
@@ -126,7 +126,7 @@ describe('isCompressible', () => {
     assert.equal(compressible([TEXT, TEXT]), false);
   });
 
-  it('is true for the statuses 200 to 299 but 204, 205 and 206', () => {
+  it('is true for the statuses 200 to 299 except 204, 205 and 206', () => {
     const taken = [101, 199, 200, 201, 203, 204, 205, 206, 207, 299, 300, 304, 404, 500].filter((status) =>
       compressible([TEXT], status),
     );

@@ -67,7 +67,7 @@ describe('compressedHead', () => {
     assert.equal(tagged('x'), undefined);
   });
 
-  it('makes a response of HTTP/1.0 one of HTTP/1.1, and announces the end of the connection', () => {
+  it('turns an HTTP/1.0 response into HTTP/1.1, and announces that the connection will close', () => {
     const head = response('HTTP/1.0 200 OK', 'Server: python', 'Content-Length: 5000');
     assert.deepEqual(compressed(head, true), [
       'HTTP/1.1 200 OK',
@@ -134,7 +134,7 @@ describe('notModifiedHead', () => {
   tags.add('"a"');
   const head = response('HTTP/1.1 304 Not Modified', 'ETag: "a"', 'Date: now');
 
-  it('carries the weak tag if the visitor sent that', () => {
+  it('carries the weak tag if the visitor sent it', () => {
     assert.deepEqual(lines(notModifiedHead(head, tags, new Set(['"a"']))), [
       'HTTP/1.1 304 Not Modified',
       'ETag: W/"a"',
@@ -152,7 +152,7 @@ describe('notModifiedHead', () => {
     ]);
   });
 
-  it('passes one with another tag or without', () => {
+  it('passes on a head with another tag or without one unchanged', () => {
     for (const other of [
       response('HTTP/1.1 304 X', 'ETag: "z"'),
       response('HTTP/1.1 304 X', 'ETag: W/"a"'),

@@ -34,7 +34,7 @@ describe('nearnessOf', () => {
 });
 
 describe('isCompressionOn', () => {
-  it('is decided by the mode, or by where the relay is', () => {
+  it('depends on the mode, and with auto on the location of the relay', () => {
     const relays = ['loopback', 'private', 'public'] as const;
     const results = (mode: 'auto' | 'on' | 'off') => relays.map((relay) => isCompressionOn(mode, relay));
     assert.deepEqual(results('auto'), [false, false, true]);
@@ -44,7 +44,7 @@ describe('isCompressionOn', () => {
 });
 
 describe('Compression', () => {
-  it('is decided by the address at which the relay was reached, if it is automatic', () => {
+  it('with auto, depends on the address at which the relay was reached', () => {
     const compression = new Compression('auto', 'relay.example.com', new FakeClock());
     const isOn = (): boolean => compression.around(new FakeStream()) !== undefined;
     const seen = [isOn()];

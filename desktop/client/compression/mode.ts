@@ -35,14 +35,14 @@ export function nearnessOf(host: string): Nearness {
 }
 
 /**
- * @param relay where the relay is; a network that is not shared with others is faster than the compression
+ * @param relay the location of the relay; a private network is faster than the compression
  * @returns whether responses are compressed
  */
 export function isCompressionOn(mode: CompressMode, relay: Nearness): boolean {
   return mode === 'auto' ? relay === 'public' : mode === 'on';
 }
 
-/** Compresses the responses of one tunnel, if they are to be. */
+/** Compresses the responses of one tunnel if its mode and the location of the relay call for it. */
 export class Compression {
   readonly #mode: CompressMode;
   readonly #clock: Pick<Clock, 'setTimeout'>;

@@ -439,7 +439,7 @@ describe('TunnelSession', () => {
       }
     });
 
-    it('stays in service while tries get no answer, which are repeated within 0.5 s', () => {
+    it('stays in service while attempts to open another one get no answer and are repeated within 0.5 s', () => {
       const { old, controls, end, clock, names, latest } = doubting();
       for (let tries = 2; tries < 8; tries += 1) {
         end(SILENT);
@@ -460,7 +460,7 @@ describe('TunnelSession', () => {
       assert.deepEqual(states.at(-1), { name: 'reconnecting', attempt: 1, retryInMs: 250, why });
     });
 
-    it('is kept when the relay answers another one that it cannot accept it', () => {
+    it('is kept when the relay responds that it cannot accept another one', () => {
       const { old, end, clock, session } = doubting();
       end(REFUSED);
       assert.deepEqual([session.state.name, old.closed, clock.waiting], ['online', false, []]);

@@ -34,14 +34,14 @@ async function checkCompression(url: string, proxy?: string): Promise<MessageVal
   return await compressHop(parseRelayAddress(url), { proxyFor: () => proxy }).check();
 }
 
-describe('the hop about compression', () => {
-  it('says that responses are compressed, and why', async () => {
+describe('compressHop', () => {
+  it('reports that responses are compressed, and why', async () => {
     const why = /^on \(auto\), because the relay is neither on this machine nor in a private network: /;
     assert.match(textOf(await checkCompression('https://203.0.113.7')), why);
     assert.match(textOf(await checkCompression('https://relay.invalid', 'proxy:3128')), /: relay\.invalid$/);
   });
 
-  it('says that they are not, and why', async () => {
+  it('is skipped if responses are not compressed, and reports why', async () => {
     for (const [url, why] of [
       ['http://localhost:8080', /^off \(auto\), because the relay is on this machine: localhost$/],
       ['https://[fd00::1]', /^off \(auto\), because the relay is in a private network: fd00::1$/],
@@ -53,10 +53,10 @@ describe('the hop about compression', () => {
   });
 });
 
-describe('the last hop, to a port', () => {
+describe('localHop', () => {
   afterEach(closeServers);
 
-  it('uses the protocol of the tunnel', async () => {
+  it('connects with the protocol of the tunnel', async () => {
     const server = createServer();
     const port = await listen(server);
     const hop = localHop({ local: { ...localPort(port), upstream: 'h2c' }, remedies: REMEDIES });

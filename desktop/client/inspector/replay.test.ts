@@ -43,7 +43,7 @@ describe('a repeated request', () => {
     return (server.address() as AddressInfo).port;
   }
 
-  it('is sent to a service of HTTP/2', async () => {
+  it('is sent to a service that speaks HTTP/2', async () => {
     const server = createHttp2Server((request, response) =>
       response.end(`${request.httpVersion} ${request.url}`),
     );

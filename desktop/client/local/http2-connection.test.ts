@@ -285,7 +285,7 @@ describe('Http2Connection', () => {
     await visitor.has('0\r\ngrpc-status: 0\r\n\r\n');
   });
 
-  it('serves one request after the other, also if they arrive together', async () => {
+  it('serves requests one after the other, even if they arrive together', async () => {
     const service = await Service.start((stream, headers) => {
       stream.respond({ ':status': 200 });
       void whole(stream).then((body) => stream.end(`${headers[':path']}${body}`));
@@ -494,7 +494,7 @@ describe('LocalSessions', () => {
     assert.equal(service.sessions.length, 3);
   });
 
-  it('turns a request away after a while if the service allows none', async () => {
+  it('rejects a request after 10 s if the service allows none', async () => {
     const service = await Service.start(waiting, { settings: { maxConcurrentStreams: 0 } });
     let opened = 0;
     const full = Promise.withResolvers<void>();
@@ -628,7 +628,7 @@ describe('LocalSessions', () => {
     await assert.rejects(connectLocal(dialerTo(port)), failsWith('local-not-http2'));
   });
 
-  it('reports a service of TLS that does not choose HTTP/2', async () => {
+  it('reports a TLS service that does not select HTTP/2', async () => {
     const port = await startTls((socket) => socket.resume());
     await assert.rejects(connectLocal(dialerTo(port, 'h2')), failsWith('local-not-http2'));
   });

@@ -134,7 +134,7 @@ export class Http2Exchange implements SessionHandler {
     if (this.#response !== undefined) this.#stream?.resume();
   }
 
-  /** The visitor is gone, or needs no more: the service gets a RST_STREAM (RFC 9113 section 5.4.2). */
+  /** The visitor is gone, or needs nothing more: the service gets a RST_STREAM (RFC 9113 section 5.4.2). */
   cancel(): void {
     this.#isOver = true;
     this.#attempt?.cancel();

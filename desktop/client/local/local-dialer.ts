@@ -21,7 +21,7 @@ export interface LocalDialHandler {
 export class LocalDialer {
   readonly target: LocalTarget;
   readonly #deadlines: Deadlines;
-  /** `undefined` for a service of HTTP/1.1 */
+  /** `undefined` if the service speaks HTTP/1.1 */
   readonly #sessions: LocalSessions | undefined;
   #hosts: readonly string[];
 
@@ -37,8 +37,8 @@ export class LocalDialer {
 
   /**
    * Opens a connection. Each address has {@link LOCAL_CONNECT_TIMEOUT_MS} to accept it. If all refuse, they are tried
-   * again every {@link LOCAL_RETRY_MS}, for as long as the target waits. A connection to an HTTP/2 service is a share of
-   * one that exists, if it has room.
+   * again every {@link LOCAL_RETRY_MS}, for as long as the target waits. A connection to an HTTP/2 service
+   * shares an existing session that has room, if there is one.
    */
   connect(handler: LocalDialHandler): Attempt {
     const sessions = this.#sessions;
@@ -174,7 +174,7 @@ function isConnectedToItself(socket: Socket, port: number): boolean {
   return socket.localPort === port && socket.localAddress === socket.remoteAddress;
 }
 
-/** A connection to a service of HTTP/1.1. */
+/** A connection to a service that speaks HTTP/1.1. */
 class LocalSocket implements LocalConnection {
   readonly #socket: Socket;
   #handler: LocalHandler | undefined;

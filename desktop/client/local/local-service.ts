@@ -43,7 +43,7 @@ export interface LocalHandler {
   /**
    * The connection is closed, by either side. Called once.
    *
-   * @param failure why an HTTP/2 service could not be asked; the response then says so
+   * @param failure why an HTTP/2 service could not take the request; the visitor then has an error response
    */
   onLocalClose(failure?: Error): void;
 }

@@ -88,8 +88,8 @@ export interface RedialOptions {
 }
 
 /**
- * Opens a connection over a line that may be cut, with a new dial now and then while none opens: after a cut, TCP lets
- * an earlier one wait much longer than the line is away. The first that opens, or whose peer refuses, decides; the
+ * Opens a connection over a line that may be cut, and dials again at intervals while none opens: after a cut, TCP lets an
+ * earlier dial wait much longer than the cut lasted. The first that opens, or whose peer refuses, decides; the
  * others are dropped. No dial follows one that has reached its peer, since more handshakes would only burden a busy
  * one. The caller limits the time.
  */

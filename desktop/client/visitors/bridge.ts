@@ -18,7 +18,7 @@ export interface BridgeOwner {
    * @param request the request that {@link Bridge.start} sent
    */
   unansweredBy(request: Buffer): void;
-  /** The local service could not be asked. The visitor has a response that says so. */
+  /** The request could not be sent to the local service. The visitor has got an error response. */
   localFailed(error: Error): void;
   /** Inspects a piece of a response that may have a 4xx status. Returns `true` to see the next piece as well. */
   inspect(piece: Buffer): boolean;

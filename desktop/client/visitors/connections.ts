@@ -22,7 +22,7 @@ export interface ConnectionProblem {
     | 'local-reset'
     /** the local service does not speak HTTP/2: the visitor got an error page */
     | 'local-not-http2'
-    /** a WebSocket for a service of HTTP/2: the visitor got an error page */
+    /** a WebSocket for a service that is used over HTTP/2: the visitor got an error page */
     | 'local-no-websocket'
     /** the local service allows no further request at the moment: the visitor got an error page */
     | 'local-busy'

@@ -45,7 +45,7 @@ export class Http2Connection implements SlotHolder, LimitedConnection, StreamCar
   readonly #slot: Slot;
   readonly #address: AddressCount;
   #streams = 0;
-  /** Monotonic ms when it is closed unless it has streams by then. */
+  /** Monotonic ms at which the connection is closed if it has no stream by then. */
   #deadline: number;
   #isDraining = false;
   #isWide = false;

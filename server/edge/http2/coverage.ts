@@ -2,7 +2,7 @@
 import { isIP } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 
-/** Hosts of a connection that are remembered: a page loads from few. */
+/** Number of hosts that are remembered for a connection: a page loads from few. */
 const REMEMBERED_MAX = 100;
 
 /**

@@ -104,7 +104,7 @@ export class StreamConnection extends Duplex implements VisitorConnection {
 
   // Of a socket
 
-  /** Breaks the response off. */
+  /** Cuts the response short. */
   resetAndDestroy(): this {
     return this.destroy();
   }
@@ -139,7 +139,7 @@ export class StreamConnection extends Duplex implements VisitorConnection {
     this.#sendNext();
   }
 
-  /** Sends what waits, piece by piece, because Node does not tell how much of a piece was taken. */
+  /** Sends the waiting content piece by piece, because Node does not report how much of a piece was read. */
   #sendNext(): void {
     const content = this.#content.shift();
     if (content === undefined) return this.#onAllSent();
