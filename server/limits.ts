@@ -381,9 +381,10 @@ export const FAR_PATH_MS = 5;
 export const PATH_PINGS_MAX = 10;
 /**
  * Number of bytes sent in only one direction after which a distant client's stream moves to its own connection: more
- * than a page.
+ * than a page. A move takes three round trips, and the new connection starts slowly, so that only transfers of several
+ * times that gain time.
  */
-export const LARGE_FROM_FAR_BYTES = 128 * 1024;
+export const LARGE_FROM_FAR_BYTES = 512 * 1024;
 /**
  * Number of bytes sent in only one direction after which a nearby client's stream moves to its own connection. Only
  * very large transfers gain anything there: this is more than the system buffers for a visitor that reads nothing,

@@ -64,7 +64,7 @@ export async function endOf(stream: TrunkClientStream): Promise<number> {
  * Bytes that a stream of a distant client carries one way before the next byte makes it large (protocol.md section
  * 10.3).
  */
-export const LARGE = 131_072;
+export const LARGE = 524_288;
 
 /**
  * Sends enough through a stream of a distant client for the relay to let it move.

@@ -8,7 +8,7 @@ import {
   FrameReader,
   FrameType,
   LAST_STREAM_ID,
-  WINDOW_BYTES,
+  WINDOW_MAX_BYTES,
   writeHeader,
 } from './frames.ts';
 
@@ -53,7 +53,7 @@ const anyFrame: fc.Arbitrary<Frame> = fc.oneof(
     payload: Buffer.from(connectionId),
   })),
   frameOf(FrameType.abort, abortCode),
-  frameOf(FrameType.window, fc.integer({ min: 1, max: WINDOW_BYTES })),
+  frameOf(FrameType.window, fc.integer({ min: 1, max: WINDOW_MAX_BYTES })),
   fc.tuple(id, payload).map(([stream, content]) => ({
     type: FrameType.data,
     id: stream,

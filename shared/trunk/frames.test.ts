@@ -6,7 +6,7 @@ import {
   FrameReader,
   FrameType,
   LAST_STREAM_ID,
-  WINDOW_BYTES,
+  WINDOW_MAX_BYTES,
   writeHeader,
 } from './frames.ts';
 
@@ -82,7 +82,7 @@ describe('FrameReader of a trunk', () => {
       ['the last stream', frame(FrameType.open, LAST_STREAM_ID, 0), 'open 4294967295'],
       ['the largest DATA', frame(FrameType.data, 1, DATA_MAX_BYTES, large), `data 1 ${large}`],
       ['the smallest WINDOW', frame(FrameType.window, 1, 1), 'window 1 1'],
-      ['the largest WINDOW', frame(FrameType.window, 1, WINDOW_BYTES), 'window 1 65536'],
+      ['the largest WINDOW', frame(FrameType.window, 1, WINDOW_MAX_BYTES), 'window 1 262144'],
       ['the longest MOVE', frame(FrameType.move, 1, 64, 'y'.repeat(64)), `move 1 ${'y'.repeat(64)}`],
       ['an ABORT of our own', frame(FrameType.abort, 1, 4999), 'abort 1 4999'],
     ] as const) {
@@ -103,7 +103,11 @@ describe('FrameReader of a trunk', () => {
       ['DATA of 4 GiB', frame(FrameType.data, 1, 0xffff_ffff, 'x'), 'DATA of 4294967295 bytes'],
       ['END with a value', frame(FrameType.end, 1, 1000), 'END with value 1000'],
       ['WINDOW of nothing', frame(FrameType.window, 1, 0), 'WINDOW of 0 bytes'],
-      ['WINDOW that is too large', frame(FrameType.window, 1, WINDOW_BYTES + 1), 'WINDOW of 65537 bytes'],
+      [
+        'WINDOW that is too large',
+        frame(FrameType.window, 1, WINDOW_MAX_BYTES + 1),
+        'WINDOW of 262145 bytes',
+      ],
       ['WINDOW of 4 GiB', frame(FrameType.window, 1, 0xffff_ffff), 'WINDOW of 4294967295 bytes'],
       ['MOVE of stream 0', frame(FrameType.move, 0, 1, 'x'), 'stream 0'],
       ['MOVE without an id', frame(FrameType.move, 1, 0), 'MOVE with an id of 0 bytes'],

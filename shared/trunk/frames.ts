@@ -13,7 +13,7 @@ export const FrameType = {
   end: 2,
   /** The stream is broken; the value is a close code. */
   abort: 3,
-  /** The sender accepts that many more bytes of the stream, 1 to the size of its window. */
+  /** The sender accepts that many more bytes of the stream, 1 to {@link WINDOW_MAX_BYTES}. */
   window: 4,
   /**
    * The relay asks the client to continue over a data socket; the value is the number of bytes of its id that follow.
@@ -28,12 +28,22 @@ export type FrameType = (typeof FrameType)[keyof typeof FrameType];
 
 export const FRAME_HEADER_BYTES = 9;
 /**
- * @limit Maximum number of bytes of a trunk stream that may be in transit in each direction. That is all that can wait
- * for a reader who does not read.
+ * @limit Maximum number of bytes of a trunk stream that may be in transit in each direction at first, and again after
+ * its reader has fallen behind.
  */
 export const WINDOW_BYTES = 64 * 1024;
+/**
+ * @limit Bytes of a trunk stream that may be in transit in each direction while its reader keeps up: enough for
+ * 20 Mbit/s at a round-trip time of 100 ms.
+ */
+export const WINDOW_MAX_BYTES = 256 * 1024;
+/**
+ * @limit Amount of an ended stream's remaining data that the peer has to read within each timeout. Otherwise it could
+ * keep the rest in memory indefinitely with a byte now and then.
+ */
+export const FLUSH_STEP_BYTES = 16 * 1024;
 /** @limit Maximum payload of a DATA frame on a trunk. */
-export const DATA_MAX_BYTES = WINDOW_BYTES;
+export const DATA_MAX_BYTES = 64 * 1024;
 /** @limit Maximum number of characters in a data socket's id; current relays use 36. */
 const CONNECTION_ID_MAX = 64;
 /** The last id. A trunk that has used it accepts no new streams. */
@@ -63,7 +73,6 @@ export function writeHeader(target: Buffer, at: number, type: FrameType, id: num
 /** Reads frames from bytes in pieces of any size, and holds back nothing of their data. */
 export class FrameReader {
   readonly #handler: FrameHandler;
-  readonly #windowBytes: number;
   readonly #header = Buffer.allocUnsafeSlow(FRAME_HEADER_BYTES);
   /** bytes of a header that arrived in an earlier piece */
   #headerLength = 0;
@@ -74,10 +83,8 @@ export class FrameReader {
   #connectionId: string | undefined;
   #stopped = false;
 
-  /** @param windowBytes size of a stream's window on this trunk */
-  constructor(handler: FrameHandler, windowBytes = WINDOW_BYTES) {
+  constructor(handler: FrameHandler) {
     this.#handler = handler;
-    this.#windowBytes = windowBytes;
   }
 
   push(chunk: Buffer): void {
@@ -140,7 +147,7 @@ export class FrameReader {
       case FrameType.abort:
         return isAbortCode(value) ? this.#handler.onEnd(id, value) : this.#fail(`ABORT with code ${value}`);
       case FrameType.window:
-        if (value === 0 || value > this.#windowBytes) return this.#fail(`WINDOW of ${value} bytes`);
+        if (value === 0 || value > WINDOW_MAX_BYTES) return this.#fail(`WINDOW of ${value} bytes`);
         return this.#handler.onWindow(id, value);
       case FrameType.move:
         if (value === 0 || value > CONNECTION_ID_MAX) return this.#fail(`MOVE with an id of ${value} bytes`);

@@ -14,7 +14,7 @@ import {
   TrunkEnd,
   window,
 } from '../testing/trunk-world.ts';
-import { DATA_MAX_BYTES, LAST_STREAM_ID, WINDOW_BYTES } from './frames.ts';
+import { DATA_MAX_BYTES, LAST_STREAM_ID, WINDOW_BYTES, WINDOW_MAX_BYTES } from './frames.ts';
 
 /** Streams of the relay's side, and those that a peer is likely to begin. */
 const STREAMS = 4;
@@ -26,7 +26,16 @@ const id = fc.oneof(
 const size = fc.oneof(fc.integer({ min: 1, max: 40 }), fc.constantFrom(1000, WINDOW_BYTES / 2, WINDOW_BYTES));
 const value = fc.oneof(
   size,
-  fc.constantFrom(0, WINDOW_BYTES + 1, 8 * 1024 * 1024, 0x7fff_ffff, 0x8000_0000, 0xffff_ffff),
+  fc.constantFrom(
+    0,
+    WINDOW_BYTES + 1,
+    WINDOW_MAX_BYTES,
+    WINDOW_MAX_BYTES + 1,
+    8 * 1024 * 1024,
+    0x7fff_ffff,
+    0x8000_0000,
+    0xffff_ffff,
+  ),
 );
 const frame = fc.oneof(
   { weight: 6, arbitrary: id.map(open) },
@@ -155,6 +164,47 @@ describe('a trunk with a hostile peer', () => {
             sent += bytes;
             assert.equal(near.closed.length > 0, sent > WINDOW_BYTES);
           }
+        } finally {
+          turns.reset();
+        }
+      }),
+    );
+  });
+
+  it('accepts as much as it has granted of a stream that is paused after its window has changed', () => {
+    const sizes = fc.array(fc.tuple(fc.integer({ min: 1, max: DATA_MAX_BYTES }), fc.boolean()), {
+      minLength: 1,
+      maxLength: 30,
+    });
+    fc.assert(
+      fc.property(sizes, (parts) => {
+        const turns = new FakeScheduler();
+        try {
+          const near = new TrunkEnd(turns, 'peer');
+          near.hear(open(1), data(1, '?'));
+          const { stream, pieces } = near.begun[0] ?? assert.fail();
+          let mayCome = WINDOW_BYTES - 1;
+          let sent = 1;
+          const answer = (): void => {
+            for (const text of near.sent()) mayCome += Number(/^window 1 (\d+)$/.exec(text)?.[1]);
+            const handedOver = pieces.reduce((sum, { length }) => sum + length, 0);
+            assert.ok(sent - handedOver + mayCome <= WINDOW_MAX_BYTES, 'more than a window');
+          };
+          for (const [bytes, pauses] of parts) {
+            if (bytes > mayCome) continue;
+            if (pauses) stream.pause();
+            else stream.resume();
+            near.hear(data(1, bytes));
+            sent += bytes;
+            mayCome -= bytes;
+            answer();
+          }
+          stream.pause();
+          assert.deepEqual(near.closed, []);
+          if (mayCome > 0) near.hear(data(1, mayCome));
+          assert.deepEqual(near.closed, []);
+          near.hear(data(1, 1));
+          assert.deepEqual(near.closed, [CloseCode.abnormal]);
         } finally {
           turns.reset();
         }

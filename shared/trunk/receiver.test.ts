@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import { CloseCode } from '../control.ts';
 import { FakeScheduler } from '../testing/fake-turns.ts';
-import { FRAME_HEADER_BYTES, WINDOW_BYTES } from './frames.ts';
+import { FLUSH_STEP_BYTES, FRAME_HEADER_BYTES, WINDOW_BYTES, WINDOW_MAX_BYTES } from './frames.ts';
 import { BufferedBytes, Receiver, ReceiveWindow, withArrival } from './receiver.ts';
 
 const HALF = WINDOW_BYTES / 2;
@@ -74,15 +74,144 @@ describe('Receiver', () => {
     assert.deepEqual([heard, owner.at(-1)], [['c'], 'emptied']);
   });
 
-  it('grants as much as was handed over, and no more while the handler has no room', () => {
-    attach();
-    assert.equal(inlet.received(Buffer.alloc(HALF)), 'first');
+  /** Receives that many bytes, which are handed over immediately. */
+  function pass(bytes: number): void {
+    assert.equal(inlet.received(Buffer.alloc(bytes)), 'first');
     inlet.handOverArrived();
-    assert.deepEqual(owner, [`grant ${HALF}`]);
+  }
+
+  /** Lets the window grow to its maximum, with nothing waiting. */
+  function grow(): void {
+    pass(HALF);
+    pass(HALF);
+    assert.deepEqual(owner.splice(0), [`grant ${HALF + WINDOW_BYTES}`, `grant ${HALF + 2 * WINDOW_BYTES}`]);
+  }
+
+  it('grants more than was handed over while the handler keeps up, and nothing while it has no room', () => {
+    attach();
+    pass(HALF);
+    assert.deepEqual(owner, [`grant ${HALF + WINDOW_BYTES}`]);
     inlet.pause();
-    assert.equal(inlet.received(Buffer.alloc(WINDOW_BYTES)), 'more');
+    assert.equal(inlet.received(Buffer.alloc(2 * WINDOW_BYTES)), 'more');
     turns.settle();
     assert.deepEqual([owner.length, inlet.received(Buffer.alloc(1))], [1, 'refused']);
+  });
+
+  it('grants as much as before while the window has its maximum size', () => {
+    attach();
+    grow();
+    for (let count = 0; count < 20; count += 1) pass(HALF);
+    assert.deepEqual(owner, Array<string>(20).fill(`grant ${HALF}`));
+    inlet.pause();
+    assert.equal(inlet.received(Buffer.alloc(WINDOW_MAX_BYTES)), 'more');
+    assert.equal(inlet.received(Buffer.alloc(1)), 'refused');
+  });
+
+  it('lets the window grow if as much waits as one read may cause, and not if a byte more does', () => {
+    for (const more of [0, 1]) {
+      inlet = new Receiver((event) => event === 'grant' && owner.push(`grant ${inlet.grant()}`));
+      attach();
+      inlet.pause();
+      inlet.received(Buffer.alloc(HALF));
+      if (more > 0) inlet.received(Buffer.alloc(more));
+      inlet.resume();
+      turns.settle();
+      assert.deepEqual(owner.splice(0), [`grant ${more > 0 ? HALF : HALF + WINDOW_BYTES}`]);
+    }
+  });
+
+  it('counts data that was about to be handed over when the handler paused', () => {
+    attach();
+    inlet.received(Buffer.alloc(HALF + 1));
+    inlet.pause();
+    inlet.resume();
+    turns.settle();
+    assert.deepEqual(owner, [`grant ${HALF + 1}`, 'emptied']);
+  });
+
+  it('lets 64 KiB wait again after the handler has fallen behind, and more once it has caught up', () => {
+    attach();
+    grow();
+    inlet.pause();
+    inlet.received(Buffer.alloc(WINDOW_MAX_BYTES));
+    inlet.resume();
+    turns.settle();
+    assert.deepEqual(owner.splice(0), [`grant ${WINDOW_BYTES}`, 'emptied']);
+    inlet.pause();
+    assert.equal(inlet.received(Buffer.alloc(WINDOW_BYTES)), 'more');
+    inlet.resume();
+    turns.settle();
+    assert.deepEqual(owner.splice(0), [`grant ${WINDOW_BYTES}`, 'emptied']);
+    pass(HALF);
+    assert.deepEqual(owner.splice(0), [`grant ${HALF + WINDOW_BYTES}`]);
+    inlet.pause();
+    assert.equal(inlet.received(Buffer.alloc(2 * WINDOW_BYTES)), 'more');
+    assert.equal(inlet.received(Buffer.alloc(1)), 'refused');
+  });
+
+  it('grants little as long as anything waits for a handler that has fallen behind, even if nothing more arrives', () => {
+    attach();
+    grow();
+    inlet.attach({ onStreamData: () => inlet.pause(), onStreamDrain() {}, onStreamClose() {} });
+    inlet.pause();
+    for (let count = 0; count < 16; count += 1) inlet.received(Buffer.alloc(WINDOW_MAX_BYTES / 16));
+    for (let count = 0; count < 17; count += 1) {
+      inlet.resume();
+      turns.settle();
+    }
+    assert.deepEqual(owner, Array<string>(8).fill(`grant ${FLUSH_STEP_BYTES}`));
+  });
+
+  it('lets ever less wait for a handler that stays behind, until it is 64 KiB', () => {
+    const sizes = fc.array(fc.integer({ min: 1000, max: HALF }), { minLength: 1, maxLength: 9 });
+    fc.assert(
+      fc.property(sizes, (pieces) => {
+        owner = [];
+        heard = [];
+        let mayCome = WINDOW_BYTES;
+        const reader = { waiting: 0, taken: 0 };
+        inlet = new Receiver((event) => {
+          if (event === 'grant') mayCome += inlet.grant();
+        });
+        attach();
+        for (let count = 0; count < 2; count += 1) {
+          pass(HALF);
+          mayCome -= HALF;
+        }
+        assert.equal(mayCome, WINDOW_MAX_BYTES);
+        inlet.attach({
+          onStreamData(piece) {
+            reader.waiting -= piece.length;
+            reader.taken += piece.length;
+            inlet.pause();
+          },
+          onStreamDrain() {},
+          onStreamClose() {},
+        });
+        inlet.pause();
+        const come = (): void => {
+          for (let at = 0; mayCome > 0; at += 1) {
+            const bytes = Math.min(mayCome, pieces[at % pieces.length] ?? 0);
+            assert.equal(inlet.received(Buffer.alloc(bytes)), 'more');
+            mayCome -= bytes;
+            reader.waiting += bytes;
+          }
+        };
+        // A grant follows at most two pieces that are half a window together, and is at least 16 KiB less.
+        const enough = (2 * HALF * (WINDOW_MAX_BYTES - WINDOW_BYTES)) / FLUSH_STEP_BYTES;
+        while (reader.taken < 2 * enough) {
+          come();
+          const { waiting, taken } = reader;
+          assert.ok(
+            waiting <= (taken > enough ? WINDOW_BYTES : WINDOW_MAX_BYTES),
+            `${waiting} after ${taken}`,
+          );
+          inlet.resume();
+          turns.settle();
+        }
+      }),
+      { numRuns: 30 },
+    );
   });
 
   it('drops held and new data, and grants more for it, once it is silenced', () => {
@@ -96,6 +225,18 @@ describe('Receiver', () => {
     turns.settle();
     assert.deepEqual([heard, owner], [[], [`grant ${HALF}`, `grant ${HALF}`]]);
     assert.equal(inlet.handler, undefined);
+  });
+
+  it('never grants more than was dropped once it is silenced, and less if the window had grown', () => {
+    attach();
+    grow();
+    inlet.silence();
+    for (let count = 0; count < 20; count += 1) inlet.received(Buffer.alloc(HALF));
+    const shrinks = (WINDOW_MAX_BYTES - WINDOW_BYTES) / (HALF - FLUSH_STEP_BYTES);
+    assert.deepEqual(owner, [
+      ...Array<string>(shrinks).fill(`grant ${FLUSH_STEP_BYTES}`),
+      ...Array<string>(20 - shrinks).fill(`grant ${HALF}`),
+    ]);
   });
 
   it('reports the end after other data, including to a handler attached later', () => {
@@ -139,18 +280,39 @@ describe('ReceiveWindow', () => {
     assert.equal(window.received(1), false);
   });
 
-  it('grants half a window at a time, or more if more was passed on together', () => {
+  it('grants when half of its first size was passed on, and as much as was passed on', () => {
     const window = new ReceiveWindow();
     window.received(WINDOW_BYTES);
-    assert.equal(window.passedOn(WINDOW_BYTES / 2 - 1), false);
+    assert.equal(window.passedOn(HALF - 1), false);
     assert.equal(window.passedOn(1), true);
-    assert.equal(window.grant(), WINDOW_BYTES / 2);
+    assert.equal(window.grant(false), HALF);
     assert.equal(window.passedOn(1), false);
-    assert.equal(window.passedOn(WINDOW_BYTES / 2 - 1), true);
-    assert.equal(window.grant(), WINDOW_BYTES / 2);
+    assert.equal(window.passedOn(HALF - 1), true);
+    assert.equal(window.grant(false), HALF);
     window.received(WINDOW_BYTES);
     assert.equal(window.passedOn(WINDOW_BYTES), true);
-    assert.equal(window.grant(), WINDOW_BYTES);
+    assert.equal(window.grant(false), WINDOW_BYTES);
+  });
+
+  it('doubles up to 256 KiB while the reader keeps up', () => {
+    const window = new ReceiveWindow();
+    const grants = Array.from({ length: 4 }, () => {
+      window.received(HALF);
+      window.passedOn(HALF);
+      return window.grant(true) - HALF;
+    });
+    assert.deepEqual(grants, [WINDOW_BYTES, 2 * WINDOW_BYTES, 0, 0]);
+    assert.deepEqual([window.received(256 * 1024), window.received(1)], [true, false]);
+  });
+
+  it('does not change if it begins with 256 KiB', () => {
+    const window = new ReceiveWindow(WINDOW_MAX_BYTES);
+    for (const keepsUp of [true, false, true]) {
+      window.received(WINDOW_MAX_BYTES);
+      assert.equal(window.passedOn(WINDOW_MAX_BYTES / 2 - 1), false);
+      assert.equal(window.passedOn(WINDOW_MAX_BYTES / 2 + 1), true);
+      assert.equal(window.grant(keepsUp), WINDOW_MAX_BYTES);
+    }
   });
 
   it('allows nothing more for data that was passed on before the peer is told', () => {
@@ -160,30 +322,50 @@ describe('ReceiveWindow', () => {
     assert.equal(window.received(1), false);
   });
 
-  it('never has more than a window in transit or waiting, and never stops a peer whose data is passed on', () => {
-    const parts = fc.array(fc.tuple(fc.integer({ min: 1, max: WINDOW_BYTES }), fc.boolean()), {
-      maxLength: 100,
-    });
+  it('never has more than its size in transit or waiting, and never stops a peer whose data is passed on', () => {
+    const parts = fc.array(
+      fc.tuple(
+        fc.oneof(fc.integer({ min: 1, max: WINDOW_BYTES }), fc.integer({ min: 1, max: WINDOW_MAX_BYTES })),
+        fc.boolean(),
+        fc.boolean(),
+      ),
+      { maxLength: 100 },
+    );
     fc.assert(
       fc.property(parts, (happens) => {
         const window = new ReceiveWindow();
         let mayCome = WINDOW_BYTES;
         let held = 0;
-        const pass = (bytes: number): void => {
+        /** passed on since the last grant */
+        let passed = 0;
+        /** by the rules of protocol.md section 10.2 */
+        let size = WINDOW_BYTES;
+        const pass = (bytes: number, keepsUp: boolean): void => {
           held -= bytes;
-          if (window.passedOn(bytes)) mayCome += window.grant();
+          passed += bytes;
+          assert.equal(window.passedOn(bytes), passed >= HALF);
+          if (passed < HALF) return;
+          const grant = window.grant(keepsUp);
+          if (keepsUp) size = Math.min(2 * size, WINDOW_MAX_BYTES);
+          else size = Math.max(size - passed + FLUSH_STEP_BYTES, WINDOW_BYTES);
+          passed = 0;
+          mayCome += grant;
+          assert.equal(held + mayCome, size);
+          assert.ok(grant >= FLUSH_STEP_BYTES && grant <= WINDOW_MAX_BYTES);
         };
-        for (const [bytes, comes] of happens) {
-          if (!comes) pass(Math.min(held, bytes));
+        for (const [bytes, comes, keepsUp] of happens) {
+          if (!comes) pass(Math.min(held, bytes), keepsUp);
           else if (bytes <= mayCome) {
             assert.ok(window.received(bytes));
             mayCome -= bytes;
             held += bytes;
           }
-          assert.ok(held + mayCome <= WINDOW_BYTES);
+          assert.equal(held + mayCome + passed, size);
+          assert.ok(size <= WINDOW_MAX_BYTES);
         }
-        if (held > 0) pass(held);
-        assert.ok(mayCome > WINDOW_BYTES / 2);
+        if (held > 0) pass(held, false);
+        assert.ok(mayCome > HALF);
+        assert.equal(window.received(mayCome + 1), false);
       }),
     );
   });

@@ -4,12 +4,15 @@
 import { CloseCode } from '../control.ts';
 import { joined } from '../http1/fields.ts';
 import type { ByteStreamHandler } from '../websocket/byte-stream.ts';
-import { FRAME_HEADER_BYTES, WINDOW_BYTES } from './frames.ts';
+import { FLUSH_STEP_BYTES, FRAME_HEADER_BYTES, WINDOW_BYTES, WINDOW_MAX_BYTES } from './frames.ts';
 
 /**
  * `refused`: the peer was not allowed to send it. `first`: {@link Receiver.handOverArrived} must be called after reading.
  */
 export type Received = 'refused' | 'first' | 'more';
+
+/** Bytes that wait for a handler without room, above which it has fallen behind. One read may cause less. */
+const BEHIND_BYTES = WINDOW_BYTES / 2;
 
 export class Receiver {
   readonly #tell: (event: 'emptied' | 'grant') => void;
@@ -18,6 +21,8 @@ export class Receiver {
   #isPaused = false;
   /** Whether the handler gets no further callbacks. */
   #isSilent = false;
+  /** Whether the handler has fallen behind, and has not caught up since. */
+  #isBehind = false;
   /** bytes passed to a handler that had no room for them and paused the stream */
   #unsettled = 0;
   /** data received in the current bytes */
@@ -57,7 +62,7 @@ export class Receiver {
 
   pause(): void {
     this.#isPaused = true;
-    if (this.#arrived !== undefined) this.#held.add(this.#arrived);
+    if (this.#arrived !== undefined) this.#hold(this.#arrived);
     this.#arrived = undefined;
   }
 
@@ -73,7 +78,7 @@ export class Receiver {
       this.#unsettled += piece.length;
       this.#settle();
     } else if (this.#isPaused || this.#held.size > 0 || this.#handler === undefined) {
-      this.#held.add(piece);
+      this.#hold(piece);
     } else {
       const isFirst = this.#arrived === undefined;
       this.#arrived = withArrival(this.#arrived, piece);
@@ -84,7 +89,9 @@ export class Receiver {
 
   /** @returns how many more bytes the peer may send, which the caller must report to it immediately */
   grant(): number {
-    return this.#window.grant();
+    const grant = this.#window.grant(!this.#isBehind);
+    if (this.#held.size === 0) this.#isBehind = this.#isSilent;
+    return grant;
   }
 
   /** All data that is available now has been read: hands it over in one piece. */
@@ -121,12 +128,18 @@ export class Receiver {
   /** Silences the stream. Data that still arrives is dropped, and granted again, so that the peer can reach its end. */
   silence(): void {
     this.#isSilent = true;
+    this.#isBehind = true;
     this.#handler = undefined;
     this.#unsettled += (this.#arrived?.length ?? 0) + this.#held.size;
     this.#arrived = undefined;
     this.#held.clear();
     this.#endCode = undefined;
     this.#settle();
+  }
+
+  #hold(piece: Buffer): void {
+    this.#held.add(piece);
+    this.#isBehind ||= this.#held.size > BEHIND_BYTES;
   }
 
   #handOver(piece: Buffer): void {
@@ -170,18 +183,24 @@ export class Receiver {
   }
 }
 
-/* The window of a stream: how much one end allows the other to send. Data that was passed on is granted again. */
+/*
+ * The window of a stream: how much one end allows the other to send. Data that was passed on is granted again. While the
+ * reader keeps up, the window grows, so that a long distance does not slow the stream down. After the reader has fallen
+ * behind, the window shrinks to its first size.
+ */
 
 export class ReceiveWindow {
-  /** bytes granted at a time: enough to be worth a frame, few enough that a peer with half a window left never stops */
-  readonly #grantBytes: number;
+  readonly #first: number;
+  /** bytes granted and not granted again: those that the peer may send, those that wait, and those passed on */
+  #size: number;
   /** bytes that the peer may still send */
   #open: number;
   /** bytes passed on, but not yet granted again */
   #passedOn = 0;
 
   constructor(windowBytes = WINDOW_BYTES) {
-    this.#grantBytes = windowBytes / 2;
+    this.#first = windowBytes;
+    this.#size = windowBytes;
     this.#open = windowBytes;
   }
 
@@ -198,16 +217,22 @@ export class ReceiveWindow {
    */
   passedOn(bytes: number): boolean {
     this.#passedOn += bytes;
-    return this.#passedOn >= this.#grantBytes;
+    // Enough to be worth a frame, and so little that a peer with half a window left never stops.
+    return this.#passedOn >= this.#first / 2;
   }
 
   /**
    * Allows the peer to send more. Call when the peer is told, because data that it sends before is a violation.
    *
+   * @param keepsUp whether the window may grow; otherwise it shrinks
    * @returns the number of additional bytes
    */
-  grant(): number {
-    const grant = this.#passedOn;
+  grant(keepsUp: boolean): number {
+    const aim = keepsUp ? Math.max(this.#first, Math.min(2 * this.#size, WINDOW_MAX_BYTES)) : this.#first;
+    // While the window shrinks, smaller grants show a peer that has ended the stream that its data is being read.
+    const least = Math.min(this.#passedOn, FLUSH_STEP_BYTES);
+    const grant = Math.max(this.#passedOn + aim - this.#size, least);
+    this.#size += grant - this.#passedOn;
     this.#passedOn = 0;
     this.#open += grant;
     return grant;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import { FakeTrunkSocket, read } from '../testing/trunk-world.ts';
-import { FRAME_HEADER_BYTES, FrameType, WINDOW_BYTES, writeHeader } from './frames.ts';
+import { FRAME_HEADER_BYTES, FrameType, WINDOW_BYTES, WINDOW_MAX_BYTES, writeHeader } from './frames.ts';
 import { Batch, BATCH_BYTES, Sender } from './sender.ts';
 
 /** The frames sent with that limit of payload bytes. */
@@ -33,13 +33,14 @@ describe('Sender', () => {
     assert.deepEqual([read(leave(outlet, Infinity)), outlet.isEmpty], [['data 1 9'], false]);
   });
 
-  it('detects a grant of more than was sent', () => {
+  it('detects a peer that lets more than 256 KiB be open', () => {
     const outlet = new Sender();
-    assert.equal(outlet.widen(1), false);
+    assert.deepEqual([outlet.widen(WINDOW_MAX_BYTES - WINDOW_BYTES), outlet.widen(1)], [true, false]);
     const other = new Sender();
     other.add(Buffer.from('abc'));
     leave(other, 3);
-    assert.deepEqual([other.widen(3), other.widen(1)], [true, false]);
+    assert.deepEqual([other.widen(WINDOW_MAX_BYTES - WINDOW_BYTES + 3), other.widen(1)], [true, false]);
+    assert.equal(new Sender(WINDOW_MAX_BYTES).widen(1), false);
   });
 
   it('reports room once to a waiting writer when all data was sent or dropped', () => {

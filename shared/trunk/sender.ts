@@ -1,6 +1,6 @@
 /** Queued data of a stream, and how much of it the peer accepts. */
 import type { WebSocketByteStream } from '../websocket/byte-stream.ts';
-import { FRAME_HEADER_BYTES, FrameType, WINDOW_BYTES, writeHeader } from './frames.ts';
+import { FRAME_HEADER_BYTES, FrameType, WINDOW_BYTES, WINDOW_MAX_BYTES, writeHeader } from './frames.ts';
 
 /** Queued bytes from which on a writer is asked to wait. */
 const HIGH_WATER_BYTES = 16 * 1024;
@@ -8,14 +8,12 @@ const HIGH_WATER_BYTES = 16 * 1024;
 export class Sender {
   #pieces: Buffer[] = [];
   #size = 0;
-  readonly #windowBytes: number;
   /** bytes that the peer accepts */
   #window: number;
   /** Whether a writer waits for room. */
   #isAwaited = false;
 
   constructor(windowBytes = WINDOW_BYTES) {
-    this.#windowBytes = windowBytes;
     this.#window = windowBytes;
   }
 
@@ -37,10 +35,10 @@ export class Sender {
     return false;
   }
 
-  /** @returns whether the peer may accept that many more bytes: at most a window */
+  /** @returns whether the peer may accept that many more bytes: at most {@link WINDOW_MAX_BYTES} */
   widen(bytes: number): boolean {
     this.#window += bytes;
-    return this.#window <= this.#windowBytes;
+    return this.#window <= WINDOW_MAX_BYTES;
   }
 
   /**

@@ -121,7 +121,7 @@ describe('TrunkStream', () => {
       turns.settle();
       assert.deepEqual(near.sent(), []);
       stream.resume();
-      assert.deepEqual(near.sent(), ['window 1 65536']);
+      assert.deepEqual(near.sent(), ['window 1 131072']);
     });
 
     it('reports its end after held data, and immediately without any', () => {

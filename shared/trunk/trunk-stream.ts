@@ -4,15 +4,9 @@
 import { CloseCode } from '../control.ts';
 import { type ByteStreamHandler, isCleanClose } from '../websocket/byte-stream.ts';
 import { DedicatedSocket, type MoveTarget, type SocketEvent } from './dedicated-socket.ts';
-import { FrameType } from './frames.ts';
+import { FLUSH_STEP_BYTES, FrameType } from './frames.ts';
 import { type Received, Receiver } from './receiver.ts';
 import { type Batch, Sender } from './sender.ts';
-
-/**
- * @limit Amount of an ended stream's remaining data that the peer has to read within each timeout. Otherwise it could
- * keep the rest in memory indefinitely with a byte now and then.
- */
-const FLUSH_STEP_BYTES = 16 * 1024;
 
 /** The trunk as a stream uses it. */
 export interface StreamCarrier {
@@ -22,7 +16,7 @@ export interface StreamCarrier {
    * ms in which the peer has to read {@link FLUSH_STEP_BYTES} of the remaining data of an ended stream, or all of it
    */
   readonly flushMs: number;
-  /** bytes of a stream that may be in transit in one direction */
+  /** bytes of a stream that may be in transit in one direction at first */
   readonly windowBytes: number;
   /** Asks the peer for a sign of life. */
   probe(): void;
@@ -214,9 +208,8 @@ export class TrunkStream {
       this.id = this.#trunk.begin(this);
       batch.add(FrameType.open, this.id, 0);
     }
-    if (this.#isGrantDue && this.#peerLast === undefined) {
+    if (this.#isGrantDue && this.#peerLast === undefined)
       batch.add(FrameType.window, this.id, this.#receiver.grant());
-    }
     this.#isGrantDue = false;
     if (this.#sentLast === undefined) {
       this.#putMove(batch);

@@ -16,7 +16,7 @@ import {
   TrunkEnd,
   window,
 } from '../testing/trunk-world.ts';
-import { LAST_STREAM_ID, WINDOW_BYTES } from './frames.ts';
+import { LAST_STREAM_ID, WINDOW_BYTES, WINDOW_MAX_BYTES } from './frames.ts';
 import { SendRounds, STREAMS_MAX } from './trunk.ts';
 
 const KIB = 1024;
@@ -130,6 +130,9 @@ describe('Trunk', () => {
     }).timeout(20_000);
   });
 
+  /** how much larger than at first a window may become */
+  const GROWTH = WINDOW_MAX_BYTES - WINDOW_BYTES;
+
   describe('allows', () => {
     beforeEach(() => {
       near = new TrunkEnd(turns, 'peer');
@@ -141,7 +144,8 @@ describe('Trunk', () => {
     const rest = WINDOW_BYTES - 'first'.length;
     for (const [what, frames] of [
       ['all of a window of DATA', [data(1, rest)]],
-      ['WINDOW up to the most', [window(1, 1), window(1, 1999)]],
+      ['WINDOW up to the most', [window(1, GROWTH), window(1, 1), window(1, 1999)]],
+      ['WINDOW up to the most at once', [window(1, GROWTH + 2000)]],
     ] as const) {
       it(what, () => {
         near.begun[0]?.stream.pause();
@@ -187,8 +191,11 @@ describe('Trunk', () => {
       ['END after ABORT', [abort(3), end(3)]],
       ['ABORT after END', [end(3), abort(3)]],
       ['WINDOW after END', [end(3), window(3, 1)]],
-      ['WINDOW for what was not sent', [window(3, 2001)]],
-      ['many WINDOWs that are too much together', [window(3, 1000), window(3, 1000), window(3, 1)]],
+      ['WINDOW that is too large for what was sent', [window(3, GROWTH + 2001)]],
+      [
+        'many WINDOWs that are too much together',
+        [window(3, GROWTH), window(3, 1000), window(3, 1000), window(3, 1)],
+      ],
       ['DATA for an unknown stream', [data(4, 'x')]],
       ['DATA for a stream that was left out', [data(2, 'x')]],
       ['WINDOW for an unknown stream', [window(4, 1)]],

@@ -39,7 +39,10 @@ export interface TrunkOptions {
   readonly owner: TrunkOwner;
   /** ms that the peer has to read more of the remaining data of an ended stream */
   readonly flushMs: number;
-  /** bytes of a stream that may be in transit in one direction, the same at both ends; {@link WINDOW_BYTES} if absent */
+  /**
+   * bytes of a stream that may be in transit in one direction at first, the same at both ends; {@link WINDOW_BYTES} if
+   * absent
+   */
   readonly windowBytes?: number;
 }
 
@@ -78,7 +81,7 @@ export class Trunk implements StreamCarrier, ByteStreamHandler, FrameHandler {
   constructor(socket: TrunkSocket, { begins, owner, flushMs, windowBytes = WINDOW_BYTES }: TrunkOptions) {
     this.flushMs = flushMs;
     this.windowBytes = windowBytes;
-    this.#reader = new FrameReader(this, windowBytes);
+    this.#reader = new FrameReader(this);
     this.#socket = socket;
     this.#begins = begins === 'this';
     this.#owner = owner;

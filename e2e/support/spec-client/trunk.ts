@@ -8,6 +8,7 @@ export const Kind = { open: 0, data: 1, end: 2, abort: 3, window: 4, move: 5, mo
 
 const HEADER_BYTES = 9;
 const WINDOW = 65_536;
+const LARGEST_WINDOW = 262_144;
 const LARGEST_DATA = 65_536;
 const LONGEST_ID = 64;
 
@@ -175,9 +176,9 @@ export class TrunkClientStream {
       throw new Error(`a frame of stream ${this.id} behind MOVED`);
     switch (kind) {
       case Kind.window:
-        if (value < 1 || value > WINDOW) throw new Error(`a window of ${value} bytes`);
+        if (value < 1 || value > LARGEST_WINDOW) throw new Error(`a window of ${value} bytes`);
         this.granted += value;
-        if (this.granted - this.sent > WINDOW) throw new Error('a window larger than allowed');
+        if (this.granted - this.sent > LARGEST_WINDOW) throw new Error('a window larger than allowed');
         return this.#flush();
       case Kind.moved:
         if (value !== 0) throw new Error(`MOVED with value ${value}`);

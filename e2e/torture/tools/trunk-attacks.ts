@@ -51,6 +51,7 @@ const CROWD = 40;
 const LONG_BYTES = 64 * 1024 * 1024;
 const UPLOAD_BYTES = 400_000;
 const WINDOW_BYTES = 65_536;
+const WINDOW_MAX_BYTES = 262_144;
 const REOPENED = 40;
 /** ms after which a silent client counts as gone: 10 s, and transmission. */
 const SILENT_MS = 15_000;
@@ -76,10 +77,13 @@ export const ATTACKS: readonly [Attack, ...Attack[]] = [
   ...[0, WINDOW_BYTES + 1, LAST].map((length) =>
     wrong(`a length of ${length}`, (id) => trunkFrame(Kind.data, id, length, x)),
   ),
-  ...[0, WINDOW_BYTES + 1, LAST].map((bytes) =>
+  ...[0, WINDOW_MAX_BYTES + 1, LAST].map((bytes) =>
     wrong(`a window of ${bytes}`, (id) => trunkFrame(Kind.window, id, bytes)),
   ),
-  wrong('windows that are too much together', (id) => repeated(2, trunkFrame(Kind.window, id, WINDOW_BYTES))),
+  wrong('a largest window, on top of the first one', (id) => trunkFrame(Kind.window, id, WINDOW_MAX_BYTES)),
+  wrong('windows that are too much together', (id) =>
+    repeated(WINDOW_MAX_BYTES / WINDOW_BYTES, trunkFrame(Kind.window, id, WINDOW_BYTES)),
+  ),
   wrong('a move that only the relay may ask for', (id) => trunkFrame(Kind.move, id, 1, x)),
   wrong('a move that nobody has asked for', (id) => trunkFrame(Kind.moved, id, 0)),
   ...[0, 999, 1000, 1005, 1006, 5000, LAST].map((code) =>
