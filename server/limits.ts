@@ -33,7 +33,7 @@ export const API_LOOP_BURST_MS = 1;
  * The total includes head and response. Measured: 1.3 for requests that need no store, up to 3 for those that do.
  */
 export const API_COST_FACTOR = 3;
-/** How long visitors still count as busy after their last work in the event loop. */
+/** How long visitors still count as busy after the event loop last did work for them. */
 export const VISITORS_RECENT_MS = 20;
 /**
  * Maximum number of API writes that the database processes at the same time: enough to keep it busy, few enough to
@@ -44,7 +44,7 @@ export const API_WRITES_MAX = 8;
 export const ACCOUNT_WRITES_MAX = 2;
 
 /**
- * Number of tunnels in a list response that are serialized before other work gets its turn: this takes about as long as
+ * Number of tunnels in a list response that are serialized before other work gets a turn: this takes about as long as
  * another request.
  */
 export const LIST_BATCH = 50;
@@ -72,7 +72,7 @@ export const FLUSH_SOON_MS = 50;
  */
 export const FLUSH_BATCH = 200;
 
-/** How long a statement waits for another process that is writing to the same SQLite file before it fails. */
+/** How long a statement waits for another process that is writing to the same SQLite file before failing. */
 export const SQLITE_BUSY_MS = 2000;
 /** ms between two tries of such a statement. */
 export const SQLITE_RETRY_MS = 10;
@@ -94,7 +94,7 @@ export const STORE_THREAD_RETRY_MS = 1000;
 export const POSTGRES_CONNECTIONS_MAX = 10;
 /** Maximum number of operations waiting for a connection to PostgreSQL; further ones are refused with 503. */
 export const POSTGRES_WAITING_MAX = 1000;
-/** How long connecting to PostgreSQL may take, including the wait for a connection that is in use. */
+/** Maximum time to connect to PostgreSQL, including the wait for a connection that is in use. */
 export const POSTGRES_CONNECT_TIMEOUT_MS = 2000;
 /** How long a statement waits for a row that another relay has locked in PostgreSQL. */
 export const POSTGRES_LOCK_TIMEOUT_MS = 2000;
@@ -110,11 +110,11 @@ export const POSTGRES_MIGRATION_TIMEOUT_MS = 600_000;
 export const POSTGRES_RETRY_BASE_MS = 100;
 /** Longest pause before the next attempt to connect to PostgreSQL: a server that is back is noticed within a second. */
 export const POSTGRES_RETRY_CAP_MS = 1000;
-/** How long a starting relay waits for another relay on the same database that is about to exit. */
+/** How long a relay waits at startup for another relay on the same database that is about to exit. */
 export const POSTGRES_RELAY_LOCK_WAIT_MS = 2000;
 /** ms between two attempts to get the lock that gives a relay exclusive use of a database. */
 export const POSTGRES_RELAY_LOCK_RETRY_MS = 500;
-/** How long it may take to close the connections to PostgreSQL cleanly. */
+/** Maximum time to close the connections to PostgreSQL cleanly. */
 export const POSTGRES_CLOSE_TIMEOUT_MS = 2000;
 
 /**
@@ -130,13 +130,13 @@ export const LOAD_BATCH = 500;
 export const STORE_RETRY_AFTER_SECONDS = 1;
 
 /**
- * How long after its stored expiry a tunnel that no relay has ended keeps its slug: longer than the clock difference
+ * How long a tunnel that no relay has ended keeps its slug after its stored expiry: longer than the clock difference
  * between relays, and longer than it takes to store traffic that prolongs a tunnel.
  */
 export const EXPIRED_GRACE_MS = 60_000;
 
 /**
- * Number of random slugs that are tried before creating a tunnel fails; with 50 random bits a second try is already
+ * Number of random slugs that are tried before tunnel creation fails; with 50 random bits a second try is already
  * extremely rare.
  */
 export const SLUG_ATTEMPTS = 5;
@@ -146,7 +146,7 @@ export const SLUG_ATTEMPTS = 5;
 /** Maximum size of the log lines buffered for a slow reader; several thousand lines. */
 export const LOG_BUFFER_MAX_BYTES = 1024 * 1024;
 /**
- * How long writing the last log lines may take when the relay exits: a stalled reader must not keep the program
+ * Maximum time to write the last log lines when the relay exits: a stalled reader must not keep the program
  * running.
  */
 export const LOG_CLOSE_TIMEOUT_MS = 1000;
@@ -194,9 +194,9 @@ export const DRAIN_MOVE_MS = 5000;
  * connected.
  */
 export const DRAIN_LOOK_MS = 20;
-/** How long it may take to notify the service manager that the relay has started. */
+/** Maximum time to notify the service manager that the relay has started. */
 export const NOTIFY_TIMEOUT_MS = 5000;
-/** How long a relay started with `--detach` may take until it accepts requests. */
+/** How long a relay started with `--detach` may take to start accepting requests. */
 export const DETACHED_START_MS = 120_000;
 /** How long two relays wait for each other at each step of a handoff. */
 export const HANDOFF_STEP_MS = 10_000;
@@ -207,7 +207,7 @@ export const HANDOFF_STEP_MS = 10_000;
 export const HANDOFF_READY_MS = 60_000;
 /** How long a handoff waits for the rest of an API request's body to arrive. */
 export const HANDOFF_SETTLE_MS = 2000;
-/** How long the first line from the other relay may take to arrive in a handoff. */
+/** How long the first line from the other relay may take to arrive during a handoff. */
 export const HANDOFF_HELLO_MS = 5000;
 /** Maximum size of a message between the two relays in a handoff: the clients of 100,000 tunnels. */
 export const HANDOFF_LINE_MAX_BYTES = 16 * 1024 * 1024;
@@ -227,7 +227,7 @@ export const TTL_CEILING_SECONDS = 10 * 365 * 24 * 3600;
 export const NAME_HOLD_CEILING_SECONDS = 365 * 24 * 3600;
 
 /**
- * Maximum of `CULVERT_MAX_CONNECTIONS` and `CULVERT_ADDRESS_CONNECTIONS`: by default no process may have more file
+ * Maximum value of `CULVERT_MAX_CONNECTIONS` and `CULVERT_ADDRESS_CONNECTIONS`: by default no process may have more file
  * descriptors than that, and each visitor uses up to two.
  */
 export const CONNECTIONS_CEILING = 500_000;
@@ -245,7 +245,7 @@ export const ACCESS_POLL_MS = 300;
 export const ACCESS_BATCH = 500;
 
 /**
- * Growth of V8's old generation since the last garbage collection that triggers the next one. Measured: V8's own
+ * Growth of V8's old generation after one garbage collection that triggers the next. Measured: V8's own
  * choice, up to 300, takes as much CPU.
  */
 export const OLD_GENERATION_GROWTH_PERCENT = 100;
@@ -258,7 +258,7 @@ export const OLD_GENERATION_GROWTH_PERCENT = 100;
  */
 export const CONNECTIONS_MAX = 10_000;
 /**
- * Maximum number of new visitor connections that do not count toward `CULVERT_MAX_CONNECTIONS` yet: those that have not
+ * Maximum number of new visitor connections that do not yet count towards `CULVERT_MAX_CONNECTIONS`: those that have not
  * sent a request, and those that only the relay itself has responded to. More than a full accept queue, so that a burst
  * of visitors is accepted.
  */
@@ -275,7 +275,7 @@ export const ACCOUNT_SHARE = 3;
  */
 export const ADDRESS_CONNECTIONS_MAX = 256;
 /**
- * Maximum burst of requests from one address, expressed as seconds at its maximum request rate (protocol.md section
+ * Maximum burst of requests from one address, expressed in seconds at its maximum request rate (protocol.md section
  * 4.6).
  */
 export const ADDRESS_BURST_SECONDS = 10;
@@ -330,7 +330,7 @@ export const HTTP2_HEAD_MAX_BYTES = 64 * 1024;
  */
 export const HTTP2_FIELDS_MAX = 512;
 /**
- * Share of `CULVERT_MAX_CONNECTIONS` that the connections and HTTP/2 streams of one address may use together. With the
+ * Share of `CULVERT_MAX_CONNECTIONS` that the connections and HTTP/2 streams from one address may use in total. With the
  * defaults, about 25 people who share an address can have 100 streams each.
  */
 export const ADDRESS_STREAM_SHARE = 0.25;
@@ -360,7 +360,7 @@ export const TRUNKS_MAX = 2;
 /** Maximum of `CULVERT_TRUNKS`: a lost packet stalls one trunk, and more than a few make no difference. */
 export const TRUNKS_CEILING = 16;
 /**
- * How long a trunk may be without visitors before the relay closes it. Only the relay knows that no visitor is on the
+ * How long a trunk can go without visitors before the relay closes it. Only the relay knows that no visitor is on the
  * way.
  */
 export const TRUNK_IDLE_MS = 60_000;
@@ -397,7 +397,7 @@ export const LARGE_BYTES = 8 * 1024 * 1024;
  */
 export const TRUNK_ANSWER_MS = 60_000;
 /**
- * How long a client has to accept each further 16 KiB of a stream that has ended, or the rest of it: as long as for
+ * How long a client has to accept each additional 16 KiB of a stream that has ended, or the rest of it: as long as for
  * what precedes the Close frame of a data socket.
  */
 export const TRUNK_FLUSH_MS = 60_000;
@@ -422,7 +422,7 @@ export const CONTROL_CLOSE_TIMEOUT_MS = 5000;
 // ## Requests of visitors
 
 /**
- * How long it takes before a browser sees the warning page of a free-plan tunnel again: longer than nearly all of those
+ * How long before a browser sees a free-plan tunnel's warning page again: longer than nearly all of those
  * tunnels exist.
  */
 export const NOTICE_COOKIE_SECONDS = 30 * 24 * 3600;
@@ -462,12 +462,12 @@ export const BACKLOG_MAX_BYTES = 64 * 1024;
 
 /** How long a request's headers may take to arrive after their first byte (protocol.md section 4.5: 408 after). */
 export const HEAD_TIMEOUT_MS = 15_000;
-/** How long the relay waits for more data of an unfinished request body (protocol.md section 4.5: 408 after). */
+/** How long the relay waits for more of an unfinished request body (protocol.md section 4.5: 408 after). */
 export const BODY_TIMEOUT_MS = 60_000;
-/** How long a visitor may read nothing while data is waiting for it (protocol.md section 4.5). */
+/** How long a visitor can go without reading while data is waiting (protocol.md section 4.5). */
 export const STALL_TIMEOUT_MS = 60_000;
 /**
- * How long a visitor that has closed its side of the connection may receive nothing before the relay considers it gone
+ * How long a visitor that has closed its side of the connection can go without receiving anything before the relay considers it gone
  * (protocol.md section 4.5). Long enough for a slow response: until something is sent, a half-closed connection looks
  * the same as one that was closed.
  */
@@ -502,7 +502,7 @@ export const DEADLINE_TICK_MS = 500;
 
 // ## Several relays as one
 
-/** How long a starting relay waits for Redis, so that a relay that reports that it listens is part of the cluster. */
+/** How long a relay waits for Redis at startup, so that a relay that reports that it listens is part of the cluster. */
 export const CLUSTER_START_TIMEOUT_MS = 5000;
 /** How long Redis may take to accept a connection or to respond: thousands of times the usual duration. */
 export const REDIS_TIMEOUT_MS = 2000;
@@ -515,14 +515,14 @@ export const REDIS_RETRY_MAX_MS = 2000;
 export const REDIS_KEEP_ALIVE_MS = 10_000;
 /** ms between two checks for changes to publish to Redis. */
 export const RENEWAL_TICK_MS = 500;
-/** How long a cluster member that does not renew its lease is considered alive: slightly more than three renewals. */
+/** How long a cluster member is considered alive without renewing its lease: slightly more than three renewals. */
 export const RELAY_LEASE_MS = 10_000;
 /** Maximum number of relays with a different cluster secret that are remembered to avoid logging them twice. */
 export const STRANGERS_MAX = 64;
 /** ms between two renewals of that lease, so that two may fail. */
 export const LEASE_RENEW_MS = 3000;
 /**
- * Number of ids that a starting relay tries before it fails because all of them are taken: there are 65,535, so all
+ * Number of ids that a relay tries at startup before it fails because all of them are taken: there are 65,535, so all
  * tries fail only if something is very wrong.
  */
 export const RELAY_NUMBER_ATTEMPTS = 20;
@@ -532,19 +532,19 @@ export const OWNERSHIP_REPEAT_MS = 5 * 60_000;
 export const OWNERSHIP_KEEP_MS = 15 * 60_000;
 /** ms between two checks of how much time has passed. */
 export const CHANGE_POLL_MS = 500;
-/** How long the process may be suspended before other relays may have taken over its tunnels; far below the lease. */
+/** How long the process can be suspended before other relays may have taken over its tunnels; far below the lease. */
 export const CHANGE_LEAP_MS = 3000;
 /** How long a relay that was suspended tries to find out which of its tunnels have moved. */
 export const LEAP_CHECK_MS = 5000;
 /** ms between two such attempts. */
 export const LEAP_RETRY_MS = 100;
 /**
- * How long a relay waits for another one to report a client that has just connected to it: the client's first visitor
+ * How long a relay waits for another relay to report a client that has just connected to it: the client's first visitor
  * may arrive earlier.
  */
 export const CLAIM_GRACE_MS = 1000;
 /**
- * Delay before a relay asks another one a second time about a client that has just opened a trunk: the client may have
+ * Delay before a relay asks another relay again about a client that has just opened a trunk: the client may have
  * connected a moment ago.
  */
 export const CLAIM_LOOK_MS = 100;
@@ -552,7 +552,7 @@ export const CLAIM_LOOK_MS = 100;
 export const OWNERSHIP_BATCH = 500;
 /** ms between two reminders to other relays not to use data sockets that pass through a relay that is shutting down. */
 export const LEAVING_REPEAT_MS = 500;
-/** How long connecting to another relay may take; relays are close to each other. */
+/** Maximum time to connect to another relay; relays are close to each other. */
 export const HOP_CONNECT_TIMEOUT_MS = 2000;
 /** How long another relay has to accept or refuse a data socket: it may have to look up the key in the store. */
 export const HOP_RESPONSE_TIMEOUT_MS = 5000;
@@ -588,7 +588,7 @@ export const REVIEW_RETRY_MS = 1000;
 export const SWEEP_INTERVAL_MS = 60_000;
 /** Number of expired tunnels without a relay that are removed in one transaction. */
 export const SWEEP_BATCH = 500;
-/** How long the relay caches that a slug is unused, unless another relay reports a tunnel there. */
+/** How long the relay caches the fact that a slug is unused, unless another relay reports a tunnel there. */
 export const LOOKUP_MISS_MS = 5000;
 /** Maximum number of unused slugs that the relay caches: about 1 MB. */
 export const LOOKUP_MISSES_MAX = 10_000;
@@ -626,11 +626,11 @@ export const HASHES_WAITING_MAX = 1024;
 export const KNOWN_PASSES_MAX = 10_000;
 /** Maximum number of correct passwords that the relay caches; about 1 MB. Others are hashed again. */
 export const PASSED_PASSWORDS_MAX = 10_000;
-/** Maximum number of wrong passwords that an IP address may try at a tunnel per minute, and in one burst. */
+/** Maximum number of wrong passwords that an IP address may enter for a tunnel per minute, and in one burst. */
 export const ACCESS_ATTEMPTS_PER_MINUTE = 10;
 /**
- * Maximum number of wrong passwords per minute, and in one burst, that a tunnel checks for all unknown addresses
- * together.
+ * Maximum number of wrong passwords, per minute and in one burst, that a tunnel checks for all unknown addresses
+ * combined.
  */
 export const TUNNEL_ATTEMPTS_PER_MINUTE = 60;
 /** Maximum number of addresses that are remembered for having sent a correct password to any tunnel; about 2 MB. */
@@ -642,7 +642,7 @@ export const LINKS_MAX = 256;
  * about 50 KB.
  */
 export const REVOKED_LINKS_MAX = 1024;
-/** How long a visitor who has been given access is not asked for credentials again. */
+/** How long before a visitor who has been given access is asked for credentials again. */
 export const PASS_SECONDS = 12 * 3600;
 /** How long the relay signs access cookies with the same key. */
 export const PASS_KEY_MS = 7 * 24 * 3600_000;
@@ -676,7 +676,7 @@ export const KNOCK_HOLDS_MAX = 4;
  * Interval at which a waiting visitor's page checks again if too many of that visitor's responses are already delayed.
  */
 export const KNOCK_LOOK_SECONDS = 5;
-/** Number of attempts to store a change to an approval request when another relay was faster. */
+/** Number of attempts to store a change to an approval request when another relay stores one first. */
 export const KNOCK_WRITE_ATTEMPTS = 5;
 
 // ## Keys
@@ -740,10 +740,10 @@ export const DNS_SHOWN_LENGTH = 100;
 
 // ## Domains
 
-/** Maximum number of domain checks requested by users that run at the same time; each takes six DNS queries. */
+/** Maximum number of concurrent domain checks requested by users; each takes six DNS queries. */
 export const DOMAIN_LOOKS_MAX = 32;
 /**
- * Maximum number of domain checks requested by one account that run at the same time; its calls per minute keep few of
+ * Maximum number of concurrent domain checks requested by one account; its calls per minute keep few of
  * them busy for long.
  */
 export const DOMAIN_LOOKS_OF_ONE_MAX = 8;
@@ -754,7 +754,7 @@ export const DOMAIN_CALLS_BURST = 10;
 /** ms between two checks of a verified domain. */
 export const DOMAIN_CHECK_MS = 24 * 3600_000;
 /**
- * Random variation of the interval between two checks of the same domain, so that domains that were verified together
+ * Random variation in the interval between two checks of the same domain, so that domains that were verified together
  * are not always checked together.
  */
 export const DOMAIN_CHECK_JITTER_MS = 2 * 3600_000;
@@ -801,7 +801,7 @@ export const ENDED_DOMAIN_KEPT_MS = 400 * 24 * 3_600_000;
 /** Maximum number of removed verified domains that the relay remembers per account. */
 export const ENDED_DOMAINS_MAX = 1000;
 /**
- * Minimum time that the relay remembers the end of a tunnel that another client had taken over: it may have had a
+ * Minimum time that the relay remembers the end of a tunnel that another client took over: it may have had a
  * longer life before.
  */
 export const ENDED_TAKEN_OVER_KEPT_MS = 30 * 24 * 3_600_000;
@@ -852,7 +852,7 @@ export const CERTIFICATE_ENDING_MS = 14 * 24 * 3_600_000;
 
 /** Maximum size of a certificate authority's response: a chain has about 6 KB. */
 export const ACME_ANSWER_MAX_BYTES = 128 * 1024;
-/** How long a certificate authority's response may take to arrive completely. */
+/** How long a certificate authority's response may take to arrive in full. */
 export const ACME_REQUEST_TIMEOUT_MS = 20_000;
 /** Longest `Retry-After` from a certificate authority that the relay respects. */
 export const ACME_RETRY_AFTER_MAX_MS = 24 * 3_600_000;
@@ -874,7 +874,7 @@ export const AUTHORITY_RETRY_MS = 10_000;
 export const AUTHORITY_RETRY_MAX_MS = 3_600_000;
 /** Number of ACME orders that a relay processes at the same time. */
 export const ORDERS_AT_ONCE = 32;
-/** Maximum number of ACME orders per hour, unless the operator sets another number. */
+/** Maximum number of ACME orders per hour, unless the operator sets a different number. */
 export const ORDERS_PER_HOUR = 20;
 /** Highest number of ACME orders per hour that the operator can set. Let's Encrypt allows 300 in three hours. */
 export const ORDERS_PER_HOUR_CEILING = 1000;
@@ -901,15 +901,15 @@ export const CERTIFICATE_WAITS_PER_NAME_MAX = 32;
 export const CERTIFICATE_WAITS_PER_ACCOUNT_MAX = 64;
 /** How long a TLS handshake waits for an ACME order: as long as browsers do. */
 export const CERTIFICATE_WAIT_MS = 30_000;
-/** Maximum number of concurrent connections to the port for plain HTTP. */
+/** Maximum number of concurrent connections to the plain HTTP port. */
 export const HTTP_PORT_CONNECTIONS_MAX = 1024;
-/** Maximum size of a request's headers on the port for plain HTTP. */
+/** Maximum size of a request's headers on the plain HTTP port. */
 export const HTTP_PORT_HEAD_MAX_BYTES = 8 * 1024;
-/** How long a request on the port for plain HTTP may take to arrive, or its response to be read. */
+/** How long a request on the plain HTTP port may take to arrive, or its response to be read. */
 export const HTTP_PORT_REQUEST_MS = 10_000;
-/** How long a connection to the port for plain HTTP waits for another request. */
+/** How long a connection to the plain HTTP port waits for another request. */
 export const HTTP_PORT_IDLE_MS = 5000;
-/** Maximum number of requests per connection to the port for plain HTTP. */
+/** Maximum number of requests per connection to the plain HTTP port. */
 export const HTTP_PORT_REQUESTS_MAX = 100;
 /** Maximum number of domains whose DNS delegation the relay caches; about 2 MB. */
 export const DELEGATIONS_KNOWN_MAX = 10_000;

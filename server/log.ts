@@ -142,9 +142,9 @@ export const LOG_EVENTS = {
   'keys revoked': {
     level: 'info',
     meaning:
-      'API keys that were in use were revoked or have expired (`keys` is their number); all connections opened with them were closed',
+      'API keys that were in use were revoked or expired (`keys` is the number of keys); all connections opened with them were closed',
   },
-  'plan changed': { level: 'info', meaning: 'an account with live tunnels now has the `plan` plan' },
+  'plan changed': { level: 'info', meaning: 'an account with live tunnels is now on the `plan` plan' },
   'invitation taken': {
     level: 'info',
     meaning: 'someone accepted `invitation` and got a key for the account',
@@ -154,9 +154,9 @@ export const LOG_EVENTS = {
     meaning:
       'an account with live tunnels was suspended: visitors to its tunnels get status 451, and requests with its keys get status 403',
   },
-  'account resumed': { level: 'info', meaning: 'a suspended account with live tunnels was resumed' },
+  'account resumed': { level: 'info', meaning: 'the suspension of an account with live tunnels was lifted' },
   'tunnel suspended': { level: 'info', meaning: 'a tunnel was suspended: its visitors get status 451' },
-  'tunnel resumed': { level: 'info', meaning: 'a suspended tunnel accepts visitors again' },
+  'tunnel resumed': { level: 'info', meaning: 'a suspended tunnel is accepting visitors again' },
   'name clash': {
     level: 'warn',
     meaning:
@@ -207,12 +207,12 @@ export const LOG_EVENTS = {
   'certificate order limit': {
     level: 'warn',
     meaning:
-      "the relay orders no certificate for `name` before `retry_at`, because the limit `CULVERT_ACME_ORDERS_PER_HOUR` has been reached, or because visitors have used half of it and the tunnel's account has already had a certificate",
+      "the relay will not order a certificate for `name` before `retry_at`, because the limit `CULVERT_ACME_ORDERS_PER_HOUR` has been reached, or because visitors have used half of it and the tunnel's account has already had a certificate",
   },
   'certificate not stored': {
     level: 'error',
     meaning:
-      'the certificate for `name` is in use, but a restart would lose it, because the database did not store it; the relay keeps trying',
+      'the certificate for `name` is in use, but would be lost on restart, because the database did not store it; the relay keeps trying',
   },
   'clock off': {
     level: 'error',
@@ -275,7 +275,7 @@ export const LOG_EVENTS = {
   'access log failing': {
     level: 'error',
     meaning:
-      'the access log cannot be written (see `error`), or not fast enough. `dropped` is the number of lines lost so far; check the disk',
+      'the access log cannot be written (see `error`), or cannot be written fast enough. `dropped` is the number of lines lost so far; check the disk',
   },
   'event loop stalled': {
     level: 'warn',

@@ -35,7 +35,7 @@ export const path: SettingReader<string> = {
 
 /** A file that is read later, and which setting named it. */
 export const file: SettingReader<TlsFile> = {
-  takes: 'the path of a file',
+  takes: 'the path to a file',
   read: (given, setting) => ({ path: resolve(given), setting }),
 };
 
@@ -232,7 +232,7 @@ export const resolver: SettingReader<string> = {
 };
 
 export const names: SettingReader<ReadonlySet<string>> = {
-  takes: 'names separated by commas, each 2-63 lowercase letters, digits and hyphens',
+  takes: 'names separated by commas, each consisting of 2-63 lowercase letters, digits and hyphens',
   read(given) {
     const list = items(given);
     return list.every((name) => NAME_PATTERN.test(name)) ? new Set(list) : undefined;

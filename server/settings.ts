@@ -194,7 +194,7 @@ export const SETTINGS = {
     'warm-sockets',
     readers.ignored,
     'none',
-    'This setting has no effect. It is still accepted until version 1.0, because earlier versions had it.',
+    'This setting has no effect. It will still be accepted until version 1.0, because earlier versions had it.',
     [],
   ),
   trunks: setting(
@@ -224,7 +224,7 @@ export const SETTINGS = {
       'log-level',
       readers.logLevel,
       'info',
-      'Lowest level of events to log: debug, info, warn or error.',
+      'Minimum level of events to log: debug, info, warn or error.',
     ),
   },
   accessLog: setting(

@@ -8,7 +8,7 @@ export const ERROR_HELP: Readonly<Record<string, string>> = {
   // Errors for visitors
   'bad-request':
     'Send a valid HTTP/1.1 request with one `Host` header, one body length and no control characters.',
-  'path-worker': "Use the tunnel's subdomain address, which is an origin of its own.",
+  'path-worker': "Use the tunnel's subdomain address, which has its own origin.",
   notice:
     'Press Continue to see the page. Only browsers see this warning, and only for tunnels on the free plan. The operator turns it on with `CULVERT_NOTICE`.',
   'access-required':
@@ -16,8 +16,9 @@ export const ERROR_HELP: Readonly<Record<string, string>> = {
   'access-address':
     'The owner has limited access to certain networks (`--allow`). Ask the owner to add yours.',
   'access-attempts':
-    'Wait for as long as `Retry-After` says. Each IP address can try up to 10 wrong passwords per minute, and can have up to three open approval requests.',
-  'tunnel-unknown': 'Check the address. If it is your tunnel, `culvert list` shows whether it still exists.',
+    'Wait for the time given in `Retry-After`. Each IP address can enter up to 10 wrong passwords per minute, and can have up to three open approval requests.',
+  'tunnel-unknown':
+    'Check the address. If this is your tunnel, `culvert list` shows whether it still exists.',
   'visitor:method-not-allowed':
     'Use a different method. The relay never accepts `CONNECT`, and accepts `TRACE` only for tunnels.',
   'request-timeout':
@@ -26,14 +27,14 @@ export const ERROR_HELP: Readonly<Record<string, string>> = {
   suspended: "Ask the relay's operator. The tunnel's owner can see the reason.",
   'expectation-failed': 'Send `Expect: 100-continue`, or leave out the `Expect` header.',
   'too-many':
-    'Wait for as long as `Retry-After` says. By default, an IP address can have 256 connections open at the same time (`CULVERT_ADDRESS_CONNECTIONS`). If all visitors get this error, the relay is probably behind a proxy that `CULVERT_TRUST_PROXY` does not list.',
+    'Wait for the time given in `Retry-After`. By default, an IP address can have up to 256 connections open at the same time (`CULVERT_ADDRESS_CONNECTIONS`). If all visitors get this error, the relay is probably behind a proxy that `CULVERT_TRUST_PROXY` does not list.',
   misdirected:
     "The host name points to the relay, but no tunnel uses it. [Verify the domain](../guides/own-domain.md), or use the tunnel's own address.",
   'head-too-large':
-    "Delete the site's cookies, or send fewer headers. A request can have up to 200 header fields with a total of 16 KiB.",
+    "Delete the site's cookies, or send fewer headers. A request can have up to 200 header fields, totalling up to 16 KiB.",
   'not-implemented': 'Send the body with either `Transfer-Encoding: chunked` or a `Content-Length` header.',
   'local-refused':
-    "Start your local service, or check that the port is right. With `--wait`, visitors' requests wait while the service restarts.",
+    "Start your local service, or check that the port is correct. With `--wait`, visitors' requests are held while the service restarts.",
   'local-reset': "Check your local service's log. If the service uses HTTPS, use `--local-https`.",
   'local-not-http2':
     'Leave out `--upstream` if your local service speaks HTTP/1.1. Otherwise, use `--upstream h2c` for HTTP/2 without TLS, or `--upstream h2` for HTTP/2 over TLS with ALPN.',
@@ -83,7 +84,8 @@ export const ERROR_HELP: Readonly<Record<string, string>> = {
   'too-many-domains': 'Remove a domain: `culvert domain remove DOMAIN`.',
   'tunnel-not-found':
     'The tunnel is closed, has expired, belongs to another account, or never existed. Create it again.',
-  'connection-not-found': 'The visitor has left or was already served. The client can ignore this error.',
+  'connection-not-found':
+    'The visitor has left or has already been served. The client can ignore this error.',
   'tunnel-not-connected': "Open the tunnel's control socket before you open its trunks.",
   'link-not-found':
     'The link has expired, was revoked, or never existed. `culvert links TUNNEL` lists valid links.',
@@ -107,15 +109,15 @@ export const ERROR_HELP: Readonly<Record<string, string>> = {
   'too-many-admitted': 'Revoke an approval, or wait until the time given in the error text.',
   'body-too-large': 'Send at most 16 KiB.',
   'upgrade-required':
-    'Open a WebSocket (version 13). If you are doing that already, a proxy in front of the relay is probably removing the `Upgrade` header.',
+    'Open a WebSocket (version 13). If you are already doing that, a proxy in front of the relay is probably removing the `Upgrade` header.',
   'rate-limited':
-    'Wait for as long as `Retry-After` says. An account can create 10 tunnels per minute, with bursts of up to 5.',
+    'Wait for the time given in `Retry-After`. An account can create up to 10 tunnels per minute, with bursts of up to 5.',
   'too-many-wrong-keys':
-    'Wait a minute, and correct the key. Each IP address can send up to 30 wrong keys per minute.',
-  'too-many-trunks': 'Open fewer trunks. By default, a tunnel can have two (`CULVERT_TRUNKS`).',
+    'Wait a minute, then try again with the correct key. Each IP address can send up to 30 wrong keys per minute.',
+  'too-many-trunks': 'Open fewer trunks. By default, a tunnel can have up to two trunks (`CULVERT_TRUNKS`).',
   'internal-error':
     "This is a bug in the relay. Please report it, together with the response's `X-Request-Id` and the matching line from the relay's log.",
   unavailable:
     'Try again. The relay cannot reach its database or is shutting down. The request changed nothing.',
-  'too-many-sockets': 'Try again later. The relay has reached its limit of client connections.',
+  'too-many-sockets': 'Try again later. The relay has reached its client connection limit.',
 };

@@ -280,7 +280,7 @@ export const VISITOR_ERRORS = {
   },
   'access-address': {
     status: 403,
-    title: 'Your network has no access',
+    title: 'Your network does not have access',
     text: 'The owner of this page allows only certain networks, and yours is not one of them.',
   },
   'access-attempts': {
@@ -291,7 +291,7 @@ export const VISITOR_ERRORS = {
   'tunnel-unknown': {
     status: 404,
     title: 'There is no tunnel here',
-    text: 'No tunnel has this address. The tunnel may have been closed or may have expired, or the address may be mistyped.',
+    text: 'No tunnel has this address. The tunnel may have been closed or have expired, or the address may have been mistyped.',
   },
   'method-not-allowed': {
     status: 405,
@@ -301,12 +301,12 @@ export const VISITOR_ERRORS = {
   'request-timeout': {
     status: 408,
     title: 'The request took too long',
-    text: 'The request did not arrive completely in time.',
+    text: 'The complete request did not arrive in time.',
   },
   'uri-too-long': {
     status: 414,
     title: 'Address too long',
-    text: 'The address of the request is longer than 8 KiB. Send long data in the request body instead.',
+    text: "The request's address is longer than 8 KiB. Send long data in the request body instead.",
   },
   suspended: {
     status: 451,
@@ -321,7 +321,7 @@ export const VISITOR_ERRORS = {
   'too-many': {
     status: 429,
     title: 'Too many requests',
-    text: 'There are too many connections or requests from your address, which other people may share. Try again in a moment.',
+    text: 'There are too many connections or requests from your address, which may be shared with other people. Try again in a moment.',
   },
   misdirected: {
     status: 421,
@@ -346,7 +346,7 @@ export const VISITOR_ERRORS = {
   'local-reset': {
     status: 502,
     title: 'The local service closed the connection',
-    text: 'The local service behind this tunnel received the request and closed the connection without a response. Its output may show the reason.',
+    text: 'The local service behind this tunnel received the request and closed the connection without sending a response. Its output may show the reason.',
   },
   'local-not-http2': {
     status: 502,
@@ -385,7 +385,7 @@ export const VISITOR_ERRORS = {
   },
   'domain-offline': {
     status: 503,
-    title: 'Nothing is shared here right now',
+    title: 'Nothing is being shared here right now',
     text: 'This domain points to the relay, but no tunnel uses it at the moment. Try again after its owner has opened a tunnel.',
   },
   'plan-limit': {

@@ -35,8 +35,7 @@ export const accessCommand = defineCommand({
     so include everything that should apply. If you combine --auth, --password, --links and --knock, visitors need to
     satisfy only one of them. --allow applies in addition.
 
-    A change takes effect within a second. Visitors have to authenticate again, and visitors who no longer have
-    access lose their open WebSockets.`,
+    A change takes effect within a second. Visitors have to authenticate again, and open WebSockets are closed for visitors who no longer have access.`,
   read: (line) => ({ tunnel: line.tunnelName(), wanted: readWanted(line.values), ...line.access() }),
   async run(command, { prompt, output }) {
     const { wanted, json } = command;
@@ -77,7 +76,7 @@ export const linkCommand = defineCommand({
   },
   details: `
     A link admits visitors only if the tunnel's access policy includes --links. The link stops working after --ttl,
-    when the tunnel ends, or when you revoke it. A visitor with a link has access to every path of the tunnel.
+    when the tunnel ends, or when you revoke it. A visitor with a link has access to every path on the tunnel.
 
     The command prints the link to standard output, and its id and expiry to standard error.`,
   read: (line) => ({ action: readLinkAction(line), ...line.access() }),

@@ -45,8 +45,8 @@ export const loginCommand = defineCommand({
     'pass show culvert | culvert login https://relay.example.com': 'read the key from standard input',
   },
   details: `
-    ADDRESS is either a relay's address, like --relay, or an invitation. An invitation works once and gives you a
-    new key. In the relay's list of keys, the operator sees that key with the name of this machine.
+    ADDRESS is either a relay's address, as with --relay, or an invitation. An invitation works once and gives you a
+    new key. In the relay's list of keys, the operator sees that key under this machine's name.
 
     Before storing the key, the command checks it with the relay. If it is not running in a terminal, it reads the key
     from the first line of standard input. A stored key is sent only to the relay that accepted it.`,
@@ -226,7 +226,7 @@ function accountLines(
     ['Tunnels', `${live} live, ${max_tunnels === null ? 'no limit' : `at most ${max_tunnels}`}`],
     ['Time to live', `${default_ttl} by default, at most ${max_ttl}`],
     ['Creates', `${creates_per_minute} per minute, with bursts of up to ${create_burst}`],
-    ['Connections', max_connections === null ? 'no limit' : `at most ${max_connections} for each tunnel`],
+    ['Connections', max_connections === null ? 'no limit' : `at most ${max_connections} per tunnel`],
     ...(domains.length === 0 ? [] : [['Domains', domains.map(domainText).join(', ')]]),
   ]);
 }

@@ -122,7 +122,7 @@ function subjectOf(command: GivenDoctor): Subject {
       noKey: NO_KEY,
       badKey: 'Run "culvert login" with a valid key.',
       certificate:
-        'Renew the certificate. If your own authority signed it, use --ca FILE or CULVERT_CA. For a relay without TLS, use http://.',
+        'Renew the certificate. If it was signed by your own authority, use --ca FILE or CULVERT_CA. For a relay without TLS, use http://.',
       noLocal: 'run "culvert doctor PORT" to check it',
       local: 'Start the service there, or use the port that it prints when it starts.',
     },

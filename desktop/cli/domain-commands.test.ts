@@ -60,7 +60,7 @@ describe('culvert domain', () => {
     assert.deepEqual(calls, ['POST /v1/domains {"domain":"App.Example.com"}']);
     assert.equal(
       out,
-      `Create these records at the DNS provider of app.example.com:\n\n${RECORDS}\n` +
+      `Create these records at the DNS provider for app.example.com:\n\n${RECORDS}\n` +
         'Then run "culvert domain verify app.example.com". It can take a few minutes for the records to become visible everywhere.\n',
     );
     assert.equal(code, 0);

@@ -23,7 +23,7 @@ export const domainCommand = defineCommand({
     Create both at your DNS provider, then run "verify". Until both records are correct, "verify" shows what is
     missing and exits with code 1.
 
-    The relay checks the records once a day. If they stay wrong for 7 days, it releases the domain.`,
+    The relay checks the records once a day. If they remain incorrect for 7 days, it releases the domain.`,
   read: (line) => ({ action: readDomainAction(line), ...line.access() }),
   /** @returns 1 for a domain that is not verified afterwards, or whose records are wrong */
   async run(command, { output }) {
@@ -104,7 +104,7 @@ function addedText({ domain, status, records }: Domain): string {
   if (status === 'verified')
     return `${domain} is verified. To use it, run "culvert http PORT --domain ${domain}".\n`;
   return (
-    `Create these records at the DNS provider of ${domain}:\n\n${recordTable(records)}\n` +
+    `Create these records at the DNS provider for ${domain}:\n\n${recordTable(records)}\n` +
     `Then run "culvert domain verify ${domain}". It can take a few minutes for the records to become visible everywhere.\n`
   );
 }

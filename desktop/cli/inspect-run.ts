@@ -154,7 +154,7 @@ function choose(tunnels: readonly FoundTunnel[], wanted: string | undefined): Fo
   const slugs = tunnels.map(({ slug }) => slug).join(', ');
   if (tunnels.length === 0)
     throw new NothingToInspect(
-      'You have no running tunnel on this machine. Start one with "culvert http PORT"',
+      'You have no tunnels running on this machine. Start one with "culvert http PORT"',
     );
   if (wanted === undefined) {
     const [only, ...more] = tunnels;
@@ -164,7 +164,7 @@ function choose(tunnels: readonly FoundTunnel[], wanted: string | undefined): Fo
   const name = wanted.toLowerCase();
   const chosen = tunnels.find(({ id }) => id === name) ?? tunnels.find(({ slug }) => slug === name);
   if (chosen === undefined)
-    throw new NothingToInspect(`You have no running tunnel "${wanted}" on this machine. Running: ${slugs}`);
+    throw new NothingToInspect(`You have no tunnel "${wanted}" running on this machine. Running: ${slugs}`);
   return chosen;
 }
 

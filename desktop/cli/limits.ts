@@ -31,7 +31,7 @@ export const VIEW_PROBLEM_MS = 30_000;
 
 /** How long the view shows the result of a keystroke. */
 export const VIEW_NOTE_MS = 5000;
-/** Maximum number of characters in a search for requests: more than anybody types. */
+/** Maximum number of characters in a request search: more than anybody types. */
 export const LOG_SEARCH_MAX = 200;
 
 /** How long before a tunnel expires the first warning appears: time to finish something. */

@@ -54,7 +54,7 @@ export const OPTION_TABLE = {
     value: 'DURATION',
     text: 'How long the tunnel lives, such as 30m, 4h or 1h30m. Default: set by the relay, usually 1h.',
   },
-  idle: { type: 'boolean', text: 'Restart the time to live whenever the tunnel has traffic.' },
+  idle: { type: 'boolean', text: "Restart the tunnel's lifetime whenever it has traffic." },
   'host-header': {
     type: 'string',
     value: 'MODE',
@@ -63,7 +63,7 @@ export const OPTION_TABLE = {
   'local-host': {
     type: 'string',
     value: 'HOST',
-    text: 'Machine on which the local service is running. Default: this machine (127.0.0.1 or ::1).',
+    text: 'Machine where the local service is running. Default: this machine (127.0.0.1 or ::1).',
   },
   'local-https': {
     type: 'boolean',
@@ -93,7 +93,7 @@ export const OPTION_TABLE = {
   password: {
     type: 'string',
     value: '[WORD]',
-    text: 'Admit visitors who enter this password (4 to 128 characters). Without WORD, the command generates a password of three words and shows it.',
+    text: 'Admit visitors who enter this password (4 to 128 characters). Without WORD, the command generates a three-word password and shows it.',
   },
   allow: {
     type: 'string',
@@ -102,7 +102,7 @@ export const OPTION_TABLE = {
     text: 'Admit only visitors from this address or network, such as 192.0.2.7 or 10.0.0.0/8. You can repeat this option.',
   },
   links: { type: 'boolean', text: 'Admit visitors who have a signed link. "culvert link" creates one.' },
-  knock: { type: 'boolean', text: 'Admit visitors whom you approve individually.' },
+  knock: { type: 'boolean', text: 'Require your approval for each visitor.' },
   open: { type: 'boolean', text: 'Open the address in a browser.' },
   qr: { type: 'boolean', text: 'Show the address as a QR code.' },
   copy: { type: 'boolean', text: "Copy the address to the terminal's clipboard." },
@@ -129,7 +129,7 @@ export const OPTION_TABLE = {
   filter: {
     type: 'string',
     value: 'WORDS',
-    text: 'Show only requests whose method, path, status and visitor address together contain all of these words.',
+    text: 'Show only requests that contain all of these words across their method, path, status and visitor address.',
   },
   reveal: { type: 'boolean', text: 'Also show secrets, such as cookies.' },
   curl: { type: 'boolean', text: 'With "show": print a curl command that sends the request again.' },
@@ -138,7 +138,7 @@ export const OPTION_TABLE = {
     type: 'string',
     multiple: true,
     value: 'NAME:VALUE',
-    text: 'With "edit": replace all headers with this name, or remove them if no value follows. You can repeat this option.',
+    text: 'With "edit": replace all headers that have this name, or remove them if no value is given. You can repeat this option.',
   },
   body: {
     type: 'string',

@@ -31,17 +31,8 @@ const EVENTS = `{"event":"online","tunnel":{…}}
 {"event":"reconnecting","attempt":1,"retry_in_ms":250,"message":"…"}
     The connection to the relay was lost.
 {"event":"problem","code":"local-refused","message":"…"}
-    A visitor could not be served, but the tunnel stays open. Codes: local-refused, local-reset, local-not-http2,
-    local-no-websocket, local-busy, local-slow, host-blocked, visitor-gone, data-refused, data-failed,
-    too-many-connections.
-{"event":"knock","tunnel":"ID","id":"KNOCK","address":"…","agent":"…","at":"…"}
-    A visitor is asking for access and waits for 5 minutes. To respond, run "culvert knock ID KNOCK --admit" or
-    --refuse.
-{"event":"expiring","in_seconds":600,"expires_at":"…"}
-    The tunnel expires soon. This event is sent 10 and 2 minutes before that. To extend the tunnel, run "culvert
-    extend ID".
-{"event":"offline","reason":"stopped","message":"…"}
-    The tunnel is offline and no more events follow. Reasons: stopped, closed, expired, gone, replaced, key-refused,
+    A visitor could not be served, but the tunnel stays open. Codes: local-refused, local-reset, local-not-http2, local-no-websocket, local-busy, local-slow, host-blocked, visitor-gone, data-refused, data-failed, too-many-connections. {"event":"knock","tunnel":"ID","id":"KNOCK","address":"…","agent":"…","at":"…"} A visitor is asking for access and will wait for up to 5 minutes. To respond, run "culvert knock ID KNOCK --admit" or
+    --refuse. {"event":"expiring","in_seconds":600,"expires_at":"…"} The tunnel will expire soon. This event is sent 10 minutes and 2 minutes before the tunnel expires. To extend the tunnel, run "culvert extend ID". {"event":"offline","reason":"stopped","message":"…"} The tunnel is offline and no more events will follow. Reasons: stopped, closed, expired, gone, replaced, key-refused,
     refused, failed.
 `;
 
@@ -74,8 +65,7 @@ export const httpCommand = defineCommand({
     that a development server prints, such as http://localhost:3000.
 
     By default, anyone with the address can visit the tunnel. If you combine --auth, --password, --links and --knock,
-    visitors need to satisfy only one of them. --allow applies in addition. If you use --password without a word, put
-    it last.
+    visitors need to satisfy only one of them. --allow applies in addition. If you use --password without a value, put it last.
 
     If you already have a live tunnel with the name in --name, the command takes over that tunnel and keeps its
     address. If another client is serving that tunnel, the command asks first; if it is not running in a terminal, it
@@ -105,8 +95,7 @@ export const shareCommand = defineCommand({
   },
   details: `
     The command shares the folder until you press Ctrl-C. For each folder, visitors see its index.html or a list of
-    its files. They cannot change anything. Hidden from them are files and folders whose names begin with a dot,
-    culvert.yml, and links that point outside the folder.
+    its files. They cannot change anything. Files and folders whose names begin with a dot, culvert.yml, and links that point outside the folder are hidden from visitors.
 
     Access options, events and exit codes are the same as for "culvert http".`,
   read: readShare,
@@ -136,31 +125,16 @@ export const startCommand = defineCommand({
   },
   details: `
     The tunnels stay open until you press Ctrl-C, which closes them. The command opens them one after another, and
-    waits if the relay limits how many tunnels you can create per minute. If one tunnel ends, the others stay open.
+    waits if the relay limits how many tunnels you can create per minute. If one tunnel closes, the others stay open.
 
     The key from CULVERT_API_KEY or --key is sent to the relay in culvert.yml only if you also specify that relay with
     CULVERT_RELAY, --relay or "culvert login". If culvert.yml belongs to another user, the command uses it only with
     --config.
 
     With --json, the command prints the same events as "culvert http", each with the "name" of its tunnel. Every
-    tunnel has its own "offline" event. If tunnels end with different exit codes, the command exits with the first of
-    these codes that occurred: 3, 1, 5, 4, 0.`,
+    tunnel has its own "offline" event. If tunnels end with different exit codes, the command exits with whichever of them comes first in this list: 3, 1, 5, 4, 0.`,
   sections: {
-    'culvert.yml': `relay: https://relay.example.com   # optional. The key does not belong here: "culvert login" stores it
-tunnels:
-  web:                        # the tunnel's label: 1 to 32 letters, digits, hyphens and underscores
-    port: 3000                # the only required field
-    name: my-app              # this and all following fields work like the options of "culvert http"
-    domain: app.example.com
-    ttl: 4h
-    idle: true
-    host_header: local
-    local_host: 192.0.2.7     # forwards to another machine, which needs --allow-other-hosts
-    local_https: true
-    upstream: h2              # or h2c, for HTTP/2 without TLS
-    wait: 10
-    compress: off             # auto, on or off
-    auth: "ann:\${ANN_PASSWORD}"   # one user or a list; can contain environment variables
+    'culvert.yml': `relay: https://relay.example.com   # optional. The key does not belong here: "culvert login" stores it tunnels: web: # the tunnel's label: 1 to 32 letters, digits, hyphens and underscores port: 3000 # the only required field name: my-app # this and all following fields work like the options of "culvert http" domain: app.example.com ttl: 4h idle: true host_header: local local_host: 192.0.2.7 # forwards to another machine; requires --allow-other-hosts local_https: true upstream: h2 # or h2c, for HTTP/2 without TLS wait: 10 compress: off # auto, on or off auth: "ann:\${ANN_PASSWORD}"   # one user or a list; can contain environment variables
     password: \${PASSWORD}    # or true to generate a password
     allow: [10.0.0.0/8, 192.0.2.7]
     links: true

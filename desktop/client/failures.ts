@@ -65,7 +65,7 @@ export type ExitCode = (typeof ExitCode)[keyof typeof ExitCode];
 export const EXIT_CODE_MEANINGS: Readonly<Record<ExitCode, string>> = {
   0: 'The command succeeded, or you ended it with Ctrl-C.',
   1: 'The command failed.',
-  2: 'Wrong usage, an invalid culvert.yml, or no API key.',
+  2: 'Usage error, invalid culvert.yml, or missing API key.',
   3: 'The relay refused the API key.',
   4: 'The tunnel was closed or has expired.',
   5: 'Another client took over the tunnel.',

@@ -9,7 +9,7 @@ export const API_TIMEOUT_MS = 10_000;
 export const API_BODY_MAX_BYTES = 4 * 1024 * 1024;
 
 /**
- * How long opening the control socket may take: long enough for DNS, TCP and TLS over a bad network, short enough to
+ * Maximum time to open the control socket: long enough for DNS, TCP and TLS over a bad network, short enough to
  * try again soon.
  */
 export const CONTROL_HANDSHAKE_TIMEOUT_MS = 10_000;
@@ -43,7 +43,7 @@ export const REFUSAL_BODY_MAX_BYTES = 4096;
 export const PROXY_HEAD_MAX_BYTES = 16 * 1024;
 
 /**
- * How long opening a data socket may take: the relay has dropped the visitor's connection by then (protocol.md section
+ * Maximum time to open a data socket: the relay has dropped the visitor's connection by then (protocol.md section
  * 5.2).
  */
 export const DATA_HANDSHAKE_TIMEOUT_MS = PENDING_TIMEOUT_MS;
@@ -54,14 +54,14 @@ export const DATA_RETRY_MS = 250;
  * may accept fewer (protocol.md section 10).
  */
 export const TRUNKS_WANTED = 2;
-/** Delay before the client tries again after opening a trunk has failed. Visitors are announced until the next try. */
+/** Delay before the client tries again after failing to open a trunk. Visitors are announced until the next try. */
 export const TRUNK_RETRY_MS = 5000;
 /**
- * How long the relay may read nothing of what remains of an ended stream: as long as the relay waits for a visitor who
+ * How long the relay can go without reading any of what remains of an ended stream: as long as the relay waits for a visitor who
  * reads nothing.
  */
 export const TRUNK_FLUSH_MS = 300_000;
-/** How long a tunnel may be without visitors before the client closes its trunks. The next visitor is announced. */
+/** How long a tunnel can go without visitors before the client closes its trunks. The next visitor is announced. */
 export const TRUNK_KEEP_MS = 10 * 60_000;
 /**
  * How long a connection may be silent before TCP probes whether the relay is still reachable, because routers drop
@@ -80,7 +80,7 @@ export const UPGRADE_HEAD_MAX_BYTES = 16 * 1024;
 export const TLS_PROBE_TIMEOUT_MS = 2000;
 
 /**
- * How long connecting to the local service may take. A loopback connection takes microseconds; only a full accept queue
+ * Maximum time to connect to the local service. A loopback connection takes microseconds; only a full accept queue
  * or a packet filter makes it wait.
  */
 export const LOCAL_CONNECT_TIMEOUT_MS = 5000;
@@ -99,7 +99,7 @@ export const LOCAL_SLOW_LOOK_MS = 5000;
  */
 export const LOCAL_LINGER_MS = 750;
 /**
- * How long the local service may accept no data before the client checks whether the visitor is still connected: it
+ * How long the local service can go without accepting data before the client checks whether the visitor is still connected: it
  * reads nothing until then, so it does not see the end of the stream. As long as the relay waits for a visitor who may
  * have left.
  */
@@ -138,7 +138,7 @@ export const LOCAL_IDLE_MAX = 64;
 export const LOCAL_IDLE_MS = 2000;
 
 /**
- * Maximum number of HTTP/2 connections to the local service of a tunnel. Most services allow 100 requests on each,
+ * Maximum number of Maximum number of HTTP/2 connections to a tunnel's local service. Most services allow 100 requests on each,
  * which is enough for {@link CONNECTIONS_MAX} visitors.
  */
 export const LOCAL_SESSIONS_MAX = 64;
@@ -226,7 +226,7 @@ export const COMPRESSION_FLUSH_MS = 10;
  */
 export const COMPRESSION_BREAK_MS = 500;
 /**
- * Maximum number of ETags that the client remembers for each tunnel, to recognize them in later requests: more than a
+ * Maximum number of Maximum number of ETags that the client remembers for each tunnel, to recognize them in later requests: more than a
  * site has files. If one is forgotten, some services send the whole response again.
  */
 export const WEAKENED_TAGS_MAX = 4096;
@@ -294,10 +294,10 @@ export const SUSPENDED_RETRY_MS = 60_000;
  * most this much later.
  */
 export const MACHINE_LOOK_MS = 500;
-/** Minimum jump of the clock from which the client concludes that the machine was asleep. A busy program loses less. */
+/** Minimum clock jump from which the client concludes that the machine was asleep. A busy program loses less. */
 export const SLEEP_MIN_MS = 5000;
 /**
- * Growth of V8's old generation since the last garbage collection that triggers the next one (about 8 MB). Measured
+ * Growth of V8's old generation after one garbage collection that triggers the next (about 8 MB). Measured
  * with bodies of 100 KB: a third of the CPU of V8's default, for 35 MB more.
  */
 export const OLD_GENERATION_GROWTH_PERCENT = 600;
@@ -311,11 +311,11 @@ export const RECORDED_REQUESTS_MAX = 200;
  * of the maximum size.
  */
 export const RECORDED_BYTES_MAX = 50 * 1024 * 1024;
-/** Number of characters kept of a request's path after its content was dropped to make room for newer requests. */
+/** Number of characters of a request's path that are kept after its content is dropped to make room for newer requests. */
 export const RECORDED_TARGET_MAX_CHARS = 512;
-/** Maximum number of bytes recorded of each request's or response's headers. The relay accepts no larger ones. */
+/** Maximum number of header bytes recorded for each request or response. The relay accepts no larger ones. */
 export const RECORDED_HEAD_MAX_BYTES = 64 * 1024;
-/** Maximum number of bytes recorded of each body, as sent, including chunked coding. */
+/** Maximum number of bytes recorded for each body, as sent, including chunked coding. */
 export const RECORDED_BODY_MAX_BYTES = 64 * 1024;
 
 /** How long a replayed request may take. The user is waiting for it. */
@@ -369,7 +369,7 @@ export const INSPECT_REQUEST_TIMEOUT_MS = 5000;
 export const INSPECT_ANSWER_MAX_BYTES = 8 * 1024 * 1024;
 /** Amount of unread data after which a `culvert inspect` that has fallen behind is disconnected. */
 export const INSPECT_BACKLOG_MAX_BYTES = 1024 * 1024;
-/** Maximum size up to which a compressed body is decompressed for display. */
+/** Maximum size to which a compressed body is decompressed for display. */
 export const DECODED_BODY_MAX_BYTES = 1024 * 1024;
 /**
  * Maximum number of content encodings that are decoded to show one body; servers apply one. Each costs as much as the

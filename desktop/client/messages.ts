@@ -72,7 +72,7 @@ export const DIAGNOSTICS_MESSAGES = {
   'doctor.at': '{place}: {why}',
   'doctor.portOf': 'port {port} on {host}: {why}',
   'doctor.dnsFix': "Check the relay's address (from {source}) and this machine's network connection.",
-  'doctor.overProxy': 'uses the proxy {proxy}, which the next step checks',
+  'doctor.overProxy': 'uses the proxy {proxy}, which is checked in the next step',
   'doctor.portOpen': 'port {port} accepts connections',
   'doctor.connectFix':
     'Check that culvert-relay is running there and that no firewall blocks the port. If you need a proxy, set HTTPS_PROXY.',
@@ -81,8 +81,9 @@ export const DIAGNOSTICS_MESSAGES = {
   'doctor.notRelay': 'the server at {origin} did not identify itself as a Culvert relay (status {status})',
   'doctor.notRelayFix':
     'Check the address. If a proxy is in front of the relay, make sure that it forwards requests.',
-  'doctor.notReady': 'the relay is running, but is not ready',
-  'doctor.notReadyFix': "Check the relay's log: it cannot reach its database, or it is shutting down.",
+  'doctor.notReady': 'the relay is running but not ready',
+  'doctor.notReadyFix':
+    "Check the relay's log: the relay either cannot reach its database or is shutting down.",
   'doctor.relay': '{origin} is running Culvert relay {version} and is ready',
   'doctor.relayLogs': "Check the relay's logs.",
   'doctor.proxyLogs': 'Check the logs of the proxy {proxy} and the relay.',
@@ -111,11 +112,11 @@ export const DIAGNOSTICS_MESSAGES = {
   'doctor.noTrunks': 'this relay does not support shared connections',
   'doctor.trunk': 'visitors share connections to the relay',
   'doctor.trunkFix':
-    'Visitors are still served, but each of them over a separate connection, which is slower. Every proxy between this machine and the relay must forward /ws/trunk like /ws/data and have a long timeout.',
+    'Visitors are still served, but each over a separate connection, which is slower. Every proxy between this machine and the relay must forward /ws/trunk in the same way as /ws/data and have a long timeout.',
   'doctor.compressed':
-    'on (auto), because the relay is neither on this machine nor in a private network: {host}',
+    'on (auto), because the relay is neither on this machine nor on a private network: {host}',
   'doctor.uncompressedLoopback': 'off (auto), because the relay is on this machine: {host}',
-  'doctor.uncompressedPrivate': 'off (auto), because the relay is in a private network: {host}',
+  'doctor.uncompressedPrivate': 'off (auto), because the relay is on a private network: {host}',
   'doctor.local': '{service} accepts connections',
   'doctor.nothingOnBoth': 'nothing responds on port {port} at 127.0.0.1 or ::1',
   'doctor.notHttp2': 'the service at {service} does not speak HTTP/2',
@@ -127,7 +128,7 @@ export const DIAGNOSTICS_MESSAGES = {
   'doctor.app.source': 'your sign-in',
   'doctor.app.newKey': 'Sign out in the settings, then sign in with a valid key.',
   'doctor.app.certificate':
-    "The relay's operator must renew the certificate. If a private certificate authority signed it, set CULVERT_CA to that authority's certificate file and start Culvert again.",
+    "The relay's operator must renew the certificate. If it was signed by a private certificate authority, set CULVERT_CA to that authority's certificate file and restart Culvert.",
   'doctor.app.noLocal': 'no tunnel was selected',
   'doctor.app.local': 'Start your server, or expose the port that it prints when it starts.',
 } as const;
@@ -135,7 +136,7 @@ export const DIAGNOSTICS_MESSAGES = {
 /** Shared folders. */
 export const FOLDER_MESSAGES = {
   'folder.none': '"{folder}" is not a folder.',
-  'folder.silent': 'The folder "{folder}" does not respond. Its drive or server may be disconnected.',
+  'folder.silent': 'The folder "{folder}" is not responding. Its drive or server may be disconnected.',
   'folder.unreadable': 'The folder "{folder}" cannot be read ({code}).',
 } as const;
 
@@ -164,7 +165,7 @@ export const NETWORK_MESSAGES = {
   'relay.answeredStatus': 'the relay responded with status {status}',
   'network.proxyLogin':
     'the proxy {proxy} requires a login: add it to the proxy address, as in http://user:password@{proxy}',
-  'network.proxyRefusedLogin': 'the proxy {proxy} rejected the user or the password in its address',
+  'network.proxyRefusedLogin': 'the proxy {proxy} rejected the user name or password in its address',
   'relay.noData': 'no data connection to {origin} could be opened: {why}',
   'network.brokeOff': 'the connection was lost',
   'network.noJson': 'it sent a message that is not JSON',
@@ -191,11 +192,11 @@ export const NETWORK_MESSAGES = {
   'relay.nothingChanged': 'Nothing has changed',
   'relay.leftOut': "The relay's response is incomplete",
   'replay.tooMany': '{max} requests are already being replayed. Try again later.',
-  'replay.incomplete': 'Request {id} has not arrived completely, so it cannot be replayed.',
+  'replay.incomplete': 'Request {id} has not fully arrived, so it cannot be replayed.',
   'replay.notComeYet': 'Request {id} has not arrived yet, so it cannot be edited.',
   'replay.unknown': 'There is no request {id}, or its messages are no longer available.',
   'replay.webSocket': 'Request {id} opened a WebSocket, so it cannot be replayed.',
-  'replay.truncated': 'Request {id} cannot be replayed, because only {kept} KiB of its body were recorded.',
+  'replay.truncated': 'Request {id} cannot be replayed, because only {kept} KiB of its body was recorded.',
   'replay.localRefused': 'Nothing is listening on {service}. Start the service there and try again.',
 } as const;
 

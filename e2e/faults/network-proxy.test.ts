@@ -92,7 +92,7 @@ describe('a client behind a proxy', function () {
       return child.stderr;
     };
     assert.match(await run(proxy.url()), /requires a login: .*http:\/\/user:password@/);
-    assert.match(await run(proxy.url('user:wrong')), /rejected the user or the password/);
+    assert.match(await run(proxy.url('user:wrong')), /rejected the user name or password/);
     assert.match(await run('socks5://u:secret@127.0.0.1:1080'), /HTTP_PROXY is not a valid proxy address/);
     assert.doesNotMatch(await run('socks5://u:secret@127.0.0.1:1080'), /secret/);
   });

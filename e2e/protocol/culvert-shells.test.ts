@@ -109,7 +109,7 @@ describe('culvert in a shell', () => {
       env: { ...process.env, MANWIDTH: '80' },
     });
     assert.equal(stderr, '');
-    assert.match(stdout, /^ +culvert - puts a local port on the internet/m);
+    assert.match(stdout, /^ +culvert - exposes a local port on the internet/m);
     assert.match(stdout, /^ +--host-header MODE$/m);
   });
 });

@@ -29,14 +29,14 @@ scenarios('access to a tunnel', (fixture) => {
     const { status, cookie } = await typePassword(url, 'open sesame');
     assert.equal(status, 303);
     assert.equal((await visit(url, { cookie })).status, 200);
-    const copy = page.getByRole('button', { name: `Copy link and password of ${slug}` });
+    const copy = page.getByRole('button', { name: `Copy link and password for ${slug}` });
     await copy.click();
-    await page.getByRole('button', { name: `Copied link and password of ${slug}` }).waitFor();
+    await page.getByRole('button', { name: `Copied link and password for ${slug}` }).waitFor();
     const sentence = `Open ${url} and enter the password open sesame`;
     assert.deepEqual(await app.copied(), [sentence]);
 
     const again = await fixture.open(directory);
-    await again.page.getByRole('button', { name: `Copy link and password of ${slug}` }).click();
+    await again.page.getByRole('button', { name: `Copy link and password for ${slug}` }).click();
     await eventually(20_000, async () => assert.deepEqual(await again.app.copied(), [sentence]));
   });
 
@@ -46,7 +46,7 @@ scenarios('access to a tunnel', (fixture) => {
     assert.equal((await visit(url)).status, 200);
     await lock(page, slug, 'Only with a link');
     await eventually(20_000, async () => assert.equal((await visit(url)).status, 401));
-    await page.getByText('No links yet').waitFor();
+    await page.getByText('You have no links yet').waitFor();
 
     const links = page.getByRole('list', { name: `Links to ${slug}` }).getByRole('listitem');
     const made: string[] = [];
@@ -152,7 +152,7 @@ scenarios('access to a tunnel', (fixture) => {
       .first()
       .waitFor();
     await page.getByRole('button', { name: 'Revoke access for Firefox on Windows, 127.0.0.1' }).click();
-    await page.getByText('No visitor is approved at the moment.').waitFor();
+    await page.getByText('No visitors are approved at the moment.').waitFor();
     await comesIn(ann, 401);
   });
 

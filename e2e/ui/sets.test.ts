@@ -67,7 +67,7 @@ scenarios('saved requests', (fixture) => {
     await palette(tomorrow, `saved ${slug}`);
     await tomorrow.getByRole('button', { name: 'Send all Orders' }).click();
     await tomorrow
-      .locator('.sender-words', { hasText: '2 requests were sent, 1 got a 2xx response.' })
+      .locator('.sender-words', { hasText: '2 requests were sent, and 1 got a 2xx response.' })
       .waitFor();
     assert.deepEqual(asked, before);
     await assertReadable(tomorrow, 'sets that were sent');
@@ -91,7 +91,7 @@ scenarios('saved requests', (fixture) => {
     await page.getByRole('button', { name: 'Edit POST /order' }).press('Enter');
     await page.getByLabel('Path').fill('/order?gift=1');
     await page.getByRole('button', { name: 'Send', exact: true }).press('Enter');
-    await page.locator('.sender-words', { hasText: 'Sent: 201.' }).waitFor();
+    await page.locator('.sender-words', { hasText: 'Sent. Response status: 201.' }).waitFor();
     assert.match(asked[1] ?? '', /^POST \/order\?gift=1 Bearer mild-oak/);
     await page.getByRole('heading', { name: /^Edit request/ }).press('Escape');
 

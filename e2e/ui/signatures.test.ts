@@ -142,7 +142,7 @@ function row(page: Page, name: RegExp) {
 
 /** The editor's report on the sent request. */
 function sent(page: Page, status: number) {
-  return page.locator('.sender-words', { hasText: `Sent: ${status}.` });
+  return page.locator('.sender-words', { hasText: `Sent. Response status: ${status}.` });
 }
 
 async function setSecret(page: Page, secret: string): Promise<void> {

@@ -7,7 +7,7 @@ import { paragraphsOf } from '../../shared/help-text.ts';
 import { code, codeBlock, markdownTable, pageStart, prose } from './page.ts';
 
 const INTRODUCTION = `The command \`culvert\` opens tunnels to local ports and manages them. \`culvert help COMMAND\` prints the same text as this page.
-See also [exit codes](exit-codes.md), [culvert.yml](culvert-yml.md) and the [keys of the terminal view](shortcuts.md).
+See also [exit codes](exit-codes.md), [culvert.yml](culvert-yml.md) and the [keys for the terminal view](shortcuts.md).
 
 ## Configuration
 
@@ -28,7 +28,7 @@ Options take precedence over environment variables, and environment variables ta
 - The key is sent over \`http://\` only to a relay on the same machine, unless you use \`--insecure\`, which has no environment variable.
 - [Behind a company proxy](../guides/company-proxy.md) explains how proxies are used.
 
-Command and option names of similar programs also work: \`ls\` (\`list\`), \`rm\` and \`stop\` (\`close\`), \`up\` (\`start\`), \`--subdomain\` (\`--name\`), \`--authtoken\`
+Command and option names from similar programs also work: \`ls\` (\`list\`), \`rm\` and \`stop\` (\`close\`), \`up\` (\`start\`), \`--subdomain\` (\`--name\`), \`--authtoken\`
 (\`--key\`), \`--basic-auth\` (\`--auth\`), \`--cidr-allow\` (\`--allow\`).
 
 ## Output

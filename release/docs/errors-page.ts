@@ -3,7 +3,7 @@ import { ERROR_HELP } from '../../shared/error-help.ts';
 import { ALL_API_ERRORS, VISITOR_ERRORS } from '../../shared/errors.ts';
 import { code, pageStart } from './page.ts';
 
-const INTRODUCTION = `Programs should rely on an error's code, which never changes. The text is meant for people.
+const INTRODUCTION = `Programs should rely on an error's code, which never changes. The text is meant for human readers.
 
 - [Errors for visitors](#errors-for-visitors): responses at the address of a tunnel, with the code in the \`Culvert-Error\` header. Visitors
 whose \`Accept\` header prefers HTML get a page; all others get \`{"error", "code"}\` as JSON.

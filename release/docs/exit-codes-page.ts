@@ -6,10 +6,10 @@ import { markdownTable, pageStart } from './page.ts';
 /** What a user can do, by exit code of `culvert`. */
 const REMEDIES: Readonly<Record<string, string>> = {
   1: 'The message says why. `culvert doctor` finds problems between this machine and the relay.',
-  2: 'The message names the option or field and what it accepts. `culvert help COMMAND` shows examples.',
+  2: 'The message names the option or field and says what it accepts. `culvert help COMMAND` shows examples.',
   3: 'Run `culvert login` with a valid key, or check `--key` and `CULVERT_API_KEY`.',
   4: 'Open the tunnel again; `--ttl` sets a longer time to live.',
-  5: 'Stop the other client, or use another name.',
+  5: 'Stop the other client, or use a different name.',
 };
 
 /** @returns the whole page */
@@ -28,11 +28,10 @@ export function exitCodesPage(): string {
     ),
     '## culvert\n',
     markdownTable(['code', 'meaning', 'what to do'], client),
-    `- SIGTERM and closing the terminal have the same effect as Ctrl-C. A second Ctrl-C ends the program immediately with code 1; its tunnels
-  then last until they expire.
+    `- SIGTERM and closing the terminal have the same effect as Ctrl-C. A second Ctrl-C ends the program immediately with code 1; its tunnels then remain until they expire.
 - If the tunnels opened by \`culvert start\` end with different codes, the command exits with the first of these that occurred: 3, 1, 5, 4, 0.
 - \`culvert doctor\` exits with 1 if a check fails, and \`culvert domain verify\` exits with 1 if a record is wrong.
-- Before the command exits with 3 or 4, the relay has confirmed the refusal on a second connection.
+- The command exits with 3 or 4 only after the relay has confirmed the refusal on a second connection.
 `,
     '## culvert-relay\n',
     markdownTable(['code', 'meaning'], relay),

@@ -48,8 +48,8 @@ The comment above the constant explains its value; this page shows the beginning
 
 const CONCLUSION = `## No limit
 
-A local service may take any amount of time to respond, and may pause for any amount of time within its response. A WebSocket may stay
-silent indefinitely. A body may have any size, because it is streamed in constant memory. All of these use file descriptors: two for a
+A local service may take any amount of time to respond, and may pause for any amount of time during its response. A WebSocket may stay
+silent indefinitely. A body can be any size, because it is streamed using constant memory. All of these use file descriptors: two for a
 visitor with a data socket, one for the control socket of each tunnel, and one for each trunk.
 `;
 

@@ -36,6 +36,6 @@ export function metricsPage(): string {
   return [
     pageStart('Metrics', 'server/observe/metrics.ts', METRICS_INTRODUCTION),
     markdownTable(['metric', 'type', 'meaning', 'labels'], rows),
-    'Every request to a tunnel is counted with exactly one outcome.\n',
+    'Every request to a tunnel is counted under exactly one outcome.\n',
   ].join('\n');
 }

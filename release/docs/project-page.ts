@@ -19,10 +19,10 @@ or above it, or the file given with \`--config\`. [Projects](../guides/projects.
 const OTHER_FIELDS: Readonly<Record<string, string>> = {
   auth: 'Admit visitors who log in with HTTP Basic.',
   password: 'Admit visitors who enter this password. `true` generates three words and shows them.',
-  allow: 'Admit visitors from these addresses and networks only, such as 192.0.2.7 or 10.0.0.0/8.',
+  allow: 'Admit only visitors from these addresses and networks, such as 192.0.2.7 or 10.0.0.0/8.',
   port: 'Local port. Every tunnel needs `port` or `share`.',
   share:
-    'Folder to share instead of a port. It must be inside the folder of the file. Fields that concern a port cannot be combined with it.',
+    'Folder to share instead of a port. It must be inside the folder that contains the file. It cannot be combined with fields that apply to a port.',
 };
 
 /** @returns the whole page */
@@ -41,7 +41,7 @@ export function projectPage(): string {
         [
           code('relay'),
           'http:// or https://',
-          'Address of the relay. Options and the environment take precedence.',
+          'Address of the relay. Options and environment variables take precedence.',
         ],
         [
           code('tunnels'),
@@ -56,7 +56,7 @@ export function projectPage(): string {
       [...rules, ...access].map(([name, accepted]) => [code(name), prose(accepted), meaningOf(name)]),
     ),
     `In \`auth\`, \`password\` and \`allow\`, \`\${NAME}\` stands for the value of an environment variable, which must be set and not empty; \`$\${\`
-stands for \`\${\`. All mistakes are reported together, each with its file, line and field. The file may have at most ${readable('CONFIG_FILE_MAX_BYTES', CONFIG_FILE_MAX_BYTES)} and must not contain a key.
+stands for \`\${\`. All errors are reported together, each with its file, line and field. The file may have at most ${readable('CONFIG_FILE_MAX_BYTES', CONFIG_FILE_MAX_BYTES)} and must not contain a key.
 `,
     SECURITY,
   ].join('\n');
@@ -76,10 +76,10 @@ consent, and others are never allowed:
 | action                                | allowed only if                                                                                                     |
 | ------------------------------------- | ------------------------------------------------------------------------------------------------------------------- |
 | send your key to the relay it names   | \`CULVERT_RELAY\` or \`--relay\` names a relay, or it is the relay you logged in to                                     |
-| be used although another user owns it | \`--config\` names it. Under \`sudo\`, files of the caller are accepted. On Windows, owners are not checked             |
+| be used even though a different user owns it | \`--config\` names it. Under \`sudo\`, files of the caller are accepted. On Windows, owners are not checked             |
 | reach another machine (\`local_host\`)  | \`--allow-other-hosts\` is given                                                                                      |
 | share a folder outside its own folder | never                                                                                                               |
-| contain a key, a proxy or an authority | never: there are no such fields                                                                                    |
+| contain a key, a proxy or a certificate authority | never: there are no such fields                                                                                    |
 
 Each violation is reported on one line that names the file and the field. The command exits with code 2 before it contacts the relay.
 `;

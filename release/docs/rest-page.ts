@@ -12,7 +12,7 @@ the calls do; [errors](errors.md) lists all error codes.
 - Bodies are JSON objects of at most 16 KiB, regardless of their \`Content-Type\`. Unknown fields are ignored, except in \`access\`. An optional
   field that is \`null\` counts as missing.
 - Paths must match exactly. Every response has an \`X-Request-Id\` header. Later versions may add fields to responses.
-- Limits on this page are the default settings of a relay.`;
+- The limits on this page are a relay's default settings.`;
 
 const PUBLIC_URL = new URL('https://relay.example.com');
 const SERVED = {
@@ -70,7 +70,7 @@ export function restPage(): string {
       ]),
     'Calls that need a key can also fail with `missing-key`, `invalid-key`, `account-suspended`, `key-scope`, `too-many-wrong-keys` or\n`unavailable`. Calls with a body can also fail with `invalid-body` or `body-too-large`, and every call with `internal-error`.\n',
     '## Objects\n',
-    'A field with `?` is optional.\n',
+    'A field marked with `?` is optional.\n',
     ...used.map(([name, schema]) => `### ${name}\n\n${fieldTable(schema)}`),
   ].join('\n');
   // Schemas without fields of their own have no section.

@@ -15,7 +15,7 @@ const LOG_KEYS: Readonly<Record<string, string>> = {
 /** Keys of the window. On macOS, Cmd takes the place of Ctrl. */
 const WINDOW_KEYS: Readonly<Record<string, string>> = {
   'Ctrl+Alt+Shift+C':
-    'Show the newest address from any program. Press the shortcut twice to copy the address. You can change the shortcut in the settings.',
+    'Show the newest address from within any program. Press the shortcut twice to copy the address. You can change the shortcut in the settings.',
   'Ctrl+K': 'Open the command palette.',
   'Ctrl+1 … Ctrl+9': 'Go to one of the first nine tunnels. Press Enter to copy its address.',
   'Ctrl+N': 'Go to the port field for a new tunnel.',
@@ -25,7 +25,7 @@ const WINDOW_KEYS: Readonly<Record<string, string>> = {
   'Ctrl+F':
     'Search the log, or the body of an open request. Enter goes to the next match, and Shift+Enter goes to the previous one.',
   'Ctrl+Z': 'Undo Stop, Remove, Clear or Sign out.',
-  F6: 'Go to the next pane, or with Shift to the previous one.',
+  F6: 'Go to the next pane, or to the previous one with Shift.',
   '/': 'Search the request log, or a long list of tunnels.',
   Esc: 'Clear a search, collapse a section, or go back.',
   '↑ ↓, k j':
@@ -41,7 +41,7 @@ export function shortcutsPage(): string {
     pageStart(
       'Keyboard shortcuts',
       'desktop/cli/view/frame.ts and release/docs/shortcuts-page.ts',
-      'These are the keys of the terminal view and of the desktop app.',
+      'These are the keyboard shortcuts for the terminal view and the desktop app.',
     ),
     '## Terminal view\n',
     'While `culvert http`, `culvert share` or `culvert start` is running in a terminal:\n',

@@ -63,7 +63,7 @@ export const TAGS = {
   Account: 'The account that an API key belongs to.',
   Invitations: 'Invitations to an account. These calls need no key.',
   Administration:
-    'For operators. These calls need a key for administration; with any other key, the relay responds as if the paths did not exist.',
+    'For operators. These calls need an administration key; with any other key, the relay responds as if the paths did not exist.',
   Relay: 'The relay itself. No key is needed.',
   WebSockets: 'Sockets through which clients serve tunnels.',
 } as const;

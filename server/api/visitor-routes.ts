@@ -82,7 +82,7 @@ export function visitorRoutes({ links, knocks, writes, addresses }: ApiDeps): Ro
       tag: 'Access',
       summary: 'Revoke a link',
       description:
-        "Within a second, the link and its visitors' cookies stop working, and the connections of these visitors are closed.",
+        "Within a second, the link and its visitors' cookies stop working, and those visitors' connections are closed.",
       caller: 'tunnelOwner',
       results: { 200: ['The link was revoked.', REVOKED.schema] },
       errors: ['linkNotFound'],

@@ -85,7 +85,7 @@ export const setSubdomainCommand = adminCommand({
     const address =
       subdomain === null
         ? 'no longer has a subdomain'
-        : `now has its tunnels below ${subdomain}.${config.serviceDomain}`;
+        : `now has its tunnels under ${subdomain}.${config.serviceDomain}`;
     shell.out(`The account "${name}" ${address}. This includes open tunnels.`);
   },
 });
@@ -124,12 +124,12 @@ export const resumeAccountCommand = adminCommand({
   options: {
     name: { value: 'NAME', text: "The account's name." },
   },
-  examples: { 'culvert-relay account resume --name ann': "let the account's visitors and keys in again" },
+  examples: { 'culvert-relay account resume --name ann': "allow the account's visitors and keys again" },
   async run({ flags, json, administer }, shell) {
     const name = readAccountName(flags['name'], '--name');
     const account = await administer((administration) => administration.suspendAccount(name, null));
     if (json) shell.out(JSON.stringify(viewAccount(account)));
-    else shell.out(`Resumed the account "${name}", with its keys and its tunnels.`);
+    else shell.out(`Resumed the account "${name}", including its keys and tunnels.`);
   },
 });
 
@@ -147,7 +147,7 @@ export const removeAccountCommand = adminCommand({
     const name = readAccountName(flags['name'], '--name');
     const account = await administer((administration) => administration.removeAccount(name));
     if (json) shell.out(JSON.stringify({ ...viewAccount(account), status: 'removed' }));
-    else shell.out(`Removed the account "${name}" with its keys and its tunnels.`);
+    else shell.out(`Removed the account "${name}" together with its keys and tunnels.`);
   },
 });
 
@@ -193,7 +193,7 @@ export const createAccountCommand = adminCommand({
     'culvert-relay account create --name team --count 20 --plan dev': 'create team-1 to team-20',
     'culvert-relay account create --from names.txt --plan dev': 'create an account for each line of the file',
   },
-  details: `If one of several names is taken, no account is created.`,
+  details: `If any of the names is taken, no account is created.`,
   async run({ config, flags, json, administer }, shell) {
     const names = readNames(flags);
     const plan = readPlan(flags['plan']);
@@ -218,14 +218,14 @@ function showOne(shell: Shell, { account, key }: MadeAccount, json: boolean): vo
   const label = subdomain === null ? 'no subdomain' : `subdomain ${subdomain}`;
   const created = `Created the account "${name}" (${plan} plan, ${label}).`;
   if (key === undefined) return shell.out(`${created} Create a key for it with: key create`);
-  shell.out(`${created} Its key is shown only now:`);
+  shell.out(`${created} Its key will not be shown again:`);
   shell.out(key);
 }
 
 function showMany(shell: Shell, made: readonly MadeAccount[], json: boolean): void {
   if (json) return shell.out(JSON.stringify({ accounts: made.map(viewMade) }));
   const hasKeys = made.some(({ key }) => key !== undefined);
-  shell.err(`Created ${made.length} accounts.${hasKeys ? ' Their keys are shown only now:' : ''}`);
+  shell.err(`Created ${made.length} accounts.${hasKeys ? ' Their keys will not be shown again:' : ''}`);
   for (const line of table(made.map(({ account, key = '' }) => [account.name, key]))) shell.out(line);
 }
 

@@ -167,7 +167,7 @@ describe('culvert-relay account and key', () => {
     const [created] = await printed('account create --name acme --plan free');
     assert.match(created ?? '', /^Created the account "acme" \(free plan, no subdomain\)/);
     const [shown, key] = await printed('key create --account acme');
-    assert.match(shown ?? '', /shown only now/);
+    assert.match(shown ?? '', /will not be shown again/);
     assert.match(key ?? '', /^cvt_\w{32}$/);
 
     const [accountTitles = '', account = ''] = await printed('account list');

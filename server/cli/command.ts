@@ -82,9 +82,9 @@ export const ExitCode = { ok: 0, failed: 1, usage: 2 } as const;
 
 /** What the help and docs/reference/exit-codes.md say about each. */
 export const EXIT_CODE_MEANINGS: Readonly<Record<number, string>> = {
-  [ExitCode.ok]: 'The command succeeded, or the relay stopped at a signal.',
+  [ExitCode.ok]: 'The command succeeded, or the relay was stopped by a signal.',
   [ExitCode.failed]: 'The command failed, or the relay could not start.',
-  [ExitCode.usage]: 'Wrong usage, or an invalid setting.',
+  [ExitCode.usage]: 'Usage error, or invalid setting.',
 };
 
 /** A command that cannot continue, with one or more lines for the person who gave it. */

@@ -61,8 +61,7 @@ ${commandLine(SERVE_USAGE)}
 ${groups.join('\n')}
 Help:
 ${helpRow('  help COMMAND', 'Explain a command and its options')}${helpRow('  help account', 'List the account commands; "help key", "help invite" and "help tunnel" also work')}${helpRow('  --version', 'Show the version')}
-Commands work on the database of the relay: give them the same --data-dir or --database-url. A
-running relay follows within a second.
+Commands work on the relay's database: give them the same --data-dir or --database-url as the relay. A running relay picks up changes within a second.
 
 ${settingsHelp()}
 ${exitCodes()}`;
@@ -110,7 +109,7 @@ function settingsHelp(): string {
         .map(settingRow)
         .join('')}`,
   );
-  return `Settings, as an option or as an environment variable (the option takes precedence).\n\n${groups.join('\n')}`;
+  return `Settings, given as options or environment variables (options take precedence).\n\n${groups.join('\n')}`;
 }
 
 function settingRow({ name, variable, fallback, meaning }: Setting<unknown>): string {

@@ -32,7 +32,7 @@ export async function runDoctor({ config, flags, json }: GivenCommand, shell: Sh
     await visit.close();
   } catch (error) {
     shell.err(
-      `culvert-relay: the test account could not be removed: ${describeError(error)}; the next run removes it`,
+      `culvert-relay: the test account could not be removed: ${describeError(error)}; the next run will remove it`,
     );
   }
   if (!json) shell.out(failed.length === 0 ? 'Everything works.' : `Failed: ${failed.join(', ')}.`);

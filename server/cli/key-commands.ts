@@ -66,7 +66,9 @@ export const createKeyCommand = adminCommand({
     }
     if (json) return shell.out(JSON.stringify({ id, account: name, key, created_at: timestamp(createdAt) }));
     const end = expiresAt === null ? '' : `, valid until ${timestamp(expiresAt)}`;
-    shell.out(`Created a key ${purposeOf(wanted.scope)} the account "${name}"${end}. It is shown only now:`);
+    shell.out(
+      `Created a key ${purposeOf(wanted.scope)} the account "${name}"${end}. It will not be shown again:`,
+    );
     shell.out(key);
   },
 });
@@ -105,7 +107,7 @@ export const revokeKeyCommand = adminCommand({
   examples: {
     'culvert-relay key revoke 0b4bfc2e-7f0c-4f3c-9d53-0f1f6d3c7a11': 'revoke the key with this id',
   },
-  details: `All connections that clients opened with the key are closed. "culvert-relay key list" shows the ids.`,
+  details: `All connections that clients opened with the key are closed. "culvert-relay key list" shows the IDs.`,
   async run({ operands, json, administer }, shell) {
     const [id] = operands;
     if (id === undefined) throw usageError('key revoke needs a key\'s id; "culvert-relay key list" shows it');
@@ -146,9 +148,9 @@ export const createInvitesCommand = adminCommand({
   options: {
     account: {
       value: 'NAME',
-      text: 'The account for which invited people get a key. It is created if it does not exist.',
+      text: 'The account that invited people get a key for. It is created if it does not exist.',
     },
-    plan: { value: 'free|dev|team', text: 'The plan, if the account is new. Default: dev.' },
+    plan: { value: 'free|dev|team', text: "The account's plan, if the account is new. Default: dev." },
     ttl: { value: 'DURATION', text: 'How long the invitations are valid. Default: 24h.' },
     count: { value: 'NUMBER', text: 'How many invitations to create. Default: 1.' },
   },
@@ -204,7 +206,7 @@ export const revokeInviteCommand = adminCommand({
   examples: {
     'culvert-relay invite revoke 5f1a4c0e-2b61-4c55-8a3c-1d8b1d2f9e70': 'revoke the invitation with this id',
   },
-  details: `"culvert-relay invite list" shows the ids.`,
+  details: `"culvert-relay invite list" shows the IDs.`,
   async run({ operands, json, administer }, shell) {
     const [id] = operands;
     if (id === undefined)

@@ -60,7 +60,7 @@ export const renewSecretsCommand = adminCommand({
   summary: 'Invalidate all access cookies and signed links',
   options: {},
   examples: { 'culvert-relay secrets renew': 'use this, for example, after the database was stolen' },
-  details: `Visitors of protected tunnels have to authenticate again, and owners have to create new links.`,
+  details: `Visitors to protected tunnels will have to authenticate again, and owners will have to create new links.`,
   async run({ json, administer }, shell) {
     const links = await administer((administration) => administration.renewSecrets());
     if (json) return shell.out(JSON.stringify({ status: 'renewed', links_ended: links }));
@@ -81,7 +81,7 @@ export const doctorCommand = adminCommand({
   options: {
     idle: {
       value: 'DURATION',
-      text: 'Also check that no proxy closes a connection that is idle for this long, such as 5m.',
+      text: 'Also check that no proxy closes connections that are idle for this long, for example 5m.',
     },
   },
   examples: {
@@ -106,7 +106,7 @@ export const migrateCommand = adminCommand({
     },
     undo: {
       value: 'sqlite:FILE',
-      text: 'Make a SQLite database that was moved usable again, as it was before the move.',
+      text: 'Make a moved SQLite database usable again, as it was before the move.',
     },
   },
   examples: {

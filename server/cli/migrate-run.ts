@@ -42,7 +42,9 @@ async function undo(shell: Shell, file: SqliteAddress, json: boolean): Promise<v
   if (!wasMoved) throw failure(`the database ${file.path} was never moved to another one`);
   if (json) return shell.out(JSON.stringify({ database: file.path, status: 'in use again' }));
   shell.out(`A relay can use ${file.path} again. It does not contain changes made since the move:`);
-  shell.out('keys that were revoked since then are valid, and tunnels that were closed are back.');
+  shell.out(
+    'keys that have been revoked since then are valid again, and tunnels that have been closed are back.',
+  );
 }
 
 async function move(from: SqliteAddress, to: PostgresAddress): Promise<TableCounts> {

@@ -73,7 +73,7 @@ describe('culvert-relay, for operators', () => {
       assert.deepEqual(Object.keys(account), ['id', 'name', 'plan', 'subdomain', 'created_at']);
       assert.equal((await store.findKeyOwner(hashKey(String(key))))?.account.name, 'ann');
       const [said, shown] = await printed('account', 'create', '--name', 'bob', ...plan, '--with-key');
-      assert.match(said ?? '', /shown only now:$/);
+      assert.match(said ?? '', /will not be shown again:$/);
       assert.match(shown ?? '', /^cvt_\w{32}$/);
     });
 

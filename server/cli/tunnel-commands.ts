@@ -25,7 +25,7 @@ export const listTunnelsCommand = adminCommand({
     if (names.length === 0) return;
     shell.out('');
     shell.out(
-      'These addresses belonged to tunnels that ended while suspended. They stay blocked until you run "culvert-relay tunnel resume":',
+      'These addresses belonged to tunnels that closed or expired while suspended. They stay blocked until you run "culvert-relay tunnel resume":',
     );
     const rows = names.map((name) => [
       name.slug,
@@ -74,7 +74,7 @@ export const suspendTunnelCommand = adminCommand({
     reason: { value: 'TEXT', text: "The reason, which is shown to the account's owner." },
   },
   examples: { "culvert-relay tunnel suspend my-app --reason 'reported as phishing'": 'block its visitors' },
-  details: `Visitors get status 451. If the tunnel ends, nobody can use its name or domain until you resume it.`,
+  details: `Visitors get status 451. If the tunnel closes or expires, nobody can use its name or domain until you resume it.`,
   async run({ operands, flags, json, administer }, shell) {
     const name = readTunnel(operands, 'suspend');
     const reason = readReason(flags['reason']);
@@ -83,7 +83,7 @@ export const suspendTunnelCommand = adminCommand({
     );
     if (json) return shell.out(JSON.stringify(viewTunnel({ tunnel, account })));
     shell.out(
-      `Suspended the tunnel ${tunnel.slug} of the account "${account.name}": its visitors get status 451. If the tunnel ends, its name stays blocked.`,
+      `Suspended the tunnel ${tunnel.slug} of the account "${account.name}": its visitors get status 451. If the tunnel closes or expires, its name stays blocked.`,
     );
   },
 });

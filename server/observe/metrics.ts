@@ -79,7 +79,7 @@ export const METRICS = {
   // The name is guaranteed until 1.0.
   culvert_warm_sockets: {
     type: 'gauge',
-    help: 'Always 0. This metric is kept until version 1.0, because earlier versions had it.',
+    help: 'Always 0. This metric is kept until version 1.0 for compatibility with earlier versions.',
   },
   culvert_trunks: { type: 'gauge', help: 'Open trunks (client connections that several visitors share).' },
   culvert_trunk_streams: { type: 'gauge', help: 'Open streams on trunks.' },
@@ -117,7 +117,7 @@ export const METRICS = {
     help: 'Queries received on the DNS port.',
     labels: {
       outcome:
-        '`answered`, `refused` (not about challenges), `failed` (the database failed), `truncated` (the resolver was told to retry over TCP) or `dropped` (not answered)',
+        '`answered`, `refused` (not a challenge query), `failed` (database error), `truncated` (the resolver was told to retry over TCP) or `dropped` (not answered)',
     },
   },
   culvert_rendezvous_pending: {
@@ -130,7 +130,7 @@ export const METRICS = {
   },
   culvert_store_operation_seconds: {
     type: 'histogram',
-    help: 'Duration of database operations, including the time in the queue.',
+    help: 'Duration of database operations, including time spent in the queue.',
     labels: { operation: 'the operation, such as `insertTunnel`' },
   },
   culvert_store_failures_total: {

@@ -11,7 +11,7 @@ export const KEY_MAX_CHARS = 300;
 export const TUNNEL_KEY_MAX_CHARS = 64;
 /** Maximum length of a typed lifetime, such as `30m`. */
 export const TTL_MAX_CHARS = 32;
-/** Maximum length of a search for requests: more than anybody types. */
+/** Maximum length of a request search: more than anybody types. */
 export const SEARCH_MAX_CHARS = 200;
 /** Maximum length of a file path: the longest on Windows; other systems have shorter ones. */
 export const PATH_MAX_CHARS = 32_767;
@@ -90,7 +90,7 @@ export const LOST_NOTICE_MS = 30_000;
 /** How often a tunnel's time and connection are checked for notifications. */
 export const NOTICE_TICK_MS = 5000;
 
-/** How long a visitor waits for approval before the relay turns the visitor away. */
+/** How long a visitor waits for approval before the relay turns them away. */
 export const APPROVAL_WAIT_MS = KNOCK_SECONDS * 1000;
 /** Maximum number of pending approval requests for a tunnel; a relay queues no more than these. */
 export const APPROVALS_MAX = 32;
@@ -130,12 +130,12 @@ export const SIGNING_SECRET_MAX_CHARS = 300;
 export const SIGNING_SECRET_ID_MAX_CHARS = 64;
 
 /**
- * How long closing all tunnels may take when the app quits: one REST call each, at the same time; after that the app
+ * Maximum time to close all tunnels when the app quits: one REST call each, at the same time; after that the app
  * quits anyway.
  */
 export const QUIT_TIMEOUT_MS = 5000;
 
-/** How long after its start the app first checks for an update, so that the check does not slow the start down. */
+/** How long after startup the app first checks for an update, so that the check does not slow the start down. */
 export const UPDATE_FIRST_MS = 60_000;
 /** How often an update is looked for after that; releases are days apart. */
 export const UPDATE_INTERVAL_MS = 4 * 3_600_000;

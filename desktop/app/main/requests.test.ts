@@ -182,7 +182,7 @@ describe('an exported HAR', () => {
     const tunnel = { ...TUNNEL };
     await assert.rejects(
       exportHar({ log, tunnel }, ids, false, file),
-      /at most 32 MiB, but only the first 31/,
+      /at most 32 MiB, and only the first 31/,
     );
     const written = await exportHar({ log, tunnel }, ids.slice(1), false, file);
     assert.equal(written?.count, 31);

@@ -23,7 +23,7 @@ export const BENCH = {
   'bench.addHeader': 'Add a header',
   'bench.byCulvert': 'Culvert sets Host and Content-Length.',
   'bench.redacted':
-    '{mark} stands for a hidden secret. Culvert inserts the secret again when it sends the request.',
+    '{mark} stands for a hidden secret. Culvert puts the secret back when it sends the request.',
   'bench.signs': 'Sign for {name}',
   'bench.signsHint':
     'Culvert signs with the newest secret and the current time, so that your server accepts the signature.',
@@ -34,7 +34,7 @@ export const BENCH = {
   'bench.untilHint':
     '“Send until 2xx” repeats the request as soon as your server is listening again, and otherwise every 2 to 30 s. It stops after 30 tries, after 10 minutes, or when you leave this page.',
   'bench.needsAnother': 'Only the start of this body was recorded. Enter a new body to send the request.',
-  'bench.notText': '{bytes} of binary data. It is sent unchanged unless you type something.',
+  'bench.notText': '{bytes} of binary data. It will be sent unchanged unless you type something.',
   'bench.moreNotKept': '(The rest was not recorded.)',
   'bench.notTextChecksum': '{bytes} of binary data, checksum {checksum}',
   'bench.okAfter': '{status} after {tries, plural, one {# try} other {# tries}}.',
@@ -101,8 +101,8 @@ export const BODY = {
   'body.shownAs.response': 'Response body shown as',
   'body.of.request': 'Request body',
   'body.of.response': 'Response body',
-  'body.findIn.request': 'Find in the body of the request',
-  'body.findIn.response': 'Find in the body of the response',
+  'body.findIn.request': 'Find in the request body',
+  'body.findIn.response': 'Find in the response body',
   'body.way.json': 'Tree',
   'body.way.form': 'Form',
   'body.way.image': 'Image',
@@ -233,10 +233,10 @@ export const CREATE = {
   'options.asSent': 'As sent by the visitor',
   'options.anotherName': 'Custom host name…',
   'options.ttl': 'Custom time',
-  'options.ttlExample': 'For example 45m, 4h or 1h30m',
+  'options.ttlExample': 'For example, 45m, 4h or 1h30m',
   'options.upstream': 'Protocol of the service',
   'options.upstreamHttp1': 'HTTP/1.1',
-  'options.upstreamH2c': 'HTTP/2 without TLS, such as gRPC (h2c)',
+  'options.upstreamH2c': 'HTTP/2 without TLS, as used by gRPC (h2c)',
   'options.upstreamH2': 'HTTP/2 over TLS (h2)',
   'options.hostName': 'Host name',
   'options.hostNameHint': 'Your server receives this host name with every request',
@@ -267,7 +267,7 @@ export const CREATE = {
   'name.use':
     'Use {min} to {max} lowercase letters, digits and hyphens, not starting or ending with a hyphen, and not starting with xn--.',
   'options.portOfHost': 'port',
-  'options.idle': 'Restart the timer with every visit',
+  'options.idle': 'Restart the timer on every visit',
   'options.idleHint': 'The tunnel expires only after it has had no visitors for this long.',
   'port.accepted': 'Enter a port from {min} to {max}.',
   'port.aProgramIsHere': 'a program is running',
@@ -297,7 +297,7 @@ export const LOCK = {
   'knocks.refuseOf': 'Deny {label}',
   'knocks.refuse': 'Deny',
   'admitted.sentOut': 'Revoked access for {agent}.',
-  'admitted.nobody': 'No visitor is approved at the moment.',
+  'admitted.nobody': 'No visitors are approved at the moment.',
   'admitted.visitors': 'Approved visitors to {slug}',
   'admitted.sendOutOf': 'Revoke access for {who}, {address}',
   'admitted.sendOut': 'Revoke',
@@ -318,7 +318,7 @@ export const LOCK = {
   'lock.password': 'Password',
   'lock.newWords': 'New password',
   'lock.addresses': 'IP addresses and ranges',
-  'lock.addressesHint': 'For example 203.0.113.7 or 10.0.0.0/8. Separate them with commas or line breaks.',
+  'lock.addressesHint': 'For example, 203.0.113.7 or 10.0.0.0/8. Separate them with commas or line breaks.',
   'lock.whoNow': 'Access to {slug} is now set to: {lock}.',
   'lock.whoTo': 'Who has access to {slug}',
   'lock.atOnce': 'Changes take effect immediately, even for visitors who already have access.',
@@ -335,7 +335,7 @@ export const LOCK = {
   'lock.isName': '“{text}” is a name. Enter its IP address instead.',
   'lock.notAddress':
     '“{text}” is not an IP address or range. Enter an address such as 203.0.113.7 or a range such as 10.0.0.0/8.',
-  'lock.passwordElsewhere': 'Password that was not set in this app',
+  'lock.passwordElsewhere': 'Password set outside this app',
   'lock.kindPassword': 'Password',
   'lock.onlyLink': 'Only with a link',
   'lock.onlyFrom': 'Only from',
@@ -344,8 +344,8 @@ export const LOCK = {
   'lock.elsewhere': '{lock}, set by a project or another program',
   'lock.shareAfterPassword': 'Visitors need the password.',
   'lock.shareWithPassword': 'Visitors need the password: {password}',
-  'lock.shareLinks': 'This address alone gives no access. Share one of your links instead.',
-  'lock.shareAddresses': 'Only visitors from the addresses that you allow can open it.',
+  'lock.shareLinks': 'This address alone does not give access. Share one of your links instead.',
+  'lock.shareAddresses': 'Only visitors from addresses that you allow can open it.',
   'lock.shareKnock': 'Visitors wait until you approve them.',
   'lock.shareOther': 'Access is restricted.',
   'visitor.withLink': 'The visitor used a link.',
@@ -360,8 +360,8 @@ export const LOCK = {
   'knocks.for.week': 'for 7 days',
   'links.ended': 'expired',
   'lock.givePassword': 'Enter a password of {min} to {max} characters.',
-  'lock.copyBothOf': 'Copy link and password of {slug}',
-  'lock.isCopiedBothOf': 'Copied link and password of {slug}',
+  'lock.copyBothOf': 'Copy link and password for {slug}',
+  'lock.isCopiedBothOf': 'Copied link and password for {slug}',
   'lock.badPrefix': '“{text}”: the part after the slash must be a number up to {max}.',
   'lock.moreAddresses': '{count} more',
   'lock.kind.anyone': 'Anyone',
@@ -436,8 +436,7 @@ export const LOG = {
   'request.cutBody':
     "Only the start of this request's body was recorded, so the request cannot be sent again.",
   'request.webSocket': 'This request opened a WebSocket, so it cannot be sent again.',
-  'request.incomplete':
-    'This request was cut off before it had arrived completely, so it cannot be sent again.',
+  'request.incomplete': 'This request was cut off before it had fully arrived, so it cannot be sent again.',
   'request.needsOnline': 'The tunnel must be online to replay a request.',
   'log.newOnes': '{count, number} new',
   'log.noneYet': 'There are no requests yet. Open {url} to see one here.',
@@ -493,7 +492,7 @@ export const NOTICES = {
   'notice.expired.text':
     '{kind, select, folder {Folder} other {Port}} {name} is no longer shared. Start it again in Culvert.',
   'notice.expiresIn.text':
-    'When the tunnel has expired, nobody can reach {kind, select, folder {folder} other {port}} {name}.',
+    'Once the tunnel expires, nobody will be able to reach {kind, select, folder {folder} other {port}} {name}.',
   'notice.expiredTogether': '{count} tunnels have expired',
   'notice.expiredTogether.text': 'Their ports are no longer shared. Start them again in Culvert.',
   'notice.firstVisitors': '{count} tunnels have their first visitors',
@@ -544,7 +543,7 @@ export const PROBLEMS = {
     "The relay does not recognize this key. Check that you copied all of it, or ask the relay's operator for a new one.",
   'problem.namesNeedPlan': 'Custom names require the Dev plan or above. Leave the name empty.',
   'problem.invitationGone':
-    'This invitation was already used, has expired or never existed. Ask its sender for a new one.',
+    'This invitation has already been used, has expired or never existed. Ask its sender for a new one.',
   'problem.tunnelGone': 'The tunnel was closed or has expired. Start it again.',
   'problem.notRelay': 'The server at this address is not a Culvert relay. Check the address.',
   'problem.nameReserved': 'This name is reserved by the relay. Choose a different one.',
@@ -554,11 +553,11 @@ export const PROBLEMS = {
   'problem.notUndone': 'This can no longer be undone.',
   'problem.visitorGone': 'This visitor is no longer waiting.',
   'problem.usersElsewhere':
-    'Culvert does not store the users and passwords of this tunnel, so it cannot set them again. Open its project again, or expose the port again.',
+    "Culvert does not store this tunnel's users and passwords, so it cannot set them again. Open its project again, or expose the port again.",
   'problem.passwordUnknown':
     'This password was not set in this app or is no longer known. Set a new password.',
   'ended.youStopped': 'You stopped the tunnel.',
-  'ended.otherAccount': 'You signed in to another account.',
+  'ended.otherAccount': 'You signed in to a different account.',
   'problem.tooManyTunnels': 'You can have at most {max} tunnels. Stop one first.',
   'problem.stopFirst': 'Stop the tunnel before you remove it.',
   'problem.notInList': 'This tunnel is no longer in the list.',
@@ -580,7 +579,7 @@ export const PROBLEMS = {
   'problem.notInvitation': 'This is not an invitation.',
   'problem.otherInvitations': 'Other invitations are being opened. Try again in a moment.',
   'problem.invitationNotShown': 'This invitation is no longer shown. Open it again.',
-  'problem.signingIn': 'Culvert is already signing in. Wait until that has finished, or cancel it first.',
+  'problem.signingIn': 'Culvert is already signing in. Wait until it finishes, or cancel it first.',
   'ended.youSignedOut': 'You signed out.',
   'problem.notEncrypted':
     'The connection to this relay is not encrypted, so others could read your key. Enter an address that begins with https://.',
@@ -612,7 +611,7 @@ export const PROBLEMS = {
   'problem.checkAddress': '{why} Check the address.',
   'problem.checkAddressAndNetwork': '{why} Check the address and your network.',
   'problem.rateLimit':
-    'You created too many tunnels in a short time. Try again {seconds, plural, =0 {in a minute} other {in # s}}.',
+    'You have created too many tunnels in a short time. Try again {seconds, plural, =0 {in a minute} other {in # s}}.',
   'problem.relayTrouble':
     'The relay cannot do this right now: {message}. Try again {seconds, plural, =0 {in a minute} other {in # s}}.',
   'problem.cannotStart': 'Culvert cannot start',
@@ -637,12 +636,12 @@ export const PROBLEMS = {
   'problem.settingsNotWritten': 'Culvert cannot save its settings: {why}.',
   'problem.fileNotWritten': 'Culvert cannot write {path}: {why}.',
   'problem.harTooLarge':
-    'A HAR file can be at most {max} MiB, but only the first {count} of these requests fit into that size. Narrow your search.',
+    'A HAR file can be at most {max} MiB, and only the first {count} of these requests fit within that limit. Narrow your search.',
   'problem.systemRefused': 'Your system did not accept this: {why}.',
   'writing.mayNot': 'you are not allowed to write there',
   'writing.readOnly': 'the location is read-only',
   'writing.noRoom': 'there is no space left',
-  'writing.isFolder': 'a folder already has this name',
+  'writing.isFolder': 'a folder with this name already exists',
   'writing.longName': 'the name is too long',
   'ended.quit': 'Culvert was quit.',
   'problem.dropOther': '{why} Choose one folder that you can read.',
@@ -656,7 +655,7 @@ export const PROJECT = {
   'project.instead': 'Instead of a port',
   'project.question': 'Start the tunnels of <b>{name}</b>?',
   'project.explained':
-    'Its culvert.yml defines what visitors reach and who has access. Start only tunnels that you recognize, because the author of the file chose them.',
+    'Its culvert.yml defines what visitors can reach and who has access. Start only tunnels that you recognize, because the author of the file chose them.',
   'project.cannot': 'This project cannot be opened',
   'project.tunnels': 'Tunnels of {name}',
   'project.randomName': 'random address',
@@ -772,17 +771,17 @@ export const SETS = {
   'sets.keep': 'Save',
   'sets.keepDots': 'Save…',
   'sets.withSecrets':
-    'The request is saved together with its secrets, so that your server still accepts it later.',
+    'The request is saved together with its secrets, so that your server will still accept it later.',
   'sets.open': 'Saved',
   'sets.openTitle': 'Saved requests',
   'problem.setNoName': 'Enter a name for the collection.',
   'problem.setLongName': 'The name of a collection can have at most {max} characters.',
-  'problem.setNameTaken': 'A collection named {name} already exists. Choose it, or enter another name.',
+  'problem.setNameTaken': 'A collection named {name} already exists. Choose it, or enter a different name.',
   'problem.setsMany': 'There are already {max} collections, which is the maximum. Remove one first.',
   'problem.setFull':
-    'The collection {name} already has {max} requests, which is the maximum. Save this one in another collection.',
+    'The collection {name} already has {max} requests, which is the maximum. Save this one in a different collection.',
   'problem.setsLarge':
-    'All collections together can be at most {max} MiB. Remove some requests first. Nothing was changed.',
+    'All collections together can take up at most {max} MiB. Remove some requests first. Nothing was changed.',
   'problem.setsNotWritten': 'The collections cannot be saved: {why}. Nothing was changed.',
   'problem.setsUnreadable':
     'Culvert could not read your saved requests, so it started without any. The old file was kept at {path}.',
@@ -790,11 +789,11 @@ export const SETS = {
   'problem.keptGone': 'This request is no longer in the collection.',
   'problem.keptCut':
     'Request {id} cannot be saved: its body is larger than the {max} KiB that Culvert records.',
-  'problem.keptOpen': 'Request {id} cannot be saved before it has arrived completely.',
+  'problem.keptOpen': 'Request {id} cannot be saved before it has fully arrived.',
   'problem.keptUpgrade': 'Request {id} opened a WebSocket, so it cannot be sent again.',
   'undo.kept': 'Saved {request} in {name}.',
   'undo.keptInMemory':
-    'Saved {request} in {name} until you quit, because this system cannot store it encrypted.',
+    'Saved {request} in {name} until you quit, because this system cannot store it in encrypted form.',
   'undo.setRemoved': 'Removed the collection {name}.',
   'undo.keptRemoved': 'Removed {request} from {name}.',
 } as const;
@@ -807,7 +806,7 @@ export const SETTINGS = {
   'settings.startsAtLogin.hint': 'Culvert starts in the tray, without opening a window.',
   'settings.notifies': 'Notifications',
   'settings.notifies.hint':
-    'Culvert notifies you when a tunnel has its first visitor, is about to expire, has expired or loses its connection, and when your key is rejected.',
+    'Culvert notifies you when a tunnel gets its first visitor, is about to expire, expires or loses its connection, and when your key is rejected.',
   'settings.shortcut': 'Global shortcut',
   'settings.shortcut.hint': 'This shortcut shows the newest address. Press it twice to copy the address.',
   'settings.shortcut.refused':
@@ -853,7 +852,7 @@ export const SIGN_IN = {
   'invitation.another': 'You are already signed in there. This invitation gives you an additional key.',
   'signIn.keepKey': 'Store the key',
   'signIn.notEncrypted':
-    'This system cannot store the key encrypted, so Culvert stores it only if you ask for that.',
+    'This system cannot store the key in encrypted form, so Culvert stores it only if you ask it to.',
   'signIn.isInvitation': 'This is an invitation, so you do not need a key.',
   'signIn.welcome': 'Share your local server on the internet, through a relay you trust.',
   'signIn.noNetwork': 'This computer has no network connection. Connect it to sign in.',
@@ -869,13 +868,14 @@ export const SIGN_IN = {
   'signIn.keyIncomplete': 'The key is incomplete or contains invalid characters. Copy it again.',
   'invitation.signInTo': 'Sign in to <b>{host}</b> as <b>{account}</b>?',
   'invitation.leaving':
-    'You are signed in to {host} as {account}. If you accept, you are signed out there{live, plural, =0 {} one { and your tunnel is closed} other { and your # tunnels are closed}}. You can undo that for 8 s.',
+    'You are signed in to {host} as {account}. If you accept, you will be signed out there{live, plural, =0 {} one { and your tunnel will be closed} other { and your # tunnels will be closed}}. You can undo this within 8 s.',
   'signIn.keep.system': 'Encrypted by the operating system',
-  'signIn.keep.system.hint': 'You stay signed in when Culvert restarts.',
+  'signIn.keep.system.hint': 'You will stay signed in when Culvert restarts.',
   'signIn.keep.system.kept': 'Stored on this computer, encrypted by the operating system.',
   'signIn.keep.session': 'Until Culvert quits',
-  'signIn.keep.session.hint': 'Nothing is stored. You have to sign in again next time.',
-  'signIn.keep.session.kept': 'The key is in memory only. You have to sign in again after Culvert quits.',
+  'signIn.keep.session.hint': 'Nothing is stored. You will have to sign in again next time.',
+  'signIn.keep.session.kept':
+    'The key is kept in memory only. You will have to sign in again after quitting Culvert.',
   'signIn.keep.file': 'In a plain file',
   'signIn.keep.file.hint': 'The file is not encrypted: any program that you run can read it.',
   'signIn.keep.file.kept': 'In a plain file that any program you run can read.',
@@ -910,18 +910,18 @@ export const SIGNATURE = {
   'signature.mark.unsigned': 'unsigned',
   'signature.secret.stripe': 'Signing secret',
   'signature.secret.stripe.hint':
-    "You find it in the Stripe dashboard, on the endpoint's page. It begins with whsec_.",
+    "You can find it in the Stripe dashboard, on the endpoint's page. It begins with whsec_.",
   'signature.secret.github': 'Secret',
-  'signature.secret.github.hint': 'The text entered as Secret when the webhook was created on GitHub.',
+  'signature.secret.github.hint': 'The text entered under Secret when the webhook was created on GitHub.',
   'signature.secret.slack': 'Signing secret',
-  'signature.secret.slack.hint': "You find it in the Slack app's settings, under Basic Information.",
+  'signature.secret.slack.hint': "You can find it in the Slack app's settings, under Basic Information.",
   'signature.secret.shopify': 'Client secret',
   'signature.secret.shopify.hint':
     "The client secret of the Shopify app. For webhooks created in a shop's settings, use the secret below the webhook list.",
   'signature.secret.twilio': 'Auth token',
   'signature.secret.twilio.hint': 'The auth token of the Twilio account or subaccount.',
   'signature.secret.standard': 'Signing secret',
-  'signature.secret.standard.hint': 'You get it from the sender of the webhook. It begins with whsec_.',
+  'signature.secret.standard.hint': 'You can get it from the sender of the webhook. It begins with whsec_.',
   'signature.verdict.valid': 'Valid: the request was signed with this secret, and its body is unchanged.',
   'signature.verdict.mismatch':
     'Invalid: the request was signed with a different secret or for a different body.',
@@ -962,7 +962,7 @@ export const SYSTEM = {
   'tray.extend': 'Extend by 1 hour',
   'tray.stop': 'Stop',
   'quit.explained':
-    'If you close them, their addresses stop working. If you keep them, visitors see that they are offline until you start Culvert again.',
+    'If you close them, their addresses will stop working. If you keep them, visitors will see that they are offline until you start Culvert again.',
   'quit.close': 'Close and quit',
   'quit.leave': 'Keep and quit',
   'quit.cancel': 'Cancel',
@@ -1028,7 +1028,7 @@ export const TRANSFER = {
   'import.title': 'Import into {slug}',
   'import.text': 'curl command',
   'import.hint':
-    'Or choose a HAR file, which browsers and other programs can export. Nothing is sent until you send it.',
+    'Or choose a HAR file, which browsers and other programs can export. Nothing is sent until you choose to send it.',
   'import.file': 'Choose a HAR file…',
   'import.import': 'Import',
   'import.done':
@@ -1046,7 +1046,7 @@ export const TUNNELS = {
   'tunnels.startServer':
     'Start your local server, enter its port below, and press Expose to give it a public address.',
   'tunnels.removed': 'Removed {slug}.',
-  'tunnels.newAddress': 'The tunnel gets a new address when you start it again.',
+  'tunnels.newAddress': 'The tunnel will get a new address when you start it again.',
   'tunnels.startAgain': 'Start again',
   'tunnels.remove': 'Remove',
   'tunnels.extended': 'Extended {slug} by {words}.',
@@ -1072,7 +1072,7 @@ export const TUNNELS = {
   'tunnels.allRequests': 'All requests',
   'tunnels.tryNow': 'Try now',
   'tunnels.updateReady':
-    'Culvert {version} is ready. It will be installed when no tunnel is online and this window is closed.',
+    'Culvert {version} is ready. It will be installed when no tunnels are online and this window is closed.',
   'tunnels.updateOut': 'Culvert {version} is available, but this copy cannot update itself.',
   'tunnels.restartNow': 'Restart now',
   'tunnels.getIt': 'Download',
@@ -1086,7 +1086,7 @@ export const TUNNELS = {
   'others.notConnected': "The tunnel's client is not connected",
   'others.stopping': 'Stopping',
   'outage.noNetwork':
-    'This computer has no network connection. Your tunnels come back when it is connected again.',
+    'This computer has no network connection. Your tunnels will come back when it is connected again.',
   'state.expiresSoon': 'Expires soon',
   'state.tryingIn': 'Trying again in {seconds} s.',
   'state.tryingNow': 'Trying again now.',

@@ -9,5 +9,5 @@ export const CONFIG_FILE_MAX_BYTES = 64 * 1024;
 export const CONFIG_TUNNELS_MAX = 64;
 /** Maximum length of a tunnel name in `culvert.yml`: longer names leave no room for anything else on a line. */
 export const LABEL_MAX_LENGTH = 32;
-/** Longest time that a visitor may wait for a service that restarts. Browsers show nothing until then. */
+/** Longest time that a visitor may wait for a service that is restarting. Browsers show nothing until then. */
 export const WAIT_MAX_SECONDS = 60;

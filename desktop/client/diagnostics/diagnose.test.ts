@@ -36,7 +36,7 @@ async function checkCompression(url: string, proxy?: string): Promise<MessageVal
 
 describe('compressHop', () => {
   it('reports that responses are compressed, and why', async () => {
-    const why = /^on \(auto\), because the relay is neither on this machine nor in a private network: /;
+    const why = /^on \(auto\), because the relay is neither on this machine nor on a private network: /;
     assert.match(textOf(await checkCompression('https://203.0.113.7')), why);
     assert.match(textOf(await checkCompression('https://relay.invalid', 'proxy:3128')), /: relay\.invalid$/);
   });
@@ -44,7 +44,7 @@ describe('compressHop', () => {
   it('is skipped if responses are not compressed, and reports why', async () => {
     for (const [url, why] of [
       ['http://localhost:8080', /^off \(auto\), because the relay is on this machine: localhost$/],
-      ['https://[fd00::1]', /^off \(auto\), because the relay is in a private network: fd00::1$/],
+      ['https://[fd00::1]', /^off \(auto\), because the relay is on a private network: fd00::1$/],
     ] as const)
       await assert.rejects(
         checkCompression(url),

@@ -35,7 +35,10 @@ describe('LocalErrorResponse', () => {
   it('explains what went wrong with the service', () => {
     const { stream } = setUp('local-reset');
     stream.receive(`${GET}\r\n`);
-    assert.match(stream.sent, /^HTTP\/1\.1 502 [^]*\r\nCulvert-Error: local-reset\r\n[^]*without a response/);
+    assert.match(
+      stream.sent,
+      /^HTTP\/1\.1 502 [^]*\r\nCulvert-Error: local-reset\r\n[^]*without sending a response/,
+    );
   });
 
   it('responds to browsers with a page', () => {

@@ -75,7 +75,7 @@ describe('Network', () => {
       assert.equal(await ask(await connect(at('u:p@'), url, '127.0.0.9')), 'hello you');
       assert.deepEqual(proxy.asked, [{ authority: `relay.test:${port}`, authorization: 'Basic dTpw' }]);
       await assert.rejects(connect(at(''), url), /requires a login: .*http:\/\/user:password@127/);
-      await assert.rejects(connect(at('u:x@'), url), /rejected the user or the password/);
+      await assert.rejects(connect(at('u:x@'), url), /rejected the user name or password/);
     });
 
     it('speaks TLS to the relay, which the proxy cannot impersonate', async () => {

@@ -79,7 +79,7 @@ describe('FolderLooks', () => {
     await assert.rejects(
       locateFolder(tmpdir(), silent),
       (error) =>
-        error instanceof FolderUnreadable && /does not respond\. Its drive or server/.test(error.message),
+        error instanceof FolderUnreadable && /is not responding\. Its drive or server/.test(error.message),
     );
   });
 });

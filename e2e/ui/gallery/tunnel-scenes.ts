@@ -59,7 +59,7 @@ const CHECKUP: DiagnosticsView = {
       result: 'failed',
       ms: 32,
       detail: 'the relay is running, but is not ready',
-      fix: "Check the relay's log: it cannot reach its database, or it is shutting down.",
+      fix: "Check the relay's log: the relay either cannot reach its database or is shutting down.",
     },
     { hop: 'key', result: 'skipped', ms: 0, detail: 'not checked, because an earlier step failed' },
     { hop: 'control', result: 'skipped', ms: 0, detail: 'not checked, because an earlier step failed' },

@@ -181,7 +181,7 @@ describe('a protected tunnel in a browser', () => {
     await assertReadable(page);
     await replace(tunnel, { allow: ['192.0.2.0/24'] });
     await page.goto(tunnel.public_url);
-    assert.equal(await page.title(), 'Your network has no access');
+    assert.equal(await page.title(), 'Your network does not have access');
     await assertReadable(page);
   });
 });

@@ -107,7 +107,7 @@ describe('error pages in a browser', () => {
       status: 502,
       code: 'local-reset',
       title: 'The local service closed the connection',
-      says: /closed the connection without a response/,
+      says: /closed the connection without sending a response/,
       prepare: async () => {
         const service = await startRawService(scope, (socket) => socket.once('data', () => socket.destroy()));
         return { address: await culvert(service.port) };

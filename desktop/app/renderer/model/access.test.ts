@@ -109,7 +109,7 @@ describe('isSameAccess', () => {
 describe('words of an access policy', () => {
   it('tell on a card what visitors need', () => {
     assert.equal(line(PASSWORD), 'Password mild-oak-fern');
-    assert.equal(line(UNKNOWN), 'Password that was not set in this app');
+    assert.equal(line(UNKNOWN), 'Password set outside this app');
     assert.equal(line({ kind: 'links' }), 'Only with a link');
     assert.equal(line({ kind: 'knock' }), 'You approve each visitor');
     assert.deepEqual([asksFor(OTHER, 'links'), asksFor({ kind: 'links' }, 'links')], [false, true]);

@@ -67,13 +67,16 @@ describe('an invitation', () => {
     const words = (...tunnels: (typeof ended)[]) => leavingWords(INVITATION, exampleSnapshot({ tunnels }));
     assert.equal(
       words(),
-      'You are signed in to tunnels.example.com as acme. If you accept, you are signed out there. You can undo that for 8 s.',
+      'You are signed in to tunnels.example.com as acme. If you accept, you will be signed out there. You can undo this within 8 s.',
     );
     assert.match(words(exampleTunnel(), ended) ?? '', /out there and your tunnel is closed\. You/);
     assert.match(words(exampleTunnel(), exampleTunnel()) ?? '', /your 2 tunnels are closed\./);
     const same = { ...INVITATION, relay: 'https://tunnels.example.com' };
     assert.match(leavingWords(same, exampleSnapshot()) ?? '', /already/);
-    assert.match(leavingWords({ ...same, account: 'other' }, exampleSnapshot()) ?? '', /you are signed out/);
+    assert.match(
+      leavingWords({ ...same, account: 'other' }, exampleSnapshot()) ?? '',
+      /you will be signed out/,
+    );
     const session = { state: 'signing-in', relay: 'https://x.example.com' } as const;
     assert.equal(leavingWords(INVITATION, exampleSnapshot({ session })), undefined);
   });
