@@ -87,9 +87,17 @@ export class Receiver {
     return 'more';
   }
 
-  /** @returns how many more bytes the peer may send, which the caller must report to it immediately */
-  grant(): number {
-    const grant = this.#window.grant(!this.#isBehind);
+  /** Whether the window is larger than at first. */
+  get isWide(): boolean {
+    return this.#window.isWide;
+  }
+
+  /**
+   * @param mayGrow whether the window may become larger than at first
+   * @returns how many more bytes the peer may send, which the caller must report to it immediately
+   */
+  grant(mayGrow = true): number {
+    const grant = this.#window.grant(mayGrow && !this.#isBehind);
     if (this.#held.size === 0) this.#isBehind = this.#isSilent;
     return grant;
   }
@@ -202,6 +210,10 @@ export class ReceiveWindow {
     this.#first = windowBytes;
     this.#size = windowBytes;
     this.#open = windowBytes;
+  }
+
+  get isWide(): boolean {
+    return this.#size > this.#first;
   }
 
   /** @returns whether the peer was allowed to send that many bytes */

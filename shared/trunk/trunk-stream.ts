@@ -26,6 +26,10 @@ export interface StreamCarrier {
   begin(stream: TrunkStream): number;
   /** The peer was told that the stream has ended, and must answer. */
   awaitAnswer(stream: TrunkStream): void;
+  /** Whether the window of the stream may be larger than at first. */
+  mayWiden(stream: TrunkStream): boolean;
+  /** Whether it is larger now. */
+  setWide(stream: TrunkStream, isWide: boolean): void;
   /** Neither side sends anything more of the stream. */
   forget(stream: TrunkStream): void;
 }
@@ -209,7 +213,8 @@ export class TrunkStream {
       batch.add(FrameType.open, this.id, 0);
     }
     if (this.#isGrantDue && this.#peerLast === undefined)
-      batch.add(FrameType.window, this.id, this.#receiver.grant());
+      batch.add(FrameType.window, this.id, this.#receiver.grant(this.#trunk.mayWiden(this)));
+    this.#trunk.setWide(this, this.#receiver.isWide);
     this.#isGrantDue = false;
     if (this.#sentLast === undefined) {
       this.#putMove(batch);

@@ -17,7 +17,7 @@ import {
   window,
 } from '../testing/trunk-world.ts';
 import { LAST_STREAM_ID, WINDOW_BYTES, WINDOW_MAX_BYTES } from './frames.ts';
-import { SendRounds, STREAMS_MAX } from './trunk.ts';
+import { SendRounds, STREAMS_MAX, WIDE_STREAMS_MAX } from './trunk.ts';
 
 const KIB = 1024;
 
@@ -171,6 +171,22 @@ describe('Trunk', () => {
         });
       }
     }
+  });
+
+  it('lets the windows of only some streams grow, and of another one as soon as one of them has ended', () => {
+    near = new TrunkEnd(turns, 'peer');
+    const count = WIDE_STREAMS_MAX + 1;
+    for (let id = 1; id <= count; id += 1) near.hear(open(id), data(id, WINDOW_BYTES / 2));
+    const grants = (frames: readonly string[]): string[] =>
+      frames.filter((text) => text.startsWith('window'));
+    const grown = `${WINDOW_BYTES / 2 + WINDOW_BYTES}`;
+    const first = grants(near.sent());
+    assert.equal(first.filter((text) => text.endsWith(` ${grown}`)).length, WIDE_STREAMS_MAX);
+    assert.equal(first.at(-1), `window ${count} ${WINDOW_BYTES / 2}`);
+    near.begun[0]?.stream.close(CloseCode.normal);
+    near.sent();
+    near.hear(end(1), data(count, WINDOW_BYTES / 2));
+    assert.deepEqual(grants(near.sent()), [`window ${count} ${grown}`]);
   });
 
   describe('ends with a protocol error', () => {

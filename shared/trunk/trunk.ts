@@ -17,6 +17,11 @@ export const STREAMS_MAX = 4096;
  * much before the first continues.
  */
 const TURN_BYTES = 16 * 1024;
+/**
+ * @limit Maximum number of streams on a trunk whose windows are larger than at first. Visitors who stop reading can
+ * therefore leave at most 6 MiB more in memory than with windows of the first size.
+ */
+export const WIDE_STREAMS_MAX = 32;
 
 export interface TrunkOwner {
   /** The peer has begun a stream, with its first bytes. Must attach to the stream, or close it, before it returns. */
@@ -66,6 +71,8 @@ export class Trunk implements StreamCarrier, ByteStreamHandler, FrameHandler {
   readonly #unsent = new Set<TrunkStream>();
   /** streams whose end the peer knows but has not answered: since {@link expectAnswers}, and for longer */
   #unanswered = new Set<TrunkStream>();
+  /** those with windows that have grown */
+  readonly #wide = new Set<TrunkStream>();
   #overdue = new Set<TrunkStream>();
   /** streams with data in the current bytes */
   readonly #arrivals: TrunkStream[] = [];
@@ -166,7 +173,17 @@ export class Trunk implements StreamCarrier, ByteStreamHandler, FrameHandler {
     this.#unanswered.add(stream);
   }
 
+  mayWiden(stream: TrunkStream): boolean {
+    return this.#wide.size < WIDE_STREAMS_MAX || this.#wide.has(stream);
+  }
+
+  setWide(stream: TrunkStream, isWide: boolean): void {
+    if (isWide) this.#wide.add(stream);
+    else this.#wide.delete(stream);
+  }
+
   forget(stream: TrunkStream): void {
+    this.#wide.delete(stream);
     this.#unanswered.delete(stream);
     this.#overdue.delete(stream);
     if (!this.#unsent.delete(stream)) this.#streams.delete(stream.id);
