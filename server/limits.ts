@@ -264,7 +264,7 @@ export const CONNECTIONS_MAX = 10_000;
  */
 export const NEWCOMERS_MAX = 8192;
 /**
- * Number of connection slots that one account's tunnels may use for each slot that is left for other accounts. So the
+ * Maximum ratio of the connection slots used by one account's tunnels to the slots still free for other accounts. So the
  * first account gets at most three quarters, and the next one three quarters of the rest, even if their plans are
  * unlimited.
  */

@@ -56,13 +56,13 @@ export const API_ERRORS = {
   domainFixed: {
     status: 409,
     code: 'domain-fixed',
-    text: 'the tunnel with that name keeps its addresses: close it, then create it again with the domain',
+    text: 'the addresses of the tunnel with that name cannot be changed: close it, then create it again with the domain',
   },
   domainInUse: { status: 409, code: 'domain-in-use', text: 'another tunnel uses the domain' },
   linksOff: {
     status: 409,
     code: 'links-off',
-    text: 'this tunnel does not accept signed links: set links in its access first',
+    text: 'this tunnel does not accept signed links: turn on links in its access policy first',
   },
   bodyTooLarge: { status: 413, code: 'body-too-large', text: 'request body too large' },
   upgradeRequired: { status: 426, code: 'upgrade-required', text: 'websocket upgrade required' },

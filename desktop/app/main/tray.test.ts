@@ -124,6 +124,6 @@ describe('trayModel', () => {
     const shown = labels(
       model(Array.from({ length: 50 }, (_, index) => tunnelView({ key: String(index) }))).entries,
     );
-    assert.ok(shown.includes('35 more in the window'));
+    assert.ok(shown.includes('35 more in the Culvert window'));
   });
 });
