@@ -18,6 +18,25 @@ import { ECHO, startGrpcService } from '../support/services/grpc.ts';
 
 const identity = (bytes: Buffer): Buffer => bytes;
 
+const unary = (client: Client, path: string, message: string, options: CallOptions = {}): Promise<string> =>
+  new Promise((resolve, reject) => {
+    client.makeUnaryRequest(
+      path,
+      identity,
+      identity,
+      Buffer.from(message),
+      new Metadata(),
+      options,
+      (error, value) => (error === null ? resolve(String(value)) : reject(error)),
+    );
+  });
+const failsWith = (code: status) => (error: unknown) => (error as ServiceError).code === code;
+const all = async (stream: AsyncIterable<Buffer>): Promise<string[]> => {
+  const got: string[] = [];
+  for await (const piece of stream) got.push(String(piece));
+  return got;
+};
+
 describe('gRPC over HTTP/2 on both sides of a tunnel', () => {
   const scope = suiteScope();
   let authority: Authority;
@@ -52,25 +71,6 @@ describe('gRPC over HTTP/2 on both sides of a tunnel', () => {
     scope.defer(() => client.close());
     return { client, service };
   }
-
-  const unary = (client: Client, path: string, message: string, options: CallOptions = {}): Promise<string> =>
-    new Promise((resolve, reject) => {
-      client.makeUnaryRequest(
-        path,
-        identity,
-        identity,
-        Buffer.from(message),
-        new Metadata(),
-        options,
-        (error, value) => (error === null ? resolve(String(value)) : reject(error)),
-      );
-    });
-  const failsWith = (code: status) => (error: unknown) => (error as ServiceError).code === code;
-  const all = async (stream: AsyncIterable<Buffer>): Promise<string[]> => {
-    const got: string[] = [];
-    for await (const piece of stream) got.push(String(piece));
-    return got;
-  };
 
   together('carries the four kinds of calls', async () => {
     const { client } = await connect();

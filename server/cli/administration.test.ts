@@ -186,7 +186,7 @@ describe('culvert-relay account and key', () => {
       'The account "acme" is now on the dev plan. Open tunnels stay open.',
     ]);
     assert.deepEqual(await printed('account remove --name acme'), [
-      'Removed the account "acme" with its keys and its tunnels.',
+      'Removed the account "acme" together with its keys and tunnels.',
     ]);
   });
 

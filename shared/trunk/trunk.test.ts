@@ -29,6 +29,10 @@ function turnsOf(bytes: Buffer): string[] {
     .map(([, id, size]) => `${id}: ${Number(size) / KIB || size}`);
 }
 
+function grants(frames: readonly string[]): string[] {
+  return frames.filter((text) => text.startsWith('window'));
+}
+
 describe('Trunk', () => {
   let turns: FakeScheduler;
   let near: TrunkEnd;
@@ -177,8 +181,6 @@ describe('Trunk', () => {
     near = new TrunkEnd(turns, 'peer');
     const count = WIDE_STREAMS_MAX + 1;
     for (let id = 1; id <= count; id += 1) near.hear(open(id), data(id, WINDOW_BYTES / 2));
-    const grants = (frames: readonly string[]): string[] =>
-      frames.filter((text) => text.startsWith('window'));
     const grown = `${WINDOW_BYTES / 2 + WINDOW_BYTES}`;
     const first = grants(near.sent());
     assert.equal(first.filter((text) => text.endsWith(` ${grown}`)).length, WIDE_STREAMS_MAX);

@@ -69,8 +69,8 @@ describe('an invitation', () => {
       words(),
       'You are signed in to tunnels.example.com as acme. If you accept, you will be signed out there. You can undo this within 8 s.',
     );
-    assert.match(words(exampleTunnel(), ended) ?? '', /out there and your tunnel is closed\. You/);
-    assert.match(words(exampleTunnel(), exampleTunnel()) ?? '', /your 2 tunnels are closed\./);
+    assert.match(words(exampleTunnel(), ended) ?? '', /out there and your tunnel will be closed\. You/);
+    assert.match(words(exampleTunnel(), exampleTunnel()) ?? '', /your 2 tunnels will be closed\./);
     const same = { ...INVITATION, relay: 'https://tunnels.example.com' };
     assert.match(leavingWords(same, exampleSnapshot()) ?? '', /already/);
     assert.match(
