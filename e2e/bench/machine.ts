@@ -16,7 +16,8 @@ export interface Machine {
   readonly load: number;
 }
 
-export function describeMachine(): Machine {
+/** @param programs commands that print the versions of the programs involved */
+export function describeMachine(programs: readonly string[] = ['nginx -v', 'ssh -V', 'wrk -v']): Machine {
   const processors = cpus();
   return {
     cores: processors.length,
@@ -25,15 +26,15 @@ export function describeMachine(): Machine {
     // Only the version: the rest names a vendor's build.
     kernel: `${type()} ${release().replace(/-.*/, '')} ${arch()}`,
     node: process.version,
-    programs: [version('nginx', ['-v']), version('ssh', ['-V']), version('wrk', ['-v'])],
+    programs: programs.map(version),
     commit: commit(),
     load: loadavg()[0] ?? 0,
   };
 }
 
 /** The first line that a program prints about itself; some end with an error code or use standard error for it. */
-function version(command: string, args: readonly string[]): string {
-  const text = execFileSync('sh', ['-c', `${command} ${args.join(' ')} 2>&1 || true`], { encoding: 'utf8' });
+function version(command: string): string {
+  const text = execFileSync('sh', ['-c', `${command} 2>&1 || true`], { encoding: 'utf8' });
   return (text.split('\n')[0] ?? '').replace(/\s*(Copyright|\[).*/, '');
 }
 

@@ -18,6 +18,10 @@ has() {
     python3-h2) /usr/bin/python3 -c 'import h2' 2>/dev/null ;;
     systemd) command -v systemd-socket-activate >/dev/null ;;
     man-db) command -v man >/dev/null ;;
+    libc6-dev) [ -e /usr/include/stdio.h ] ;;
+    iproute2) command -v ip >/dev/null ;;
+    openssh-server) [ -x /usr/sbin/sshd ] ;;
+    openssh-client) command -v ssh >/dev/null ;;
     libnss3-tools) command -v certutil >/dev/null ;;
     haproxy) [ -x /usr/sbin/haproxy ] ;;
     postgresql) [ -d /usr/lib/postgresql ] ;;
