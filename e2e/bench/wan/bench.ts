@@ -1,0 +1,164 @@
+/**
+ * `npm run bench:wan [-- --rounds N --profile NAME --only TEST --short]`: compares Culvert with no tunnel and with ssh
+ * over emulated links with delay, limited rates and losses. A whole run writes `docs/contributing/benchmarks/wan.md`.
+ */
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, writeFileSync } from 'node:fs';
+import { loadavg } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { format } from 'prettier';
+import { Authority } from '../../support/certificates.ts';
+import type { Child } from '../../support/child.ts';
+import { temporaryDirectory } from '../../support/programs.ts';
+import { Scope } from '../../support/scope.ts';
+import { describeMachine } from '../machine.ts';
+import { rotated } from '../stats.ts';
+import { buildWanlink, Lab } from './lab.ts';
+import { type Options, PROFILES, readOptions, TESTS } from './options.ts';
+import { disturb } from './recovery.ts';
+import { type Run, wanPage, WanSamples } from './report.ts';
+import { NAMES, REFERENCE, startSystems, SYSTEMS } from './systems.ts';
+
+const SETUP = fileURLToPath(new URL('../../support/setup.sh', import.meta.url));
+const PACKAGES = 'openssl gcc libc6-dev iproute2 nginx openssh-server openssh-client chromium'.split(' ');
+const VISITOR = fileURLToPath(new URL('visitor.ts', import.meta.url));
+const PAGE = fileURLToPath(new URL('../../../docs/contributing/benchmarks/wan.md', import.meta.url));
+/** ms that a test of one system may take. */
+const TEST_MS = 150_000;
+/** How long the link of the client is cut, by test. A `move` gives the client another address instead. */
+const DISTURBANCES: Readonly<Record<string, number | undefined>> = {
+  'cut-20': 20_000,
+  'cut-60': 60_000,
+  move: undefined,
+};
+
+async function measure(
+  scope: Scope,
+  options: Options,
+  samples: WanSamples,
+  signal: AbortSignal,
+): Promise<void> {
+  const folder = temporaryDirectory(scope);
+  const wanlink = buildWanlink(folder);
+  const authority = new Authority(scope);
+  const { CULVERT_CHROMIUM: chromium } = process.env;
+  const browser = chromium === undefined ? {} : { CULVERT_CHROMIUM: chromium };
+  for (const name of options.profiles) {
+    signal.throwIfAborted();
+    const profile = PROFILES[name];
+    if (profile === undefined) continue;
+    const inner = new Scope();
+    scope.defer(() => inner.end());
+    const lab = await Lab.start(inner, profile, wanlink, NAMES);
+    await startSystems(inner, lab, authority);
+    const visitor = (...args: string[]): Child =>
+      lab.run('visitor', process.execPath, [VISITOR, authority.path, ...args], {
+        TMPDIR: folder,
+        ...browser,
+      });
+    for (let round = 0; round < options.rounds; round += 1) {
+      for (const test of options.tests) {
+        console.error(`${name}, round ${round + 1}: ${test}`);
+        const values = await (test in DISTURBANCES
+          ? measureRecovery(lab, visitor, test)
+          : measureTest(visitor, test, round, signal));
+        signal.throwIfAborted();
+        for (const [system, numbers] of values) {
+          for (const [index, row] of (TESTS[test] ?? []).entries()) {
+            samples.add(name, row, system, numbers[index] ?? null);
+          }
+        }
+      }
+    }
+    await inner.end();
+  }
+}
+
+/** One system after the other. Each round begins with another one. */
+async function measureTest(
+  visitor: (...args: string[]) => Child,
+  test: string,
+  round: number,
+  signal: AbortSignal,
+): Promise<Map<string, number[]>> {
+  const values = new Map<string, number[]>();
+  for (const system of rotated(Object.keys(SYSTEMS), round)) {
+    signal.throwIfAborted();
+    const program = visitor(test, system);
+    try {
+      await program.finished(TEST_MS);
+      values.set(system, JSON.parse(program.lines.at(-1) ?? '[]') as number[]);
+    } catch (error) {
+      console.error(`${test} of ${system} failed: ${String(error)}`);
+      values.set(system, []);
+    }
+    await program.end();
+  }
+  return values;
+}
+
+/** All systems at once: they are cut off together. HTTP/1.1 makes no difference to a tunnel that is gone. */
+async function measureRecovery(
+  lab: Lab,
+  visitor: (...args: string[]) => Child,
+  test: string,
+): Promise<Map<string, number[]>> {
+  const cutMs = DISTURBANCES[test];
+  // Without a tunnel, nothing finds the new address.
+  const systems = ['culvert', 'ssh', ...(cutMs === undefined ? [] : [REFERENCE])];
+  const seconds = await disturb(lab, visitor('ask', ...systems), systems, cutMs);
+  return new Map([...seconds].map(([system, value]) => [system, value === undefined ? [] : [value]]));
+}
+
+/** @throws Error that says what this machine lacks */
+function prepare(): void {
+  if (process.getuid?.() !== 0) {
+    throw new Error(
+      'npm run bench:wan creates network namespaces, so it needs Linux and root. Run it as root.',
+    );
+  }
+  if (!existsSync('/dev/net/tun')) {
+    throw new Error('There is no /dev/net/tun. Give the container this device, or load the module tun.');
+  }
+  execFileSync('sh', [SETUP, ...PACKAGES], { stdio: ['ignore', 'inherit', 'inherit'], timeout: 600_000 });
+}
+
+async function write(samples: WanSamples, run: Run): Promise<void> {
+  writeFileSync(PAGE, await format(wanPage(samples, run), { parser: 'markdown', printWidth: 110 }));
+  const json = JSON.stringify({ ...run, samples });
+  writeFileSync(PAGE.replace(/md$/, 'json'), await format(json, { parser: 'json', printWidth: 110 }));
+}
+
+async function main(): Promise<void> {
+  const options = readOptions(process.argv.slice(2));
+  prepare();
+  const machine = describeMachine(['nginx -v', 'ssh -V', '(chromium --version 2>/dev/null)']);
+  const samples = new WanSamples();
+  let highestLoad = 0;
+  const watch = setInterval(() => (highestLoad = Math.max(highestLoad, loadavg()[0] ?? 0)), 5000);
+  const interruption = new AbortController();
+  const interrupted = once(interruption.signal, 'abort').then(() => interruption.signal.throwIfAborted());
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.on(signal, () => interruption.abort(new Error(`interrupted by ${signal}`)));
+  }
+  const scope = new Scope();
+  try {
+    await Promise.race([measure(scope, options, samples, interruption.signal), interrupted]);
+  } finally {
+    clearInterval(watch);
+    await scope.end();
+  }
+  const date = new Date().toISOString().slice(0, 10);
+  const run = { machine, date, rounds: options.rounds, highestLoad };
+  console.log(wanPage(samples, run));
+  if (options.isWhole) await write(samples, run);
+}
+
+try {
+  await main();
+  process.exit(0);
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  process.exit(1);
+}

@@ -1,0 +1,196 @@
+/**
+ * A wide area network on one machine: a visitor, a relay and a client, each in a network namespace, joined by two
+ * emulated links (wanlink.c). Needs root, `/dev/net/tun` and Debian's `iproute2`.
+ *
+ * visitor 10.0.1.2 – 10.0.1.1 relay 10.0.2.1 – 10.0.2.2 client, which moves to 10.0.2.3
+ */
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Child } from '../../support/child.ts';
+import { within } from '../../support/deadline.ts';
+import { reapDirectory } from '../../support/reaper.ts';
+import type { Scope } from '../../support/scope.ts';
+import type { Profile } from './options.ts';
+
+export type Place = 'visitor' | 'relay' | 'client';
+
+/** The relay as its two neighbours see it, and the addresses of the client. */
+export const RELAY_ADDRESS = { visitor: '10.0.1.1', client: '10.0.2.1' } as const;
+export const CLIENT_ADDRESS = '10.0.2.2';
+const NEXT_CLIENT_ADDRESS = '10.0.2.3';
+
+const PREFIX = 'culvert-wan-';
+/** The same losses in each run. */
+const SEED = '7';
+const CONGESTION_CONTROL = 'cubic';
+const ALLOWED = '/proc/sys/net/ipv4/tcp_allowed_congestion_control';
+/** The network must not wait for the programs that use it. */
+const WIRE_NICE = '-15';
+const PROGRAM_NICE = '-5';
+/** ms that a program may take to end by itself. */
+const END_MS = 2000;
+
+/** Compiles the program of a link. */
+export function buildWanlink(folder: string): string {
+  const file = join(folder, 'wanlink');
+  const source = join(import.meta.dirname, 'wanlink.c');
+  execFileSync('gcc', ['-O2', '-Wall', '-Wextra', '-o', file, source], { timeout: 60_000 });
+  return file;
+}
+
+export class Lab {
+  readonly #scope: Scope;
+  #clientLink: Child | undefined;
+
+  private constructor(scope: Scope) {
+    this.#scope = scope;
+  }
+
+  /**
+   * Creates the namespaces and links. They and all programs in them end with the scope.
+   *
+   * @param wanlink the compiled program
+   * @param names of the relay, which visitor and client resolve to its address
+   */
+  static async start(
+    scope: Scope,
+    { visitor, client }: Profile,
+    wanlink: string,
+    names: readonly string[],
+  ): Promise<Lab> {
+    removeAbandoned();
+    const lab = new Lab(scope);
+    allowCongestionControl(scope);
+    for (const place of ['visitor', 'relay', 'client'] as const) {
+      scope.defer(() => remove(namespaceOf(place)));
+      ip('netns', 'add', namespaceOf(place));
+      ip('-n', namespaceOf(place), 'link', 'set', 'lo', 'up');
+    }
+    for (const place of ['visitor', 'client'] as const) {
+      // `ip netns exec` shows this file as /etc/hosts.
+      const folder = join('/etc/netns', namespaceOf(place));
+      mkdirSync(folder, { recursive: true });
+      reapDirectory(folder);
+      writeFileSync(
+        join(folder, 'hosts'),
+        `127.0.0.1 localhost\n${RELAY_ADDRESS[place]} ${names.join(' ')}\n`,
+      );
+    }
+    await lab.#join(wanlink, ['visitor', 'wan', '10.0.1.2'], ['relay', 'v', RELAY_ADDRESS.visitor], visitor);
+    lab.#clientLink = await lab.#join(
+      wanlink,
+      ['relay', 'c', RELAY_ADDRESS.client],
+      ['client', 'wan', CLIENT_ADDRESS],
+      client,
+    );
+    for (const place of ['visitor', 'relay', 'client'] as const) {
+      const settings = { tcp_congestion_control: CONGESTION_CONTROL, tcp_no_metrics_save: '1' };
+      for (const [name, value] of Object.entries(settings)) {
+        const script = `echo ${value} > /proc/sys/net/ipv4/${name}`;
+        ip('netns', 'exec', namespaceOf(place), 'sh', '-c', script);
+      }
+    }
+    return lab;
+  }
+
+  /** Starts a program in a namespace; it ends with the scope. */
+  run(
+    place: Place,
+    program: string,
+    args: readonly string[],
+    environment: Readonly<Record<string, string>> = {},
+  ): Child {
+    const inside = ['netns', 'exec', namespaceOf(place), 'nice', '-n', PROGRAM_NICE, program, ...args];
+    const { PATH = '' } = process.env;
+    // Apart, so that a Ctrl-C in a terminal leaves the order of ending to the scope.
+    const child = new Child('ip', inside, { environment: { PATH, ...environment }, isApart: true });
+    // Whatever is left ends with the namespace: a program's own children may keep its output open.
+    this.#scope.defer(() => {
+      child.kill('SIGTERM');
+      return within(END_MS, 'end', child.exited).catch(() => {});
+    });
+    return child;
+  }
+
+  /** Cuts the client's link, so that it drops every packet. */
+  cut(): void {
+    this.#clientLink?.kill('SIGUSR1');
+  }
+
+  mend(): void {
+    this.#clientLink?.kill('SIGUSR2');
+  }
+
+  /** Gives the client another address, or its first one again. The previous address is gone at once. */
+  move(back = false): void {
+    const [from, to] = back ? [NEXT_CLIENT_ADDRESS, CLIENT_ADDRESS] : [CLIENT_ADDRESS, NEXT_CLIENT_ADDRESS];
+    const namespace = namespaceOf('client');
+    ip('-n', namespace, 'addr', 'add', `${to}/32`, 'dev', 'wan');
+    ip('-n', namespace, 'addr', 'del', `${from}/32`, 'dev', 'wan');
+    ip('-n', namespace, 'route', 'replace', 'default', 'dev', 'wan');
+  }
+
+  async #join(
+    wanlink: string,
+    one: readonly [Place, string, string],
+    other: readonly [Place, string, string],
+    [forward, backward]: readonly [string, string],
+  ): Promise<Child> {
+    const ends = [one, other].map(([place, device]) => `${namespaceOf(place)}:${device}`);
+    const link = new Child('nice', ['-n', WIRE_NICE, wanlink, SEED, ...ends, forward, backward], {
+      isApart: true,
+    });
+    this.#scope.defer(() => link.end(END_MS));
+    await link.printed(/^ready$/m, 20_000);
+    for (const [[place, device, address], [, , peer]] of [
+      [one, other],
+      [other, one],
+    ] as const) {
+      const inside = ['-n', namespaceOf(place)];
+      ip(...inside, 'addr', 'add', `${address}/32`, 'dev', device);
+      ip(...inside, 'link', 'set', device, 'txqueuelen', '10000', 'up');
+      const to = place === 'relay' ? `${peer.replace(/\d+$/, '0')}/24` : 'default';
+      ip(...inside, 'route', 'add', to, 'dev', device);
+    }
+    return link;
+  }
+}
+
+function namespaceOf(place: Place, pid = process.pid): string {
+  return `${PREFIX}${pid}-${place}`;
+}
+
+function ip(...args: string[]): string {
+  return execFileSync('ip', args, { encoding: 'utf8', timeout: 20_000, stdio: ['ignore', 'pipe', 'pipe'] });
+}
+
+/** Ends every program in a namespace, such as the sessions of an sshd that has ended, and removes it. */
+function remove(namespace: string): void {
+  rmSync(join('/etc/netns', namespace), { recursive: true, force: true });
+  if (!existsSync(join('/run/netns', namespace))) return;
+  for (const pid of ip('netns', 'pids', namespace).split('\n').filter(Boolean)) {
+    try {
+      process.kill(Number(pid), 'SIGKILL');
+    } catch {
+      // It has ended in the meantime.
+    }
+  }
+  ip('netns', 'del', namespace);
+}
+
+/** Removes what a killed run has left behind. */
+function removeAbandoned(): void {
+  for (const line of ip('netns', 'list').split('\n')) {
+    const [name, pid] = new RegExp(`^${PREFIX}(\\d+)-\\w+`).exec(line) ?? [];
+    if (name !== undefined && !existsSync(`/proc/${pid}`)) remove(name);
+  }
+}
+
+/** A namespace may only choose a congestion control that is allowed for the whole machine. */
+function allowCongestionControl(scope: Scope): void {
+  const allowed = readFileSync(ALLOWED, 'utf8').trim();
+  if (allowed.split(' ').includes(CONGESTION_CONTROL)) return;
+  writeFileSync(ALLOWED, `${allowed} ${CONGESTION_CONTROL}`);
+  scope.defer(() => writeFileSync(ALLOWED, allowed));
+}

@@ -1,0 +1,113 @@
+/** The results of `npm run bench:wan` as a page. */
+import type { Machine } from '../machine.ts';
+import { rounded, table } from '../report.ts';
+import { median } from '../stats.ts';
+import { PROFILES, TESTS } from './options.ts';
+import { REFERENCE, SYSTEMS } from './systems.ts';
+
+/** The values of each round by `profile/measure/system`; `null` for one that failed. */
+export class WanSamples {
+  readonly #values = new Map<string, (number | null)[]>();
+
+  add(profile: string, measure: string, system: string, value: number | null): void {
+    const name = `${profile}/${measure}/${system}`;
+    const values = this.#values.get(name);
+    if (values === undefined) this.#values.set(name, [value]);
+    else values.push(value);
+  }
+
+  /** The rounds of a measure, none if it was not taken. */
+  rounds(profile: string, measure: string, system: string): readonly (number | null)[] {
+    return this.#values.get(`${profile}/${measure}/${system}`) ?? [];
+  }
+
+  toJSON(): Record<string, (number | null)[]> {
+    return Object.fromEntries(this.#values);
+  }
+}
+
+/** What a run was like. */
+export interface Run {
+  readonly machine: Machine;
+  readonly date: string;
+  readonly rounds: number;
+  /** highest load average of a minute, during the run */
+  readonly highestLoad: number;
+}
+
+/**
+ * The median of the rounds, in parentheses the median of its ratio to the reference in the same round, and how many
+ * rounds failed. Empty if the measure was not taken.
+ */
+export function cell(values: readonly (number | null)[], reference?: readonly (number | null)[]): string {
+  const good = values.filter((value) => value !== null);
+  if (values.length === 0) return '';
+  if (good.length === 0) return 'failed';
+  const ratios = values.flatMap((value, round) => {
+    const other = reference?.[round] ?? null;
+    return value === null || other === null || other === 0 ? [] : [value / other];
+  });
+  const ratio = ratios.length === 0 ? '' : ` (${rounded(median(ratios))})`;
+  const failed =
+    good.length < values.length ? `, ${values.length - good.length} of ${values.length} failed` : '';
+  return `${rounded(median(good))}${ratio}${failed}`;
+}
+
+/** A table for each profile that was measured, with a row for each measure. */
+export function profileTables(samples: WanSamples): string {
+  const systems = Object.keys(SYSTEMS);
+  const tables = Object.entries(PROFILES).flatMap(([profile, { title }]) => {
+    const rows = Object.values(TESTS)
+      .flat()
+      .map((measure) => {
+        // The reference is back within a round trip, so a ratio to it says nothing.
+        const isRecovery = measure.startsWith('200 again');
+        const reference = isRecovery ? [] : samples.rounds(profile, measure, REFERENCE);
+        const cells = systems.map((system) =>
+          cell(samples.rounds(profile, measure, system), system === REFERENCE ? undefined : reference),
+        );
+        return [measure, ...cells];
+      })
+      .filter((row) => row.slice(1).some((text) => text !== ''));
+    return rows.length === 0 ? [] : [`### ${profile}\n\n${title}\n\n${table([['', ...systems], ...rows])}`];
+  });
+  return tables.join('\n\n');
+}
+
+/** The whole page. Without a run, it says that there are no figures yet. */
+export function wanPage(samples: WanSamples, run: Run | undefined): string {
+  const systems = Object.entries(SYSTEMS).map(([name, { title }]) => `- **${name}**: ${title}`);
+  const profiles = Object.entries(PROFILES).map(([name, { title }]) => `- **${name}**: ${title}`);
+  const results =
+    run === undefined
+      ? 'Not measured yet: figures need a machine that does nothing else.'
+      : `${runText(run)}
+
+In parentheses: the ratio to ${REFERENCE} in the same round.
+
+${profileTables(samples)}
+
+[wan.json](wan.json) has the value of every round.`;
+  return `# Benchmarks over a wide area network
+
+Round trips, rates and losses decide how fast a tunnel feels. \`npm run bench:wan\` measures them on one machine, with
+emulated links ([method](../../../e2e/bench/README.md#over-a-wide-area-network)).
+
+The systems:
+
+${systems.join('\n')}
+
+The links, with their round trips:
+
+${profiles.join('\n')}
+
+## Results
+
+${results}
+`;
+}
+
+function runText({ machine, date, rounds, highestLoad }: Run): string {
+  const { cores, processor, memoryGiB, kernel, node, programs, commit, load } = machine;
+  return `${date}, commit ${commit}: medians of ${rounds} interleaved rounds on ${cores} cores (${processor}), ${memoryGiB} GiB, ${kernel}, Node ${node}; ${programs.join(', ')}. The load average was ${load.toFixed(1)} before the run, and at most ${highestLoad.toFixed(1)} during it.`;
+}
