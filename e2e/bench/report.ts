@@ -18,7 +18,8 @@ export function resultsPage(
   return `# Benchmarks
 
 How fast Culvert is compared with other tunnels, measured with \`npm run bench\` ([method](../../../e2e/bench/README.md)). The first table has the
-targets that Culvert set itself, reached or not. [Performance](../../concepts/performance.md) explains the results.
+targets that Culvert set itself, reached or not. [Performance](../../concepts/performance.md) explains the results, and [wan.md](wan.md)
+measures slow and distant links.
 
 ${machineText(machine, rounds, seconds)}
 
