@@ -208,7 +208,7 @@ describe('culvert-relay migrate', () => {
     }
     const missing = await migrate('--from', 'sqlite:/nowhere/x.db', '--to', to);
     assert.equal(missing.code, 1);
-    assert.match(missing.stderr, /there is no database \/nowhere\/x\.db/);
+    assert.match(missing.stderr, /there is no database at \/nowhere\/x\.db/);
     const nothing = spawnRelay(scope, ['account', 'list'], {
       CULVERT_DATABASE_URL: await emptyDatabase(scope),
     });

@@ -80,7 +80,7 @@ async function checkMembers(redis: Redis, { secret }: ClusterSettings): Promise<
       'CULVERT_CLUSTER_HOST must be an address that the other relays can reach, without a firewall in between.',
     );
   }
-  return `${counted(members.length, 'relay')}with the same secret: ${members.map(nameOf).join(', ')}`;
+  return `${counted(members.length, 'relay')}, with the same secret: ${members.map(nameOf).join(', ')}`;
 }
 
 async function onRedis<T>(
