@@ -251,6 +251,31 @@ export class ReceiveWindow {
   }
 }
 
+/**
+ * @limit Maximum number of streams on a trunk whose windows are larger than at first. Visitors who stop reading can
+ * therefore leave at most 6 MiB more in memory than with windows of the first size.
+ */
+export const WIDE_STREAMS_MAX = 32;
+
+/** The streams of a trunk whose windows are larger than at first. */
+export class WideStreams<T> {
+  readonly #streams = new Set<T>();
+
+  /** Whether no other window may grow. */
+  get isFull(): boolean {
+    return this.#streams.size >= WIDE_STREAMS_MAX;
+  }
+
+  has(stream: T): boolean {
+    return this.#streams.has(stream);
+  }
+
+  set(stream: T, isWide: boolean): void {
+    if (isWide) this.#streams.add(stream);
+    else this.#streams.delete(stream);
+  }
+}
+
 /** Data of a paused stream. Uses little more memory than the data, however small its pieces are. */
 
 /** Size up to which pieces are collected into one, in bytes. */

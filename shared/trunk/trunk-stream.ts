@@ -5,7 +5,7 @@ import { CloseCode } from '../control.ts';
 import { type ByteStreamHandler, isCleanClose } from '../websocket/byte-stream.ts';
 import { DedicatedSocket, type MoveTarget, type SocketEvent } from './dedicated-socket.ts';
 import { FLUSH_STEP_BYTES, FrameType } from './frames.ts';
-import { type Received, Receiver } from './receiver.ts';
+import { type Received, Receiver, type WideStreams } from './receiver.ts';
 import { type Batch, Sender } from './sender.ts';
 
 /** The trunk as a stream uses it. */
@@ -18,6 +18,8 @@ export interface StreamCarrier {
   readonly flushMs: number;
   /** bytes of a stream that may be in transit in one direction at first */
   readonly windowBytes: number;
+  /** its streams with windows that have grown */
+  readonly wide: WideStreams<TrunkStream>;
   /** Asks the peer for a sign of life. */
   probe(): void;
   /** The stream has data to send. */
@@ -26,10 +28,6 @@ export interface StreamCarrier {
   begin(stream: TrunkStream): number;
   /** The peer was told that the stream has ended, and must answer. */
   awaitAnswer(stream: TrunkStream): void;
-  /** Whether the window of the stream may be larger than at first. */
-  mayWiden(stream: TrunkStream): boolean;
-  /** Whether it is larger now. */
-  setWide(stream: TrunkStream, isWide: boolean): void;
   /** Neither side sends anything more of the stream. */
   forget(stream: TrunkStream): void;
 }
@@ -213,8 +211,12 @@ export class TrunkStream {
       batch.add(FrameType.open, this.id, 0);
     }
     if (this.#isGrantDue && this.#peerLast === undefined)
-      batch.add(FrameType.window, this.id, this.#receiver.grant(this.#trunk.mayWiden(this)));
-    this.#trunk.setWide(this, this.#receiver.isWide);
+      batch.add(
+        FrameType.window,
+        this.id,
+        this.#receiver.grant(this.#trunk.wide.has(this) || !this.#trunk.wide.isFull),
+      );
+    this.#trunk.wide.set(this, this.#receiver.isWide);
     this.#isGrantDue = false;
     if (this.#sentLast === undefined) {
       this.#putMove(batch);

@@ -17,7 +17,8 @@ import {
   window,
 } from '../testing/trunk-world.ts';
 import { LAST_STREAM_ID, WINDOW_BYTES, WINDOW_MAX_BYTES } from './frames.ts';
-import { SendRounds, STREAMS_MAX, WIDE_STREAMS_MAX } from './trunk.ts';
+import { WIDE_STREAMS_MAX } from './receiver.ts';
+import { SendRounds, STREAMS_MAX } from './trunk.ts';
 
 const KIB = 1024;
 

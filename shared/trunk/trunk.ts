@@ -5,6 +5,7 @@
 import { CloseCode } from '../control.ts';
 import type { ByteStreamHandler, WebSocketByteStream } from '../websocket/byte-stream.ts';
 import { DATA_MAX_BYTES, type FrameHandler, FrameReader, LAST_STREAM_ID, WINDOW_BYTES } from './frames.ts';
+import { WideStreams } from './receiver.ts';
 import { Batch } from './sender.ts';
 import { type StreamCarrier, TrunkStream } from './trunk-stream.ts';
 
@@ -17,11 +18,6 @@ export const STREAMS_MAX = 4096;
  * much before the first continues.
  */
 const TURN_BYTES = 16 * 1024;
-/**
- * @limit Maximum number of streams on a trunk whose windows are larger than at first. Visitors who stop reading can
- * therefore leave at most 6 MiB more in memory than with windows of the first size.
- */
-export const WIDE_STREAMS_MAX = 32;
 
 export interface TrunkOwner {
   /** The peer has begun a stream, with its first bytes. Must attach to the stream, or close it, before it returns. */
@@ -71,8 +67,7 @@ export class Trunk implements StreamCarrier, ByteStreamHandler, FrameHandler {
   readonly #unsent = new Set<TrunkStream>();
   /** streams whose end the peer knows but has not answered: since {@link expectAnswers}, and for longer */
   #unanswered = new Set<TrunkStream>();
-  /** those with windows that have grown */
-  readonly #wide = new Set<TrunkStream>();
+  readonly wide = new WideStreams<TrunkStream>();
   #overdue = new Set<TrunkStream>();
   /** streams with data in the current bytes */
   readonly #arrivals: TrunkStream[] = [];
@@ -173,17 +168,8 @@ export class Trunk implements StreamCarrier, ByteStreamHandler, FrameHandler {
     this.#unanswered.add(stream);
   }
 
-  mayWiden(stream: TrunkStream): boolean {
-    return this.#wide.size < WIDE_STREAMS_MAX || this.#wide.has(stream);
-  }
-
-  setWide(stream: TrunkStream, isWide: boolean): void {
-    if (isWide) this.#wide.add(stream);
-    else this.#wide.delete(stream);
-  }
-
   forget(stream: TrunkStream): void {
-    this.#wide.delete(stream);
+    this.wide.set(stream, false);
     this.#unanswered.delete(stream);
     this.#overdue.delete(stream);
     if (!this.#unsent.delete(stream)) this.#streams.delete(stream.id);
