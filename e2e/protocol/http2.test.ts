@@ -20,7 +20,7 @@ import {
   request,
   type StreamResult,
 } from '../support/http2.ts';
-import { Culvert, Relay } from '../support/programs.ts';
+import { Culvert, Relay, RelayProgram } from '../support/programs.ts';
 import { suiteScope } from '../support/scope.ts';
 import { type Echo, payloadChecksum, seenField, type Site, startSite } from '../support/services/echo.ts';
 import { type Service, startRawService } from '../support/services/listen.ts';
@@ -531,5 +531,37 @@ describe('HTTP/2 for visitors', () => {
     await within(20_000, 'end', end);
     assert.match(Buffer.concat(chunks).toString(), /rest$/);
     assert.deepEqual(await draining.child.exit(20_000), { code: 0, signal: null });
+  });
+
+  it('loses no request when another relay takes over: streams in progress finish, and new ones move', async () => {
+    const { cert, key } = authority.issue('*.tunnels.test');
+    const replaced = await RelayProgram.start(scope, settings(cert, key));
+    const service = await startSite(scope);
+    const environment = { NODE_EXTRA_CA_CERTS: authority.path };
+    const served = await Culvert.start(scope, replaced, replaced.bootstrapKey, service.port, [], environment);
+    const servername = `${served.tunnel.slug}.tunnels.test`;
+    const there = { port: replaced.port, ca: authority.pem, servername };
+    const first = await openHttp2(scope, there);
+    const held = request(first, { ':path': '/held', ':authority': servername });
+    await eventually(20_000, () => assert.equal(service.held.length, 1));
+    let isReplaced = false;
+    let moves = 0;
+    const asking = (async () => {
+      let session = await openHttp2(scope, there);
+      for (let count = 0; !isReplaced || moves === 0 || count < 20; count += 1) {
+        if (session.closed || session.destroyed) {
+          session = await openHttp2(scope, there);
+          moves += 1;
+        }
+        const { status } = await request(session, { ':path': `/${count}`, ':authority': servername });
+        assert.equal(status, 200);
+      }
+    })();
+    const before = await replaced.replace();
+    isReplaced = true;
+    await within(60_000, 'requests', asking);
+    for (const response of service.held) response.end('rest');
+    assert.match((await held).text, /rest$/);
+    assert.deepEqual(await before.exit(40_000), { code: 0, signal: null });
   });
 });
