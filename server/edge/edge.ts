@@ -231,6 +231,7 @@ export class Edge {
   }
 
   #acceptMultiplexed(socket: TLSSocket, tcpPeer: Peer, isLate: boolean): void {
+    if (socket.destroyed) return;
     const peer = { ...tcpPeer, covers: coverageOf(socket) };
     const slots = isLate ? this.#noSlots : this.#slots;
     const connection = new Http2Connection(
