@@ -65,6 +65,7 @@ describe('culvert-relay doctor', () => {
         'listener',
         'metrics',
         'files',
+        'tcp',
         'public',
         'host',
         'upgrade',

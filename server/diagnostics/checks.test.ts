@@ -10,7 +10,7 @@ import type { DnsAnswer } from '../domains/domain-check.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { type Check, Fault, Skipped } from './check.ts';
 import { clusterChecks } from './cluster-checks.ts';
-import { storeChecks } from './machine-checks.ts';
+import { congestionControl, storeChecks } from './machine-checks.ts';
 import { addressChecks, nameChecks } from './name-checks.ts';
 
 const DAY_MS = 24 * 3_600_000;
@@ -33,6 +33,28 @@ async function ipv6(url: string, address: DnsAnswer): Promise<string> {
 }
 
 describe('culvert-relay doctor', () => {
+  describe('names the congestion control of TCP', () => {
+    let folder: string;
+
+    beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), 'culvert-tcp-'))));
+    afterEach(() => rmSync(folder, { recursive: true }));
+
+    async function control(name: string): Promise<string> {
+      const path = join(folder, 'control');
+      writeFileSync(path, `${name}\n`);
+      return await congestionControl(path);
+    }
+
+    it('and says how to change one that is slow on lines that lose packets', async () => {
+      assert.match(await control('cubic'), /^uses cubic, .*tcp_congestion_control=bbr"$/);
+      assert.equal(await control('bbr'), 'uses bbr, which stays fast on lines that lose packets');
+    });
+
+    it('unless the system does not report it', async () => {
+      await assert.rejects(congestionControl(join(folder, 'none')), Skipped);
+    });
+  });
+
   describe('checks the clock', () => {
     let other: Server;
 

@@ -1,4 +1,5 @@
-/** Checks of this machine: listening programs, and the limit of open files. */
+/** Checks of this machine: listening programs, the limit of open files, and TCP. */
+import { readFile } from 'node:fs/promises';
 import process from 'node:process';
 import { uriHost } from '../../shared/networks.ts';
 import type { Clock } from '../clock.ts';
@@ -89,7 +90,25 @@ export function machineChecks(config: Config): Check[] {
     { name: 'http-port', look: httpPort },
     { name: 'metrics', look: async () => `${(await readMetrics()).split('\n').length} lines` },
     { name: 'files', needs: 'metrics', look: files },
+    { name: 'tcp', look: () => congestionControl() },
   ];
+}
+
+/**
+ * Which congestion control TCP uses here: it decides the speed of what this machine sends over lines that lose packets.
+ *
+ * @param path of the system's setting, for tests
+ * @throws Skipped where the system does not report it
+ */
+export async function congestionControl(path = '/proc/sys/net/ipv4/tcp_congestion_control'): Promise<string> {
+  let name: string;
+  try {
+    name = (await readFile(path, 'latin1')).trim();
+  } catch {
+    throw new Skipped('this system does not report its congestion control');
+  }
+  if (name.startsWith('bbr')) return `uses ${name}, which stays fast on lines that lose packets`;
+  return `uses ${name}, which is slow on lines that lose packets; to change it, run "sysctl -w net.ipv4.tcp_congestion_control=bbr"`;
 }
 
 /** The address that reaches a listener on this machine. */
