@@ -211,7 +211,7 @@ describe('culvert inspect', () => {
   it('reports that there is nothing to inspect', async () => {
     const child = spawnCulvert(scope, ['inspect'], environment(temporaryDirectory(scope)));
     assert.equal((await child.exit()).code, 1);
-    assert.match(child.stderr, /^culvert: You have no running tunnel on this machine\. Start one /);
+    assert.match(child.stderr, /^culvert: You have no tunnels running on this machine\. Start one /);
   });
 
   it('cuts a connection that sends no request for 5 s', async () => {

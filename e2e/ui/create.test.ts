@@ -86,7 +86,7 @@ scenarios('creating a tunnel', (fixture) => {
       await page.getByRole('button', { name: 'Expose' }).click();
       await page
         .getByRole('alert')
-        .getByText(/^You created too many tunnels in a short time\. Try again in \d+ s\.$/)
+        .getByText(/^You have created too many tunnels in a short time\. Try again in \d+ s\.$/)
         .waitFor({ timeout: 3000 });
     });
     assert.equal(await page.getByLabel('Port', { exact: true }).inputValue(), '3000');

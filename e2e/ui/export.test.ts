@@ -43,7 +43,7 @@ scenarios('an export', (fixture) => {
     await page.getByRole('button', { name: 'Export', exact: true }).click();
     await page
       .getByRole('alert')
-      .getByText(`Culvert cannot write ${path}: a folder already has this name.`)
+      .getByText(`Culvert cannot write ${path}: a folder with this name already exists.`)
       .waitFor();
   });
 

@@ -61,7 +61,7 @@ describe('error pages in a browser', () => {
       status: 404,
       code: 'tunnel-unknown',
       title: 'There is no tunnel here',
-      says: /closed or may have expired, or the address may be mistyped/,
+      says: /closed or have expired, or the address may have been mistyped/,
       prepare: () => Promise.resolve({ address: `http://nobody.localhost:${relay.port}/page?with=query` }),
     },
     {
