@@ -28,7 +28,7 @@ describe('server/deploy', () => {
     ...OPERATING_PAGES,
   ]) {
     it(`${file} names only settings that exist`, () => {
-      const names = readFileSync(new URL(file, DEPLOY), 'utf8').match(/CULVERT_[A-Z_]+/g) ?? [];
+      const names = readFileSync(new URL(file, DEPLOY), 'utf8').match(/CULVERT_[A-Z0-9_]+/g) ?? [];
       const known = new Set(ALL_SETTINGS.map(({ variable }) => variable));
       assert.deepEqual(
         names.filter((name) => !known.has(name)),
