@@ -66,7 +66,7 @@ scenarios('an invitation', (fixture) => {
     await page.getByRole('dialog').getByRole('button', { name: 'Sign in' }).click();
     await page.getByText(`${account} · Dev plan`).waitFor();
     await app.openLink(signInLink(address));
-    await page.getByRole('dialog').getByText('was already used').waitFor();
+    await page.getByRole('dialog').getByText('has already been used').waitFor();
     await page.getByRole('button', { name: 'Close' }).click();
     await page.getByText(`${account} · Dev plan`).waitFor();
   });
@@ -79,7 +79,7 @@ scenarios('an invitation', (fixture) => {
     await app.openLink(signInLink(other.address));
     const dialog = page.getByRole('dialog');
     await dialog
-      .getByText(`as ${account.name}. If you accept, you are signed out there and your tunnel is closed`)
+      .getByText(`as ${account.name}. If you accept, you will be signed out there and your tunnel will be closed`)
       .waitFor();
     await dialog.getByRole('button', { name: 'Sign in' }).click();
     await page.getByText(`${other.account} · Dev plan`).waitFor();
