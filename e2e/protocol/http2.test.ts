@@ -544,21 +544,20 @@ describe('HTTP/2 for visitors', () => {
     const first = await openHttp2(scope, there);
     const held = request(first, { ':path': '/held', ':authority': servername });
     await eventually(20_000, () => assert.equal(service.held.length, 1));
-    let isReplaced = false;
-    let moves = 0;
+    const seen = { isReplaced: false, moves: 0 };
     const asking = (async () => {
       let session = await openHttp2(scope, there);
-      for (let count = 0; !isReplaced || moves === 0 || count < 20; count += 1) {
+      for (let count = 0; !seen.isReplaced || seen.moves === 0 || count < 20; count += 1) {
         if (session.closed || session.destroyed) {
           session = await openHttp2(scope, there);
-          moves += 1;
+          seen.moves += 1;
         }
         const { status } = await request(session, { ':path': `/${count}`, ':authority': servername });
         assert.equal(status, 200);
       }
     })();
     const before = await replaced.replace();
-    isReplaced = true;
+    seen.isReplaced = true;
     await within(60_000, 'requests', asking);
     for (const response of service.held) response.end('rest');
     assert.match((await held).text, /rest$/);
