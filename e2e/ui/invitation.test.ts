@@ -79,7 +79,9 @@ scenarios('an invitation', (fixture) => {
     await app.openLink(signInLink(other.address));
     const dialog = page.getByRole('dialog');
     await dialog
-      .getByText(`as ${account.name}. If you accept, you will be signed out there and your tunnel will be closed`)
+      .getByText(
+        `as ${account.name}. If you accept, you will be signed out there and your tunnel will be closed`,
+      )
       .waitFor();
     await dialog.getByRole('button', { name: 'Sign in' }).click();
     await page.getByText(`${other.account} · Dev plan`).waitFor();
