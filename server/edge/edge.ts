@@ -23,8 +23,7 @@ import {
   ConnectionSlots,
   StreamCount,
 } from './connection-limiter.ts';
-import { Http2Connection } from './http2/connection.ts';
-import { coverageOf } from './http2/coverage.ts';
+import { coverageOf, Http2Connection } from './http2/connection.ts';
 import { isTrusted, type Peer, plainAddress } from './request-head.ts';
 import type { Upstreams } from './upstreams.ts';
 import { type Onward, Visitor } from './visitor.ts';
@@ -40,7 +39,7 @@ export class Edge {
   /** all connections, and streams of HTTP/2, oldest first */
   readonly #visitors = new Set<Visitor>();
   /** the connections of HTTP/2, oldest first */
-  readonly #multiplexed = new Set<Http2Connection>();
+  readonly #http2 = new Set<Http2Connection>();
   readonly #proto: Peer['proto'] = 'http';
   /** Whether there are trusted proxies: searching an empty list takes as long as a full one, and most are empty. */
   readonly #trustsAny: boolean;
@@ -84,7 +83,7 @@ export class Edge {
     this.#ticker = setInterval(() => {
       const now = upstreams.now();
       for (const visitor of this.#visitors) visitor.tick(now);
-      for (const connection of this.#multiplexed) connection.tick(now);
+      for (const connection of this.#http2) connection.tick(now);
     }, DEADLINE_TICK_MS);
   }
 
@@ -126,7 +125,7 @@ export class Edge {
     this.#isHolding = false;
     this.#server.close();
     for (const visitor of this.#visitors) visitor.leave(onward);
-    for (const connection of this.#multiplexed) connection.drain();
+    for (const connection of this.#http2) connection.drain();
   }
 
   /**
@@ -169,7 +168,7 @@ export class Edge {
   #drainVisitors(): void {
     this.#draining = true;
     for (const visitor of this.#visitors) visitor.drain();
-    for (const connection of this.#multiplexed) connection.drain();
+    for (const connection of this.#http2) connection.drain();
   }
 
   /**
@@ -217,7 +216,7 @@ export class Edge {
     this.#server.close();
     this.#handshakes?.destroy();
     for (const visitor of this.#visitors) visitor.destroy();
-    for (const connection of this.#multiplexed) connection.destroy();
+    for (const connection of this.#http2) connection.destroy();
   }
 
   /** @param isLate whether it arrived during shutdown */
@@ -226,11 +225,11 @@ export class Edge {
     const address = plainAddress(socket.remoteAddress ?? '');
     const peer = { address, proto: this.#proto, trusted: this.#isTrusted(address) };
     if (socket instanceof TLSSocket && socket.alpnProtocol === 'h2')
-      return this.#acceptMultiplexed(socket, peer, isLate);
+      return this.#acceptHttp2(socket, peer, isLate);
     this.#arrive(socket, peer, (entering) => this.#limiter(peer, entering, isLate), isLate);
   }
 
-  #acceptMultiplexed(socket: TLSSocket, tcpPeer: Peer, isLate: boolean): void {
+  #acceptHttp2(socket: TLSSocket, tcpPeer: Peer, isLate: boolean): void {
     if (socket.destroyed) return;
     const peer = { ...tcpPeer, covers: coverageOf(socket) };
     const slots = isLate ? this.#noSlots : this.#slots;
@@ -253,12 +252,12 @@ export class Edge {
           this.#arrive(stream, peer, limiter, isLate);
         },
         onClosed: () => {
-          this.#multiplexed.delete(connection);
+          this.#http2.delete(connection);
           this.#onGone();
         },
       },
     );
-    this.#multiplexed.add(connection);
+    this.#http2.add(connection);
     if (this.#draining || this.#onward !== undefined) connection.drain();
   }
 
@@ -305,7 +304,7 @@ export class Edge {
   }
 
   get #isEmpty(): boolean {
-    return this.#visitors.size === 0 && this.#multiplexed.size === 0;
+    return this.#visitors.size === 0 && this.#http2.size === 0;
   }
 
   #onGone(): void {

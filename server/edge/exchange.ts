@@ -134,6 +134,11 @@ export class Exchange implements UpstreamHandler, StreamHandler {
     return true;
   }
 
+  /** Whether the whole response has been passed on. */
+  get responded(): boolean {
+    return this.#responded;
+  }
+
   /** Whether the whole request has been read. */
   get requestDone(): boolean {
     return this.#body.done;

@@ -229,7 +229,9 @@ export class VisitorRequests implements ExchangeOwner {
   /** The visitor has left; whatever it was waiting for is dropped. */
   abandon(): void {
     if (this.#plan === undefined) return;
-    this.#outcomes.end('abandoned', this.#exchange?.status);
+    // A visitor may stop sending its request when the response is complete, and HTTP/2 asks it to.
+    const outcome = this.#exchange?.responded === true ? 'answered' : 'abandoned';
+    this.#outcomes.end(outcome, this.#exchange?.status);
     this.#exchange?.abort();
   }
 

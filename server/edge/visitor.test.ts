@@ -401,6 +401,18 @@ describe('Visitor', () => {
       );
     });
 
+    it('counts as answered if it leaves before the end of its request, but after the response', async () => {
+      await send('POST / HTTP/1.1\r\nHost: abc.localhost\r\nContent-Length: 9\r\n\r\npart');
+      fixture.openStream().answer('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
+      await peer.receives('ok');
+      peer.socket.destroy();
+      await once(socket, 'close');
+      assert.deepEqual(
+        fixture.accesses.map(({ outcome, status }) => [outcome, status]),
+        [['answered', 200]],
+      );
+    });
+
     it('is gone if the response pauses for 10 s, and does not see a complete one', async () => {
       const reset = once(peer.socket, 'error');
       await send('GET / HTTP/1.0\r\nHost: abc.localhost\r\n\r\n');

@@ -21,6 +21,16 @@ function namesFields(field: Field): boolean {
   return field.is('connection') && !field.hasValue('keep-alive') && !field.hasValue('close');
 }
 
+/** Fields about one HTTP/1.1 connection, which an HTTP/2 message must not have (RFC 9113 section 8.2.2). */
+export const CONNECTION_FIELDS: ReadonlySet<string> = new Set([
+  'connection',
+  'http2-settings',
+  'keep-alive',
+  'proxy-connection',
+  'transfer-encoding',
+  'upgrade',
+]);
+
 /** @param named of the same message, from {@link namedByConnection} */
 export function isHopByHop(field: Field, named: ReadonlySet<string>): boolean {
   return isAboutConnection(field) || (named.size > 0 && named.has(field.lower));

@@ -4,10 +4,8 @@ import type { OutgoingHttpHeaders } from 'node:http2';
 import { isForbiddenTrailer } from '../../../shared/http1/body.ts';
 import { type Field, listMembers, parseFields } from '../../../shared/http1/fields.ts';
 import type { RequestHead } from '../../../shared/http1/head.ts';
-import { isHopByHop, namedByConnection } from '../../../shared/http1/hop-by-hop.ts';
+import { CONNECTION_FIELDS, isHopByHop, namedByConnection } from '../../../shared/http1/hop-by-hop.ts';
 
-/** Fields about an HTTP/1.1 connection that other code treats separately (RFC 9113 section 8.2.2). */
-const CONNECTION_FIELDS = new Set(['transfer-encoding', 'http2-settings']);
 const NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 const PLAIN_LENGTH = /^(?:0|[1-9]\d{0,14})$/;
@@ -164,19 +162,9 @@ function fieldLines(raw: readonly string[], keeps: (name: string) => boolean): s
   for (let at = 0; at < raw.length; at += 2) {
     const name = (raw[at] ?? '').toLowerCase();
     const value = raw[at + 1] ?? '';
-    if (name.startsWith(':') || DROPPED.has(name) || !keeps(name)) continue;
+    if (name.startsWith(':') || CONNECTION_FIELDS.has(name) || name === 'te' || !keeps(name)) continue;
     if (!NAME.test(name) || !VALUE.test(value)) return undefined;
     lines += `${name}: ${value}\r\n`;
   }
   return lines;
 }
-
-/** Fields of a response that HTTP/2 does not allow (RFC 9113 section 8.2.2). */
-const DROPPED = new Set([
-  ...CONNECTION_FIELDS,
-  'connection',
-  'keep-alive',
-  'proxy-connection',
-  'te',
-  'upgrade',
-]);

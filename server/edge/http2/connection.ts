@@ -1,5 +1,6 @@
 /** One HTTP/2 connection (RFC 9113): each of its streams becomes a visitor of its own. */
 import { constants, performServerHandshake, type ServerHttp2Session } from 'node:http2';
+import { isIP } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import {
   DRAIN_IDLE_MS,
@@ -18,7 +19,7 @@ import {
 } from '../../limits.ts';
 import type { AddressCount, LimitedConnection, Slot, SlotHolder } from '../connection-limiter.ts';
 import type { VisitorConnection } from '../visitor-socket.ts';
-import { type StreamCarrier, StreamConnection } from './stream-connection.ts';
+import { type StreamFlow, StreamConnection } from './stream-connection.ts';
 
 const { NGHTTP2_FLAG_END_STREAM, NGHTTP2_NO_ERROR } = constants;
 /** In a first GOAWAY: streams that are on their way are still served (RFC 9113 section 6.8). */
@@ -39,7 +40,7 @@ export interface Http2Options {
   readonly address: (connection: LimitedConnection) => AddressCount;
 }
 
-export class Http2Connection implements SlotHolder, LimitedConnection, StreamCarrier {
+export class Http2Connection implements SlotHolder, LimitedConnection, StreamFlow {
   readonly #session: ServerHttp2Session;
   readonly #now: () => number;
   readonly #slot: Slot;
@@ -151,3 +152,34 @@ const OPTIONS = {
   streamResetBurst: HTTP2_RESETS_BURST,
   streamResetRate: HTTP2_RESETS_PER_SECOND,
 };
+
+/*
+ * Which hosts a connection's certificate is valid for: requests for others are misdirected (RFC 9110 section 15.5.20).
+ */
+
+/** Number of hosts that are remembered for a connection: a page loads from few. */
+const REMEMBERED_MAX = 100;
+
+/**
+ * @param socket after its handshake
+ * @returns whether requests for a host may come over this connection: that which the visitor named in its handshake, and
+ *   what the certificate is valid for. `host` is in lower case, without a port
+ */
+export function coverageOf(socket: TLSSocket): (host: string) => boolean {
+  const named = typeof socket.servername === 'string' ? socket.servername.toLowerCase() : '';
+  const certificate = socket.getX509Certificate();
+  const known = new Map<string, boolean>();
+  return (host) => {
+    if (host === named) return true;
+    const before = known.get(host);
+    if (before !== undefined) return before;
+    // Nobody names an IP address in a handshake (RFC 6066 section 3).
+    const covers = isAddress(host) ? named === '' : certificate?.checkHost(host) !== undefined;
+    if (known.size < REMEMBERED_MAX) known.set(host, covers);
+    return covers;
+  };
+}
+
+function isAddress(host: string): boolean {
+  return isIP(host.replace(/^\[(.*)\]$/, '$1')) !== 0;
+}

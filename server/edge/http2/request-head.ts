@@ -2,8 +2,9 @@
  * Writes the head of an HTTP/2 request as the HTTP/1.1 head that means the same (RFC 9113 section 8.3), so that one set
  * of rules decides on both (docs/decisions/0024-http2.md).
  */
-import { isHost, namesHost } from '../route.ts';
+import { CONNECTION_FIELDS } from '../../../shared/http1/hop-by-hop.ts';
 import { REQUEST_FIELDS_MAX } from '../../limits.ts';
+import { isHost, namesHost } from '../route.ts';
 
 /** How the body of a request follows its head. */
 export type RequestBody = 'none' | 'length' | 'chunked';
@@ -11,17 +12,10 @@ export type RequestBody = 'none' | 'length' | 'chunked';
 export interface WrittenHead {
   readonly bytes: Buffer;
   readonly body: RequestBody;
+  /** Whether the response has no body, whatever its fields say. */
+  readonly isHead: boolean;
 }
 
-/** Fields about one HTTP/1.1 connection, which an HTTP/2 message must not have (RFC 9113 section 8.2.2). */
-const OF_CONNECTION: ReadonlySet<string> = new Set([
-  'connection',
-  'http2-settings',
-  'keep-alive',
-  'proxy-connection',
-  'transfer-encoding',
-  'upgrade',
-]);
 const PSEUDO: ReadonlySet<string> = new Set([':method', ':scheme', ':authority', ':path']);
 const NAME = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/;
 const METHOD = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
@@ -38,13 +32,13 @@ const TARGET = /^[!-~\x80-\xff]+$/;
  */
 export function writeRequestHead(fields: readonly string[], isComplete: boolean): WrittenHead {
   const message = read(fields);
-  if (message === undefined) return { bytes: refusable(fields), body: 'none' };
+  if (message === undefined) return { bytes: refusable(fields), body: 'none', isHead: false };
   const { method, target, host, lines, hasLength } = message;
   const body = hasLength ? 'length' : isComplete ? 'none' : 'chunked';
   const coding = body === 'chunked' ? 'Transfer-Encoding: chunked\r\n' : '';
   // The stream ends with the response; in HTTP/1.1, this field announces that.
   const head = `${method} ${target} HTTP/1.1\r\nHost: ${host}\r\n${lines}${coding}Connection: close\r\n\r\n`;
-  return { bytes: Buffer.from(head, 'latin1'), body };
+  return { bytes: Buffer.from(head, 'latin1'), body, isHead: method === 'HEAD' };
 }
 
 interface Message {
@@ -92,7 +86,7 @@ function read(fields: readonly string[]): Message | undefined {
 }
 
 function isField(name: string, value: string): boolean {
-  if (!NAME.test(name) || !VALUE.test(value) || OF_CONNECTION.has(name)) return false;
+  if (!NAME.test(name) || !VALUE.test(value) || CONNECTION_FIELDS.has(name)) return false;
   return name !== 'te' || value === 'trailers';
 }
 

@@ -3,21 +3,11 @@ import type { OutgoingHttpHeaders, ServerHttp2Stream } from 'node:http2';
 import { type BodyTracker, responseFraming, trackBody } from '../../../shared/http1/body.ts';
 import type { Field } from '../../../shared/http1/fields.ts';
 import { HeadReader, parseResponseHead, type ResponseHead } from '../../../shared/http1/head.ts';
+import { CONNECTION_FIELDS } from '../../../shared/http1/hop-by-hop.ts';
 import { RESPONSE_HEAD_MAX_BYTES } from '../../limits.ts';
 
 /** Additions of the relay to a head that has the largest accepted size. */
 const HEAD_EXTRA_BYTES = 4096;
-
-/** Fields about one HTTP/1.1 connection (RFC 9113 section 8.2.2). */
-const OF_CONNECTION: ReadonlySet<string> = new Set([
-  'connection',
-  'http2-settings',
-  'keep-alive',
-  'proxy-connection',
-  'te',
-  'transfer-encoding',
-  'upgrade',
-]);
 
 /** The body of a response, as far as it is read. */
 export interface FrameSink {
@@ -29,7 +19,7 @@ export interface FrameSink {
 
 export class ResponseFrames {
   readonly #stream: ServerHttp2Stream;
-  readonly #method: string;
+  readonly #isHead: boolean;
   readonly #sink: FrameSink;
   #reader = new HeadReader(RESPONSE_HEAD_MAX_BYTES + HEAD_EXTRA_BYTES);
   #body: BodyTracker | undefined;
@@ -37,10 +27,10 @@ export class ResponseFrames {
   #isUntilClose = false;
   #trailers: OutgoingHttpHeaders = {};
 
-  /** @param method of the request */
-  constructor(stream: ServerHttp2Stream, method: string, sink: FrameSink) {
+  /** @param isHead whether the request is a HEAD, whose response has no body */
+  constructor(stream: ServerHttp2Stream, isHead: boolean, sink: FrameSink) {
     this.#stream = stream;
-    this.#method = method;
+    this.#isHead = isHead;
     this.#sink = sink;
   }
 
@@ -65,7 +55,7 @@ export class ResponseFrames {
   }
 
   #commit(head: ResponseHead): void {
-    const framing = responseFraming(head, this.#method);
+    const framing = responseFraming(head, this.#isHead ? 'HEAD' : 'GET');
     if (framing === undefined) throw new Error('not a response');
     const headers = { ':status': head.status, ...fieldsOf(head.fields) };
     this.#isUntilClose = framing.kind === 'until-close';
@@ -109,7 +99,7 @@ function fieldsOf(fields: readonly Field[]): OutgoingHttpHeaders {
   const headers = Object.create(null) as Record<string, string | string[]>;
   for (const field of fields) {
     const name = field.lower;
-    if (OF_CONNECTION.has(name)) continue;
+    if (CONNECTION_FIELDS.has(name) || name === 'te') continue;
     const known = headers[name];
     if (known === undefined) headers[name] = field.value;
     else if (typeof known !== 'string') known.push(field.value);

@@ -16,8 +16,8 @@ const INPUT_MAX_BYTES = 16 * 1024;
 /** ms; shorter pauses are those of a busy event loop. */
 const PAUSE_MS = 20;
 
-/** The connection that carries the stream. */
-export interface StreamCarrier {
+/** What the streams of one connection share. */
+export interface StreamFlow {
   /** how many bytes of a response may be queued for a stream */
   readonly pieceMax: number;
   /** The body of a request is passed on faster than it arrives. */
@@ -30,7 +30,7 @@ export class StreamConnection extends Duplex implements VisitorConnection {
   readonly #body: RequestBody;
   /** whether the request ends with its head */
   readonly #isComplete: boolean;
-  readonly #carrier: StreamCarrier;
+  readonly #flow: StreamFlow;
   /** bytes of the body that were passed on without a long pause */
   #flowed = 0;
   #pausedAt = Infinity;
@@ -49,20 +49,14 @@ export class StreamConnection extends Duplex implements VisitorConnection {
    * @param fields of its request, as Node gives them to listeners of `stream`
    * @param isComplete whether the request ends with its head
    */
-  constructor(
-    stream: ServerHttp2Stream,
-    fields: readonly string[],
-    isComplete: boolean,
-    carrier: StreamCarrier,
-  ) {
+  constructor(stream: ServerHttp2Stream, fields: readonly string[], isComplete: boolean, flow: StreamFlow) {
     super({ readableHighWaterMark: INPUT_MAX_BYTES, writableHighWaterMark: 0 });
-    const { bytes, body } = writeRequestHead(fields, isComplete);
+    const { bytes, body, isHead } = writeRequestHead(fields, isComplete);
     this.#stream = stream;
     this.#body = body;
     this.#isComplete = isComplete;
-    this.#carrier = carrier;
-    const method = fields[fields.indexOf(':method') + 1] ?? '';
-    this.#frames = new ResponseFrames(stream, method, {
+    this.#flow = flow;
+    this.#frames = new ResponseFrames(stream, isHead, {
       send: (content) => this.#content.push(content),
       complete: () => (this.#isResponseComplete = true),
     });
@@ -96,7 +90,7 @@ export class StreamConnection extends Duplex implements VisitorConnection {
     if (this.destroyed) return;
     this.bytesRead += bytes.length;
     this.#flowed += bytes.length;
-    if (this.#flowed > HTTP2_WIDEN_BYTES) this.#carrier.widen();
+    if (this.#flowed > HTTP2_WIDEN_BYTES) this.#flow.widen();
     if (this.push(bytes)) return;
     this.#pausedAt = performance.now();
     this.#stream.pause();
@@ -143,7 +137,7 @@ export class StreamConnection extends Duplex implements VisitorConnection {
   #sendNext(): void {
     const content = this.#content.shift();
     if (content === undefined) return this.#onAllSent();
-    const size = this.#isSlow ? HTTP2_PIECE_MIN_BYTES : this.#carrier.pieceMax;
+    const size = this.#isSlow ? HTTP2_PIECE_MIN_BYTES : this.#flow.pieceMax;
     const piece = content.length > size ? content.subarray(0, size) : content;
     if (piece !== content) this.#content.unshift(content.subarray(size));
     const begin = performance.now();
