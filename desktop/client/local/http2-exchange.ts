@@ -35,7 +35,7 @@ export interface Http2ExchangeOwner {
   completed(): void;
   /** The response is incomplete, and stays so. */
   broke(): void;
-  /** The service takes no request. No byte of a response was received. */
+  /** The service accepts no request. No byte of a response was received. */
   refused(exchange: Http2Exchange, error: Error): void;
 }
 

@@ -98,7 +98,7 @@ async function measureTest(
   return values;
 }
 
-/** All systems at once: they are cut off together. HTTP/1.1 makes no difference to a tunnel that is gone. */
+/** All systems at the same time: they are cut off together. HTTP/1.1 makes no difference to a tunnel that is gone. */
 async function measureRecovery(
   lab: Lab,
   visitor: (...args: string[]) => Child,

@@ -122,7 +122,7 @@ export class Lab {
     this.#clientLink?.kill('SIGUSR2');
   }
 
-  /** Gives the client another address, or its first one again. The previous address is gone at once. */
+  /** Gives the client another address, or its first one again. The previous address is gone immediately. */
   move(back = false): void {
     const [from, to] = back ? [NEXT_CLIENT_ADDRESS, CLIENT_ADDRESS] : [CLIENT_ADDRESS, NEXT_CLIENT_ADDRESS];
     const namespace = namespaceOf('client');
