@@ -64,8 +64,9 @@ describe('HTTP/2 for visitors', () => {
       const index = received.push('') - 1;
       socket.once('end', () => onServiceEnd());
       socket.on('data', (bytes: Buffer) => {
-        received[index] += bytes.toString('latin1');
-        if (received[index]?.includes('\r\n\r\n') === true && answer !== '') socket.write(answer);
+        const head = (received[index] ?? '') + bytes.toString('latin1');
+        received[index] = head;
+        if (head.includes('\r\n\r\n') && answer !== '') socket.write(answer);
         if (answer.startsWith('BREAK')) socket.destroy();
       });
       socket.on('error', () => {});
@@ -360,7 +361,9 @@ describe('HTTP/2 for visitors', () => {
         const result = await connection.outcome(1);
         assert.ok(typeof result === 'object', `the connection ended: ${connection.goaway}`);
         if (dropped.has(what) && result.status === 200) {
-          assert.doesNotMatch(received.join(''), /x-upper|^a:|^ ?c|: ?d|b\n/im);
+          // The name of the tunnel may begin with any letter.
+          const lines = received.join('').replace(/^Host: .*$/gm, '');
+          assert.doesNotMatch(lines, /x-upper|^a:|^ ?c|: ?d|b\n/im);
         } else {
           assert.ok(
             result.reset === PROTOCOL_ERROR || result.status === 400,

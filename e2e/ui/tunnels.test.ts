@@ -76,7 +76,7 @@ scenarios('the list of tunnels', (fixture) => {
     await page.getByRole('button', { name: 'Options' }).click();
     await page.getByLabel('Expires after').selectOption('custom');
     await page.getByLabel('Custom time').fill('15s');
-    await page.getByLabel('Restart the timer with every visit').check();
+    await page.getByLabel('Restart the timer on every visit').check();
     const slug = await expose(page, await listeningPort());
     await card(page, slug).getByText('left if unused').waitFor();
     const { url, expiresAt } = await app.tunnel();
