@@ -53,6 +53,7 @@ data     a request reaches the test tunnel at its path address
 address  a request reaches the test tunnel at its public address, so wildcard DNS and the certificate work
 trunk    several visitors can share one connection. If this fails, tunnels still work, but more slowly
 compress responses are compressed by default. Skipped if the relay is on this machine or in a private network
+tcp      which congestion control this machine uses (Linux only). It affects the speed over lines that lose packets
 local    PORT accepts connections, and speaks HTTP/2 if you use --upstream h2c or h2. This check sends no request, and it
          runs even if an earlier check failed
 `,

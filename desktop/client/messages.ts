@@ -117,6 +117,10 @@ export const DIAGNOSTICS_MESSAGES = {
     'on (auto), because the relay is neither on this machine nor on a private network: {host}',
   'doctor.uncompressedLoopback': 'off (auto), because the relay is on this machine: {host}',
   'doctor.uncompressedPrivate': 'off (auto), because the relay is on a private network: {host}',
+  'doctor.tcpFast': 'congestion control {name}, which stays fast on lines that lose packets',
+  'doctor.tcpSlow':
+    'congestion control {name}, which is slow on lines that lose packets; to change it, run "sysctl -w net.ipv4.tcp_congestion_control=bbr"',
+  'doctor.tcpUnknown': 'this system does not report its congestion control',
   'doctor.local': '{service} accepts connections',
   'doctor.nothingOnBoth': 'nothing responds on port {port} at 127.0.0.1 or ::1',
   'doctor.notHttp2': 'the service at {service} does not speak HTTP/2',

@@ -21,7 +21,7 @@ scenarios('diagnostics', (fixture) => {
     const dialog = page.getByRole('dialog', { name: `Connection to ${slug}` });
     await dialog.getByText('Failed: Your server.').waitFor();
     const rows = await dialog.getByRole('listitem').allInnerTexts();
-    assert.equal(rows.length, 11);
+    assert.equal(rows.length, 12);
     assert.match(
       rows.at(-1) ?? '',
       /nothing responds on port \d+ at 127\.0\.0\.1 or ::1.*Start your server/s,

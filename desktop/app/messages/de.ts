@@ -153,6 +153,7 @@ export const CHECKUP_DE: Translation<typeof CHECKUP> = {
   'checkup.hop.address': 'Adressen der Tunnel',
   'checkup.hop.trunk': 'Gemeinsame Verbindungen',
   'checkup.hop.compress': 'Komprimierung',
+  'checkup.hop.tcp': 'Staukontrolle (TCP)',
   'checkup.hop.local': 'Ihr Server',
 };
 
@@ -458,6 +459,10 @@ export const ENGINE_DE: Translation<typeof MESSAGES> = {
     'an (auto), denn das Relay ist weder auf diesem Computer noch in einem privaten Netz: {host}',
   'doctor.uncompressedLoopback': 'aus (auto), denn das Relay ist auf diesem Computer: {host}',
   'doctor.uncompressedPrivate': 'aus (auto), denn das Relay ist in einem privaten Netz: {host}',
+  'doctor.tcpFast': 'Staukontrolle {name}, auch bei Paketverlust schnell',
+  'doctor.tcpSlow':
+    'Staukontrolle {name}, bei Paketverlust langsam; zum Ändern: sysctl -w net.ipv4.tcp_congestion_control=bbr',
+  'doctor.tcpUnknown': 'Dieses System gibt seine Staukontrolle nicht an.',
   'doctor.local': '{service} nimmt Verbindungen an',
   'doctor.nothingOnBoth': 'auf Port {port} von 127.0.0.1 und ::1 antwortet nichts',
   'doctor.notHttp2': 'der Dienst auf {service} spricht kein HTTP/2',

@@ -135,6 +135,7 @@ export const CHECKUP = {
   'checkup.hop.address': 'Tunnel addresses',
   'checkup.hop.trunk': 'Shared connections',
   'checkup.hop.compress': 'Compression',
+  'checkup.hop.tcp': 'TCP congestion control',
   'checkup.hop.local': 'Your server',
 } as const;
 

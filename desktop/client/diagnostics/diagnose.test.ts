@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http2';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import { closeServers, listen, startHttp } from '../../testing/servers.ts';
 import { localPort } from '../local/local-service.ts';
 import { type MessageValue, textOf } from '../messages.ts';
 import { parseRelayAddress } from '../relay/relay-address.ts';
-import { compressHop, localHop } from './diagnose.ts';
+import { compressHop, localHop, tcpHop } from './diagnose.ts';
 import { HopFailure, HopSkipped } from './hop.ts';
 
 const REMEDIES = { noKey: '', badKey: '', certificate: '', noLocal: '', local: '' };
@@ -50,6 +50,25 @@ describe('compressHop', () => {
         checkCompression(url),
         (error) => error instanceof HopSkipped && why.test(error.message),
       );
+  });
+});
+
+describe('tcpHop', () => {
+  let folder: string;
+
+  beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), 'culvert-hop-'))));
+  afterEach(() => rmSync(folder, { recursive: true }));
+
+  it('names the congestion control, and says how to change one that is slow on lines that lose packets', async () => {
+    const path = join(folder, 'control');
+    writeFileSync(path, 'cubic\n');
+    assert.match(textOf(await tcpHop(path).check()), /^congestion control cubic, .*tcp_congestion_control=bbr"$/);
+    writeFileSync(path, 'bbr\n');
+    assert.match(textOf(await tcpHop(path).check()), /^congestion control bbr, which stays fast/);
+  });
+
+  it('is skipped if the system does not report it', async () => {
+    await assert.rejects(tcpHop(join(folder, 'none')).check(), HopSkipped);
   });
 });
 

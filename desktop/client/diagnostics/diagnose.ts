@@ -1,5 +1,6 @@
 /** Checks every step from this machine to a local port, through the relay, and names the hop that fails. */
 import { lookup } from 'node:dns/promises';
+import { readFile } from 'node:fs/promises';
 import { Deadlines, systemClock } from '../clock.ts';
 import { isCompressionOn, nearnessOf } from '../compression/mode.ts';
 import { LocalDialer } from '../local/local-dialer.ts';
@@ -35,7 +36,7 @@ export async function diagnose(
   const { relay, network, requireKey } = subject;
   const tunnel = new TunnelHops(() => ({ relay, network, key: requireKey() }));
   try {
-    const hops = [...relayHops(subject), ...tunnel.hops, compressHop(relay, network), localHop(subject)];
+    const hops = [...relayHops(subject), ...tunnel.hops, compressHop(relay, network), tcpHop(), localHop(subject)];
     return await checkHops(hops, () => performance.now(), interrupted, tell);
   } finally {
     await tunnel.close();
@@ -53,6 +54,28 @@ export function compressHop(relay: RelayAddress, network: Pick<Network, 'proxyFo
       if (isCompressionOn('auto', nearness)) return toMessage('doctor.compressed', { host });
       const why = nearness === 'loopback' ? 'doctor.uncompressedLoopback' : 'doctor.uncompressedPrivate';
       throw new HopSkipped(toMessage(why, { host }));
+    },
+  };
+}
+
+/**
+ * Which congestion control TCP uses on this machine: it decides how fast the local service's responses reach the relay
+ * over lines that lose packets.
+ *
+ * @param path of the system's setting
+ */
+export function tcpHop(path = '/proc/sys/net/ipv4/tcp_congestion_control'): Hop {
+  return {
+    name: 'tcp',
+    standsAlone: false,
+    async check() {
+      let name: string;
+      try {
+        name = (await readFile(path, 'latin1')).trim();
+      } catch {
+        throw new HopSkipped(toMessage('doctor.tcpUnknown'));
+      }
+      return toMessage(name.startsWith('bbr') ? 'doctor.tcpFast' : 'doctor.tcpSlow', { name });
     },
   };
 }
