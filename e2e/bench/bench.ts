@@ -10,13 +10,23 @@ import { format } from 'prettier';
 import { Scope } from '../support/scope.ts';
 import { besideDownload, slowReaders } from './cases/beside-download.ts';
 import { firstByte } from './cases/first-byte.ts';
+import { http2 } from './cases/http2.ts';
 import { manyTunnels } from './cases/many-tunnels.ts';
 import { type Bench, requests } from './cases/requests.ts';
 import { startUp } from './cases/start-up.ts';
 import { tls, tlsHandshakes } from './cases/tls-handshakes.ts';
 import { responses, transfers, webSockets } from './cases/transfers.ts';
 import { describeMachine, type Machine } from './machine.ts';
-import { culvert, culvertWithoutTrunks, direct, floor, localtunnel, nginx, ssh } from './peers/peer.ts';
+import {
+  culvert,
+  culvertWithoutTrunks,
+  direct,
+  floor,
+  localtunnel,
+  nginx,
+  pipenet,
+  ssh,
+} from './peers/peer.ts';
 import { casesTables, plot, resultsPage } from './report.ts';
 import { Samples } from './stats.ts';
 
@@ -30,10 +40,11 @@ const CASES = [
   requests,
   responses,
   tls,
+  http2,
   tlsHandshakes,
   manyTunnels,
 ];
-const PEERS = [direct, nginx, ssh, floor, localtunnel, culvert, culvertWithoutTrunks];
+const PEERS = [direct, nginx, ssh, floor, localtunnel, pipenet, culvert, culvertWithoutTrunks];
 const RESULTS = fileURLToPath(new URL('../../docs/contributing/benchmarks/', import.meta.url));
 
 const { values: options } = parseArgs({

@@ -44,7 +44,7 @@ http {
 ${paths}
 access_log off; keepalive_requests 1000000000; keepalive_timeout 600s; client_max_body_size 0;
 ${upstreams}
-server { listen 127.0.0.1:${port} backlog=4096${tls === '' ? '' : ' ssl'}; ${tls} location / { ${location} } }
+server { listen 127.0.0.1:${port} backlog=4096${tls === '' ? '' : ' ssl http2'}; ${tls} location / { ${location} } }
 }
 `,
   );

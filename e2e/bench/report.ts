@@ -75,7 +75,16 @@ function measuresTable(samples: Samples, measures: readonly string[]): string {
 }
 
 /** In the order of columns; other tunnels come before what has no tunnel. */
-const PEERS = ['culvert', 'culvert without trunks', 'floor', 'ssh', 'localtunnel', 'nginx', 'direct'];
+const PEERS = [
+  'culvert',
+  'culvert without trunks',
+  'floor',
+  'ssh',
+  'localtunnel',
+  'pipenet',
+  'nginx',
+  'direct',
+];
 
 /** The target figures as Markdown, without those that were not measured. */
 export function figuresTable(samples: Samples, figures: readonly Figure[] = FIGURES): string {
@@ -158,6 +167,8 @@ export const FIGURES: readonly Figure[] = [
   perSecond('keep-alive', 64, 'ssh', 1),
   perSecond('keep-alive', 16, 'localtunnel', 8),
   perSecond('new', 16, 'localtunnel', 2.5),
+  perSecond('keep-alive', 16, 'pipenet', 1),
+  perSecond('new', 16, 'pipenet', 1),
   perSecond('keep-alive', 64, 'nginx', 0.45),
   perSecond('new', 64, 'nginx', 0.45),
   slowest('keep-alive', 1),
@@ -176,9 +187,18 @@ export const FIGURES: readonly Figure[] = [
       'small requests c16, alone/culvert/p99 ms',
     ),
   ),
+  figuresFigure('p99 of small requests beside a large download', 'ssh', '<=', 1, (samples) =>
+    samples.ratio(
+      'small requests c16, beside a download/culvert/p99 ms',
+      'small requests c16, beside a download/ssh/p99 ms',
+    ),
+  ),
+  figuresFigure('CPU of the relay, new TLS connections', 'nginx', '<=', 2, (samples) =>
+    samples.ratio('TLS, new c16/culvert/CPU s/10k relay', 'TLS, new c16/nginx/CPU s/10k relay'),
+  ),
   crowded('keep-alive', 0.95),
   crowded('new', 0.9),
-  figuresFigure('relay RSS for an idle tunnel, KiB', '10,000 of them', '<=', 8, (samples) => {
+  figuresFigure('relay RSS for an idle tunnel, KiB', '10,000 of them', '<=', 10, (samples) => {
     const many = samples.median('idle tunnels 10000/culvert/RSS KiB');
     const one = samples.median('idle tunnels 1/culvert/RSS KiB');
     return many === undefined || one === undefined ? undefined : (many - one) / 9999;
@@ -278,7 +298,13 @@ const CASES = [
   ...['download', 'upload'].map((load) => ({ load, measure: 'MB/s' })),
 ];
 /** Only tunnels: the local service would dominate the scale. */
-const COLOURS = { culvert: '#1f6feb', floor: '#8b949e', ssh: '#2da44e', localtunnel: '#d29922' };
+const COLOURS = {
+  culvert: '#1f6feb',
+  floor: '#8b949e',
+  ssh: '#2da44e',
+  localtunnel: '#d29922',
+  pipenet: '#a371f7',
+};
 const BAR = 14;
 const GROUP = BAR * Object.keys(COLOURS).length + 30;
 const LEFT = 130;

