@@ -1,4 +1,4 @@
-/** `npx node e2e/fuzz/fuzz.ts [--count N] [--seed N] [--from N]`: the fuzzer by hand, for as long as you like. */
+/** `npx node e2e/fuzz/fuzz.ts [--count N] [--seed N] [--from N] [--http2]`: the fuzzer by hand, for as long as you like. */
 import { parseArgs } from 'node:util';
 import { Scope } from '../support/scope.ts';
 import { Fuzzer } from './fuzzer.ts';
@@ -8,6 +8,7 @@ const { values } = parseArgs({
     count: { type: 'string', default: '1000000' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
     from: { type: 'string', default: '0' },
+    http2: { type: 'boolean', default: false },
   },
 });
 const [count, seed, from] = [values.count, values.seed, values.from].map(Number);
@@ -18,7 +19,7 @@ if (![count, seed, from].every(isWhole)) {
 
 const scope = new Scope();
 try {
-  const fuzzer = await Fuzzer.start(scope);
+  const fuzzer = await Fuzzer.start(scope, values.http2 ? '2' : '1.1');
   console.log(`${count} mutations, seed ${seed}, from ${from}`);
   const started = performance.now();
   const counts = await fuzzer.run({ count: count ?? 0, seed: seed ?? 0, from: from ?? 0 }, (next) => {
