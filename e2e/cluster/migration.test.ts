@@ -1,20 +1,20 @@
 import assert from 'node:assert/strict';
 import { newDatabase, query } from '../support/postgres.ts';
 import { POSTGRES_URL, temporaryDirectory } from '../support/programs.ts';
-import { killAtEachStatement } from '../support/relay-suite.ts';
+import { killAtStatements } from '../support/relay-suite.ts';
 import { suiteScope } from '../support/scope.ts';
 
-describe('a first start on PostgreSQL that is killed after each of its statements in turn', () => {
+describe('a first start on PostgreSQL that is killed after one of its statements', () => {
   const scope = suiteScope();
 
   it('leaves a database that the next start completes', async () => {
-    const killed = await killAtEachStatement(scope, {
+    const killed = await killAtStatements(scope, {
       killer: new URL('../support/die-at-query.ts', import.meta.url).href,
       place: () => newDatabase(scope, POSTGRES_URL ?? ''),
       settings: (url) => ({ CULVERT_DATABASE_URL: url, CULVERT_DATA_DIR: temporaryDirectory(scope) }),
       schema: schemaOf,
     });
-    console.log(`      killed after each of ${killed} statements`);
+    console.log(`      killed after ${killed} different statements`);
     assert.ok(killed > 10, `${killed} statements`);
   }).timeout(600_000);
 });

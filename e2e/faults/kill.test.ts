@@ -10,7 +10,7 @@ import { Culvert, Relay } from '../support/programs.ts';
 import { suiteScope } from '../support/scope.ts';
 import { startHttpService } from '../support/services/listen.ts';
 
-const KILLS = 20;
+const KILLS = 10;
 /** creates and closes that are acknowledged before each kill, with more in progress */
 const ACKNOWLEDGED = 1000;
 const ACCOUNTS = 240;

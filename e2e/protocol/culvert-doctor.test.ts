@@ -132,7 +132,7 @@ describe('culvert doctor', () => {
     assert.match(without.results.find(({ hop }) => hop === 'tls')?.fix ?? '', /--ca/);
     const { failed, ok } = await doctor(['--ca', authority.path], environment);
     assert.deepEqual(failed, []);
-    assert.deepEqual(ok, ['dns', 'connect', 'tls', 'relay', 'key', 'control', 'data', 'trunk']);
+    assert.deepEqual(ok, ['dns', 'connect', 'tls', 'relay', 'key', 'control', 'data', 'trunk', 'tcp']);
   });
 
   it('does not mistake another server for a relay', async () => {

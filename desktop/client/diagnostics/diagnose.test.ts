@@ -62,7 +62,10 @@ describe('tcpHop', () => {
   it('names the congestion control, and says how to change one that is slow on lines that lose packets', async () => {
     const path = join(folder, 'control');
     writeFileSync(path, 'cubic\n');
-    assert.match(textOf(await tcpHop(path).check()), /^congestion control cubic, .*tcp_congestion_control=bbr"$/);
+    assert.match(
+      textOf(await tcpHop(path).check()),
+      /^congestion control cubic, .*tcp_congestion_control=bbr"$/,
+    );
     writeFileSync(path, 'bbr\n');
     assert.match(textOf(await tcpHop(path).check()), /^congestion control bbr, which stays fast/);
   });

@@ -36,7 +36,13 @@ export async function diagnose(
   const { relay, network, requireKey } = subject;
   const tunnel = new TunnelHops(() => ({ relay, network, key: requireKey() }));
   try {
-    const hops = [...relayHops(subject), ...tunnel.hops, compressHop(relay, network), tcpHop(), localHop(subject)];
+    const hops = [
+      ...relayHops(subject),
+      ...tunnel.hops,
+      compressHop(relay, network),
+      tcpHop(),
+      localHop(subject),
+    ];
     return await checkHops(hops, () => performance.now(), interrupted, tell);
   } finally {
     await tunnel.close();
