@@ -262,26 +262,28 @@ describe('HTTP/2 for visitors', () => {
       assert.equal(result.reset, 0);
     });
 
-    it('of a visitor that leaves end the connection to the service within a second', async () => {
-      answer = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nbegin\r\n';
-      const closes: Promise<unknown>[] = [];
-      const holding = await startRawService(scope, (socket) => {
-        closes.push(once(socket, 'end'));
-        socket.on('error', () => {});
-        socket.once('data', () => socket.write(answer));
+    const leave: Record<string, (connection: FrameConnection) => void> = {
+      'resets the stream': (connection) =>
+        connection.write(frame(FRAMES.reset, 0, 1, Buffer.from([0, 0, 0, 8]))),
+      'ends its connection': ({ socket }) => socket.end(),
+      'announces the end of its connection first': (connection) => {
+        connection.write(frame(FRAMES.goaway, 0, 0, Buffer.alloc(8)));
+        connection.socket.end();
+      },
+      'breaks its connection': ({ socket }) => socket.destroy(),
+    };
+    for (const [what, leaves] of Object.entries(leave)) {
+      it(`of a visitor that ${what} end the connection to the service`, async () => {
+        answer = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nbegin\r\n';
+        const ended = new Promise<void>((resolve) => (onServiceEnd = resolve));
+        const connection = await FrameConnection.open(scope, target());
+        connection.socket.allowHalfOpen = true;
+        connection.write(get(1, otherHost));
+        while (connection.streams.get(1)?.body !== 'begin') await connection.change();
+        leaves(connection);
+        await within(20_000, 'end', ended);
       });
-      const environment = { NODE_EXTRA_CA_CERTS: authority.path };
-      const third = await Culvert.start(scope, relay, relay.bootstrapKey, holding.port, [], environment);
-      const session = await open();
-      const stream = session.request({
-        ':path': '/',
-        ':authority': `${third.tunnel.slug}.tunnels.test:${relay.port}`,
-      });
-      await within(20_000, 'data', once(stream, 'data'));
-      stream.close(8);
-      await within(20_000, 'end', Promise.all(closes));
-      assert.equal(closes.length, 1);
-    });
+    }
   });
 
   function fields(given: Record<string, string> = {}): [string, string][] {

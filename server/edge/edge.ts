@@ -258,6 +258,8 @@ export class Edge {
       },
     );
     this.#http2.add(connection);
+    // There is no half-close: the end of the connection is the end of its streams, whose responses nobody reads.
+    socket.once('end', () => connection.destroy());
     if (this.#draining || this.#onward !== undefined) connection.drain();
   }
 

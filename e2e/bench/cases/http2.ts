@@ -24,7 +24,7 @@ export const http2: Case = {
       await h2load(scope, peer, { connections: 4, streams: 16 }, WARM_UP_SECONDS);
     for (let round = 1; round <= bench.rounds; round += 1) {
       for (const load of LOADS) {
-        const title = `HTTP/2, c${load.connections} × ${load.streams} streams`;
+        const title = `h2, c${load.connections} × ${load.streams} streams`;
         for (const { name, peer } of rotated(running, round)) {
           await measure(scope, bench, `${title}/${name}`, load, peer);
         }
