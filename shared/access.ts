@@ -1,6 +1,6 @@
 import * as yup from 'yup';
 import { ApiError, invalidAccess } from './errors.ts';
-import { described, type Field, listOf, MARK, object, optional, TEXT, type TypeOf } from './fields.ts';
+import { described, type Field, listOf, MARK, object, optional, TEXT, TIME, type TypeOf } from './fields.ts';
 import { parseNetwork } from './networks.ts';
 import type { ValueRule } from './value-rules.ts';
 
@@ -17,9 +17,27 @@ export const PASSWORD_MIN_LENGTH = 4;
 /** @limit Maximum length of a password in `basic`: the upper bound keeps hashing cheap. */
 export const PASSWORD_MAX_LENGTH = 128;
 
+/** @limit Maximum number of tokens of a tunnel. */
+export const TOKENS_MAX = 16;
+/** @limit Maximum length of a token's name. */
+export const TOKEN_NAME_MAX_LENGTH = 32;
+/** @limit Minimum length of a token that the owner chooses: tokens are stored with a fast hash. */
+export const TOKEN_MIN_LENGTH = 24;
+/** @limit Maximum length of a token. */
+export const TOKEN_MAX_LENGTH = 256;
+/** Prefix of the tokens that a relay makes. */
+export const TOKEN_PREFIX = 'cvp_';
+
 export interface BasicCredentials {
   readonly user: string;
   readonly password: string;
+}
+
+/** A secret that programs send as `Authorization: Bearer`. */
+export interface AccessToken {
+  readonly name: string;
+  /** `undefined`: the tunnel's own token of that name, or a new one */
+  readonly token: string | undefined;
 }
 
 /** What an owner sets. A field that is missing, empty or `false` asks nothing of visitors. */
@@ -30,34 +48,55 @@ export interface Access {
   readonly password: string | undefined;
   readonly links: boolean;
   readonly knock: boolean;
+  readonly tokens: readonly AccessToken[];
 }
 
 /** The same as the tunnel object shows it: without secrets, and only what is set. */
 export const ACCESS_VIEW = described(
   object({
-    allow: optional(shown(ALLOW_MAX)),
-    basic: optional(described(shown(BASIC_USERS_MAX), 'names of the users')),
+    allow: optional(atMost(ALLOW_MAX, TEXT)),
+    basic: optional(described(atMost(BASIC_USERS_MAX, TEXT), 'names of the users')),
     password: MARK,
     links: MARK,
     knock: MARK,
+    tokens: optional(
+      atMost(
+        TOKENS_MAX,
+        object({
+          name: TEXT,
+          token: optional(described(TEXT, 'only in the response to the request for which the relay made it')),
+          last_used_at: optional(TIME),
+        }),
+      ),
+    ),
   }),
   'an empty object if the tunnel is open to everyone',
 );
 export type AccessView = TypeOf<typeof ACCESS_VIEW>;
 
 /** @param max how many a client accepts */
-function shown(max: number): Field<readonly string[]> {
-  return { ...listOf(TEXT), accepts: yup.array(TEXT.accepts).max(max).required() };
+function atMost<Item>(max: number, item: Field<Item>): Field<readonly Item[]> {
+  return { ...listOf(item), accepts: yup.array(item.accepts).max(max).required() };
 }
 
 /** A tunnel that is open to everybody. */
-export const OPEN: Access = { allow: [], basic: [], password: undefined, links: false, knock: false };
+export const OPEN: Access = {
+  allow: [],
+  basic: [],
+  password: undefined,
+  links: false,
+  knock: false,
+  tokens: [],
+};
 
 /* What the values of a tunnel's `access` may be, wherever they come from (protocol.md section 11.1). */
 
 /** RFC 7617 section 2: control characters are in neither, and a colon ends the user. Half a character is not text. */
 const USER = /^[^\p{Cc}\p{Cs}:]+$/u;
 const PASSWORD = /^[^\p{Cc}\p{Cs}]+$/u;
+
+const TOKEN_NAME = new RegExp(`^[a-z\\d-]{1,${TOKEN_NAME_MAX_LENGTH}}$`);
+const TOKEN = new RegExp(`^[!-~]{${TOKEN_MIN_LENGTH},${TOKEN_MAX_LENGTH}}$`);
 
 /** One of `allow`. */
 export const NETWORK_RULE: ValueRule = {
@@ -83,6 +122,18 @@ export const PASSWORD_RULE: ValueRule = {
   accepted: `${PASSWORD_MIN_LENGTH} to ${PASSWORD_MAX_LENGTH} characters`,
 };
 
+/** The name of a token. */
+export const TOKEN_NAME_RULE: ValueRule = {
+  accepts: (value) => typeof value === 'string' && TOKEN_NAME.test(value),
+  accepted: `1 to ${TOKEN_NAME_MAX_LENGTH} lowercase letters, digits and hyphens`,
+};
+
+/** A token that the owner chooses. */
+export const TOKEN_RULE: ValueRule = {
+  accepts: (value) => typeof value === 'string' && TOKEN.test(value),
+  accepted: `${TOKEN_MIN_LENGTH} to ${TOKEN_MAX_LENGTH} visible ASCII characters without blanks`,
+};
+
 /** Lengths are in characters as people count them, not UTF-16 units. */
 function isText(value: unknown, pattern: RegExp, min: number, max: number): boolean {
   if (typeof value !== 'string' || !pattern.test(value)) return false;
@@ -96,6 +147,9 @@ const ALLOW_TEXT = `allow must be up to ${ALLOW_MAX} addresses or ranges, such a
 const BASIC_TEXT =
   `basic must be up to ${BASIC_USERS_MAX} objects with user (1 to ${USER_MAX_LENGTH} characters without a colon, each once) ` +
   `and password (1 to ${PASSWORD_MAX_LENGTH} characters)`;
+const TOKENS_TEXT =
+  `tokens must be up to ${TOKENS_MAX} objects with name (${TOKEN_NAME_RULE.accepted}, each once) ` +
+  `and, unless the relay is to make it, token (${TOKEN_RULE.accepted})`;
 const FIELDS: ReadonlySet<string> = new Set(Object.keys(OPEN));
 
 /**
@@ -115,6 +169,7 @@ export function readAccess(given: unknown): Access {
     password: readPassword(given['password']),
     links: readFlag('links', given['links']),
     knock: readFlag('knock', given['knock']),
+    tokens: readTokens(given['tokens']),
   };
 }
 
@@ -134,6 +189,14 @@ function readBasic(given: unknown): BasicCredentials[] {
   return list.map(({ user, password }) => ({ user, password }));
 }
 
+function readTokens(given: unknown): AccessToken[] {
+  const list = given ?? [];
+  const isValid = Array.isArray(list) && list.length <= TOKENS_MAX && list.every(isToken);
+  if (!isValid || new Set(list.map(({ name }) => name)).size < list.length)
+    throw new ApiError(invalidAccess(TOKENS_TEXT));
+  return list.map(({ name, token }) => ({ name, token: token ?? undefined }));
+}
+
 function readPassword(given: unknown): string | undefined {
   if (given === undefined || given === null) return undefined;
   if (typeof given !== 'string' || !PASSWORD_RULE.accepts(given))
@@ -149,6 +212,11 @@ function readFlag(name: string, given: unknown): boolean {
 
 function isCredentials(given: unknown): given is BasicCredentials {
   return isObject(given) && USER_RULE.accepts(given['user']) && USER_PASSWORD_RULE.accepts(given['password']);
+}
+
+function isToken(given: unknown): given is { readonly name: string; readonly token?: string | null } {
+  if (!isObject(given) || !TOKEN_NAME_RULE.accepts(given['name'])) return false;
+  return given['token'] === undefined || given['token'] === null || TOKEN_RULE.accepts(given['token']);
 }
 
 function isObject(given: unknown): given is Record<string, unknown> {

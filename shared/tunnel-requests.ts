@@ -6,6 +6,10 @@ import {
   PASSWORD_MAX_LENGTH,
   PASSWORD_MIN_LENGTH,
   readAccess,
+  TOKEN_MAX_LENGTH,
+  TOKEN_MIN_LENGTH,
+  TOKEN_NAME_MAX_LENGTH,
+  TOKENS_MAX,
   USER_MAX_LENGTH,
 } from './access.ts';
 import { NAME_MAX_LENGTH, NAME_MIN_LENGTH, NAME_PATTERN, TTL_MIN_SECONDS } from './constraints.ts';
@@ -103,6 +107,25 @@ export const ACCESS_SCHEMA: JsonObject = {
       },
       'links?': { type: ['boolean', 'null'], description: 'admits visitors who have a signed link' },
       'knock?': { type: ['boolean', 'null'], description: 'admits visitors whom the owner approves' },
+      'tokens?': {
+        type: ['array', 'null'],
+        maxItems: TOKENS_MAX,
+        items: objectSchema({
+          name: {
+            type: 'string',
+            pattern: `^[a-z0-9-]{1,${TOKEN_NAME_MAX_LENGTH}}$`,
+            description: 'the same for no two tokens',
+          },
+          'token?': {
+            type: ['string', 'null'],
+            pattern: `^[!-~]{${TOKEN_MIN_LENGTH},${TOKEN_MAX_LENGTH}}$`,
+            description:
+              "without it, the tunnel keeps its token of that name, or the relay makes one and shows it once, in this request's response",
+          },
+        }),
+        description:
+          'admits programs that send one of these tokens as `Authorization: Bearer`; those that are left out are revoked',
+      },
     },
     'Access',
   ),

@@ -8,6 +8,7 @@ import type { RequestHead } from '../../shared/http1/head.ts';
 import { hostname } from '../../shared/networks.ts';
 import { PASSED_PASSWORDS_MAX } from '../limits.ts';
 import { TenantCache } from '../tenant-cache.ts';
+import type { StoredToken } from '../store/records.ts';
 import type { AccessPolicy } from './access-policy.ts';
 import type { LinkTokens, Passes, PassScope, SignedLink } from './passes.ts';
 
@@ -55,6 +56,8 @@ export type Verdict =
   | { readonly kind: 'preflight'; readonly kept: Kept }
   /** the visitor has access by a signed link */
   | { readonly kind: 'link'; readonly link: SignedLink; readonly visitor: string; readonly kept: Kept }
+  /** the visitor has sent a token; `undefined`: it is none of the tunnel's */
+  | { readonly kind: 'token'; readonly token: StoredToken | undefined }
   /** the visitor has access if the password is correct; the check needs time */
   | { readonly kind: 'check'; readonly credentials: Credentials; readonly hash: string | undefined }
   /**
@@ -89,7 +92,8 @@ export class AccessCheck {
     if (!access.allows(arrival.address)) return { kind: 'address' };
     if (!access.asks) return { kind: 'pass', visitor: undefined, kept: NOTHING };
     const credentials = accessCredentials(fields, access);
-    const kept = { authorization: credentials !== undefined && access.hasUser(credentials.user) };
+    const { isGiven, token, isAny } = bearerToken(fields, access);
+    const kept = { authorization: isAny || (credentials !== undefined && access.hasUser(credentials.user)) };
     // A browser adds cookies and passwords by itself, even to a WebSocket that a page of another origin opens.
     const counts = !arrival.upgrade || !isFromElsewhere(arrival.head, arrival.way);
     const { pass, knock } = counts ? this.#bearer(access, arrival) : {};
@@ -99,8 +103,11 @@ export class AccessCheck {
     if (link !== undefined) return { kind: 'link', link, visitor: visitorByLink(link), kept };
     if (credentials !== undefined && counts)
       return { kind: 'check', credentials, hash: access.hashOf(credentials.user) };
+    // Unlike cookies and passwords, browsers never add a token by themselves.
+    if (isGiven) return { kind: 'token', token };
     // Browsers send no credentials with a preflight; the request that follows has to bring them.
-    if (access.hasUsers && credentials === undefined && isPreflight(arrival.head, arrival.hasBody))
+    const isFollowed = access.hasUsers || access.hasTokens;
+    if (isFollowed && credentials === undefined && isPreflight(arrival.head, arrival.hasBody))
       return { kind: 'preflight', kept };
     return { kind: 'ask', knock };
   }
@@ -165,6 +172,28 @@ export function accessCredentials(fields: readonly Field[], access: AccessPolicy
   const text = Buffer.from(encoded, 'base64').toString();
   const colon = text.indexOf(':');
   return colon === -1 ? undefined : { user: text.slice(0, colon), password: text.slice(colon + 1) };
+}
+
+/** RFC 6750 section 2.1. */
+const BEARER = /^bearer +(\S.*)$/i;
+
+/** The token of a request, as far as the access policy has tokens. */
+interface BearerToken {
+  /** Whether the request has any. */
+  readonly isGiven: boolean;
+  /** the one that gives access; a request with several `Authorization` fields has none, as services differ on which counts */
+  readonly token: StoredToken | undefined;
+  /** Whether any of its `Authorization` fields has a token of the tunnel. */
+  readonly isAny: boolean;
+}
+
+function bearerToken(fields: readonly Field[], access: AccessPolicy): BearerToken {
+  if (!access.hasTokens) return { isGiven: false, token: undefined, isAny: false };
+  const sent = fields.filter((field) => field.is('authorization'));
+  const given = sent.flatMap(({ value }) => BEARER.exec(value.trim())?.[1] ?? []);
+  const found = given.map((text) => access.findToken(text)).find((token) => token !== undefined);
+  const token = sent.length === 1 ? found : undefined;
+  return { isGiven: given.length > 0, token, isAny: found !== undefined };
 }
 
 /** Fields that make frameworks treat a request as one of another method, including spellings that they normalize. */

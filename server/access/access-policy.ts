@@ -1,44 +1,62 @@
 /** Who may visit a tunnel, in the form the relay uses: passwords are hashed, networks are searchable. */
-import { randomBytes } from 'node:crypto';
+import { hash as digest, randomBytes, timingSafeEqual } from 'node:crypto';
 import { BlockList, isIPv6 } from 'node:net';
-import type { Access, AccessView } from '../../shared/access.ts';
+import { type Access, type AccessView, TOKEN_MAX_LENGTH, TOKEN_PREFIX } from '../../shared/access.ts';
 import { parseNetwork } from '../../shared/networks.ts';
-import type { RevokedLink, StoredAccess } from '../store/records.ts';
+import { generateKey, hashKey } from '../accounts/api-keys.ts';
+import type { NewAccess } from '../store/queries/tunnel-changes.ts';
+import type { RevokedLink, StoredAccess, StoredToken } from '../store/records.ts';
 import type { PasswordHashes } from './password-hashes.ts';
 
+/** An access policy that is ready to be stored, with the tokens that were made for it, by name. */
+export interface PreparedAccess extends NewAccess {
+  /** not used if the tunnel already has a token of that name */
+  readonly made: ReadonlyMap<string, string>;
+}
+
 /**
+ * Hashes passwords and tokens, and makes the missing tokens.
+ *
  * @param accountId the owner: accounts take turns at hashing
- * @returns what the store keeps; `null` for a tunnel without an access policy
  * @throws BusyError
  */
-export async function storedAccess(
+export async function prepareAccess(
   given: Access,
   hashes: Pick<PasswordHashes, 'hash'>,
   accountId: string,
-): Promise<StoredAccess | null> {
+): Promise<PreparedAccess> {
   const { allow, basic, password, links, knock } = given;
-  if (allow.length === 0 && basic.length === 0 && password === undefined && !links && !knock) return null;
+  const made = new Map<string, string>();
+  const isForAll = allow.length + basic.length + given.tokens.length === 0 && password === undefined;
+  if (isForAll && !links && !knock) return { access: null, kept: [], made };
+  for (const { name, token } of given.tokens)
+    if (token === undefined) made.set(name, generateKey(TOKEN_PREFIX));
   const owner = { account: accountId, tunnel: '' };
   const users = [];
   for (const { user, password: theirs } of basic)
     users.push({ user, hash: await hashes.hash(theirs, owner) });
-  return {
+  const access = {
     version: randomBytes(9).toString('base64url'),
     allow,
     basic: users,
     password: password === undefined ? null : await hashes.hash(password, owner),
     links,
     knock,
+    tokens: given.tokens.map(({ name, token = made.get(name) ?? '' }) => ({ name, hash: hashKey(token) })),
   };
+  return { access, kept: [...made.keys()], made };
 }
 
 export class AccessPolicy {
   readonly stored: StoredAccess;
   readonly #networks: BlockList | undefined;
   readonly #users: ReadonlyMap<string, string>;
+  /** with their SHA-256 */
+  readonly #tokens: readonly (readonly [StoredToken, Buffer])[];
 
   constructor(stored: StoredAccess) {
     this.stored = stored;
+    this.#tokens = stored.tokens.map((token) => [token, Buffer.from(token.hash, 'hex')]);
     this.#users = new Map(stored.basic.map(({ user, hash }) => [user, hash]));
     if (stored.allow.length === 0) return;
     this.#networks = new BlockList();
@@ -59,8 +77,35 @@ export class AccessPolicy {
 
   /** Whether more than an allowed address is required. */
   get asks(): boolean {
+    return this.hasUsers || this.hasTokens || this.#asksPeople;
+  }
+
+  /** Whether programs pass with what they send along, and people have no other way. */
+  get isForPrograms(): boolean {
+    return (this.hasUsers || this.hasTokens) && !this.#asksPeople;
+  }
+
+  get #asksPeople(): boolean {
     const { password, links, knock } = this.stored;
-    return this.#users.size > 0 || password !== null || links || knock;
+    return password !== null || links || knock;
+  }
+
+  get hasTokens(): boolean {
+    return this.#tokens.length > 0;
+  }
+
+  /** Compares in a time that does not depend on how much of a token is right, or on which one it is. */
+  findToken(text: string): StoredToken | undefined {
+    if (text.length > TOKEN_MAX_LENGTH) return undefined;
+    const given = digest('sha256', text, 'buffer');
+    let found: StoredToken | undefined;
+    for (const [token, expected] of this.#tokens) if (timingSafeEqual(given, expected)) found ??= token;
+    return found;
+  }
+
+  /** Whether a token that gave access still does. */
+  hasToken(hash: string): boolean {
+    return this.stored.tokens.some((token) => token.hash === hash);
   }
 
   get takesLinks(): boolean {
@@ -84,17 +129,46 @@ export class AccessPolicy {
     return this.#users.get(user);
   }
 
-  /** As in the tunnel object. */
-  view(): AccessView {
-    const { allow, basic, password, links, knock } = this.stored;
+  /**
+   * As in the tunnel object.
+   *
+   * @param uses when tokens were last used, wall time in ms, by hash
+   */
+  view(uses: ReadonlyMap<string, number>): AccessView {
+    const { allow, basic, password, links, knock, tokens } = this.stored;
     return {
       ...(allow.length > 0 && { allow }),
       ...(basic.length > 0 && { basic: basic.map(({ user }) => user) }),
       ...(password !== null && { password: true }),
       ...(links && { links }),
       ...(knock && { knock }),
+      ...(tokens.length > 0 && { tokens: tokens.map((token) => viewToken(token, uses.get(token.hash))) }),
     };
   }
+}
+
+function viewToken({ name }: StoredToken, usedAt: number | undefined): NonNullable<AccessView['tokens']>[number] {
+  return { name, ...(usedAt !== undefined && { last_used_at: new Date(usedAt).toISOString() }) };
+}
+
+/**
+ * An access policy as it is shown to the owner who has just set it.
+ *
+ * @param stored the policy that the tunnel has now
+ * @returns with the tokens that were made for it, unless the tunnel has kept earlier ones
+ */
+export function withMadeTokens(
+  view: AccessView,
+  stored: StoredAccess | undefined,
+  made: PreparedAccess['made'],
+): AccessView {
+  if (view.tokens === undefined || made.size === 0) return view;
+  const hashes = new Map(stored?.tokens.map(({ name, hash }) => [name, hash]));
+  const tokens = view.tokens.map((shown) => {
+    const token = made.get(shown.name);
+    return token !== undefined && hashes.get(shown.name) === hashKey(token) ? { ...shown, token } : shown;
+  });
+  return { ...view, tokens };
 }
 
 /* Links of one tunnel that were revoked before their end. */

@@ -9,10 +9,10 @@ const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const RANDOM_LENGTH = 32;
 const HINT_LENGTH = 8;
 
-/** @returns a new key; `randomInt` draws without bias */
-export function generateKey(): string {
+/** @returns a new key, or a token with another prefix; `randomInt` draws without bias */
+export function generateKey(prefix = API_KEY_PREFIX): string {
   const characters = Array.from({ length: RANDOM_LENGTH }, () => BASE62.charAt(randomInt(BASE62.length)));
-  return API_KEY_PREFIX + characters.join('');
+  return prefix + characters.join('');
 }
 
 /** @returns the SHA-256 of a key in hex, as stored */

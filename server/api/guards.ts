@@ -5,7 +5,7 @@ import type { Access } from '../../shared/access.ts';
 import { API_ERRORS, ApiError } from '../../shared/errors.ts';
 import { readCreateTunnel } from '../../shared/tunnel-requests.ts';
 import type { TtlLimits, WantedTunnel } from '../../shared/tunnel.ts';
-import { storedAccess } from '../access/access-policy.ts';
+import { type PreparedAccess, prepareAccess } from '../access/access-policy.ts';
 import { mapBusyError, type PasswordHashes } from '../access/password-hashes.ts';
 import { PLAN_RULES, ttlLimitsOf } from '../accounts/accounts.ts';
 import { mustReach, outOfScope, reachesTunnel } from '../accounts/api-keys.ts';
@@ -14,7 +14,7 @@ import type { Clock } from '../clock.ts';
 import type { DomainService } from '../domains/domain-service.ts';
 import { ACCESS_POLL_MS, BODY_MAX_BYTES } from '../limits.ts';
 import type { CreateLimiter } from '../rate-limiter.ts';
-import type { AccountRecord, KeyScope, StoredAccess } from '../store/records.ts';
+import type { AccountRecord, KeyScope } from '../store/records.ts';
 import type { TunnelService } from '../tunnels/tunnel-service.ts';
 import type { RequestScheduler } from './scheduler.ts';
 
@@ -81,7 +81,7 @@ export function readCreate(limits: TtlLimits): ApiMiddleware {
 }
 
 /**
- * Hashes the passwords of an `access`; leaves `state.access`. Hashing is slow, so it happens before the write gets a
+ * Hashes the passwords and tokens of an `access`; leaves `state.access`. Hashing is slow, so it happens before the write gets a
  * slot.
  *
  * @param read gets the `access` from the request
@@ -91,7 +91,7 @@ export function hashPasswords(
   read: (ctx: ApiContext) => Access,
 ): ApiMiddleware {
   return async function hashGivenPasswords(ctx, next) {
-    ctx.state.access = await mapBusyError(storedAccess(read(ctx), hashes, ctx.state.account.id));
+    ctx.state.access = await mapBusyError(prepareAccess(read(ctx), hashes, ctx.state.account.id));
     await next();
   };
 }
@@ -225,8 +225,8 @@ export interface ApiState {
   scope: KeyScope;
   /** after `readCreate()` */
   wanted: WantedTunnel;
-  /** after `hashPasswords()`: who may visit; `null` for everybody */
-  access: StoredAccess | null;
+  /** after `hashPasswords()`: who may visit */
+  access: PreparedAccess;
 }
 
 export type ApiContext = RouterContext<ApiState>;

@@ -8,6 +8,7 @@ import {
   readExtendTunnel,
 } from '../../shared/tunnel-requests.ts';
 import { TUNNEL, TUNNEL_LIST, type Tunnel } from '../../shared/tunnel.ts';
+import { type PreparedAccess, withMadeTokens } from '../access/access-policy.ts';
 import { ttlLimitsOf } from '../accounts/accounts.ts';
 import { reachesTunnel } from '../accounts/api-keys.ts';
 import { batches } from '../batches.ts';
@@ -48,7 +49,7 @@ function viewTunnel(tunnel: LiveTunnel, addresses: Addresses, online: ReadonlySe
     bytes_out: totals.bytesOut,
     requests: totals.requests,
     online: online.has(tunnel.id),
-    access: tunnel.access?.view() ?? {},
+    access: tunnel.access?.view(tunnel.tokenUses) ?? {},
     ...tunnelUrls(tunnel, addresses),
   };
 }
@@ -69,16 +70,22 @@ export function tunnelRoutes(deps: ApiDeps): Route[] {
     return viewTunnel(tunnel, addresses, await clients.online([tunnel]));
   }
 
+  /** For the owner who has just set its access policy. */
+  async function viewSet(tunnel: LiveTunnel, { made }: PreparedAccess): Promise<Tunnel> {
+    const shown = await view(tunnel);
+    return { ...shown, access: withMadeTokens(shown.access, tunnel.access?.stored, made) };
+  }
+
   async function create(ctx: ApiContext): Promise<Tunnel> {
     const { account, access } = ctx.state;
     const wanted = { ...ctx.state.wanted, access };
     const meant = tunnels.findExisting(account, wanted);
     if (meant !== undefined && (await writes.run(account.id, () => tunnels.takeOver(meant, wanted))))
-      return await view(meant);
+      return await viewSet(meant, access);
     const tunnel = await writes.run(account.id, () => tunnels.create(account, wanted));
     ctx.status = 201;
     ctx.set('Location', `/v1/tunnels/${tunnel.id}`);
-    return await view(tunnel);
+    return await viewSet(tunnel, access);
   }
 
   async function list(ctx: ApiContext): Promise<string> {
@@ -205,7 +212,8 @@ export function tunnelRoutes(deps: ApiDeps): Route[] {
       summary: "Replace a tunnel's access policy",
       description:
         '`{}` makes the tunnel public. The change applies to new requests within a second. WebSockets and event streams that are no longer ' +
-        'allowed are closed, other responses have 30 s to finish, and all access cookies become invalid.',
+        'allowed are closed, other responses have 30 s to finish, and all access cookies become invalid. Tokens without `token` stay as they ' +
+        'are; those that are left out are revoked, which closes everything that was opened with them.',
       caller: 'tunnelOwner',
       body: { schema: ACCESS_SCHEMA, required: true },
       results: { 200: ['The tunnel.', TUNNEL.schema] },
@@ -213,7 +221,8 @@ export function tunnelRoutes(deps: ApiDeps): Route[] {
       guards: [hash((ctx) => readAccess(ctx.request.body))],
       async handle(ctx) {
         const { account, access } = ctx.state;
-        return await view(await writes.run(account.id, () => tunnels.setAccess(account, idOf(ctx), access)));
+        const tunnel = await writes.run(account.id, () => tunnels.setAccess(account, idOf(ctx), access));
+        return await viewSet(tunnel, access);
       },
     },
   ];

@@ -1,5 +1,5 @@
 /** Responses to visitors without access: a page for people, JSON for programs. */
-import { VISITOR_ERRORS } from '../../shared/errors.ts';
+import { API_ERRORS, VISITOR_ERRORS } from '../../shared/errors.ts';
 import { fieldValue, prefersHtml } from '../../shared/http1/fields.ts';
 import type { RequestHead } from '../../shared/http1/head.ts';
 import { escapeHtml, page } from '../../shared/page.ts';
@@ -70,14 +70,43 @@ export const ACCESS_PAGE_FIELDS =
   'Referrer-Policy: no-referrer\r\n';
 
 const CHALLENGE = 'Basic realm="Restricted", charset="UTF-8"';
+const TOKEN_CHALLENGE = 'Bearer realm="culvert"';
 
 function extraFields(code: string, access: AccessPolicy, head: RequestHead, { prefix }: Visit): string {
   if (code === 'access-attempts') return `Retry-After: ${RETRY_SECONDS}\r\n`;
-  if (code !== 'access-required' || !access.hasUsers) return '';
-  const challenge =
+  if (code !== 'access-required') return '';
+  const basic =
     prefix === '' ? CHALLENGE : challengeBelow(CHALLENGE, prefix, isBarePrefix(head.target, prefix));
   // A browser that has shown its password dialog shows the page behind it.
-  return challenge === undefined ? '' : `WWW-Authenticate: ${challenge}\r\n`;
+  return (
+    (access.hasUsers && basic !== undefined ? `WWW-Authenticate: ${basic}\r\n` : '') +
+    (access.hasTokens ? `WWW-Authenticate: ${TOKEN_CHALLENGE}\r\n` : '')
+  );
+}
+
+/** Where programs look up how to authorize themselves (RFC 8414 section 3, RFC 9728 section 3), and what is below. */
+const AUTHORIZATION_METADATA =
+  /^\/\.well-known\/oauth-(?:protected-resource|authorization-server)(?:[/?]|$)/;
+
+/** Whether a target describes an authorization server, which a tunnel with tokens does not have. */
+export function isAuthorizationMetadata(target: string): boolean {
+  return AUTHORIZATION_METADATA.test(target);
+}
+
+/**
+ * The response for such a target to a visitor without access: with a 401, MCP clients would begin an authorization that
+ * does not exist.
+ */
+export function notFoundResponse(head: RequestHead): OwnResponse {
+  const { status, code, text } = API_ERRORS.notFound;
+  const content = {
+    status,
+    fields: `Culvert-Error: ${code}\r\n`,
+    contentType: 'application/json; charset=utf-8',
+    body: JSON.stringify({ error: text, code }),
+  };
+  const headOnly = head.method === 'HEAD';
+  return { status, refuses: true, bytes: (close) => wholeResponse(content, close, headOnly) };
 }
 
 /** Offers what the visitor can do to get access. */

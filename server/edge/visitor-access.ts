@@ -14,11 +14,20 @@ import {
 import type { AccessPolicy } from '../access/access-policy.ts';
 import type { Passes } from '../access/passes.ts';
 import { BusyError, type PasswordHashes } from '../access/password-hashes.ts';
+import type { StoredToken } from '../store/records.ts';
 import { KNOWN_NETWORKS_MAX, PASS_SECONDS } from '../limits.ts';
 import type { RateLimiter } from '../rate-limiter.ts';
 import { TenantCache } from '../tenant-cache.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
-import { type AccessPageContext, accessPage, accessStep, redirect, PASSWORD_FIELD } from './access-pages.ts';
+import {
+  type AccessPageContext,
+  accessPage,
+  accessStep,
+  isAuthorizationMetadata,
+  notFoundResponse,
+  PASSWORD_FIELD,
+  redirect,
+} from './access-pages.ts';
 import type { Approvals } from './approvals.ts';
 import type { OwnResponse } from './builtin-responses.ts';
 import type { Visit } from './notice.ts';
@@ -30,6 +39,8 @@ export interface AllowedVisitor {
   readonly visitor: string | undefined;
   /** of the `access` that the visitor met */
   readonly version: string;
+  /** hash of the token that gave access; the visitor keeps it as long as the tunnel keeps the token */
+  readonly token?: string;
   /** when the visitor's right ends, wall time in ms; `undefined` if it has no end of its own */
   readonly until?: number | undefined;
   /** Whether it is a preflight without credentials: only the status and the fields that answer it are passed on. */
@@ -159,6 +170,8 @@ export class VisitorAccess {
           told ?? this.#refuse('access-required', head, visit, access, { linkEnded: link !== undefined })
         );
       }
+      case 'token':
+        return this.#enterWithToken(head, visit, access, network, verdict.token);
       case 'check':
         if (this.#remembers(visit, access, network, verdict.credentials))
           return this.#allow(head, visit, access, verdict.credentials);
@@ -207,10 +220,38 @@ export class VisitorAccess {
     if (access === undefined) return 'allowed';
     if (!access.allows(address)) return 'barred';
     if (!access.asks) return 'allowed';
+    if (entrant?.token !== undefined) return access.hasToken(entrant.token) ? 'allowed' : 'revoked';
     if (entrant?.version !== access.version) return 'barred';
     const { visitor, until = Infinity } = entrant;
     const { gate, now } = this.#options;
     return until <= now() || (visitor !== undefined && !gate.isGood(id, visitor)) ? 'revoked' : 'allowed';
+  }
+
+  /** @param token `undefined` for a wrong one */
+  #enterWithToken(
+    head: RequestHead,
+    visit: Arriving,
+    access: AccessPolicy,
+    network: string,
+    token: StoredToken | undefined,
+  ): Entry {
+    const { attempts, tunnelAttempts } = this.#options;
+    const { tunnel } = visit;
+    const who = triesOf(tunnel, network);
+    const isKnown = this.#known.get(who) === true;
+    // Also for a correct one: otherwise, tokens could be guessed as fast as requests arrive.
+    if (attempts.isOut(who) || (!isKnown && tunnelAttempts.isOut(tunnel.id)))
+      return this.#refuse('access-attempts', head, visit, access);
+    if (token === undefined) {
+      attempts.take(who);
+      if (!isKnown) tunnelAttempts.take(tunnel.id);
+      return this.#refuse('access-required', head, visit, access);
+    }
+    if (!isKnown) this.#known.set(tunnel.account.id, who, true);
+    tunnel.noteTokenUse(token.hash);
+    const { version } = access;
+    const visitor = `token:${token.name}`;
+    return { visitor, version, token: token.hash, kept: { authorization: true }, cookie: undefined };
   }
 
   /**
@@ -313,6 +354,8 @@ export class VisitorAccess {
     access: AccessPolicy,
     what: Pick<AccessPageContext, 'wasWrong' | 'linkEnded'> = {},
   ): OwnResponse {
+    if (code === 'access-required' && access.isForPrograms && isAuthorizationMetadata(visit.target))
+      return notFoundResponse(head);
     return accessPage(code, { head, visit, access, contact: this.#options.contact, ...what });
   }
 }

@@ -21,6 +21,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0014_endings': { up: keepEndings },
   '0015_link_keys': { up: renewLinkKeys },
   '0016_relay_info': { up: keepRelayInfo },
+  '0017_token_uses': { up: keepTokenUses },
 };
 
 async function createTables(db: Kysely<unknown>): Promise<void> {
@@ -303,6 +304,11 @@ async function keepRelayInfo(db: Kysely<unknown>): Promise<void> {
     .addColumn('name', 'text', (column) => column.primaryKey())
     .addColumn('value', 'text', (column) => column.notNull())
     .execute();
+}
+
+/** When the tokens of tunnels were last used. */
+async function keepTokenUses(db: Kysely<unknown>): Promise<void> {
+  await db.schema.alterTable('tunnels').addColumn('token_uses', 'text').execute();
 }
 
 /* Brings a database to the schema of this version, at start. */

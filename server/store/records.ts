@@ -52,6 +52,16 @@ export interface KeyOwner extends Pick<KeyRecord, 'hash' | 'expiresAt' | 'scope'
   readonly account: AccountRecord;
 }
 
+/** A token as stored. */
+export interface StoredToken {
+  readonly name: string;
+  /** SHA-256 in hex; the token itself is never stored */
+  readonly hash: string;
+}
+
+/** When a token was last used: its hash, and the wall time in ms, to within a minute. */
+export type TokenUse = readonly [hash: string, at: number];
+
 /** A tunnel's access policy as stored: passwords are hashes. */
 export interface StoredAccess {
   /** changes with each change and each pass, which invalidates earlier cookies and links */
@@ -63,6 +73,7 @@ export interface StoredAccess {
   readonly password: string | null;
   readonly links: boolean;
   readonly knock: boolean;
+  readonly tokens: readonly StoredToken[];
 }
 
 /** A signed link to a tunnel. */
@@ -135,6 +146,8 @@ export interface TunnelRecord {
   readonly knocks: StoredKnocks | null;
   /** how often they have changed: of two readings, the higher one is the later */
   readonly knocksRevision: number;
+  /** of those tokens that were used */
+  readonly tokenUses: readonly TokenUse[];
   /** of its account; `null` for none */
   readonly domain: string | null;
   /** why the operator suspended it; `null` if it is not suspended */

@@ -48,7 +48,7 @@ interface ApiKeysTable extends ColumnsOf<Omit<KeyRecord, 'scope'>> {
 }
 
 /** Fields of a tunnel that their columns hold in another form. */
-export type EncodedField = 'ttl' | 'idle' | 'access' | 'revokedLinks' | 'knocks';
+export type EncodedField = 'ttl' | 'idle' | 'access' | 'revokedLinks' | 'knocks' | 'tokenUses';
 
 export interface TunnelsTable extends ColumnsOf<Omit<TunnelRecord, EncodedField>> {
   ttl_seconds: number;
@@ -60,6 +60,8 @@ export interface TunnelsTable extends ColumnsOf<Omit<TunnelRecord, EncodedField>
   revoked_links: string | null;
   /** JSON */
   knocks: string | null;
+  /** JSON, pairs of a hash and a time; `null` for none */
+  token_uses: string | null;
 }
 
 /**

@@ -109,7 +109,7 @@ export class Lifecycle {
   }
 
   /** A client has taken a tunnel over: see {@link LiveTunnel.setTerms}. */
-  setTerms(tunnel: LiveTunnel, terms: Omit<TunnelTerms, 'access'>, revision: number): void {
+  setTerms(tunnel: LiveTunnel, terms: TunnelTerms, revision: number): void {
     if (tunnel.setTerms(terms, revision)) this.#expiry.watch(tunnel);
   }
 

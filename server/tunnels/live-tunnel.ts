@@ -4,7 +4,14 @@ import { AccessPolicy, RevokedLinks } from '../access/access-policy.ts';
 import { ApprovalRequests, NO_APPROVALS } from '../access/approval-requests.ts';
 import type { Clock } from '../clock.ts';
 import type { LogFields } from '../log.ts';
-import type { KnockRevisions, TrafficDelta, TunnelTerms } from '../store/queries/tunnel-changes.ts';
+import { TOKEN_USE_MS } from '../limits.ts';
+import {
+  type KnockRevisions,
+  latestUses,
+  type TokenUses,
+  type TrafficDelta,
+  type TunnelTerms,
+} from '../store/queries/tunnel-changes.ts';
 import type {
   AccountRecord,
   OwnedTunnel,
@@ -44,6 +51,10 @@ export class LiveTunnel {
   #accessRevision: number;
   #knocks: ApprovalRequests;
   #knocksRevision: number;
+  /** wall time in ms, by hash */
+  #tokenUses: ReadonlyMap<string, number>;
+  /** hashes of tokens whose last use is not stored yet */
+  readonly #unstoredUses = new Set<string>();
   #storedExpiresAt: number;
   readonly #stored: { bytesIn: number; bytesOut: number; requests: number };
   #trafficNoted = false;
@@ -66,6 +77,7 @@ export class LiveTunnel {
     this.revokedLinks = new RevokedLinks(tunnel.revokedLinks);
     this.#knocks = heldKnocks(tunnel.knocks);
     this.#knocksRevision = tunnel.knocksRevision;
+    this.#tokenUses = latestUses(tunnel.tokenUses);
     this.domain = tunnel.domain;
     this.#localPort = tunnel.localPort;
     this.#ttl = tunnel.ttl;
@@ -158,6 +170,32 @@ export class LiveTunnel {
     if (revision <= this.#accessRevision) return;
     this.#accessRevision = revision;
     this.#access = held(access);
+    const uses = [...this.#tokenUses].filter(([hash]) => this.#access?.hasToken(hash));
+    this.#tokenUses = new Map(uses);
+    for (const hash of this.#unstoredUses) if (!this.#tokenUses.has(hash)) this.#unstoredUses.delete(hash);
+  }
+
+  /** When each token was last used, wall time in ms to within a minute, by its hash. */
+  get tokenUses(): ReadonlyMap<string, number> {
+    return this.#tokenUses;
+  }
+
+  /** A visitor has used a token just now; stored with the traffic that follows. */
+  noteTokenUse(hash: string): void {
+    const now = this.#clock.now();
+    if (now - (this.#tokenUses.get(hash) ?? -Infinity) < TOKEN_USE_MS) return;
+    this.#tokenUses = new Map(this.#tokenUses).set(hash, now);
+    this.#unstoredUses.add(hash);
+  }
+
+  /** Uses of tokens that are not stored yet; to be passed to {@link markUsesStored} once they are. */
+  unstoredUses(): TokenUses {
+    const uses = [...this.#unstoredUses].map((hash) => [hash, this.#tokenUses.get(hash) ?? 0] as const);
+    return { id: this.id, uses };
+  }
+
+  markUsesStored({ uses }: TokenUses): void {
+    for (const [hash, at] of uses) if (this.#tokenUses.get(hash) === at) this.#unstoredUses.delete(hash);
   }
 
   /** The approval requests under the current access policy. */
@@ -189,7 +227,7 @@ export class LiveTunnel {
    * @param revision number of takeovers so far; older data is ignored
    * @returns whether anything has changed
    */
-  setTerms({ localPort, ttl, idle, expiresAt }: Omit<TunnelTerms, 'access'>, revision: number): boolean {
+  setTerms({ localPort, ttl, idle, expiresAt }: TunnelTerms, revision: number): boolean {
     if (revision <= this.#termsRevision) return false;
     this.#termsRevision = revision;
     this.#localPort = localPort;
@@ -232,6 +270,7 @@ export class LiveTunnel {
       this.prolong(stored.expiresAt);
       this.#storedExpiresAt = stored.expiresAt;
     }
+    this.#tokenUses = latestUses([...this.#tokenUses, ...stored.tokenUses]);
     if (this.#storing) return;
     this.#bytesIn += stored.bytesIn - this.#stored.bytesIn;
     this.#bytesOut += stored.bytesOut - this.#stored.bytesOut;

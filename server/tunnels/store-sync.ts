@@ -119,6 +119,16 @@ export class StoreSync {
     await yieldToOthers();
   }
 
+  /** Only tunnels with traffic have any. What fails is stored with the traffic that comes next. */
+  async #storeTokenUses(batch: readonly LiveTunnel[]): Promise<void> {
+    const used = batch
+      .map((tunnel) => ({ tunnel, uses: tunnel.unstoredUses() }))
+      .filter(({ uses }) => uses.uses.length > 0);
+    if (used.length === 0) return;
+    await this.#store.markTokensUsed(used.map(({ uses }) => uses));
+    for (const { tunnel, uses } of used) tunnel.markUsesStored(uses);
+  }
+
   async #storeTraffic(batch: readonly LiveTunnel[]): Promise<void> {
     for (const tunnel of batch) this.#busy.delete(tunnel);
     const deltas = batch.map((tunnel) => ({ tunnel, delta: tunnel.unstored() }));
@@ -132,6 +142,7 @@ export class StoreSync {
       throw error;
     }
     for (const { tunnel, delta } of deltas) tunnel.markStored(delta);
+    await this.#storeTokenUses(batch);
     this.onStored(deltas.map(({ delta }) => delta));
     await yieldToOthers();
   }

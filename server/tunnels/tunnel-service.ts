@@ -10,8 +10,8 @@ import { PLAN_RULES, ttlLimitsOf } from '../accounts/accounts.ts';
 import type { Clock } from '../clock.ts';
 import { SLUG_ATTEMPTS } from '../limits.ts';
 import type { Log } from '../log.ts';
-import type { TrafficDelta } from '../store/queries/tunnel-changes.ts';
-import type { AccountRecord, OwnedTunnel, StoredAccess, TunnelOrders } from '../store/records.ts';
+import type { NewAccess, TrafficDelta } from '../store/queries/tunnel-changes.ts';
+import type { AccountRecord, OwnedTunnel, TunnelOrders } from '../store/records.ts';
 import {
   ConflictError,
   FullError,
@@ -54,8 +54,7 @@ export interface TunnelServiceDeps {
  * one of the few write slots.
  */
 export interface NewTunnel extends Omit<CreateTunnel, 'access'> {
-  /** `null`: no access policy */
-  readonly access: StoredAccess | null;
+  readonly access: NewAccess;
 }
 
 const CONFLICTS: Partial<Record<ConflictError['field'], ApiErrorEntry>> = {
@@ -305,15 +304,14 @@ export class TunnelService {
   /**
    * Replaces the access policy.
    *
-   * @param access `null`: none
    * @throws ApiError 404; 503 with nothing changed
    */
-  async setAccess(account: AccountRecord, id: string, access: StoredAccess | null): Promise<LiveTunnel> {
+  async setAccess(account: AccountRecord, id: string, wanted: NewAccess): Promise<LiveTunnel> {
     await this.coordination.followTunnel(id);
     const tunnel = this.get(account, id);
-    const revision = await orUnavailable(this.#store.setAccess(id, access));
-    if (revision === undefined) throw new ApiError(API_ERRORS.tunnelNotFound);
-    this.#lifecycle.setAccess(tunnel, access, revision);
+    const change = await orUnavailable(this.#store.setAccess(id, wanted));
+    if (change === undefined) throw new ApiError(API_ERRORS.tunnelNotFound);
+    this.#lifecycle.setAccess(tunnel, change.access, change.accessRevision);
     this.coordination.tell({ kind: 'access', id });
     this.#log('tunnel access changed', tunnelFields(tunnel));
     return tunnel;
@@ -328,14 +326,14 @@ export class TunnelService {
 
   async #takeOverNow(tunnel: LiveTunnel, { localPort, ttl, idleTtl, access }: NewTunnel): Promise<boolean> {
     const { id } = tunnel;
-    const terms = { localPort, ttl, idle: idleTtl, expiresAt: tunnel.expiryAfter(ttl * 1000), access };
-    const revisions = await orUnavailable(this.#store.setTerms(id, terms));
-    if (revisions === undefined || this.#registry.byId(id) === undefined) {
+    const terms = { localPort, ttl, idle: idleTtl, expiresAt: tunnel.expiryAfter(ttl * 1000) };
+    const change = await orUnavailable(this.#store.setTerms(id, terms, access));
+    if (change === undefined || this.#registry.byId(id) === undefined) {
       await this.coordination.followTunnel(id);
       return false;
     }
-    this.#lifecycle.setTerms(tunnel, terms, revisions.termsRevision);
-    this.#lifecycle.setAccess(tunnel, access, revisions.accessRevision);
+    this.#lifecycle.setTerms(tunnel, terms, change.termsRevision);
+    this.#lifecycle.setAccess(tunnel, change.access, change.accessRevision);
     this.coordination.tell({ kind: 'access', id });
     this.#log('tunnel taken over', { ...tunnelFields(tunnel), ttl, idle: idleTtl });
     return true;
@@ -413,11 +411,12 @@ export class TunnelService {
       bytesOut: 0,
       requests: 0,
       domain: wanted.domain === '' ? null : wanted.domain,
-      access: wanted.access,
+      access: wanted.access.access,
       accessRevision: 0,
       revokedLinks: [],
       knocks: null,
       knocksRevision: 0,
+      tokenUses: [],
       suspended: null,
     };
   }

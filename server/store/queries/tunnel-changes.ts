@@ -1,9 +1,9 @@
 /** Queries that change a tunnel while it lives, in SQL that every supported database understands. */
-import { type ExpressionBuilder, sql } from 'kysely';
-import type { StoredAccess, StoredKnocks, TunnelRecord } from '../records.ts';
+import { type ExpressionBuilder, type Kysely, sql } from 'kysely';
+import type { StoredAccess, StoredKnocks, TokenUse, TunnelRecord } from '../records.ts';
 import type { Database, TunnelsTable } from '../schema.ts';
 import { write } from './operation.ts';
-import { lockTunnels, writtenAccess } from './tunnel-queries.ts';
+import { lockTunnels, readAccess, readTokenUses, writtenAccess, writtenTokenUses } from './tunnel-queries.ts';
 
 /** Moves an expiry later, never earlier, so that writes may arrive in any order. */
 export const raiseExpiry = write(async (db, id: string, expiresAt: number): Promise<void> => {
@@ -40,28 +40,59 @@ export const extendExpiry = write(
   },
 );
 
+/** An access policy to store. */
+export interface NewAccess {
+  /** `null`: none */
+  readonly access: StoredAccess | null;
+  /** names of tokens: if the tunnel already has one of that name, it keeps that one */
+  readonly kept: readonly string[];
+}
+
+/** An access policy as it was stored. */
+export type AccessChange = Pick<TunnelRecord, 'access' | 'accessRevision'>;
+
 /**
  * Changes the access policy of a tunnel.
  *
- * @returns its new revision; `undefined` if there is no such tunnel
+ * @returns `undefined` if there is no such tunnel
  */
 export const setAccess = write(
-  async (db, id: string, access: StoredAccess | null): Promise<number | undefined> => {
-    const row = await db
-      .updateTable('tunnels')
-      .set(({ eb }) => ({
-        access: writtenAccess(access),
-        access_revision: eb('access_revision', '+', 1),
-      }))
-      .where('id', '=', id)
-      .returning('access_revision')
-      .executeTakeFirst();
-    return row?.access_revision;
-  },
+  (db, id: string, wanted: NewAccess): Promise<AccessChange | undefined> =>
+    db.transaction().execute(async (transaction) => {
+      const access = await withKeptTokens(transaction, id, wanted);
+      const row = await transaction
+        .updateTable('tunnels')
+        .set(({ eb }) => ({
+          access: writtenAccess(access),
+          access_revision: eb('access_revision', '+', 1),
+        }))
+        .where('id', '=', id)
+        .returning('access_revision')
+        .executeTakeFirst();
+      return row && { access, accessRevision: row.access_revision };
+    }),
 );
 
+/** Keeps others from changing the access policy until the transaction ends: a revoked token must not come back. */
+async function withKeptTokens(
+  transaction: Kysely<Database>,
+  id: string,
+  { access, kept }: NewAccess,
+): Promise<StoredAccess | null> {
+  if (access === null || kept.length === 0) return access;
+  const row = await transaction
+    .selectFrom('tunnels')
+    .select('access')
+    .where('id', '=', id)
+    .forUpdate()
+    .executeTakeFirst();
+  const before = readAccess(row?.access ?? null)?.tokens.filter(({ name }) => kept.includes(name)) ?? [];
+  const tokens = access.tokens.map((token) => before.find(({ name }) => name === token.name) ?? token);
+  return { ...access, tokens };
+}
+
 /** The terms that a client requests for a tunnel when it takes it over. */
-export type TunnelTerms = Pick<TunnelRecord, 'localPort' | 'ttl' | 'idle' | 'expiresAt' | 'access'>;
+export type TunnelTerms = Pick<TunnelRecord, 'localPort' | 'ttl' | 'idle' | 'expiresAt'>;
 
 /**
  * Changes the port, the life and the access policy of a tunnel. Its life may end earlier than before.
@@ -69,27 +100,30 @@ export type TunnelTerms = Pick<TunnelRecord, 'localPort' | 'ttl' | 'idle' | 'exp
  * @returns the new revisions; `undefined` if there is no such tunnel
  */
 export const setTerms = write(
-  async (
+  (
     db,
     id: string,
-    { localPort, ttl, idle, expiresAt, access }: TunnelTerms,
-  ): Promise<Pick<TunnelRecord, 'termsRevision' | 'accessRevision'> | undefined> => {
-    const row = await db
-      .updateTable('tunnels')
-      .set(({ eb }) => ({
-        local_port: localPort,
-        ttl_seconds: ttl,
-        idle: idle ? 1 : 0,
-        expires_at: expiresAt,
-        terms_revision: eb('terms_revision', '+', 1),
-        access: writtenAccess(access),
-        access_revision: eb('access_revision', '+', 1),
-      }))
-      .where('id', '=', id)
-      .returning(['terms_revision', 'access_revision'])
-      .executeTakeFirst();
-    return row && { termsRevision: row.terms_revision, accessRevision: row.access_revision };
-  },
+    { localPort, ttl, idle, expiresAt }: TunnelTerms,
+    wanted: NewAccess,
+  ): Promise<(AccessChange & Pick<TunnelRecord, 'termsRevision'>) | undefined> =>
+    db.transaction().execute(async (transaction) => {
+      const access = await withKeptTokens(transaction, id, wanted);
+      const row = await transaction
+        .updateTable('tunnels')
+        .set(({ eb }) => ({
+          local_port: localPort,
+          ttl_seconds: ttl,
+          idle: idle ? 1 : 0,
+          expires_at: expiresAt,
+          terms_revision: eb('terms_revision', '+', 1),
+          access: writtenAccess(access),
+          access_revision: eb('access_revision', '+', 1),
+        }))
+        .where('id', '=', id)
+        .returning(['terms_revision', 'access_revision'])
+        .executeTakeFirst();
+      return row && { access, accessRevision: row.access_revision, termsRevision: row.terms_revision };
+    }),
 );
 
 /** The revisions of a tunnel when it was read. */
@@ -152,6 +186,44 @@ export const addTraffic = write(async (db, deltas: readonly TrafficDelta[]): Pro
       .execute();
   });
 });
+
+/** When tokens of a tunnel were used. */
+export interface TokenUses {
+  /** of the tunnel */
+  readonly id: string;
+  readonly uses: readonly TokenUse[];
+}
+
+/** Stores when tokens were used, in one transaction. Unknown ids and revoked tokens are ignored. */
+export const markTokensUsed = write(async (db, tunnels: readonly TokenUses[]): Promise<void> => {
+  if (tunnels.length === 0) return;
+  await db.transaction().execute(async (transaction) => {
+    const ids = tunnels.map(({ id }) => id);
+    await lockTunnels(transaction, ids);
+    const rows = await transaction
+      .selectFrom('tunnels')
+      .select(['id', 'access', 'token_uses'])
+      .where('id', 'in', ids)
+      .execute();
+    for (const { id, access, token_uses } of rows) {
+      const news = tunnels.filter((tunnel) => tunnel.id === id).flatMap(({ uses }) => uses);
+      const latest = latestUses([...readTokenUses(token_uses), ...news]);
+      const uses = [...latest].filter(([hash]) => readAccess(access)?.tokens.some((one) => one.hash === hash));
+      await transaction
+        .updateTable('tunnels')
+        .set({ token_uses: writtenTokenUses(uses) })
+        .where('id', '=', id)
+        .execute();
+    }
+  });
+});
+
+/** @returns the latest use of each token, by its hash */
+export function latestUses(uses: Iterable<TokenUse>): Map<string, number> {
+  const latest = new Map<string, number>();
+  for (const [hash, at] of uses) latest.set(hash, Math.max(at, latest.get(hash) ?? 0));
+  return latest;
+}
 
 /** The deltas as a table, one row for each tunnel, so that any number of them takes one statement. */
 function sumOf(deltas: readonly TrafficDelta[]) {

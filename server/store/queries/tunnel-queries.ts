@@ -12,6 +12,7 @@ import type {
   StoredAccess,
   StoredKnocks,
   TunnelRecord,
+  TokenUse,
 } from '../records.ts';
 import { ConflictError, FullError } from '../store-errors.ts';
 import { read, write } from './operation.ts';
@@ -358,7 +359,7 @@ export async function lockTunnels(
   return new Map(rows.map(({ id, expires_at }) => [id, expires_at]));
 }
 
-function toRow({ ttl, idle, access, revokedLinks, knocks, ...tunnel }: TunnelRecord): TunnelsTable {
+function toRow({ ttl, idle, access, revokedLinks, knocks, tokenUses, ...tunnel }: TunnelRecord): TunnelsTable {
   return {
     ...rowOf(tunnel),
     ttl_seconds: ttl,
@@ -366,25 +367,53 @@ function toRow({ ttl, idle, access, revokedLinks, knocks, ...tunnel }: TunnelRec
     access: writtenAccess(access),
     revoked_links: writtenRevoked(revokedLinks),
     knocks: knocks === null ? null : JSON.stringify(knocks),
+    token_uses: writtenTokenUses(tokenUses),
   };
 }
 
 const unencoded = reader<Omit<TunnelRecord, EncodedField>>({
-  without: ['ttl_seconds', 'idle', 'access', 'revoked_links', 'knocks'],
+  without: ['ttl_seconds', 'idle', 'access', 'revoked_links', 'knocks', 'token_uses'],
 });
 
 function toRecord(row: TunnelsTable): TunnelRecord {
   return Object.assign(unencoded(row), {
     ttl: row.ttl_seconds,
     idle: row.idle === 1,
-    access: row.access === null ? null : (JSON.parse(row.access) as StoredAccess),
+    access: readAccess(row.access),
     revokedLinks: readRevoked(row.revoked_links),
     knocks: row.knocks === null ? null : (JSON.parse(row.knocks) as StoredKnocks),
+    tokenUses: readTokenUses(row.token_uses),
   });
 }
 
+/**
+ * A relay of an earlier version, which does not know tokens, must not consider a tunnel public that has nothing else: it
+ * asks for a password that does not exist.
+ */
+const NO_PASSWORD = '';
+
+/** The column of a tunnel's access policy. */
 export function writtenAccess(access: StoredAccess | null): string | null {
-  return access === null ? null : JSON.stringify(access);
+  if (access === null) return null;
+  const { basic, password, links, knock, tokens } = access;
+  const hasOnlyTokens = tokens.length > 0 && basic.length === 0 && password === null && !links && !knock;
+  return JSON.stringify(hasOnlyTokens ? { ...access, password: NO_PASSWORD } : access);
+}
+
+export function readAccess(written: string | null): StoredAccess | null {
+  if (written === null) return null;
+  // Earlier versions have written it without tokens.
+  const access = { tokens: [], ...(JSON.parse(written) as StoredAccess) };
+  return access.password === NO_PASSWORD ? { ...access, password: null } : access;
+}
+
+/** The column of the uses of a tunnel's tokens. */
+export function writtenTokenUses(uses: readonly TokenUse[]): string | null {
+  return uses.length === 0 ? null : JSON.stringify(uses);
+}
+
+export function readTokenUses(written: string | null): readonly TokenUse[] {
+  return written === null ? [] : (JSON.parse(written) as TokenUse[]);
 }
 
 /** The column of a tunnel's revoked links. */
