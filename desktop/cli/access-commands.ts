@@ -5,6 +5,7 @@ import type { Tunnel } from '../../shared/tunnel.ts';
 import { TTL_RULE } from '../../shared/value-rules.ts';
 import { UsageError } from '../client/failures.ts';
 import type { ApiClient } from '../client/relay/api-client.ts';
+import { madeTokens } from '../client/relay/api-responses.ts';
 import { RelayRefusal } from '../client/relay/errors.ts';
 import {
   type AccessOptions,
@@ -26,14 +27,18 @@ export const accessCommand = defineCommand({
   options: { Access: [...ACCESS_POLICY, 'open'], ...COMMON },
   meanings: { open: 'Admit everyone. This option cannot be combined with the other access options.' },
   examples: {
-    'culvert access my-app': 'show the access policy',
+    'culvert access my-app': 'show the access policy, and when tokens were last used',
+    'culvert access my-app --token ci --token agent': 'admit two programs; to revoke a token, leave it out',
     'culvert access my-app --links --allow 10.0.0.0/8': 'replace the access policy',
     'culvert access my-app --open': 'make the tunnel public again',
   },
   details: `
     Without access options, the command shows the current policy. With access options, it replaces the whole policy,
-    so include everything that should apply. If you combine --auth, --password, --links and --knock, visitors need to
-    satisfy only one of them. --allow applies in addition.
+    so include everything that should apply. If you combine --auth, --password, --links, --knock and --token, visitors
+    need to satisfy only one of them. --allow applies in addition.
+
+    --token keeps the tunnel's token of that name, or creates one and shows it once. Tokens that you leave out are
+    revoked, and everything that was opened with them is closed.
 
     A change takes effect within a second. Visitors have to authenticate again, and open WebSockets are closed for visitors who no longer have access.`,
   read: (line) => ({ tunnel: line.tunnelName(), wanted: readWanted(line.values), ...line.access() }),
@@ -42,7 +47,7 @@ export const accessCommand = defineCommand({
     const api = apiOf(command);
     const tunnel = findTunnel(await api.listTunnels(), command.tunnel);
     if (wanted === undefined) {
-      output.out(json ? jsonLine(tunnel) : stateOf(tunnel));
+      output.out(json ? jsonLine(tunnel) : stateOf(tunnel) + usesOf(tunnel));
       return;
     }
     const warning = exposureWarning(wanted);
@@ -55,6 +60,7 @@ export const accessCommand = defineCommand({
     }
     const before = describeAccess(tunnel.access) ?? 'open to everyone';
     output.out(stateOf(changed));
+    for (const { name, token } of madeTokens(changed.access)) output.out(`Token ${name}: ${token}\n`);
     if (madePassword !== undefined) output.out(`Password: ${madePassword}\n`);
     output.out(`Before: ${before}.\n`);
   },
@@ -169,8 +175,8 @@ export const knockCommand = defineCommand({
  * @throws UsageError
  */
 function readWanted(values: Values): AccessOptions | undefined {
-  const { auth, password, allow, links, knock, open } = values;
-  const isGiven = [auth, password, allow, links, knock].some((value) => value !== undefined);
+  const { auth, password, allow, links, knock, token, open } = values;
+  const isGiven = [auth, password, allow, links, knock, token].some((value) => value !== undefined);
   if (isGiven && open === true)
     throw new UsageError('--open gives everyone access, so it cannot be combined with other access options.');
   return isGiven || open === true ? readAccessOptions(values) : undefined;
@@ -221,6 +227,15 @@ async function revokeLink(api: ApiClient, tunnels: readonly Tunnel[], link: stri
     }
   }
   throw new NoSuchLink(link);
+}
+
+/** When its tokens were last used. */
+function usesOf({ access: { tokens = [] } }: Tunnel): string {
+  const rows = tokens.map(({ name, last_used_at }) => [
+    name,
+    last_used_at === undefined ? 'never' : localTime(last_used_at),
+  ]);
+  return rows.length === 0 ? '' : table([['TOKEN', 'LAST USED'], ...rows]);
 }
 
 function stateOf({ slug, access }: Tunnel): string {

@@ -16,6 +16,7 @@ export interface AccessValues {
   readonly allow?: readonly string[] | undefined;
   readonly links?: boolean | undefined;
   readonly knock?: boolean | undefined;
+  readonly token?: readonly string[] | undefined;
 }
 
 /** The options as read, and which of them hold a secret that others may see. */
@@ -25,10 +26,14 @@ export interface AccessOptions extends WantedAccess {
 
 /** @throws UsageError */
 export function readAccessOptions(values: AccessValues): AccessOptions {
-  const { auth = [], password, allow = [], links = false, knock = false } = values;
-  const fields = { auth, password, allow, links, knock };
+  const { auth = [], password, allow = [], links = false, knock = false, token: names = [] } = values;
+  const tokens = names.map((name) => ({ name, token: undefined }));
+  const fields = { auth, password, allow, links, knock, tokens };
   const [problem] = accessProblems(fields);
-  if (problem !== undefined) throw new UsageError(`--${problem.field}: ${problem.said.text}.`);
+  if (problem !== undefined) {
+    const option = problem.field === 'tokens' ? 'token' : problem.field;
+    throw new UsageError(`--${option}: ${problem.said.text}.`);
+  }
   const isAuthExposed = auth.some((login) => login.includes(':'));
   return {
     ...wantedAccess(fields),
@@ -59,11 +64,11 @@ export function exposureWarning({ exposed }: AccessOptions): string | undefined 
  * @throws UsageError without a terminal to ask at, or for an invalid password
  */
 export async function completeAccess(options: WantedAccess, prompt: Prompt): Promise<Access> {
-  const { allow, password, links, knock } = options;
+  const { allow, password, links, knock, tokens } = options;
   const basic: BasicCredentials[] = [];
   for (const { user, password: given } of options.basic)
     basic.push({ user, password: given ?? (await askFor(user, prompt)) });
-  return { allow, basic, password, links, knock };
+  return { allow, basic, password, links, knock, tokens };
 }
 
 async function askFor(user: string, prompt: Prompt): Promise<string> {
@@ -86,12 +91,14 @@ export function describeAccess({
   password,
   links,
   knock,
+  tokens = [],
 }: AccessView): string | undefined {
   const ways = [
     ...(basic.length === 0 ? [] : [`login (${named(basic)})`]),
     ...(password === true ? ['password'] : []),
     ...(links === true ? ['signed link'] : []),
     ...(knock === true ? ['your approval'] : []),
+    ...(tokens.length === 0 ? [] : [`token (${named(tokens.map(({ name }) => name))})`]),
   ].join(' or ');
   if (allow.length === 0) return ways === '' ? undefined : ways;
   const from = `only from ${named(allow)}`;

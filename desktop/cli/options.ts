@@ -103,6 +103,12 @@ export const OPTION_TABLE = {
   },
   links: { type: 'boolean', text: 'Admit visitors who have a signed link. "culvert link" creates one.' },
   knock: { type: 'boolean', text: 'Require your approval for each visitor.' },
+  token: {
+    type: 'string',
+    multiple: true,
+    value: 'NAME',
+    text: 'Admit programs that send the token of this name as "Authorization: Bearer". The relay makes it and shows it once. You can repeat this option.',
+  },
   open: { type: 'boolean', text: 'Open the address in a browser.' },
   qr: { type: 'boolean', text: 'Show the address as a QR code.' },
   copy: { type: 'boolean', text: "Copy the address to the terminal's clipboard." },
@@ -167,4 +173,4 @@ export const COMMON = {
 export const WHEN_ONLINE = ['open', 'qr', 'copy'] as const;
 
 /** Options that make up an access policy. */
-export const ACCESS_POLICY = ['auth', 'password', 'allow', 'links', 'knock'] as const;
+export const ACCESS_POLICY = ['auth', 'password', 'allow', 'links', 'knock', 'token'] as const;

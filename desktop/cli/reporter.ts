@@ -7,6 +7,7 @@ import { localUrl, type TunnelSpec } from '../client/config/tunnel-spec.ts';
 import type { OfflineReason } from '../client/control/verdict.ts';
 import type { RequestSummary } from '../client/inspector/records.ts';
 import { textOf } from '../client/messages.ts';
+import { madeTokens } from '../client/relay/api-responses.ts';
 import type { ConnectionProblem } from '../client/visitors/connections.ts';
 import { describeAccess } from './access-options.ts';
 import { escapeVisitorText, jsonLine, localTime, timeLeft } from './format.ts';
@@ -193,6 +194,9 @@ function greeting(tunnel: Tunnel, spec: TunnelSpec): string {
     others.map((url) => `also at      ${url}\n`).join('') +
     (lock === undefined ? '' : `Access       ${lock}\n`) +
     (spec.madePassword === undefined ? '' : `Password     ${spec.madePassword}\n`) +
+    madeTokens(access)
+      .map(({ name, token }) => `Token        ${name}: ${token}\n`)
+      .join('') +
     `Forwards to  ${escapeUnprintable(localUrl(spec))}\n` +
     `Expires      ${lifetime}\n` +
     'Ctrl-C closes the tunnel.\n'

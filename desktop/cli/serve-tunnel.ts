@@ -14,6 +14,7 @@ import { LocalDialer } from '../client/local/local-dialer.ts';
 import { replacementHost } from '../client/local/local-error.ts';
 import { textOf } from '../client/messages.ts';
 import { ApiClient, createRequest, type CreateRequest } from '../client/relay/api-client.ts';
+import { withoutTokens } from '../client/relay/api-responses.ts';
 import { RelayRefusal } from '../client/relay/errors.ts';
 import { createTunnelClient } from '../client/tunnel-client.ts';
 import { EXPIRY_FIRST_WARNING_MS, EXPIRY_LAST_WARNING_MS, EXPIRY_LOOK_MS } from './limits.ts';
@@ -88,11 +89,12 @@ function serve(
       upstream: spec.upstream,
     };
     let isFirst = true;
+    const shown = withoutTokens(tunnel);
     const deadlines = new Deadlines(clock);
     const replayer = new Replayer(log, new LocalDialer(local, deadlines), deadlines);
     onReplay?.((request) => replayer.replay(request));
     const host = replacementHost(spec.hostHeader, local) ?? new URL(tunnel.public_url).host;
-    const hide = inspection?.show(tunnel, { replayer, log, host });
+    const hide = inspection?.show(shown, { replayer, log, host });
     const expiry = new ExpiryWatch({
       clock,
       fetchTunnel: (id) => api.getTunnel(id),
@@ -126,7 +128,8 @@ function serve(
         case 'connecting':
           break;
         case 'online':
-          reporter.online({ ...tunnel, online: true });
+          // Tokens are shown once.
+          reporter.online({ ...(isFirst ? tunnel : shown), online: true });
           if (isFirst) onAddress?.(tunnel.public_url);
           isFirst = false;
           break;

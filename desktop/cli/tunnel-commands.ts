@@ -54,6 +54,7 @@ export const httpCommand = defineCommand({
     'culvert 3000': 'do the same with a shorter command',
     'culvert http 3000 --name my-app': 'use https://my-app.… as the address, if your plan allows names',
     'culvert http 3000 --password': 'protect it with a generated password',
+    'culvert http 3000 --token agent': 'admit only programs that send a token, which is shown once',
     'culvert http 3000 --auth ann --allow 10.0.0.0/8': 'require a login and allow only one network',
     'culvert http 5173 --host-header local':
       'open a tunnel to a development server that rejects unknown hosts',
@@ -64,8 +65,8 @@ export const httpCommand = defineCommand({
     The tunnel stays open until you press Ctrl-C, which closes it. Instead of PORT, you can give the address
     that a development server prints, such as http://localhost:3000.
 
-    By default, anyone with the address can visit the tunnel. If you combine --auth, --password, --links and --knock,
-    visitors need to satisfy only one of them. --allow applies in addition. If you use --password without a value, put it last.
+    By default, anyone with the address can visit the tunnel. If you combine --auth, --password, --links, --knock and
+    --token, visitors need to satisfy only one of them. --allow applies in addition. If you use --password without a value, put it last.
 
     If you already have a live tunnel with the name in --name, the command takes over that tunnel and keeps its
     address. If another client is serving that tunnel, the command asks first; if it is not running in a terminal, it
@@ -139,6 +140,7 @@ export const startCommand = defineCommand({
     allow: [10.0.0.0/8, 192.0.2.7]
     links: true
     knock: true
+    tokens: [ci, agent: "\${AGENT_TOKEN}"]   # names; the relay makes a token that has no value
   docs:
     share: ./public           # shares a folder instead of a port, like "culvert share"
 `,

@@ -236,6 +236,7 @@ export const PROJECT_MESSAGES = {
   'access.takesPassword': 'must be a string, or true to generate a password of three words',
   'access.takesNetworks': 'must be an address or a range, or a list of them',
   'access.takesFlag': 'must be true or false',
+  'access.takesTokens': 'must be the name of a token, a list of names, or names with their tokens',
   'access.userTakes': 'the user in USER:PASSWORD must be {accepted}',
   'access.passwordOf': 'the password of {user} must be {accepted}',
   'access.passwordTakes': 'the password must be {accepted}',
@@ -244,6 +245,10 @@ export const PROJECT_MESSAGES = {
   'access.userAlone': 'must be USER:PASSWORD, but the password is missing',
   'access.notNetwork': '{network} is not {accepted}',
   'access.manyNetworks': 'can have at most {max} addresses and ranges',
+  'access.tokenName': '{name} is not {accepted}',
+  'access.tokenTakes': 'the token {name} must be {accepted}',
+  'access.manyTokens': 'can have at most {max} tokens',
+  'access.tokenTwice': 'the token {name} appears twice',
   'access.unset': 'the variable {name} is not set',
   'access.unsetIn': '{field}: {problem}',
   'access.reference':

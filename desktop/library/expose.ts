@@ -27,6 +27,7 @@ import type { RequestSummary } from '../client/inspector/records.ts';
 import { RequestLog } from '../client/inspector/request-log.ts';
 import { textOf } from '../client/messages.ts';
 import { ApiClient, createRequest } from '../client/relay/api-client.ts';
+import { madeTokens } from '../client/relay/api-responses.ts';
 import { createTunnelClient } from '../client/tunnel-client.ts';
 import type {
   AppWithCallback,
@@ -99,8 +100,9 @@ async function create(api: ApiClient, { port }: Listening, options: TunnelOption
   const { name, ttl, idle = false, access = {} } = options;
   const claim = name === undefined ? undefined : (await claimNames(api, [name], undefined)).get(name);
   if (claim === 'leave') throw new ServedElsewhere(name ?? '');
-  const { allow = [], basic = [], password, links = false, knock = false } = access;
-  const wanted = { ...OPEN, allow, basic, password, links, knock };
+  const { allow = [], basic = [], password, links = false, knock = false, tokens = [] } = access;
+  const named = tokens.map(({ name: tokenName, token }) => ({ name: tokenName, token }));
+  const wanted = { ...OPEN, allow, basic, password, links, knock, tokens: named };
   const request = createRequest({ port, name, ttl, idle, access: wanted });
   try {
     return await api.createTunnel(claim === 'take-over' ? { ...request, take_over: true } : request);
@@ -123,6 +125,7 @@ export interface OpenTunnelOptions {
 export class OpenTunnel extends EventEmitter<TunnelEvents> implements Tunnel {
   readonly id: string;
   readonly url: string;
+  readonly tokens: Readonly<Record<string, string>>;
   readonly #options: OpenTunnelOptions;
   readonly #session: TunnelSession;
   readonly #online = Promise.withResolvers<void>();
@@ -135,6 +138,7 @@ export class OpenTunnel extends EventEmitter<TunnelEvents> implements Tunnel {
     this.#options = options;
     this.id = record.id;
     this.url = record.public_url;
+    this.tokens = Object.fromEntries(madeTokens(record.access).map(({ name, token }) => [name, token]));
     const log = new RequestLog();
     log.subscribe((summary) => this.#onRequest(summary));
     this.#session = createTunnelClient({

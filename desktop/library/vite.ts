@@ -35,7 +35,10 @@ export default function culvert(options: TunnelOptions = {}) {
     };
     opened = closed.then(() => expose({ ...local, ...options }));
     opened.then(
-      ({ url }) => logger.info(`  ➜  Public:  ${url}`),
+      ({ url, tokens }) => {
+        logger.info(`  ➜  Public:  ${url}`);
+        for (const [name, token] of Object.entries(tokens)) logger.info(`  ➜  Token ${name}: ${token}`);
+      },
       (error: unknown) => logger.error(`culvert: ${error instanceof Error ? error.message : String(error)}`),
     );
   }

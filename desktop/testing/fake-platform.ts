@@ -119,6 +119,14 @@ export class FakeApi implements RelayApi {
     return this.#answer('list', () => this.tunnels);
   }
 
+  getTunnel(id: string): Promise<Tunnel> {
+    return this.#answer(`get ${id.slice(-1)}`, () => {
+      const tunnel = this.tunnels.find((other) => other.id === id);
+      if (tunnel === undefined) throw new Error('no such tunnel');
+      return tunnel;
+    });
+  }
+
   closeTunnel(id: string): Promise<void> {
     return this.#answer(`close ${id.slice(-1)}`, () => {
       this.tunnels = this.tunnels.filter((tunnel) => tunnel.id !== id);

@@ -17,6 +17,7 @@ export function exampleTunnel(changes: Partial<TunnelView> = {}): TunnelView {
     localProblem: undefined,
     hostHeader: 'keep',
     lock: { kind: 'anyone' },
+    tokens: [],
     knocks: [],
     isIdle: false,
     ttl: 3600,

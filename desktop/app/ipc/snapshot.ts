@@ -8,6 +8,7 @@ import type { LanguageChoice, Locale } from '../messages/locale.ts';
 import type { LogPoint, LogView } from './request-views.ts';
 import type {
   ApprovalRequestView,
+  TokenView,
   KnownProject,
   TunnelAccessView,
   ProjectView,
@@ -163,6 +164,7 @@ export interface TunnelView {
   readonly hostHeader: HostHeader;
   /** the access policy */
   readonly lock: TunnelAccessView;
+  readonly tokens: readonly TokenView[];
   /** pending approval requests, the longest waiting first */
   readonly knocks: readonly ApprovalRequestView[];
   readonly isIdle: boolean;

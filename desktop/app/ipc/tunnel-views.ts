@@ -18,24 +18,27 @@ export interface CheckedDomainView extends DomainView {
 
 /** The access policy of a tunnel, as the app offers and shows it (protocol.md section 11). */
 
-/** What the app can ask of visitors: one of five. */
+/** What the app can ask of visitors: one of six. */
 export type TunnelAccess =
   | { readonly kind: 'anyone' }
   | { readonly kind: 'links' }
   | { readonly kind: 'knock' }
+  /** `name`: of the first token */
+  | { readonly kind: 'tokens'; readonly name: string }
   | { readonly kind: 'password'; readonly password: string }
   | { readonly kind: 'addresses'; readonly allow: readonly string[] };
 
 export type AccessKind = TunnelAccess['kind'];
 
 /** One requirement for visitors; `users` are names with passwords, in the browser's own dialog. */
-export type AccessPart = 'addresses' | 'users' | 'password' | 'links' | 'knock';
+export type AccessPart = 'addresses' | 'users' | 'password' | 'links' | 'knock' | 'tokens';
 
 /** What a tunnel asks of its visitors. */
 export type TunnelAccessView =
   | { readonly kind: 'anyone' }
   | { readonly kind: 'links' }
   | { readonly kind: 'knock' }
+  | { readonly kind: 'tokens' }
   | {
       readonly kind: 'password';
       /** `undefined` if it was not set here or this app no longer knows it: the relay never reveals it */
@@ -57,6 +60,15 @@ export interface LinkView {
   readonly note: string;
   /** wall-clock ms */
   readonly expiresAt: number;
+}
+
+/** A token that programs send to get access. */
+export interface TokenView {
+  readonly name: string;
+  /** wall-clock ms, to within a minute; `undefined`: never */
+  readonly usedAt: number | undefined;
+  /** whether it was made here and not copied yet: the relay never reveals it again */
+  readonly canCopy: boolean;
 }
 
 /** A visitor's approval request. */

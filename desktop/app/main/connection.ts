@@ -10,6 +10,7 @@ export type RelayApi = Pick<
   | 'getAccount'
   | 'createTunnel'
   | 'listTunnels'
+  | 'getTunnel'
   | 'closeTunnel'
   | 'extendTunnel'
   | 'setAccess'

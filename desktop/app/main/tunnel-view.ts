@@ -25,11 +25,12 @@ export function tunnelView(
     log,
     localProblem,
     lock,
+    tokens,
     knocks,
     logView,
   }: Pick<
     TunnelItem,
-    'key' | 'status' | 'tunnel' | 'form' | 'localProblem' | 'lock' | 'knocks' | 'logView'
+    'key' | 'status' | 'tunnel' | 'form' | 'localProblem' | 'lock' | 'tokens' | 'knocks' | 'logView'
   > & {
     readonly log: Pick<ShownLog, 'list' | 'point' | 'pulse'>;
   },
@@ -55,6 +56,7 @@ export function tunnelView(
           : localProblem,
     hostHeader: form.hostHeader,
     lock,
+    tokens,
     knocks,
     isIdle: tunnel.idle_ttl,
     ttl: parseDuration(tunnel.ttl) ?? 0,

@@ -164,11 +164,16 @@ function row(name: string, value: string, style: Span['style'] = 'plain'): Line 
 }
 
 /** Nothing for a tunnel that is open to everybody. */
-function lockLines({ tunnel, madePassword }: PanelState): Line[] {
+function lockLines({ tunnel, madePassword, madeTokens }: PanelState): Line[] {
   const lock = describeAccess(tunnel?.access ?? {});
   if (lock === undefined) return [];
   const password = tunnel?.access.password === true ? madePassword : undefined;
-  return [row('Access', lock), ...(password === undefined ? [] : [row('Password', password, 'strong')])];
+  const valid = madeTokens.filter((made) => tunnel?.access.tokens?.some(({ name }) => name === made.name));
+  return [
+    row('Access', lock),
+    ...(password === undefined ? [] : [row('Password', password, 'strong')]),
+    ...valid.map(({ name, token }) => row('Token', `${name}: ${token}`, 'strong')),
+  ];
 }
 
 function traffic({ tunnel }: PanelState): string {

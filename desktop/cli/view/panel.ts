@@ -6,6 +6,7 @@ import { describeFailure } from '../../client/failures.ts';
 import type { RequestDetail, RequestSummary } from '../../client/inspector/records.ts';
 import { RECORDED_REQUESTS_MAX } from '../../client/limits.ts';
 import { textOf } from '../../client/messages.ts';
+import { type MadeToken, madeTokens, withoutTokens } from '../../client/relay/api-responses.ts';
 import type { ConnectionProblem } from '../../client/visitors/connections.ts';
 import {
   VIEW_KNOCK_MS,
@@ -38,6 +39,7 @@ export class Panel implements Reporter {
   readonly #options: PanelOptions;
   #status: PanelStatus = { name: 'opening' };
   #tunnel: Tunnel | undefined;
+  #madeTokens: readonly MadeToken[] = [];
   #problem: { readonly text: string; readonly until: number } | undefined;
   /** by id, in the order of arrival */
   readonly #knocks = new Map<string, WaitingApproval>();
@@ -51,7 +53,8 @@ export class Panel implements Reporter {
   }
 
   online(tunnel: Tunnel): void {
-    this.#tunnel ??= tunnel;
+    this.#tunnel ??= withoutTokens(tunnel);
+    if (this.#madeTokens.length === 0) this.#madeTokens = madeTokens(tunnel.access);
     this.#status = { name: 'online' };
   }
 
@@ -141,6 +144,7 @@ export class Panel implements Reporter {
       status: this.#status,
       tunnel: this.#tunnel,
       madePassword: spec.madePassword,
+      madeTokens: this.#madeTokens,
       problem: isProblemOver ? undefined : this.#problem?.text,
       knocks: [...this.#knocks.values()],
       requests: newest,

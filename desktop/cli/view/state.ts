@@ -2,6 +2,7 @@
 import type { KnockMessage } from '../../../shared/control.ts';
 import type { Tunnel } from '../../../shared/tunnel.ts';
 import type { RequestSummary } from '../../client/inspector/records.ts';
+import type { MadeToken } from '../../client/relay/api-responses.ts';
 import type { EndReason } from '../reporter.ts';
 
 export type PanelStatus =
@@ -33,6 +34,8 @@ export interface PanelState {
   readonly tunnel: Tunnel | undefined;
   /** the password generated for visitors */
   readonly madePassword: string | undefined;
+  /** the tokens made for programs */
+  readonly madeTokens: readonly MadeToken[];
   /** what could not be done for a visitor, and what to do about it */
   readonly problem: string | undefined;
   /** visitors who wait for approval */

@@ -1,17 +1,21 @@
 /** The access fields of `culvert.yml`. An invalid field must never leave a tunnel open. */
 import {
   type Access,
+  type AccessToken,
   ALLOW_MAX,
   BASIC_USERS_MAX,
   NETWORK_RULE,
   PASSWORD_RULE,
+  TOKEN_NAME_RULE,
+  TOKEN_RULE,
+  TOKENS_MAX,
   USER_PASSWORD_RULE,
   USER_RULE,
 } from '../../../shared/access.ts';
 import { inventPassword } from '../invented-password.ts';
 import { type Message, MessageError, toMessage, type MessageValue, type MessageCode } from '../messages.ts';
 
-export const ACCESS_FIELDS = ['auth', 'password', 'allow', 'links', 'knock'] as const;
+export const ACCESS_FIELDS = ['auth', 'password', 'allow', 'links', 'knock', 'tokens'] as const;
 type FieldName = (typeof ACCESS_FIELDS)[number];
 
 /** What a field accepts. Messages leave out the value itself, which is often a secret. */
@@ -21,6 +25,7 @@ export const ACCESS_FIELD_MESSAGES = {
   allow: 'access.takesNetworks',
   links: 'access.takesFlag',
   knock: 'access.takesFlag',
+  tokens: 'access.takesTokens',
 } as const satisfies Readonly<Record<FieldName, MessageCode>>;
 
 /**
@@ -57,6 +62,7 @@ export function readProjectAccess(
     allow: read('allow', texts) ?? [],
     links: read('links', aFlag) ?? false,
     knock: read('knock', aFlag) ?? false,
+    tokens: read('tokens', (value) => aList(value).flatMap((item) => readTokens(item, text))) ?? [],
   };
   for (const problem of accessProblems(fields)) refuse(problem.field, problem.said);
   const { basic, madePassword, ...rest } = wantedAccess(fields);
@@ -76,6 +82,12 @@ function aList(value: unknown): unknown[] {
   throw new TypeError('an empty list');
 }
 
+/** A name alone, or several with their tokens. */
+function readTokens(item: unknown, text: (value: unknown) => string): AccessToken[] {
+  if (typeof item !== 'object' || item === null) return [{ name: aString(item), token: undefined }];
+  return Object.entries(item).map(([name, token]) => ({ name, token: text(token) }));
+}
+
 function aFlag(value: unknown): boolean {
   if (typeof value === 'boolean') return value;
   throw new TypeError('neither true nor false');
@@ -92,6 +104,7 @@ export interface AccessFields {
   readonly allow: readonly string[];
   readonly links: boolean;
   readonly knock: boolean;
+  readonly tokens: readonly AccessToken[];
 }
 
 /** The fields as read. Users without a password have to be asked for one. */
@@ -103,11 +116,11 @@ export interface WantedAccess extends Omit<Access, 'basic'> {
 
 /** A problem with a field, described without its secrets. */
 export interface AccessProblem {
-  readonly field: 'auth' | 'password' | 'allow';
+  readonly field: 'auth' | 'password' | 'allow' | 'tokens';
   readonly said: Message;
 }
 
-export function accessProblems({ auth, password, allow }: AccessFields): AccessProblem[] {
+export function accessProblems({ auth, password, allow, tokens }: AccessFields): AccessProblem[] {
   const problems: AccessProblem[] = [];
   const report = (field: AccessProblem['field'], code: MessageCode, values: Message['values']) =>
     problems.push({ field, said: toMessage(code, values) });
@@ -127,14 +140,23 @@ export function accessProblems({ auth, password, allow }: AccessFields): AccessP
       report('allow', 'access.notNetwork', { network: JSON.stringify(network), accepted: NETWORK_RULE });
   }
   if (allow.length > ALLOW_MAX) report('allow', 'access.manyNetworks', { max: ALLOW_MAX });
+  for (const { name, token } of tokens) {
+    if (!TOKEN_NAME_RULE.accepts(name))
+      report('tokens', 'access.tokenName', { name: JSON.stringify(name), accepted: TOKEN_NAME_RULE });
+    else if (token !== undefined && !TOKEN_RULE.accepts(token))
+      report('tokens', 'access.tokenTakes', { name, accepted: TOKEN_RULE });
+  }
+  if (tokens.length > TOKENS_MAX) report('tokens', 'access.manyTokens', { max: TOKENS_MAX });
+  const repeated = tokens.find(({ name }, index) => tokens.findIndex((other) => other.name === name) < index);
+  if (repeated !== undefined) report('tokens', 'access.tokenTwice', { name: JSON.stringify(repeated.name) });
   return problems;
 }
 
 /** @param fields fields that have no {@link accessProblems} */
-export function wantedAccess({ auth, password, allow, links, knock }: AccessFields): WantedAccess {
+export function wantedAccess({ auth, password, allow, links, knock, tokens }: AccessFields): WantedAccess {
   const madePassword = password === true ? inventPassword() : undefined;
   const given = password === true ? madePassword : password;
-  return { allow, basic: auth.map(splitLogin), password: given, links, knock, madePassword };
+  return { allow, basic: auth.map(splitLogin), password: given, links, knock, tokens, madePassword };
 }
 
 /** A user has no colon (RFC 7617 section 2). */

@@ -1,6 +1,6 @@
 /** What a client reads of a relay's responses, and what it asks of the relay (protocol.md sections 3 and 11). */
 import * as yup from 'yup';
-import type { Access, AccessView } from '../../../shared/access.ts';
+import type { Access, AccessToken, AccessView } from '../../../shared/access.ts';
 import { type Fields, isWebAddress, type ObjectField, type TypeOf } from '../../../shared/fields.ts';
 import { LINK_PARAMETER, NEW_LINK, type NewLink } from '../../../shared/links.ts';
 import { TUNNEL, TUNNEL_LIST, type Tunnel } from '../../../shared/tunnel.ts';
@@ -76,17 +76,34 @@ export function asksVisitorsFor(asked: Access, shown: AccessView): boolean {
     asked.basic.every(({ user }) => shown.basic?.includes(user)) &&
     (asked.password === undefined || shown.password === true) &&
     (!asked.links || shown.links === true) &&
-    (!asked.knock || shown.knock === true)
+    (!asked.knock || shown.knock === true) &&
+    asked.tokens.every(({ name }) => shown.tokens?.some((token) => token.name === name))
   );
 }
 
+/** A token that the relay has made, which it shows only once. */
+export type MadeToken = AccessToken & { readonly token: string };
+
+/** The tokens that the relay has made for a request, from its response. */
+export function madeTokens({ tokens = [] }: AccessView): MadeToken[] {
+  return tokens.flatMap(({ name, token }) => (token === undefined ? [] : [{ name, token }]));
+}
+
+/** A tunnel as the relay shows it from then on, to be kept and shown to others. */
+export function withoutTokens(tunnel: Tunnel): Tunnel {
+  const { tokens, ...access } = tunnel.access;
+  if (tokens === undefined) return tunnel;
+  return { ...tunnel, access: { ...access, tokens: tokens.map(({ token: _, ...shown }) => shown) } };
+}
+
 /** The `access` of a request: only what is set. */
-export function accessRequest({ allow, basic, password, links, knock }: Access): object {
+export function accessRequest({ allow, basic, password, links, knock, tokens }: Access): object {
   return {
     ...(allow.length === 0 ? {} : { allow }),
     ...(basic.length === 0 ? {} : { basic }),
     ...(password === undefined ? {} : { password }),
     ...(links ? { links } : {}),
     ...(knock ? { knock } : {}),
+    ...(tokens.length === 0 ? {} : { tokens }),
   };
 }

@@ -44,7 +44,7 @@ export interface ExposeOptions extends TunnelOptions {
   readonly upstream?: 'http1' | 'h2c' | 'h2' | undefined;
 }
 
-/** Visitors must come from a network of `allow`, and use one of the other four ways, if any of these is given. */
+/** Visitors must come from a network of `allow`, and use one of the other ways, if any of these is given. */
 export interface AccessOptions {
   /** addresses and networks */
   readonly allow?: readonly string[] | undefined;
@@ -56,6 +56,8 @@ export interface AccessOptions {
   readonly links?: boolean | undefined;
   /** you approve visitors one by one */
   readonly knock?: boolean | undefined;
+  /** programs send them as `Authorization: Bearer`; the relay makes those without `token`: see {@link Tunnel.tokens} */
+  readonly tokens?: readonly { readonly name: string; readonly token?: string | undefined }[] | undefined;
 }
 
 /** A completed request. Values of secret parameters in `target` are replaced. */
@@ -84,6 +86,8 @@ export interface Tunnel extends EventEmitter<TunnelEvents>, AsyncDisposable {
   readonly id: string;
   /** the address to share */
   readonly url: string;
+  /** the tokens that the relay has made for `access`, by name; it shows them only now */
+  readonly tokens: Readonly<Record<string, string>>;
   /** Closes the tunnel, and the server if {@link expose} started it. Resolves when both have ended; never rejects. */
   close(): Promise<void>;
 }

@@ -41,7 +41,7 @@ import { leave } from '../session/invitations.ts';
 import { settingsSchema } from '../settings/app-data.ts';
 import { detailView } from '../tunnel-view.ts';
 import { accessOf } from '../tunnels/access.ts';
-import { accessSchema, createFormSchema } from '../tunnels/create-form-schema.ts';
+import { accessSchema, createFormSchema, tokenName } from '../tunnels/create-form-schema.ts';
 import { localTarget } from '../tunnels/folder-service.ts';
 import { shareText } from '../tunnels/other-tunnels.ts';
 import type { TunnelItem } from '../tunnels/tunnel-item.ts';
@@ -64,6 +64,8 @@ import {
   tunnelKey,
   tunnelRef,
 } from './channel.ts';
+
+const tokenRef = exact({ key: tunnelKey, name: tokenName() });
 
 const ROWS = {
   'snapshot:get': channel(nothing, (_, { snapshots }) => snapshots.make()),
@@ -184,6 +186,20 @@ const ROWS = {
       // The page shows the new policy before it confirms the change.
       snapshots.flush();
     },
+  ),
+  'token:create': channel(tokenRef, ({ key, name }, core) =>
+    thenFlush(core, core.tunnelList.addToken(key, name)),
+  ),
+  /** copies a token that was made here, once */
+  'token:copy': channel(tokenRef, async ({ key, name }, { tunnelList, platform }) => {
+    const item = tunnelList.find(key);
+    const token = item.madeToken(name);
+    if (token === undefined) throw new CallFailure({ code: 'token-unknown', text: t('problem.tokenUnknown') });
+    await platform.copy(token);
+    item.forgetToken(name);
+  }),
+  'token:revoke': channel(tokenRef, ({ key, name }, core) =>
+    thenFlush(core, core.tunnelList.revokeToken(key, name)),
   ),
   /** creates a link and copies it */
   'link:create': channel(

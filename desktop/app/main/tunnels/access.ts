@@ -17,17 +17,20 @@ export function accessOf(lock: TunnelAccess): Access {
       return { ...OPEN, allow: lock.allow };
     case 'knock':
       return { ...OPEN, knock: true };
+    case 'tokens':
+      return { ...OPEN, tokens: [{ name: lock.name, token: undefined }] };
   }
 }
 
 /** Access as the relay would show it. */
-export function shownAccess({ allow, basic, password, links, knock }: Access): AccessView {
+export function shownAccess({ allow, basic, password, links, knock, tokens }: Access): AccessView {
   return {
     ...(allow.length > 0 ? { allow } : {}),
     ...(basic.length > 0 ? { basic: basic.map(({ user }) => user) } : {}),
     ...(password === undefined ? {} : { password: true }),
     ...(links ? { links } : {}),
     ...(knock ? { knock } : {}),
+    ...(tokens.length > 0 ? { tokens: tokens.map(({ name }) => ({ name })) } : {}),
   };
 }
 
@@ -54,12 +57,14 @@ export function accessView(access: AccessView, password: string | undefined): Tu
     case 'anyone':
     case 'links':
     case 'knock':
+    case 'tokens':
       return { kind };
   }
 }
 
 /**
- * The access policy to request when a tunnel that had this `access` is started again: never weaker than before.
+ * The access policy to request when a tunnel that had this `access` is started again: never weaker than before. A live
+ * tunnel keeps its tokens, another one gets new ones of the same names.
  *
  * @param password the one set here, or a new one to replace an unknown one
  * @throws CallFailure if it has users, whose passwords the relay does not show
@@ -77,16 +82,23 @@ export function accessAgain(access: AccessView, password: () => string): Access 
     password: access.password === true ? password() : undefined,
     links: access.links === true,
     knock: access.knock === true,
+    tokens: (access.tokens ?? []).map(({ name }) => ({ name, token: undefined })),
   };
 }
 
-function partsOf({ allow, basic, password, links, knock }: AccessView): AccessPart[] {
+/** The relay does not show a password that was set elsewhere, so this app cannot set it again. */
+export function passwordIsUnknown(): never {
+  throw new CallFailure({ code: 'lock-unknown', text: t('problem.passwordUnknown') });
+}
+
+function partsOf({ allow, basic, password, links, knock, tokens }: AccessView): AccessPart[] {
   const parts: AccessPart[] = [];
   if (allow !== undefined) parts.push('addresses');
   if (basic !== undefined) parts.push('users');
   if (password === true) parts.push('password');
   if (links === true) parts.push('links');
   if (knock === true) parts.push('knock');
+  if (tokens !== undefined) parts.push('tokens');
   return parts;
 }
 

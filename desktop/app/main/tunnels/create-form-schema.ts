@@ -1,6 +1,6 @@
 /** What the create form may contain. */
 import * as yup from 'yup';
-import { ALLOW_MAX, NETWORK_RULE, PASSWORD_RULE } from '../../../../shared/access.ts';
+import { ALLOW_MAX, NETWORK_RULE, PASSWORD_RULE, TOKEN_NAME_RULE } from '../../../../shared/access.ts';
 import { DOMAIN_RULE } from '../../../../shared/domains.ts';
 import type { Tunnel } from '../../../../shared/tunnel.ts';
 import {
@@ -56,11 +56,23 @@ const kinds = {
       .required(),
   }),
   knock: exact('knock', {}),
+  tokens: exact('tokens', { name: tokenName() }),
 } as const satisfies Record<AccessKind, yup.Schema>;
 
 export const accessSchema = yup.lazy(
   (value: unknown) => kinds[kindOf(value)],
 ) as unknown as yup.Schema<TunnelAccess>;
+
+export function tokenName(): yup.StringSchema<string> {
+  return yup
+    .string()
+    .required()
+    .test(
+      'rule',
+      () => t('problem.give', { accepted: acceptedText(TOKEN_NAME_RULE.accepted) }),
+      (value) => TOKEN_NAME_RULE.accepts(value),
+    );
+}
 
 function exact<K extends AccessKind, S extends yup.ObjectShape>(kind: K, shape: S) {
   return yup

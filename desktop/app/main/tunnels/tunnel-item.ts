@@ -2,11 +2,12 @@
 import type { Tunnel } from '../../../../shared/tunnel.ts';
 import type { TunnelState } from '../../../client/control/tunnel-session.ts';
 import type { OfflineReason } from '../../../client/control/verdict.ts';
+import { madeTokens, withoutTokens } from '../../../client/relay/api-responses.ts';
 import type { ConnectionProblem } from '../../../client/visitors/connections.ts';
 import type { KeptForm } from '../../ipc/ipc.ts';
 import { type LogView, WHOLE_LOG } from '../../ipc/request-views.ts';
 import type { Problem, TunnelStatus } from '../../ipc/snapshot.ts';
-import type { ApprovalRequestView, TunnelAccessView } from '../../ipc/tunnel-views.ts';
+import type { ApprovalRequestView, TokenView, TunnelAccessView } from '../../ipc/tunnel-views.ts';
 import { translateMessage } from '../../messages/message-text.ts';
 import type { Connection } from '../connection.ts';
 import { APPROVAL_WAIT_MS, APPROVALS_MAX } from '../limits.ts';
@@ -42,6 +43,8 @@ export class TunnelItem {
   #localNews = {};
   #password: string | undefined;
   #logView: LogView;
+  /** by name, until they are copied */
+  readonly #madeTokens = new Map<string, string>();
   readonly #waiting: WaitingVisitors;
 
   /**
@@ -54,7 +57,7 @@ export class TunnelItem {
     this.log = options.log;
     this.#options = options;
     this.#form = saved.form;
-    this.#tunnel = saved.tunnel;
+    this.#tunnel = this.#takeTokens(saved.tunnel);
     this.#password = password;
     this.#logView = saved.logView ?? WHOLE_LOG;
     this.#waiting = new WaitingVisitors(options.now);
@@ -90,6 +93,26 @@ export class TunnelItem {
 
   get lock(): TunnelAccessView {
     return accessView(this.#tunnel.access, this.#password);
+  }
+
+  get tokens(): readonly TokenView[] {
+    const { tokens = [] } = this.#tunnel.access;
+    return tokens.map(({ name, last_used_at }) => ({
+      name,
+      usedAt: last_used_at === undefined ? undefined : Date.parse(last_used_at),
+      canCopy: this.#madeTokens.has(name),
+    }));
+  }
+
+  /** A token that was made here and not copied yet. */
+  madeToken(name: string): string | undefined {
+    return this.#madeTokens.get(name);
+  }
+
+  /** It is shown no more. */
+  forgetToken(name: string): void {
+    this.#madeTokens.delete(name);
+    this.#options.onChange();
   }
 
   /** pending approval requests */
@@ -129,7 +152,7 @@ export class TunnelItem {
   /** Serves the tunnel as the relay has it, or its replacement. */
   serve(connection: Connection, tunnel = this.#tunnel, password = this.#password): void {
     this.#served?.stop();
-    this.#tunnel = tunnel;
+    this.#tunnel = this.#takeTokens(tunnel);
     this.#password = password;
     this.#localProblem = undefined;
     this.#localNews = {};
@@ -163,7 +186,7 @@ export class TunnelItem {
 
   /** Updates the counters and the remaining time from the relay. */
   update(tunnel: Tunnel): void {
-    this.#tunnel = tunnel;
+    this.#tunnel = this.#takeTokens(tunnel);
     this.#options.onChange();
   }
 
@@ -201,6 +224,15 @@ export class TunnelItem {
     this.#waiting.clear();
     this.#status = { name: 'ended', reason, why };
     this.#options.onChange();
+  }
+
+  /** @returns the tunnel without its new tokens, which are neither stored nor shown again */
+  #takeTokens(tunnel: Tunnel): Tunnel {
+    const { tokens = [] } = tunnel.access;
+    for (const name of this.#madeTokens.keys())
+      if (tokens.every((token) => token.name !== name)) this.#madeTokens.delete(name);
+    for (const { name, token } of madeTokens(tunnel.access)) this.#madeTokens.set(name, token);
+    return withoutTokens(tunnel);
   }
 
   #onState(state: TunnelState): void {

@@ -15,7 +15,15 @@ import { CallFailure } from '../failure.ts';
 import { TUNNELS_MAX } from '../limits.ts';
 import { Signal } from '../signals.ts';
 import type { Pending, UndoList } from '../undo-list.ts';
-import { accessAgain, accessOf, passwordOf, type TunnelPasswords } from './access.ts';
+import {
+  accessAgain,
+  accessOf,
+  accessView,
+  passwordIsUnknown,
+  passwordOf,
+  shownAccess,
+  type TunnelPasswords,
+} from './access.ts';
 import type { SavedTunnel } from './create-form-schema.ts';
 import { FolderService, localTarget, type Serve } from './folder-service.ts';
 import { TunnelItem } from './tunnel-item.ts';
@@ -183,6 +191,31 @@ export class TunnelList {
     const tunnel = this.find(key);
     const now = await this.#connection().api.setAccess(tunnel.tunnel.id, accessOf(lock));
     tunnel.relock(now, passwordOf(lock));
+    await this.#save();
+  }
+
+  /** Adds a token, which can be copied once. */
+  addToken(key: string, name: string): Promise<void> {
+    return this.#setTokens(key, (names) => [...names.filter((other) => other !== name), name]);
+  }
+
+  /** Revokes a token, and closes everything that was opened with it. */
+  revokeToken(key: string, name: string): Promise<void> {
+    return this.#setTokens(key, (names) => names.filter((other) => other !== name));
+  }
+
+  /** Changes the tokens of a tunnel, whose access policy stays the same otherwise. */
+  async #setTokens(key: string, change: (names: readonly string[]) => readonly string[]): Promise<void> {
+    const tunnel = this.find(key);
+    const { api } = this.#connection();
+    // Other programs may have added tokens, which must not be revoked.
+    const { access } = await api.getTunnel(tunnel.tunnel.id);
+    const again = accessAgain(access, () => tunnel.password ?? passwordIsUnknown());
+    const names = change(again.tokens.map(({ name }) => name));
+    const wanted = { ...again, tokens: names.map((name) => ({ name, token: undefined })) };
+    if (accessView(shownAccess(wanted), undefined).kind === 'anyone')
+      throw new CallFailure({ code: 'last-token', text: t('problem.lastToken') });
+    tunnel.relock(await api.setAccess(tunnel.tunnel.id, wanted), wanted.password);
     await this.#save();
   }
 

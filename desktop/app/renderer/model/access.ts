@@ -5,6 +5,8 @@ import {
   PASSWORD_MAX_LENGTH,
   PASSWORD_MIN_LENGTH,
   PASSWORD_RULE,
+  TOKEN_NAME_MAX_LENGTH,
+  TOKEN_NAME_RULE,
 } from '../../../../shared/access.ts';
 import type {
   AccessKind,
@@ -14,10 +16,13 @@ import type {
   TunnelAccessView,
 } from '../../ipc/tunnel-views.ts';
 import { t } from '../../messages/translate.ts';
+import { agoText } from './request.ts';
 import { type Choice, leftWords, wholeChoice } from './time-left.ts';
 
+const MINUTE_MS = 60_000;
+
 /** In the order of the form. */
-export const ACCESS_KINDS: readonly AccessKind[] = ['anyone', 'password', 'links', 'addresses', 'knock'];
+export const ACCESS_KINDS: readonly AccessKind[] = ['anyone', 'password', 'links', 'tokens', 'addresses', 'knock'];
 
 /** The label of a choice, and a hint that describes who may visit. */
 export function accessChoice(kind: AccessKind): { label: string; hint: string } {
@@ -30,9 +35,14 @@ export interface AccessDraft {
   readonly password: string;
   /** separated by spaces, commas or lines */
   readonly addresses: string;
+  /** name of the first token; `undefined` if the tunnel has tokens */
+  readonly token: string | undefined;
 }
 
-export const OPEN_DRAFT: AccessDraft = { kind: 'anyone', password: '', addresses: '' };
+/** Name of a first token. */
+const FIRST_TOKEN = 'agent';
+
+export const OPEN_DRAFT: AccessDraft = { kind: 'anyone', password: '', addresses: '', token: FIRST_TOKEN };
 
 /** The draft that keeps an access policy. A policy that cannot be chosen here starts as `anyone`. */
 export function accessDraft(lock: TunnelAccessView): AccessDraft {
@@ -41,6 +51,8 @@ export function accessDraft(lock: TunnelAccessView): AccessDraft {
       return { ...OPEN_DRAFT, kind: 'password', password: lock.password ?? '' };
     case 'addresses':
       return { ...OPEN_DRAFT, kind: 'addresses', addresses: lock.allow.join(', ') };
+    case 'tokens':
+      return { ...OPEN_DRAFT, kind: 'tokens', token: undefined };
     case 'other':
       return OPEN_DRAFT;
     case 'anyone':
@@ -59,6 +71,10 @@ export function readAccessDraft(draft: AccessDraft): { lock: TunnelAccess } | { 
         : { problem: t('lock.givePassword', { min: PASSWORD_MIN_LENGTH, max: PASSWORD_MAX_LENGTH }) };
     case 'addresses':
       return readAddresses(draft.addresses);
+    case 'tokens': {
+      const name = (draft.token ?? FIRST_TOKEN).trim();
+      return TOKEN_NAME_RULE.accepts(name) ? { lock: { kind: 'tokens', name } } : { problem: tokenProblem() };
+    }
     case 'anyone':
     case 'links':
     case 'knock':
@@ -73,6 +89,11 @@ export function isSameAccess(draft: AccessDraft, lock: TunnelAccessView): boolea
   if (read.lock.kind === 'password') return read.lock.password === passwordOf(lock);
   if (read.lock.kind !== 'addresses' || lock.kind !== 'addresses') return true;
   return read.lock.allow.join(' ') === lock.allow.join(' ');
+}
+
+/** What to change in the name of a token. */
+export function tokenProblem(): string {
+  return t('tokens.giveName', { max: TOKEN_NAME_MAX_LENGTH });
 }
 
 function passwordOf(lock: TunnelAccessView): string | undefined {
@@ -107,8 +128,8 @@ function partWords(part: AccessPart): string {
   return t(`lock.part.${part}`);
 }
 
-/** Whether visitors may need a link, or an approval. */
-export function asksFor(lock: TunnelAccessView, part: 'links' | 'knock'): boolean {
+/** Whether visitors may need a link, an approval or a token. */
+export function asksFor(lock: TunnelAccessView, part: 'links' | 'knock' | 'tokens'): boolean {
   return lock.kind === 'other' ? lock.parts.includes(part) : lock.kind === part;
 }
 
@@ -133,6 +154,8 @@ export function accessLine(lock: Exclude<TunnelAccessView, { kind: 'anyone' }>):
     }
     case 'knock':
       return { label: t('lock.youAreAsked'), value: '' };
+    case 'tokens':
+      return { label: t('lock.onlyTokens'), value: '' };
     case 'other':
       return { label: t('lock.elsewhere', { lock: accessWords(lock) }), value: lock.password ?? '' };
   }
@@ -153,6 +176,8 @@ export function scanWords(lock: TunnelAccessView): string | undefined {
       return t('lock.shareAddresses');
     case 'knock':
       return t('lock.shareKnock');
+    case 'tokens':
+      return t('lock.shareTokens');
     case 'other':
       return t('lock.shareOther');
   }
@@ -179,12 +204,16 @@ export function linkEnd({ expiresAt }: LinkView, now: number): string {
   return left <= 0 ? t('links.ended') : leftWords(left);
 }
 
+/** When a token was last used, which is known to within a minute. @param now wall-clock ms */
+export function tokenUse(usedAt: number | undefined, now: number): string {
+  if (usedAt === undefined) return t('tokens.neverUsed');
+  return now - usedAt < MINUTE_MS ? t('tokens.usedNow') : t('tokens.used', { ago: agoText(usedAt, now) });
+}
+
 /* How long an approval lasts. */
 
 export const APPROVAL_CHOICES = ['hour', 'today', 'week'] as const;
 export type ApprovalChoice = (typeof APPROVAL_CHOICES)[number];
-
-const MINUTE_MS = 60_000;
 
 /** The label of a choice. */
 export function approvalWords(choice: ApprovalChoice): string {

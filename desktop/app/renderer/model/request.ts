@@ -103,7 +103,7 @@ export function savedMessage(before: MessageView | undefined, next: MessageView)
 /*
  * Describes who made a request.
  *
- * @param visitor as the request log has it: `link:for the review`, `basic:ann`, `password`, `knock`
+ * @param visitor as the request log has it: `link:for the review`, `basic:ann`, `token:ci`, `password`, `knock`
  */
 
 export function visitorWords(visitor: string): string {
@@ -114,6 +114,8 @@ export function visitorWords(visitor: string): string {
       return name === '' ? t('visitor.withLink') : t('visitor.withTheLink', { name });
     case 'basic':
       return t('visitor.as', { name });
+    case 'token':
+      return t('visitor.withToken', { name });
     case 'password':
       return t('visitor.withPassword');
     case 'knock':

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useRef } from 'preact/hooks';
+import { TOKEN_NAME_MAX_LENGTH } from '../../../../../shared/access.ts';
 import type { TunnelView } from '../../../ipc/snapshot.ts';
 import { t } from '../../../messages/translate.ts';
 import {
@@ -15,7 +16,7 @@ import { Failure, Field, fieldControl, useCopied } from '../../view/controls.tsx
 import { Icon } from '../../view/icons.tsx';
 import { type Action, useAction } from '../../view/use-action.ts';
 
-/** The access policy: one of five choices, with its details. */
+/** The access policy: one of six choices, with its details. */
 export function AccessFields({
   id,
   draft,
@@ -86,6 +87,19 @@ export function AccessFields({
               {t('lock.newWords')}
             </button>
           </div>
+        </Field>
+      )}
+      {draft.kind === 'tokens' && draft.token !== undefined && (
+        <Field id={`${id}-detail`} label={t('tokens.first')} problem={detailProblem}>
+          <input
+            {...fieldControl(`${id}-detail`, detailProblem)}
+            autocomplete="off"
+            autocapitalize="none"
+            spellcheck={false}
+            maxLength={TOKEN_NAME_MAX_LENGTH}
+            value={draft.token}
+            onInput={(event) => change({ ...draft, token: event.currentTarget.value })}
+          />
         </Field>
       )}
       {draft.kind === 'addresses' && (
@@ -162,7 +176,19 @@ export function AccessRow({
         {value !== '' && <b dir="ltr"> {value}</b>}
       </span>
       {hasPassword && <CopyShare tunnel={tunnel} run={run} />}
-      {asksFor(lock, 'links') && !hasPassword && (
+      {asksFor(lock, 'tokens') && !hasPassword && (
+        <button
+          type="button"
+          id={`share-${key}`}
+          class="link"
+          aria-label={t('lock.showTokensOf', { slug })}
+          aria-expanded={isOpen}
+          onClick={onOpen}
+        >
+          {t('lock.showTokens')}
+        </button>
+      )}
+      {asksFor(lock, 'links') && !asksFor(lock, 'tokens') && !hasPassword && (
         <button
           type="button"
           id={`share-${key}`}

@@ -20,8 +20,9 @@ import { useKeptFocus } from '../../view/focus.ts';
 import { useAction } from '../../view/use-action.ts';
 import { AccessFields } from './access-fields.tsx';
 import { Links } from './links.tsx';
+import { Tokens } from './tokens.tsx';
 
-/** Changes the access policy of a live tunnel, and creates links if it uses them. */
+/** Changes the access policy of a live tunnel, and creates links and tokens if it uses them. */
 export function AccessPanel({
   tunnel,
   onDone,
@@ -38,7 +39,7 @@ export function AccessPanel({
   const isSame = isSameAccess(draft, lock);
 
   // A policy of several parts cannot be chosen in the form, which then starts with another one.
-  const shows = (part: 'links' | 'knock'): boolean =>
+  const shows = (part: 'links' | 'knock' | 'tokens'): boolean =>
     asksFor(lock, part) && (lock.kind === 'other' || draft.kind === part);
   const change = (next: AccessDraft): void => {
     setDraft(next);
@@ -59,8 +60,9 @@ export function AccessPanel({
       if (!answer.ok) return;
       say(t('lock.whoNow', { slug, lock: accessWords(read.lock) }));
     }
-    // Links are created in this panel, which now shows more.
-    if (read.lock.kind !== 'links') onDone(read.lock.kind);
+    // Links and tokens are created and copied in this panel, which now shows more.
+    if (read.lock.kind === 'tokens') setDraft(accessDraft({ kind: 'tokens' }));
+    else if (read.lock.kind !== 'links') onDone(read.lock.kind);
   };
 
   return (
@@ -89,6 +91,7 @@ export function AccessPanel({
         )}
       </form>
       {shows('links') && <Links tunnel={tunnel} />}
+      {shows('tokens') && <Tokens tunnel={tunnel} />}
       {shows('knock') && <ApprovedVisitors tunnel={tunnel} />}
     </div>
   );
