@@ -14,8 +14,16 @@ describe('readAccess', () => {
       password: 'mild oak fern',
       links: true,
       knock: true,
+      tokens: [
+        { name: 'ci', token: undefined },
+        { name: '0-9', token: '!'.repeat(24) },
+      ],
     };
     assert.deepEqual(readAccess(given), given);
+    assert.deepEqual(readAccess({ tokens: null }), OPEN);
+    assert.deepEqual(readAccess({ tokens: [{ name: 'ci', token: null }] }).tokens, [
+      { name: 'ci', token: undefined },
+    ]);
   });
 
   it('accepts values at the limits', () => {
@@ -55,6 +63,20 @@ describe('readAccess', () => {
       [{ password: 'half \udd8a' }, /^password must/],
       [{ links: 'yes' }, /^links must be true or false$/],
       [{ knock: 1 }, /^knock must be true or false$/],
+      [{ tokens: 'ci' }, /^tokens must be up to 16 objects with name \(1 to 32 lowercase letters, digits/],
+      [{ tokens: ['ci'] }, /^tokens must/],
+      [{ tokens: [{}] }, /^tokens must/],
+      [{ tokens: [{ name: '' }] }, /^tokens must/],
+      [{ tokens: [{ name: 'CI' }] }, /^tokens must/],
+      [{ tokens: [{ name: 'ci\n' }] }, /^tokens must/],
+      [{ tokens: [{ name: 'x'.repeat(33) }] }, /^tokens must/],
+      [{ tokens: [{ name: 'ci' }, { name: 'ci' }] }, /^tokens must/],
+      [{ tokens: [{ name: 'ci', token: 'x'.repeat(23) }] }, /token \(24 to 256 visible ASCII characters/],
+      [{ tokens: [{ name: 'ci', token: 'x'.repeat(257) }] }, /^tokens must/],
+      [{ tokens: [{ name: 'ci', token: `${'x'.repeat(24)} x` }] }, /^tokens must/],
+      [{ tokens: [{ name: 'ci', token: `${'x'.repeat(24)}\n` }] }, /^tokens must/],
+      [{ tokens: [{ name: 'ci', token: 'ä'.repeat(24) }] }, /^tokens must/],
+      [{ tokens: Array.from({ length: 17 }, (_, index) => ({ name: `t${index}` })) }, /^tokens must/],
     ];
     for (const [given, text] of cases) {
       assert.throws(

@@ -12,11 +12,11 @@ export const ERROR_HELP: Readonly<Record<string, string>> = {
   notice:
     'Press Continue to see the page. Only browsers see this warning, and only for tunnels on the free plan. The operator turns it on with `CULVERT_NOTICE`.',
   'access-required':
-    'Log in, open a signed link, or ask the owner for access. A program must send an `Authorization` header with each request. See [Share safely](../guides/sharing-safely.md).',
+    'Log in, open a signed link, or ask the owner for access. A program must send an `Authorization` header with each request: a token of the tunnel (`Bearer`), or a user and password (`Basic`). See [Share safely](../guides/sharing-safely.md).',
   'access-address':
     'The owner has limited access to certain networks (`--allow`). Ask the owner to add yours.',
   'access-attempts':
-    'Wait for the time given in `Retry-After`. Each IP address can enter up to 10 wrong passwords per minute, and can have up to three open approval requests.',
+    'Wait for the time given in `Retry-After`. Each IP address can enter up to 10 wrong passwords and tokens per minute, and can have up to three open approval requests.',
   'tunnel-unknown':
     'Check the address. If this is your tunnel, `culvert list` shows whether it still exists.',
   'visitor:method-not-allowed':

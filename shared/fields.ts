@@ -151,7 +151,7 @@ export const SHOWN_TIME: Field<string> = {
 /** The same; clients count with it. */
 export const TIME: Field<string> = {
   ...SHOWN_TIME,
-  accepts: someText.test('time', (value) => !Number.isNaN(Date.parse(value))),
+  accepts: someText.test('time', (value?: string) => value === undefined || !Number.isNaN(Date.parse(value))),
 };
 export const TIME_OR_NULL: Field<string | null> = {
   schema: { ...SHOWN_TIME.schema, type: ['string', 'null'] },

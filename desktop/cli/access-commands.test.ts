@@ -79,6 +79,22 @@ describe('culvert access', () => {
     assert.doesNotMatch(given.out + given.err, /hidden/);
   });
 
+  it('shows a new token once, and when tokens were used', async () => {
+    const token = 'cvp_0123456789abcdefghijklmnopqrstuv';
+    const tokens = [{ name: 'ci' }, { name: 'agent', token }];
+    const { out, calls } = await run('access my-app --token ci --token agent', () => [
+      200,
+      { ...TUNNEL, access: { tokens } },
+    ]);
+    assert.deepEqual(calls, [
+      `PUT /v1/tunnels/${TUNNEL.id}/access {"tokens":[{"name":"ci"},{"name":"agent"}]}`,
+    ]);
+    assert.equal(
+      out,
+      `Access to my-app is restricted: token (ci, agent).\nToken agent: ${token}\nBefore: login (ann) or signed link.\n`,
+    );
+  });
+
   it('opens a tunnel to everybody only if asked to', async () => {
     const { out, calls } = await run('access my-app --open', () => [200, TUNNEL]);
     assert.deepEqual(calls, [`PUT /v1/tunnels/${TUNNEL.id}/access {}`]);

@@ -33,6 +33,7 @@ describe('completeAccess', () => {
       password: undefined,
       links: true,
       knock: false,
+      tokens: [],
     });
     assert.deepEqual(prompt.asked, ['Password for ann: ', 'Password for cid: ']);
   });
@@ -81,6 +82,8 @@ describe('describeAccess', () => {
       'login (ann, bob) or password or signed link or your approval, only from ::1',
     );
     assert.equal(describeAccess({ allow: ['::1', '10.0.0.0/8'] }), 'only from ::1, 10.0.0.0/8');
+    const tokens = [{ name: 'ci' }, { name: 'agent' }];
+    assert.equal(describeAccess({ links: true, tokens }), 'signed link or token (ci, agent)');
     assert.equal(describeAccess({ basic: ['a', 'b', 'c', 'd', 'e'] }), 'login (a, b, c and 2 more)');
   });
 });

@@ -165,7 +165,7 @@ describe('a command line', () => {
   it('reads the access policy', () => {
     assert.deepEqual(
       wanted(
-        'http 3000 --auth ann:a:b --auth bob --password hush --allow 10.0.0.0/8 --allow ::1 --links --knock',
+        'http 3000 --auth ann:a:b --auth bob --password hush --allow 10.0.0.0/8 --allow ::1 --links --knock --token ci --token agent',
       ),
       {
         basic: [
@@ -177,6 +177,10 @@ describe('a command line', () => {
         allow: ['10.0.0.0/8', '::1'],
         links: true,
         knock: true,
+        tokens: [
+          { name: 'ci', token: undefined },
+          { name: 'agent', token: undefined },
+        ],
         exposed: ['--auth', '--password'],
       },
     );

@@ -27,7 +27,7 @@ import type { OnceOnline } from './view/once-online.ts';
 
 const EVENTS = `{"event":"online","tunnel":{…}}
     Visitors can reach the port. This event is sent first and after each reconnect. It contains "password" if
-    --password generated one.
+    --password generated one. The first one contains the new tokens of --token, as "access.tokens[].token".
 {"event":"reconnecting","attempt":1,"retry_in_ms":250,"message":"…"}
     The connection to the relay was lost.
 {"event":"problem","code":"local-refused","message":"…"}
@@ -54,7 +54,7 @@ export const httpCommand = defineCommand({
     'culvert 3000': 'do the same with a shorter command',
     'culvert http 3000 --name my-app': 'use https://my-app.… as the address, if your plan allows names',
     'culvert http 3000 --password': 'protect it with a generated password',
-    'culvert http 3000 --token agent': 'admit only programs that send a token, which is shown once',
+    'culvert http 3000 --token agent': 'admit only programs that send a token',
     'culvert http 3000 --auth ann --allow 10.0.0.0/8': 'require a login and allow only one network',
     'culvert http 5173 --host-header local':
       'open a tunnel to a development server that rejects unknown hosts',

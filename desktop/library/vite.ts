@@ -21,6 +21,12 @@ interface DevServer {
  */
 let closed: Promise<void> = Promise.resolve();
 
+function tokenLines(tokens: Tunnel['tokens']): string {
+  return Object.entries(tokens)
+    .map(([name, token]) => `\n  ➜  Token:   ${name}: ${token}`)
+    .join('');
+}
+
 /** See types/vite.d.ts. */
 export default function culvert(options: TunnelOptions = {}) {
   let opened: Promise<Tunnel> | undefined;
@@ -35,10 +41,7 @@ export default function culvert(options: TunnelOptions = {}) {
     };
     opened = closed.then(() => expose({ ...local, ...options }));
     opened.then(
-      ({ url, tokens }) => {
-        logger.info(`  ➜  Public:  ${url}`);
-        for (const [name, token] of Object.entries(tokens)) logger.info(`  ➜  Token ${name}: ${token}`);
-      },
+      ({ url, tokens }) => logger.info(`  ➜  Public:  ${url}${tokenLines(tokens)}`),
       (error: unknown) => logger.error(`culvert: ${error instanceof Error ? error.message : String(error)}`),
     );
   }

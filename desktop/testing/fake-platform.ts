@@ -111,7 +111,7 @@ export class FakeApi implements RelayApi {
         public_url: `http://${slug}.tunnels.test:8080`,
       };
       this.tunnels = [tunnel, ...this.tunnels];
-      return tunnel;
+      return this.#withMadeTokens(tunnel, request.access, undefined);
     });
   }
 
@@ -145,11 +145,24 @@ export class FakeApi implements RelayApi {
     const asked = shownAccess(access);
     return this.#answer(`access ${id.slice(-1)}`, () => {
       this.asked.push(access);
-      this.tunnels = this.tunnels.map((tunnel) => (tunnel.id === id ? { ...tunnel, access: asked } : tunnel));
-      const tunnel = this.tunnels.find((other) => other.id === id);
-      if (tunnel === undefined) throw new Error('no such tunnel');
-      return tunnel;
+      const before = this.tunnels.find((other) => other.id === id);
+      if (before === undefined) throw new Error('no such tunnel');
+      const tunnel = { ...before, access: asked };
+      this.tunnels = this.tunnels.map((other) => (other.id === id ? tunnel : other));
+      return this.#withMadeTokens(tunnel, access, before);
     });
+  }
+
+  /** As the relay shows it once: with the tokens that it has made. */
+  #withMadeTokens(tunnel: Tunnel, asked: Access | undefined, before: Tunnel | undefined): Tunnel {
+    const tokens = asked?.tokens.map(({ name, token }) => {
+      const isKept = before?.access.tokens?.some((kept) => kept.name === name) === true;
+      this.#count += token === undefined && !isKept ? 1 : 0;
+      return { name, ...(token === undefined && !isKept && { token: `cvp_${name}_${this.#count}` }) };
+    });
+    return tokens === undefined || tokens.length === 0
+      ? tunnel
+      : { ...tunnel, access: { ...tunnel.access, tokens } };
   }
 
   createLink(id: string, { note = '', ttl = '' }: LinkRequest): Promise<NewLink> {

@@ -20,6 +20,7 @@ const STORED: StoredAccess = {
   password: null,
   links: false,
   knock: false,
+  tokens: [],
 };
 
 const secret = 'k'.repeat(43);

@@ -111,6 +111,44 @@ describe('access to a tunnel of three relays (protocol.md section 11)', () => {
       await eventually(20_000, async () => assert.equal((await ask(index, tunnel)).text, 'anybody'));
   });
 
+  it('admits the same tokens on all, cuts a revoked one everywhere, and knows the last use', async () => {
+    const tokens = [
+      { name: 'ci', token: `ci-${PASSWORD.replaceAll(' ', '-')}-0123456789` },
+      { name: 'agent' },
+    ];
+    const tunnel = await start({ tokens });
+    const ci: Field = ['Authorization', `Bearer ${tokens[0]?.token ?? ''}`];
+    const agent: Field = ['Authorization', `Bearer ${tunnel.access.tokens?.[1]?.token ?? ''}`];
+    for (const index of [A, B, C]) {
+      assert.equal((await ask(index, tunnel, [ci])).text, 'token:ci');
+      await refuses(index, tunnel);
+    }
+    assert.equal((await ask(C, tunnel, [agent])).text, 'token:agent');
+    await eventually(20_000, async () => {
+      const shown = await new Api(cluster.relay(B), account.key).get(tunnel.id);
+      assert.ok(shown.access.tokens?.every(({ last_used_at }) => last_used_at !== undefined));
+    });
+    const open = (token: Field) =>
+      Promise.all(
+        [A, B, C].map(async (index) => {
+          const { port } = cluster.relay(index);
+          const visitor = await RawConnection.open(scope, port, 60_000);
+          const host = `${tunnel.slug}.localhost:${port}`;
+          await visitor.write(formatRequest({ host, target: '/events', headers: [token] }));
+          assert.equal((await visitor.finalHead()).status, 200);
+          return visitor;
+        }),
+      );
+    const [revoked, kept] = [await open(ci), await open(agent)];
+    await replace(B, tunnel, { tokens: [{ name: 'agent' }] });
+    await Promise.all(revoked.map(({ ending }) => ending));
+    for (const index of [A, B, C]) {
+      await refuses(index, tunnel, [ci]);
+      assert.equal((await ask(index, tunnel, [agent])).text, 'token:agent');
+    }
+    for (const { socket } of kept) assert.equal(socket.destroyed, false);
+  });
+
   it('is read again by relays that missed the change notice', async () => {
     const tunnel = await start({});
     for (const index of [A, B, C]) assert.equal((await ask(index, tunnel)).text, 'anybody');

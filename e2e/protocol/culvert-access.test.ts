@@ -23,6 +23,10 @@ function basic(user: string, password: string): Field {
   return ['Authorization', `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`];
 }
 
+function bearer(token: string): Field {
+  return ['Authorization', `Bearer ${token}`];
+}
+
 /** The `Culvert-Visitor` that the echo service received. */
 function visitorOf(response: Response): string | undefined {
   const { rawHeaders } = readEcho(response);
@@ -177,6 +181,38 @@ describe('culvert and access to its tunnel', () => {
     assert.match(again.err, /None of your live tunnels has a link/);
     assert.match((await run(['access', 'changed', '--open'])).out, /^changed is open to everyone\.\n/);
     await eventually(10_000, async () => assert.equal((await ask(tunnel)).status, 200));
+  });
+
+  it('shows new tokens once, keeps them for a tunnel that it takes over, and revokes those that are left out', async () => {
+    const args = ['--name', 'agents', '--token', 'ci', '--token', 'agent'];
+    const first = await Culvert.start(scope, relay, key, service.port, args);
+    const [ci, agent] = (first.tunnel.access.tokens ?? []).map(({ token = '' }) => bearer(token));
+    assert.ok(ci !== undefined && agent !== undefined);
+    assert.equal(visitorOf(await ask(first.tunnel, [ci])), 'token:ci');
+    first.child.kill('SIGKILL');
+    await first.child.exit();
+    const second = await eventually(20_000, () => Culvert.start(scope, relay, key, service.port, args));
+    assert.ok(!second.child.lines.join('').includes('cvp_'));
+    assert.equal(visitorOf(await ask(second.tunnel, [agent])), 'token:agent');
+    assert.match((await run(['access', 'agents'])).out, /^agent +\d{4}-/m);
+    const changed = await run(['access', 'agents', '--token', 'agent', '--token', 'new']);
+    assert.match(
+      changed.out,
+      /^Access to agents is restricted: token \(agent, new\)\.\nToken new: cvp_\w{32}\nBefore: /,
+    );
+    await eventually(10_000, async () => assert.equal((await ask(second.tunnel, [ci])).status, 401));
+    assert.equal(visitorOf(await ask(second.tunnel, [agent])), 'token:agent');
+  });
+
+  it('reads tokens from culvert.yml, which stay the same each time', async () => {
+    const file = join(temporaryDirectory(scope), 'culvert.yml');
+    writeFileSync(file, `tunnels:\n  web:\n    port: ${service.port}\n    tokens: {ci: "\${CI_TOKEN}"}\n`);
+    const environment = { CULVERT_RELAY: relay.url, CULVERT_API_KEY: key, CI_TOKEN: 'x'.repeat(24) };
+    const child = spawnCulvert(scope, ['start', '--json', '--config', file], environment);
+    const tunnel = await child.line((line) => (JSON.parse(line) as { tunnel?: Tunnel }).tunnel);
+    assert.deepEqual(tunnel.access, { tokens: [{ name: 'ci' }] });
+    assert.equal(visitorOf(await ask(tunnel, [bearer(environment.CI_TOKEN)])), 'token:ci');
+    assert.ok(!(child.stderr + child.lines.join('')).includes(environment.CI_TOKEN));
   });
 
   it('shows visitors in its request log', async () => {

@@ -180,6 +180,19 @@ describe('custom domains (protocol.md section 12)', () => {
     assert.equal((await again()).status, 201);
   });
 
+  it('admit programs with a token like any other address', async () => {
+    await bringDomain(account, dns, domain);
+    const { tunnel } = await serve({ access: { tokens: [{ name: 'ci' }] } });
+    await askUntil(401, 'access-required');
+    const token = tunnel.access.tokens?.[0]?.token ?? '';
+    assert.equal((await ask('/mcp', [['Authorization', `Bearer ${token}`]])).text, 'from the service');
+    assert.deepEqual(
+      [seen?.headers['culvert-visitor'], seen?.headers.authorization],
+      ['token:ci', undefined],
+    );
+    assert.equal((await ask('/.well-known/oauth-protected-resource')).status, 404);
+  });
+
   it('support approval requests like any other address', async () => {
     await bringDomain(account, dns, domain);
     const access = { knock: true };

@@ -97,6 +97,28 @@ describe('HTTP/2 for visitors', () => {
   }
 
   describe('requests', () => {
+    it('pass with a token, each by itself', async () => {
+      const environment = { NODE_EXTRA_CA_CERTS: authority.path };
+      const args = ['--token', 'ci'];
+      const culvert = await Culvert.start(scope, relay, relay.bootstrapKey, site.port, args, environment);
+      const { slug, access } = culvert.tunnel;
+      const token = access.tokens?.[0]?.token ?? '';
+      const session = await open();
+      const head = { ':path': '/a', ':authority': `${slug}.tunnels.test:${relay.port}` };
+      const [inside, wrong, without] = await Promise.all([
+        request(session, { ...head, authorization: `Bearer ${token}` }),
+        request(session, { ...head, authorization: `Bearer ${token}x` }),
+        request(session, head),
+      ]);
+      const seen = echoOf(inside);
+      assert.deepEqual(
+        [seenField(seen, 'culvert-visitor'), seenField(seen, 'authorization')],
+        ['token:ci', undefined],
+      );
+      for (const { status, headers } of [wrong, without])
+        assert.deepEqual([status, headers['www-authenticate']], [401, 'Bearer realm="culvert"']);
+    });
+
     it('reach the local service as HTTP/1.1 requests', async () => {
       const session = await open();
       const seen = echoOf(

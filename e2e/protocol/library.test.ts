@@ -49,6 +49,19 @@ describe('the library (docs/reference/library.md)', () => {
     assert.equal((await account.api.send('GET', `/v1/tunnels/${id}`)).status, 404);
   });
 
+  it('returns the tokens that the relay has made, once', async () => {
+    const service = await startEchoService(scope);
+    const tokens = [{ name: 'ci' }, { name: 'given', token: 'x'.repeat(24) }];
+    await using tunnel = await expose({ port: service.port, access: { tokens }, ...access() });
+    assert.deepEqual(Object.keys(tunnel.tokens), ['ci']);
+    const { host } = new URL(tunnel.url);
+    for (const token of [tunnel.tokens['ci'] ?? '', 'x'.repeat(24)]) {
+      const headers = [['Authorization', `Bearer ${token}`]] as const;
+      assert.equal((await visit(relay.port, { host, headers })).status, 200);
+    }
+    assert.equal((await ask(tunnel.url)).status, 401);
+  });
+
   const koa = new Koa().use((context) => {
     context.body = 'from this process';
   });

@@ -134,6 +134,9 @@ describe('GET /v1/openapi.json', () => {
     await send(operation, 200, {
       json: { allow: ['::1'], basic, password: 'fern', links: true, knock: true },
     });
+    const tokens = [{ name: 'ci' }, { name: 'agent', token: 'x'.repeat(24) }];
+    await send(operation, 200, { json: { tokens } });
+    await send(operation, 400, { json: { tokens: [{ name: 'CI' }] } });
     await send(operation, 200, { json: {} });
     await send(operation, 400, { json: { pasword: 'fern' } });
     await send(operation, 400, { body: '{' });

@@ -77,6 +77,51 @@ scenarios('access to a tunnel', (fixture) => {
     assert.equal(await links.count(), 1);
   });
 
+  it('by tokens: created with a name, copied once, shown with their last use, and revoked individually', async () => {
+    const { page, app } = await online(fixture);
+    const { url, slug } = await app.tunnel();
+    await choose(page, slug, 'Tokens');
+    const first = page.getByLabel('Name of the first token');
+    await first.fill('CI');
+    await page.getByRole('button', { name: 'Apply' }).click();
+    await page.getByText('Enter a name of 1 to 32 lowercase letters, digits and hyphens.').waitFor();
+    await first.fill('ci');
+    await page.getByRole('button', { name: 'Apply' }).click();
+    await page.getByText('Only programs with a token').waitFor();
+    await eventually(20_000, async () => assert.equal((await visit(url)).status, 401));
+
+    const rows = page.getByRole('list', { name: `Tokens of ${slug}` }).getByRole('listitem');
+    const ci = rows.filter({ hasText: 'ci' });
+    await page.getByRole('button', { name: 'Revoke the token ci' }).click();
+    await page.getByText('Without its last token, the tunnel would be open to everyone.').waitFor();
+    await page.getByLabel('Name of the token').fill('agent');
+    await page.getByRole('button', { name: 'Create token' }).click();
+    const agent = rows.filter({ hasText: 'agent' });
+    const tokens: string[] = [];
+    for (const row of [ci, agent]) {
+      await row.getByRole('button', { name: 'Copy once' }).click();
+      await row.getByText('never used').waitFor();
+      tokens.push((await app.copied()).at(-1) ?? '');
+    }
+    const statuses = () =>
+      Promise.all(
+        tokens.map(async (token) => {
+          const { status } = await visit(url, { headers: { authorization: `Bearer ${token}` } });
+          return status;
+        }),
+      );
+    assert.deepEqual(await statuses(), [200, 200]);
+    for (const row of [ci, agent]) await row.getByText('used just now').waitFor();
+    await page.getByRole('button', { name: 'GET / 200' }).first().click();
+    await page.getByText(/^The visitor used the token “(?:ci|agent)”\.$/).waitFor();
+    await page.keyboard.press('Escape');
+
+    await page.getByRole('button', { name: `Tokens of ${slug}` }).click();
+    await page.getByRole('button', { name: 'Revoke the token ci' }).click();
+    await ci.waitFor({ state: 'detached' });
+    await eventually(20_000, async () => assert.deepEqual(await statuses(), [401, 200]));
+  });
+
   it('by addresses: reports invalid ones, and refuses other visitors', async () => {
     const { page, app } = await online(fixture);
     const { url, slug } = await app.tunnel();

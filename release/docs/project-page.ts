@@ -20,6 +20,8 @@ const OTHER_FIELDS: Readonly<Record<string, string>> = {
   auth: 'Admit visitors who log in with HTTP Basic.',
   password: 'Admit visitors who enter this password. `true` generates three words and shows them.',
   allow: 'Admit only visitors from these addresses and networks, such as 192.0.2.7 or 10.0.0.0/8.',
+  tokens:
+    'Admit programs that send one of these tokens as `Authorization: Bearer`. A name alone keeps its token, or the relay makes one and shows it once.',
   port: 'Local port. Every tunnel needs `port` or `share`.',
   share:
     'Folder to share instead of a port. It must be inside the folder that contains the file. It cannot be combined with fields that apply to a port.',
@@ -55,7 +57,7 @@ export function projectPage(): string {
       ['field', 'accepts', 'meaning'],
       [...rules, ...access].map(([name, accepted]) => [code(name), prose(accepted), meaningOf(name)]),
     ),
-    `In \`auth\`, \`password\` and \`allow\`, \`\${NAME}\` stands for the value of an environment variable, which must be set and not empty; \`$\${\`
+    `In \`auth\`, \`password\`, \`allow\` and the tokens of \`tokens\`, \`\${NAME}\` stands for the value of an environment variable, which must be set and not empty; \`$\${\`
 stands for \`\${\`. All errors are reported together, each with its file, line and field. The file may have at most ${readable('CONFIG_FILE_MAX_BYTES', CONFIG_FILE_MAX_BYTES)} and must not contain a key.
 `,
     SECURITY,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { parseRequestHead } from '../../shared/http1/head.ts';
+import { hashKey } from '../accounts/api-keys.ts';
 import { PASSED_PASSWORDS_MAX } from '../limits.ts';
 import type { StoredAccess } from '../store/records.ts';
 import {
@@ -21,7 +22,11 @@ const CLOSED: StoredAccess = {
   password: null,
   links: false,
   knock: false,
+  tokens: [],
 };
+const TOKEN = 'cvp_0123456789abcdefghijklmnopqrstuv';
+const CI = { name: 'ci', hash: hashKey(TOKEN) };
+const TOKENS = { tokens: [CI, { name: 'agent', hash: hashKey(`${TOKEN}2`) }] };
 const ANN = { basic: [{ user: 'ann', hash: 'hash of ann' }] };
 const PASSWORD = { password: 'hash' };
 
@@ -118,8 +123,80 @@ describe('AccessCheck', () => {
   });
 
   it('asks visitors without credentials, for each kind of policy', () => {
-    for (const access of [ANN, PASSWORD, { links: true }, { knock: true }])
+    for (const access of [ANN, PASSWORD, { links: true }, { knock: true }, TOKENS])
       assert.equal(ask(access).kind, 'ask', JSON.stringify(access));
+  });
+
+  it('finds the token of a request, with the scheme in any case and any number of spaces', () => {
+    for (const value of [`Bearer ${TOKEN}`, `bearer ${TOKEN}`, `BEARER   ${TOKEN}`, `Bearer ${TOKEN} `])
+      assert.deepEqual(ask(TOKENS, { fields: `Authorization: ${value}\r\n` }), { kind: 'token', token: CI });
+  });
+
+  it('accepts no other value as a token', () => {
+    for (const value of [
+      `Bearer ${TOKEN.slice(1)}`,
+      `Bearer ${TOKEN}x`,
+      `Bearer ${TOKEN} ${TOKEN}`,
+      `Bearer ${TOKEN},`,
+      `Bearer ${TOKEN}, Basic YTpi`,
+      `Bearer "${TOKEN}"`,
+      `Bearer ${TOKEN.toUpperCase()}`,
+      `Bearer ${CI.hash}`,
+      `Bearer ${'x'.repeat(700)}`,
+    ])
+      assert.deepEqual(
+        ask(TOKENS, { fields: `Authorization: ${value}\r\n` }),
+        { kind: 'token', token: undefined },
+        value,
+      );
+  });
+
+  it('asks if there is no token at all, which is no attempt', () => {
+    for (const value of [
+      'Bearer',
+      `Bearer\t${TOKEN}`,
+      `Token ${TOKEN}`,
+      TOKEN,
+      'Basic YTpi',
+      `Bearer${TOKEN}`,
+    ])
+      assert.equal(ask(TOKENS, { fields: `Authorization: ${value}\r\n` }).kind, 'ask', value);
+    assert.equal(ask(PASSWORD, { fields: `Authorization: Bearer ${TOKEN}\r\n` }).kind, 'ask');
+  });
+
+  it('accepts no token from a request with several Authorization fields', () => {
+    const one = `Authorization: Bearer ${TOKEN}\r\n`;
+    for (const other of [one, `Authorization: Bearer ${TOKEN}2\r\n`, basic('bob', 'x')]) {
+      assert.deepEqual(ask(TOKENS, { fields: one + other }), { kind: 'token', token: undefined }, other);
+      const mixed = ask({ ...TOKENS, ...ANN }, { fields: basic('ann', 'x') + one });
+      assert.equal(mixed.kind, 'check');
+    }
+  });
+
+  it('keeps any of its tokens from the service, however the visitor got access', () => {
+    for (const [fields, isKept] of [
+      [`Authorization: Bearer ${TOKEN}\r\n`, true],
+      [`Authorization: Bearer other\r\nAuthorization: Bearer ${TOKEN}\r\n`, true],
+      ['Authorization: Bearer of-the-service\r\n', false],
+    ] as const) {
+      const verdict = ask({ ...TOKENS, ...PASSWORD }, { fields: fields + pass('password') });
+      assert.deepEqual(verdict, { kind: 'pass', visitor: 'password', kept: { authorization: isKept } });
+    }
+  });
+
+  it('counts a token of a WebSocket from another origin, because browsers add none', () => {
+    const fields = `Origin: https://elsewhere.test\r\nAuthorization: Bearer ${TOKEN}\r\n`;
+    assert.equal(ask(TOKENS, { fields, upgrade: true }).kind, 'token');
+  });
+
+  it('lets preflights pass without a token, but not with a wrong one', () => {
+    const fields = 'Origin: https://app.example\r\nAccess-Control-Request-Method: PUT\r\n';
+    assert.equal(ask(TOKENS, { method: 'OPTIONS', fields }).kind, 'preflight');
+    assert.equal(ask(TOKENS, { method: 'OPTIONS', fields, hasBody: true }).kind, 'ask');
+    assert.deepEqual(ask(TOKENS, { method: 'OPTIONS', fields: `${fields}Authorization: Bearer x\r\n` }), {
+      kind: 'token',
+      token: undefined,
+    });
   });
 
   it('has credentials checked if the policy has users, even for an unknown user', () => {

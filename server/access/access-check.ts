@@ -56,7 +56,7 @@ export type Verdict =
   | { readonly kind: 'preflight'; readonly kept: Kept }
   /** the visitor has access by a signed link */
   | { readonly kind: 'link'; readonly link: SignedLink; readonly visitor: string; readonly kept: Kept }
-  /** the visitor has sent a token; `undefined`: it is none of the tunnel's */
+  /** the visitor has sent a token; `undefined`: the tunnel does not have it */
   | { readonly kind: 'token'; readonly token: StoredToken | undefined }
   /** the visitor has access if the password is correct; the check needs time */
   | { readonly kind: 'check'; readonly credentials: Credentials; readonly hash: string | undefined }

@@ -1,5 +1,83 @@
 import assert from 'node:assert/strict';
-import { RevokedLinks } from './access-policy.ts';
+import { OPEN } from '../../shared/access.ts';
+import { hashKey } from '../accounts/api-keys.ts';
+import { anAccess } from '../testing/fixtures.ts';
+import { AccessPolicy, prepareAccess, RevokedLinks, withMadeTokens } from './access-policy.ts';
+
+const TOKEN = 'x'.repeat(256);
+const HASHES = { hash: (password: string) => Promise.resolve(`hash of ${password}`) };
+
+describe('prepareAccess', () => {
+  it('returns no policy if nothing is asked of visitors', async () => {
+    assert.equal((await prepareAccess(OPEN, HASHES, 'acme')).access, null);
+  });
+
+  it('hashes given tokens, and makes those that are missing', async () => {
+    const tokens = [
+      { name: 'ci', token: TOKEN },
+      { name: 'agent', token: undefined },
+    ];
+    const { access, kept, made } = await prepareAccess({ ...OPEN, tokens }, HASHES, 'acme');
+    const agent = made.get('agent') ?? '';
+    assert.match(agent, /^cvp_[0-9A-Za-z]{32}$/);
+    assert.deepEqual([kept, made.size], [['agent'], 1]);
+    assert.deepEqual(access?.tokens, [
+      { name: 'ci', hash: hashKey(TOKEN) },
+      { name: 'agent', hash: hashKey(agent) },
+    ]);
+  });
+});
+
+describe('withMadeTokens', () => {
+  it('shows the tokens that were made, unless the tunnel has kept its own', () => {
+    const made = new Map([
+      ['ci', 'made'],
+      ['agent', 'made too'],
+    ]);
+    const stored = anAccess({
+      tokens: [
+        { name: 'ci', hash: hashKey('kept') },
+        { name: 'agent', hash: hashKey('made too') },
+      ],
+    });
+    const view = new AccessPolicy(stored).view(new Map());
+    assert.deepEqual(withMadeTokens(view, stored, made), {
+      tokens: [{ name: 'ci' }, { name: 'agent', token: 'made too' }],
+    });
+  });
+});
+
+describe('AccessPolicy', () => {
+  const ci = { name: 'ci', hash: hashKey(TOKEN) };
+  const policy = new AccessPolicy(anAccess({ tokens: [ci, { name: 'agent', hash: hashKey('other') }] }));
+
+  it('finds a token by its whole text', () => {
+    assert.equal(policy.findToken(TOKEN), ci);
+    for (const text of [TOKEN.slice(1), `${TOKEN}x`, '', ci.hash])
+      assert.equal(policy.findToken(text), undefined);
+  });
+
+  it('shows the names of tokens, and when they were last used', () => {
+    const uses = new Map([[ci.hash, 0]]);
+    assert.deepEqual(policy.view(uses), {
+      tokens: [{ name: 'ci', last_used_at: '1970-01-01T00:00:00.000Z' }, { name: 'agent' }],
+    });
+  });
+
+  it('is for programs if people have no way to get access', () => {
+    const basic = [{ user: 'ann', hash: '' }];
+    for (const [fields, isForPrograms] of [
+      [{ tokens: [ci] }, true],
+      [{ basic }, true],
+      [{ tokens: [ci], basic, allow: ['::1'] }, true],
+      [{ allow: ['::1'] }, false],
+      [{ tokens: [ci], links: true }, false],
+      [{ tokens: [ci], knock: true }, false],
+      [{ basic, password: 'hash' }, false],
+    ] as const)
+      assert.equal(new AccessPolicy(anAccess(fields)).isForPrograms, isForPrograms, JSON.stringify(fields));
+  });
+});
 
 describe('RevokedLinks', () => {
   it('contain those they are created with and those that are added', () => {

@@ -147,7 +147,10 @@ export class AccessPolicy {
   }
 }
 
-function viewToken({ name }: StoredToken, usedAt: number | undefined): NonNullable<AccessView['tokens']>[number] {
+function viewToken(
+  { name }: StoredToken,
+  usedAt: number | undefined,
+): NonNullable<AccessView['tokens']>[number] {
   return { name, ...(usedAt !== undefined && { last_used_at: new Date(usedAt).toISOString() }) };
 }
 

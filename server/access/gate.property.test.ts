@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import { parseRequestHead } from '../../shared/http1/head.ts';
+import { hashKey } from '../accounts/api-keys.ts';
 import type { StoredAccess } from '../store/records.ts';
 import { AccessCheck, type Verdict } from './access-check.ts';
 import { AccessPolicy } from './access-policy.ts';
@@ -40,9 +41,11 @@ const access = fc
     password: fc.constantFrom(null, 'hash'),
     links: fc.boolean(),
     knock: fc.boolean(),
+    tokens: fc.constantFrom([], [{ name: 'ci', hash: hashKey('token') }]),
   })
   .filter(
-    ({ basic, password, links: takes, knock }) => basic.length > 0 || password !== null || takes || knock,
+    ({ basic, password, links: takes, knock, tokens }) =>
+      basic.length > 0 || password !== null || takes || knock || tokens.length > 0,
   )
   .map((given): StoredAccess => ({ version: 'v1', ...given }));
 
@@ -70,6 +73,9 @@ const noise = fc.array(
     badPass.map((value) => `cookie: a=b;${HOST}=${value}`),
     fc.constantFrom(
       'Authorization: Bearer abc',
+      'Authorization: Bearer token, token',
+      'Authorization: Token token',
+      'Cookie: token=token',
       'Authorization: Basic !',
       'Authorization: Digest username="ann"',
       'Culvert-Visitor: password',
@@ -121,8 +127,8 @@ describe('AccessCheck, for any request', () => {
     );
     fc.assert(
       fc.property(access, method, form, noise, link, (stored, asked, of, fields, shown) => {
-        const { kind } = ask(stored, { method: asked, form: of, fields, address: INSIDE, link: shown });
-        assert.equal(kind, 'ask');
+        const verdict = ask(stored, { method: asked, form: of, fields, address: INSIDE, link: shown });
+        assert.ok(verdict.kind === 'ask' || (verdict.kind === 'token' && verdict.token === undefined));
       }),
       { numRuns: 1000 },
     );
@@ -164,6 +170,7 @@ describe('AccessCheck, for any request', () => {
           ...fields,
           `Cookie: ${HOST}=${value}; ${PATH}=${value}`,
           'Authorization: Basic YW5uOng=',
+          'Authorization: Bearer token',
         ];
         const limited = { ...stored, allow: ['10.0.0.0/8'] };
         const link = links.make('one', { id: LINK_ID, note: '', end: END });

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
 import { ACCESS_POLL_MS, ACCOUNT_WRITES_MAX, LIST_BATCH } from '../limits.ts';
 import { ApiFixture } from '../testing/api-fixture.ts';
-import { anAccount } from '../testing/fixtures.ts';
+import { anAccount, PUBLIC } from '../testing/fixtures.ts';
+
+function tokensOf({ access }: Record<string, unknown>): { name: string; token?: string }[] {
+  return (access as { tokens: { name: string; token?: string }[] }).tokens;
+}
 
 describe('the REST interface of tunnels', () => {
   const account = anAccount({ subdomain: 'acme' });
@@ -64,6 +68,36 @@ describe('the REST interface of tunnels', () => {
     assert.deepEqual([invalid.status, invalid.body['code']], [400, 'invalid-body']);
   });
 
+  it('shows a token that it has made once, and then only its name', async () => {
+    const given = { name: 'ci', token: 'x'.repeat(24) };
+    const { body: tunnel } = await create({ name: 'web', access: { tokens: [given, { name: 'agent' }] } });
+    const [ci, agent] = tokensOf(tunnel);
+    assert.deepEqual(ci, { name: 'ci' });
+    assert.match(agent?.token ?? '', /^cvp_[0-9A-Za-z]{32}$/);
+    const path = `/v1/tunnels/${String(tunnel['id'])}`;
+    const { body: seen } = await api.call('GET', path, { key });
+    assert.deepEqual(seen['access'], { tokens: [{ name: 'ci' }, { name: 'agent' }] });
+    assert.ok(!JSON.stringify(await api.call('GET', '/v1/tunnels', { key })).includes('cvp_'));
+  });
+
+  it('keeps tokens by their names when the policy is replaced or the tunnel is taken over', async () => {
+    const { body: tunnel } = await create({ name: 'web', access: { tokens: [{ name: 'ci' }] } });
+    const path = `/v1/tunnels/${String(tunnel['id'])}/access`;
+    const set = async (tokens: object[]) =>
+      tokensOf((await api.call('PUT', path, { key, body: JSON.stringify({ tokens }) })).body);
+    assert.deepEqual(await set([{ name: 'ci' }]), [{ name: 'ci' }]);
+    const take = { name: 'web', take_over: true, access: { tokens: [{ name: 'ci' }, { name: 'new' }] } };
+    const [ci, fresh] = tokensOf((await create(take)).body);
+    assert.deepEqual(ci, { name: 'ci' });
+    assert.match(fresh?.token ?? '', /^cvp_/);
+    assert.deepEqual(await set([{ name: 'new' }]), [{ name: 'new' }]);
+    assert.match(
+      (await set([{ name: 'ci' }]))[0]?.token ?? '',
+      /^cvp_/,
+      'it was revoked, so this is a new one',
+    );
+  });
+
   it('takes over a tunnel at the limit of the plan, and creates one if none has the name', async () => {
     const made = await create({ name: 'web', take_over: true });
     assert.equal(made.status, 201);
@@ -111,7 +145,7 @@ describe('the REST interface of tunnels', () => {
   });
 
   it('waits for another turn after every 50 tunnels of a list', async () => {
-    const wanted = { localPort: 3000, name: '', ttl: 60, idleTtl: false, access: null, domain: '' };
+    const wanted = { localPort: 3000, name: '', ttl: 60, idleTtl: false, access: PUBLIC, domain: '' };
     for (let made = 0; made < 2 * LIST_BATCH + 1; made += 1) await api.tunnels.create(account, wanted);
     const { body } = await api.call('GET', '/v1/tunnels', { key });
     assert.deepEqual(

@@ -19,7 +19,15 @@ import { FakeShell } from '../testing/fake-shell.ts';
 import { aDomain, aKeyRecord, aLink, allTunnels, anAccount, aTunnel } from '../testing/fixtures.ts';
 import { main } from './main.ts';
 
-const ACCESS = { version: 'v', allow: ['203.0.113.7'], basic: [], password: null, links: true, knock: false };
+const ACCESS = {
+  version: 'v',
+  allow: ['203.0.113.7'],
+  basic: [],
+  password: null,
+  links: true,
+  knock: false,
+  tokens: [],
+};
 
 describe('culvert-relay backup and restore', () => {
   const account = anAccount({ name: 'before' });
@@ -206,7 +214,7 @@ describe('culvert-relay backup and restore', () => {
     await store.releaseTunnels([closed ?? assert.fail()], 2000);
     await store.suspendTunnel(idOf('suspended'), 'phishing');
     await store.suspendTunnel(idOf('resumed'), null);
-    await store.setAccess(idOf('locked'), ACCESS);
+    await store.setAccess(idOf('locked'), { access: ACCESS, kept: [] });
     await store.revokeLink(idOf('locked'), links[0]?.id ?? '', 2000);
     const late = aTunnel(account.id, { slug: 'late' });
     await store.insertTunnel(late);

@@ -85,8 +85,7 @@ function extraFields(code: string, access: AccessPolicy, head: RequestHead, { pr
 }
 
 /** Where programs look up how to authorize themselves (RFC 8414 section 3, RFC 9728 section 3), and what is below. */
-const AUTHORIZATION_METADATA =
-  /^\/\.well-known\/oauth-(?:protected-resource|authorization-server)(?:[/?]|$)/;
+const AUTHORIZATION_METADATA = /^\/\.well-known\/oauth-(?:protected-resource|authorization-server)(?:[/?]|$)/;
 
 /** Whether a target describes an authorization server, which a tunnel with tokens does not have. */
 export function isAuthorizationMetadata(target: string): boolean {

@@ -19,6 +19,7 @@ interface Asked {
   readonly mode?: string;
   readonly site?: string;
   readonly cookie?: string;
+  readonly accept?: string;
 }
 
 describe('Notice', () => {
@@ -36,10 +37,11 @@ describe('Notice', () => {
       method = 'GET',
       mode = 'navigate',
       site = 'none',
+      accept = 'text/html,*/*;q=0.8',
     } = asked;
     const cookie = asked.cookie === undefined ? '' : `Cookie: ${asked.cookie}\r\n`;
     const fields = mode === '' ? '' : `Sec-Fetch-Mode: ${mode}\r\nSec-Fetch-Site: ${site}\r\n`;
-    const text = `${method} ${prefix}${target} HTTP/1.1\r\nHost: a.localhost\r\n${fields}${cookie}\r\n`;
+    const text = `${method} ${prefix}${target} HTTP/1.1\r\nHost: a.localhost\r\nAccept: ${accept}\r\n${fields}${cookie}\r\n`;
     const head = parseRequestHead(Buffer.from(text, 'latin1'), { target: 1000, fields: 9 });
     assert.ok(typeof head === 'object', text);
     const notice = new Notice({ secret: 's', secure: true, contact: undefined, now: () => now, ...options });
@@ -51,6 +53,14 @@ describe('Notice', () => {
     const response = ask({ ...asked, target: `/?${SEEN}`, site: 'same-origin' }, options);
     return /Set-Cookie: ([^;]*);/.exec(response ?? '')?.[1] ?? assert.fail(response);
   }
+
+  it('is never HTML for a request that does not prefer it', () => {
+    for (const accept of ['application/json', '*/*', 'application/json, text/event-stream']) {
+      const response = ask({ accept }) ?? '';
+      assert.match(response, /^HTTP\/1\.1 403 [^]*\r\n\r\n\{"error":"[^"]+","code":"notice"\}$/);
+      assert.match(response, /\r\nContent-Type: application\/json/);
+    }
+  });
 
   it('is for page visits of tunnels on the free plan, frames among them, and for nothing else', () => {
     assert.match(ask() ?? '', /^HTTP\/1\.1 403 .*\r\n[^]*Culvert-Error: notice\r\n/);

@@ -4,12 +4,12 @@
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { VISITOR_ERRORS } from '../../shared/errors.ts';
-import { cookieValues, fieldValue } from '../../shared/http1/fields.ts';
+import { cookieValues, fieldValue, prefersHtml } from '../../shared/http1/fields.ts';
 import type { RequestHead } from '../../shared/http1/head.ts';
 import { escapeHtml, page } from '../../shared/page.ts';
 import { NOTICE_COOKIE_SECONDS } from '../limits.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
-import { type OwnResponse, wholeResponse } from './builtin-responses.ts';
+import { errorResponse, type OwnResponse, requestFacts, wholeResponse } from './builtin-responses.ts';
 import { HOST_NOTICE_COOKIE, NOTICE_COOKIE } from './request-head.ts';
 
 /** Query parameter that the link on the page adds. */
@@ -73,7 +73,11 @@ export class Notice {
     return { status: 303, refuses: false, bytes: (close) => wholeResponse(content, close) };
   }
 
-  #tell({ fields }: RequestHead, { prefix }: Visit, address: string): OwnResponse {
+  #tell(head: RequestHead, { prefix }: Visit, address: string): OwnResponse {
+    const { fields } = head;
+    // Browsers prefer HTML for every page.
+    const facts = requestFacts({ head });
+    if (!prefersHtml(facts.accept)) return errorResponse('notice', facts, this.#options.contact);
     const { status, title, text } = VISITOR_ERRORS.notice;
     const onward = `${onThisHost(address)}${address.includes('?') ? '&' : '?'}${PARAMETER}`;
     const html = `<p>You are about to open a page at</p>

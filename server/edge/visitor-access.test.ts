@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { parseRequestHead, type RequestHead } from '../../shared/http1/head.ts';
+import { hashKey } from '../accounts/api-keys.ts';
 import { AccessCheck } from '../access/access-check.ts';
 import { AccessPolicy } from '../access/access-policy.ts';
 import { LinkTokens, Passes } from '../access/passes.ts';
@@ -12,12 +13,22 @@ import { anAccess } from '../testing/fixtures.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import { VisitorAccess, type Entry, isAllowedVisitor, isFormEntry } from './visitor-access.ts';
 
+const TOKEN = 'cvp_0123456789abcdefghijklmnopqrstuv';
+const TOKENS = { tokens: [{ name: 'ci', hash: hashKey(TOKEN) }] };
 const BASIC = { basic: [{ user: 'ann', hash: 'fern' }] };
 
 describe('VisitorAccess', () => {
   let clock: FakeClock;
   let visitorAccess: VisitorAccess;
-  let tunnel: { id: string; createdAt: number; account: { id: string }; access: AccessPolicy | undefined };
+  let tunnel: {
+    id: string;
+    createdAt: number;
+    account: { id: string };
+    access: AccessPolicy | undefined;
+    noteTokenUse: (hash: string) => void;
+  };
+  /** hashes of used tokens */
+  let used: string[];
   /** whether too many passwords wait */
   let isBusy: boolean;
   /** called when a password is checked */
@@ -29,7 +40,14 @@ describe('VisitorAccess', () => {
     isBusy = false;
     checks = 0;
     onCheck = () => {};
-    tunnel = { id: 'one', createdAt: 0, account: { id: 'acme' }, access: undefined };
+    used = [];
+    tunnel = {
+      id: 'one',
+      createdAt: 0,
+      account: { id: 'acme' },
+      access: undefined,
+      noteTokenUse: (hash) => used.push(hash),
+    };
     const passes = new Passes('visit', () => ({ current: 'key', others: [] }));
     const lastingPasses = new Passes('lasting', () => ({ current: 'key', others: [] }));
     const links = new LinkTokens(() => ({ current: 'secret', others: [] }));
@@ -96,6 +114,18 @@ describe('VisitorAccess', () => {
     assert.ok(entry !== undefined && isFormEntry(entry));
     meanwhile();
     return (await visitorAccess.submit(head, entry, from, `culvert_password=${password}`)).status;
+  }
+
+  /** Sends a token. */
+  function send(
+    token: string,
+    { address = '192.0.2.1', target = '/', accept = '*/*' } = {},
+  ): Entry | undefined {
+    const fields = `Accept: ${accept}\r\nAuthorization: Bearer ${token}\r\n`;
+    const head = headOf(`GET ${target} HTTP/1.1\r\nHost: a.test\r\n${fields}\r\n`);
+    const entry = visitorAccess.enter(head, visitTo(target), { address, network: address, trusted: false });
+    assert.ok(!(entry instanceof Promise));
+    return entry;
   }
 
   /** Tries as many wrong passwords, each from another address. */
@@ -198,6 +228,101 @@ describe('VisitorAccess', () => {
     });
   });
 
+  describe('with tokens', () => {
+    const ALLOWED = {
+      visitor: 'token:ci',
+      token: hashKey(TOKEN),
+      kept: { authorization: true },
+      cookie: undefined,
+    };
+
+    beforeEach(() => lock(TOKENS));
+
+    it('gives access without a cookie, and notes the use', () => {
+      assert.deepEqual(send(TOKEN), { ...ALLOWED, version: tunnel.access?.version });
+      assert.deepEqual(used, [hashKey(TOKEN)]);
+    });
+
+    it('counts 10 wrong tokens a minute from one address, and then checks none', () => {
+      for (let each = 0; each < ACCESS_ATTEMPTS_PER_MINUTE; each += 1) {
+        assert.equal(outcome(send(TOKEN)), 'in', 'right ones are not counted');
+        assert.equal(outcome(send(`${TOKEN}${each}`)), 401);
+      }
+      const { status, text } = read(send(TOKEN));
+      assert.equal(status, 429);
+      assert.match(text, /\r\nRetry-After: 60\r\n/);
+      assert.match(text, /\r\n\r\n\{"error":"[^"]+","code":"access-attempts"\}$/);
+      assert.equal(outcome(send(TOKEN, { address: '192.0.2.2' })), 'in');
+      clock.advance(60_000 / ACCESS_ATTEMPTS_PER_MINUTE);
+      assert.equal(outcome(send(TOKEN)), 'in');
+    });
+
+    it('checks 60 wrong tokens a minute for a tunnel, and then only those from addresses known to have a right one', () => {
+      assert.equal(outcome(send(TOKEN, { address: '203.0.113.1' })), 'in');
+      for (let each = 0; each < TUNNEL_ATTEMPTS_PER_MINUTE; each += 1)
+        assert.equal(outcome(send('wrong', { address: `198.51.100.${each}` })), 401);
+      assert.equal(outcome(send(TOKEN, { address: '203.0.113.2' })), 429);
+      assert.equal(outcome(send(TOKEN, { address: '203.0.113.1' })), 'in');
+    });
+
+    it('names the scheme, and also Basic if the policy has users', () => {
+      const bearer = 'WWW-Authenticate: Bearer realm="culvert"\r\n';
+      assert.ok(read(send('wrong')).text.includes(bearer));
+      lock({ ...TOKENS, ...BASIC });
+      const { text } = read(send('wrong'));
+      assert.ok(text.includes(bearer) && text.includes('WWW-Authenticate: Basic '));
+      lock(BASIC);
+      assert.ok(!read(send('wrong')).text.includes('Bearer'));
+    });
+
+    it('tells programs that look for an authorization server that it does not exist', () => {
+      const targets = ['/.well-known/oauth-protected-resource', '/.well-known/oauth-authorization-server'];
+      const all = targets.flatMap((target) => [target, `${target}/mcp`, `${target}?a`]);
+      for (const access of [TOKENS, BASIC, { ...TOKENS, ...BASIC }]) {
+        lock(access);
+        for (const target of all) {
+          const { status, text } = read(send('wrong', { target, accept: 'text/html', address: target }));
+          assert.equal(status, 404, target);
+          assert.match(text, /\r\nCulvert-Error: not-found\r\n/);
+          assert.ok(text.endsWith('\r\n\r\n{"error":"not found","code":"not-found"}'), text);
+        }
+      }
+      lock(TOKENS);
+      for (const target of [
+        '/.well-known/oauth-protected-resources',
+        '/.well-known/',
+        `/a${targets[0] ?? ''}`,
+      ])
+        assert.equal(outcome(send('wrong', { target, address: 'a' })), 401, target);
+      assert.equal(outcome(send(TOKEN, { target: targets[0] ?? '' })), 'in');
+      lock({ ...TOKENS, links: true });
+      assert.equal(outcome(send('wrong', { target: targets[0] ?? '', address: 'b' })), 401);
+    });
+
+    it('counts wrong tokens at those addresses as well', () => {
+      const target = '/.well-known/oauth-protected-resource';
+      for (let each = 0; each < ACCESS_ATTEMPTS_PER_MINUTE; each += 1)
+        assert.equal(outcome(send('wrong', { target })), 404);
+      assert.equal(outcome(send(TOKEN, { target })), 429);
+    });
+
+    it('lets visitors stay as long as the tunnel keeps their token, whatever else changes', () => {
+      const entry = send(TOKEN);
+      assert.ok(entry !== undefined && isAllowedVisitor(entry));
+      const standing = () => visitorAccess.standing(tunnel as unknown as LiveTunnel, '192.0.2.1', entry);
+      for (const [access, expected] of [
+        [TOKENS, 'allowed'],
+        [{ ...TOKENS, password: 'oak' }, 'allowed'],
+        [{ tokens: [{ name: 'ci', hash: hashKey('other') }] }, 'revoked'],
+        [{ password: 'oak' }, 'revoked'],
+        [{ ...TOKENS, allow: ['10.0.0.0/8'] }, 'barred'],
+      ] as const) {
+        lock(access);
+        assert.equal(standing(), expected, JSON.stringify(access));
+      }
+    });
+  });
+
   it('applies the current policy when the body of a form arrives', async () => {
     for (const [change, status] of [
       [{ password: 'other' }, 401],
@@ -221,4 +346,10 @@ function outcome(entry: Entry | undefined): number | string {
   if (entry === undefined) return 'open';
   if (isFormEntry(entry)) return 'form';
   return isAllowedVisitor(entry) ? 'in' : entry.status;
+}
+
+/** The response of the relay. */
+function read(entry: Entry | undefined): { status: number; text: string } {
+  assert.ok(entry !== undefined && 'bytes' in entry);
+  return { status: entry.status, text: entry.bytes(false).toString() };
 }

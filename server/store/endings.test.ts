@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Kysely } from 'kysely';
 import { ENDED_DOMAIN_KEPT_MS, ENDED_DOMAINS_MAX, ENDED_TAKEN_OVER_KEPT_MS } from '../limits.ts';
-import { aDomain, aKeyRecord, anAccount, aTunnel } from '../testing/fixtures.ts';
+import { aDomain, aKeyRecord, anAccount, aTunnel, PUBLIC } from '../testing/fixtures.ts';
 import { FOREVER } from './queries/ending-queries.ts';
 import type { Database } from './schema.ts';
 import { openSqliteDatabase } from './sqlite/open-sqlite.ts';
@@ -31,8 +31,8 @@ describe('the endings that the store remembers', () => {
     );
     assert.ok(closed !== undefined && taken !== undefined && expired !== undefined);
     for (const tunnel of [closed, taken, expired]) await store.insertTunnel(tunnel);
-    const terms = { localPort: 1, ttl: 1, idle: false, access: null, expiresAt: 1500 };
-    await store.setTerms(taken.id, terms);
+    const terms = { localPort: 1, ttl: 1, idle: false, expiresAt: 1500 };
+    await store.setTerms(taken.id, terms, PUBLIC);
     const released = { accountId: account.id, heldUntil: 0 };
     await store.releaseTunnels([{ ...closed, ...released }], 1000);
     await store.releaseTunnels([{ ...taken, ...released }], 1100);

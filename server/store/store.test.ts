@@ -1,11 +1,23 @@
 import assert from 'node:assert/strict';
-import { aKeyRecord, allTunnels, anAccount, aTunnel, openTestStore } from '../testing/fixtures.ts';
+import {
+  aKeyRecord,
+  allTunnels,
+  anAccess,
+  anAccount,
+  aTunnel,
+  openTestStore,
+  PUBLIC,
+} from '../testing/fixtures.ts';
+import { readAccess, writtenAccess } from './queries/tunnel-queries.ts';
+import type { StoredAccess } from './records.ts';
 import { ConflictError, FullError, StoreError } from './store-errors.ts';
 import type { Store } from './store.ts';
 
 function taken(field: ConflictError['field']) {
   return (error: unknown) => error instanceof ConflictError && error.field === field;
 }
+
+const token = (name: string, hash: string) => ({ name, hash });
 
 describe('Store', () => {
   const owner = anAccount({ subdomain: 'acme' });
@@ -230,9 +242,9 @@ describe('Store', () => {
   it('gives a tunnel new terms, which traffic under the previous ones does not prolong', async () => {
     const tunnel = aTunnel(owner.id, { bytesIn: 1, expiresAt: 900 });
     await store.insertTunnel(tunnel);
-    const terms = { localPort: 4000, ttl: 60, idle: true, expiresAt: 500, access: null };
-    const revisions = { termsRevision: 1, accessRevision: 1 };
-    assert.deepEqual(await store.setTerms(tunnel.id, terms), revisions);
+    const terms = { localPort: 4000, ttl: 60, idle: true, expiresAt: 500 };
+    const revisions = { access: null, termsRevision: 1, accessRevision: 1 };
+    assert.deepEqual(await store.setTerms(tunnel.id, terms, PUBLIC), revisions);
     const delta = { id: tunnel.id, bytesIn: 1, bytesOut: 0, requests: 0, expiresAt: 950, termsRevision: 0 };
     await store.addTraffic([delta]);
     assert.deepEqual((await store.findTunnel(tunnel.id))?.tunnel, {
@@ -243,7 +255,73 @@ describe('Store', () => {
     });
     await store.addTraffic([{ ...delta, termsRevision: 1 }]);
     assert.equal((await store.findTunnel(tunnel.id))?.tunnel.expiresAt, 950);
-    assert.equal(await store.setTerms('unknown', terms), undefined);
+    assert.equal(await store.setTerms('unknown', terms, PUBLIC), undefined);
+  });
+
+  describe('with tokens', () => {
+    const access = anAccess({ tokens: [token('ci', 'first'), token('agent', 'second')] });
+
+    it('keeps tokens by their names, and takes those that are new', async () => {
+      const tunnel = aTunnel(owner.id, { access });
+      await store.insertTunnel(tunnel);
+      const wanted = anAccess({
+        tokens: [token('ci', 'made'), token('agent', 'given'), token('new', 'made')],
+      });
+      const kept = {
+        ...wanted,
+        tokens: [token('ci', 'first'), token('agent', 'given'), token('new', 'made')],
+      };
+      const change = await store.setAccess(tunnel.id, { access: wanted, kept: ['ci', 'new'] });
+      assert.deepEqual(change, { access: kept, accessRevision: 1 });
+      assert.deepEqual((await store.findTunnel(tunnel.id))?.tunnel.access, kept);
+      const terms = { localPort: 4000, ttl: 60, idle: true, expiresAt: 500 };
+      const again = { access: { ...wanted, tokens: [token('new', 'other')] }, kept: ['new'] };
+      const renewed = await store.setTerms(tunnel.id, terms, again);
+      assert.deepEqual(renewed?.access?.tokens, [token('new', 'made')]);
+    });
+
+    it('never brings a revoked token back, however changes coincide', async () => {
+      const tunnel = aTunnel(owner.id, { access });
+      await store.insertTunnel(tunnel);
+      const rotated = { access: anAccess({ tokens: [token('ci', 'rotated')] }), kept: [] };
+      const keeping = { access: anAccess({ tokens: [token('ci', 'made')] }), kept: ['ci'] };
+      await Promise.all([store.setAccess(tunnel.id, rotated), store.setAccess(tunnel.id, keeping)]);
+      const { tokens } = (await store.findTunnel(tunnel.id))?.tunnel.access ?? {};
+      assert.deepEqual(tokens, [token('ci', 'rotated')]);
+    });
+
+    it('is not public for relays of earlier versions, which do not know them', () => {
+      for (const fields of [{}, { allow: ['::1'] }]) {
+        const stored = anAccess({ ...fields, tokens: access.tokens });
+        const written = writtenAccess(stored);
+        // Their condition for asking visitors at all.
+        const { basic, password, links, knock } = JSON.parse(written ?? '') as StoredAccess;
+        assert.ok(basic.length > 0 || password !== null || links || knock);
+        assert.deepEqual(readAccess(written), stored);
+      }
+      const { tokens: _, ...before } = anAccess({ password: 'hash' });
+      assert.deepEqual(readAccess(JSON.stringify(before)), { ...before, tokens: [] });
+    });
+
+    it('remembers the latest use of each valid token', async () => {
+      const tunnel = aTunnel(owner.id, { access, tokenUses: [['first', 7]] });
+      await store.insertTunnel(tunnel);
+      await store.markTokensUsed([
+        {
+          id: tunnel.id,
+          uses: [
+            ['first', 5],
+            ['second', 6],
+            ['revoked', 8],
+          ],
+        },
+        { id: 'unknown', uses: [['first', 9]] },
+      ]);
+      assert.deepEqual((await store.findTunnel(tunnel.id))?.tunnel.tokenUses, [
+        ['first', 7],
+        ['second', 6],
+      ]);
+    });
   });
 
   it('adds the traffic of many tunnels together or not at all', async () => {

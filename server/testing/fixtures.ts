@@ -46,9 +46,12 @@ export function aKeyRecord(fields: Partial<KeyRecord> = {}): KeyRecord {
 
 /** An access policy without any requirements except the given fields. */
 export function anAccess(fields: Partial<StoredAccess> = {}): StoredAccess {
-  const nothing = { allow: [], basic: [], password: null, links: false, knock: false };
+  const nothing = { allow: [], basic: [], password: null, links: false, knock: false, tokens: [] };
   return { version: randomUUID(), ...nothing, ...fields };
 }
+
+/** No access policy. */
+export const PUBLIC = { access: null, kept: [] };
 
 /** No approval requests. */
 const NOBODY = { knocks: null, knocksRevision: 0, suspended: null };
@@ -56,7 +59,7 @@ const NOBODY = { knocks: null, knocksRevision: 0, suspended: null };
 export function aTunnel(accountId: string, fields: Partial<TunnelRecord> = {}): TunnelRecord {
   const id = randomUUID();
   const counters = { bytesIn: 0, bytesOut: 0, requests: 0 };
-  const visitors = { access: null, accessRevision: 0, revokedLinks: [], ...NOBODY };
+  const visitors = { access: null, accessRevision: 0, revokedLinks: [], tokenUses: [], ...NOBODY };
   const life = { ttl: 3600, idle: false, createdAt: 1000, expiresAt: 3_601_000, termsRevision: 0 };
   return {
     id,

@@ -30,6 +30,7 @@ describe('LiveTunnel', () => {
       password: 'hash',
       links: false,
       knock: false,
+      tokens: [],
     };
     tunnel.setAccess(locked, 2);
     const { access } = tunnel;

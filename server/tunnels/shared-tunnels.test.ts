@@ -3,14 +3,14 @@ import { FOLLOW_BATCH, IDLE_GRACE_MS, RECENT_MS, REVIEW_PAUSE_MS, REVIEW_RETRY_M
 import { StoreError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
-import { allTunnels, anAccount, aStore, aTunnel, type TestStore } from '../testing/fixtures.ts';
+import { allTunnels, anAccount, aStore, aTunnel, type TestStore, PUBLIC } from '../testing/fixtures.ts';
 import { LiveTunnel } from './live-tunnel.ts';
 import type { EndReason, TunnelNews } from './peers.ts';
 import { TunnelRegistry } from './registry.ts';
 import { RecentIds, StoreReview } from './shared-tunnels.ts';
 import { TunnelService } from './tunnel-service.ts';
 
-const wanted = { localPort: 3000, name: 'web', ttl: 60, idleTtl: false, access: null, domain: '' };
+const wanted = { localPort: 3000, name: 'web', ttl: 60, idleTtl: false, access: PUBLIC, domain: '' };
 
 /** Waits for the answers of the store. */
 async function settled(): Promise<void> {
@@ -247,7 +247,7 @@ describe('TunnelService, sharing its database with another', () => {
   });
 
   it('is not shown once it has expired, whatever it waits for', async () => {
-    const { id } = await one.service.create(account, { ...wanted, idleTtl: true, access: null });
+    const { id } = await one.service.create(account, { ...wanted, idleTtl: true, access: PUBLIC });
     clock.advance(60_000);
     assert.throws(() => one.service.get(account, id), { status: 404 });
     assert.deepEqual(one.service.list(account), []);
@@ -294,7 +294,7 @@ describe('TunnelService, sharing its database with another', () => {
   });
 
   it('allows 500 ms for traffic on another relay to be reported', async () => {
-    const made = await one.service.create(account, { ...wanted, idleTtl: true, access: null });
+    const made = await one.service.create(account, { ...wanted, idleTtl: true, access: PUBLIC });
     await find(two, 'web');
     clock.advance(59_900);
     await settled();

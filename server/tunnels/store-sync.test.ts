@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { FLUSH_BATCH, FLUSH_INTERVAL_MS, FLUSH_SOON_MS, FLUSH_URGENT_MS } from '../limits.ts';
+import { FLUSH_BATCH, FLUSH_INTERVAL_MS, FLUSH_SOON_MS, FLUSH_URGENT_MS, TOKEN_USE_MS } from '../limits.ts';
 import type { ReleasedTunnel } from '../store/queries/tunnel-queries.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
-import { allTunnels, anAccount, aStore, aTunnel, type TestStore } from '../testing/fixtures.ts';
+import { allTunnels, anAccess, anAccount, aStore, aTunnel, type TestStore } from '../testing/fixtures.ts';
 import { LiveTunnel } from './live-tunnel.ts';
 import { TunnelRegistry } from './registry.ts';
 import { SharedTunnels } from './shared-tunnels.ts';
@@ -41,6 +41,42 @@ describe('StoreSync', () => {
       await sync.flush();
       assert.deepEqual(await storedRequests(), [i]);
     }
+  });
+
+  it('stores the use of tokens with the traffic, at most once a minute', async () => {
+    const record = aTunnel(account.id, {
+      access: anAccess({ tokens: ['ci', 'agent', 'old'].map((name) => ({ name, hash: name })) }),
+      tokenUses: [['old', 5]],
+    });
+    await test.store.insertTunnel(record);
+    const tunnel = new LiveTunnel({ tunnel: record, account }, clock, sync.noteTraffic);
+    const use = async (hash: string): Promise<unknown> => {
+      tunnel.noteTokenUse(hash);
+      tunnel.countRequest();
+      await sync.flush();
+      return (await test.store.findTunnel(record.id))?.tunnel.tokenUses;
+    };
+    clock.advance(10);
+    assert.deepEqual(await use('ci'), [
+      ['old', 5],
+      ['ci', 10],
+    ]);
+    clock.advance(TOKEN_USE_MS - 1);
+    assert.deepEqual(await use('ci'), [
+      ['old', 5],
+      ['ci', 10],
+    ]);
+    clock.advance(1);
+    const latest = [
+      ['old', 5],
+      ['ci', 10 + TOKEN_USE_MS],
+      ['agent', 10 + TOKEN_USE_MS],
+    ];
+    await use('ci');
+    assert.deepEqual(await use('agent'), latest);
+    assert.deepEqual([...tunnel.tokenUses], latest);
+    tunnel.setAccess(anAccess({ tokens: [{ name: 'ci', hash: 'ci' }] }), 1);
+    assert.deepEqual([...tunnel.tokenUses], [['ci', 10 + TOKEN_USE_MS]]);
   });
 
   it('stores traffic within 50 ms if other relays would otherwise end an idle tunnel within 2 s, and only then', async () => {

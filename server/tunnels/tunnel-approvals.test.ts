@@ -16,7 +16,7 @@ const WANTED = {
   name: 'web',
   ttl: 3600,
   idleTtl: false,
-  access: anAccess({ knock: true }),
+  access: { access: anAccess({ knock: true }), kept: [] },
   domain: '',
 };
 

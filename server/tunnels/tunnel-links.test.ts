@@ -16,7 +16,7 @@ const WANTED = {
   name: 'web',
   ttl: 3600,
   idleTtl: false,
-  access: anAccess({ links: true }),
+  access: { access: anAccess({ links: true }), kept: [] },
   domain: '',
 };
 const LINK = { ttl: 60, note: 'for the review', path: undefined };
@@ -112,7 +112,15 @@ describe('TunnelLinks', () => {
       { length: REVOKED_LINKS_MAX },
       (_, index) => [`${index}`, expiresAt] as const,
     );
-    const access = { version: 'v', allow: [], basic: [], password: null, links: true, knock: false };
+    const access = {
+      version: 'v',
+      allow: [],
+      basic: [],
+      password: null,
+      links: true,
+      knock: false,
+      tokens: [],
+    };
     const tunnel = aTunnel(account.id, { revokedLinks, access, expiresAt: expiresAt + 60_000 });
     await test.store.insertTunnel(tunnel);
     const { links } = await start();

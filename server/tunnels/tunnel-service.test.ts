@@ -6,7 +6,15 @@ import type { TunnelRecord } from '../store/records.ts';
 import { StoreError, UnansweredError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
-import { allTunnels, anAccess, anAccount, aStore, aTunnel, type TestStore } from '../testing/fixtures.ts';
+import {
+  allTunnels,
+  anAccess,
+  anAccount,
+  aStore,
+  aTunnel,
+  type TestStore,
+  PUBLIC,
+} from '../testing/fixtures.ts';
 import type { LiveTunnel } from './live-tunnel.ts';
 import type { EndReason } from './peers.ts';
 import { TunnelRegistry } from './registry.ts';
@@ -66,7 +74,7 @@ describe('TunnelService', () => {
 
   describe('create', () => {
     it('creates a tunnel that routing finds and that is stored', async () => {
-      const tunnel = await service.create(account, wanted({ name: 'web', idleTtl: true, access: null }));
+      const tunnel = await service.create(account, wanted({ name: 'web', idleTtl: true, access: PUBLIC }));
       assert.equal(registry.bySlug('web'), tunnel);
       assert.deepEqual([tunnel.localPort, tunnel.ttl, tunnel.idle, tunnel.name], [3000, 3600, true, 'web']);
       assert.equal(tunnel.createdAt, clock.now());
@@ -246,8 +254,8 @@ describe('TunnelService', () => {
 
     it('replaces the access policy', async () => {
       const tunnel = await service.create(account, wanted({ name: 'web' }));
-      await service.takeOver(tunnel, wanted({ access: anAccess({ links: true }) }));
-      assert.deepEqual(tunnel.access?.view(), { links: true });
+      await service.takeOver(tunnel, wanted({ access: { access: anAccess({ links: true }), kept: [] } }));
+      assert.deepEqual(tunnel.access?.view(new Map()), { links: true });
       await service.takeOver(tunnel, wanted());
       assert.deepEqual([tunnel.access, changed], [undefined, ['web', 'web']]);
     });
@@ -478,7 +486,7 @@ describe('TunnelService', () => {
 
       it(`${by} ends no tunnel and prolongs none`, async () => {
         await service.create(account, wanted({ name: 'web' }));
-        const busy = await service.create(account, wanted({ name: 'busy', idleTtl: true, access: null }));
+        const busy = await service.create(account, wanted({ name: 'busy', idleTtl: true, access: PUBLIC }));
         clock.jump(jump);
         clock.advance(HOUR / 2);
         busy.countIn(1);
@@ -498,7 +506,7 @@ describe('TunnelService', () => {
       });
 
       it(`${by} and back again is forgotten, also by a relay that starts after it`, async () => {
-        const tunnel = await service.create(account, wanted({ name: 'web', idleTtl: true, access: null }));
+        const tunnel = await service.create(account, wanted({ name: 'web', idleTtl: true, access: PUBLIC }));
         clock.jump(jump);
         clock.advance(HOUR / 4);
         tunnel.countIn(1);
@@ -542,7 +550,7 @@ describe('TunnelService', () => {
 });
 
 function wanted(fields: Partial<NewTunnel> = {}): NewTunnel {
-  return { localPort: 3000, name: '', ttl: 3600, idleTtl: false, access: null, domain: '', ...fields };
+  return { localPort: 3000, name: '', ttl: 3600, idleTtl: false, access: PUBLIC, domain: '', ...fields };
 }
 
 describe('randomSlug', () => {

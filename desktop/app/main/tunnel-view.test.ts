@@ -43,6 +43,7 @@ describe('tunnelView', () => {
     key: 'k',
     tunnel: TUNNEL,
     lock: { kind: 'anyone' },
+    tokens: [],
     knocks: [],
     logView: WHOLE_LOG,
     log: { list: () => [], point: LOG_START, pulse: [] },

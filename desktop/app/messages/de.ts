@@ -604,7 +604,8 @@ export const LOCK_DE: Translation<typeof LOCK> = {
   'links.withoutNote': 'Ohne Notiz',
   'tokens.first': 'Name des ersten Tokens',
   'tokens.giveName': 'Geben Sie einen Namen aus 1 bis {max} Kleinbuchstaben, Ziffern und Bindestrichen an.',
-  'tokens.taken': 'Ein Token {name} gibt es schon. Widerrufen Sie es zuerst, oder wählen Sie einen anderen Namen.',
+  'tokens.taken':
+    'Ein Token {name} gibt es schon. Widerrufen Sie es zuerst, oder wählen Sie einen anderen Namen.',
   'tokens.made': 'Das Token {name} ist erstellt. Kopieren Sie es jetzt: Es wird nur einmal gezeigt.',
   'tokens.copied': 'Das Token {name} ist kopiert.',
   'tokens.revoked': 'Das Token {name} ist widerrufen.',
@@ -614,7 +615,7 @@ export const LOCK_DE: Translation<typeof LOCK> = {
   'tokens.create': 'Token erstellen',
   'tokens.tokensOf': 'Tokens von {slug}',
   'tokens.copy': 'Einmal kopieren',
-  'tokens.copyOf': 'Das Token {name} kopieren, was nur einmal geht',
+  'tokens.copyOf': 'Einmal kopieren: Token {name}',
   'tokens.revoke': 'Widerrufen',
   'tokens.revokeOf': 'Das Token {name} widerrufen',
   'tokens.neverUsed': 'nie benutzt',
@@ -869,7 +870,8 @@ export const PROBLEMS_DE: Translation<typeof PROBLEMS> = {
     'Culvert bewahrt die Benutzer und Passwörter dieses Tunnels nicht auf und kann sie nicht wieder setzen. Öffnen Sie sein Projekt noch einmal, oder geben Sie den Port neu frei.',
   'problem.lastToken':
     'Ohne sein letztes Token wäre der Tunnel für alle offen. Erstellen Sie zuerst ein weiteres, oder ändern Sie, wer Zugang hat.',
-  'problem.tokenUnknown': 'Dieses Token kann nicht mehr kopiert werden. Widerrufen Sie es, und erstellen Sie ein neues.',
+  'problem.tokenUnknown':
+    'Dieses Token kann nicht mehr kopiert werden. Widerrufen Sie es, und erstellen Sie ein neues.',
   'problem.passwordUnknown':
     'Das Passwort wurde nicht in dieser App gesetzt oder ist nicht mehr bekannt. Setzen Sie ein anderes.',
   'ended.youStopped': 'Sie haben ihn gestoppt.',
@@ -1287,6 +1289,7 @@ export const SYSTEM_DE: Translation<typeof SYSTEM> = {
   'lockSummary.links': 'nur mit einem Link',
   'lockSummary.addresses': 'nur einige Adressen',
   'lockSummary.knock': 'Sie lassen Besucher zu',
+  'lockSummary.tokens': 'nur mit einem Token',
   'tray.serverSilent': 'lokaler Server antwortet nicht',
   'tray.more': '{count} weitere im Fenster',
   'tray.waiting': '{count} warten',

@@ -32,6 +32,7 @@ const panel = (changes: Partial<PanelState> = {}): PanelState => ({
   status: { name: 'online' },
   tunnel: { ...TUNNEL, requests: 1, bytes_in: 512, bytes_out: 2048 },
   madePassword: undefined,
+  madeTokens: [],
   problem: undefined,
   knocks: [],
   requests: [],
@@ -83,6 +84,19 @@ describe('frame', () => {
     const changed = panel({ tunnel: { ...TUNNEL, access: { links: true } }, madePassword: 'mild-oak-fern' });
     assert.deepEqual(draw([changed]).slice(6, 8), [
       'Access       signed link',
+      'Forwards to  http://localhost:3000',
+    ]);
+  });
+
+  it('shows the tokens that were made, as long as the tunnel has them', () => {
+    const madeTokens = [
+      { name: 'ci', token: 'cvp_ci' },
+      { name: 'old', token: 'cvp_old' },
+    ];
+    const tunnel = { ...TUNNEL, access: { tokens: [{ name: 'ci' }] } };
+    assert.deepEqual(draw([panel({ tunnel, madeTokens })]).slice(6, 9), [
+      'Access       token (ci)',
+      'Token        ci: cvp_ci',
       'Forwards to  http://localhost:3000',
     ]);
   });

@@ -99,6 +99,7 @@ describe('parseProject', () => {
         allow: ['192.0.2.0/24', '::1'],
         links: true,
         knock: true,
+        tokens: [],
         madePassword: undefined,
       },
     );
@@ -108,6 +109,19 @@ describe('parseProject', () => {
       allow: ['10.0.0.0/8'],
       madePassword: undefined,
     });
+  });
+
+  it('reads tokens as names, and as names with values of the environment', () => {
+    const env = { AGENT_TOKEN: 'x'.repeat(24) };
+    const ci = { name: 'ci', token: undefined };
+    const agent = { name: 'agent', token: env.AGENT_TOKEN };
+    for (const [fields, tokens] of [
+      ['tokens: ci', [ci]],
+      ['tokens: [ci, 0-9]', [ci, { name: '0-9', token: undefined }]],
+      ["tokens: {agent: '${AGENT_TOKEN}'}", [agent]],
+      ["tokens: [ci, agent: '${AGENT_TOKEN}']", [ci, agent]],
+    ] as const)
+      assert.deepEqual(access(fields, env)?.tokens, tokens, fields);
   });
 
   it('generates a password if asked to', () => {
@@ -136,6 +150,13 @@ describe('parseProject', () => {
       ['allow: []', /allow: must be an address or a range, or a list of them/],
       ['allow: localhost', /allow: "localhost" is not an address or a range, such as/],
       ['allow: [10.0.0.0/8, 10.0.0.0/33]', /allow: "10\.0\.0\.0\/33" is not/],
+      ['tokens: []', /tokens: must be the name of a token, a list of names, or names with their tokens/],
+      ['tokens: [1]', /tokens: must be the name of a token/],
+      ['tokens: {ci: }', /tokens: must be the name of a token/],
+      ['tokens: CI', /tokens: "CI" is not 1 to 32 lowercase letters, digits and hyphens/],
+      ['tokens: [ci, ci]', /tokens: the token "ci" appears twice/],
+      ['tokens: {ci: hid}', /tokens: the token ci must be 24 to 256 visible ASCII characters without blanks/],
+      ["tokens: {ci: '${NOT_SET}'}", /tokens: the variable NOT_SET is not set/],
       ['links: yes', /links: must be true or false/],
       ['knock: 1', /knock: must be true or false/],
       ['pasword: hid', /pasword: is unknown\. Did you mean password\?/],

@@ -117,6 +117,7 @@ describe('ApiClient', () => {
     password: 'mild-oak-fern',
     links: true,
     knock: true,
+    tokens: [{ name: 'ci', token: 'x'.repeat(24) }],
   };
   const SHOWN: AccessView = {
     allow: ['10.0.0.0/8'],
@@ -124,6 +125,7 @@ describe('ApiClient', () => {
     password: true,
     links: true,
     knock: true,
+    tokens: [{ name: 'ci' }],
   };
 
   it('creates a tunnel with an access policy, and sends only the fields that are set', async () => {

@@ -81,7 +81,9 @@ export function asksVisitorsFor(asked: Access, shown: AccessView): boolean {
   );
 }
 
-/** A token that the relay has made, which it shows only once. */
+type AccessTokenView = NonNullable<AccessView['tokens']>[number];
+
+/** A new token. The relay shows it only once. */
 export type MadeToken = AccessToken & { readonly token: string };
 
 /** The tokens that the relay has made for a request, from its response. */
@@ -93,7 +95,11 @@ export function madeTokens({ tokens = [] }: AccessView): MadeToken[] {
 export function withoutTokens(tunnel: Tunnel): Tunnel {
   const { tokens, ...access } = tunnel.access;
   if (tokens === undefined) return tunnel;
-  return { ...tunnel, access: { ...access, tokens: tokens.map(({ token: _, ...shown }) => shown) } };
+  return { ...tunnel, access: { ...access, tokens: tokens.map(withoutToken) } };
+}
+
+function withoutToken({ name, last_used_at }: AccessTokenView): AccessTokenView {
+  return { name, ...(last_used_at !== undefined && { last_used_at }) };
 }
 
 /** The `access` of a request: only what is set. */

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import type { DiagnosticsView, OtherTunnelView } from '../../../desktop/app/ipc/snapshot.ts';
-import type { AccessKind } from '../../../desktop/app/ipc/tunnel-views.ts';
+import type { AccessKind, TokenView } from '../../../desktop/app/ipc/tunnel-views.ts';
 import { exampleOther, exampleSnapshot, exampleTunnel } from '../../../desktop/testing/views.ts';
 import { Refusal, ScriptedMain } from '../support/scripted-main.ts';
 import {
@@ -45,6 +45,11 @@ const OTHERS: readonly OtherTunnelView[] = [
     isOnline: false,
     expiresAt: NOW + 8 * MINUTE,
   }),
+];
+const TOKENS: readonly TokenView[] = [
+  { name: 'agent', usedAt: NOW - 3 * HOUR, canCopy: false },
+  { name: 'stripe-webhooks', usedAt: undefined, canCopy: false },
+  { name: 'ci', usedAt: undefined, canCopy: true },
 ];
 const CHECKUP: DiagnosticsView = {
   id: 'c',
@@ -209,6 +214,15 @@ export const LOCK_SCENES: readonly Scene[] = [
     go: async (page) => {
       await openLock(page);
       await page.getByText('for the review').waitFor();
+    },
+  },
+  {
+    name: 'lock-tokens',
+    alt: 'The lock of a card: tokens, one of which can be copied',
+    main: live({ ...QUIET_SHOP, lock: { kind: 'tokens' }, tokens: TOKENS }),
+    go: async (page) => {
+      await openLock(page);
+      await page.locator('.link-list li').last().waitFor();
     },
   },
   {

@@ -56,21 +56,20 @@ export type AccessChange = Pick<TunnelRecord, 'access' | 'accessRevision'>;
  *
  * @returns `undefined` if there is no such tunnel
  */
-export const setAccess = write(
-  (db, id: string, wanted: NewAccess): Promise<AccessChange | undefined> =>
-    db.transaction().execute(async (transaction) => {
-      const access = await withKeptTokens(transaction, id, wanted);
-      const row = await transaction
-        .updateTable('tunnels')
-        .set(({ eb }) => ({
-          access: writtenAccess(access),
-          access_revision: eb('access_revision', '+', 1),
-        }))
-        .where('id', '=', id)
-        .returning('access_revision')
-        .executeTakeFirst();
-      return row && { access, accessRevision: row.access_revision };
-    }),
+export const setAccess = write((db, id: string, wanted: NewAccess): Promise<AccessChange | undefined> =>
+  db.transaction().execute(async (transaction) => {
+    const access = await withKeptTokens(transaction, id, wanted);
+    const row = await transaction
+      .updateTable('tunnels')
+      .set(({ eb }) => ({
+        access: writtenAccess(access),
+        access_revision: eb('access_revision', '+', 1),
+      }))
+      .where('id', '=', id)
+      .returning('access_revision')
+      .executeTakeFirst();
+    return row && { access, accessRevision: row.access_revision };
+  }),
 );
 
 /** Keeps others from changing the access policy until the transaction ends: a revoked token must not come back. */
@@ -208,7 +207,9 @@ export const markTokensUsed = write(async (db, tunnels: readonly TokenUses[]): P
     for (const { id, access, token_uses } of rows) {
       const news = tunnels.filter((tunnel) => tunnel.id === id).flatMap(({ uses }) => uses);
       const latest = latestUses([...readTokenUses(token_uses), ...news]);
-      const uses = [...latest].filter(([hash]) => readAccess(access)?.tokens.some((one) => one.hash === hash));
+      const uses = [...latest].filter(([hash]) =>
+        readAccess(access)?.tokens.some((one) => one.hash === hash),
+      );
       await transaction
         .updateTable('tunnels')
         .set({ token_uses: writtenTokenUses(uses) })

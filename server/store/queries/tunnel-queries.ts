@@ -359,7 +359,15 @@ export async function lockTunnels(
   return new Map(rows.map(({ id, expires_at }) => [id, expires_at]));
 }
 
-function toRow({ ttl, idle, access, revokedLinks, knocks, tokenUses, ...tunnel }: TunnelRecord): TunnelsTable {
+function toRow({
+  ttl,
+  idle,
+  access,
+  revokedLinks,
+  knocks,
+  tokenUses,
+  ...tunnel
+}: TunnelRecord): TunnelsTable {
   return {
     ...rowOf(tunnel),
     ttl_seconds: ttl,
@@ -403,7 +411,8 @@ export function writtenAccess(access: StoredAccess | null): string | null {
 export function readAccess(written: string | null): StoredAccess | null {
   if (written === null) return null;
   // Earlier versions have written it without tokens.
-  const access = { tokens: [], ...(JSON.parse(written) as StoredAccess) };
+  const stored = JSON.parse(written) as Omit<StoredAccess, 'tokens'> & Partial<StoredAccess>;
+  const access: StoredAccess = { tokens: [], ...stored };
   return access.password === NO_PASSWORD ? { ...access, password: null } : access;
 }
 

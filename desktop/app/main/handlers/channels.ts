@@ -194,7 +194,8 @@ const ROWS = {
   'token:copy': channel(tokenRef, async ({ key, name }, { tunnelList, platform }) => {
     const item = tunnelList.find(key);
     const token = item.madeToken(name);
-    if (token === undefined) throw new CallFailure({ code: 'token-unknown', text: t('problem.tokenUnknown') });
+    if (token === undefined)
+      throw new CallFailure({ code: 'token-unknown', text: t('problem.tokenUnknown') });
     await platform.copy(token);
     item.forgetToken(name);
   }),

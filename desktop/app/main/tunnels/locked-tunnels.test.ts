@@ -1,7 +1,7 @@
 /** Access policies of the app's tunnels: from the window to the relay, to the disk, and back. */
 import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onPosix } from '../../../../shared/testing/posix.ts';
 import { AccessUnsupported, RelayRefusal, RelayUnreachable } from '../../../client/relay/errors.ts';
@@ -10,7 +10,7 @@ import type { TunnelAccess, TunnelAccessView } from '../../ipc/tunnel-views.ts';
 import { APPROVAL_NOTICES_MAX } from '../limits.ts';
 
 const PASSWORD = { kind: 'password', password: 'brisk-plum-tide' } as const;
-const OPEN = { allow: [], basic: [], password: undefined, links: false, knock: false };
+const OPEN = { allow: [], basic: [], password: undefined, links: false, knock: false, tokens: [] };
 
 function lockOf(app: App): TunnelAccessView | undefined {
   return app.core.snapshots.make().tunnels[0]?.lock;
@@ -27,6 +27,7 @@ function knock(app: App, id: string): void {
 /** the file of the passwords */
 const file = (app: App): string => join(app.platform.dataDirectory, 'passwords.json');
 const read = (app: App): string => readFileSync(file(app), 'utf8');
+const tokens = (app: App) => app.core.snapshots.make().tunnels[0]?.tokens;
 const waiting = (app: App) => app.core.snapshots.make().tunnels[0]?.knocks.map(({ id }) => id);
 
 describe('the access policy', () => {
@@ -48,6 +49,57 @@ describe('the access policy', () => {
       { ...OPEN, knock: true },
       OPEN,
     ]);
+  });
+
+  it('has tokens, each of which can be copied once, and is never stored', async () => {
+    const app = await locked({ kind: 'tokens', name: 'ci' });
+    const { key } = app;
+    const ci = { name: 'ci', usedAt: undefined, canCopy: true };
+    assert.deepEqual([lockOf(app), tokens(app)], [{ kind: 'tokens' }, [ci]]);
+    await app.call('token:create', { key, name: 'agent' });
+    assert.deepEqual(app.api.asked.at(-1)?.tokens, [
+      { name: 'ci', token: undefined },
+      { name: 'agent', token: undefined },
+    ]);
+    assert.deepEqual(tokens(app), [ci, { ...ci, name: 'agent' }]);
+    await app.call('token:copy', { key, name: 'ci' });
+    assert.match(app.seen.copied.at(-1) ?? '', /^cvp_ci_\d+$/);
+    assert.deepEqual(tokens(app)?.[0], { ...ci, canCopy: false });
+    await assert.rejects(app.call('token:copy', { key, name: 'ci' }), failsWith('token-unknown'));
+    await app.core.tunnelList.refresh();
+    assert.equal(tokens(app)?.[1]?.canCopy, true, 'a list of the relay does not show it');
+    const stored = readdirSync(app.platform.dataDirectory).map((name) =>
+      readFileSync(join(app.platform.dataDirectory, name), 'utf8'),
+    );
+    assert.ok(!stored.join('').includes('cvp_'));
+  });
+
+  it('keeps tokens of other programs when one is revoked, and never loses the last one', async () => {
+    const app = await locked({ kind: 'tokens', name: 'ci' });
+    const { key } = app;
+    const [tunnel] = app.api.tunnels;
+    assert.ok(tunnel !== undefined);
+    const used = { name: 'agent', last_used_at: '2026-07-10T12:00:00.000Z' };
+    app.api.tunnels = [{ ...tunnel, access: { tokens: [{ name: 'ci' }, used] } }];
+    await app.call('token:revoke', { key, name: 'ci' });
+    assert.deepEqual(app.api.asked.at(-1), { ...OPEN, tokens: [{ name: 'agent', token: undefined }] });
+    await assert.rejects(app.call('token:revoke', { key, name: 'agent' }), failsWith('last-token'));
+    app.api.tunnels = [{ ...tunnel, access: { links: true, tokens: [used] } }];
+    await app.core.tunnelList.refresh();
+    assert.equal(tokens(app)?.[0]?.usedAt, Date.parse(used.last_used_at));
+    await app.call('token:revoke', { key, name: 'agent' });
+    assert.deepEqual(app.api.asked.at(-1), { ...OPEN, links: true });
+  });
+
+  it('stays as it is if a token is changed but this app does not know the passwords', async () => {
+    const app = await locked({ kind: 'tokens', name: 'ci' });
+    const [tunnel] = app.api.tunnels;
+    assert.ok(tunnel !== undefined);
+    for (const other of [{ password: true }, { basic: ['ann'] }] as const) {
+      app.api.tunnels = [{ ...tunnel, access: { ...other, tokens: [{ name: 'ci' }] } }];
+      await assert.rejects(app.call('token:revoke', { key: app.key, name: 'ci' }), failsWith('lock-unknown'));
+    }
+    assert.equal(app.api.asked.length, 1);
   });
 
   it('stays as it is if the relay is too old or unreachable', async () => {

@@ -109,7 +109,7 @@ export class TunnelItem {
     return this.#madeTokens.get(name);
   }
 
-  /** It is shown no more. */
+  /** It can no longer be copied. */
   forgetToken(name: string): void {
     this.#madeTokens.delete(name);
     this.#options.onChange();

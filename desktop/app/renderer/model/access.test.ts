@@ -62,6 +62,16 @@ describe('readAccessDraft', () => {
     );
   });
 
+  it('reads the name of a first token, and explains what is wrong with it', () => {
+    const draft = { ...OPEN_DRAFT, kind: 'tokens' } as const;
+    assert.deepEqual(readAccessDraft(draft), { lock: { kind: 'tokens', name: 'agent' } });
+    assert.deepEqual(readAccessDraft({ ...draft, token: ' ci ' }), { lock: { kind: 'tokens', name: 'ci' } });
+    for (const token of ['', 'CI', 'a b', 'x'.repeat(33)])
+      assert.match(problemOf({ kind: 'tokens', token }), /^Enter a name of 1 to 32 lowercase letters/);
+    assert.equal(isSameAccess(accessDraft({ kind: 'tokens' }), { kind: 'tokens' }), true);
+    assert.equal(isSameAccess(draft, { kind: 'links' }), false);
+  });
+
   const wrong: [given: string, RegExp][] = [
     ['', /^Enter an address such as/],
     [' ,\n', /^Enter an address such as/],
@@ -112,6 +122,7 @@ describe('words of an access policy', () => {
     assert.equal(line(UNKNOWN), 'Password set outside this app');
     assert.equal(line({ kind: 'links' }), 'Only with a link');
     assert.equal(line({ kind: 'knock' }), 'You approve each visitor');
+    assert.equal(line({ kind: 'tokens' }), 'Only programs with a token');
     assert.deepEqual([asksFor(OTHER, 'links'), asksFor({ kind: 'links' }, 'links')], [false, true]);
     assert.deepEqual(
       [asksFor({ ...OTHER, parts: ['users', 'knock'] }, 'knock'), asksFor(UNKNOWN, 'knock')],

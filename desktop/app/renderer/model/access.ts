@@ -22,7 +22,14 @@ import { type Choice, leftWords, wholeChoice } from './time-left.ts';
 const MINUTE_MS = 60_000;
 
 /** In the order of the form. */
-export const ACCESS_KINDS: readonly AccessKind[] = ['anyone', 'password', 'links', 'tokens', 'addresses', 'knock'];
+export const ACCESS_KINDS: readonly AccessKind[] = [
+  'anyone',
+  'password',
+  'links',
+  'tokens',
+  'addresses',
+  'knock',
+];
 
 /** The label of a choice, and a hint that describes who may visit. */
 export function accessChoice(kind: AccessKind): { label: string; hint: string } {
@@ -204,7 +211,7 @@ export function linkEnd({ expiresAt }: LinkView, now: number): string {
   return left <= 0 ? t('links.ended') : leftWords(left);
 }
 
-/** When a token was last used, which is known to within a minute. @param now wall-clock ms */
+/** When a token was last used, to within a minute. @param now wall-clock ms */
 export function tokenUse(usedAt: number | undefined, now: number): string {
   if (usedAt === undefined) return t('tokens.neverUsed');
   return now - usedAt < MINUTE_MS ? t('tokens.usedNow') : t('tokens.used', { ago: agoText(usedAt, now) });
