@@ -18,6 +18,7 @@ describe('loadConfig', () => {
     assert.deepEqual(rest, {
       host: '127.0.0.1',
       http2: true,
+      proxyProtocol: false,
       port: 8080,
       resolver: undefined,
       reusePort: false,
@@ -143,6 +144,16 @@ describe('loadConfig', () => {
     for (const address of ['::1', '::ffff:10.1.2.3'])
       assert.ok(trustedProxies.check(address, 'ipv6'), address);
     assert.equal(trustedProxies.check('192.0.2.8', 'ipv4'), false);
+  });
+
+  it('accepts the PROXY protocol only from trusted proxies', () => {
+    const ON = { CULVERT_PROXY_PROTOCOL: 'on' };
+    assert.equal(config({ ...ON, CULVERT_TRUST_PROXY: '10.0.0.1' }).proxyProtocol, true);
+    assert.equal(config({ CULVERT_PROXY_PROTOCOL: 'off' }).proxyProtocol, false);
+    assert.deepEqual(problems(ON), ['CULVERT_PROXY_PROTOCOL takes effect only with CULVERT_TRUST_PROXY']);
+    assert.deepEqual(problems({ CULVERT_PROXY_PROTOCOL: 'v2', CULVERT_TRUST_PROXY: '10.0.0.1' }), [
+      'CULVERT_PROXY_PROTOCOL must be one of on, off',
+    ]);
   });
 
   it('replaces the reserved names', () => {
@@ -376,8 +387,10 @@ describe('settings of certificates', () => {
       'CULVERT_ACME_EMAIL takes effect only without CULVERT_TLS_KEY',
     ]);
     assert.deepEqual(acmeConfigProblems({ ...ON, CULVERT_TRUST_PROXY: '127.0.0.1' }), [
-      'CULVERT_ACME_EMAIL takes effect only without CULVERT_TRUST_PROXY',
+      'CULVERT_ACME_EMAIL takes effect only without CULVERT_TRUST_PROXY, or with CULVERT_PROXY_PROTOCOL=on',
     ]);
+    const balanced = { CULVERT_TRUST_PROXY: '127.0.0.1', CULVERT_PROXY_PROTOCOL: 'on' };
+    assert.ok(acme({ ...ON, ...balanced }));
   });
 
   it('are rejected without the mail address', () => {

@@ -94,6 +94,7 @@ function readConfig(
   const database = settings.database ?? { kind: 'sqlite', path: join(dataDir, 'culvert.db') };
   checkCluster(given, database);
   checkReusePort(given, settings);
+  checkProxyProtocol(given, settings);
   const config: Config = {
     ...settings,
     serviceDomain: settings.serviceDomain ?? tunnelDomain,
@@ -147,12 +148,24 @@ function checkReusePort(given: GivenSettings, { cluster, port, reusePort }: Sett
     given.refuse(SETTINGS.reusePort, `with a ${SETTINGS.port.variable} that is not 0`);
 }
 
+/** A header from any other peer would let visitors choose their address. */
+function checkProxyProtocol(given: GivenSettings, { proxyProtocol, trustedProxies }: Settings): void {
+  if (proxyProtocol && trustedProxies.rules.length === 0)
+    given.refuse(SETTINGS.proxyProtocol, `with ${SETTINGS.trustedProxies.variable}`);
+}
+
 /** A relay that gets its own certificates needs a name that the authority can look up, and has no others. */
-function completeAcme(given: GivenSettings, { acme, publicUrl }: Settings): Config['acme'] {
+function completeAcme(given: GivenSettings, { acme, publicUrl, proxyProtocol }: Settings): Config['acme'] {
   if (acme === undefined) return undefined;
   const { email } = SETTINGS.acme.rows;
-  for (const other of [SETTINGS.tls.rows.cert, SETTINGS.tls.rows.key, SETTINGS.trustedProxies])
+  for (const other of [SETTINGS.tls.rows.cert, SETTINGS.tls.rows.key])
     if (given.has(other)) given.refuse(email, `without ${other.variable}`);
+  // Other proxies serve TLS themselves; a TCP load balancer leaves that to the relay.
+  if (given.has(SETTINGS.trustedProxies) && !proxyProtocol)
+    given.refuse(
+      email,
+      `without ${SETTINGS.trustedProxies.variable}, or with ${SETTINGS.proxyProtocol.variable}=on`,
+    );
   const host = publicUrl?.protocol === 'https:' ? certifiable(publicUrl.hostname) : undefined;
   if (host !== undefined) return { ...acme, host };
   const { variable } = SETTINGS.publicUrl;

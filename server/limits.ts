@@ -486,6 +486,13 @@ export const LINGER_TIMEOUT_MS = 2000;
 export const KEEP_ALIVE_MS = 60_000;
 /** How long a TLS handshake may take: a few round trips, on a slow network. */
 export const TLS_HANDSHAKE_TIMEOUT_MS = 10_000;
+/** How long a connection from a load balancer may take to send its PROXY protocol header. */
+export const PROXY_HEADER_TIMEOUT_MS = 5000;
+/**
+ * Maximum size of a PROXY protocol header (version 2). The addresses need at most 232 bytes; the rest is for extensions
+ * such as the certificate that a client has presented to the load balancer.
+ */
+export const PROXY_HEADER_MAX_BYTES = 4096;
 /** How long the relay issues TLS session tickets with the same key. */
 export const TICKET_KEY_MS = 24 * 3600_000;
 /** How long a visitor can resume a TLS session without a full handshake. */
@@ -798,6 +805,13 @@ export const AUDIT_KEPT_MS = 365 * 24 * 3_600_000;
  * be recorded is refused, so nobody can push an entry out. A year of them takes about 300 MB.
  */
 export const AUDIT_ACTS_PER_DAY = 2000;
+/**
+ * Maximum number of changes that one key can make in 24 hours to tunnels that other keys of its account have created,
+ * because each is recorded. The rest of the account's share stays for its owners.
+ */
+export const MEMBER_ACTS_PER_DAY = 200;
+/** Maximum number of people that an owner can invite in one request. */
+export const TEAM_INVITES_AT_ONCE_MAX = 100;
 /** How long the relay remembers that a verified domain was removed, in case an older backup is restored. */
 export const ENDED_DOMAIN_KEPT_MS = 400 * 24 * 3_600_000;
 /** Maximum number of removed verified domains that the relay remembers per account. */
@@ -812,8 +826,8 @@ export const REASON_MAX_LENGTH = 200;
 /** Maximum number of accounts that one command can create. */
 export const ACCOUNTS_AT_ONCE_MAX = 1000;
 /**
- * Maximum number of invitations that an IP address may open or accept per minute: they cannot be guessed, and each
- * costs a query.
+ * Maximum number of times per minute that an IP address may open or accept an invitation that is not valid: they cannot
+ * be guessed, and each try costs a query.
  */
 export const INVITE_TRIES_PER_MINUTE = 30;
 /** Longest lifetime of an invitation. */

@@ -189,6 +189,12 @@ export const SETTINGS = {
     'Addresses and networks of proxies in front of the relay. Their forwarded headers are trusted.',
     new BlockList(),
   ),
+  proxyProtocol: setting(
+    'proxy-protocol',
+    readers.onOff,
+    'off',
+    'Whether connections from trusted proxies begin with a PROXY protocol header (version 1 or 2), as TCP load balancers send it: on or off.',
+  ),
   /** settings that are given and no longer have an effect, as the operator wrote them */
   ignored: setting(
     'warm-sockets',
@@ -368,6 +374,7 @@ export const SETTING_GROUPS: Readonly<Record<string, readonly string[]>> = {
   Tunnels: ['default-ttl', 'max-ttl', 'name-hold', 'reserved-names', 'trunks'],
   Visitors: [
     'trust-proxy',
+    'proxy-protocol',
     'max-connections',
     'address-connections',
     'address-requests',

@@ -268,11 +268,6 @@ export class Handshakes {
     return [...this.#shaking.values()];
   }
 
-  /** Cuts all connections that are in a handshake. */
-  destroy(): void {
-    for (const tcp of this.#shaking.values()) tcp.destroy();
-  }
-
   #began(tcp: Socket): void {
     const addresses = addressesOf(tcp);
     this.#shaking.set(addresses, tcp);

@@ -221,7 +221,7 @@ describe('Edge', () => {
     const [far] = (await once(before, 'connection')) as [Socket];
     before.close();
     accepted.push(near);
-    edge.adopt(far, { address: '192.0.2.1', proto: 'https' });
+    edge.adopt(far, { address: '192.0.2.1', proto: 'https', trusted: false });
     near.write('GET / HTTP/1.1\r\nHost: abc.localhost\r\n\r\n');
     await until(() => fixture.dials.length === 1);
     const stream = fixture.openStream();

@@ -24,6 +24,7 @@ import {
   StreamCount,
 } from './connection-limiter.ts';
 import { coverageOf, Http2Connection } from './http2/connection.ts';
+import type { ProxyHeaders } from './proxy-header.ts';
 import { isTrusted, type Peer, plainAddress } from './request-head.ts';
 import type { Upstreams } from './upstreams.ts';
 import { type Onward, Visitor } from './visitor.ts';
@@ -52,7 +53,9 @@ export class Edge {
   readonly #standing = new Set<Visitor>();
   /** with TLS, the connections that have no visitor yet */
   readonly #handshakes: Handshakes | undefined;
-  /** those of them that were open when the shutdown began */
+  /** with the PROXY protocol */
+  readonly #proxyHeaders: ProxyHeaders | undefined;
+  /** the connections without a visitor that were open when the shutdown began */
   #shakingAtDrain: ReadonlySet<Socket | undefined> = new Set();
   /** whether new requests wait until it is known which relay serves them */
   #isHolding = false;
@@ -61,8 +64,17 @@ export class Edge {
   readonly #ticker: NodeJS.Timeout;
   #onEmpty: (() => void) | undefined;
 
-  /** @param server bound, without a listener for its connections so far */
-  constructor(server: Server, upstreams: Upstreams, limits: SlotLimits, addresses: AddressLimits) {
+  /**
+   * @param server bound, without a listener for its connections so far
+   * @param proxyHeaders reads what TCP load balancers report; `undefined` without the PROXY protocol
+   */
+  constructor(
+    server: Server,
+    upstreams: Upstreams,
+    limits: SlotLimits,
+    addresses: AddressLimits,
+    proxyHeaders?: ProxyHeaders,
+  ) {
     this.#server = server;
     this.#upstreams = upstreams;
     this.#addresses = addresses;
@@ -71,12 +83,12 @@ export class Edge {
     this.#noSlots = new ConnectionSlots({ ...limits, visitors: 0 });
     if (server instanceof TlsServer) {
       this.#proto = 'https';
-      this.#handshakes = new Handshakes(server, limits.newcomers, (socket, tcp) =>
-        this.#accept(socket, this.#turnsAway && !this.#shakingAtDrain.has(tcp)),
-      );
+      this.#handshakes = new Handshakes(server, limits.newcomers, (socket, tcp) => this.#accept(socket, tcp));
     } else {
-      server.on('connection', (socket) => this.#accept(socket, this.#turnsAway));
+      server.on('connection', (socket) => this.#accept(socket, socket));
     }
+    this.#proxyHeaders = proxyHeaders;
+    proxyHeaders?.guard(server);
     server.on('connection', () => (this.#taken += 1));
     // Out of file descriptors, for example: open connections continue, and the next accept may succeed.
     server.on('error', (error) => upstreams.unexpected(error));
@@ -132,8 +144,8 @@ export class Edge {
    * Accepts a connection from the relay that this one has replaced. It closes after its next response, because that
    * relay exits.
    */
-  adopt(socket: Socket, { address, proto }: Pick<Peer, 'address' | 'proto'>): void {
-    const peer = { address, proto, trusted: this.#isTrusted(address) };
+  adopt(socket: Socket, { address, proto, trusted }: Peer): void {
+    const peer = { address, proto, trusted: trusted && this.#isTrusted(address) };
     const limiter = (entering: Visitor) => this.#limiter(peer, entering, false);
     this.#enter(socket, peer, limiter, true).drain();
     socket.resume();
@@ -147,7 +159,7 @@ export class Edge {
   async settle(): Promise<void> {
     await this.#backlogTaken();
     this.#turnsAway = true;
-    this.#shakingAtDrain = new Set(this.#handshakes?.current);
+    this.#shakingAtDrain = new Set(this.#newcomers);
     for (const visitor of this.#visitors) this.#standing.add(visitor);
     this.#drainVisitors();
     while (!this.#isSettled()) await sleep(DRAIN_LOOK_MS);
@@ -192,13 +204,13 @@ export class Edge {
 
   #isSettled(): boolean {
     for (const visitor of this.#standing) if (!visitor.isSettled) return false;
-    return this.#handshakes?.current.some((tcp) => this.#shakingAtDrain.has(tcp)) !== true;
+    return !this.#newcomers.some((tcp) => this.#shakingAtDrain.has(tcp));
   }
 
   /** Resolves when every connection has ended, once the listener is closed. */
   async empty(): Promise<void> {
-    // A handshake has a time limit, and may still become a visitor.
-    while (this.#handshakes !== undefined && this.#handshakes.current.length > 0) await sleep(DRAIN_LOOK_MS);
+    // They have a time limit, and may still become visitors.
+    while (this.#newcomers.length > 0) await sleep(DRAIN_LOOK_MS);
     if (this.#isEmpty) return;
     await new Promise<void>((resolve) => {
       this.#onEmpty = resolve;
@@ -214,19 +226,38 @@ export class Edge {
   destroy(): void {
     clearInterval(this.#ticker);
     this.#server.close();
-    this.#handshakes?.destroy();
+    for (const tcp of this.#newcomers) tcp.destroy();
     for (const visitor of this.#visitors) visitor.destroy();
     for (const connection of this.#http2) connection.destroy();
   }
 
-  /** @param isLate whether it arrived during shutdown */
-  #accept(socket: Socket, isLate: boolean): void {
+  /** TCP connections that do not have a visitor yet. */
+  get #newcomers(): readonly Socket[] {
+    return [...(this.#handshakes?.current ?? []), ...(this.#proxyHeaders?.waiting ?? [])];
+  }
+
+  /** @param tcp the connection below the socket */
+  #accept(socket: Socket, tcp: Socket | undefined): void {
+    const peer = this.#peerOf(socket, tcp);
+    if (peer === undefined) return void socket.destroy();
     traffic.connections += 1;
-    const address = plainAddress(socket.remoteAddress ?? '');
-    const peer = { address, proto: this.#proto, trusted: this.#isTrusted(address) };
+    const isLate = this.#turnsAway && !this.#shakingAtDrain.has(tcp);
     if (socket instanceof TLSSocket && socket.alpnProtocol === 'h2')
       return this.#acceptHttp2(socket, peer, isLate);
     this.#arrive(socket, peer, (entering) => this.#limiter(peer, entering, isLate), isLate);
+  }
+
+  /** @returns `undefined` if it cannot be told whom a load balancer's connection comes from, because it has ended */
+  #peerOf(socket: Socket, tcp: Socket | undefined): Peer | undefined {
+    const proto = this.#proto;
+    if (this.#proxyHeaders === undefined) {
+      const address = plainAddress(socket.remoteAddress ?? '');
+      return { address, proto, trusted: this.#isTrusted(address) };
+    }
+    const origin = this.#proxyHeaders.origin(tcp);
+    if (origin === undefined) return undefined;
+    const { address, vague } = origin;
+    return { address, proto, trusted: !vague && this.#isTrusted(address) };
   }
 
   #acceptHttp2(socket: TLSSocket, tcpPeer: Peer, isLate: boolean): void {

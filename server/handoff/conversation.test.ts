@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { duplexPair } from 'node:stream';
 import { mock } from 'node:test';
 import { HANDOFF_LINE_MAX_BYTES, SUCCESSION_WAITING_MAX } from '../limits.ts';
-import { Conversation, TimeoutError } from './conversation.ts';
+import { Conversation, TimeoutError, readHello } from './conversation.ts';
 
 function read(value: unknown): { readonly n: number } | undefined {
   return typeof value === 'object' && value !== null && 'n' in value ? { n: Number(value.n) } : undefined;
@@ -67,5 +67,15 @@ describe('a conversation between two relays', () => {
     long.far.write(Buffer.alloc(HANDOFF_LINE_MAX_BYTES, 'x'));
     long.far.write('x');
     await long.talk.over;
+  });
+});
+
+describe('readHello', () => {
+  const visitor = { kind: 'visitor', id: 1, address: '192.0.2.7', proto: 'https' };
+
+  it("keeps whether a visitor's forwarded fields may be trusted; relays of earlier versions leave that open", () => {
+    assert.deepEqual(readHello({ ...visitor, trusted: false }), { ...visitor, trusted: false });
+    assert.deepEqual(readHello({ ...visitor, trusted: true }), { ...visitor, trusted: true });
+    assert.deepEqual(readHello(visitor), { ...visitor, trusted: true });
   });
 });

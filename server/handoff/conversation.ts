@@ -144,6 +144,8 @@ export type Hello =
       readonly id: number;
       readonly address: string;
       readonly proto: 'http' | 'https';
+      /** Whether its forwarded fields may be trusted, if the new relay trusts the address. */
+      readonly trusted: boolean;
     };
 
 /** A tunnel whose client was recently connected. */
@@ -187,7 +189,7 @@ export type SuccessorMessage =
  * @returns `undefined` for anything that a relay does not send
  */
 export function readHello(value: unknown): Hello | undefined {
-  const { kind, version, address, id, proto } = fieldsOf(value);
+  const { kind, version, address, id, proto, trusted } = fieldsOf(value);
   switch (kind) {
     case 'replace':
       return isWhole(version) && isText(address) ? { kind, version, address } : undefined;
@@ -195,7 +197,7 @@ export function readHello(value: unknown): Hello | undefined {
       return { kind };
     case 'visitor':
       return isWhole(id) && isText(address) && (proto === 'http' || proto === 'https')
-        ? { kind, id, address, proto }
+        ? { kind, id, address, proto, trusted: trusted !== false }
         : undefined;
     default:
       return undefined;

@@ -179,10 +179,10 @@ export class HandoffSender implements Successor {
 
   // As seen by the old relay
 
-  async pass({ address, proto }: Parameters<Successor['pass']>[0], onReset: () => void): Promise<Socket> {
+  async pass(visitor: Parameters<Successor['pass']>[0], onReset: () => void): Promise<Socket> {
     this.#passed += 1;
     const id = this.#passed;
-    const socket = await meetSoon(this.#path, { kind: 'visitor', id, address, proto });
+    const socket = await meetSoon(this.#path, { kind: 'visitor', id, ...visitor });
     if (socket === undefined) throw new Error('the relay that replaced this one has ended');
     this.#resets.set(id, onReset);
     socket.once('close', () => this.#resets.delete(id));

@@ -25,6 +25,8 @@ import {
   TicketKeys,
 } from '../edge/listener.ts';
 import { Notice } from '../edge/notice.ts';
+import { ProxyHeaders } from '../edge/proxy-header.ts';
+import { isTrusted } from '../edge/request-head.ts';
 import { HostResolver } from '../edge/route.ts';
 import { Upstreams } from '../edge/upstreams.ts';
 import {
@@ -209,6 +211,9 @@ export async function setUpEdge(
         trustedProxies,
         clock,
       ),
+      config.proxyProtocol
+        ? new ProxyHeaders((address) => address !== '' && isTrusted(address, trustedProxies), NEWCOMERS_MAX)
+        : undefined,
     ),
     certificate,
     tickets,

@@ -61,8 +61,8 @@ export function replaceable(parts: ReplaceableParts): Replaceable {
     },
     leave(successor) {
       service.leave((deltas) => successor.tellCounted(deltas));
-      edge.leave(({ address: visitor, proto }, onReset) =>
-        successor.pass({ address: visitor, proto }, onReset),
+      edge.leave(({ address: visitor, proto, trusted }, onReset) =>
+        successor.pass({ address: visitor, proto, trusted }, onReset),
       );
       onReplaced(successor);
     },

@@ -1,0 +1,219 @@
+/**
+ * The PROXY protocol, versions 1 and 2 (https://www.haproxy.org/download/3.0/doc/proxy-protocol.txt): the header with
+ * which a TCP load balancer reports the visitor's address at the beginning of each connection.
+ */
+import { isIPv4, type Server, type Socket, SocketAddress } from 'node:net';
+import { joined } from '../../shared/http1/fields.ts';
+import { isIPv6 } from '../../shared/networks.ts';
+import { type Clock, systemClock } from '../clock.ts';
+import { PROXY_HEADER_MAX_BYTES, PROXY_HEADER_TIMEOUT_MS } from '../limits.ts';
+import { plainAddress } from './request-head.ts';
+
+export interface ProxyHeader {
+  /** IP address of the visitor; `undefined` if the balancer opened the connection itself, or does not know the address */
+  readonly source: string | undefined;
+  /** bytes of the header, after which the visitor's own bytes begin */
+  readonly length: number;
+}
+
+const V1_START = Buffer.from('PROXY ');
+/** Longest header of version 1, with its CRLF (section 2.1). */
+const V1_MAX_BYTES = 107;
+const V2_START = Buffer.from('\r\n\r\n\0\r\nQUIT\n', 'latin1');
+/** Bytes of a header of version 2 before its addresses. */
+const V2_FIXED_BYTES = 16;
+
+/**
+ * Reads a header from the beginning of a connection.
+ *
+ * @param bytes all that have arrived so far
+ * @returns `incomplete` if more bytes are needed; `malformed` if no further bytes could make it a header
+ */
+export function readProxyHeader(bytes: Buffer): ProxyHeader | 'incomplete' | 'malformed' {
+  if (startsLike(bytes, V1_START)) return readV1(bytes);
+  return startsLike(bytes, V2_START) ? readV2(bytes) : 'malformed';
+}
+
+/** Whether bytes begin with a text, or with a part of it if there are fewer. */
+function startsLike(bytes: Buffer, start: Buffer): boolean {
+  const length = Math.min(bytes.length, start.length);
+  return bytes.compare(start, 0, length, 0, length) === 0;
+}
+
+const V1_UNKNOWN = /^PROXY UNKNOWN(?: [\x20-\x7e]*)?$/;
+const V1_KNOWN = /^PROXY (TCP4|TCP6) ([\da-fA-F.:]+) ([\da-fA-F.:]+) (\d{1,5}) (\d{1,5})$/;
+
+function readV1(bytes: Buffer): ReturnType<typeof readProxyHeader> {
+  const end = bytes.subarray(0, V1_MAX_BYTES).indexOf('\r\n');
+  if (end === -1) return bytes.length < V1_MAX_BYTES ? 'incomplete' : 'malformed';
+  const line = bytes.toString('latin1', 0, end);
+  const length = end + 2;
+  if (V1_UNKNOWN.test(line)) return { source: undefined, length };
+  const [, family, source = '', target = '', ...ports] = V1_KNOWN.exec(line) ?? [];
+  if (family === undefined || !ports.every(isPort)) return 'malformed';
+  const isAddress = family === 'TCP4' ? isIPv4 : isIPv6;
+  return isAddress(source) && isAddress(target) ? { source: written(source), length } : 'malformed';
+}
+
+function isPort(text: string): boolean {
+  return String(Number(text)) === text && Number(text) <= 0xff_ff;
+}
+
+const LOCAL = 0;
+const PROXY = 1;
+/** Bytes of both addresses, with their ports, by address family: unspecified, IPv4, IPv6, Unix (section 2.2). */
+const ADDRESS_BYTES = [0, 12, 36, 216] as const;
+/** Unspecified, stream, datagram. */
+const TRANSPORTS = 3;
+
+function readV2(bytes: Buffer): ReturnType<typeof readProxyHeader> {
+  if (bytes.length < V2_FIXED_BYTES) return 'incomplete';
+  const [version, command] = nibbles(bytes, 12);
+  const length = V2_FIXED_BYTES + bytes.readUInt16BE(14);
+  if (version !== 2 || command > PROXY || length > PROXY_HEADER_MAX_BYTES) return 'malformed';
+  if (bytes.length < length) return 'incomplete';
+  // Everything after the fixed part of such a header is to be ignored.
+  if (command === LOCAL) return { source: undefined, length };
+  const [family, transport] = nibbles(bytes, 13);
+  const end = V2_FIXED_BYTES + (ADDRESS_BYTES[family] ?? Infinity);
+  const header = bytes.subarray(0, length);
+  if (end > length || transport >= TRANSPORTS || !hasValidExtensions(header, end)) return 'malformed';
+  return { source: sourceOf(header, family), length };
+}
+
+function nibbles(bytes: Buffer, at: number): [number, number] {
+  const byte = bytes.readUInt8(at);
+  return [byte >> 4, byte & 0xf];
+}
+
+function sourceOf(header: Buffer, family: number): string | undefined {
+  if (family === 1) return header.subarray(V2_FIXED_BYTES, V2_FIXED_BYTES + 4).join('.');
+  if (family !== 2) return undefined;
+  const digits = header.toString('hex', V2_FIXED_BYTES, V2_FIXED_BYTES + 16);
+  return written(digits.replaceAll(/.{4}(?=.)/g, '$&:'));
+}
+
+/** An address in its usual spelling: addresses are compared as text. */
+function written(address: string): string {
+  const family = address.includes(':') ? 'ipv6' : 'ipv4';
+  return plainAddress(new SocketAddress({ address, family }).address);
+}
+
+/* Type-length-value extensions after the addresses (section 2.2). */
+
+const CRC32C = 3;
+const EXTENSION_HEAD_BYTES = 3;
+
+/** @param from offset of the first extension; they fill the rest of the header */
+function hasValidExtensions(header: Buffer, from: number): boolean {
+  for (let at = from; at < header.length;) {
+    if (at + EXTENSION_HEAD_BYTES > header.length) return false;
+    const value = at + EXTENSION_HEAD_BYTES;
+    const end = value + header.readUInt16BE(at + 1);
+    if (end > header.length) return false;
+    if (header[at] === CRC32C && !isChecksum(header, value, end)) return false;
+    at = end;
+  }
+  return true;
+}
+
+/** Whether the bytes of an extension are the checksum of the header, computed with zeros in their place. */
+function isChecksum(header: Buffer, from: number, end: number): boolean {
+  if (end - from !== 4) return false;
+  const zeroed = Buffer.from(header).fill(0, from, end);
+  return header.readUInt32BE(from) === crc32c(zeroed);
+}
+
+/** CRC-32C (RFC 3309 appendix B), which differs from the checksum of `node:zlib`. */
+export function crc32c(bytes: Buffer): number {
+  let crc = 0xff_ff_ff_ff;
+  for (const byte of bytes) {
+    crc ^= byte;
+    for (let bit = 0; bit < 8; bit += 1) crc = (crc >>> 1) ^ (crc & 1 ? 0x82_f6_3b_78 : 0);
+  }
+  return (crc ^ 0xff_ff_ff_ff) >>> 0;
+}
+
+/* Connections that wait for their header. */
+
+/** Reads the headers of connections from trusted balancers, before anything else is read from them. */
+export class ProxyHeaders {
+  readonly #isExpected: (address: string) => boolean;
+  readonly #limit: number;
+  readonly #clock: Pick<Clock, 'setTimeout'>;
+  /** connections whose header has not arrived completely, oldest first */
+  readonly #waiting = new Set<Socket>();
+  readonly #read = new WeakMap<Socket, ProxyHeader>();
+
+  /**
+   * @param isExpected whether connections from an IP address begin with a header
+   * @param limit number of connections that may wait; beyond it the oldest is cut
+   */
+  constructor(
+    isExpected: (address: string) => boolean,
+    limit: number,
+    clock: Pick<Clock, 'setTimeout'> = systemClock,
+  ) {
+    this.#isExpected = isExpected;
+    this.#limit = limit;
+    this.#clock = clock;
+  }
+
+  /** The connections that wait for their header, or for its rest. */
+  get waiting(): ReadonlySet<Socket> {
+    return this.#waiting;
+  }
+
+  /** Withholds connections from the present listeners of a server until their header has been read. */
+  guard(server: Server): void {
+    const listeners = server.listeners('connection') as ((socket: Socket) => void)[];
+    server.removeAllListeners('connection');
+    server.on('connection', (socket: Socket) =>
+      this.#await(socket, () => listeners.forEach((listener) => listener.call(server, socket))),
+    );
+  }
+
+  /**
+   * @param tcp the visitor's TCP connection, with its header already read
+   * @returns the IP address the connection comes from, and whether it is `vague`: a balancer's own, although others
+   *   connect through it. `undefined` if the connection has ended
+   */
+  origin(tcp: Socket | undefined): { readonly address: string; readonly vague: boolean } | undefined {
+    const { remoteAddress } = tcp ?? {};
+    if (tcp === undefined || remoteAddress === undefined) return undefined;
+    const address = plainAddress(remoteAddress);
+    const header = this.#read.get(tcp);
+    if (header === undefined) return this.#isExpected(address) ? undefined : { address, vague: false };
+    return { address: header.source ?? address, vague: header.source === undefined };
+  }
+
+  #await(socket: Socket, begin: () => void): void {
+    if (!this.#isExpected(plainAddress(socket.remoteAddress ?? ''))) return begin();
+    this.#waiting.add(socket);
+    const timer = this.#clock.setTimeout(() => socket.destroy(), PROXY_HEADER_TIMEOUT_MS);
+    let arrived: Buffer = Buffer.alloc(0);
+    const look = (): void => {
+      for (let part: Buffer | null; (part = socket.read() as Buffer | null) !== null;)
+        arrived = joined(arrived, part);
+      const header = readProxyHeader(arrived);
+      if (header === 'malformed') return void socket.destroy();
+      if (header === 'incomplete') return;
+      this.#read.set(socket, header);
+      const rest = arrived.subarray(header.length);
+      if (rest.length > 0) socket.unshift(rest);
+      leave();
+      // Node needs the current tick to forget that the bytes were read in this way.
+      process.nextTick(() => (socket.readableEnded ? socket.destroy() : begin()));
+    };
+    const leave = (): void => {
+      timer.cancel();
+      this.#waiting.delete(socket);
+      socket.off('readable', look).off('close', leave).off('end', end);
+    };
+    const end = (): void => void socket.destroy();
+    socket.on('error', end);
+    socket.on('readable', look).once('close', leave).once('end', end);
+    const [oldest] = this.#waiting;
+    if (this.#waiting.size > this.#limit) oldest?.destroy();
+  }
+}
