@@ -4,7 +4,7 @@ import { Authority } from '../support/certificates.ts';
 import { Relay, spawnRelay, temporaryDirectory } from '../support/programs.ts';
 import { runNginx } from '../support/native-server.ts';
 import { type Scope, suiteScope } from '../support/scope.ts';
-import { SHIPPED, SHIPPED_PROXIES } from '../support/shipped-proxies.ts';
+import { SHIPPED, SHIPPED_PROXIES, startTcpBalancer } from '../support/shipped-proxies.ts';
 import { closedPort, startHttpService } from '../support/services/listen.ts';
 
 interface Finding {
@@ -197,6 +197,48 @@ describe('culvert-relay doctor', () => {
     assert.deepEqual(hasty.failed, ['idle'], hasty.said);
     const collecting = await behindShipped('caddy', (file) => file.replace('flush_interval 1ms', ''));
     assert.deepEqual(collecting.failed, ['responses'], collecting.said);
+  });
+
+  /** Runs doctor behind a TCP load balancer, on a relay that serves TLS itself. */
+  async function behindTcpBalancer(relaySettings: Record<string, string>, edit?: (config: string) => string) {
+    const authority = new Authority(scope);
+    const port = await closedPort();
+    const { cert, key } = authority.issue('*.localhost');
+    const { relay, settings } = await start({
+      CULVERT_PUBLIC_URL: `https://localhost:${port}`,
+      CULVERT_TLS_CERT: cert,
+      CULVERT_TLS_KEY: key,
+      NODE_EXTRA_CA_CERTS: authority.path,
+      ...relaySettings,
+    });
+    await startTcpBalancer(scope, port, relay.port, 1, edit);
+    const { failed, findings, said } = await doctor(settings);
+    const around = ['certificate', 'tunnel-certificate', 'wildcard'];
+    const fix = findings.find(({ check }) => check === 'public')?.fix ?? '';
+    return { failed: failed.filter((name) => !around.includes(name)), findings, fix, said };
+  }
+
+  const BALANCED = { ...TRUSTED, CULVERT_PROXY_PROTOCOL: 'on' };
+
+  it('finds no fault in a TCP load balancer with the shipped configuration', async () => {
+    const { failed, findings, said } = await behindTcpBalancer(BALANCED);
+    assert.deepEqual(failed, [], said);
+    const forwarded = findings.find(({ check }) => check === 'forwarded')?.detail ?? '';
+    assert.match(forwarded, /PROXY protocol header, here 127\.0\.0\.1/);
+  });
+
+  it('finds that a TCP load balancer does not send the PROXY protocol header', async () => {
+    const { failed, fix, said } = await behindTcpBalancer(BALANCED, (file) =>
+      file.replace(' send-proxy-v2', ''),
+    );
+    assert.deepEqual(failed, ['public'], said);
+    assert.match(fix, /Turn it on in the load balancer \(HAProxy: send-proxy-v2/);
+  });
+
+  it('finds that the relay does not expect the PROXY protocol header', async () => {
+    const { failed, fix, said } = await behindTcpBalancer({});
+    assert.deepEqual(failed, ['public'], said);
+    assert.match(fix, /start the relay with CULVERT_PROXY_PROTOCOL=on/);
   });
 
   it('finds a proxy with a certificate that the relay does not know', async () => {

@@ -24,6 +24,7 @@ describe('server/deploy', () => {
     'nginx-cluster.conf',
     'Caddyfile',
     'haproxy.cfg',
+    'haproxy-tcp.cfg',
     '../../docs/start/your-own-relay.md',
     ...OPERATING_PAGES,
   ]) {

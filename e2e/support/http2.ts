@@ -18,16 +18,19 @@ export interface Http2Target {
   readonly ca: Buffer | string;
   /** the host that the visitor names in its handshake */
   readonly servername: string;
+  /** the source address */
+  readonly localAddress?: string;
 }
 
 /** Opens a connection with Node's client. */
 export async function openHttp2(
   scope: Scope,
-  { port, ca, servername }: Http2Target,
+  { port, ca, servername, localAddress }: Http2Target,
 ): Promise<ClientHttp2Session> {
   const session = connectHttp2(`https://${servername}:${port}`, {
     ca,
     servername,
+    ...(localAddress !== undefined && { localAddress }),
     lookup,
     maxSessionMemory: 100,
   } as never);

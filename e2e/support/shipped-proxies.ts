@@ -61,6 +61,31 @@ export const SHIPPED_PROXIES: Readonly<Record<string, StartProxy>> = {
   caddy: (scope, port, relayPort, files, edit) => startCaddy(scope, port, relayPort, files, [], edit),
 };
 
+/**
+ * HAProxy as a TCP load balancer in front of a relay that serves TLS itself, with `haproxy-tcp.cfg`.
+ *
+ * @param httpPort of the relay, for plain HTTP
+ * @param edit further changes to the file
+ * @returns `plain`: the port on which it accepts connections for that
+ */
+export async function startTcpBalancer(
+  scope: Scope,
+  port: number,
+  relayPort: number,
+  httpPort: number,
+  edit: Edit = asIs,
+): Promise<{ readonly plain: number }> {
+  const plain = await closedPort();
+  const file = join(temporaryDirectory(scope), 'haproxy-tcp.cfg');
+  const config = shipped('haproxy-tcp.cfg', httpPort)
+    .replaceAll('127.0.0.1:8443', `127.0.0.1:${relayPort}`)
+    .replaceAll('bind :80\n', `bind 127.0.0.1:${plain}\n`)
+    .replaceAll('bind :443\n', `bind 127.0.0.1:${port}\n`);
+  writeFileSync(file, edit(config));
+  await runServer(scope, port, '/usr/sbin/haproxy', ['-db', '-f', file]);
+  return { plain };
+}
+
 /** nginx in front of relays of a cluster, with `nginx-cluster.conf` in the place of the three in the file. */
 export async function startClusterNginx(
   scope: Scope,

@@ -1,11 +1,14 @@
 /** Requests of `culvert-relay doctor`, each on its own connection, with limits. */
 import {
   type ClientRequest,
+  type ClientRequestArgs,
   type IncomingHttpHeaders,
   type IncomingMessage,
   request as overPlain,
 } from 'node:http';
 import { request as overTls } from 'node:https';
+import { connect, type Socket } from 'node:net';
+import { connect as connectTls, type ConnectionOptions } from 'node:tls';
 import { DIAGNOSIS_ANSWER_MAX_BYTES, DIAGNOSIS_ANSWER_MS } from '../limits.ts';
 
 export interface Question {
@@ -22,6 +25,8 @@ export interface Question {
   readonly limitMs?: number;
   /** address to connect to instead of that of `to` */
   readonly address?: string;
+  /** bytes to send first on the connection, before TLS too */
+  readonly preamble?: string;
   /** Whether any certificate is accepted: on this machine, its trust is not what is checked. */
   readonly anyCertificate?: boolean;
 }
@@ -81,6 +86,7 @@ async function send<T>(
     path,
     headers = {},
     address,
+    preamble,
     anyCertificate = false,
     onInformation,
     limitMs = DIAGNOSIS_ANSWER_MS,
@@ -94,7 +100,10 @@ async function send<T>(
     host: address ?? host,
     port: to.port === '' ? undefined : to.port,
     headers: { host: to.host, ...headers },
-    agent: false,
+    // Node asks its agent for a connection even if there is another way to get one.
+    ...(preamble === undefined
+      ? { agent: false }
+      : { createConnection: connectionAfter(preamble, to.protocol) }),
     signal: AbortSignal.timeout(limitMs),
   } as const;
   const answer = Promise.withResolvers<T>();
@@ -116,6 +125,14 @@ async function send<T>(
   } finally {
     request.destroy();
   }
+}
+
+function connectionAfter(preamble: string, protocol: string) {
+  return (options: ClientRequestArgs): Socket => {
+    const socket = connect({ host: options.host ?? '', port: Number(options.port) });
+    socket.write(preamble);
+    return protocol === 'https:' ? connectTls({ ...(options as ConnectionOptions), socket }) : socket;
+  };
 }
 
 async function read(response: IncomingMessage): Promise<Answer> {

@@ -1,9 +1,11 @@
 /** Checks of this machine: listening programs, the limit of open files, and TCP. */
 import { readFile } from 'node:fs/promises';
+import { isIP } from 'node:net';
 import process from 'node:process';
 import { uriHost } from '../../shared/networks.ts';
 import type { Clock } from '../clock.ts';
 import { type Config, publicUrlOf, schemeOf } from '../config.ts';
+import { isTrusted } from '../edge/request-head.ts';
 import { BACKUP_OLD_MS } from '../limits.ts';
 import { describeError } from '../log.ts';
 import { nameOfDatabase } from '../store/database-address.ts';
@@ -21,16 +23,11 @@ export function machineChecks(config: Config): Check[] {
 
   async function listener(): Promise<string> {
     if (port === 0) throw new Skipped('the relay chose its port itself (CULVERT_PORT=0)');
-    const to = new URL(`${schemeOf(config)}://${uriHost(reachable(host))}:${port}`);
-    const { hostname } = publicUrlOf(config, port);
-    const named = new URL(to);
-    named.hostname = hostname;
     try {
-      const version = await versionAt({ to: named, address: reachable(host), anyCertificate: true });
-      return `Culvert relay ${version} is ready on port ${port}`;
+      return `Culvert relay ${await versionHere(config)} is ready on port ${port}`;
     } catch (error) {
       throw new Fault(
-        `${to.origin}: ${said(error)}`,
+        `${schemeOf(config)}://${uriHost(reachable(host))}:${port}: ${said(error)}`,
         'Start the relay (systemctl start culvert-relay) and check its log. CULVERT_HOST and CULVERT_PORT must have the same values here as when the relay was started.',
         { cause: error },
       );
@@ -109,6 +106,20 @@ export async function congestionControl(path = '/proc/sys/net/ipv4/tcp_congestio
   }
   if (name.startsWith('bbr')) return `uses ${name}, which stays fast on lines that lose packets`;
   return `uses ${name}, which is slow on lines that lose packets; to change it, run "sysctl -w net.ipv4.tcp_congestion_control=bbr"`;
+}
+
+/**
+ * @returns the version of the relay on the configured port of this machine
+ * @throws Error if it cannot be reached, or is not ready
+ */
+export async function versionHere(config: Config): Promise<string> {
+  const address = reachable(config.host);
+  const to = new URL(`${schemeOf(config)}://${uriHost(address)}:${config.port}`);
+  to.hostname = publicUrlOf(config, config.port).hostname;
+  // A connection to an address of this machine comes from the same address.
+  const isBalancer = config.proxyProtocol && isIP(address) !== 0 && isTrusted(address, config.trustedProxies);
+  const preamble = isBalancer ? { preamble: 'PROXY UNKNOWN\r\n' } : {};
+  return await versionAt({ to, address, anyCertificate: true, ...preamble });
 }
 
 /** The address that reaches a listener on this machine. */

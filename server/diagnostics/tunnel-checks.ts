@@ -12,6 +12,7 @@ import { isTrusted } from '../edge/request-head.ts';
 import { DIAGNOSIS_ANSWER_MS, DIAGNOSIS_CHECK_MS, DIAGNOSIS_PIECE_MS } from '../limits.ts';
 import { type Check, Fault, Skipped, versionAt } from './check.ts';
 import { type Answer, ask, askAhead, askPieces } from './http-probe.ts';
+import { versionHere } from './machine-checks.ts';
 import { unusedHost } from './name-checks.ts';
 import { OtherDatabaseError, type TestTunnel } from './test-tunnel.ts';
 
@@ -30,8 +31,13 @@ export function proxyChecks(config: Config): Check[] {
     try {
       return `${to.origin} is running Culvert relay ${await versionAt({ to })} and is ready`;
     } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      if (await mayMissProxyHeader(config, to))
+        throw new Fault(`${to.origin}: ${why}, although the relay responds here`, fixOfHeader(config), {
+          cause: error,
+        });
       throw new Fault(
-        `${to.origin}: ${error instanceof Error ? error.message : String(error)}`,
+        `${to.origin}: ${why}`,
         'Check that CULVERT_PUBLIC_URL is right, that the firewall allows its port, and that any proxy in front is running and forwards to ' +
           'the relay\'s port. Some networks cannot reach their own public address; in that case, run "culvert doctor" from elsewhere.',
         { cause: error },
@@ -108,6 +114,31 @@ export function proxyChecks(config: Config): Check[] {
     { name: 'body', needs, look: body },
     { name: 'interim', needs, look: interim },
   ];
+}
+
+/**
+ * Whether the relay is running, but cannot understand connections through its public address: one of the two expects a
+ * PROXY protocol header, and the other does not.
+ */
+async function mayMissProxyHeader(config: Config, to: URL): Promise<boolean> {
+  try {
+    await versionHere(config);
+  } catch {
+    return false;
+  }
+  try {
+    const { headers } = await ask({ to, path: '/' });
+    return headers['culvert-error'] === ('bad-request' satisfies keyof typeof VISITOR_ERRORS);
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+    return code === 'ECONNRESET' || code === 'EPROTO' || code.startsWith('ERR_SSL_');
+  }
+}
+
+function fixOfHeader({ proxyProtocol }: Config): string {
+  return proxyProtocol
+    ? 'The relay expects a PROXY protocol header (CULVERT_PROXY_PROTOCOL=on) from the addresses in CULVERT_TRUST_PROXY, and from no others. Turn it on in the load balancer (HAProxy: send-proxy-v2; nginx: proxy_protocol on), and check that its address is in CULVERT_TRUST_PROXY. server/deploy/haproxy-tcp.cfg is a working example.'
+    : 'If a TCP load balancer in front of the relay sends a PROXY protocol header (HAProxy: send-proxy-v2; nginx: proxy_protocol on), start the relay with CULVERT_PROXY_PROTOCOL=on and the address of the load balancer in CULVERT_TRUST_PROXY. Otherwise, check which server the load balancer connects to. server/deploy/haproxy-tcp.cfg is a working example.';
 }
 
 function codeOf({ text }: Answer): unknown {
@@ -241,6 +272,8 @@ export function tunnelChecks({ config, clock, open, idleMs }: TunnelChecksOption
     };
     await ask({ to, path: '/', headers: { host, 'x-forwarded-for': CLAIMED } });
     const peer = list.at(-1) ?? '';
+    if (config.proxyProtocol)
+      return `a visitor's address is taken from the load balancer's PROXY protocol header, here ${peer}`;
     if (config.trustedProxies.rules.length === 0) return withoutTrust(peer);
     if (!isTrusted(peer, config.trustedProxies))
       throw new Fault(
@@ -264,7 +297,7 @@ export function tunnelChecks({ config, clock, open, idleMs }: TunnelChecksOption
     const isEncryptedElsewhere =
       to.protocol === 'https:' && config.tls === undefined && config.acme === undefined;
     if (!isEncryptedElsewhere)
-      return `a visitor's address is taken from its connection, here ${peer}; if there is a proxy in front of the relay, add it to CULVERT_TRUST_PROXY`;
+      return `a visitor's address is taken from its connection, here ${peer}; if there is a proxy in front of the relay, add it to CULVERT_TRUST_PROXY, with CULVERT_PROXY_PROTOCOL=on for a TCP load balancer`;
     throw new Fault(
       `there is a proxy (${peer}) in front of the relay, but it is not in CULVERT_TRUST_PROXY, so all visitors share one address`,
       `If ${peer} is the proxy, start the relay with CULVERT_TRUST_PROXY=${peer}. ${EXAMPLES}`,
