@@ -78,7 +78,8 @@ export const ERROR_HELP: Readonly<Record<string, string>> = {
   'invalid-key':
     'The key is unknown, revoked, expired or malformed. Run `culvert login` with a valid key. A key works with only one relay.',
   'plan-too-low': 'Leave out the name, or ask the operator for a higher plan.',
-  'key-scope': 'Use a different key. This key is limited to one tunnel or to administration.',
+  'key-scope':
+    'Use a different key. This key is limited to one tunnel or to administration; "culvert team" needs an owner\'s key.',
   'too-many-tunnels': 'Close a tunnel (`culvert list`, `culvert close`), or wait until one expires.',
   'account-suspended': "Ask the relay's operator. The error text contains the reason.",
   'too-many-domains': 'Remove a domain: `culvert domain remove DOMAIN`.',

@@ -36,6 +36,11 @@ export function signInLink(address: string): string {
   return `culvert://sign-in?invitation=${encodeURIComponent(address)}`;
 }
 
+/** @param origin the relay's own address */
+export function invitationUrl(origin: string, token: string): string {
+  return `${origin}/invite/${token}`;
+}
+
 /** @returns the token in the address of an invitation; `undefined` for any other address */
 export function invitationToken(url: URL): string | undefined {
   return ADDRESS_PATH.exec(url.pathname)?.[1];

@@ -42,6 +42,10 @@ export const TUNNEL = object(
     bytes_in: described(COUNT, 'bytes received from visitors and passed to the client'),
     bytes_out: described(COUNT, 'bytes received from the client and passed to visitors'),
     requests: COUNT,
+    created_by: addedLater(
+      described(TEXT_OR_NULL, 'the label of the key that created the tunnel or took it over, or null'),
+      null,
+    ),
     online: addedLater(described(FLAG, "whether the tunnel's client is connected"), false),
     access: addedLater(ACCESS_VIEW, {}),
     public_url: described(ADDRESS, 'the address for visitors'),

@@ -37,6 +37,7 @@ export const TUNNEL: Tunnel = {
   bytes_in: 0,
   bytes_out: 0,
   requests: 0,
+  created_by: null,
   online: false,
   access: {},
   public_url: 'http://my-app.demo.localhost:8080',

@@ -4,7 +4,7 @@ import { FOLLOW_BATCH, SWEEP_BATCH, SWEEP_INTERVAL_MS } from '../../server/limit
 import { openPostgres } from '../../server/store/postgres/open-postgres.ts';
 import type { Store } from '../../server/store/store.ts';
 import { FakeClock } from '../../server/testing/fake-clock.ts';
-import { anAccount, PUBLIC } from '../../server/testing/fixtures.ts';
+import { anAccount, CALLER, PUBLIC } from '../../server/testing/fixtures.ts';
 import { TunnelRegistry } from '../../server/tunnels/registry.ts';
 import { TunnelService } from '../../server/tunnels/tunnel-service.ts';
 import { eventually } from '../support/deadline.ts';
@@ -102,7 +102,15 @@ describe('a relay on PostgreSQL, after others have died', function () {
     const count = SWEEP_BATCH + 10;
     const end = clock.now();
     await leave(count, end);
-    const wanted = { localPort: 9, name: 'left-1', ttl: 3600, idleTtl: false, access: PUBLIC, domain: '' };
+    const wanted = {
+      localPort: 9,
+      name: 'left-1',
+      ttl: 3600,
+      idleTtl: false,
+      access: PUBLIC,
+      domain: '',
+      caller: CALLER,
+    };
     await assert.rejects(service.create(stranger, wanted), { status: 409 });
     await until(SWEEP_INTERVAL_MS, async () => assert.equal(await rows(), 0));
     assert.ok(clock.now() - end < HOUR / 2, `${clock.now() - end} ms`);

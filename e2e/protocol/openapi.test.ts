@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { DnsServer } from '../../server/testing/dns-server.ts';
+import { MEMBER_ACTS_PER_DAY } from '../../server/limits.ts';
 import type { Knock } from '../../shared/knocks.ts';
 import type { Link } from '../../shared/links.ts';
 import type { Tunnel } from '../../shared/tunnel.ts';
@@ -411,6 +412,35 @@ describe('GET /v1/openapi.json', () => {
     while (answer.status === 404);
     validator.check(operation, answer);
     assert.equal(answer.status, 429);
+  });
+
+  it('describes teams, and invalid requests for them', async () => {
+    const team = await createAccount(relay, { plan: 'team' });
+    const { api } = await withNewKey(relay, team, '--owner', '--label', 'olga');
+    const invite = 'POST /v1/team/invites';
+    await send(invite, 201, { json: { labels: ['ann'], ttl: '1h' } }, api);
+    for (const [status, body] of [
+      [400, '['],
+      [400, '{}'],
+      [413, ' '.repeat(17_000)],
+    ] as const)
+      await send(invite, status, { body }, api);
+    await send('GET /v1/team', 200, {}, api);
+    const list = (await api.send('GET', '/v1/team')).json as { invites: { id: string }[] };
+    const id = list.invites[0]?.id ?? '';
+    await send('DELETE /v1/team/{id}', 200, {}, api, `/v1/team/${id}`);
+    await send('DELETE /v1/team/{id}', 404, {}, api, `/v1/team/${id}`);
+    await send('GET /v1/team/audit', 200, {}, api);
+    for (const operation of ['GET /v1/team', invite, 'DELETE /v1/team/{id}', 'GET /v1/team/audit'])
+      await send(operation, 403, {}, team.api);
+    // The share of one key in the audit log.
+    const theirs = await api.create({ local_port: 1 });
+    const path = `/v1/tunnels/${theirs.id}`;
+    for (let acts = 0; acts < MEMBER_ACTS_PER_DAY; acts += 1)
+      await send('PUT /v1/tunnels/{id}/access', 200, { json: {} }, team.api, `${path}/access`);
+    await send('PUT /v1/tunnels/{id}/access', 429, { json: {} }, team.api, `${path}/access`);
+    await send('PUT /v1/tunnels/{id}/extend', 429, { json: { ttl: '1s' } }, team.api, `${path}/extend`);
+    await send('DELETE /v1/tunnels/{id}', 429, {}, team.api, path);
   });
 
   it('describes the refusal of a suspended account', async () => {

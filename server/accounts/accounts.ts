@@ -105,6 +105,8 @@ export interface PlanRules {
   readonly maxConnections: number | null;
   /** Domains, including unverified ones; `null`: unlimited */
   readonly maxDomains: number | null;
+  /** Whether the rate of create requests is limited for each key, instead of for the account. */
+  readonly ratePerKey: boolean;
   /** The longest life of a tunnel, counted from now, in seconds; `null`: the relay's limit */
   readonly maxTtl: number | null;
 }
@@ -120,6 +122,7 @@ export const PLAN_RULES: Readonly<Record<Plan, PlanRules>> = {
     maxTunnels: 20,
     maxConnections: 200,
     maxDomains: 0,
+    ratePerKey: false,
     maxTtl: 24 * 3600,
   },
   dev: {
@@ -128,6 +131,7 @@ export const PLAN_RULES: Readonly<Record<Plan, PlanRules>> = {
     maxTunnels: 1000,
     maxConnections: 10_000,
     maxDomains: 5,
+    ratePerKey: false,
     maxTtl: null,
   },
   team: {
@@ -136,6 +140,7 @@ export const PLAN_RULES: Readonly<Record<Plan, PlanRules>> = {
     maxTunnels: null,
     maxConnections: null,
     maxDomains: null,
+    ratePerKey: true,
     maxTtl: null,
   },
 };

@@ -34,16 +34,19 @@ export function sameHash(a: string, b: string): boolean {
 /* The scope of a key (protocol.md section 2.1). */
 
 /** Tunnel names that a key cannot be limited to: they would look like another scope. */
-export const SCOPE_WORDS: readonly string[] = ['all', 'admin'];
+export const SCOPE_WORDS: readonly string[] = ['all', 'owner', 'admin'];
 
-/** @returns `all`, `admin`, or the name of a tunnel */
+/** @returns `all`, `owner`, `admin`, or the name of a tunnel */
 export function shownScope(scope: KeyScope): string {
   return scope.kind === 'tunnel' ? scope.name : scope.kind;
 }
 
+/** Scopes that include everything of the account. */
+export const ACCOUNT_SCOPES: readonly KeyScope['kind'][] = ['all', 'owner'];
+
 /** Whether a key may be used for a tunnel of its account, by the requested name. */
 export function reachesTunnel(scope: KeyScope, name: string): boolean {
-  return scope.kind === 'all' || (scope.kind === 'tunnel' && scope.name === name);
+  return ACCOUNT_SCOPES.includes(scope.kind) || (scope.kind === 'tunnel' && scope.name === name);
 }
 
 /** @throws ApiError 404 for a tunnel outside the scope, as if it belonged to another account */
@@ -54,5 +57,5 @@ export function mustReach(scope: KeyScope, name: string): void {
 /** The error for using a key outside its scope. */
 export function outOfScope(scope: KeyScope): ApiError {
   const only = scope.kind === 'tunnel' ? `the tunnel "${scope.name}"` : 'administration';
-  return new ApiError(keyOutOfScope(scope.kind === 'all' ? 'tunnels' : only));
+  return new ApiError(keyOutOfScope(ACCOUNT_SCOPES.includes(scope.kind) ? 'tunnels' : only));
 }

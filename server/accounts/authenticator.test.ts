@@ -150,7 +150,14 @@ describe('Authenticator', () => {
     });
 
     it('remembers 10,000 valid keys', async () => {
-      const owner: KeyOwner = { account, keyId, hash: '', expiresAt: null, scope: { kind: 'all' } };
+      const owner: KeyOwner = {
+        account,
+        keyId,
+        hash: '',
+        expiresAt: null,
+        scope: { kind: 'all' },
+        label: '',
+      };
       const store = {
         findKeyOwner: (hash: string) => Promise.resolve(isRight ? { ...owner, hash } : undefined),
       };

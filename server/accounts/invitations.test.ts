@@ -19,7 +19,7 @@ describe('Invitations', () => {
     clock = new FakeClock();
     test = await aStore(account);
     invitations = new Invitations({ store: test.store, clock, log() {} });
-    const made = newInvitation(clock, account, DAY_SECONDS);
+    const made = newInvitation(clock, account, { ttl: DAY_SECONDS });
     token = made.token;
     await test.store.insertInvitations([made.record], clock.now());
   });
@@ -81,11 +81,28 @@ describe('Invitations', () => {
     assert.equal(await refusal(invitations.find(token, undefined)), 503);
   });
 
-  it('can be viewed 30 times a minute by one address', async () => {
+  it('can be guessed 30 times a minute by one address', async () => {
+    const unknown = 'x'.repeat(token.length);
     for (let looks = 0; looks < INVITE_TRIES_PER_MINUTE; looks += 1)
-      await invitations.find(token, '192.0.2.1');
+      assert.equal(await refusal(invitations.find(unknown, '192.0.2.1')), 404);
     assert.equal(await refusal(invitations.find(token, '192.0.2.1')), 429);
     await invitations.find(token, '192.0.2.2');
+  });
+
+  it('can be accepted by a whole office that shares one address', async () => {
+    for (let person = 0; person < 2 * INVITE_TRIES_PER_MINUTE; person += 1) {
+      const made = newInvitation(clock, account, { ttl: DAY_SECONDS, label: `person ${person}` });
+      await test.store.insertInvitations([made.record], clock.now());
+      await invitations.find(made.token, '192.0.2.1');
+      await invitations.take(made.token, 'laptop', '192.0.2.1');
+    }
+  });
+
+  it('give the key their own label instead of the name of the machine', async () => {
+    const made = newInvitation(clock, account, { ttl: DAY_SECONDS, label: 'ann' });
+    await test.store.insertInvitations([made.record], clock.now());
+    const { record } = await invitations.take(made.token, 'laptop', undefined);
+    assert.equal(record.label, 'ann');
   });
 });
 

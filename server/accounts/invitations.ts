@@ -24,11 +24,15 @@ export interface NewInvitation {
 }
 
 /** @param ttl seconds */
-export function newInvitation(clock: Pick<Clock, 'now'>, account: AccountRecord, ttl: number): NewInvitation {
+export function newInvitation(
+  clock: Pick<Clock, 'now'>,
+  account: AccountRecord,
+  { ttl, label = '' }: { readonly ttl: number; readonly label?: string },
+): NewInvitation {
   const token = randomBytes(TOKEN_BYTES).toString('base64url');
   const createdAt = clock.now();
   const times = { createdAt, expiresAt: createdAt + ttl * 1000 };
-  return { token, record: { id: randomUUID(), accountId: account.id, hash: hashOf(token), ...times } };
+  return { token, record: { id: randomUUID(), accountId: account.id, hash: hashOf(token), label, ...times } };
 }
 
 /** A key created by accepting an invitation. */
@@ -44,7 +48,7 @@ export interface InvitationsOptions {
 
 export class Invitations {
   readonly #options: InvitationsOptions;
-  /** by address: views and attempts, valid or not */
+  /** by address: views and attempts that are not known to be valid, so that a whole office can accept invitations */
   readonly #tries: RateLimiter;
 
   constructor(options: InvitationsOptions) {
@@ -66,26 +70,28 @@ export class Invitations {
     if (wait > 0) throw new ApiError(API_ERRORS.rateLimited, { 'Retry-After': String(wait) });
     const found = await orUnavailable(store.findInvitation(hashOf(token), clock.now()));
     if (found === undefined) throw new ApiError(API_ERRORS.invitationNotFound);
+    if (address !== undefined) this.#tries.giveBack(address);
     return found;
   }
 
   /**
    * Exchanges an invitation for a new key of its account. It is stored when this is fulfilled.
    *
-   * @param machine the key's label
+   * @param machine the key's label, if the invitation has none
    * @throws ApiError as {@link find} does
    */
   async take(token: string, machine: string, address: string | undefined): Promise<TakenInvitation> {
     const { store, clock, log } = this.#options;
-    const { id, account } = await this.find(token, address);
-    const issued = newKey(clock, account, { label: machine });
+    const { id, account, label: given } = await this.find(token, address);
+    const label = given === '' ? machine : given;
+    const issued = newKey(clock, account, { label });
     const act = {
       id: randomUUID(),
       at: clock.now(),
       actor: `invite:${id}`,
       action: 'invite.take',
       subject: account.name,
-      detail: `key ${issued.record.hint}…, "${machine}"`,
+      detail: `key ${issued.record.hint}…, "${label}"`,
       accountId: null,
     };
     const isTaken = await orUnavailable(store.takeInvitation(id, { key: issued.record, act }, clock.now()));

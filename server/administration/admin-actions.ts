@@ -8,7 +8,7 @@ import { formatDuration, parseDuration } from '../../shared/duration.ts';
 import type { Plan } from '../../shared/tunnel.ts';
 import { hasUnprintable } from '../../shared/unprintable.ts';
 import { looksLikeId } from '../../shared/value-rules.ts';
-import { type IssuedKey, newAccount, newKey, type NewKey } from '../accounts/accounts.ts';
+import { type IssuedKey, type NewAccount, newAccount, newKey, type NewKey } from '../accounts/accounts.ts';
 import { SCOPE_WORDS, shownScope } from '../accounts/api-keys.ts';
 import { newInvitation, type NewInvitation } from '../accounts/invitations.ts';
 import type { Clock } from '../clock.ts';
@@ -225,21 +225,54 @@ export class Administration {
    *
    * @param plan of a new account
    * @param ttl seconds that the invitations are valid
+   * @param label of the keys; the names of the machines if it is empty
    * @returns as many as requested
    */
   async invite(
     name: string,
-    { plan, ttl, count }: { readonly plan: Plan; readonly ttl: number; readonly count: number },
+    {
+      plan,
+      ttl,
+      count,
+      label,
+    }: { readonly plan: Plan; readonly ttl: number; readonly count: number; readonly label: string },
   ): Promise<NewInvitation[]> {
     const known = await this.#store.findAccount(name);
     const account = known ?? newAccount(this.#clock, { name, plan, subdomain: null });
-    const invitations = Array.from({ length: count }, () => newInvitation(this.#clock, account, ttl));
+    const invitations = Array.from({ length: count }, () =>
+      newInvitation(this.#clock, account, { ttl, label }),
+    );
     const records = invitations.map(({ record }) => record);
     const entries = records.map(({ id }) => ['invite.create', name, `invite:${id}`] as const);
     const made = ['account.create', name, `plan ${plan}`] as const;
     await (known === undefined
-      ? this.#act('insertInvitations', [records, this.#clock.now(), account], made, ...entries)
+      ? this.#act('insertInvitations', [records, this.#clock.now(), [account]], made, ...entries)
       : this.#act('insertInvitations', [records, this.#clock.now()], ...entries));
+    return invitations;
+  }
+
+  /**
+   * Invites each person to an account with their name, all of them or none. Accounts that do not exist are created. The
+   * names become the labels of the keys.
+   *
+   * @param ttl seconds that the invitations are valid
+   * @returns an invitation for each of them, in their order
+   * @throws ConflictError if a subdomain is taken
+   */
+  async inviteEach(people: readonly NewAccount[], ttl: number): Promise<NewInvitation[]> {
+    const known = new Map((await this.#store.listAccounts()).map((account) => [account.name, account]));
+    const accounts = people.map((person) => known.get(person.name) ?? newAccount(this.#clock, person));
+    const made = accounts.filter(({ name }) => !known.has(name));
+    const invitations = accounts.map((account) =>
+      newInvitation(this.#clock, account, { ttl, label: account.name }),
+    );
+    const records = invitations.map(({ record }) => record);
+    await this.#act(
+      'insertInvitations',
+      [records, this.#clock.now(), made],
+      ...made.map(({ name, plan }) => ['account.create', name, `plan ${plan}`] as const),
+      ...records.map(({ id, label }) => ['invite.create', label, `invite:${id}`] as const),
+    );
     return invitations;
   }
 

@@ -13,6 +13,8 @@ import {
   type TypeOf,
   UUID,
 } from '../../shared/fields.ts';
+import { invitationUrl } from '../../shared/invitations.ts';
+import { INVITE_LABEL } from '../../shared/team.ts';
 import { PLANS } from '../../shared/tunnel.ts';
 import { shownScope } from '../accounts/api-keys.ts';
 import type { NewInvitation } from '../accounts/invitations.ts';
@@ -66,7 +68,7 @@ export const ADMIN_KEY = object(
       TIME_OR_NULL,
       'when the key was last used, accurate to one minute; null if it was never used',
     ),
-    scope: described(TEXT, '`all`, `admin`, or the name of a tunnel'),
+    scope: described(TEXT, '`all`, `owner`, `admin`, or the name of a tunnel'),
   },
   'AdminKey',
 );
@@ -138,10 +140,18 @@ export function viewResumed(resumed: OwnedTunnel | SuspendedName) {
 }
 
 /** An invitation that nobody has taken. */
-export const ADMIN_INVITE = object({ id: UUID, account: ACCOUNT_NAME, expires_at: TIME }, 'AdminOpenInvite');
+export const ADMIN_INVITE = object(
+  { id: UUID, account: ACCOUNT_NAME, label: INVITE_LABEL, expires_at: TIME },
+  'AdminOpenInvite',
+);
 
-export function viewInvitation({ id, account, expiresAt }: OpenInvitation): TypeOf<typeof ADMIN_INVITE> {
-  return { id, account: account.name, expires_at: timestamp(expiresAt) };
+export function viewInvitation({
+  id,
+  account,
+  label,
+  expiresAt,
+}: OpenInvitation): TypeOf<typeof ADMIN_INVITE> {
+  return { id, account: account.name, label, expires_at: timestamp(expiresAt) };
 }
 
 /** An invitation that was just made. */
@@ -162,8 +172,8 @@ export function viewNewInvitation(
   account: string,
   origin: string,
 ): TypeOf<typeof ADMIN_NEW_INVITE> {
-  const { id, expiresAt } = record;
-  return { id, account, url: `${origin}/invite/${token}`, expires_at: timestamp(expiresAt) };
+  const { id, label, expiresAt } = record;
+  return { id, account, label, url: invitationUrl(origin, token), expires_at: timestamp(expiresAt) };
 }
 
 export const ADMIN_ACT = object(

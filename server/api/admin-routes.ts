@@ -12,6 +12,7 @@ import {
 } from '../../shared/fields.ts';
 import { API_KEY } from '../../shared/invitations.ts';
 import { type Plan, PLANS } from '../../shared/tunnel.ts';
+import { orRateLimited } from '../accounts/team.ts';
 import * as rules from '../administration/admin-actions.ts';
 import {
   ACCOUNT_NAME_RULE,
@@ -51,7 +52,7 @@ import {
   REASON_MAX_LENGTH,
 } from '../limits.ts';
 import type { KeyScope } from '../store/records.ts';
-import { ConflictError, FullError, orUnavailable } from '../store/store-errors.ts';
+import { ConflictError, orUnavailable } from '../store/store-errors.ts';
 import type { ApiContext } from './guards.ts';
 import { type ApiDeps, type ErrorName, idOf, type Route } from './route.ts';
 
@@ -111,7 +112,7 @@ export function adminRoutes({ admin, clock, addresses }: ApiDeps): Route[] {
           store,
           clock,
           nameHold,
-          by: { actor: `key:${ctx.state.keyId}`, accountId: ctx.state.account.id },
+          by: { actor: `key:${ctx.state.caller.keyId}`, accountId: ctx.state.account.id },
         });
         const fields = ctx.request.body === undefined ? {} : readFields(ctx.request.body);
         const shown = await orRefused(act(by, { fields, query: ctx.query, id: idOf(ctx) }), clock);
@@ -239,6 +240,11 @@ export function adminRoutes({ admin, clock, addresses }: ApiDeps): Route[] {
             description: 'how long the key is valid; without this field, it is valid until it is revoked',
           },
           'name?': { type: ['string', 'null'], description: 'limits the key to the tunnel with this name' },
+          'owner?': {
+            type: ['boolean', 'null'],
+            default: false,
+            description: 'whether the key may also invite people to the account and revoke their keys',
+          },
         },
         'AdminCreateKey',
       ),
@@ -332,6 +338,11 @@ export function adminRoutes({ admin, clock, addresses }: ApiDeps): Route[] {
           'plan?': { ...NEW_PLAN, description: 'the plan, if the account is new' },
           'ttl?': { type: ['string', 'null'], default: '24h', description: 'a duration, such as `24h`' },
           'count?': { type: ['integer', 'null'], minimum: 1, maximum: INVITES_AT_ONCE_MAX, default: 1 },
+          'label?': {
+            type: ['string', 'null'],
+            maxLength: KEY_LABEL_MAX_LENGTH,
+            description: "whom the invitations are for; the label becomes the key's label",
+          },
         },
         'AdminInvite',
       ),
@@ -342,6 +353,7 @@ export function adminRoutes({ admin, clock, addresses }: ApiDeps): Route[] {
           plan: readNewPlan(fields),
           ttl: readTtl(fields, 'ttl', INVITE_TTL_CEILING_SECONDS) ?? INVITE_DEFAULT_TTL_SECONDS,
           count: readCount(fields, INVITES_AT_ONCE_MAX),
+          label: readLabel(fields),
         });
         const { origin } = addresses.publicUrl;
         return { invites: made.map((invitation) => viewNewInvitation(invitation, account, origin)) };
@@ -391,14 +403,10 @@ function listed(title: string, name: string, item: Field<object>): JsonObject {
 /** @throws ApiError 404, 409, 429, 503 */
 async function orRefused<T>(act: Promise<T>, clock: Pick<Clock, 'now'>): Promise<T> {
   try {
-    return await orUnavailable(act);
+    return await orUnavailable(orRateLimited(act, clock));
   } catch (error) {
     if (error instanceof NotThereError) throw new ApiError(noSuch(error.kind, error.subject));
     if (error instanceof ConflictError) throw new ApiError(taken(error.field));
-    if (error instanceof FullError) {
-      const seconds = Math.max(1, Math.ceil((error.nextEnd - clock.now()) / 1000));
-      throw new ApiError(API_ERRORS.rateLimited, { 'Retry-After': String(seconds) });
-    }
     throw error;
   }
 }
@@ -446,9 +454,12 @@ function readLabel({ label }: Fields): string {
   return rules.isLabel(label) ? label : refuse('label', rules.LABEL_RULE);
 }
 
-/** The scope of a new key: the whole account, or the tunnel with one name. */
-function readScope({ name }: Fields): KeyScope {
-  if (name === undefined || name === null) return { kind: 'all' };
+/** The scope of a new key: the whole account, with or without its people, or the tunnel with one name. */
+function readScope(fields: Fields): KeyScope {
+  const { name } = fields;
+  const isOwner = readSwitch(fields, 'owner');
+  if (name === undefined || name === null) return { kind: isOwner ? 'owner' : 'all' };
+  if (isOwner) refuse('owner', 'false for a key that is limited to a tunnel');
   return rules.isScopeName(name) ? { kind: 'tunnel', name } : refuse('name', rules.SCOPE_NAME_RULE);
 }
 

@@ -14,6 +14,7 @@ import { addPages, inviteRoutes } from './invite-routes.ts';
 import { openApiDocument } from './openapi.ts';
 import { relayRoutes } from './relay-routes.ts';
 import { type ApiDeps, type Route, routerOf } from './route.ts';
+import { teamRoutes } from './team-routes.ts';
 import { tunnelRoutes } from './tunnel-routes.ts';
 import { visitorRoutes } from './visitor-routes.ts';
 
@@ -42,6 +43,7 @@ export function apiRoutes(deps: ApiDeps): Route[] {
     ...tunnelRoutes(deps),
     ...visitorRoutes(deps),
     ...domainRoutes(deps),
+    ...teamRoutes(deps),
     ...inviteRoutes(deps),
     ...adminRoutes(deps),
     ...relayRoutes(deps, () => document),

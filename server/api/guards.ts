@@ -8,8 +8,9 @@ import type { TtlLimits, WantedTunnel } from '../../shared/tunnel.ts';
 import { type PreparedAccess, prepareAccess } from '../access/access-policy.ts';
 import { mapBusyError, type PasswordHashes } from '../access/password-hashes.ts';
 import { PLAN_RULES, ttlLimitsOf } from '../accounts/accounts.ts';
-import { mustReach, outOfScope, reachesTunnel } from '../accounts/api-keys.ts';
+import { ACCOUNT_SCOPES, mustReach, outOfScope, reachesTunnel } from '../accounts/api-keys.ts';
 import type { Authenticator } from '../accounts/authenticator.ts';
+import type { Caller } from '../accounts/team.ts';
 import type { Clock } from '../clock.ts';
 import type { DomainService } from '../domains/domain-service.ts';
 import { ACCESS_POLL_MS, BODY_MAX_BYTES } from '../limits.ts';
@@ -18,29 +19,33 @@ import type { AccountRecord, KeyScope } from '../store/records.ts';
 import type { TunnelService } from '../tunnels/tunnel-service.ts';
 import type { RequestScheduler } from './scheduler.ts';
 
+export const TUNNEL_SCOPES: readonly KeyScope['kind'][] = [...ACCOUNT_SCOPES, 'tunnel'];
+export const ANY_SCOPE: readonly KeyScope['kind'][] = [...TUNNEL_SCOPES, 'admin'];
+
 /**
- * 401 without a valid key, 403 for a key of another scope; leaves `state.account`, `state.keyId` and `state.scope`.
+ * 401 without a valid key, 403 for a key of another scope; leaves `state.account`, `state.caller` and `state.scope`.
  *
  * @param kinds accepted scopes; by default only keys for the whole account
  */
 export function authenticate(
   authenticator: Authenticator,
-  kinds: readonly KeyScope['kind'][] = ['all'],
+  kinds: readonly KeyScope['kind'][] = ACCOUNT_SCOPES,
 ): ApiMiddleware {
   return async function requireKey(ctx, next) {
     // The edge sets x-forwarded-for to the client address of the request.
     const { authorization, 'x-forwarded-for': address } = ctx.req.headers;
     const owner = await authenticator.authenticate(authorization, address?.toString());
-    const { account, keyId, scope } = owner;
+    const { account, keyId, label, scope } = owner;
     if (!kinds.includes(scope.kind)) throw outOfScope(scope);
-    Object.assign(ctx.state, { account, keyId, scope });
+    const caller: Caller = { keyId, label };
+    Object.assign(ctx.state, { account, caller, scope });
     await next();
   };
 }
 
 /** 404 for a key that is not for administration, as if the path did not exist. */
 export function administrate(authenticator: Authenticator): ApiMiddleware {
-  const anyKey = authenticate(authenticator, ['all', 'tunnel', 'admin']);
+  const anyKey = authenticate(authenticator, ANY_SCOPE);
   return async function requireAdministrator(ctx, next) {
     await anyKey(ctx, () => {
       if (ctx.state.scope.kind !== 'admin') throw new ApiError(API_ERRORS.notFound);
@@ -126,10 +131,11 @@ export function limitTunnels(tunnels: TunnelService): ApiMiddleware {
   };
 }
 
-/** 429 if the account has recently created too many tunnels. */
+/** 429 if the account has recently created too many tunnels, or the key has if the plan counts for each key. */
 export function limitRate(creates: CreateLimiter): ApiMiddleware {
   return async function takeToken(ctx, next) {
-    const { id } = ctx.state.account;
+    const { account, caller } = ctx.state;
+    const id = PLAN_RULES[account.plan].ratePerKey ? `key:${caller.keyId}` : account.id;
     const wait = await creates.take(id);
     if (wait > 0) throw new ApiError(API_ERRORS.rateLimited, { 'Retry-After': String(wait) });
     try {
@@ -219,8 +225,8 @@ export interface ApiState {
   requestId: string;
   /** after `authenticate()` */
   account: AccountRecord;
-  /** after `authenticate()`: id of the key */
-  keyId: string;
+  /** after `authenticate()` */
+  caller: Caller;
   /** after `authenticate()`: what the key may be used for */
   scope: KeyScope;
   /** after `readCreate()` */

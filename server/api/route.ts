@@ -18,6 +18,7 @@ import type { TunnelLinks } from '../tunnels/tunnel-links.ts';
 import type { TunnelService } from '../tunnels/tunnel-service.ts';
 import {
   administrate,
+  ANY_SCOPE,
   type ApiContext,
   type ApiMiddleware,
   type ApiState,
@@ -26,6 +27,7 @@ import {
   reachTunnel,
   readBody,
   requireBody,
+  TUNNEL_SCOPES,
   waitForTurn,
 } from './guards.ts';
 import type { RequestScheduler, Writes } from './scheduler.ts';
@@ -61,6 +63,7 @@ export const TAGS = {
   Access: 'Access policies, signed links and approval requests.',
   Domains: 'Claim, verify and remove the domains of an account.',
   Account: 'The account that an API key belongs to.',
+  Team: "The people of an account. These calls need an owner's key.",
   Invitations: 'Invitations to an account. These calls need no key.',
   Administration:
     'For operators. These calls need an administration key; with any other key, the relay responds as if the paths did not exist.',
@@ -79,7 +82,9 @@ export const CALLERS = {
   anyKey: [...ANY_KEY_ERRORS, 'unavailable'],
   /** with a key for everything of its account */
   accountKey: KEY_ERRORS,
-  /** the same, or with one for a tunnel */
+  /** with a key of an owner of its account */
+  ownerKey: KEY_ERRORS,
+  /** with a key for everything of its account, or with one for a tunnel */
   tunnelKey: KEY_ERRORS,
   /** the same; the tunnel in the path has to be one that the key is for */
   tunnelOwner: [...KEY_ERRORS, 'tunnelNotFound'],
@@ -122,11 +127,12 @@ export function routerOf(
   routes: readonly Route[],
   { authenticator, tunnels, clock, turns }: Pick<ApiDeps, 'authenticator' | 'tunnels' | 'clock' | 'turns'>,
 ): Router<ApiState> {
-  const tunnelKey = authenticate(authenticator, ['all', 'tunnel']);
+  const tunnelKey = authenticate(authenticator, TUNNEL_SCOPES);
   const keys: Readonly<Record<Caller, ApiMiddleware | undefined>> = {
     anybody: undefined,
-    anyKey: authenticate(authenticator, ['all', 'tunnel', 'admin']),
+    anyKey: authenticate(authenticator, ANY_SCOPE),
     accountKey: authenticate(authenticator),
+    ownerKey: authenticate(authenticator, ['owner']),
     tunnelKey,
     tunnelOwner: tunnelKey,
     administrator: administrate(authenticator),

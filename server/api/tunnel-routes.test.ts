@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { ACCESS_POLL_MS, ACCOUNT_WRITES_MAX, LIST_BATCH } from '../limits.ts';
 import { ApiFixture } from '../testing/api-fixture.ts';
-import { anAccount, PUBLIC } from '../testing/fixtures.ts';
+import { anAccount, CALLER, PUBLIC } from '../testing/fixtures.ts';
 
 function tokensOf({ access }: Record<string, unknown>): { name: string; token?: string }[] {
   return (access as { tokens: { name: string; token?: string }[] }).tokens;
@@ -43,6 +43,7 @@ describe('the REST interface of tunnels', () => {
       bytes_in: 0,
       bytes_out: 0,
       requests: 0,
+      created_by: null,
       online: false,
       access: {},
       public_url: 'http://web.acme.localhost:8080',
@@ -145,7 +146,15 @@ describe('the REST interface of tunnels', () => {
   });
 
   it('waits for another turn after every 50 tunnels of a list', async () => {
-    const wanted = { localPort: 3000, name: '', ttl: 60, idleTtl: false, access: PUBLIC, domain: '' };
+    const wanted = {
+      localPort: 3000,
+      name: '',
+      ttl: 60,
+      idleTtl: false,
+      access: PUBLIC,
+      domain: '',
+      caller: CALLER,
+    };
     for (let made = 0; made < 2 * LIST_BATCH + 1; made += 1) await api.tunnels.create(account, wanted);
     const { body } = await api.call('GET', '/v1/tunnels', { key });
     assert.deepEqual(

@@ -25,6 +25,7 @@ import {
   lookAgainAfter,
   readCreate,
   requireDomain,
+  TUNNEL_SCOPES,
 } from './guards.ts';
 import { type ApiDeps, idOf, rfc3339, type Route, statusOf } from './route.ts';
 
@@ -48,6 +49,7 @@ function viewTunnel(tunnel: LiveTunnel, addresses: Addresses, online: ReadonlySe
     bytes_in: totals.bytesIn,
     bytes_out: totals.bytesOut,
     requests: totals.requests,
+    created_by: tunnel.createdBy,
     online: online.has(tunnel.id),
     access: tunnel.access?.view(tunnel.tokenUses) ?? {},
     ...tunnelUrls(tunnel, addresses),
@@ -59,7 +61,7 @@ const CLOSED = statusOf('closed', 'Closed');
 export function tunnelRoutes(deps: ApiDeps): Route[] {
   const { authenticator, tunnels, clients, creates, domains, turns, writes, hashes, ttl, addresses, clock } =
     deps;
-  const tunnelKey = authenticate(authenticator, ['all', 'tunnel']);
+  const tunnelKey = authenticate(authenticator, TUNNEL_SCOPES);
 
   /** Hashes passwords; the key is checked again afterwards. */
   function hash(read: (ctx: ApiContext) => Access): ApiMiddleware {
@@ -77,8 +79,8 @@ export function tunnelRoutes(deps: ApiDeps): Route[] {
   }
 
   async function create(ctx: ApiContext): Promise<Tunnel> {
-    const { account, access } = ctx.state;
-    const wanted = { ...ctx.state.wanted, access };
+    const { account, access, caller } = ctx.state;
+    const wanted = { ...ctx.state.wanted, access, caller };
     const meant = tunnels.findExisting(account, wanted);
     if (meant !== undefined && (await writes.run(account.id, () => tunnels.takeOver(meant, wanted))))
       return await viewSet(meant, access);
@@ -110,7 +112,7 @@ export function tunnelRoutes(deps: ApiDeps): Route[] {
       id: 'createTunnel',
       tag: 'Tunnels',
       summary: 'Create a tunnel',
-      description: `Each account can create at most ${CREATES_PER_MINUTE} tunnels per minute, with bursts of up to ${CREATE_BURST}.`,
+      description: `Each account can create at most ${CREATES_PER_MINUTE} tunnels per minute, with bursts of up to ${CREATE_BURST}. On the Team plan, this limit applies to each key instead.`,
       caller: 'tunnelKey',
       body: { schema: createTunnelBody(ttl).schema, required: true },
       results: {
@@ -180,9 +182,10 @@ export function tunnelRoutes(deps: ApiDeps): Route[] {
       description: 'Disconnects its visitors and frees its name.',
       caller: 'tunnelOwner',
       results: { 200: ['The tunnel was closed.', CLOSED.schema] },
+      errors: ['rateLimited'],
       async handle(ctx) {
-        const { account } = ctx.state;
-        await writes.run(account.id, () => tunnels.close(account, idOf(ctx)));
+        const { account, caller } = ctx.state;
+        await writes.run(account.id, () => tunnels.close(account, idOf(ctx), caller));
         return CLOSED.body;
       },
     },
@@ -197,11 +200,11 @@ export function tunnelRoutes(deps: ApiDeps): Route[] {
       caller: 'tunnelOwner',
       body: { schema: extendTunnelBody(ttl).schema, required: false },
       results: { 200: ['The tunnel, with its `ttl` unchanged.', TUNNEL.schema] },
-      errors: ['invalidTtl', 'ttlTooLong'],
+      errors: ['invalidTtl', 'ttlTooLong', 'rateLimited'],
       async handle(ctx) {
-        const { account } = ctx.state;
+        const { account, caller } = ctx.state;
         const by = readExtendTunnel(ctx.request.body, ttlLimitsOf(account.plan, ttl));
-        return await view(await writes.run(account.id, () => tunnels.extend(account, idOf(ctx), by)));
+        return await view(await writes.run(account.id, () => tunnels.extend(account, idOf(ctx), by, caller)));
       },
     },
     {
@@ -217,11 +220,13 @@ export function tunnelRoutes(deps: ApiDeps): Route[] {
       caller: 'tunnelOwner',
       body: { schema: ACCESS_SCHEMA, required: true },
       results: { 200: ['The tunnel.', TUNNEL.schema] },
-      errors: ['invalidAccess'],
+      errors: ['invalidAccess', 'rateLimited'],
       guards: [hash((ctx) => readAccess(ctx.request.body))],
       async handle(ctx) {
-        const { account, access } = ctx.state;
-        const tunnel = await writes.run(account.id, () => tunnels.setAccess(account, idOf(ctx), access));
+        const { account, access, caller } = ctx.state;
+        const tunnel = await writes.run(account.id, () =>
+          tunnels.setAccess(account, idOf(ctx), access, caller),
+        );
         return await viewSet(tunnel, access);
       },
     },

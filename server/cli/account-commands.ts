@@ -246,22 +246,31 @@ function readNames({ name, count, from }: Readonly<Record<string, unknown>>): st
   return Array.from({ length: number }, (_, index) => readAccountName(`${given}-${index + 1}`, '--name'));
 }
 
-/** One name a line; `-` is the standard input. */
 function readFile(path: string): string[] {
+  const names = readLines(path, ACCOUNTS_AT_ONCE_MAX, 'names');
+  const wrong = names.findIndex((name, index) => !isAccountName(name) || names.indexOf(name) !== index);
+  if (wrong !== -1)
+    throw usageError(`--from: "${names[wrong]}" is not a valid account name, or appears twice`);
+  return names;
+}
+
+/**
+ * The lines of a file that are not empty, trimmed; `-` is the standard input.
+ *
+ * @param what the lines contain
+ * @throws CommandError for more than `max` lines, or none
+ */
+export function readLines(path: string, max: number, what: string): string[] {
   let text;
   try {
     text = readFileSync(path === '-' ? 0 : path, 'utf8');
   } catch (error) {
     throw failure(`--from: ${path} cannot be read (${describeError(error)})`);
   }
-  const names = text
+  const lines = text
     .split(/\r?\n/)
     .map((line) => line.trim())
     .filter((line) => line !== '');
-  if (names.length === 0 || names.length > ACCOUNTS_AT_ONCE_MAX)
-    throw usageError(`--from must be a file with 1 to ${ACCOUNTS_AT_ONCE_MAX} names, one per line`);
-  const wrong = names.findIndex((name, index) => !isAccountName(name) || names.indexOf(name) !== index);
-  if (wrong !== -1)
-    throw usageError(`--from: "${names[wrong]}" is not a valid account name, or appears twice`);
-  return names;
+  if (lines.length > 0 && lines.length <= max) return lines;
+  throw usageError(`--from must be a file with 1 to ${max} ${what}, one per line`);
 }

@@ -210,10 +210,10 @@ describe('culvert-relay account and key', () => {
     [
       'key create --account taken --name all',
       2,
-      /^--name must be the name of a tunnel, .* other than all, admin$/,
+      /^--name must be the name of a tunnel, .* other than all, owner, admin$/,
     ],
     ['key create --account taken --name X', 2, /^--name must be the name of a tunnel/],
-    ['key create --account taken --name web --admin', 2, /^--admin and --name cannot be combined/],
+    ['key create --account taken --name web --admin', 2, /^--admin, --owner and --name cannot be combined/],
     ['key create --account nobody', 1, /^there is no account "nobody" in \//],
     ['key list --account nobody', 1, /^there is no account "nobody" in \//],
     ['key revoke', 2, /^key revoke needs a key's id/],

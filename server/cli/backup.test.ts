@@ -178,7 +178,7 @@ describe('culvert-relay backup and restore', () => {
 
   it('keep used and revoked invitations ended', async () => {
     const invitations = ['used', 'revoked', 'open'].map((id) => {
-      return { id, accountId: account.id, hash: id, createdAt: 0, expiresAt: 1000 };
+      return { id, accountId: account.id, hash: id, label: '', createdAt: 0, expiresAt: 1000 };
     });
     await store.insertInvitations(invitations, 0);
     await run('backup', file);

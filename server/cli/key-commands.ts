@@ -1,7 +1,17 @@
 /** `culvert-relay key …`. */
-import { PLAN_RULES } from '../accounts/accounts.ts';
+import { type NewAccount, PLAN_RULES } from '../accounts/accounts.ts';
 import { shownScope } from '../accounts/api-keys.ts';
-import { INVITE_DEFAULT_TTL_SECONDS, isScopeName, SCOPE_NAME_RULE } from '../administration/admin-actions.ts';
+import { type Plan, PLANS } from '../../shared/tunnel.ts';
+import {
+  ACCOUNT_NAME_RULE,
+  INVITE_DEFAULT_TTL_SECONDS,
+  isAccountName,
+  isReserved,
+  isScopeName,
+  isSubdomain,
+  SCOPE_NAME_RULE,
+  SUBDOMAIN_RULE,
+} from '../administration/admin-actions.ts';
 import {
   timestamp,
   timestampOr,
@@ -13,9 +23,10 @@ import type { Config } from '../config.ts';
 import { INVITE_TTL_CEILING_SECONDS, INVITES_AT_ONCE_MAX, KEY_TTL_CEILING_SECONDS } from '../limits.ts';
 import type { KeyScope } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
-import { readPlan } from './account-commands.ts';
+import { readLines, readPlan } from './account-commands.ts';
 import {
   adminCommand,
+  type GivenCommand,
   readAccountName,
   readCount,
   readLabel,
@@ -23,7 +34,7 @@ import {
   readTtl,
   table,
 } from './administration.ts';
-import { usageError } from './command.ts';
+import { type CommandError, type Shell, usageError } from './command.ts';
 
 export const createKeyCommand = adminCommand({
   words: 'key create',
@@ -37,12 +48,17 @@ export const createKeyCommand = adminCommand({
       text: 'How long the key is valid, such as 720h. By default, the key is valid until it is revoked.',
     },
     name: { value: 'TUNNEL', text: 'Limit the key to the tunnel with this name.' },
+    owner: {
+      text: 'Let the key also invite people to the account, revoke their keys and see what they have done ("culvert team").',
+    },
     admin: { text: 'Limit the key to the administration interface (/v1/admin).' },
   },
   examples: {
     "culvert-relay key create --account ann --label 'laptop'": 'create a key with full access to the account',
     'culvert-relay key create --account ann --name preview --expires 720h':
       'create a key for one tunnel, for CI',
+    'culvert-relay key create --account team --label ann --owner':
+      'create a key for the person who manages the account "team"',
     'culvert-relay key create --account ops --admin': 'create a key for the administration interface',
   },
   details: `The key is printed once and cannot be shown again.`,
@@ -121,6 +137,8 @@ function purposeOf(scope: KeyScope): string {
   switch (scope.kind) {
     case 'all':
       return 'for';
+    case 'owner':
+      return 'for an owner of';
     case 'admin':
       return 'to administer the relay with, of';
     case 'tunnel':
@@ -128,12 +146,13 @@ function purposeOf(scope: KeyScope): string {
   }
 }
 
-function readScope({ name, admin }: Readonly<Record<string, unknown>>): KeyScope {
-  if (admin === true && name !== undefined)
+function readScope({ name, admin, owner }: Readonly<Record<string, unknown>>): KeyScope {
+  if ([admin === true, owner === true, name !== undefined].filter(Boolean).length > 1)
     throw usageError(
-      '--admin and --name cannot be combined: a key is either for administration or for a tunnel',
+      '--admin, --owner and --name cannot be combined: a key is for administration, for an owner or for a tunnel',
     );
   if (admin === true) return { kind: 'admin' };
+  if (owner === true) return { kind: 'owner' };
   if (name === undefined) return { kind: 'all' };
   if (isScopeName(name)) return { kind: 'tunnel', name };
   throw usageError(`--name must be ${SCOPE_NAME_RULE}`);
@@ -143,7 +162,7 @@ function readScope({ name, admin }: Readonly<Record<string, unknown>>): KeyScope
 
 export const createInvitesCommand = adminCommand({
   words: 'invite create',
-  forms: ['--account NAME [options]'],
+  forms: ['--account NAME [options]', '--from FILE [options]'],
   summary: 'Create invitations',
   options: {
     account: {
@@ -151,6 +170,14 @@ export const createInvitesCommand = adminCommand({
       text: 'The account that invited people get a key for. It is created if it does not exist.',
     },
     plan: { value: 'free|dev|team', text: "The account's plan, if the account is new. Default: dev." },
+    label: {
+      value: 'TEXT',
+      text: "Whom the invitations are for. The label becomes the key's label instead of the machine's name.",
+    },
+    from: {
+      value: 'FILE',
+      text: `File with up to ${INVITES_AT_ONCE_MAX} people, one per line: NAME, NAME,PLAN or NAME,PLAN,SUBDOMAIN. Each gets an invitation to the account with that name, which is created if necessary. "-" reads standard input.`,
+    },
     ttl: { value: 'DURATION', text: 'How long the invitations are valid. Default: 24h.' },
     count: { value: 'NUMBER', text: 'How many invitations to create. Default: 1.' },
   },
@@ -158,19 +185,26 @@ export const createInvitesCommand = adminCommand({
     'culvert-relay invite create --account ann': 'create an invitation for one person',
     'culvert-relay invite create --account team --count 5 --ttl 72h':
       'create five invitations that are valid for three days',
+    'culvert-relay invite create --from people.txt --ttl 72h':
+      'create an account and an invitation for each line, and print each name with its address',
   },
   details: `
     Each invitation is an address that gives one person an API key. Send each address to one person, who then
-    runs "culvert login ADDRESS" or opens the address in a browser. The addresses begin with the relay's public URL.`,
-  async run({ config, flags, json, administer }, shell) {
+    runs "culvert login ADDRESS" or opens the address in a browser. The addresses begin with the relay's public URL.
+
+    With --from, nothing is created if any line is wrong or a subdomain is taken.`,
+  async run(given, shell) {
+    const { config, flags, json, administer } = given;
+    if (flags['from'] !== undefined) return await inviteEach(given, shell);
     const name = readAccountName(flags['account'], '--account');
     const plan = flags['plan'] === undefined ? 'dev' : readPlan(flags['plan']);
     const ttl = readTtl(flags['ttl'], '--ttl', INVITE_TTL_CEILING_SECONDS) ?? INVITE_DEFAULT_TTL_SECONDS;
+    const label = readLabel(flags['label'], '--label');
     const count =
       flags['count'] === undefined ? 1 : readCount(flags['count'], '--count', INVITES_AT_ONCE_MAX);
     const views = await administer(async (administration, store) => {
       const base = await relayOrigin(config, store);
-      const made = await administration.invite(name, { plan, ttl, count });
+      const made = await administration.invite(name, { plan, ttl, count, label });
       return made.map((invitation) => viewNewInvitation(invitation, name, base));
     });
     if (json) return shell.out(JSON.stringify({ invites: views }));
@@ -181,6 +215,52 @@ export const createInvitesCommand = adminCommand({
     for (const { url } of views) shell.out(url);
   },
 });
+
+/** `invite create --from`. */
+async function inviteEach({ config, flags, json, administer }: GivenCommand, shell: Shell): Promise<void> {
+  const other = ['account', 'count', 'label'].find((name) => flags[name] !== undefined);
+  if (other !== undefined) throw usageError(`--from cannot be combined with --${other}`);
+  const plan = flags['plan'] === undefined ? 'dev' : readPlan(flags['plan']);
+  const ttl = readTtl(flags['ttl'], '--ttl', INVITE_TTL_CEILING_SECONDS) ?? INVITE_DEFAULT_TTL_SECONDS;
+  const people = readPeople(String(flags['from']), plan, config);
+  const views = await administer(async (administration, store) => {
+    const base = await relayOrigin(config, store);
+    const made = await administration.inviteEach(people, ttl);
+    return made.map((invitation) => viewNewInvitation(invitation, invitation.record.label, base));
+  });
+  if (json)
+    return shell.out(JSON.stringify(views.map(({ account, url }) => ({ name: account, account, url }))));
+  shell.err(
+    `Each invitation works once, until ${views[0]?.expires_at ?? ''}, and gives one person a key for their own account:`,
+  );
+  for (const { account, url } of views) shell.out(`${account}\t${url}`);
+}
+
+/** @throws CommandError that names the first wrong line */
+function readPeople(path: string, plan: Plan, config: Config): NewAccount[] {
+  const lines = readLines(path, INVITES_AT_ONCE_MAX, 'people');
+  const people = lines.map((line) => readPerson(line, plan, config));
+  const names = people.map(({ name }) => name);
+  const subdomains = people.flatMap(({ subdomain }) => subdomain ?? []);
+  for (const list of [names, subdomains]) {
+    const twice = list.find((one, index) => list.indexOf(one) !== index);
+    if (twice !== undefined) throw usageError(`--from: "${twice}" appears twice`);
+  }
+  return people;
+}
+
+function readPerson(line: string, plan: Plan, config: Config): NewAccount {
+  const [name = '', givenPlan = '', subdomain = '', ...rest] = line.split(',').map((part) => part.trim());
+  const wrong = (what: string): CommandError => usageError(`--from: "${line}": ${what}`);
+  if (rest.length > 0) throw wrong('a line must be NAME, NAME,PLAN or NAME,PLAN,SUBDOMAIN');
+  if (!isAccountName(name)) throw wrong(`the name must be ${ACCOUNT_NAME_RULE}`);
+  const found = givenPlan === '' ? plan : PLANS.find((known) => known === givenPlan);
+  if (found === undefined) throw wrong(`the plan must be one of ${PLANS.join(', ')}`);
+  if (subdomain === '') return { name, plan: found, subdomain: null };
+  if (!isSubdomain(subdomain)) throw wrong(`the subdomain must be ${SUBDOMAIN_RULE}`);
+  if (isReserved(subdomain, config)) throw wrong(`the subdomain "${subdomain}" is reserved`);
+  return { name, plan: found, subdomain };
+}
 
 export const listInvitesCommand = adminCommand({
   words: 'invite list',
@@ -193,8 +273,13 @@ export const listInvitesCommand = adminCommand({
     const views = open.map(viewInvitation);
     if (json) return shell.out(JSON.stringify({ invites: views }));
     if (views.length === 0) return shell.out('There are no open invitations. Create one with: invite create');
-    const rows = views.map(({ id, account, expires_at: end }) => [account, end, id]);
-    for (const line of table([['ACCOUNT', 'EXPIRES', 'ID'], ...rows])) shell.out(line);
+    const rows = views.map(({ id, account, label, expires_at: end }) => [
+      account,
+      label === '' ? '-' : label,
+      end,
+      id,
+    ]);
+    for (const line of table([['ACCOUNT', 'LABEL', 'EXPIRES', 'ID'], ...rows])) shell.out(line);
   },
 });
 

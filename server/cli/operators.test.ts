@@ -122,6 +122,12 @@ describe('culvert-relay, for operators', () => {
     });
   });
 
+  async function storedAccounts(): Promise<string[]> {
+    return (await store.listAccounts()).map(
+      ({ name, plan, subdomain }) => `${name} ${plan} ${subdomain ?? '-'}`,
+    );
+  }
+
   describe('invite', () => {
     const create = ['invite', 'create', '--account', 'newcomers'];
 
@@ -133,7 +139,7 @@ describe('culvert-relay, for operators', () => {
       assert.deepEqual(more, []);
       assert.equal((await store.findAccount('newcomers'))?.plan, 'dev');
       const { invites } = (await json(...create, '--count', '3', '--plan', 'free')) as { invites: Json[] };
-      assert.deepEqual(Object.keys(invites[0] ?? {}), ['id', 'account', 'url', 'expires_at']);
+      assert.deepEqual(Object.keys(invites[0] ?? {}), ['id', 'account', 'label', 'url', 'expires_at']);
       assert.equal(new Set(invites.map(({ url }) => url)).size, 3);
       assert.equal((await store.findAccount('newcomers'))?.plan, 'dev');
     });
@@ -142,8 +148,8 @@ describe('culvert-relay, for operators', () => {
       await printed(...create);
       const { invites } = (await json('invite', 'list')) as { invites: Json[] };
       const [open] = invites;
-      assert.deepEqual(Object.keys(open ?? {}), ['id', 'account', 'expires_at']);
-      assert.match((await printed('invite', 'list')).join('\n'), /^newcomers +20/m);
+      assert.deepEqual(Object.keys(open ?? {}), ['id', 'account', 'label', 'expires_at']);
+      assert.match((await printed('invite', 'list')).join('\n'), /^newcomers +- +20/m);
       await printed('invite', 'revoke', String(open?.['id']));
       assert.match(
         await refused(1, 'invite', 'revoke', String(open?.['id'])),
@@ -151,6 +157,90 @@ describe('culvert-relay, for operators', () => {
       );
       assert.match((await printed('invite', 'list')).join(), /no open invitations/);
       assert.match(await refused(2, 'invite', 'revoke'), /needs an invitation's id/);
+    });
+
+    it('shows whom an invitation is for', async () => {
+      await printed(...create, '--label', 'ann');
+      assert.match((await printed('invite', 'list')).join('\n'), /^newcomers +ann +20/m);
+      assert.match(await refused(2, ...create, '--label', 'x'.repeat(101)), /--label must be at most 100/);
+    });
+
+    describe('with --from', () => {
+      let file: string;
+
+      beforeEach(async () => {
+        file = join(folder, 'people.txt');
+        await printed('account', 'create', '--name', 'ann', '--plan', 'team');
+      });
+
+      it('creates an account and an invitation for each line, and only an invitation if there is one', async () => {
+        writeFileSync(file, 'ann\r\n\nbob, free\n  Čára Ž,dev,cara  \ndave,,dave\n');
+        const lines = await printed('invite', 'create', '--from', file);
+        assert.deepEqual(
+          lines.map((line) => line.split('\t')[0]),
+          ['ann', 'bob', 'Čára Ž', 'dave'],
+        );
+        for (const line of lines) assert.match(line, /\thttps:\/\/relay\.example\.com\/invite\/[\w-]{32}$/);
+        assert.deepEqual((await storedAccounts()).toSorted(), [
+          'ann team -',
+          'bob free -',
+          'dave dev dave',
+          'Čára Ž dev cara',
+        ]);
+        const open = await store.listInvitations(Date.now());
+        assert.deepEqual(
+          open.map(({ label, account }) => `${label} ${account.name}`).toSorted(),
+          ['ann', 'bob', 'dave', 'Čára Ž'].map((name) => `${name} ${name}`),
+        );
+      });
+
+      it('prints one array with --json', async () => {
+        writeFileSync(file, 'ann\nbob\n');
+        const [line = ''] = await printed('invite', 'create', '--from', file, '--json');
+        const made = JSON.parse(line) as Json[];
+        assert.deepEqual(
+          made.map(({ name, account }) => [name, account]),
+          [
+            ['ann', 'ann'],
+            ['bob', 'bob'],
+          ],
+        );
+        assert.match(String(made[1]?.['url']), /\/invite\//);
+      });
+
+      it('creates nothing if any line is wrong', async () => {
+        await printed('account', 'create', '--name', 'taken', '--plan', 'dev', '--subdomain', 'taken');
+        const before = await storedAccounts();
+        const wrong: readonly (readonly [content: string, why: RegExp])[] = [
+          ['bob\nbob', /"bob" appears twice/],
+          ['bob,gold', /"bob,gold": the plan must be one of free, dev, team/],
+          ['bob,dev,-x', /the subdomain must be 2-63 lowercase/],
+          ['bob,dev,www', /the subdomain "www" is reserved/],
+          ['bob,dev,x1\ncarl,dev,x1', /"x1" appears twice/],
+          ['bob,dev,x,y', /a line must be NAME/],
+          [',dev', /the name must be/],
+          ['bob\u001b[2J', /the name must be/],
+          ['', /must be a file with 1 to 1000 people/],
+          ['bob\n'.repeat(1001), /must be a file with 1 to 1000 people/],
+        ];
+        for (const [content, why] of wrong) {
+          writeFileSync(file, `carol\n${content}`.slice(content === '' ? 6 : 0));
+          assert.match(await refused(2, 'invite', 'create', '--from', file), why);
+        }
+        writeFileSync(file, 'bob\ncarl,dev,taken');
+        assert.match(await refused(1, 'invite', 'create', '--from', file), /the subdomain is taken/);
+        assert.deepEqual(await storedAccounts(), before);
+        assert.deepEqual(await store.listInvitations(Date.now()), []);
+      });
+
+      it('refuses options that are about one account', async () => {
+        writeFileSync(file, 'bob');
+        for (const option of ['account', 'count', 'label'])
+          assert.match(
+            await refused(2, 'invite', 'create', '--from', file, `--${option}`, '1'),
+            new RegExp(`--from cannot be combined with --${option}`),
+          );
+      });
     });
 
     it('prints the public URL that it is given instead of the one that the relay has stored', async () => {

@@ -31,7 +31,14 @@ describe('the endings that the store remembers', () => {
     );
     assert.ok(closed !== undefined && taken !== undefined && expired !== undefined);
     for (const tunnel of [closed, taken, expired]) await store.insertTunnel(tunnel);
-    const terms = { localPort: 1, ttl: 1, idle: false, expiresAt: 1500 };
+    const terms = {
+      localPort: 1,
+      ttl: 1,
+      idle: false,
+      expiresAt: 1500,
+      createdKey: null,
+      createdBy: null,
+    };
     await store.setTerms(taken.id, terms, PUBLIC);
     const released = { accountId: account.id, heldUntil: 0 };
     await store.releaseTunnels([{ ...closed, ...released }], 1000);

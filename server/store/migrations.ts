@@ -22,6 +22,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0015_link_keys': { up: renewLinkKeys },
   '0016_relay_info': { up: keepRelayInfo },
   '0017_token_uses': { up: keepTokenUses },
+  '0018_teams': { up: tellMembersApart },
 };
 
 async function createTables(db: Kysely<unknown>): Promise<void> {
@@ -309,6 +310,17 @@ async function keepRelayInfo(db: Kysely<unknown>): Promise<void> {
 /** When the tokens of tunnels were last used. */
 async function keepTokenUses(db: Kysely<unknown>): Promise<void> {
   await db.schema.alterTable('tunnels').addColumn('token_uses', 'text').execute();
+}
+
+/** Which key a tunnel is from, and whom an invitation is for. Relays of the previous version leave the columns alone. */
+async function tellMembersApart(db: Kysely<unknown>): Promise<void> {
+  for (const column of ['created_key', 'created_by'])
+    await db.schema.alterTable('tunnels').addColumn(column, 'text').execute();
+  await db.schema
+    .alterTable('invitations')
+    .addColumn('label', 'text', (column) => column.notNull().defaultTo(''))
+    .execute();
+  await db.schema.createIndex('audit_by_subject').on('audit').columns(['subject', 'at']).execute();
 }
 
 /* Brings a database to the schema of this version, at start. */

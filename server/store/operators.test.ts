@@ -145,7 +145,7 @@ describe('the store for operators', () => {
       const tunnel = aTunnel(acme.id, { slug: 'web' });
       await store.insertTunnel(tunnel);
       const { accountId, hash, createdAt } = key;
-      const invitation = { id: 'invitation', accountId, hash, createdAt, expiresAt: 5000 };
+      const invitation = { id: 'invitation', accountId, hash, label: '', createdAt, expiresAt: 5000 };
       const before = await store.accessRevision(0);
       const twice = [anAct({ id: 'taken' })];
       for (const attempt of [
@@ -157,7 +157,7 @@ describe('the store for operators', () => {
         () => store.act('insertKey', [key], twice),
         () => store.act('orderClose', [{ ...tunnel, heldUntil: 0 }, 1000], twice),
         () => store.act('suspendTunnel', [tunnel.id, 'x'], twice),
-        () => store.act('insertInvitations', [[invitation], 0, anAccount({ name: 'new' })], twice),
+        () => store.act('insertInvitations', [[invitation], 0, [anAccount({ name: 'new' })]], twice),
       ])
         await assert.rejects(attempt, StoreError);
       assert.equal(await store.accessRevision(0), before);

@@ -16,10 +16,14 @@ export interface AccountRecord {
 }
 
 /**
- * What a key may be used for: everything of its account, one tunnel of it by name, or the administration of the relay.
+ * What a key may be used for: everything of its account, with or without inviting others to it, one tunnel of it by
+ * name, or the administration of the relay.
  */
 export type KeyScope =
-  { readonly kind: 'all' } | { readonly kind: 'admin' } | { readonly kind: 'tunnel'; readonly name: string };
+  | { readonly kind: 'all' }
+  | { readonly kind: 'owner' }
+  | { readonly kind: 'admin' }
+  | { readonly kind: 'tunnel'; readonly name: string };
 
 export interface KeyRecord {
   /** UUID */
@@ -47,7 +51,7 @@ export interface KeyListing extends Omit<KeyRecord, 'accountId' | 'hash'> {
 }
 
 /** A key that was not revoked, and its owner. */
-export interface KeyOwner extends Pick<KeyRecord, 'hash' | 'expiresAt' | 'scope'> {
+export interface KeyOwner extends Pick<KeyRecord, 'hash' | 'expiresAt' | 'scope' | 'label'> {
   readonly keyId: string;
   readonly account: AccountRecord;
 }
@@ -150,6 +154,10 @@ export interface TunnelRecord {
   readonly tokenUses: readonly TokenUse[];
   /** of its account; `null` for none */
   readonly domain: string | null;
+  /** id of the key that created the tunnel or took it over last; `null` if an earlier version did */
+  readonly createdKey: string | null;
+  /** that key's label; `null` if it had none */
+  readonly createdBy: string | null;
   /** why the operator suspended it; `null` if it is not suspended */
   readonly suspended: string | null;
 }
@@ -275,6 +283,8 @@ export interface InvitationRecord {
   readonly accountId: string;
   /** SHA-256 of the token in its address, in hex */
   readonly hash: string;
+  /** becomes the label of the key; `''`: the machine's name does */
+  readonly label: string;
   /** wall time in ms */
   readonly createdAt: number;
   /** wall time in ms */
@@ -284,6 +294,7 @@ export interface InvitationRecord {
 /** An unused invitation, and what it is to. */
 export interface OpenInvitation {
   readonly id: string;
+  readonly label: string;
   readonly expiresAt: number;
   readonly account: AccountRecord;
 }

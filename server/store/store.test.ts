@@ -60,6 +60,7 @@ describe('Store', () => {
       hash: 'aa',
       expiresAt: null,
       scope: { kind: 'all' },
+      label: '',
       account: owner,
     });
     assert.equal(await store.findKeyOwner('ab'), undefined);
@@ -242,7 +243,14 @@ describe('Store', () => {
   it('gives a tunnel new terms, which traffic under the previous ones does not prolong', async () => {
     const tunnel = aTunnel(owner.id, { bytesIn: 1, expiresAt: 900 });
     await store.insertTunnel(tunnel);
-    const terms = { localPort: 4000, ttl: 60, idle: true, expiresAt: 500 };
+    const terms = {
+      localPort: 4000,
+      ttl: 60,
+      idle: true,
+      expiresAt: 500,
+      createdKey: 'k',
+      createdBy: 'ann',
+    };
     const revisions = { access: null, termsRevision: 1, accessRevision: 1 };
     assert.deepEqual(await store.setTerms(tunnel.id, terms, PUBLIC), revisions);
     const delta = { id: tunnel.id, bytesIn: 1, bytesOut: 0, requests: 0, expiresAt: 950, termsRevision: 0 };
@@ -274,7 +282,14 @@ describe('Store', () => {
       const change = await store.setAccess(tunnel.id, { access: wanted, kept: ['ci', 'new'] });
       assert.deepEqual(change, { access: kept, accessRevision: 1 });
       assert.deepEqual((await store.findTunnel(tunnel.id))?.tunnel.access, kept);
-      const terms = { localPort: 4000, ttl: 60, idle: true, expiresAt: 500 };
+      const terms = {
+        localPort: 4000,
+        ttl: 60,
+        idle: true,
+        expiresAt: 500,
+        createdKey: 'k',
+        createdBy: 'ann',
+      };
       const again = { access: { ...wanted, tokens: [token('new', 'other')] }, kept: ['new'] };
       const renewed = await store.setTerms(tunnel.id, terms, again);
       assert.deepEqual(renewed?.access?.tokens, [token('new', 'made')]);

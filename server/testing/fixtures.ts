@@ -1,5 +1,6 @@
 /** Fixtures for the relay's state. */
 import { randomUUID } from 'node:crypto';
+import type { Caller } from '../accounts/team.ts';
 import type { Log } from '../log.ts';
 import type {
   AccountRecord,
@@ -44,6 +45,9 @@ export function aKeyRecord(fields: Partial<KeyRecord> = {}): KeyRecord {
   };
 }
 
+/** The key of a test's requests. */
+export const CALLER: Caller = { keyId: 'key', label: '' };
+
 /** An access policy without any requirements except the given fields. */
 export function anAccess(fields: Partial<StoredAccess> = {}): StoredAccess {
   const nothing = { allow: [], basic: [], password: null, links: false, knock: false, tokens: [] };
@@ -71,6 +75,8 @@ export function aTunnel(accountId: string, fields: Partial<TunnelRecord> = {}): 
     ...counters,
     ...visitors,
     domain: null,
+    createdKey: null,
+    createdBy: null,
     ...fields,
   };
 }

@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../clock.ts';
 import type { Log } from '../log.ts';
-import type { AccountRecord } from '../store/records.ts';
+import type { AccountRecord, AuditRecord } from '../store/records.ts';
 import type { ReleasedTunnel } from '../store/queries/tunnel-queries.ts';
 import type { Store } from '../store/store.ts';
 import type { Lifecycle } from './lifecycle.ts';
@@ -60,17 +60,23 @@ export interface Coordination {
    * Ends a tunnel that is closed here, first in the store.
    *
    * @param closed the record for the store
+   * @param entries for the audit log
    * @returns false if it was already ended, here or on another relay
-   * @throws StoreError
+   * @throws StoreError, FullError
    */
-  close(tunnel: LiveTunnel, closed: ReleasedTunnel): Promise<boolean>;
+  close(tunnel: LiveTunnel, closed: ReleasedTunnel, entries: readonly AuditRecord[]): Promise<boolean>;
   /**
    * Makes the store move an expiry later by `by` ms, to no later than `max` ms from now.
    *
    * @returns the new one; `undefined` if other relays have ended the tunnel or extended it too far
-   * @throws StoreError
+   * @throws StoreError, FullError
    */
-  storeExtension(tunnel: LiveTunnel, by: number, max: number): Promise<number | undefined>;
+  storeExtension(
+    tunnel: LiveTunnel,
+    by: number,
+    max: number,
+    entries: readonly AuditRecord[],
+  ): Promise<number | undefined>;
   /**
    * Admin actions on accounts and tunnels have been applied to all live tunnels. Anything read from the store earlier
    * is older than that.

@@ -37,6 +37,8 @@ export class LiveTunnel {
 
   readonly #clock: Clock;
   readonly #onTraffic: (tunnel: LiveTunnel) => void;
+  #createdKey: string | null;
+  #createdBy: string | null;
   #localPort: number;
   #ttl: number;
   #idle: boolean;
@@ -79,6 +81,8 @@ export class LiveTunnel {
     this.#knocksRevision = tunnel.knocksRevision;
     this.#tokenUses = latestUses(tunnel.tokenUses);
     this.domain = tunnel.domain;
+    this.#createdKey = tunnel.createdKey;
+    this.#createdBy = tunnel.createdBy;
     this.#localPort = tunnel.localPort;
     this.#ttl = tunnel.ttl;
     this.#idle = tunnel.idle;
@@ -93,6 +97,16 @@ export class LiveTunnel {
     this.#bytesOut = tunnel.bytesOut;
     this.#requests = tunnel.requests;
     this.#stored = { bytesIn: tunnel.bytesIn, bytesOut: tunnel.bytesOut, requests: tunnel.requests };
+  }
+
+  /** id of the key that created it or took it over; `null` if that is not known */
+  get createdKey(): string | null {
+    return this.#createdKey;
+  }
+
+  /** label of that key; `null` for none */
+  get createdBy(): string | null {
+    return this.#createdBy;
   }
 
   get localPort(): number {
@@ -227,9 +241,14 @@ export class LiveTunnel {
    * @param revision number of takeovers so far; older data is ignored
    * @returns whether anything has changed
    */
-  setTerms({ localPort, ttl, idle, expiresAt }: TunnelTerms, revision: number): boolean {
+  setTerms(
+    { localPort, ttl, idle, expiresAt, createdKey, createdBy }: TunnelTerms,
+    revision: number,
+  ): boolean {
     if (revision <= this.#termsRevision) return false;
     this.#termsRevision = revision;
+    this.#createdKey = createdKey;
+    this.#createdBy = createdBy;
     this.#localPort = localPort;
     this.#ttl = ttl;
     this.#idle = idle;

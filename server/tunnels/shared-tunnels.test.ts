@@ -3,14 +3,30 @@ import { FOLLOW_BATCH, IDLE_GRACE_MS, RECENT_MS, REVIEW_PAUSE_MS, REVIEW_RETRY_M
 import { StoreError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
-import { allTunnels, anAccount, aStore, aTunnel, type TestStore, PUBLIC } from '../testing/fixtures.ts';
+import {
+  allTunnels,
+  anAccount,
+  aStore,
+  aTunnel,
+  CALLER,
+  type TestStore,
+  PUBLIC,
+} from '../testing/fixtures.ts';
 import { LiveTunnel } from './live-tunnel.ts';
 import type { EndReason, TunnelNews } from './peers.ts';
 import { TunnelRegistry } from './registry.ts';
 import { RecentIds, StoreReview } from './shared-tunnels.ts';
 import { TunnelService } from './tunnel-service.ts';
 
-const wanted = { localPort: 3000, name: 'web', ttl: 60, idleTtl: false, access: PUBLIC, domain: '' };
+const wanted = {
+  localPort: 3000,
+  name: 'web',
+  ttl: 60,
+  idleTtl: false,
+  access: PUBLIC,
+  domain: '',
+  caller: CALLER,
+};
 
 /** Waits for the answers of the store. */
 async function settled(): Promise<void> {
@@ -128,9 +144,9 @@ describe('TunnelService, sharing its database with another', () => {
       one.service.coordination.hear({ kind: 'ended', id, reason: 'closed' });
       return removed;
     };
-    await one.service.close(account, id);
+    await one.service.close(account, id, CALLER);
     assert.deepEqual(one.ended, ['closed']);
-    await assert.rejects(one.service.close(account, id), { status: 404 });
+    await assert.rejects(one.service.close(account, id, CALLER), { status: 404 });
   });
 
   it('follows the other when a client has taken the tunnel over, and ends with it', async () => {
@@ -154,7 +170,7 @@ describe('TunnelService, sharing its database with another', () => {
     deliver();
     const found = await find(two, 'web');
     assert.ok(found !== undefined);
-    await one.service.close(account, made.id);
+    await one.service.close(account, made.id, CALLER);
     assert.equal(await two.service.takeOver(found, wanted), false);
     assert.notEqual((await two.service.create(account, wanted)).id, made.id);
   });
@@ -175,7 +191,7 @@ describe('TunnelService, sharing its database with another', () => {
 
   it('closes what the other has created', async () => {
     const { id } = await one.service.create(account, wanted);
-    await two.service.close(account, id);
+    await two.service.close(account, id, CALLER);
     assert.equal(one.registry.size, 1);
     deliver();
     assert.deepEqual([one.ended, one.registry.size], [['closed'], 0]);
@@ -185,7 +201,7 @@ describe('TunnelService, sharing its database with another', () => {
     for (const heard of [true, false]) {
       const { id } = await one.service.create(account, { ...wanted, name: `web-${heard}` });
       await find(two, `web-${heard}`);
-      await one.service.extend(account, id, 600);
+      await one.service.extend(account, id, 600, CALLER);
       if (heard) deliver();
       clock.advance(61_000);
       await settled();
@@ -196,28 +212,30 @@ describe('TunnelService, sharing its database with another', () => {
 
   it('is extended by each of two simultaneous requests', async () => {
     const { id, expiresAt } = await one.service.create(account, wanted);
-    await Promise.all([one, two].map(({ service }) => service.extend(account, id, 600)));
+    await Promise.all([one, two].map(({ service }) => service.extend(account, id, 600, CALLER)));
     deliver();
     for (const { registry } of [one, two]) assert.equal(registry.byId(id)?.expiresAt, expiresAt + 1_200_000);
-    await assert.rejects(two.service.extend(account, id, 7200), { status: 400 });
+    await assert.rejects(two.service.extend(account, id, 7200, CALLER), { status: 400 });
   });
 
   it('is closed by only one of two simultaneous requests, and extended by neither afterwards', async () => {
     const { id } = await one.service.create(account, wanted);
     await two.service.coordination.followTunnel(id);
-    const results = await Promise.allSettled([one, two].map(({ service }) => service.close(account, id)));
+    const results = await Promise.allSettled(
+      [one, two].map(({ service }) => service.close(account, id, CALLER)),
+    );
     const refused = results.filter((result) => result.status === 'rejected');
     assert.deepEqual(
       refused.map(({ reason }) => (reason as { status: number }).status),
       [404],
     );
     assert.deepEqual([one.ended, two.ended], [['closed'], ['closed']]);
-    await assert.rejects(two.service.extend(account, id, 60), { status: 404 });
+    await assert.rejects(two.service.extend(account, id, 60, CALLER), { status: 404 });
   });
 
   it('is not extended while the other closes it', async () => {
     const { id } = await one.service.create(account, wanted);
-    const extended = two.service.extend(account, id, 60);
+    const extended = two.service.extend(account, id, 60, CALLER);
     // Even if the store has confirmed the tunnel to the one that extends it, the other closes it first.
     await test.store.releaseTunnels([{ id, slug: 'web', accountId: account.id, heldUntil: 0 }], clock.now());
     await assert.rejects(extended, { status: 404 });
@@ -228,7 +246,7 @@ describe('TunnelService, sharing its database with another', () => {
     const { id } = await one.service.create(account, wanted);
     await two.service.coordination.followTunnel(id);
     await test.store.releaseTunnels([{ id, slug: 'web', accountId: account.id, heldUntil: 0 }], clock.now());
-    await assert.rejects(one.service.close(account, id), { status: 404 });
+    await assert.rejects(one.service.close(account, id, CALLER), { status: 404 });
     deliver();
     assert.deepEqual(two.ended, ['closed']);
   });
@@ -358,7 +376,7 @@ describe('TunnelService, sharing its database with another', () => {
   it('catches up on missed notifications', async () => {
     const { id } = await one.service.create(account, wanted);
     await find(two, 'web');
-    await one.service.close(account, id);
+    await one.service.close(account, id, CALLER);
     posted = [];
     two.service.coordination.review();
     await settled();

@@ -7,7 +7,7 @@ import { batches } from '../batches.ts';
 import type { Clock } from '../clock.ts';
 import { FOLLOW_BATCH, RECENT_MS, REVIEW_PAUSE_MS, REVIEW_RETRY_MS } from '../limits.ts';
 import type { ReleasedTunnel } from '../store/queries/tunnel-queries.ts';
-import type { AccountRecord, OwnedTunnel } from '../store/records.ts';
+import type { AccountRecord, AuditRecord, OwnedTunnel } from '../store/records.ts';
 import { orUnavailable, StoreError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
 import type { Coordination, CoordinationDeps } from './coordination.ts';
@@ -118,14 +118,20 @@ export class SharedTunnels implements Coordination {
   }
 
   /** The store decides who was first: the notification that the tunnel is gone may arrive before its answer. */
-  async close(tunnel: LiveTunnel, closed: ReleasedTunnel): Promise<boolean> {
-    const removed = await this.#store.releaseTunnels([closed], this.#clock.now());
+  async close(tunnel: LiveTunnel, closed: ReleasedTunnel, entries: readonly AuditRecord[]): Promise<boolean> {
+    const isFirst = await this.#store.act('closeTunnel', [closed, this.#clock.now()], entries);
     this.lifecycle.end(tunnel, 'closed');
-    return removed.has(tunnel.id);
+    return isFirst;
   }
 
-  async storeExtension({ id, expiresAt }: LiveTunnel, by: number, max: number): Promise<number | undefined> {
-    return await this.#store.extendExpiry(id, { by, from: expiresAt, latest: this.#clock.now() + max });
+  async storeExtension(
+    { id, expiresAt }: LiveTunnel,
+    by: number,
+    max: number,
+    entries: readonly AuditRecord[],
+  ): Promise<number | undefined> {
+    const extension = { by, from: expiresAt, latest: this.#clock.now() + max };
+    return await this.#store.act('extendExpiry', [id, extension], entries);
   }
 
   ordersFollowed(): void {

@@ -2,7 +2,7 @@
 import type { Clock } from '../clock.ts';
 import { LOAD_BATCH } from '../limits.ts';
 import type { ReleasedTunnel } from '../store/queries/tunnel-queries.ts';
-import type { OwnedTunnel } from '../store/records.ts';
+import type { AuditRecord, OwnedTunnel } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
 import type { Coordination, CoordinationDeps } from './coordination.ts';
 import { Lifecycle } from './lifecycle.ts';
@@ -49,14 +49,19 @@ export class StandaloneTunnels implements Coordination {
     return Promise.resolve();
   }
 
-  async close(tunnel: LiveTunnel, closed: ReleasedTunnel): Promise<boolean> {
-    await this.#store.releaseTunnels([closed], this.#clock.now());
+  async close(tunnel: LiveTunnel, closed: ReleasedTunnel, entries: readonly AuditRecord[]): Promise<boolean> {
+    await this.#store.act('closeTunnel', [closed, this.#clock.now()], entries);
     return this.lifecycle.end(tunnel, 'closed');
   }
 
-  async storeExtension(tunnel: LiveTunnel, by: number): Promise<number> {
+  async storeExtension(
+    tunnel: LiveTunnel,
+    by: number,
+    _max: number,
+    entries: readonly AuditRecord[],
+  ): Promise<number> {
     const expiresAt = tunnel.expiresAt + by;
-    await this.#store.raiseExpiry(tunnel.id, expiresAt);
+    await this.#store.act('raiseExpiry', [tunnel.id, expiresAt], entries);
     return expiresAt;
   }
 

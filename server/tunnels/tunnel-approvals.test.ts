@@ -4,7 +4,7 @@ import { ApprovalRequests } from '../access/approval-requests.ts';
 import { KNOCK_WRITE_ATTEMPTS } from '../limits.ts';
 import type { Store } from '../store/store.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
-import { anAccess, anAccount, aStore, type TestStore } from '../testing/fixtures.ts';
+import { anAccess, anAccount, aStore, type TestStore, CALLER } from '../testing/fixtures.ts';
 import type { LiveTunnel } from './live-tunnel.ts';
 import type { TunnelNews } from './peers.ts';
 import { TunnelRegistry } from './registry.ts';
@@ -13,6 +13,7 @@ import { TunnelService } from './tunnel-service.ts';
 
 const WANTED = {
   localPort: 3000,
+  caller: CALLER,
   name: 'web',
   ttl: 3600,
   idleTtl: false,

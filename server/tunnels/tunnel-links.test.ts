@@ -4,7 +4,7 @@ import { LINKS_MAX, REVOKED_LINKS_MAX } from '../limits.ts';
 import { StoreError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
-import { aLink, anAccess, anAccount, aStore, aTunnel, type TestStore } from '../testing/fixtures.ts';
+import { aLink, anAccess, anAccount, aStore, aTunnel, type TestStore, CALLER } from '../testing/fixtures.ts';
 import type { LiveTunnel } from './live-tunnel.ts';
 import type { Peers } from './peers.ts';
 import { TunnelRegistry } from './registry.ts';
@@ -13,6 +13,7 @@ import { TunnelService } from './tunnel-service.ts';
 
 const WANTED = {
   localPort: 3000,
+  caller: CALLER,
   name: 'web',
   ttl: 3600,
   idleTtl: false,

@@ -12,8 +12,9 @@ import {
   anAccount,
   aStore,
   aTunnel,
-  type TestStore,
+  CALLER,
   PUBLIC,
+  type TestStore,
 } from '../testing/fixtures.ts';
 import type { LiveTunnel } from './live-tunnel.ts';
 import type { EndReason } from './peers.ts';
@@ -200,7 +201,7 @@ describe('TunnelService', () => {
   describe('close', () => {
     it('ends a tunnel and frees its name', async () => {
       const { id } = await service.create(account, wanted({ name: 'web' }));
-      await service.close(account, id);
+      await service.close(account, id, CALLER);
       assert.deepEqual(ended, [['web', 'closed']]);
       assert.deepEqual([registry.size, await storedSlugs()], [0, []]);
       assert.throws(() => service.get(account, id), { status: 404 });
@@ -209,21 +210,24 @@ describe('TunnelService', () => {
 
     it("does not close another account's tunnel", async () => {
       const { id } = await service.create(stranger, wanted());
-      await assert.rejects(service.close(account, id), { status: 404 });
+      await assert.rejects(service.close(account, id, CALLER), { status: 404 });
       assert.equal(registry.size, 1);
     });
 
     it('changes nothing when the store fails', async () => {
       const { id } = await service.create(account, wanted());
       test.down = true;
-      await assert.rejects(service.close(account, id), { status: 503 });
+      await assert.rejects(service.close(account, id, CALLER), { status: 503 });
       assert.equal(service.get(account, id).id, id);
       assert.deepEqual(ended, []);
     });
 
     it('succeeds for only one of two simultaneous requests', async () => {
       const { id } = await service.create(account, wanted());
-      const results = await Promise.allSettled([service.close(account, id), service.close(account, id)]);
+      const results = await Promise.allSettled([
+        service.close(account, id, CALLER),
+        service.close(account, id, CALLER),
+      ]);
       // Either may be first if the store has several connections.
       assert.deepEqual(results.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected']);
       assert.equal(ended.length, 1);
@@ -285,30 +289,32 @@ describe('TunnelService', () => {
   describe('extend', () => {
     it("moves the expiry by the tunnel's own ttl, or by another", async () => {
       const { id, expiresAt } = await service.create(account, wanted());
-      assert.equal((await service.extend(account, id, undefined)).expiresAt, expiresAt + HOUR);
-      assert.equal((await service.extend(account, id, 60)).expiresAt, expiresAt + HOUR + 60_000);
+      assert.equal((await service.extend(account, id, undefined, CALLER)).expiresAt, expiresAt + HOUR);
+      assert.equal((await service.extend(account, id, 60, CALLER)).expiresAt, expiresAt + HOUR + 60_000);
       assert.equal((await allTunnels(test.store))[0]?.tunnel.expiresAt, expiresAt + HOUR + 60_000);
     });
 
     it('loses none of several simultaneous extensions', async () => {
       const { id, expiresAt } = await service.create(account, wanted());
-      await Promise.all([1, 2, 3].map((ttl) => service.extend(account, id, ttl)));
+      await Promise.all([1, 2, 3].map((ttl) => service.extend(account, id, ttl, CALLER)));
       assert.equal(service.get(account, id).expiresAt, expiresAt + 6000);
     });
 
     it('goes no further than now plus the maximum', async () => {
       const { id } = await service.create(account, wanted());
       const rest = MAX_TTL - 3600;
-      await assert.rejects(service.extend(account, id, rest + 1), {
+      await assert.rejects(service.extend(account, id, rest + 1, CALLER), {
         status: 400,
         message: 'ttl must be at most 168h0m0s',
       });
-      await service.extend(account, id, rest);
+      await service.extend(account, id, rest, CALLER);
     });
 
     it('continues after one that failed', async () => {
       const { id, expiresAt } = await service.create(account, wanted());
-      const results = await Promise.allSettled([MAX_TTL, 60].map((ttl) => service.extend(account, id, ttl)));
+      const results = await Promise.allSettled(
+        [MAX_TTL, 60].map((ttl) => service.extend(account, id, ttl, CALLER)),
+      );
       assert.deepEqual(
         results.map(({ status }) => status),
         ['rejected', 'fulfilled'],
@@ -319,14 +325,14 @@ describe('TunnelService', () => {
     it('changes nothing when the store fails', async () => {
       const { id, expiresAt } = await service.create(account, wanted());
       test.down = true;
-      await assert.rejects(service.extend(account, id, 60), { status: 503 });
+      await assert.rejects(service.extend(account, id, 60, CALLER), { status: 503 });
       assert.equal(service.get(account, id).expiresAt, expiresAt);
     });
 
     it('does not revive a tunnel that was closed at the same time', async () => {
       const { id } = await service.create(account, wanted());
-      const closed = service.close(account, id);
-      await assert.rejects(service.extend(account, id, 60), { status: 404 });
+      const closed = service.close(account, id, CALLER);
+      await assert.rejects(service.extend(account, id, 60, CALLER), { status: 404 });
       await closed;
       assert.deepEqual(await storedSlugs(), []);
     });
@@ -370,17 +376,17 @@ describe('TunnelService', () => {
       });
       service.assertCapacity(account);
       const [last] = service.list(free);
-      await service.close(free, last?.id ?? '');
+      await service.close(free, last?.id ?? '', CALLER);
       service.assertCapacity(free);
     });
 
     it('limits how far an expiry can be moved', async () => {
       const { id } = await service.create(free, wanted());
-      await assert.rejects(service.extend(free, id, 24 * 3600), {
+      await assert.rejects(service.extend(free, id, 24 * 3600, CALLER), {
         status: 400,
         message: 'ttl must be at most 24h0m0s',
       });
-      await service.extend({ ...free, plan: 'dev' }, id, 24 * 3600);
+      await service.extend({ ...free, plan: 'dev' }, id, 24 * 3600, CALLER);
     });
 
     it("applies to the account's tunnels when it changes", async () => {
@@ -408,7 +414,7 @@ describe('TunnelService', () => {
     });
 
     it('is reserved for its account after a close, also after a restart', async () => {
-      await service.close(account, (await service.create(account, wanted({ name: 'web' }))).id);
+      await service.close(account, (await service.create(account, wanted({ name: 'web' }))).id, CALLER);
       await takenForStranger();
       await service.stop();
       await startAgain(HOLD);
@@ -439,13 +445,13 @@ describe('TunnelService', () => {
     });
 
     it('is immediately available to its own account', async () => {
-      await service.close(account, (await service.create(account, wanted({ name: 'web' }))).id);
+      await service.close(account, (await service.create(account, wanted({ name: 'web' }))).id, CALLER);
       assert.equal((await service.create(account, wanted({ name: 'web' }))).slug, 'web');
     });
 
     it('is reserved even if it was generated', async () => {
       const { id, slug } = await service.create(account, wanted());
-      await service.close(account, id);
+      await service.close(account, id, CALLER);
       await assert.rejects(service.create(stranger, wanted({ name: slug })), { status: 409 });
     });
 
@@ -501,8 +507,8 @@ describe('TunnelService', () => {
       it(`${by} does not change how far a life can be extended`, async () => {
         const { id } = await service.create(account, wanted());
         clock.jump(jump);
-        await service.extend(account, id, MAX_TTL - 3600);
-        await assert.rejects(service.extend(account, id, 1), { status: 400 });
+        await service.extend(account, id, MAX_TTL - 3600, CALLER);
+        await assert.rejects(service.extend(account, id, 1, CALLER), { status: 400 });
       });
 
       it(`${by} and back again is forgotten, also by a relay that starts after it`, async () => {
@@ -550,7 +556,16 @@ describe('TunnelService', () => {
 });
 
 function wanted(fields: Partial<NewTunnel> = {}): NewTunnel {
-  return { localPort: 3000, name: '', ttl: 3600, idleTtl: false, access: PUBLIC, domain: '', ...fields };
+  return {
+    localPort: 3000,
+    name: '',
+    ttl: 3600,
+    idleTtl: false,
+    access: PUBLIC,
+    domain: '',
+    caller: CALLER,
+    ...fields,
+  };
 }
 
 describe('randomSlug', () => {

@@ -7,11 +7,18 @@ import { formatDuration } from '../../shared/duration.ts';
 import { API_ERRORS, ApiError, type ApiErrorEntry, tooManyTunnels, ttlTooLong } from '../../shared/errors.ts';
 import type { CreateTunnel, TtlLimits, WantedTunnel } from '../../shared/tunnel.ts';
 import { PLAN_RULES, ttlLimitsOf } from '../accounts/accounts.ts';
+import { type Caller, orRateLimited, teamAct } from '../accounts/team.ts';
 import type { Clock } from '../clock.ts';
 import { SLUG_ATTEMPTS } from '../limits.ts';
 import type { Log } from '../log.ts';
 import type { NewAccess, TrafficDelta } from '../store/queries/tunnel-changes.ts';
-import type { AccountRecord, OwnedTunnel, TunnelOrders } from '../store/records.ts';
+import type {
+  AccountRecord,
+  AuditRecord,
+  OwnedTunnel,
+  TunnelOrders,
+  TunnelRecord,
+} from '../store/records.ts';
 import {
   ConflictError,
   FullError,
@@ -55,6 +62,7 @@ export interface TunnelServiceDeps {
  */
 export interface NewTunnel extends Omit<CreateTunnel, 'access'> {
   readonly access: NewAccess;
+  readonly caller: Caller;
 }
 
 const CONFLICTS: Partial<Record<ConflictError['field'], ApiErrorEntry>> = {
@@ -277,13 +285,14 @@ export class TunnelService {
     for (const tunnel of this.#registry.forAccount(accountId)) this.#lifecycle.end(tunnel, 'removed');
   }
 
-  /** @throws ApiError 404; 503 with the tunnel still live */
-  async close(account: AccountRecord, id: string): Promise<void> {
+  /** @throws ApiError 404; 429 if it cannot be recorded; 503 with the tunnel still live */
+  async close(account: AccountRecord, id: string, caller: Caller): Promise<void> {
     await this.coordination.followTunnel(id);
     const tunnel = this.get(account, id);
     const closed = this.#lifecycle.released(tunnel, account, this.#clock.now());
     // It may have expired, or another request may have closed it first.
-    const isFirst = await orUnavailable(this.coordination.close(tunnel, closed));
+    const entries = this.#entries('team.close', tunnel, caller);
+    const isFirst = await this.#orRefused(this.coordination.close(tunnel, closed, entries));
     if (!isFirst) throw new ApiError(API_ERRORS.tunnelNotFound);
     this.coordination.tell({ kind: 'ended', id, reason: 'closed' });
   }
@@ -291,25 +300,37 @@ export class TunnelService {
   /**
    * Moves the expiry later by `ttl` seconds, or by the tunnel's own ttl.
    *
-   * @throws ApiError 400 if it would be later than now plus the maximum; 404; 503
+   * @throws ApiError 400 if it would be later than now plus the maximum; 404; 429 if it cannot be recorded; 503
    */
-  async extend(account: AccountRecord, id: string, ttl: number | undefined): Promise<LiveTunnel> {
+  async extend(
+    account: AccountRecord,
+    id: string,
+    ttl: number | undefined,
+    caller: Caller,
+  ): Promise<LiveTunnel> {
     await this.coordination.followTunnel(id);
     const tunnel = this.get(account, id);
     const { maxTtl } = ttlLimitsOf(account.plan, this.#ttl);
-    await this.#inTurn(tunnel, () => this.#extendNow(tunnel, ttl ?? tunnel.ttl, maxTtl));
+    const entries = this.#entries('team.extend', tunnel, caller);
+    await this.#inTurn(tunnel, () => this.#extendNow(tunnel, ttl ?? tunnel.ttl, maxTtl, entries));
     return tunnel;
   }
 
   /**
    * Replaces the access policy.
    *
-   * @throws ApiError 404; 503 with nothing changed
+   * @throws ApiError 404; 429 if it cannot be recorded; 503 with nothing changed
    */
-  async setAccess(account: AccountRecord, id: string, wanted: NewAccess): Promise<LiveTunnel> {
+  async setAccess(
+    account: AccountRecord,
+    id: string,
+    wanted: NewAccess,
+    caller: Caller,
+  ): Promise<LiveTunnel> {
     await this.coordination.followTunnel(id);
     const tunnel = this.get(account, id);
-    const change = await orUnavailable(this.#store.setAccess(id, wanted));
+    const entries = this.#entries('team.access', tunnel, caller);
+    const change = await this.#orRefused(this.#store.act('setAccess', [id, wanted], entries));
     if (change === undefined) throw new ApiError(API_ERRORS.tunnelNotFound);
     this.#lifecycle.setAccess(tunnel, change.access, change.accessRevision);
     this.coordination.tell({ kind: 'access', id });
@@ -324,10 +345,15 @@ export class TunnelService {
     return changed;
   }
 
-  async #takeOverNow(tunnel: LiveTunnel, { localPort, ttl, idleTtl, access }: NewTunnel): Promise<boolean> {
+  async #takeOverNow(
+    tunnel: LiveTunnel,
+    { localPort, ttl, idleTtl, access, caller }: NewTunnel,
+  ): Promise<boolean> {
     const { id } = tunnel;
-    const terms = { localPort, ttl, idle: idleTtl, expiresAt: tunnel.expiryAfter(ttl * 1000) };
-    const change = await orUnavailable(this.#store.setTerms(id, terms, access));
+    const expiresAt = tunnel.expiryAfter(ttl * 1000);
+    const terms = { localPort, ttl, idle: idleTtl, expiresAt, ...createdWith(caller) };
+    const entries = this.#entries('team.take-over', tunnel, caller);
+    const change = await this.#orRefused(this.#store.act('setTerms', [id, terms, access], entries));
     if (change === undefined || this.#registry.byId(id) === undefined) {
       await this.coordination.followTunnel(id);
       return false;
@@ -339,13 +365,18 @@ export class TunnelService {
     return true;
   }
 
-  async #extendNow(tunnel: LiveTunnel, ttl: number, maxTtl: number): Promise<void> {
+  async #extendNow(
+    tunnel: LiveTunnel,
+    ttl: number,
+    maxTtl: number,
+    entries: readonly AuditRecord[],
+  ): Promise<void> {
     this.#mustBeAlive(tunnel);
     // The remaining time, which does not depend on changes of the wall clock.
     const left = Math.round(tunnel.deadline - this.#clock.monotonic());
     if (left + ttl * 1000 > maxTtl * 1000) throw new ApiError(ttlTooLong(formatDuration(maxTtl)));
-    const expiresAt = await orUnavailable(
-      this.coordination.storeExtension(tunnel, ttl * 1000, maxTtl * 1000),
+    const expiresAt = await this.#orRefused(
+      this.coordination.storeExtension(tunnel, ttl * 1000, maxTtl * 1000, entries),
     );
     if (expiresAt === undefined) await this.coordination.followTunnel(tunnel.id);
     this.#mustBeAlive(tunnel);
@@ -353,6 +384,23 @@ export class TunnelService {
     tunnel.prolong(expiresAt);
     this.coordination.tell({ kind: 'extended', id: tunnel.id, expiresAt });
     this.#log('tunnel extended', { ...tunnelFields(tunnel), expires_at: new Date(expiresAt).toISOString() });
+  }
+
+  /** Entries for the audit log: none for a tunnel of the caller's own, or if it is not known whose it is. */
+  #entries(
+    action: string,
+    { slug, account, createdKey, createdBy }: LiveTunnel,
+    caller: Caller,
+  ): AuditRecord[] {
+    if (createdKey === null || createdKey === caller.keyId) return [];
+    return [
+      teamAct(this.#clock, account, caller, { action, subject: slug, detail: `of "${createdBy ?? ''}"` }),
+    ];
+  }
+
+  /** @throws ApiError 429, 503 */
+  async #orRefused<T>(work: Promise<T>): Promise<T> {
+    return await orUnavailable(orRateLimited(work, this.#clock));
   }
 
   #mustBeAlive(tunnel: LiveTunnel): void {
@@ -411,6 +459,7 @@ export class TunnelService {
       bytesOut: 0,
       requests: 0,
       domain: wanted.domain === '' ? null : wanted.domain,
+      ...createdWith(wanted.caller),
       access: wanted.access.access,
       accessRevision: 0,
       revokedLinks: [],
@@ -420,6 +469,10 @@ export class TunnelService {
       suspended: null,
     };
   }
+}
+
+function createdWith({ keyId, label }: Caller): Pick<TunnelRecord, 'createdKey' | 'createdBy'> {
+  return { createdKey: keyId, createdBy: label === '' ? null : label };
 }
 
 /* Generated slugs (protocol.md section 3.3): random, readable aloud, a DNS label. */

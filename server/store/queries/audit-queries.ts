@@ -1,8 +1,14 @@
 /** Queries on who did what, in SQL that every supported database understands. */
 import type { Kysely } from 'kysely';
 import { batches } from '../../batches.ts';
-import { AUDIT_ACTS_PER_DAY, AUDIT_KEPT_MS, AUDIT_MAX, TRANSFER_BATCH } from '../../limits.ts';
-import type { AuditRecord } from '../records.ts';
+import {
+  AUDIT_ACTS_PER_DAY,
+  AUDIT_KEPT_MS,
+  AUDIT_MAX,
+  MEMBER_ACTS_PER_DAY,
+  TRANSFER_BATCH,
+} from '../../limits.ts';
+import type { AccountRecord, AuditRecord } from '../records.ts';
 import { type Database, reader, rowOf } from '../schema.ts';
 import { FullError } from '../store-errors.ts';
 import { inTransaction, read, write } from './operation.ts';
@@ -33,6 +39,7 @@ export async function keepActs(
   const [first] = entries;
   if (first === undefined) return;
   await mustHaveRoom(transaction, first, entries.length);
+  if (MEMBER_ACTIONS.includes(first.action)) await mustHaveRoomOf(transaction, first);
   for (const batch of batches(entries, TRANSFER_BATCH))
     await transaction.insertInto('audit').values(batch.map(rowOf)).execute();
   await prune(transaction, first.at - AUDIT_KEPT_MS);
@@ -54,6 +61,25 @@ async function mustHaveRoom(
     .where('at', '>', at - DAY_MS)
     .orderBy('at', 'desc')
     .offset(room)
+    .limit(1)
+    .executeTakeFirst();
+  if (tooMany !== undefined) throw new FullError(tooMany.at + DAY_MS);
+}
+
+/** Changes that any key of an account can make to tunnels that another key has created. */
+const MEMBER_ACTIONS = ['team.close', 'team.extend', 'team.access', 'team.take-over'];
+
+/** No key may use up its account's share, which an owner needs to revoke it. */
+async function mustHaveRoomOf(db: Kysely<Database>, { accountId, actor, at }: AuditRecord): Promise<void> {
+  const tooMany = await db
+    .selectFrom('audit')
+    .select('at')
+    .where('account_id', '=', accountId)
+    .where('at', '>', at - DAY_MS)
+    .where('actor', '=', actor)
+    .where('action', 'in', MEMBER_ACTIONS)
+    .orderBy('at', 'desc')
+    .offset(MEMBER_ACTS_PER_DAY - 1)
     .limit(1)
     .executeTakeFirst();
   if (tooMany !== undefined) throw new FullError(tooMany.at + DAY_MS);
@@ -86,3 +112,32 @@ export const listAudit = read(async (db, limit: number): Promise<AuditRecord[]> 
   const newest = db.selectFrom('audit').selectAll().orderBy('at', 'desc').orderBy('id').limit(limit);
   return (await newest.execute()).toReversed().map(entryOf);
 });
+
+/** Actions on an account itself, which its owners see in addition to those of its keys. */
+const ABOUT_ACCOUNT = [
+  'account.create',
+  'account.set-plan',
+  'account.set-subdomain',
+  'account.suspend',
+  'account.resume',
+  'invite.create',
+  'invite.take',
+];
+
+/**
+ * Lists the newest entries about an account that its owners may see, oldest first. Administration keys of the account
+ * also change other accounts: those entries are left out.
+ */
+export const listTeamAudit = read(
+  async (db, { id, name, createdAt }: AccountRecord, limit: number): Promise<AuditRecord[]> => {
+    const newest = db.selectFrom('audit').selectAll().orderBy('at', 'desc').orderBy('id').limit(limit);
+    const own = await newest.where('account_id', '=', id).where('action', 'like', 'team.%').execute();
+    const about = await newest
+      .where('subject', '=', name)
+      .where('at', '>=', createdAt)
+      .where('action', 'in', ABOUT_ACCOUNT)
+      .execute();
+    const entries = [...own, ...about].toSorted((a, b) => a.at - b.at || (a.id < b.id ? 1 : -1));
+    return entries.slice(-limit).map(entryOf);
+  },
+);

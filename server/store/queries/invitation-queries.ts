@@ -4,20 +4,25 @@ import type { AccountRecord, AuditRecord, InvitationRecord, KeyRecord, OpenInvit
 import { type Database, rowOf } from '../schema.ts';
 import { ACCOUNT_COLUMNS, accountOfJoin } from './account-queries.ts';
 import { keepActs } from './audit-queries.ts';
-import { insertAccount, insertKey } from './key-queries.ts';
+import { insertAccounts, insertKey } from './key-queries.ts';
 import { act, actAlways, inTransaction, read, write } from './operation.ts';
 
 /**
  * Stores invitations and removes expired ones.
  *
  * @param now wall time in ms
- * @param account the account they are for, if it is new
- * @throws ConflictError `name`
+ * @param accounts the new ones among those they are for
+ * @throws ConflictError `name` or `subdomain`
  */
 export const insertInvitations = actAlways(
-  (db, invitations: readonly InvitationRecord[], now: number, account?: AccountRecord): Promise<void> =>
+  (
+    db,
+    invitations: readonly InvitationRecord[],
+    now: number,
+    accounts: readonly AccountRecord[] = [],
+  ): Promise<void> =>
     inTransaction(db, async (transaction) => {
-      if (account !== undefined) await insertAccount(transaction, account);
+      await insertAccounts(transaction, accounts, []);
       await transaction.deleteFrom('invitations').where('expires_at', '<=', now).execute();
       for (const invitation of invitations)
         await transaction.insertInto('invitations').values(rowOf(invitation)).execute();
@@ -35,26 +40,36 @@ export const findInvitation = read(
   },
 );
 
-/** Lists the open invitations, oldest first. */
-export const listInvitations = read(async (db, now: number): Promise<OpenInvitation[]> => {
-  const rows = await openInvitations(db, now)
-    .orderBy('invitations.created_at')
-    .orderBy('invitations.id')
-    .execute();
-  return rows.map(toOpen);
-});
+/** Lists the open invitations, oldest first; only those to one account if its id is given. */
+export const listInvitations = read(
+  async (db, now: number, accountId?: string): Promise<OpenInvitation[]> => {
+    const all = openInvitations(db, now);
+    const rows = await (accountId === undefined ? all : all.where('accounts.id', '=', accountId))
+      .orderBy('invitations.created_at')
+      .orderBy('invitations.id')
+      .execute();
+    return rows.map(toOpen);
+  },
+);
 
-/** @returns false if it is unknown, used, revoked or expired */
-export const revokeInvitation = act(async (db, id: string, now: number): Promise<boolean> => {
-  const { numUpdatedRows } = await db
-    .updateTable('invitations')
-    .set({ taken_at: now })
-    .where('id', '=', id)
-    .where('taken_at', 'is', null)
-    .where('expires_at', '>', now)
-    .executeTakeFirstOrThrow();
-  return numUpdatedRows > 0n;
-});
+/**
+ * @param accountId of the only account whose invitation it may be
+ * @returns false if it is unknown, used, revoked or expired
+ */
+export const revokeInvitation = act(
+  async (db, id: string, now: number, accountId?: string): Promise<boolean> => {
+    const open = db
+      .updateTable('invitations')
+      .set({ taken_at: now })
+      .where('id', '=', id)
+      .where('taken_at', 'is', null)
+      .where('expires_at', '>', now);
+    const { numUpdatedRows } = await (
+      accountId === undefined ? open : open.where('account_id', '=', accountId)
+    ).executeTakeFirstOrThrow();
+    return numUpdatedRows > 0n;
+  },
+);
 
 /**
  * Uses an invitation and stores the key it is for. Of several concurrent requests, one succeeds.
@@ -89,14 +104,14 @@ function openInvitations(db: Kysely<Database>, now: number) {
   return db
     .selectFrom('invitations')
     .innerJoin('accounts', 'accounts.id', 'invitations.account_id')
-    .select(['invitations.id', 'invitations.expires_at', ...ACCOUNT_COLUMNS])
+    .select(['invitations.id', 'invitations.label', 'invitations.expires_at', ...ACCOUNT_COLUMNS])
     .where('invitations.taken_at', 'is', null)
     .where('invitations.expires_at', '>', now)
     .where('accounts.suspended', 'is', null);
 }
 
 function toOpen(
-  row: { id: string; expires_at: number } & Parameters<typeof accountOfJoin>[0],
+  row: { id: string; label: string; expires_at: number } & Parameters<typeof accountOfJoin>[0],
 ): OpenInvitation {
-  return { id: row.id, expiresAt: row.expires_at, account: accountOfJoin(row) };
+  return { id: row.id, label: row.label, expiresAt: row.expires_at, account: accountOfJoin(row) };
 }

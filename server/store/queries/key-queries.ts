@@ -42,14 +42,15 @@ export const findKeyOwner = read(async (db, hash: string): Promise<KeyOwner | un
       'api_keys.hash',
       'api_keys.expires_at as key_expires_at',
       'api_keys.scope',
+      'api_keys.label',
       ...ACCOUNT_COLUMNS,
     ])
     .where('api_keys.hash', '=', hash)
     .where('api_keys.revoked_at', 'is', null)
     .executeTakeFirst();
   if (row === undefined) return undefined;
-  const { key_id: keyId, hash: found, key_expires_at: expiresAt, scope } = row;
-  return { keyId, hash: found, expiresAt, scope: readScope(scope), account: accountOfJoin(row) };
+  const { key_id: keyId, hash: found, key_expires_at: expiresAt, scope, label } = row;
+  return { keyId, hash: found, expiresAt, scope: readScope(scope), label, account: accountOfJoin(row) };
 });
 
 /** Whether there is or was a key, including revoked ones. */
@@ -157,7 +158,7 @@ function writtenScope(scope: KeyScope): string {
 /** A scope of a later version, which this one does not know, must not become more than it was. */
 function readScope(written: string): KeyScope {
   if (written.startsWith(OF_TUNNEL)) return { kind: 'tunnel', name: written.slice(OF_TUNNEL.length) };
-  if (written === 'all' || written === 'admin') return { kind: written };
+  if (written === 'all' || written === 'owner' || written === 'admin') return { kind: written };
   return { kind: 'tunnel', name: '' };
 }
 

@@ -2,11 +2,11 @@
 import { type ExpressionBuilder, type Kysely, sql } from 'kysely';
 import type { StoredAccess, StoredKnocks, TokenUse, TunnelRecord } from '../records.ts';
 import type { Database, TunnelsTable } from '../schema.ts';
-import { write } from './operation.ts';
+import { act, actAlways, inTransaction, write } from './operation.ts';
 import { lockTunnels, readAccess, readTokenUses, writtenAccess, writtenTokenUses } from './tunnel-queries.ts';
 
 /** Moves an expiry later, never earlier, so that writes may arrive in any order. */
-export const raiseExpiry = write(async (db, id: string, expiresAt: number): Promise<void> => {
+export const raiseExpiry = actAlways(async (db, id: string, expiresAt: number): Promise<void> => {
   await db
     .updateTable('tunnels')
     .set((column) => ({ expires_at: later(column, expiresAt) }))
@@ -27,7 +27,7 @@ export interface Extension {
  *
  * @returns the new expiry; `undefined` if it would be beyond the latest allowed, or there is no such tunnel
  */
-export const extendExpiry = write(
+export const extendExpiry = act(
   async (db, id: string, { by, from, latest }: Extension): Promise<number | undefined> => {
     const row = await db
       .updateTable('tunnels')
@@ -56,8 +56,8 @@ export type AccessChange = Pick<TunnelRecord, 'access' | 'accessRevision'>;
  *
  * @returns `undefined` if there is no such tunnel
  */
-export const setAccess = write((db, id: string, wanted: NewAccess): Promise<AccessChange | undefined> =>
-  db.transaction().execute(async (transaction) => {
+export const setAccess = act((db, id: string, wanted: NewAccess): Promise<AccessChange | undefined> =>
+  inTransaction(db, async (transaction) => {
     const access = await withKeptTokens(transaction, id, wanted);
     const row = await transaction
       .updateTable('tunnels')
@@ -91,21 +91,24 @@ async function withKeptTokens(
 }
 
 /** The terms that a client requests for a tunnel when it takes it over. */
-export type TunnelTerms = Pick<TunnelRecord, 'localPort' | 'ttl' | 'idle' | 'expiresAt'>;
+export type TunnelTerms = Pick<
+  TunnelRecord,
+  'localPort' | 'ttl' | 'idle' | 'expiresAt' | 'createdKey' | 'createdBy'
+>;
 
 /**
  * Changes the port, the life and the access policy of a tunnel. Its life may end earlier than before.
  *
  * @returns the new revisions; `undefined` if there is no such tunnel
  */
-export const setTerms = write(
+export const setTerms = act(
   (
     db,
     id: string,
-    { localPort, ttl, idle, expiresAt }: TunnelTerms,
+    { localPort, ttl, idle, expiresAt, createdKey, createdBy }: TunnelTerms,
     wanted: NewAccess,
   ): Promise<(AccessChange & Pick<TunnelRecord, 'termsRevision'>) | undefined> =>
-    db.transaction().execute(async (transaction) => {
+    inTransaction(db, async (transaction) => {
       const access = await withKeptTokens(transaction, id, wanted);
       const row = await transaction
         .updateTable('tunnels')
@@ -114,6 +117,8 @@ export const setTerms = write(
           ttl_seconds: ttl,
           idle: idle ? 1 : 0,
           expires_at: expiresAt,
+          created_key: createdKey,
+          created_by: createdBy,
           terms_revision: eb('terms_revision', '+', 1),
           access: writtenAccess(access),
           access_revision: eb('access_revision', '+', 1),

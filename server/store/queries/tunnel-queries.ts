@@ -15,7 +15,7 @@ import type {
   TokenUse,
 } from '../records.ts';
 import { ConflictError, FullError } from '../store-errors.ts';
-import { read, write } from './operation.ts';
+import { act, inTransaction, read, write } from './operation.ts';
 
 /** The rules that are checked at the moment a tunnel is stored. */
 export interface InsertRules {
@@ -195,6 +195,15 @@ export const releaseTunnels = write(
     if (released.length === 0) return new Set();
     return await db.transaction().execute((transaction) => releaseIn(transaction, released, now));
   },
+);
+
+/**
+ * Removes a tunnel that its account closes: see {@link releaseTunnels}.
+ *
+ * @returns whether it existed
+ */
+export const closeTunnel = act((db, closed: ReleasedTunnel, now: number): Promise<boolean> =>
+  inTransaction(db, async (transaction) => (await releaseIn(transaction, [closed], now)).has(closed.id)),
 );
 
 /** The same as a part of a transaction. */

@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { aKeyRecord, anAccount, aTunnel } from '../testing/fixtures.ts';
+import type { AuditRecord } from './records.ts';
+import { openSqlite } from './sqlite/open-sqlite.ts';
+import type { Store } from './store.ts';
+
+function act(fields: Partial<AuditRecord>): AuditRecord {
+  return {
+    id: `${fields.action} ${fields.at}`,
+    at: 200,
+    actor: 'shell:root',
+    action: '',
+    subject: '',
+    detail: '',
+    accountId: null,
+    ...fields,
+  };
+}
+
+describe('the store of teams', () => {
+  const account = anAccount({ name: 'team', createdAt: 100 });
+  let folder: string;
+  let store: Store;
+
+  beforeEach(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'culvert-test-'));
+    store = await openSqlite(join(folder, 'culvert.db'), () => {});
+    await store.insertAccount(account);
+  });
+
+  afterEach(async () => {
+    await store.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  it('keeps which key a tunnel is from, and its label', async () => {
+    const tunnel = aTunnel(account.id, { createdKey: 'k', createdBy: 'ann' });
+    await store.insertTunnel(tunnel);
+    assert.deepEqual((await store.findTunnel(tunnel.id))?.tunnel, tunnel);
+  });
+
+  it('reads what a relay of the previous version stores during a rolling upgrade', async () => {
+    const tunnel = aTunnel(account.id);
+    await store.insertTunnel(tunnel);
+    const other = new DatabaseSync(join(folder, 'culvert.db'));
+    try {
+      const columns = (table: string, without: readonly string[]): string =>
+        other
+          .prepare(`select name from pragma_table_info('${table}')`)
+          .all()
+          .map(({ name }) => String(name))
+          .filter((name) => !without.includes(name))
+          .join(', ');
+      // It inserts only the columns that it knows.
+      const known = columns('tunnels', ['created_key', 'created_by', 'id', 'slug']);
+      other.exec(
+        `insert into tunnels (id, slug, ${known}) select 'old', 'old', ${known} from tunnels where id = '${tunnel.id}'`,
+      );
+      other.exec(
+        `insert into invitations (id, account_id, hash, created_at, expires_at) values ('i', '${account.id}', 'h', 0, 5000)`,
+      );
+    } finally {
+      other.close();
+    }
+    const { createdKey, createdBy } = (await store.findTunnel('old'))?.tunnel ?? {};
+    assert.deepEqual([createdKey, createdBy], [null, null]);
+    assert.equal((await store.findInvitation('h', 0))?.label, '');
+  });
+
+  it('stores invitations with their accounts, all or none', async () => {
+    const [one, two] = [anAccount({ subdomain: 'one' }), anAccount({ subdomain: 'one' })];
+    const invitations = [one, two].map(({ id: accountId }) => {
+      return { id: accountId, accountId, hash: accountId, label: 'x', createdAt: 0, expiresAt: 5000 };
+    });
+    await assert.rejects(store.insertInvitations(invitations, 0, [one, two]), { field: 'subdomain' });
+    assert.deepEqual(await store.listInvitations(0), []);
+    assert.equal((await store.listAccounts()).length, 1);
+    await store.insertInvitations(invitations.slice(0, 1), 0, [one]);
+    assert.equal((await store.listInvitations(0, one.id)).length, 1);
+    assert.equal((await store.listInvitations(0, account.id)).length, 0);
+  });
+
+  it('revokes no invitation of another account', async () => {
+    const invitation = {
+      id: 'i',
+      accountId: account.id,
+      hash: 'h',
+      label: '',
+      createdAt: 0,
+      expiresAt: 5000,
+    };
+    await store.insertInvitations([invitation], 0);
+    assert.equal(await store.revokeInvitation('i', 1, 'other'), false);
+    assert.equal(await store.revokeInvitation('i', 1, account.id), true);
+  });
+
+  it("reads an owner's key as one, and an unknown scope as one that can do nothing", async () => {
+    await store.insertKey({
+      ...aKeyRecord({ accountId: account.id }),
+      id: 'o',
+      hash: 'o',
+      scope: { kind: 'owner' },
+    });
+    assert.deepEqual((await store.findKeyOwner('o'))?.scope, { kind: 'owner' });
+    const other = new DatabaseSync(join(folder, 'culvert.db'));
+    other.exec("update api_keys set scope = 'chief' where id = 'o'");
+    other.close();
+    assert.deepEqual((await store.findKeyOwner('o'))?.scope, { kind: 'tunnel', name: '' });
+  });
+
+  it('shows owners what concerns their account, and nothing else', async () => {
+    const seen = [
+      act({ action: 'account.set-plan', subject: 'team', at: 201 }),
+      act({ action: 'team.close', subject: 'web', accountId: account.id, at: 202 }),
+      act({ action: 'invite.take', subject: 'team', at: 203 }),
+    ];
+    const unseen = [
+      // An earlier account of that name, tunnels named like it, and others.
+      act({ action: 'account.create', subject: 'team', at: 99 }),
+      act({ action: 'tunnel.close', subject: 'team', at: 204 }),
+      act({ action: 'team.close', subject: 'team', accountId: 'other', at: 205 }),
+      act({ action: 'account.suspend', subject: 'other', accountId: account.id, at: 206 }),
+    ];
+    for (const entry of [...seen, ...unseen]) await store.insertAudit(entry);
+    assert.deepEqual(await store.listTeamAudit(account, 10), seen);
+    assert.deepEqual(await store.listTeamAudit(account, 2), seen.slice(1));
+  });
+});
