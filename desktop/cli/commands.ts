@@ -13,6 +13,7 @@ import { commandHelp, manCommand, overview } from './help.ts';
 import { inspectCommand } from './inspect-command.ts';
 import { closeCommand, extendCommand, listCommand } from './manage-commands.ts';
 import { isTarget, parse, type Values } from './parse.ts';
+import { teamCommand } from './team-command.ts';
 import { httpCommand, shareCommand, startCommand } from './tunnel-commands.ts';
 
 /** In the order of the help. */
@@ -28,6 +29,7 @@ export const COMMANDS = [
   linksCommand,
   knockCommand,
   domainCommand,
+  teamCommand,
   statusCommand,
   inspectCommand,
   doctorCommand,

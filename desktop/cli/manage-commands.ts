@@ -78,8 +78,11 @@ export function findTunnel(tunnels: readonly Tunnel[], name: string): Tunnel {
 }
 
 function tunnelTable(tunnels: readonly Tunnel[]): string {
+  // Most accounts have one person.
+  const isShared = tunnels.some(({ created_by: by }) => by !== null);
   const rows = tunnels.map((tunnel) => [
     tunnel.slug,
+    ...(isShared ? [tunnel.created_by ?? '-'] : []),
     tunnel.online ? 'online' : 'offline',
     String(tunnel.local_port),
     localTime(tunnel.expires_at),
@@ -90,8 +93,6 @@ function tunnelTable(tunnels: readonly Tunnel[]): string {
     tunnel.public_url,
     tunnel.id,
   ]);
-  return table([
-    ['SLUG', 'STATE', 'PORT', 'EXPIRES', 'REQUESTS', 'IN', 'OUT', 'LETS IN', 'ADDRESS', 'ID'],
-    ...rows,
-  ]);
+  const titles = ['STATE', 'PORT', 'EXPIRES', 'REQUESTS', 'IN', 'OUT', 'LETS IN', 'ADDRESS', 'ID'];
+  return table([['SLUG', ...(isShared ? ['BY'] : []), ...titles], ...rows]);
 }

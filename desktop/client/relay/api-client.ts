@@ -10,6 +10,14 @@ import {
 import { API_ERRORS } from '../../../shared/errors.ts';
 import { KNOCK_LIST, type Knock } from '../../../shared/knocks.ts';
 import { LINK_LIST, type Link, type NewLink } from '../../../shared/links.ts';
+import {
+  NEW_TEAM_INVITES,
+  type NewTeamInvites,
+  TEAM,
+  type Team,
+  TEAM_AUDIT,
+  type TeamAudit,
+} from '../../../shared/team.ts';
 import type { CreateTunnelBody } from '../../../shared/tunnel-requests.ts';
 import { ACCOUNT, type Account, type Tunnel } from '../../../shared/tunnel.ts';
 import { API_BODY_MAX_BYTES, API_TIMEOUT_MS } from '../limits.ts';
@@ -213,6 +221,32 @@ export class ApiClient {
   /** `DELETE /v1/domains/{id}`: ends the claim and the tunnel that has the domain. */
   async removeDomain(id: string): Promise<void> {
     await this.#callForDomains('DELETE', domainPath(id));
+  }
+
+  /** `GET /v1/team`: keys and open invitations of the account, with an owner's key. */
+  async listTeam(): Promise<Team> {
+    return read(TEAM, await this.#call('GET', '/v1/team'));
+  }
+
+  /**
+   * `POST /v1/team/invites`
+   *
+   * @param labels whom to invite
+   * @param ttl how long the invitations are valid, a duration string; the relay chooses without it
+   */
+  async inviteToTeam(labels: readonly string[], ttl?: string): Promise<NewTeamInvites> {
+    const body = { labels, ...(ttl === undefined ? {} : { ttl }) };
+    return read(NEW_TEAM_INVITES, await this.#call('POST', '/v1/team/invites', body));
+  }
+
+  /** `DELETE /v1/team/{id}`: revokes a key or an invitation. */
+  async revokeFromTeam(id: string): Promise<void> {
+    await this.#call('DELETE', `/v1/team/${encodeURIComponent(id)}`);
+  }
+
+  /** `GET /v1/team/audit`: what the account's people have done. */
+  async teamAudit(): Promise<TeamAudit> {
+    return read(TEAM_AUDIT, await this.#call('GET', '/v1/team/audit'));
   }
 
   /** @throws DomainUnsupported if the relay has no such path */
