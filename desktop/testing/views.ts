@@ -39,6 +39,7 @@ export function exampleOther(changes: Partial<OtherTunnelView> = {}): OtherTunne
     slug: 'brisk-otter',
     url: 'https://brisk-otter.tunnels.example.com',
     localPort: 4000,
+    createdBy: null,
     isOnline: true,
     isHere: false,
     isStopping: false,

@@ -202,6 +202,8 @@ export interface OtherTunnelView extends Pick<
   TunnelView,
   'key' | 'slug' | 'url' | 'localPort' | 'lock' | 'isIdle' | 'ttl' | 'expiresAt' | 'requests'
 > {
+  /** label of the key that created it, such as the name of a colleague; `null` if it has none */
+  readonly createdBy: string | null;
   /** whether the tunnel's client is connected */
   readonly isOnline: boolean;
   /** whether a program of this user serves it on this machine */

@@ -1417,6 +1417,7 @@ export const TUNNELS_DE: Translation<typeof TUNNELS> = {
   'meta.requests': '<b>{requests, number}</b> {requests, plural, one {Anfrage} other {Anfragen}}',
   'tunnels.pulse':
     '{requests, plural, one {# Anfrage} other {# Anfragen}} in der letzten Minute, {errors, plural, =0 {keine} other {#}} fehlgeschlagen',
+  'others.createdBy': 'Geöffnet von <b>{label}</b>',
   'others.whereAndPort': '{where}, Port <b>{port}</b>',
   'others.offline': 'Offline',
   'state.online': 'Online',

@@ -1128,6 +1128,7 @@ export const TUNNELS = {
   'meta.requests': '<b>{requests, number}</b> {requests, plural, one {request} other {requests}}',
   'tunnels.pulse':
     '{requests, plural, one {# request} other {# requests}} in the last minute, {errors, plural, =0 {none} other {#}} failed',
+  'others.createdBy': 'Opened by <b>{label}</b>',
   'others.whereAndPort': '{where}, port <b>{port}</b>',
   'others.offline': 'Offline',
   'state.online': 'Online',

@@ -37,7 +37,7 @@ const OTHERS: readonly OtherTunnelView[] = [
     ttl: 4 * 3600,
     expiresAt: NOW + 3 * HOUR,
   }),
-  exampleOther({ key: 'o2', expiresAt: NOW + 25 * MINUTE }),
+  exampleOther({ key: 'o2', createdBy: 'Ann', expiresAt: NOW + 25 * MINUTE }),
   exampleOther({
     key: 'o3',
     slug: 'old-laptop',

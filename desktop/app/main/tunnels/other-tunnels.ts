@@ -44,6 +44,7 @@ export class OtherTunnels {
       slug: tunnel.slug,
       url: tunnel.public_url,
       localPort: tunnel.local_port,
+      createdBy: tunnel.created_by,
       isOnline: tunnel.online,
       isHere: this.#here.has(tunnel.id),
       isStopping: this.#stopping.has(tunnel.id) || this.#closer.unclosed.has(tunnel.id),

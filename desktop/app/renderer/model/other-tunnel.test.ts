@@ -18,7 +18,13 @@ describe('a tunnel that this app does not serve', () => {
   it('is found by address, port and state', () => {
     const [shop, docs] = [
       exampleOther({ key: 'a', url: 'https://shop.example.com', localPort: 3000 }),
-      exampleOther({ key: 'b', url: 'https://docs.example.com', localPort: 4000, isOnline: false }),
+      exampleOther({
+        key: 'b',
+        url: 'https://docs.example.com',
+        localPort: 4000,
+        isOnline: false,
+        createdBy: 'ann',
+      }),
     ];
     const all = [shop, docs];
     for (const [typed, found] of [
@@ -26,6 +32,7 @@ describe('a tunnel that this app does not serve', () => {
       ['SHOP', [shop]],
       ['4000', [docs]],
       ['offline example', [docs]],
+      ['ann', [docs]],
       ['nothing', []],
     ] as const)
       assert.deepEqual(filterOthers(all, typed), found, typed);

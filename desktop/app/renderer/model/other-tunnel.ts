@@ -21,13 +21,13 @@ export function otherState({
     : { shape: 'ended', word: t('others.offline'), where };
 }
 
-/** Tunnels whose address, port or state contains every typed word, in the same order. */
+/** Tunnels whose address, port, state or owner contains every typed word, in the same order. */
 export function filterOthers(tunnels: readonly OtherTunnelView[], typed: string): readonly OtherTunnelView[] {
   const words = wordsOf(typed);
   if (words.length === 0) return tunnels;
   return tunnels.filter((tunnel) => {
     const { word, where } = otherState(tunnel);
-    return matchesAll(`${tunnel.url} ${tunnel.localPort} ${word} ${where}`, words);
+    return matchesAll(`${tunnel.url} ${tunnel.localPort} ${word} ${where} ${tunnel.createdBy ?? ''}`, words);
   });
 }
 

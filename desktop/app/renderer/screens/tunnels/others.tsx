@@ -56,7 +56,7 @@ const OtherCard = memo(function OtherCard({
   const { say } = useShell();
   const action = useAction();
   const [isExtending, setExtending] = useState(false);
-  const { key, slug, lock, localPort, requests, isStopping } = tunnel;
+  const { key, slug, lock, localPort, requests, isStopping, createdBy } = tunnel;
   const { shape, word, where } = otherState(tunnel);
   const titleId = `title-${key}`;
   const stop = async (): Promise<void> => {
@@ -82,6 +82,7 @@ const OtherCard = memo(function OtherCard({
       </div>
       <p class="meta">
         <span class="word">{word}</span>
+        {createdBy !== null && <span class="owner">{rich('others.createdBy', { label: createdBy })}</span>}
         <span class="where">{rich('others.whereAndPort', { where, port: localPort })}</span>
         {requests > 0 && <span class="requests">{rich('meta.requests', { requests })}</span>}
         {lock.kind !== 'anyone' && <span>{accessWords(lock)}</span>}
