@@ -1,12 +1,12 @@
 /** Every limit of the command, with its reason. Times are in ms. */
 
 /**
- * How long `culvert start` waits when the relay limits how many tunnels it can create: one is allowed every 6 s
+ * How long a command waits when the relay limits how many tunnels it can create: one is allowed every 6 s
  * (protocol.md section 3.2).
  */
 export const CREATE_RETRY_MS = 60_000;
 /**
- * Number of times that `culvert start` tries to create a tunnel while the relay limits how many it can create. Others
+ * Number of times that a command tries to create a tunnel while the relay limits how many it can create. Others
  * on the account may use the creations that become free; after this many tries the error is shown.
  */
 export const CREATE_RETRIES_MAX = 10;
@@ -38,8 +38,13 @@ export const LOG_SEARCH_MAX = 200;
 export const EXPIRY_FIRST_WARNING_MS = 10 * 60_000;
 /** How long before a tunnel expires the last warning appears: time to extend it. */
 export const EXPIRY_LAST_WARNING_MS = 2 * 60_000;
-/** How often the relay is asked whether a tunnel was extended, once the last warning is over. */
+/**
+ * How often the relay is asked whether a tunnel was extended, once the last warning is over; and the longest wait before
+ * a tunnel that lives as long as the command is looked at again.
+ */
 export const EXPIRY_LOOK_MS = 60_000;
+/** Shortest wait before a failed extension is tried again: tunnels may live for seconds only. */
+export const EXTEND_RETRY_MIN_MS = 1000;
 
 /** How long the view shows an approval request: the relay denies it after that. */
 export const VIEW_KNOCK_MS = 5 * 60_000;

@@ -6,6 +6,7 @@ import type { Clock } from '../client/clock.ts';
 import { localUrl, type TunnelSpec } from '../client/config/tunnel-spec.ts';
 import type { OfflineReason } from '../client/control/verdict.ts';
 import type { RequestSummary } from '../client/inspector/records.ts';
+import { isKeptOpen } from '../client/lifetime.ts';
 import { textOf } from '../client/messages.ts';
 import { madeTokens } from '../client/relay/api-responses.ts';
 import type { ConnectionProblem } from '../client/visitors/connections.ts';
@@ -17,14 +18,21 @@ import { summaryLine } from './inspect-format.ts';
 export type EndReason = OfflineReason | 'failed';
 
 export interface Reporter {
+  /** The relay limits how many tunnels can be created. @param retryInMs ms until the next attempt */
+  waiting(retryInMs: number): void;
   online(tunnel: Tunnel): void;
   /** @param retryInMs ms until the next attempt */
   reconnecting(attempt: number, retryInMs: number, why: string): void;
   problem(problem: ConnectionProblem): void;
   /** A visitor waits for approval. The relay may repeat this on another control connection. */
   approvalRequest(knock: KnockMessage, tunnel: Tunnel): void;
-  /** The tunnel expires soon unless it is extended. @param leftMs ms until then */
-  expiring(tunnel: Tunnel, leftMs: number): void;
+  /**
+   * The tunnel expires soon unless it is extended.
+   *
+   * @param leftMs ms until then
+   * @param why what prevents the command from extending it; `undefined` if it does not try
+   */
+  expiring(tunnel: Tunnel, leftMs: number, why?: string): void;
   offline(reason: EndReason, why: string): void;
 }
 
@@ -56,7 +64,12 @@ type JsonEvent = { readonly name?: string } & (
       readonly agent: string;
       readonly at: string;
     }
-  | { readonly event: 'expiring'; readonly in_seconds: number; readonly expires_at: string }
+  | {
+      readonly event: 'expiring';
+      readonly in_seconds: number;
+      readonly expires_at: string;
+      readonly message?: string;
+    }
   | { readonly event: 'offline'; readonly reason: EndReason; readonly message: string }
 );
 
@@ -70,6 +83,10 @@ export class JsonReporter implements Reporter {
     this.#output = output;
     this.#name = label === undefined ? {} : { name: label };
     this.#password = madePassword === undefined ? {} : { password: madePassword };
+  }
+
+  waiting(retryInMs: number): void {
+    this.#output.err(`culvert: ${describeWait(retryInMs)}\n`);
   }
 
   online(tunnel: Tunnel): void {
@@ -88,8 +105,10 @@ export class JsonReporter implements Reporter {
     this.#print({ event: 'knock', ...this.#name, tunnel: tunnel.id, id, address, agent, at });
   }
 
-  expiring({ expires_at }: Tunnel, leftMs: number): void {
-    this.#print({ event: 'expiring', ...this.#name, in_seconds: Math.round(leftMs / 1000), expires_at });
+  expiring({ expires_at }: Tunnel, leftMs: number, why?: string): void {
+    const message = why === undefined ? {} : { message: why };
+    const in_seconds = Math.round(leftMs / 1000);
+    this.#print({ event: 'expiring', ...this.#name, in_seconds, expires_at, ...message });
   }
 
   offline(reason: EndReason, why: string): void {
@@ -100,6 +119,11 @@ export class JsonReporter implements Reporter {
   #print(event: JsonEvent): void {
     this.#output.out(jsonLine(event));
   }
+}
+
+/** @param retryInMs ms until the next attempt */
+export function describeWait(retryInMs: number): string {
+  return `The relay limits how many tunnels you can create per minute. Trying again in ${timeLeft(retryInMs)}.`;
 }
 
 /** ms after which the same problem is repeated, instead of for every visitor. */
@@ -118,6 +142,10 @@ export class TextReporter implements Reporter {
     this.#spec = spec;
     this.#output = labelled(output, spec.label);
     this.#clock = clock;
+  }
+
+  waiting(retryInMs: number): void {
+    this.#output.out(`${describeWait(retryInMs)}\n`);
   }
 
   online(tunnel: Tunnel): void {
@@ -155,9 +183,12 @@ export class TextReporter implements Reporter {
     );
   }
 
-  expiring({ slug, expires_at }: Tunnel, leftMs: number): void {
+  expiring({ slug, expires_at }: Tunnel, leftMs: number, why?: string): void {
+    const when = `The tunnel expires in ${timeLeft(leftMs)}, at ${localTime(expires_at)}`;
     this.#output.out(
-      `The tunnel expires in ${timeLeft(leftMs)}, at ${localTime(expires_at)}. To extend it, run "culvert extend ${slug}".\n`,
+      why === undefined
+        ? `${when}. To extend it, run "culvert extend ${slug}".\n`
+        : `${when}, because it could not be extended. The command keeps trying. ${why}\n`,
     );
   }
 
@@ -180,6 +211,9 @@ function prefixLines(prefix: string, text: string): string {
   return text.replace(/^(?=.)/gm, prefix);
 }
 
+/** Follows when a tunnel expires. */
+export const KEPT_OPEN = ', extended while the command runs';
+
 function greeting(tunnel: Tunnel, spec: TunnelSpec): string {
   const { public_url, urls, access } = tunnel;
   const lock = describeAccess(access);
@@ -188,7 +222,7 @@ function greeting(tunnel: Tunnel, spec: TunnelSpec): string {
   );
   const lifetime = tunnel.idle_ttl
     ? `after ${tunnel.ttl} without traffic`
-    : `${localTime(tunnel.expires_at)} (in ${tunnel.ttl})`;
+    : `${localTime(tunnel.expires_at)} (in ${tunnel.ttl})${isKeptOpen(spec) ? KEPT_OPEN : ''}`;
   return (
     `Online at    ${public_url}\n` +
     others.map((url) => `also at      ${url}\n`).join('') +

@@ -36,7 +36,7 @@ async function start(create: (port: number) => RestResponse) {
   const tunnels = [spec('one', 1), spec('two', 2)];
   const onceOnline = { open: false, qr: false, copy: false };
   const code = serveTunnels(
-    { tunnels, onceOnline, isPatient: true, ...access },
+    { tunnels, onceOnline, ...access },
     (one) => ({ reporter: new JsonReporter(output, one), log: new RequestLog() }),
     { output, interrupted: interrupt.signal, clock, inspection: undefined },
   );

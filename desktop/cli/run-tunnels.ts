@@ -63,14 +63,14 @@ async function completeTunnels(
   prompt: Prompt,
   output: Output,
 ): Promise<TunnelsToServe> {
-  if ('project' in given) return { ...given, isPatient: true };
+  if ('project' in given) return given;
   const { wanted, tunnel, ...rest } = given;
   const warning = exposureWarning(wanted);
   if (warning !== undefined) output.err(warning);
   const otherMachine = otherMachineWarning(tunnel.localHost);
   if (otherMachine !== undefined) output.err(otherMachine);
   const access = await completeAccess(wanted, prompt);
-  return { ...rest, tunnels: [{ ...tunnel, access }], isPatient: false };
+  return { ...rest, tunnels: [{ ...tunnel, access }] };
 }
 
 /** The server of files needs a list of all media types, so it is loaded only if a folder is shared. */
@@ -150,8 +150,6 @@ async function runInView(command: TunnelsToServe, claims: Claims, around: Surrou
 export interface TunnelsToServe extends RelayAccess {
   readonly tunnels: readonly TunnelSpec[];
   readonly onceOnline: OnceOnline;
-  /** whether a relay that limits creates is waited for; its refusal is shown otherwise */
-  readonly isPatient: boolean;
 }
 
 /** Creates what follows a tunnel. */
@@ -177,17 +175,18 @@ export async function serveTunnels(
   attach: Attach,
   around: Surroundings,
 ): Promise<ExitCode> {
-  const queue = command.isPatient ? new CreateQueue(around.interrupted, around.clock) : undefined;
+  const queue = new CreateQueue(around.interrupted, around.clock);
   const codes = await Promise.all(
-    command.tunnels.map((spec) =>
-      serveTunnel({
+    command.tunnels.map((spec) => {
+      const attached = attach(spec);
+      return serveTunnel({
         access: command,
         spec,
-        ...attach(spec),
+        ...attached,
         ...around,
-        create: queue && ((api, request) => queue.create(api, request)),
-      }),
-    ),
+        create: (api, request) => queue.create(api, request, (ms) => attached.reporter.waiting(ms)),
+      });
+    }),
   );
   return codes.reduce(
     (worst, code) => (FROM_BEST.indexOf(code) > FROM_BEST.indexOf(worst) ? code : worst),
@@ -208,14 +207,17 @@ export class CreateQueue {
     this.#clock = clock;
   }
 
-  /** @throws what {@link ApiClient.createTunnel} throws, or the reason of the interruption */
-  create(api: ApiClient, request: CreateRequest): Promise<Tunnel> {
-    const turn = this.#last.then(() => this.#try(api, request));
+  /**
+   * @param onWait called with the ms until the next try
+   * @throws what {@link ApiClient.createTunnel} throws, or the reason of the interruption
+   */
+  create(api: ApiClient, request: CreateRequest, onWait?: (ms: number) => void): Promise<Tunnel> {
+    const turn = this.#last.then(() => this.#try(api, request, onWait));
     this.#last = turn.catch(() => {});
     return turn;
   }
 
-  async #try(api: ApiClient, request: CreateRequest): Promise<Tunnel> {
+  async #try(api: ApiClient, request: CreateRequest, onWait?: (ms: number) => void): Promise<Tunnel> {
     for (let tries = 1; ; tries += 1) {
       this.#interrupted.throwIfAborted();
       try {
@@ -223,7 +225,9 @@ export class CreateQueue {
       } catch (error) {
         const isLimited = error instanceof RelayRefusal && error.status === 429;
         if (!isLimited || tries > CREATE_RETRIES_MAX) throw error;
-        await this.#wait(Math.min(error.retryAfterMs ?? CREATE_RETRY_MS, CREATE_RETRY_MS));
+        const wait = Math.min(error.retryAfterMs ?? CREATE_RETRY_MS, CREATE_RETRY_MS);
+        onWait?.(wait);
+        await this.#wait(wait);
       }
     }
   }

@@ -10,6 +10,7 @@ import { runtimeFolder } from '../client/inspector/inspector-protocol.ts';
 import { type InspectedTunnel, InspectorServer } from '../client/inspector/inspector-server.ts';
 import { Replayer } from '../client/inspector/replay.ts';
 import type { RequestLog } from '../client/inspector/request-log.ts';
+import { dueExtension, isKeptOpen, lifetimeMs } from '../client/lifetime.ts';
 import { LocalDialer } from '../client/local/local-dialer.ts';
 import { replacementHost } from '../client/local/local-error.ts';
 import { textOf } from '../client/messages.ts';
@@ -17,7 +18,12 @@ import { ApiClient, createRequest, type CreateRequest } from '../client/relay/ap
 import { withoutTokens } from '../client/relay/api-responses.ts';
 import { RelayRefusal } from '../client/relay/errors.ts';
 import { createTunnelClient } from '../client/tunnel-client.ts';
-import { EXPIRY_FIRST_WARNING_MS, EXPIRY_LAST_WARNING_MS, EXPIRY_LOOK_MS } from './limits.ts';
+import {
+  EXPIRY_FIRST_WARNING_MS,
+  EXPIRY_LAST_WARNING_MS,
+  EXPIRY_LOOK_MS,
+  EXTEND_RETRY_MIN_MS,
+} from './limits.ts';
 import type { Output, Reporter } from './reporter.ts';
 
 const CLOSED = 'Tunnel closed.';
@@ -68,9 +74,17 @@ export async function serveTunnel(options: ServeOptions): Promise<ExitCode> {
   return exitCodeOf(end.reason);
 }
 
+interface End {
+  readonly reason: OfflineReason;
+  readonly why: string;
+  /** why the tunnel could not be extended */
+  readonly notExtended: string | undefined;
+}
+
 /** Nobody has to lose a tunnel to the clock a second time. */
-function lastWords({ reason, why }: { reason: OfflineReason; why: string }): string {
+function lastWords({ reason, why, notExtended }: End): string {
   if (reason !== 'expired') return why;
+  if (notExtended !== undefined) return `${why} It could not be extended. ${notExtended}`;
   return `${why} For a longer lifetime, use --ttl, or use --idle to keep the tunnel open while it has traffic. To extend a live tunnel, run "culvert extend".`;
 }
 
@@ -79,7 +93,7 @@ function serve(
   { access, spec, reporter, log, interrupted, inspection, clock, onReplay, onAddress }: ServeOptions,
   api: ApiClient,
   tunnel: Tunnel,
-): Promise<{ reason: OfflineReason; why: string }> {
+): Promise<End> {
   return new Promise((resolve) => {
     const local = {
       host: spec.localHost,
@@ -90,15 +104,20 @@ function serve(
     };
     let isFirst = true;
     const shown = withoutTokens(tunnel);
+    let notExtended: string | undefined;
     const deadlines = new Deadlines(clock);
     const replayer = new Replayer(log, new LocalDialer(local, deadlines), deadlines);
     onReplay?.((request) => replayer.replay(request));
     const host = replacementHost(spec.hostHeader, local) ?? new URL(tunnel.public_url).host;
     const hide = inspection?.show(shown, { replayer, log, host });
-    const expiry = new ExpiryWatch({
+    const expiry = new ExpiryWatch(tunnel, {
       clock,
       fetchTunnel: (id) => api.getTunnel(id),
-      warn: (now, leftMs) => reporter.expiring(now, leftMs),
+      extendTunnel: isKeptOpen(spec) ? (id, ttl) => api.extendTunnel(id, ttl) : undefined,
+      warn(now, leftMs, why) {
+        notExtended = why === undefined ? undefined : describeFailure(why);
+        reporter.expiring(now, leftMs, notExtended);
+      },
     });
     const session = createTunnelClient({
       relay: access.relay,
@@ -118,7 +137,7 @@ function serve(
     // Ctrl-C may have come while the tunnel was being created.
     if (interrupted.aborted) stop();
     else {
-      expiry.start(tunnel);
+      expiry.start();
       session.start();
     }
 
@@ -129,7 +148,7 @@ function serve(
           break;
         case 'online':
           // Tokens are shown once.
-          reporter.online({ ...(isFirst ? tunnel : shown), online: true });
+          reporter.online({ ...(isFirst ? tunnel : withoutTokens(expiry.tunnel)), online: true });
           if (isFirst) onAddress?.(tunnel.public_url);
           isFirst = false;
           break;
@@ -140,7 +159,7 @@ function serve(
           interrupted.removeEventListener('abort', stop);
           expiry.stop();
           hide?.();
-          resolve({ reason: state.reason, why: textOf(state.why) });
+          resolve({ reason: state.reason, why: textOf(state.why), notExtended });
           break;
       }
     }
@@ -161,7 +180,10 @@ async function close(api: ApiClient, tunnel: Tunnel, output: Output): Promise<st
   }
 }
 
-/* Warns before a tunnel ends. The relay is asked first, because others may have extended it, and traffic may have. */
+/*
+ * Watches the end of a tunnel: extends it in time, or warns. The relay is asked first, because others may have extended
+ * the tunnel, and traffic may have.
+ */
 
 const WARNINGS_MS = [EXPIRY_FIRST_WARNING_MS, EXPIRY_LAST_WARNING_MS];
 
@@ -169,22 +191,41 @@ export interface ExpiryWatchOptions {
   readonly clock: Clock;
   /** Asks the relay how the tunnel is. */
   readonly fetchTunnel: (id: string) => Promise<Tunnel>;
-  /** @param leftMs ms until it ends */
-  readonly warn: (tunnel: Tunnel, leftMs: number) => void;
+  /** Extends a tunnel that lives as long as the command; `undefined` for a chosen lifetime. @param ttl duration string */
+  readonly extendTunnel?: ((id: string, ttl: string) => Promise<Tunnel>) | undefined;
+  /**
+   * @param leftMs ms until it ends
+   * @param why what prevents its extension
+   */
+  readonly warn: (tunnel: Tunnel, leftMs: number, why: unknown) => void;
 }
 
 export class ExpiryWatch {
   readonly #options: ExpiryWatchOptions;
+  #tunnel: Tunnel;
+  /** ms that the relay's clock is ahead of this machine's */
+  readonly #ahead: number;
+  /** ms before its end that the last warning was about */
+  #warned = Infinity;
   #timer: Timer | undefined;
   #isOver = false;
 
-  constructor(options: ExpiryWatchOptions) {
+  /** @param tunnel just created or taken over, so that it expires one time to live from now */
+  constructor(tunnel: Tunnel, options: ExpiryWatchOptions) {
     this.#options = options;
+    this.#tunnel = tunnel;
+    this.#ahead = Date.parse(tunnel.expires_at) - lifetimeMs(tunnel) - options.clock.now();
+  }
+
+  /** as the relay has shown it last */
+  get tunnel(): Tunnel {
+    return this.#tunnel;
   }
 
   /** A tunnel that begins with less time than a warning is about is not warned of that. */
-  start(tunnel: Tunnel): void {
-    this.#wait(tunnel, Infinity);
+  start(): void {
+    this.#begin(this.#tunnel);
+    this.#wait();
   }
 
   stop(): void {
@@ -192,29 +233,82 @@ export class ExpiryWatch {
     this.#timer?.cancel();
   }
 
-  /** @param warned ms before its end that the last warning was about */
-  #wait(tunnel: Tunnel, warned: number): void {
-    const { clock } = this.#options;
-    const left = this.#left(tunnel);
-    const next = WARNINGS_MS.find((mark) => mark < left && mark < warned);
-    // The tunnel may still be extended after the last warning.
-    const wait = next === undefined ? EXPIRY_LOOK_MS : left - next;
-    this.#timer = clock.setTimeout(() => void this.#look(tunnel, next ?? 0, warned), wait);
+  /** Its end has moved. */
+  #begin(tunnel: Tunnel): void {
+    this.#tunnel = tunnel;
+    this.#warned = Math.min(Infinity, ...this.#marks.filter((mark) => mark >= this.#left));
   }
 
-  async #look(known: Tunnel, mark: number, warned: number): Promise<void> {
-    const { fetchTunnel, warn } = this.#options;
+  #wait(): void {
+    const left = this.#left;
+    const next = this.#marks.find((mark) => mark < left && mark < this.#warned);
+    // The tunnel may still be extended after the last warning.
+    const untilWarning = next === undefined ? EXPIRY_LOOK_MS : left - next;
+    this.#timer = this.#options.clock.setTimeout(() => void this.#look(), this.#isKept ? this.#pause(untilWarning) : untilWarning);
+  }
+
+  /** A machine may sleep, and then its timers are late: the time is checked often. */
+  #pause(untilWarning: number): number {
+    const untilDue = this.#left - lifetimeMs(this.#tunnel) / 2;
+    if (untilDue > 0) return Math.min(untilDue, EXPIRY_LOOK_MS);
+    const retry = this.#left <= 0 ? EXPIRY_LOOK_MS : Math.min(this.#left / 10, untilWarning, EXPIRY_LOOK_MS);
+    return Math.max(retry, EXTEND_RETRY_MIN_MS);
+  }
+
+  async #look(): Promise<void> {
+    if (this.#isKept && this.#due === undefined) return this.#wait();
+    const { fetchTunnel } = this.#options;
+    const known = this.#tunnel;
     // If the relay is unreachable, its last answer counts.
     const tunnel = await fetchTunnel(known.id).catch(() => known);
     if (this.#isOver) return;
-    const isMoved = tunnel.expires_at !== known.expires_at;
-    const isDue = mark > 0 && !isMoved;
-    if (isDue) warn(tunnel, this.#left(tunnel));
-    this.#wait(tunnel, isMoved ? Infinity : isDue ? mark : warned);
+    if (tunnel.expires_at === known.expires_at) await this.#extendOrWarn(tunnel);
+    else this.#begin(tunnel);
+    if (!this.#isOver) this.#wait();
   }
 
-  #left({ expires_at }: Tunnel): number {
-    return Date.parse(expires_at) - this.#options.clock.now();
+  async #extendOrWarn(tunnel: Tunnel): Promise<void> {
+    const { extendTunnel, warn } = this.#options;
+    const due = this.#due;
+    let why: unknown;
+    if (extendTunnel !== undefined && due !== undefined) {
+      try {
+        const extended = await extendTunnel(tunnel.id, due);
+        if (!this.#isOver) this.#begin(extended);
+        return;
+      } catch (error) {
+        why = error;
+      }
+    }
+    const left = this.#left;
+    const crossed = this.#marks.filter((mark) => left <= mark && mark < this.#warned);
+    if (crossed.length === 0 || this.#isOver) return;
+    this.#warned = Math.min(...crossed);
+    warn(tunnel, left, why);
+  }
+
+  get #isKept(): boolean {
+    return this.#options.extendTunnel !== undefined;
+  }
+
+  get #due(): string | undefined {
+    return dueExtension(this.#tunnel, this.#now);
+  }
+
+  /** One that is extended in time needs no warning before that fails. */
+  get #marks(): readonly number[] {
+    if (!this.#isKept) return WARNINGS_MS;
+    const half = lifetimeMs(this.#tunnel) / 2;
+    const marks = WARNINGS_MS.filter((mark) => mark < half);
+    return marks.length === 0 ? [half] : marks;
+  }
+
+  get #now(): number {
+    return this.#options.clock.now() + this.#ahead;
+  }
+
+  get #left(): number {
+    return Date.parse(this.#tunnel.expires_at) - this.#now;
   }
 }
 

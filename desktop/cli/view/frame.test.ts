@@ -31,6 +31,7 @@ const panel = (changes: Partial<PanelState> = {}): PanelState => ({
   localUrl: 'http://localhost:3000',
   status: { name: 'online' },
   tunnel: { ...TUNNEL, requests: 1, bytes_in: 512, bytes_out: 2048 },
+  isKeptOpen: false,
   madePassword: undefined,
   madeTokens: [],
   problem: undefined,

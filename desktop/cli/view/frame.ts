@@ -3,6 +3,7 @@ import type { KnockMessage } from '../../../shared/control.ts';
 import { describeAccess } from '../access-options.ts';
 import { byteSize, escapeVisitorText, localTime, timeLeft } from '../format.ts';
 import { EXPIRY_FIRST_WARNING_MS } from '../limits.ts';
+import { KEPT_OPEN } from '../reporter.ts';
 import { NARROW_LABEL_COLUMNS, requestRows, WIDE_COLUMNS } from './log-page.ts';
 import { codeLines } from './once-online.ts';
 import type { PanelState, PanelStatus, Size, ViewState } from './state.ts';
@@ -91,7 +92,7 @@ function singleHead(panel: PanelState, context: Context): Line[] {
   lines.push(...lockLines(panel), row('Forwards to', localUrl));
   if (tunnel !== undefined) {
     const left = timeLeft(Date.parse(tunnel.expires_at) - now);
-    const idle = tunnel.idle_ttl ? ', extended by traffic' : '';
+    const idle = tunnel.idle_ttl ? ', extended by traffic' : panel.isKeptOpen ? KEPT_OPEN : '';
     const { style, hint } = ending(panel, context);
     lines.push(
       row('Expires', `in ${left}, ${localTime(tunnel.expires_at)}${idle}${hint}`, style),

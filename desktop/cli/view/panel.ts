@@ -5,6 +5,7 @@ import { localUrl, type TunnelSpec } from '../../client/config/tunnel-spec.ts';
 import { describeFailure } from '../../client/failures.ts';
 import type { RequestDetail, RequestSummary } from '../../client/inspector/records.ts';
 import { RECORDED_REQUESTS_MAX } from '../../client/limits.ts';
+import { isKeptOpen } from '../../client/lifetime.ts';
 import { textOf } from '../../client/messages.ts';
 import { type MadeToken, madeTokens, withoutTokens } from '../../client/relay/api-responses.ts';
 import type { ConnectionProblem } from '../../client/visitors/connections.ts';
@@ -15,7 +16,7 @@ import {
   VIEW_REFRESH_BUSY_MS,
   VIEW_REFRESH_MS,
 } from '../limits.ts';
-import { type EndReason, type Output, type Reporter, TextReporter } from '../reporter.ts';
+import { describeWait, type EndReason, type Output, type Reporter, TextReporter } from '../reporter.ts';
 import type { LogSource } from './log-page.ts';
 import type { PanelState, PanelStatus, WaitingApproval } from './state.ts';
 
@@ -52,6 +53,10 @@ export class Panel implements Reporter {
     this.#options = options;
   }
 
+  waiting(retryInMs: number): void {
+    this.#say(describeWait(retryInMs));
+  }
+
   online(tunnel: Tunnel): void {
     this.#tunnel ??= withoutTokens(tunnel);
     if (this.#madeTokens.length === 0) this.#madeTokens = madeTokens(tunnel.access);
@@ -81,8 +86,9 @@ export class Panel implements Reporter {
   }
 
   /** The view shows at all times how much time is left. */
-  expiring(tunnel: Tunnel): void {
+  expiring(tunnel: Tunnel, _leftMs: number, why?: string): void {
     this.#tunnel = tunnel;
+    if (why !== undefined) this.#say(`The tunnel could not be extended. ${why}`);
   }
 
   /** How recorded requests can be repeated, once the tunnel is served. */
@@ -143,6 +149,7 @@ export class Panel implements Reporter {
       localUrl: localUrl(spec),
       status: this.#status,
       tunnel: this.#tunnel,
+      isKeptOpen: isKeptOpen(spec),
       madePassword: spec.madePassword,
       madeTokens: this.#madeTokens,
       problem: isProblemOver ? undefined : this.#problem?.text,

@@ -32,6 +32,8 @@ export interface PanelState {
   readonly status: PanelStatus;
   /** as the relay last showed it; `undefined` until there is one */
   readonly tunnel: Tunnel | undefined;
+  /** whether the command extends it before it expires */
+  readonly isKeptOpen: boolean;
   /** the password generated for visitors */
   readonly madePassword: string | undefined;
   /** the tokens made for programs */
