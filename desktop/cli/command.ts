@@ -63,15 +63,15 @@ interface Definition<N extends string, T> extends Usage {
   readonly name: N;
   /** @throws UsageError */
   read(line: CommandLine): T;
-  /** @returns the exit code, unless it is 0 */
-  run(given: NoInfer<T>, context: CommandContext): Promise<ExitCode | void>;
+  /** @returns the exit code, unless it is 0; that of `run` is its command's */
+  run(given: NoInfer<T>, context: CommandContext): Promise<number | void>;
 }
 
 /** A command line as read, ready to run. */
 export interface Prepared<N extends string, T> {
   readonly name: N;
   readonly given: T;
-  run(context: CommandContext): Promise<ExitCode>;
+  run(context: CommandContext): Promise<number>;
 }
 
 export function defineCommand<const N extends string, T>(definition: Definition<N, T>) {

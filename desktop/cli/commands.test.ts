@@ -393,8 +393,8 @@ describe('a command line', () => {
   });
 
   const refused: [string, RegExp][] = [
-    ['', /http, share, start, list, close, extend/],
-    ['foo', /^Unknown command "foo"\. Use one of http, share/],
+    ['', /http, run, share, start, list, close, extend/],
+    ['foo', /^Unknown command "foo"\. Use one of http, run, share/],
     ['serve', /Unknown command "serve"\. .*To run a relay, run "culvert-relay serve"/],
     ['tcp 22', /Unknown command "tcp"\. Tunnels support only HTTP and WebSockets/],
     ['whoami', /Unknown command "whoami"\. .*"culvert status"/],
@@ -411,7 +411,7 @@ describe('a command line', () => {
     ['start --all', /^Unknown option --all\. .*run "culvert start" without a name/],
     [
       'http 3000 --local-host nas --host-header rewrite --port 80',
-      /^Unknown option --port\. The port is not an option/,
+      /^"culvert http" has no option --port\. The port is not an option/,
     ],
     ['http nas:80 --local-host other', /both name a host/],
     ['3000 4000', /Unexpected argument "4000" for "culvert http"/],

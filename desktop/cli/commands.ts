@@ -12,13 +12,15 @@ import { domainCommand } from './domain-commands.ts';
 import { commandHelp, manCommand, overview } from './help.ts';
 import { inspectCommand } from './inspect-command.ts';
 import { closeCommand, extendCommand, listCommand } from './manage-commands.ts';
-import { isTarget, parse, type Values } from './parse.ts';
+import { isTarget, parse, PORT_HINT, type Values } from './parse.ts';
+import { runCommand } from './run-command.ts';
 import { teamCommand } from './team-command.ts';
 import { httpCommand, shareCommand, startCommand } from './tunnel-commands.ts';
 
 /** In the order of the help. */
 export const COMMANDS = [
   httpCommand,
+  runCommand,
   shareCommand,
   startCommand,
   listCommand,
@@ -103,13 +105,15 @@ function refuseForeign(values: Values, command: Usage): void {
   const known = optionsOf(command);
   for (const option of Object.keys(values) as (keyof Values)[]) {
     if (option === 'help' || option === 'version' || known.includes(option)) continue;
-    throw new UsageError(`"culvert ${command.name}" has no option --${option}.`);
+    const hint = option === 'port' ? ` ${PORT_HINT}` : '';
+    throw new UsageError(`"culvert ${command.name}" has no option --${option}.${hint}`);
   }
 }
 
 /** The command whose help explains a wrong command line; `undefined` if no word of it names one. */
 export function commandOf(args: readonly string[]): string | undefined {
-  const words = args.map((word) => (isTarget(word) ? 'http' : translateCommand(word)));
+  const end = args.indexOf('--');
+  const words = (end === -1 ? args : args.slice(0, end)).map((word) => (isTarget(word) ? 'http' : translateCommand(word)));
   return words.find((word) => (NAMES as readonly string[]).includes(word));
 }
 

@@ -50,3 +50,12 @@ export const EXTEND_RETRY_MIN_MS = 1000;
 export const VIEW_KNOCK_MS = 5 * 60_000;
 /** Maximum number of approval requests listed per tunnel; the relay queues no more than these. */
 export const VIEW_KNOCKS_MAX = 32;
+
+/** How long the command of `culvert run` has to end after SIGTERM or SIGHUP, as long as container runtimes give. */
+export const TERMINATION_MS = 10_000;
+/** How long programs that the command of `culvert run` has left behind have to end. */
+export const LEFTOVERS_MS = 2000;
+/** How often is looked whether they have. */
+export const LEFTOVER_LOOK_MS = 50;
+/** Maximum size of a `package.json`, and of a file of git, that `culvert run` reads. */
+export const PACKAGE_FILE_MAX_BYTES = 1024 * 1024;

@@ -55,6 +55,11 @@ export const OPTION_TABLE = {
     text: 'How long the tunnel lives, such as 30m, 4h or 1h30m. Default: set by the relay, usually 1h.',
   },
   idle: { type: 'boolean', text: "Restart the tunnel's lifetime whenever it has traffic." },
+  port: {
+    type: 'string',
+    value: 'PORT',
+    text: 'Port that the command listens on. Default: the port in its arguments, otherwise a free one.',
+  },
   'host-header': {
     type: 'string',
     value: 'MODE',

@@ -105,14 +105,13 @@ const SAME_OPTIONS: Readonly<Record<string, OptionName>> = {
   'cidr-allow': 'allow',
 };
 
-const PORT_HINT = 'The port is not an option: run "culvert http 3000".';
+export const PORT_HINT = 'The port is not an option: run "culvert http 3000".';
 const ACCESS_HINT =
   'Control access with --auth, --password, --links, --knock, --token or --allow: see docs/guides/sharing-safely.md.';
 
 const OPTION_HINTS: Readonly<Record<string, string>> = {
   all: 'To open all tunnels of culvert.yml, run "culvert start" without a name.',
   url: `Use --name NAME for a name in the address. ${PORT_HINT}`,
-  port: PORT_HINT,
   p: PORT_HINT,
   hostname: 'Use --name NAME for a name in the address, or --domain DOMAIN for your own domain.',
   oauth: ACCESS_HINT,

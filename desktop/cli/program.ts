@@ -53,7 +53,9 @@ const readLogin: Files['readLogin'] = () => stored.read();
 
 /** Only `start` reads a project's file. That takes a YAML parser, which the others need not load. */
 async function filesFor(args: readonly string[]): Promise<Files> {
-  if (!args.some((word) => translateCommand(word) === 'start')) return { readLogin, readProject: noProject };
+  const end = args.indexOf('--');
+  const own = end === -1 ? args : args.slice(0, end);
+  if (!own.some((word) => translateCommand(word) === 'start')) return { readLogin, readProject: noProject };
   const { readProject } = await import('../client/config/project-file.ts');
   return { readLogin, readProject: (path) => readProject(path, process.cwd()) };
 }
@@ -72,7 +74,7 @@ const context: CommandContext = {
   },
 };
 
-async function main(): Promise<ExitCode> {
+async function main(): Promise<number> {
   const args = process.argv.slice(2);
   try {
     return await readArguments(args, process.env, await filesFor(args)).run(context);

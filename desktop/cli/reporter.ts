@@ -134,12 +134,17 @@ export class TextReporter implements Reporter {
   readonly #spec: TunnelSpec;
   readonly #clock: Clock;
   readonly #saidAt = new Map<string, number>();
+  readonly #end: string;
   #greeted = false;
   #waiting = false;
 
-  /** @param spec its label, what `culvert.yml` calls the tunnel, is put before every line */
-  constructor(output: Output, clock: Clock, spec: TunnelSpec) {
+  /**
+   * @param spec its label, what `culvert.yml` calls the tunnel, is put before every line
+   * @param end how the tunnel is closed
+   */
+  constructor(output: Output, clock: Clock, spec: TunnelSpec, end = 'Ctrl-C closes the tunnel.') {
     this.#spec = spec;
+    this.#end = end;
     this.#output = labelled(output, spec.label);
     this.#clock = clock;
   }
@@ -151,7 +156,7 @@ export class TextReporter implements Reporter {
   online(tunnel: Tunnel): void {
     this.#waiting = false;
     if (this.#greeted) this.#output.out('Online again.\n');
-    else this.#output.out(greeting(tunnel, this.#spec));
+    else this.#output.out(`${greeting(tunnel, this.#spec)}${this.#end}\n`);
     this.#greeted = true;
   }
 
@@ -232,7 +237,6 @@ function greeting(tunnel: Tunnel, spec: TunnelSpec): string {
       .map(({ name, token }) => `Token        ${name}: ${token}\n`)
       .join('') +
     `Forwards to  ${escapeUnprintable(localUrl(spec))}\n` +
-    `Expires      ${lifetime}\n` +
-    'Ctrl-C closes the tunnel.\n'
+    `Expires      ${lifetime}\n`
   );
 }

@@ -58,7 +58,7 @@ export async function openTunnels(
 }
 
 /** Warns of secrets on the command line, and of a service on another machine. */
-async function completeTunnels(
+export async function completeTunnels(
   given: HttpTunnel | ProjectTunnels,
   prompt: Prompt,
   output: Output,

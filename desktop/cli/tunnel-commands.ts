@@ -25,7 +25,7 @@ import { parseTarget, readOption, readSeconds, readUpstream, type Target, type V
 import type { HttpTunnel, ProjectTunnels } from './run-tunnels.ts';
 import type { OnceOnline } from './view/once-online.ts';
 
-const EVENTS = `{"event":"online","tunnel":{…}}
+export const EVENTS = `{"event":"online","tunnel":{…}}
     Visitors can reach the port. This event is sent first and after each reconnect. It contains "password" if
     --password generated one. The first one contains the new tokens of --token, as "access.tokens[].token".
 {"event":"reconnecting","attempt":1,"retry_in_ms":250,"message":"…"}
@@ -36,7 +36,16 @@ const EVENTS = `{"event":"online","tunnel":{…}}
     refused, failed.
 `;
 
-const ADDRESS = ['name', 'domain', 'ttl', 'idle'] as const;
+export const ADDRESS = ['name', 'domain', 'ttl', 'idle'] as const;
+
+export const LOCAL_SERVICE = [
+  'host-header',
+  'local-host',
+  'local-https',
+  'upstream',
+  'wait',
+  'compress',
+] as const;
 
 export const httpCommand = defineCommand({
   name: 'http',
@@ -44,7 +53,7 @@ export const httpCommand = defineCommand({
   summary: 'Open a tunnel to a local port',
   options: {
     Address: ADDRESS,
-    'Local service': ['host-header', 'local-host', 'local-https', 'upstream', 'wait', 'compress'],
+    'Local service': LOCAL_SERVICE,
     Access: ACCESS_POLICY,
     'When online': WHEN_ONLINE,
     ...COMMON,
@@ -150,18 +159,35 @@ export const startCommand = defineCommand({
 });
 
 /** The limits of the heap come before anything else is loaded. */
-async function serve(given: HttpTunnel | ProjectTunnels, context: CommandContext): Promise<ExitCode> {
+export function limitHeap(): void {
   limitYoungGeneration(process, setFlagsFromString);
   limitOldGeneration(OLD_GENERATION_GROWTH_PERCENT, process.execArgv, setFlagsFromString);
+}
+
+async function serve(given: HttpTunnel | ProjectTunnels, context: CommandContext): Promise<ExitCode> {
+  limitHeap();
   const { openTunnels } = await import('./run-tunnels.ts');
   return openTunnels(given, context);
 }
 
 /** @throws UsageError */
 function readHttp(line: CommandLine): HttpTunnel {
+  return readHttpTunnel(line, readTarget(line), SPEC_DEFAULTS.wait);
+}
+
+/**
+ * A tunnel to a local service, from the options of `http`.
+ *
+ * @param wait seconds to wait for the port, without `--wait`
+ * @throws UsageError
+ */
+export function readHttpTunnel(
+  line: CommandLine,
+  { port, host, https }: Target,
+  wait: number,
+): HttpTunnel {
   const { values } = line;
   const wanted = readAccessOptions(values);
-  const { port, host, https } = readTarget(line);
   const tunnel = {
     ...SPEC_DEFAULTS,
     ...ofAnyTunnel(line),
@@ -171,7 +197,7 @@ function readHttp(line: CommandLine): HttpTunnel {
     localHost: readOption('local-host', values['local-host'], LOCAL_HOST_RULE) ?? host,
     localHttps: values['local-https'] ?? https,
     upstream: readUpstream(values, https),
-    wait: readSeconds('wait', values.wait, WAIT_RULE) ?? SPEC_DEFAULTS.wait,
+    wait: readSeconds('wait', values.wait, WAIT_RULE) ?? wait,
     madePassword: wanted.madePassword,
   };
   const access = line.access();

@@ -20,6 +20,7 @@ export function exampleTunnel(changes: Partial<TunnelView> = {}): TunnelView {
     tokens: [],
     knocks: [],
     isIdle: false,
+    isKeptOpen: false,
     ttl: 3600,
     expiresAt: Number.MAX_SAFE_INTEGER,
     requests: 0,

@@ -168,6 +168,8 @@ export interface TunnelView {
   /** pending approval requests, the longest waiting first */
   readonly knocks: readonly ApprovalRequestView[];
   readonly isIdle: boolean;
+  /** whether it is extended before it expires, for as long as the app runs */
+  readonly isKeptOpen: boolean;
   /** seconds */
   readonly ttl: number;
   readonly expiresAt: number;

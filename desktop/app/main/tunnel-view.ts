@@ -1,5 +1,6 @@
 import { basename } from 'node:path';
 import { parseDuration } from '../../../shared/duration.ts';
+import { isKeptOpen } from '../../client/lifetime.ts';
 import { decodeBody } from '../../client/inspector/decode-body.ts';
 import type { RecordedMessage, RequestDetail } from '../../client/inspector/records.ts';
 import type { DetailView, MessageView } from '../ipc/ipc.ts';
@@ -59,6 +60,7 @@ export function tunnelView(
     tokens,
     knocks,
     isIdle: tunnel.idle_ttl,
+    isKeptOpen: isKeptOpen(form),
     ttl: parseDuration(tunnel.ttl) ?? 0,
     expiresAt: Date.parse(tunnel.expires_at),
     requests: tunnel.requests,

@@ -245,7 +245,8 @@ export const CREATE_DE: Translation<typeof CREATE> = {
   'name.needsPlan':
     'Einen Namen wählen können Sie ab dem Tarif Dev. Sie haben {plan}, Ihre Tunnel bekommen also zufällige Namen.',
   'name.good': '{name} ist ein gültiger Name.',
-  'options.livesFor': 'Läuft ab nach',
+  'options.livesFor': 'Lebensdauer',
+  'options.whileOpen': 'Offen, solange Culvert läuft',
   'options.anotherTime': 'Andere Dauer …',
   'options.hostHeader': 'Host-Header',
   'options.asSent': 'Wie gesendet',
@@ -1381,6 +1382,7 @@ export const TUNNELS_DE: Translation<typeof TUNNELS> = {
   'tunnels.qr': 'QR',
   'tunnels.stop': 'Stoppen',
   'tunnels.leftIfUnused': '{left} ohne Besuch',
+  'tunnels.leftKeptOpen': '{left}, wird verlängert',
   'tunnels.actionOf': '{action}: {slug}',
   'tunnels.settings': 'Einstellungen',
   'tunnels.tunnels': 'Tunnel',

@@ -228,7 +228,8 @@ export const CREATE = {
   'name.needsPlan':
     'Choosing a name requires the Dev plan or above. You are on the {plan} plan, so your tunnels get random names.',
   'name.good': '{name} is a valid name.',
-  'options.livesFor': 'Expires after',
+  'options.livesFor': 'Lifetime',
+  'options.whileOpen': 'Stays open while Culvert runs',
   'options.anotherTime': 'Custom time…',
   'options.hostHeader': 'Host header',
   'options.asSent': 'As sent by the visitor',
@@ -1092,6 +1093,7 @@ export const TUNNELS = {
   'tunnels.qr': 'QR',
   'tunnels.stop': 'Stop',
   'tunnels.leftIfUnused': '{left} if unused',
+  'tunnels.leftKeptOpen': '{left}, then extended',
   'tunnels.actionOf': '{action} {slug}',
   'tunnels.settings': 'Settings',
   'tunnels.tunnels': 'Tunnels',

@@ -15,17 +15,26 @@ const ENDED = { reason: 'expired', why: 'The tunnel has expired.' };
 
 /** A full list, newest first; the tunnels at the indices `ended` have ended. */
 function fullList(...ended: number[]): { tunnelList: TunnelList; api: FakeApi } {
+  return savedList(
+    Array.from({ length: TUNNELS_MAX }, (_, index): SavedTunnel => ({
+      key: `tunnel-${index}`,
+      form: KEPT,
+      tunnel: TUNNEL,
+      ended: ended.includes(index) ? ENDED : undefined,
+    })),
+  );
+}
+
+/** @param now wall-clock ms */
+function savedList(
+  saved: readonly SavedTunnel[],
+  now = (): number => 0,
+): { tunnelList: TunnelList; api: FakeApi } {
   const api = new FakeApi();
   const connection = { relay: parseRelayAddress('https://relay.example.com'), key: 'cvt_', api };
-  const saved = Array.from({ length: TUNNELS_MAX }, (_, index): SavedTunnel => ({
-    key: `tunnel-${index}`,
-    form: KEPT,
-    tunnel: TUNNEL,
-    ended: ended.includes(index) ? ENDED : undefined,
-  }));
   const tunnelList = new TunnelList(
     {
-      now: () => 0,
+      now,
       serve: new FakeServe().serve,
       createLog: emptyLog,
       undos: new UndoList(new FakeClock(), (error) => assert.fail(String(error))),
@@ -59,6 +68,33 @@ describe('TunnelList', () => {
       return true;
     });
     assert.deepEqual(api.calls, []);
+  });
+
+  it('extends tunnels without a chosen lifetime at half of their ttl, and tries again a minute later', async () => {
+    const clock = { now: Date.parse(TUNNEL.expires_at) - 31 * 60_000 };
+    const item = { key: 'kept', form: KEPT, tunnel: TUNNEL, ended: undefined };
+    const { tunnelList, api } = savedList(
+      [
+        item,
+        { ...item, key: 'chosen', form: { ...KEPT, ttl: '1h' } },
+        { ...item, key: 'idle', form: { ...KEPT, idle: true } },
+        { ...item, key: 'ended', ended: ENDED },
+      ],
+      () => clock.now,
+    );
+    const extensions = async (): Promise<string[]> => {
+      api.calls.length = 0;
+      await tunnelList.refresh();
+      return api.calls.filter((call) => call.startsWith('extend'));
+    };
+    assert.deepEqual(await extensions(), []);
+    clock.now += 60_000;
+    assert.deepEqual(await extensions(), [`extend ${TUNNEL.id.slice(-1)} 1800s`]);
+    assert.deepEqual(await extensions(), [], 'the relay does not know it, so it failed');
+    clock.now += 60_000;
+    api.tunnels = [TUNNEL];
+    assert.deepEqual(await extensions(), [`extend ${TUNNEL.id.slice(-1)} 1860s`]);
+    assert.equal(tunnelList.find('kept').tunnel.expires_at, '2026-07-10T14:00:00.000Z');
   });
 });
 

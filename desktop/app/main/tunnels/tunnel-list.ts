@@ -4,6 +4,7 @@ import type { Access } from '../../../../shared/access.ts';
 import type { Tunnel } from '../../../../shared/tunnel.ts';
 import type { OfflineReason } from '../../../client/control/verdict.ts';
 import type { LocalTarget } from '../../../client/local/local-service.ts';
+import { dueExtension, isKeptOpen } from '../../../client/lifetime.ts';
 import { createRequest } from '../../../client/relay/api-client.ts';
 import { RelayRefusal } from '../../../client/relay/errors.ts';
 import type { KeptForm } from '../../ipc/ipc.ts';
@@ -12,7 +13,7 @@ import type { ApprovalRequestView, TunnelAccess } from '../../ipc/tunnel-views.t
 import { t } from '../../messages/translate.ts';
 import { type Connection, type RelayApi, signedIn } from '../connection.ts';
 import { CallFailure } from '../failure.ts';
-import { TUNNELS_MAX } from '../limits.ts';
+import { EXTEND_RETRY_MS, TUNNELS_MAX } from '../limits.ts';
 import { Signal } from '../signals.ts';
 import type { Pending, UndoList } from '../undo-list.ts';
 import {
@@ -62,6 +63,8 @@ export class TunnelList {
   readonly #removals = new Map<TunnelItem, Pending>();
   /** keys of tunnels that are being created again: a second click does not create a second one */
   readonly #starting = new Set<string>();
+  /** wall-clock ms before which a tunnel is not extended again */
+  readonly #extendAt = new WeakMap<TunnelItem, number>();
   /** tunnels that the relay is being asked for */
   #making = 0;
 
@@ -277,6 +280,7 @@ export class TunnelList {
       if (now !== undefined && !tunnel.isEnded && isUnchanged) tunnel.update(now);
     }
     await this.#closeStopped(connection, byId);
+    await Promise.all(this.#tunnels.map((tunnel) => this.#extendIfDue(connection, tunnel)));
     return live;
   }
 
@@ -373,6 +377,22 @@ export class TunnelList {
       return await connection.api.createTunnel(request);
     } finally {
       this.#making -= 1;
+    }
+  }
+
+  /** Tunnels without a chosen lifetime live as long as the app. One that cannot be extended is announced in time. */
+  async #extendIfDue({ api }: Connection, item: TunnelItem): Promise<void> {
+    const now = this.#options.now();
+    if (item.isEnded || !isKeptOpen(item.form) || now < (this.#extendAt.get(item) ?? 0)) return;
+    const { tunnel } = item;
+    const due = dueExtension(tunnel, now);
+    if (due === undefined) return;
+    this.#extendAt.set(item, now + Math.min(EXTEND_RETRY_MS, (Date.parse(tunnel.expires_at) - now) / 10));
+    try {
+      const extended = await api.extendTunnel(tunnel.id, due);
+      if (!item.isEnded && item.tunnel.id === extended.id) item.update(extended);
+    } catch {
+      // It is tried again; the time that is left is shown, and announced when there is little.
     }
   }
 

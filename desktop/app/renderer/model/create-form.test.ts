@@ -42,7 +42,7 @@ describe('create form', () => {
     assert.equal(draftPort(EMPTY_DRAFT, context), '5173');
     assert.equal(draftPort({ ...EMPTY_DRAFT, port: '' }, context), '');
     const untouched = {
-      form: { port: 5173, name: '', ttl: '1h', idle: false, hostHeader: 'keep', ...NO_LOCK },
+      form: { port: 5173, name: '', ttl: '', idle: false, hostHeader: 'keep', ...NO_LOCK },
     };
     assert.deepEqual(read({}), untouched);
   });

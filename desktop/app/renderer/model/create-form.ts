@@ -12,7 +12,7 @@ import { t } from '../../messages/translate.ts';
 import { type AccessDraft, OPEN_DRAFT, readAccessDraft } from './access.ts';
 import { type DomainDraft, NO_DOMAIN, readDomainDraft } from './address.ts';
 import { freePorts, readPort } from './ports.ts';
-import { defaultChoice, readLifetime } from './time-left.ts';
+import { readLifetime } from './time-left.ts';
 import { isLive } from './tunnel-state.ts';
 
 /** The value for a lifetime that is typed. */
@@ -22,7 +22,7 @@ export interface FormDraft {
   /** `undefined` until the user edits it; until then the likeliest port is shown */
   readonly port: string | undefined;
   readonly name: string;
-  /** duration string, {@link CUSTOM}, or `undefined` for the relay's default */
+  /** duration string, {@link CUSTOM}, or `undefined` for as long as the app runs */
   readonly ttl: string | undefined;
   readonly customTtl: string;
   readonly idle: boolean;
@@ -118,7 +118,7 @@ export function draftFrom(form: Partial<TunnelForm>): FormDraft {
 export function hasOptions(draft: FormDraft): boolean {
   return (
     draft.name !== '' ||
-    draft.ttl !== undefined ||
+    (draft.ttl ?? '') !== '' ||
     draft.idle ||
     draft.host !== 'keep' ||
     draft.compress !== 'auto' ||
@@ -130,7 +130,7 @@ export function hasOptions(draft: FormDraft): boolean {
 
 function draftTtl(draft: FormDraft, account: AccountView): { ttl: string } | { problem: string } {
   if (draft.ttl === CUSTOM) return readLifetime(draft.customTtl, account.maxTtl);
-  return { ttl: draft.ttl ?? defaultChoice(account.defaultTtl) };
+  return { ttl: draft.ttl ?? '' };
 }
 
 function hostDraft(hostHeader: string): Pick<FormDraft, 'host' | 'customHost'> {

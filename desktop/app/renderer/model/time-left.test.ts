@@ -3,7 +3,6 @@ import { DEFAULT_LOCALE } from '../../messages/locale.ts';
 import { setLocale } from '../../messages/translate.ts';
 import {
   createChoices,
-  defaultChoice,
   durationWords,
   expiresSoon,
   extendChoices,
@@ -17,14 +16,11 @@ import {
 const HOUR = 3600;
 
 describe('lifetime', () => {
-  it('offers the lifetimes that the relay allows, including its default', () => {
+  it('offers to stay open, and the lifetimes that the relay allows', () => {
     assert.deepEqual(
-      createChoices(HOUR, 24 * HOUR).map(({ ttl }) => ttl),
-      ['15m', '1h', '8h', '24h'],
+      createChoices(24 * HOUR).map(({ ttl }) => ttl),
+      ['', '15m', '1h', '8h', '24h'],
     );
-    assert.deepEqual(createChoices(2 * HOUR, 8 * HOUR)[0], { ttl: '', label: '2 h' });
-    assert.equal(defaultChoice(HOUR), '1h');
-    assert.equal(defaultChoice(2 * HOUR), '');
   });
 
   it("offers extensions up to the relay's maximum", () => {

@@ -5,7 +5,7 @@ import type { TrafficSecond } from '../../../client/inspector/records.ts';
 import { perLocale, t } from '../../messages/translate.ts';
 
 export interface Choice {
-  /** duration string; empty for the relay's default */
+  /** duration string; empty for as long as the app runs */
   readonly ttl: string;
   readonly label: string;
 }
@@ -19,17 +19,10 @@ export function wholeChoice(ttl: string): Choice {
   return { ttl, label: wholeWords(lifetimeSeconds(ttl) * 1000) };
 }
 
-/** The possible lifetimes of a new tunnel. Arguments in seconds. */
-export function createChoices(defaultTtl: number, maxTtl: number): readonly Choice[] {
+/** The possible lifetimes of a new tunnel; the first is for as long as the app runs. @param maxTtl seconds */
+export function createChoices(maxTtl: number): readonly Choice[] {
   const fitting = CREATE_CHOICES.filter((ttl) => lifetimeSeconds(ttl) <= maxTtl);
-  const choices = fitting.map(wholeChoice);
-  const isListed = fitting.some((ttl) => lifetimeSeconds(ttl) === defaultTtl);
-  return isListed ? choices : [{ ttl: '', label: durationWords(defaultTtl * 1000) }, ...choices];
-}
-
-/** The initial choice. */
-export function defaultChoice(defaultTtl: number): string {
-  return CREATE_CHOICES.find((ttl) => lifetimeSeconds(ttl) === defaultTtl) ?? '';
+  return [{ ttl: '', label: t('options.whileOpen') }, ...fitting.map(wholeChoice)];
 }
 
 /**

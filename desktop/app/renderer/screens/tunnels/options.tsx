@@ -8,7 +8,7 @@ import {
   type FormDraft,
   type FormProblems,
 } from '../../model/create-form.ts';
-import { createChoices, defaultChoice } from '../../model/time-left.ts';
+import { createChoices } from '../../model/time-left.ts';
 import { Failure, Field, fieldControl } from '../../view/controls.tsx';
 import { useAction } from '../../view/use-action.ts';
 import { AccessFields } from '../access/access-fields.tsx';
@@ -27,8 +27,8 @@ export function Options({
   problems: FormProblems;
   change: (changes: Partial<FormDraft>) => void;
 }): JSX.Element {
-  const { defaultTtl, maxTtl } = context.account;
-  const ttl = draft.ttl ?? defaultChoice(defaultTtl);
+  const { maxTtl } = context.account;
+  const ttl = draft.ttl ?? '';
   const port = draftPort(draft, context);
   return (
     <div id="options" class="options">
@@ -45,7 +45,7 @@ export function Options({
       <div class="pair">
         <Field id="ttl" label={t('options.livesFor')}>
           <select id="ttl" value={ttl} onChange={(event) => change({ ttl: event.currentTarget.value })}>
-            {createChoices(defaultTtl, maxTtl).map((choice) => (
+            {createChoices(maxTtl).map((choice) => (
               <option key={choice.ttl} value={choice.ttl}>
                 {choice.label}
               </option>

@@ -79,11 +79,16 @@ export function TimeRow({
   );
 }
 
-type Timed = Pick<TunnelView, 'expiresAt' | 'isIdle' | 'ttl'>;
+type Timed = Pick<TunnelView, 'expiresAt' | 'isIdle' | 'ttl'> & Partial<Pick<TunnelView, 'isKeptOpen'>>;
 
-export function TimeLeft({ tunnel: { expiresAt, isIdle } }: { tunnel: Timed }): JSX.Element {
-  const words = useTime((now) => timeLeftWords(expiresAt, now));
-  return <span class="time-left">{isIdle ? t('tunnels.leftIfUnused', { left: words }) : words}</span>;
+export function TimeLeft({ tunnel: { expiresAt, isIdle, isKeptOpen } }: { tunnel: Timed }): JSX.Element {
+  const left = useTime((now) => timeLeftWords(expiresAt, now));
+  const words = isIdle
+    ? t('tunnels.leftIfUnused', { left })
+    : isKeptOpen === true
+      ? t('tunnels.leftKeptOpen', { left })
+      : left;
+  return <span class="time-left">{words}</span>;
 }
 
 export function Fuse({ tunnel: { expiresAt, ttl } }: { tunnel: Timed }): JSX.Element {

@@ -1,0 +1,170 @@
+/** What development servers read for their port and the hosts they accept, so that a command works behind a tunnel. */
+import { parsePort } from '../../shared/value-rules.ts';
+import type { PackageFile } from './project-name.ts';
+
+/**
+ * The variables that the command gets besides its own. A server reads those that it knows: Node, Next.js, Rails and most
+ * others read `PORT`; Nuxt and Nitro prefer their own, and Flask has only its own. Vite, and so Astro, SvelteKit and
+ * Nuxt, and Rails read more hosts.
+ *
+ * @param url address of the tunnel
+ * @param env of this process
+ */
+export function commandEnvironment(port: number, url: string, env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const { hostname } = new URL(url);
+  const also = (name: string): string => [env[name] ?? '', hostname].filter(Boolean).join(',');
+  return {
+    ...env,
+    PORT: String(port),
+    NUXT_PORT: String(port),
+    NITRO_PORT: String(port),
+    FLASK_RUN_PORT: String(port),
+    CULVERT_URL: url,
+    CULVERT_HOST: hostname,
+    __VITE_ADDITIONAL_SERVER_ALLOWED_HOSTS: also('__VITE_ADDITIONAL_SERVER_ALLOWED_HOSTS'),
+    RAILS_DEVELOPMENT_HOSTS: also('RAILS_DEVELOPMENT_HOSTS'),
+  };
+}
+
+interface Framework {
+  /** the subcommands that serve; an empty word stands for none */
+  readonly serves: readonly string[];
+  /** how its port is given on the command line */
+  readonly portOptions: readonly string[];
+  /** the arguments that set the port, for a server that reads no variable for it */
+  readonly portArguments?: (port: number) => readonly string[];
+  /** whether it accepts only local hosts, and no variable adds one */
+  readonly isLocalOnly?: boolean;
+}
+
+const PORT_OPTION = ['--port'];
+const PORT_OR_P = ['--port', '-p'];
+const setPort = (port: number): readonly string[] => ['--port', String(port)];
+
+const FRAMEWORKS: Readonly<Record<string, Framework>> = {
+  vite: {
+    serves: ['', 'dev', 'serve', 'preview'],
+    portOptions: PORT_OPTION,
+    portArguments: (port) => [...setPort(port), '--strictPort'],
+  },
+  astro: { serves: ['dev', 'preview'], portOptions: PORT_OPTION, portArguments: setPort },
+  ng: { serves: ['serve'], portOptions: PORT_OPTION, portArguments: setPort },
+  'react-router': { serves: ['dev'], portOptions: PORT_OPTION, portArguments: setPort },
+  next: { serves: ['', 'dev', 'start'], portOptions: PORT_OR_P },
+  nuxt: { serves: ['dev', 'preview'], portOptions: PORT_OR_P },
+  rails: { serves: ['server', 's'], portOptions: PORT_OR_P },
+  flask: { serves: ['run'], portOptions: PORT_OR_P },
+  'manage.py': {
+    serves: ['runserver'],
+    portOptions: [],
+    portArguments: (port) => [String(port)],
+    isLocalOnly: true,
+  },
+};
+
+/** What is known of a command before its port is. */
+export interface CommandPlan {
+  /** the port that its own arguments name */
+  readonly ownPort: number | undefined;
+  /** whether its server accepts only local hosts */
+  readonly isLocalOnly: boolean;
+  /** @returns the command, with the port as arguments if its server reads no variable for it */
+  withPort(port: number): readonly string[];
+}
+
+/**
+ * Recognizes the server that a command starts, directly or as a script of the package.
+ *
+ * @param command its words, at least one
+ */
+export function planCommand(command: readonly string[], project: PackageFile | undefined): CommandPlan {
+  const script = scriptOf(command, project);
+  const known = script === undefined ? recognize(command) : recognize(script.words);
+  const unchanged = { ownPort: undefined, isLocalOnly: false, withPort: () => command };
+  if (known === undefined) return unchanged;
+  const { framework, words } = known;
+  const ownPort = portIn([...words, ...(script?.more ?? [])], framework);
+  return {
+    ownPort,
+    isLocalOnly: framework.isLocalOnly ?? false,
+    withPort(port) {
+      const set = ownPort === undefined ? (framework.portArguments?.(port) ?? []) : [];
+      return set.length === 0 ? command : [...command, ...(script?.separator ?? []), ...set];
+    },
+  };
+}
+
+/** Words that start another program with the words that follow. */
+const RUNNERS = new Set(['npx', 'pnpx', 'bunx', 'bundle', 'uv', 'poetry', 'pipenv', 'python', 'python3', 'cross-env']);
+const RUNNER_WORDS = new Set(['exec', 'run', 'x', 'dlx']);
+const PACKAGE_MANAGERS = new Set(['npm', 'pnpm', 'yarn', 'bun']);
+
+function recognize(
+  words: readonly string[],
+): { readonly framework: Framework; readonly words: readonly string[] } | undefined {
+  let at = 0;
+  for (; at < words.length; at += 1) {
+    const word = words[at] ?? '';
+    const name = programName(word);
+    const isPrefix = RUNNERS.has(name) || PACKAGE_MANAGERS.has(name) || (at > 0 && RUNNER_WORDS.has(word));
+    if (!isPrefix && !/^(?:-|\w+=)/.test(word)) break;
+  }
+  const framework = lookUp(programName(words[at] ?? ''));
+  const rest = words.slice(at + 1);
+  const first = rest[0] ?? '';
+  const subcommand = first.startsWith('-') ? '' : first;
+  if (framework === undefined) return undefined;
+  // What follows `vite` or `next` may also be a folder.
+  const isServing =
+    framework.serves.includes(subcommand) || (framework.serves.includes('') && /[./\\]/.test(subcommand));
+  if (!isServing) return undefined;
+  const isDjango = framework.portOptions.length === 0;
+  return isDjango && rest.slice(1).some((word) => !word.startsWith('-')) ? undefined : { framework, words: rest };
+}
+
+function lookUp(name: string): Framework | undefined {
+  return Object.hasOwn(FRAMEWORKS, name) ? FRAMEWORKS[name] : undefined;
+}
+
+/** `vite` for `./node_modules/.bin/vite`, and for `vite.cmd`. */
+function programName(word: string): string {
+  const base = word.slice(Math.max(word.lastIndexOf('/'), word.lastIndexOf('\\')) + 1);
+  return base.replace(/\.(?:cmd|exe)$/i, '');
+}
+
+function portIn(words: readonly string[], { portOptions }: Framework): number | undefined {
+  for (const [index, word] of words.entries()) {
+    const [name = '', value = words[index + 1] ?? ''] = word.split('=', 2);
+    if (portOptions.includes(name)) return parsePort(value);
+  }
+  return undefined;
+}
+
+interface Script {
+  readonly words: readonly string[];
+  /** arguments of the command that the package manager passes on */
+  readonly more: readonly string[];
+  /** what has to precede arguments for the script */
+  readonly separator: readonly string[];
+}
+
+/** A script that is more than one simple command gets its port as a variable only. */
+const SHELL_SYNTAX = /[;&|<>$`()\\'"\n]/;
+
+/** The script that `npm run dev` and the like start. */
+function scriptOf(command: readonly string[], project: PackageFile | undefined): Script | undefined {
+  const manager = programName(command[0] ?? '');
+  if (!PACKAGE_MANAGERS.has(manager)) return undefined;
+  const rest = command.slice(1).filter((word) => !word.startsWith('-') && word !== 'run' && word !== 'run-script');
+  const text = scriptText(project, rest[0] ?? '');
+  if (text === undefined || SHELL_SYNTAX.test(text)) return undefined;
+  const separator = manager === 'npm' && !command.includes('--') ? ['--'] : [];
+  return { words: text.trim().split(/\s+/), more: command.slice(1), separator };
+}
+
+function scriptText(project: PackageFile | undefined, name: string): string | undefined {
+  const scripts = project?.scripts;
+  if (typeof scripts !== 'object' || scripts === null || !Object.hasOwn(scripts, name)) return undefined;
+  const text = (scripts as Readonly<Record<string, unknown>>)[name];
+  return typeof text === 'string' ? text : undefined;
+}

@@ -1,0 +1,89 @@
+/** `culvert run`: starts a command with a tunnel to the port that it listens on. */
+import { parsePort, PORT_RULE } from '../../shared/value-rules.ts';
+import { WAIT_MAX_SECONDS } from '../client/config/config-limits.ts';
+import { UsageError } from '../client/failures.ts';
+import { type CommandLine, defineCommand } from './command.ts';
+import { ACCESS_POLICY, COMMON, WHEN_ONLINE } from './options.ts';
+import { readOption } from './parse.ts';
+import type { HttpTunnel } from './run-tunnels.ts';
+import { ADDRESS, limitHeap, LOCAL_SERVICE, readHttpTunnel } from './tunnel-commands.ts';
+
+/** A command to start, and its tunnel. */
+export interface RunTunnel extends HttpTunnel {
+  /** program and arguments */
+  readonly command: readonly string[];
+  /** `undefined` for the one that its arguments name, or a free one */
+  readonly port: number | undefined;
+  /** whether the command line says which Host the local service receives */
+  readonly hasHostHeader: boolean;
+}
+
+/** Stands for a port that is not known yet. */
+const LATER = 0;
+
+export const runCommand = defineCommand({
+  name: 'run',
+  operands: '[options] -- COMMAND…',
+  summary: 'Start a command with a tunnel to its port',
+  options: {
+    Command: ['port'],
+    Address: ADDRESS,
+    'Local service': LOCAL_SERVICE,
+    Access: ACCESS_POLICY,
+    'When online': WHEN_ONLINE,
+    ...COMMON,
+  },
+  meanings: {
+    name: "Name in the address. Default: the package's name and the branch, if your plan allows names and the name is free; otherwise a random name.",
+    wait: `How many seconds (0 to ${WAIT_MAX_SECONDS}) requests wait if nothing is listening on the port, for example while the command starts. Default: ${WAIT_MAX_SECONDS}.`,
+    json: 'Print one line of JSON on standard error when visitors can reach the tunnel.',
+  },
+  examples: {
+    'culvert run -- npm run dev': 'start a development server with a public address',
+    'culvert run --port 8000 -- python3 -m http.server 8000': 'start a server that listens on a fixed port',
+    'culvert run --password -- npx vite': 'protect the address with a generated password',
+  },
+  details: `
+    The command opens the tunnel first, and then starts COMMAND with the port to listen on in PORT, the public address in
+    CULVERT_URL, and its host name in CULVERT_HOST. Servers that read other variables get them as well: Nuxt and Flask
+    for the port, Vite, Astro, SvelteKit, Nuxt and Rails for the hosts that they accept. Vite, Astro, Angular, React
+    Router and Django read no variable for the port, so it is added to their arguments, also if a simple script of
+    package.json starts them. A port that the arguments already name is used as it is. Django gets the Host header
+    "localhost", as with --host-header local.
+
+    COMMAND keeps the terminal, its input and its output. Culvert prints its own lines on standard error. When COMMAND ends,
+    the tunnel is closed. Signals such as Ctrl-C are passed on to COMMAND and to everything that it has started.
+    After SIGTERM or SIGHUP, it has 10 seconds to end before it is killed. If the tunnel ends first, COMMAND continues.
+
+    The exit code is that of COMMAND; after a signal it is 128 and the number of the signal. If COMMAND cannot be started, it is 127
+    or 126. If the tunnel cannot be opened, COMMAND is not started, and the exit code is the same as for "culvert http".`,
+  sections: {
+    'Line of --json': `{"event":"online","url":"https://…","port":3000,"tunnel":{…}}
+    Contains "password" if --password generated one.
+`,
+  },
+  read: readRun,
+  async run(given, context) {
+    limitHeap();
+    const { runWithTunnel } = await import('./run-service.ts');
+    return runWithTunnel(given, context);
+  },
+});
+
+/** @throws UsageError */
+function readRun(line: CommandLine): RunTunnel {
+  const { operands: command, values } = line;
+  if (command[0] === undefined || command[0] === '') {
+    line.checkPassword('COMMAND is missing');
+    throw new UsageError('COMMAND is missing. Put it after --, as in "culvert run -- npm run dev".');
+  }
+  const port = values.port === undefined ? undefined : readPort(values.port);
+  const target = { port: port ?? LATER, host: 'localhost', https: false };
+  const given = readHttpTunnel(line, target, WAIT_MAX_SECONDS);
+  return { ...given, command, port, hasHostHeader: values['host-header'] !== undefined };
+}
+
+function readPort(text: string): number {
+  readOption('port', text, { accepted: PORT_RULE.accepted, accepts: () => parsePort(text) !== undefined });
+  return Number(text);
+}
