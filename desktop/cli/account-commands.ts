@@ -14,6 +14,7 @@ import {
   type RelaySources,
 } from '../client/config/relay-access.ts';
 import { UsageError } from '../client/failures.ts';
+import type { Network } from '../client/network/network.ts';
 import { ApiClient } from '../client/relay/api-client.ts';
 import { DomainUnsupported, RelayRefusal } from '../client/relay/errors.ts';
 import { type InvitationAddress, readInvitation, takeInvitation } from '../client/relay/invitation.ts';
@@ -51,7 +52,9 @@ export const loginCommand = defineCommand({
     Before storing the key, the command checks it with the relay. If it is not running in a terminal, it reads the key
     from the first line of standard input. A stored key is sent only to the relay that accepted it.`,
   read: readLogin,
-  run: runLogin,
+  async run(given, context) {
+    await runLogin(given, context);
+  },
 });
 
 export const logoutCommand = defineCommand({
@@ -85,18 +88,24 @@ export const statusCommand = defineCommand({
   run: (given, { output }) => runStatus(given, output, Date.now()),
 });
 
-type GivenLogin = ReturnType<typeof readLogin>;
+export interface GivenLogin extends LoginAddress {
+  readonly network: Network;
+  /** certificates (PEM) of authorities to trust for this relay from now on */
+  readonly ca: string | undefined;
+  /** otherwise the user is asked for it */
+  readonly key: string | undefined;
+  readonly insecure: boolean;
+  readonly json: boolean;
+}
 
-function readLogin(line: CommandLine) {
+function readLogin(line: CommandLine): GivenLogin {
   line.atMost(1);
   const { key, json = false, insecure = false } = line.values;
   const sources = line.accessSources();
   return {
     ...readLoginAddress(line.operands[0], sources),
     network: readNetwork(sources),
-    /** certificates (PEM) of authorities to trust for this relay from now on */
     ca: readSettings(sources).ca,
-    /** otherwise the user is asked for it */
     key: key === undefined ? undefined : checkKey(key),
     insecure,
     json,
@@ -126,17 +135,18 @@ export function readLoginAddress(given: string | undefined, sources: RelaySource
 /**
  * Checks a key with the relay, or gets one for an invitation, and stores both.
  *
+ * @returns the key
  * @throws what {@link ApiClient.getAccount} and {@link takeInvitation} throw, and UsageError
  */
 export async function runLogin(
   command: GivenLogin,
   { stored, prompt, output }: Pick<CommandContext, 'stored' | 'prompt' | 'output'>,
-): Promise<void> {
+): Promise<string> {
   const relay = await chooseRelay(command, prompt);
   checkProtected(relay, command.relayFrom, command.insecure);
-  const key = await findKey(command, relay, prompt);
+  const { key, isFromInvitation } = await findKey(command, relay, prompt);
   // An invitation works once, so its key is stored before anything else can fail.
-  if (command.invitation !== undefined) await stored.write({ relay, key, ca: command.ca });
+  if (isFromInvitation) await stored.write({ relay, key, ca: command.ca });
   const account = await new ApiClient(relay, key, command.network).getAccount();
   await stored.write({ relay, key, ca: command.ca });
   if (command.json) {
@@ -148,15 +158,24 @@ export async function runLogin(
   if (!isProtected(relay)) {
     output.err(`culvert: The connection to ${relay.origin} is not encrypted, so others can read the key.\n`);
   }
+  return key;
 }
 
 async function findKey(
   { key, invitation, network }: GivenLogin,
   relay: RelayAddress,
   prompt: Prompt,
-): Promise<string> {
-  if (invitation !== undefined) return (await takeInvitation(invitation, network)).key;
-  return key ?? checkKey((await prompt.askSecret(`API key for ${relay.origin}: `)).trim());
+): Promise<{ readonly key: string; readonly isFromInvitation: boolean }> {
+  if (key !== undefined) return { key, isFromInvitation: false };
+  const answer =
+    invitation === undefined
+      ? (await prompt.askSecret(`API key for ${relay.origin}: `)).trim()
+      : undefined;
+  const accepted = invitation ?? readInvitation(answer ?? '');
+  if (accepted === undefined) return { key: checkKey(answer ?? ''), isFromInvitation: false };
+  if (accepted.relay.origin !== relay.origin)
+    throw new UsageError(`The invitation is for ${accepted.relay.origin}, not for ${relay.origin}.`);
+  return { key: (await takeInvitation(accepted, network)).key, isFromInvitation: true };
 }
 
 async function chooseRelay(command: GivenLogin, prompt: Prompt): Promise<RelayAddress> {

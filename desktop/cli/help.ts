@@ -39,7 +39,7 @@ export function commandHelp(command: Usage): string {
   const { summary, options, examples, details = '', sections = {} } = command;
   return [
     `${summary}.\n`,
-    `Usage: ${usage(command)}${optionsOf(command).length === 0 ? '' : ' [options]'}\n`,
+    `Usage: ${usage(command)}${optionsOf(command).length === 0 || command.operands.includes('[options]') ? '' : ' [options]'}\n`,
     `Examples:\n${exampleRows(examples)}`,
     ...paragraphsOf(details).map(helpParagraph),
     ...Object.entries(options).map(([heading, names]) => `${heading}:\n${optionRows(command, names)}`),

@@ -52,7 +52,7 @@ export const OPTION_TABLE = {
   ttl: {
     type: 'string',
     value: 'DURATION',
-    text: 'How long the tunnel lives, such as 30m, 4h or 1h30m. Default: set by the relay, usually 1h.',
+    text: 'How long the tunnel lives, such as 30m, 4h or 1h30m. Default: as long as the command runs.',
   },
   idle: { type: 'boolean', text: "Restart the tunnel's lifetime whenever it has traffic." },
   port: {

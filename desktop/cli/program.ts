@@ -13,7 +13,7 @@ import { terminalPrompt } from './prompt.ts';
 import type { Output } from './reporter.ts';
 
 // Everybody on the machine may read the process list; a secret given by a flag is removed from it.
-if (process.argv.some((argument) => /^--(?:key|auth|basic-auth|password)/.test(argument)))
+if (process.argv.some((argument) => /^--(?:key|auth|basic-auth|password)|\/invite\//.test(argument)))
   process.title = 'culvert';
 
 /** ms for open sockets to close once the command is done. */

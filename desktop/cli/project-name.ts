@@ -16,8 +16,10 @@ export function projectName(folder: string): string | undefined {
   const { name } = findPackage(folder) ?? {};
   if (typeof name !== 'string') return undefined;
   const branch = currentBranch(folder);
-  const parts = [name.replace(/^@[^/]*\//, ''), branch === undefined || MAIN_BRANCHES.has(branch) ? '' : branch];
-  const label = parts.map(asLabel).filter(Boolean).join('-').slice(0, NAME_MAX_LENGTH).replace(/-+$/, '');
+  const project = asLabel(name.replace(/^@[^/]*\//, ''));
+  if (project === '') return undefined;
+  const suffix = branch === undefined || MAIN_BRANCHES.has(branch) ? '' : `-${asLabel(branch)}`;
+  const label = `${project}${suffix}`.slice(0, NAME_MAX_LENGTH).replace(/-+$/, '');
   return NAME_RULE.accepts(label) ? label : undefined;
 }
 

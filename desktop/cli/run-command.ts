@@ -3,6 +3,7 @@ import { parsePort, PORT_RULE } from '../../shared/value-rules.ts';
 import { WAIT_MAX_SECONDS } from '../client/config/config-limits.ts';
 import { UsageError } from '../client/failures.ts';
 import { type CommandLine, defineCommand } from './command.ts';
+import { completeLogin } from './first-login.ts';
 import { ACCESS_POLICY, COMMON, WHEN_ONLINE } from './options.ts';
 import { readOption } from './parse.ts';
 import type { HttpTunnel } from './run-tunnels.ts';
@@ -65,8 +66,9 @@ export const runCommand = defineCommand({
   read: readRun,
   async run(given, context) {
     limitHeap();
+    const complete = given.login === undefined ? given : await completeLogin(given, context);
     const { runWithTunnel } = await import('./run-service.ts');
-    return runWithTunnel(given, context);
+    return runWithTunnel(complete, context);
   },
 });
 

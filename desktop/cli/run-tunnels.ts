@@ -9,6 +9,7 @@ import { ApiClient, type CreateRequest } from '../client/relay/api-client.ts';
 import { RelayRefusal } from '../client/relay/errors.ts';
 import { type AccessOptions, completeAccess, exposureWarning } from './access-options.ts';
 import type { CommandContext } from './command.ts';
+import type { AccessOrLogin } from './first-login.ts';
 import { CREATE_RETRIES_MAX, CREATE_RETRY_MS } from './limits.ts';
 import { otherMachineWarning } from './parse.ts';
 import { openAddress } from './prompt.ts';
@@ -19,7 +20,7 @@ import { doOnceOnline, type OnceOnline } from './view/once-online.ts';
 import { canShowView, TerminalView } from './view/terminal-view.ts';
 
 /** A tunnel of the command line. */
-export interface HttpTunnel extends RelayAccess {
+export interface HttpTunnel extends AccessOrLogin {
   readonly tunnel: Omit<TunnelSpec, 'access'>;
   readonly wanted: AccessOptions;
   readonly onceOnline: OnceOnline;

@@ -19,6 +19,7 @@ import { isLoopback } from '../client/network/dial.ts';
 import type { RelayAddress } from '../client/relay/relay-address.ts';
 import { readAccessOptions } from './access-options.ts';
 import { type CommandContext, type CommandLine, defineCommand } from './command.ts';
+import { completeLogin, readAccessOrLogin } from './first-login.ts';
 import { EXIT_CODES } from './help.ts';
 import { ACCESS_POLICY, COMMON, WHEN_ONLINE } from './options.ts';
 import { parseTarget, readOption, readSeconds, readUpstream, type Target, type Values } from './parse.ts';
@@ -69,6 +70,7 @@ export const httpCommand = defineCommand({
       'open a tunnel to a development server that rejects unknown hosts',
     'culvert http https://localhost:8443': 'forward to a local port that uses HTTPS',
     'culvert http 50051 --upstream h2c': 'open a tunnel to a gRPC server',
+    'culvert http 3000 --relay https://relay.example.com': "ask for this relay's API key first, and store it",
   },
   details: `
     The tunnel stays open until you press Ctrl-C, which closes it. Instead of PORT, you can give the address
@@ -80,6 +82,11 @@ export const httpCommand = defineCommand({
     If you already have a live tunnel with the name in --name, the command takes over that tunnel and keeps its
     address. If another client is serving that tunnel, the command asks first; if it is not running in a terminal, it
     exits with code 1.
+
+    Unless you give --ttl or --idle, the command extends the tunnel before it expires, for as long as it runs.
+
+    Before the first tunnel, --relay can be the address of a relay or an invitation. In a terminal, the command asks for the
+    key or accepts the invitation, and stores the key like "culvert login".
 
     In a terminal, press ? to see the keyboard shortcuts.`,
   sections: { 'Events of --json, one per line': EVENTS, 'Exit codes': EXIT_CODES },
@@ -166,8 +173,9 @@ export function limitHeap(): void {
 
 async function serve(given: HttpTunnel | ProjectTunnels, context: CommandContext): Promise<ExitCode> {
   limitHeap();
+  const complete = 'project' in given ? given : await completeLogin(given, context);
   const { openTunnels } = await import('./run-tunnels.ts');
-  return openTunnels(given, context);
+  return openTunnels(complete, context);
 }
 
 /** @throws UsageError */
@@ -200,7 +208,7 @@ export function readHttpTunnel(
     wait: readSeconds('wait', values.wait, WAIT_RULE) ?? wait,
     madePassword: wanted.madePassword,
   };
-  const access = line.access();
+  const access = readAccessOrLogin(line.accessSources());
   refuseRelayPort(access.relay, tunnel);
   return { tunnel, wanted, onceOnline: onceOnline(values), ...access };
 }
@@ -230,7 +238,7 @@ function readShare(line: CommandLine): HttpTunnel {
   const wanted = readAccessOptions(line.values);
   const { madePassword } = wanted;
   const tunnel = { ...SPEC_DEFAULTS, ...ofAnyTunnel(line), port: 0, folder, madePassword };
-  return { tunnel, wanted, onceOnline: onceOnline(line.values), ...line.access() };
+  return { tunnel, wanted, onceOnline: onceOnline(line.values), ...readAccessOrLogin(line.accessSources()) };
 }
 
 /** @throws UsageError, ProjectFileError */

@@ -159,6 +159,25 @@ describe('culvert on a terminal', () => {
     await next.terminal.shows(/Account +test-\w+ \(dev plan\)[^]*code 0/);
   });
 
+  it('asks for the key on the way to the first tunnel, and for none on the way to the next', async () => {
+    const { key } = await pool.take();
+    const environment = {
+      CULVERT_API_KEY: '',
+      CULVERT_RELAY: '',
+      XDG_CONFIG_HOME: temporaryDirectory(scope),
+    };
+    const first = await open(`http ${service.port} --relay ${relay.url}`, environment);
+    await first.terminal.shows(/API key for http:\/\/localhost:\d+: /);
+    first.terminal.type(`${key}\r`);
+    await first.terminal.shows(/● Online/);
+    first.terminal.type(CTRL_C);
+    await first.terminal.shows(/code 0\nrestored/);
+    const next = await open(`http ${service.port}`, environment);
+    await next.terminal.shows(/● Online/);
+    next.terminal.type(CTRL_C);
+    await next.terminal.shows(/code 0\nrestored/);
+  });
+
   it('closes the tunnel when the window of the terminal is closed', async () => {
     const { terminal, api } = await open(`http ${service.port}`);
     await terminal.shows(/Online/);

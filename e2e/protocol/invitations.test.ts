@@ -34,6 +34,7 @@ describe('invitations', () => {
       assert.equal(status, 200);
       assert.match(text, new RegExp(`as <strong>${account}</strong>`));
       assert.ok(text.includes(`culvert login http://localhost:${relay.port}${path}`));
+      assert.ok(text.includes(`culvert http 3000 --relay http://localhost:${relay.port}${path}`));
       assert.match(head.field('content-security-policy') ?? '', /^default-src 'none'; style-src 'sha256-/);
       assert.doesNotMatch(head.field('content-security-policy') ?? '', /unsafe/);
       assert.equal(head.field('referrer-policy'), 'no-referrer');

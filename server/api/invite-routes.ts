@@ -96,6 +96,9 @@ function readMachine(body: unknown): string {
 
 /* The page of an invitation. Opening it does not use it up, because programs that preview links also open it. */
 
+/** How the command is run. Once it is in npm's registry, it is run with npx and needs no installation. */
+const CULVERT = 'culvert';
+
 interface InvitationPageOptions {
   /** the relay's own address */
   readonly publicUrl: URL;
@@ -122,9 +125,10 @@ function invitationPage(
     `<p>Culvert gives a server on your computer a public address for as long as you like: for example, for a site under development, a webhook or a demo. Nothing is uploaded, and you can stop it at any time.</p>
 <p>This invitation lets you use the relay <strong>${escapeHtml(publicUrl.host)}</strong> as <strong>${escapeHtml(account.name)}</strong>. On the computer that you want to use, with the Culvert app installed:</p>
 <p><a class="go" href="${escapeHtml(signInLink(address))}">Open in Culvert</a></p>
-<p>Or run these commands in a terminal, here for a server on port 3000:</p>
-<p><code>culvert login ${escapeHtml(address)}</code></p>
-<p><code>culvert http 3000</code></p>
+<p>Or run this command in a terminal, here for a server on port 3000:</p>
+<p><code>${CULVERT} http 3000 --relay ${escapeHtml(address)}</code></p>
+<p>To store the key without opening a tunnel:</p>
+<p><code>${CULVERT} login ${escapeHtml(address)}</code></p>
 <p>If Culvert is not installed there yet: ${whereFrom}</p>
 <p>Either way, Culvert creates an API key for you and stores it on that computer. The invitation works once, until ${end} UTC, for anyone who has this address. Do not share it.</p>`,
     undefined,

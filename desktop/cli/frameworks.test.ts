@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { commandEnvironment, planCommand } from './frameworks.ts';
+
+const planned = (line: string, scripts: Record<string, unknown> = {}): string =>
+  planCommand(line.split(' '), { scripts }).withPort(4000).join(' ');
+
+describe('commandEnvironment', () => {
+  it('has the port, the address and the host, without its port', () => {
+    const env = commandEnvironment(4000, 'https://shop.tunnels.test:8443/t/x', { HOME: '/home/ann' });
+    assert.deepEqual(env, {
+      HOME: '/home/ann',
+      PORT: '4000',
+      NUXT_PORT: '4000',
+      NITRO_PORT: '4000',
+      FLASK_RUN_PORT: '4000',
+      CULVERT_URL: 'https://shop.tunnels.test:8443/t/x',
+      CULVERT_HOST: 'shop.tunnels.test',
+      __VITE_ADDITIONAL_SERVER_ALLOWED_HOSTS: 'shop.tunnels.test',
+      RAILS_DEVELOPMENT_HOSTS: 'shop.tunnels.test',
+    });
+  });
+
+  it('keeps the hosts that are allowed already', () => {
+    const env = commandEnvironment(4000, 'https://a.test', {
+      __VITE_ADDITIONAL_SERVER_ALLOWED_HOSTS: 'b.test',
+      RAILS_DEVELOPMENT_HOSTS: 'c.test,d.test',
+    });
+    assert.equal(env['__VITE_ADDITIONAL_SERVER_ALLOWED_HOSTS'], 'b.test,a.test');
+    assert.equal(env['RAILS_DEVELOPMENT_HOSTS'], 'c.test,d.test,a.test');
+  });
+});
+
+describe('planCommand', () => {
+  const added: readonly [line: string, planned: string, script?: string][] = [
+    ['vite', 'vite --port 4000 --strictPort'],
+    ['npx vite dev', 'npx vite dev --port 4000 --strictPort'],
+    ['./node_modules/.bin/vite web', './node_modules/.bin/vite web'],
+    ['npx -y vite ./web', 'npx -y vite ./web --port 4000 --strictPort'],
+    ['pnpm exec astro dev', 'pnpm exec astro dev --port 4000'],
+    ['ng serve', 'ng serve --port 4000'],
+    ['react-router dev', 'react-router dev --port 4000'],
+    ['python3 manage.py runserver', 'python3 manage.py runserver 4000'],
+    ['./manage.py runserver --noreload', './manage.py runserver --noreload 4000'],
+    ['npm run dev', 'npm run dev -- --port 4000 --strictPort', 'vite'],
+    ['npm run dev -- --host', 'npm run dev -- --host --port 4000 --strictPort', 'vite'],
+    ['npm run --silent dev', 'npm run --silent dev -- --port 4000 --strictPort', 'NODE_ENV=x vite dev'],
+    ['pnpm dev', 'pnpm dev --port 4000', 'astro dev'],
+    ['yarn run dev', 'yarn run dev --port 4000 --strictPort', 'cross-env A=b vite'],
+    ['bun dev', 'bun dev --port 4000 --strictPort', 'vite'],
+  ];
+  for (const [line, expected, script] of added) {
+    it(`starts ${line}${script === undefined ? '' : ` (${script})`} as ${expected}`, () =>
+      assert.equal(planned(line, { dev: script }), expected));
+  }
+
+  const unchanged: readonly [line: string, script?: string][] = [
+    ['node server.js'],
+    ['node vite'],
+    ['vite build'],
+    ['next dev'],
+    ['nuxt dev'],
+    ['rails server'],
+    ['flask run'],
+    ['astro build'],
+    ['python3 manage.py migrate'],
+    ['python3 manage.py runserver 0.0.0.0:8000'],
+    ['npm run dev', 'vite && true'],
+    ['npm run dev', 'vite build'],
+    ['npm run dev', 'echo "vite"'],
+    ['npm run other', 'vite'],
+    ['npm install vite'],
+    ['npm'],
+    ['constructor'],
+    ['npm run constructor'],
+  ];
+  for (const [line, script] of unchanged) {
+    it(`leaves ${line}${script === undefined ? '' : ` (${script})`} as it is`, () =>
+      assert.equal(planned(line, { dev: script }), line));
+  }
+
+  it('uses the port that the command names', () => {
+    const port = (line: string, dev?: string) => planCommand(line.split(' '), { scripts: { dev } }).ownPort;
+    assert.equal(port('vite --port 5180'), 5180);
+    assert.equal(port('next dev -p 3100'), 3100);
+    assert.equal(port('rails s --port=3200'), 3200);
+    assert.equal(port('npm run dev', 'vite --port 5180'), 5180);
+    assert.equal(port('npm run dev -- --port 5181', 'vite'), 5181);
+    assert.equal(port('node server.js --port 5182'), undefined);
+    assert.equal(port('vite --port none'), undefined);
+    assert.equal(planned('vite --port 5180'), 'vite --port 5180');
+  });
+
+  it('knows that Django accepts only local hosts', () => {
+    assert.equal(planCommand(['python', 'manage.py', 'runserver'], undefined).isLocalOnly, true);
+    assert.equal(planCommand(['vite'], undefined).isLocalOnly, false);
+  });
+
+  it('ignores a package.json with anything else in it', () => {
+    for (const scripts of [undefined, null, 'vite', ['vite'], { dev: 5 }])
+      assert.equal(planCommand(['npm', 'run', 'dev'], { scripts }).withPort(1).length, 3);
+  });
+});
