@@ -99,7 +99,7 @@ describe('TextReporter', () => {
     assert.match(lines[1] ?? '', / http:\/\/my-app\.localhost:8080$/);
     assert.match(lines[2] ?? '', / http:\/\/localhost:8080\/t\/my-app$/);
     assert.match(lines[3] ?? '', / http:\/\/localhost:3000$/);
-    assert.match(lines[4] ?? '', /\(in 1h0m0s\)$/);
+    assert.match(lines[4] ?? '', /\(in 1h0m0s\), extended while the command runs$/);
   });
 
   it('shows the access policy and a generated password', () => {

@@ -125,6 +125,11 @@ export const RESPONSE_HEAD_MAX_BYTES = 32 * 1024;
  * this limit.
  */
 export const UPGRADE_EARLY_MAX_BYTES = 64 * 1024;
+/**
+ * Maximum number of requests on one stream whose responses are outstanding, if headers are changed: relays send the next
+ * request after the response to the previous one.
+ */
+export const UNANSWERED_REQUESTS_MAX = 64;
 
 /**
  * Maximum number of idle connections to the local service that are kept for reuse: enough even for a page that loads

@@ -1,5 +1,6 @@
 /** Composition root of the engine: builds everything that one tunnel of this client consists of. */
 import type { KnockMessage } from '../../shared/control.ts';
+import type { HeaderChanges } from '../../shared/header-changes.ts';
 import type { CompressMode, HostHeader } from '../../shared/value-rules.ts';
 import { Deadlines, systemClock } from './clock.ts';
 import { Compression } from './compression/mode.ts';
@@ -7,7 +8,8 @@ import { ControlConnection } from './control/control-connection.ts';
 import { MachineWatch, networkAddresses } from './control/machine-watch.ts';
 import { TunnelSession, type TunnelState } from './control/tunnel-session.ts';
 import { DataDialer } from './data/data-dialer.ts';
-import { type FilterMaker, HostRewriter, RecordedStream, type Recorder } from './data/stream-filter.ts';
+import { HeadChanges, HeaderRewriter } from './data/header-rewriter.ts';
+import { type FilterMaker, RecordedStream, type Recorder } from './data/stream-filter.ts';
 import { RetriedData, Trunks } from './data/trunks.ts';
 import { LocalDialer } from './local/local-dialer.ts';
 import type { LocalTarget } from './local/local-service.ts';
@@ -24,6 +26,8 @@ export interface TunnelClientOptions {
   readonly local: LocalTarget;
   /** the Host that the local service receives; by default `keep` */
   readonly hostHeader?: HostHeader;
+  /** headers to set and remove; by default none */
+  readonly headers?: HeaderChanges | undefined;
   /** whether responses are compressed; by default `auto` */
   readonly compress?: CompressMode | undefined;
   /** how the relay is reached; by default directly */
@@ -120,15 +124,18 @@ export function createTunnelClient(options: TunnelClientOptions): TunnelSession 
   return session;
 }
 
-/** In order from the data socket on: a recorder sees what the local service receives and sends. */
+/**
+ * In order from the data socket on. Whether a response is compressed depends on what the visitor accepts, whatever the
+ * headers are changed to. A recorder sees what the local service receives and sends.
+ */
 function filtersOf(
-  { local, hostHeader = 'keep', recorder }: TunnelClientOptions,
+  { local, hostHeader = 'keep', headers, recorder }: TunnelClientOptions,
   compression: Compression,
 ): FilterMaker[] {
   const filters: FilterMaker[] = [];
-  const host = replacementHost(hostHeader, local);
-  if (host !== undefined) filters.push((inner) => new HostRewriter(inner, host));
   filters.push((inner) => compression.around(inner));
+  const changes = new HeadChanges(replacementHost(hostHeader, local), headers);
+  if (!changes.isEmpty) filters.push((inner) => new HeaderRewriter(inner, changes));
   if (recorder !== undefined)
     filters.push((inner, waitedMs) => new RecordedStream(inner, recorder, waitedMs));
   return filters;

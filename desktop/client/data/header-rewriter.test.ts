@@ -1,0 +1,266 @@
+import assert from 'node:assert/strict';
+import { array, assert as check, integer, property } from 'fast-check';
+import { type HeaderChanges, NO_HEADER_CHANGES } from '../../../shared/header-changes.ts';
+import { FakeStream } from '../../testing/fake-stream.ts';
+import { UNANSWERED_REQUESTS_MAX, UPGRADE_EARLY_MAX_BYTES } from '../limits.ts';
+import { localPort } from '../local/local-service.ts';
+import { replacementHost } from '../local/local-error.ts';
+import { HeadChanges, HeaderRewriter } from './header-rewriter.ts';
+
+function setUp(changes: Partial<HeaderChanges> = {}, host: string | null = 'localhost:3000') {
+  const inner = new FakeStream();
+  const stream = new HeaderRewriter(inner, new HeadChanges(host ?? undefined, { ...NO_HEADER_CHANGES, ...changes }));
+  const got = { text: '', closed: undefined as number | undefined };
+  stream.attach({
+    onStreamData: (piece) => void (got.text += piece.toString('latin1')),
+    onStreamDrain() {},
+    onStreamClose: (code) => void (got.closed = code),
+  });
+  return { inner, stream, got };
+}
+
+const request = (host: string): string =>
+  `GET /a?b HTTP/1.1\r\nX-First:  odd \r\nhoSt: ${host}\r\nAccept: */*\r\nX-Forwarded-Host: my.app\r\n\r\n`;
+const post = (host: string): string =>
+  `POST / HTTP/1.1\r\nHost: ${host}\r\nContent-Length: 28\r\n\r\nGET / HTTP/1.1\r\nHost: no\r\n\r\n`;
+const chunked = (host: string): string =>
+  `PUT / HTTP/1.1\r\nTransfer-Encoding: chunked\r\nHost: ${host}\r\n\r\n1c\r\nGET / HTTP/1.1\r\nHost: no\r\n\r\n\r\n0\r\n\r\n`;
+const upgrade = (host: string): string =>
+  `GET /ws HTTP/1.1\r\nHost: ${host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`;
+const offer = (host: string): string => post(host).replace('Content', 'Upgrade: websocket\r\nContent');
+const all = (host: string): string => request(host) + post(host) + chunked(host) + request(host);
+
+describe('HeaderRewriter', () => {
+  it('changes the Host of every request, and nothing else', () => {
+    const { inner, got } = setUp();
+    for (const one of [request, post, chunked, request]) {
+      inner.receive(one('my.app'));
+      assert.ok(got.text.endsWith(one('localhost:3000')), got.text);
+    }
+  });
+
+  it('finds the requests no matter how they are split', () => {
+    check(
+      property(array(integer({ min: 1, max: 200 }), { minLength: 1 }), (sizes) => {
+        const { inner, got } = setUp();
+        const bytes = all('my.app');
+        for (let at = 0, turn = 0; at < bytes.length; turn += 1) {
+          const size = sizes[turn % sizes.length] ?? 1;
+          inner.receive(bytes.slice(at, at + size));
+          at += size;
+        }
+        assert.equal(got.text, all('localhost:3000'));
+      }),
+    );
+  });
+
+  it('leaves the bytes after an upgrade alone', () => {
+    const { inner, stream, got } = setUp();
+    inner.receive(upgrade('my.app'));
+    stream.write(Buffer.from('HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 101 Swit'));
+    stream.write(Buffer.from('ching Protocols\r\nUpgrade: websocket\r\n\r\n'));
+    inner.receive(request('frame'));
+    assert.equal(got.text, upgrade('localhost:3000') + request('frame'));
+  });
+
+  it('continues after an upgrade that was not accepted', () => {
+    const { inner, stream, got } = setUp();
+    inner.receive(upgrade('my.app') + request('my.app'));
+    assert.equal(got.text, upgrade('localhost:3000'));
+    stream.write(Buffer.from('HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n'));
+    assert.equal(got.text, upgrade('localhost:3000') + request('localhost:3000'));
+    inner.receive(request('my.app'));
+    assert.ok(got.text.endsWith(request('localhost:3000')));
+  });
+
+  it('stops reading 64 KiB after an unanswered upgrade, and passes all of it on later', () => {
+    const { inner, stream, got } = setUp();
+    inner.receive(upgrade('my.app'));
+    const piece = 'x'.repeat(16 * 1024);
+    let sent = 0;
+    while (!inner.paused) {
+      inner.receive(piece);
+      sent += piece.length;
+    }
+    assert.equal(sent, UPGRADE_EARLY_MAX_BYTES + piece.length);
+    // Its handler may resume reading, which changes nothing.
+    stream.pause();
+    stream.resume();
+    assert.ok(inner.paused);
+    stream.write(Buffer.from('HTTP/1.1 101 Switching Protocols\r\n\r\n'));
+    assert.equal(got.text.length, upgrade('localhost:3000').length + sent);
+    assert.ok(!inner.paused);
+  });
+
+  it('stays paused after an upgrade if its handler is paused', () => {
+    const { inner, stream } = setUp();
+    inner.receive(upgrade('my.app') + 'x'.repeat(UPGRADE_EARLY_MAX_BYTES + 1));
+    stream.pause();
+    stream.write(Buffer.from('HTTP/1.1 101 Switching Protocols\r\n\r\n'));
+    assert.ok(inner.paused);
+    stream.resume();
+    assert.ok(!inner.paused);
+  });
+
+  it('passes on the body of a request that offers an upgrade before the response', () => {
+    const { inner, stream, got } = setUp();
+    inner.receive(offer('my.app') + request('my.app'));
+    assert.equal(got.text, offer('localhost:3000'));
+    stream.write(Buffer.from('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'));
+    assert.equal(got.text, offer('localhost:3000') + request('localhost:3000'));
+  });
+
+  for (const [name, bytes] of Object.entries({
+    'has more than one Host': 'GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n',
+    'is no HTTP': 'hello\r\n\r\n',
+    'has an endless head': `GET / HTTP/1.1\r\nX: ${'x'.repeat(40_000)}`,
+    'has an ambiguous body': 'POST / HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n',
+    'has a broken body': 'POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n',
+  })) {
+    it(`breaks the connection when a request ${name}`, () => {
+      const { inner, got } = setUp();
+      inner.receive(bytes);
+      assert.deepEqual([inner.ended, got.closed], ['cut', 1006]);
+    });
+  }
+
+  it('breaks the connection when the response to an upgrade is malformed', () => {
+    const { inner, stream, got } = setUp();
+    inner.receive(upgrade('my.app'));
+    stream.write(Buffer.from('hello\r\n\r\n'));
+    assert.deepEqual([inner.ended, got.closed], ['cut', 1006]);
+  });
+
+  const changes: HeaderChanges = {
+    requestHeader: ['X-Env: dev', 'X-Env: two', 'X-First: '],
+    removeRequestHeader: ['accept', 'Missing'],
+    responseHeader: ['Cache-Control: no-store'],
+    removeResponseHeader: ['Server', 'set-cookie'],
+  };
+  const changedRequest = (rest: string): string =>
+    `GET /a?b HTTP/1.1\r\nhoSt: localhost:3000\r\nX-Forwarded-Host: my.app\r\nX-Env: dev\r\nX-Env: two\r\nX-First: \r\n\r\n${rest}`;
+  const response = (status: string, fields: string, body = ''): string => `HTTP/1.1 ${status}\r\n${fields}\r\n${body}`;
+  const was = 'server: x\r\nSet-Cookie: a=b\r\nSet-Cookie: c=d\r\ncache-control: public\r\n';
+  const is = 'Cache-Control: no-store\r\n';
+
+  it('sets and removes headers of requests', () => {
+    const { inner, got } = setUp(changes);
+    inner.receive(request('my.app'));
+    assert.equal(got.text, changedRequest(''));
+  });
+
+  it('leaves the Host alone unless it is replaced', () => {
+    const { inner, got } = setUp({ requestHeader: ['A: b'] }, null);
+    inner.receive('GET / HTTP/1.1\r\nHost: my.app\r\n\r\n');
+    assert.equal(got.text, 'GET / HTTP/1.1\r\nHost: my.app\r\nA: b\r\n\r\n');
+  });
+
+  const bodies: readonly [name: string, was: string, is: string][] = [
+    ['with a length', response('200 OK', `${was}Content-Length: 5\r\n`, 'HTTP/'), response('200 OK', `Content-Length: 5\r\n${is}`, 'HTTP/')],
+    [
+      'in chunks',
+      response('404 Not Found', `Transfer-Encoding: chunked\r\n${was}`, '5\r\nHTTP/\r\n0\r\nServer: t\r\n\r\n'),
+      response('404 Not Found', `Transfer-Encoding: chunked\r\n${is}`, '5\r\nHTTP/\r\n0\r\nServer: t\r\n\r\n'),
+    ],
+    ['without a body', response('204 No Content', was), response('204 No Content', is)],
+    ['after informational ones', response('103 Early Hints', 'Server: x\r\n') + response('304 Not Modified', was), response('103 Early Hints', 'Server: x\r\n') + response('304 Not Modified', is)],
+  ];
+  it('sets and removes headers of responses, no matter how they are split', () => {
+    check(
+      property(array(integer({ min: 1, max: 90 }), { minLength: 1 }), (sizes) => {
+        const { inner, stream } = setUp(changes);
+        for (const [, before] of bodies) {
+          inner.receive(request('my.app'));
+          for (let at = 0, turn = 0; at < before.length; turn += 1) {
+            const size = sizes[turn % sizes.length] ?? 1;
+            stream.write(Buffer.from(before.slice(at, at + size)));
+            at += size;
+          }
+        }
+        assert.equal(inner.sent, bodies.map(([, , after]) => after).join(''));
+      }),
+    );
+  });
+
+  it('changes a response to HEAD, which has a length but no body', () => {
+    const { inner, stream } = setUp(changes);
+    inner.receive('HEAD / HTTP/1.1\r\nHost: a\r\n\r\n');
+    stream.write(Buffer.from(response('200 OK', `${was}Content-Length: 5\r\n`)));
+    inner.receive('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+    stream.write(Buffer.from(response('204 No Content', was)));
+    assert.equal(inner.sent, response('200 OK', `Content-Length: 5\r\n${is}`) + response('204 No Content', is));
+  });
+
+  it('changes one that lasts until the connection closes', () => {
+    const { inner, stream } = setUp(changes);
+    inner.receive(request('my.app'));
+    stream.write(Buffer.from(response('200 OK', was, response('200 OK', was))));
+    stream.close(1000);
+    assert.equal(inner.sent, response('200 OK', is, response('200 OK', was)));
+    assert.equal(inner.ended, 1000);
+  });
+
+  it('changes an upgrade in both directions, and nothing that follows', () => {
+    const { inner, stream, got } = setUp(changes);
+    inner.receive(upgrade('my.app'));
+    assert.equal(got.text, upgrade('localhost:3000').replace(/\r\n$/, 'X-Env: dev\r\nX-Env: two\r\nX-First: \r\n\r\n'));
+    stream.write(Buffer.from(response('101 Switching Protocols', `Upgrade: websocket\r\n${was}`, response('200 OK', was))));
+    assert.equal(inner.sent, response('101 Switching Protocols', `Upgrade: websocket\r\n${is}`, response('200 OK', was)));
+    got.text = '';
+    inner.receive(request('frame'));
+    assert.equal(got.text, request('frame'));
+  });
+
+  it('changes a response that precedes its request', () => {
+    const { inner, stream } = setUp(changes);
+    const refused = response('502 Bad Gateway', `Content-Length: 2\r\n${was}`, 'no');
+    stream.write(Buffer.from(refused));
+    inner.receive('HEAD / HTTP/1.1\r\nHost: a\r\n\r\n');
+    inner.receive(request('my.app'));
+    stream.write(Buffer.from(refused));
+    assert.equal(inner.sent, response('502 Bad Gateway', `Content-Length: 2\r\n${is}`, 'no').repeat(2));
+  });
+
+  it('breaks the connection when a response cannot be parsed, without passing on any of it', () => {
+    for (const bytes of [
+      'hello\r\n\r\n',
+      `HTTP/1.1 200 OK\r\nServer: ${'x'.repeat(40_000)}`,
+      response('200 OK', 'Server : x\r\nContent-Length: 0\r\n'),
+      response('200 OK', 'Transfer-Encoding: gzip, chunked\r\nContent-Length: 1\r\nServer: x\r\n').replace('\r\n', '\n'),
+    ]) {
+      const { inner, stream, got } = setUp(changes);
+      inner.receive(request('my.app'));
+      stream.write(Buffer.from(bytes));
+      assert.deepEqual([inner.sent, inner.ended, got.closed], ['', 'cut', 1006]);
+    }
+  });
+
+  it('breaks the connection of a relay that does not wait for responses', () => {
+    const { inner } = setUp(changes);
+    for (let count = 0; count < UNANSWERED_REQUESTS_MAX; count += 1) inner.receive(request('a'));
+    assert.equal(inner.ended, undefined);
+    inner.receive(request('a'));
+    assert.equal(inner.ended, 'cut');
+  });
+
+  it('passes a response to a refused upgrade on, and what follows it', () => {
+    const { inner, stream, got } = setUp();
+    inner.receive(upgrade('my.app') + request('my.app') + upgrade('my.app'));
+    const refused = response('426 Upgrade Required', 'Content-Length: 3\r\n', 'no!');
+    stream.write(Buffer.from(refused.slice(0, -1)));
+    stream.write(Buffer.from('!'));
+    const hello = response('200 OK', 'Content-Length: 2\r\n', 'ok');
+    stream.write(Buffer.from(hello));
+    assert.equal(inner.sent, refused + hello);
+    assert.equal(got.text, upgrade('localhost:3000') + request('localhost:3000') + upgrade('localhost:3000'));
+  });
+});
+
+describe('replacementHost', () => {
+  it('follows the mode', () => {
+    assert.equal(replacementHost('keep', localPort(3000)), undefined);
+    assert.equal(replacementHost('local', localPort(3000)), 'localhost:3000');
+    assert.equal(replacementHost('local', { ...localPort(3000), host: '::1' }), '[::1]:3000');
+    assert.equal(replacementHost('my.test', localPort(3000)), 'my.test');
+  });
+});

@@ -1,0 +1,91 @@
+/** Headers that a client sets and removes: in requests for the local service, and in its responses. */
+import { CONNECTION_FIELDS } from './http1/hop-by-hop.ts';
+import type { ValueRule } from './value-rules.ts';
+
+/** Lines such as `X-Env: dev` replace all headers of that name; names are removed. */
+export interface HeaderChanges {
+  readonly requestHeader: readonly string[];
+  readonly removeRequestHeader: readonly string[];
+  readonly responseHeader: readonly string[];
+  readonly removeResponseHeader: readonly string[];
+}
+
+export const NO_HEADER_CHANGES: HeaderChanges = {
+  requestHeader: [],
+  removeRequestHeader: [],
+  responseHeader: [],
+  removeResponseHeader: [],
+};
+
+/** Maximum number of headers in each of the four lists. */
+export const HEADERS_MAX = 16;
+/** Maximum length of one of them: all together add less to a head than clients and relays leave room for. */
+export const HEADER_MAX_CHARS = 1024;
+
+/** An RFC 9110 token, a colon, and printable ASCII. */
+const LINE = /^([!#$%&'*+.^_`|~\w-]+):[ \t]*([\x21-\x7e](?:[\x20-\x7e\t]*[\x21-\x7e])?)?[ \t]*$/;
+const NAME = /^[!#$%&'*+.^_`|~\w-]+$/;
+
+/**
+ * Fields that frame a message or are about a connection (RFC 9110 sections 7.6.1 and 7.8, RFC 9112 section 6, RFC 6455
+ * section 11.3), and Host, which has an option of its own.
+ */
+const FIXED: ReadonlySet<string> = new Set([
+  ...CONNECTION_FIELDS,
+  'content-length',
+  'expect',
+  'host',
+  'proxy-authenticate',
+  'proxy-authentication-info',
+  'proxy-authorization',
+  'sec-websocket-accept',
+  'sec-websocket-extensions',
+  'sec-websocket-key',
+  'sec-websocket-version',
+  'te',
+  'trailer',
+]);
+
+const EXCEPT = 'except Host (see --host-header) and headers of the connection such as Connection, Content-Length and Upgrade';
+
+/** A header to set. */
+export const HEADER_RULE: ValueRule = {
+  accepts: (value) => isShort(value) && readHeader(value) !== undefined,
+  accepted: `a header such as "X-Env: dev" of at most ${HEADER_MAX_CHARS} characters, ${EXCEPT}`,
+};
+
+/** A header to remove. */
+export const HEADER_NAME_RULE: ValueRule = {
+  accepts: (value) => isShort(value) && NAME.test(value) && !FIXED.has(value.toLowerCase()),
+  accepted: `the name of a header, ${EXCEPT}`,
+};
+
+/** One header to set, or a list. */
+export const HEADERS_RULE: ValueRule = listRule(HEADER_RULE);
+/** One name to remove, or a list. */
+export const HEADER_NAMES_RULE: ValueRule = listRule(HEADER_NAME_RULE);
+
+function listRule({ accepts, accepted }: ValueRule): ValueRule {
+  return {
+    accepts(value) {
+      const list: readonly unknown[] = Array.isArray(value) ? value : [value];
+      return list.length <= HEADERS_MAX && list.every((one) => accepts(one));
+    },
+    accepted: `${accepted}, or a list of at most ${HEADERS_MAX}`,
+  };
+}
+
+function isShort(value: unknown): value is string {
+  return typeof value === 'string' && value.length <= HEADER_MAX_CHARS;
+}
+
+export interface Header {
+  readonly name: string;
+  readonly value: string;
+}
+
+/** @returns `undefined` for a line that is no header, or one that must not be set */
+export function readHeader(line: string): Header | undefined {
+  const [, name, value = ''] = LINE.exec(line) ?? [];
+  return name === undefined || FIXED.has(name.toLowerCase()) ? undefined : { name, value };
+}
