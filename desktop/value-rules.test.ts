@@ -1,6 +1,7 @@
 /** The rules of shared/value-rules.ts, checked wherever the client accepts such a value. */
 import assert from 'node:assert/strict';
 import { ApiError } from '../shared/errors.ts';
+import { NO_HEADER_CHANGES } from '../shared/header-changes.ts';
 import { readCreateTunnel } from '../shared/tunnel-requests.ts';
 import type { Upstream } from '../shared/value-rules.ts';
 import type { TunnelForm } from './app/ipc/ipc.ts';
@@ -166,6 +167,35 @@ const RULES: Readonly<Record<string, Rule>> = {
     },
     taken: ['auto', 'on', 'off'],
     refused: ['yes', 'true', 'On', 'gzip', ' on'],
+  },
+  'a header to set': {
+    doors: {
+      command: (line) => command('3000', `--response-header=${line}`),
+      'culvert.yml': (line) => projectFile(`port: 3000, response_header: [${quoted(line)}]`),
+      ipc: (line) => ipc({ headers: { ...NO_HEADER_CHANGES, responseHeader: [line] } }),
+      form: (line) => form({ responseHeaders: line }),
+    },
+    taken: ['X-Env: dev', 'X-Env:dev', 'X-Env:', 'x_env: a b: c', 'Set-Cookie: a=b; Path=/'],
+    refused: [
+      'X-Env',
+      ': dev',
+      'X Env: dev',
+      'Host: a',
+      'connection: close',
+      'Upgrade: h2c',
+      'X: ä',
+      'X: a\rY: b',
+    ],
+  },
+  'a header to remove': {
+    doors: {
+      command: (name) => command('3000', `--remove-request-header=${name}`),
+      'culvert.yml': (name) => projectFile(`port: 3000, remove_request_header: ${quoted(name)}`),
+      ipc: (name) => ipc({ headers: { ...NO_HEADER_CHANGES, removeRequestHeader: [name] } }),
+      form: (name) => form({ requestHeaders: `-${name}` }),
+    },
+    taken: ['Cookie', 'x-env', 'X_Env'],
+    refused: ['Cookie: a', 'a b', 'host', 'Content-Length', 'TE', 'a\rb'],
   },
   upstream: {
     doors: {

@@ -1,5 +1,13 @@
 import assert from 'node:assert/strict';
-import { HEADER_NAME_RULE, HEADER_NAMES_RULE, HEADER_RULE, HEADERS_RULE, readHeader } from './header-changes.ts';
+import {
+  HEADER_NAME_RULE,
+  HEADER_NAMES_RULE,
+  HEADER_RULE,
+  HEADERS_RULE,
+  isHeaderChanges,
+  NO_HEADER_CHANGES,
+  readHeader,
+} from './header-changes.ts';
 
 describe('a header to set', () => {
   it('has a name and a value without the blanks around it', () => {
@@ -25,7 +33,8 @@ describe('a header to set', () => {
     undefined,
   ];
   for (const line of refused) {
-    it(`is not ${JSON.stringify(String(line).slice(0, 40))}`, () => assert.equal(HEADER_RULE.accepts(line), false));
+    it(`is not ${JSON.stringify(String(line).slice(0, 40))}`, () =>
+      assert.equal(HEADER_RULE.accepts(line), false));
   }
 
   const fixed = [
@@ -62,5 +71,23 @@ describe('a list of headers', () => {
     assert.equal(HEADERS_RULE.accepts(['A: b', 'Host: c']), false);
     assert.equal(HEADER_NAMES_RULE.accepts(['Cookie']), true);
     assert.equal(HEADER_NAMES_RULE.accepts({ Cookie: true }), false);
+  });
+});
+
+describe('isHeaderChanges', () => {
+  it('accepts exactly four lists', () => {
+    assert.ok(isHeaderChanges(NO_HEADER_CHANGES));
+    assert.ok(isHeaderChanges({ ...NO_HEADER_CHANGES, requestHeader: ['A: b'] }));
+    for (const value of [
+      undefined,
+      null,
+      [],
+      {},
+      { ...NO_HEADER_CHANGES, more: [] },
+      { ...NO_HEADER_CHANGES, requestHeader: 'A: b' },
+      { ...NO_HEADER_CHANGES, removeRequestHeader: ['Host'] },
+      { ...NO_HEADER_CHANGES, responseHeader: ['A: b\r\nC: d'] },
+    ])
+      assert.ok(!isHeaderChanges(value));
   });
 });

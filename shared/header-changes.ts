@@ -28,7 +28,7 @@ const NAME = /^[!#$%&'*+.^_`|~\w-]+$/;
 
 /**
  * Fields that frame a message or are about a connection (RFC 9110 sections 7.6.1 and 7.8, RFC 9112 section 6, RFC 6455
- * section 11.3), and Host, which has an option of its own.
+ * section 11.3), and Host. Host has an option of its own.
  */
 const FIXED: ReadonlySet<string> = new Set([
   ...CONNECTION_FIELDS,
@@ -46,7 +46,8 @@ const FIXED: ReadonlySet<string> = new Set([
   'trailer',
 ]);
 
-const EXCEPT = 'except Host (see --host-header) and headers of the connection such as Connection, Content-Length and Upgrade';
+const EXCEPT =
+  'except Host (see --host-header) and headers of the connection such as Connection, Content-Length and Upgrade';
 
 /** A header to set. */
 export const HEADER_RULE: ValueRule = {
@@ -65,13 +66,13 @@ export const HEADERS_RULE: ValueRule = listRule(HEADER_RULE);
 /** One name to remove, or a list. */
 export const HEADER_NAMES_RULE: ValueRule = listRule(HEADER_NAME_RULE);
 
-function listRule({ accepts, accepted }: ValueRule): ValueRule {
+function listRule(rule: ValueRule): ValueRule {
   return {
     accepts(value) {
       const list: readonly unknown[] = Array.isArray(value) ? value : [value];
-      return list.length <= HEADERS_MAX && list.every((one) => accepts(one));
+      return list.length <= HEADERS_MAX && list.every((one) => rule.accepts(one));
     },
-    accepted: `${accepted}, or a list of at most ${HEADERS_MAX}`,
+    accepted: `${rule.accepted}, or a list of at most ${HEADERS_MAX}`,
   };
 }
 
@@ -84,8 +85,29 @@ export interface Header {
   readonly value: string;
 }
 
-/** @returns `undefined` for a line that is no header, or one that must not be set */
+/** @returns `undefined` if the line is not a header, or must not be set */
 export function readHeader(line: string): Header | undefined {
   const [, name, value = ''] = LINE.exec(line) ?? [];
   return name === undefined || FIXED.has(name.toLowerCase()) ? undefined : { name, value };
+}
+
+const LISTS: Readonly<Record<keyof HeaderChanges, ValueRule>> = {
+  requestHeader: HEADERS_RULE,
+  removeRequestHeader: HEADER_NAMES_RULE,
+  responseHeader: HEADERS_RULE,
+  removeResponseHeader: HEADER_NAMES_RULE,
+};
+
+/** Whether a value from elsewhere has exactly the four lists, with nothing in them that must not be changed. */
+export function isHeaderChanges(value: unknown): value is HeaderChanges {
+  if (typeof value !== 'object' || value === null) return false;
+  const entries = Object.entries(value);
+  return (
+    entries.length === Object.keys(LISTS).length &&
+    entries.every(([name, list]) => Array.isArray(list) && hasRule(name) && LISTS[name].accepts(list))
+  );
+}
+
+function hasRule(name: string): name is keyof HeaderChanges {
+  return Object.hasOwn(LISTS, name);
 }

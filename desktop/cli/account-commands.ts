@@ -168,9 +168,7 @@ async function findKey(
 ): Promise<{ readonly key: string; readonly isFromInvitation: boolean }> {
   if (key !== undefined) return { key, isFromInvitation: false };
   const answer =
-    invitation === undefined
-      ? (await prompt.askSecret(`API key for ${relay.origin}: `)).trim()
-      : undefined;
+    invitation === undefined ? (await prompt.askSecret(`API key for ${relay.origin}: `)).trim() : undefined;
   const accepted = invitation ?? readInvitation(answer ?? '');
   if (accepted === undefined) return { key: checkKey(answer ?? ''), isFromInvitation: false };
   if (accepted.relay.origin !== relay.origin)

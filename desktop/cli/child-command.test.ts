@@ -21,19 +21,25 @@ describe('ChildCommand', () => {
     assert.equal(await start('process.exit(7)').child.ended, 7);
   });
 
-  onPosix('reports 127 for a command that does not exist, and 126 for one that is not executable', async () => {
-    const said: string[] = [];
-    const code = (program: string): Promise<number> =>
-      new ChildCommand({
-        command: [program],
-        env: process.env,
-        clock: new FakeClock(),
-        say: (text) => said.push(text),
-      }).ended;
-    assert.equal(await code('culvert-no-such-command'), 127);
-    assert.equal(await code('/etc/passwd'), 126);
-    assert.match(said.join('\n'), /^The command "culvert-no-such-command" was not found\.\nThe command "\/etc\/passwd" could not/);
-  });
+  onPosix(
+    'reports 127 for a command that does not exist, and 126 for one that is not executable',
+    async () => {
+      const said: string[] = [];
+      const code = (program: string): Promise<number> =>
+        new ChildCommand({
+          command: [program],
+          env: process.env,
+          clock: new FakeClock(),
+          say: (text) => said.push(text),
+        }).ended;
+      assert.equal(await code('culvert-no-such-command'), 127);
+      assert.equal(await code('/etc/passwd'), 126);
+      assert.match(
+        said.join('\n'),
+        /^The command "culvert-no-such-command" was not found\.\nThe command "\/etc\/passwd" could not/,
+      );
+    },
+  );
 
   onPosix('reports 128 and the number of the signal that ended it', async () => {
     const { child } = start('setInterval(() => {}, 1000)');
@@ -61,7 +67,10 @@ describe('startedWith', () => {
   });
 
   it('leaves it to cmd.exe on Windows to find a script, and escapes what that would read', () => {
-    const { file, args, isVerbatim } = startedWith(['npm', 'run', 'a b', '%PATH%&calc', 'C:\\dir\\', 'say "hi"'], 'win32');
+    const { file, args, isVerbatim } = startedWith(
+      ['npm', 'run', 'a b', '%PATH%&calc', 'C:\\dir\\', 'say "hi"'],
+      'win32',
+    );
     assert.deepEqual([file, isVerbatim, ...args.slice(0, 3)], ['cmd.exe', true, '/d', '/s', '/c']);
     assert.equal(
       args[3],

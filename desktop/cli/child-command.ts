@@ -89,7 +89,8 @@ export class ChildCommand {
   #kill(): void {
     const { pid } = this.#process;
     if (pid === undefined) return;
-    if (process.platform === 'win32') spawn('taskkill', ['/pid', String(pid), '/t', '/f']).on('error', () => {});
+    if (process.platform === 'win32')
+      spawn('taskkill', ['/pid', String(pid), '/t', '/f']).on('error', () => {});
     else this.#signalGroup('SIGKILL');
   }
 
@@ -108,7 +109,9 @@ export class ChildCommand {
     const [program = ''] = this.#options.command;
     const isMissing = code === 'ENOENT';
     this.#options.say(
-      isMissing ? `The command "${program}" was not found.` : `The command "${program}" could not be started: ${message}.`,
+      isMissing
+        ? `The command "${program}" was not found.`
+        : `The command "${program}" could not be started: ${message}.`,
     );
     return isMissing ? NOT_FOUND : NOT_EXECUTABLE;
   }
@@ -119,7 +122,7 @@ export function exitCodeFor(code: number | null, signal: NodeJS.Signals | null):
   return code ?? 128 + (signal === null ? 0 : constants.signals[signal]);
 }
 
-/* On Windows, npm and the like are scripts, which only the shell can start. */
+/* On Windows, only the shell can start npm and other scripts. */
 
 interface Started {
   readonly file: string;

@@ -113,7 +113,9 @@ function refuseForeign(values: Values, command: Usage): void {
 /** The command whose help explains a wrong command line; `undefined` if no word of it names one. */
 export function commandOf(args: readonly string[]): string | undefined {
   const end = args.indexOf('--');
-  const words = (end === -1 ? args : args.slice(0, end)).map((word) => (isTarget(word) ? 'http' : translateCommand(word)));
+  const words = (end === -1 ? args : args.slice(0, end)).map((word) =>
+    isTarget(word) ? 'http' : translateCommand(word),
+  );
   return words.find((word) => (NAMES as readonly string[]).includes(word));
 }
 

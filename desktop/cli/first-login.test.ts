@@ -13,6 +13,15 @@ import { completeLogin, readAccessOrLogin } from './first-login.ts';
 const KEY = `cvt_${'k'.repeat(32)}`;
 const INVITATION = `/invite/aB3_-aB3_-aB3_-aB3_-aB3_-aB3_-xy`;
 
+/** A relay that accepts the key and the invitation. */
+async function startRelay() {
+  return startRestRelay((call) =>
+    call.startsWith('POST /v1/invites/')
+      ? [201, { id: 'id', account: 'default', key: KEY, relay: 'http://relay.test' }]
+      : [200, ACCOUNT],
+  );
+}
+
 describe('a first tunnel', () => {
   let folder: string;
   let stored: StoredLogin;
@@ -29,19 +38,11 @@ describe('a first tunnel', () => {
   const read = (relay: string | undefined, env: Record<string, string> = {}, json = false) =>
     readAccessOrLogin({ options: { relay, json }, env, readLogin: () => stored.read() });
 
-  /** A relay that accepts the key and the invitation. */
-  async function startRelay() {
-    return startRestRelay((call) =>
-      call.startsWith('POST /v1/invites/')
-        ? [201, { id: 'id', account: 'default', key: KEY, relay: 'http://relay.test' }]
-        : [200, ACCOUNT],
-    );
-  }
-
   /** Types the answers at a terminal. */
   async function complete(given: ReturnType<typeof read>, answers: string[], isInteractive = true) {
     const { printed, output } = record();
-    const ask = (): Promise<string> => Promise.resolve(answers.shift() ?? assert.fail('asked once too often'));
+    const ask = (): Promise<string> =>
+      Promise.resolve(answers.shift() ?? assert.fail('asked once too often'));
     const prompt = { isInteractive, ask, askSecret: ask };
     const { key } = await completeLogin(given, { stored, prompt, output });
     assert.equal(printed.out, '');
@@ -57,7 +58,7 @@ describe('a first tunnel', () => {
     assert.equal(read(address.origin).login, undefined);
   });
 
-  it('accepts an invitation in place of the relay, or of the key', async () => {
+  it('accepts an invitation instead of the relay, or of the key', async () => {
     const { address, calls } = await startRelay();
     for (const [relay, answers] of [
       [`${address.origin}${INVITATION}`, []],
@@ -94,15 +95,28 @@ describe('a first tunnel', () => {
   it('is an error without a terminal, or for a program', async () => {
     const at = 'https://relay.example';
     for (const [relay, json, isInteractive, error] of [
-      [at, false, false, /^UsageError: There is no API key for https:\/\/relay\.example\. Run "culvert login"/],
+      [
+        at,
+        false,
+        false,
+        /^UsageError: There is no API key for https:\/\/relay\.example\. Run "culvert login"/,
+      ],
       [at, true, true, /There is no API key/],
-      [`${at}${INVITATION}`, false, false, /invitation can be accepted only in a terminal here\. Run "culvert login"/],
+      [
+        `${at}${INVITATION}`,
+        false,
+        false,
+        /invitation can be accepted only in a terminal here\. Run "culvert login"/,
+      ],
     ] as const)
       await assert.rejects(complete(read(relay, {}, json), [], isInteractive), error);
   });
 
   it('is an error if no relay was named', () => {
-    assert.throws(() => read(undefined), (error) => error instanceof UsageError && /No relay is set up yet/.test(error.message));
+    assert.throws(
+      () => read(undefined),
+      (error) => error instanceof UsageError && /No relay is set up yet/.test(error.message),
+    );
   });
 
   it('uses a key that is given', () => {

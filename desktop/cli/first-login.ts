@@ -26,8 +26,8 @@ interface PendingLogin {
 }
 
 /**
- * A relay without a key is accepted if it was named, and an invitation in its place. An invitation to the relay that this
- * machine is signed in to already was used before, so it stands for the relay.
+ * Accepts a relay without a key if it was named, and an invitation instead of a relay. An invitation to the relay that
+ * this machine is signed in to was used before, and stands for the relay.
  *
  * @throws UsageError
  */
@@ -35,7 +35,9 @@ export function readAccessOrLogin(sources: RelaySources): AccessOrLogin {
   const { options, env } = sources;
   const invitation = readInvitation(options.relay ?? env['CULVERT_RELAY'] ?? '');
   const named =
-    invitation === undefined ? sources : { ...sources, options: { ...options, relay: invitation.relay.origin } };
+    invitation === undefined
+      ? sources
+      : { ...sources, options: { ...options, relay: invitation.relay.origin } };
   const { relay, relayFrom, key } = findRelay(named);
   if (key !== undefined || relayFrom === DEFAULT_RELAY_FROM) return readRelayAccess(named);
   const why =

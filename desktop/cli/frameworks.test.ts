@@ -4,6 +4,8 @@ import { commandEnvironment, planCommand } from './frameworks.ts';
 const planned = (line: string, scripts: Record<string, unknown> = {}): string =>
   planCommand(line.split(' '), { scripts }).withPort(4000).join(' ');
 
+const port = (line: string, dev?: string) => planCommand(line.split(' '), { scripts: { dev } }).ownPort;
+
 describe('commandEnvironment', () => {
   it('has the port, the address and the host, without its port', () => {
     const env = commandEnvironment(4000, 'https://shop.tunnels.test:8443/t/x', { HOME: '/home/ann' });
@@ -79,7 +81,6 @@ describe('planCommand', () => {
   }
 
   it('uses the port that the command names', () => {
-    const port = (line: string, dev?: string) => planCommand(line.split(' '), { scripts: { dev } }).ownPort;
     assert.equal(port('vite --port 5180'), 5180);
     assert.equal(port('next dev -p 3100'), 3100);
     assert.equal(port('rails s --port=3200'), 3200);

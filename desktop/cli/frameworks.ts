@@ -3,7 +3,7 @@ import { parsePort } from '../../shared/value-rules.ts';
 import type { PackageFile } from './project-name.ts';
 
 /**
- * The variables that the command gets besides its own. A server reads those that it knows: Node, Next.js, Rails and most
+ * The environment of the command. A server reads those that it knows: Node, Next.js, Rails and most
  * others read `PORT`; Nuxt and Nitro prefer their own, and Flask has only its own. Vite, and so Astro, SvelteKit and
  * Nuxt, and Rails read more hosts.
  *
@@ -95,7 +95,18 @@ export function planCommand(command: readonly string[], project: PackageFile | u
 }
 
 /** Words that start another program with the words that follow. */
-const RUNNERS = new Set(['npx', 'pnpx', 'bunx', 'bundle', 'uv', 'poetry', 'pipenv', 'python', 'python3', 'cross-env']);
+const RUNNERS = new Set([
+  'npx',
+  'pnpx',
+  'bunx',
+  'bundle',
+  'uv',
+  'poetry',
+  'pipenv',
+  'python',
+  'python3',
+  'cross-env',
+]);
 const RUNNER_WORDS = new Set(['exec', 'run', 'x', 'dlx']);
 const PACKAGE_MANAGERS = new Set(['npm', 'pnpm', 'yarn', 'bun']);
 
@@ -119,7 +130,9 @@ function recognize(
     framework.serves.includes(subcommand) || (framework.serves.includes('') && /[./\\]/.test(subcommand));
   if (!isServing) return undefined;
   const isDjango = framework.portOptions.length === 0;
-  return isDjango && rest.slice(1).some((word) => !word.startsWith('-')) ? undefined : { framework, words: rest };
+  return isDjango && rest.slice(1).some((word) => !word.startsWith('-'))
+    ? undefined
+    : { framework, words: rest };
 }
 
 function lookUp(name: string): Framework | undefined {
@@ -155,7 +168,9 @@ const SHELL_SYNTAX = /[;&|<>$`()\\'"\n]/;
 function scriptOf(command: readonly string[], project: PackageFile | undefined): Script | undefined {
   const manager = programName(command[0] ?? '');
   if (!PACKAGE_MANAGERS.has(manager)) return undefined;
-  const rest = command.slice(1).filter((word) => !word.startsWith('-') && word !== 'run' && word !== 'run-script');
+  const rest = command
+    .slice(1)
+    .filter((word) => !word.startsWith('-') && word !== 'run' && word !== 'run-script');
   const text = scriptText(project, rest[0] ?? '');
   if (text === undefined || SHELL_SYNTAX.test(text)) return undefined;
   const separator = manager === 'npm' && !command.includes('--') ? ['--'] : [];

@@ -84,6 +84,30 @@ export const OPTION_TABLE = {
     value: 'SECONDS',
     text: 'How many seconds (0 to 60) requests wait if nothing is listening on the port, for example during a restart. Default: 0.',
   },
+  'request-header': {
+    type: 'string',
+    multiple: true,
+    value: 'NAME:VALUE',
+    text: 'Set a header of each request that the local service receives. You can repeat this option.',
+  },
+  'remove-request-header': {
+    type: 'string',
+    multiple: true,
+    value: 'NAME',
+    text: 'Remove a header from each request. You can repeat this option.',
+  },
+  'response-header': {
+    type: 'string',
+    multiple: true,
+    value: 'NAME:VALUE',
+    text: 'Set a header of each response that visitors receive. You can repeat this option.',
+  },
+  'remove-response-header': {
+    type: 'string',
+    multiple: true,
+    value: 'NAME',
+    text: 'Remove a header from each response. You can repeat this option.',
+  },
   compress: {
     type: 'string',
     value: 'MODE',
@@ -176,6 +200,14 @@ export const COMMON = {
 
 /** Options of `http`, `share` and `start` about the address. */
 export const WHEN_ONLINE = ['open', 'qr', 'copy'] as const;
+
+/** Options that set and remove headers. */
+export const HEADERS = [
+  'request-header',
+  'remove-request-header',
+  'response-header',
+  'remove-response-header',
+] as const;
 
 /** Options that make up an access policy. */
 export const ACCESS_POLICY = ['auth', 'password', 'allow', 'links', 'knock', 'token'] as const;

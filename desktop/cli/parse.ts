@@ -1,5 +1,11 @@
 /** Splits a command line into options and operands, and reads the values of options. */
 import { parseArgs } from 'node:util';
+import {
+  HEADER_NAME_RULE,
+  HEADER_RULE,
+  type HeaderChanges,
+  HEADERS_MAX,
+} from '../../shared/header-changes.ts';
 import { nearest } from '../../shared/nearest.ts';
 import {
   LOCAL_HOST_RULE,
@@ -11,7 +17,7 @@ import {
 } from '../../shared/value-rules.ts';
 import { UsageError } from '../client/failures.ts';
 import { isLoopback } from '../client/network/dial.ts';
-import { OPTION_TABLE, type OptionName } from './options.ts';
+import { type HEADERS, OPTION_TABLE, type OptionName } from './options.ts';
 
 export type Values = ReturnType<typeof parse>['values'];
 
@@ -77,6 +83,22 @@ export function readSeconds(name: OptionName, text: string | undefined, rule: Va
   const seconds = text === undefined || /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
   readOption(name, text, { ...rule, accepts: () => rule.accepts(seconds) });
   return text === undefined ? undefined : seconds;
+}
+
+/** @throws UsageError */
+export function readHeaders(values: Values): HeaderChanges {
+  const list = (name: (typeof HEADERS)[number], rule: ValueRule): readonly string[] => {
+    const given = values[name] ?? [];
+    if (given.length > HEADERS_MAX)
+      throw new UsageError(`--${name} can be given at most ${HEADERS_MAX} times.`);
+    return given.map((text) => readOption(name, text, rule));
+  };
+  return {
+    requestHeader: list('request-header', HEADER_RULE),
+    removeRequestHeader: list('remove-request-header', HEADER_NAME_RULE),
+    responseHeader: list('response-header', HEADER_RULE),
+    removeResponseHeader: list('remove-response-header', HEADER_NAME_RULE),
+  };
 }
 
 /**

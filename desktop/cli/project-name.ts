@@ -36,7 +36,7 @@ export interface PackageFile {
   readonly scripts?: unknown;
 }
 
-/** @returns the nearest `package.json` in the folder or above it; `undefined` if there is none that can be read */
+/** @returns the nearest `package.json` in the folder or above it; `undefined` if none can be read */
 export function findPackage(folder: string): PackageFile | undefined {
   const text = findAbove(folder, 'package.json');
   if (text === undefined) return undefined;

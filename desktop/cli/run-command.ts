@@ -4,7 +4,7 @@ import { WAIT_MAX_SECONDS } from '../client/config/config-limits.ts';
 import { UsageError } from '../client/failures.ts';
 import { type CommandLine, defineCommand } from './command.ts';
 import { completeLogin } from './first-login.ts';
-import { ACCESS_POLICY, COMMON, WHEN_ONLINE } from './options.ts';
+import { ACCESS_POLICY, COMMON, HEADERS, WHEN_ONLINE } from './options.ts';
 import { readOption } from './parse.ts';
 import type { HttpTunnel } from './run-tunnels.ts';
 import { ADDRESS, limitHeap, LOCAL_SERVICE, readHttpTunnel } from './tunnel-commands.ts';
@@ -30,6 +30,7 @@ export const runCommand = defineCommand({
     Command: ['port'],
     Address: ADDRESS,
     'Local service': LOCAL_SERVICE,
+    Headers: HEADERS,
     Access: ACCESS_POLICY,
     'When online': WHEN_ONLINE,
     ...COMMON,
@@ -42,7 +43,7 @@ export const runCommand = defineCommand({
   examples: {
     'culvert run -- npm run dev': 'start a development server with a public address',
     'culvert run --port 8000 -- python3 -m http.server 8000': 'start a server that listens on a fixed port',
-    'culvert run --password -- npx vite': 'protect the address with a generated password',
+    'culvert run --password -- npm run dev': 'protect the address with a generated password',
   },
   details: `
     The command opens the tunnel first, and then starts COMMAND with the port to listen on in PORT, the public address in

@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import { isatty } from 'node:tty';
 import type { Tunnel } from '../../shared/tunnel.ts';
 import { systemClock } from '../client/clock.ts';
-import { claimNames, type Prompt } from '../client/config/relay-access.ts';
+import { type Claim, claimNames, type Prompt } from '../client/config/relay-access.ts';
 import type { TunnelSpec } from '../client/config/tunnel-spec.ts';
 import { UsageError } from '../client/failures.ts';
 import { RequestLog } from '../client/inspector/request-log.ts';
@@ -13,12 +13,12 @@ import { RelayRefusal } from '../client/relay/errors.ts';
 import { exitCodeFor, ChildCommand, PASSED_SIGNALS, type PassedSignal } from './child-command.ts';
 import type { CommandContext } from './command.ts';
 import { jsonLine } from './format.ts';
-import { commandEnvironment, planCommand } from './frameworks.ts';
+import { commandEnvironment, type CommandPlan, planCommand } from './frameworks.ts';
 import { openAddress } from './prompt.ts';
 import { findPackage, projectName } from './project-name.ts';
 import { type EndReason, type Output, type Reporter, TextReporter } from './reporter.ts';
 import type { RunTunnel } from './run-command.ts';
-import { completeTunnels, CreateQueue } from './run-tunnels.ts';
+import { completeTunnel, CreateQueue } from './run-tunnels.ts';
 import { Inspection, serveTunnel } from './serve-tunnel.ts';
 import { doOnceOnline } from './view/once-online.ts';
 
@@ -31,105 +31,148 @@ import { doOnceOnline } from './view/once-online.ts';
 export async function runWithTunnel(given: RunTunnel, context: CommandContext): Promise<number> {
   const { output } = context;
   const clock = systemClock;
-  // Nobody reads it any more; the command goes on.
+  // If nobody reads Culvert's lines, the command continues without them.
   process.stderr.on('error', () => {});
-  const say = (text: string): void => output.err(`culvert: ${text}\n`);
-  const folder = process.cwd();
-  const plan = planCommand(given.command, findPackage(folder));
+  const plan = planCommand(given.command, findPackage(process.cwd()));
   const port = await choosePort(given.port ?? plan.ownPort);
-  const { tunnels } = await completeTunnels(given, promptOf(context), output);
-  const derived = given.tunnel.name === undefined && given.tunnel.domain === undefined ? projectName(folder) : undefined;
-  const api = new ApiClient(given.relay, given.key, given.network);
-  const wantedName = given.tunnel.name ?? derived;
-  const claims = await claimNames(
-    api,
-    wantedName === undefined ? [] : [wantedName],
-    derived === undefined && !given.json ? askable(context) : undefined,
-  );
-  const claim = wantedName === undefined ? undefined : claims.get(wantedName);
-  const isTaken = derived !== undefined && claim === 'leave';
-  const [asked] = tunnels;
-  if (asked === undefined) throw new UsageError('There is no tunnel to open.');
-  const spec: TunnelSpec = {
-    ...asked,
-    port,
-    name: isTaken ? undefined : wantedName,
-    hostHeader: plan.isLocalOnly && !given.hasHostHeader ? 'local' : asked.hostHeader,
-  };
-
-  const stop = new AbortController();
-  let child: ChildCommand | undefined;
-  let stoppedBy: PassedSignal | undefined;
-  const onSignal = (signal: PassedSignal): void => {
-    if (child !== undefined) return child.pass(signal);
-    if (signal === 'SIGWINCH' || signal === 'SIGCONT') return;
-    if (stop.signal.aborted) process.exit(exitCodeFor(null, signal));
-    stoppedBy = signal;
-    stop.abort();
-  };
-  for (const signal of PASSED_SIGNALS) process.on(signal, () => onSignal(signal));
-  // On Windows, the console tells the command itself; this process has to outlive it.
-  if (PASSED_SIGNALS.length === 0) process.on('SIGINT', () => child ?? stop.abort());
-
-  let commandEnded: Promise<number> | undefined;
-  const start = ({ public_url }: Tunnel): void => {
-    if (child !== undefined || stop.signal.aborted) return;
+  const { spec, claim, isNameOptional } = await chooseTunnel(given, plan, port, context);
+  const reporter = given.json
+    ? new OneLine(output, spec)
+    : new TextReporter(toStderr(output), clock, spec, END);
+  const running = new RunningCommand((url) => {
     const command = plan.withPort(port);
     if (command !== given.command && !given.json) output.err(`Runs         ${command.join(' ')}\n`);
-    const started = new ChildCommand({
-      command,
-      env: commandEnvironment(port, public_url, process.env),
-      clock,
-      say,
-    });
-    child = started;
-    commandEnded = started.ended.then(async (code) => {
-      stop.abort();
-      await started.endLeftovers();
-      return code;
-    });
-  };
-  const toStderr: Output = { out: (text) => output.err(text), err: (text) => output.err(text) };
-  const inner = given.json
-    ? new OneLine(output, spec)
-    : new TextReporter(toStderr, clock, spec, 'The tunnel closes when the command ends.');
-  const queue = new CreateQueue(stop.signal, clock);
-  const waiting = (ms: number): void => inner.waiting(ms);
+    const env = commandEnvironment(port, url, process.env);
+    return new ChildCommand({ command, env, clock, say: (text) => output.err(`culvert: ${text}\n`) });
+  });
+  const queue = new CreateQueue(running.interrupted, clock);
+  const create = isNameOptional ? createNamed : createAsAsked;
   const code = await serveTunnel({
     access: given,
     spec,
-    reporter: startingReporter(inner, start),
+    reporter: startingReporter(reporter, (url) => running.start(url)),
     log: new RequestLog(),
     output,
-    interrupted: stop.signal,
+    interrupted: running.interrupted,
     inspection: await Inspection.start(process.env, output),
     clock,
     onAddress: (url) => doOnceOnline(given.onceOnline, url, output, process.stderr, process.env, openAddress),
-    claim: isTaken ? undefined : claim,
-    create: (client, request) =>
-      derived === undefined ? queue.create(client, request, waiting) : createNamed(queue, client, request, waiting),
+    claim,
+    create: (api, request) => create(queue, api, request, (ms) => reporter.waiting(ms)),
   });
-  if (commandEnded !== undefined) return commandEnded;
-  return stoppedBy === undefined ? code : exitCodeFor(null, stoppedBy);
+  return (await running.ended) ?? code;
+}
+
+const END = 'The tunnel closes when the command ends.';
+
+function toStderr(output: Output): Output {
+  return { out: (text) => output.err(text), err: (text) => output.err(text) };
+}
+
+/** The command, the signals for it, and the end of its tunnel. */
+class RunningCommand {
+  readonly #start: (url: string) => ChildCommand;
+  readonly #stop = new AbortController();
+  #child: ChildCommand | undefined;
+  #ended: Promise<number> | undefined;
+  /** the exit code, as soon as it is known */
+  #code: number | undefined;
+
+  /** Takes over all signals that end this process, or are for the command. */
+  constructor(start: (url: string) => ChildCommand) {
+    this.#start = start;
+    for (const signal of PASSED_SIGNALS) process.on(signal, () => this.#onSignal(signal));
+    // On Windows, the console tells the command itself; this process has to outlive it.
+    if (PASSED_SIGNALS.length === 0) process.on('SIGINT', () => this.#onSignal('SIGINT'));
+  }
+
+  /** aborted when the tunnel is to be closed */
+  get interrupted(): AbortSignal {
+    return this.#stop.signal;
+  }
+
+  /** Its exit code once it has ended; `undefined` if it was not started, and no signal came before. */
+  get ended(): Promise<number | undefined> {
+    return this.#ended ?? Promise.resolve(this.#code);
+  }
+
+  /** @param url address of the tunnel */
+  start(url: string): void {
+    if (this.#child !== undefined || this.#stop.signal.aborted) return;
+    const child = this.#start(url);
+    this.#child = child;
+    this.#ended = child.ended.then(async (code) => {
+      this.#code = code;
+      this.#stop.abort();
+      await child.endLeftovers();
+      return code;
+    });
+  }
+
+  #onSignal(signal: PassedSignal): void {
+    if (this.#child !== undefined && this.#code === undefined) {
+      if (PASSED_SIGNALS.length > 0) this.#child.pass(signal);
+      return;
+    }
+    if (signal === 'SIGWINCH' || signal === 'SIGCONT') return;
+    this.#code ??= exitCodeFor(null, signal);
+    // A second signal does not wait until the tunnel is closed.
+    if (this.#stop.signal.aborted) process.exit(this.#code);
+    this.#stop.abort();
+  }
+}
+
+/* The tunnel and its name. */
+
+interface ChosenTunnel {
+  readonly spec: TunnelSpec;
+  readonly claim: Claim | undefined;
+  /** whether a random name will do */
+  readonly isNameOptional: boolean;
+}
+
+/** @throws UsageError */
+async function chooseTunnel(
+  given: RunTunnel,
+  plan: CommandPlan,
+  port: number,
+  context: CommandContext,
+): Promise<ChosenTunnel> {
+  const prompt = isatty(0) ? context.prompt : undefined;
+  const asked = await completeTunnel(given, prompt ?? NOBODY, context.output);
+  const isNameOptional = asked.name === undefined && asked.domain === undefined;
+  const name = isNameOptional ? projectName(process.cwd()) : asked.name;
+  const api = new ApiClient(given.relay, given.key, given.network);
+  const names = name === undefined ? [] : [name];
+  const claims = await claimNames(api, names, isNameOptional || given.json ? undefined : prompt);
+  const claim = claims.get(name ?? '');
+  const isTaken = isNameOptional && claim === 'leave';
+  const hostHeader = plan.isLocalOnly && !given.hasHostHeader ? 'local' : asked.hostHeader;
+  return {
+    spec: { ...asked, port, hostHeader, name: isTaken ? undefined : name },
+    claim: isTaken ? undefined : claim,
+    isNameOptional,
+  };
 }
 
 /** Standard input belongs to the command, so it is not even opened unless it is a terminal. */
-function askable(context: CommandContext): Prompt | undefined {
-  return isatty(0) ? context.prompt : undefined;
+const NOBODY: Prompt = { isInteractive: false, ask: refuseToAsk, askSecret: refuseToAsk };
+
+function refuseToAsk(): Promise<string> {
+  return Promise.reject(new UsageError('There is no terminal to ask on.'));
 }
 
-function promptOf(context: CommandContext): Prompt {
-  const refuse = (): Promise<string> => Promise.reject(new UsageError('There is no terminal to ask on.'));
-  return askable(context) ?? { isInteractive: false, ask: refuse, askSecret: refuse };
-}
-
-/** A name that nobody asked for must not be in the way: of an account whose plan has none, or of another that has it. */
-async function createNamed(
+type Create = (
   queue: CreateQueue,
   api: ApiClient,
   request: CreateRequest,
   onWait: (ms: number) => void,
-): Promise<Tunnel> {
+) => Promise<Tunnel>;
+
+const createAsAsked: Create = (queue, api, request, onWait) => queue.create(api, request, onWait);
+
+/** A name that nobody asked for must not be in the way: of an account whose plan has none, or of another that has it. */
+const createNamed: Create = async (queue, api, request, onWait) => {
   try {
     return await queue.create(api, request, onWait);
   } catch (error) {
@@ -138,15 +181,15 @@ async function createNamed(
     const { name: _name, take_over: _takeOver, ...rest } = request;
     return await queue.create(api, rest, onWait);
   }
-}
+};
 
 /** Starts the command when the tunnel is first online, and tells everything to the reporter first. */
-function startingReporter(inner: Reporter, start: (tunnel: Tunnel) => void): Reporter {
+function startingReporter(inner: Reporter, start: (url: string) => void): Reporter {
   return {
     waiting: (ms) => inner.waiting(ms),
     online(tunnel) {
       inner.online(tunnel);
-      start(tunnel);
+      start(tunnel.public_url);
     },
     reconnecting: (attempt, ms, why) => inner.reconnecting(attempt, ms, why),
     problem: (problem) => inner.problem(problem),

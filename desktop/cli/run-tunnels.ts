@@ -58,20 +58,30 @@ export async function openTunnels(
   }
 }
 
-/** Warns of secrets on the command line, and of a service on another machine. */
-export async function completeTunnels(
+async function completeTunnels(
   given: HttpTunnel | ProjectTunnels,
   prompt: Prompt,
   output: Output,
 ): Promise<TunnelsToServe> {
   if ('project' in given) return given;
-  const { wanted, tunnel, ...rest } = given;
+  return { ...given, tunnels: [await completeTunnel(given, prompt, output)] };
+}
+
+/**
+ * Asks for passwords that are missing. Warns of secrets on the command line, and of a service on another machine.
+ *
+ * @throws UsageError
+ */
+export async function completeTunnel(
+  { wanted, tunnel }: Pick<HttpTunnel, 'wanted' | 'tunnel'>,
+  prompt: Prompt,
+  output: Output,
+): Promise<TunnelSpec> {
   const warning = exposureWarning(wanted);
   if (warning !== undefined) output.err(warning);
   const otherMachine = otherMachineWarning(tunnel.localHost);
   if (otherMachine !== undefined) output.err(otherMachine);
-  const access = await completeAccess(wanted, prompt);
-  return { ...rest, tunnels: [{ ...tunnel, access }] };
+  return { ...tunnel, access: await completeAccess(wanted, prompt) };
 }
 
 /** The server of files needs a list of all media types, so it is loaded only if a folder is shared. */

@@ -125,6 +125,7 @@ function serve(
       tunnelId: tunnel.id,
       local,
       hostHeader: spec.hostHeader,
+      headers: spec.headers,
       compress: spec.compress,
       network: access.network,
       recorder: log,
@@ -244,7 +245,10 @@ export class ExpiryWatch {
     const next = this.#marks.find((mark) => mark < left && mark < this.#warned);
     // The tunnel may still be extended after the last warning.
     const untilWarning = next === undefined ? EXPIRY_LOOK_MS : left - next;
-    this.#timer = this.#options.clock.setTimeout(() => void this.#look(), this.#isKept ? this.#pause(untilWarning) : untilWarning);
+    this.#timer = this.#options.clock.setTimeout(
+      () => void this.#look(),
+      this.#isKept ? this.#pause(untilWarning) : untilWarning,
+    );
   }
 
   /** A machine may sleep, and then its timers are late: the time is checked often. */

@@ -21,8 +21,16 @@ import { readAccessOptions } from './access-options.ts';
 import { type CommandContext, type CommandLine, defineCommand } from './command.ts';
 import { completeLogin, readAccessOrLogin } from './first-login.ts';
 import { EXIT_CODES } from './help.ts';
-import { ACCESS_POLICY, COMMON, WHEN_ONLINE } from './options.ts';
-import { parseTarget, readOption, readSeconds, readUpstream, type Target, type Values } from './parse.ts';
+import { ACCESS_POLICY, COMMON, HEADERS, WHEN_ONLINE } from './options.ts';
+import {
+  parseTarget,
+  readHeaders,
+  readOption,
+  readSeconds,
+  readUpstream,
+  type Target,
+  type Values,
+} from './parse.ts';
 import type { HttpTunnel, ProjectTunnels } from './run-tunnels.ts';
 import type { OnceOnline } from './view/once-online.ts';
 
@@ -32,9 +40,18 @@ export const EVENTS = `{"event":"online","tunnel":{…}}
 {"event":"reconnecting","attempt":1,"retry_in_ms":250,"message":"…"}
     The connection to the relay was lost.
 {"event":"problem","code":"local-refused","message":"…"}
-    A visitor could not be served, but the tunnel stays open. Codes: local-refused, local-reset, local-not-http2, local-no-websocket, local-busy, local-slow, host-blocked, visitor-gone, data-refused, data-failed, too-many-connections. {"event":"knock","tunnel":"ID","id":"KNOCK","address":"…","agent":"…","at":"…"} A visitor is asking for access and will wait for up to 5 minutes. To respond, run "culvert knock ID KNOCK --admit" or
-    --refuse. {"event":"expiring","in_seconds":600,"expires_at":"…"} The tunnel will expire soon. This event is sent 10 minutes and 2 minutes before the tunnel expires. To extend the tunnel, run "culvert extend ID". {"event":"offline","reason":"stopped","message":"…"} The tunnel is offline and no more events will follow. Reasons: stopped, closed, expired, gone, replaced, key-refused,
-    refused, failed.
+    A visitor could not be served, but the tunnel stays open. Codes: local-refused, local-reset, local-not-http2,
+    local-no-websocket, local-busy, local-slow, host-blocked, visitor-gone, data-refused, data-failed,
+    too-many-connections.
+{"event":"knock","tunnel":"ID","id":"KNOCK","address":"…","agent":"…","at":"…"}
+    A visitor is asking for access and will wait for up to 5 minutes. To respond, run
+    "culvert knock ID KNOCK --admit" or --refuse.
+{"event":"expiring","in_seconds":600,"expires_at":"…"}
+    The tunnel will expire soon. This event is sent 10 minutes and 2 minutes before the tunnel expires. It contains
+    "message" if the command tries to extend the tunnel and that fails; otherwise run "culvert extend ID".
+{"event":"offline","reason":"stopped","message":"…"}
+    The tunnel is offline and no more events will follow. Reasons: stopped, closed, expired, gone, replaced,
+    key-refused, refused, failed.
 `;
 
 export const ADDRESS = ['name', 'domain', 'ttl', 'idle'] as const;
@@ -55,6 +72,7 @@ export const httpCommand = defineCommand({
   options: {
     Address: ADDRESS,
     'Local service': LOCAL_SERVICE,
+    Headers: HEADERS,
     Access: ACCESS_POLICY,
     'When online': WHEN_ONLINE,
     ...COMMON,
@@ -70,6 +88,7 @@ export const httpCommand = defineCommand({
       'open a tunnel to a development server that rejects unknown hosts',
     'culvert http https://localhost:8443': 'forward to a local port that uses HTTPS',
     'culvert http 50051 --upstream h2c': 'open a tunnel to a gRPC server',
+    'culvert http 3000 --response-header X-Frame-Options:DENY': 'set a header of every response',
     'culvert http 3000 --relay https://relay.example.com': "ask for this relay's API key first, and store it",
   },
   details: `
@@ -101,6 +120,7 @@ export const shareCommand = defineCommand({
   options: {
     Address: ADDRESS,
     Files: ['compress'],
+    Headers: HEADERS,
     Access: ACCESS_POLICY,
     'When online': WHEN_ONLINE,
     ...COMMON,
@@ -151,14 +171,32 @@ export const startCommand = defineCommand({
     With --json, the command prints the same events as "culvert http", each with the "name" of its tunnel. Every
     tunnel has its own "offline" event. If tunnels end with different exit codes, the command exits with whichever of them comes first in this list: 3, 1, 5, 4, 0.`,
   sections: {
-    'culvert.yml': `relay: https://relay.example.com   # optional. The key does not belong here: "culvert login" stores it tunnels: web: # the tunnel's label: 1 to 32 letters, digits, hyphens and underscores port: 3000 # the only required field name: my-app # this and all following fields work like the options of "culvert http" domain: app.example.com ttl: 4h idle: true host_header: local local_host: 192.0.2.7 # forwards to another machine; requires --allow-other-hosts local_https: true upstream: h2 # or h2c, for HTTP/2 without TLS wait: 10 compress: off # auto, on or off auth: "ann:\${ANN_PASSWORD}"   # one user or a list; can contain environment variables
+    'culvert.yml': `relay: https://relay.example.com   # optional. The key does not belong here: "culvert login" stores it
+tunnels:
+  web:                      # the tunnel's label: 1 to 32 letters, digits, hyphens and underscores
+    port: 3000              # the only required field
+    name: my-app            # this and all following fields work like the options of "culvert http"
+    domain: app.example.com
+    ttl: 4h
+    idle: true
+    host_header: local
+    local_host: 192.0.2.7   # forwards to another machine; requires --allow-other-hosts
+    local_https: true
+    upstream: h2            # or h2c, for HTTP/2 without TLS
+    wait: 10
+    compress: off           # auto, on or off
+    request_header: ["X-Env: dev"]   # one header or a list
+    remove_request_header: Cookie    # one name or a list
+    response_header: "X-Frame-Options: DENY"
+    remove_response_header: [Server, X-Powered-By]
+    auth: "ann:\${ANN_PASSWORD}"   # one user or a list; can contain environment variables
     password: \${PASSWORD}    # or true to generate a password
     allow: [10.0.0.0/8, 192.0.2.7]
     links: true
     knock: true
     tokens: [ci, agent: "\${AGENT_TOKEN}"]   # names; the relay makes a token that has no value
   docs:
-    share: ./public           # shares a folder instead of a port, like "culvert share"
+    share: ./public         # shares a folder instead of a port, like "culvert share"
 `,
   },
   read: readStart,
@@ -189,11 +227,7 @@ function readHttp(line: CommandLine): HttpTunnel {
  * @param wait seconds to wait for the port, without `--wait`
  * @throws UsageError
  */
-export function readHttpTunnel(
-  line: CommandLine,
-  { port, host, https }: Target,
-  wait: number,
-): HttpTunnel {
+export function readHttpTunnel(line: CommandLine, { port, host, https }: Target, wait: number): HttpTunnel {
   const { values } = line;
   const wanted = readAccessOptions(values);
   const tunnel = {
@@ -273,6 +307,7 @@ function ofAnyTunnel(line: CommandLine) {
     ttl: line.ttl(),
     idle: idle ?? SPEC_DEFAULTS.idle,
     compress: readCompressMode(compress) ?? SPEC_DEFAULTS.compress,
+    headers: readHeaders(line.values),
   };
 }
 

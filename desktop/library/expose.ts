@@ -5,6 +5,7 @@ import { Server as SecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { homedir } from 'node:os';
 import { OPEN } from '../../shared/access.ts';
+import { type HeaderChanges, HEADER_NAMES_RULE, HEADERS_RULE } from '../../shared/header-changes.ts';
 import type { Tunnel as TunnelRecord } from '../../shared/tunnel.ts';
 import {
   COMPRESS_RULE,
@@ -13,6 +14,7 @@ import {
   PORT_RULE,
   type Upstream,
   UPSTREAM_RULE,
+  type ValueRule,
 } from '../../shared/value-rules.ts';
 import {
   claimNames,
@@ -60,10 +62,11 @@ async function open(target: Listening, options: TunnelOptions): Promise<Tunnel> 
     signal?.throwIfAborted();
     const { hostHeader = 'keep', compress = 'auto' } = options;
     if (!COMPRESS_RULE.accepts(compress)) throw new TypeError(`compress must be ${COMPRESS_RULE.accepted}`);
+    const headers = headersOf(options);
     const access = accessTo(options);
     const api = new ApiClient(access.relay, access.key, access.network);
     const record = await create(api, target, options);
-    const tunnel = new OpenTunnel({ access, api, record, target, hostHeader, compress });
+    const tunnel = new OpenTunnel({ access, api, record, target, hostHeader, headers, compress });
     const abort = (): void => void tunnel.close();
     signal?.addEventListener('abort', abort, { once: true });
     tunnel.once('offline', () => signal?.removeEventListener('abort', abort));
@@ -76,6 +79,31 @@ async function open(target: Listening, options: TunnelOptions): Promise<Tunnel> 
     signal?.throwIfAborted();
     throw error;
   }
+}
+
+/** @throws TypeError */
+function headersOf({
+  requestHeaders = {},
+  removeRequestHeaders = [],
+  responseHeaders = {},
+  removeResponseHeaders = [],
+}: TunnelOptions): HeaderChanges {
+  return {
+    requestHeader: checkedList('requestHeaders', headerLines(requestHeaders), HEADERS_RULE),
+    removeRequestHeader: checkedList('removeRequestHeaders', removeRequestHeaders, HEADER_NAMES_RULE),
+    responseHeader: checkedList('responseHeaders', headerLines(responseHeaders), HEADERS_RULE),
+    removeResponseHeader: checkedList('removeResponseHeaders', removeResponseHeaders, HEADER_NAMES_RULE),
+  };
+}
+
+function headerLines(headers: Readonly<Record<string, string>>): readonly string[] {
+  return Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+}
+
+/** @throws TypeError */
+function checkedList(option: string, list: readonly string[], rule: ValueRule): readonly string[] {
+  if (!rule.accepts(list)) throw new TypeError(`${option} must be ${rule.accepted}`);
+  return list;
 }
 
 /** Closes the tunnel at the relay if it does not get online. */
@@ -119,6 +147,7 @@ export interface OpenTunnelOptions {
   readonly record: TunnelRecord;
   readonly target: Listening;
   readonly hostHeader: HostHeader;
+  readonly headers: HeaderChanges;
   readonly compress: CompressMode;
 }
 
@@ -134,7 +163,7 @@ export class OpenTunnel extends EventEmitter<TunnelEvents> implements Tunnel {
 
   constructor(options: OpenTunnelOptions) {
     super();
-    const { access, record, target, hostHeader, compress } = options;
+    const { access, record, target, hostHeader, headers, compress } = options;
     this.#options = options;
     this.id = record.id;
     this.url = record.public_url;
@@ -154,6 +183,7 @@ export class OpenTunnel extends EventEmitter<TunnelEvents> implements Tunnel {
         upstream: target.upstream ?? 'http1',
       },
       hostHeader,
+      headers,
       compress,
       recorder: log,
       onState: (state) => this.#onState(state),

@@ -28,6 +28,16 @@ createServer(({ url, headers }, response) => response.end(url + ' ' + headers.ho
 });
 `;
 
+const NODE = process.execPath;
+const ready = (child: Child): Promise<string[]> =>
+  child.line((line) => (line.startsWith('ready') ? line.split(' ').slice(1) : undefined));
+
+/** A package, on a branch. */
+const packageOnBranch = (name: string): Record<string, string> => ({
+  'package.json': JSON.stringify({ name }),
+  '.git/HEAD': 'ref: refs/heads/fix/two\n',
+});
+
 describe('culvert run', () => {
   const { scope, relay } = relaySuite();
 
@@ -63,11 +73,7 @@ describe('culvert run', () => {
     return { child, account, folder };
   }
 
-  const NODE = process.execPath;
-  const ready = (child: Child): Promise<string[]> =>
-    child.line((line) => (line.startsWith('ready') ? line.split(' ').slice(1) : undefined));
-  const fetchAt = (url: string, target = '/hello') =>
-    visit(relay.port, { host: new URL(url).host, target });
+  const fetchAt = (url: string, target = '/hello') => visit(relay.port, { host: new URL(url).host, target });
 
   describe('of a Node server', () => {
     const together = concurrentTests();
@@ -82,7 +88,10 @@ describe('culvert run', () => {
       assert.equal((await fetchAt(url)).text, `/hello ${new URL(url).host}`);
       assert.deepEqual(await child.stop('SIGINT'), { code: 9, signal: null });
       assert.deepEqual(child.lines.slice(1), ['got SIGINT 1']);
-      assert.match(child.stderr, /^Online at {4}http.*\n[^]*\nThe tunnel closes when the command ends\.\nTunnel closed\.\n$/);
+      assert.match(
+        child.stderr,
+        /^Online at {4}http.*\n[^]*\nThe tunnel closes when the command ends\.\nTunnel closed\.\n$/,
+      );
       assert.deepEqual(await account.api.list(), []);
     });
 
@@ -93,7 +102,12 @@ describe('culvert run', () => {
       assert.deepEqual(child.lines, ['in and out']);
       const [line = '', ...rest] = child.stderr.split('\n');
       assert.deepEqual(rest, ['']);
-      const event = JSON.parse(line) as { event: string; url: string; port: number; tunnel: { public_url: string } };
+      const event = JSON.parse(line) as {
+        event: string;
+        url: string;
+        port: number;
+        tunnel: { public_url: string };
+      };
       assert.equal(event.event, 'online');
       assert.equal(event.url, event.tunnel.public_url);
       assert.ok(event.port > 0);
@@ -101,7 +115,13 @@ describe('culvert run', () => {
     });
 
     together('has visitors wait until it listens', async () => {
-      const { child } = await run(['--json', '--', NODE, '-e', `setTimeout(() => require('./server.cjs'), 2000)`]);
+      const { child } = await run([
+        '--json',
+        '--',
+        NODE,
+        '-e',
+        `setTimeout(() => require('./server.cjs'), 2000)`,
+      ]);
       const [, url = ''] = await child.printed(/"url":"([^"]+)"/);
       assert.equal((await fetchAt(url)).text, `/hello ${new URL(url).host}`);
       assert.equal((await child.stop('SIGTERM')).code, 9);
@@ -134,7 +154,8 @@ describe('culvert run', () => {
         child.kill(signal);
         await child.line((line) => (line === `got ${signal} ${index + 1}` ? true : undefined));
       }
-      await child.stop('SIGKILL');
+      // The first of them has asked it to end.
+      assert.equal((await child.exit()).code, 137);
     });
 
     together('kills one that ignores SIGTERM after 10 s', async () => {
@@ -175,7 +196,11 @@ describe('culvert run', () => {
 
     together('reaches the server of npm run, and leaves nothing behind', async () => {
       const { child } = await run(['--', 'npm', 'run', 'dev'], {
-        files: { 'package.json': JSON.stringify({ scripts: { dev: `npm run inner && true`, inner: `"${NODE}" server.cjs; true` } }) },
+        files: {
+          'package.json': JSON.stringify({
+            scripts: { dev: `npm run inner && true`, inner: `"${NODE}" server.cjs; true` },
+          }),
+        },
       });
       const [port, url = ''] = await ready(child);
       assert.match((await fetchAt(url)).text, /^\/hello /);
@@ -186,7 +211,10 @@ describe('culvert run', () => {
     together('adds the port to the arguments of one that reads no variable', async () => {
       const vite = `#!${NODE}\nconsole.log(process.env.PORT, process.env.CULVERT_HOST, process.env.__VITE_ADDITIONAL_SERVER_ALLOWED_HOSTS, process.argv.slice(2).join(' '));\n`;
       const { child } = await run(['--', 'npm', 'run', '--silent', 'dev'], {
-        files: { 'package.json': JSON.stringify({ scripts: { dev: 'vite' } }), 'node_modules/.bin/vite': vite },
+        files: {
+          'package.json': JSON.stringify({ scripts: { dev: 'vite' } }),
+          'node_modules/.bin/vite': vite,
+        },
       });
       await child.exit();
       const [port, host, hosts, ...args] = (child.lines.at(-1) ?? '').split(' ');
@@ -195,39 +223,40 @@ describe('culvert run', () => {
       assert.match(child.stderr, /^Runs {9}npm run --silent dev -- --port \d+ --strictPort$/m);
     });
 
-    together('ends with 127 for a program that is not found, and opens no tunnel with a refused key', async () => {
-      const { child, account } = await run(['--', 'culvert-no-such-command']);
-      assert.equal((await child.exit()).code, 127);
-      assert.match(child.stderr, /The command "culvert-no-such-command" was not found\./);
-      assert.deepEqual(await account.api.list(), []);
-      const refused = await run(['--', NODE, '-e', 'console.log("started")'], {
-        environment: { CULVERT_API_KEY: newApiKey() },
-      });
-      assert.equal((await refused.child.exit()).code, 3);
-      assert.deepEqual(refused.child.lines, []);
-    });
+    together(
+      'ends with 127 for a program that is not found, and opens no tunnel with a refused key',
+      async () => {
+        const { child, account } = await run(['--', 'culvert-no-such-command']);
+        assert.equal((await child.exit()).code, 127);
+        assert.match(child.stderr, /The command "culvert-no-such-command" was not found\./);
+        assert.deepEqual(await account.api.list(), []);
+        const refused = await run(['--', NODE, '-e', 'console.log("started")'], {
+          environment: { CULVERT_API_KEY: newApiKey() },
+        });
+        assert.equal((await refused.child.exit()).code, 3);
+        assert.deepEqual(refused.child.lines, []);
+      },
+    );
   });
 
   describe('without --name', () => {
     const together = concurrentTests();
 
-    const files = (name: string): Record<string, string> => ({
-      'package.json': JSON.stringify({ name }),
-      '.git/HEAD': 'ref: refs/heads/fix/two\n',
-    });
-
     together('asks for the name of the package and the branch, if that is free', async () => {
-      const first = await run(['--', NODE, 'server.cjs'], { files: files('@acme/shop-of-run') });
+      const first = await run(['--', NODE, 'server.cjs'], { files: packageOnBranch('@acme/shop-of-run') });
       const [, url = ''] = await ready(first.child);
       assert.equal(new URL(url).hostname, 'shop-of-run-fix-two.localhost');
-      const second = await run(['--', NODE, 'server.cjs'], { files: files('shop-of-run') });
+      const second = await run(['--', NODE, 'server.cjs'], { files: packageOnBranch('shop-of-run') });
       const [, other = ''] = await ready(second.child);
       assert.doesNotMatch(other, /shop-of-run/);
       await Promise.all([first.child.stop('SIGINT'), second.child.stop('SIGINT')]);
     });
 
     together('gets a random one on a plan without names', async () => {
-      const { child } = await run(['--', NODE, 'server.cjs'], { plan: 'free', files: files('free-of-run') });
+      const { child } = await run(['--', NODE, 'server.cjs'], {
+        plan: 'free',
+        files: packageOnBranch('free-of-run'),
+      });
       const [, url = ''] = await ready(child);
       assert.doesNotMatch(url, /free-of-run/);
       await child.stop('SIGINT');
@@ -238,8 +267,12 @@ describe('culvert run', () => {
     const { key } = await createAccount(relay);
     const folder = temporaryDirectory(scope);
     const script = join(folder, 'server.cjs');
-    writeFileSync(script, `console.log('tty', process.stdin.isTTY, process.stdout.isTTY);\nprocess.stdin.on('data', (data) => console.log('typed', String(data).trim()));\n${SERVER}`);
-    const command = `cd ${folder}; ${NODE} ${CULVERT_SCRIPT} run -- ${NODE} ${script}; echo "code $?"`;
+    writeFileSync(
+      script,
+      `console.log('tty', process.stdin.isTTY, process.stdout.isTTY);\nprocess.stdin.on('data', (data) => console.log('typed', String(data).trim()));\n${SERVER}`,
+    );
+    // The shell gets Ctrl-C as well.
+    const command = `trap : INT; cd ${folder}; ${NODE} ${CULVERT_SCRIPT} run -- ${NODE} ${script}; echo "code $?"`;
     const access = { CULVERT_RELAY: relay.url, CULVERT_API_KEY: key, XDG_CONFIG_HOME: '/nonexistent' };
     const terminal = new Terminal(scope, command, access);
     await terminal.shows(/tty true true/);

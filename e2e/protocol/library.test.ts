@@ -18,6 +18,9 @@ const LIBRARY = new URL('../../dist/desktop/library/index.js', import.meta.url).
 const answer = (_request: IncomingMessage, response: ServerResponse): void =>
   void response.end('from this process');
 
+const showHeaders = ({ headers }: IncomingMessage, response: ServerResponse): void =>
+  void response.setHeader('x-old', '1').end(`${String(headers['x-env'])} ${headers['user-agent']}`);
+
 describe('the library (docs/reference/library.md)', () => {
   const { scope, relay } = relaySuite();
   let expose: typeof Expose;
@@ -91,6 +94,24 @@ describe('the library (docs/reference/library.md)', () => {
     assert.equal(gunzipSync(body).toString(), text);
     const wrong = { ...access(), compress: 'yes' } as unknown as Parameters<typeof expose>[1];
     await assert.rejects(expose(serve, wrong), /compress must be auto, on or off/);
+  });
+
+  it('sets and removes headers', async () => {
+    await using tunnel = await expose(showHeaders, {
+      ...access(),
+      requestHeaders: { 'X-Env': 'dev' },
+      removeRequestHeaders: ['User-Agent'],
+      responseHeaders: { 'X-New': '2' },
+      removeResponseHeaders: ['X-Old'],
+    });
+    const headers = [['User-Agent', 'visitor']] as const;
+    const { text, head } = await visit(relay.port, { host: new URL(tunnel.url).host, headers });
+    assert.equal(text, 'dev undefined');
+    assert.deepEqual([head.field('x-new'), head.field('x-old')], ['2', undefined]);
+    await assert.rejects(
+      expose(showHeaders, { ...access(), requestHeaders: { Host: 'a' } }),
+      /^TypeError: requestHeaders must be a header such as .* except Host/,
+    );
   });
 
   it('leaves alone a server that was already listening', async () => {

@@ -34,6 +34,30 @@ scenarios('creating a tunnel', (fixture) => {
     assert.equal(head.field('content-encoding'), 'gzip');
   });
 
+  it('sets and removes headers, and reports one that cannot be changed', async () => {
+    const { page, app } = await fixture.openSignedIn();
+    const { port } = await startHttpService(fixture.scope, (request, response) => {
+      response.setHeader('x-old', '1').end(`${String(request.headers['x-env'])} ${request.headers.cookie}`);
+    });
+    await page.getByRole('button', { name: 'Options' }).click();
+    assert.equal(
+      await page.getByLabel('Expires after').locator('option:checked').textContent(),
+      'Culvert quits',
+    );
+    const request = page.getByLabel('Request headers');
+    await request.fill('X-Env: dev\nHost: other');
+    await page.getByLabel('Response headers').fill('-X-Old');
+    await page.getByLabel('Port', { exact: true }).fill(String(port));
+    await page.getByRole('button', { name: 'Expose' }).click();
+    await page.getByText('“Host: other” cannot be used').waitFor();
+    await page.locator('#request-headers:focus').waitFor();
+    await request.fill('X-Env: dev\n-Cookie');
+    await expose(page, port);
+    const { host } = new URL((await app.tunnel()).url);
+    const { head, text } = await visitRaw(fixture.relay.port, { host, headers: [['Cookie', 'a=b']] });
+    assert.deepEqual([text, head.field('x-old')], ['dev undefined', undefined]);
+  });
+
   it('exposes a port under a name, and reports a taken one at the field', async () => {
     const { page } = await fixture.openSignedIn();
     const other = await createAccount(fixture.relay);

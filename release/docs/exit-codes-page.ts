@@ -30,6 +30,7 @@ export function exitCodesPage(): string {
     markdownTable(['code', 'meaning', 'what to do'], client),
     `- SIGTERM and closing the terminal have the same effect as Ctrl-C. A second Ctrl-C ends the program immediately with code 1; its tunnels then remain until they expire.
 - If the tunnels opened by \`culvert start\` end with different codes, the command exits with the first of these that occurred: 3, 1, 5, 4, 0.
+- \`culvert run\` exits with the code of its command, or with 128 and the number of the signal that ended the command. It exits with 127 if the command was not found, and with 126 if it cannot be executed.
 - \`culvert doctor\` exits with 1 if a check fails, and \`culvert domain verify\` exits with 1 if a record is wrong.
 - The command exits with 3 or 4 only after the relay has confirmed the refusal on a second connection.
 `,

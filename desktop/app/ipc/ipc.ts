@@ -1,4 +1,5 @@
 /** Types that page and main share: forms, answers, and what main pushes. The channels are in main/handlers/channels.ts. */
+import type { HeaderChanges } from '../../../shared/header-changes.ts';
 import type { CompressMode, HostHeader, Upstream } from '../../../shared/value-rules.ts';
 import type { DecodedBody, RecordedMessage, RequestDetail } from '../../client/inspector/records.ts';
 import type { LocalTarget } from '../../client/local/local-service.ts';
@@ -64,6 +65,8 @@ export interface TunnelForm {
   compress?: CompressMode | undefined;
   /** the protocol of the port's service; `http1` without it */
   upstream?: Upstream | undefined;
+  /** headers to set and remove; none without it */
+  headers?: HeaderChanges | undefined;
 }
 
 /** The part that the app remembers. */

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { NO_HEADER_CHANGES } from '../../../shared/header-changes.ts';
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -117,7 +118,7 @@ describe('an opened project', () => {
   it('creates its tunnels as the file defines them, with their targets and access policies', async () => {
     mkdirSync(join(folder, 'public'));
     const app = await opened(`tunnels:
-  web: {port: 3000, name: my-app, host_header: shop.test, local_host: 127.0.0.1, local_https: true, upstream: h2, wait: 10, compress: on}
+  web: {port: 3000, name: my-app, host_header: shop.test, local_host: 127.0.0.1, local_https: true, upstream: h2, wait: 10, compress: on, response_header: 'A: b'}
   api: {port: 4000, allow: 10.0.0.0/8, auth: "ann:secret-word-1", links: true, password: true, knock: true}
   docs: {share: ./public, password: mild-oak-tree, idle: true}
 `);
@@ -131,6 +132,7 @@ describe('an opened project', () => {
       idle: false,
       hostHeader: 'shop.test',
       compress: 'on',
+      headers: { ...NO_HEADER_CHANGES, responseHeader: ['A: b'] },
       upstream: 'h2',
       domain: undefined,
       local: { host: '127.0.0.1', https: true, waitMs: 10_000 },

@@ -217,6 +217,7 @@ function formOf(spec: ProjectTunnel): KeptForm {
     ttl = '',
     idle,
     hostHeader,
+    headers,
     compress,
     domain,
     folder,
@@ -225,7 +226,7 @@ function formOf(spec: ProjectTunnel): KeptForm {
     upstream,
     wait,
   } = spec;
-  const kept = { name, ttl, idle, hostHeader, compress, domain };
+  const kept = { name, ttl, idle, hostHeader, headers, compress, domain };
   return folder === undefined
     ? { ...kept, port, upstream, local: { host: localHost, https: localHttps, waitMs: wait * 1000 } }
     : { ...kept, port: FOLDER_PORT, folder };

@@ -245,8 +245,8 @@ export const CREATE_DE: Translation<typeof CREATE> = {
   'name.needsPlan':
     'Einen Namen wählen können Sie ab dem Tarif Dev. Sie haben {plan}, Ihre Tunnel bekommen also zufällige Namen.',
   'name.good': '{name} ist ein gültiger Name.',
-  'options.livesFor': 'Lebensdauer',
-  'options.whileOpen': 'Offen, solange Culvert läuft',
+  'options.livesFor': 'Läuft ab nach',
+  'options.whileOpen': 'Ende von Culvert',
   'options.anotherTime': 'Andere Dauer …',
   'options.hostHeader': 'Host-Header',
   'options.asSent': 'Wie gesendet',
@@ -259,6 +259,12 @@ export const CREATE_DE: Translation<typeof CREATE> = {
   'options.upstreamH2': 'HTTP/2 mit TLS (h2)',
   'options.hostName': 'Hostname',
   'options.hostNameHint': 'Ihr Server bekommt diesen Hostnamen bei jeder Anfrage',
+  'options.requestHeaders': 'Kopfzeilen der Anfragen',
+  'options.responseHeaders': 'Kopfzeilen der Antworten',
+  'options.headersHint': 'Eine je Zeile: Name: Wert setzt eine Kopfzeile, -Name entfernt sie.',
+  'options.headerProblem':
+    '„{line}“ ist nicht möglich. Geben Sie eine Kopfzeile wie X-Env: dev an, oder -Name, um sie zu entfernen. Host und Kopfzeilen der Verbindung lassen sich nicht ändern.',
+  'options.tooManyHeaders': 'Setzen und entfernen Sie höchstens {max} Kopfzeilen.',
   'options.compress': 'Komprimierung',
   'options.compressHint':
     'Seiten laden schneller über langsame Verbindungen. Automatisch: aus, wenn das Relay in der Nähe ist.',
@@ -941,6 +947,14 @@ export const PROBLEMS_DE: Translation<typeof PROBLEMS> = {
   'accepted.domain': 'eine eigene Domain ohne https:// und Port, etwa app.example.com',
   'accepted.compress': 'auto, on oder off',
   'accepted.upstream': 'http1, h2c (HTTP/2 ohne TLS) oder h2 (HTTP/2 mit TLS)',
+  'accepted.header':
+    'eine Kopfzeile wie „X-Env: dev“ mit höchstens 1024 Zeichen, außer Host (siehe --host-header) und Kopfzeilen der Verbindung wie Connection, Content-Length und Upgrade',
+  'accepted.headerName':
+    'der Name einer Kopfzeile, außer Host (siehe --host-header) und Kopfzeilen der Verbindung wie Connection, Content-Length und Upgrade',
+  'accepted.headers':
+    'eine Kopfzeile wie „X-Env: dev“ mit höchstens 1024 Zeichen, außer Host (siehe --host-header) und Kopfzeilen der Verbindung wie Connection, Content-Length und Upgrade, oder eine Liste von höchstens 16',
+  'accepted.headerNames':
+    'der Name einer Kopfzeile, außer Host (siehe --host-header) und Kopfzeilen der Verbindung wie Connection, Content-Length und Upgrade, oder eine Liste von höchstens 16',
   'accepted.hostHeader': 'keep, local oder ein Hostname mit oder ohne Port, etwa app.test:3000',
   'accepted.localHost': 'ein Hostname oder eine IP-Adresse, ohne Port',
   'accepted.name':

@@ -228,8 +228,8 @@ export const CREATE = {
   'name.needsPlan':
     'Choosing a name requires the Dev plan or above. You are on the {plan} plan, so your tunnels get random names.',
   'name.good': '{name} is a valid name.',
-  'options.livesFor': 'Lifetime',
-  'options.whileOpen': 'Stays open while Culvert runs',
+  'options.livesFor': 'Expires after',
+  'options.whileOpen': 'Culvert quits',
   'options.anotherTime': 'Custom time…',
   'options.hostHeader': 'Host header',
   'options.asSent': 'As sent by the visitor',
@@ -242,6 +242,12 @@ export const CREATE = {
   'options.upstreamH2': 'HTTP/2 over TLS (h2)',
   'options.hostName': 'Host name',
   'options.hostNameHint': 'Your server receives this host name with every request',
+  'options.requestHeaders': 'Request headers',
+  'options.responseHeaders': 'Response headers',
+  'options.headersHint': 'One on each line: Name: value sets a header, -Name removes it.',
+  'options.headerProblem':
+    '“{line}” cannot be used. Enter a header such as X-Env: dev, or -Name to remove it. Host and headers of the connection cannot be changed.',
+  'options.tooManyHeaders': 'Set and remove at most {max} headers.',
   'options.compress': 'Compression',
   'options.compressHint':
     'Pages load faster over slow connections. Automatic turns compression off if the relay is nearby.',
@@ -651,6 +657,14 @@ export const PROBLEMS = {
   'accepted.domain': 'a domain that you own, without https:// and without a port, such as app.example.com',
   'accepted.compress': 'auto, on or off',
   'accepted.upstream': 'http1, h2c (HTTP/2 without TLS) or h2 (HTTP/2 over TLS)',
+  'accepted.header':
+    'a header such as "X-Env: dev" of at most 1024 characters, except Host (see --host-header) and headers of the connection such as Connection, Content-Length and Upgrade',
+  'accepted.headerName':
+    'the name of a header, except Host (see --host-header) and headers of the connection such as Connection, Content-Length and Upgrade',
+  'accepted.headers':
+    'a header such as "X-Env: dev" of at most 1024 characters, except Host (see --host-header) and headers of the connection such as Connection, Content-Length and Upgrade, or a list of at most 16',
+  'accepted.headerNames':
+    'the name of a header, except Host (see --host-header) and headers of the connection such as Connection, Content-Length and Upgrade, or a list of at most 16',
   'accepted.hostHeader': 'keep, local, or a host name with or without a port, such as app.test:3000',
   'accepted.localHost': 'a host name or an IP address, without a port',
   'accepted.name':

@@ -1,6 +1,12 @@
 import { NETWORK_RULE, PASSWORD_RULE, USER_PASSWORD_RULE, USER_RULE } from '../../../shared/access.ts';
 import { DOMAIN_RULE } from '../../../shared/domains.ts';
 import {
+  HEADER_NAME_RULE,
+  HEADER_NAMES_RULE,
+  HEADER_RULE,
+  HEADERS_RULE,
+} from '../../../shared/header-changes.ts';
+import {
   COMPRESS_RULE,
   HOST_HEADER_RULE,
   LOCAL_HOST_RULE,
@@ -67,6 +73,10 @@ const RULES: readonly (readonly [ValueRule, TextKey])[] = [
   [DOMAIN_RULE, 'accepted.domain'],
   [FLAG_RULE, 'accepted.flag'],
   [FOLDER_RULE, 'accepted.folder'],
+  [HEADER_RULE, 'accepted.header'],
+  [HEADER_NAME_RULE, 'accepted.headerName'],
+  [HEADERS_RULE, 'accepted.headers'],
+  [HEADER_NAMES_RULE, 'accepted.headerNames'],
   [HOST_HEADER_RULE, 'accepted.hostHeader'],
   [UPSTREAM_RULE, 'accepted.upstream'],
   [LOCAL_HOST_RULE, 'accepted.localHost'],

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { NO_HEADER_CHANGES } from '../../../shared/header-changes.ts';
 import { OPEN } from '../../../shared/access.ts';
 import { textOf } from '../messages.ts';
 import { parseRelayAddress } from '../relay/relay-address.ts';
@@ -45,6 +46,9 @@ describe('parseProject', () => {
           upstream: h2
           wait: 10
           compress: off
+          request_header: 'X-Env: dev'
+          remove_request_header: [Cookie, X-Old]
+          response_header: ['A: b', 'C: d']
     `;
     assert.deepEqual(parseProject(text, 'culvert.yml'), {
       path: 'culvert.yml',
@@ -63,6 +67,12 @@ describe('parseProject', () => {
           upstream: 'h2',
           wait: 10,
           compress: 'off',
+          headers: {
+            requestHeader: ['X-Env: dev'],
+            removeRequestHeader: ['Cookie', 'X-Old'],
+            responseHeader: ['A: b', 'C: d'],
+            removeResponseHeader: [],
+          },
           folder: undefined,
           access: OPEN,
           madePassword: undefined,
@@ -192,6 +202,7 @@ describe('parseProject', () => {
       upstream: 'http1',
       wait: 0,
       compress: 'auto',
+      headers: NO_HEADER_CHANGES,
       folder: undefined,
       access: OPEN,
       madePassword: undefined,
@@ -246,6 +257,14 @@ describe('parseProject', () => {
     [tunnel('idle: yes'), /idle: is "yes", but must be true or false/],
     [tunnel('host_header: "a b"'), /host_header: is "a b", but must be keep, local, or a host name/],
     [tunnel('local_host: http://x'), /local_host: is "http:\/\/x", but must be a host name/],
+    [
+      tunnel('request_header: ["A: b", "Host: c"]'),
+      /:4: tunnels\.web\.request_header: is \["A: b","Host: c"\], but must be a header .* except Host \(see --host-header\)/,
+    ],
+    [
+      tunnel('remove_response_header: Content-Length'),
+      /:4: tunnels\.web\.remove_response_header: is "Content-Length", but/,
+    ],
     [tunnel('compress: yes'), /:4: tunnels\.web\.compress: is "yes", but must be auto, on or off\.$/],
     [tunnel('wait: 61'), /wait: is 61, but must be a whole number of seconds from 0 to 60/],
     [tunnel('hostheader: local'), /:4: tunnels\.web\.hostheader: is unknown\. Did you mean host_header\?$/],

@@ -4,6 +4,7 @@ import * as yup from 'yup';
 import { OPEN } from '../../../shared/access.ts';
 import { API_KEY_PREFIX } from '../../../shared/constraints.ts';
 import { DOMAIN_RULE } from '../../../shared/domains.ts';
+import { HEADER_NAMES_RULE, HEADERS_RULE } from '../../../shared/header-changes.ts';
 import { nearest } from '../../../shared/nearest.ts';
 import { escapeUnprintable } from '../../../shared/unprintable.ts';
 import {
@@ -68,6 +69,10 @@ export const TUNNEL_FIELD_RULES = {
   upstream: UPSTREAM_RULE,
   wait: WAIT_RULE,
   compress: COMPRESS_RULE,
+  request_header: HEADERS_RULE,
+  remove_request_header: HEADER_NAMES_RULE,
+  response_header: HEADERS_RULE,
+  remove_response_header: HEADER_NAMES_RULE,
 } as const;
 const tunnelSchema = yup
   .object({
@@ -83,6 +88,10 @@ const tunnelSchema = yup
     upstream: field<Upstream>(TUNNEL_FIELD_RULES.upstream),
     wait: field<number>(TUNNEL_FIELD_RULES.wait),
     compress: field<CompressMode>(TUNNEL_FIELD_RULES.compress),
+    request_header: field<OneOrMore>(TUNNEL_FIELD_RULES.request_header),
+    remove_request_header: field<OneOrMore>(TUNNEL_FIELD_RULES.remove_request_header),
+    response_header: field<OneOrMore>(TUNNEL_FIELD_RULES.response_header),
+    remove_response_header: field<OneOrMore>(TUNNEL_FIELD_RULES.remove_response_header),
   })
   .strict();
 const TUNNEL_FIELDS = [...Object.keys(TUNNEL_FIELD_RULES), ...ACCESS_FIELDS];
@@ -90,7 +99,13 @@ const TUNNEL_FIELDS = [...Object.keys(TUNNEL_FIELD_RULES), ...ACCESS_FIELDS];
 /** Fields for a port that make no sense for a folder. */
 const PORT_FIELDS = ['port', 'host_header', 'local_host', 'local_https', 'upstream', 'wait'];
 
-function field<T extends string | number | boolean>(rule: ValueRule) {
+type OneOrMore = string | string[];
+
+function listOf(value: OneOrMore = []): readonly string[] {
+  return typeof value === 'string' ? [value] : value;
+}
+
+function field<T extends string | number | boolean | string[]>(rule: ValueRule) {
   return yup.mixed<T>().test((value: unknown) => value === undefined || rule.accepts(value));
 }
 
@@ -203,6 +218,12 @@ class ProjectReader {
         upstream: fields.upstream ?? SPEC_DEFAULTS.upstream,
         wait: fields.wait ?? SPEC_DEFAULTS.wait,
         compress: fields.compress ?? SPEC_DEFAULTS.compress,
+        headers: {
+          requestHeader: listOf(fields.request_header),
+          removeRequestHeader: listOf(fields.remove_request_header),
+          responseHeader: listOf(fields.response_header),
+          removeResponseHeader: listOf(fields.remove_response_header),
+        },
       };
       if (unset.length > 0) {
         this.#withheld.push({ ...spec, why: unset });

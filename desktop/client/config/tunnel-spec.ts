@@ -1,5 +1,6 @@
 /** One tunnel as the user wants it, from options or `culvert.yml`, with the values of fields that only these have. */
 import type { Access } from '../../../shared/access.ts';
+import { type HeaderChanges, NO_HEADER_CHANGES } from '../../../shared/header-changes.ts';
 import { uriHost } from '../../../shared/networks.ts';
 import type { CompressMode, Upstream, ValueRule } from '../../../shared/value-rules.ts';
 import { WAIT_MAX_SECONDS } from './config-limits.ts';
@@ -22,6 +23,8 @@ export interface TunnelSpec {
   readonly localHost: string;
   /** whether the port speaks TLS */
   readonly localHttps: boolean;
+  /** headers to set and remove */
+  readonly headers: HeaderChanges;
   /** whether responses are compressed */
   readonly compress: CompressMode;
   /** the protocol of the service; `h2` implies TLS */
@@ -53,6 +56,7 @@ export const SPEC_DEFAULTS = {
   hostHeader: 'keep',
   localHost: 'localhost',
   localHttps: false,
+  headers: NO_HEADER_CHANGES,
   compress: 'auto',
   upstream: 'http1',
   wait: 0,

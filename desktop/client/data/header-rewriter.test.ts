@@ -9,7 +9,10 @@ import { HeadChanges, HeaderRewriter } from './header-rewriter.ts';
 
 function setUp(changes: Partial<HeaderChanges> = {}, host: string | null = 'localhost:3000') {
   const inner = new FakeStream();
-  const stream = new HeaderRewriter(inner, new HeadChanges(host ?? undefined, { ...NO_HEADER_CHANGES, ...changes }));
+  const stream = new HeaderRewriter(
+    inner,
+    new HeadChanges(host ?? undefined, { ...NO_HEADER_CHANGES, ...changes }),
+  );
   const got = { text: '', closed: undefined as number | undefined };
   stream.attach({
     onStreamData: (piece) => void (got.text += piece.toString('latin1')),
@@ -29,6 +32,11 @@ const upgrade = (host: string): string =>
   `GET /ws HTTP/1.1\r\nHost: ${host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`;
 const offer = (host: string): string => post(host).replace('Content', 'Upgrade: websocket\r\nContent');
 const all = (host: string): string => request(host) + post(host) + chunked(host) + request(host);
+
+const changedRequest = (rest: string): string =>
+  `GET /a?b HTTP/1.1\r\nhoSt: localhost:3000\r\nX-Forwarded-Host: my.app\r\nX-Env: dev\r\nX-Env: two\r\nX-First: \r\n\r\n${rest}`;
+const response = (status: string, fields: string, body = ''): string =>
+  `HTTP/1.1 ${status}\r\n${fields}\r\n${body}`;
 
 describe('HeaderRewriter', () => {
   it('changes the Host of every request, and nothing else', () => {
@@ -137,9 +145,6 @@ describe('HeaderRewriter', () => {
     responseHeader: ['Cache-Control: no-store'],
     removeResponseHeader: ['Server', 'set-cookie'],
   };
-  const changedRequest = (rest: string): string =>
-    `GET /a?b HTTP/1.1\r\nhoSt: localhost:3000\r\nX-Forwarded-Host: my.app\r\nX-Env: dev\r\nX-Env: two\r\nX-First: \r\n\r\n${rest}`;
-  const response = (status: string, fields: string, body = ''): string => `HTTP/1.1 ${status}\r\n${fields}\r\n${body}`;
   const was = 'server: x\r\nSet-Cookie: a=b\r\nSet-Cookie: c=d\r\ncache-control: public\r\n';
   const is = 'Cache-Control: no-store\r\n';
 
@@ -156,14 +161,30 @@ describe('HeaderRewriter', () => {
   });
 
   const bodies: readonly [name: string, was: string, is: string][] = [
-    ['with a length', response('200 OK', `${was}Content-Length: 5\r\n`, 'HTTP/'), response('200 OK', `Content-Length: 5\r\n${is}`, 'HTTP/')],
+    [
+      'with a length',
+      response('200 OK', `${was}Content-Length: 5\r\n`, 'HTTP/'),
+      response('200 OK', `Content-Length: 5\r\n${is}`, 'HTTP/'),
+    ],
     [
       'in chunks',
-      response('404 Not Found', `Transfer-Encoding: chunked\r\n${was}`, '5\r\nHTTP/\r\n0\r\nServer: t\r\n\r\n'),
-      response('404 Not Found', `Transfer-Encoding: chunked\r\n${is}`, '5\r\nHTTP/\r\n0\r\nServer: t\r\n\r\n'),
+      response(
+        '404 Not Found',
+        `Transfer-Encoding: chunked\r\n${was}`,
+        '5\r\nHTTP/\r\n0\r\nServer: t\r\n\r\n',
+      ),
+      response(
+        '404 Not Found',
+        `Transfer-Encoding: chunked\r\n${is}`,
+        '5\r\nHTTP/\r\n0\r\nServer: t\r\n\r\n',
+      ),
     ],
     ['without a body', response('204 No Content', was), response('204 No Content', is)],
-    ['after informational ones', response('103 Early Hints', 'Server: x\r\n') + response('304 Not Modified', was), response('103 Early Hints', 'Server: x\r\n') + response('304 Not Modified', is)],
+    [
+      'after informational ones',
+      response('103 Early Hints', 'Server: x\r\n') + response('304 Not Modified', was),
+      response('103 Early Hints', 'Server: x\r\n') + response('304 Not Modified', is),
+    ],
   ];
   it('sets and removes headers of responses, no matter how they are split', () => {
     check(
@@ -182,13 +203,16 @@ describe('HeaderRewriter', () => {
     );
   });
 
-  it('changes a response to HEAD, which has a length but no body', () => {
+  it('changes a response to HEAD, although its length announces a body', () => {
     const { inner, stream } = setUp(changes);
     inner.receive('HEAD / HTTP/1.1\r\nHost: a\r\n\r\n');
     stream.write(Buffer.from(response('200 OK', `${was}Content-Length: 5\r\n`)));
     inner.receive('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
     stream.write(Buffer.from(response('204 No Content', was)));
-    assert.equal(inner.sent, response('200 OK', `Content-Length: 5\r\n${is}`) + response('204 No Content', is));
+    assert.equal(
+      inner.sent,
+      response('200 OK', `Content-Length: 5\r\n${is}`) + response('204 No Content', is),
+    );
   });
 
   it('changes one that lasts until the connection closes', () => {
@@ -203,9 +227,19 @@ describe('HeaderRewriter', () => {
   it('changes an upgrade in both directions, and nothing that follows', () => {
     const { inner, stream, got } = setUp(changes);
     inner.receive(upgrade('my.app'));
-    assert.equal(got.text, upgrade('localhost:3000').replace(/\r\n$/, 'X-Env: dev\r\nX-Env: two\r\nX-First: \r\n\r\n'));
-    stream.write(Buffer.from(response('101 Switching Protocols', `Upgrade: websocket\r\n${was}`, response('200 OK', was))));
-    assert.equal(inner.sent, response('101 Switching Protocols', `Upgrade: websocket\r\n${is}`, response('200 OK', was)));
+    assert.equal(
+      got.text,
+      upgrade('localhost:3000').replace(/\r\n$/, 'X-Env: dev\r\nX-Env: two\r\nX-First: \r\n\r\n'),
+    );
+    stream.write(
+      Buffer.from(
+        response('101 Switching Protocols', `Upgrade: websocket\r\n${was}`, response('200 OK', was)),
+      ),
+    );
+    assert.equal(
+      inner.sent,
+      response('101 Switching Protocols', `Upgrade: websocket\r\n${is}`, response('200 OK', was)),
+    );
     got.text = '';
     inner.receive(request('frame'));
     assert.equal(got.text, request('frame'));
@@ -226,7 +260,10 @@ describe('HeaderRewriter', () => {
       'hello\r\n\r\n',
       `HTTP/1.1 200 OK\r\nServer: ${'x'.repeat(40_000)}`,
       response('200 OK', 'Server : x\r\nContent-Length: 0\r\n'),
-      response('200 OK', 'Transfer-Encoding: gzip, chunked\r\nContent-Length: 1\r\nServer: x\r\n').replace('\r\n', '\n'),
+      response('200 OK', 'Transfer-Encoding: gzip, chunked\r\nContent-Length: 1\r\nServer: x\r\n').replace(
+        '\r\n',
+        '\n',
+      ),
     ]) {
       const { inner, stream, got } = setUp(changes);
       inner.receive(request('my.app'));

@@ -55,7 +55,9 @@ class FieldChanges {
   constructor(lines: readonly string[], removed: readonly string[], host?: string) {
     const headers = lines.map((line) => readHeader(line)).filter((header) => header !== undefined);
     this.#host = host;
-    this.#dropped = new Set([...removed, ...headers.map(({ name }) => name)].map((name) => name.toLowerCase()));
+    this.#dropped = new Set(
+      [...removed, ...headers.map(({ name }) => name)].map((name) => name.toLowerCase()),
+    );
     this.#added = headers.map(({ name, value }) => `${name}: ${value}\r\n`).join('');
   }
 

@@ -18,6 +18,14 @@ export interface TunnelOptions {
   readonly access?: AccessOptions | undefined;
   /** the Host that the service sees: `keep` (the address visitors use), `local`, or a name */
   readonly hostHeader?: string | undefined;
+  /** headers to set in requests that the service receives; they replace all of that name */
+  readonly requestHeaders?: Readonly<Record<string, string>> | undefined;
+  /** names of headers to remove from requests */
+  readonly removeRequestHeaders?: readonly string[] | undefined;
+  /** headers to set in responses */
+  readonly responseHeaders?: Readonly<Record<string, string>> | undefined;
+  /** names of headers to remove from responses */
+  readonly removeResponseHeaders?: readonly string[] | undefined;
   /** whether responses are compressed: `auto` (unless the relay is on this machine or in a private network), `on` or `off` */
   readonly compress?: 'auto' | 'on' | 'off' | undefined;
   /** address of the relay; by default `CULVERT_RELAY`, then the one you logged in to */

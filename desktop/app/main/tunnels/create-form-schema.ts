@@ -2,6 +2,7 @@
 import * as yup from 'yup';
 import { ALLOW_MAX, NETWORK_RULE, PASSWORD_RULE, TOKEN_NAME_RULE } from '../../../../shared/access.ts';
 import { DOMAIN_RULE } from '../../../../shared/domains.ts';
+import { type HeaderChanges, isHeaderChanges } from '../../../../shared/header-changes.ts';
 import type { Tunnel } from '../../../../shared/tunnel.ts';
 import {
   COMPRESS_RULE,
@@ -99,6 +100,7 @@ const fields = {
   hostHeader: ruled(yup.string(), HOST_HEADER_RULE).required(),
   domain: ruled(yup.string(), DOMAIN_RULE),
   compress: ruled(yup.string<CompressMode>(), COMPRESS_RULE),
+  headers: yup.mixed<HeaderChanges>().test((value) => value === undefined || isHeaderChanges(value)),
   upstream: yup.mixed<Upstream>().test((value) => value === undefined || UPSTREAM_RULE.accepts(value)),
 };
 

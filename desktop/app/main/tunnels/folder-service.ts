@@ -114,6 +114,7 @@ export function serveWithEngine(network: Network): Serve {
       tunnelId,
       local: localTarget(form),
       hostHeader: form.hostHeader,
+      headers: form.headers,
       compress: form.compress,
       network,
       ...rest,

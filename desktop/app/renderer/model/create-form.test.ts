@@ -58,6 +58,8 @@ describe('create form', () => {
       customHost: 'shop.test:8080',
       compress: 'off',
       upstream: 'h2c',
+      requestHeaders: '\nX-Env: dev\r\n -Cookie\n',
+      responseHeaders: '- Server\nA: b\nA: c',
       lock: { ...OPEN_DRAFT, kind: 'addresses', addresses: '::1' },
     };
     const form = {
@@ -69,6 +71,12 @@ describe('create form', () => {
       upstream: 'h2c',
       lock: { kind: 'addresses', allow: ['::1'] },
       compress: 'off',
+      headers: {
+        requestHeader: ['X-Env: dev'],
+        removeRequestHeader: ['Cookie'],
+        responseHeader: ['A: b', 'A: c'],
+        removeResponseHeader: ['Server'],
+      },
     };
     assert.deepEqual(read(draft), { form });
   });
@@ -81,6 +89,8 @@ describe('create form', () => {
       customTtl: '2d',
       host: CUSTOM,
       customHost: 'a b',
+      requestHeaders: 'A: b\nHost: c',
+      responseHeaders: 'A: b\n'.repeat(17),
       lock: { ...OPEN_DRAFT, kind: 'password' },
     });
     assert.deepEqual(Object.keys('problems' in result ? result.problems : {}), [
@@ -88,8 +98,11 @@ describe('create form', () => {
       'name',
       'lockDetail',
       'ttl',
+      'headers',
+      'responseHeaders',
       'hostHeader',
     ]);
+    assert.match('problems' in result ? (result.problems.headers ?? '') : '', /^“Host: c” cannot be used/);
   });
 
   it("rejects the name of one of the user's tunnels", () => {
@@ -111,6 +124,7 @@ describe('create form', () => {
     assert.equal(hasOptions(draft), true);
     assert.equal(hasOptions({ ...EMPTY_DRAFT, lock: { ...OPEN_DRAFT, kind: 'links' } }), true);
     assert.equal(hasOptions({ ...EMPTY_DRAFT, compress: 'on' }), true);
+    assert.equal(hasOptions({ ...EMPTY_DRAFT, responseHeaders: '-Server' }), true);
     assert.equal(hasOptions(draftFrom({ upstream: 'h2' })), true);
     assert.equal(hasOptions(draftFrom({ port: 3000 })), false);
     assert.equal(draftFrom({ hostHeader: 'a.test' }).customHost, 'a.test');

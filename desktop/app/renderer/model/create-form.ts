@@ -6,6 +6,7 @@ import {
   NAME_RULE,
   type Upstream,
 } from '../../../../shared/value-rules.ts';
+import { HEADER_NAME_RULE, HEADER_RULE, HEADERS_MAX } from '../../../../shared/header-changes.ts';
 import type { CreateForm, TunnelForm } from '../../ipc/ipc.ts';
 import type { AccountView, PortView, TunnelView } from '../../ipc/snapshot.ts';
 import { t } from '../../messages/translate.ts';
@@ -30,12 +31,15 @@ export interface FormDraft {
   readonly customHost: string;
   readonly compress: CompressMode;
   readonly upstream: Upstream;
+  /** a change a line: `Name: value` sets a header, `-Name` removes it */
+  readonly requestHeaders: string;
+  readonly responseHeaders: string;
   readonly lock: AccessDraft;
   readonly domain: DomainDraft;
 }
 
-/** `lockDetail` is the field of the chosen access policy. */
-export type FormField = keyof CreateForm | 'lockDetail';
+/** `lockDetail` is the field of the chosen access policy; `headers` are those of requests. */
+export type FormField = keyof CreateForm | 'lockDetail' | 'responseHeaders';
 export type FormProblems = Partial<Record<FormField, string>>;
 
 /** What the form is validated against. */
@@ -55,6 +59,8 @@ export const EMPTY_DRAFT: FormDraft = {
   customHost: '',
   compress: 'auto',
   upstream: 'http1',
+  requestHeaders: '',
+  responseHeaders: '',
   lock: OPEN_DRAFT,
   domain: NO_DOMAIN,
 };
@@ -81,6 +87,8 @@ export function readDraft(
   const ttl = draftTtl(draft, account);
   const lock = readAccessDraft(draft.lock);
   const domain = readDomainDraft(draft.domain);
+  const request = readHeaderDraft(draft.requestHeaders);
+  const response = readHeaderDraft(draft.responseHeaders);
   const hostHeader = draft.host === CUSTOM ? draft.customHost.trim() : draft.host;
   const problems: FormProblems = {
     ...(typeof port === 'string' ? { port } : {}),
@@ -88,16 +96,47 @@ export function readDraft(
     ...('problem' in lock ? { lockDetail: lock.problem } : {}),
     ...('problem' in domain ? { domain: domain.problem } : {}),
     ...('problem' in ttl ? { ttl: ttl.problem } : {}),
+    ...('problem' in request ? { headers: request.problem } : {}),
+    ...('problem' in response ? { responseHeaders: response.problem } : {}),
     ...(HOST_HEADER_RULE.accepts(hostHeader) ? {} : { hostHeader: t('options.giveHost') }),
   };
   if (typeof port === 'string' || 'problem' in ttl || 'problem' in lock) return { problems };
+  if ('problem' in request || 'problem' in response) return { problems };
   if ('problem' in domain || Object.keys(problems).length > 0) return { problems };
+  const headers = {
+    requestHeader: request.set,
+    removeRequestHeader: request.remove,
+    responseHeader: response.set,
+    removeResponseHeader: response.remove,
+  };
   const own = {
     ...(domain.domain === '' ? {} : { domain: domain.domain }),
     ...(draft.compress === 'auto' ? {} : { compress: draft.compress }),
     ...(draft.upstream === 'http1' ? {} : { upstream: draft.upstream }),
+    ...(Object.values(headers).every((list) => list.length === 0) ? {} : { headers }),
   };
   return { form: { port, name, ttl: ttl.ttl, idle: draft.idle, hostHeader, lock: lock.lock, ...own } };
+}
+
+interface DraftHeaders {
+  readonly set: readonly string[];
+  readonly remove: readonly string[];
+}
+
+/** @returns the changes of a text, or what is wrong with its first invalid line */
+function readHeaderDraft(text: string): DraftHeaders | { readonly problem: string } {
+  const lines = text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
+  const remove = lines.filter((line) => line.startsWith('-')).map((line) => line.slice(1).trim());
+  const set = lines.filter((line) => !line.startsWith('-'));
+  const wrong =
+    set.find((line) => !HEADER_RULE.accepts(line)) ?? remove.find((name) => !HEADER_NAME_RULE.accepts(name));
+  if (wrong !== undefined) return { problem: t('options.headerProblem', { line: wrong }) };
+  if (set.length > HEADERS_MAX || remove.length > HEADERS_MAX)
+    return { problem: t('options.tooManyHeaders', { max: HEADERS_MAX }) };
+  return { set, remove };
 }
 
 /** The draft for a request of a link or the tray. */
@@ -123,6 +162,8 @@ export function hasOptions(draft: FormDraft): boolean {
     draft.host !== 'keep' ||
     draft.compress !== 'auto' ||
     draft.upstream !== 'http1' ||
+    draft.requestHeaders !== '' ||
+    draft.responseHeaders !== '' ||
     draft.lock.kind !== 'anyone' ||
     draft.domain.choice !== ''
   );

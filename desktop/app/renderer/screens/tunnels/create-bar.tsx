@@ -30,6 +30,8 @@ const CONTROLS: Readonly<Record<FormField, string>> = {
   hostHeader: 'custom-host',
   compress: 'compress',
   upstream: 'upstream',
+  headers: 'request-headers',
+  responseHeaders: 'response-headers',
   idle: 'idle',
 };
 

@@ -113,6 +113,20 @@ export function Options({
           <option value="h2">{t('options.upstreamH2')}</option>
         </select>
       </Field>
+      <Headers
+        id="request-headers"
+        label={t('options.requestHeaders')}
+        problem={problems.headers}
+        text={draft.requestHeaders}
+        change={(requestHeaders) => change({ requestHeaders })}
+      />
+      <Headers
+        id="response-headers"
+        label={t('options.responseHeaders')}
+        problem={problems.responseHeaders}
+        text={draft.responseHeaders}
+        change={(responseHeaders) => change({ responseHeaders })}
+      />
       <label class="choice">
         <input
           type="checkbox"
@@ -126,6 +140,34 @@ export function Options({
         </span>
       </label>
     </div>
+  );
+}
+
+/** Headers to set and remove, one in each line. */
+function Headers({
+  id,
+  label,
+  problem,
+  text,
+  change,
+}: {
+  id: string;
+  label: string;
+  problem: string | undefined;
+  text: string;
+  change: (text: string) => void;
+}): JSX.Element {
+  return (
+    <Field id={id} label={label} hint={t('options.headersHint')} problem={problem}>
+      <textarea
+        {...fieldControl(id, problem)}
+        rows={2}
+        dir="ltr"
+        spellcheck={false}
+        value={text}
+        onInput={(event) => change(event.currentTarget.value)}
+      />
+    </Field>
   );
 }
 

@@ -1,0 +1,56 @@
+/** Tunnels without a chosen lifetime live as long as their client (docs/reference/culvert.md). */
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { createAccount } from '../support/accounts.ts';
+import { concurrentTests } from '../support/concurrent-tests.ts';
+import { Culvert, spawnCulvert, temporaryDirectory } from '../support/programs.ts';
+import { relaySuite } from '../support/relay-suite.ts';
+
+/** The default lifetime at this relay, long enough for half of it on a busy machine. */
+const LIFE_MS = 20_000;
+
+describe('the lifetime of a tunnel of culvert', () => {
+  const { scope, relay, pool } = relaySuite({ CULVERT_DEFAULT_TTL: `${LIFE_MS / 1000}s` });
+
+  const together = concurrentTests();
+
+  together('is that of the command, for culvert http and culvert start', async () => {
+    const http = await pool.take();
+    const culvert = await Culvert.start(scope, relay, http.key, 1);
+    const start = await createAccount(relay);
+    const file = join(temporaryDirectory(scope), 'culvert.yml');
+    writeFileSync(file, 'tunnels:\n  kept: {port: 1}\n  chosen: {port: 1, ttl: 10s}\n');
+    const environment = { CULVERT_RELAY: relay.url, CULVERT_API_KEY: start.key };
+    const child = spawnCulvert(scope, ['start', '--json', '--config', file], environment);
+    await delay(2.5 * LIFE_MS);
+    const left = Date.parse((await http.api.get(culvert.tunnel.id)).expires_at) - Date.now();
+    assert.ok(left > 0 && left <= LIFE_MS, `${left} ms left`);
+    assert.deepEqual(
+      (await start.api.list()).map(({ ttl }) => ttl),
+      ['20s'],
+    );
+    assert.equal((await culvert.child.stop('SIGINT')).code, 0);
+    assert.equal((await child.stop('SIGINT')).code, 4);
+    assert.match(child.lines.join('\n'), /"name":"chosen","reason":"expired"/);
+  });
+
+  together('is that of --ttl, and of --idle without visitors', async () => {
+    const [one, two] = await Promise.all([pool.take(), pool.take()]);
+    const chosen = await Culvert.start(scope, relay, one.key, 1, ['--ttl', '10s']);
+    const idle = await Culvert.start(scope, relay, two.key, 1, ['--idle']);
+    assert.equal((await chosen.child.exit()).code, 4);
+    assert.equal((await idle.child.exit()).code, 4);
+  });
+
+  together('begins later if the relay limits how many tunnels can be created', async () => {
+    const { key, api } = await createAccount(relay);
+    for (let count = 0; count < 5; count += 1) await api.create({ local_port: 1 });
+    const environment = { CULVERT_RELAY: relay.url, CULVERT_API_KEY: key };
+    const child = spawnCulvert(scope, ['http', '1', '--json'], environment);
+    await child.line((line) => (line.includes('"event":"online"') ? true : undefined));
+    assert.match(child.stderr, /^culvert: The relay limits .* Trying again in \d+s\.\n$/);
+    assert.equal((await child.stop('SIGINT')).code, 0);
+  });
+});
