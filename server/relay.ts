@@ -135,7 +135,7 @@ async function startParts(
       unexpected,
       guide: certificates?.handshakes,
       ownPair: certificates?.ownPair,
-      mayHave: (name) => names.mayHave(name),
+      isNamed: (name) => names.isNamed(name),
     },
     operator,
     async (server) => {

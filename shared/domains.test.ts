@@ -12,6 +12,8 @@ describe('readDomain', () => {
     ['a.b', 'a.b'],
     ['1.example', '1.example'],
     [long, long],
+    ['*.example.com', '*.example.com'],
+    ['*.Müller.Example.', '*.xn--mller-kva.example'],
   ];
   for (const [given, name] of names) {
     it(`reads ${given} as ${name}`, () => assert.deepEqual(readDomain(given), { name }));
@@ -27,7 +29,13 @@ describe('readDomain', () => {
     ['１２７.0.0.1', /not an IP address/],
     ['2001:db8::1', /not an IP address/],
     ['[::1]', /not an IP address/],
-    ['*.example.com', /wildcard/],
+    ['*.*.example.com', /only as its first label/],
+    ['a.*.example.com', /only as its first label/],
+    ['*example.com', /only as its first label/],
+    ['*.com', /two labels/],
+    ['*.', /only as its first label/],
+    ['*', /only as its first label/],
+    ['*.192.0.2.1', /not an IP address/],
     ['localhost', /two labels/],
     ['com.', /two labels/],
     ['', /host name/],

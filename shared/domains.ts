@@ -17,6 +17,7 @@ import {
 } from './fields.ts';
 import { isIPv6 } from './networks.ts';
 import type { ValueRule } from './value-rules.ts';
+import { baseOfWildcard } from './wildcard-hosts.ts';
 
 /** Domains that users bring to their tunnels, as the REST interface has them (protocol.md section 12). */
 
@@ -28,13 +29,13 @@ const COPIED: Field<string> = {
   ...TEXT,
   accepts: yup
     .string()
-    .matches(/^[\w.:=-]{1,300}$/)
+    .matches(/^[\w*.:=-]{1,300}$/)
     .required(),
 };
 
 /** A record that the owner has to create in the DNS. */
 const RECORD = object(
-  { type: oneOf(['A', 'AAAA', 'CNAME', 'TXT']), name: COPIED, value: COPIED },
+  { type: oneOf(['A', 'AAAA', 'CNAME', 'TXT', 'NS']), name: COPIED, value: COPIED },
   'DnsRecord',
 );
 export type DnsRecord = TypeOf<typeof RECORD>;
@@ -94,14 +95,19 @@ export type DomainReading = { readonly name: string } | { readonly problem: stri
 
 /**
  * Reads a domain: in upper or lower case, with one trailing dot or without, with other characters than ASCII (UTS #46)
- * or in punycode.
+ * or in punycode. `*.example.com` stands for all hosts one label below `example.com`.
  */
 export function readDomain(text: string): DomainReading {
   if (/[/@?#]/.test(text)) return { problem: 'must be given alone, without https:// or a path' };
   const given = text.endsWith('.') ? text.slice(0, -1) : text;
   if (isIPv6(given.replaceAll(/[[\]]/g, ''))) return { problem: 'must be a name, not an IP address' };
   if (given.includes(':')) return { problem: 'must be given without a port' };
-  if (given.startsWith('*')) return { problem: 'must be one host: wildcards are not supported' };
+  const base = baseOfWildcard(given);
+  if (base.includes('*')) return { problem: 'may contain * only as its first label, as in *.example.com' };
+  if (base !== given) {
+    const reading = readDomain(base);
+    return 'name' in reading ? { name: `*.${reading.name}` } : reading;
+  }
   const name = asciiOf(given);
   if (name === undefined) return { problem: 'must be a host name, such as app.example.com' };
   if (IPV4.test(name)) return { problem: 'must be a name, not an IP address' };
@@ -116,7 +122,8 @@ export function readDomain(text: string): DomainReading {
 /** A domain, as an option, a file or a form takes it. */
 export const DOMAIN_RULE: ValueRule = {
   accepts: (value) => typeof value === 'string' && 'name' in readDomain(value),
-  accepted: 'a domain that you own, without https:// and without a port, such as app.example.com',
+  accepted:
+    'a domain that you own, without https:// and without a port, such as app.example.com or *.example.com',
 };
 
 /** In lower case and punycode; `undefined` for what cannot be a host. */
@@ -129,7 +136,7 @@ function asciiOf(given: string): string | undefined {
 /* Requests that name a domain, as the REST interface accepts them (protocol.md section 12). */
 
 export const ADD_DOMAIN_SCHEMA = objectSchema(
-  { domain: { type: 'string', description: 'the domain, such as `app.example.com`' } },
+  { domain: { type: 'string', description: 'the domain, such as `app.example.com` or `*.example.com`' } },
   'AddDomain',
 );
 

@@ -55,7 +55,8 @@ export const ERROR_HELP: Readonly<Record<string, string>> = {
     "Check the client's network. The client must open a connection for each visitor within 10 s.",
   'version-not-supported': 'Use HTTP/1.1.',
   // Errors of the API
-  'invalid-body': 'Send a JSON object in which `idle_ttl` and `take_over`, if present, are booleans.',
+  'invalid-body':
+    'Send a JSON object in which `idle_ttl`, `take_over` and `wildcard`, if present, are booleans.',
   'invalid-port': 'Send `local_port` as an integer from 1 to 65535.',
   'invalid-ttl': 'Use a duration of at least 1 s, such as `30m`, `4h` or `1h30m`.',
   'ttl-too-long':
@@ -66,7 +67,7 @@ export const ERROR_HELP: Readonly<Record<string, string>> = {
   'invalid-link':
     'The error text names the field and says what it accepts ([protocol](protocol.md#112-signed-links)).',
   'invalid-domain':
-    'The error text says why the domain cannot be used, for example because it is a wildcard or a public suffix, or includes a port.',
+    'The error text says why the domain cannot be used, for example because it is a public suffix or includes a port.',
   'invalid-knock-answer': 'Send `admit` as a boolean, and `for` as a duration from 1 s to 720 h.',
   'invalid-admin-request': 'The error text names the field and says what it accepts.',
   'invalid-machine': 'Send a shorter `machine` value without control characters.',
@@ -77,6 +78,7 @@ export const ERROR_HELP: Readonly<Record<string, string>> = {
   'missing-key': 'Send `Authorization: Bearer cvt_…`.',
   'invalid-key':
     'The key is unknown, revoked, expired or malformed. Run `culvert login` with a valid key. A key works with only one relay.',
+  'plan-without-wildcards': 'Leave out `wildcard`, or ask the operator for a higher plan.',
   'plan-too-low': 'Leave out the name, or ask the operator for a higher plan.',
   'key-scope':
     'Use a different key. This key is limited to one tunnel or to administration; "culvert team" needs an owner\'s key.',

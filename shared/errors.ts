@@ -22,6 +22,11 @@ export const API_ERRORS = {
   missingKey: { status: 401, code: 'missing-key', text: 'missing api key' },
   invalidKey: { status: 401, code: 'invalid-key', text: 'invalid api key' },
   planTooLow: { status: 403, code: 'plan-too-low', text: 'custom names require the Dev plan or above' },
+  planTooLowForWildcard: {
+    status: 403,
+    code: 'plan-without-wildcards',
+    text: 'wildcard hosts require the Dev plan or above',
+  },
   notFound: { status: 404, code: 'not-found', text: 'not found' },
   tunnelNotFound: { status: 404, code: 'tunnel-not-found', text: 'tunnel not found' },
   connectionNotFound: { status: 404, code: 'connection-not-found', text: 'connection not found' },

@@ -174,6 +174,14 @@ export const ADDRESS: Field<string> = {
     .required()
     .test('address', (value) => typeof value !== 'string' || isWebAddress(value)),
 };
+/** The address of all hosts of a wildcard tunnel, whose first label begins with `*`, which stands for any text. */
+export const WILDCARD_ADDRESS: Field<string> = {
+  ...ADDRESS,
+  accepts: yup
+    .string()
+    .required()
+    .test('address', (value) => typeof value !== 'string' || isWebAddress(value.replace('://*', '://x'))),
+};
 
 /**
  * @limit Maximum length of a tunnel's URL: a host name of 253 characters, a port, and a path with a name of 63.

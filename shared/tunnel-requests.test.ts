@@ -26,6 +26,7 @@ describe('readCreateTunnel', () => {
       access: OPEN,
       takeOver: false,
       domain: '',
+      wildcard: false,
     });
   });
 
@@ -40,6 +41,7 @@ describe('readCreateTunnel', () => {
           access: { links: true },
           take_over: true,
           domain: 'App.Example.com.',
+          wildcard: true,
           other: 1,
         },
         limits,
@@ -52,6 +54,7 @@ describe('readCreateTunnel', () => {
         access: { ...OPEN, links: true },
         takeOver: true,
         domain: 'app.example.com',
+        wildcard: true,
       },
     );
   });
@@ -62,13 +65,30 @@ describe('readCreateTunnel', () => {
   });
 
   it('treats null as missing for each optional field', () => {
-    const optional = ['name', 'ttl', 'idle_ttl', 'access', 'take_over', 'domain'];
+    const optional = ['name', 'ttl', 'idle_ttl', 'access', 'take_over', 'domain', 'wildcard'];
     const given = Object.fromEntries(optional.map((field) => [field, null]));
     assert.deepEqual(
       readCreateTunnel({ ...given, local_port: 1 }, limits),
       readCreateTunnel({ local_port: 1 }, limits),
     );
   });
+
+  it('makes a tunnel with a domain for all hosts a wildcard one, unless the request contradicts itself', () => {
+    const given = { local_port: 1, domain: '*.example.com' };
+    for (const wildcard of [undefined, null, true])
+      assert.equal(readCreateTunnel({ ...given, wildcard }, limits).wildcard, true);
+    const { code } = refusal(() => readCreateTunnel({ ...given, wildcard: false }, limits));
+    assert.equal(code, 'invalid-domain');
+  });
+
+  for (const wildcard of ['true', 1, {}, []]) {
+    it(`refuses wildcard ${JSON.stringify(wildcard)}`, () => {
+      assert.deepEqual(
+        refusal(() => readCreateTunnel({ local_port: 1, wildcard }, limits)),
+        API_ERRORS.invalidBody,
+      );
+    });
+  }
 
   for (const body of [null, [], 'x', 1, true]) {
     it(`refuses a body of ${JSON.stringify(body)}`, () => {

@@ -15,7 +15,7 @@ import {
 import { NAME_MAX_LENGTH, NAME_MIN_LENGTH, NAME_PATTERN, TTL_MIN_SECONDS } from './constraints.ts';
 import { readGivenDomain } from './domains.ts';
 import { formatDuration, parseDuration } from './duration.ts';
-import { API_ERRORS, ApiError, type ApiErrorEntry, ttlTooLong } from './errors.ts';
+import { API_ERRORS, ApiError, type ApiErrorEntry, invalidDomain, ttlTooLong } from './errors.ts';
 import {
   type Field,
   type Fields,
@@ -31,6 +31,7 @@ import {
 } from './fields.ts';
 import { LOCAL_PORT_SCHEMA, type TtlLimits, type WantedTunnel } from './tunnel.ts';
 import { NAME_RULE, PORT_RULE } from './value-rules.ts';
+import { isWildcardDomain } from './wildcard-hosts.ts';
 
 const localPort: Field<number> = {
   schema: LOCAL_PORT_SCHEMA,
@@ -152,8 +153,12 @@ export function createTunnelBody({ defaultTtl, maxTtl }: TtlLimits) {
       take_over: flag("whether to take over the account's live tunnel of this name, if there is one"),
       domain: readElsewhere<string | null>({
         type: ['string', 'null'],
-        description: "one of the account's verified domains",
+        description: "one of the account's verified domains; `*.example.com` includes `wildcard`",
       }),
+      wildcard: flag(
+        'whether the tunnel answers at every host `{any}--{slug}` below the tunnel domain, and at every host one label below a domain ' +
+          'such as `*.example.com`; requires the Dev plan or above',
+      ),
     },
     'CreateTunnel',
   );
@@ -188,8 +193,20 @@ export function readCreateTunnel(body: unknown, limits: TtlLimits): WantedTunnel
     idleTtl: fields.idle_ttl ?? false,
     access: readAccess(fields.access),
     takeOver: fields.take_over ?? false,
-    domain: isNotGiven(fields.domain) ? '' : readGivenDomain(fields.domain),
+    ...readHosts(fields),
   };
+}
+
+/** @throws ApiError */
+function readHosts({
+  domain: given,
+  wildcard: asked,
+}: Pick<CreateTunnelBody, 'domain' | 'wildcard'>): Pick<WantedTunnel, 'domain' | 'wildcard'> {
+  const domain = isNotGiven(given) ? '' : readGivenDomain(given);
+  const isWildcard = isWildcardDomain(domain);
+  if (isWildcard && asked === false)
+    throw new ApiError(invalidDomain('stands for many hosts, which "wildcard": false excludes'));
+  return { domain, wildcard: asked ?? isWildcard };
 }
 
 /**

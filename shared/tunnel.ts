@@ -21,6 +21,7 @@ import {
   type TypeOf,
   unused,
   UUID,
+  WILDCARD_ADDRESS,
 } from './fields.ts';
 
 /** As a number. */
@@ -48,6 +49,10 @@ export const TUNNEL = object(
     ),
     online: addedLater(described(FLAG, "whether the tunnel's client is connected"), false),
     access: addedLater(ACCESS_VIEW, {}),
+    wildcard: addedLater(
+      described(FLAG, 'whether the tunnel answers at every host `{any}--{slug}` below the tunnel domain'),
+      false,
+    ),
     public_url: described(ADDRESS, 'the address for visitors'),
     urls: object({
       subdomain: ADDRESS,
@@ -57,6 +62,8 @@ export const TUNNEL = object(
       account: optional(ADDRESS),
       /** only if the tunnel has a domain of its owner's */
       domain: optional(ADDRESS),
+      /** only if the tunnel is a wildcard one; `*` stands for any label */
+      wildcard: optional(WILDCARD_ADDRESS),
     }),
   },
   'Tunnel',
@@ -106,6 +113,8 @@ export interface CreateTunnel {
   access: Access;
   /** a domain of the account in its canonical spelling; `''` for none */
   domain: string;
+  /** whether it answers at every host `{any}--{slug}` */
+  wildcard: boolean;
 }
 
 /** A create request as read, with what to do if the account already has a tunnel of that name. */

@@ -40,6 +40,7 @@ export const TUNNEL: Tunnel = {
   created_by: null,
   online: false,
   access: {},
+  wildcard: false,
   public_url: 'http://my-app.demo.localhost:8080',
   urls: {
     subdomain: 'http://my-app.localhost:8080',

@@ -109,6 +109,7 @@ describe('a relay on PostgreSQL, after others have died', function () {
       idleTtl: false,
       access: PUBLIC,
       domain: '',
+      wildcard: false,
       caller: CALLER,
     };
     await assert.rejects(service.create(stranger, wanted), { status: 409 });

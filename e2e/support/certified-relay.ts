@@ -1,7 +1,9 @@
 /** A relay that obtains its own certificates, on its own address, and an authority that finds it through a resolver. */
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
 import { createServer, request } from 'node:https';
+import { json } from 'node:stream/consumers';
 import { connect } from 'node:tls';
 import { within } from './deadline.ts';
 import { ownAddress, Unbound } from './dns-servers.ts';
@@ -66,22 +68,31 @@ export class CertifiedRelay {
     }
   }
 
+  /** Calls the REST interface with a key, over TLS. */
+  api(
+    key: string,
+  ): (method: string, path: string, body?: object) => Promise<{ status: number; json: unknown }> {
+    return async (method, path, body) => {
+      const socket = request({
+        method,
+        path,
+        host: this.address,
+        port: this.relay.port,
+        servername: 'relay.test',
+        ca: this.root,
+        headers: { Host: `relay.test:${this.relay.port}`, Authorization: `Bearer ${key}` },
+        timeout: 60_000,
+      });
+      socket.end(body && JSON.stringify(body));
+      const [response] = (await once(socket, 'response')) as [IncomingMessage];
+      return { status: response.statusCode ?? 0, json: await json(response) };
+    };
+  }
+
   /** @throws Error when the tunnel cannot be created */
   async createTunnel(key: string, name: string): Promise<void> {
-    const socket = request({
-      method: 'POST',
-      path: '/v1/tunnels',
-      host: this.address,
-      port: this.relay.port,
-      servername: 'relay.test',
-      ca: this.root,
-      headers: { Host: `relay.test:${this.relay.port}`, Authorization: `Bearer ${key}` },
-      timeout: 60_000,
-    });
-    socket.end(JSON.stringify({ local_port: 3000, name }));
-    const [response] = (await once(socket, 'response')) as [{ statusCode: number; resume(): void }];
-    response.resume();
-    if (response.statusCode !== 201) throw new Error(`creating ${name} gave ${response.statusCode}`);
+    const { status } = await this.api(key)('POST', '/v1/tunnels', { local_port: 3000, name });
+    if (status !== 201) throw new Error(`creating ${name} gave ${status}`);
   }
 
   /** The log lines of an event. */

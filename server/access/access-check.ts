@@ -10,7 +10,7 @@ import { PASSED_PASSWORDS_MAX } from '../limits.ts';
 import { TenantCache } from '../tenant-cache.ts';
 import type { StoredToken } from '../store/records.ts';
 import type { AccessPolicy } from './access-policy.ts';
-import type { LinkTokens, Passes, PassScope, SignedLink } from './passes.ts';
+import { type LinkTokens, type Passes, type PassScope, passScope, type SignedLink } from './passes.ts';
 
 /** A request whose access is checked. */
 export interface Arrival {
@@ -29,6 +29,8 @@ export interface Arrival {
   readonly account: string;
   /** `/t/{slug}` in the path form, else empty */
   readonly prefix: string;
+  /** of a wildcard tunnel, in lower case */
+  readonly host?: string | undefined;
   /** the value of a signed link's parameter; `undefined` if it is missing */
   readonly link: string | undefined;
   /** wall time in ms */
@@ -130,16 +132,15 @@ export class AccessCheck {
   /** The visitor with a valid pass, or the approval request of a visitor who has no access yet. */
   #bearer(
     access: AccessPolicy,
-    { head, tunnelId, account, prefix, now }: Arrival,
+    { head, tunnelId, account, prefix, host, now }: Arrival,
   ): {
     readonly pass?: { readonly visitor: string; readonly until?: number };
     readonly knock?: string | undefined;
   } {
     const { passes, lastingPasses, cookieName, isGood } = this.#options;
-    const form = prefix === '' ? 'host' : 'path';
-    const scope = { tunnelId, version: access.version, form } as const;
+    const scope = passScope(tunnelId, access.version, { prefix, host });
     let knock: string | undefined;
-    for (const value of cookieValues(head.fields, cookieName(form))) {
+    for (const value of cookieValues(head.fields, cookieName(scope.form))) {
       const found = passes.read(value, scope, now, account) ?? lastingPasses.read(value, scope, now, account);
       if (found === undefined) continue;
       const { who: visitor, end } = found;

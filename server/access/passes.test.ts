@@ -2,7 +2,15 @@ import assert from 'node:assert/strict';
 import { KNOWN_PASSES_MAX, PASS_KEY_MS, PASS_SECONDS, STORE_RETRY_MS } from '../limits.ts';
 import { StoreError } from '../store/store-errors.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
-import { KeyRing, LinkTokens, Passes, type PassKeys, type PassScope, type SignedLink } from './passes.ts';
+import {
+  KeyRing,
+  LinkTokens,
+  Passes,
+  type PassKeys,
+  type PassScope,
+  passScope,
+  type SignedLink,
+} from './passes.ts';
 
 const NOW = Date.UTC(2026, 10, 1);
 const END = NOW / 1000 + 60;
@@ -31,8 +39,26 @@ describe('Passes', () => {
   it('are valid for one tunnel, one access policy and one form of the address', () => {
     const value = passes.make(SCOPE, 'password', END);
     assert.equal(passes.read(value, SCOPE, NOW, 'acme')?.who, 'password');
-    for (const other of [{ tunnelId: 'two' }, { version: 'v2' }, { form: 'path' as const }])
+    for (const other of [
+      { tunnelId: 'two' },
+      { version: 'v2' },
+      { form: 'path' as const },
+      { host: 'a.test' },
+    ])
       assert.equal(passes.read(value, { ...SCOPE, ...other }, NOW, 'acme'), undefined);
+  });
+
+  it('are valid for one host of a wildcard tunnel', () => {
+    const scope = passScope('one', 'v1', { prefix: '', host: 'a.test' });
+    const value = passes.make(scope, 'password', END);
+    assert.equal(passes.read(value, scope, NOW, 'acme')?.who, 'password');
+    for (const host of ['b.test', undefined])
+      assert.equal(passes.read(value, { ...scope, host }, NOW, 'acme'), undefined);
+    assert.deepEqual(passScope('one', 'v1', { prefix: '/t/x', host: 'a.test' }), {
+      tunnelId: 'one',
+      version: 'v1',
+      form: 'path',
+    });
   });
 
   it('cannot be forged or changed', () => {

@@ -12,6 +12,20 @@ export interface PassScope {
   /** of the tunnel's `access` */
   readonly version: string;
   readonly form: 'host' | 'path';
+  /** the host of a wildcard tunnel, in lower case; `undefined` for other tunnels */
+  readonly host?: string | undefined;
+}
+
+/** The part of a tunnel's address that a pass is for. */
+export interface PassPlace {
+  /** `/t/{slug}` in the path form, else empty */
+  readonly prefix: string;
+  /** see {@link PassScope} */
+  readonly host?: string | undefined;
+}
+
+export function passScope(tunnelId: string, version: string, { prefix, host }: PassPlace): PassScope {
+  return prefix === '' ? { tunnelId, version, form: 'host', host } : { tunnelId, version, form: 'path' };
 }
 
 export interface PassKeys {
@@ -99,11 +113,11 @@ export class Passes {
 }
 
 function isFor(one: PassScope, other: PassScope): boolean {
-  return one.tunnelId === other.tunnelId && one.version === other.version && one.form === other.form;
+  return textOf(one) === textOf(other);
 }
 
-function textOf({ tunnelId, version, form }: PassScope): string {
-  return `${form} ${tunnelId} ${version}`;
+function textOf({ tunnelId, version, form, host }: PassScope): string {
+  return `${form} ${tunnelId} ${version}${host === undefined ? '' : ` ${host}`}`;
 }
 
 /** 43 characters. */

@@ -101,13 +101,13 @@ export function hashPasswords(
   };
 }
 
-/** 403 for a name outside the key's scope, or on a plan without names. */
+/** 403 for a name outside the key's scope, or for a name or a wildcard on a plan without names. */
 export function allowName(): ApiMiddleware {
   return async function requirePlanForName(ctx, next) {
     const { account, scope, wanted } = ctx.state;
     if (!reachesTunnel(scope, wanted.name)) throw outOfScope(scope);
-    if (wanted.name !== '' && !PLAN_RULES[account.plan].customNames)
-      throw new ApiError(API_ERRORS.planTooLow);
+    if (!PLAN_RULES[account.plan].customNames && (wanted.name !== '' || wanted.wildcard))
+      throw new ApiError(wanted.name === '' ? API_ERRORS.planTooLowForWildcard : API_ERRORS.planTooLow);
     await next();
   };
 }

@@ -18,7 +18,7 @@ const SERVED = statusOf('served', 'Served');
 
 /** @param document the OpenAPI document */
 export function relayRoutes(
-  { store, ttl, clock, isDraining, mayHave }: ApiDeps,
+  { store, ttl, clock, isDraining, isNamed }: ApiDeps,
   document: () => JsonObject,
 ): Route[] {
   async function readiness(): Promise<void> {
@@ -52,7 +52,8 @@ export function relayRoutes(
       tag: 'Relay',
       summary: 'Check whether the relay serves a host',
       description:
-        'Meant for proxies that order certificates on demand. The response is 200 for the host of the relay, of a live tunnel or of a verified domain. ' +
+        'Meant for proxies that order certificates on demand. The response is 200 for the host of the relay, of a live tunnel or of a verified domain, ' +
+        'but not for the other hosts of wildcard tunnels and domains, which need a wildcard certificate. ' +
         "Only programs on the relay's own machine and trusted proxies can use this call; all others get 404.",
       query: { domain: 'the host' },
       caller: 'anybody',
@@ -64,7 +65,7 @@ export function relayRoutes(
         if (ctx.req.headers['x-forwarded-for'] !== undefined) throw new ApiError(API_ERRORS.notFound);
         const { domain } = ctx.query;
         if (typeof domain !== 'string' || !isHostName(domain)) throw new ApiError(API_ERRORS.notFound);
-        if (!(await orUnavailable(Promise.resolve(mayHave(domain))))) throw new ApiError(API_ERRORS.notFound);
+        if (!(await orUnavailable(Promise.resolve(isNamed(domain))))) throw new ApiError(API_ERRORS.notFound);
         return SERVED.body;
       },
     },

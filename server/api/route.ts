@@ -119,7 +119,7 @@ export interface ApiDeps {
   /** whether the relay is shutting down and takes no new work */
   readonly isDraining: () => boolean;
   /** whether a host is served here */
-  readonly mayHave: (host: string) => boolean | Promise<boolean>;
+  readonly isNamed: (host: string) => boolean | Promise<boolean>;
 }
 
 /** @returns a router that matches its paths exactly: case, trailing slash and encoding matter */

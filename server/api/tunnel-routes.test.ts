@@ -46,6 +46,7 @@ describe('the REST interface of tunnels', () => {
       created_by: null,
       online: false,
       access: {},
+      wildcard: false,
       public_url: 'http://web.acme.localhost:8080',
       urls: {
         subdomain: 'http://web.localhost:8080',
@@ -154,6 +155,7 @@ describe('the REST interface of tunnels', () => {
       access: PUBLIC,
       domain: '',
       caller: CALLER,
+      wildcard: false,
     };
     for (let made = 0; made < 2 * LIST_BATCH + 1; made += 1) await api.tunnels.create(account, wanted);
     const { body } = await api.call('GET', '/v1/tunnels', { key });

@@ -52,6 +52,7 @@ function viewTunnel(tunnel: LiveTunnel, addresses: Addresses, online: ReadonlySe
     created_by: tunnel.createdBy,
     online: online.has(tunnel.id),
     access: tunnel.access?.view(tunnel.tokenUses) ?? {},
+    wildcard: tunnel.wildcard,
     ...tunnelUrls(tunnel, addresses),
   };
 }
@@ -117,7 +118,7 @@ export function tunnelRoutes(deps: ApiDeps): Route[] {
       body: { schema: createTunnelBody(ttl).schema, required: true },
       results: {
         200: [
-          'The tunnel of that name that the account had already, with `take_over`: its `local_port`, `ttl`, `idle_ttl` and `access` ' +
+          'The tunnel of that name that the account had already, with `take_over`: its `local_port`, `ttl`, `idle_ttl`, `wildcard` and `access` ' +
             'are those of this request, `expires_at` is now plus `ttl`; its id, addresses and counters stay.',
           TUNNEL.schema,
         ],
@@ -131,6 +132,7 @@ export function tunnelRoutes(deps: ApiDeps): Route[] {
         'invalidAccess',
         'invalidDomain',
         'planTooLow',
+        'planTooLowForWildcard',
         'tooManyTunnels',
         'domainNotFound',
         'domainNotVerified',

@@ -44,7 +44,8 @@ export interface Planning {
 /** A separate certificate for each host. */
 export function eachForItself(solvers: readonly ChallengeSolver[]): Planning {
   return {
-    planFor: (subject) => Promise.resolve({ subject, solvers }),
+    // Only the DNS proves a wildcard (RFC 8555 section 7.1.3).
+    planFor: (subject) => Promise.resolve({ subject, solvers: subject.startsWith('*.') ? [] : solvers }),
     always: () => Promise.resolve([]),
   };
 }
@@ -58,8 +59,13 @@ export type IsServed = (name: string) => boolean;
  */
 export type MayHave = (name: string) => boolean | Promise<boolean>;
 
-/**
- * The owner of a host that may have a certificate: the id of an account; `undefined`: it may have none. Rejects if
- * that cannot be determined.
- */
-export type HolderOf = (host: string) => Promise<string | undefined>;
+/** The owner of a host that may have a certificate. */
+export interface Holder {
+  /** the id of an account; `relay` for the relay's own name */
+  readonly account: string;
+  /** the name on the certificate: the host, or a wildcard for one that has none of its own */
+  readonly subject: string;
+}
+
+/** Finds the owner of a host; `undefined`: it may have no certificate. Rejects if that cannot be determined. */
+export type HolderOf = (host: string) => Promise<Holder | undefined>;

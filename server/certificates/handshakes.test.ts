@@ -65,7 +65,7 @@ describe('CertifiedHandshakes', () => {
       orders,
       challenges: new PresentedChallenges(store, clock, true),
       planFor: (subject) => Promise.resolve({ subject, solvers: [] }),
-      holderOf: (name) => Promise.resolve(alive.has(name) ? 'ann' : undefined),
+      holderOf: (name) => Promise.resolve(alive.has(name) ? { account: 'ann', subject: name } : undefined),
       isServed: (name) => !gone.has(name),
       serveOwn: () => Promise.resolve(void (served += 1)),
       clock,
@@ -181,7 +181,9 @@ describe('CertifiedHandshakes', () => {
       for (const name of names) waiting.push(handshakes.prepare(name));
       await turns();
     };
-    handshakes = make({ holderOf: (name) => Promise.resolve(name.split('.')[1]) });
+    handshakes = make({
+      holderOf: (name) => Promise.resolve({ account: name.split('.')[1] ?? '', subject: name }),
+    });
 
     await come(Array.from({ length: CERTIFICATE_WAITS_PER_NAME_MAX + 1 }, () => 'a.ann.tunnels.test'));
     assert.equal(handshakes.waits, CERTIFICATE_WAITS_PER_NAME_MAX);

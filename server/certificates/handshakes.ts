@@ -104,14 +104,15 @@ export class CertifiedHandshakes {
     try {
       await within(this.#byHost, host, CERTIFICATE_WAITS_PER_NAME_MAX, async () => {
         if (host === own) {
-          await this.#atMost(CERTIFICATE_WAIT_MS, this.#obtain(host, undefined));
+          await this.#atMost(CERTIFICATE_WAIT_MS, this.#obtain(host, host, undefined));
           await serveOwn();
           return;
         }
-        const account = await holderOf(host).catch(() => undefined);
-        if (account === undefined) return;
+        const holder = await holderOf(host).catch(() => undefined);
+        if (holder === undefined) return;
+        const { account, subject } = holder;
         await within(this.#byAccount, account, CERTIFICATE_WAITS_PER_ACCOUNT_MAX, async () => {
-          await this.#atMost(CERTIFICATE_WAIT_MS, this.#obtain(host, account));
+          await this.#atMost(CERTIFICATE_WAIT_MS, this.#obtain(host, subject, account));
           await this.#load(host);
         });
       });
@@ -120,9 +121,9 @@ export class CertifiedHandshakes {
     }
   }
 
-  async #obtain(host: string, account: string | undefined): Promise<void> {
+  async #obtain(host: string, subject: string, account: string | undefined): Promise<void> {
     const { orders, planFor } = this.#deps;
-    const plan = await planFor(host);
+    const plan = await planFor(subject);
     await orders.obtainFor(host, account === undefined ? plan : { ...plan, account }, 'visitor');
   }
 

@@ -4,6 +4,7 @@ import { isIP } from 'node:net';
 import { parse } from 'tldts';
 import type { DnsRecord } from '../../shared/domains.ts';
 import { API_ERRORS, ApiError, invalidDomain, tooManyDomains } from '../../shared/errors.ts';
+import { baseOfWildcard, isWildcardDomain } from '../../shared/wildcard-hosts.ts';
 import { PLAN_RULES } from '../accounts/accounts.ts';
 import type { Clock } from '../clock.ts';
 import {
@@ -41,6 +42,8 @@ export interface DomainServiceDeps {
   readonly log: Log;
   readonly lookup: DnsLookup;
   readonly own: OwnNames;
+  /** whether this relay answers DNS queries for challenges, which wildcard certificates need */
+  readonly answersDns: boolean;
   readonly held: HeldDomains;
   /** limits the rate of an account's checks */
   readonly calls: CreateLimiter;
@@ -74,7 +77,7 @@ export class DomainService {
    */
   async add(account: AccountRecord, domain: string): Promise<DomainRecord> {
     const { own, log } = this.#deps;
-    if (isPublicSuffix(domain))
+    if (isPublicSuffix(baseOfWildcard(domain)))
       throw new ApiError(invalidDomain('must be a registered domain or below one: this is a public suffix'));
     const claims = await this.list(account);
     const earlier = claims.find((claim) => claim.domain === domain);
@@ -103,7 +106,11 @@ export class DomainService {
 
   /** The records that are required for a domain. */
   async recordsOf(claim: DomainRecord): Promise<DnsRecord[]> {
-    return recordsOf(claim, this.#deps.own.host, await this.#ownAddresses.get());
+    const { own, answersDns } = this.#deps;
+    const records = recordsOf(claim, own.host, await this.#ownAddresses.get());
+    return answersDns && isWildcardDomain(claim.domain)
+      ? [...records, delegationRecord(claim.domain, own.host)]
+      : records;
   }
 
   /**
@@ -257,6 +264,11 @@ export function recordsOf(
   const txt: DnsRecord = { type: 'TXT', name: proofName(domain), value: proofText(proof) };
   const leadsTo = isApex(domain) && addresses.length > 0 ? addresses : [host];
   return [...leadsTo.map((value) => addressRecord(domain, value)), txt];
+}
+
+/** With it, the relay itself proves to a certificate authority that a wildcard certificate is for its owner. */
+function delegationRecord(domain: string, host: string): DnsRecord {
+  return { type: 'NS', name: `_acme-challenge.${baseOfWildcard(domain)}`, value: host };
 }
 
 function addressRecord(name: string, value: string): DnsRecord {

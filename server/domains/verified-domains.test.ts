@@ -76,6 +76,32 @@ describe('VerifiedDomains', () => {
     assert.deepEqual(gone, ['a.test']);
   });
 
+  it('lists the domains of a host in the order of precedence, each only with its own account', async () => {
+    for (const [name, owner] of [
+      ['a.one.test', 'one'],
+      ['*.one.test', 'one'],
+      ['a.two.test', 'other'],
+      ['*.two.test', 'two'],
+      ['three.test', 'three'],
+    ] as const)
+      stored.set(name, owner);
+    await domains.start();
+    const cases: [host: string, found: string[]][] = [
+      ['a.one.test', ['a.one.test', '*.one.test']],
+      ['b.one.test', ['*.one.test']],
+      ['one.test', []],
+      ['x.a.one.test', []],
+      ['xn--b.one.test', []],
+      ['a.two.test', ['a.two.test']],
+      ['b.two.test', ['*.two.test']],
+      ['three.test', ['three.test']],
+      ['a.three.test', []],
+      ['*.one.test', ['*.one.test']],
+      ['', []],
+    ];
+    for (const [host, found] of cases) assert.deepEqual(domains.domainsOf(host), found, host);
+  });
+
   it('reports each domain that is gone once, but not those that have moved to another account', async () => {
     for (const name of ['a.test', 'b.test', 'c.test']) stored.set(name, 'one');
     await domains.start();

@@ -2,6 +2,7 @@
  * All verified domains and their owners, in memory: requests to other hosts cause no lookups. The store decides; this
  * is what was last read from it.
  */
+import { baseOfWildcard, wildcardDomainOf } from '../../shared/wildcard-hosts.ts';
 import { API_ERRORS, ApiError } from '../../shared/errors.ts';
 import type { Clock, Timer } from '../clock.ts';
 import { DOMAIN_RETRY_MS, DOMAINS_BATCH } from '../limits.ts';
@@ -53,6 +54,19 @@ export class VerifiedDomains {
 
   has(domain: string): boolean {
     return this.#owners.has(domain);
+  }
+
+  /**
+   * The verified domains that a host belongs to, in order of precedence: its own, then the wildcard domain of the same
+   * account; or the wildcard domain alone.
+   */
+  domainsOf(host: string): string[] {
+    const wildcard = wildcardDomainOf(host);
+    const owner = this.#owners.get(host);
+    const isCovered = wildcard !== undefined && this.#owners.has(wildcard);
+    if (!isCovered) return owner === undefined ? [] : [host];
+    if (owner === undefined) return [wildcard];
+    return this.#owners.get(wildcard) === owner ? [host, wildcard] : [host];
   }
 
   /** @returns the id of the account */
@@ -144,8 +158,15 @@ export interface OwnNames {
   readonly serviceDomain: string;
 }
 
-/** @throws ApiError 409 for the relay's own name, and any name at or below the domains of its tunnels */
+/**
+ * @throws ApiError 409 for the relay's own name, any name at or below the domains of its tunnels, and a wildcard that has
+ *   one of these among its hosts
+ */
 export function mustNotBeOwn(domain: string, { host, tunnelDomain, serviceDomain }: OwnNames): void {
-  const isOwn = [tunnelDomain, serviceDomain].some((own) => domain === own || domain.endsWith(`.${own}`));
-  if (isOwn || domain === host) throw new ApiError(API_ERRORS.domainTaken);
+  const base = baseOfWildcard(domain);
+  const isBelow = [tunnelDomain, serviceDomain].some((own) => base === own || base.endsWith(`.${own}`));
+  const isOwn = [tunnelDomain, serviceDomain, host].some(
+    (own) => domain === own || domain === wildcardDomainOf(own),
+  );
+  if (isBelow || isOwn) throw new ApiError(API_ERRORS.domainTaken);
 }

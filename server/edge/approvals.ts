@@ -7,7 +7,7 @@ import { escapeHtml, page } from '../../shared/page.ts';
 import { isSentFromHere, approvedVisitor } from '../access/access-check.ts';
 import type { AccessPolicy } from '../access/access-policy.ts';
 import { endOf, type ApprovalState, type ApprovalWaits } from '../access/approval-requests.ts';
-import type { Passes } from '../access/passes.ts';
+import { type Passes, passScope } from '../access/passes.ts';
 import { KNOCK_HOLD_MS, KNOCK_LOOK_SECONDS } from '../limits.ts';
 import type { StoredKnock } from '../store/records.ts';
 import { TooManyApprovalRequestsError, type TunnelApprovals } from '../tunnels/tunnel-approvals.ts';
@@ -133,15 +133,10 @@ export class Approvals {
   #cookie({ visit, access }: Knocker, { id, at }: StoredKnock): string {
     const { passes, secure } = this.#options;
     const { tunnel, prefix } = visit;
-    const form = prefix === '' ? 'host' : 'path';
     // The longest possible approval; the tunnel knows how long this one lasts.
     const seconds = KNOCK_SECONDS + ADMISSION_MAX_SECONDS;
     const end = Math.floor(at / 1000) + seconds;
-    const value = passes.make(
-      { tunnelId: tunnel.id, version: access.version, form },
-      approvedVisitor(id),
-      end,
-    );
+    const value = passes.make(passScope(tunnel.id, access.version, visit), approvedVisitor(id), end);
     return passCookie({ value, prefix, secure, seconds });
   }
 

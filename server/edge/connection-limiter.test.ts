@@ -40,7 +40,12 @@ describe('ConnectionLimiter', () => {
       Buffer.from(`GET / HTTP/1.1\r\nHost: ${host}\r\nX-Forwarded-For: 192.0.2.1\r\n\r\n`),
       {
         hosts: new HostResolver({ own: 'localhost', tunnel: 'localhost', service: 'localhost' }),
-        tunnels: { bySlug: () => tunnel, byDomain: () => undefined, isVerified: () => false },
+        tunnels: {
+          bySlug: () => tunnel,
+          byLabel: () => tunnel,
+          byDomain: () => undefined,
+          domainsOf: () => [],
+        },
         pathForm: true,
         trustedProxies: proxies,
       },

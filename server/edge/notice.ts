@@ -32,6 +32,8 @@ export interface Visit {
   readonly tunnel: LiveTunnel;
   readonly prefix: string;
   readonly target: string;
+  /** of a wildcard tunnel, in lower case: each host has its own access cookies */
+  readonly host?: string | undefined;
 }
 
 export class Notice {

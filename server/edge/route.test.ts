@@ -4,17 +4,27 @@ import { parseRequestHead } from '../../shared/http1/head.ts';
 import { hostname } from '../../shared/networks.ts';
 import { REMEMBERED_HOSTS_MAX } from '../limits.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
-import { HostResolver, isHost, offersWebSocket, resolveHost, route, takeLink } from './route.ts';
+import {
+  HostResolver,
+  isHost,
+  offersWebSocket,
+  resolveHost,
+  route,
+  takeLink,
+  TunnelLookup,
+  type UpstreamHandler,
+} from './route.ts';
 
 const routeHosts = new HostResolver({ own: 'localhost', tunnel: 'localhost', service: 'localhost' });
 const tunnel = { slug: 'abc', account: { subdomain: 'acme' } } as LiveTunnel;
 const tunnels = {
   bySlug: (slug: string) => (slug === 'abc' ? tunnel : undefined),
+  byLabel: (label: string) => (label === 'abc' || label === 'x--abc' ? tunnel : undefined),
   byDomain: (domain: string) => (domain === 'shop.example' ? tunnel : undefined),
-  isVerified: (domain: string) => domain.endsWith('shop.example'),
+  domainsOf: (host: string) => (host.endsWith('shop.example') ? [host] : []),
 };
 // This relay still knows the tunnel, although the domain is no longer verified.
-const afterRemoval = { ...tunnels, isVerified: () => false };
+const afterRemoval = { ...tunnels, domainsOf: () => [] };
 
 function head(text: string) {
   const parsed = parseRequestHead(Buffer.from(`${text}\r\n\r\n`), { target: 1000, fields: 20 });
@@ -36,6 +46,9 @@ describe('route', () => {
     ['GET /x?y HTTP/1.1\r\nHost: abc.localhost', 'tunnel  /x?y'],
     ['GET /x HTTP/1.1\r\nHost: ABC.localhost.:80', 'tunnel  /x'],
     ['GET /x HTTP/1.1\r\nHost: abc.acme.localhost', 'tunnel  /x'],
+    ['GET /x HTTP/1.1\r\nHost: X--abc.localhost.:80', 'tunnel  /x'],
+    ['GET /x HTTP/1.1\r\nHost: x--abc.acme.localhost', 'tunnel-unknown'],
+    ['GET /t/x--abc/ HTTP/1.1\r\nHost: localhost', 'tunnel-unknown'],
     ['GET /x HTTP/1.1\r\nHost: abc.other.localhost', 'tunnel-unknown'],
     ['GET /x HTTP/1.1\r\nHost: xyz.localhost', 'tunnel-unknown'],
     ['GET /t/abc/x?y HTTP/1.1\r\nHost: abc.localhost', 'tunnel  /t/abc/x?y'],
@@ -152,6 +165,41 @@ describe('route', () => {
     const context = { hosts: routeHosts, tunnels: afterRemoval, pathForm: true };
     assert.deepEqual(route(head('GET / HTTP/1.1\r\nHost: shop.example'), context), refused);
   });
+});
+
+describe('route at a host with several domains', () => {
+  const [own, wild] = [{ slug: 'own' }, { slug: 'wild' }] as [LiveTunnel, LiveTunnel];
+  const domains = ['a.shop.example', '*.shop.example'];
+
+  async function at(found: Record<string, LiveTunnel>, isShared: boolean): Promise<string> {
+    const byDomain = (domain: string) => (isShared ? undefined : found[domain]);
+    const findByDomain = (domain: string) => Promise.resolve(found[domain]);
+    const directory = {
+      ...tunnels,
+      byDomain,
+      domainsOf: () => domains,
+      ...(isShared ? { findByDomain } : {}),
+    };
+    const context = { hosts: routeHosts, tunnels: directory, pathForm: true };
+    const decided = route(head('GET / HTTP/1.1\r\nHost: a.shop.example'), context);
+    if (decided.kind === 'refuse') return decided.code;
+    assert.ok(decided.kind === 'tunnel');
+    const { tunnel: target } = decided;
+    if (!(target instanceof TunnelLookup)) return target.slug;
+    return await new Promise((resolve) => {
+      const dialer = { dial: ({ slug }: LiveTunnel) => (resolve(slug), { cancel() {} }) };
+      const handler = { failed: (code: string) => resolve(code) };
+      target.dial(dialer, handler as UpstreamHandler, () => Promise.resolve(undefined));
+    });
+  }
+
+  for (const isShared of [false, true])
+    it(`prefers the tunnel of the single host${isShared ? ', also if another relay has it' : ''}`, async () => {
+      const both = { 'a.shop.example': own, '*.shop.example': wild };
+      assert.equal(await at(both, isShared), 'own');
+      assert.equal(await at({ '*.shop.example': wild }, isShared), 'wild');
+      assert.equal(await at({}, isShared), 'domain-offline');
+    });
 });
 
 describe('route without the path form', () => {

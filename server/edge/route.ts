@@ -34,14 +34,18 @@ export type Destination = Extract<Route, { kind: 'tunnel' | 'relay' }>;
 /** The edge's view of all tunnels. */
 export interface TunnelDirectory {
   bySlug(slug: string): LiveTunnel | undefined;
+  /** The tunnel at a label below the tunnel domain: its own slug, otherwise a host of a wildcard tunnel. */
+  byLabel(label: string): LiveTunnel | undefined;
   /** Looks further, in case another relay has created the tunnel. */
   readonly find?: ((slug: string) => Promise<LiveTunnel | undefined>) | undefined;
+  /** The same for a label. */
+  readonly findByLabel?: ((label: string) => Promise<LiveTunnel | undefined>) | undefined;
   /** The tunnel at a verified domain, if it belongs to the account that now owns the domain. */
   byDomain(domain: string): LiveTunnel | undefined;
   /** Looks further for the tunnel of a verified domain. */
   readonly findByDomain?: ((domain: string) => Promise<LiveTunnel | undefined>) | undefined;
-  /** Whether a domain is verified for an account. */
-  isVerified(domain: string): boolean;
+  /** The verified domains that a host belongs to, in order of precedence. */
+  domainsOf(host: string): readonly string[];
 }
 
 /** Everything a route depends on besides its request, the same for every connection. */
@@ -68,7 +72,10 @@ export function route(head: RequestHead, context: RouteContext): Route {
   if (named.kind === 'unknown') return refuse('tunnel-unknown');
   if (named.kind === 'own') return ownRoute(head, target, context);
   if (named.kind === 'other') return domainRoute(named.name, head, target, context);
-  const tunnel = tunnelOf(named.slug, named.account, tunnels);
+  const tunnel =
+    named.account === undefined
+      ? tunnelAtLabel(named.slug, tunnels)
+      : tunnelOf(named.slug, named.account, tunnels);
   if (tunnel === undefined) return refuse('tunnel-unknown');
   return toTunnel(tunnel, '', target);
 }
@@ -77,17 +84,27 @@ export function route(head: RequestHead, context: RouteContext): Route {
  * At a host that is not verified as a user's domain, the relay offers its API, but nothing that a browser would show
  * under that name: the owner of its DNS could pass off other users' tunnels as their own content.
  */
-function domainRoute(domain: string, head: RequestHead, target: string, context: RouteContext): Route {
+function domainRoute(host: string, head: RequestHead, target: string, context: RouteContext): Route {
   const { tunnels } = context;
-  if (!tunnels.isVerified(domain)) {
+  const domains = tunnels.domainsOf(host);
+  const [first] = domains;
+  if (first === undefined) {
     const isShown = PATH_FORM.test(target) || PAGE.test(target);
     return isShown ? refuse('misdirected') : ownRoute(head, target, context);
   }
-  const tunnel = tunnels.byDomain(domain);
-  if (tunnel !== undefined) return toTunnel(tunnel, '', target);
   const { findByDomain } = tunnels;
+  const known = (findByDomain === undefined ? domains : [first]).map((domain) => tunnels.byDomain(domain));
+  const tunnel = known.find((found) => found !== undefined);
+  if (tunnel !== undefined) return toTunnel(tunnel, '', target);
   if (findByDomain === undefined) return refuse('domain-offline');
-  return toTunnel(new TunnelLookup(() => findByDomain(domain), 'domain-offline'), '', target);
+  const find = async (): Promise<LiveTunnel | undefined> => {
+    for (const domain of domains) {
+      const found = tunnels.byDomain(domain) ?? (await findByDomain(domain));
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  };
+  return toTunnel(new TunnelLookup(find, 'domain-offline'), '', target);
 }
 
 function ownRoute(head: RequestHead, target: string, { tunnels, pathForm }: RouteContext): Route {
@@ -133,7 +150,15 @@ function targetOf({ method, target, fields }: RequestHead): string | undefined {
   return rest === '' && method === 'OPTIONS' ? '*' : originForm(rest);
 }
 
-/** @param account the account subdomain of the requested host */
+function tunnelAtLabel(label: string, tunnels: TunnelDirectory): LiveTunnel | TunnelLookup | undefined {
+  const tunnel = tunnels.byLabel(label);
+  const { findByLabel } = tunnels;
+  return tunnel !== undefined || findByLabel === undefined
+    ? tunnel
+    : new TunnelLookup(() => findByLabel(label));
+}
+
+/** @param account the account subdomain of the requested host; `undefined` in the path form */
 function tunnelOf(
   slug: string,
   account: string | undefined,
@@ -243,7 +268,9 @@ export function oversizeFault(text: string): VisitorErrorCode {
 export type HostTarget =
   /** the relay itself: its public host, an IP address, a loopback name or a name of one label */
   | { readonly kind: 'own' }
-  /** `account` is the account's subdomain, in the account form */
+  /**
+   * `account` is the account's subdomain, in the account form; without it, `slug` is any label below the tunnel domain
+   */
   | { readonly kind: 'tunnel'; readonly slug: string; readonly account: string | undefined }
   /** below a tunnel domain, but no tunnel can have it */
   | { readonly kind: 'unknown' }

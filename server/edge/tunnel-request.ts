@@ -1,4 +1,5 @@
 /** A request to a tunnel, as its client receives it, from a visitor with access. */
+import { fieldValue } from '../../shared/http1/fields.ts';
 import type { RequestHead } from '../../shared/http1/head.ts';
 import { shownVisitor } from '../access/access-check.ts';
 import { type RequestCounts, requests } from '../observe/counters.ts';
@@ -34,6 +35,8 @@ export interface UpstreamRequest extends ExchangeRequest {
   readonly fresh: boolean;
   /** Whether its stream may serve the next request of the visitor's connection. */
   readonly keepsStream: boolean;
+  /** A kept stream serves requests with the same host only: the client may forward hosts to different services. */
+  readonly host: string;
   /** The requested tunnel, once it is known; `undefined` for other upstreams. */
   readonly tunnel: LiveTunnel | undefined;
   /** The visitor who got access, if the tunnel has an access policy. */
@@ -96,6 +99,12 @@ export class TunnelRequest implements UpstreamRequest {
 
   get tunnel(): LiveTunnel | undefined {
     return this.target instanceof TunnelLookup ? this.target.found : this.target;
+  }
+
+  /** As sent, if it distinguishes services; otherwise empty. */
+  get host(): string {
+    if (this.tunnel?.wildcard !== true) return '';
+    return fieldValue(this.plan.head.fields, 'host') ?? '';
   }
 
   get head(): Buffer {

@@ -29,7 +29,12 @@ describe('Upstreams', () => {
     const upstreams = new Upstreams({
       context: {
         hosts: new HostResolver({ own: 'localhost', tunnel: 'localhost', service: 'localhost' }),
-        tunnels: { bySlug: () => tunnel, byDomain: () => undefined, isVerified: () => false },
+        tunnels: {
+          bySlug: () => tunnel,
+          byLabel: () => tunnel,
+          byDomain: () => undefined,
+          domainsOf: () => [],
+        },
         pathForm: true,
         trustedProxies: new BlockList(),
       },

@@ -8,6 +8,7 @@ import { networkOf } from '../address-network.ts';
 import type { UpgradeRequest } from '../clients/upgrades.ts';
 import type { AccessLog } from '../observe/access-log.ts';
 import { requests } from '../observe/counters.ts';
+import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { ByteStream, Dial, Dialer, StreamHandler } from '../tunnels/stream.ts';
 import { mayBeAccessPage } from './access-pages.ts';
 import type { ApiUpstream } from './api-upstream.ts';
@@ -146,7 +147,8 @@ export class Upstreams {
     if (tunnel instanceof TunnelLookup) return undefined;
     if (tunnel.isSuspended) return this.suspended(head);
     const hasBody = framing.kind !== 'none';
-    const entry = this.#enter(head, { tunnel, prefix, target, link, upgrade, hasBody }, peer);
+    const host = wildcardHost(head, tunnel);
+    const entry = this.#enter(head, { tunnel, prefix, target, host, link, upgrade, hasBody }, peer);
     const isForm = entry !== undefined && !(entry instanceof Promise) && isFormEntry(entry);
     return isForm && !isShort(framing)
       ? errorResponse('bad-request', requestFacts({ head }), this.context.abuseContact)
@@ -221,6 +223,7 @@ export class Upstreams {
       // A kept stream would bypass the scheduler of the API's requests.
       fresh: true,
       keepsStream: true,
+      host: '',
       tunnel: undefined,
       entrant: undefined,
       ending: this.#relayEnding,
@@ -244,6 +247,7 @@ export class Upstreams {
       repeatable: false,
       fresh: true,
       keepsStream: false,
+      host: '',
       tunnel: undefined,
       entrant: undefined,
       ending: PLAIN_ENDING,
@@ -279,7 +283,7 @@ export class Upstreams {
     const { prefix, target, link } = route;
     if (tunnel.isSuspended) return this.suspended(head);
     const hasBody = framing.kind !== 'none';
-    const visit = { tunnel, prefix, target, link, upgrade, hasBody };
+    const visit = { tunnel, prefix, target, host: wildcardHost(head, tunnel), link, upgrade, hasBody };
     const decided = await (entry ?? this.#enter(head, visit, peer));
     // The tunnel was not known when the form could still be read; the page is returned for it now.
     if (decided !== undefined && isFormEntry(decided)) return this.#visitorAccess.askAgain(head, decided);
@@ -302,6 +306,11 @@ export class Upstreams {
     const mapField = belowPrefix({ prefix, target, isBare, ownHosts });
     return { ending: this.#pathEnding, mapField };
   }
+}
+
+/** The host of a request to a tunnel that has many, in lower case; `undefined` for other tunnels. */
+function wildcardHost({ fields }: RequestHead, { wildcard }: LiveTunnel): string | undefined {
+  return wildcard ? hostname(fieldValue(fields, 'host') ?? '') : undefined;
 }
 
 function isShort(framing: Framing): boolean {

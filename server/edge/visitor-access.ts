@@ -12,7 +12,7 @@ import {
   PassedPasswords,
 } from '../access/access-check.ts';
 import type { AccessPolicy } from '../access/access-policy.ts';
-import type { Passes } from '../access/passes.ts';
+import { type Passes, passScope } from '../access/passes.ts';
 import { BusyError, type PasswordHashes } from '../access/password-hashes.ts';
 import type { StoredToken } from '../store/records.ts';
 import { KNOWN_NETWORKS_MAX, PASS_SECONDS } from '../limits.ts';
@@ -128,7 +128,7 @@ export class VisitorAccess {
   ): Entry | Promise<Entry | undefined> | undefined {
     const { access, account, createdAt, id: tunnelId } = visit.tunnel;
     const { address, network, trusted } = from;
-    const { link, prefix, upgrade, hasBody } = visit;
+    const { link, prefix, host, upgrade, hasBody } = visit;
     const step = accessStep(head, visit);
     const leadsOn = step !== undefined || (link !== undefined && isFollowed(head, visit));
     // A waiting visitor continues if the tunnel has no access policy by now.
@@ -136,7 +136,7 @@ export class VisitorAccess {
     const { gate, now, secure } = this.#options;
     const way = { trusted, secure };
     const tunnel = { tunnelId, createdAt, account: account.id };
-    const arrival = { head, hasBody, upgrade, way, address, ...tunnel, prefix, link, now: now() };
+    const arrival = { head, hasBody, upgrade, way, address, ...tunnel, prefix, host, link, now: now() };
     const verdict = gate.decide(access, arrival);
     // A submitted form never reaches the tunnel, whatever else the request contains.
     if (verdict.kind !== 'address' && step === 'password')
@@ -332,18 +332,16 @@ export class VisitorAccess {
   }
 
   /** @param end of the link, wall time in s */
-  #linkCookie({ tunnel, prefix }: Visit, { version }: AccessPolicy, visitor: string, end: number): string {
+  #linkCookie(visit: Visit, { version }: AccessPolicy, visitor: string, end: number): string {
     const { lastingPasses, secure, now } = this.#options;
-    const form = prefix === '' ? 'host' : 'path';
-    const value = lastingPasses.make({ tunnelId: tunnel.id, version, form }, visitor, end);
-    return passCookie({ value, prefix, secure, seconds: end - Math.floor(now() / 1000) });
+    const value = lastingPasses.make(passScope(visit.tunnel.id, version, visit), visitor, end);
+    return passCookie({ value, prefix: visit.prefix, secure, seconds: end - Math.floor(now() / 1000) });
   }
 
   #cookie(visit: Visit, { version }: AccessPolicy, visitor: string): string {
     const { passes, secure, now } = this.#options;
-    const form = visit.prefix === '' ? 'host' : 'path';
     const end = Math.floor(now() / 1000) + PASS_SECONDS;
-    const value = passes.make({ tunnelId: visit.tunnel.id, version, form }, visitor, end);
+    const value = passes.make(passScope(visit.tunnel.id, version, visit), visitor, end);
     return passCookie({ value, prefix: visit.prefix, secure, seconds: PASS_SECONDS });
   }
 

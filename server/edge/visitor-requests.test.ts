@@ -18,8 +18,9 @@ function loggedPath(start: string, host = 'relay.example'): string | undefined {
     hosts: new HostResolver({ own: 'relay.example', tunnel: 'tunnels.example', service: 'tunnels.example' }),
     tunnels: {
       bySlug: (slug: string) => (slug === 'abc' ? tunnel : undefined),
+      byLabel: (slug: string) => (slug === 'abc' ? tunnel : undefined),
       byDomain: () => undefined,
-      isVerified: () => false,
+      domainsOf: () => [],
     },
     pathForm: true,
   } as unknown as EdgeContext);

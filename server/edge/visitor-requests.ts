@@ -60,6 +60,7 @@ export class VisitorRequests implements ExchangeOwner {
   #target: object | undefined;
   /** Whether its stream may serve the next request. */
   #keepsStream = false;
+  #host = '';
   #exchange: Exchange | undefined;
 
   constructor(
@@ -128,7 +129,10 @@ export class VisitorRequests implements ExchangeOwner {
     const interims = informationalResponsesFor(plan, this.#peer);
     const close = plan.close || this.#isLast;
     this.#exchange = new Exchange({ plan, request, interims, close }, this.#socket, this);
-    this.#exchange.start(this.#kept.take(request.target, request.fresh));
+    const { host, target, fresh } = request;
+    const isFresh = fresh || host !== this.#host;
+    this.#host = host;
+    this.#exchange.start(this.#kept.take(target, isFresh));
   }
 
   /** Whether the current request is for the relay itself: its API, or a form of the access page. */

@@ -20,7 +20,7 @@ export interface CertificatesParts {
   readonly store: Store;
   readonly log: Log;
   readonly names: Pick<Names, 'mayHave' | 'holderOf' | 'isServed'>;
-  readonly verified: Pick<VerifiedDomains, 'onGone'>;
+  readonly verified: Pick<VerifiedDomains, 'onGone' | 'has'>;
   readonly listeners: Listeners;
   /** whether no other relay on the database orders certificates; one that is being replaced may */
   readonly alone: boolean;
@@ -46,10 +46,21 @@ export async function openCertificates(
   const dns =
     dnsPort === undefined
       ? undefined
-      : await openDns(config, { nameServer: own, port: dnsPort, listeners, store, log, challenges, direct });
+      : await openDns(config, {
+          nameServer: own,
+          port: dnsPort,
+          listeners,
+          store,
+          log,
+          challenges,
+          direct,
+          verified,
+        });
   const planning = dns?.planning ?? eachForItself(direct);
   const mayHaveAny = (name: string): boolean | Promise<boolean> =>
-    name.startsWith('*.') ? isNeeded(name.slice(2), config, store) : names.mayHave(name);
+    name.startsWith('*.')
+      ? verified.has(name) || isNeeded(name.slice(2), config, store)
+      : names.mayHave(name);
   const certificates = new Certificates(
     { email, directory, ca, ordersPerHour },
     {
@@ -98,6 +109,7 @@ export interface DnsParts {
   readonly challenges: PresentedChallenges;
   /** solvers for a single host */
   readonly direct: readonly ChallengeSolver[];
+  readonly verified: Pick<VerifiedDomains, 'has'>;
 }
 
 export interface Dns {
@@ -108,9 +120,11 @@ export interface Dns {
 /** @throws the system's error if the port is in use or not local, or StoreError */
 export async function openDns(config: Config, parts: DnsParts): Promise<Dns> {
   const { host, tunnelDomain, serviceDomain, resolver } = config;
-  const { nameServer, port, listeners, store, log, challenges, direct } = parts;
+  const { nameServer, port, listeners, store, log, challenges, direct, verified } = parts;
   const mark = await zoneMark(store);
-  const authority = new Authority({ zones: new Zones([tunnelDomain], [serviceDomain]), nameServer, mark });
+  const isUsers = (domain: string): boolean => verified.has(`*.${domain}`);
+  const zones = new Zones([tunnelDomain], [serviceDomain], isUsers);
+  const authority = new Authority({ zones, nameServer, mark });
   const load = async () => (await challenges.all('dns-01')).map(textOf);
   const server = await DnsServer.start({ host, port, listeners, authority, load, clock, log });
   const lookUp = delegationLookup(mark, resolver);
@@ -120,6 +134,7 @@ export async function openDns(config: Config, parts: DnsParts): Promise<Dns> {
     direct,
     tunnelDomain,
     serviceDomain,
+    isUsers,
   });
   return { planning, server };
 }

@@ -61,8 +61,8 @@ export interface EdgeSetupOptions {
   readonly guide: HandshakeGuide | undefined;
   /** its certificate, if there is already one */
   readonly ownPair: Pair | undefined;
-  /** whether this relay serves a host */
-  readonly mayHave: MayHave;
+  /** whether a host is one that this relay serves by its name */
+  readonly isNamed: MayHave;
 }
 
 export interface EdgeSetup {
@@ -95,7 +95,7 @@ export async function setUpEdge(
   open: (server: Server) => Promise<void>,
 ): Promise<EdgeSetup> {
   const { store, tunnels, domains, authenticator, hashes } = dependencies;
-  const { upgrades, peering, unexpected, guide, ownPair, mayHave } = dependencies;
+  const { upgrades, peering, unexpected, guide, ownPair, isNamed } = dependencies;
   const { registry, service, hub, waits } = tunnels;
   const knocks = new TunnelApprovals({ tunnels: service, store, clock, log });
   const notice = config.notice ? await openNotice(config, store) : undefined;
@@ -147,7 +147,7 @@ export async function setUpEdge(
     downloadPage: config.downloadPage,
     admin: { store, nameHold: config.nameHold, own: config },
     isDraining: () => draining,
-    mayHave,
+    isNamed,
   };
   const domainRate = { perMinute: DOMAIN_CALLS_PER_MINUTE, burst: DOMAIN_CALLS_BURST };
   const domainCalls = peering.limit(new RateLimiter(clock, domainRate), domainRate);
@@ -163,6 +163,7 @@ export async function setUpEdge(
       log,
       lookup,
       own,
+      answersDns: config.acme?.dnsPort !== undefined,
       held,
       calls: domainCalls,
       writes,
@@ -174,14 +175,16 @@ export async function setUpEdge(
       hosts: new HostResolver({ own: publicUrl.hostname, tunnel: tunnelDomain, service: serviceDomain }),
       tunnels: {
         bySlug: (slug) => registry.bySlug(slug),
+        byLabel: (label) => service.coordination.byLabel(label),
         find: service.coordination.find,
+        findByLabel: service.coordination.findByLabel,
         byDomain: (domain) => {
           const tunnel = registry.byDomain(domain);
           // The notification that the previous owner's tunnel has ended may still be in transit from another relay.
           return tunnel?.account.id === domains.verified.ownerOf(domain) ? tunnel : undefined;
         },
         findByDomain: service.coordination.findByDomain,
-        isVerified: (domain) => domains.verified.has(domain),
+        domainsOf: (host) => domains.verified.domainsOf(host),
       },
       pathForm,
       trustedProxies,

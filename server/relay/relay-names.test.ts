@@ -2,16 +2,26 @@ import assert from 'node:assert/strict';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import { Names } from './relay-names.ts';
 
-const tunnel = { account: { id: 'ann', subdomain: 'acme' } } as LiveTunnel;
+const owner = { id: 'ann', subdomain: 'acme' };
+const tunnel = { slug: 'web', account: owner } as LiveTunnel;
+const elsewhere = { slug: 'elsewhere', account: owner } as LiveTunnel;
 
 describe('Names', () => {
   const names = new Names({
     own: { host: 'relay.example', tunnelDomain: 'tunnels.example', serviceDomain: 'service.example' },
     registry: { bySlug: (slug) => (slug === 'web' ? tunnel : undefined) },
-    coordination: { find: (slug) => Promise.resolve(slug === 'elsewhere' ? tunnel : undefined) },
-    verified: { ownerOf: (domain) => (domain === 'app.shop.test' ? 'bob' : undefined) },
+    coordination: {
+      find: (slug) => Promise.resolve(slug === 'elsewhere' ? elsewhere : undefined),
+      byLabel: (label) => (label === 'web' || label === 'x--web' ? tunnel : undefined),
+      findByLabel: (label) => Promise.resolve(label.endsWith('elsewhere') ? elsewhere : undefined),
+    },
+    verified: {
+      ownerOf: (domain) => (domain === 'app.shop.test' || domain === '*.any.test' ? 'bob' : undefined),
+      domainsOf: (host) =>
+        host === 'app.shop.test' ? [host] : host.endsWith('.any.test') ? ['*.any.test'] : [],
+    },
   });
-  const cases: [host: string, holder: string | undefined][] = [
+  const cases: [host: string, holder: string | undefined, subject?: string][] = [
     ['relay.example', 'relay'],
     ['RELAY.example', 'relay'],
     ['web.tunnels.example', 'ann'],
@@ -19,6 +29,9 @@ describe('Names', () => {
     ['web.acme.service.example', 'ann'],
     ['app.shop.test', 'bob'],
     ['App.Shop.Test', 'bob'],
+    ['x--web.tunnels.example', 'ann', '*.tunnels.example'],
+    ['x--elsewhere.tunnels.example', 'ann', '*.tunnels.example'],
+    ['a.any.test', 'bob', '*.any.test'],
     ['none.tunnels.example', undefined],
     ['tunnels.example', undefined],
     ['a.b.tunnels.example', undefined],
@@ -28,10 +41,12 @@ describe('Names', () => {
     ['192.0.2.1', undefined],
     ['', undefined],
   ];
-  for (const [host, holder] of cases) {
-    it(`find the owner of ${host || 'an empty one'}: ${holder ?? 'nobody’s'}`, async () => {
-      assert.equal(await names.holderOf(host), holder);
+  for (const [host, account, subject = host.toLowerCase()] of cases) {
+    it(`find the owner of ${host || 'an empty one'}: ${account ?? 'nobody’s'}`, async () => {
+      const holder = account === undefined ? undefined : { account, subject };
+      assert.deepEqual(await names.holderOf(host), holder);
       assert.equal(await names.mayHave(host), holder !== undefined);
+      assert.equal(await names.isNamed(host), holder?.subject === host.toLowerCase());
     });
   }
 

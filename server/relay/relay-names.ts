@@ -1,4 +1,5 @@
 /** Which hosts this relay serves, and so may order a certificate for. */
+import type { Holder } from '../certificates/challenge-solver.ts';
 import type { OwnNames, VerifiedDomains } from '../domains/verified-domains.ts';
 import { type HostTarget, resolveHost } from '../edge/route.ts';
 import type { Coordination } from '../tunnels/coordination.ts';
@@ -7,8 +8,8 @@ import type { TunnelRegistry } from '../tunnels/registry.ts';
 export interface NamesDeps {
   readonly own: OwnNames;
   readonly registry: Pick<TunnelRegistry, 'bySlug'>;
-  readonly coordination: Pick<Coordination, 'find'>;
-  readonly verified: Pick<VerifiedDomains, 'ownerOf'>;
+  readonly coordination: Pick<Coordination, 'find' | 'byLabel' | 'findByLabel'>;
+  readonly verified: Pick<VerifiedDomains, 'ownerOf' | 'domainsOf'>;
 }
 
 export class Names {
@@ -26,7 +27,9 @@ export class Names {
    */
   isServed(name: string): boolean {
     const target = this.#resolve(name);
-    return target.kind !== 'other' || this.#deps.verified.ownerOf(target.name) !== undefined;
+    if (target.kind !== 'other') return true;
+    const { verified } = this.#deps;
+    return verified.ownerOf(target.name) !== undefined || verified.domainsOf(target.name).length > 0;
   }
 
   /** Whether {@link holderOf} finds an owner. @throws StoreError */
@@ -35,22 +38,44 @@ export class Names {
   }
 
   /**
-   * The owner of a host that is the relay's own, that of a live tunnel, or a verified domain.
+   * The same, but not for hosts of wildcard tunnels and domains: visitors could invent any number of them.
+   *
+   * @throws StoreError
+   */
+  async isNamed(host: string): Promise<boolean> {
+    return (await this.holderOf(host))?.subject === host.toLowerCase();
+  }
+
+  /**
+   * The owner of a host that is the relay's own, that of a live tunnel, or that of a verified domain, and the name of its
+   * certificate.
    *
    * @param host a name, in any case, from a handshake or a query
-   * @returns `relay`, or the id of an account; `undefined` for all others
+   * @returns `undefined` for all others
    * @throws StoreError if another relay may have the tunnel, and the store fails
    */
-  async holderOf(host: string): Promise<string | undefined> {
+  async holderOf(host: string): Promise<Holder | undefined> {
     const { own, registry, coordination, verified } = this.#deps;
+    const subject = host.toLowerCase();
     const target = this.#resolve(host);
-    if (target.kind === 'own') return host.toLowerCase() === own.host ? 'relay' : undefined;
-    if (target.kind === 'other') return verified.ownerOf(target.name);
+    if (target.kind === 'own') return subject === own.host ? { account: 'relay', subject } : undefined;
     if (target.kind === 'unknown') return undefined;
-    const tunnel = registry.bySlug(target.slug) ?? (await coordination.find?.(target.slug));
-    if (tunnel === undefined) return undefined;
-    const { id, subdomain } = tunnel.account;
-    return (target.account ?? subdomain) === subdomain ? id : undefined;
+    if (target.kind === 'other') {
+      const [domain] = verified.domainsOf(target.name);
+      const account = domain === undefined ? undefined : verified.ownerOf(domain);
+      return account === undefined || domain === undefined ? undefined : { account, subject: domain };
+    }
+    const { slug, account: label } = target;
+    if (label === undefined) {
+      const tunnel = coordination.byLabel(slug) ?? (await coordination.findByLabel?.(slug));
+      if (tunnel === undefined) return undefined;
+      return {
+        account: tunnel.account.id,
+        subject: tunnel.slug === slug ? subject : `*.${own.tunnelDomain}`,
+      };
+    }
+    const tunnel = registry.bySlug(slug) ?? (await coordination.find?.(slug));
+    return tunnel?.account.subdomain === label ? { account: tunnel.account.id, subject } : undefined;
   }
 
   #resolve(host: string): HostTarget {

@@ -35,11 +35,12 @@ describe('the endings that the store remembers', () => {
       localPort: 1,
       ttl: 1,
       idle: false,
+      wildcard: false,
       expiresAt: 1500,
       createdKey: null,
       createdBy: null,
     };
-    await store.setTerms(taken.id, terms, PUBLIC);
+    await store.setTerms(taken.id, terms, PUBLIC, { now: 1000, nameHold: 0 });
     const released = { accountId: account.id, heldUntil: 0 };
     await store.releaseTunnels([{ ...closed, ...released }], 1000);
     await store.releaseTunnels([{ ...taken, ...released }], 1100);

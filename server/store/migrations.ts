@@ -23,6 +23,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0016_relay_info': { up: keepRelayInfo },
   '0017_token_uses': { up: keepTokenUses },
   '0018_teams': { up: tellMembersApart },
+  '0019_wildcard_hosts': { up: markWildcards },
 };
 
 async function createTables(db: Kysely<unknown>): Promise<void> {
@@ -321,6 +322,18 @@ async function tellMembersApart(db: Kysely<unknown>): Promise<void> {
     .addColumn('label', 'text', (column) => column.notNull().defaultTo(''))
     .execute();
   await db.schema.createIndex('audit_by_subject').on('audit').columns(['subject', 'at']).execute();
+}
+
+/**
+ * Tunnels may answer at every host `{any}--{slug}`. Names of that form are rare, and are searched by their ends. Relays
+ * of an older version store tunnels without the column, so it has a default.
+ */
+async function markWildcards(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .alterTable('tunnels')
+    .addColumn('wildcard', 'integer', (column) => column.notNull().defaultTo(0))
+    .execute();
+  await sql`create index tunnels_like_hosts on tunnels (slug) where slug like '%--%'`.execute(db);
 }
 
 /* Brings a database to the schema of this version, at start. */

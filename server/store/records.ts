@@ -158,6 +158,8 @@ export interface TunnelRecord {
   readonly createdKey: string | null;
   /** that key's label; `null` if it had none */
   readonly createdBy: string | null;
+  /** whether it answers at every host `{any}--{slug}` (protocol.md section 4.7) */
+  readonly wildcard: boolean;
   /** why the operator suspended it; `null` if it is not suspended */
   readonly suspended: string | null;
 }

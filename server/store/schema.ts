@@ -48,12 +48,14 @@ interface ApiKeysTable extends ColumnsOf<Omit<KeyRecord, 'scope'>> {
 }
 
 /** Fields of a tunnel that their columns hold in another form. */
-export type EncodedField = 'ttl' | 'idle' | 'access' | 'revokedLinks' | 'knocks' | 'tokenUses';
+export type EncodedField = 'ttl' | 'idle' | 'wildcard' | 'access' | 'revokedLinks' | 'knocks' | 'tokenUses';
 
 export interface TunnelsTable extends ColumnsOf<Omit<TunnelRecord, EncodedField>> {
   ttl_seconds: number;
   /** 0 or 1, which every database can store */
   idle: number;
+  /** 0 or 1 */
+  wildcard: number;
   /** JSON */
   access: string | null;
   /** JSON, pairs of an id and an end; `null` for none */

@@ -248,11 +248,13 @@ describe('Store', () => {
       ttl: 60,
       idle: true,
       expiresAt: 500,
+      wildcard: true,
       createdKey: 'k',
       createdBy: 'ann',
     };
+    const takeOver = { now: 400, nameHold: 0 };
     const revisions = { access: null, termsRevision: 1, accessRevision: 1 };
-    assert.deepEqual(await store.setTerms(tunnel.id, terms, PUBLIC), revisions);
+    assert.deepEqual(await store.setTerms(tunnel.id, terms, PUBLIC, takeOver), revisions);
     const delta = { id: tunnel.id, bytesIn: 1, bytesOut: 0, requests: 0, expiresAt: 950, termsRevision: 0 };
     await store.addTraffic([delta]);
     assert.deepEqual((await store.findTunnel(tunnel.id))?.tunnel, {
@@ -263,7 +265,7 @@ describe('Store', () => {
     });
     await store.addTraffic([{ ...delta, termsRevision: 1 }]);
     assert.equal((await store.findTunnel(tunnel.id))?.tunnel.expiresAt, 950);
-    assert.equal(await store.setTerms('unknown', terms, PUBLIC), undefined);
+    assert.equal(await store.setTerms('unknown', terms, PUBLIC, takeOver), undefined);
   });
 
   describe('with tokens', () => {
@@ -287,11 +289,12 @@ describe('Store', () => {
         ttl: 60,
         idle: true,
         expiresAt: 500,
+        wildcard: false,
         createdKey: 'k',
         createdBy: 'ann',
       };
       const again = { access: { ...wanted, tokens: [token('new', 'other')] }, kept: ['new'] };
-      const renewed = await store.setTerms(tunnel.id, terms, again);
+      const renewed = await store.setTerms(tunnel.id, terms, again, { now: 400, nameHold: 0 });
       assert.deepEqual(renewed?.access?.tokens, [token('new', 'made')]);
     });
 

@@ -132,7 +132,7 @@ export class ApiFixture {
         },
       },
       isDraining: () => this.draining,
-      mayHave: (host: string) => host === 'known.test',
+      isNamed: (host: string) => host === 'known.test',
     };
     this.#server = createServer(createApi(deps, log));
   }
@@ -144,7 +144,18 @@ export class ApiFixture {
     const held = new HeldDomains({ store, clock, verified, coordination, peers: undefined, nameHold: 0 });
     const own = { host: 'relay.example', tunnelDomain: 'localhost', serviceDomain: 'localhost' };
     const calls = new RateLimiter(clock, { perMinute: 20, burst: 10 });
-    return new DomainService({ store, clock, log, lookup, own, held, calls, writes: this.writes });
+    const answersDns = false;
+    return new DomainService({
+      store,
+      clock,
+      log,
+      lookup,
+      own,
+      answersDns,
+      held,
+      calls,
+      writes: this.writes,
+    });
   }
 
   get port(): number {

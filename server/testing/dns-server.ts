@@ -6,7 +6,7 @@ import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { type AddressInfo, createServer, isIP, type Server, type Socket as TcpSocket } from 'node:net';
 
-const TYPES = { A: 1, CNAME: 5, TXT: 16, AAAA: 28 } as const;
+const TYPES = { A: 1, NS: 2, CNAME: 5, TXT: 16, AAAA: 28 } as const;
 export type DnsType = keyof typeof TYPES;
 
 const RCODES = { NOERROR: 0, SERVFAIL: 2, NXDOMAIN: 3, REFUSED: 5 } as const;
@@ -198,7 +198,7 @@ function writeRecord({ name, type, value }: Entry): Buffer {
 }
 
 function dataOf(type: DnsType, value: string): Buffer {
-  if (type === 'CNAME') return writeName(value);
+  if (type === 'CNAME' || type === 'NS') return writeName(value);
   if (type === 'TXT') return writeText(value);
   return isIP(value) === 4 ? Buffer.from(value.split('.').map(Number)) : writeIPv6(value);
 }

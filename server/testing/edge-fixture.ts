@@ -107,8 +107,9 @@ export class EdgeFixture {
         hosts: new HostResolver({ own: 'localhost', tunnel: 'localhost', service: 'localhost' }),
         tunnels: {
           bySlug: (slug) => (slug === 'abc' ? tunnel : undefined),
+          byLabel: (slug) => (slug === 'abc' ? tunnel : undefined),
           byDomain: () => undefined,
-          isVerified: () => false,
+          domainsOf: () => [],
         },
         pathForm: true,
         trustedProxies: new BlockList(),

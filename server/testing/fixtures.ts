@@ -77,6 +77,7 @@ export function aTunnel(accountId: string, fields: Partial<TunnelRecord> = {}): 
     domain: null,
     createdKey: null,
     createdBy: null,
+    wildcard: false,
     ...fields,
   };
 }

@@ -57,6 +57,13 @@ export interface Coordination {
   /** The same by its domain, which must be verified. */
   readonly findByDomain: ((domain: string) => Promise<LiveTunnel | undefined>) | undefined;
   /**
+   * The tunnel at a label below the tunnel domain: its own slug, otherwise a host of a wildcard tunnel. `undefined` also
+   * if the store may have one that has precedence.
+   */
+  byLabel(label: string): LiveTunnel | undefined;
+  /** Looks it up in the store too. */
+  readonly findByLabel: ((label: string) => Promise<LiveTunnel | undefined>) | undefined;
+  /**
    * Ends a tunnel that is closed here, first in the store.
    *
    * @param closed the record for the store

@@ -151,23 +151,32 @@ describe('tunnelUrls', () => {
   };
 
   it('returns the subdomain, with the port of the relay', () => {
-    assert.deepEqual(tunnelUrls({ slug: 'web', account: anAccount(), domain: null }, local), {
-      public_url: 'http://web.localhost:8080',
-      urls: { subdomain: 'http://web.localhost:8080', path: 'http://localhost:8080/t/web' },
-    });
+    assert.deepEqual(
+      tunnelUrls({ slug: 'web', account: anAccount(), domain: null, wildcard: false }, local),
+      {
+        public_url: 'http://web.localhost:8080',
+        urls: { subdomain: 'http://web.localhost:8080', path: 'http://localhost:8080/t/web' },
+      },
+    );
   });
 
   it('returns no address below the relay without the path form', () => {
     const addresses = { ...local, pathForm: false };
-    assert.deepEqual(tunnelUrls({ slug: 'web', account: anAccount(), domain: null }, addresses), {
-      public_url: 'http://web.localhost:8080',
-      urls: { subdomain: 'http://web.localhost:8080' },
-    });
+    assert.deepEqual(
+      tunnelUrls({ slug: 'web', account: anAccount(), domain: null, wildcard: false }, addresses),
+      {
+        public_url: 'http://web.localhost:8080',
+        urls: { subdomain: 'http://web.localhost:8080' },
+      },
+    );
   });
 
   it('returns the address below the account if there is one', () => {
     assert.deepEqual(
-      tunnelUrls({ slug: 'web', account: anAccount({ subdomain: 'acme' }), domain: null }, hosted),
+      tunnelUrls(
+        { slug: 'web', account: anAccount({ subdomain: 'acme' }), domain: null, wildcard: false },
+        hosted,
+      ),
       {
         public_url: 'https://web.acme.example.net',
         urls: {
@@ -181,11 +190,25 @@ describe('tunnelUrls', () => {
 
   it("returns the tunnel's domain if there is one, with the port of the relay", () => {
     const account = anAccount({ subdomain: 'acme' });
-    const tunnel = { slug: 'web', account, domain: 'app.shop.example' };
+    const tunnel = { slug: 'web', account, domain: 'app.shop.example', wildcard: false };
     const { public_url, urls } = tunnelUrls(tunnel, local);
     assert.deepEqual(
       [public_url, urls.domain, urls.account],
       ['http://app.shop.example:8080', 'http://app.shop.example:8080', 'http://web.acme.localhost:8080'],
+    );
+  });
+
+  it('returns the hosts of a wildcard tunnel, and the ordinary address', () => {
+    const tunnel = { slug: 'web', account: anAccount(), domain: null, wildcard: true };
+    const { public_url, urls } = tunnelUrls(tunnel, local);
+    assert.deepEqual(
+      [public_url, urls.wildcard],
+      ['http://web.localhost:8080', 'http://*--web.localhost:8080'],
+    );
+    const own = tunnelUrls({ ...tunnel, domain: '*.shop.example' }, hosted);
+    assert.deepEqual(
+      [own.public_url, own.urls.domain, own.urls.wildcard],
+      ['https://web.tunnels.example.com', undefined, 'https://*.shop.example'],
     );
   });
 });

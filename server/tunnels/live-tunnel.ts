@@ -1,5 +1,6 @@
 /** One live tunnel: its state in memory for routing, counting and the API. */
 import type { Tunnel } from '../../shared/tunnel.ts';
+import { isWildcardDomain, wildcardLabel } from '../../shared/wildcard-hosts.ts';
 import { AccessPolicy, RevokedLinks } from '../access/access-policy.ts';
 import { ApprovalRequests, NO_APPROVALS } from '../access/approval-requests.ts';
 import type { Clock } from '../clock.ts';
@@ -42,6 +43,7 @@ export class LiveTunnel {
   #localPort: number;
   #ttl: number;
   #idle: boolean;
+  #wildcard: boolean;
   #termsRevision: number;
   #deadline: number;
   /** difference between the wall clock and the monotonic one when the tunnel came to life */
@@ -86,6 +88,7 @@ export class LiveTunnel {
     this.#localPort = tunnel.localPort;
     this.#ttl = tunnel.ttl;
     this.#idle = tunnel.idle;
+    this.#wildcard = tunnel.wildcard;
     this.#termsRevision = tunnel.termsRevision;
     this.createdAt = tunnel.createdAt;
     this.#clock = clock;
@@ -121,6 +124,11 @@ export class LiveTunnel {
   /** Whether traffic prolongs the tunnel. */
   get idle(): boolean {
     return this.#idle;
+  }
+
+  /** Whether it answers at every host `{any}--{slug}`. */
+  get wildcard(): boolean {
+    return this.#wildcard;
   }
 
   /** When it expires, wall time in ms, as shown and stored. */
@@ -236,13 +244,13 @@ export class LiveTunnel {
   }
 
   /**
-   * A client has taken the tunnel over, with its own port and lifetime; the expiry may move to an earlier time.
+   * A client has taken the tunnel over, with its own port, lifetime and hosts; the expiry may move to an earlier time.
    *
    * @param revision number of takeovers so far; older data is ignored
    * @returns whether anything has changed
    */
   setTerms(
-    { localPort, ttl, idle, expiresAt, createdKey, createdBy }: TunnelTerms,
+    { localPort, ttl, idle, expiresAt, wildcard, createdKey, createdBy }: TunnelTerms,
     revision: number,
   ): boolean {
     if (revision <= this.#termsRevision) return false;
@@ -252,6 +260,7 @@ export class LiveTunnel {
     this.#localPort = localPort;
     this.#ttl = ttl;
     this.#idle = idle;
+    this.#wildcard = wildcard;
     this.#deadline = expiresAt - this.#wallAhead;
     this.#storedExpiresAt = expiresAt;
     return true;
@@ -362,17 +371,19 @@ export interface Addresses {
 
 /** @returns all addresses of a tunnel, and the preferred one */
 export function tunnelUrls(
-  tunnel: Pick<LiveTunnel, 'slug' | 'account' | 'domain'>,
+  tunnel: Pick<LiveTunnel, 'slug' | 'account' | 'domain' | 'wildcard'>,
   { publicUrl, tunnelDomain, serviceDomain, pathForm }: Addresses,
 ): { public_url: string; urls: Tunnel['urls'] } {
-  const { slug, account, domain } = tunnel;
+  const { slug, account, domain, wildcard } = tunnel;
   const port = publicUrl.port === '' ? '' : `:${publicUrl.port}`;
-  const below = (parent: string) => `${publicUrl.protocol}//${slug}.${parent}${port}`;
+  const at = (host: string) => `${publicUrl.protocol}//${host}${port}`;
   const urls: Tunnel['urls'] = {
-    subdomain: below(tunnelDomain),
+    subdomain: at(`${slug}.${tunnelDomain}`),
     ...(pathForm && { path: `${publicUrl.origin}/t/${slug}` }),
   };
-  if (account.subdomain !== null) urls.account = below(`${account.subdomain}.${serviceDomain}`);
-  if (domain !== null) urls.domain = `${publicUrl.protocol}//${domain}${port}`;
+  if (account.subdomain !== null) urls.account = at(`${slug}.${account.subdomain}.${serviceDomain}`);
+  const isWildcard = domain !== null && isWildcardDomain(domain);
+  if (domain !== null && !isWildcard) urls.domain = at(domain);
+  if (wildcard) urls.wildcard = at(isWildcard ? domain : `${wildcardLabel(slug)}.${tunnelDomain}`);
   return { public_url: urls.domain ?? urls.account ?? urls.subdomain, urls };
 }

@@ -68,7 +68,7 @@ export class NameLookup {
    * @throws StoreError, also if too many wait
    */
   async find(name: string): Promise<OwnedTunnel | undefined> {
-    if (!this.#naming.isName(name) || this.#isMissing(name)) return undefined;
+    if (!this.#naming.isName(name) || this.isMissing(name)) return undefined;
     const known = this.#asked.get(name) ?? this.#waiting.get(name);
     if (known !== undefined) return await known.promise;
     if (this.#waiting.size >= LOOKUPS_WAITING_MAX) throw new StoreError(new Error('too many lookups'));
@@ -76,6 +76,16 @@ export class NameLookup {
     this.#waiting.set(name, lookup);
     this.#askNext();
     return await lookup.promise;
+  }
+
+  /** Whether no tunnel has the name, as found a short time ago. */
+  isMissing(name: string): boolean {
+    return this.#clock.monotonic() < (this.#misses.get(name) ?? -Infinity);
+  }
+
+  /** The same, but found any time ago, and no notification has said otherwise since. */
+  wasMissing(name: string): boolean {
+    return this.#misses.has(name);
   }
 
   /** A tunnel now has the name. */
@@ -122,10 +132,6 @@ export class NameLookup {
       this.#underWay -= 1;
       this.#askNext();
     }
-  }
-
-  #isMissing(name: string): boolean {
-    return this.#clock.monotonic() < (this.#misses.get(name) ?? -Infinity);
   }
 
   #remember(name: string): void {

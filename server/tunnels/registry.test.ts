@@ -12,8 +12,9 @@ describe('TunnelRegistry', () => {
     registry = new TunnelRegistry(new Set(['www']));
   });
 
-  function live(slug: string, owner = account): LiveTunnel {
-    return new LiveTunnel({ tunnel: aTunnel(owner.id, { slug }), account: owner }, new FakeClock(), () => {});
+  function live(slug: string, owner = account, wildcard = false): LiveTunnel {
+    const tunnel = aTunnel(owner.id, { slug, wildcard });
+    return new LiveTunnel({ tunnel, account: owner }, new FakeClock(), () => {});
   }
 
   it('finds a tunnel by slug, by id and by account', () => {
@@ -61,5 +62,24 @@ describe('TunnelRegistry', () => {
 
   it('reserves no reserved name', () => {
     assert.equal(registry.reserve('www', account.id), false);
+  });
+
+  it('finds the tunnel at a label: the exact name, then the longest wildcard one', () => {
+    const [short, long, exact] = [live('b', account, true), live('a--b', account, true), live('y--a--b')];
+    for (const tunnel of [short, long, exact, live('plain')]) registry.add(tunnel);
+    const found = ['b', 'x--b', 'a--b', 'x--a--b', 'y--a--b', 'z--y--a--b', 'x--plain', 'plain'].map(
+      (label) => registry.byLabel(label)?.slug,
+    );
+    assert.deepEqual(found, ['b', 'b', 'a--b', 'a--b', 'y--a--b', 'a--b', undefined, 'plain']);
+    registry.remove(long);
+    assert.equal(registry.byLabel('x--a--b'), short);
+  });
+
+  it('knows which wildcard tunnels would have a reserved name', () => {
+    const names = new TunnelRegistry(new Set(['www', 'status--acme']));
+    assert.deepEqual(
+      ['acme', 'www', 'status', 'other'].map((slug) => names.coversReserved(slug)),
+      [true, false, false, false],
+    );
   });
 });

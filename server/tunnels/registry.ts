@@ -1,5 +1,6 @@
 /** The live tunnels, authoritative for routing. */
 import { looksLikeId } from '../../shared/value-rules.ts';
+import { wildcardSlugsOf } from '../../shared/wildcard-hosts.ts';
 import type { LiveTunnel } from './live-tunnel.ts';
 
 export class TunnelRegistry {
@@ -23,6 +24,20 @@ export class TunnelRegistry {
   /** @param slug in lower case */
   bySlug(slug: string): LiveTunnel | undefined {
     return this.#bySlug.get(slug);
+  }
+
+  /**
+   * @param label in lower case
+   * @returns the tunnel at a label below the tunnel domain: its own slug, otherwise a host of a wildcard tunnel
+   */
+  byLabel(label: string): LiveTunnel | undefined {
+    const exact = this.#bySlug.get(label);
+    if (exact !== undefined) return exact;
+    for (const slug of wildcardSlugsOf(label)) {
+      const tunnel = this.#bySlug.get(slug);
+      if (tunnel?.wildcard === true) return tunnel;
+    }
+    return undefined;
   }
 
   /** @param domain in lower case */
@@ -62,6 +77,11 @@ export class TunnelRegistry {
    */
   isReserved(slug: string): boolean {
     return this.#reservedNames.has(slug) || looksLikeId(slug);
+  }
+
+  /** Whether a name that no tunnel may have is a host of the wildcard tunnel with that slug. */
+  coversReserved(slug: string): boolean {
+    return [...this.#reservedNames].some((name) => wildcardSlugsOf(name).includes(slug));
   }
 
   /**

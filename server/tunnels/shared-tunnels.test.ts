@@ -1,5 +1,12 @@
 import assert from 'node:assert/strict';
-import { FOLLOW_BATCH, IDLE_GRACE_MS, RECENT_MS, REVIEW_PAUSE_MS, REVIEW_RETRY_MS } from '../limits.ts';
+import {
+  FOLLOW_BATCH,
+  IDLE_GRACE_MS,
+  LOOKUP_MISS_MS,
+  RECENT_MS,
+  REVIEW_PAUSE_MS,
+  REVIEW_RETRY_MS,
+} from '../limits.ts';
 import { StoreError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
@@ -26,6 +33,7 @@ const wanted = {
   access: PUBLIC,
   domain: '',
   caller: CALLER,
+  wildcard: false,
 };
 
 /** Waits for the answers of the store. */
@@ -38,6 +46,14 @@ interface Side {
   readonly service: TunnelService;
   readonly registry: TunnelRegistry;
   readonly ended: EndReason[];
+}
+
+/** Where a visitor of a host ends up, and whether the relay had to ask the store. */
+async function at({ service }: Side, label: string): Promise<[slug: string | undefined, asks: boolean]> {
+  const { coordination } = service;
+  const known = coordination.byLabel(label);
+  if (known !== undefined) return [known.slug, false];
+  return [(await coordination.findByLabel?.(label))?.slug, true];
 }
 
 describe('TunnelService, sharing its database with another', () => {
@@ -134,6 +150,57 @@ describe('TunnelService, sharing its database with another', () => {
       [made.id],
     );
     await three.service.stop();
+  });
+
+  describe('with a wildcard tunnel', () => {
+    const wild = { ...wanted, wildcard: true };
+
+    it('asks the store once for each host, and prefers a tunnel of that name of the other', async () => {
+      await one.service.create(account, wild);
+      deliver();
+      assert.deepEqual(await at(two, 'a--web'), ['web', true]);
+      assert.deepEqual(await at(two, 'a--web'), ['web', false]);
+      await one.service.create(account, { ...wanted, name: 'a--web' });
+      deliver();
+      assert.deepEqual(await at(two, 'a--web'), ['a--web', true]);
+      assert.deepEqual(await at(two, 'a--web'), ['a--web', false]);
+      assert.deepEqual(await at(two, 'x--a--web'), ['web', true]);
+      await one.service.create(account, { ...wild, name: 'b--web' });
+      deliver();
+      assert.deepEqual(await at(two, 'x--b--web'), ['b--web', true]);
+    });
+
+    it('keeps serving known hosts while the store is down, and learns about new tunnels in the background', async () => {
+      await one.service.create(account, wild);
+      deliver();
+      await at(two, 'a--web');
+      test.down = true;
+      clock.advance(LOOKUP_MISS_MS);
+      assert.deepEqual(await at(two, 'a--web'), ['web', false]);
+      assert.deepEqual(await at(two, 'new--web'), ['web', true]);
+      await assert.rejects(at(two, 'a--other'), StoreError);
+      test.down = false;
+      // Its notification is lost.
+      await one.service.create(account, { ...wanted, name: 'a--web' });
+      clock.advance(LOOKUP_MISS_MS);
+      assert.deepEqual(await at(two, 'a--web'), ['web', false]);
+      await settled();
+      assert.deepEqual(await at(two, 'a--web'), ['a--web', false]);
+    });
+
+    it('serves its hosts as soon as the other has taken it over as one, and no longer afterwards', async () => {
+      const made = await one.service.create(account, wanted);
+      deliver();
+      assert.deepEqual(await at(two, 'a--web'), [undefined, true]);
+      await one.service.takeOver(made, wild);
+      deliver();
+      await settled();
+      assert.equal((await at(two, 'a--web'))[0], 'web');
+      await one.service.takeOver(made, wanted);
+      deliver();
+      await settled();
+      assert.equal((await at(two, 'a--web'))[0], undefined);
+    });
   });
 
   it('has closed a tunnel even if the notification arrives before the answer of the store', async () => {

@@ -3,6 +3,7 @@
  * (docs/decisions/0009-cluster.md).
  */
 import { looksLikeId } from '../../shared/value-rules.ts';
+import { wildcardSlugsOf } from '../../shared/wildcard-hosts.ts';
 import { batches } from '../batches.ts';
 import type { Clock } from '../clock.ts';
 import { FOLLOW_BATCH, RECENT_MS, REVIEW_PAUSE_MS, REVIEW_RETRY_MS } from '../limits.ts';
@@ -103,6 +104,34 @@ export class SharedTunnels implements Coordination {
   readonly find = async (slug: string): Promise<LiveTunnel | undefined> => {
     const owned = await this.#lookup.find(slug);
     return owned && this.#meet(owned);
+  };
+
+  /**
+   * A host of a wildcard tunnel may be another tunnel of the same account, which the store is asked for once. After
+   * that, notifications tell of new ones, and the store is asked again while the wildcard tunnel serves.
+   */
+  byLabel(label: string): LiveTunnel | undefined {
+    const tunnel = this.#registry.byLabel(label);
+    if (tunnel === undefined || tunnel.slug === label) return tunnel;
+    const first = moreSpecific(label, tunnel);
+    if (!first.every((name) => this.#lookup.wasMissing(name))) return undefined;
+    for (const name of first) if (!this.#lookup.isMissing(name)) void this.find(name).catch(() => {});
+    return tunnel;
+  }
+
+  readonly findByLabel = async (label: string): Promise<LiveTunnel | undefined> => {
+    try {
+      // One after the other, so that a label with many hyphens does not occupy more of the queue than any other.
+      for (const name of [label, ...wildcardSlugsOf(label)]) {
+        const tunnel = this.#registry.bySlug(name) ?? (await this.find(name));
+        if (tunnel !== undefined && (name === label || tunnel.wildcard)) return tunnel;
+      }
+      return undefined;
+    } catch (error) {
+      const known = this.#registry.byLabel(label);
+      if (known === undefined) throw error;
+      return known;
+    }
   };
 
   readonly findByDomain = async (domain: string): Promise<LiveTunnel | undefined> => {
@@ -223,6 +252,11 @@ export class SharedTunnels implements Coordination {
     // Admin actions are rare, so this terminates.
     if (isOld) await this.#compare(tunnels.filter((tunnel) => this.lifecycle.isAlive(tunnel)));
   }
+}
+
+/** The slugs that have precedence over that of a wildcard tunnel at a label. */
+function moreSpecific(label: string, { slug }: LiveTunnel): string[] {
+  return [label, ...wildcardSlugsOf(label).filter((name) => name.length > slug.length)];
 }
 
 /* Tunnels that have just changed: an answer that the store gave before must not restore the previous state. */

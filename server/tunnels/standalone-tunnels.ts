@@ -14,6 +14,7 @@ export class StandaloneTunnels implements Coordination {
   readonly lifecycle: Lifecycle;
   readonly find = undefined;
   readonly findByDomain = undefined;
+  readonly findByLabel = undefined;
   readonly #registry: TunnelRegistry;
   readonly #store: Store;
   readonly #sync: StoreSync;
@@ -39,6 +40,10 @@ export class StandaloneTunnels implements Coordination {
 
   stop(): void {
     this.lifecycle.stop();
+  }
+
+  byLabel(label: string): LiveTunnel | undefined {
+    return this.#registry.byLabel(label);
   }
 
   followAccount(): Promise<void> {

@@ -19,6 +19,7 @@ const WANTED = {
   idleTtl: false,
   access: { access: anAccess({ knock: true }), kept: [] },
   domain: '',
+  wildcard: false,
 };
 
 /** A relay, as far as approval requests are concerned. */

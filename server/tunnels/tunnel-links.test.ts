@@ -19,6 +19,7 @@ const WANTED = {
   idleTtl: false,
   access: { access: anAccess({ links: true }), kept: [] },
   domain: '',
+  wildcard: false,
 };
 const LINK = { ttl: 60, note: 'for the review', path: undefined };
 

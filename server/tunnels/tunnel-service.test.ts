@@ -564,6 +564,7 @@ function wanted(fields: Partial<NewTunnel> = {}): NewTunnel {
     access: PUBLIC,
     domain: '',
     caller: CALLER,
+    wildcard: false,
     ...fields,
   };
 }

@@ -6,6 +6,7 @@ import { randomInt, randomUUID } from 'node:crypto';
 import { formatDuration } from '../../shared/duration.ts';
 import { API_ERRORS, ApiError, type ApiErrorEntry, tooManyTunnels, ttlTooLong } from '../../shared/errors.ts';
 import type { CreateTunnel, TtlLimits, WantedTunnel } from '../../shared/tunnel.ts';
+import { isWildcardDomain } from '../../shared/wildcard-hosts.ts';
 import { PLAN_RULES, ttlLimitsOf } from '../accounts/accounts.ts';
 import { type Caller, orRateLimited, teamAct } from '../accounts/team.ts';
 import type { Clock } from '../clock.ts';
@@ -182,7 +183,7 @@ export class TunnelService {
    */
   async create(account: AccountRecord, wanted: NewTunnel): Promise<LiveTunnel> {
     // Before the first await, so that of two requests for one name only one continues.
-    const slug = this.#reserveSlug(account, wanted.name);
+    const slug = this.#reserveSlug(account, wanted);
     const birth = { account };
     this.#inserting.add(birth);
     try {
@@ -222,11 +223,11 @@ export class TunnelService {
   }
 
   /**
-   * Gives a tunnel the port, the lifetime and the access policy that its client now requests. Its id, addresses,
+   * Gives a tunnel the port, the lifetime, the hosts and the access policy that its client now requests. Its id, addresses,
    * counters and sockets stay the same.
    *
    * @returns false if it has ended
-   * @throws ApiError 409 for another domain than it has; 503 with nothing changed
+   * @throws ApiError 409 for another domain than it has, or if one of its hosts is another account's name; 503 with nothing changed
    */
   async takeOver(tunnel: LiveTunnel, wanted: NewTunnel): Promise<boolean> {
     if (wanted.domain !== '' && wanted.domain !== tunnel.domain) throw new ApiError(API_ERRORS.domainFixed);
@@ -345,15 +346,20 @@ export class TunnelService {
     return changed;
   }
 
-  async #takeOverNow(
-    tunnel: LiveTunnel,
-    { localPort, ttl, idleTtl, access, caller }: NewTunnel,
-  ): Promise<boolean> {
-    const { id } = tunnel;
+  async #takeOverNow(tunnel: LiveTunnel, wanted: NewTunnel): Promise<boolean> {
+    const { id, slug } = tunnel;
+    const { localPort, ttl, idleTtl, access, caller } = wanted;
+    const wildcard = wanted.wildcard || isWildcardDomain(tunnel.domain ?? '');
     const expiresAt = tunnel.expiryAfter(ttl * 1000);
-    const terms = { localPort, ttl, idle: idleTtl, expiresAt, ...createdWith(caller) };
+    const terms = { localPort, ttl, idle: idleTtl, expiresAt, wildcard, ...createdWith(caller) };
+    if (wildcard && this.#registry.coversReserved(slug)) throw new ApiError(API_ERRORS.nameReserved);
+    const takeOver = { now: this.#clock.now(), nameHold: this.#nameHold * 1000 };
     const entries = this.#entries('team.take-over', tunnel, caller);
-    const change = await this.#orRefused(this.#store.act('setTerms', [id, terms, access], entries));
+    const change = await this.#orRefused(
+      this.#store.act('setTerms', [id, terms, access, takeOver], entries),
+    ).catch((error: unknown) => {
+      throw error instanceof ConflictError ? new ApiError(API_ERRORS.nameTaken) : error;
+    });
     if (change === undefined || this.#registry.byId(id) === undefined) {
       await this.coordination.followTunnel(id);
       return false;
@@ -433,10 +439,11 @@ export class TunnelService {
     }
   }
 
-  #reserveSlug(account: AccountRecord, name: string): string {
+  #reserveSlug(account: AccountRecord, { name, wildcard }: NewTunnel): string {
     const attempts = name === '' ? SLUG_ATTEMPTS : 1;
     for (let attempt = 0; attempt < attempts; attempt += 1) {
       const slug = name === '' ? randomSlug() : name;
+      if (wildcard && this.#registry.coversReserved(slug)) throw new ApiError(API_ERRORS.nameReserved);
       if (this.#registry.reserve(slug, account.id)) return slug;
     }
     throw new ApiError(this.#registry.isReserved(name) ? API_ERRORS.nameReserved : API_ERRORS.nameTaken);
@@ -461,6 +468,7 @@ export class TunnelService {
       domain: wanted.domain === '' ? null : wanted.domain,
       ...createdWith(wanted.caller),
       access: wanted.access.access,
+      wildcard: wanted.wildcard,
       accessRevision: 0,
       revokedLinks: [],
       knocks: null,

@@ -18,7 +18,11 @@ const TEXTS = ['x'.repeat(43), 'y'.repeat(43)];
 const [NS, SOA, HINFO, TXT] = [2, 6, 13, 16];
 
 const authority = new Authority({
-  zones: new Zones(['tunnels.example', 'relay.example'], ['accounts.example']),
+  zones: new Zones(
+    ['tunnels.example', 'relay.example'],
+    ['accounts.example'],
+    (domain) => domain === 'users.example',
+  ),
   nameServer: 'relay.example',
   mark: 'culvert-0123',
 });
@@ -85,6 +89,7 @@ describe('the authority for challenges', () => {
 
   for (const [title, name, type, code] of [
     ['no text at present', '_acme-challenge.relay.example', TXT, 0],
+    ["a user's domain", '_acme-challenge.users.example', TXT, 0],
     ['no record of the type', APEX, 1, 0],
     ['a signature', APEX, 46, 0],
     ['a name below a challenge', `x.${APEX}`, TXT, 3],
@@ -112,6 +117,8 @@ describe('the authority for challenges', () => {
     'hello.tunnels.example',
     'example',
     '_acme-challenge.example',
+    '_acme-challenge.a.users.example',
+    '_acme-challenge.other.example',
     '_acme-challenge.hello.tunnels.example',
     '_acme-challenge.accounts.example',
     '_acme-challenge.hello.ann.accounts.example',

@@ -17,6 +17,7 @@ import {
   readQuery,
   RecordType,
   ResponseCode as Code,
+  textName,
   textRecord,
   type Transport,
   wireName,
@@ -141,15 +142,22 @@ export interface Found {
 export class Zones {
   readonly #domains: ReadonlySet<string>;
   readonly #parents: readonly string[];
+  readonly #isUsers: (domain: string) => boolean;
 
   /**
    * @param domains whose challenges are served
    * @param parents the same for every name one label below these. Account domains are such names; all of them are
    *   served, whether or not the account exists, so that the existing ones cannot be found out.
+   * @param isUsers whether the wildcard of a domain, in lower case, is verified for a user
    */
-  constructor(domains: readonly string[], parents: readonly string[]) {
+  constructor(
+    domains: readonly string[],
+    parents: readonly string[],
+    isUsers: (domain: string) => boolean = () => false,
+  ) {
     this.#domains = new Set(domains.map(wireName));
     this.#parents = parents.map(wireName);
+    this.#isUsers = isUsers;
   }
 
   /** @param name as {@link wireName} returns it */
@@ -163,7 +171,9 @@ export class Zones {
   }
 
   #serves(domain: string): boolean {
-    return this.#domains.has(domain) || this.#parents.includes(domain.slice(1 + domain.charCodeAt(0)));
+    const isRelays =
+      this.#domains.has(domain) || this.#parents.includes(domain.slice(1 + domain.charCodeAt(0)));
+    return isRelays || this.#isUsers(textName(domain) ?? '');
   }
 }
 

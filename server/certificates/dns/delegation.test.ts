@@ -194,6 +194,7 @@ const direct = [{ type: 'tls-alpn-01' } as ChallengeSolver];
 describe('Wildcards', () => {
   let delegated: string[];
   const wildcards = new Wildcards({
+    isUsers: (domain) => domain === 'mine.test',
     delegations: { isOurs: (domain) => Promise.resolve(delegated.includes(domain)) },
     dns,
     direct,
@@ -202,7 +203,7 @@ describe('Wildcards', () => {
   });
 
   beforeEach(() => {
-    delegated = ['t.test', 'ann.s.test', 'customer.test', 's.test'];
+    delegated = ['t.test', 'ann.s.test', 'customer.test', 's.test', 'mine.test'];
   });
 
   for (const [host, subject, domain] of [
@@ -218,7 +219,7 @@ describe('Wildcards', () => {
     });
   }
 
-  for (const subject of ['*.t.test', '*.ann.s.test']) {
+  for (const subject of ['*.t.test', '*.ann.s.test', '*.mine.test']) {
     it(`are renewed only by DNS: ${subject}`, async () => {
       assert.deepEqual(await wildcards.planFor(subject), { subject, solvers: [dns] });
       delegated = [];

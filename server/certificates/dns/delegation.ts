@@ -132,6 +132,8 @@ export interface WildcardsOptions {
   readonly tunnelDomain: string;
   /** account domains are one label below it */
   readonly serviceDomain: string;
+  /** whether the wildcard of a domain is verified for a user */
+  readonly isUsers: (domain: string) => boolean;
 }
 
 export class Wildcards {
@@ -164,7 +166,8 @@ export class Wildcards {
 
   /** Whether this server is the authority for challenges of a domain if it is queried ({@link Zones}). */
   #mayBeDelegated(domain: string): boolean {
-    const { tunnelDomain, serviceDomain } = this.#options;
-    return domain === tunnelDomain || domain.slice(domain.indexOf('.') + 1) === serviceDomain;
+    const { tunnelDomain, serviceDomain, isUsers } = this.#options;
+    const isRelays = domain === tunnelDomain || domain.slice(domain.indexOf('.') + 1) === serviceDomain;
+    return isRelays || isUsers(domain);
   }
 }

@@ -298,6 +298,14 @@ export function wireName(name: string): string {
   return wire;
 }
 
+/** @returns the name with dots between labels; `undefined` if a label contains a dot */
+export function textName(wire: string): string | undefined {
+  const labels: string[] = [];
+  for (let at = 0; wire.charCodeAt(at) > 0; at += 1 + wire.charCodeAt(at))
+    labels.push(wire.slice(at + 1, at + 1 + wire.charCodeAt(at)));
+  return labels.some((label) => label.includes('.')) ? undefined : labels.join('.');
+}
+
 /**
  * Reads a name without compression: a question comes first in its message, so there is nothing it could point to.
  *

@@ -17,8 +17,9 @@ const context: EdgeContext = {
   hosts: new HostResolver({ own: 'relay.test', tunnel: 'relay.test', service: 'relay.test' }),
   tunnels: {
     bySlug: (slug) => (slug === 'abc' ? tunnel : undefined),
+    byLabel: (slug) => (slug === 'abc' ? tunnel : undefined),
     byDomain: () => undefined,
-    isVerified: () => false,
+    domainsOf: () => [],
   },
   pathForm: true,
   trustedProxies: new BlockList(),

@@ -94,7 +94,7 @@ export const setSubdomain = act(
         if ((await other.executeTakeFirst()) !== undefined) throw new ConflictError('subdomain');
       }
       await transaction.updateTable('accounts').set({ subdomain }).where('id', '=', account.id).execute();
-      if (subdomain !== null) await mustBeFreeForAccount(transaction, subdomain, now);
+      if (subdomain !== null) await mustBeFreeForAccount(transaction, { id: account.id, subdomain }, now);
       await raiseAccessRevision(transaction);
       return { ...account, subdomain };
     }),

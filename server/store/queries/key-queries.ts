@@ -180,8 +180,8 @@ export const insertAccounts = actAlways(
       for (const account of accounts) await insertOne(transaction, account);
       for (const key of keys) await insertKey(transaction, key);
       // The last thing that is locked: see {@link mustBeFreeForAccount}.
-      for (const { subdomain, createdAt } of accounts)
-        if (subdomain !== null) await mustBeFreeForAccount(transaction, subdomain, createdAt);
+      for (const { id, subdomain, createdAt } of accounts)
+        if (subdomain !== null) await mustBeFreeForAccount(transaction, { id, subdomain }, createdAt);
     }),
 );
 

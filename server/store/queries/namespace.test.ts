@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
-import { allTunnels, anAccount, aTunnel, openTestStore } from '../../testing/fixtures.ts';
+import { allTunnels, anAccount, aTunnel, openTestStore, PUBLIC } from '../../testing/fixtures.ts';
 import { openSqliteDatabase } from '../sqlite/open-sqlite.ts';
+import type { TunnelRecord } from '../records.ts';
 import { ConflictError } from '../store-errors.ts';
 import { kyselyStore, type Store } from '../store.ts';
 
@@ -80,6 +81,92 @@ describe('names of tunnels and subdomains of accounts', () => {
       assert.equal(failures.length, 1, name);
       assert.ok(failures[0]?.reason instanceof ConflictError, String(failures[0]?.reason));
     }
+  });
+});
+
+describe('hosts of wildcard tunnels', () => {
+  const owner = anAccount();
+  const other = anAccount();
+  let store: Store;
+
+  beforeEach(async () => {
+    store = await openTestStore(() => {});
+    for (const account of [owner, other]) await store.insertAccount(account);
+  });
+
+  afterEach(() => store.close());
+
+  const wild = (slug: string, fields: Partial<TunnelRecord> = {}) =>
+    store.insertTunnel(aTunnel(owner.id, { slug, wildcard: true, ...fields }));
+  const name = (slug: string, fields: Partial<TunnelRecord> = {}) =>
+    store.insertTunnel(aTunnel(other.id, { slug, ...fields }));
+
+  it('are refused as names of other accounts, whatever stands before the name', async () => {
+    await wild('web');
+    for (const slug of ['a--web', 'a-b--web', 'a--b--web', 'a---web'])
+      await assert.rejects(name(slug), taken('slug'), slug);
+    await name('a--webs');
+    await name('a-web');
+    await name('web--a');
+    await name('b--web-site');
+  });
+
+  it('are names that the account itself may use', async () => {
+    await wild('web');
+    await store.insertTunnel(aTunnel(owner.id, { slug: 'a--web' }));
+    await wild('b--web');
+  });
+
+  it('keep a wildcard tunnel from covering a name of another account', async () => {
+    await name('a--web');
+    await assert.rejects(wild('web'), taken('slug'));
+    assert.equal((await allTunnels(store)).length, 1);
+    await wild('site');
+    await wild('b--web');
+  });
+
+  it('are not reserved without `wildcard`', async () => {
+    await store.insertTunnel(aTunnel(owner.id, { slug: 'web' }));
+    await name('a--web');
+  });
+
+  it('are refused as subdomains of other accounts, and the other way around', async () => {
+    await wild('web');
+    await assert.rejects(store.insertAccount(anAccount({ subdomain: 'a--web' })), taken('subdomain'));
+    await assert.rejects(store.setSubdomain(other.name, 'a--web', 1000), taken('subdomain'));
+    await store.setSubdomain(owner.name, 'a--web', 1000);
+    await store.setSubdomain(other.name, 'a--site', 1000);
+    await assert.rejects(wild('site'), taken('slug'));
+  });
+
+  it('are free again when the wildcard tunnel has ended, unless its name is held', async () => {
+    const tunnel = aTunnel(owner.id, { slug: 'web', wildcard: true });
+    await store.insertTunnel(tunnel);
+    const { id } = tunnel;
+    await store.releaseTunnels([{ id, slug: 'web', accountId: owner.id, heldUntil: 5000 }], 1000);
+    await assert.rejects(name('a--web', { createdAt: 4999 }), taken('slug'));
+    await name('a--web', { createdAt: 5000 });
+  });
+
+  it('include names that are held for another account', async () => {
+    await store.releaseTunnels([{ id: 'x', slug: 'a--web', accountId: other.id, heldUntil: 5000 }], 1000);
+    await assert.rejects(wild('web', { createdAt: 4999 }), taken('slug'));
+    await wild('web', { createdAt: 5000 });
+  });
+
+  it('are those of the tunnel that has been taken over as a wildcard one', async () => {
+    const tunnel = aTunnel(owner.id, { slug: 'web' });
+    await store.insertTunnel(tunnel);
+    await name('a--web');
+    const terms = { localPort: 1, ttl: 60, idle: false, expiresAt: 9000, createdKey: null, createdBy: null };
+    const takeOver = { now: 1000, nameHold: 0 };
+    await assert.rejects(
+      store.setTerms(tunnel.id, { ...terms, wildcard: true }, PUBLIC, takeOver),
+      taken('slug'),
+    );
+    assert.equal((await store.findTunnel(tunnel.id))?.tunnel.termsRevision, 0);
+    await store.setTerms(tunnel.id, { ...terms, wildcard: false }, PUBLIC, takeOver);
+    assert.equal((await store.findTunnel(tunnel.id))?.tunnel.wildcard, false);
   });
 });
 

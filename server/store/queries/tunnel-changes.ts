@@ -2,6 +2,7 @@
 import { type ExpressionBuilder, type Kysely, sql } from 'kysely';
 import type { StoredAccess, StoredKnocks, TokenUse, TunnelRecord } from '../records.ts';
 import type { Database, TunnelsTable } from '../schema.ts';
+import { mustBeFreeForTunnel } from './namespace.ts';
 import { act, actAlways, inTransaction, write } from './operation.ts';
 import { lockTunnels, readAccess, readTokenUses, writtenAccess, writtenTokenUses } from './tunnel-queries.ts';
 
@@ -93,20 +94,30 @@ async function withKeptTokens(
 /** The terms that a client requests for a tunnel when it takes it over. */
 export type TunnelTerms = Pick<
   TunnelRecord,
-  'localPort' | 'ttl' | 'idle' | 'expiresAt' | 'createdKey' | 'createdBy'
+  'localPort' | 'ttl' | 'idle' | 'expiresAt' | 'wildcard' | 'createdKey' | 'createdBy'
 >;
 
+/** The moment of a takeover. */
+export interface TakeOver {
+  /** wall time in ms */
+  readonly now: number;
+  /** ms during which the slug of an ended tunnel stays reserved for its account */
+  readonly nameHold: number;
+}
+
 /**
- * Changes the port, the life and the access policy of a tunnel. Its life may end earlier than before.
+ * Changes the port, the life, the hosts and the access policy of a tunnel. Its life may end earlier than before.
  *
  * @returns the new revisions; `undefined` if there is no such tunnel
+ * @throws ConflictError `slug` if one of its hosts, as a wildcard tunnel, is the name of another account
  */
 export const setTerms = act(
   (
     db,
     id: string,
-    { localPort, ttl, idle, expiresAt, createdKey, createdBy }: TunnelTerms,
+    { localPort, ttl, idle, expiresAt, wildcard, createdKey, createdBy }: TunnelTerms,
     wanted: NewAccess,
+    { now, nameHold }: TakeOver,
   ): Promise<(AccessChange & Pick<TunnelRecord, 'termsRevision'>) | undefined> =>
     inTransaction(db, async (transaction) => {
       const access = await withKeptTokens(transaction, id, wanted);
@@ -119,14 +130,20 @@ export const setTerms = act(
           expires_at: expiresAt,
           created_key: createdKey,
           created_by: createdBy,
+          wildcard: wildcard ? 1 : 0,
           terms_revision: eb('terms_revision', '+', 1),
           access: writtenAccess(access),
           access_revision: eb('access_revision', '+', 1),
         }))
         .where('id', '=', id)
-        .returning(['terms_revision', 'access_revision'])
+        .returning(['slug', 'account_id', 'terms_revision', 'access_revision'])
         .executeTakeFirst();
-      return row && { access, accessRevision: row.access_revision, termsRevision: row.terms_revision };
+      if (row === undefined) return undefined;
+      if (wildcard) {
+        const tunnel = { slug: row.slug, accountId: row.account_id, wildcard };
+        await mustBeFreeForTunnel(transaction, tunnel, now, nameHold);
+      }
+      return { access, accessRevision: row.access_revision, termsRevision: row.terms_revision };
     }),
 );
 

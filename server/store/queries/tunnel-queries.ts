@@ -32,8 +32,8 @@ const UNLIMITED: InsertRules = { maxTunnels: null, nameHold: 0 };
  * limit.
  *
  * @param rules nothing is limited without them
- * @throws ConflictError `slug`, which may be an account's subdomain, or `domain`, if another tunnel has it or a
- *   suspended one had it; `claim`, if the domain is not verified for the account; FullError
+ * @throws ConflictError `slug`, which may be an account's subdomain or a host of another account's wildcard tunnel, or
+ *   `domain`, if another tunnel has it or a suspended one had it; `claim`, if the domain is not verified for the account; FullError
  */
 export const insertTunnel = write(
   (db, tunnel: TunnelRecord, { maxTunnels, nameHold }: InsertRules = UNLIMITED): Promise<void> =>
@@ -46,7 +46,7 @@ export const insertTunnel = write(
           throw new ConflictError(await conflictOf(transaction, tunnel));
       }
       await mustNotBeSuspended(transaction, tunnel);
-      await mustBeFreeForTunnel(transaction, tunnel.slug);
+      await mustBeFreeForTunnel(transaction, tunnel, tunnel.createdAt, nameHold);
     }),
 );
 
@@ -371,6 +371,7 @@ export async function lockTunnels(
 function toRow({
   ttl,
   idle,
+  wildcard,
   access,
   revokedLinks,
   knocks,
@@ -381,6 +382,7 @@ function toRow({
     ...rowOf(tunnel),
     ttl_seconds: ttl,
     idle: idle ? 1 : 0,
+    wildcard: wildcard ? 1 : 0,
     access: writtenAccess(access),
     revoked_links: writtenRevoked(revokedLinks),
     knocks: knocks === null ? null : JSON.stringify(knocks),
@@ -389,13 +391,14 @@ function toRow({
 }
 
 const unencoded = reader<Omit<TunnelRecord, EncodedField>>({
-  without: ['ttl_seconds', 'idle', 'access', 'revoked_links', 'knocks', 'token_uses'],
+  without: ['ttl_seconds', 'idle', 'wildcard', 'access', 'revoked_links', 'knocks', 'token_uses'],
 });
 
 function toRecord(row: TunnelsTable): TunnelRecord {
   return Object.assign(unencoded(row), {
     ttl: row.ttl_seconds,
     idle: row.idle === 1,
+    wildcard: row.wildcard === 1,
     access: readAccess(row.access),
     revokedLinks: readRevoked(row.revoked_links),
     knocks: row.knocks === null ? null : (JSON.parse(row.knocks) as StoredKnocks),
