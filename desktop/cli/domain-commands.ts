@@ -101,12 +101,20 @@ export function domainStatus({ status, failing_since }: Domain): string {
 }
 
 function addedText({ domain, status, records }: Domain): string {
-  if (status === 'verified')
-    return `${domain} is verified. To use it, run "culvert http PORT --domain ${domain}".\n`;
+  if (status === 'verified') return useText(domain);
   return (
     `Create these records at the DNS provider for ${domain}:\n\n${recordTable(records)}\n` +
-    `Then run "culvert domain verify ${domain}". It can take a few minutes for the records to become visible everywhere.\n`
+    `Then run "culvert domain verify ${quoted(domain)}". It can take a few minutes for the records to become visible everywhere.\n`
   );
+}
+
+function useText(domain: string): string {
+  return `${domain} is verified. To use it, run "culvert http PORT --domain ${quoted(domain)}".\n`;
+}
+
+/** A shell would replace the `*` with names of files. */
+function quoted(domain: string): string {
+  return domain.includes('*') ? `'${domain}'` : domain;
 }
 
 function recordTable(records: readonly DnsRecord[]): string {
@@ -115,8 +123,7 @@ function recordTable(records: readonly DnsRecord[]): string {
 
 function checkedText({ domain, status, records, checks, ends_at }: CheckedDomain): string {
   const problems = checks.filter(({ ok }) => !ok);
-  if (problems.length === 0)
-    return `${domain} is verified. To use it, run "culvert http PORT --domain ${domain}".\n`;
+  if (problems.length === 0) return useText(domain);
   const found = problems.map(
     ({ problem, found: values }) => `${problem}\n${values.map((value) => `  found: ${value}\n`).join('')}`,
   );

@@ -47,7 +47,11 @@ export const OPTION_TABLE = {
   domain: {
     type: 'string',
     value: 'DOMAIN',
-    text: 'Use your own domain as the address. Verify it first with "culvert domain".',
+    text: 'Use your own domain as the address, or all hosts of one, such as "*.example.com". Verify it first with "culvert domain".',
+  },
+  wildcard: {
+    type: 'boolean',
+    text: 'Also use every address that begins with any text and two hyphens, such as https://any--my-app.…',
   },
   ttl: {
     type: 'string',

@@ -219,10 +219,17 @@ function prefixLines(prefix: string, text: string): string {
 /** Follows when a tunnel expires. */
 export const KEPT_OPEN = ', extended while the command runs';
 
+/** Where hosts are forwarded that have a port of their own. */
+function hostsText({ hosts = {} }: TunnelSpec): string {
+  return Object.entries(hosts)
+    .map(([host, port]) => `${host.padEnd(12)} port ${port}\n`)
+    .join('');
+}
+
 function greeting(tunnel: Tunnel, spec: TunnelSpec): string {
   const { public_url, urls, access } = tunnel;
   const lock = describeAccess(access);
-  const others = [urls.account, urls.subdomain, urls.path].filter(
+  const others = [urls.account, urls.subdomain, urls.path, urls.wildcard].filter(
     (url) => url !== undefined && url !== public_url,
   );
   const lifetime = tunnel.idle_ttl
@@ -237,6 +244,7 @@ function greeting(tunnel: Tunnel, spec: TunnelSpec): string {
       .map(({ name, token }) => `Token        ${name}: ${token}\n`)
       .join('') +
     `Forwards to  ${escapeUnprintable(localUrl(spec))}\n` +
+    hostsText(spec) +
     `Expires      ${lifetime}\n`
   );
 }

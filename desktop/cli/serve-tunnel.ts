@@ -11,13 +11,13 @@ import { type InspectedTunnel, InspectorServer } from '../client/inspector/inspe
 import { Replayer } from '../client/inspector/replay.ts';
 import type { RequestLog } from '../client/inspector/request-log.ts';
 import { dueExtension, isKeptOpen, lifetimeMs } from '../client/lifetime.ts';
-import { LocalDialer } from '../client/local/local-dialer.ts';
 import { replacementHost } from '../client/local/local-error.ts';
 import { textOf } from '../client/messages.ts';
 import { ApiClient, createRequest, type CreateRequest } from '../client/relay/api-client.ts';
 import { withoutTokens } from '../client/relay/api-responses.ts';
 import { RelayRefusal } from '../client/relay/errors.ts';
 import { createTunnelClient } from '../client/tunnel-client.ts';
+import { serviceOfRequest } from '../client/visitors/hosted-connections.ts';
 import {
   EXPIRY_FIRST_WARNING_MS,
   EXPIRY_LAST_WARNING_MS,
@@ -106,7 +106,8 @@ function serve(
     const shown = withoutTokens(tunnel);
     let notExtended: string | undefined;
     const deadlines = new Deadlines(clock);
-    const replayer = new Replayer(log, new LocalDialer(local, deadlines), deadlines);
+    const hosts = spec.hosts && { tunnel, ports: spec.hosts };
+    const replayer = new Replayer(log, serviceOfRequest(local, hosts, deadlines), deadlines);
     onReplay?.((request) => replayer.replay(request));
     const host = replacementHost(spec.hostHeader, local) ?? new URL(tunnel.public_url).host;
     const hide = inspection?.show(shown, { replayer, log, host });
@@ -124,6 +125,7 @@ function serve(
       key: access.key,
       tunnelId: tunnel.id,
       local,
+      hosts,
       hostHeader: spec.hostHeader,
       headers: spec.headers,
       compress: spec.compress,

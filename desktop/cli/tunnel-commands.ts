@@ -3,6 +3,7 @@ import { setFlagsFromString } from 'node:v8';
 import { DOMAIN_RULE } from '../../shared/domains.ts';
 import { limitOldGeneration, limitYoungGeneration } from '../../shared/heap.ts';
 import { nearest } from '../../shared/nearest.ts';
+import { isWildcardDomain } from '../../shared/wildcard-hosts.ts';
 import {
   COMPRESS_RULE,
   type CompressMode,
@@ -54,7 +55,7 @@ export const EVENTS = `{"event":"online","tunnel":{…}}
     key-refused, refused, failed.
 `;
 
-export const ADDRESS = ['name', 'domain', 'ttl', 'idle'] as const;
+export const ADDRESS = ['name', 'domain', 'wildcard', 'ttl', 'idle'] as const;
 
 export const LOCAL_SERVICE = [
   'host-header',
@@ -177,6 +178,8 @@ tunnels:
     port: 3000              # the only required field
     name: my-app            # this and all following fields work like the options of "culvert http"
     domain: app.example.com
+    wildcard: true
+    hosts: { api: 3001, "*": 3000 }   # ports for hosts such as https://api--my-app.…; includes wildcard
     ttl: 4h
     idle: true
     host_header: local
@@ -254,11 +257,12 @@ export function readHttpTunnel(line: CommandLine, { port, host, https }: Target,
  */
 function refuseRelayPort(
   relay: RelayAddress,
-  { folder, localHost, port }: Pick<TunnelSpec, 'folder' | 'localHost' | 'port'>,
+  { folder, localHost, port, hosts }: Pick<TunnelSpec, 'folder' | 'localHost' | 'port' | 'hosts'>,
 ): void {
-  if (folder !== undefined || port !== relay.port) return;
+  const ports = [port, ...Object.values(hosts ?? {})];
+  if (folder !== undefined || !ports.includes(relay.port)) return;
   if (!isLoopback(relay.hostname) || !isLoopback(localHost)) return;
-  throw new UsageError(`Port ${port} is the relay's own port. Specify the port of your local service.`);
+  throw new UsageError(`Port ${relay.port} is the relay's own port. Specify the port of your local service.`);
 }
 
 /** @throws UsageError */
@@ -299,11 +303,14 @@ function readStart(line: CommandLine): ProjectTunnels {
 }
 
 function ofAnyTunnel(line: CommandLine) {
-  const { name, domain, idle, compress } = line.values;
+  const { name, idle, compress } = line.values;
+  const domain = readOption('domain', line.values.domain, DOMAIN_RULE);
   return {
     label: undefined,
     name: readOption('name', name, NAME_RULE),
-    domain: readOption('domain', domain, DOMAIN_RULE),
+    domain,
+    wildcard: line.values.wildcard ?? isWildcardDomain(domain ?? ''),
+    hosts: undefined,
     ttl: line.ttl(),
     idle: idle ?? SPEC_DEFAULTS.idle,
     compress: readCompressMode(compress) ?? SPEC_DEFAULTS.compress,

@@ -7,7 +7,7 @@ import { Compression } from './compression/mode.ts';
 import { ControlConnection } from './control/control-connection.ts';
 import { MachineWatch, networkAddresses } from './control/machine-watch.ts';
 import { TunnelSession, type TunnelState } from './control/tunnel-session.ts';
-import { DataDialer } from './data/data-dialer.ts';
+import { DataDialer, type DataSource } from './data/data-dialer.ts';
 import { HeadChanges, HeaderRewriter } from './data/header-rewriter.ts';
 import { type FilterMaker, RecordedStream, type Recorder } from './data/stream-filter.ts';
 import { RetriedData, Trunks } from './data/trunks.ts';
@@ -17,6 +17,12 @@ import { replacementHost } from './local/local-error.ts';
 import { Network } from './network/network.ts';
 import type { RelayAddress } from './relay/relay-address.ts';
 import { type ConnectionProblem, Connections } from './visitors/connections.ts';
+import {
+  HostedConnections,
+  HostMap,
+  type HostMapOptions,
+  type VisitorConnections,
+} from './visitors/hosted-connections.ts';
 
 export interface TunnelClientOptions {
   readonly relay: RelayAddress;
@@ -24,6 +30,8 @@ export interface TunnelClientOptions {
   readonly key: string;
   readonly tunnelId: string;
   readonly local: LocalTarget;
+  /** the local ports of some hosts of a wildcard tunnel; by default all hosts are forwarded to `local` */
+  readonly hosts?: HostMapOptions | undefined;
   /** the Host that the local service receives; by default `keep` */
   readonly hostHeader?: HostHeader;
   /** headers to set and remove; by default none */
@@ -50,15 +58,17 @@ export function createTunnelClient(options: TunnelClientOptions): TunnelSession 
   const deadlines = new Deadlines(systemClock);
   const compression = new Compression(options.compress ?? 'auto', relay.hostname, systemClock);
   const data = new DataDialer(relay, network, deadlines);
-  const local = new LocalDialer(options.local, deadlines);
-  const connections = new Connections({
-    data: new RetriedData(data, deadlines),
-    local,
-    deadlines,
-    filters: filtersOf(options, compression),
-    keepsHost: hostHeader === 'keep',
-    onProblem,
-  });
+  const retried = new RetriedData(data, deadlines);
+  const connectionsTo = (local: LocalTarget): Connections =>
+    new Connections({
+      data: retried,
+      local: new LocalDialer(local, deadlines),
+      deadlines,
+      filters: filtersOf({ ...options, local }, compression),
+      keepsHost: hostHeader === 'keep',
+      onProblem,
+    });
+  const connections = serveHosts(options, retried, connectionsTo);
   const trunks = new Trunks({
     clock: systemClock,
     open: (handler) => data.openTrunk(tunnelId, key, handler),
@@ -122,6 +132,21 @@ export function createTunnelClient(options: TunnelClientOptions): TunnelSession 
     onRenewed: () => trunks.renew(),
   });
   return session;
+}
+
+/** The services of a tunnel differ in their ports only. */
+function serveHosts(
+  { local, hosts }: TunnelClientOptions,
+  data: DataSource,
+  connectionsTo: (local: LocalTarget) => Connections,
+): VisitorConnections {
+  const main = connectionsTo(local);
+  if (hosts === undefined) return main;
+  const ports = new Set(Object.values(hosts.ports));
+  const byPort = new Map([...ports].map((port) => [port, connectionsTo({ ...local, port })]));
+  byPort.set(local.port, main);
+  const map = new HostMap(hosts.tunnel, hosts.ports, local.port);
+  return new HostedConnections({ data, hosts: map, byPort, main });
 }
 
 /**

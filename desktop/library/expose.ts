@@ -125,13 +125,13 @@ function accessTo({ relay, key, insecure }: TunnelOptions): RelayAccess {
 }
 
 async function create(api: ApiClient, { port }: Listening, options: TunnelOptions): Promise<TunnelRecord> {
-  const { name, ttl, idle = false, access = {} } = options;
+  const { name, wildcard = false, ttl, idle = false, access = {} } = options;
   const claim = name === undefined ? undefined : (await claimNames(api, [name], undefined)).get(name);
   if (claim === 'leave') throw new ServedElsewhere(name ?? '');
   const { allow = [], basic = [], password, links = false, knock = false, tokens = [] } = access;
   const named = tokens.map(({ name: tokenName, token }) => ({ name: tokenName, token }));
   const wanted = { ...OPEN, allow, basic, password, links, knock, tokens: named };
-  const request = createRequest({ port, name, ttl, idle, access: wanted });
+  const request = createRequest({ port, name, wildcard, ttl, idle, access: wanted });
   try {
     return await api.createTunnel(claim === 'take-over' ? { ...request, take_over: true } : request);
   } catch (error) {

@@ -15,6 +15,7 @@ export function exampleTunnel(changes: Partial<TunnelView> = {}): TunnelView {
     folder: undefined,
     framework: undefined,
     localProblem: undefined,
+    wildcardUrl: undefined,
     hostHeader: 'keep',
     lock: { kind: 'anyone' },
     tokens: [],

@@ -22,7 +22,9 @@ const OTHER_FIELDS: Readonly<Record<string, string>> = {
   allow: 'Admit only visitors from these addresses and networks, such as 192.0.2.7 or 10.0.0.0/8.',
   tokens:
     'Admit programs that send one of these tokens as `Authorization: Bearer`. A name alone keeps its token, or the relay makes one and shows it once.',
-  port: 'Local port. Every tunnel needs `port` or `share`.',
+  port: 'Local port. Every tunnel needs `port`, `share`, or `hosts` with `*`.',
+  hosts:
+    'Local ports for hosts of a wildcard tunnel, by the text before the two hyphens or the domain; `"*"` for all other hosts. Includes `wildcard`.',
   share:
     'Folder to share instead of a port. It must be inside the folder that contains the file. It cannot be combined with fields that apply to a port.',
 };

@@ -1,6 +1,7 @@
 /** Types that page and main share: forms, answers, and what main pushes. The channels are in main/handlers/channels.ts. */
 import type { HeaderChanges } from '../../../shared/header-changes.ts';
 import type { CompressMode, HostHeader, Upstream } from '../../../shared/value-rules.ts';
+import type { HostPorts } from '../../client/config/tunnel-spec.ts';
 import type { DecodedBody, RecordedMessage, RequestDetail } from '../../client/inspector/records.ts';
 import type { LocalTarget } from '../../client/local/local-service.ts';
 import type { Snapshot } from './snapshot.ts';
@@ -61,6 +62,8 @@ export interface TunnelForm {
   hostHeader: HostHeader;
   /** a domain of the account; none without it */
   domain?: string | undefined;
+  /** whether the tunnel answers at every host `{any}--{slug}` */
+  wildcard?: boolean | undefined;
   /** whether responses are compressed; `auto` without it */
   compress?: CompressMode | undefined;
   /** the protocol of the port's service; `http1` without it */
@@ -75,6 +78,8 @@ export interface KeptForm extends TunnelForm {
   folder?: string | undefined;
   /** how the port is reached, if a project sets it; the page cannot */
   local?: Omit<LocalTarget, 'port'> | undefined;
+  /** the ports of some hosts, if a project sets them; the page cannot */
+  hosts?: HostPorts | undefined;
 }
 
 export interface CreateForm extends TunnelForm {

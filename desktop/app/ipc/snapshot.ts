@@ -151,6 +151,8 @@ export interface TunnelView {
   readonly status: TunnelStatus;
   /** the address to hand out, with its scheme; of an ended tunnel, the last one */
   readonly url: string;
+  /** the address of all hosts of a wildcard tunnel, with `*` */
+  readonly wildcardUrl: string | undefined;
   readonly slug: string;
   /** the requested name, or an empty string: a tunnel without one gets another address when started again */
   readonly name: string;

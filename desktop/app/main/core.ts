@@ -72,7 +72,7 @@ export async function createCore(platform: Platform) {
     {
       now: () => clock.now(),
       serve: platform.serve,
-      createLog: (target) => platform.createLog(target),
+      createLog: (target, hosts) => platform.createLog(target, hosts),
       undos,
       connection: () => signIn.connection,
       inventPassword: platform.inventPassword,

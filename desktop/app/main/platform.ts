@@ -12,6 +12,7 @@ import type { Diagnose } from './diagnostics.ts';
 import type { GlobalShortcutKey } from './global-shortcut.ts';
 import type { PortScan } from './ports/port-scan.ts';
 import type { Serve } from './tunnels/folder-service.ts';
+import type { HostMapOptions } from '../../client/visitors/hosted-connections.ts';
 import type { TunnelLog } from './tunnels/tunnel-log.ts';
 
 export interface Platform {
@@ -41,7 +42,7 @@ export interface Platform {
   readonly examine: Diagnose;
   readonly serve: Serve;
   /** @param target where its requests are repeated */
-  createLog(target: LocalTarget): TunnelLog;
+  createLog(target: LocalTarget, hosts?: HostMapOptions): TunnelLog;
   /** Finds the ids of tunnels that the command serves for this user on this machine. */
   servedHere(): Promise<ReadonlySet<string>>;
   scanPorts(): Promise<PortScan | undefined>;

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { readDomain } from '../../../shared/domains.ts';
+import { isWildcardDomain } from '../../../shared/wildcard-hosts.ts';
 import type { Tunnel } from '../../../shared/tunnel.ts';
 import { PROJECT_FILE, readProjectIn } from '../../client/config/project-file.ts';
 import { type Project, type ProjectTunnel, type WithheldTunnel } from '../../client/config/project.ts';
@@ -205,9 +206,10 @@ function canStart({ name }: ProjectTunnelStatus): boolean {
 
 function isSame({ name, urls }: Tunnel, spec: FoundTunnel['spec']): boolean {
   if (spec.name !== undefined && name === spec.name) return true;
-  if (spec.domain === undefined || urls.domain === undefined) return false;
+  if (spec.domain === undefined) return false;
   const wanted = readDomain(spec.domain);
-  return 'name' in wanted && new URL(urls.domain).hostname === wanted.name;
+  const address = isWildcardDomain(spec.domain) ? urls.wildcard : urls.domain;
+  return 'name' in wanted && address !== undefined && new URL(address).hostname === wanted.name;
 }
 
 function formOf(spec: ProjectTunnel): KeptForm {
@@ -220,15 +222,24 @@ function formOf(spec: ProjectTunnel): KeptForm {
     headers,
     compress,
     domain,
+    wildcard,
+    hosts,
     folder,
     localHost,
     localHttps,
     upstream,
     wait,
   } = spec;
-  const kept = { name, ttl, idle, hostHeader, headers, compress, domain };
+  const kept = { name, ttl, idle, hostHeader, headers, compress, domain, ...(wildcard ? { wildcard } : {}) };
+  const mapped = hosts === undefined ? {} : { hosts };
   return folder === undefined
-    ? { ...kept, port, upstream, local: { host: localHost, https: localHttps, waitMs: wait * 1000 } }
+    ? {
+        ...kept,
+        ...mapped,
+        port,
+        upstream,
+        local: { host: localHost, https: localHttps, waitMs: wait * 1000 },
+      }
     : { ...kept, port: FOLDER_PORT, folder };
 }
 

@@ -44,6 +44,7 @@ export function tunnelView(
     key,
     status,
     url: tunnel.public_url,
+    wildcardUrl: tunnel.urls.wildcard,
     slug: tunnel.slug,
     name: form.name,
     localPort: form.port,

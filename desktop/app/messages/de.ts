@@ -229,7 +229,7 @@ export const CREATE_DE: Translation<typeof CREATE> = {
   'domain.verified': '{domain} ist bestätigt.',
   'domain.added': '{domain} ist hinzugefügt. Legen Sie diese Einträge bei ihrem DNS-Anbieter an.',
   'domain.domain': 'Domain',
-  'domain.example': 'Zum Beispiel app.example.com',
+  'domain.example': 'Zum Beispiel app.example.com, oder *.example.com für alle Hosts',
   'domain.adding': 'Wird hinzugefügt …',
   'domain.add': 'Hinzufügen',
   'domain.recordsOf': 'DNS-Einträge von {domain}',
@@ -293,6 +293,9 @@ export const CREATE_DE: Translation<typeof CREATE> = {
   'name.use':
     'Nehmen Sie {min} bis {max} Kleinbuchstaben, Ziffern und Bindestriche, keinen Bindestrich am Anfang oder Ende und kein xn-- am Anfang.',
   'options.portOfHost': 'Port',
+  'options.wildcard': 'Alle Hosts dieser Adresse verwenden',
+  'options.wildcardHint':
+    'Besucher können dem Namen beliebigen Text und zwei Bindestriche voranstellen: {address}',
   'options.idle': 'Frist bei jedem Besuch neu beginnen',
   'options.idleHint': 'Der Tunnel endet erst, wenn so lange niemand kam.',
   'port.accepted': 'Geben Sie einen Port von {min} bis {max} ein.',
@@ -396,6 +399,7 @@ export const ENGINE_DE: Translation<typeof MESSAGES> = {
   'relay.noAccess':
     'Dieses Relay ist zu alt, um den Zugang zu einem Tunnel zu beschränken, und muss aktualisiert werden. {outcome}',
   'relay.noDomains': 'Dieses Relay ist zu alt für eigene Domains und muss aktualisiert werden. {outcome}',
+  'relay.noWildcards': 'Dieses Relay ist zu alt für Wildcard-Tunnel und muss aktualisiert werden. {outcome}',
   'relay.closedAtOnce': 'Der Tunnel wurde gleich geschlossen',
   'relay.notClosed': 'Der Tunnel konnte nicht geschlossen werden, aber niemand bedient ihn: {why}',
   'relay.status': 'es hat mit Status {status} geantwortet',
@@ -551,6 +555,7 @@ export const ENGINE_DE: Translation<typeof MESSAGES> = {
   'project.keyValue': 'ein API-Schlüssel, der nicht in diese Datei gehört',
   'project.noTarget': 'fehlt; erlaubt: {accepted}. Für einen Ordner steht stattdessen „share“',
   'project.h2cHttps': 'h2c ist HTTP/2 ohne TLS: Verwenden Sie h2 für einen Port mit HTTPS',
+  'project.hostsNeedWildcard': 'kann bei einem Tunnel mit hosts nicht false sein',
   'project.aboutPort': 'betrifft einen Port, aber dieser Tunnel teilt einen Ordner',
   'project.unknownField': 'ist unbekannt; es gibt {fields}',
   'project.meantField': 'ist unbekannt; ist {field} gemeint?',
@@ -944,7 +949,7 @@ export const PROBLEMS_DE: Translation<typeof PROBLEMS> = {
     'Das Relay kann das gerade nicht: {message}. Versuchen Sie es {seconds, plural, =0 {in einer Minute} other {in # s}} noch einmal.',
   'problem.cannotStart': 'Culvert kann nicht starten',
   'problem.give': 'Erlaubt ist: {accepted}.',
-  'accepted.domain': 'eine eigene Domain ohne https:// und Port, etwa app.example.com',
+  'accepted.domain': 'eine eigene Domain ohne https:// und Port, etwa app.example.com oder *.example.com',
   'accepted.compress': 'auto, on oder off',
   'accepted.upstream': 'http1, h2c (HTTP/2 ohne TLS) oder h2 (HTTP/2 mit TLS)',
   'accepted.header':
@@ -963,6 +968,8 @@ export const PROBLEMS_DE: Translation<typeof PROBLEMS> = {
   'accepted.password': '4 bis 128 Zeichen',
   'accepted.port': 'eine ganze Zahl von 1 bis 65535',
   'accepted.flag': 'true oder false',
+  'accepted.hosts':
+    'die Ports von 1 bis 32 Hosts, etwa "api: 3001" (Buchstaben, Ziffern und Bindestriche), mit "*" für alle anderen',
   'accepted.folder': 'der Pfad eines Ordners im Ordner von culvert.yml, etwa ./public',
   'accepted.user': '1 bis 64 Zeichen ohne Doppelpunkt',
   'accepted.userPassword': '1 bis 128 Zeichen',
@@ -1032,6 +1039,7 @@ export const REFUSALS_DE: Translation<typeof REFUSALS> = {
   'refusal.missing-key': 'der API-Schlüssel fehlt',
   'refusal.invalid-key': 'der API-Schlüssel ist ungültig',
   'refusal.plan-too-low': 'eigene Namen gibt es ab dem Tarif Dev',
+  'refusal.plan-without-wildcards': 'Wildcard-Hosts gibt es ab dem Tarif Dev',
   'refusal.not-found': 'das gibt es dort nicht',
   'refusal.tunnel-not-found': 'diesen Tunnel gibt es nicht',
   'refusal.connection-not-found': 'diese Verbindung gibt es nicht',
@@ -1382,6 +1390,7 @@ export const TUNNELS_DE: Translation<typeof TUNNELS> = {
   'tunnels.startServer':
     'Starten Sie Ihren lokalen Server, geben Sie unten seinen Port ein, und klicken Sie auf „Freigeben“, damit er eine öffentliche Adresse bekommt.',
   'tunnels.removed': '{slug} ist entfernt.',
+  'tunnels.wildcard': 'und jeder Host {address}',
   'tunnels.newAddress': 'Wenn Sie ihn wieder starten, bekommt er eine neue Adresse.',
   'tunnels.startAgain': 'Wieder starten',
   'tunnels.remove': 'Entfernen',

@@ -213,7 +213,7 @@ export const CREATE = {
   'domain.verified': '{domain} is verified.',
   'domain.added': "{domain} was added. Create these records at the domain's DNS provider.",
   'domain.domain': 'Domain',
-  'domain.example': 'For example app.example.com',
+  'domain.example': 'For example app.example.com, or *.example.com for all its hosts',
   'domain.adding': 'Adding…',
   'domain.add': 'Add',
   'domain.recordsOf': 'DNS records for {domain}',
@@ -275,6 +275,8 @@ export const CREATE = {
   'name.use':
     'Use {min} to {max} lowercase letters, digits and hyphens, not starting or ending with a hyphen, and not starting with xn--.',
   'options.portOfHost': 'port',
+  'options.wildcard': 'Use every host of this address',
+  'options.wildcardHint': 'Visitors can put any text and two hyphens before the name: {address}',
   'options.idle': 'Restart the timer on every visit',
   'options.idleHint': 'The tunnel expires only after it has had no visitors for this long.',
   'port.accepted': 'Enter a port from {min} to {max}.',
@@ -654,7 +656,8 @@ export const PROBLEMS = {
     'The relay cannot do this right now: {message}. Try again {seconds, plural, =0 {in a minute} other {in # s}}.',
   'problem.cannotStart': 'Culvert cannot start',
   'problem.give': 'Enter {accepted}.',
-  'accepted.domain': 'a domain that you own, without https:// and without a port, such as app.example.com',
+  'accepted.domain':
+    'a domain that you own, without https:// and without a port, such as app.example.com or *.example.com',
   'accepted.compress': 'auto, on or off',
   'accepted.upstream': 'http1, h2c (HTTP/2 without TLS) or h2 (HTTP/2 over TLS)',
   'accepted.header':
@@ -673,6 +676,8 @@ export const PROBLEMS = {
   'accepted.password': '4 to 128 characters',
   'accepted.port': 'a whole number from 1 to 65535',
   'accepted.flag': 'true or false',
+  'accepted.hosts':
+    'the ports of 1 to 32 hosts, such as "api: 3001" (letters, digits and hyphens), with "*" for all others',
   'accepted.folder': 'the path of a folder inside the folder of culvert.yml, such as ./public',
   'accepted.user': '1 to 64 characters without a colon',
   'accepted.userPassword': '1 to 128 characters',
@@ -743,6 +748,7 @@ export const REFUSALS = {
   'refusal.missing-key': 'missing api key',
   'refusal.invalid-key': 'invalid api key',
   'refusal.plan-too-low': 'custom names require the Dev plan or above',
+  'refusal.plan-without-wildcards': 'wildcard hosts require the Dev plan or above',
   'refusal.not-found': 'not found',
   'refusal.tunnel-not-found': 'tunnel not found',
   'refusal.connection-not-found': 'connection not found',
@@ -1093,6 +1099,7 @@ export const TUNNELS = {
   'tunnels.startServer':
     'Start your local server, enter its port below, and press Expose to give it a public address.',
   'tunnels.removed': 'Removed {slug}.',
+  'tunnels.wildcard': 'and every host {address}',
   'tunnels.newAddress': 'The tunnel will get a new address when you start it again.',
   'tunnels.startAgain': 'Start again',
   'tunnels.remove': 'Remove',

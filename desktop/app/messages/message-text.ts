@@ -16,7 +16,7 @@ import {
   UPSTREAM_RULE,
   type ValueRule,
 } from '../../../shared/value-rules.ts';
-import { FLAG_RULE, FOLDER_RULE, WAIT_RULE } from '../../client/config/tunnel-spec.ts';
+import { FLAG_RULE, FOLDER_RULE, HOSTS_RULE, WAIT_RULE } from '../../client/config/tunnel-spec.ts';
 import { isLines, type Refused, type MessageValue } from '../../client/messages.ts';
 import { REFUSALS } from './en.ts';
 import { t, type TextKey } from './translate.ts';
@@ -77,6 +77,7 @@ const RULES: readonly (readonly [ValueRule, TextKey])[] = [
   [HEADER_NAME_RULE, 'accepted.headerName'],
   [HEADERS_RULE, 'accepted.headers'],
   [HEADER_NAMES_RULE, 'accepted.headerNames'],
+  [HOSTS_RULE, 'accepted.hosts'],
   [HOST_HEADER_RULE, 'accepted.hostHeader'],
   [UPSTREAM_RULE, 'accepted.upstream'],
   [LOCAL_HOST_RULE, 'accepted.localHost'],

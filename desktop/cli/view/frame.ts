@@ -84,7 +84,7 @@ function singleHead(panel: PanelState, context: Context): Line[] {
   const lines = statusLines(panel.status, now, context.columns);
   if (tunnel !== undefined) {
     const { public_url, urls } = tunnel;
-    const others = [urls.account, urls.subdomain, urls.path].filter(
+    const others = [urls.account, urls.subdomain, urls.path, urls.wildcard].filter(
       (url): url is string => url !== undefined && url !== public_url,
     );
     lines.push(row('Address', public_url, 'strong'), ...others.map((url) => row('also', url)));

@@ -11,3 +11,5 @@ export const CONFIG_TUNNELS_MAX = 64;
 export const LABEL_MAX_LENGTH = 32;
 /** Longest time that a visitor may wait for a service that is restarting. Browsers show nothing until then. */
 export const WAIT_MAX_SECONDS = 60;
+/** Maximum number of `hosts` of a tunnel: each service has its own connections. */
+export const CONFIG_HOSTS_MAX = 32;

@@ -29,6 +29,11 @@ const users = (count: number) => Array.from({ length: count }, (_, index) => `u$
 
 const networks = (count: number) => Array.from({ length: count }, (_, index) => `10.0.0.${index}`).join(', ');
 
+function portAndWildcard(fields: string) {
+  const [only] = parseProject(`tunnels: {web: {${fields}}}`, 'culvert.yml').tunnels;
+  return [only?.port, only?.wildcard];
+}
+
 describe('parseProject', () => {
   it('reads every field', () => {
     const text = `
@@ -38,6 +43,8 @@ describe('parseProject', () => {
           port: 3000
           name: my-app
           domain: App.Example.com
+          wildcard: true
+          hosts: { api: 3001, '*': 3002 }
           ttl: 4h
           idle: true
           host_header: local
@@ -59,6 +66,8 @@ describe('parseProject', () => {
           port: 3000,
           name: 'my-app',
           domain: 'App.Example.com',
+          wildcard: true,
+          hosts: { api: 3001, '*': 3002 },
           ttl: '4h',
           idle: true,
           hostHeader: 'local',
@@ -132,6 +141,14 @@ describe('parseProject', () => {
       ["tokens: [ci, agent: '${AGENT_TOKEN}']", [ci, agent]],
     ] as const)
       assert.deepEqual(access(fields, env)?.tokens, tokens, fields);
+  });
+
+  it('takes the port from `hosts`; these and `*.` domains imply `wildcard`', () => {
+    assert.deepEqual(portAndWildcard('hosts: {api: 3001, "*": 3000}'), [3000, true]);
+    assert.deepEqual(portAndWildcard('hosts: {"8080": 8080}, port: 80'), [80, true]);
+    assert.deepEqual(portAndWildcard('port: 80, domain: "*.example.com"'), [80, true]);
+    assert.deepEqual(portAndWildcard('port: 80, wildcard: true'), [80, true]);
+    assert.deepEqual(portAndWildcard('port: 80, domain: app.example.com'), [80, false]);
   });
 
   it('generates a password if asked to', () => {
@@ -212,6 +229,8 @@ describe('parseProject', () => {
       port: 2,
       name: undefined,
       domain: undefined,
+      wildcard: false,
+      hosts: undefined,
       ttl: undefined,
       ...defaults,
     });
@@ -266,10 +285,21 @@ describe('parseProject', () => {
       /:4: tunnels\.web\.remove_response_header: is "Content-Length", but/,
     ],
     [tunnel('compress: yes'), /:4: tunnels\.web\.compress: is "yes", but must be auto, on or off\.$/],
+    [tunnel('hosts: {}'), /:4: tunnels\.web\.hosts: is \{\}, but must be the ports of 1 to 32 hosts/],
+    [tunnel('hosts: [3000]'), /hosts: is \[3000\], but must be the ports/],
+    [tunnel('hosts: {api: 0}'), /hosts: is \{"api":0\}, but must be the ports/],
+    [tunnel('hosts: {a.b: 3000}'), /hosts: is \{"a\.b":3000\}, but must be the ports/],
+    [tunnel('hosts: {xn--a: 3000}'), /hosts: is .* but must be the ports/],
+    [tunnel('hosts: {a: 1}\n    wildcard: false'), /:5: tunnels\.web\.wildcard: cannot be false/],
+    ['tunnels: {web: {hosts: {api: 1}}}', /web\.port: is missing/],
+    ['tunnels: {web: {share: a, hosts: {api: 1}}}', /web\.hosts: applies to a port/],
     [tunnel('wait: 61'), /wait: is 61, but must be a whole number of seconds from 0 to 60/],
     [tunnel('hostheader: local'), /:4: tunnels\.web\.hostheader: is unknown\. Did you mean host_header\?$/],
     ['tunnels: {web: {port?: 3000}}', /: tunnels\.web\.port\?: is unknown\. Did you mean port\?$/m],
-    [tunnel('subdomain: x'), /subdomain: is unknown\. The fields are port, share, name, domain, ttl/],
+    [
+      tunnel('subdomain: x'),
+      /subdomain: is unknown\. The fields are port, share, name, domain, wildcard, hosts, ttl/,
+    ],
     [tunnel('port: 4000'), /:4: Map keys must be unique/],
     [
       `relay: relay.example\n${tunnel('idle: true')}`,

@@ -6,6 +6,7 @@ import { API_KEY_PREFIX } from '../../../shared/constraints.ts';
 import { DOMAIN_RULE } from '../../../shared/domains.ts';
 import { HEADER_NAMES_RULE, HEADERS_RULE } from '../../../shared/header-changes.ts';
 import { nearest } from '../../../shared/nearest.ts';
+import { isWildcardDomain } from '../../../shared/wildcard-hosts.ts';
 import { escapeUnprintable } from '../../../shared/unprintable.ts';
 import {
   COMPRESS_RULE,
@@ -24,7 +25,16 @@ import { parseRelayAddress, type RelayAddress, RelayAddressError } from '../rela
 import { CONFIG_TUNNELS_MAX, LABEL_MAX_LENGTH } from './config-limits.ts';
 import { ACCESS_FIELDS, type Environment, readProjectAccess } from './project-access.ts';
 import { ProjectFileError } from './project-trust.ts';
-import { FLAG_RULE, FOLDER_RULE, SPEC_DEFAULTS, type TunnelSpec, WAIT_RULE } from './tunnel-spec.ts';
+import {
+  ANY_HOST,
+  FLAG_RULE,
+  FOLDER_RULE,
+  type HostPorts,
+  HOSTS_RULE,
+  SPEC_DEFAULTS,
+  type TunnelSpec,
+  WAIT_RULE,
+} from './tunnel-spec.ts';
 
 export interface Project {
   /** the file that was read */
@@ -61,6 +71,8 @@ export const TUNNEL_FIELD_RULES = {
   share: FOLDER_RULE,
   name: NAME_RULE,
   domain: DOMAIN_RULE,
+  wildcard: FLAG_RULE,
+  hosts: HOSTS_RULE,
   ttl: TTL_RULE,
   idle: FLAG_RULE,
   host_header: HOST_HEADER_RULE,
@@ -80,6 +92,8 @@ const tunnelSchema = yup
     share: field<string>(TUNNEL_FIELD_RULES.share),
     name: field<string>(TUNNEL_FIELD_RULES.name),
     domain: field<string>(TUNNEL_FIELD_RULES.domain),
+    wildcard: field<boolean>(TUNNEL_FIELD_RULES.wildcard),
+    hosts: field<HostPorts>(TUNNEL_FIELD_RULES.hosts),
     ttl: field<string>(TUNNEL_FIELD_RULES.ttl),
     idle: field<boolean>(TUNNEL_FIELD_RULES.idle),
     host_header: field<string>(TUNNEL_FIELD_RULES.host_header),
@@ -97,7 +111,7 @@ const tunnelSchema = yup
 const TUNNEL_FIELDS = [...Object.keys(TUNNEL_FIELD_RULES), ...ACCESS_FIELDS];
 
 /** Fields for a port that make no sense for a folder. */
-const PORT_FIELDS = ['port', 'host_header', 'local_host', 'local_https', 'upstream', 'wait'];
+const PORT_FIELDS = ['port', 'hosts', 'host_header', 'local_host', 'local_https', 'upstream', 'wait'];
 
 type OneOrMore = string | string[];
 
@@ -105,7 +119,7 @@ function listOf(value: OneOrMore = []): readonly string[] {
   return typeof value === 'string' ? [value] : value;
 }
 
-function field<T extends string | number | boolean | string[]>(rule: ValueRule) {
+function field<T extends string | number | boolean | string[] | HostPorts>(rule: ValueRule) {
   return yup.mixed<T>().test((value: unknown) => value === undefined || rule.accepts(value));
 }
 
@@ -206,10 +220,12 @@ class ProjectReader {
       const fields = tunnelSchema.validateSync(value, { abortEarly: false });
       const spec = {
         label,
-        port: fields.port ?? 0,
+        port: fields.port ?? fields.hosts?.[ANY_HOST] ?? 0,
         folder: fields.share,
         name: fields.name,
         domain: fields.domain,
+        wildcard: fields.wildcard ?? (fields.hosts !== undefined || isWildcardDomain(fields.domain ?? '')),
+        hosts: fields.hosts,
         ttl: fields.ttl,
         idle: fields.idle ?? SPEC_DEFAULTS.idle,
         hostHeader: fields.host_header ?? SPEC_DEFAULTS.hostHeader,
@@ -246,10 +262,12 @@ class ProjectReader {
 
   /** A tunnel forwards to either a port or a folder. */
   #checkTarget(tunnel: Readonly<Record<string, unknown>>, path: readonly string[]): void {
+    if (tunnel['hosts'] !== undefined && tunnel['wildcard'] === false)
+      this.#report.field([...path, 'wildcard'], toMessage('project.hostsNeedWildcard'));
     if (tunnel['upstream'] === 'h2c' && tunnel['local_https'] === true)
       this.#report.field([...path, 'upstream'], toMessage('project.h2cHttps'));
     if (tunnel['share'] === undefined) {
-      if (tunnel['port'] !== undefined) return;
+      if (tunnel['port'] !== undefined || hasAnyHost(tunnel['hosts'])) return;
       this.#report.field([...path, 'port'], toMessage('project.noTarget', { accepted: PORT_RULE }));
       return;
     }
@@ -272,6 +290,11 @@ class ProjectReader {
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Whether hosts that are not listed have a port. */
+function hasAnyHost(hosts: unknown): boolean {
+  return isObject(hosts) && ANY_HOST in hosts;
 }
 
 /** A value in a message: short, on one line, and never a key. */

@@ -2,8 +2,8 @@
 import type { Access } from '../../../shared/access.ts';
 import { type HeaderChanges, NO_HEADER_CHANGES } from '../../../shared/header-changes.ts';
 import { uriHost } from '../../../shared/networks.ts';
-import type { CompressMode, Upstream, ValueRule } from '../../../shared/value-rules.ts';
-import { WAIT_MAX_SECONDS } from './config-limits.ts';
+import { type CompressMode, PORT_RULE, type Upstream, type ValueRule } from '../../../shared/value-rules.ts';
+import { CONFIG_HOSTS_MAX, WAIT_MAX_SECONDS } from './config-limits.ts';
 
 export interface TunnelSpec {
   /** its name in `culvert.yml`; `undefined` if there is only one */
@@ -14,6 +14,10 @@ export interface TunnelSpec {
   readonly name: string | undefined;
   /** one of the account's verified domains; `undefined` for none */
   readonly domain: string | undefined;
+  /** whether the tunnel answers at every host `{any}--{slug}`, and at every host of a domain `*.example.com` */
+  readonly wildcard: boolean;
+  /** ports of the services for some hosts of a wildcard tunnel; `undefined` for none */
+  readonly hosts: HostPorts | undefined;
   /** duration string; `undefined` for the relay's default */
   readonly ttl: string | undefined;
   readonly idle: boolean;
@@ -39,6 +43,9 @@ export interface TunnelSpec {
   readonly madePassword: string | undefined;
 }
 
+/** Local ports by what a host of a wildcard tunnel begins with; `*` for all others. */
+export type HostPorts = Readonly<Record<string, number>>;
+
 /** What the tunnel forwards to: an address such as `http://localhost:3000`, or a folder. */
 export function localUrl({
   localHost,
@@ -53,6 +60,8 @@ export function localUrl({
 /** Defaults of fields that are not given. */
 export const SPEC_DEFAULTS = {
   idle: false,
+  wildcard: false,
+  hosts: undefined,
   hostHeader: 'keep',
   localHost: 'localhost',
   localHttps: false,
@@ -78,6 +87,24 @@ export const FOLDER_RULE: ValueRule = {
   accepts: (value) => typeof value === 'string' && isBelow(value),
   accepted: 'the path of a folder inside the folder of culvert.yml, such as ./public',
 };
+
+/** The key of all hosts that are not listed. */
+export const ANY_HOST = '*';
+
+export const HOSTS_RULE: ValueRule = {
+  accepts: (value) =>
+    typeof value === 'object' &&
+    value !== null &&
+    !Array.isArray(value) &&
+    Object.keys(value).length > 0 &&
+    Object.keys(value).length <= CONFIG_HOSTS_MAX &&
+    Object.entries(value).every(([host, port]) => isHostKey(host) && PORT_RULE.accepts(port)),
+  accepted: `the ports of 1 to ${CONFIG_HOSTS_MAX} hosts, such as "api: 3001" (letters, digits and hyphens), with "*" for all others`,
+};
+
+function isHostKey(host: string): boolean {
+  return host === ANY_HOST || (/^[a-z0-9-]{1,63}$/.test(host) && !host.startsWith('xn--'));
+}
 
 /** Follows the rules of every system, because a project's file is used on all of them. */
 function isBelow(path: string): boolean {

@@ -33,13 +33,18 @@ const asItIs: PrepareReplay = (request) => request;
 /** Repeats recorded requests of one tunnel, each over a new local connection. */
 export class Replayer {
   readonly #log: RequestLog;
-  readonly #local: LocalDialer;
+  readonly #local: (request: Buffer) => LocalDialer;
   readonly #deadlines: Deadlines;
   #running = 0;
 
-  constructor(log: RequestLog, local: LocalDialer, deadlines: Deadlines) {
+  /** @param local of the service, or finds that of a request */
+  constructor(
+    log: RequestLog,
+    local: LocalDialer | ((request: Buffer) => LocalDialer),
+    deadlines: Deadlines,
+  ) {
     this.#log = log;
-    this.#local = local;
+    this.#local = typeof local === 'function' ? local : () => local;
     this.#deadlines = deadlines;
   }
 
@@ -91,7 +96,8 @@ export class Replayer {
     this.#running += 1;
     try {
       return await new Promise((resolve, reject) => {
-        const run = new Replay(request, open(), this.#deadlines, { resolve, reject, local: this.#local });
+        const local = this.#local(request);
+        const run = new Replay(request, open(), this.#deadlines, { resolve, reject, local });
         run.start();
       });
     } finally {

@@ -20,6 +20,7 @@ import {
 } from '../../../shared/team.ts';
 import type { CreateTunnelBody } from '../../../shared/tunnel-requests.ts';
 import { ACCOUNT, type Account, type Tunnel } from '../../../shared/tunnel.ts';
+import { isWildcardDomain } from '../../../shared/wildcard-hosts.ts';
 import { API_BODY_MAX_BYTES, API_TIMEOUT_MS } from '../limits.ts';
 import { messageOf, toMessage, type MessageValue } from '../messages.ts';
 import { call, type CallResponse } from '../network/call.ts';
@@ -41,6 +42,7 @@ import {
   RelayRefusal,
   RelayUnreachable,
   describeReachError,
+  WildcardUnsupported,
 } from './errors.ts';
 import type { RelayAddress } from './relay-address.ts';
 
@@ -63,8 +65,9 @@ export function createRequest(wanted: {
   readonly idle: boolean;
   readonly access: Access;
   readonly domain?: string | undefined;
+  readonly wildcard?: boolean | undefined;
 }): CreateRequest {
-  const { port, name = '', ttl = '', idle, access, domain = '' } = wanted;
+  const { port, name = '', ttl = '', idle, access, domain = '', wildcard = false } = wanted;
   return {
     local_port: port,
     ...(name === '' ? {} : { name }),
@@ -72,6 +75,7 @@ export function createRequest(wanted: {
     idle_ttl: idle,
     access,
     ...(domain === '' ? {} : { domain }),
+    ...(wildcard ? { wildcard } : {}),
   };
 }
 
@@ -105,7 +109,8 @@ export class ApiClient {
    * `POST /v1/tunnels`
    *
    * @throws AccessUnsupported if the relay cannot enforce the access policy; the tunnel is closed then
-   * @throws DomainUnsupported if it has not given the tunnel the domain; the tunnel is closed then
+   * @throws DomainUnsupported, WildcardUnsupported if it has not given the tunnel the domain, or all hosts; the tunnel
+   *   is closed then
    */
   async createTunnel(request: CreateRequest): Promise<Tunnel> {
     const { access = OPEN, ...rest } = request;
@@ -116,7 +121,9 @@ export class ApiClient {
     responseTo(tunnel, tunnel.local_port === local_port && tunnel.name === name);
     if (!asksVisitorsFor(access, tunnel.access))
       throw new AccessUnsupported(await this.#closeUnserved(tunnel));
-    if (request.domain !== undefined && tunnel.urls.domain === undefined)
+    const { domain = '', wildcard = isWildcardDomain(domain) } = request;
+    if (wildcard && !tunnel.wildcard) throw new WildcardUnsupported(await this.#closeUnserved(tunnel));
+    if (domain !== '' && !isWildcardDomain(domain) && tunnel.urls.domain === undefined)
       throw new DomainUnsupported(await this.#closeUnserved(tunnel));
     return tunnel;
   }

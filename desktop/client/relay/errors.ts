@@ -79,6 +79,15 @@ export class DomainUnsupported extends MessageError {
   }
 }
 
+/** The relay is too old for wildcard tunnels. */
+export class WildcardUnsupported extends MessageError {
+  /** @param outcome what happened to the tunnel */
+  constructor(outcome: MessageValue) {
+    super(toMessage('relay.noWildcards', { outcome }));
+    this.name = 'WildcardUnsupported';
+  }
+}
+
 /* Reading a relay's error responses. */
 
 const ERROR_TEXT_MAX = 300;

@@ -123,6 +123,17 @@ export class Connections implements Expiring {
     else visitor.arrived(stream, first);
   }
 
+  /** A visitor could not be served, because its data socket could not be opened. */
+  failed(error: RelayRefusal | RelayUnreachable): void {
+    this.#onProblem(dataProblem(error));
+  }
+
+  /** Reports that there are too many visitors. */
+  refuse(): void {
+    const text = toMessage('visitor.tooMany', { max: CONNECTIONS_MAX });
+    this.#onProblem({ code: 'too-many-connections', text });
+  }
+
   /** Closes unused local connections. */
   closeIdle(): void {
     this.#pool.clear();
@@ -180,8 +191,7 @@ export class Connections implements Expiring {
       if (!this.#isLooking) this.#look();
       return visitor;
     }
-    const text = toMessage('visitor.tooMany', { max: CONNECTIONS_MAX });
-    this.#onProblem({ code: 'too-many-connections', text });
+    this.refuse();
     return undefined;
   }
 }

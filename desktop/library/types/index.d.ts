@@ -10,6 +10,8 @@ import type { Server as SecureServer } from 'node:https';
 export interface TunnelOptions {
   /** the name in the address: 2-63 lowercase letters, digits and hyphens */
   readonly name?: string | undefined;
+  /** whether visitors also reach it at every host `{any}--{name}`, where any text stands before the name */
+  readonly wildcard?: boolean | undefined;
   /** time to live: a duration such as `30m` or `4h` */
   readonly ttl?: string | undefined;
   /** whether every request and byte restarts the time to live */

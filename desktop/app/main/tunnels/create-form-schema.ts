@@ -17,6 +17,7 @@ import {
   type ValueRule,
 } from '../../../../shared/value-rules.ts';
 import { WAIT_MAX_SECONDS } from '../../../client/config/config-limits.ts';
+import { type HostPorts, HOSTS_RULE } from '../../../client/config/tunnel-spec.ts';
 import type { CreateForm, KeptForm } from '../../ipc/ipc.ts';
 import type { LogView } from '../../ipc/request-views.ts';
 import type { TunnelAccess, AccessKind } from '../../ipc/tunnel-views.ts';
@@ -99,6 +100,7 @@ const fields = {
   idle: yup.boolean().required(),
   hostHeader: ruled(yup.string(), HOST_HEADER_RULE).required(),
   domain: ruled(yup.string(), DOMAIN_RULE),
+  wildcard: yup.boolean(),
   compress: ruled(yup.string<CompressMode>(), COMPRESS_RULE),
   headers: yup.mixed<HeaderChanges>().test((value) => value === undefined || isHeaderChanges(value)),
   upstream: yup.mixed<Upstream>().test((value) => value === undefined || UPSTREAM_RULE.accepts(value)),
@@ -109,6 +111,7 @@ export const tunnelFormSchema: yup.ObjectSchema<KeptForm> = yup
   .object({
     ...fields,
     folder: yup.string(),
+    hosts: yup.mixed<HostPorts>().test((value) => value === undefined || HOSTS_RULE.accepts(value)),
     local: yup
       .object({
         host: ruled(yup.string(), LOCAL_HOST_RULE).required(),

@@ -1,5 +1,6 @@
 /** A shared folder as the local service of a tunnel. */
 import type { KnockMessage } from '../../../../shared/control.ts';
+import type { Tunnel } from '../../../../shared/tunnel.ts';
 import type { TunnelState } from '../../../client/control/tunnel-session.ts';
 import type { Recorder } from '../../../client/data/stream-filter.ts';
 import { localPort, type LocalTarget } from '../../../client/local/local-service.ts';
@@ -73,6 +74,8 @@ export class FolderService {
 export interface ServeOptions {
   readonly connection: Connection;
   readonly tunnelId: string;
+  /** its addresses */
+  readonly urls: Tunnel['urls'];
   readonly form: KeptForm;
   readonly recorder: Recorder;
   readonly onState: (state: TunnelState) => void;
@@ -107,12 +110,13 @@ export function localTarget({
 
 /** @param network the way to the relay */
 export function serveWithEngine(network: Network): Serve {
-  return ({ connection, tunnelId, form, ...rest }) => {
+  return ({ connection, tunnelId, urls, form, ...rest }) => {
     const session = createTunnelClient({
       relay: connection.relay,
       key: connection.key,
       tunnelId,
       local: localTarget(form),
+      hosts: form.hosts && { tunnel: { urls }, ports: form.hosts },
       hostHeader: form.hostHeader,
       headers: form.headers,
       compress: form.compress,

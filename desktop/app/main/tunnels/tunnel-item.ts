@@ -161,6 +161,7 @@ export class TunnelItem {
     const served = this.#options.serve({
       connection,
       tunnelId: tunnel.id,
+      urls: tunnel.urls,
       form: this.#form,
       recorder: this.log.recorder,
       onState: (state) => {

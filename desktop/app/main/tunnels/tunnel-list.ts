@@ -28,12 +28,13 @@ import {
 import type { SavedTunnel } from './create-form-schema.ts';
 import { FolderService, localTarget, type Serve } from './folder-service.ts';
 import { TunnelItem } from './tunnel-item.ts';
+import type { HostMapOptions } from '../../../client/visitors/hosted-connections.ts';
 import { ShownLog, type TunnelLog } from './tunnel-log.ts';
 
 export interface TunnelListOptions {
   readonly now: () => number;
   readonly serve: Serve;
-  readonly createLog: (target: LocalTarget) => TunnelLog;
+  readonly createLog: (target: LocalTarget, hosts?: HostMapOptions) => TunnelLog;
   /** what can be taken back */
   readonly undos: Pick<UndoList, 'offer'>;
   /** who is signed in */
@@ -339,12 +340,13 @@ export class TunnelList {
 
   #open(saved: SavedTunnel, password: string | undefined): TunnelItem {
     const { now, serve, createLog, onKnock } = this.#options;
-    const { folder } = saved.form;
+    const { folder, hosts: ports } = saved.form;
+    const hosts = ports && { tunnel: saved.tunnel, ports };
     const service = folder === undefined ? undefined : new FolderService(folder);
     return new TunnelItem(saved, password, {
       now,
       serve: service?.serving(serve) ?? serve,
-      log: new ShownLog(createLog(service?.target ?? localTarget(saved.form))),
+      log: new ShownLog(createLog(service?.target ?? localTarget(saved.form), hosts)),
       onChange: () => this.changed.emit(),
       onKnock,
       onEnded: (_tunnel, reason) => this.#onEnded(reason),

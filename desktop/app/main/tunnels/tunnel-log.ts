@@ -13,18 +13,21 @@ import type {
 } from '../../../client/inspector/records.ts';
 import { type PrepareReplay, Replayer } from '../../../client/inspector/replay.ts';
 import { RequestLog } from '../../../client/inspector/request-log.ts';
-import { LocalDialer } from '../../../client/local/local-dialer.ts';
 import type { LocalTarget } from '../../../client/local/local-service.ts';
+import { type HostMapOptions, serviceOfRequest } from '../../../client/visitors/hosted-connections.ts';
 import type { LogPoint, LogUpdate } from '../../ipc/request-views.ts';
 import { LOG_PART_MAX, LOG_REQUESTS_MAX } from '../limits.ts';
 
 export type TunnelLog = ReturnType<typeof createTunnelLog>;
 
-/** @param target the local service that requests are replayed to */
-export function createTunnelLog(target: LocalTarget) {
+/**
+ * @param target the local service that requests are replayed to
+ * @param hosts hosts with other ports, if there are any
+ */
+export function createTunnelLog(target: LocalTarget, hosts?: HostMapOptions) {
   const log = new RequestLog(systemClock, LOG_REQUESTS_MAX);
   const deadlines = new Deadlines(systemClock);
-  const replayer = new Replayer(log, new LocalDialer(target, deadlines), deadlines);
+  const replayer = new Replayer(log, serviceOfRequest(target, hosts, deadlines), deadlines);
   const recorder: Recorder = log;
   return {
     /** sees the bytes of visitors */

@@ -1,4 +1,5 @@
 /** The create form as typed, and its validation. */
+import { isWildcardDomain } from '../../../../shared/wildcard-hosts.ts';
 import { NAME_MAX_LENGTH, NAME_MIN_LENGTH } from '../../../../shared/constraints.ts';
 import {
   type CompressMode,
@@ -36,6 +37,7 @@ export interface FormDraft {
   readonly responseHeaders: string;
   readonly lock: AccessDraft;
   readonly domain: DomainDraft;
+  readonly wildcard: boolean;
 }
 
 /** `lockDetail` is the field of the chosen access policy; `headers` are those of requests. */
@@ -63,6 +65,7 @@ export const EMPTY_DRAFT: FormDraft = {
   responseHeaders: '',
   lock: OPEN_DRAFT,
   domain: NO_DOMAIN,
+  wildcard: false,
 };
 
 /** The text of the port field: as typed, or the likeliest port until something is typed. */
@@ -111,6 +114,7 @@ export function readDraft(
   };
   const own = {
     ...(domain.domain === '' ? {} : { domain: domain.domain }),
+    ...(account.allowsNames && isWildcardDraft(draft) ? { wildcard: true } : {}),
     ...(draft.compress === 'auto' ? {} : { compress: draft.compress }),
     ...(draft.upstream === 'http1' ? {} : { upstream: draft.upstream }),
     ...(Object.values(headers).every((list) => list.length === 0) ? {} : { headers }),
@@ -141,13 +145,14 @@ function readHeaderDraft(text: string): DraftHeaders | { readonly problem: strin
 
 /** The draft for a request of a link or the tray. */
 export function draftFrom(form: Partial<TunnelForm>): FormDraft {
-  const { port, name, ttl, idle, hostHeader, upstream } = form;
+  const { port, name, ttl, idle, hostHeader, upstream, wildcard } = form;
   return {
     ...EMPTY_DRAFT,
     ...(port === undefined ? {} : { port: String(port) }),
     ...(name === undefined ? {} : { name }),
     ...(ttl === undefined || ttl === '' ? {} : { ttl: CUSTOM, customTtl: ttl }),
     ...(idle === undefined ? {} : { idle }),
+    ...(wildcard === undefined ? {} : { wildcard }),
     ...(hostHeader === undefined ? {} : hostDraft(hostHeader)),
     ...(upstream === undefined ? {} : { upstream }),
   };
@@ -159,6 +164,7 @@ export function hasOptions(draft: FormDraft): boolean {
     draft.name !== '' ||
     (draft.ttl ?? '') !== '' ||
     draft.idle ||
+    draft.wildcard ||
     draft.host !== 'keep' ||
     draft.compress !== 'auto' ||
     draft.upstream !== 'http1' ||
@@ -167,6 +173,11 @@ export function hasOptions(draft: FormDraft): boolean {
     draft.lock.kind !== 'anyone' ||
     draft.domain.choice !== ''
   );
+}
+
+/** A domain such as `*.example.com` is one of all hosts. */
+export function isWildcardDraft({ wildcard, domain }: FormDraft): boolean {
+  return wildcard || isWildcardDomain(domain.choice);
 }
 
 function draftTtl(draft: FormDraft, account: AccountView): { ttl: string } | { problem: string } {

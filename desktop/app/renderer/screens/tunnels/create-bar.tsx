@@ -32,6 +32,7 @@ const CONTROLS: Readonly<Record<FormField, string>> = {
   upstream: 'upstream',
   headers: 'request-headers',
   responseHeaders: 'response-headers',
+  wildcard: 'wildcard',
   idle: 'idle',
 };
 

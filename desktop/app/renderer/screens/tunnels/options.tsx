@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import type { Upstream } from '../../../../../shared/value-rules.ts';
+import { isWildcardDomain, wildcardLabel } from '../../../../../shared/wildcard-hosts.ts';
 import { t } from '../../../messages/translate.ts';
 import {
   CUSTOM,
@@ -7,9 +8,11 @@ import {
   type FormContext,
   type FormDraft,
   type FormProblems,
+  isWildcardDraft,
 } from '../../model/create-form.ts';
 import { createChoices } from '../../model/time-left.ts';
 import { Failure, Field, fieldControl } from '../../view/controls.tsx';
+import { rich } from '../../view/rich.tsx';
 import { useAction } from '../../view/use-action.ts';
 import { AccessFields } from '../access/access-fields.tsx';
 import { DomainField } from './domain-field.tsx';
@@ -35,6 +38,7 @@ export function Options({
       <InPlace />
       <NameField context={context} draft={draft} problem={problems.name} change={change} />
       <DomainField context={context} draft={draft} problem={problems.domain} change={change} />
+      {context.account.allowsNames && <WildcardField context={context} draft={draft} change={change} />}
       <AccessFields
         id="lock"
         draft={draft.lock}
@@ -168,6 +172,35 @@ function Headers({
         onInput={(event) => change(event.currentTarget.value)}
       />
     </Field>
+  );
+}
+
+function WildcardField({
+  context,
+  draft,
+  change,
+}: {
+  context: FormContext;
+  draft: FormDraft;
+  change: (changes: Partial<FormDraft>) => void;
+}): JSX.Element {
+  const name = draft.name === '' ? 'name' : draft.name;
+  const { choice } = draft.domain;
+  const address = isWildcardDomain(choice) ? choice : `${wildcardLabel(name)}.${context.account.nameDomain}`;
+  return (
+    <label class="choice">
+      <input
+        type="checkbox"
+        id="wildcard"
+        checked={isWildcardDraft(draft)}
+        disabled={isWildcardDomain(choice)}
+        onChange={(event) => change({ wildcard: event.currentTarget.checked })}
+      />
+      <span>
+        {t('options.wildcard')}
+        <span class="hint">{rich('options.wildcardHint', { address })}</span>
+      </span>
+    </label>
   );
 }
 

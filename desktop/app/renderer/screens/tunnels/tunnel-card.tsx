@@ -83,6 +83,9 @@ export const TunnelCard = memo(function TunnelCard({
         <StateShape shape={shape} />
         <Address id={titleId} tunnel={tunnel} canCopy={live} run={action.run} />
       </div>
+      {live && tunnel.wildcardUrl !== undefined && (
+        <p class="hint wildcard">{rich('tunnels.wildcard', { address: hostOf(tunnel.wildcardUrl) })}</p>
+      )}
       <div class="about">
         <Meta tunnel={tunnel} word={word} />
         {live && <AccessButton tunnel={tunnel} isOpen={unfolded === 'lock'} onClick={toggleLock} />}
@@ -126,6 +129,11 @@ export const TunnelCard = memo(function TunnelCard({
     </li>
   );
 });
+
+/** The address without its scheme. */
+function hostOf(url: string): string {
+  return url.replace(/^https?:\/\//, '');
+}
 
 /** Explains what visitors need in addition to the address in the code. */
 function ScanNote({ lock }: { lock: TunnelAccessView }): JSX.Element | null {
