@@ -42,6 +42,28 @@ describe('two stores on one PostgreSQL database', () => {
     }
   });
 
+  it('give the hosts of a wildcard tunnel, and names among them, to one account', async () => {
+    const others = Array.from({ length: 20 }, () => anAccount());
+    for (const account of others) await stores[0].insertAccount(account);
+    for (let turn = 0; turn < 20; turn += 1) {
+      const results = await Promise.allSettled(
+        others.map(({ id }, index) =>
+          stores[index % 4 < 2 ? 0 : 1].insertTunnel(
+            index % 2 === 0
+              ? aTunnel(id, { slug: `wild-${turn}`, wildcard: true })
+              : aTunnel(id, { slug: `x${index}--wild-${turn}` }),
+          ),
+        ),
+      );
+      const stored = results.flatMap(({ status }, index) => (status === 'fulfilled' ? [index % 2] : []));
+      for (const result of results)
+        if (result.status === 'rejected')
+          assert.ok(result.reason instanceof ConflictError, String(result.reason));
+      assert.ok(stored.length > 0);
+      assert.ok(!stored.includes(0) || stored.length === 1, String(stored));
+    }
+  });
+
   it('together create at most the tunnels that an account may have', async () => {
     const account = anAccount();
     await stores[0].insertAccount(account);

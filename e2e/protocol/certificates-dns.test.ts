@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { Domain } from '../../shared/domains.ts';
 import { createAccount } from '../support/accounts.ts';
 import { CertifiedRelay, hostRecords } from '../support/certified-relay.ts';
 import { concurrentTests } from '../support/concurrent-tests.ts';
@@ -88,6 +89,66 @@ describe('certificates that are validated by DNS', () => {
     assert.deepEqual(world.logged('certificate order failed'), []);
   });
 });
+
+describe('certificates of wildcard tunnels', () => {
+  const scope = suiteScope();
+  const together = concurrentTests();
+
+  together('are those of the tunnel domain, and of a domain whose challenges are delegated', async () => {
+    const world = await CertifiedRelay.start(scope, { records: [TUNNELS] });
+    const account = await createAccount(world.relay);
+    const api = world.api(account.key);
+    const { json } = await api('POST', '/v1/domains', { domain: '*.shop.test' });
+    const { id, records } = json as Domain;
+    assert.deepEqual(
+      records.map(({ type, name }) => [type, name]),
+      [
+        ['CNAME', '*.shop.test'],
+        ['TXT', '_culvert.shop.test'],
+        ['NS', '_acme-challenge.shop.test'],
+      ],
+    );
+    const lines = records.map(
+      ({ type, name, value }) => `${name}. ${type} ${type === 'TXT' ? `"${value}"` : `${value}.`}`,
+    );
+    await world.unbound.change([...hostRecords(world.address), TUNNELS, ...lines]);
+    await eventually(60_000, async () => {
+      const verified = await api('POST', `/v1/domains/${id}/verify`);
+      assert.equal((verified.json as Domain).status, 'verified', JSON.stringify(verified.json));
+    });
+    const wanted = { local_port: 9, name: 'many', wildcard: true, domain: '*.shop.test' };
+    assert.equal((await api('POST', '/v1/tunnels', wanted)).status, 201);
+    await eventually(90_000, async () =>
+      assert.equal(await world.namesAt('ann.shop.test'), 'DNS:*.shop.test'),
+    );
+    assert.equal(await world.namesAt('bob.shop.test'), 'DNS:*.shop.test');
+    assert.equal(await world.namesAt('x--many.tunnels.test'), 'DNS:*.tunnels.test');
+    assert.equal(issued(world, '*.shop.test'), 1);
+    assert.deepEqual(allIssued(world), ['*.shop.test', '*.tunnels.test', 'relay.test']);
+  });
+
+  together('are never ordered for single hosts, which visitors can invent', async () => {
+    const world = await CertifiedRelay.start(scope);
+    const { key } = await createAccount(world.relay);
+    const api = world.api(key);
+    await api('POST', '/v1/tunnels', { local_port: 9, name: 'many', wildcard: true });
+    await eventually(60_000, async () =>
+      assert.equal(await world.namesAt('many.tunnels.test'), 'DNS:many.tunnels.test'),
+    );
+    for (const any of ['a', 'b', 'c']) await world.namesAt(`${any}--many.tunnels.test`).catch(() => {});
+    assert.equal((await api('POST', '/v1/tunnels', { local_port: 9, name: 'exact--many' })).status, 201);
+    await eventually(60_000, async () =>
+      assert.equal(await world.namesAt('exact--many.tunnels.test'), 'DNS:exact--many.tunnels.test'),
+    );
+    assert.deepEqual(allIssued(world), ['exact--many.tunnels.test', 'many.tunnels.test', 'relay.test']);
+  });
+});
+
+/** The names of all certificates that were issued, sorted. */
+function allIssued(world: CertifiedRelay): string[] {
+  const names = world.logged('certificate issued').map((line) => String(line['name']));
+  return names.toSorted((a, b) => a.localeCompare(b));
+}
 
 /** How many certificates were issued for a name. */
 function issued(world: CertifiedRelay, name: string): number {

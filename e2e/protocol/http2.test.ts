@@ -153,6 +153,21 @@ describe('HTTP/2 for visitors', () => {
       assert.equal(api.status, 200);
     });
 
+    it('reach several hosts of a wildcard tunnel on one connection, each with its own', async () => {
+      const args = ['--name', 'many', '--wildcard'];
+      const environment = { NODE_EXTRA_CA_CERTS: authority.path };
+      await Culvert.start(scope, relay, relay.bootstrapKey, site.port, args, environment);
+      const session = await open();
+      const hosts = ['many', 'a--many', 'B--many'].map((label) => `${label}.tunnels.test`);
+      const seen = await Promise.all(
+        hosts.map((name) => request(session, { ':path': '/', ':authority': name })),
+      );
+      assert.deepEqual(
+        seen.map((response) => seenField(echoOf(response), 'Host')),
+        hosts,
+      );
+    });
+
     it('carry bodies of known and of unknown length, and trailers', async () => {
       const session = await open();
       const known = await request(

@@ -37,6 +37,13 @@ describe('the library (docs/reference/library.md)', () => {
   const access = () => ({ relay: relay.url, key: account.key });
   const ask = (url: string, target = '/') => visit(relay.port, { host: new URL(url).host, target });
 
+  it('exposes every host of a tunnel', async () => {
+    const service = await startEchoService(scope);
+    await using tunnel = await expose({ port: service.port, name: 'wild', wildcard: true, ...access() });
+    assert.equal(tunnel.url, `http://wild.localhost:${relay.port}`);
+    assert.equal((await visit(relay.port, { host: 'any--wild.localhost' })).status, 200);
+  });
+
   it('exposes a port until its scope ends, and reports the requests', async () => {
     const service = await startEchoService(scope);
     let id = '';

@@ -58,6 +58,19 @@ scenarios('creating a tunnel', (fixture) => {
     assert.deepEqual([text, head.field('x-old')], ['dev undefined', undefined]);
   });
 
+  it('exposes every host of the address, and shows which', async () => {
+    const { page } = await fixture.openSignedIn();
+    const site = await startSite(fixture.scope);
+    await page.getByRole('button', { name: 'Options' }).click();
+    await page.getByLabel('Name', { exact: true }).fill('many-hosts');
+    await page.getByText('*--many-hosts.localhost').waitFor();
+    await page.getByLabel('Use every host of this address').check();
+    await expose(page, site.port);
+    await page.locator('.card').getByText(`*--many-hosts.localhost:${fixture.relay.port}`).waitFor();
+    const { status } = await visitRaw(fixture.relay.port, { host: 'any--many-hosts.localhost' });
+    assert.equal(status, 200);
+  });
+
   it('exposes a port under a name, and reports a taken one at the field', async () => {
     const { page } = await fixture.openSignedIn();
     const other = await createAccount(fixture.relay);
