@@ -38,7 +38,7 @@ export function Options({
       <InPlace />
       <NameField context={context} draft={draft} problem={problems.name} change={change} />
       <DomainField context={context} draft={draft} problem={problems.domain} change={change} />
-      {context.account.allowsNames && <WildcardField context={context} draft={draft} change={change} />}
+      {context.account.allowsNames && <WildcardField draft={draft} change={change} />}
       <AccessFields
         id="lock"
         draft={draft.lock}
@@ -176,17 +176,15 @@ function Headers({
 }
 
 function WildcardField({
-  context,
   draft,
   change,
 }: {
-  context: FormContext;
   draft: FormDraft;
   change: (changes: Partial<FormDraft>) => void;
 }): JSX.Element {
   const name = draft.name === '' ? 'name' : draft.name;
   const { choice } = draft.domain;
-  const address = isWildcardDomain(choice) ? choice : `${wildcardLabel(name)}.${context.account.nameDomain}`;
+  const address = isWildcardDomain(choice) ? choice : `${wildcardLabel(name)}.…`;
   return (
     <label class="choice">
       <input
