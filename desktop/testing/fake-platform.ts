@@ -14,9 +14,11 @@ import { projectLinks } from '../app/main/deep-link.ts';
 import { GlobalShortcutKey } from '../app/main/global-shortcut.ts';
 import type { Notice } from '../app/main/notices.ts';
 import type { Platform } from '../app/main/platform.ts';
+import { readToImport } from '../app/main/requests.ts';
 import { shownAccess } from '../app/main/tunnels/access.ts';
 import type { Serve, ServeOptions } from '../app/main/tunnels/folder-service.ts';
 import type { TunnelLog } from '../app/main/tunnels/tunnel-log.ts';
+import { DurableFile } from '../client/config/durable-file.ts';
 import type { HopResult, LocalService } from '../client/diagnostics/hop.ts';
 import type { LinkRequest } from '../client/relay/api-responses.ts';
 import type { InvitationAddress } from '../client/relay/invitation.ts';
@@ -394,10 +396,14 @@ export function fakeSystem(
     copy: (text) => Promise.resolve(void seen.copied.push(text)),
     chooseFileToWrite(name) {
       seen.filesOffered.push(name);
-      return Promise.resolve(answers.fileToWrite);
+      const path = answers.fileToWrite;
+      return Promise.resolve(
+        path === undefined ? undefined : { path, write: (text) => new DurableFile(path).write(text) },
+      );
     },
     chooseFolder: () => Promise.resolve(answers.folder),
-    chooseHarToRead: () => Promise.resolve(answers.harToRead),
+    chooseHarToRead: async () =>
+      answers.harToRead === undefined ? undefined : readToImport(answers.harToRead),
     open: (url) => Promise.resolve(void seen.opened.push(url)),
     tell: (problem) => void seen.problems.push(problem),
     summonKey: new GlobalShortcutKey({ register: () => true, unregister: () => undefined }),

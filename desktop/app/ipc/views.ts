@@ -41,22 +41,29 @@ function nameOf(names: readonly (readonly [RegExp, string])[], agent: string): s
 }
 
 /**
- * The Content-Security-Policy of the page, sent as a header by the app's own scheme: only the page's own files, no
- * network, no inline code or style, no frames, no forms.
+ * The Content-Security-Policy of the page, sent as a header: only the page's own files, no inline code or style, no
+ * frames, no forms.
+ *
+ * @param connect what the page may connect to
  */
-export const CONTENT_SECURITY_POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' data:",
-  "connect-src 'none'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-  "require-trusted-types-for 'script'",
-  // The one of screens/body/previews.tsx.
-  'trusted-types inert-html',
-].join('; ');
+export function contentSecurityPolicy(connect: string): string {
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self' data:",
+    `connect-src ${connect}`,
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+    // The one of screens/body/previews.tsx.
+    'trusted-types inert-html',
+  ].join('; ');
+}
+
+/** The policy in the app, whose page has no network. */
+export const CONTENT_SECURITY_POLICY = contentSecurityPolicy("'none'");
 
 /** Where a tunnel leads, in a sentence: `folder dist`, or `port 3000`. */
 export function leadsTo({ folder, localPort }: Pick<TunnelView, 'folder' | 'localPort'>): string {

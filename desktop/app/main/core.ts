@@ -25,7 +25,7 @@ import { Invitations } from './session/invitations.ts';
 import { nameDomainOf, SignIn } from './session/sign-in.ts';
 import { APP_DATA_VERSION, INITIAL_APP_DATA, readAppData } from './settings/app-data.ts';
 import { AppStore, JsonFile } from './settings/app-store.ts';
-import { KEY_FILE_VERSION, KeyVault, PasswordStore, readKeptKey } from './settings/key-vault.ts';
+import { KEY_FILE_VERSION, type KeyFile, KeyVault, PasswordStore, readKeptKey } from './settings/key-vault.ts';
 import { Feed, Poller, Signal } from './signals.ts';
 import { Signatures, SigningSecrets } from './signing.ts';
 import { trayModel } from './tray.ts';
@@ -42,8 +42,10 @@ export async function createCore(platform: Platform) {
   const { clock } = platform;
   const store = await openStore(platform);
   followLanguage(store, platform);
-  const vault = openVault(platform, 'key.json');
-  const { store: passwordStore, passwords } = await PasswordStore.open(openVault(platform, 'passwords.json'));
+  const vault = new KeyVault(platform.encryption, secretFile(platform, 'key.json'));
+  const { store: passwordStore, passwords } = await PasswordStore.open(
+    await openVault(platform, 'passwords.json'),
+  );
   let scan: PortScan | undefined;
   /** The tunnels, and the known state of their local services, when the latest port scan began. */
   let asked: ReadonlySet<object | undefined> = new Set();
@@ -99,7 +101,7 @@ export async function createCore(platform: Platform) {
     return view.state === 'signed-in' && view.keyKept === 'session' ? 'session' : 'system';
   };
   const secrets = await SigningSecrets.open(
-    { vault: openVault(platform, 'signing-secrets.json'), now: () => clock.now(), wish },
+    { vault: await openVault(platform, 'signing-secrets.json'), now: () => clock.now(), wish },
     store.data.tunnels,
   );
   const collections = await openSets(platform, { wish, undos });
@@ -196,7 +198,7 @@ export async function createCore(platform: Platform) {
       undos: undos.views,
       setsRevision: collections.revision,
       update,
-      isShortcutRefused: platform.summonKey.isRefused,
+      isShortcutRefused: platform.summonKey?.isRefused ?? false,
       hasNetwork: platform.hasNetwork(),
     };
   }
@@ -243,8 +245,8 @@ export async function createCore(platform: Platform) {
 
   /** Start at login can also be changed in the settings of the system. */
   async function readSystemSettings(): Promise<void> {
-    const startsAtLogin = await platform.autostart.isOn();
-    if (startsAtLogin === store.data.settings.startsAtLogin) return;
+    const startsAtLogin = await platform.autostart?.isOn();
+    if (startsAtLogin === undefined || startsAtLogin === store.data.settings.startsAtLogin) return;
     await store.change({ settings: { ...store.data.settings, startsAtLogin } });
     snapshots.changed();
   }
@@ -296,7 +298,7 @@ export async function createCore(platform: Platform) {
     updateRequested,
     /** Signs in and serves tunnels as at the last end of the app. Call it once everything listens. */
     async start(): Promise<void> {
-      platform.summonKey.use(store.data.settings.summonShortcut);
+      platform.summonKey?.use(store.data.settings.summonShortcut);
       await signIn.restore();
       poller.now();
       ports.now();
@@ -351,16 +353,28 @@ export function followLanguage(
 }
 
 /** A file of its own for a secret. */
-function openVault({ encryption, dataDirectory }: Platform, name: string): KeyVault {
+function secretFile({ dataDirectory }: Platform, name: string): KeyFile {
   const file = { version: KEY_FILE_VERSION, read: readKeptKey, initial: undefined };
-  return new KeyVault(encryption, new JsonFile({ path: join(dataDirectory, name), ...file }));
+  return new JsonFile({ path: join(dataDirectory, name), ...file });
+}
+
+/**
+ * Secrets that only the system's key store can decrypt stay where they are while this process cannot use it, as in a
+ * browser: it keeps its own beside them. The API key is different, because signing in replaces it.
+ */
+async function openVault(platform: Platform, name: string): Promise<KeyVault> {
+  const { encryption } = platform;
+  const file = secretFile(platform, name);
+  if (await encryption.isReal()) return new KeyVault(encryption, file);
+  const { value } = await file.load();
+  return new KeyVault(encryption, value?.kept === 'system' ? secretFile(platform, `plain-${name}`) : file);
 }
 
 async function openSets(
   platform: Platform,
   options: Pick<RequestSetsOptions, 'wish' | 'undos'>,
 ): Promise<Collections> {
-  const vault = openVault(platform, 'request-collections.json');
+  const vault = await openVault(platform, 'request-collections.json');
   const { value, asideAt } = await Collections.open({ vault, ...options });
   if (asideAt !== undefined)
     platform.tell({ code: 'collections-bad', text: t('problem.setsUnreadable', { path: asideAt }) });

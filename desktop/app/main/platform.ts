@@ -1,4 +1,4 @@
-/** What the core needs from the system. Electron provides it; tests and `e2e/ui` have their own. */
+/** What the core needs from the system: Electron provides it for the app, `app/browser` for a page in a browser. */
 import type { OpenInvite, TakenInvite } from '../../../shared/invitations.ts';
 import type { Clock } from '../../client/clock.ts';
 import type { LocalTarget } from '../../client/local/local-service.ts';
@@ -27,12 +27,8 @@ export interface Platform {
     /** @throws if the system no longer has the key it encrypted with */
     decrypt(bytes: Buffer): Promise<string>;
   };
-  readonly autostart: {
-    /** Whether the system will start the app. Its user can also change that in the system's own settings. */
-    isOn(): Promise<boolean>;
-    /** @throws if it cannot be written */
-    set(isOn: boolean): Promise<void>;
-  };
+  /** `undefined` where the window is a page in a browser: nothing starts that at login */
+  readonly autostart: Autostart | undefined;
   readonly about: About;
   readonly links: ProjectLinks;
   connect(relay: RelayAddress, key: string): RelayApi;
@@ -56,9 +52,9 @@ export interface Platform {
    * Asks the user where to write a file.
    *
    * @param name that it gets unless the user gives another one
-   * @returns its path; `undefined` if the user does not want it
+   * @returns `undefined` if the user does not want it
    */
-  chooseFileToWrite(name: string): Promise<string | undefined>;
+  chooseFileToWrite(name: string): Promise<FileToWrite | undefined>;
   /**
    * Asks the user for a folder.
    *
@@ -68,16 +64,34 @@ export interface Platform {
   /**
    * Asks the user for a HAR.
    *
-   * @returns its path; `undefined` if the user does not want one
+   * @returns its content; `undefined` if the user does not want one
+   * @throws ImportRefused
    */
   chooseHarToRead(): Promise<string | undefined>;
   /** Opens an address in the user's browser. */
   open(url: string): Promise<void>;
   /** Shows a problem that the user cannot solve in the window. */
   tell(problem: Problem): void;
-  /** the shortcut that works while other programs are in front */
-  readonly summonKey: Pick<GlobalShortcutKey, 'use' | 'isRefused' | 'pressed'>;
+  /** the shortcut that works while other programs are in front; `undefined` for a page in a browser */
+  readonly summonKey: SummonKey | undefined;
   setTheme(theme: Settings['theme']): void;
   /** Reports bugs and minor failures on the terminal that started the app. */
   readonly report: (what: string, error: unknown) => void;
+}
+
+export interface Autostart {
+  /** Whether the system will start the app. Its user can also change that in the system's own settings. */
+  isOn(): Promise<boolean>;
+  /** @throws if it cannot be written */
+  set(isOn: boolean): Promise<void>;
+}
+
+export type SummonKey = Pick<GlobalShortcutKey, 'use' | 'isRefused' | 'pressed'>;
+
+/** A file that the user has named. */
+export interface FileToWrite {
+  /** as the user is told */
+  readonly path: string;
+  /** Replaces its content. @throws if it cannot be written */
+  write(text: string): Promise<void>;
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DurableFile } from '../../client/config/durable-file.ts';
 import { EditRefused, type RequestEdit } from '../../client/inspector/edit.ts';
 import type { Har } from '../../client/inspector/har.ts';
 import { addImported } from '../../client/inspector/import-text.ts';
@@ -17,7 +18,16 @@ import { DEFAULT_LOCALE } from '../messages/locale.ts';
 import { setLocale } from '../messages/translate.ts';
 import { toCallError } from './failure.ts';
 import { HAR_MAX_BYTES } from './limits.ts';
-import { editView, exportHar, importFile, importInto, sendEdited, writeProblem } from './requests.ts';
+import type { FileToWrite } from './platform.ts';
+import {
+  editView,
+  exportHar,
+  importFile,
+  importInto,
+  readToImport,
+  sendEdited,
+  writeProblem,
+} from './requests.ts';
 import { createTunnelLog } from './tunnels/tunnel-log.ts';
 
 const EDITED = { method: 'PUT', target: '/x', fields: [['X', 'ü']] as const, body: 'ä', signs: false };
@@ -130,9 +140,9 @@ describe('an exported HAR', () => {
   function toFile(name: string) {
     const offered: string[] = [];
     const path = join(directory, name);
-    const chooseFileToWrite = (text: string): Promise<string> => {
+    const chooseFileToWrite = (text: string): Promise<FileToWrite> => {
       offered.push(text);
-      return Promise.resolve(path);
+      return Promise.resolve({ path, write: (har) => new DurableFile(path).write(har) });
     };
     const read = (): Har => JSON.parse(readFileSync(path, 'utf8')) as Har;
     return { offered, path, read, chooseFileToWrite };
@@ -211,7 +221,9 @@ function har(count: number, header = 'a'): string {
 const refused = (reason: RegExp) => (error: unknown) =>
   error instanceof ImportRefused && reason.test(error.message);
 
-const chosen = (path: string | undefined) => ({ chooseHarToRead: () => Promise.resolve(path) });
+const chosen = (path: string | undefined) => ({
+  chooseHarToRead: async () => (path === undefined ? undefined : readToImport(path)),
+});
 
 describe('imported requests', () => {
   let directory: string;

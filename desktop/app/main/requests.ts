@@ -2,7 +2,6 @@
 import { readFile, stat } from 'node:fs/promises';
 import { setImmediate as otherWork } from 'node:timers/promises';
 import { REDACTED } from '../../../shared/version.ts';
-import { DurableFile } from '../../client/config/durable-file.ts';
 import {
   editable,
   editableText,
@@ -102,10 +101,11 @@ export async function exportHar(
   const har = await harOfRequests(tunnel, ids, reveal);
   const { entries, comment } = har.log;
   // The relay chooses the slug, and must not be able to name another folder.
-  const path = await chooseFileToWrite(`${tunnel.tunnel.slug.replaceAll(/[^a-z0-9-]/g, '')}.har`);
-  if (path === undefined) return undefined;
+  const file = await chooseFileToWrite(`${tunnel.tunnel.slug.replaceAll(/[^a-z0-9-]/g, '')}.har`);
+  if (file === undefined) return undefined;
+  const { path } = file;
   try {
-    await new DurableFile(path).write(JSON.stringify(har));
+    await file.write(JSON.stringify(har));
   } catch (error) {
     throw new CallFailure({
       code: 'not-written',
@@ -188,11 +188,12 @@ export async function importFile(
   tunnel: Importing,
   { chooseHarToRead }: Pick<Platform, 'chooseHarToRead'>,
 ): Promise<Imported | undefined> {
-  const path = await chooseHarToRead();
-  return path === undefined ? undefined : importInto(tunnel, await read(path));
+  const text = await chooseHarToRead();
+  return text === undefined ? undefined : importInto(tunnel, text);
 }
 
-async function read(path: string): Promise<string> {
+/** Reads a file to import. @throws ImportRefused */
+export async function readToImport(path: string): Promise<string> {
   try {
     const found = await stat(path);
     // A pipe may never end.
@@ -206,7 +207,8 @@ async function read(path: string): Promise<string> {
   }
 }
 
-function importTooLarge(path: string, size: number): ImportRefused {
+/** @param size in bytes */
+export function importTooLarge(path: string, size: number): ImportRefused {
   const values = { path, size: Math.ceil(size / MIB), max: IMPORT_MAX_BYTES / MIB };
   return new ImportRefused(t('problem.importTooLarge', values));
 }

@@ -194,6 +194,16 @@ export const COMMON_DE: Translation<typeof COMMON> = {
     '{kind, select, requestHeaders {Header der Anfrage} responseHeaders {Header der Antwort} header {Wert von {name}} jsonValue {Wert} jsonPath {Pfad} recordName {Name des {name}-Eintrags} other {Wert des {name}-Eintrags}} kopiert.',
   'common.leadsToPort': 'Port {port}',
   'common.leadsToFolder': 'Ordner {folder}',
+  'browser.lost': 'Die Verbindung zu culvert ist unterbrochen. Das Fenster versucht es weiter.',
+  'browser.newLink': 'Dieser Link gilt nicht mehr. Mit „culvert ui“ bekommen Sie einen neuen.',
+  'browser.notCopied':
+    'Der Browser hat das Kopieren nicht erlaubt. Versuchen Sie es noch einmal, oder kopieren Sie von Hand.',
+  'browser.notOpened': 'Der Browser hat den neuen Tab blockiert. Erlauben Sie Pop-ups für diese Seite.',
+  'browser.notSaved': 'der Browser hat den Download nicht gestartet',
+  'browser.whichFolder': 'Pfad des Ordners auf dem Rechner, auf dem culvert läuft:',
+  'browser.askToNotify': 'Mitteilungen in diesem Browser erlauben',
+  'browser.notifiesNot':
+    'Dieser Browser blockiert Mitteilungen dieser Seite. In seinen Einstellungen können Sie sie erlauben.',
   'agent.programOn': '{program} auf {system}',
   'agent.unknown': 'Ein unbekanntes Programm',
   'agent.someOn': 'Ein Programm auf {system}',

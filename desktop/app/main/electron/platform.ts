@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type * as Electron from 'electron';
 import type { SafeStorage } from 'electron';
 import { systemClock } from '../../../client/clock.ts';
+import { DurableFile } from '../../../client/config/durable-file.ts';
 import { findTunnels } from '../../../client/inspector/inspector-client.ts';
 import { runtimeFolder } from '../../../client/inspector/inspector-protocol.ts';
 import { inventPassword } from '../../../client/invented-password.ts';
@@ -17,6 +18,7 @@ import { runDiagnostics } from '../diagnostics.ts';
 import { GlobalShortcutKey } from '../global-shortcut.ts';
 import type { Platform } from '../platform.ts';
 import { createPortScan } from '../ports/port-scan.ts';
+import { readToImport } from '../requests.ts';
 import { serveWithEngine } from '../tunnels/folder-service.ts';
 import { createTunnelLog } from '../tunnels/tunnel-log.ts';
 import { loginItem, xdgAutostart } from './autostart.ts';
@@ -72,7 +74,8 @@ export function electronPlatform(options: ElectronPlatformOptions): Platform {
         defaultPath: join(app.getPath('downloads'), name),
         properties: ['createDirectory', 'showOverwriteConfirmation'],
       });
-      return canceled ? undefined : filePath;
+      if (canceled) return undefined;
+      return { path: filePath, write: (text) => new DurableFile(filePath).write(text) };
     },
     async chooseFolder() {
       const { canceled, filePaths } = await dialog.showOpenDialog({ properties: ['openDirectory'] });
@@ -84,7 +87,8 @@ export function electronPlatform(options: ElectronPlatformOptions): Platform {
         filters: [{ name: 'HAR', extensions: ['har', 'json'] }],
         properties: ['openFile'],
       });
-      return canceled ? undefined : filePaths[0];
+      const [path] = filePaths;
+      return canceled || path === undefined ? undefined : readToImport(path);
     },
     open: (url) => shell.openExternal(url),
     tell({ text }) {

@@ -77,7 +77,7 @@ export class Shell {
       showWindow: () => this.showWindow(),
       showAddress: (address) => this.#showAddress(address),
     });
-    platform.summonKey.pressed.listen(() => summon.press());
+    platform.summonKey?.pressed.listen(() => summon.press());
     this.#tray = new Tray(image('idle'));
     const view = new TrayIconView({
       tray: this.#tray,

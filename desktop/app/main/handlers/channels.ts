@@ -508,7 +508,7 @@ async function changeSettings(change: Partial<Settings>, { store, platform }: Co
   const { autostart, summonKey } = platform;
   if (change.startsAtLogin !== undefined) {
     try {
-      await autostart.set(change.startsAtLogin);
+      await autostart?.set(change.startsAtLogin);
     } catch (error) {
       throw new CallFailure({
         code: 'autostart',
@@ -517,7 +517,7 @@ async function changeSettings(change: Partial<Settings>, { store, platform }: Co
       });
     }
   }
-  if (change.summonShortcut !== undefined && !summonKey.use(change.summonShortcut)) {
+  if (change.summonShortcut !== undefined && summonKey?.use(change.summonShortcut) === false) {
     summonKey.use(store.data.settings.summonShortcut);
     throw new CallFailure({ code: 'shortcut', field: 'summonShortcut', text: t('problem.shortcut') });
   }

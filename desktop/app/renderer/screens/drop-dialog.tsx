@@ -100,6 +100,7 @@ export function useDrops(bridge: Bridge): boolean {
   const [isOver, setOver] = useState(false);
   // A layout effect, because effects run a frame later and would miss drags until then.
   useLayoutEffect(() => {
+    if (bridge.drop === undefined) return;
     const offer = (event: DragEvent): void => {
       if (event.dataTransfer?.types.includes('Files') !== true) return;
       event.preventDefault();
@@ -115,7 +116,7 @@ export function useDrops(bridge: Bridge): boolean {
       if (event.dataTransfer?.types.includes('Files') !== true) return;
       event.preventDefault();
       // The next snapshot describes problems.
-      bridge.drop([...event.dataTransfer.files]).catch(() => undefined);
+      bridge.drop?.([...event.dataTransfer.files]).catch(() => undefined);
     };
     addEventListener('dragover', offer);
     addEventListener('dragleave', leave);

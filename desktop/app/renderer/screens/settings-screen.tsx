@@ -9,6 +9,7 @@ import {
   PSEUDO_LANGUAGE,
 } from '../../messages/locale.ts';
 import { t } from '../../messages/translate.ts';
+import type { BrowserAbilities } from '../bridge.ts';
 import { capitalised } from '../model/numbers.ts';
 import { keepWords } from '../model/sign-in.ts';
 import { openWishes } from '../model/tunnel-state.ts';
@@ -57,7 +58,8 @@ export function SettingsScreen({
   isShortcutRefused: boolean;
   session: SignedIn;
 }): JSX.Element {
-  const { go } = useShell();
+  const { bridge, go } = useShell();
+  const { browser } = bridge;
   const action = useAction();
   // A new value is shown immediately, until main reports the actual state.
   const [wished, setWished] = useState<Partial<Settings>>({});
@@ -72,13 +74,15 @@ export function SettingsScreen({
     <Screen title={t('settings.title')}>
       <Failure problem={action.error} />
       <section class="group" aria-label={t('settings.app')}>
-        <Switch
-          id="starts-at-login"
-          label={t('settings.startsAtLogin')}
-          hint={t('settings.startsAtLogin.hint')}
-          checked={shown.startsAtLogin}
-          onChange={(startsAtLogin) => void change({ startsAtLogin })}
-        />
+        {browser === undefined && (
+          <Switch
+            id="starts-at-login"
+            label={t('settings.startsAtLogin')}
+            hint={t('settings.startsAtLogin.hint')}
+            checked={shown.startsAtLogin}
+            onChange={(startsAtLogin) => void change({ startsAtLogin })}
+          />
+        )}
         <Switch
           id="notifies"
           label={t('settings.notifies')}
@@ -86,14 +90,17 @@ export function SettingsScreen({
           checked={shown.notifies}
           onChange={(notifies) => void change({ notifies })}
         />
-        <Select
-          id="summon-shortcut"
-          label={t('settings.shortcut')}
-          hint={t(isShortcutRefused ? 'settings.shortcut.refused' : 'settings.shortcut.hint')}
-          choices={shortcuts()}
-          value={shown.summonShortcut}
-          onChange={(summonShortcut) => void change({ summonShortcut })}
-        />
+        {browser !== undefined && <AskToNotify browser={browser} />}
+        {browser === undefined && (
+          <Select
+            id="summon-shortcut"
+            label={t('settings.shortcut')}
+            hint={t(isShortcutRefused ? 'settings.shortcut.refused' : 'settings.shortcut.hint')}
+            choices={shortcuts()}
+            value={shown.summonShortcut}
+            onChange={(summonShortcut) => void change({ summonShortcut })}
+          />
+        )}
         <Select
           id="language"
           label={t('settings.language')}
@@ -146,11 +153,29 @@ export function SettingsScreen({
         >
           {t('settings.documentation')}
         </button>
-        <button type="button" class="button" onClick={() => void action.run('app:quit', undefined)}>
-          {t('settings.quit')}
-        </button>
+        {browser === undefined && (
+          <button type="button" class="button" onClick={() => void action.run('app:quit', undefined)}>
+            {t('settings.quit')}
+          </button>
+        )}
       </div>
     </Screen>
+  );
+}
+
+/** A browser shows notifications only after it has asked its user itself. */
+function AskToNotify({ browser }: { browser: BrowserAbilities }): JSX.Element | null {
+  const [notifies, setNotifies] = useState(browser.notifies);
+  if (notifies === 'yes') return null;
+  if (notifies === 'no') return <p class="hint">{t('browser.notifiesNot')}</p>;
+  const ask = async (): Promise<void> => {
+    await browser.askToNotify();
+    setNotifies(browser.notifies);
+  };
+  return (
+    <button type="button" class="button" onClick={() => void ask()}>
+      {t('browser.askToNotify')}
+    </button>
   );
 }
 

@@ -1,0 +1,281 @@
+/**
+ * The page's only way to main in a browser: one WebSocket to the server that the page came from. It connects again
+ * whenever it is lost, for example because the machine slept.
+ */
+import type { Answer, Pushes } from '../../ipc/ipc.ts';
+import {
+  type Asks,
+  decodeMessage,
+  type FromPage,
+  KEY_HEADER,
+  type PageState,
+  SESSION_PATH,
+  SOCKET_PATH,
+  SOCKET_PROTOCOL,
+  type ToPage,
+} from '../../ipc/wire.ts';
+import { t } from '../../messages/translate.ts';
+import type { Bridge, BrowserAbilities, Channels } from '../bridge.ts';
+import { DOES } from './browser-acts.ts';
+
+/** Where the page keeps its key. Other servers on this machine have other origins, and cannot read it. */
+const KEY = 'culvert-key';
+/** ms between two attempts to connect: first and at most. */
+const RETRY_FIRST_MS = 250;
+const RETRY_MAX_MS = 4000;
+/** ms without contact after which the user is told. */
+const LOST_MS = 1500;
+/** How often a visible page asks for a sign of life, and how long it waits for one; ms. */
+const PING_MS = 20_000;
+const PONG_MS = 5000;
+
+type Listener = (value: never) => void;
+
+export class BrowserBridge implements Bridge {
+  readonly #listeners = new Map<string, Set<Listener>>();
+  readonly #calls = new Map<number, (answer: Answer<never>) => void>();
+  /** what is sent once there is a connection */
+  #waiting: FromPage[] = [];
+  readonly #notices = new Map<number, Notification>();
+  readonly #bar: HTMLElement;
+  #socket: WebSocket | undefined;
+  #lastCall = 0;
+  #version: string | undefined;
+  #retryMs = RETRY_FIRST_MS;
+  #retry: number | undefined;
+  #lost: number | undefined;
+  #silence: number | undefined;
+  /** the page needs a new link */
+  #isOver = false;
+
+  constructor() {
+    this.#bar = document.createElement('p');
+    this.#bar.className = 'contact-lost';
+    this.#bar.setAttribute('role', 'alert');
+    document.body.append(this.#bar);
+    for (const event of ['visibilitychange', 'focus', 'blur', 'pageshow', 'online'])
+      (event === 'visibilitychange' ? document : window).addEventListener(event, () => this.#changed());
+    // The browser would open what nobody takes, and cannot tell where a folder is.
+    addEventListener('dragover', (event) => {
+      event.preventDefault();
+      if (event.dataTransfer !== null) event.dataTransfer.dropEffect = 'none';
+    });
+    addEventListener('drop', (event) => event.preventDefault());
+    window.setInterval(() => this.#ping(), PING_MS);
+    this.#wait();
+    void this.#enter();
+  }
+
+  readonly browser: BrowserAbilities = {
+    get notifies() {
+      if (!('Notification' in window)) return 'no';
+      const { permission } = Notification;
+      return permission === 'default' ? 'ask' : permission === 'granted' ? 'yes' : 'no';
+    },
+    askToNotify: async () => {
+      await Notification.requestPermission();
+      this.#sendState();
+    },
+  };
+
+  call<C extends keyof Channels>(
+    channel: C,
+    payload: Channels[C]['payload'],
+  ): Promise<Answer<Channels[C]['result']>> {
+    const id = (this.#lastCall += 1);
+    return new Promise((resolve) => {
+      this.#calls.set(id, resolve);
+      this.#send({ kind: 'call', id, channel, payload });
+    });
+  }
+
+  on<P extends keyof Pushes>(push: P, listener: (value: Pushes[P]) => void): () => void {
+    const listeners = this.#listeners.get(push) ?? new Set<Listener>();
+    this.#listeners.set(push, listeners);
+    listeners.add(listener);
+    return () => void listeners.delete(listener);
+  }
+
+  /** Exchanges the token of the link, unless the page has a session already. */
+  async #enter(): Promise<void> {
+    const token = location.hash.slice(1);
+    // Neither the history nor a bookmark keeps it.
+    if (token !== '') history.replaceState(null, '', location.pathname);
+    if (token !== '' && (await this.#hasSession()) !== true) {
+      const key = await exchange(token);
+      if (key !== undefined) localStorage.setItem(KEY, key);
+    }
+    this.#connect();
+  }
+
+  /** @returns `undefined` if the server cannot be reached */
+  async #hasSession(): Promise<boolean | undefined> {
+    try {
+      const headers = { [KEY_HEADER]: localStorage.getItem(KEY) ?? '' };
+      return (await fetch(SESSION_PATH, { headers })).ok;
+    } catch {
+      return undefined;
+    }
+  }
+
+  #connect(): void {
+    window.clearTimeout(this.#retry);
+    const key = localStorage.getItem(KEY) ?? 'none';
+    const socket = new WebSocket(`ws://${location.host}${SOCKET_PATH}`, [SOCKET_PROTOCOL, key]);
+    socket.binaryType = 'arraybuffer';
+    this.#socket = socket;
+    socket.addEventListener('open', () => this.#opened());
+    socket.addEventListener('message', ({ data }) => this.#take(decodeMessage(String(data))));
+    socket.addEventListener('close', () => {
+      if (this.#socket === socket) void this.#closed();
+    });
+  }
+
+  #opened(): void {
+    this.#retryMs = RETRY_FIRST_MS;
+    window.clearTimeout(this.#lost);
+    this.#bar.textContent = '';
+    this.#sendState();
+    for (const message of this.#waiting.splice(0)) this.#send(message);
+  }
+
+  async #closed(): Promise<void> {
+    this.#socket = undefined;
+    window.clearTimeout(this.#silence);
+    for (const notice of this.#notices.values()) notice.close();
+    this.#notices.clear();
+    // Whether main has done these, nobody knows: asking again might do them twice.
+    const unsent = new Set(this.#waiting.flatMap((message) => (message.kind === 'call' ? message.id : [])));
+    for (const [id, answer] of this.#calls) {
+      if (unsent.has(id)) continue;
+      this.#calls.delete(id);
+      answer({ ok: false, error: { code: 'no-contact', text: t('browser.lost') } });
+    }
+    this.#wait();
+    if ((await this.#hasSession()) === false) return this.#end();
+    if (this.#socket !== undefined) return;
+    this.#retry = window.setTimeout(() => this.#connect(), this.#retryMs);
+    this.#retryMs = Math.min(this.#retryMs * 2, RETRY_MAX_MS);
+  }
+
+  /** Says soon that there is no contact. */
+  #wait(): void {
+    window.clearTimeout(this.#lost);
+    this.#lost = window.setTimeout(() => (this.#bar.textContent = t('browser.lost')), LOST_MS);
+  }
+
+  /** The server does not know the page's session: it was started again, or the link was used elsewhere. */
+  #end(): void {
+    this.#isOver = true;
+    window.clearTimeout(this.#lost);
+    this.#bar.textContent = t('browser.newLink');
+    for (const answer of this.#calls.values())
+      answer({ ok: false, error: { code: 'no-session', text: t('browser.newLink') } });
+    this.#calls.clear();
+  }
+
+  #send(message: FromPage): void {
+    if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify(message));
+    else if (message.kind === 'call' && !this.#isOver) this.#waiting.push(message);
+  }
+
+  #changed(): void {
+    this.#sendState();
+    if (document.hidden || this.#isOver) return;
+    if (this.#socket === undefined) this.#connect();
+    else this.#ping();
+  }
+
+  #sendState(): void {
+    this.#send({ kind: 'state', state: pageState() });
+  }
+
+  /** A connection that a sleep has cut says nothing by itself. */
+  #ping(): void {
+    const socket = this.#socket;
+    if (document.hidden || socket?.readyState !== WebSocket.OPEN) return;
+    window.clearTimeout(this.#silence);
+    this.#silence = window.setTimeout(() => {
+      if (this.#socket !== socket) return;
+      socket.close();
+      // Without the other end, its `close` event takes long.
+      void this.#closed();
+    }, PONG_MS);
+    this.#send({ kind: 'ping' });
+  }
+
+  #take(message: ToPage): void {
+    window.clearTimeout(this.#silence);
+    switch (message.kind) {
+      case 'hello':
+        // The server is another version, with another page.
+        if (this.#version !== undefined && this.#version !== message.version) location.reload();
+        this.#version = message.version;
+        break;
+      case 'answer': {
+        const answer = this.#calls.get(message.id);
+        this.#calls.delete(message.id);
+        answer?.(message.answer as Answer<never>);
+        break;
+      }
+      case 'push':
+        for (const listener of this.#listeners.get(message.name) ?? []) listener(message.value as never);
+        break;
+      case 'ask':
+        void this.#do(message.id, message.what, message.given);
+        break;
+      case 'notice':
+        this.#notify(message.id, message.title, message.body);
+        break;
+      case 'withdraw':
+        this.#notices.get(message.id)?.close();
+        this.#notices.delete(message.id);
+        break;
+      case 'pong':
+        break;
+    }
+  }
+
+  async #do<A extends keyof Asks>(id: number, what: A, given: unknown): Promise<void> {
+    let result: unknown;
+    try {
+      result = await DOES[what](given as Asks[A]['given']);
+    } catch {
+      // Main has a word for the user.
+      result = undefined;
+    }
+    if (!(result instanceof File)) return this.#send({ kind: 'result', id, value: result });
+    const content = await result.arrayBuffer();
+    this.#send({ kind: 'result', id, value: { name: result.name, size: result.size } });
+    this.#socket?.send(content);
+  }
+
+  #notify(id: number, title: string, body: string): void {
+    const notice = new Notification(title, { body });
+    this.#notices.set(id, notice);
+    notice.addEventListener('click', () => {
+      window.focus();
+      this.#send({ kind: 'clicked', id });
+    });
+    notice.addEventListener('close', () => this.#notices.delete(id));
+  }
+}
+
+/** @returns the key of the page; `undefined` if the token is not valid, or was used before */
+async function exchange(token: string): Promise<string | undefined> {
+  try {
+    const response = await fetch(SESSION_PATH, { method: 'POST', body: token });
+    return response.ok ? await response.text() : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function pageState(): PageState {
+  return {
+    isVisible: !document.hidden,
+    isInFront: document.hasFocus(),
+    canNotify: 'Notification' in window && Notification.permission === 'granted',
+    languages: navigator.languages,
+  };
+}
