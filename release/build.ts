@@ -6,12 +6,15 @@ import { cpSync, rmSync, writeFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
 import { join, relative } from 'node:path';
 import { build, type BuildOptions, type Metafile, type Plugin } from 'esbuild';
-import { ROOT } from './repository.ts';
+import { buildPage } from '../desktop/build/build.ts';
+import { readRepository, ROOT } from './repository.ts';
 import { bundledPackages, licenceNotices } from './licences.ts';
 
 const DIST = join(ROOT, 'dist');
 /** The library that other programs import (docs/reference/library.md). */
 const LIBRARY = 'desktop/library';
+/** The window for browsers, beside the program `culvert`, which serves it. */
+const WINDOW = join(DIST, 'desktop/window');
 const LINE_LENGTH = 120;
 
 /**
@@ -132,6 +135,15 @@ const metafiles = await Promise.all([
   bundle('server', ['handoff/pass-listeners.ts'], THREAD),
   bundle('desktop', ['cli.ts'], PROGRAM),
   bundle(LIBRARY, ['index.ts', 'vite.ts'], PROGRAM),
+  buildPage(WINDOW, 'browser'),
 ]);
+const packages = bundledPackages(metafiles);
 cpSync(join(ROOT, LIBRARY, 'types'), join(DIST, LIBRARY, 'types'), { recursive: true });
-writeFileSync(join(DIST, 'NOTICES.txt'), licenceNotices(bundledPackages(metafiles)));
+writeFileSync(join(DIST, 'NOTICES.txt'), licenceNotices(packages));
+writeFileSync(
+  join(WINDOW, 'about.json'),
+  JSON.stringify({
+    homepage: readRepository().address,
+    licences: packages.map(({ name, licence }) => ({ name, licence })),
+  }),
+);

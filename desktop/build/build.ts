@@ -34,6 +34,9 @@ const NODE = {
   external: ['electron', 'bufferutil', 'utf-8-validate'],
 } satisfies BuildOptions;
 
+/** Browsers that know `light-dark()`, on which the window's colours are based. */
+const BROWSERS = ['chrome123', 'firefox128', 'safari17.5'];
+
 /** Electron 45 has Chromium 156, which esbuild does not know yet. */
 const PAGE = {
   ...COMMON,
@@ -44,12 +47,16 @@ const PAGE = {
   jsxImportSource: 'preact',
 } satisfies BuildOptions;
 
-/** @param directory for the page's files */
-export async function buildPage(directory: string): Promise<Metafile> {
+/**
+ * @param directory for the page's files
+ * @param kind the page of the app, or the one for browsers
+ */
+export async function buildPage(directory: string, kind: 'app' | 'browser' = 'app'): Promise<Metafile> {
   const renderer = join(DESKTOP, 'app/renderer');
   const { metafile } = await build({
     ...PAGE,
-    entryPoints: [join(renderer, 'main.tsx')],
+    ...(kind === 'app' ? {} : { target: BROWSERS }),
+    entryPoints: [join(renderer, kind === 'app' ? 'main.tsx' : 'browser/main.tsx')],
     outdir: directory,
   });
   await cp(join(renderer, 'index.html'), join(directory, 'index.html'));

@@ -12,10 +12,11 @@ import { domainCommand } from './domain-commands.ts';
 import { commandHelp, manCommand, overview } from './help.ts';
 import { inspectCommand } from './inspect-command.ts';
 import { closeCommand, extendCommand, listCommand } from './manage-commands.ts';
-import { isTarget, parse, PORT_HINT, type Values } from './parse.ts';
+import { isTarget, optionHint, parse, PORT_HINT, type Values } from './parse.ts';
 import { runCommand } from './run-command.ts';
 import { teamCommand } from './team-command.ts';
 import { httpCommand, shareCommand, startCommand } from './tunnel-commands.ts';
+import { uiCommand } from './ui-command.ts';
 
 /** In the order of the help. */
 export const COMMANDS = [
@@ -23,6 +24,7 @@ export const COMMANDS = [
   runCommand,
   shareCommand,
   startCommand,
+  uiCommand,
   listCommand,
   closeCommand,
   extendCommand,
@@ -105,8 +107,8 @@ function refuseForeign(values: Values, command: Usage): void {
   const known = optionsOf(command);
   for (const option of Object.keys(values) as (keyof Values)[]) {
     if (option === 'help' || option === 'version' || known.includes(option)) continue;
-    const hint = option === 'port' ? ` ${PORT_HINT}` : '';
-    throw new UsageError(`"culvert ${command.name}" has no option --${option}.${hint}`);
+    const hint = option === 'port' ? PORT_HINT : (optionHint(option) ?? '');
+    throw new UsageError(`"culvert ${command.name}" has no option --${option}. ${hint}`.trimEnd());
   }
 }
 

@@ -62,7 +62,7 @@ export const OPTION_TABLE = {
   port: {
     type: 'string',
     value: 'PORT',
-    text: 'Port that the command listens on. Default: the port in its arguments, otherwise a free one.',
+    text: 'With "run", the port that the command listens on (default: the port in its arguments, otherwise a free one). With "ui", the port of the window (default: 4040; 0 for any free one).',
   },
   'host-header': {
     type: 'string',
@@ -145,6 +145,16 @@ export const OPTION_TABLE = {
   open: { type: 'boolean', text: 'Open the address in a browser.' },
   qr: { type: 'boolean', text: 'Show the address as a QR code.' },
   copy: { type: 'boolean', text: "Copy the address to the terminal's clipboard." },
+  host: {
+    type: 'string',
+    value: 'ADDRESS',
+    text: 'IP address to listen on. Default: 127.0.0.1, which only this machine can reach.',
+  },
+  'insecure-remote': {
+    type: 'boolean',
+    text: 'Allow --host to be an address that other machines can reach. The connection is not encrypted.',
+  },
+  'no-open': { type: 'boolean', text: 'Do not open the browser.' },
   note: {
     type: 'string',
     value: 'TEXT',

@@ -154,7 +154,7 @@ function translateOptions(args: readonly string[]): string[] {
 }
 
 /** The replacement for an option that does not exist here; `undefined` for an unknown one. */
-function optionHint(name: string): string | undefined {
+export function optionHint(name: string): string | undefined {
   return Object.hasOwn(OPTION_HINTS, name) ? OPTION_HINTS[name] : undefined;
 }
 

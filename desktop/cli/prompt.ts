@@ -74,14 +74,30 @@ export function openAddress(
   failed: (why: string) => void,
   platform: NodeJS.Platform = process.platform,
 ): void {
-  if (!/^https?:\/\//.test(url)) return;
-  const [program, ...args] = opener(platform, url);
+  if (/^https?:\/\//.test(url)) openWith(opener(platform, url), url, failed, platform);
+}
+
+/** Opens a file of HTML in the browser. @param path absolute; `failed` as for {@link openAddress} */
+export function openFile(
+  path: string,
+  failed: (why: string) => void,
+  platform: NodeJS.Platform = process.platform,
+): void {
+  openWith(opener(platform, path), path, failed, platform);
+}
+
+function openWith(
+  [program, ...args]: ReturnType<typeof opener>,
+  what: string,
+  failed: (why: string) => void,
+  platform: NodeJS.Platform,
+): void {
   const child = spawn(program, args, { stdio: 'ignore', detached: true });
-  child.on('error', () => failed(`${program} is not installed, so ${url} cannot be opened`));
+  child.on('error', () => failed(`${program} is not installed, so ${what} cannot be opened`));
   // It ends soon, and says there whether a browser was found; rundll32 of Windows says nothing by that.
   child.on('exit', (code) => {
     if (platform !== 'win32' && code !== null && code > 0)
-      failed(`${program} found no browser to open ${url}`);
+      failed(`${program} found no browser to open ${what}`);
   });
   child.unref();
 }

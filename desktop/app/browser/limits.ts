@@ -35,7 +35,3 @@ export const UI_NAME_MAX_CHARS = 32_767;
 export const UI_LANGUAGES_MAX = 16;
 /** Maximum length of the tag of a language. */
 export const UI_LANGUAGE_MAX_CHARS = 35;
-/** How long a program that holds the lock on the data has to say what it is. */
-export const LOCK_ANSWER_TIMEOUT_MS = 2000;
-/** Maximum size of that answer. */
-export const LOCK_ANSWER_MAX_BYTES = 4096;

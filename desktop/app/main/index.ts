@@ -18,6 +18,7 @@ import { electronPlatform } from './electron/platform.ts';
 import { Quit } from './electron/quit.ts';
 import { Shell } from './electron/shell.ts';
 import { keepUpToDate, readUpdateConfig, updateWay } from './electron/updater.ts';
+import { AlreadyRunning, lockInstance } from './instance-lock.ts';
 import { newVersionNotice } from './notices.ts';
 
 const { app, ipcMain, dialog, Menu, net, powerMonitor, protocol, session } = electron;
@@ -36,6 +37,16 @@ if (app.requestSingleInstanceLock()) app.whenReady().then(start).catch(fail);
 else app.quit();
 
 function fail(error: unknown): void {
+  if (error instanceof AlreadyRunning && error.owner.link !== undefined) {
+    // `culvert ui` has the same tunnels, and shows them in a browser.
+    electron.shell.openExternal(error.owner.link).finally(() => app.exit(0));
+    return;
+  }
+  if (error instanceof AlreadyRunning) {
+    dialog.showErrorBox(t('problem.cannotStart'), t('problem.inUse'));
+    app.exit(1);
+    return;
+  }
   dialog.showErrorBox(t('problem.cannotStart'), error instanceof Error ? error.message : String(error));
   app.exit(1);
 }
@@ -43,6 +54,13 @@ function fail(error: unknown): void {
 async function start(): Promise<void> {
   denyPermissions(session.defaultSession);
   servePage(protocol, join(FILES, 'renderer'));
+  let shell: Shell | undefined;
+  const lock = await lockInstance(app.getPath('userData'), () => {
+    // The user has run `culvert ui`, and looks for the window.
+    shell?.showWindow();
+    return { program: 'app', pid: process.pid };
+  });
+  app.on('will-quit', () => lock.release());
   const platform = electronPlatform({
     electron,
     process,
@@ -51,7 +69,7 @@ async function start(): Promise<void> {
   });
   const core: Core = await createCore(platform);
   const quit = new Quit({ core, platform, dialog, exit: () => app.quit() });
-  const shell = new Shell({
+  const window = new Shell({
     electron,
     core,
     platform,
@@ -60,18 +78,19 @@ async function start(): Promise<void> {
     files: FILES,
     isQuitting: () => quit.isDone,
   });
+  shell = window;
   const setMenu = (): void =>
     Menu.setApplicationMenu(
-      Menu.buildFromTemplate(applicationMenu(process.platform, (channel) => shell.choose(channel))),
+      Menu.buildFromTemplate(applicationMenu(process.platform, (channel) => window.choose(channel))),
     );
   setMenu();
   core.localeChanged.listen(setMenu);
-  core.notices.listen((notice) => shell.notify(notice));
+  core.notices.listen((notice) => window.notify(notice));
   core.quitRequested.listen(() => void quit.request());
-  registerChannels({ ipc: ipcMain, core, mainFrame: () => shell.frame, reportBug: platform.report });
+  registerChannels({ ipc: ipcMain, core, mainFrame: () => window.frame, reportBug: platform.report });
   listenToSystem(app, powerMonitor, links, {
-    onShow: () => shell.showWindow(),
-    onLink: (link) => shell.openLink(link),
+    onShow: () => window.showWindow(),
+    onLink: (link) => window.openLink(link),
     onSuspend: () => core.suspend(),
     onWake: () => core.wake(),
     onShutdown: () => quit.allow(),
@@ -95,7 +114,7 @@ async function start(): Promise<void> {
     }),
     updater: () => electronUpdater.autoUpdater,
     clock: platform.clock,
-    isInUse: () => core.tunnelList.liveCount > 0 || !core.undos.isEmpty || shell.isVisible,
+    isInUse: () => core.tunnelList.liveCount > 0 || !core.undos.isEmpty || window.isVisible,
     onInstall: () => quit.allow(),
     onNewVersion(version) {
       core.setUpdate({ version, isReady: false });
@@ -107,7 +126,7 @@ async function start(): Promise<void> {
     },
   });
   await core.start();
-  shell.begin(process.argv, isStartedAtLogin(app, process.platform, process.argv));
+  window.begin(process.argv, isStartedAtLogin(app, process.platform, process.argv));
 }
 
 /** @param directory of the built main process; the build adds a list of its packages there (desktop/build) */

@@ -180,3 +180,8 @@ export const SET_NAME_MAX_CHARS = 60;
  * bodies. It is encrypted and written whole.
  */
 export const REQUEST_SETS_MAX_BYTES = 16 * 1024 * 1024;
+
+/** How long a program that holds the lock on the data has to say what it is. */
+export const LOCK_ANSWER_TIMEOUT_MS = 2000;
+/** Maximum size of that answer. */
+export const LOCK_ANSWER_MAX_BYTES = 4096;

@@ -902,6 +902,8 @@ export const PROBLEMS_DE: Translation<typeof PROBLEMS> = {
   'problem.stopFirst': 'Stoppen Sie den Tunnel, bevor Sie ihn entfernen.',
   'problem.notInList': 'Dieser Tunnel ist nicht mehr in der Liste.',
   'problem.notSaved': 'Die Änderung konnte nicht gespeichert werden.',
+  'problem.inUse':
+    'Ein anderes Programm von Culvert benutzt dieselben Dateien und antwortet nicht. Beenden Sie es zuerst.',
   'problem.wrong': 'In Culvert ist etwas schiefgegangen. Versuchen Sie es noch einmal.',
   'problem.nothingListens':
     'Auf Port {port} lauscht nichts. Besucher sehen eine 502, bis Sie Ihren Server starten.',

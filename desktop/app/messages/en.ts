@@ -610,6 +610,7 @@ export const PROBLEMS = {
   'problem.stopFirst': 'Stop the tunnel before you remove it.',
   'problem.notInList': 'This tunnel is no longer in the list.',
   'problem.notSaved': 'The change could not be saved.',
+  'problem.inUse': 'Another program of Culvert uses the same files, and does not answer. End it first.',
   'problem.wrong': 'Something went wrong in Culvert. Try again.',
   'problem.nothingListens':
     'Nothing is listening on port {port}. Visitors see a 502 error until you start your server.',

@@ -37,9 +37,13 @@ export function Palette({
   places: PlaceActs;
 }): JSX.Element {
   const dialog = useModal();
+  const { bridge } = useShell();
   const [{ tunnels, entries }] = useState(() => ({
     tunnels: snapshot.tunnels,
-    entries: paletteEntries(snapshot, Date.now()),
+    // In a browser, the program ends in its terminal.
+    entries: paletteEntries(snapshot, Date.now()).filter(
+      ({ id }) => bridge.browser === undefined || id !== 'quit',
+    ),
   }));
   const [typed, setTyped] = useState('');
   const [active, setActive] = useState(0);

@@ -1,0 +1,125 @@
+/** The system around the app's core where the window is a page in a browser: Node, and what the browser does for it. */
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { dirname, join } from 'node:path';
+import { systemClock } from '../../client/clock.ts';
+import { configFolder, type Login, type Machine } from '../../client/config/stored-login.ts';
+import { networkAddresses } from '../../client/control/machine-watch.ts';
+import { findTunnels } from '../../client/inspector/inspector-client.ts';
+import { runtimeFolder } from '../../client/inspector/inspector-protocol.ts';
+import { inventPassword } from '../../client/invented-password.ts';
+import { IMPORT_MAX_BYTES } from '../../client/limits.ts';
+import { Network } from '../../client/network/network.ts';
+import { readNetworkSettings } from '../../client/network/proxy-dial.ts';
+import { ApiClient } from '../../client/relay/api-client.ts';
+import { lookAtInvitation, takeInvitation } from '../../client/relay/invitation.ts';
+import type { RelayAddress } from '../../client/relay/relay-address.ts';
+import type { About } from '../ipc/ipc.ts';
+import { t, type TextKey } from '../messages/translate.ts';
+import type { ProjectLinks } from '../main/deep-link.ts';
+import { runDiagnostics } from '../main/diagnostics.ts';
+import { CallFailure } from '../main/failure.ts';
+import type { Platform } from '../main/platform.ts';
+import { createPortScan } from '../main/ports/port-scan.ts';
+import { importTooLarge } from '../main/requests.ts';
+import { serveWithEngine } from '../main/tunnels/folder-service.ts';
+import { createTunnelLog } from '../main/tunnels/tunnel-log.ts';
+import type { Page } from './page.ts';
+
+export interface BrowserPlatformOptions {
+  readonly machine: Machine;
+  readonly about: About;
+  readonly links: ProjectLinks;
+  /** what `culvert login` has stored; its authorities are trusted for its relay */
+  readonly login: Login | undefined;
+  /** Shows a line on the terminal. */
+  readonly say: (text: string) => void;
+}
+
+export interface BrowserPlatform extends Platform {
+  /** Does what a page asks for: its browser copies, opens and saves. */
+  runFor<T>(page: Page, work: () => T): T;
+  /** The languages of the user's browser, best first. */
+  languages: readonly string[];
+}
+
+/** The folder of the app's files, which Electron names after the product. */
+export function appDataFolder(machine: Machine): string {
+  const folder = configFolder(machine);
+  return machine.platform === 'linux' ? join(dirname(folder), 'Culvert') : folder;
+}
+
+/** @throws NetworkSettingError if the environment describes a way to relays that cannot be used */
+export function browserPlatform(options: BrowserPlatformOptions): BrowserPlatform {
+  const { machine, about, links, login, say } = options;
+  const { env, platform } = machine;
+  const settings = readNetworkSettings(env);
+  const usual = new Network(settings);
+  const ofLogin = new Network({ ...settings, ca: settings.ca ?? login?.ca });
+  const networkTo = ({ origin }: RelayAddress): Network =>
+    origin === login?.relay.origin ? ofLogin : usual;
+  const pages = new AsyncLocalStorage<Page>();
+  const thePage = (): Page => {
+    const page = pages.getStore();
+    if (page === undefined) throw new Error('no page has asked for this');
+    return page;
+  };
+  /** @throws CallFailure unless the browser has done it */
+  const done = (isDone: boolean | undefined, key: TextKey): void => {
+    if (isDone !== true) throw new CallFailure({ code: 'browser', text: t(key) });
+  };
+  return {
+    runFor: (page, work) => pages.run(page, work),
+    languages: [Intl.DateTimeFormat().resolvedOptions().locale],
+    clock: systemClock,
+    dataDirectory: appDataFolder(machine),
+    // A page has no key store. The key is stored as `culvert login` stores it, if the user wants that.
+    encryption: {
+      isReal: () => Promise.resolve(false),
+      encrypt: () => Promise.reject(new Error('there is no key store')),
+      decrypt: () => Promise.reject(new Error('there is no key store')),
+    },
+    autostart: undefined,
+    summonKey: undefined,
+    about,
+    links,
+    connect: (relay, key) => new ApiClient(relay, key, networkTo(relay)),
+    lookAtInvitation: (invitation) => lookAtInvitation(invitation, networkTo(invitation.relay)),
+    takeInvitation: (invitation) => takeInvitation(invitation, networkTo(invitation.relay)),
+    examine: (connection, ...rest) => runDiagnostics(networkTo(connection.relay))(connection, ...rest),
+    serve: (serving) => serveWithEngine(networkTo(serving.connection.relay))(serving),
+    createLog: createTunnelLog,
+    servedHere: async () => new Set((await findTunnels(runtimeFolder(env, platform))).map(({ id }) => id)),
+    scanPorts: createPortScan(platform, () => new Set([process.pid])),
+    hasNetwork: () => networkAddresses() !== '',
+    preferredLanguages() {
+      return this.languages;
+    },
+    inventPassword: () => inventPassword(),
+    async copy(text) {
+      done(await thePage().ask('copy', text), 'browser.notCopied');
+    },
+    chooseFileToWrite(name) {
+      const page = thePage();
+      return Promise.resolve({
+        path: name,
+        async write(text) {
+          if ((await page.ask('save', { name, text })) !== true) throw new Error(t('browser.notSaved'));
+        },
+      });
+    },
+    chooseFolder: () => thePage().ask('folder', t('browser.whichFolder')),
+    async chooseHarToRead() {
+      const file = await thePage().askForFile('.har,.json');
+      if (file === undefined) return undefined;
+      if (file.size > IMPORT_MAX_BYTES) throw importTooLarge(file.name, file.size);
+      return file.content.toString();
+    },
+    async open(url) {
+      done(await thePage().ask('open', url), 'browser.notOpened');
+    },
+    tell: ({ text }) => say(text),
+    setTheme: () => undefined,
+    report: (what, error) =>
+      say(`${what}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`),
+  };
+}

@@ -1,0 +1,140 @@
+/** Composition root of the window in a browser: builds the parts, connects them, and starts. */
+import { readFileSync } from 'node:fs';
+import { isIPv6 } from 'node:net';
+import { join } from 'node:path';
+import { VERSION } from '../../../shared/version.ts';
+import { DurableFile, isMissing } from '../../client/config/durable-file.ts';
+import type { Login, Machine } from '../../client/config/stored-login.ts';
+import { machineAddresses, MachineWatch, networkAddresses } from '../../client/control/machine-watch.ts';
+import { isLoopback } from '../../client/network/dial.ts';
+import type { About } from '../ipc/ipc.ts';
+import { type Core, createCore } from '../main/core.ts';
+import { projectLinks } from '../main/deep-link.ts';
+import { lockInstance } from '../main/instance-lock.ts';
+import { appDataFolder, type BrowserPlatform, browserPlatform } from './browser-platform.ts';
+import { BrowserWindow } from './browser-window.ts';
+import { UI_PORT } from './limits.ts';
+
+export { AlreadyRunning } from '../main/instance-lock.ts';
+
+export interface OpenWindowOptions {
+  readonly machine: Machine;
+  /** what `culvert login` has stored */
+  readonly login: Login | undefined;
+  /** `undefined` for the usual one; 0 for any */
+  readonly port: number | undefined;
+  /** IP address to listen on */
+  readonly host: string;
+  /** Shows a line on the terminal. */
+  readonly say: (text: string) => void;
+}
+
+export interface OpenWindow {
+  readonly core: Core;
+  readonly platform: BrowserPlatform;
+  readonly window: BrowserWindow;
+  /** Creates a link that opens the window, once. */
+  createLink(): string;
+  /**
+   * Creates a file that leads to a link, readable only by this user: other users can see the arguments of the program
+   * that opens it.
+   *
+   * @returns its path
+   */
+  createLinkFile(): Promise<string>;
+  close(): Promise<void>;
+}
+
+/** The window's files, which the build puts beside the program. */
+const DIRECTORY = join(import.meta.dirname, 'window');
+
+/**
+ * @throws AlreadyRunning; Error if the port is not free, or the app's files cannot be read
+ */
+export async function openWindow(options: OpenWindowOptions): Promise<OpenWindow> {
+  const { machine, login, host, port = UI_PORT, say } = options;
+  const { about, homepage } = readAbout();
+  const links = projectLinks(homepage, VERSION);
+  const platform = browserPlatform({ machine, about, links, login, say });
+  let origin = '';
+  let window: BrowserWindow | undefined;
+  const createLink = (): string => `${origin}/#${window?.server.access.createToken() ?? ''}`;
+  const lock = await lockInstance(appDataFolder(machine), () => ({
+    program: 'culvert ui',
+    pid: process.pid,
+    link: origin === '' ? undefined : createLink(),
+  }));
+  process.once('exit', () => lock.release());
+  try {
+    const core = await createCore(platform);
+    window = new BrowserWindow({ core, platform, directory: DIRECTORY, isRemote: !isLoopback(host) });
+    const listening = await window.server.listen(host, port);
+    origin = `http://${addressFor(host)}:${listening}`;
+    await core.start();
+    signInAsCommand(core, login, platform);
+    const watch = new MachineWatch({
+      clock: platform.clock,
+      addresses: networkAddresses,
+      onChange: () => core.wake(),
+    });
+    watch.start();
+    const file = new DurableFile(join(platform.dataDirectory, 'open-window.html'));
+    const { server } = window;
+    return {
+      core,
+      platform,
+      window,
+      createLink,
+      async createLinkFile() {
+        await file.write(linkPage(createLink()));
+        return file.path;
+      },
+      async close() {
+        watch.stop();
+        server.close();
+        await file.remove();
+        lock.release();
+      },
+    };
+  } catch (error) {
+    window?.server.close();
+    lock.release();
+    throw error;
+  }
+}
+
+/** Where nobody has used the app, its window begins with the account of the command. */
+function signInAsCommand(core: Core, login: Login | undefined, platform: BrowserPlatform): void {
+  if (login === undefined || core.store.data.account !== undefined) return;
+  const { relay, key } = login;
+  core.signIn.signIn({ relay: relay.origin, key, keep: 'file' }).catch((error: unknown) => {
+    // The window shows the form, and the relay's refusal once the user tries.
+    platform.tell({ code: 'sign-in', text: error instanceof Error ? error.message : String(error) });
+  });
+}
+
+/** The address that a browser uses, for an address to listen on. */
+function addressFor(host: string): string {
+  const isEvery = host === '0.0.0.0' || host === '::';
+  const own = machineAddresses()?.find(({ family, internal }) => family === 'IPv4' && !internal)?.address;
+  const address = isEvery ? (own ?? '127.0.0.1') : host;
+  return isIPv6(address) ? `[${address}]` : address;
+}
+
+function linkPage(link: string): string {
+  return `<!doctype html><meta charset="utf-8"><title>Culvert</title><meta http-equiv="refresh" content="0; url=${link}">\n`;
+}
+
+/** What the build knows of the project (release/build.ts). */
+function readAbout(): { readonly about: About; readonly homepage: string } {
+  let text: string;
+  try {
+    text = readFileSync(join(DIRECTORY, 'about.json'), 'utf8');
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+    throw new Error('The files of the window are missing. Run "npm run build", or install Culvert again.');
+  }
+  const { homepage, licences } = JSON.parse(text) as Pick<About, 'licences'> & { homepage: string };
+  const versions = [{ name: 'Node.js', version: process.versions.node }];
+  return { about: { version: VERSION, versions, licences }, homepage };
+}

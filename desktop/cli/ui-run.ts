@@ -1,0 +1,110 @@
+/** Runs `culvert ui` in a terminal: shows the link, opens the browser, and ends with Ctrl-C. */
+import { homedir } from 'node:os';
+import { AlreadyRunning, type OpenWindow, openWindow } from '../app/browser/open-window.ts';
+import { Quit } from '../app/main/electron/quit.ts';
+import { ExitCode } from '../client/failures.ts';
+import type { CommandContext } from './command.ts';
+import { openFile } from './prompt.ts';
+import type { UiOptions } from './ui-command.ts';
+
+/** @throws Error with what to do, if the window cannot be opened */
+export async function runUi(
+  { port, host, isQuiet }: UiOptions,
+  { output, prompt, stored }: CommandContext,
+): Promise<ExitCode> {
+  const machine = { platform: process.platform, env: process.env, home: homedir() };
+  const say = (text: string): void => output.err(`culvert: ${text}\n`);
+  let opened: OpenWindow;
+  try {
+    opened = await openWindow({ machine, login: stored.read(), port, host, say });
+  } catch (error) {
+    if (error instanceof AlreadyRunning) return sayWhereItRuns(error, output);
+    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+    throw new Error(`Another program uses port ${port ?? 4040}. Choose another one with --port`, { cause: error });
+  }
+  output.out(`${opened.createLink()}\n`);
+  output.err(
+    'This link opens the window once. For another one, run "culvert ui" in a second terminal. Press Ctrl-C to end.\n',
+  );
+  if (!isQuiet && hasBrowser(process.env)) openFile(await opened.createLinkFile(), (why) => say(`${why}.`));
+  await ended(opened, prompt);
+  await opened.close();
+  return ExitCode.ok;
+}
+
+function sayWhereItRuns({ owner }: AlreadyRunning, output: CommandContext['output']): ExitCode {
+  const { program, pid, link } = owner;
+  if (program === 'culvert ui' && link !== undefined) {
+    output.out(`${link}\n`);
+    output.err(`"culvert ui" is already running as process ${pid}. This link opens its window once.\n`);
+    return ExitCode.ok;
+  }
+  const words = {
+    app: `The desktop app is running as process ${pid}, with the same tunnels. Its window is in front now.`,
+    'culvert ui': `"culvert ui" is just starting as process ${pid}.`,
+    unknown: 'Another program of Culvert uses the same files, and does not answer. End it first.',
+  };
+  output.err(`culvert: ${words[program]}\n`);
+  return ExitCode.failed;
+}
+
+/** Whether a browser can be seen where this command runs, and somebody looks. */
+function hasBrowser(env: NodeJS.ProcessEnv): boolean {
+  if (!process.stdout.isTTY || env['SSH_CONNECTION'] !== undefined) return false;
+  if (process.platform !== 'linux') return true;
+  return [env['DISPLAY'], env['WAYLAND_DISPLAY'], env['WSL_DISTRO_NAME']].some((value) => Boolean(value));
+}
+
+/**
+ * Resolves once the command may end: tunnels are closed, or stay at the relay, as the user wants. Ctrl-C asks on a
+ * terminal, and does not ask a second time; without a terminal, tunnels are closed.
+ */
+function ended(
+  { core, platform }: OpenWindow,
+  prompt: CommandContext['prompt'],
+): Promise<void> {
+  return new Promise((resolve) => {
+    let canAsk = prompt.isInteractive;
+    const quit = new Quit({
+      core,
+      platform,
+      exit: resolve,
+      dialog: {
+        showMessageBox: async () => ({
+          response: canAsk ? await askWhatToClose(core.tunnelList.liveCount, prompt) : CLOSE,
+          checkboxChecked: false,
+        }),
+      },
+    });
+    const request = (): void => void quit.request();
+    const force = (): void => {
+      canAsk = false;
+      request();
+    };
+    process.on('SIGINT', request);
+    process.on('SIGTERM', force);
+    process.on('SIGHUP', force);
+    process.stdout.on('error', force);
+    process.stderr.on('error', force);
+    core.quitRequested.listen(request);
+  });
+}
+
+/** As {@link CHOICES} of the app's question has them. */
+const CLOSE = 0;
+const LEAVE = 1;
+const STAY = 2;
+
+async function askWhatToClose(count: number, prompt: CommandContext['prompt']): Promise<number> {
+  const tunnels = count === 1 ? '1 tunnel is' : `${count} tunnels are`;
+  try {
+    const answer = await prompt.ask(
+      `\n${tunnels} online. Close (c), keep until they expire (k), or continue (n)? [c] `,
+    );
+    const letter = answer.trim().toLowerCase().slice(0, 1);
+    return letter === 'k' ? LEAVE : letter === 'n' ? STAY : CLOSE;
+  } catch {
+    // Ctrl-C again, or the end of the input.
+    return CLOSE;
+  }
+}
