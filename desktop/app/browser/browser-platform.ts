@@ -63,13 +63,15 @@ export function browserPlatform(options: BrowserPlatformOptions): BrowserPlatfor
     if (page === undefined) throw new Error('no page has asked for this');
     return page;
   };
-  /** @throws CallFailure unless the browser has done it */
-  const done = (isDone: boolean | undefined, key: TextKey): void => {
-    if (isDone !== true) throw new CallFailure({ code: 'browser', text: t(key) });
-  };
+  let languages: readonly string[] = [Intl.DateTimeFormat().resolvedOptions().locale];
   return {
     runFor: (page, work) => pages.run(page, work),
-    languages: [Intl.DateTimeFormat().resolvedOptions().locale],
+    get languages() {
+      return languages;
+    },
+    set languages(tags) {
+      languages = tags;
+    },
     clock: systemClock,
     dataDirectory: appDataFolder(machine),
     // A page has no key store. The key is stored as `culvert login` stores it, if the user wants that.
@@ -91,23 +93,21 @@ export function browserPlatform(options: BrowserPlatformOptions): BrowserPlatfor
     servedHere: async () => new Set((await findTunnels(runtimeFolder(env, platform))).map(({ id }) => id)),
     scanPorts: createPortScan(platform, () => new Set([process.pid])),
     hasNetwork: () => networkAddresses() !== '',
-    preferredLanguages() {
-      return this.languages;
-    },
+    preferredLanguages: () => languages,
     inventPassword: () => inventPassword(),
     async copy(text) {
-      done(await thePage().ask('copy', text), 'browser.notCopied');
+      assertDone(await thePage().ask('copy', text), 'browser.notCopied');
     },
     chooseFileToWrite(name) {
       const page = thePage();
       return Promise.resolve({
         path: name,
         async write(text) {
-          if ((await page.ask('save', { name, text })) !== true) throw new Error(t('browser.notSaved'));
+          if (!(await page.ask('save', { name, text }))) throw new Error(t('browser.notSaved'));
         },
       });
     },
-    chooseFolder: () => thePage().ask('folder', t('browser.whichFolder')),
+    chooseFolder: () => thePage().askForFolder(t('browser.whichFolder')),
     async chooseHarToRead() {
       const file = await thePage().askForFile('.har,.json');
       if (file === undefined) return undefined;
@@ -115,11 +115,16 @@ export function browserPlatform(options: BrowserPlatformOptions): BrowserPlatfor
       return file.content.toString();
     },
     async open(url) {
-      done(await thePage().ask('open', url), 'browser.notOpened');
+      assertDone(await thePage().ask('open', url), 'browser.notOpened');
     },
     tell: ({ text }) => say(text),
     setTheme: () => undefined,
     report: (what, error) =>
       say(`${what}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`),
   };
+}
+
+/** @throws CallFailure unless the browser has done it */
+function assertDone(isDone: boolean, key: TextKey): void {
+  if (!isDone) throw new CallFailure({ code: 'browser', text: t(key) });
 }

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { isIPv6 } from 'node:net';
 import { join } from 'node:path';
 import { VERSION } from '../../../shared/version.ts';
-import { DurableFile, isMissing } from '../../client/config/durable-file.ts';
+import { isMissing } from '../../client/config/durable-file.ts';
 import type { Login, Machine } from '../../client/config/stored-login.ts';
 import { machineAddresses, MachineWatch, networkAddresses } from '../../client/control/machine-watch.ts';
 import { isLoopback } from '../../client/network/dial.ts';
@@ -11,6 +11,7 @@ import type { About } from '../ipc/ipc.ts';
 import { type Core, createCore } from '../main/core.ts';
 import { projectLinks } from '../main/deep-link.ts';
 import { lockInstance } from '../main/instance-lock.ts';
+import { removeLinkFile, writeLinkFile } from '../main/link-file.ts';
 import { appDataFolder, type BrowserPlatform, browserPlatform } from './browser-platform.ts';
 import { BrowserWindow } from './browser-window.ts';
 import { UI_PORT } from './limits.ts';
@@ -36,8 +37,7 @@ export interface OpenWindow {
   /** Creates a link that opens the window, once. */
   createLink(): string;
   /**
-   * Creates a file that leads to a link, readable only by this user: other users can see the arguments of the program
-   * that opens it.
+   * Creates a file that leads to such a link.
    *
    * @returns its path
    */
@@ -78,21 +78,18 @@ export async function openWindow(options: OpenWindowOptions): Promise<OpenWindow
       onChange: () => core.wake(),
     });
     watch.start();
-    const file = new DurableFile(join(platform.dataDirectory, 'open-window.html'));
+    const { dataDirectory } = platform;
     const { server } = window;
     return {
       core,
       platform,
       window,
       createLink,
-      async createLinkFile() {
-        await file.write(linkPage(createLink()));
-        return file.path;
-      },
+      createLinkFile: () => writeLinkFile(dataDirectory, createLink()),
       async close() {
         watch.stop();
         server.close();
-        await file.remove();
+        await removeLinkFile(dataDirectory);
         lock.release();
       },
     };
@@ -121,10 +118,6 @@ function addressFor(host: string): string {
   return isIPv6(address) ? `[${address}]` : address;
 }
 
-function linkPage(link: string): string {
-  return `<!doctype html><meta charset="utf-8"><title>Culvert</title><meta http-equiv="refresh" content="0; url=${link}">\n`;
-}
-
 /** What the build knows of the project (release/build.ts). */
 function readAbout(): { readonly about: About; readonly homepage: string } {
   let text: string;
@@ -132,7 +125,9 @@ function readAbout(): { readonly about: About; readonly homepage: string } {
     text = readFileSync(join(DIRECTORY, 'about.json'), 'utf8');
   } catch (error) {
     if (!isMissing(error)) throw error;
-    throw new Error('The files of the window are missing. Run "npm run build", or install Culvert again.');
+    throw new Error('The files of the window are missing. Run "npm run build", or install Culvert again.', {
+      cause: error,
+    });
   }
   const { homepage, licences } = JSON.parse(text) as Pick<About, 'licences'> & { homepage: string };
   const versions = [{ name: 'Node.js', version: process.versions.node }];

@@ -112,18 +112,16 @@ export class Page {
   /**
    * Asks the browser to do something.
    *
-   * @returns `undefined` if it does not answer in time, or the page is gone
+   * @returns whether it has done that, in time
    */
-  async ask<A extends 'copy' | 'open' | 'save' | 'folder'>(
-    what: A,
-    given: Asks[A]['given'],
-  ): Promise<Asks[A]['result'] | undefined> {
-    const value = await this.#ask(what, given);
-    if (what === 'folder')
-      return (typeof value === 'string' && value.length <= UI_NAME_MAX_CHARS ? value : undefined) as
-        | Asks[A]['result']
-        | undefined;
-    return (value === true) as Asks[A]['result'];
+  async ask<A extends 'copy' | 'open' | 'save'>(what: A, given: Asks[A]['given']): Promise<boolean> {
+    return (await this.#ask(what, given)) === true;
+  }
+
+  /** Asks the user for the path of a folder. */
+  async askForFolder(question: string): Promise<string | undefined> {
+    const path = await this.#ask('folder', question);
+    return typeof path === 'string' && path !== '' && path.length <= UI_NAME_MAX_CHARS ? path : undefined;
   }
 
   /** Asks the user for a file. @param accept names of types, as in HTML */

@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer } from 'ws';
 import type { Clock, Timer } from '../../client/clock.ts';
-import { SESSION_PATH, SOCKET_PATH, SOCKET_PROTOCOL } from '../ipc/wire.ts';
+import { SESSION_OPEN, SESSION_PATH, SOCKET_PATH, SOCKET_PROTOCOL } from '../ipc/wire.ts';
 import { contentSecurityPolicy } from '../ipc/views.ts';
 import { readPageFile } from '../main/page-files.ts';
 import {
@@ -127,8 +127,7 @@ export class WindowServer {
 
   async #answerSession(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (request.method === 'GET') {
-      if (this.access.hasSession(request)) return end(response, 204);
-      return end(response, 401, 'Open the link that culvert shows.');
+      return end(response, 200, this.access.hasSession(request) ? SESSION_OPEN : 'none');
     }
     if (request.method !== 'POST') return end(response, 405, 'Use POST.');
     const token = await readBody(request);
@@ -166,15 +165,15 @@ function pathOf({ url = '' }: IncomingMessage): string {
   return url.split('?', 1)[0] ?? '';
 }
 
-function end(response: ServerResponse, status: number, text = ''): void {
+function end(response: ServerResponse, status: number, text: string): void {
   response.writeHead(status, {
     ...HEADERS,
     'content-security-policy': contentSecurityPolicy("'none'"),
-    ...(text === '' ? {} : { 'content-type': 'text/plain; charset=utf-8' }),
+    'content-type': 'text/plain; charset=utf-8',
     // The rest of its request is not read.
     connection: 'close',
   });
-  response.end(text === '' ? undefined : `${text}\n`);
+  response.end(text);
 }
 
 function refuseUpgrade(socket: Duplex, status: number): void {

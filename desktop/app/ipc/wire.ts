@@ -10,6 +10,8 @@ export const SOCKET_PATH = '/main';
 export const SOCKET_PROTOCOL = 'culvert';
 /** Where a token is exchanged for a session, and where the page asks whether it has one. */
 export const SESSION_PATH = '/session';
+/** The answer to a page that has one. */
+export const SESSION_OPEN = 'open';
 /** The header with the key of the page. */
 export const KEY_HEADER = 'x-culvert-key';
 

@@ -19,6 +19,7 @@ import { Quit } from './electron/quit.ts';
 import { Shell } from './electron/shell.ts';
 import { keepUpToDate, readUpdateConfig, updateWay } from './electron/updater.ts';
 import { AlreadyRunning, lockInstance } from './instance-lock.ts';
+import { writeLinkFile } from './link-file.ts';
 import { newVersionNotice } from './notices.ts';
 
 const { app, ipcMain, dialog, Menu, net, powerMonitor, protocol, session } = electron;
@@ -39,7 +40,7 @@ else app.quit();
 function fail(error: unknown): void {
   if (error instanceof AlreadyRunning && error.owner.link !== undefined) {
     // `culvert ui` has the same tunnels, and shows them in a browser.
-    electron.shell.openExternal(error.owner.link).finally(() => app.exit(0));
+    void openInBrowser(error.owner.link);
     return;
   }
   if (error instanceof AlreadyRunning) {
@@ -51,13 +52,21 @@ function fail(error: unknown): void {
   app.exit(1);
 }
 
+async function openInBrowser(link: string): Promise<void> {
+  try {
+    await electron.shell.openPath(await writeLinkFile(app.getPath('userData'), link));
+  } finally {
+    app.exit(0);
+  }
+}
+
 async function start(): Promise<void> {
   denyPermissions(session.defaultSession);
   servePage(protocol, join(FILES, 'renderer'));
-  let shell: Shell | undefined;
+  let showWindow: (() => void) | undefined;
   const lock = await lockInstance(app.getPath('userData'), () => {
     // The user has run `culvert ui`, and looks for the window.
-    shell?.showWindow();
+    showWindow?.();
     return { program: 'app', pid: process.pid };
   });
   app.on('will-quit', () => lock.release());
@@ -69,7 +78,7 @@ async function start(): Promise<void> {
   });
   const core: Core = await createCore(platform);
   const quit = new Quit({ core, platform, dialog, exit: () => app.quit() });
-  const window = new Shell({
+  const shell = new Shell({
     electron,
     core,
     platform,
@@ -78,19 +87,19 @@ async function start(): Promise<void> {
     files: FILES,
     isQuitting: () => quit.isDone,
   });
-  shell = window;
+  showWindow = () => shell.showWindow();
   const setMenu = (): void =>
     Menu.setApplicationMenu(
-      Menu.buildFromTemplate(applicationMenu(process.platform, (channel) => window.choose(channel))),
+      Menu.buildFromTemplate(applicationMenu(process.platform, (channel) => shell.choose(channel))),
     );
   setMenu();
   core.localeChanged.listen(setMenu);
-  core.notices.listen((notice) => window.notify(notice));
+  core.notices.listen((notice) => shell.notify(notice));
   core.quitRequested.listen(() => void quit.request());
-  registerChannels({ ipc: ipcMain, core, mainFrame: () => window.frame, reportBug: platform.report });
+  registerChannels({ ipc: ipcMain, core, mainFrame: () => shell.frame, reportBug: platform.report });
   listenToSystem(app, powerMonitor, links, {
-    onShow: () => window.showWindow(),
-    onLink: (link) => window.openLink(link),
+    onShow: () => shell.showWindow(),
+    onLink: (link) => shell.openLink(link),
     onSuspend: () => core.suspend(),
     onWake: () => core.wake(),
     onShutdown: () => quit.allow(),
@@ -114,7 +123,7 @@ async function start(): Promise<void> {
     }),
     updater: () => electronUpdater.autoUpdater,
     clock: platform.clock,
-    isInUse: () => core.tunnelList.liveCount > 0 || !core.undos.isEmpty || window.isVisible,
+    isInUse: () => core.tunnelList.liveCount > 0 || !core.undos.isEmpty || shell.isVisible,
     onInstall: () => quit.allow(),
     onNewVersion(version) {
       core.setUpdate({ version, isReady: false });
@@ -126,7 +135,7 @@ async function start(): Promise<void> {
     },
   });
   await core.start();
-  window.begin(process.argv, isStartedAtLogin(app, process.platform, process.argv));
+  shell.begin(process.argv, isStartedAtLogin(app, process.platform, process.argv));
 }
 
 /** @param directory of the built main process; the build adds a list of its packages there (desktop/build) */

@@ -142,7 +142,7 @@ describe('an exported HAR', () => {
     const path = join(directory, name);
     const chooseFileToWrite = (text: string): Promise<FileToWrite> => {
       offered.push(text);
-      return Promise.resolve({ path, write: (har) => new DurableFile(path).write(har) });
+      return Promise.resolve({ path, write: (content) => new DurableFile(path).write(content) });
     };
     const read = (): Har => JSON.parse(readFileSync(path, 'utf8')) as Har;
     return { offered, path, read, chooseFileToWrite };

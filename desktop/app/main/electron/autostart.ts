@@ -2,7 +2,7 @@
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { App } from 'electron';
-import type { Platform } from '../platform.ts';
+import type { Autostart } from '../platform.ts';
 
 /** The argument with which the app starts without showing its window. */
 export const HIDDEN_ARGUMENT = '--hidden';
@@ -14,7 +14,7 @@ const OFF = /^(?:Hidden=true|X-GNOME-Autostart-enabled=false)\s*$/m;
  * @param configDirectory `$XDG_CONFIG_HOME`, or `~/.config`
  * @param program path of the app, or of its AppImage
  */
-export function xdgAutostart(configDirectory: string, program: string): Platform['autostart'] {
+export function xdgAutostart(configDirectory: string, program: string): Autostart {
   const path = join(configDirectory, 'autostart', 'culvert.desktop');
   return {
     async isOn() {
@@ -55,7 +55,7 @@ function quote(program: string): string {
 /** Start at login on macOS and Windows. */
 export function loginItem(
   app: Pick<App, 'getLoginItemSettings' | 'setLoginItemSettings'>,
-): Platform['autostart'] {
+): Autostart {
   const args = [HIDDEN_ARGUMENT];
   return {
     isOn() {

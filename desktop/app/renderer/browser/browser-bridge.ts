@@ -9,6 +9,7 @@ import {
   type FromPage,
   KEY_HEADER,
   type PageState,
+  SESSION_OPEN,
   SESSION_PATH,
   SOCKET_PATH,
   SOCKET_PROTOCOL,
@@ -45,6 +46,8 @@ export class BrowserBridge implements Bridge {
   #retry: number | undefined;
   #lost: number | undefined;
   #silence: number | undefined;
+  /** whether the token of the link was exchanged, if it had one */
+  #hasEntered = false;
   /** the page needs a new link */
   #isOver = false;
 
@@ -105,6 +108,7 @@ export class BrowserBridge implements Bridge {
       const key = await exchange(token);
       if (key !== undefined) localStorage.setItem(KEY, key);
     }
+    this.#hasEntered = true;
     this.#connect();
   }
 
@@ -112,7 +116,7 @@ export class BrowserBridge implements Bridge {
   async #hasSession(): Promise<boolean | undefined> {
     try {
       const headers = { [KEY_HEADER]: localStorage.getItem(KEY) ?? '' };
-      return (await fetch(SESSION_PATH, { headers })).ok;
+      return (await (await fetch(SESSION_PATH, { headers })).text()) === SESSION_OPEN;
     } catch {
       return undefined;
     }
@@ -181,7 +185,7 @@ export class BrowserBridge implements Bridge {
 
   #changed(): void {
     this.#sendState();
-    if (document.hidden || this.#isOver) return;
+    if (document.hidden || this.#isOver || !this.#hasEntered) return;
     if (this.#socket === undefined) this.#connect();
     else this.#ping();
   }
@@ -236,10 +240,10 @@ export class BrowserBridge implements Bridge {
     }
   }
 
-  async #do<A extends keyof Asks>(id: number, what: A, given: unknown): Promise<void> {
+  async #do(id: number, what: keyof Asks, given: unknown): Promise<void> {
     let result: unknown;
     try {
-      result = await DOES[what](given as Asks[A]['given']);
+      result = await DOES[what](given as never);
     } catch {
       // Main has a word for the user.
       result = undefined;
