@@ -65,7 +65,7 @@ describe('the npm package', function () {
       assert.ok(paths.includes(path), path);
     const other = paths.filter(
       (path) =>
-        !/^(?:dist\/(?:server|desktop|desktop\/library)\/[\w-]+\.js|dist\/desktop\/library\/types\/\w+\.d\.ts|dist\/server\/[\w-]+\.cjs|dist\/NOTICES\.txt|server\/deploy\/.*|[A-Z]+\.md|LICENSE|package\.json)$/.test(
+        !/^(?:dist\/(?:server|desktop|desktop\/library)\/[\w-]+\.js|dist\/desktop\/library\/types\/\w+\.d\.ts|dist\/desktop\/window\/(?:index\.html|main\.js|main\.css|about\.json)|dist\/server\/[\w-]+\.cjs|dist\/NOTICES\.txt|server\/deploy\/.*|[A-Z]+\.md|LICENSE|package\.json)$/.test(
           path,
         ),
     );

@@ -86,7 +86,8 @@ describe('the window in a browser', () => {
     await enter();
     const service = await startHttpService(scope, (_request, response) => response.end('hello'));
     const slug = await expose(page, service.port);
-    await page.getByRole('button', { name: `Copy ${slug}` }).first().click();
+    await page.getByRole('button', { name: `Copy the address of ${slug}` }).click();
+    await page.getByRole('button', { name: `Copied the address of ${slug}` }).waitFor();
     const copied = await page.evaluate<string[]>('outside.copied');
     const url = copied.at(-1) ?? '';
     await visit(`${url}/one`);
@@ -111,8 +112,8 @@ describe('the window in a browser', () => {
     const { page, enter, home } = await open();
     await enter();
     page.once('dialog', (dialog) => void dialog.accept(home));
-    await page.keyboard.press('Control+Shift+o');
-    await page.getByRole('dialog', { name: /Share/ }).waitFor();
+    await page.getByRole('button', { name: 'Share a folder…' }).press('Enter');
+    await page.getByRole('dialog', { name: /^Share the folder/ }).waitFor();
   });
 
   it('shows nothing that only the app can do, and asks before it notifies', async () => {
@@ -164,7 +165,7 @@ async function importFile(page: Page, slug: string, file: string): Promise<void>
   const dialog = page.getByRole('dialog', { name: `Import into ${slug}` });
   const [chooser] = await Promise.all([
     page.waitForEvent('filechooser'),
-    dialog.getByRole('button', { name: /file/i }).click(),
+    dialog.getByRole('button', { name: 'Choose a HAR file…' }).click(),
   ]);
   await chooser.setFiles(file);
 }

@@ -173,9 +173,8 @@ export class BrowserBridge implements Bridge {
     this.#isOver = true;
     window.clearTimeout(this.#lost);
     this.#bar.textContent = t('browser.newLink');
-    for (const answer of this.#calls.values())
-      answer({ ok: false, error: { code: 'no-session', text: t('browser.newLink') } });
-    this.#calls.clear();
+    // What it shows is no longer true, and nothing in it works.
+    document.getElementById('root')?.remove();
   }
 
   #send(message: FromPage): void {
