@@ -86,6 +86,20 @@ export const SUITES: readonly Suite[] = [
     command: mocha(3, ...WINDOW, ...longFirst('e2e/ui', 'log*', EVERY_SCREEN), 'e2e/ui/*/**/*.test.ts'),
   },
   {
+    // Scenarios that need nothing of the app that a browser lacks.
+    name: 'ui:browser',
+    runs: 'with all',
+    setup: `${SETUP} chromium`,
+    runsBuild: true,
+    command: mocha(
+      2,
+      ...WINDOW,
+      '--require',
+      './e2e/ui/support/in-browser.ts',
+      'e2e/ui/@(create|edit|keyboard|locks|others|palette|pulse|row-menu|safe-hands|tunnels).test.ts',
+    ),
+  },
+  {
     name: 'ui:screens',
     runs: 'with all',
     setup: `${SETUP} chromium`,

@@ -1,6 +1,6 @@
 /**
  * Serves the window to browsers: the files of the page to anybody who can connect, and main to pages with a session
- * (docs/decisions/0027-window-in-a-browser.md).
+ * (docs/decisions/0029-window-in-a-browser.md).
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { AddressInfo } from 'node:net';

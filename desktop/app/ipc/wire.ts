@@ -1,6 +1,6 @@
 /**
  * The messages between a page in a browser and main, over one WebSocket: the calls and pushes of the app's IPC, and what
- * only the browser can do for main (docs/decisions/0027-window-in-a-browser.md). They are JSON, except for the content
+ * only the browser can do for main (docs/decisions/0029-window-in-a-browser.md). They are JSON, except for the content
  * of a chosen file.
  */
 import type { Answer, Pushes } from './ipc.ts';
