@@ -20,7 +20,9 @@ export async function runUi(
   } catch (error) {
     if (error instanceof AlreadyRunning) return sayWhereItRuns(error, output);
     if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
-    throw new Error(`Another program uses port ${port ?? 4040}. Choose another one with --port`, { cause: error });
+    throw new Error(`Another program uses port ${port ?? 4040}. Choose another one with --port`, {
+      cause: error,
+    });
   }
   output.out(`${opened.createLink()}\n`);
   output.err(
@@ -59,10 +61,7 @@ function hasBrowser(env: NodeJS.ProcessEnv): boolean {
  * Resolves once the command may end: tunnels are closed, or stay at the relay, as the user wants. Ctrl-C asks on a
  * terminal, and does not ask a second time; without a terminal, tunnels are closed.
  */
-function ended(
-  { core, platform }: OpenWindow,
-  prompt: CommandContext['prompt'],
-): Promise<void> {
+function ended({ core, platform }: OpenWindow, prompt: CommandContext['prompt']): Promise<void> {
   return new Promise((resolve) => {
     let canAsk = prompt.isInteractive;
     const quit = new Quit({

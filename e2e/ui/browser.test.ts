@@ -72,7 +72,7 @@ describe('the window in a browser', () => {
     await enter();
     program.child.kill('SIGSTOP');
     scope.defer(() => program.child.kill('SIGCONT'));
-    await page.evaluate(() => window.dispatchEvent(new Event('focus')));
+    await page.evaluate("dispatchEvent(new Event('focus'))");
     await page.getByText('The connection to culvert was lost').waitFor();
     program.child.kill('SIGCONT');
     await page.getByText('The connection to culvert was lost').waitFor({ state: 'hidden' });

@@ -1,4 +1,4 @@
-/** The system around the app's core where the window is a page in a browser: Node, and what the browser does for it. */
+/** The system around the app's core if the window is a page in a browser: Node, and what the browser does for it. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { dirname, join } from 'node:path';
 import { systemClock } from '../../client/clock.ts';
@@ -55,8 +55,7 @@ export function browserPlatform(options: BrowserPlatformOptions): BrowserPlatfor
   const settings = readNetworkSettings(env);
   const usual = new Network(settings);
   const ofLogin = new Network({ ...settings, ca: settings.ca ?? login?.ca });
-  const networkTo = ({ origin }: RelayAddress): Network =>
-    origin === login?.relay.origin ? ofLogin : usual;
+  const networkTo = ({ origin }: RelayAddress): Network => (origin === login?.relay.origin ? ofLogin : usual);
   const pages = new AsyncLocalStorage<Page>();
   const thePage = (): Page => {
     const page = pages.getStore();

@@ -73,9 +73,7 @@ export class BrowserWindow {
     const { core, platform } = this.#options;
     if (!CHANNELS_HERE.has(channel))
       return Promise.resolve(refuse({ code: 'no-such-channel', text: t('problem.wrong') }));
-    return platform.runFor(page, () =>
-      answerCall(channel as keyof Channels, payload, core, platform.report),
-    );
+    return platform.runFor(page, () => answerCall(channel as keyof Channels, payload, core, platform.report));
   }
 
   #stateChanged(page: Page): void {

@@ -37,7 +37,7 @@ export interface OpenWindow {
   /** Creates a link that opens the window, once. */
   createLink(): string;
   /**
-   * Creates a file that leads to such a link.
+   * Creates a file that opens such a link.
    *
    * @returns its path
    */
@@ -100,7 +100,7 @@ export async function openWindow(options: OpenWindowOptions): Promise<OpenWindow
   }
 }
 
-/** Where nobody has used the app, its window begins with the account of the command. */
+/** If the app was never used, its window begins with the account of the command. */
 function signInAsCommand(core: Core, login: Login | undefined, platform: BrowserPlatform): void {
   if (login === undefined || core.store.data.account !== undefined) return;
   const { relay, key } = login;

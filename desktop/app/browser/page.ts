@@ -4,7 +4,14 @@ import { VERSION } from '../../../shared/version.ts';
 import { type Clock, type Timer } from '../../client/clock.ts';
 import { IMPORT_MAX_BYTES } from '../../client/limits.ts';
 import type { Answer, Pushes } from '../ipc/ipc.ts';
-import { type Asks, BYTES_FIELD, CALLS_MAX, type FromPage, type PageState, type ToPage } from '../ipc/wire.ts';
+import {
+  type Asks,
+  BYTES_FIELD,
+  CALLS_MAX,
+  type FromPage,
+  type PageState,
+  type ToPage,
+} from '../ipc/wire.ts';
 import {
   UI_ASK_TIMEOUT_MS,
   UI_BACKLOG_MAX_BYTES,
@@ -208,7 +215,8 @@ export class Page {
   }
 
   #takeContent(content: Buffer): void {
-    for (const [id, { file }] of this.#pending) if (file !== undefined) return this.#settle(id, { ...file, content });
+    for (const [id, { file }] of this.#pending)
+      if (file !== undefined) return this.#settle(id, { ...file, content });
   }
 }
 

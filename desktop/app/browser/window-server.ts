@@ -2,7 +2,13 @@
  * Serves the window to browsers: the files of the page to anybody who can connect, and main to pages with a session
  * (docs/decisions/0029-window-in-a-browser.md).
  */
-import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+  STATUS_CODES,
+} from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer } from 'ws';

@@ -25,7 +25,13 @@ import { Invitations } from './session/invitations.ts';
 import { nameDomainOf, SignIn } from './session/sign-in.ts';
 import { APP_DATA_VERSION, INITIAL_APP_DATA, readAppData } from './settings/app-data.ts';
 import { AppStore, JsonFile } from './settings/app-store.ts';
-import { KEY_FILE_VERSION, type KeyFile, KeyVault, PasswordStore, readKeptKey } from './settings/key-vault.ts';
+import {
+  KEY_FILE_VERSION,
+  type KeyFile,
+  KeyVault,
+  PasswordStore,
+  readKeptKey,
+} from './settings/key-vault.ts';
 import { Feed, Poller, Signal } from './signals.ts';
 import { Signatures, SigningSecrets } from './signing.ts';
 import { trayModel } from './tray.ts';

@@ -21,6 +21,7 @@ import { keepUpToDate, readUpdateConfig, updateWay } from './electron/updater.ts
 import { AlreadyRunning, lockInstance } from './instance-lock.ts';
 import { writeLinkFile } from './link-file.ts';
 import { newVersionNotice } from './notices.ts';
+import { Signal } from './signals.ts';
 
 const { app, ipcMain, dialog, Menu, net, powerMonitor, protocol, session } = electron;
 
@@ -63,10 +64,10 @@ async function openInBrowser(link: string): Promise<void> {
 async function start(): Promise<void> {
   denyPermissions(session.defaultSession);
   servePage(protocol, join(FILES, 'renderer'));
-  let showWindow: (() => void) | undefined;
+  const windowWanted = new Signal();
   const lock = await lockInstance(app.getPath('userData'), () => {
     // The user has run `culvert ui`, and looks for the window.
-    showWindow?.();
+    windowWanted.emit();
     return { program: 'app', pid: process.pid };
   });
   app.on('will-quit', () => lock.release());
@@ -87,7 +88,7 @@ async function start(): Promise<void> {
     files: FILES,
     isQuitting: () => quit.isDone,
   });
-  showWindow = () => shell.showWindow();
+  windowWanted.listen(() => shell.showWindow());
   const setMenu = (): void =>
     Menu.setApplicationMenu(
       Menu.buildFromTemplate(applicationMenu(process.platform, (channel) => shell.choose(channel))),

@@ -1,4 +1,4 @@
-/** A page on disk that leads to the window in a browser. */
+/** A page on disk that opens the window in a browser. */
 import { join } from 'node:path';
 import { DurableFile } from '../../client/config/durable-file.ts';
 

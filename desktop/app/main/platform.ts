@@ -27,7 +27,7 @@ export interface Platform {
     /** @throws if the system no longer has the key it encrypted with */
     decrypt(bytes: Buffer): Promise<string>;
   };
-  /** `undefined` where the window is a page in a browser: nothing starts that at login */
+  /** `undefined` if the window is a page in a browser: nothing starts that at login */
   readonly autostart: Autostart | undefined;
   readonly about: About;
   readonly links: ProjectLinks;

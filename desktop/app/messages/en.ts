@@ -184,7 +184,8 @@ export const COMMON = {
   'browser.notSaved': 'the browser did not start the download',
   'browser.whichFolder': 'Path of the folder on the machine where culvert runs:',
   'browser.askToNotify': 'Allow notifications in this browser',
-  'browser.notifiesNot': 'This browser blocks notifications of this page. You can allow them in its settings.',
+  'browser.notifiesNot':
+    'This browser blocks notifications of this page. You can allow them in its settings.',
   'agent.programOn': '{program} on {system}',
   'agent.unknown': 'An unknown program',
   'agent.someOn': 'A program on {system}',

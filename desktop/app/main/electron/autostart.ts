@@ -53,9 +53,7 @@ function quote(program: string): string {
 }
 
 /** Start at login on macOS and Windows. */
-export function loginItem(
-  app: Pick<App, 'getLoginItemSettings' | 'setLoginItemSettings'>,
-): Autostart {
+export function loginItem(app: Pick<App, 'getLoginItemSettings' | 'setLoginItemSettings'>): Autostart {
   const args = [HIDDEN_ARGUMENT];
   return {
     isOn() {

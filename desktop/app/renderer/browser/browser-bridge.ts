@@ -29,6 +29,8 @@ const LOST_MS = 1500;
 /** How often a visible page asks for a sign of life, and how long it waits for one; ms. */
 const PING_MS = 20_000;
 const PONG_MS = 5000;
+/** How long the server has to answer a request, and to accept the WebSocket; ms. */
+const ANSWER_MS = 10_000;
 
 type Listener = (value: never) => void;
 
@@ -116,7 +118,10 @@ export class BrowserBridge implements Bridge {
   async #hasSession(): Promise<boolean | undefined> {
     try {
       const headers = { [KEY_HEADER]: localStorage.getItem(KEY) ?? '' };
-      return (await (await fetch(SESSION_PATH, { headers })).text()) === SESSION_OPEN;
+      return (
+        (await (await fetch(SESSION_PATH, { headers, signal: AbortSignal.timeout(ANSWER_MS) })).text()) ===
+        SESSION_OPEN
+      );
     } catch {
       return undefined;
     }
@@ -128,7 +133,11 @@ export class BrowserBridge implements Bridge {
     const socket = new WebSocket(`ws://${location.host}${SOCKET_PATH}`, [SOCKET_PROTOCOL, key]);
     socket.binaryType = 'arraybuffer';
     this.#socket = socket;
-    socket.addEventListener('open', () => this.#opened());
+    const late = window.setTimeout(() => socket.close(), ANSWER_MS);
+    socket.addEventListener('open', () => {
+      window.clearTimeout(late);
+      this.#opened();
+    });
     socket.addEventListener('message', ({ data }) => this.#take(decodeMessage(String(data))));
     socket.addEventListener('close', () => {
       if (this.#socket === socket) void this.#closed();
@@ -267,7 +276,11 @@ export class BrowserBridge implements Bridge {
 /** @returns the key of the page; `undefined` if the token is not valid, or was used before */
 async function exchange(token: string): Promise<string | undefined> {
   try {
-    const response = await fetch(SESSION_PATH, { method: 'POST', body: token });
+    const response = await fetch(SESSION_PATH, {
+      method: 'POST',
+      body: token,
+      signal: AbortSignal.timeout(ANSWER_MS),
+    });
     return response.ok ? await response.text() : undefined;
   } catch {
     return undefined;
