@@ -4,16 +4,7 @@ import { parsePort, PORT_RULE } from '../../shared/value-rules.ts';
 import { UsageError } from '../client/failures.ts';
 import { isLoopback } from '../client/network/dial.ts';
 import { type CommandLine, defineCommand } from './command.ts';
-
-/** How the window is served. */
-export interface UiOptions {
-  /** `undefined` for the usual one; 0 for any */
-  readonly port: number | undefined;
-  /** an IP address */
-  readonly host: string;
-  /** whether the browser is not opened */
-  readonly isQuiet: boolean;
-}
+import type { UiOptions } from './ui-run.ts';
 
 export const uiCommand = defineCommand({
   name: 'ui',
@@ -23,7 +14,7 @@ export const uiCommand = defineCommand({
   examples: {
     'culvert ui': 'open the window in your browser',
     'culvert ui --no-open': 'only print the link',
-    'ssh -L 4040:127.0.0.1:4040 server culvert ui': "show a server's window on your machine",
+    'culvert ui --port 4050': 'use another port',
   },
   details: `
     The window creates tunnels, shows their requests and changes their access, like the desktop app. It uses the
@@ -32,6 +23,8 @@ export const uiCommand = defineCommand({
 
     The link works once and for one browser. To get another one, run "culvert ui" again in a second terminal. Only
     a browser that has opened a link can use the window; other users of this machine cannot.
+
+    To see a server's window on your machine, run "ssh -L 4040:127.0.0.1:4040 server culvert ui".
 
     The tunnels stay open until you press Ctrl-C. If tunnels are online, the command asks what should happen to them.`,
   read: readUi,

@@ -5,7 +5,16 @@ import { Quit } from '../app/main/electron/quit.ts';
 import { ExitCode } from '../client/failures.ts';
 import type { CommandContext } from './command.ts';
 import { openFile } from './prompt.ts';
-import type { UiOptions } from './ui-command.ts';
+
+/** How the window is served. */
+export interface UiOptions {
+  /** `undefined` for the usual one; 0 for any */
+  readonly port: number | undefined;
+  /** an IP address */
+  readonly host: string;
+  /** whether the browser is not opened */
+  readonly isQuiet: boolean;
+}
 
 /** @throws Error with what to do, if the window cannot be opened */
 export async function runUi(
@@ -24,12 +33,13 @@ export async function runUi(
       cause: error,
     });
   }
+  const end = ended(opened, prompt);
   output.out(`${opened.createLink()}\n`);
   output.err(
     'This link opens the window once. For another one, run "culvert ui" in a second terminal. Press Ctrl-C to end.\n',
   );
   if (!isQuiet && hasBrowser(process.env)) openFile(await opened.createLinkFile(), (why) => say(`${why}.`));
-  await ended(opened, prompt);
+  await end;
   await opened.close();
   return ExitCode.ok;
 }
