@@ -86,7 +86,7 @@ export const SUITES: readonly Suite[] = [
     command: mocha(3, ...WINDOW, ...longFirst('e2e/ui', 'log*', EVERY_SCREEN), 'e2e/ui/*/**/*.test.ts'),
   },
   {
-    // Scenarios that need nothing of the app that a browser lacks.
+    // Scenarios that need nothing of the app that a browser lacks, such as a key store or the global shortcut.
     name: 'ui:browser',
     runs: 'with all',
     setup: `${SETUP} chromium`,
@@ -96,6 +96,9 @@ export const SUITES: readonly Suite[] = [
       ...WINDOW,
       '--require',
       './e2e/ui/support/in-browser.ts',
+      '--invert',
+      '--grep',
+      'still known after a restart|changes a setting',
       'e2e/ui/@(create|edit|keyboard|locks|others|palette|pulse|row-menu|safe-hands|tunnels).test.ts',
     ),
   },

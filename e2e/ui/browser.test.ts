@@ -17,13 +17,13 @@ import { visit } from './support/visit.ts';
 describe('the window in a browser', () => {
   const scope = testScope();
 
-  async function open() {
+  /** @param expected errors that are part of the test */
+  async function open(expected?: RegExp) {
     const [browser, relay] = await Promise.all([sharedBrowser(), sharedRelay()]);
     const home = temporaryDirectory(scope);
     const program = await startUi(scope, home);
     const profile = await newProfile(scope, browser);
-    // The end of the program is an error for its page.
-    const page = await openLink(scope, profile, program.link, /ERR_CONNECTION_REFUSED/);
+    const page = await openLink(scope, profile, program.link, expected);
     const account = await createAccount(relay);
     const enter = async (): Promise<void> => {
       await signIn(page, relay.url, account.key);
@@ -81,6 +81,13 @@ describe('the window in a browser', () => {
     await page.locator('[data-theme=dark]').waitFor();
   });
 
+  it('says that the program has ended', async () => {
+    const { page, program } = await open(/ERR_CONNECTION|WebSocket/);
+    await page.getByRole('button', { name: 'Sign in' }).waitFor();
+    await program.child.stop('SIGKILL');
+    await page.getByText('The connection to culvert was lost').waitFor({ timeout: 20_000 });
+  });
+
   it('copies, downloads, and imports with what a browser has', async () => {
     const { page, profile, enter, home } = await open();
     await enter();
@@ -104,7 +111,7 @@ describe('the window in a browser', () => {
       [`${url}/one`],
     );
     await importFile(page, slug, file);
-    await page.getByRole('heading', { name: /Request 2/ }).waitFor();
+    await page.getByText('This request was imported').waitFor();
     assert.equal(profile.pages().length, 1);
   });
 
@@ -145,7 +152,7 @@ describe('the window in a browser', () => {
   });
 
   it('keeps what it has for the next start, in files of this user only', async () => {
-    const { page, relay, account, home, program, browser } = await open();
+    const { page, relay, account, home, program, browser } = await open(/ERR_CONNECTION|WebSocket/);
     await page.getByLabel('In a plain file').check();
     await signIn(page, relay.url, account.key);
     await page.getByRole('heading', { name: 'No tunnels yet' }).waitFor();

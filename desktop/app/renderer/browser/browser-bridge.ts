@@ -146,8 +146,7 @@ export class BrowserBridge implements Bridge {
 
   #opened(): void {
     this.#retryMs = RETRY_FIRST_MS;
-    window.clearTimeout(this.#lost);
-    this.#bar.textContent = '';
+    this.#found();
     this.#sendState();
     for (const message of this.#waiting.splice(0)) this.#send(message);
   }
@@ -173,14 +172,21 @@ export class BrowserBridge implements Bridge {
 
   /** Says soon that there is no contact. */
   #wait(): void {
+    // Failed attempts to connect do not put it off.
+    this.#lost ??= window.setTimeout(() => (this.#bar.textContent = t('browser.lost')), LOST_MS);
+  }
+
+  /** Takes that back. */
+  #found(): void {
     window.clearTimeout(this.#lost);
-    this.#lost = window.setTimeout(() => (this.#bar.textContent = t('browser.lost')), LOST_MS);
+    this.#lost = undefined;
+    this.#bar.textContent = '';
   }
 
   /** The server does not know the page's session: it was started again, or the link was used elsewhere. */
   #end(): void {
     this.#isOver = true;
-    window.clearTimeout(this.#lost);
+    this.#found();
     this.#bar.textContent = t('browser.newLink');
     // What it shows is no longer true, and nothing in it works.
     document.getElementById('root')?.remove();
