@@ -46,7 +46,18 @@ describe('culvert doctor', () => {
     const environment = { CULVERT_RELAY: relay.url, CULVERT_API_KEY: key };
     const { code, ok, failed, results } = await doctor([String(service.port)], environment);
     assert.deepEqual(failed, []);
-    assert.deepEqual(ok, ['dns', 'connect', 'relay', 'key', 'control', 'data', 'address', 'trunk', 'tcp', 'local']);
+    assert.deepEqual(ok, [
+      'dns',
+      'connect',
+      'relay',
+      'key',
+      'control',
+      'data',
+      'address',
+      'trunk',
+      'tcp',
+      'local',
+    ]);
     assert.equal(code, 0);
     const compress = results.find(({ hop }) => hop === 'compress');
     assert.deepEqual(
