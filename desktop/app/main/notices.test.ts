@@ -53,7 +53,7 @@ describe('Notices', () => {
 
   it('report the first visitor of a tunnel once', () => {
     assert.deepEqual(kinds(0), []);
-    assert.deepEqual(kinds(1, { pulse: [{ id: 0, requests: 1, errors: 0 }] }), ['first-visitor']);
+    assert.deepEqual(kinds(1, { pulse: [{ id: 0, requests: 1, refused: 0, errors: 0 }] }), ['first-visitor']);
     assert.deepEqual(kinds(2, { requests: 7 }), []);
     assert.deepEqual(kinds(3), []);
     assert.deepEqual(kinds(4, { requests: 8 }), []);

@@ -6,11 +6,12 @@ import { DEFAULT_LOCALE, directionOf } from '../messages/locale.ts';
 import { t } from '../messages/translate.ts';
 import type { Bridge } from './bridge.ts';
 import { draftFrom, EMPTY_DRAFT, type FormDraft } from './model/create-form.ts';
-import { backward, forward, HOME, homeAt, type Route, type Trail } from './model/route.ts';
+import { backward, forward, HOME, homeAt, instead, type Route, type Trail } from './model/route.ts';
 import { leavingWords } from './model/sign-in.ts';
 import { announcements } from './model/tunnel-state.ts';
 import { DiagnosticsDialog } from './screens/diagnostics-dialog.tsx';
 import { DropDialog, DropHere, useDrops } from './screens/drop-dialog.tsx';
+import { KeysDialog } from './screens/keys-dialog.tsx';
 import { Palette, usePalette } from './screens/palette.tsx';
 import { Panes } from './screens/panes.tsx';
 import { ProjectDialog } from './screens/project-dialog.tsx';
@@ -20,7 +21,7 @@ import { ShellContext, UndoContext } from './view/context.ts';
 import { Notice } from './view/controls.tsx';
 import { useReturnedFocus } from './view/focus.ts';
 import { Mark } from './view/icons.tsx';
-import { hasCommand, useEscape, useKey } from './view/keys.ts';
+import { hasCommand, isLetter, useEscape, useKey } from './view/keys.ts';
 import { useLogViews, useSnapshot } from './view/use-snapshot.ts';
 
 /** The window: shows the snapshot that main pushes, and asks main for what the user wants. */
@@ -59,6 +60,8 @@ export function App({ bridge }: { bridge: Bridge }): JSX.Element {
       say,
       back,
       go: (route: Route) => setTrail((before) => forward(before, route, document.activeElement?.id)),
+      replace: (from: Route, to: Route, focus: string) =>
+        setTrail((before) => instead(before, from, to, focus)),
       importTo: setImporting,
     }),
     [bridge, say, back],
@@ -105,6 +108,9 @@ export function App({ bridge }: { bridge: Bridge }): JSX.Element {
     (event) => isSignedIn && hasCommand(event) && event.key === ',',
     () => shell.go({ screen: 'settings' }),
   );
+  const [showsKeys, setShowsKeys] = useState(false);
+  const showKeys = useCallback(() => setShowsKeys(true), []);
+  useKey((event) => isSignedIn && isLetter(event, '?'), showKeys);
   const { show: showLog } = logViews;
   const searchLog = useCallback(
     (key: string, words: string) => showLog(key, { ...WHOLE_LOG, search: words }),
@@ -116,6 +122,7 @@ export function App({ bridge }: { bridge: Bridge }): JSX.Element {
     goHome,
     searchLog,
     setDraft,
+    showKeys,
     tunnels: snapshot?.tunnels ?? [],
     isOn: isSignedIn,
   });
@@ -170,6 +177,7 @@ export function App({ bridge }: { bridge: Bridge }): JSX.Element {
           {importingTo !== undefined && (
             <ImportDialog key={importingTo.key} tunnel={importingTo} close={() => setImporting(undefined)} />
           )}
+          {isSignedIn && showsKeys && <KeysDialog close={() => setShowsKeys(false)} />}
           {isDragging && <DropHere />}
           {palette.isOpen && <Palette snapshot={snapshot} close={palette.close} places={palette.places} />}
         </UndoContext.Provider>

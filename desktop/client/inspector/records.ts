@@ -38,7 +38,9 @@ export interface TrafficSecond {
   readonly id: number;
   /** new requests of visitors */
   readonly requests: number;
-  /** failed requests: with a status from 400 on, or broken off */
+  /** requests with a status of 4xx */
+  readonly refused: number;
+  /** failed requests: with a status from 500 on, or broken off */
   readonly errors: number;
 }
 

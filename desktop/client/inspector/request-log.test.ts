@@ -190,13 +190,14 @@ describe('the request log', () => {
 });
 
 describe('the sparkline of a tunnel', () => {
-  it('counts requests and errors per second', () => {
+  it('counts requests, refusals and errors per second', () => {
     const pulse = new Pulse();
     for (const now of [1000, 1999, 2000]) pulse.count(now);
     pulse.countError(2500);
+    pulse.countRefused(2600);
     assert.deepEqual(pulse.list(2999), [
-      { id: 1, requests: 2, errors: 0 },
-      { id: 2, requests: 1, errors: 1 },
+      { id: 1, requests: 2, refused: 0, errors: 0 },
+      { id: 2, requests: 1, refused: 1, errors: 1 },
     ]);
   });
 
@@ -216,6 +217,9 @@ describe('the sparkline of a tunnel', () => {
     recording.toLocal(request);
     clock.advance(3000);
     recording.toVisitor(Buffer.from('HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n'));
+    const missing = log.open();
+    missing.toLocal(request);
+    missing.toVisitor(Buffer.from('HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n'));
     const replay = log.openReplay(1);
     replay.toLocal(request);
     replay.end(true);
@@ -226,8 +230,8 @@ describe('the sparkline of a tunnel', () => {
     broken.toLocal(request);
     broken.end(true);
     assert.deepEqual(log.pulse, [
-      { id: 0, requests: 1, errors: 0 },
-      { id: 3, requests: 1, errors: 2 },
+      { id: 0, requests: 1, refused: 0, errors: 0 },
+      { id: 3, requests: 2, refused: 1, errors: 2 },
     ]);
   });
 });

@@ -16,7 +16,8 @@ import { redactField, redactTarget } from './redaction.ts';
 
 const REDACTED: Visibility = { reveal: false };
 
-const FIRST_ERROR_STATUS = 400;
+const FIRST_REFUSED_STATUS = 400;
+const FIRST_FAILED_STATUS = 500;
 
 /** Called when a request's head has arrived, when its response begins and when it ends. */
 export type LogListener = (summary: RequestSummary) => void;
@@ -170,8 +171,12 @@ export class RequestLog implements Recorder, ExchangeStore {
   finish(exchange: Exchange, isBroken: boolean): void {
     exchange.isBroken = isBroken;
     exchange.durationMs = this.elapsed(exchange);
-    const isError = isBroken || (exchange.status ?? 0) >= FIRST_ERROR_STATUS;
-    if (isError && isOfVisitor(exchange)) this.#pulse.countError(this.#clock.now());
+    const { status = 0 } = exchange;
+    const now = this.#clock.now();
+    if (isOfVisitor(exchange)) {
+      if (isBroken || status >= FIRST_FAILED_STATUS) this.#pulse.countError(now);
+      else if (status >= FIRST_REFUSED_STATUS) this.#pulse.countRefused(now);
+    }
     this.changed(exchange);
   }
 
@@ -267,14 +272,20 @@ export class Pulse {
 
   /** Counts a request. @param now wall-clock ms */
   count(now: number): void {
-    const { id, requests, errors } = this.#at(now);
-    this.#seconds[id % SPARKLINE_SECONDS] = { id, requests: requests + 1, errors };
+    const second = this.#at(now);
+    this.#set({ ...second, requests: second.requests + 1 });
+  }
+
+  /** Counts a request that was refused. @param now wall-clock ms */
+  countRefused(now: number): void {
+    const second = this.#at(now);
+    this.#set({ ...second, refused: second.refused + 1 });
   }
 
   /** Counts a failure. @param now wall-clock ms */
   countError(now: number): void {
-    const { id, requests, errors } = this.#at(now);
-    this.#seconds[id % SPARKLINE_SECONDS] = { id, requests, errors: errors + 1 };
+    const second = this.#at(now);
+    this.#set({ ...second, errors: second.errors + 1 });
   }
 
   /** The last seconds with any traffic, earliest first. @param now wall-clock ms */
@@ -289,6 +300,10 @@ export class Pulse {
   #at(now: number): TrafficSecond {
     const id = Math.floor(now / SECOND_MS);
     const second = this.#seconds[id % SPARKLINE_SECONDS];
-    return second?.id === id ? second : { id, requests: 0, errors: 0 };
+    return second?.id === id ? second : { id, requests: 0, refused: 0, errors: 0 };
+  }
+
+  #set(second: TrafficSecond): void {
+    this.#seconds[second.id % SPARKLINE_SECONDS] = second;
   }
 }

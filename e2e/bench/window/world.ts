@@ -93,7 +93,7 @@ function pulseAfter(pulse: readonly TrafficSecond[], id: number, count: number):
   const last = pulse.at(-1);
   const before = last?.id === id ? pulse.slice(0, -1) : pulse.slice(1 - PULSE_SECONDS);
   const requests = (last?.id === id ? last.requests : 0) + count;
-  return [...before, { id, requests, errors: 0 }];
+  return [...before, { id, requests, refused: 0, errors: 0 }];
 }
 
 function detailOf(id: number): DetailView {

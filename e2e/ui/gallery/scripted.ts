@@ -226,6 +226,7 @@ export function logOf(requests: readonly RequestSummary[]): NonNullable<Scripted
 export const PULSE = Array.from({ length: 42 }, (_none, index) => ({
   id: NOW / 1000 - 58 + index + Math.floor(index / 3),
   requests: 1 + ((index * 7) % 11) * (index % 4),
+  refused: index % 7 === 6 ? 1 : 0,
   errors: index % 9 === 8 ? 2 : 0,
 }));
 

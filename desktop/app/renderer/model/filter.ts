@@ -85,7 +85,7 @@ export const ALL = 'all';
 
 const PARTS: readonly (readonly [id: string, label: TextKey, has: (request: RequestSummary) => boolean])[] = [
   [ALL, 'log.chip.all', () => true],
-  ['errors', 'log.chip.errors', (request) => ['failed', 'broken'].includes(outcome(request))],
+  ['errors', 'log.chip.errors', (request) => ['refused', 'failed', 'broken'].includes(outcome(request))],
   ['slow', 'log.chip.slow', ({ durationMs = 0 }) => durationMs >= SLOW_MS],
   ['live', 'log.chip.live', (request) => outcome(request) === 'live'],
   ['webhooks', 'log.chip.webhooks', ({ webhook }) => webhook !== undefined],

@@ -3,9 +3,10 @@ import { escapeUnprintable } from '../../../../shared/unprintable.ts';
 import type { OtherTunnelView, Settings, Snapshot, TunnelView } from '../../ipc/snapshot.ts';
 import type { KnownProject } from '../../ipc/tunnel-views.ts';
 import { leadsTo } from '../../ipc/views.ts';
+import { LANGUAGE_NAMES, LANGUAGES } from '../../messages/locale.ts';
 import { t } from '../../messages/translate.ts';
 import type { Channels } from '../bridge.ts';
-import { matchesAll, wordsOf } from './filter.ts';
+import { wordsOf } from './filter.ts';
 import { otherState } from './other-tunnel.ts';
 import { freePorts, programName } from './ports.ts';
 import { statusText, targetText } from './request.ts';
@@ -16,7 +17,7 @@ import { isLive, tunnelState } from './tunnel-state.ts';
 const MOST_OF_GROUP = 6;
 /** Tunnels with a digit as shortcut. */
 const MOST_NUMBERED = 9;
-const GROUPS: readonly PaletteGroup[] = ['tunnels', 'requests', 'ports', 'commands', 'search'];
+const GROUPS: readonly PaletteGroup[] = ['tunnels', 'requests', 'ports', 'commands'];
 
 /** All entries, the likeliest of each group first. @param now wall-clock ms */
 export function paletteEntries(
@@ -37,6 +38,7 @@ export function paletteEntries(
     ...commands(),
     ...projectCommands(projects),
     ...tunnels.flatMap(tunnelCommands),
+    ...tunnels.flatMap(requestCommands),
     ...others.flatMap(otherCommands),
   ];
 }
@@ -47,8 +49,8 @@ export function cardFocus(tunnel: TunnelView): string {
 }
 
 /**
- * The entries that contain every typed word, by group, and entries that search the logs for the words. Without a word,
- * commands of single tunnels are left out.
+ * The entries that match every typed word, the best match first, and entries that search the logs for the words.
+ * Without a word, commands of single tunnels are left out.
  */
 export function foundEntries(
   entries: readonly PaletteEntry[],
@@ -56,13 +58,38 @@ export function foundEntries(
   typed: string,
 ): readonly PaletteEntry[] {
   const words = wordsOf(typed);
-  const found = entries.filter((entry) =>
-    words.length === 0
-      ? entry.isOneOfMany !== true
-      : matchesAll(`${t(`palette.group.${entry.group}`)} ${entry.label} ${entry.detail}`, words),
-  );
-  const all = words.length === 0 ? found : [...found, ...searches(tunnels, typed.trim())];
-  return GROUPS.flatMap((group) => all.filter((entry) => entry.group === group).slice(0, MOST_OF_GROUP));
+  const ranked = entries.flatMap((entry) => {
+    if (words.length === 0) return entry.isOneOfMany === true ? [] : [{ entry, rank: 0 }];
+    const ranks = words.map((word) => rankOf(entry, word));
+    return ranks.includes(Infinity) ? [] : [{ entry, rank: ranks.reduce((sum, rank) => sum + rank, 0) }];
+  });
+  const groups = GROUPS.map((group) => ({
+    best: Math.min(...ranked.filter(({ entry }) => entry.group === group).map(({ rank }) => rank)),
+    entries: ranked
+      .filter(({ entry }) => entry.group === group)
+      .toSorted((one, other) => one.rank - other.rank)
+      .slice(0, MOST_OF_GROUP)
+      .map(({ entry }) => entry),
+  })).toSorted((one, other) => (one.best === other.best ? 0 : one.best - other.best));
+  const found = groups.flatMap((group) => group.entries);
+  return words.length === 0 ? found : [...found, ...searches(tunnels, typed.trim()).slice(0, MOST_OF_GROUP)];
+}
+
+/**
+ * How well an entry matches a word: 0 if its label begins with it, then a word of the label, then another name of the
+ * command, then anything else about it. Infinity if it does not match.
+ */
+function rankOf({ group, label, detail, names = '' }: PaletteEntry, word: string): number {
+  const text = label.toLowerCase();
+  if (text.startsWith(word)) return 0;
+  if (hasWordFrom(text, word)) return 1;
+  if (hasWordFrom(names, word)) return 2;
+  const rest = `${text} ${detail} ${t(`palette.group.${group}`)}`.toLowerCase();
+  return rest.includes(word) ? 3 : Infinity;
+}
+
+function hasWordFrom(text: string, start: string): boolean {
+  return text.split(/\s+/).some((word) => word.startsWith(start));
 }
 
 function tunnelEntry(tunnel: TunnelView, index: number, now: number): PaletteEntry {
@@ -126,17 +153,59 @@ function searches(tunnels: readonly TunnelView[], typed: string): readonly Palet
 /** Commands that need no tunnel. */
 export function commands(): readonly PaletteEntry[] {
   return [
-    command('new', t('palette.new'), { kind: 'port', port: undefined }, 'Mod+N'),
-    command('share', t('project.openFolder'), { kind: 'choose', channel: 'folder:choose' }, 'Mod+Shift+O'),
+    named('new', command('new', t('palette.new'), { kind: 'port', port: undefined }, 'Mod+N')),
+    named(
+      'share',
+      command('share', t('project.openFolder'), { kind: 'choose', channel: 'folder:choose' }, 'Mod+Shift+O'),
+    ),
     command('project', t('project.open'), { kind: 'choose', channel: 'project:choose' }, 'Mod+O'),
-    command('settings', t('settings.title'), { kind: 'go', route: { screen: 'settings' } }, 'Mod+,'),
-    command('light', t('palette.light'), { kind: 'theme', theme: 'light' }),
-    command('dark', t('palette.dark'), { kind: 'theme', theme: 'dark' }),
-    command('system', t('palette.system'), { kind: 'theme', theme: 'system' }),
+    named(
+      'settings',
+      command('settings', t('settings.title'), { kind: 'go', route: { screen: 'settings' } }, 'Mod+,'),
+    ),
+    named('keys', command('keys', t('keys.title'), { kind: 'keys' }, '?')),
+    named('diagnose', command('diagnose', t('palette.diagnose'), { kind: 'diagnose', key: undefined })),
+    command('light', t('palette.light'), { kind: 'setting', changes: { theme: 'light' } }),
+    command('dark', t('palette.dark'), { kind: 'setting', changes: { theme: 'dark' } }),
+    command('system', t('palette.system'), { kind: 'setting', changes: { theme: 'system' } }),
+    ...LANGUAGES.map((language) =>
+      named(
+        `language.${language}`,
+        command(`language-${language}`, t('palette.language', { name: LANGUAGE_NAMES[language] }), {
+          kind: 'setting',
+          changes: { language },
+        }),
+      ),
+    ),
     command('about', t('palette.about'), { kind: 'go', route: { screen: 'about' } }),
-    command('sign-out', t('settings.signOut'), { kind: 'call', channel: 'session:sign-out' }),
-    command('quit', t('settings.quit'), { kind: 'call', channel: 'app:quit' }),
+    named(
+      'signOut',
+      command('sign-out', t('settings.signOut'), { kind: 'call', channel: 'session:sign-out' }),
+    ),
+    named('quit', command('quit', t('settings.quit'), { kind: 'call', channel: 'app:quit' })),
   ];
+}
+
+/** What can be done with the last few requests of a tunnel. */
+function requestCommands({ key, recent }: TunnelView): readonly PaletteEntry[] {
+  return recent.flatMap((request) => {
+    const { id } = request;
+    const what = `${escapeUnprintable(request.method)} ${targetText(request)}`;
+    const detail = statusText(request);
+    const one = (name: string, label: string, act: PaletteAct): PaletteEntry => ({
+      ...command(`${name}-${key}-${id}`, label, act),
+      detail,
+      isOneOfMany: true,
+    });
+    return [
+      named('replay', one('replay', t('palette.replay', { what }), { kind: 'replay', key, id })),
+      named(
+        'edit',
+        one('edit', t('palette.edit', { what }), { kind: 'go', route: { screen: 'edit', key, id } }),
+      ),
+      named('curl', one('curl', t('palette.curl', { what }), { kind: 'curl', key, id })),
+    ];
+  });
 }
 
 /** Commands that open previous projects. */
@@ -151,10 +220,10 @@ export function projectCommands(projects: readonly KnownProject[]): readonly Pal
 /** Commands for a tunnel. */
 export function tunnelCommands(tunnel: TunnelView): readonly PaletteEntry[] {
   const { key, slug, folder } = tunnel;
-  const log = oneOf(tunnel, 'log', t('palette.requestsTo', { slug }), {
-    kind: 'go',
-    route: { screen: 'log', key },
-  });
+  const log = named(
+    'log',
+    oneOf(tunnel, 'log', t('palette.requestsTo', { slug }), { kind: 'go', route: { screen: 'log', key } }),
+  );
   // Requests to a folder are not written by hand.
   const byHand =
     folder === undefined
@@ -172,7 +241,21 @@ export function tunnelCommands(tunnel: TunnelView): readonly PaletteEntry[] {
       ...byHand,
       oneOf(tunnel, 'start', t('palette.startAgain', { slug }), call('tunnel:start', key)),
     ];
-  return [copyCommand(tunnel), log, ...byHand, ...liveCommands(tunnel)];
+  const press = (part: 'lock' | 'extend' | 'qr') =>
+    named(
+      part,
+      oneOf(tunnel, part, t(`palette.${part}`, { slug }), { kind: 'press', button: `${part}-${key}` }),
+    );
+  return [
+    copyCommand(tunnel),
+    log,
+    ...byHand,
+    press('lock'),
+    press('extend'),
+    press('qr'),
+    named('diagnose', oneOf(tunnel, 'diagnose', t('palette.diagnoseOf', { slug }), { kind: 'diagnose', key })),
+    ...liveCommands(tunnel),
+  ];
 }
 
 /** Commands for a tunnel that this app does not serve. */
@@ -184,22 +267,27 @@ type Named = Pick<TunnelView, 'key' | 'slug' | 'url'>;
 
 function copyCommand(tunnel: Named): PaletteEntry {
   const { key, slug, url } = tunnel;
-  return oneOf(tunnel, 'copy', t('palette.copyAddress', { slug }), {
-    ...call('tunnel:copy-url', key),
-    said: t('palette.copied', { url }),
-  });
+  const act = { ...call('tunnel:copy-url', key), said: t('palette.copied', { url }) };
+  return named('copy', oneOf(tunnel, 'copy', t('palette.copyAddress', { slug }), act));
 }
 
 function liveCommands(tunnel: Named): readonly PaletteEntry[] {
   const { key, slug } = tunnel;
   return [
-    oneOf(tunnel, 'open', t('palette.open', { slug }), call('tunnel:open-url', key)),
-    oneOf(tunnel, 'stop', t('palette.stop', { slug }), call('tunnel:stop', key)),
+    named('open', oneOf(tunnel, 'open', t('palette.open', { slug }), call('tunnel:open-url', key))),
+    named('stop', oneOf(tunnel, 'stop', t('palette.stop', { slug }), call('tunnel:stop', key))),
   ];
 }
 
 function oneOf({ key }: Named, name: string, label: string, act: PaletteAct): PaletteEntry {
   return { ...command(`${name}-${key}`, label, act), isOneOfMany: true };
+}
+
+/** Other words for a command, which people type but do not see. */
+type CommandName = 'new' | 'share' | 'settings' | 'keys' | 'diagnose' | 'signOut' | 'quit' | 'replay' | 'edit' | 'curl' | 'log' | 'lock' | 'extend' | 'qr' | 'copy' | 'open' | 'stop' | `language.${(typeof LANGUAGES)[number]}`;
+
+function named(name: CommandName, entry: PaletteEntry): PaletteEntry {
+  return { ...entry, names: t(`palette.names.${name}`).toLowerCase() };
 }
 
 function command(name: string, label: string, act: PaletteAct, shortcut?: string): PaletteEntry {
@@ -220,6 +308,8 @@ export interface PaletteEntry {
   readonly label: string;
   /** shown beside the label, in a lighter colour */
   readonly detail: string;
+  /** other words that find it, in lower case */
+  readonly names?: string;
   /** shortcut that does the same without the palette; `Mod` is Control, or Command on macOS */
   readonly shortcut?: string | undefined;
   /** whether each tunnel or project has such an entry, which is shown only to users who type */
@@ -245,7 +335,17 @@ export type PaletteAct =
   | { readonly kind: 'tunnel'; readonly channel: TunnelChannel; readonly key: string; readonly said?: string }
   /** asks what to import into the log of a tunnel */
   | { readonly kind: 'import'; readonly key: string }
-  | { readonly kind: 'theme'; readonly theme: Settings['theme'] }
+  | { readonly kind: 'setting'; readonly changes: Partial<Settings> }
+  /** opens the list, and presses a button of a card */
+  | { readonly kind: 'press'; readonly button: string }
+  /** shows the keys of the window */
+  | { readonly kind: 'keys' }
+  /** of a tunnel, or of the relay alone */
+  | { readonly kind: 'diagnose'; readonly key: string | undefined }
+  /** sends a request again, and shows the result */
+  | { readonly kind: 'replay'; readonly key: string; readonly id: number }
+  /** copies a request as a curl command */
+  | { readonly kind: 'curl'; readonly key: string; readonly id: number }
   | { readonly kind: 'call'; readonly channel: 'session:sign-out' | 'app:quit' }
   /** closes the palette and opens a dialog of the system */
   | { readonly kind: 'choose'; readonly channel: 'folder:choose' | 'project:choose' }

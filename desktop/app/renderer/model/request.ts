@@ -8,14 +8,18 @@ import { LOG_START, type LogPoint, type LogUpdate } from '../../ipc/request-view
 import { t } from '../../messages/translate.ts';
 import { latencyText } from './numbers.ts';
 
-export type Outcome = 'unsent' | 'pending' | 'live' | 'fine' | 'failed' | 'broken';
+export type Outcome = 'unsent' | 'pending' | 'live' | 'fine' | 'refused' | 'failed' | 'broken';
 
-/** The outcome of a request, which its row shows in words as well as in colour. */
+/**
+ * The outcome of a request, which its row shows in words as well as in colour: `refused` with a status of 4xx, `failed`
+ * from 500 on.
+ */
 export function outcome(request: RequestSummary): Outcome {
   if (request.isBroken) return 'broken';
   if (isUnsent(request)) return 'unsent';
   if (request.status === undefined) return 'pending';
-  if (request.status >= 400) return 'failed';
+  if (request.status >= 500) return 'failed';
+  if (request.status >= 400) return 'refused';
   return request.durationMs === undefined ? 'live' : 'fine';
 }
 
@@ -67,6 +71,17 @@ export function hiddenSecrets({ startLine, fields }: Pick<RecordedMessage, 'star
     (count, text) => count + text.split(REDACTED).length - 1,
     0,
   );
+}
+
+/** The fields that say most about a message: its type, and whether its connection is kept. */
+export function headersSummary(fields: RecordedMessage['fields']): string {
+  const valueOf = (wanted: string): string =>
+    fields.find(([name]) => name.toLowerCase() === wanted)?.[1].split(';')[0] ?? '';
+  return ['content-type', 'connection']
+    .map(valueOf)
+    .filter((value) => value !== '')
+    .map((value) => escapeUnprintable(value))
+    .join(' · ');
 }
 
 /**

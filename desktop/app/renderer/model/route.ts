@@ -58,6 +58,13 @@ export function backward(trail: Trail): Trail {
   return trail.length === 1 ? trail : [trail[0], ...trail.slice(1, -1)];
 }
 
+/** Shows another screen instead of the current one, if that is `from`. @param focus id of the element to focus there */
+export function instead(trail: Trail, from: Route, to: Route, focus: string): Trail {
+  if (!isSame(currentPlace(trail).route, from)) return trail;
+  const place: Place = { route: to, focus, isBeside: false };
+  return trail.length === 1 ? [place] : [trail[0], ...trail.slice(1, -1), place];
+}
+
 /** Whether it is a screen of a tunnel other than its log. */
 function isBesideLog(route: Route): boolean {
   return 'key' in route && route.screen !== 'log';

@@ -123,7 +123,7 @@ describe('time left, in German', () => {
 });
 
 const AT = 1000;
-const second = (id: number, requests: number, errors = 0) => ({ id, requests, errors });
+const second = (id: number, requests: number, refused = 0, errors = 0) => ({ id, requests, refused, errors });
 
 describe('the drawing of a sparkline', () => {
   it('is missing without traffic in the last minute', () => {
@@ -131,12 +131,25 @@ describe('the drawing of a sparkline', () => {
     assert.equal(sparklineDrawing([second(AT - 60, 3)], AT), undefined);
   });
 
-  it('has a bar for each second, the last one at its right end, and separate errors', () => {
-    assert.deepEqual(sparklineDrawing([second(AT - 59, 1), second(AT, 2, 1)], AT), {
+  it('has a bar for each second, the last one at its right end', () => {
+    assert.deepEqual(sparklineDrawing([second(AT - 59, 1), second(AT, 2)], AT), {
       requests: 'M0 18v-4h0.7v4zM59 18v-5.6h0.7v5.6z',
-      errors: 'M59 18v-4h0.7v4z',
-      words: '3 requests in the last minute, 1 failed',
+      refused: '',
+      errors: '',
+      words: '3 requests in the last minute, none failed',
     });
+  });
+
+  it('divides a bar by the true shares, and shows even a small one', () => {
+    assert.deepEqual(sparklineDrawing([second(AT, 64, 16, 32)], AT), {
+      requests: 'M59 18v-13.6h0.7v13.6z',
+      refused: 'M59 11.2v-3.4h0.7v3.4z',
+      errors: 'M59 18v-6.8h0.7v6.8z',
+      words: '64 requests in the last minute, 48 failed',
+    });
+    assert.equal(sparklineDrawing([second(AT, 30, 0, 1)], AT)?.errors, 'M59 18v-1h0.7v1z');
+    // It failed in a later second than it began.
+    assert.equal(sparklineDrawing([second(AT, 0, 0, 1)], AT)?.errors, 'M59 18v-4h0.7v4z');
   });
 
   it('has a maximum height, and a full description in words', () => {

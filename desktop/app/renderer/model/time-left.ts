@@ -154,8 +154,9 @@ export const SPARKLINE_HEIGHT = 18;
 const BAR_WIDTH = 0.7;
 
 export interface SparklineDrawing {
-  /** paths for SVG */
+  /** paths for SVG: all requests, and in front of them those that were refused (4xx) and those that failed */
   readonly requests: string;
+  readonly refused: string;
   readonly errors: string;
   readonly words: string;
 }
@@ -170,25 +171,43 @@ export function sparklineDrawing(
 ): SparklineDrawing | undefined {
   const shown = seconds.filter(({ id }) => id > until - SPARKLINE_WIDTH && id <= until);
   const requests = sum(shown.map((second) => second.requests));
-  const errors = sum(shown.map((second) => second.errors));
-  if (requests + errors === 0) return undefined;
-  const bars = (count: (second: TrafficSecond) => number): string =>
-    shown
-      .filter((second) => count(second) > 0)
-      .map((second) => bar(SPARKLINE_WIDTH - 1 - (until - second.id), count(second)))
-      .join('');
+  const bad = sum(shown.map(({ refused, errors }) => refused + errors));
+  if (requests + bad === 0) return undefined;
+  const bars = shown.map((second) => barOf(second, until));
+  const path = (part: 'requests' | 'refused' | 'errors'): string => bars.map((bar) => bar[part]).join('');
   return {
-    requests: bars((second) => second.requests),
-    errors: bars((second) => second.errors),
-    words: t('tunnels.pulse', { requests, errors }),
+    requests: path('requests'),
+    refused: path('refused'),
+    errors: path('errors'),
+    words: t('tunnels.pulse', { requests, errors: bad }),
   };
 }
 
-/** Logarithmic: each doubling adds the same height, up to about 500 in a second. */
-function bar(x: number, count: number): string {
-  const height = Math.min(SPARKLINE_HEIGHT, 4 + 1.6 * Math.log2(count));
-  const rounded = Math.round(height * 10) / 10;
-  return `M${x} ${SPARKLINE_HEIGHT}v-${rounded}h${BAR_WIDTH}v${rounded}z`;
+/**
+ * The bar of a second. Its height is logarithmic: each doubling adds the same, up to about 500 requests. Its colours
+ * divide it by the true shares, errors at the bottom.
+ */
+function barOf({ id, requests, refused, errors }: TrafficSecond, until: number) {
+  const x = SPARKLINE_WIDTH - 1 - (until - id);
+  // A request counts when it begins and fails when it ends, perhaps in a second without others.
+  const count = Math.max(requests, refused + errors);
+  const height = count === 0 ? 0 : Math.min(SPARKLINE_HEIGHT, 4 + 1.6 * Math.log2(count));
+  const share = (part: number): number => (part === 0 ? 0 : Math.max(1, (height * part) / count));
+  const red = share(errors);
+  return {
+    requests: bar(x, 0, height),
+    refused: bar(x, red, share(refused)),
+    errors: bar(x, 0, red),
+  };
+}
+
+function bar(x: number, from: number, height: number): string {
+  const [start, rounded] = [rounded1(SPARKLINE_HEIGHT - from), rounded1(height)];
+  return rounded === 0 ? '' : `M${x} ${start}v-${rounded}h${BAR_WIDTH}v${rounded}z`;
+}
+
+function rounded1(value: number): number {
+  return Math.round(value * 10) / 10;
 }
 
 function sum(numbers: readonly number[]): number {

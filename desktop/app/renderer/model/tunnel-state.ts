@@ -11,7 +11,9 @@ const MOST = 3;
 
 /** @returns sentences, the most important first; empty if there is no relevant change */
 export function announcements(previous: Snapshot | undefined, next: Snapshot): readonly string[] {
-  if (previous?.session.state !== 'signed-in' || next.session.state !== 'signed-in') return [];
+  if (previous === undefined || next.session.state !== 'signed-in') return [];
+  if (previous.session.state !== 'signed-in')
+    return [t('announce.signedIn', { name: next.session.account.name })];
   const sentences: string[] = [];
   if (previous.hasNetwork && !next.hasNetwork) sentences.push(t('announce.noNetwork'));
   if (previous.session.problem === undefined && next.session.problem !== undefined) {

@@ -31,6 +31,10 @@ export function DiagnosticsDialog({ checkup }: { checkup: DiagnosticsView }): JS
       <h2 id={TITLE}>
         {checkup.slug === undefined ? t('checkup.toRelay') : t('checkup.toTunnel', { slug: checkup.slug })}
       </h2>
+      {/* First, because it is what people want to know; the hops below may not fit in the window. */}
+      <p class="checkup-verdict" role="status">
+        {diagnosticsWords(checkup)}
+      </p>
       <ul class="hops">
         {checkup.results.map((result) => (
           <HopRow key={result.hop} result={result} />
@@ -44,9 +48,8 @@ export function DiagnosticsDialog({ checkup }: { checkup: DiagnosticsView }): JS
           </li>
         )}
       </ul>
-      <p role="status">{diagnosticsWords(checkup)}</p>
       <Failure problem={action.error} />
-      <div class="dialog-buttons">
+      <div class="dialog-buttons dialog-buttons-stay">
         <button ref={end} type="button" class="button" onClick={close}>
           {t('common.close')}
         </button>

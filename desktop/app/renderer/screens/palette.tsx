@@ -161,6 +161,9 @@ export interface PlaceActs {
   readonly show: (focus: string) => void;
   readonly search: (key: string, search: string) => void;
   readonly newTunnel: (port: number | undefined) => void;
+  /** presses a button of a card, unless it is pressed already */
+  readonly press: (button: string) => void;
+  readonly showKeys: () => void;
 }
 
 /**
@@ -176,7 +179,7 @@ export function useActs(
   said: string | undefined;
   error: CallError | undefined;
 } {
-  const { go, importTo } = useShell();
+  const { go, importTo, say } = useShell();
   const action = useAction();
   const [said, setSaid] = useState<string>();
   const run = async (act: PaletteAct): Promise<void> => {
@@ -189,7 +192,20 @@ export function useActs(
       // The next snapshot shows the result.
       else if (act.kind === 'choose') void action.run(act.channel, undefined);
       else if (act.kind === 'reopen') void action.run('project:reopen', { folder: act.folder });
+      else if (act.kind === 'diagnose') void action.run('checkup:start', { key: act.key });
       else move(act, places, go);
+      return;
+    }
+    if (act.kind === 'replay') {
+      const { key, id } = act;
+      const answer = await action.run('log:replay', { key, id });
+      if (!answer.ok) return;
+      close();
+      say(t('request.sentAgain'));
+      go({ screen: 'request', key, id: answer.value.id });
+    } else if (act.kind === 'curl') {
+      const answer = await action.run('log:copy-curl', { key: act.key, id: act.id, reveal: false });
+      if (answer.ok) setSaid(t(answer.value.hidesSecrets ? 'request.copiedCurlClean' : 'request.copiedCurl'));
     } else if (await ask(act, action.run)) {
       if (act.kind === 'tunnel' && act.said !== undefined) setSaid(act.said);
       else close();
@@ -198,13 +214,28 @@ export function useActs(
   return { run, said, error: action.error };
 }
 
-type Ask = Extract<PaletteAct, { kind: 'tunnel' | 'theme' | 'call' }>;
+type Ask = Extract<PaletteAct, { kind: 'tunnel' | 'setting' | 'call' }>;
+/** Actions on a request, with a result to show. */
+type OnRequest = Extract<PaletteAct, { kind: 'replay' | 'curl' }>;
 /** Actions that replace the palette by a dialog. */
-type Dialog = Extract<PaletteAct, { kind: 'import' | 'choose' | 'reopen' }>;
-type Move = Exclude<PaletteAct, Ask | Dialog>;
+type Dialog = Extract<PaletteAct, { kind: 'import' | 'choose' | 'reopen' | 'diagnose' }>;
+type Move = Exclude<PaletteAct, Ask | OnRequest | Dialog>;
+
+const MOVES: ReadonlySet<PaletteAct['kind']> = new Set([
+  'go',
+  'show',
+  'search',
+  'port',
+  'press',
+  'keys',
+  'import',
+  'choose',
+  'reopen',
+  'diagnose',
+] satisfies (Move | Dialog)['kind'][]);
 
 function isMove(act: PaletteAct): act is Move | Dialog {
-  return ['go', 'show', 'search', 'port', 'import', 'choose', 'reopen'].includes(act.kind);
+  return MOVES.has(act.kind);
 }
 
 function move(act: Move, places: PlaceActs, go: (route: Route) => void): void {
@@ -217,6 +248,10 @@ function move(act: Move, places: PlaceActs, go: (route: Route) => void): void {
       return places.search(act.key, act.search);
     case 'port':
       return places.newTunnel(act.port);
+    case 'press':
+      return places.press(act.button);
+    case 'keys':
+      return places.showKeys();
   }
 }
 
@@ -225,8 +260,8 @@ async function ask(act: Ask, run: Action['run']): Promise<boolean> {
   switch (act.kind) {
     case 'tunnel':
       return (await run(act.channel, { key: act.key })).ok;
-    case 'theme':
-      return (await run('settings:change', { theme: act.theme })).ok;
+    case 'setting':
+      return (await run('settings:change', act.changes)).ok;
     case 'call':
       return (await run(act.channel, undefined)).ok;
   }
@@ -239,6 +274,7 @@ export function usePalette({
   goHome,
   searchLog,
   setDraft,
+  showKeys,
   tunnels,
   isOn,
 }: {
@@ -249,6 +285,8 @@ export function usePalette({
   /** searches the log of a tunnel for some words */
   searchLog: (key: string, search: string) => void;
   setDraft: Dispatch<StateUpdater<FormDraft>>;
+  /** shows the sheet of keys */
+  showKeys: () => void;
   tunnels: readonly TunnelView[];
   /** whether the user is signed in */
   isOn: boolean;
@@ -279,8 +317,17 @@ export function usePalette({
         goHome('port');
         if (port !== undefined) setDraft((before) => ({ ...before, port: String(port) }));
       },
+      press: (button: string) => {
+        goHome(button);
+        // A search that hid the card ends only with the next redraw.
+        requestAnimationFrame(() => {
+          const element = document.getElementById(button);
+          if (element?.getAttribute('aria-expanded') === 'false') element.click();
+        });
+      },
+      showKeys,
     }),
-    [setTrail, setDraft, goHome, searchLog],
+    [setTrail, setDraft, goHome, searchLog, showKeys],
   );
   return { isOpen: isOn && openAt === trail, close: () => setOpenAt(undefined), places };
 }

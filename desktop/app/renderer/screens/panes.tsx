@@ -1,10 +1,21 @@
-import type { ComponentChildren, JSX } from 'preact';
-import { type Dispatch, type StateUpdater, useCallback, useEffect, useMemo, useRef } from 'preact/hooks';
+import type { JSX } from 'preact';
+import {
+  type Dispatch,
+  type StateUpdater,
+  useCallback,
+  useEffect,
+  useMemo,
+  useRef,
+  useState,
+} from 'preact/hooks';
+import type { RequestSummary } from '../../../client/inspector/records.ts';
 import type { SessionView, Snapshot, UndoView } from '../../ipc/snapshot.ts';
 import { t } from '../../messages/translate.ts';
 import type { FormDraft } from '../model/create-form.ts';
 import { beside, currentPlace, homeAt, type Route, type Trail } from '../model/route.ts';
+import { isLive } from '../model/tunnel-state.ts';
 import { PaneContext, ShellContext, UndoContext, useShell, WrapContext } from '../view/context.ts';
+import { Divider, usePaneWidths } from '../view/divider.tsx';
 import { useMedia } from '../view/focus.ts';
 import { useKey } from '../view/keys.ts';
 import type { LogViews } from '../view/use-snapshot.ts';
@@ -22,7 +33,6 @@ const WIDE = '(width >= 720px)';
 /** Also wide enough for a log between them. */
 const WIDEST = '(width >= 1100px)';
 const NO_UNDOS: readonly UndoView[] = [];
-const IN_THE_MIDDLE = { isMain: false, takesFocus: true };
 
 interface PanesProps {
   snapshot: Snapshot;
@@ -37,102 +47,98 @@ interface PanesProps {
   setDraft: (draft: FormDraft) => void;
 }
 
-/** The signed-in window: one screen; in a wide window the tunnels and the opened screen; in a wider one also a log. */
+/**
+ * The signed-in window: one screen; in a wide window the tunnels and the opened screen; in a wider one also a log. Each
+ * screen has the same place in the tree at every width, so that resizing the window loses nothing that is under way.
+ */
 export function Panes(props: PanesProps): JSX.Element {
   const { snapshot, session, trail, search, setSearch, draft, setDraft } = props;
   const isWide = useMedia(WIDE);
   const isWidest = useMedia(WIDEST);
+  const [paused, setPaused] = useState<PausedLog>();
+  const widths = usePaneWidths();
   usePaneKeys();
   const { route } = currentPlace(trail);
-  if (!isWide && route.screen !== 'tunnels') return <Opened {...props} />;
-  const tunnels = (
-    <TunnelsScreen
-      snapshot={snapshot}
-      session={session}
-      search={search}
-      setSearch={setSearch}
-      draft={draft}
-      setDraft={setDraft}
-      isPane={isWide}
-    />
-  );
-  if (!isWide) return tunnels;
-  const hasLog = isWidest && 'key' in route;
+  const isHome = route.screen === 'tunnels';
+  // Beside the tunnels there is room for the requests that people look at most.
+  const newest = isHome && isWide ? (snapshot.tunnels.find(isLive) ?? snapshot.tunnels[0]) : undefined;
+  const logKey = newest?.key ?? ('key' in route && (isWidest || route.screen === 'log') ? route.key : undefined);
+  const hasOpened = !isHome && route.screen !== 'log';
+  const hasLog = logKey !== undefined;
+  const { undos } = snapshot;
   return (
-    <div class={`panes ${hasLog ? 'panes-three' : ''}`}>
-      {tunnels}
+    <div
+      class={`panes ${isWide ? 'panes-wide' : ''} ${hasLog && hasOpened ? 'panes-three' : ''}`}
+      style={widths.style}
+    >
       {/* The undo notice is shown once, on the left. */}
-      <UndoContext.Provider value={NO_UNDOS}>
+      <UndoContext.Provider value={isWide || isHome ? undos : NO_UNDOS}>
+        <TunnelsScreen
+          snapshot={snapshot}
+          session={session}
+          search={search}
+          setSearch={setSearch}
+          draft={draft}
+          setDraft={setDraft}
+          isPane={isWide}
+          isHidden={!isWide && !isHome}
+        />
+      </UndoContext.Provider>
+      <UndoContext.Provider value={isWide ? NO_UNDOS : undos}>
+        {isWide && <Divider of="list" label={t('panes.widthOfTunnels')} widths={widths} />}
         {hasLog && (
-          <Middle tunnelKey={route.key} setTrail={props.setTrail}>
-            <Log {...props} tunnelKey={route.key} />
-          </Middle>
+          <Log
+            {...props}
+            key={logKey}
+            tunnelKey={logKey}
+            isBeside={isWidest}
+            isMain={!hasOpened}
+            paused={paused}
+            setPaused={setPaused}
+          />
         )}
-        {route.screen === 'tunnels' ? (
-          <Empty>{t('panes.openRequests')}</Empty>
-        ) : hasLog && route.screen === 'log' ? (
-          <Empty>{t('panes.chooseRequest')}</Empty>
-        ) : (
-          <Opened {...props} />
+        {hasLog && hasOpened && <Divider of="log" label={t('panes.widthOfRequests')} widths={widths} />}
+        {hasOpened && <Opened {...props} />}
+        {isWide && !hasLog && !hasOpened && (
+          <main class="screen nothing-opened">
+            <p class="dim">{t('panes.openRequests')}</p>
+          </main>
         )}
       </UndoContext.Provider>
     </div>
   );
 }
 
-/** The log between tunnels and request. Requests open beside it, while the focus stays. */
-function Middle({
-  tunnelKey,
-  setTrail,
-  children,
-}: {
-  tunnelKey: string;
-  setTrail: PanesProps['setTrail'];
-  children: ComponentChildren;
-}): JSX.Element {
-  const shell = useShell();
-  const middle = useMemo(
-    () => ({
-      ...shell,
-      back: () => setTrail(homeAt(`log-${tunnelKey}`)),
-      go(route: Route) {
-        if (route.screen !== 'request') return shell.go(route);
-        const focus = document.activeElement?.id;
-        setTrail((before) => beside(before, route, focus));
-        shell.say(t('panes.besideList'));
-      },
-    }),
-    [shell, setTrail, tunnelKey],
-  );
+/** The last opened screen, unless it is a log. */
+function Opened({ snapshot, session, trail }: PanesProps): JSX.Element {
+  const { isBeside } = currentPlace(trail);
+  const pane = useMemo(() => ({ isMain: true, takesFocus: !isBeside, hasBack: true }), [isBeside]);
   return (
-    <PaneContext.Provider value={IN_THE_MIDDLE}>
-      <ShellContext.Provider value={middle}>{children}</ShellContext.Provider>
+    <PaneContext.Provider value={pane}>
+      <WrapContext.Provider value={snapshot.settings.wrapsBodies}>
+        <OpenedScreen snapshot={snapshot} session={session} route={currentPlace(trail).route} />
+      </WrapContext.Provider>
     </PaneContext.Provider>
   );
 }
 
-/** The last opened screen. */
-function Opened(props: PanesProps): JSX.Element | null {
-  const { snapshot, session, trail } = props;
-  const { route, isBeside } = currentPlace(trail);
-  const pane = useMemo(() => ({ isMain: true, takesFocus: !isBeside }), [isBeside]);
+function OpenedScreen({
+  snapshot,
+  session,
+  route,
+}: Pick<PanesProps, 'snapshot' | 'session'> & { route: Route }): JSX.Element | null {
   switch (route.screen) {
     case 'tunnels':
-      return null;
     case 'log':
-      return <Log {...props} tunnelKey={route.key} />;
+      return null;
     case 'request':
       return (
-        <PaneContext.Provider value={pane}>
-          <WrapContext.Provider value={snapshot.settings.wrapsBodies}>
-            <RequestScreen
-              key={`${route.key} ${route.id}`}
-              tunnelKey={route.key}
-              id={route.id}
-              tunnels={snapshot.tunnels}
-            />
-          </WrapContext.Provider>
-        </PaneContext.Provider>
+        <RequestScreen
+          key={`${route.key} ${route.id}`}
+          tunnelKey={route.key}
+          id={route.id}
+          tunnels={snapshot.tunnels}
+        />
       );
     case 'edit':
       return <EditScreen key={`${route.key} ${route.id}`} tunnelKey={route.key} id={route.id} />;
@@ -158,45 +164,76 @@ function Opened(props: PanesProps): JSX.Element | null {
   }
 }
 
+/** The log of a tunnel. Where a request opens beside it, the focus stays in the log. */
 function Log({
-  snapshot,
+  snapshot: { tunnels },
   trail,
   setTrail,
   logViews,
   tunnelKey,
-}: PanesProps & { tunnelKey: string }): JSX.Element {
+  isBeside,
+  isMain,
+  paused,
+  setPaused,
+}: PanesProps & {
+  tunnelKey: string;
+  /** whether requests open beside it */
+  isBeside: boolean;
+  isMain: boolean;
+  paused: PausedLog | undefined;
+  setPaused: (paused: PausedLog | undefined) => void;
+}): JSX.Element {
+  const shell = useShell();
   const { route, focus } = currentPlace(trail);
-  const { tunnels } = snapshot;
+  const isOfHome = route.screen === 'tunnels';
   const opened = 'id' in route ? route.id : undefined;
-  // An editor stays open.
-  const hasRequest = route.screen === 'request';
-  const follow = useCallback(
+  const open = useCallback(
     (id: number) => {
       const focused = document.activeElement?.id;
       setTrail((before) => beside(before, { screen: 'request', key: tunnelKey, id }, focused));
     },
     [setTrail, tunnelKey],
   );
+  const middle = useMemo(
+    () => ({
+      ...shell,
+      back: () => setTrail(homeAt(`log-${tunnelKey}`)),
+      go(to: Route) {
+        if (to.screen !== 'request') return shell.go(to);
+        open(to.id);
+        shell.say(t('panes.besideList'));
+      },
+    }),
+    [shell, setTrail, tunnelKey, open],
+  );
+  const pane = useMemo(
+    () => ({ isMain, takesFocus: !isOfHome, hasBack: !isOfHome }),
+    [isMain, isOfHome],
+  );
   return (
-    <LogScreen
-      key={tunnelKey}
-      tunnelKey={tunnelKey}
-      tunnels={tunnels}
-      view={logViews.viewOf(tunnels.find(({ key }) => key === tunnelKey))}
-      show={(view) => logViews.show(tunnelKey, view)}
-      start={opened ?? requestOfRow(tunnelKey, focus)}
-      opened={opened}
-      follow={hasRequest ? follow : undefined}
-    />
+    <PaneContext.Provider value={pane}>
+      <ShellContext.Provider value={isBeside ? middle : shell}>
+        <LogScreen
+          tunnelKey={tunnelKey}
+          tunnels={tunnels}
+          view={logViews.viewOf(tunnels.find(({ key }) => key === tunnelKey))}
+          show={(view) => logViews.show(tunnelKey, view)}
+          start={opened ?? requestOfRow(tunnelKey, focus)}
+          opened={opened}
+          // An editor stays open.
+          follow={isBeside && route.screen === 'request' ? open : undefined}
+          paused={paused?.key === tunnelKey ? paused.requests : undefined}
+          setPaused={(requests) => setPaused(requests && { key: tunnelKey, requests })}
+        />
+      </ShellContext.Provider>
+    </PaneContext.Provider>
   );
 }
 
-function Empty({ children }: { children: ComponentChildren }): JSX.Element {
-  return (
-    <main class="screen nothing-opened">
-      <p class="dim">{children}</p>
-    </main>
-  );
+/** The requests that a log shows while it is paused. It stays so while another screen is open. */
+interface PausedLog {
+  readonly key: string;
+  readonly requests: readonly RequestSummary[];
 }
 
 /** F6 moves to the next pane, Shift+F6 to the previous one: to its last focus, or its heading. */
@@ -213,7 +250,7 @@ export function usePaneKeys(): void {
   useKey(
     ({ key, ctrlKey, metaKey, altKey }) => key === 'F6' && !ctrlKey && !metaKey && !altKey,
     ({ shiftKey }) => {
-      const panes = [...document.querySelectorAll('.panes > .screen')];
+      const panes = [...document.querySelectorAll('.panes > .screen')].filter((pane) => pane.checkVisibility());
       const at = panes.findIndex((pane) => pane.contains(document.activeElement));
       const next = panes.at((at + (shiftKey ? -1 : 1)) % panes.length);
       if (next === undefined) return;

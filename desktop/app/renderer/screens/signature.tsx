@@ -1,4 +1,4 @@
-import type { JSX, TargetedEvent } from 'preact';
+import type { ComponentChildren, JSX, TargetedEvent } from 'preact';
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import type { RequestDetail } from '../../../client/inspector/records.ts';
 import type { SignatureView } from '../../../client/webhooks/provider.ts';
@@ -29,9 +29,8 @@ export function Signature({
   /** whether the tunnel is online */
   canReach: boolean;
 }): JSX.Element | null {
-  const { go, say } = useShell();
+  const { say, replace } = useShell();
   const action = useAction();
-  const [replayed, setReplayed] = useState<number>();
   const { check, reload } = useSignature(tunnelKey, detail);
   if (check === undefined) return null;
   const { signature, name, secrets, isKept } = check;
@@ -40,70 +39,66 @@ export function Signature({
   const problem = replayProblem(detail, canReach);
 
   const signAgain = async (): Promise<void> => {
-    const answer = await action.run('signature:replay', { key: tunnelKey, id: detail.id });
+    const { id } = detail;
+    const answer = await action.run('signature:replay', { key: tunnelKey, id });
     if (!answer.ok) return;
-    setReplayed(answer.value.id);
     say(t('signature.sentAgain'));
+    const screen = 'request' as const;
+    replace({ screen, key: tunnelKey, id }, { screen, key: tunnelKey, id: answer.value.id }, SIGN_ID);
   };
 
   return (
-    <section class="message signature" aria-label={title}>
-      <h2>{title}</h2>
+    <section class="signature" aria-label={title}>
+      <h2 class="unseen">{title}</h2>
       <p class={`verdict verdict-${tone}`}>
         <Icon name={ICONS[tone]} />
         <span>{signatureWords(signature)}</span>
       </p>
-      {secrets.length > 0 && (
-        <div class="buttons">
-          <button
-            type="button"
-            class="button"
-            disabled={problem !== undefined}
-            aria-disabled={action.isBusy}
-            onClick={() => void (action.isBusy || signAgain())}
-          >
-            {t('signature.signAndSend')}
-          </button>
-          {replayed !== undefined && (
-            <button
-              type="button"
-              id="signed-again"
-              class="link"
-              onClick={() => go({ screen: 'request', key: tunnelKey, id: replayed })}
-            >
-              {t('request.sentAgainShow')}
-            </button>
-          )}
-        </div>
-      )}
-      <Failure problem={action.error} />
       <Secrets
         tunnelKey={tunnelKey}
         signature={signature}
         secrets={secrets}
         isKept={isKept}
         onChange={reload}
-      />
+      >
+        {secrets.length > 0 && (
+          <button
+            type="button"
+            id={SIGN_ID}
+            class="button small"
+            disabled={problem !== undefined}
+            aria-disabled={action.isBusy}
+            onClick={() => void (action.isBusy || signAgain())}
+          >
+            {t('signature.signAndSend')}
+          </button>
+        )}
+      </Secrets>
+      <Failure problem={action.error} />
     </section>
   );
 }
 
+const SIGN_ID = 'sign-again';
 const FIELD_ID = 'signing-secret';
 const TOGGLE_ID = 'signing-secrets';
 
-/** The secrets of a service: added and removed, but never shown. */
+/** The secrets of a service: added and removed, but never shown. Folded, because the verdict is what people read. */
 export function Secrets({
   tunnelKey,
   signature,
   secrets,
   isKept,
   onChange,
+  children,
 }: {
   tunnelKey: string;
   signature: SignatureView;
   secrets: readonly SecretView[];
   isKept: boolean;
   onChange: () => Promise<void>;
+  /** beside the button that unfolds them */
+  children: ComponentChildren;
 }): JSX.Element {
   const { say } = useShell();
   const add = useAction();
@@ -145,19 +140,18 @@ export function Secrets({
 
   return (
     <>
-      {secrets.length > 0 && (
-        <p>
-          <button
-            type="button"
-            id={TOGGLE_ID}
-            class="link"
-            aria-expanded={isOpen}
-            onClick={() => setOpen(!isOpen)}
-          >
-            {t('secrets.count', { count: secrets.length })}
-          </button>
-        </p>
-      )}
+      <div class="buttons">
+        {children}
+        <button
+          type="button"
+          id={TOGGLE_ID}
+          class="link"
+          aria-expanded={isOpen}
+          onClick={() => setOpen(!isOpen)}
+        >
+          {secrets.length > 0 ? t('secrets.count', { count: secrets.length }) : t('secrets.setDots')}
+        </button>
+      </div>
       {isOpen && secrets.length > 0 && (
         <ul ref={rows} class="link-list" aria-label={t('secrets.title')}>
           {secrets.map(({ id, addedAt }, index) => (
@@ -176,7 +170,7 @@ export function Secrets({
           ))}
         </ul>
       )}
-      {(isOpen || secrets.length === 0) && (
+      {isOpen && (
         <form aria-label={t('secrets.new')} noValidate onSubmit={(event) => void submit(event)}>
           <Field
             id={FIELD_ID}

@@ -10,6 +10,12 @@ export interface Shell {
   /** announces a text to screen readers, in a polite live region */
   readonly say: (text: string) => void;
   readonly go: (route: Route) => void;
+  /**
+   * shows another screen instead of the current one, unless the user has left that
+   *
+   * @param focus id of the element that gets the focus once it is there
+   */
+  readonly replace: (from: Route, to: Route, focus: string) => void;
   /** asks what to import into the log of a tunnel */
   readonly importTo: (key: string) => void;
   /** to the previous screen */
@@ -28,9 +34,11 @@ export interface Pane {
   readonly isMain: boolean;
   /** whether its heading gets the focus when it opens */
   readonly takesFocus: boolean;
+  /** whether there is a previous screen to return to */
+  readonly hasBack: boolean;
 }
 
-export const PaneContext = createContext<Pane>({ isMain: true, takesFocus: true });
+export const PaneContext = createContext<Pane>({ isMain: true, takesFocus: true, hasBack: true });
 
 export const ShellContext = createContext<Shell | undefined>(undefined);
 

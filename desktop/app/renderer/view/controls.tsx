@@ -185,9 +185,9 @@ export function shortcutText(accelerator: string): string {
     .replace('Space', t('keys.space'));
 }
 
-/** The keys of a shortcut in the notation of this system. @param keys such as `Mod+N` */
+/** The keys of a shortcut in the notation of this system. @param keys such as `Mod+N`, or several */
 export function keysText(keys: string): string {
-  return keys.replace('Mod+', IS_MAC ? '⌘' : `${t('keys.control')}+`);
+  return keys.replaceAll('Mod+', IS_MAC ? '⌘' : `${t('keys.control')}+`);
 }
 
 /** Shows {@link keysText} as key caps. */

@@ -38,3 +38,9 @@ export function isTyping({ target }: KeyboardEvent): boolean {
 export function hasCommand(event: KeyboardEvent): boolean {
   return (event.ctrlKey || event.metaKey) && !event.altKey;
 }
+
+/** Whether a letter is a command: alone, and not part of a text. */
+export function isLetter(event: KeyboardEvent, letter: string): boolean {
+  const isPlain = !event.ctrlKey && !event.metaKey && !event.altKey && !event.repeat;
+  return isPlain && event.key === letter && !isTyping(event);
+}

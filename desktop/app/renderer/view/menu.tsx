@@ -23,6 +23,13 @@ export function spotOf(event: MouseEvent, element: Element): Spot {
   return { across: isMirrored ? window.innerWidth - x : x, down: isAtMouse ? event.clientY : bottom };
 }
 
+/** Where the menu of a button opens: below it, as far as there is room. */
+export function spotBelow(button: Element): Spot {
+  const { left, right, bottom } = button.getBoundingClientRect();
+  const isMirrored = document.documentElement.dir === 'rtl';
+  return { across: isMirrored ? window.innerWidth - right : left, down: bottom + 4 };
+}
+
 /** A menu over the window (WAI-ARIA Authoring Practices, menu). Closed by a choice, Escape, or a click outside. */
 export function Menu({
   label,

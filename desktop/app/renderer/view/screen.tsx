@@ -14,44 +14,50 @@ export function Screen({
   title,
   titleDir,
   actions,
+  footer,
   children,
 }: {
   title: string;
   /** direction of a title that is code */
   titleDir?: 'ltr' | undefined;
   actions?: ComponentChildren;
+  /** stays at the bottom while the content scrolls */
+  footer?: ComponentChildren;
   children: ComponentChildren;
 }): JSX.Element {
   const { back } = useShell();
   const heading = useRef<HTMLHeadingElement>(null);
-  const { isMain, takesFocus } = useContext(PaneContext);
-  const Root = isMain ? 'div' : 'section';
-  const Content = isMain ? 'main' : 'div';
+  const { isMain, takesFocus, hasBack } = useContext(PaneContext);
   // A layout effect, because a later focus would interrupt a user who has already pressed a key.
   useLayoutEffect(() => {
     if (takesFocus) heading.current?.focus();
-    // Only when it opens.
-  }, []);
+  }, [takesFocus]);
+  // Roles instead of elements, because another element would be another screen: what it holds would be lost.
   return (
-    <Root class="screen" aria-label={isMain ? undefined : title}>
+    <div class="screen" role={isMain ? undefined : 'region'} aria-label={isMain ? undefined : title}>
       <header class="bar">
-        <button
-          type="button"
-          class="icon-button"
-          aria-label={t('common.back')}
-          title={t('common.backWithKey')}
-          onClick={back}
-        >
-          <Icon name="back" />
-        </button>
+        {hasBack && (
+          <button
+            type="button"
+            class="icon-button"
+            aria-label={t('common.back')}
+            title={t('common.backWithKey')}
+            onClick={back}
+          >
+            <Icon name="back" />
+          </button>
+        )}
         <h1 ref={heading} tabIndex={-1} dir={titleDir}>
           {title}
         </h1>
         <div class="bar-end">{actions}</div>
       </header>
-      <Content class="scroll">{children}</Content>
+      <div class="scroll" role={isMain ? 'main' : undefined}>
+        {children}
+      </div>
       <UndoDock />
-    </Root>
+      {footer !== undefined && <footer class="screen-footer">{footer}</footer>}
+    </div>
   );
 }
 

@@ -19,7 +19,7 @@ import { Failure } from '../../view/controls.tsx';
 import { useKeptFocus } from '../../view/focus.ts';
 import { useAction } from '../../view/use-action.ts';
 import { AccessFields } from './access-fields.tsx';
-import { Links } from './links.tsx';
+import { linkNoteId, Links } from './links.tsx';
 import { Tokens } from './tokens.tsx';
 
 /** Changes the access policy of a live tunnel, and creates links and tokens if it uses them. */
@@ -41,28 +41,36 @@ export function AccessPanel({
   // A policy of several parts cannot be chosen in the form, which then starts with another one.
   const shows = (part: 'links' | 'knock' | 'tokens'): boolean =>
     asksFor(lock, part) && (lock.kind === 'other' || draft.kind === part);
+  // Creating a link also applies the choice that it needs.
+  const showsLinks = draft.kind === 'links' || shows('links');
   const change = (next: AccessDraft): void => {
     setDraft(next);
     setProblem(undefined);
     if (action.error !== undefined) action.clear();
   };
-  const submit = async (event: TargetedEvent<HTMLFormElement>): Promise<void> => {
-    event.preventDefault();
-    if (action.isBusy) return;
+  /** @returns the kind of the policy, once it holds */
+  const apply = async (): Promise<AccessKind | undefined> => {
+    if (action.isBusy) return undefined;
     const read = readAccessDraft(draft);
     if ('problem' in read) {
       setProblem(read.problem);
       document.getElementById(`${id}-detail`)?.focus();
-      return;
+      return undefined;
     }
     if (!isSame) {
       const answer = await action.run('lock:set', { key, lock: read.lock });
-      if (!answer.ok) return;
+      if (!answer.ok) return undefined;
       say(t('lock.whoNow', { slug, lock: accessWords(read.lock) }));
     }
+    return read.lock.kind;
+  };
+  const submit = async (event: TargetedEvent<HTMLFormElement>): Promise<void> => {
+    event.preventDefault();
+    const kind = await apply();
     // Links and tokens are created and copied in this panel, which now shows more.
-    if (read.lock.kind === 'tokens') setDraft(accessDraft({ kind: 'tokens' }));
-    else if (read.lock.kind !== 'links') onDone(read.lock.kind);
+    if (kind === 'links') document.getElementById(linkNoteId(key))?.focus();
+    else if (kind === 'tokens') setDraft(accessDraft({ kind: 'tokens' }));
+    else if (kind !== undefined) onDone(kind);
   };
 
   return (
@@ -84,13 +92,17 @@ export function AccessPanel({
         {!isSame && (
           <div class="lock-apply">
             <span class="hint">{t('lock.atOnce')}</span>
-            <button type="submit" class="button primary small" aria-disabled={action.isBusy}>
+            <button
+              type="submit"
+              class={draft.kind === 'links' ? 'button small' : 'button primary small'}
+              aria-disabled={action.isBusy}
+            >
               {action.isBusy ? t('lock.applying') : t('lock.apply')}
             </button>
           </div>
         )}
       </form>
-      {shows('links') && <Links tunnel={tunnel} />}
+      {showsLinks && <Links tunnel={tunnel} apply={draft.kind === 'links' && !isSame ? apply : undefined} />}
       {shows('tokens') && <Tokens tunnel={tunnel} />}
       {shows('knock') && <ApprovedVisitors tunnel={tunnel} />}
     </div>

@@ -11,8 +11,20 @@ import { Failure } from '../../view/controls.tsx';
 import { useKeptFocus } from '../../view/focus.ts';
 import { useAction } from '../../view/use-action.ts';
 
+/** Id of the field for the note of a new link. */
+export function linkNoteId(key: string): string {
+  return `link-note-${key}`;
+}
+
 /** The links of a tunnel: creates and copies links, lists them, and revokes each. */
-export function Links({ tunnel: { key, slug } }: { tunnel: TunnelView }): JSX.Element {
+export function Links({
+  tunnel: { key, slug },
+  apply,
+}: {
+  tunnel: TunnelView;
+  /** first makes the tunnel accept links, and returns `undefined` if that failed; without it, the tunnel does already */
+  apply: (() => Promise<unknown>) | undefined;
+}): JSX.Element {
   const { say } = useShell();
   const list = useAction();
   const action = useAction();
@@ -21,7 +33,7 @@ export function Links({ tunnel: { key, slug } }: { tunnel: TunnelView }): JSX.El
   const [ttl, setTtl] = useState(LINK_DEFAULT_TTL);
   const [copied, setCopied] = useState<string>();
   const rows = useRef<HTMLUListElement>(null);
-  const noteId = `link-note-${key}`;
+  const noteId = linkNoteId(key);
   // A row disappears when its link is revoked.
   useKeptFocus(rows, (place) => {
     const left = rows.current?.children;
@@ -31,21 +43,25 @@ export function Links({ tunnel: { key, slug } }: { tunnel: TunnelView }): JSX.El
   });
 
   const { run } = list;
+  const isOn = apply === undefined;
   useEffect(() => {
-    let isCurrent = true;
+    let isCurrent = isOn;
     const load = async (): Promise<void> => {
       const answer = await run('link:list', { key });
-      if (isCurrent && answer.ok) setLinks(answer.value);
+      if (!isCurrent || !answer.ok) return;
+      // One that was created in the meantime may be missing in the list.
+      setLinks((before = []) => [...before.filter((link) => !hasLink(answer.value, link)), ...answer.value]);
     };
-    void load();
+    if (isOn) void load();
     return () => {
       isCurrent = false;
     };
-  }, [run, key]);
+  }, [run, key, isOn]);
 
   const make = async (event: TargetedEvent<HTMLFormElement>): Promise<void> => {
     event.preventDefault();
     if (action.isBusy) return;
+    if (apply !== undefined && (await apply()) === undefined) return;
     const answer = await action.run('link:create', { key, note: note.trim(), ttl });
     if (!answer.ok) return;
     setLinks((before = []) => [answer.value, ...before]);
@@ -105,6 +121,10 @@ export function Links({ tunnel: { key, slug } }: { tunnel: TunnelView }): JSX.El
       </ul>
     </div>
   );
+}
+
+function hasLink(links: readonly LinkView[], { id }: LinkView): boolean {
+  return links.some((link) => link.id === id);
 }
 
 function LinkRow({

@@ -9,7 +9,9 @@ import { countText } from '../../model/numbers.ts';
 import { useShell } from '../../view/context.ts';
 import { Failure, Notice, SearchField } from '../../view/controls.tsx';
 import { hasCommand, isTyping, useKey } from '../../view/keys.ts';
+import { Menu, type Spot, spotBelow } from '../../view/menu.tsx';
 import { Screen } from '../../view/screen.tsx';
+import { useRequestActs } from '../../view/request-acts.ts';
 import { useAction } from '../../view/use-action.ts';
 import { KeepDialog } from '../collections/save-dialog.tsx';
 import { useExport } from '../transfer.tsx';
@@ -25,6 +27,8 @@ export function LogScreen({
   start,
   opened,
   follow,
+  paused: frozen,
+  setPaused: setFrozen,
 }: {
   tunnelKey: string;
   tunnels: readonly TunnelView[];
@@ -37,17 +41,23 @@ export function LogScreen({
   opened?: number | undefined;
   /** opens another one there */
   follow?: ((id: number) => void) | undefined;
+  /** the requests that it shows while it is paused */
+  paused: Log['requests'];
+  setPaused: (requests: Log['requests']) => void;
 }): JSX.Element {
   const { say, importTo, go } = useShell();
   const tunnel = tunnels.find(({ key }) => key === tunnelKey);
   const log = useLog(tunnelKey, tunnel);
   const clear = useAction();
   const rowAction = useAction();
+  const acts = useRequestActs(tunnelKey, rowAction.run);
   const [menu, setMenu] = useState<RowMenu>();
+  const [more, setMore] = useState<Spot>();
+  // Requests to a folder are not written by hand.
+  const canWrite = tunnel !== undefined && tunnel.folder === undefined;
   const [kept, setKept] = useState<RowMenu['request']>();
   const har = useExport(tunnelKey);
   const { part, search } = view;
-  const [frozen, setFrozen] = useState<Log['requests']>();
   const all = frozen ?? log.requests;
   const requests = useMemo(() => all && foundRequests(all, search), [all, search]);
   const shown = useMemo(() => requests && threads(partOf(requests, part)), [requests, part]);
@@ -73,49 +83,30 @@ export function LogScreen({
     <Screen
       title={tunnel === undefined ? t('log.requests') : t('log.requestsTo', { slug: tunnel.slug })}
       actions={
-        <>
-          {shown !== undefined && shown.length > 0 && (
+        <span class="log-actions">
+          {canWrite && (
             <button
               type="button"
+              id="open-sets"
               class="link"
-              title={t('log.exportTitle')}
-              aria-disabled={har.isBusy}
-              onClick={() =>
-                void har.run(
-                  shown.map(({ id }) => id),
-                  false,
-                )
-              }
+              title={t('sets.openTitle')}
+              onClick={() => go({ screen: 'sets', key: tunnelKey })}
             >
-              {t('log.export')}
+              {t('sets.open')}
             </button>
-          )}{' '}
-          {tunnel !== undefined && tunnel.folder === undefined && (
-            <>
-              <button
-                type="button"
-                id="import-requests"
-                class="link"
-                title={t('log.importTitle')}
-                onClick={() => importTo(tunnelKey)}
-              >
-                {t('log.import')}
-              </button>{' '}
-              <button
-                type="button"
-                id="open-sets"
-                class="link"
-                title={t('sets.openTitle')}
-                onClick={() => go({ screen: 'sets', key: tunnelKey })}
-              >
-                {t('sets.open')}
-              </button>{' '}
-            </>
           )}
-          <button type="button" class="link" onClick={() => void onClear()}>
-            {t('log.clear')}
+          <button
+            type="button"
+            id="more-log"
+            class="icon-button"
+            aria-haspopup="menu"
+            aria-label={t('log.more')}
+            title={t('log.more')}
+            onClick={({ currentTarget }) => setMore(spotBelow(currentTarget))}
+          >
+            <span aria-hidden="true">⋯</span>
           </button>
-        </>
+        </span>
       }
     >
       <SearchField
@@ -157,6 +148,30 @@ export function LogScreen({
           opened={opened}
           follow={follow}
           openMenu={setMenu}
+          acts={acts}
+        />
+      )}
+      {more !== undefined && (
+        <Menu
+          label={t('log.more')}
+          spot={more}
+          items={[
+            ...(shown !== undefined && shown.length > 0
+              ? [
+                  {
+                    label: t('log.exportDots'),
+                    act: () =>
+                      har.run(
+                        shown.map(({ id }) => id),
+                        false,
+                      ),
+                  },
+                ]
+              : []),
+            ...(canWrite ? [{ label: t('log.importDots'), act: () => importTo(tunnelKey) }] : []),
+            { label: t('log.clear'), act: onClear },
+          ]}
+          close={() => setMore(undefined)}
         />
       )}
       {menu !== undefined && (
@@ -165,6 +180,7 @@ export function LogScreen({
           url={tunnel?.url}
           menu={menu}
           run={rowAction.run}
+          acts={acts}
           search={(text) => show({ part, search: text })}
           keep={setKept}
           close={() => setMenu(undefined)}

@@ -5,8 +5,9 @@ import type { RequestSummary } from '../../../../client/inspector/records.ts';
 import { t } from '../../../messages/translate.ts';
 import { targetText } from '../../model/request.ts';
 import { useShell } from '../../view/context.ts';
-import { isTyping, useKey } from '../../view/keys.ts';
+import { isLetter, isTyping, useKey } from '../../view/keys.ts';
 import { Menu, type MenuItem, type Spot, spotOf } from '../../view/menu.tsx';
+import type { RequestActs } from '../../view/request-acts.ts';
 import type { Action } from '../../view/use-action.ts';
 import { drawnRows, scrollerOf, useVirtualRows } from '../../view/virtual-rows.ts';
 import { RequestRow, rowId } from './request-row.tsx';
@@ -25,6 +26,7 @@ export function RequestList({
   opened,
   follow,
   openMenu,
+  acts,
 }: {
   tunnelKey: string;
   requests: readonly RequestSummary[];
@@ -35,6 +37,8 @@ export function RequestList({
   /** opens another one there; `undefined` without such a pane */
   follow: ((id: number) => void) | undefined;
   openMenu: (menu: RowMenu) => void;
+  /** what keys do with the focused request */
+  acts: RequestActs;
 }): JSX.Element {
   const list = useRef<HTMLUListElement>(null);
   const ruler = useRef<HTMLDivElement>(null);
@@ -66,6 +70,17 @@ export function RequestList({
       const next = from === undefined ? first : placeAfter(event, list.current, from, rows.perPage());
       followLater(goTo(next ?? first));
     },
+  );
+
+  const actOf = (event: KeyboardEvent): ((id: number) => unknown) | undefined => {
+    if (active === undefined || list.current?.contains(document.activeElement) !== true) return undefined;
+    if (isLetter(event, 'r')) return acts.replay;
+    if (isLetter(event, 'e')) return acts.edit;
+    return isLetter(event, 'c') ? acts.copyCurl : undefined;
+  };
+  useKey(
+    (event) => actOf(event) !== undefined,
+    (event) => void (active !== undefined && actOf(event)?.(active)),
   );
 
   // Read before the redraw, which loses the position of the focus.
@@ -211,6 +226,7 @@ export function RequestMenu({
   url,
   menu: { request, spot },
   run,
+  acts,
   search,
   keep,
   close,
@@ -220,6 +236,7 @@ export function RequestMenu({
   url: string | undefined;
   menu: RowMenu;
   run: Action['run'];
+  acts: RequestActs;
   /** searches the log for these words */
   search: (text: string) => void;
   /** asks where to save it */
@@ -232,13 +249,8 @@ export function RequestMenu({
   const [path = target] = target.split('?');
   const items: readonly MenuItem[] = [
     { label: t('log.menu.open'), act: () => go({ screen: 'request', ...ref }) },
-    {
-      label: t('request.replay'),
-      act: async () => {
-        if ((await run('log:replay', ref)).ok) say(t('request.sentAgain'));
-      },
-    },
-    { label: t('request.edit'), act: () => go({ screen: 'edit', ...ref }) },
+    { label: t('request.replay'), act: () => acts.replay(id) },
+    { label: t('request.edit'), act: () => acts.edit(id) },
     ...(url === undefined
       ? []
       : [
@@ -251,13 +263,7 @@ export function RequestMenu({
             },
           },
         ]),
-    {
-      label: t('request.copyCurl'),
-      act: async () => {
-        const answer = await run('log:copy-curl', { ...ref, reveal: false });
-        if (answer.ok) say(t(answer.value.hidesSecrets ? 'request.copiedCurlClean' : 'request.copiedCurl'));
-      },
-    },
+    { label: t('request.copyCurl'), act: () => acts.copyCurl(id) },
     { label: t('sets.keepDots'), act: () => keep(request) },
     { label: t('log.menu.onlyPath'), act: () => search(path) },
   ];

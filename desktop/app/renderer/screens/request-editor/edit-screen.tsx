@@ -16,9 +16,10 @@ import {
   withoutHeader,
 } from '../../model/request-draft.ts';
 import { useShell } from '../../view/context.ts';
-import { Failure, Field, fieldControl } from '../../view/controls.tsx';
+import { Failure, Field, fieldControl, keysText } from '../../view/controls.tsx';
+import { hasCommand, useKey } from '../../view/keys.ts';
 import { Screen } from '../../view/screen.tsx';
-import { Answers } from './results.tsx';
+import { Answers, resultWords, useAnswers } from './results.tsx';
 
 /** Drafts that are kept while the window is open, so that going back loses nothing. */
 const DRAFTS_MAX = 20;
@@ -27,38 +28,106 @@ const drafts = new Map<string, EditDraft>();
 /** Edits a request to send it again, and compares the new response with the previous one. */
 export function EditScreen({ tunnelKey, id }: { tunnelKey: string; id: number }): JSX.Element {
   const { view, error } = useEditView(tunnelKey, id);
+  if (view !== undefined) return <Editing tunnelKey={tunnelKey} id={id} view={view} />;
   return (
     <Screen title={t('bench.editRequest', { id })}>
       <Failure problem={error} />
-      {view !== undefined && <Editing tunnelKey={tunnelKey} id={id} view={view} />}
     </Screen>
   );
 }
 
+const FORM_ID = 'edit-form';
+
 function Editing({ tunnelKey, id, view }: { tunnelKey: string; id: number; view: EditView }): JSX.Element {
+  const { say } = useShell();
   const draftId = `${tunnelKey} ${id}`;
   const [draft, setDraft] = useState(() => drafts.get(draftId) ?? draftOf(view));
   const sender = useSender(tunnelKey, id);
+  const answers = useAnswers(tunnelKey, id, sender.sent);
+  const result = sender.busy === undefined ? answers && resultWords(answers) : undefined;
   // Immediately, because the screen may be left before an effect runs.
   useLayoutEffect(() => keep(draftId, draft), [draftId, draft]);
   const { problems, error } = sender;
   useLayoutEffect(() => {
     if (problems.length > 0) document.querySelector<HTMLElement>('.edit [aria-invalid]')?.focus();
   }, [problems]);
+  useLayoutEffect(() => {
+    if (result === undefined) return;
+    document.querySelector('.responses')?.scrollIntoView({ block: 'start' });
+    say(result);
+    // Once for each request, even if two have the same result.
+  }, [result, answers?.after]);
+  const isBusy = sender.busy !== undefined;
+  const send = (): void => void (isBusy || sender.send(formOf(draft, view)));
+  useKey(
+    (event) => hasCommand(event) && event.key === 'Enter' && !event.repeat && isInEditor(event),
+    send,
+  );
+  return (
+    <Screen
+      title={t('bench.editRequest', { id })}
+      footer={
+        <SendBar
+          sender={sender}
+          result={result}
+          onUntil={() => sender.sendUntilOk(formOf(draft, view))}
+          onReset={() => setDraft(draftOf(view))}
+        />
+      }
+    >
+      <RequestForm view={view} draft={draft} setDraft={setDraft} problems={problems} onSend={send} />
+      {answers !== undefined && <Answers tunnelKey={tunnelKey} answers={answers} />}
+      <Failure problem={error} />
+    </Screen>
+  );
+}
+
+/** Beside other panes, the key must not act on what the user does there. */
+function isInEditor({ target }: KeyboardEvent): boolean {
+  if (!(target instanceof Element) || target === document.body) return true;
+  return target.closest('.screen')?.contains(document.getElementById(FORM_ID)) === true;
+}
+
+/** Sends the request, and shows the result. Always in view, however long the request is. */
+function SendBar({
+  sender,
+  result,
+  onUntil,
+  onReset,
+}: {
+  sender: Sender;
+  result: string | undefined;
+  onUntil: () => void;
+  onReset: () => void;
+}): JSX.Element {
+  const isBusy = sender.busy !== undefined;
   return (
     <>
-      <RequestForm
-        view={view}
-        draft={draft}
-        setDraft={setDraft}
-        problems={problems}
-        sender={sender}
-        onSend={() => sender.send(formOf(draft, view))}
-        onUntil={() => sender.sendUntilOk(formOf(draft, view))}
-        onReset={() => setDraft(draftOf(view))}
-      />
-      <Failure problem={error} />
-      {sender.sent !== undefined && <Answers tunnelKey={tunnelKey} before={id} after={sender.sent} />}
+      {sender.words !== '' && <p class="sender-words">{sender.words}</p>}
+      {result !== undefined && <p class="sender-words sent-result">{result}</p>}
+      <div class="buttons">
+        <button
+          type="submit"
+          form={FORM_ID}
+          class="button primary"
+          title={t('bench.sendWithKey', { keys: keysText('Mod+Enter') })}
+          aria-disabled={isBusy}
+        >
+          {t('bench.send')}
+        </button>
+        {sender.busy === 'until' ? (
+          <button type="button" class="button" onClick={sender.stop}>
+            {t('bench.stop')}
+          </button>
+        ) : (
+          <button type="button" class="button" aria-disabled={isBusy} onClick={() => isBusy || onUntil()}>
+            {t('bench.sendUntil')}
+          </button>
+        )}
+        <button type="button" class="link" onClick={onReset}>
+          {t('bench.asItWas')}
+        </button>
+      </div>
     </>
   );
 }
@@ -95,29 +164,22 @@ export function RequestForm({
   draft,
   setDraft,
   problems,
-  sender,
   onSend,
-  onUntil,
-  onReset,
 }: {
   view: EditView;
   draft: EditDraft;
   setDraft: (draft: EditDraft) => void;
   problems: readonly EditProblemView[];
-  sender: Sender;
   onSend: () => void;
-  onUntil: () => void;
-  onReset: () => void;
 }): JSX.Element {
   const problemOf = (part: string): string | undefined => problems.find((found) => found.part === part)?.text;
-  const isBusy = sender.busy !== undefined;
   const hasSecrets = JSON.stringify([draft.target, draft.headers]).includes(REDACTED);
   const submit = (event: TargetedEvent<HTMLFormElement>): void => {
     event.preventDefault();
-    if (!isBusy) onSend();
+    onSend();
   };
   return (
-    <form class="stack edit" noValidate onSubmit={submit}>
+    <form id={FORM_ID} class="stack edit" noValidate onSubmit={submit}>
       <div class="edit-line">
         <Field id="edit-method" label={t('bench.method')} problem={problemOf('method')}>
           <input
@@ -183,25 +245,7 @@ export function RequestForm({
           </span>
         </label>
       )}
-      <div class="buttons">
-        <button type="submit" class="button primary" aria-disabled={isBusy}>
-          {t('bench.send')}
-        </button>
-        {sender.busy === 'until' ? (
-          <button type="button" class="button" onClick={sender.stop}>
-            {t('bench.stop')}
-          </button>
-        ) : (
-          <button type="button" class="button" aria-disabled={isBusy} onClick={() => isBusy || onUntil()}>
-            {t('bench.sendUntil')}
-          </button>
-        )}
-        <button type="button" class="link" onClick={onReset}>
-          {t('bench.asItWas')}
-        </button>
-      </div>
       <p class="hint">{t('bench.untilHint')}</p>
-      {sender.words !== '' && <p class="sender-words">{sender.words}</p>}
     </form>
   );
 }
@@ -337,7 +381,7 @@ export function useSender(key: string, id: number): Sender {
         tries += 1;
         update({ sent: sent.id });
       }
-      if (busy === 'once') return over(t('bench.sentStatus', { status: statusWords(sent?.status) }));
+      if (busy === 'once') return over('');
       if (isOk(sent?.status)) return over(t('bench.okAfter', { status: String(sent?.status), tries }));
       const wait = nextTry(tries, isRefused, performance.now() - startedMs);
       if (wait === undefined) return over(t('bench.noneAfter', { tries }));

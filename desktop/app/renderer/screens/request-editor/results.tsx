@@ -2,24 +2,43 @@ import type { JSX } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { DetailView } from '../../../ipc/ipc.ts';
 import { t } from '../../../messages/translate.ts';
-import { answerDiff, isSame, type ShownRow } from '../../model/compare.ts';
+import { type AnswerDiff, answerDiff, isSame, type ShownRow } from '../../model/compare.ts';
+import { latencyText } from '../../model/numbers.ts';
 import { useShell } from '../../view/context.ts';
 
+/** The responses to a request and to its edited copy. */
+export interface AnswersView {
+  /** number of the edited request */
+  readonly after: number;
+  readonly detail: DetailView;
+  readonly diff: AnswerDiff;
+}
+
+/** Loads both responses; the earlier one may no longer be kept. @returns `undefined` until the new one is loaded */
+export function useAnswers(key: string, before: number, after: number | undefined): AnswersView | undefined {
+  const [old, now] = [useRequest(key, before), useRequest(key, after)];
+  return useMemo(
+    () => now && { after: now.id, detail: now, diff: answerDiff(old?.response, now.response) },
+    [old, now],
+  );
+}
+
+/** `201 · 31 ms · 3 lines differ` */
+export function resultWords({ detail, diff }: AnswersView): string {
+  const { status, durationMs } = detail;
+  if (status === undefined) return t('bench.noResponseCame');
+  const lines = differing(diff.headers) + differing(diff.body);
+  return t('bench.result', { status: String(status), time: latencyText(durationMs ?? 0), lines });
+}
+
+function differing(rows: readonly ShownRow[]): number {
+  return rows.filter((row) => typeof row !== 'number' && !isSame(row)).length;
+}
+
 /** The response to an edited request, beside the previous response. */
-export function Answers({
-  tunnelKey,
-  before,
-  after,
-}: {
-  tunnelKey: string;
-  /** numbers of the two requests */
-  before: number;
-  after: number;
-}): JSX.Element | null {
+export function Answers({ tunnelKey, answers }: { tunnelKey: string; answers: AnswersView }): JSX.Element {
   const { go } = useShell();
-  const [old, now] = [useRequest(tunnelKey, before), useRequest(tunnelKey, after)];
-  const diff = useMemo(() => now && answerDiff(old?.response, now.response), [old, now]);
-  if (diff === undefined) return null;
+  const { after, diff } = answers;
   const { status, headers, body } = diff;
   return (
     <section class="responses" aria-label={t('bench.responses')}>
@@ -54,17 +73,17 @@ function Status({ status }: { status: string | undefined }): JSX.Element {
 }
 
 function Part({ title, rows }: { title: string; rows: readonly ShownRow[] }): JSX.Element {
-  const differing = rows.filter((row) => typeof row !== 'number' && !isSame(row)).length;
+  const lines = differing(rows);
   return (
     <section aria-label={t('bench.compared', { title })}>
       <h3>{title}</h3>
       {rows.length === 0 ? (
         <p class="hint">{t('bench.none')}</p>
-      ) : differing === 0 ? (
+      ) : lines === 0 ? (
         <p class="hint">{t('bench.same')}</p>
       ) : (
         <>
-          <p class="hint">{t('bench.linesDiffer', { lines: differing })}</p>
+          <p class="hint">{t('bench.linesDiffer', { lines })}</p>
           <DiffRows title={title} rows={rows} />
         </>
       )}
@@ -73,10 +92,11 @@ function Part({ title, rows }: { title: string; rows: readonly ShownRow[] }): JS
 }
 
 /** `undefined` until it is loaded. */
-function useRequest(key: string, id: number): DetailView | undefined {
+function useRequest(key: string, id: number | undefined): DetailView | undefined {
   const { bridge } = useShell();
   const [detail, setDetail] = useState<DetailView>();
   useEffect(() => {
+    if (id === undefined) return undefined;
     let isOver = false;
     const load = async (): Promise<void> => {
       const answer = await bridge.call('log:detail', { key, id, reveal: false });
@@ -87,7 +107,7 @@ function useRequest(key: string, id: number): DetailView | undefined {
       isOver = true;
     };
   }, [bridge, key, id]);
-  return detail;
+  return detail?.id === id ? detail : undefined;
 }
 
 /**

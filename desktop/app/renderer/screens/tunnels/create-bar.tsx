@@ -44,10 +44,13 @@ export function CreateBar({
   context,
   draft,
   setDraft,
+  isHidden,
 }: {
   context: FormContext;
   draft: FormDraft;
   setDraft: (draft: FormDraft) => void;
+  /** whether another screen covers it */
+  isHidden: boolean;
 }): JSX.Element {
   const { say } = useShell();
   const create = useAction();
@@ -60,6 +63,13 @@ export function CreateBar({
   useLayoutEffect(() => {
     if (hasOptions(draft)) setOpen(true);
   }, [draft]);
+  // Options that are open but unchanged must not cover a tunnel made in another way, such as from a folder.
+  const known = useRef(context.tunnels);
+  useLayoutEffect(() => {
+    const before = new Set(known.current.map(({ key }) => key));
+    known.current = context.tunnels;
+    if (!hasOptions(draft) && context.tunnels.some(({ key }) => !before.has(key))) setOpen(false);
+  }, [context.tunnels]);
   // The snapshot with the new tunnel arrives separately; its address is what users want next.
   useLayoutEffect(() => {
     if (created === undefined) return;
@@ -72,7 +82,7 @@ export function CreateBar({
     setOpen(false);
     document.getElementById('options-button')?.focus();
   };
-  useEscape(isOpen, fold);
+  useEscape(isOpen && !isHidden, fold);
 
   const change = (changes: Partial<FormDraft>): void => {
     setDraft({ ...draft, ...changes });
@@ -155,11 +165,22 @@ export function PortField({ context, draft, problem, change }: FormFieldProps): 
   const active = suggested.findIndex((view) => view.port === chosen);
   const isShown = isOpen && suggested.length > 0;
 
+  const field = useRef<HTMLInputElement>(null);
+  // Once the user is in the field, other listeners no longer change what is suggested there.
+  const take = (): void => {
+    if (draft.port === undefined && text !== '') change({ port: text });
+  };
+  // The first listener may become known later. It must not be added to what the user types.
+  useLayoutEffect(() => {
+    if (document.activeElement !== field.current || draft.port !== undefined || text === '') return;
+    field.current?.select();
+    take();
+  }, [text]);
   const close = (): void => {
     setOpen(false);
     setChosen(undefined);
   };
-  const take = (port: number): void => {
+  const choose = (port: number): void => {
     change({ port: String(port) });
     close();
   };
@@ -169,7 +190,7 @@ export function PortField({ context, draft, problem, change }: FormFieldProps): 
       setOpen(true);
       const from = isShown && active >= 0 ? active : step > 0 ? -1 : 0;
       setChosen(suggested.at((from + step) % suggested.length)?.port);
-    } else if (event.key === 'Enter' && isShown && chosen !== undefined && active >= 0) take(chosen);
+    } else if (event.key === 'Enter' && isShown && chosen !== undefined && active >= 0) choose(chosen);
     else if (event.key === 'Escape' && isShown) close();
     else return;
     event.preventDefault();
@@ -198,9 +219,9 @@ export function PortField({ context, draft, problem, change }: FormFieldProps): 
           setOpen(true);
           setChosen(undefined);
         }}
+        ref={field}
         onFocus={(event) => {
-          // From now on the user decides, even about an empty field, and new listeners no longer change it.
-          if (draft.port === undefined) change({ port: text });
+          take();
           event.currentTarget.select();
         }}
         onClick={() => setOpen(true)}
@@ -219,7 +240,7 @@ export function PortField({ context, draft, problem, change }: FormFieldProps): 
             aria-selected={index === active}
             // Keeps the focus in the field, because its blur would close the list before the click.
             onMouseDown={(event) => event.preventDefault()}
-            onClick={() => take(view.port)}
+            onClick={() => choose(view.port)}
           >
             <b>{view.port}</b>
             {programName(view) === undefined ? (

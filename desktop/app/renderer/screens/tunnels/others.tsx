@@ -140,12 +140,31 @@ export function Address({
     say(t('address.copied'));
   };
 
+  const open = (event: MouseEvent): void => {
+    event.preventDefault();
+    // The end of a selection, or the second click of a double click, which selects.
+    if (event.detail > 1 || getSelection()?.isCollapsed === false) return;
+    void run('tunnel:open-url', { key: tunnel.key });
+  };
+  const parts = (
+    <>
+      {before !== '' && <span class="dim">{before}</span>}
+      <b>{slug}</b>
+      {after !== '' && <span class="dim">{after}</span>}
+    </>
+  );
+
   return (
     <>
       <h2 id={id} class="address" dir="ltr" title={tunnel.url}>
-        {before !== '' && <span class="dim">{before}</span>}
-        <b>{slug}</b>
-        {after !== '' && <span class="dim">{after}</span>}
+        {canCopy ? (
+          // For the mouse: the keyboard has Open.
+          <a href={tunnel.url} tabIndex={-1} draggable={false} onClick={open}>
+            {parts}
+          </a>
+        ) : (
+          parts
+        )}
       </h2>
       {canCopy && (
         <button

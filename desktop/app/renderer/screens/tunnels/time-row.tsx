@@ -37,13 +37,8 @@ export function TimeRow({
   setUnfolded: (unfolded: Unfolded) => void;
   action: Action;
 }): JSX.Element {
-  const { say } = useShell();
   const { key, slug } = tunnel;
   const toggle = (part: Unfolded) => setUnfolded(unfolded === part ? undefined : part);
-  const stop = async (): Promise<void> => {
-    const answer = await action.run('tunnel:stop', { key });
-    if (answer.ok) say(t('tunnels.stopped', { slug }));
-  };
   return (
     <>
       <Sparkline seconds={tunnel.pulse} />
@@ -72,7 +67,7 @@ export function TimeRow({
             expanded={unfolded === 'qr'}
             onClick={() => toggle('qr')}
           />
-          <ActionLink label={t('tunnels.stop')} of={slug} apart onClick={() => void stop()} />
+          <ActionLink label={t('tunnels.stop')} of={slug} apart onClick={() => void action.run('tunnel:stop', { key })} />
         </span>
       </div>
     </>
@@ -128,6 +123,7 @@ export const Sparkline = memo(function Pulse({
         aria-hidden="true"
       >
         <path d={drawing.requests} />
+        <path class="pulse-refused" d={drawing.refused} />
         <path class="pulse-errors" d={drawing.errors} />
       </svg>
     </div>

@@ -90,6 +90,8 @@ export const TunnelCard = memo(function TunnelCard({
         <Meta tunnel={tunnel} word={word} />
         {live && <AccessButton tunnel={tunnel} isOpen={unfolded === 'lock'} onClick={toggleLock} />}
       </div>
+      {/* Next to its button, also for the keyboard. */}
+      {live && unfolded === 'lock' && <AccessPanel tunnel={tunnel} onDone={lockDone} />}
       {live && (
         <AccessRow tunnel={tunnel} isOpen={unfolded === 'lock'} onOpen={toggleLock} run={action.run} />
       )}
@@ -117,7 +119,6 @@ export const TunnelCard = memo(function TunnelCard({
       {live && (unfolded === 'extend' || (shape === 'soon' && unfolded === undefined)) && (
         <Extend tunnel={tunnel} maxTtl={maxTtl} onDone={() => setUnfolded(undefined)} />
       )}
-      {live && unfolded === 'lock' && <AccessPanel tunnel={tunnel} onDone={lockDone} />}
       {live && unfolded === 'qr' && (
         <>
           <QrCode text={tunnel.url} />

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { PortView, SessionView, Snapshot, UpdateView } from '../../../ipc/snapshot.ts';
 import { t } from '../../../messages/translate.ts';
 import type { FormDraft } from '../../model/create-form.ts';
@@ -36,6 +36,7 @@ export function TunnelsScreen({
   draft,
   setDraft,
   isPane,
+  isHidden,
 }: {
   snapshot: Snapshot;
   session: SignedIn;
@@ -45,9 +46,9 @@ export function TunnelsScreen({
   setDraft: (draft: FormDraft) => void;
   /** whether another screen is beside it, which is then the main one */
   isPane: boolean;
+  /** whether another screen covers it */
+  isHidden: boolean;
 }): JSX.Element {
-  const List = isPane ? 'section' : 'main';
-  const Pane = isPane ? 'section' : 'div';
   const { go } = useShell();
   const { tunnels, others, ports } = snapshot;
   const all = tunnels.length + others.length;
@@ -62,13 +63,22 @@ export function TunnelsScreen({
     const next = list?.[Math.min(place, list.length - 1)];
     return next?.querySelector('button') ?? document.getElementById('port');
   });
+  // At the start and after signing in nothing has the focus yet: Enter exposes the suggested port.
+  useLayoutEffect(() => {
+    if (document.activeElement === document.body) document.getElementById('port')?.focus();
+  }, []);
   useKey(
-    (event) => event.key === '/' && !isTyping(event) && all >= SEARCHED_FROM,
+    (event) => !isHidden && event.key === '/' && !isTyping(event) && all >= SEARCHED_FROM,
     () => document.getElementById('search-tunnels')?.focus(),
   );
 
   return (
-    <Pane class="screen" aria-label={isPane ? 'Culvert' : undefined}>
+    <div
+      class="screen"
+      role={isPane ? 'region' : undefined}
+      aria-label={isPane ? 'Culvert' : undefined}
+      hidden={isHidden}
+    >
       <header class="bar home">
         <Mark />
         <h1 translate={false}>Culvert</h1>
@@ -86,7 +96,7 @@ export function TunnelsScreen({
           <Icon name="settings" />
         </button>
       </header>
-      <List class="scroll list" aria-label={t('tunnels.tunnels')}>
+      <div class="scroll list" role={isPane ? 'region' : 'main'} aria-label={t('tunnels.tunnels')}>
         {outage !== undefined && <OutageNotice outage={outage} />}
         {snapshot.update !== undefined && <UpdateNotice update={snapshot.update} />}
         {all >= SEARCHED_FROM && (
@@ -113,10 +123,15 @@ export function TunnelsScreen({
           ))}
         </ul>
         <Others tunnels={shownOthers} maxTtl={account.maxTtl} />
-      </List>
+      </div>
       <UndoDock />
-      <CreateBar context={{ account, ports, tunnels }} draft={draft} setDraft={setDraft} />
-    </Pane>
+      <CreateBar
+        context={{ account, ports, tunnels }}
+        draft={draft}
+        setDraft={setDraft}
+        isHidden={isHidden}
+      />
+    </div>
   );
 }
 

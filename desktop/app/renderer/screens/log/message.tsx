@@ -1,0 +1,163 @@
+import type { JSX } from 'preact';
+import { useId, useMemo, useState } from 'preact/hooks';
+import { escapeUnprintable } from '../../../../../shared/unprintable.ts';
+import { utf8Text } from '../../../../client/inspector/readable.ts';
+import type { DetailView, MessageView } from '../../../ipc/ipc.ts';
+import { t } from '../../../messages/translate.ts';
+import { addressParameters } from '../../model/address.ts';
+import { countText } from '../../model/numbers.ts';
+import { headersSummary, type MessageKind, outcome } from '../../model/request.ts';
+import { CopyButton, Notice } from '../../view/controls.tsx';
+import { Body } from '../body/body.tsx';
+
+const PARTS = ['response', 'request'] as const;
+
+/** The response and the request: side by side where there is room, else one of them at a time. */
+export function Exchange({ detail }: { detail: DetailView }): JSX.Element {
+  const [chosen, setChosen] = useState<MessageKind>();
+  // A request that was never sent has no response to wait for.
+  const shown = chosen ?? (outcome(detail) === 'unsent' ? 'request' : 'response');
+  return (
+    <div class="exchange">
+      <div class="segments" role="group" aria-label={t('request.parts')}>
+        {PARTS.map((part) => (
+          <button key={part} type="button" aria-pressed={part === shown} onClick={() => setChosen(part)}>
+            {t(`request.${part}`)}
+          </button>
+        ))}
+      </div>
+      <div class="messages" data-shown={shown}>
+        <Message of="response" message={detail.response} missing={missingResponse(detail)} />
+        <Message of="request" message={detail.request} />
+      </div>
+    </div>
+  );
+}
+
+function missingResponse(detail: DetailView): string {
+  if (outcome(detail) === 'unsent') return t('request.notSentYet');
+  return detail.isBroken ? t('request.brokeBefore') : t('request.notYet');
+}
+
+/** A request or a response: its body first, because that is what people look for, and its fields below, folded. */
+function Message({
+  of,
+  message,
+  missing,
+}: {
+  of: MessageKind;
+  message: MessageView | undefined;
+  /** shown instead of a message that has not arrived */
+  missing?: string;
+}): JSX.Element {
+  const title = t(`request.${of}`);
+  return (
+    <section class={`message message-${of}`} aria-label={title}>
+      <h2>{title}</h2>
+      {message === undefined ? (
+        <Notice>{missing}</Notice>
+      ) : (
+        <>
+          <Body of={of} message={message} />
+          <Parameters startLine={message.startLine} />
+          <Headers of={of} message={message} />
+        </>
+      )}
+    </section>
+  );
+}
+
+/** The start line and the fields of a message. Folded if the message has a body. */
+function Headers({ of, message }: { of: MessageKind; message: MessageView }): JSX.Element {
+  const { startLine, fields, body } = message;
+  const [chosen, setChosen] = useState<boolean>();
+  const isOpen = chosen ?? body.length === 0;
+  const id = useId();
+  const lines = (): string => fields.map(([name, value]) => `${name}: ${utf8Text(value)}\n`).join('');
+  return (
+    <div class="headers">
+      <div class="headers-bar">
+        <button
+          type="button"
+          class="headers-fold"
+          aria-expanded={isOpen}
+          aria-controls={id}
+          onClick={() => setChosen(!isOpen)}
+        >
+          <span aria-hidden="true">{isOpen ? '▾' : <span class="turns">▸</span>}</span>
+          <b>{t('request.headers', { count: fields.length })}</b>
+          <bdi class="dim">{headersSummary(fields)}</bdi>
+        </button>
+        {fields.length > 0 && (
+          <CopyButton
+            what={{ kind: of === 'request' ? 'requestHeaders' : 'responseHeaders', name: '' }}
+            text={lines}
+          />
+        )}
+      </div>
+      <div id={id} hidden={!isOpen}>
+        {isOpen && (
+          <>
+            <p class="start-line mono" dir="ltr">
+              {escapeUnprintable(utf8Text(startLine))}
+            </p>
+            <Fields fields={fields} />
+          </>
+        )}
+      </div>
+    </div>
+  );
+}
+
+/** The fields of a message as a table, each with a button to copy its value. */
+function Fields({ fields }: Pick<MessageView, 'fields'>): JSX.Element | null {
+  if (fields.length === 0) return null;
+  return (
+    <table class="fields">
+      <caption class="unseen">{t('bench.headers')}</caption>
+      <tbody>
+        {fields.map(([name, value], index) => (
+          // Fields may repeat, so the position is the key.
+          <tr key={index}>
+            <th scope="row" dir="ltr">
+              {escapeUnprintable(name)}
+            </th>
+            <td class="mono" dir="ltr">
+              {escapeUnprintable(utf8Text(value))}
+            </td>
+            <td class="fields-copy">
+              {value !== '' && <CopyButton what={{ kind: 'header', name }} text={() => utf8Text(value)} />}
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+/** The parameters of an address as a table; nothing if it has none. */
+function Parameters({ startLine }: { startLine: string }): JSX.Element | null {
+  const { shown, more } = useMemo(() => addressParameters(startLine), [startLine]);
+  if (shown.length === 0) return null;
+  return (
+    <>
+      <table class="parameters">
+        <caption>{t('log.parameters')}</caption>
+        <tbody>
+          {shown.map(([name, value], index) => (
+            // Names may repeat, so the position is the key.
+            <tr key={index}>
+              <th scope="row" dir="ltr">
+                {name}
+              </th>
+              <td class="mono" dir="ltr">
+                {value}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {more > 0 && <p class="hint">{t('log.andMore', { count: countText(more) })}</p>}
+    </>
+  );
+}
