@@ -281,6 +281,7 @@ export class FakeServe {
 export function emptyLog(): TunnelLog {
   return {
     recorder: { open: () => ({ connected() {}, toLocal() {}, toVisitor() {}, end() {} }) },
+    visits: 0,
     pulse: [],
     list: () => [],
     revision: 0,

@@ -77,8 +77,8 @@ describe('a double click', () => {
     assert.ok(main);
     const page = await open(main);
     await page.getByRole('button', { name: /POST \/api\/checkout/ }).click();
-    const replay = page.getByRole('button', { name: 'Replay' });
-    await doubleClick(page, replay, () => page.getByText('The request was sent again. Show it').waitFor());
+    const replay = page.getByRole('button', { name: 'Replay', exact: true });
+    await doubleClick(page, replay, () => replay.and(page.locator(':focus')).waitFor());
     assert.equal(asked(main, 'log:replay').length, 1);
     await replay.focus();
     for (let repeats = 0; repeats < 5; repeats += 1) await page.keyboard.down('Enter');

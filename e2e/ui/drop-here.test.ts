@@ -11,7 +11,7 @@ async function drag(page: Page, type: string, relatedTarget: string): Promise<vo
     const dataTransfer = new DataTransfer();
     dataTransfer.items.add(new File([], 'nothing'));
     const relatedTarget = ${relatedTarget};
-    document.querySelector('main').dispatchEvent(
+    document.querySelector('main, [role=main]').dispatchEvent(
       new DragEvent(${JSON.stringify(type)}, { bubbles: true, cancelable: true, dataTransfer, relatedTarget }),
     );
   }`);
@@ -29,7 +29,7 @@ describe('the hint while something is dragged over the window', () => {
   it('describes the effect of dropping, until the drag leaves the window or ends', async () => {
     const [browser, built] = await Promise.all([sharedBrowser(), sharedWindow()]);
     const page = await openWindow(scope, browser, built, tunnelsScene().main(), { now: NOW });
-    await page.locator('main').waitFor();
+    await page.getByRole('main').waitFor();
     const words = page.getByText('Drop a folder to share it or to open the project in it');
     await drag(page, 'dragover', 'null');
     await words.waitFor();
@@ -47,7 +47,7 @@ describe('the hint while something is dragged over the window', () => {
     const [browser, built] = await Promise.all([sharedBrowser(), sharedWindow()]);
     const page = await openWindow(scope, browser, built, tunnelsScene().main(), { now: NOW });
     await page.addInitScript(`new MutationObserver((_changes, observer) => {
-      const main = document.querySelector('main');
+      const main = document.querySelector('main, [role=main]');
       if (main === null) return;
       observer.disconnect();
       const dataTransfer = new DataTransfer();

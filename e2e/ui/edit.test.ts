@@ -74,7 +74,7 @@ scenarios('an edited request', (fixture) => {
     await page.getByLabel('Value of X-Test').fill('yes');
     await page.getByLabel('Body').fill('{"event":"open"}');
     await send(page);
-    await said(page, 'Sent. Response status: 201.').waitFor();
+    await page.locator('.sent-result', { hasText: /^201 · \d+ m?s · [2-9] lines differ$/ }).waitFor();
     assert.deepEqual(seen.at(-1), {
       line: 'PUT /order?token=s3cret&a=1',
       authorization: 'Bearer s3cret',

@@ -4,7 +4,7 @@ import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Har } from '../../desktop/client/inspector/har.ts';
 import { startHttpService } from '../support/services/listen.ts';
-import { expose, scenarios } from './support/fixture.ts';
+import { chooseMore, chooseOfLog, expose, scenarios } from './support/fixture.ts';
 import { assertReadable } from './support/readable.ts';
 import { visit } from './support/visit.ts';
 
@@ -27,12 +27,12 @@ scenarios('an export', (fixture) => {
 
   it('is a HAR of the shown requests, without secrets, and its path is shown', async () => {
     const { page, path, exported } = await openLog();
-    await page.getByRole('button', { name: 'Export', exact: true }).click();
+    await chooseOfLog(page, 'Export as HAR');
     await page.locator('.file-words', { hasText: `Saved 2 requests to ${path}, without secrets.` }).waitFor();
     assert.deepEqual(await exported(), ['/one?token=[redacted]', '/two']);
     await assertReadable(page, 'a log that was exported');
     await page.getByLabel('Search requests').fill('two');
-    await page.getByRole('button', { name: 'Export', exact: true }).press('Enter');
+    await chooseOfLog(page, 'Export as HAR');
     await page.locator('.file-words', { hasText: `Saved 1 request to ${path}.` }).waitFor();
     assert.deepEqual(await exported(), ['/two']);
   });
@@ -40,7 +40,7 @@ scenarios('an export', (fixture) => {
   it('shows why it cannot be written', async () => {
     const { page, path } = await openLog();
     await mkdir(path);
-    await page.getByRole('button', { name: 'Export', exact: true }).click();
+    await chooseOfLog(page, 'Export as HAR');
     await page
       .getByRole('alert')
       .getByText(`Culvert cannot write ${path}: a folder with this name already exists.`)
@@ -50,11 +50,11 @@ scenarios('an export', (fixture) => {
   it('of one request contains its secrets once they are shown', async () => {
     const { page, exported } = await openLog();
     await page.getByRole('button', { name: /GET \/one/ }).click();
-    await page.getByRole('button', { name: 'Export as HAR' }).click();
+    await chooseMore(page, 'Export as HAR');
     await page.locator('.file-words', { hasText: 'without secrets' }).waitFor();
     assert.deepEqual(await exported(), ['/one?token=[redacted]']);
-    await page.getByRole('button', { name: 'Show secrets' }).click();
-    await page.getByRole('button', { name: 'Export as HAR' }).click();
+    await chooseMore(page, 'Show secrets');
+    await chooseMore(page, 'Export as HAR');
     await page.locator('.file-words:not(:has-text("without"))').waitFor();
     assert.deepEqual(await exported(), ['/one?token=s3cret']);
   });

@@ -47,7 +47,7 @@ scenarios('an import', (fixture) => {
     await page.getByRole('button', { name: 'Edit and send' }).click();
     await page.getByLabel('Path').fill('/other');
     await page.getByRole('button', { name: 'Send', exact: true }).click();
-    await page.locator('.sender-words', { hasText: 'Sent. Response status: 200.' }).waitFor();
+    await page.locator('.sent-result', { hasText: /^200 · / }).waitFor();
     assert.deepEqual(seen, ['POST /other']);
   });
 

@@ -39,7 +39,7 @@ describe('a log of ten thousand requests', () => {
 
   it('has few rows in the page, each in its position, wherever it is scrolled to', async () => {
     const { page } = await open();
-    await page.locator('main').hover();
+    await page.getByRole('main').hover();
     for (const [by, place] of [
       [0, 1],
       [100_000, 3340],
@@ -102,7 +102,7 @@ describe('a log of ten thousand requests', () => {
       .locator(`#request-k-${COUNT + 3}`)
       .and(page.locator(':visible'))
       .waitFor();
-    await page.locator('main').hover();
+    await page.getByRole('main').hover();
     await page.mouse.wheel(0, 30_011);
     const row = page.locator('.log li[aria-posinset="1010"] .row');
     await row.waitFor();
@@ -118,7 +118,7 @@ describe('a log of ten thousand requests', () => {
     await page.keyboard.press('ArrowDown');
     await page.keyboard.press('ArrowDown');
     await isAt(page, COUNT - 1);
-    await page.locator('main').hover();
+    await page.getByRole('main').hover();
     await page.mouse.wheel(0, 200_000);
     await page.locator('.log li[aria-posinset="6680"]').waitFor();
     await come(2);

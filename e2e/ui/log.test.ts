@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { eventually } from '../support/deadline.ts';
 import { startHttpService } from '../support/services/listen.ts';
-import { expose, scenarios } from './support/fixture.ts';
+import { chooseMore, chooseOfLog, showRequest, expose, scenarios } from './support/fixture.ts';
 import { assertReadable } from './support/readable.ts';
-import { reads, visit } from './support/visit.ts';
+import { focused, reads, visit } from './support/visit.ts';
 
 scenarios('the request log', (fixture) => {
   /** Opens the log of a tunnel to a shop that counts its orders, after three requests. */
@@ -57,9 +57,10 @@ scenarios('the request log', (fixture) => {
   it('shows a request in full, with bodies as a tree, formatted, raw and as bytes', async () => {
     const { page } = await openLog();
     await row(page, 'POST /order 200').click();
-    const request = page.getByRole('region', { name: 'Request', exact: true });
+    await reads(page.getByRole('region', { name: 'Response body' }), /"orders": 1/);
+    const request = await showRequest(page);
     await request.getByText('POST /order HTTP/1.1').waitFor();
-    await request.getByText('application/json').waitFor();
+    await request.getByRole('cell', { name: 'application/json' }).waitFor();
     const body = page.getByRole('region', { name: 'Request body' });
     await body.getByText('"mugs": 2').waitFor();
     await request.getByRole('button', { name: 'Pretty' }).click();
@@ -68,13 +69,13 @@ scenarios('the request log', (fixture) => {
     await reads(body, /^\{"mugs":2\}$/);
     await request.getByRole('button', { name: 'Hex' }).click();
     await reads(body, /^000000 {2}7b 22 6d/);
-    await reads(page.getByRole('region', { name: 'Response body' }), /"orders": 1/);
   });
 
   it('shows the parameters of an address decoded, and executes none of them', async () => {
     const { page, address } = await openLog();
     await visit(`${address}/find?q=caf%C3%A9+au+lait&q=%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E`);
     await row(page, /^GET \/find/).click();
+    await showRequest(page);
     const table = page.getByRole('table', { name: 'Parameters' });
     await table.waitFor();
     assert.deepEqual(await table.getByRole('cell').allInnerTexts(), [
@@ -88,10 +89,12 @@ scenarios('the request log', (fixture) => {
   it('sends a request again, and shows the result', async () => {
     const { page, orders } = await openLog();
     await row(page, 'POST /order 200').click();
-    await page.getByRole('button', { name: 'Replay' }).click();
-    await page.getByRole('button', { name: 'The request was sent again. Show it' }).click();
-    await page.getByText('Replay of request 3.').waitFor();
+    await page.getByRole('button', { name: 'Replay', exact: true }).click();
     await page.getByRole('region', { name: 'Response body' }).getByText('"orders": 2').waitFor();
+    // The button keeps the focus, to send it once more.
+    await focused(page, 'replay-request');
+    await page.getByRole('button', { name: 'Replay of request 3.' }).click();
+    await page.getByRole('region', { name: 'Response body' }).getByText('"orders": 1').waitFor();
     assert.deepEqual(orders, ['{"mugs":2}', '{"mugs":2}']);
   });
 
@@ -100,8 +103,8 @@ scenarios('the request log', (fixture) => {
     await visit(`${address}/caf%C3%A9`);
     await row(page, 'GET /café 200').waitFor();
     await row(page, /^POST \/order 200 .*(now|ago)$/).click();
-    await page.getByRole('button', { name: 'Replay' }).click();
-    await page.getByText('The request was sent again. Show it').waitFor();
+    await page.getByRole('button', { name: 'Replay', exact: true }).click();
+    await page.getByText('Replay of request').waitFor();
     await page.keyboard.press('Escape');
     await row(page, 'POST replay /order 200').waitFor();
     await page.getByLabel('Search requests').fill('café');
@@ -129,7 +132,7 @@ scenarios('the request log', (fixture) => {
     await visit(`${address}/large`, { method: 'POST', body: 'x'.repeat(300_000) });
     await row(page, 'POST /large 200').click();
     await page.getByText("Only the start of this request's body was recorded").waitFor();
-    assert.equal(await page.getByRole('button', { name: 'Replay' }).isDisabled(), true);
+    assert.equal(await page.getByRole('button', { name: 'Replay', exact: true }).isDisabled(), true);
   });
 
   it('copies a request without its secrets, with a notice, and with them once they are shown', async () => {
@@ -139,7 +142,8 @@ scenarios('the request log', (fixture) => {
     await page.getByText('2 secrets are left out of copies and exports').waitFor();
     await page.getByRole('button', { name: 'Copy as curl' }).click();
     await page.getByRole('button', { name: 'Copied' }).waitFor();
-    await page.getByRole('button', { name: 'Show secrets' }).click();
+    await chooseMore(page, 'Show secrets');
+    await showRequest(page);
     await page.getByText('Bearer s3cret').waitFor();
     await page.getByRole('button', { name: /^Cop(y as curl|ied)$/ }).click();
     await eventually(20_000, async () => {
@@ -147,7 +151,7 @@ scenarios('the request log', (fixture) => {
       assert.match(hidden, /Bearer \[redacted\]/);
       assert.match(shown, /token=hush[\s\S]*Bearer s3cret/);
     });
-    await page.getByRole('button', { name: 'Hide secrets' }).click();
+    await chooseMore(page, 'Hide secrets');
     await page.getByText('Bearer s3cret').waitFor({ state: 'detached' });
   });
 
@@ -261,7 +265,7 @@ scenarios('the request log', (fixture) => {
 
   it('can be cleared', async () => {
     const { page } = await openLog();
-    await page.getByRole('button', { name: 'Clear' }).click();
+    await chooseOfLog(page, 'Clear');
     await page.getByText('No requests yet').waitFor();
   });
 

@@ -44,7 +44,7 @@ scenarios('fifty tunnels', (fixture) => {
     const last = card(page, 'service-1');
     assert.equal((await visit(`${oldest.public_url}/fiftieth`)).body, 'hello');
     assert.equal(await isInView(page, 'service-1'), false);
-    await page.locator('main').hover();
+    await page.getByRole('main').hover();
     await page.mouse.wheel(0, 100_000);
     await last.getByRole('button', { name: 'GET /fiftieth 200' }).waitFor();
     await last.getByText('1 request', { exact: true }).waitFor();

@@ -48,7 +48,6 @@ describe('a wide window', () => {
     const focused = page.locator(':focus');
     const row = (id: number): Locator => page.locator(`.log #request-shop-${id}`);
     await page.getByRole('button', { name: 'All requests to shop-demo' }).click();
-    await page.getByText('Choose a request').waitFor();
     await row(95).waitFor();
     await assertReadable(page, 'tunnels and requests');
     await keys.press('ArrowDown');
@@ -74,7 +73,7 @@ describe('a wide window', () => {
     await keys.press('Enter');
     await page.locator('.log [aria-current]').and(row(95)).waitFor();
     await keys.press('Escape');
-    await page.getByText('Choose a request').waitFor();
+    await page.getByRole('region', { name: 'Response body' }).waitFor({ state: 'detached' });
     await row(95).and(focused).waitFor();
     await keys.press('Escape');
     await page.locator('#log-shop').and(focused).waitFor();
@@ -91,7 +90,7 @@ describe('a wide window', () => {
     const last = page.locator('.log li:last-child button');
     await last.and(focused).waitFor();
     // Nothing is open yet.
-    await page.getByText('Choose a request').waitFor();
+    assert.equal(await page.locator('.exchange').count(), 0);
     await keys.press('Enter');
     await page.locator('.log [aria-current]').and(last).waitFor();
     await keys.press('Home');
@@ -102,7 +101,7 @@ describe('a wide window', () => {
     await row(94).and(focused).waitFor();
     // One step back, no matter how many were shown.
     await keys.press('Escape');
-    await page.getByText('Choose a request').waitFor();
+    await page.locator('.exchange').waitFor({ state: 'detached' });
     await row(94).and(focused).waitFor();
 
     await keys.press('Enter');

@@ -3,7 +3,7 @@ import { brotliCompressSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import type { Page } from 'playwright-core';
 import { eventually } from '../support/deadline.ts';
 import { startHttpService } from '../support/services/listen.ts';
-import { expose, scenarios } from './support/fixture.ts';
+import { expose, scenarios, showRequest } from './support/fixture.ts';
 import { assertReadable } from './support/readable.ts';
 import { visit } from './support/visit.ts';
 
@@ -61,16 +61,11 @@ scenarios('one request in full', (fixture) => {
   it('shows how a request spent its time', async () => {
     const { page, show } = await openRequest({});
     await show('/');
-    const table = page.getByRole('table', { name: 'Time' });
-    assert.deepEqual(await table.getByRole('rowheader').allInnerTexts(), [
-      'Waiting for a connection',
-      'Local connection',
-      'Your server',
-      'Rest of the response',
-    ]);
-    for (const cell of await table.locator('.waterfall-took').allInnerTexts())
-      assert.match(cell, /^\d+ m?s$/);
-    await assertReadable(page, 'the waterfall');
+    assert.match(
+      await page.locator('.time').innerText(),
+      /^Your server \d+ m?s · relay \d+ m?s · connect \d+ m?s · rest \d+ m?s$/,
+    );
+    await assertReadable(page, 'the time');
   });
 
   it('shows JSON as a tree for the keyboard, and copies a value and its path', async () => {
@@ -232,14 +227,14 @@ scenarios('one request in full', (fixture) => {
       type: 'application/json',
     });
     await page.getByRole('button', { name: 'POST /live 200' }).click();
-    const request = page.getByRole('region', { name: 'Request', exact: true });
+    const request = await showRequest(page);
     await request.getByRole('button', { name: 'Find' }).click();
     await request.getByRole('searchbox').fill('mug');
     await request.getByText('1 of 2').waitFor();
     await page.keyboard.press('Enter');
     await request.getByText('2 of 2').waitFor();
     go();
-    await answer(page).getByText('two').waitFor();
+    await page.locator('.message-response').getByText('two').waitFor({ state: 'attached' });
     // All effects have happened two frames later.
     await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
     assert.equal(await request.getByText('2 of 2').count(), 1);
@@ -273,10 +268,11 @@ scenarios('one request in full', (fixture) => {
       '/': [{ 'x-first': 'caf\u00e9', 'x-second': 'two' }, Buffer.from('x')],
     });
     await show('/');
+    await answer(page).getByRole('button', { name: /headers/, expanded: false }).click();
     const table = answer(page).getByRole('table', { name: 'Headers' });
     await table.getByRole('row', { name: 'x-second two' }).hover();
     await table.getByRole('button', { name: 'Copy the value of x-second' }).click();
-    await table.getByRole('button', { name: 'Copy the response headers' }).click();
+    await answer(page).getByRole('button', { name: 'Copy the response headers' }).click();
     await eventually(20_000, async () => {
       const [one, all] = await app.copied();
       assert.equal(one, 'two');

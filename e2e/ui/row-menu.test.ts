@@ -54,7 +54,7 @@ scenarios('the menu of a row of the log', (fixture) => {
     await page.keyboard.press('Shift+F10');
     await focusedName(page, /^Open$/, 'menuitem');
     await page.keyboard.press('Enter');
-    await page.getByRole('region', { name: 'Request', exact: true }).waitFor();
+    await page.getByRole('region', { name: 'Response', exact: true }).waitFor();
   });
 
   it('is closed by a click beside it, which does nothing else', async () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { eventually } from '../support/deadline.ts';
 import { startHttpService } from '../support/services/listen.ts';
-import { card, expose, scenarios } from './support/fixture.ts';
+import { chooseOfLog, card, expose, scenarios } from './support/fixture.ts';
 import { visit } from './support/visit.ts';
 
 scenarios('undo', (fixture) => {
@@ -50,7 +50,7 @@ scenarios('undo', (fixture) => {
     await page.getByRole('button', { name: `All requests to ${slug}` }).click();
     const rows = page.locator('.log .target');
     await rows.getByText('/seen').waitFor();
-    await page.getByRole('button', { name: 'Clear' }).click();
+    await chooseOfLog(page, 'Clear');
     await page.getByText('No requests yet').waitFor();
     await visit(`${url}/late`);
     await page.getByRole('button', { name: `Undo: Cleared the log of ${slug}.` }).click();

@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core';
 import { eventually } from '../support/deadline.ts';
 import { Scope } from '../support/scope.ts';
 import { closedPort, startHttpService } from '../support/services/listen.ts';
-import { expose, scenarios } from './support/fixture.ts';
+import { chooseMore, expose, scenarios } from './support/fixture.ts';
 import { assertReadable } from './support/readable.ts';
 import { focused, focusedName, reads, visit } from './support/visit.ts';
 
@@ -120,7 +120,7 @@ scenarios('saved requests', (fixture) => {
     const { page, service, asked, held } = await openShop();
     await keepInNew(page, /^POST \/order/, 'Orders');
     await row(page, /^POST \/pay/).click();
-    await page.getByRole('button', { name: 'Save…' }).click();
+    await chooseMore(page, 'Save…');
     const dialog = page.getByRole('dialog', { name: 'Save POST /pay' });
     await dialog.getByRole('button', { name: 'Save', exact: true }).click();
     await dialog.waitFor({ state: 'detached' });

@@ -5,7 +5,7 @@ import type { HostPorts } from '../../client/config/tunnel-spec.ts';
 import type { DecodedBody, RecordedMessage, RequestDetail } from '../../client/inspector/records.ts';
 import type { LocalTarget } from '../../client/local/local-service.ts';
 import type { Snapshot } from './snapshot.ts';
-import type { TunnelAccess } from './tunnel-views.ts';
+import type { ProjectRef, TunnelAccess } from './tunnel-views.ts';
 
 /** The table of pushes from main to the page: name and type of the value. */
 export const PUSHES = {
@@ -80,6 +80,8 @@ export interface KeptForm extends TunnelForm {
   local?: Omit<LocalTarget, 'port'> | undefined;
   /** the ports of some hosts, if a project sets them; the page cannot */
   hosts?: HostPorts | undefined;
+  /** the project that the tunnel was started from; the page cannot set it */
+  project?: ProjectRef | undefined;
 }
 
 export interface CreateForm extends TunnelForm {

@@ -11,6 +11,7 @@ import type {
   TokenView,
   KnownProject,
   TunnelAccessView,
+  ProjectRef,
   ProjectView,
   GlobalShortcutKeys,
 } from './tunnel-views.ts';
@@ -157,6 +158,8 @@ export interface TunnelView {
   /** the requested name, or an empty string: a tunnel without one gets another address when started again */
   readonly name: string;
   readonly localPort: number;
+  /** the project that it was started from */
+  readonly project?: ProjectRef | undefined;
   /** name of the shared folder, if the target is not a port */
   readonly folder: string | undefined;
   /** framework detected there, such as `Vite` */

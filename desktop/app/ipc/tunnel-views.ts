@@ -147,3 +147,11 @@ export const GLOBAL_SHORTCUTS = [
 ] as const;
 
 export type GlobalShortcutKeys = (typeof GLOBAL_SHORTCUTS)[number];
+
+/** Which tunnel of which project. */
+export interface ProjectRef {
+  /** name of the project's folder */
+  readonly name: string;
+  /** name of the tunnel in its file */
+  readonly label: string;
+}

@@ -115,7 +115,7 @@ export class Projects {
     try {
       for (const tunnel of wanted) {
         // The user does not want the rest, or the relay cannot be reached for it either.
-        if (this.#shown !== shown || !(await this.#start(tunnel))) break;
+        if (this.#shown !== shown || !(await this.#start(tunnel, shown.name))) break;
       }
     } finally {
       this.#isStarting = false;
@@ -156,13 +156,17 @@ export class Projects {
     }
   }
 
-  /** @returns whether to continue with the next tunnel */
-  async #start(tunnel: ShownTunnel): Promise<boolean> {
+  /** @param name of the project. @returns whether to continue with the next tunnel */
+  async #start(tunnel: ShownTunnel, name: string): Promise<boolean> {
     const { spec, start } = tunnel;
     if ('blocked' in start || this.#isThere(spec)) return true;
     this.#set(tunnel, { name: 'starting' });
     try {
-      await this.#options.tunnelList.create(formOf(start), start.access, this.#isLeft(spec));
+      await this.#options.tunnelList.create(
+        { ...formOf(start), project: { name, label: start.label } },
+        start.access,
+        this.#isLeft(spec),
+      );
       this.#set(tunnel, { name: 'started' });
       return true;
     } catch (error) {

@@ -46,6 +46,7 @@ describe('tunnelView', () => {
     tokens: [],
     knocks: [],
     logView: WHOLE_LOG,
+    requests: 0,
     log: { list: () => [], point: LOG_START, pulse: [] },
   } as const;
   const view = (localProblem: typeof refused | undefined, ports: PortScan | undefined) =>

@@ -22,6 +22,7 @@ export function tunnelView(
     key,
     status,
     tunnel,
+    requests,
     form,
     log,
     localProblem,
@@ -31,7 +32,16 @@ export function tunnelView(
     logView,
   }: Pick<
     TunnelItem,
-    'key' | 'status' | 'tunnel' | 'form' | 'localProblem' | 'lock' | 'tokens' | 'knocks' | 'logView'
+    | 'key'
+    | 'status'
+    | 'tunnel'
+    | 'requests'
+    | 'form'
+    | 'localProblem'
+    | 'lock'
+    | 'tokens'
+    | 'knocks'
+    | 'logView'
   > & {
     readonly log: Pick<ShownLog, 'list' | 'point' | 'pulse'>;
   },
@@ -48,6 +58,7 @@ export function tunnelView(
     slug: tunnel.slug,
     name: form.name,
     localPort: form.port,
+    project: form.project,
     folder: hasPort ? undefined : folderName(folder),
     framework: !hasPort ? undefined : scan?.ports.find(({ port }) => port === form.port)?.framework,
     localProblem:
@@ -64,7 +75,7 @@ export function tunnelView(
     isKeptOpen: isKeptOpen(form),
     ttl: parseDuration(tunnel.ttl) ?? 0,
     expiresAt: Date.parse(tunnel.expires_at),
-    requests: tunnel.requests,
+    requests,
     bytesIn: tunnel.bytes_in,
     bytesOut: tunnel.bytes_out,
     recent: log.list(RECENT_REQUESTS),

@@ -1488,6 +1488,7 @@ export const TUNNELS_DE: Translation<typeof TUNNELS> = {
   'tunnels.updateOut': 'Culvert {version} ist erschienen. Diese Kopie kann sich nicht selbst aktualisieren.',
   'tunnels.restartNow': 'Jetzt neu starten',
   'tunnels.getIt': 'Herunterladen',
+  'meta.project': 'Tunnel {label} des Projekts {name}',
   'meta.leadsTo': 'führt zu',
   'meta.received': '{bytes} von Besuchern empfangen',
   'meta.sent': '{bytes} an Besucher gesendet',

@@ -1195,6 +1195,7 @@ export const TUNNELS = {
   'tunnels.updateOut': 'Culvert {version} is available, but this copy cannot update itself.',
   'tunnels.restartNow': 'Restart now',
   'tunnels.getIt': 'Download',
+  'meta.project': 'Tunnel {label} of project {name}',
   'meta.leadsTo': 'forwards to',
   'meta.received': '{bytes} received from visitors',
   'meta.sent': '{bytes} sent to visitors',

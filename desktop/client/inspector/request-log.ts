@@ -34,6 +34,7 @@ export class RequestLog implements Recorder, ExchangeStore {
   readonly #ring: (Exchange | undefined)[] = [];
   readonly #listeners = new Map<LogListener, Visibility>();
   readonly #pulse = new Pulse();
+  #visits = 0;
   #lastId = 0;
   #clearedUpTo = 0;
   /** counts the calls of {@link RequestLog.changed} */
@@ -49,6 +50,11 @@ export class RequestLog implements Recorder, ExchangeStore {
   }
 
   /** The visitors' traffic in the last seconds. */
+  /** number of requests of visitors so far, including those that are no longer kept */
+  get visits(): number {
+    return this.#visits;
+  }
+
   get pulse(): readonly TrafficSecond[] {
     return this.#pulse.list(this.#clock.now());
   }
@@ -142,7 +148,10 @@ export class RequestLog implements Recorder, ExchangeStore {
   begin({ replayOf, isImported = false }: Origin): Exchange {
     const exchange = this.#begin(replayOf);
     exchange.isImported = isImported;
-    if (isOfVisitor(exchange)) this.#pulse.count(exchange.startedAt);
+    if (isOfVisitor(exchange)) {
+      this.#visits += 1;
+      this.#pulse.count(exchange.startedAt);
+    }
     return exchange;
   }
 

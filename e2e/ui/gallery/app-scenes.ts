@@ -40,7 +40,7 @@ export const DROP_SCENES: readonly Scene[] = [
       await page.evaluate(`{
         const dataTransfer = new DataTransfer();
         dataTransfer.items.add(new File([], 'folder'));
-        document.querySelector('main').dispatchEvent(
+        document.querySelector('main, [role=main]').dispatchEvent(
           new DragEvent('dragover', { bubbles: true, cancelable: true, dataTransfer }),
         );
       }`);

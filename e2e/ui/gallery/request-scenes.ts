@@ -25,7 +25,7 @@ export const BENCH_SCENES: readonly Scene[] = [
     go: async (page) => {
       await openEdit(page);
       await page.locator('#edit-method').fill('P OST');
-      await page.locator('.edit .primary').click();
+      await page.locator('.screen-footer .primary').click();
       await page.locator('#edit-method-note.problem').waitFor();
     },
   },
@@ -44,7 +44,7 @@ export const BENCH_SCENES: readonly Scene[] = [
     main: live(SHOP),
     go: async (page) => {
       await openEdit(page);
-      await page.locator('.edit .primary').click();
+      await page.locator('.screen-footer .primary').click();
       await page.locator('.responses h2').waitFor();
       await page.locator('.diff').last().scrollIntoViewIfNeeded();
     },
@@ -60,7 +60,7 @@ function signed(check: SignatureCheck): () => ScriptedMain {
 }
 async function openSigned(page: Page): Promise<void> {
   await page.getByRole('button', { name: /POST \/api\/checkout/ }).click();
-  await page.locator('.signature h2').scrollIntoViewIfNeeded();
+  await page.locator('.verdict').waitFor();
 }
 
 export const LOG_SCENES: readonly Scene[] = [
@@ -91,7 +91,7 @@ export const LOG_SCENES: readonly Scene[] = [
     main: live(SHOP),
     go: async (page) => {
       await page.getByRole('button', { name: /POST \/api\/checkout/ }).click();
-      await page.locator('.message + .message h2').waitFor();
+      await page.locator('.message-response').waitFor();
     },
   },
   {
@@ -120,7 +120,11 @@ export const LOG_SCENES: readonly Scene[] = [
       secrets: [],
       isKept: false,
     }),
-    go: openSigned,
+    go: async (page) => {
+      await openSigned(page);
+      await page.locator('#signing-secrets').click();
+      await page.locator('#signing-secret').waitFor();
+    },
   },
   {
     name: 'log-signatures',
@@ -151,7 +155,7 @@ export const LOG_SCENES: readonly Scene[] = [
     main: live(SHOP),
     go: async (page) => {
       await page.getByRole('button', { name: /POST \/api\/checkout/ }).click();
-      const response = page.locator('.message + .message');
+      const response = page.locator('.message-response');
       await response.locator('.body-bar button[aria-expanded]').click();
       await response.getByRole('searchbox').fill('mug');
       await response.locator('.tree-target').waitFor();
@@ -162,7 +166,8 @@ export const LOG_SCENES: readonly Scene[] = [
 
 async function openImport(page: Page): Promise<void> {
   await page.locator('#log-shop').click();
-  await page.locator('#import-requests').click();
+  await page.locator('#more-log').click();
+  await page.getByRole('menuitem').nth(1).click();
   await page.locator('#import-text').fill('curl -d a=1 https://elsewhere.example/hook');
 }
 
@@ -249,7 +254,8 @@ async function openSets(page: Page): Promise<void> {
 
 async function openKeep(page: Page): Promise<void> {
   await page.getByRole('button', { name: /POST \/api\/checkout/ }).click();
-  await page.locator('#keep-request').click();
+  await page.locator('#more-request').click();
+  await page.getByRole('menuitem').nth(1).click();
   await page.locator('#keep-set, #keep-name').first().waitFor();
 }
 

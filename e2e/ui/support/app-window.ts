@@ -107,7 +107,7 @@ export async function dropOnWindow(page: Page, paths: readonly string[]): Promis
     const dataTransfer = new DataTransfer();
     for (const name of ${names}) dataTransfer.items.add(new File([], name));
     const event = (type) => new DragEvent(type, { bubbles: true, cancelable: true, dataTransfer });
-    const target = document.querySelector('main');
+    const target = document.querySelector('main, [role=main]');
     // A browser would open what nobody takes.
     if (target.dispatchEvent(event('dragover'))) throw new Error('the window does not take it');
     target.dispatchEvent(event('drop'));

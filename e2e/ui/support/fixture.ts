@@ -144,3 +144,24 @@ export async function expose(page: Page, port: number): Promise<string> {
   await exposed.getByText('Online').waitFor();
   return (await exposed.getAttribute('data-slug')) ?? '';
 }
+
+/** Chooses a rarer action of the open request, in its menu. */
+export async function chooseMore(page: Page, action: string): Promise<void> {
+  await page.getByRole('button', { name: 'More actions', exact: true }).click();
+  await page.getByRole('menuitem', { name: action }).click();
+}
+
+/** Chooses a rarer action of the open request log, in its menu. */
+export async function chooseOfLog(page: Page, action: string): Promise<void> {
+  await page.getByRole('button', { name: 'More actions for the requests' }).click();
+  await page.getByRole('menuitem', { name: action }).click();
+}
+
+/** Shows the request of an exchange instead of the response, with its headers. @returns its part of the window */
+export async function showRequest(page: Page): Promise<Locator> {
+  await page.getByRole('button', { name: 'Request', exact: true }).click();
+  const request = page.getByRole('region', { name: 'Request', exact: true });
+  const headers = request.getByRole('button', { name: /^(No|\d+) headers?/ });
+  if ((await headers.getAttribute('aria-expanded')) === 'false') await headers.click();
+  return request;
+}

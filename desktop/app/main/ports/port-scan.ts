@@ -114,6 +114,7 @@ const COMMANDS: readonly (readonly [pattern: RegExp, name: string])[] = [
   [/\bnginx\b/, 'nginx'],
 ];
 
+/** No libraries such as Express or Koa: a package that has one also starts servers without it. */
 const DEPENDENCIES: readonly (readonly [name: string, framework: string])[] = [
   ['next', 'Next.js'],
   ['nuxt', 'Nuxt'],
@@ -124,10 +125,6 @@ const DEPENDENCIES: readonly (readonly [name: string, framework: string])[] = [
   ['react-scripts', 'Create React App'],
   ['vite', 'Vite'],
   ['@nestjs/core', 'NestJS'],
-  ['fastify', 'Fastify'],
-  ['koa', 'Koa'],
-  ['hono', 'Hono'],
-  ['express', 'Express'],
 ];
 
 const JAVASCRIPT = new Set(['node', 'bun', 'deno', 'MainThread']);

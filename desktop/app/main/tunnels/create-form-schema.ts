@@ -112,6 +112,7 @@ export const tunnelFormSchema: yup.ObjectSchema<KeptForm> = yup
     ...fields,
     folder: yup.string(),
     hosts: yup.mixed<HostPorts>().test((value) => value === undefined || HOSTS_RULE.accepts(value)),
+    project: yup.object({ name: yup.string().defined(), label: yup.string().defined() }).default(undefined),
     local: yup
       .object({
         host: ruled(yup.string(), LOCAL_HOST_RULE).required(),

@@ -41,6 +41,8 @@ export class TunnelItem {
   #served: Served | undefined;
   #localProblem: LocalProblem | undefined;
   #localNews = {};
+  /** the counts of the relay and of the log when serving began */
+  #counted = { requests: 0, visits: 0 };
   #password: string | undefined;
   #logView: LogView;
   /** by name, until they are copied */
@@ -61,6 +63,7 @@ export class TunnelItem {
     this.#password = password;
     this.#logView = saved.logView ?? WHOLE_LOG;
     this.#waiting = new WaitingVisitors(options.now);
+    this.#counted = { requests: saved.tunnel.requests, visits: options.log.visits };
     this.#status = saved.ended === undefined ? { name: 'connecting' } : { name: 'ended', ...saved.ended };
     this.log.subscribe(({ status, isImported }) => {
       // The status of an imported request is another server's.
@@ -76,6 +79,12 @@ export class TunnelItem {
   /** as the relay has shown it last */
   get tunnel(): Tunnel {
     return this.#tunnel;
+  }
+
+  /** Requests so far: as the relay counts them, or as they have arrived here, which is known earlier. */
+  get requests(): number {
+    const { requests, visits } = this.#counted;
+    return Math.max(this.#tunnel.requests, requests + this.log.visits - visits);
   }
 
   get status(): TunnelStatus {
@@ -153,6 +162,7 @@ export class TunnelItem {
   serve(connection: Connection, tunnel = this.#tunnel, password = this.#password): void {
     this.#served?.stop();
     this.#tunnel = this.#takeTokens(tunnel);
+    this.#counted = { requests: tunnel.requests, visits: this.log.visits };
     this.#password = password;
     this.#localProblem = undefined;
     this.#localNews = {};

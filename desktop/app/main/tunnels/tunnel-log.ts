@@ -36,6 +36,10 @@ export function createTunnelLog(target: LocalTarget, hosts?: HostMapOptions) {
     get pulse(): readonly TrafficSecond[] {
       return log.pulse;
     },
+    /** number of requests of visitors so far */
+    get visits(): number {
+      return log.visits;
+    },
     /** newest first; all recorded ones, or at most this many */
     list: (count?: number): readonly RequestSummary[] => log.list(undefined, count),
     /** grows with every change */
@@ -108,6 +112,10 @@ export class ShownLog implements Omit<TunnelLog, 'changes' | 'revision'> {
 
   get recorder(): TunnelLog['recorder'] {
     return this.#log.recorder;
+  }
+
+  get visits(): TunnelLog['visits'] {
+    return this.#log.visits;
   }
 
   get pulse(): TunnelLog['pulse'] {

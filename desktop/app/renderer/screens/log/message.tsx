@@ -14,29 +14,34 @@ const PARTS = ['response', 'request'] as const;
 
 /** The response and the request: side by side where there is room, else one of them at a time. */
 export function Exchange({ detail }: { detail: DetailView }): JSX.Element {
-  const [chosen, setChosen] = useState<MessageKind>();
-  // A request that was never sent has no response to wait for.
-  const shown = chosen ?? (outcome(detail) === 'unsent' ? 'request' : 'response');
+  const [shown, setShown] = useState<MessageKind>('response');
+  if (outcome(detail) === 'unsent') {
+    return (
+      <>
+        <Notice>{t('request.notSentYet')}</Notice>
+        <Message of="request" message={detail.request} />
+      </>
+    );
+  }
   return (
     <div class="exchange">
       <div class="segments" role="group" aria-label={t('request.parts')}>
         {PARTS.map((part) => (
-          <button key={part} type="button" aria-pressed={part === shown} onClick={() => setChosen(part)}>
+          <button key={part} type="button" aria-pressed={part === shown} onClick={() => setShown(part)}>
             {t(`request.${part}`)}
           </button>
         ))}
       </div>
       <div class="messages" data-shown={shown}>
-        <Message of="response" message={detail.response} missing={missingResponse(detail)} />
+        <Message
+          of="response"
+          message={detail.response}
+          missing={detail.isBroken ? t('request.brokeBefore') : t('request.notYet')}
+        />
         <Message of="request" message={detail.request} />
       </div>
     </div>
   );
-}
-
-function missingResponse(detail: DetailView): string {
-  if (outcome(detail) === 'unsent') return t('request.notSentYet');
-  return detail.isBroken ? t('request.brokeBefore') : t('request.notYet');
 }
 
 /** A request or a response: its body first, because that is what people look for, and its fields below, folded. */

@@ -176,10 +176,15 @@ export function EndedRow({ tunnel, action }: { tunnel: TunnelView; action: Actio
 
 /** The state in a word, the target of the tunnel, and its number of uses. */
 export function Meta({ tunnel, word }: { tunnel: TunnelView; word: string }): JSX.Element {
-  const { requests, localPort, folder, framework } = tunnel;
+  const { requests, localPort, folder, framework, project } = tunnel;
   return (
     <p class="meta">
       <span class="word">{word}</span>
+      {project !== undefined && (
+        <bdi class="project-chip" title={t('meta.project', { ...project })}>
+          {project.name} / <b>{project.label}</b>
+        </bdi>
+      )}
       <span>
         <span class="turns" aria-hidden="true">
           →
