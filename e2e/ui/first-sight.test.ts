@@ -24,7 +24,10 @@ describe('at first sight, the window', () => {
 
   async function openRequest(viewport = WINDOW_SIZE, main = live(SHOP)()): Promise<Page> {
     const page = await open(main, viewport);
-    await page.getByRole('button', { name: /POST \/api\/checkout/ }).first().click();
+    await page
+      .getByRole('button', { name: /POST \/api\/checkout/ })
+      .first()
+      .click();
     await page.getByRole('region', { name: 'Response', exact: true }).waitFor();
     return page;
   }
@@ -44,11 +47,8 @@ describe('at first sight, the window', () => {
 
   it('shows a response and its request side by side if both have room', async () => {
     const page = await openRequest(WIDE);
-    const [response, request] = await Promise.all(
-      ['Response', 'Request'].map((name) =>
-        page.getByRole('region', { name, exact: true }).boundingBox(),
-      ),
-    );
+    const boxOf = (name: string) => page.getByRole('region', { name, exact: true }).boundingBox();
+    const [response, request] = await Promise.all([boxOf('Response'), boxOf('Request')]);
     assert.ok(response !== null && request !== null && request.x >= response.x + response.width);
     await page.setViewportSize({ width: 1200, height: 900 });
     await page.getByRole('region', { name: 'Request', exact: true }).waitFor({ state: 'hidden' });
@@ -216,7 +216,9 @@ describe('the access panel', () => {
     await page.getByRole('radio', { name: 'Only with a link' }).check();
     await page.getByRole('button', { name: 'Create and copy link' }).click();
     await page.getByRole('list', { name: 'Links to shop-demo' }).getByText('Copied').waitFor();
-    const asked = main.calls.map(({ channel }) => channel).filter((channel) => /^(lock:set|link:create)/.test(channel));
+    const asked = main.calls
+      .map(({ channel }) => channel)
+      .filter((channel) => /^(lock:set|link:create)/.test(channel));
     assert.deepEqual(asked, ['lock:set', 'link:create']);
   });
 });

@@ -268,7 +268,9 @@ scenarios('one request in full', (fixture) => {
       '/': [{ 'x-first': 'caf\u00e9', 'x-second': 'two' }, Buffer.from('x')],
     });
     await show('/');
-    await answer(page).getByRole('button', { name: /headers/, expanded: false }).click();
+    await answer(page)
+      .getByRole('button', { name: /headers/, expanded: false })
+      .click();
     const table = answer(page).getByRole('table', { name: 'Headers' });
     await table.getByRole('row', { name: 'x-second two' }).hover();
     await table.getByRole('button', { name: 'Copy the value of x-second' }).click();

@@ -95,7 +95,10 @@ describe('a window that is resized', () => {
     const page = await open(live(SHOP)(), 1440);
     const divider = page.getByRole('separator', { name: 'Width of the tunnels' });
     const width = () =>
-      page.locator('.panes > .screen').first().evaluate((pane) => pane.getBoundingClientRect().width);
+      page
+        .locator('.panes > .screen')
+        .first()
+        .evaluate((pane) => pane.getBoundingClientRect().width);
     const box = await divider.boundingBox();
     assert.ok(box);
     await page.mouse.move(box.x, 300);

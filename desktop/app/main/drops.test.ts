@@ -34,7 +34,7 @@ describe('a dropped folder', () => {
   });
   afterEach(() => {
     for (const { core } of apps.splice(0))
-      for (const tunnel of core.tunnelList.tunnels) tunnel.end('stopped', 'The test is over.');
+      for (const tunnel of core.tunnelList.tunnels) tunnel.end('stopped', () => 'The test is over.');
     rmSync(above, { recursive: true });
   });
 

@@ -59,7 +59,7 @@ describe('an opened project', () => {
   });
   afterEach(() => {
     for (const { core } of apps.splice(0))
-      for (const tunnel of core.tunnelList.tunnels) tunnel.end('stopped', 'The test is over.');
+      for (const tunnel of core.tunnelList.tunnels) tunnel.end('stopped', () => 'The test is over.');
     rmSync(above, { recursive: true });
   });
 
@@ -136,6 +136,7 @@ describe('an opened project', () => {
       upstream: 'h2',
       domain: undefined,
       local: { host: '127.0.0.1', https: true, waitMs: 10_000 },
+      project: { name: 'shop', label: 'web' },
     });
     const [, asked, onDocs] = app.api.asked;
     assert.deepEqual(

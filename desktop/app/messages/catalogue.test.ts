@@ -28,6 +28,7 @@ const SAME = new Set([
   'project.fieldProblem',
   'project.problem',
   'project.sentence',
+  'request.curl',
   'settings.account.relay',
   'settings.app',
   'signIn.relay',

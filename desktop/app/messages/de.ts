@@ -234,14 +234,17 @@ export const COMMON_DE: Translation<typeof COMMON> = {
   'keys.pane': 'Zum nächsten Bereich gehen, mit Umschalt zum vorigen.',
   'keys.back': 'Eine Suche leeren, einen Abschnitt schließen oder zurückgehen.',
   'keys.search': 'Die Anfragen durchsuchen, oder eine lange Liste von Tunneln.',
-  'keys.move': 'Durch die Anfragen gehen; die Eingabetaste öffnet eine. Im Portfeld durch die belegten Ports gehen.',
+  'keys.move':
+    'Durch die Anfragen gehen; die Eingabetaste öffnet eine. Im Portfeld durch die belegten Ports gehen.',
   'keys.page': 'Um eine Seite weitergehen, oder zur neuesten oder ältesten Anfrage.',
   'keys.replay': 'Die Anfrage erneut senden.',
   'keys.edit': 'Die Anfrage bearbeiten und senden.',
   'keys.curl': 'Die Anfrage als curl-Befehl kopieren.',
   'keys.send': 'Die bearbeitete Anfrage senden.',
-  'keys.find': 'Die Anfragen oder den Body einer geöffneten Anfrage durchsuchen. Die Eingabetaste geht zum nächsten Treffer, mit Umschalt zum vorigen.',
-  'keys.tree': 'Einen Knoten eines Baums zu- oder aufklappen; * klappt eine ganze Ebene auf. Ein Buchstabe führt zum nächsten Namen, der damit beginnt.',
+  'keys.find':
+    'Die Anfragen oder den Body einer geöffneten Anfrage durchsuchen. Die Eingabetaste geht zum nächsten Treffer, mit Umschalt zum vorigen.',
+  'keys.tree':
+    'Einen Knoten eines Baums zu- oder aufklappen; * klappt eine ganze Ebene auf. Ein Buchstabe führt zum nächsten Namen, der damit beginnt.',
   'keys.control': 'Strg',
   'keys.shift': 'Umschalt',
   'keys.space': 'Leertaste',
@@ -1469,6 +1472,7 @@ export const TUNNELS_DE: Translation<typeof TUNNELS> = {
   'tunnels.extend': 'Verlängern',
   'tunnels.open': 'Öffnen',
   'tunnels.qr': 'QR',
+  'tunnels.moreOf': 'Mehr zu {slug}',
   'tunnels.stop': 'Stoppen',
   'tunnels.leftIfUnused': '{left} ohne Besuch',
   'tunnels.leftKeptOpen': '{left}, wird verlängert',

@@ -216,14 +216,17 @@ export const COMMON = {
   'keys.pane': 'Go to the next pane, or to the previous one with Shift.',
   'keys.back': 'Clear a search, collapse a section, or go back.',
   'keys.search': 'Search the request log, or a long list of tunnels.',
-  'keys.move': 'Move through the requests, and press Enter to open one. In the port field, move through the ports in use.',
+  'keys.move':
+    'Move through the requests, and press Enter to open one. In the port field, move through the ports in use.',
   'keys.page': 'Move by one page, or go to the newest or oldest request.',
   'keys.replay': 'Replay the request.',
   'keys.edit': 'Edit the request and send it.',
   'keys.curl': 'Copy the request as a curl command.',
   'keys.send': 'Send the edited request.',
-  'keys.find': 'Search the log, or the body of an open request. Enter goes to the next match, and Shift+Enter goes to the previous one.',
-  'keys.tree': 'Collapse or expand a node in a tree; * expands a whole level. Type a letter to go to the next name that begins with it.',
+  'keys.find':
+    'Search the log, or the body of an open request. Enter goes to the next match, and Shift+Enter goes to the previous one.',
+  'keys.tree':
+    'Collapse or expand a node in a tree; * expands a whole level. Type a letter to go to the next name that begins with it.',
   'keys.control': 'Ctrl',
   'keys.shift': 'Shift',
   'keys.space': 'Space',
@@ -1176,6 +1179,7 @@ export const TUNNELS = {
   'tunnels.extend': 'Extend',
   'tunnels.open': 'Open',
   'tunnels.qr': 'QR',
+  'tunnels.moreOf': 'More about {slug}',
   'tunnels.stop': 'Stop',
   'tunnels.leftIfUnused': '{left} if unused',
   'tunnels.leftKeptOpen': '{left}, then extended',

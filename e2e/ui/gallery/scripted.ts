@@ -49,6 +49,7 @@ export function scripted(changes: Partial<Snapshot>, handlers: ScriptedHandlers 
       'log:changes': logOf([...REQUESTS, ...EARLIER]),
       'log:detail': ({ id }) => detail(id),
       'log:replay': () => ({ id: 95 }),
+      'log:copy-curl': () => ({ hidesSecrets: true }),
       'bench:open': () => EDITED,
       'bench:send': ({ edit }) => (edit.method === 'POST' ? { sent: SENT } : { problems: EDIT_PROBLEMS }),
       'lock:invent': () => ({ password: 'brisk-plum-tide' }),
@@ -200,7 +201,8 @@ const ANSWERED_NOW: RecordedMessage = {
 };
 
 export function detail(id: number): RequestDetail {
-  const summary = REQUESTS.find((request) => request.id === id) ?? exampleRequest({ id });
+  const sent = id === SENT.id ? { status: SENT.status } : {};
+  const summary = REQUESTS.find((request) => request.id === id) ?? exampleRequest({ id, ...sent });
   return {
     ...summary,
     timing: { waitedMs: 4, connectedMs: 0.4, answeredMs: id === 92 ? undefined : 45 },

@@ -117,7 +117,7 @@ export class DesktopApp implements MainSide, RunningApp {
     core.notices.listen(({ title }) => outside.notices.push(title));
     scope.defer(() => {
       // Not by stopping them: a status check in progress would close them at the relay.
-      for (const tunnel of core.tunnelList.tunnels) tunnel.end('signed-out', 'The test is over.');
+      for (const tunnel of core.tunnelList.tunnels) tunnel.end('signed-out', () => 'The test is over.');
       isOver = true;
       for (const timer of timers) timer.cancel();
       // After a restart the app finds its stored state.

@@ -1,6 +1,59 @@
 import assert from 'node:assert/strict';
+import { emptyLog, TUNNEL } from '../../../testing/fake-platform.ts';
+import { DEFAULT_LOCALE } from '../../messages/locale.ts';
+import { setLocale, t } from '../../messages/translate.ts';
+import type { Connection } from '../connection.ts';
 import { APPROVAL_WAIT_MS, APPROVALS_MAX } from '../limits.ts';
-import { WaitingVisitors } from './tunnel-item.ts';
+import { TunnelItem, WaitingVisitors } from './tunnel-item.ts';
+import { ShownLog } from './tunnel-log.ts';
+
+describe('a tunnel of the list', () => {
+  afterEach(() => setLocale(DEFAULT_LOCALE));
+
+  it('explains its end in the language that the app has by then', () => {
+    const item = tunnelItem();
+    item.end('stopped', () => t('ended.youStopped'));
+    const english = item.status;
+    setLocale({ language: 'de', tag: 'de-DE' });
+    assert.notDeepEqual(item.status, english);
+    assert.deepEqual(item.status, { name: 'ended', reason: 'stopped', why: t('ended.youStopped') });
+    assert.equal(item.saved.ended?.why, t('ended.youStopped'));
+  });
+
+  it('counts requests with its log, and never fewer than the relay', () => {
+    const log = { ...emptyLog(), visits: 5 };
+    const item = tunnelItem(log);
+    assert.equal(item.requests, 100);
+    log.visits = 8;
+    assert.equal(item.requests, 103);
+    // The relay also counts those that it refuses itself.
+    item.update({ ...TUNNEL, requests: 110 });
+    assert.equal(item.requests, 110);
+    // Another one takes its place.
+    item.serve({} as Connection, { ...TUNNEL, requests: 0 });
+    assert.equal(item.requests, 0);
+  });
+});
+
+function tunnelItem(log = emptyLog()): TunnelItem {
+  return new TunnelItem(
+    {
+      key: 'k',
+      form: { port: 3000, name: '', ttl: '', idle: false, hostHeader: 'keep' },
+      tunnel: { ...TUNNEL, requests: 100 },
+      ended: undefined,
+    },
+    undefined,
+    {
+      now: () => 0,
+      serve: () => ({ suspend() {}, wake() {}, stop() {} }),
+      log: new ShownLog(log),
+      onChange() {},
+      onKnock() {},
+      onEnded() {},
+    },
+  );
+}
 
 function setUp() {
   const clock = { now: 0 };

@@ -28,8 +28,14 @@ export interface TunnelItemOptions {
   readonly onEnded: (tunnel: TunnelItem, reason: OfflineReason) => void;
 }
 
+/** A sentence for the window, made each time it is shown, because the user may change the language. */
+export type Sentence = () => string;
+
 /** Only the latest of these is shown, until the local service has responded to a visitor. */
-type LocalProblem = Problem;
+interface LocalProblem {
+  readonly code: string;
+  readonly text: Sentence;
+}
 
 export class TunnelItem {
   readonly key: string;
@@ -38,6 +44,8 @@ export class TunnelItem {
   #form: KeptForm;
   #tunnel: Tunnel;
   #status: TunnelStatus;
+  /** why it is in that status, if that needs an explanation */
+  #why: Sentence = () => '';
   #served: Served | undefined;
   #localProblem: LocalProblem | undefined;
   #localNews = {};
@@ -64,7 +72,9 @@ export class TunnelItem {
     this.#logView = saved.logView ?? WHOLE_LOG;
     this.#waiting = new WaitingVisitors(options.now);
     this.#counted = { requests: saved.tunnel.requests, visits: options.log.visits };
-    this.#status = saved.ended === undefined ? { name: 'connecting' } : { name: 'ended', ...saved.ended };
+    const { ended } = saved;
+    this.#status = ended === undefined ? { name: 'connecting' } : { name: 'ended', ...ended };
+    if (ended !== undefined) this.#why = () => ended.why;
     this.log.subscribe(({ status, isImported }) => {
       // The status of an imported request is another server's.
       if (!isImported && status !== undefined && status !== 502) this.#localProblem = undefined;
@@ -88,11 +98,12 @@ export class TunnelItem {
   }
 
   get status(): TunnelStatus {
-    return this.#status;
+    return 'why' in this.#status ? { ...this.#status, why: this.#why() } : this.#status;
   }
 
   get localProblem(): Problem | undefined {
-    return this.#localProblem;
+    const problem = this.#localProblem;
+    return problem && { code: problem.code, text: problem.text() };
   }
 
   /** the password that was set here last; {@link TunnelItem.lock} tells whether visitors need it */
@@ -154,7 +165,7 @@ export class TunnelItem {
   get saved(): SavedTunnel {
     const { key, form, tunnel, logView } = this;
     const ended =
-      this.#status.name === 'ended' ? { reason: this.#status.reason, why: this.#status.why } : undefined;
+      this.#status.name === 'ended' ? { reason: this.#status.reason, why: this.#why() } : undefined;
     return { key, form, tunnel, ended, logView };
   }
 
@@ -228,12 +239,13 @@ export class TunnelItem {
   }
 
   /** Visitors no longer reach the local port; what happens to the tunnel at the relay is up to the caller. */
-  end(reason: string, why: string): void {
+  end(reason: string, why: Sentence): void {
     this.#served?.stop();
     this.#served = undefined;
     this.#localProblem = undefined;
     this.#waiting.clear();
-    this.#status = { name: 'ended', reason, why };
+    this.#why = why;
+    this.#status = { name: 'ended', reason, why: '' };
     this.#options.onChange();
   }
 
@@ -255,14 +267,15 @@ export class TunnelItem {
         this.#status = { name: state.name };
         break;
       case 'reconnecting':
+        this.#why = () => translateMessage(state.why);
         this.#status = {
           name: 'reconnecting',
           retryAt: this.#options.now() + state.retryInMs,
-          why: translateMessage(state.why),
+          why: '',
         };
         break;
       case 'offline':
-        this.end(state.reason, translateMessage(state.why));
+        this.end(state.reason, () => translateMessage(state.why));
         this.#options.onEnded(this, state.reason);
         return;
     }
@@ -280,7 +293,7 @@ export class TunnelItem {
     // The others end one visitor's connection, and there is nothing to do about that.
     if (!code.startsWith('local-') && !code.startsWith('host-')) return;
     if (this.#localProblem === undefined) this.#localNews = {};
-    this.#localProblem = { code, text: translateMessage(text) };
+    this.#localProblem = { code, text: () => translateMessage(text) };
     this.#options.onChange();
   }
 }

@@ -108,7 +108,7 @@ export class TunnelList {
    */
   async resume(connection: Connection, isSameAccount: boolean): Promise<void> {
     if (!isSameAccount) {
-      for (const tunnel of this.#tunnels) tunnel.end('signed-out', t('ended.otherAccount'));
+      for (const tunnel of this.#tunnels) tunnel.end('signed-out', () => t('ended.otherAccount'));
       this.#tunnels = [];
       await this.#save();
       return;
@@ -147,7 +147,7 @@ export class TunnelList {
     const connection = this.#connection();
     const tunnel = this.find(key);
     if (tunnel.isEnded) return;
-    tunnel.end('stopped', t('ended.youStopped'));
+    tunnel.end('stopped', () => t('ended.youStopped'));
     const pending = this.#options.undos.offer({
       text: t('undo.stopped', { slug: tunnel.tunnel.slug }),
       undo: async () => {
@@ -303,7 +303,7 @@ export class TunnelList {
   async closeAll(why: string): Promise<void> {
     const connection = this.#options.connection();
     const live = this.#tunnels.filter((tunnel) => !tunnel.isEnded);
-    for (const tunnel of live) tunnel.end('stopped', why);
+    for (const tunnel of live) tunnel.end('stopped', () => why);
     await this.#save();
     if (connection === undefined) return;
     await Promise.all(live.map(({ tunnel }) => this.#closer.close(connection.api, tunnel.id)));
@@ -319,7 +319,7 @@ export class TunnelList {
     const connection = this.#options.connection();
     const all = this.#tunnels;
     const live = all.filter((tunnel) => !tunnel.isEnded);
-    for (const tunnel of live) tunnel.end('stopped', why);
+    for (const tunnel of live) tunnel.end('stopped', () => why);
     this.#tunnels = [];
     this.changed.emit();
     await this.#save();
@@ -421,7 +421,7 @@ export class TunnelList {
     try {
       await this.#save();
     } catch (error) {
-      tunnel.end('stopped', t('problem.notSaved'));
+      tunnel.end('stopped', () => t('problem.notSaved'));
       await this.#closer.close(connection.api, made.id);
       throw new CallFailure({
         code: 'not-saved',

@@ -57,6 +57,33 @@ describe('the command palette', () => {
     assert.deepEqual(labels('500')[0], 'GET /hook');
   });
 
+  it('finds every action by the words that people type for it', () => {
+    const first: Readonly<Record<string, string>> = {
+      expose: 'New tunnel',
+      lock: 'Who has access to shop',
+      password: 'Who has access to shop',
+      qr: 'QR code of shop',
+      extend: 'Extend shop',
+      replay: 'Replay POST /café',
+      export: 'Requests to shop',
+      'find out': 'Find out why the relay cannot be reached',
+      pause: 'Requests to shop',
+      german: 'Language: Deutsch',
+      keys: 'Keys of the window',
+      stop: 'Stop shop',
+      edit: 'Edit and send POST /café',
+      curl: 'Copy POST /café as curl',
+      logout: 'Sign out',
+    };
+    for (const [typed, label] of Object.entries(first)) assert.equal(labels(typed)[0], label, typed);
+  });
+
+  it('shows the best match first, whatever its group', () => {
+    const stop = exampleTunnel({ key: 'x', slug: 'x', recent: [exampleRequest({ target: '/stop' })] });
+    const all = paletteEntries({ tunnels: [stop], others: [], ports: [], projects: [] }, 0);
+    assert.equal(foundEntries(all, [stop], 'stop')[0]?.label, 'Stop x');
+  });
+
   it("finds the account's tunnels served elsewhere, with their place and their commands", () => {
     const otter = exampleOther({ key: 'o', slug: 'brisk-otter', localPort: 4000, isHere: true });
     const gone = exampleOther({ key: 'g', slug: 'grey-otter', isStopping: true });

@@ -241,11 +241,8 @@ export function tunnelCommands(tunnel: TunnelView): readonly PaletteEntry[] {
       ...byHand,
       oneOf(tunnel, 'start', t('palette.startAgain', { slug }), call('tunnel:start', key)),
     ];
-  const press = (part: 'lock' | 'extend' | 'qr') =>
-    named(
-      part,
-      oneOf(tunnel, part, t(`palette.${part}`, { slug }), { kind: 'press', button: `${part}-${key}` }),
-    );
+  const press = (part: CardPart) =>
+    named(part, oneOf(tunnel, part, t(`palette.${part}`, { slug }), { kind: 'press', key, part }));
   return [
     copyCommand(tunnel),
     log,
@@ -253,7 +250,10 @@ export function tunnelCommands(tunnel: TunnelView): readonly PaletteEntry[] {
     press('lock'),
     press('extend'),
     press('qr'),
-    named('diagnose', oneOf(tunnel, 'diagnose', t('palette.diagnoseOf', { slug }), { kind: 'diagnose', key })),
+    named(
+      'diagnose',
+      oneOf(tunnel, 'diagnose', t('palette.diagnoseOf', { slug }), { kind: 'diagnose', key }),
+    ),
     ...liveCommands(tunnel),
   ];
 }
@@ -284,7 +284,25 @@ function oneOf({ key }: Named, name: string, label: string, act: PaletteAct): Pa
 }
 
 /** Other words for a command, which people type but do not see. */
-type CommandName = 'new' | 'share' | 'settings' | 'keys' | 'diagnose' | 'signOut' | 'quit' | 'replay' | 'edit' | 'curl' | 'log' | 'lock' | 'extend' | 'qr' | 'copy' | 'open' | 'stop' | `language.${(typeof LANGUAGES)[number]}`;
+type CommandName =
+  | 'new'
+  | 'share'
+  | 'settings'
+  | 'keys'
+  | 'diagnose'
+  | 'signOut'
+  | 'quit'
+  | 'replay'
+  | 'edit'
+  | 'curl'
+  | 'log'
+  | 'lock'
+  | 'extend'
+  | 'qr'
+  | 'copy'
+  | 'open'
+  | 'stop'
+  | `language.${(typeof LANGUAGES)[number]}`;
 
 function named(name: CommandName, entry: PaletteEntry): PaletteEntry {
   return { ...entry, names: t(`palette.names.${name}`).toLowerCase() };
@@ -317,6 +335,9 @@ export interface PaletteEntry {
   readonly act: PaletteAct;
 }
 
+/** The parts of a card that its buttons unfold. */
+export type CardPart = 'lock' | 'extend' | 'qr';
+
 /** Channels that need only the tunnel. */
 export type TunnelChannel = Extract<
   keyof Channels,
@@ -337,7 +358,7 @@ export type PaletteAct =
   | { readonly kind: 'import'; readonly key: string }
   | { readonly kind: 'setting'; readonly changes: Partial<Settings> }
   /** opens the list, and presses a button of a card */
-  | { readonly kind: 'press'; readonly button: string }
+  | { readonly kind: 'press'; readonly key: string; readonly part: CardPart }
   /** shows the keys of the window */
   | { readonly kind: 'keys' }
   /** of a tunnel, or of the relay alone */

@@ -3,6 +3,7 @@ import { exampleRequest } from '../../../testing/views.ts';
 import type { LogUpdate } from '../../ipc/request-views.ts';
 import {
   agoText,
+  headersSummary,
   hiddenSecrets,
   savedMessage,
   NOTHING_KNOWN,
@@ -17,10 +18,25 @@ import {
 
 const ago = (seconds: number): string => agoText(0, seconds * 1000);
 
+describe('the summary of headers', () => {
+  it('has the type and the connection, without parameters', () => {
+    assert.equal(
+      headersSummary([
+        ['Connection', 'keep-alive'],
+        ['Content-Type', 'text/html; charset=utf-8'],
+        ['X-Other', 'x'],
+      ]),
+      'text/html · keep-alive',
+    );
+    assert.equal(headersSummary([]), '');
+  });
+});
+
 describe('a row of the request log', () => {
   it('shows the outcome', () => {
     assert.equal(outcome(exampleRequest({ status: 304 })), 'fine');
-    assert.equal(outcome(exampleRequest({ status: 404 })), 'failed');
+    assert.equal(outcome(exampleRequest({ status: 404 })), 'refused');
+    assert.equal(outcome(exampleRequest({ status: 503 })), 'failed');
     assert.equal(outcome(exampleRequest({ status: undefined })), 'pending');
     assert.equal(outcome(exampleRequest({ isBroken: true })), 'broken');
   });

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { backward, beside, currentPlace, forward, HOME, type Route } from './route.ts';
+import { backward, beside, currentPlace, forward, HOME, instead, type Route } from './route.ts';
 
 const LOG = { screen: 'log', key: 'a' } as const;
 const request = (id: number): Extract<Route, { screen: 'request' }> => ({ screen: 'request', key: 'a', id });
@@ -34,6 +34,14 @@ describe('navigation in the window', () => {
     );
     assert.deepEqual(currentPlace(backward(second)), { route: LOG, focus: 'request-8', isBeside: false });
     assert.equal(second[0].focus, 'log-a');
+  });
+
+  it('replaces a request with another one, unless the user has left it', () => {
+    const opened = forward(forward(HOME, LOG, 'log-a'), request(7), 'request-7');
+    const next = instead(opened, request(7), request(8), 'replay');
+    assert.deepEqual(currentPlace(next), { route: request(8), focus: 'replay', isBeside: false });
+    assert.deepEqual(currentPlace(backward(next)).focus, 'request-7');
+    assert.equal(instead(opened, request(6), request(8), 'replay'), opened);
   });
 
   it('returns to the log even from a request that was opened on a card', () => {

@@ -31,6 +31,13 @@ describe('announcements', () => {
     assert.deepEqual(announcements(before, over), ['shop has ended. The tunnel has expired.']);
   });
 
+  it('report who signed in', () => {
+    const out = exampleSnapshot({
+      session: { state: 'signed-out', relay: undefined, problem: undefined, keeps: [] },
+    });
+    assert.deepEqual(announcements(out, before), ['Signed in as acme.']);
+  });
+
   it('report a local problem, and its end', () => {
     const trouble = after({ localProblem: { code: 'refused', text: 'Nothing listens on port 3000.' } });
     assert.deepEqual(announcements(before, trouble), ['shop: Nothing listens on port 3000.']);

@@ -95,6 +95,34 @@ export function isLive(tunnel: TunnelView): boolean {
   return tunnel.status.name !== 'ended';
 }
 
+/** From this number on, tunnels without traffic are folded, so that the busy ones stay in view. */
+const FOLDED_FROM = 4;
+/** A tunnel without traffic for this long is idle. */
+const IDLE_MS = 10 * 60_000;
+
+/** Whether a tunnel has had no traffic for a while, and needs no attention. @param now wall-clock ms */
+export function isIdle(tunnel: TunnelView, now: number): boolean {
+  if (tunnelState(tunnel, now).shape !== 'online' || tunnel.knocks.length > 0) return false;
+  const { recent, expiresAt, ttl } = tunnel;
+  // A tunnel that was created or extended a moment ago is in use as well.
+  const lastMs = Math.max(recent[0]?.startedAt ?? 0, expiresAt - ttl * 1000);
+  return now - lastMs >= IDLE_MS;
+}
+
+/** Whether idle tunnels of a list are folded. */
+export function foldsIdle(tunnels: readonly TunnelView[]): boolean {
+  return tunnels.length >= FOLDED_FROM;
+}
+
+/** The tunnels as the list shows them: in the same order, but the idle ones last if they are folded. */
+export function byActivity(tunnels: readonly TunnelView[], now: number): readonly TunnelView[] {
+  if (!foldsIdle(tunnels)) return tunnels;
+  const idle = new Set(tunnels.filter((tunnel) => isIdle(tunnel, now)));
+  return idle.size === 0
+    ? tunnels
+    : [...tunnels.filter((tunnel) => !idle.has(tunnel)), ...tunnels.filter((tunnel) => idle.has(tunnel))];
+}
+
 /** Announces the next attempt: `Trying again in 4 s.` */
 export function retryWords(
   status: Pick<Extract<TunnelStatus, { name: 'reconnecting' }>, 'retryAt'>,

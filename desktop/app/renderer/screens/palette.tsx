@@ -5,6 +5,7 @@ import type { Snapshot, TunnelView } from '../../ipc/snapshot.ts';
 import { t } from '../../messages/translate.ts';
 import type { FormDraft } from '../model/create-form.ts';
 import {
+  type CardPart,
   cardFocus,
   foundEntries,
   type PaletteAct,
@@ -13,9 +14,11 @@ import {
   type PaletteGroup,
 } from '../model/palette.ts';
 import { forward, type Route, type Trail } from '../model/route.ts';
+import { byActivity } from '../model/tunnel-state.ts';
 import { useShell } from '../view/context.ts';
 import { Failure, Shortcut } from '../view/controls.tsx';
 import { useModal } from '../view/focus.ts';
+import { foldId } from './tunnels/tunnel-card.tsx';
 import { hasCommand, useKey } from '../view/keys.ts';
 import { type Action, useAction } from '../view/use-action.ts';
 
@@ -41,9 +44,10 @@ export function Palette({
   const [{ tunnels, entries }] = useState(() => ({
     tunnels: snapshot.tunnels,
     // In a browser, the program ends in its terminal.
-    entries: paletteEntries(snapshot, Date.now()).filter(
-      ({ id }) => bridge.browser === undefined || id !== 'quit',
-    ),
+    entries: paletteEntries(
+      { ...snapshot, tunnels: byActivity(snapshot.tunnels, Date.now()) },
+      Date.now(),
+    ).filter(({ id }) => bridge.browser === undefined || id !== 'quit'),
   }));
   const [typed, setTyped] = useState('');
   const [active, setActive] = useState(0);
@@ -161,8 +165,8 @@ export interface PlaceActs {
   readonly show: (focus: string) => void;
   readonly search: (key: string, search: string) => void;
   readonly newTunnel: (port: number | undefined) => void;
-  /** presses a button of a card, unless it is pressed already */
-  readonly press: (button: string) => void;
+  /** unfolds a part of a card */
+  readonly unfold: (key: string, part: CardPart) => void;
   readonly showKeys: () => void;
 }
 
@@ -249,7 +253,7 @@ function move(act: Move, places: PlaceActs, go: (route: Route) => void): void {
     case 'port':
       return places.newTunnel(act.port);
     case 'press':
-      return places.press(act.button);
+      return places.unfold(act.key, act.part);
     case 'keys':
       return places.showKeys();
   }
@@ -317,12 +321,13 @@ export function usePalette({
         goHome('port');
         if (port !== undefined) setDraft((before) => ({ ...before, port: String(port) }));
       },
-      press: (button: string) => {
+      unfold: (key: string, part: CardPart) => {
+        const button = `${part}-${key}`;
         goHome(button);
-        // A search that hid the card ends only with the next redraw.
+        // A search that hid the card ends only with the next redraw, and an idle card shows its buttons one later.
         requestAnimationFrame(() => {
-          const element = document.getElementById(button);
-          if (element?.getAttribute('aria-expanded') === 'false') element.click();
+          expand(foldId(key));
+          requestAnimationFrame(() => expand(button));
         });
       },
       showKeys,
@@ -332,7 +337,13 @@ export function usePalette({
   return { isOpen: isOn && openAt === trail, close: () => setOpenAt(undefined), places };
 }
 
+/** Presses a button that unfolds something, unless it is unfolded already. */
+function expand(id: string): void {
+  const button = document.getElementById(id);
+  if (button?.getAttribute('aria-expanded') === 'false') button.click();
+}
+
 /** The tunnel with that digit as shortcut. */
 function numbered({ key }: KeyboardEvent, tunnels: readonly TunnelView[]): TunnelView | undefined {
-  return /^[1-9]$/.test(key) ? tunnels[Number(key) - 1] : undefined;
+  return /^[1-9]$/.test(key) ? byActivity(tunnels, Date.now())[Number(key) - 1] : undefined;
 }

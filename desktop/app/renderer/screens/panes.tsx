@@ -15,7 +15,7 @@ import type { FormDraft } from '../model/create-form.ts';
 import { beside, currentPlace, homeAt, type Route, type Trail } from '../model/route.ts';
 import { isLive } from '../model/tunnel-state.ts';
 import { PaneContext, ShellContext, UndoContext, useShell, WrapContext } from '../view/context.ts';
-import { Divider, usePaneWidths } from '../view/divider.tsx';
+import { Divider, type PaneWidths, usePaneWidths } from '../view/divider.tsx';
 import { useMedia } from '../view/focus.ts';
 import { useKey } from '../view/keys.ts';
 import type { LogViews } from '../view/use-snapshot.ts';
@@ -62,7 +62,8 @@ export function Panes(props: PanesProps): JSX.Element {
   const isHome = route.screen === 'tunnels';
   // Beside the tunnels there is room for the requests that people look at most.
   const newest = isHome && isWide ? (snapshot.tunnels.find(isLive) ?? snapshot.tunnels[0]) : undefined;
-  const logKey = newest?.key ?? ('key' in route && (isWidest || route.screen === 'log') ? route.key : undefined);
+  const logKey =
+    newest?.key ?? ('key' in route && (isWidest || route.screen === 'log') ? route.key : undefined);
   const hasOpened = !isHome && route.screen !== 'log';
   const hasLog = logKey !== undefined;
   const { undos } = snapshot;
@@ -82,10 +83,10 @@ export function Panes(props: PanesProps): JSX.Element {
           setDraft={setDraft}
           isPane={isWide}
           isHidden={!isWide && !isHome}
+          divider={isWide && <Divider of="list" label={t('panes.widthOfTunnels')} widths={widths} />}
         />
       </UndoContext.Provider>
       <UndoContext.Provider value={isWide ? NO_UNDOS : undos}>
-        {isWide && <Divider of="list" label={t('panes.widthOfTunnels')} widths={widths} />}
         {hasLog && (
           <Log
             {...props}
@@ -93,11 +94,11 @@ export function Panes(props: PanesProps): JSX.Element {
             tunnelKey={logKey}
             isBeside={isWidest}
             isMain={!hasOpened}
+            widths={widths}
             paused={paused}
             setPaused={setPaused}
           />
         )}
-        {hasLog && hasOpened && <Divider of="log" label={t('panes.widthOfRequests')} widths={widths} />}
         {hasOpened && <Opened {...props} />}
         {isWide && !hasLog && !hasOpened && (
           <main class="screen nothing-opened">
@@ -173,6 +174,7 @@ function Log({
   tunnelKey,
   isBeside,
   isMain,
+  widths,
   paused,
   setPaused,
 }: PanesProps & {
@@ -180,6 +182,7 @@ function Log({
   /** whether requests open beside it */
   isBeside: boolean;
   isMain: boolean;
+  widths: PaneWidths;
   paused: PausedLog | undefined;
   setPaused: (paused: PausedLog | undefined) => void;
 }): JSX.Element {
@@ -207,8 +210,13 @@ function Log({
     [shell, setTrail, tunnelKey, open],
   );
   const pane = useMemo(
-    () => ({ isMain, takesFocus: !isOfHome, hasBack: !isOfHome }),
-    [isMain, isOfHome],
+    () => ({
+      isMain,
+      takesFocus: !isOfHome,
+      hasBack: !isOfHome,
+      divider: !isMain && <Divider of="log" label={t('panes.widthOfRequests')} widths={widths} />,
+    }),
+    [isMain, isOfHome, widths],
   );
   return (
     <PaneContext.Provider value={pane}>
@@ -250,7 +258,9 @@ export function usePaneKeys(): void {
   useKey(
     ({ key, ctrlKey, metaKey, altKey }) => key === 'F6' && !ctrlKey && !metaKey && !altKey,
     ({ shiftKey }) => {
-      const panes = [...document.querySelectorAll('.panes > .screen')].filter((pane) => pane.checkVisibility());
+      const panes = [...document.querySelectorAll('.panes > .screen')].filter((pane) =>
+        pane.checkVisibility(),
+      );
       const at = panes.findIndex((pane) => pane.contains(document.activeElement));
       const next = panes.at((at + (shiftKey ? -1 : 1)) % panes.length);
       if (next === undefined) return;

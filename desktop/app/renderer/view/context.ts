@@ -1,5 +1,5 @@
 /** Shared by every part of the window: main, announcements for screen readers, and navigation. */
-import { createContext } from 'preact';
+import { type ComponentChildren, createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 import type { Settings, UndoView } from '../../ipc/snapshot.ts';
 import type { Bridge } from '../bridge.ts';
@@ -36,6 +36,8 @@ export interface Pane {
   readonly takesFocus: boolean;
   /** whether there is a previous screen to return to */
   readonly hasBack: boolean;
+  /** at its end, to resize it; inside of it, because everything belongs to a landmark */
+  readonly divider?: ComponentChildren;
 }
 
 export const PaneContext = createContext<Pane>({ isMain: true, takesFocus: true, hasBack: true });

@@ -4,7 +4,7 @@ import { useCallback, useMemo, useState } from 'preact/hooks';
 /** The panes with a width of their own; the last one takes the rest. */
 export type SizedPane = 'list' | 'log';
 
-type Sizes = Partial<Record<SizedPane, number>>;
+type Sizes = Readonly<Record<SizedPane, number | undefined>>;
 
 export interface PaneWidths {
   readonly sizes: Sizes;
@@ -50,7 +50,7 @@ function readSizes(): Sizes {
     return { list: widthOf('list'), log: widthOf('log') };
   } catch {
     // Damaged, or storage is disabled.
-    return {};
+    return { list: undefined, log: undefined };
   }
 }
 
@@ -63,7 +63,7 @@ function writeSizes(sizes: Sizes): void {
 }
 
 /**
- * The line after a pane: dragging it, or the arrow keys, change the width of the pane; a double click restores it (ARIA
+ * The line at the end of a pane: dragging it, or the arrow keys, change the width of the pane; a double click restores it (ARIA
  * Authoring Practices, window splitter).
  */
 export function Divider({
@@ -76,7 +76,7 @@ export function Divider({
   widths: PaneWidths;
 }): JSX.Element {
   const move = (divider: HTMLElement, x: number): void => {
-    const pane = divider.previousElementSibling?.getBoundingClientRect();
+    const pane = divider.parentElement?.getBoundingClientRect();
     if (pane === undefined) return;
     const width = isMirrored() ? pane.right - x : x - pane.left;
     resize(of, Math.min(MAX, Math.max(MIN, Math.round(width))));
@@ -103,7 +103,7 @@ export function Divider({
         const step = { ArrowLeft: -STEP, ArrowRight: STEP }[event.key];
         if (step === undefined) return;
         event.preventDefault();
-        const { left, right } = event.currentTarget.previousElementSibling?.getBoundingClientRect() ?? {
+        const { left, right } = event.currentTarget.parentElement?.getBoundingClientRect() ?? {
           left: 0,
           right: 0,
         };

@@ -27,15 +27,15 @@ export function Screen({
 }): JSX.Element {
   const { back } = useShell();
   const heading = useRef<HTMLHeadingElement>(null);
-  const { isMain, takesFocus, hasBack } = useContext(PaneContext);
+  const { isMain, takesFocus, hasBack, divider } = useContext(PaneContext);
   // A layout effect, because a later focus would interrupt a user who has already pressed a key.
   useLayoutEffect(() => {
     if (takesFocus) heading.current?.focus();
   }, [takesFocus]);
   // Roles instead of elements, because another element would be another screen: what it holds would be lost.
   return (
-    <div class="screen" role={isMain ? undefined : 'region'} aria-label={isMain ? undefined : title}>
-      <header class="bar">
+    <section class="screen" aria-label={isMain ? undefined : title}>
+      <header class="bar" role={isMain ? 'banner' : undefined}>
         {hasBack && (
           <button
             type="button"
@@ -56,8 +56,13 @@ export function Screen({
         {children}
       </div>
       <UndoDock />
-      {footer !== undefined && <footer class="screen-footer">{footer}</footer>}
-    </div>
+      {footer !== undefined && (
+        <footer class="screen-footer" role={isMain ? 'contentinfo' : undefined}>
+          {footer}
+        </footer>
+      )}
+      {divider}
+    </section>
   );
 }
 

@@ -105,7 +105,8 @@ function SomeBody({ of, view }: { of: MessageKind; view: BodyView }): JSX.Elemen
 /** Whether a key applies to this body: the one of the focused message, or else the first that is shown. */
 function isMeant(section: HTMLElement | null): boolean {
   const focused = document.activeElement?.closest('.message')?.querySelector('.body-view');
-  const meant = focused ?? [...document.querySelectorAll('.body-view')].find((view) => view.checkVisibility());
+  const meant =
+    focused ?? [...document.querySelectorAll('.body-view')].find((view) => view.checkVisibility());
   return section !== null && meant === section;
 }
 

@@ -55,17 +55,14 @@ export function RequestActions({
     say(t('request.sentAgain'));
     // What people want to see next is the result.
     const screen = 'request' as const;
-    replace(
-      { screen, key: tunnelKey, id },
-      { screen, key: tunnelKey, id: answer.value.id },
-      REPLAY_ID,
-    );
+    replace({ screen, key: tunnelKey, id }, { screen, key: tunnelKey, id: answer.value.id }, REPLAY_ID);
   };
 
   const edit = (): void => go({ screen: 'edit', key: tunnelKey, id });
   const actOf = (event: KeyboardEvent): (() => unknown) | undefined => {
     // Beside the request there may be a log, where the keys belong to its rows.
-    const isHere = event.target === document.body || row.current?.closest('.screen') === screenOf(event.target);
+    const isHere =
+      event.target === document.body || row.current?.closest('.screen') === screenOf(event.target);
     if (!isHere) return undefined;
     if (isLetter(event, 'r')) return () => (problem === undefined ? action.isBusy || replay() : say(problem));
     if (isLetter(event, 'e')) return edit;
@@ -89,12 +86,7 @@ export function RequestActions({
         >
           {t('request.replay')}
         </button>
-        <button
-          type="button"
-          id="edit-request"
-          class="button"
-          onClick={edit}
-        >
+        <button type="button" id="edit-request" class="button" onClick={edit}>
           {t('request.edit')}
         </button>
         <button

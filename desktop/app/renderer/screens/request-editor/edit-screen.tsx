@@ -59,10 +59,7 @@ function Editing({ tunnelKey, id, view }: { tunnelKey: string; id: number; view:
   }, [result, answers?.after]);
   const isBusy = sender.busy !== undefined;
   const send = (): void => void (isBusy || sender.send(formOf(draft, view)));
-  useKey(
-    (event) => hasCommand(event) && event.key === 'Enter' && !event.repeat && isInEditor(event),
-    send,
-  );
+  useKey((event) => hasCommand(event) && event.key === 'Enter' && !event.repeat && isInEditor(event), send);
   return (
     <Screen
       title={t('bench.editRequest', { id })}

@@ -44,11 +44,14 @@ export function CreateBar({
   context,
   draft,
   setDraft,
+  isPane,
   isHidden,
 }: {
   context: FormContext;
   draft: FormDraft;
   setDraft: (draft: FormDraft) => void;
+  /** whether it is below a list beside another screen */
+  isPane: boolean;
   /** whether another screen covers it */
   isHidden: boolean;
 }): JSX.Element {
@@ -119,7 +122,7 @@ export function CreateBar({
   };
 
   return (
-    <footer class="create">
+    <footer class="create" role={isPane ? undefined : 'contentinfo'}>
       <form aria-label={t('create.newTunnel')} noValidate onSubmit={(event) => void submit(event)}>
         {isOpen && <Options context={context} draft={draft} problems={problems} change={change} />}
         {!isField(create.error?.field) && <Failure problem={create.error} />}

@@ -67,7 +67,12 @@ export function TimeRow({
             expanded={unfolded === 'qr'}
             onClick={() => toggle('qr')}
           />
-          <ActionLink label={t('tunnels.stop')} of={slug} apart onClick={() => void action.run('tunnel:stop', { key })} />
+          <ActionLink
+            label={t('tunnels.stop')}
+            of={slug}
+            apart
+            onClick={() => void action.run('tunnel:stop', { key })}
+          />
         </span>
       </div>
     </>

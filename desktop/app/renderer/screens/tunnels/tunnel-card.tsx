@@ -6,7 +6,7 @@ import type { AccessKind, TunnelAccessView } from '../../../ipc/tunnel-views.ts'
 import { t } from '../../../messages/translate.ts';
 import { scanWords } from '../../model/access.ts';
 import { bytesText } from '../../model/numbers.ts';
-import { isLive, retryWords, type Shape, tunnelState } from '../../model/tunnel-state.ts';
+import { isIdle, isLive, retryWords, type Shape, tunnelState } from '../../model/tunnel-state.ts';
 import { useTime } from '../../view/clock.ts';
 import { useShell } from '../../view/context.ts';
 import { ActionLink, Failure, FindOutWhy, Notice, QrCode } from '../../view/controls.tsx';
@@ -21,15 +21,23 @@ import { ApprovalRequests } from './approvals.tsx';
 import { Address } from './others.tsx';
 import { Extend, TimeRow, type Unfolded } from './time-row.tsx';
 
+/** Id of the button that folds an idle tunnel. */
+export function foldId(key: string): string {
+  return `fold-${key}`;
+}
+
 /** One tunnel: its state, address, traffic, lifetime and actions. */
 export const TunnelCard = memo(function TunnelCard({
   tunnel,
   maxTtl,
+  mayFold,
   isQuiet,
 }: {
   tunnel: TunnelView;
   /** seconds */
   maxTtl: number;
+  /** whether it is folded while it is idle */
+  mayFold: boolean;
   /** whether a banner already explains the lost connection */
   isQuiet: boolean;
 }): JSX.Element {
@@ -37,6 +45,9 @@ export const TunnelCard = memo(function TunnelCard({
   const [wantsShare, setWantsShare] = useState(false);
   const action = useAction();
   const shape = useTime((now): Shape => tunnelState(tunnel, now).shape);
+  const isFoldable = useTime((now) => mayFold && isIdle(tunnel, now));
+  const [isOpened, setOpened] = useState(false);
+  const isFolded = isFoldable && !isOpened && unfolded === undefined && action.error === undefined;
   const { word } = tunnelState(tunnel, Date.now());
   const live = isLive(tunnel);
   const toggleLock = (): void => setUnfolded(unfolded === 'lock' ? undefined : 'lock');
@@ -74,7 +85,7 @@ export const TunnelCard = memo(function TunnelCard({
   return (
     <li
       ref={card}
-      class={`card card-${shape}`}
+      class={`card card-${shape} ${isFolded ? 'card-folded' : ''}`}
       aria-labelledby={titleId}
       data-slug={tunnel.slug}
       onKeyDown={onKeyDown}
@@ -82,51 +93,67 @@ export const TunnelCard = memo(function TunnelCard({
       <div class="card-top">
         <StateShape shape={shape} />
         <Address id={titleId} tunnel={tunnel} canCopy={live} run={action.run} />
+        {isFoldable && (
+          <button
+            type="button"
+            id={foldId(tunnel.key)}
+            class="icon-button"
+            aria-label={t('tunnels.moreOf', { slug: tunnel.slug })}
+            aria-expanded={!isFolded}
+            onClick={() => setOpened(isFolded)}
+          >
+            <span aria-hidden="true">{isFolded ? <span class="turns">▸</span> : '▾'}</span>
+          </button>
+        )}
       </div>
-      {live && tunnel.wildcardUrl !== undefined && (
-        <p class="hint wildcard">{rich('tunnels.wildcard', { address: hostOf(tunnel.wildcardUrl) })}</p>
-      )}
-      <div class="about">
-        <Meta tunnel={tunnel} word={word} />
-        {live && <AccessButton tunnel={tunnel} isOpen={unfolded === 'lock'} onClick={toggleLock} />}
-      </div>
-      {/* Next to its button, also for the keyboard. */}
-      {live && unfolded === 'lock' && <AccessPanel tunnel={tunnel} onDone={lockDone} />}
-      {live && (
-        <AccessRow tunnel={tunnel} isOpen={unfolded === 'lock'} onOpen={toggleLock} run={action.run} />
-      )}
-      {live && <ApprovalRequests tunnel={tunnel} action={action} />}
-      {tunnel.status.name === 'reconnecting' && !isQuiet && <Retry status={tunnel.status} of={tunnel} />}
-      {tunnel.status.name === 'online' && tunnel.localProblem !== undefined && (
-        <Notice>
-          <div class="outage">
-            <span>{tunnel.localProblem.text}</span>
-            <FindOutWhy of={tunnel} />
-          </div>
-        </Notice>
-      )}
-      {live ? (
-        <TimeRow
-          tunnel={tunnel}
-          shape={shape}
-          unfolded={unfolded}
-          setUnfolded={setUnfolded}
-          action={action}
-        />
-      ) : (
-        <EndedRow tunnel={tunnel} action={action} />
-      )}
-      {live && (unfolded === 'extend' || (shape === 'soon' && unfolded === undefined)) && (
-        <Extend tunnel={tunnel} maxTtl={maxTtl} onDone={() => setUnfolded(undefined)} />
-      )}
-      {live && unfolded === 'qr' && (
+      {!isFolded && (
         <>
-          <QrCode text={tunnel.url} />
-          <ScanNote lock={tunnel.lock} />
+          {live && tunnel.wildcardUrl !== undefined && (
+            <p class="hint wildcard">{rich('tunnels.wildcard', { address: hostOf(tunnel.wildcardUrl) })}</p>
+          )}
+          <div class="about">
+            <Meta tunnel={tunnel} word={word} />
+            {live && <AccessButton tunnel={tunnel} isOpen={unfolded === 'lock'} onClick={toggleLock} />}
+          </div>
+          {/* Next to its button, also for the keyboard. */}
+          {live && unfolded === 'lock' && <AccessPanel tunnel={tunnel} onDone={lockDone} />}
+          {live && (
+            <AccessRow tunnel={tunnel} isOpen={unfolded === 'lock'} onOpen={toggleLock} run={action.run} />
+          )}
+          {live && <ApprovalRequests tunnel={tunnel} action={action} />}
+          {tunnel.status.name === 'reconnecting' && !isQuiet && <Retry status={tunnel.status} of={tunnel} />}
+          {tunnel.status.name === 'online' && tunnel.localProblem !== undefined && (
+            <Notice>
+              <div class="outage">
+                <span>{tunnel.localProblem.text}</span>
+                <FindOutWhy of={tunnel} />
+              </div>
+            </Notice>
+          )}
+          {live ? (
+            <TimeRow
+              tunnel={tunnel}
+              shape={shape}
+              unfolded={unfolded}
+              setUnfolded={setUnfolded}
+              action={action}
+            />
+          ) : (
+            <EndedRow tunnel={tunnel} action={action} />
+          )}
+          {live && (unfolded === 'extend' || (shape === 'soon' && unfolded === undefined)) && (
+            <Extend tunnel={tunnel} maxTtl={maxTtl} onDone={() => setUnfolded(undefined)} />
+          )}
+          {live && unfolded === 'qr' && (
+            <>
+              <QrCode text={tunnel.url} />
+              <ScanNote lock={tunnel.lock} />
+            </>
+          )}
+          <Failure problem={action.error} />
+          <Recent tunnel={tunnel} />
         </>
       )}
-      <Failure problem={action.error} />
-      <Recent tunnel={tunnel} />
     </li>
   );
 });

@@ -1,4 +1,4 @@
-import type { JSX } from 'preact';
+import type { ComponentChildren, JSX } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { PortView, SessionView, Snapshot, UpdateView } from '../../../ipc/snapshot.ts';
 import { t } from '../../../messages/translate.ts';
@@ -8,7 +8,7 @@ import { filterTunnels } from '../../model/filter.ts';
 import { capitalised } from '../../model/numbers.ts';
 import { filterOthers } from '../../model/other-tunnel.ts';
 import { programName } from '../../model/ports.ts';
-import { retryWords } from '../../model/tunnel-state.ts';
+import { byActivity, foldsIdle, retryWords } from '../../model/tunnel-state.ts';
 import { useTime } from '../../view/clock.ts';
 import { useShell } from '../../view/context.ts';
 import { Failure, FindOutWhy, Notice, SearchField } from '../../view/controls.tsx';
@@ -37,6 +37,7 @@ export function TunnelsScreen({
   setDraft,
   isPane,
   isHidden,
+  divider,
 }: {
   snapshot: Snapshot;
   session: SignedIn;
@@ -48,6 +49,8 @@ export function TunnelsScreen({
   isPane: boolean;
   /** whether another screen covers it */
   isHidden: boolean;
+  /** at its end, to resize it */
+  divider: ComponentChildren;
 }): JSX.Element {
   const { go } = useShell();
   const { tunnels, others, ports } = snapshot;
@@ -55,7 +58,8 @@ export function TunnelsScreen({
   const { account } = session;
   const outage = outageView(snapshot);
   const typed = all < SEARCHED_FROM ? '' : search;
-  const shown = filterTunnels(tunnels, typed, Date.now());
+  const shown = filterTunnels(byActivity(tunnels, Date.now()), typed, Date.now());
+  const mayFold = foldsIdle(tunnels);
   const shownOthers = filterOthers(others, typed);
   const cards = useRef<HTMLUListElement>(null);
   useKeptFocus(cards, (place) => {
@@ -73,13 +77,9 @@ export function TunnelsScreen({
   );
 
   return (
-    <div
-      class="screen"
-      role={isPane ? 'region' : undefined}
-      aria-label={isPane ? 'Culvert' : undefined}
-      hidden={isHidden}
-    >
-      <header class="bar home">
+    // An element without a name is no landmark.
+    <section class="screen" aria-label={isPane ? 'Culvert' : undefined} hidden={isHidden}>
+      <header class="bar home" role={isPane ? undefined : 'banner'}>
         <Mark />
         <h1 translate={false}>Culvert</h1>
         <span class="who dim" title={session.relay}>
@@ -118,6 +118,7 @@ export function TunnelsScreen({
               key={tunnel.key}
               tunnel={tunnel}
               maxTtl={account.maxTtl}
+              mayFold={mayFold}
               isQuiet={outage !== undefined}
             />
           ))}
@@ -129,9 +130,11 @@ export function TunnelsScreen({
         context={{ account, ports, tunnels }}
         draft={draft}
         setDraft={setDraft}
+        isPane={isPane}
         isHidden={isHidden}
       />
-    </div>
+      {divider}
+    </section>
   );
 }
 
