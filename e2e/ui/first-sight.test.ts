@@ -1,7 +1,7 @@
 /** What a screen shows without scrolling, and how many clicks the most frequent tasks take. */
 import assert from 'node:assert/strict';
 import type { Locator, Page } from 'playwright-core';
-import { exampleTunnel } from '../../desktop/testing/views.ts';
+import { exampleRequest, exampleTunnel } from '../../desktop/testing/views.ts';
 import { eventually } from '../support/deadline.ts';
 import { testScope } from '../support/scope.ts';
 import { SCENES } from './gallery/gallery.ts';
@@ -68,6 +68,9 @@ describe('at first sight, the window', () => {
     assert.ok((await bottomOf(result)) <= WINDOW_SIZE.height);
     assert.ok((await bottomOf(page.locator('.diff').first())) > 0);
     assert.ok((await topOf(page.locator('.responses'))) < WINDOW_SIZE.height / 2);
+    // Only the content has scrolled.
+    assert.ok((await topOf(page.locator('h1:visible'))) > 0);
+    assert.equal(await page.evaluate('scrollY'), 0);
     await assertReadable(page, 'the result of an edited request');
   });
 
@@ -174,6 +177,63 @@ describe('at first sight, the window', () => {
     await main.show({ tunnels: [SHOP, HERON] });
     await page.locator('.card').nth(1).waitFor();
     assert.equal(await page.getByLabel('Name', { exact: true }).inputValue(), 'mine');
+  });
+});
+
+describe('a stopped tunnel', () => {
+  const scope = testScope();
+
+  it('is announced once', async () => {
+    const status = { name: 'ended', reason: 'stopped', why: 'You stopped it.' } as const;
+    const main: ScriptedMain = scripted(
+      { tunnels: [SHOP] },
+      { 'tunnel:stop': () => void main.show({ tunnels: [{ ...SHOP, status }] }) },
+    )();
+    const [browser, built] = await Promise.all([sharedBrowser(), sharedWindow()]);
+    const page = await openWindow(scope, browser, built, main, { now: NOW, reducedMotion: 'reduce' });
+    await page.locator('.card').waitFor();
+    await page.evaluate(`{
+      globalThis.told = [];
+      const region = document.querySelector('.unseen[role=status]');
+      new MutationObserver(() => told.push(region.textContent)).observe(region, {
+        characterData: true, childList: true, subtree: true,
+      });
+    }`);
+    await page.getByRole('button', { name: 'Stop shop-demo' }).click();
+    await focusedName(page, /^Start again/);
+    await page.evaluate('new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn)))');
+    assert.deepEqual(await page.evaluate('told'), ['shop-demo has ended. You stopped it.']);
+  });
+});
+
+describe('a long list of tunnels', () => {
+  const scope = testScope();
+
+  it('folds idle ones to a line below the busy ones', async () => {
+    const tunnel = (key: string) =>
+      exampleTunnel({ key, slug: `app-${key}`, ttl: 3600, expiresAt: NOW + HOUR / 2 });
+    const busy = exampleRequest({ id: 1, startedAt: NOW - 1000 });
+    const tunnels = ['a', 'b', 'c', 'd'].map(tunnel);
+    const main = live(...tunnels)();
+    const [browser, built] = await Promise.all([sharedBrowser(), sharedWindow()]);
+    const page = await openWindow(scope, browser, built, main, { now: NOW, reducedMotion: 'reduce' });
+    const slugs = () =>
+      page.locator('.card').evaluateAll((cards) => cards.map((card) => card.dataset['slug']));
+    await page.locator('.card-folded').nth(3).waitFor();
+    assert.ok(((await page.locator('.card').first().boundingBox())?.height ?? 99) <= 48);
+    await main.show({
+      tunnels: tunnels.map((each) => (each.key === 'd' ? { ...each, recent: [busy] } : each)),
+    });
+    await page.getByRole('button', { name: 'Extend app-d' }).waitFor();
+    assert.deepEqual(await slugs(), ['app-d', 'app-a', 'app-b', 'app-c']);
+    await assertReadable(page, 'folded tunnels');
+    await page.getByRole('button', { name: 'More about app-b' }).click();
+    await page.getByRole('button', { name: 'Extend app-b' }).waitFor();
+    // The palette unfolds what it needs.
+    await page.keyboard.press('Control+k');
+    await page.keyboard.type('password app-c');
+    await page.keyboard.press('Enter');
+    await page.getByRole('form', { name: 'Who has access to app-c' }).waitFor();
   });
 });
 

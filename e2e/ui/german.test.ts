@@ -36,7 +36,7 @@ scenarios('in German', (fixture) => {
     await visit(`${(await app.tunnel()).url}/hook`);
     await speakGerman(page);
     await page.getByRole('button', { name: /GET \/hook/ }).click();
-    await page.getByRole('button', { name: 'Bearbeiten und senden' }).click();
+    await page.getByRole('button', { name: 'Ändern und senden' }).click();
     await page.getByLabel('Methode').fill('GE T');
     await page.getByLabel('Pfad').fill('hook?token=[redacted]');
     await page.getByRole('button', { name: 'Senden', exact: true }).click();

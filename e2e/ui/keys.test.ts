@@ -59,6 +59,7 @@ describe('the keys of the window', () => {
     await page.locator('.log .row').nth(2).click();
     await page.getByRole('region', { name: 'Response', exact: true }).waitFor();
     await page.keyboard.press('c');
+    await page.getByRole('button', { name: 'Copied' }).waitFor();
     await page.keyboard.press('r');
     await eventually(20_000, () =>
       assert.deepEqual([asked(main, 'log:replay'), asked(main, 'log:copy-curl')], [1, 1]),

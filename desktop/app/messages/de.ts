@@ -777,7 +777,7 @@ export const LOG_DE: Translation<typeof LOG> = {
   'request.copiedCurl': 'Als curl-Befehl kopiert.',
   'request.sentAgain': 'Erneut gesendet.',
   'request.replay': 'Erneut senden',
-  'request.edit': 'Bearbeiten und senden',
+  'request.edit': 'Ändern und senden',
   'request.copied': 'Kopiert',
   'request.copyCurl': 'Als curl kopieren',
   'request.curl': 'curl',
@@ -889,7 +889,7 @@ export const PALETTE_DE: Translation<typeof PALETTE> = {
   'palette.diagnoseOf': 'Herausfinden, was {slug} stört',
   'palette.language': 'Sprache: {name}',
   'palette.replay': '{what} erneut senden',
-  'palette.edit': '{what} bearbeiten und senden',
+  'palette.edit': '{what} ändern und senden',
   'palette.curl': '{what} als curl kopieren',
   'palette.names.new': 'freigeben veröffentlichen anlegen port starten expose',
   'palette.names.share': 'freigeben ordner dateien',
@@ -1448,7 +1448,7 @@ export const TRANSFER_DE: Translation<typeof TRANSFER> = {
   'import.moreLeftOut':
     '{count, plural, one {# weitere ist ausgelassen.} other {# weitere sind ausgelassen.}}',
   'import.redacted':
-    'Einige enthalten {mark} statt eines Geheimnisses. Ergänzen Sie es unter „Bearbeiten und senden“.',
+    'Einige enthalten {mark} statt eines Geheimnisses. Ergänzen Sie es unter „Ändern und senden“.',
 };
 
 export const TUNNELS_DE: Translation<typeof TUNNELS> = {

@@ -6,7 +6,10 @@ import { Refusal, type ScriptedMain } from '../support/scripted-main.ts';
 import { EDITED, HOUR, live, logOf, MINUTE, NOW, REQUESTS, type Scene, scripted, SHOP } from './scripted.ts';
 
 async function openEdit(page: Page): Promise<void> {
-  await page.getByRole('button', { name: /POST \/api\/checkout/ }).first().click();
+  await page
+    .getByRole('button', { name: /POST \/api\/checkout/ })
+    .first()
+    .click();
   await page.locator('#edit-request').click();
   await page.locator('#edit-body').waitFor();
 }
@@ -59,7 +62,10 @@ function signed(check: SignatureCheck): () => ScriptedMain {
   return scripted({ tunnels: [SHOP] }, { 'signature:look': () => check });
 }
 async function openSigned(page: Page): Promise<void> {
-  await page.getByRole('button', { name: /POST \/api\/checkout/ }).first().click();
+  await page
+    .getByRole('button', { name: /POST \/api\/checkout/ })
+    .first()
+    .click();
   await page.locator('.verdict').waitFor();
 }
 
@@ -90,7 +96,10 @@ export const LOG_SCENES: readonly Scene[] = [
     alt: 'One request with fields and body, and its response',
     main: live(SHOP),
     go: async (page) => {
-      await page.getByRole('button', { name: /POST \/api\/checkout/ }).first().click();
+      await page
+        .getByRole('button', { name: /POST \/api\/checkout/ })
+        .first()
+        .click();
       await page.locator('.message-response').waitFor();
     },
   },
@@ -154,7 +163,10 @@ export const LOG_SCENES: readonly Scene[] = [
     alt: 'The body of a response as a tree, with what was found in it',
     main: live(SHOP),
     go: async (page) => {
-      await page.getByRole('button', { name: /POST \/api\/checkout/ }).first().click();
+      await page
+        .getByRole('button', { name: /POST \/api\/checkout/ })
+        .first()
+        .click();
       const response = page.locator('.message-response');
       await response.locator('.body-bar button[aria-expanded]').click();
       await response.getByRole('searchbox').fill('mug');
@@ -253,7 +265,10 @@ async function openSets(page: Page): Promise<void> {
 }
 
 async function openKeep(page: Page): Promise<void> {
-  await page.getByRole('button', { name: /POST \/api\/checkout/ }).first().click();
+  await page
+    .getByRole('button', { name: /POST \/api\/checkout/ })
+    .first()
+    .click();
   await page.locator('#more-request').click();
   await page.getByRole('menuitem').nth(1).click();
   await page.locator('#keep-set, #keep-name').first().waitFor();

@@ -125,7 +125,7 @@ const RowButton = memo(function RowButton({
 
 /** Decorative, because the words beside it contain the same. */
 function DurationBar({ ms }: { ms: number }): JSX.Element {
-  return <span class="duration" aria-hidden="true" style={{ width: `${durationFraction(ms) * 100}%` }} />;
+  return <span class="duration" aria-hidden="true" style={{ '--fraction': durationFraction(ms) }} />;
 }
 
 function Ago({ startedAt }: { startedAt: number }): JSX.Element {

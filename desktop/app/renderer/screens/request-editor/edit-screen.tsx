@@ -19,6 +19,7 @@ import { useShell } from '../../view/context.ts';
 import { Failure, Field, fieldControl, keysText } from '../../view/controls.tsx';
 import { hasCommand, useKey } from '../../view/keys.ts';
 import { Screen } from '../../view/screen.tsx';
+import { scrollerOf } from '../../view/virtual-rows.ts';
 import { Answers, resultWords, useAnswers } from './results.tsx';
 
 /** Drafts that are kept while the window is open, so that going back loses nothing. */
@@ -53,7 +54,8 @@ function Editing({ tunnelKey, id, view }: { tunnelKey: string; id: number; view:
   }, [problems]);
   useLayoutEffect(() => {
     if (result === undefined) return;
-    document.querySelector('.responses')?.scrollIntoView({ block: 'start' });
+    const responses = document.querySelector<HTMLElement>('.responses');
+    if (responses !== null) scrollTo(responses);
     say(result);
     // Once for each request, even if two have the same result.
   }, [result, answers?.after]);
@@ -77,6 +79,13 @@ function Editing({ tunnelKey, id, view }: { tunnelKey: string; id: number; view:
       <Failure problem={error} />
     </Screen>
   );
+}
+
+/** Scrolls to a part. Unlike `scrollIntoView`, this never moves the window behind the header of the screen. */
+function scrollTo(part: HTMLElement): void {
+  const scroller = scrollerOf(part);
+  const start = scroller === document.scrollingElement ? 0 : scroller.getBoundingClientRect().top;
+  scroller.scrollTop += part.getBoundingClientRect().top - start;
 }
 
 /** Beside other panes, the key must not act on what the user does there. */
