@@ -51,7 +51,7 @@ describe('a window that is resized', () => {
     await page.getByRole('menuitem', { name: 'Hide secrets' }).waitFor();
   });
 
-  it('keeps the difference of an edited request, and goes on repeating it', async () => {
+  it('keeps the difference of an edited request, and keeps repeating it', async () => {
     const main = scripted({ tunnels: [SHOP] }, { 'bench:send': () => ({ sent: { id: 96, status: 500 } }) })();
     const page = await open(main);
     await openRequest(page);

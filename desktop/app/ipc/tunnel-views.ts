@@ -148,7 +148,7 @@ export const GLOBAL_SHORTCUTS = [
 
 export type GlobalShortcutKeys = (typeof GLOBAL_SHORTCUTS)[number];
 
-/** Which tunnel of which project. */
+/** A tunnel of a project. */
 export interface ProjectRef {
   /** name of the project's folder */
   readonly name: string;

@@ -93,7 +93,7 @@ export const LOG_SCENES: readonly Scene[] = [
   },
   {
     name: 'request',
-    alt: 'One request with fields and body, and its response',
+    alt: 'One request: its actions, its time as a bar, and the body of its response above folded headers',
     main: live(SHOP),
     go: async (page) => {
       await page

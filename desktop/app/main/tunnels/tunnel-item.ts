@@ -91,7 +91,7 @@ export class TunnelItem {
     return this.#tunnel;
   }
 
-  /** Requests so far: as the relay counts them, or as they have arrived here, which is known earlier. */
+  /** Requests so far: the relay's count, or the count of the log if that is higher. The log knows of a request earlier. */
   get requests(): number {
     const { requests, visits } = this.#counted;
     return Math.max(this.#tunnel.requests, requests + this.log.visits - visits);

@@ -11,9 +11,9 @@ export interface Shell {
   readonly say: (text: string) => void;
   readonly go: (route: Route) => void;
   /**
-   * shows another screen instead of the current one, unless the user has left that
+   * shows another screen instead of the current one, unless the user has left it
    *
-   * @param focus id of the element that gets the focus once it is there
+   * @param focus id of the element on the new screen that gets the focus
    */
   readonly replace: (from: Route, to: Route, focus: string) => void;
   /** asks what to import into the log of a tunnel */

@@ -12,7 +12,7 @@ import { Body } from '../body/body.tsx';
 
 const PARTS = ['response', 'request'] as const;
 
-/** The response and the request: side by side where there is room, else one of them at a time. */
+/** The response and the request: side by side if the pane is wide enough, else one of them at a time. */
 export function Exchange({ detail }: { detail: DetailView }): JSX.Element {
   const [shown, setShown] = useState<MessageKind>('response');
   if (outcome(detail) === 'unsent') {

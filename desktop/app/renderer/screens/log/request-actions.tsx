@@ -60,7 +60,7 @@ export function RequestActions({
 
   const edit = (): void => go({ screen: 'edit', key: tunnelKey, id });
   const actOf = (event: KeyboardEvent): (() => unknown) | undefined => {
-    // Beside the request there may be a log, where the keys belong to its rows.
+    // In a log beside the request, the keys belong to the rows.
     const isHere =
       event.target === document.body || row.current?.closest('.screen') === screenOf(event.target);
     if (!isHere) return undefined;
