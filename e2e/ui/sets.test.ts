@@ -91,7 +91,7 @@ scenarios('saved requests', (fixture) => {
     await page.getByRole('button', { name: 'Edit POST /order' }).press('Enter');
     await page.getByLabel('Path').fill('/order?gift=1');
     await page.getByRole('button', { name: 'Send', exact: true }).press('Enter');
-    await page.locator('.sender-words', { hasText: 'Sent. Response status: 201.' }).waitFor();
+    await page.locator('.sent-result', { hasText: /^201 · / }).waitFor();
     assert.match(asked[1] ?? '', /^POST \/order\?gift=1 Bearer mild-oak/);
     await page.getByRole('heading', { name: /^Edit request/ }).press('Escape');
 
