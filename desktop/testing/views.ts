@@ -85,6 +85,8 @@ export function exampleSnapshot(changes: Partial<Snapshot> = {}): Snapshot {
       language: 'system',
       onQuit: 'ask',
       wrapsBodies: true,
+      listWidth: 0,
+      logWidth: 0,
       summonShortcut: 'CommandOrControl+Alt+Shift+C',
     },
     isShortcutRefused: false,

@@ -68,29 +68,16 @@ const TASKS: readonly Task[] = [
     path: ['QR shop-demo'],
     shows: (page) => page.getByRole('img', { name: /^QR code/ }),
   },
-  { title: 'finds out why a tunnel fails', clicks: 1, path: ['Diagnose quiet-heron-k3f9'], asks: 'checkup:start' },
+  {
+    title: 'finds out why a tunnel fails',
+    clicks: 1,
+    path: ['Diagnose quiet-heron-k3f9'],
+    asks: 'checkup:start',
+  },
 ];
 
 describe('at most the promised number of clicks', () => {
   const scope = testScope();
-
-  function mainOf(): ScriptedMain {
-    const main: ScriptedMain = scripted(
-      { tunnels: [SHOP, HERON] },
-      {
-        'tunnel:create': ({ port }) => {
-          void main.show({ tunnels: [exampleTunnel({ localPort: port, expiresAt: NOW + HOUR })] });
-          return { key: 'k' };
-        },
-        'lock:set': ({ lock }) =>
-          void main.show({
-            tunnels: [{ ...SHOP, lock: lock.kind === 'password' ? PASSWORD : { kind: 'links' } }, HERON],
-          }),
-        'link:list': () => [],
-      },
-    )();
-    return main;
-  }
 
   for (const { title, clicks, path, shows, asks } of TASKS) {
     it(`${title}: ${clicks}`, async () => {
@@ -108,6 +95,24 @@ describe('at most the promised number of clicks', () => {
     });
   }
 });
+
+function mainOf(): ScriptedMain {
+  const main: ScriptedMain = scripted(
+    { tunnels: [SHOP, HERON] },
+    {
+      'tunnel:create': ({ port }) => {
+        void main.show({ tunnels: [exampleTunnel({ localPort: port, expiresAt: NOW + HOUR })] });
+        return { key: 'k' };
+      },
+      'lock:set': ({ lock }) =>
+        void main.show({
+          tunnels: [{ ...SHOP, lock: lock.kind === 'password' ? PASSWORD : { kind: 'links' } }, HERON],
+        }),
+      'link:list': () => [],
+    },
+  )();
+  return main;
+}
 
 /** Clicks where the control is, if it is in view: people should not have to scroll. */
 async function click(page: Page, name: Button): Promise<void> {

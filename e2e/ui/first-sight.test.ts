@@ -1,6 +1,7 @@
 /** What a screen shows without scrolling, and how many clicks the most frequent tasks take. */
 import assert from 'node:assert/strict';
 import type { Locator, Page } from 'playwright-core';
+import type { TunnelView } from '../../desktop/app/ipc/snapshot.ts';
 import { exampleRequest, exampleTunnel } from '../../desktop/testing/views.ts';
 import { eventually } from '../support/deadline.ts';
 import { testScope } from '../support/scope.ts';
@@ -210,10 +211,8 @@ describe('a long list of tunnels', () => {
   const scope = testScope();
 
   it('folds idle ones to a line below the busy ones', async () => {
-    const tunnel = (key: string) =>
-      exampleTunnel({ key, slug: `app-${key}`, ttl: 3600, expiresAt: NOW + HOUR / 2 });
     const busy = exampleRequest({ id: 1, startedAt: NOW - 1000 });
-    const tunnels = ['a', 'b', 'c', 'd'].map(tunnel);
+    const tunnels = ['a', 'b', 'c', 'd'].map(idle);
     const main = live(...tunnels)();
     const [browser, built] = await Promise.all([sharedBrowser(), sharedWindow()]);
     const page = await openWindow(scope, browser, built, main, { now: NOW, reducedMotion: 'reduce' });
@@ -282,6 +281,11 @@ describe('the access panel', () => {
     assert.deepEqual(asked, ['lock:set', 'link:create']);
   });
 });
+
+/** A tunnel without requests, half an hour old. */
+function idle(key: string): TunnelView {
+  return exampleTunnel({ key, slug: `app-${key}`, ttl: 3600, expiresAt: NOW + HOUR / 2 });
+}
 
 async function bottomOf(part: Locator): Promise<number> {
   const box = await part.boundingBox();

@@ -20,9 +20,6 @@ describe('the keys of the window', () => {
     return page;
   }
 
-  const asked = (main: ScriptedMain, channel: string): number =>
-    main.calls.filter((call) => call.channel === channel).length;
-
   it('are listed by ?, except while a text is typed', async () => {
     const page = await openLog(live(SHOP)());
     await page.keyboard.press('?');
@@ -69,3 +66,7 @@ describe('the keys of the window', () => {
     await page.getByLabel('Path').waitFor();
   });
 });
+
+function asked(main: ScriptedMain, channel: string): number {
+  return main.calls.filter((call) => call.channel === channel).length;
+}

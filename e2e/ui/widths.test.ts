@@ -19,20 +19,6 @@ describe('a window that is resized', () => {
     return await openWindow(scope, browser, built, main, { now: NOW, viewport, reducedMotion: 'reduce' });
   }
 
-  async function atEveryWidth(page: Page, check: (width: number) => Promise<void>): Promise<void> {
-    for (const width of WIDTHS) {
-      await page.setViewportSize({ width, height: 800 });
-      await page.evaluate('new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn)))');
-      await check(width);
-    }
-  }
-
-  const openRequest = (page: Page): Promise<void> =>
-    page
-      .getByRole('button', { name: /POST \/api\/checkout/ })
-      .first()
-      .click();
-
   it('keeps shown secrets and the view of a body', async () => {
     const main = live(SHOP)();
     const page = await open(main);
@@ -92,7 +78,14 @@ describe('a window that is resized', () => {
   });
 
   it('has dividers for mouse and keyboard, and remembers them', async () => {
-    const page = await open(live(SHOP)(), 1440);
+    const main: ScriptedMain = scripted(
+      { tunnels: [SHOP] },
+      {
+        'settings:change': (changes) =>
+          void main.show({ settings: { ...main.snapshot.settings, ...changes } }),
+      },
+    )();
+    const page = await open(main, 1440);
     const divider = page.getByRole('separator', { name: 'Width of the tunnels' });
     const width = () =>
       page
@@ -122,6 +115,21 @@ describe('a window that is resized', () => {
     assert.equal(Math.round(await width()), 340);
   });
 });
+
+async function atEveryWidth(page: Page, check: (width: number) => Promise<void>): Promise<void> {
+  for (const width of WIDTHS) {
+    await page.setViewportSize({ width, height: 800 });
+    await page.evaluate('new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn)))');
+    await check(width);
+  }
+}
+
+async function openRequest(page: Page): Promise<void> {
+  await page
+    .getByRole('button', { name: /POST \/api\/checkout/ })
+    .first()
+    .click();
+}
 
 /** How often the secrets of a request were asked for. */
 function revealed(main: ScriptedMain): number {

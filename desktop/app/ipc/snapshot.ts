@@ -226,6 +226,9 @@ export interface PortView {
   readonly framework: string | undefined;
 }
 
+/** px that a pane can have at most */
+export const PANE_WIDTH_MAX = 4000;
+
 export interface Settings {
   readonly startsAtLogin: boolean;
   readonly notifies: boolean;
@@ -236,6 +239,10 @@ export interface Settings {
   readonly onQuit: 'ask' | 'close' | 'leave';
   /** whether long lines of bodies are wrapped */
   readonly wrapsBodies: boolean;
+  /** px of the tunnels in a wide window; 0 for the default */
+  readonly listWidth: number;
+  /** px of the requests beside an open one; 0 for the default */
+  readonly logWidth: number;
   /** what shows the window from anywhere */
   readonly summonShortcut: GlobalShortcutKeys;
 }

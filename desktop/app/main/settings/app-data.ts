@@ -1,12 +1,14 @@
 /** What the app remembers between two starts, except the key. */
 import * as yup from 'yup';
 import { readTunnel } from '../../../client/relay/api-responses.ts';
-import type { AccountView, Settings } from '../../ipc/snapshot.ts';
+import { type AccountView, PANE_WIDTH_MAX, type Settings } from '../../ipc/snapshot.ts';
 import { GLOBAL_SHORTCUTS } from '../../ipc/tunnel-views.ts';
 import { LANGUAGE_CHOICES } from '../../messages/locale.ts';
 import { type SavedTunnel, savedTunnelSchema } from '../tunnels/create-form-schema.ts';
 
 /* What a change of the settings may contain. */
+
+const paneWidth = yup.number().integer().min(0).max(PANE_WIDTH_MAX);
 
 // yup writes "may be missing" as "may be undefined".
 export const settingsSchema = yup
@@ -16,6 +18,8 @@ export const settingsSchema = yup
     theme: yup.string().oneOf(['system', 'light', 'dark'] as const),
     language: yup.string().oneOf(LANGUAGE_CHOICES),
     wrapsBodies: yup.boolean(),
+    listWidth: paneWidth,
+    logWidth: paneWidth,
     summonShortcut: yup.string().oneOf(GLOBAL_SHORTCUTS),
     onQuit: yup.string().oneOf(['ask', 'close', 'leave'] as const),
   })
@@ -62,6 +66,8 @@ export const INITIAL_APP_DATA: AppData = {
     language: 'system',
     onQuit: 'ask',
     wrapsBodies: true,
+    listWidth: 0,
+    logWidth: 0,
     summonShortcut: GLOBAL_SHORTCUTS[0],
   },
   account: undefined,

@@ -174,7 +174,7 @@ export function sparklineDrawing(
   const bad = sum(shown.map(({ refused, errors }) => refused + errors));
   if (requests + bad === 0) return undefined;
   const bars = shown.map((second) => barOf(second, until));
-  const path = (part: 'requests' | 'refused' | 'errors'): string => bars.map((bar) => bar[part]).join('');
+  const path = (part: 'requests' | 'refused' | 'errors'): string => bars.map((each) => each[part]).join('');
   return {
     requests: path('requests'),
     refused: path('refused'),

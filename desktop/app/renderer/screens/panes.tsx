@@ -56,7 +56,7 @@ export function Panes(props: PanesProps): JSX.Element {
   const isWide = useMedia(WIDE);
   const isWidest = useMedia(WIDEST);
   const [paused, setPaused] = useState<PausedLog>();
-  const widths = usePaneWidths();
+  const widths = usePaneWidths(snapshot.settings);
   usePaneKeys();
   const { route } = currentPlace(trail);
   const isHome = route.screen === 'tunnels';
@@ -221,7 +221,7 @@ function Log({
   return (
     <PaneContext.Provider value={pane}>
       <ShellContext.Provider value={isBeside ? middle : shell}>
-        <LogScreen
+        <ProvidedLog
           tunnelKey={tunnelKey}
           tunnels={tunnels}
           view={logViews.viewOf(tunnels.find(({ key }) => key === tunnelKey))}
@@ -236,6 +236,14 @@ function Log({
       </ShellContext.Provider>
     </PaneContext.Provider>
   );
+}
+
+/**
+ * A child of a provider stays in the provider's props as it was first drawn. Without this step in between, that would
+ * keep the previous requests in memory.
+ */
+function ProvidedLog(props: Parameters<typeof LogScreen>[0]): JSX.Element {
+  return <LogScreen {...props} />;
 }
 
 /** The requests that a log shows while it is paused. It stays so while another screen is open. */
