@@ -33,7 +33,8 @@ export function usePaneWidths({ listWidth, logWidth }: Settings): PaneWidths {
     const style: Record<string, string> = {};
     for (const pane of ['list', 'log'] as const)
       if (sizes[pane] > 0) style[`--${pane}-width`] = `${sizes[pane]}px`;
-    const resize = (pane: SizedPane, width: number): void => setOwn((before) => ({ ...before, [pane]: width }));
+    const resize = (pane: SizedPane, width: number): void =>
+      setOwn((before) => ({ ...before, [pane]: width }));
     const keep = (pane: SizedPane, width: number): void => {
       resize(pane, width);
       // A width that cannot be stored lasts as long as the window.
