@@ -19,7 +19,7 @@ export function projectName(folder: string): string | undefined {
   const project = asLabel(name.replace(/^@[^/]*\//, ''));
   if (project === '') return undefined;
   const suffix = branch === undefined || MAIN_BRANCHES.has(branch) ? '' : `-${asLabel(branch)}`;
-  const label = `${project}${suffix}`.slice(0, NAME_MAX_LENGTH).replace(/-+$/, '');
+  const label = `${project}${suffix}`.slice(0, NAME_MAX_LENGTH).replace(/-$/, '');
   return NAME_RULE.accepts(label) ? label : undefined;
 }
 
@@ -27,7 +27,7 @@ function asLabel(text: string): string {
   return text
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, '-')
-    .replaceAll(/^-+|-+$/g, '');
+    .replaceAll(/^-|-$/g, '');
 }
 
 /** The parts of a `package.json` that are used here; any of them may be anything. */

@@ -6,18 +6,8 @@ import { type CommandLine, defineCommand } from './command.ts';
 import { completeLogin } from './first-login.ts';
 import { ACCESS_POLICY, COMMON, HEADERS, WHEN_ONLINE } from './options.ts';
 import { readOption } from './parse.ts';
-import type { HttpTunnel } from './run-tunnels.ts';
+import type { RunTunnel } from './run-service.ts';
 import { ADDRESS, limitHeap, LOCAL_SERVICE, readHttpTunnel } from './tunnel-commands.ts';
-
-/** A command to start, and its tunnel. */
-export interface RunTunnel extends HttpTunnel {
-  /** program and arguments */
-  readonly command: readonly string[];
-  /** `undefined` for the one that its arguments name, or a free one */
-  readonly port: number | undefined;
-  /** whether the command line says which Host the local service receives */
-  readonly hasHostHeader: boolean;
-}
 
 /** Stands for a port that is not known yet. */
 const LATER = 0;

@@ -17,10 +17,19 @@ import { commandEnvironment, type CommandPlan, planCommand } from './frameworks.
 import { openAddress } from './prompt.ts';
 import { findPackage, projectName } from './project-name.ts';
 import { type EndReason, type Output, type Reporter, TextReporter } from './reporter.ts';
-import type { RunTunnel } from './run-command.ts';
-import { completeTunnel, CreateQueue } from './run-tunnels.ts';
+import { completeTunnel, CreateQueue, type HttpTunnel } from './run-tunnels.ts';
 import { Inspection, serveTunnel } from './serve-tunnel.ts';
 import { doOnceOnline } from './view/once-online.ts';
+
+/** A command to start, and its tunnel. */
+export interface RunTunnel extends HttpTunnel {
+  /** program and arguments */
+  readonly command: readonly string[];
+  /** `undefined` for the one that its arguments name, or a free one */
+  readonly port: number | undefined;
+  /** whether the command line says which Host the local service receives */
+  readonly hasHostHeader: boolean;
+}
 
 /**
  * Opens the tunnel, starts the command once visitors can reach it, and closes the tunnel when the command has ended.

@@ -50,8 +50,10 @@ describe('POST /v1/tunnels', () => {
         bytes_in: 0,
         bytes_out: 0,
         requests: 0,
+        created_by: null,
         online: false,
         access: {},
+        wildcard: false,
         public_url: `http://${slug}.localhost:${relay.port}`,
         urls: {
           subdomain: `http://${slug}.localhost:${relay.port}`,

@@ -41,6 +41,8 @@ const REVIEWED: ReadonlyMap<string, string> = new Map([
   [String.raw`/(\d+(?:\.\d+)?)w(?:eeks?|ochen?)?/g`, 'reads a lifetime that the user types'],
   [String.raw`/(\d+(?:\.\d+)?)(?:d(?:ays?)?|tage?)/g`, 'reads a lifetime that the user types'],
   [String.raw`/^(?:\[(.+)\]|([^:]+|.*:.*:.*?))(?::(\d+))?$/`, "reads NO_PROXY of the user's own environment"],
+  [String.raw`/(\\*)"/g`, 'quotes an argument that the user types'],
+  [String.raw`/(\\+)$/`, 'quotes an argument that the user types'],
   [String.raw`/<g id="mark"[\s\S]*<\/g>/`, 'reads the drawing of the icon when the app is built'],
 ]);
 

@@ -1043,6 +1043,8 @@ export const PROBLEMS_DE: Translation<typeof PROBLEMS> = {
   'accepted.user': '1 bis 64 Zeichen ohne Doppelpunkt',
   'accepted.userPassword': '1 bis 128 Zeichen',
   'accepted.wait': 'eine ganze Zahl von Sekunden, von 0 bis 60',
+  'accepted.tokenName': '1 bis 32 Kleinbuchstaben, Ziffern und Bindestriche',
+  'accepted.token': '24 bis 256 sichtbare ASCII-Zeichen ohne Leerzeichen',
   'accepted.ttl': 'eine Dauer von mindestens 1s, etwa 90s, 30m, 4h oder 1h30m',
   'problem.folderNotServed': 'Der Ordner kann nicht geteilt werden: {why}.',
   'problem.settingsNotWritten': 'Culvert kann seine Einstellungen nicht speichern: {why}.',

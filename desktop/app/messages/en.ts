@@ -749,6 +749,8 @@ export const PROBLEMS = {
   'accepted.user': '1 to 64 characters without a colon',
   'accepted.userPassword': '1 to 128 characters',
   'accepted.wait': 'a whole number of seconds from 0 to 60',
+  'accepted.tokenName': '1 to 32 lowercase letters, digits and hyphens',
+  'accepted.token': '24 to 256 visible ASCII characters without blanks',
   'accepted.ttl': 'a duration of at least 1s, such as 90s, 30m, 4h or 1h30m',
   'problem.folderNotServed': 'The folder cannot be shared: {why}.',
   'problem.settingsNotWritten': 'Culvert cannot save its settings: {why}.',

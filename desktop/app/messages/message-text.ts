@@ -1,4 +1,11 @@
-import { NETWORK_RULE, PASSWORD_RULE, USER_PASSWORD_RULE, USER_RULE } from '../../../shared/access.ts';
+import {
+  NETWORK_RULE,
+  PASSWORD_RULE,
+  USER_PASSWORD_RULE,
+  TOKEN_NAME_RULE,
+  TOKEN_RULE,
+  USER_RULE,
+} from '../../../shared/access.ts';
 import { DOMAIN_RULE } from '../../../shared/domains.ts';
 import {
   HEADER_NAME_RULE,
@@ -85,6 +92,8 @@ const RULES: readonly (readonly [ValueRule, TextKey])[] = [
   [NETWORK_RULE, 'accepted.network'],
   [PASSWORD_RULE, 'accepted.password'],
   [PORT_RULE, 'accepted.port'],
+  [TOKEN_NAME_RULE, 'accepted.tokenName'],
+  [TOKEN_RULE, 'accepted.token'],
   [TTL_RULE, 'accepted.ttl'],
   [USER_PASSWORD_RULE, 'accepted.userPassword'],
   [USER_RULE, 'accepted.user'],
