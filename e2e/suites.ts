@@ -99,7 +99,7 @@ export const SUITES: readonly Suite[] = [
       '--invert',
       '--grep',
       'still known after a restart|changes a setting',
-      'e2e/ui/@(create|edit|keyboard|locks|others|palette|pulse|row-menu|safe-hands|tunnels).test.ts',
+      'e2e/ui/@(create|edit|locks|palette).test.ts',
     ),
   },
   {

@@ -6,7 +6,7 @@ import { Culvert, Relay } from '../support/programs.ts';
 import { type Scope, suiteScope } from '../support/scope.ts';
 import { startHttpService, startRawService } from '../support/services/listen.ts';
 
-const PAIRS = 10_000;
+const PAIRS = 3000;
 const RACES = 4000;
 const VISITORS = 16;
 

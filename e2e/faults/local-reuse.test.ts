@@ -6,7 +6,7 @@ import { relaySuite } from '../support/relay-suite.ts';
 import { Scope } from '../support/scope.ts';
 import { FICKLE_RESPONSES, type FickleService, startFickleService } from '../support/services/scripted.ts';
 
-const REQUESTS = 10_000;
+const REQUESTS = 4000;
 const AT_ONCE = 24;
 const METHODS = ['GET', 'GET', 'GET', 'GET', 'HEAD', 'OPTIONS', 'POST'] as const;
 

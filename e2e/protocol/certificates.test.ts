@@ -64,9 +64,9 @@ describe('a relay that obtains its own certificates', function () {
     assert.equal(pebble.orders, before + 1);
   });
 
-  it('presents its own certificate for every other name, and orders none for 10,000 unknown names', async () => {
+  it('presents its own certificate for every other name, and orders none for 3,000 unknown names', async () => {
     const before = pebble.orders;
-    const names = Array.from({ length: 10_000 }, (_, index) => `scan-${index}.tunnels.test`);
+    const names = Array.from({ length: 3000 }, (_, index) => `scan-${index}.tunnels.test`);
     for (let at = 0; at < names.length; at += 50) {
       const shaken = await Promise.all(
         names.slice(at, at + 50).map((name) => shake(pebble.tlsPort, name, root)),

@@ -10,7 +10,7 @@ import { spawnCulvert, temporaryDirectory } from '../support/programs.ts';
 import { testScope } from '../support/scope.ts';
 import { startHttpService } from '../support/services/listen.ts';
 import { newProfile, openLink, startUi, uiEnvironment, uiFolder } from './support/browser-driver.ts';
-import { expose, signIn } from './support/fixture.ts';
+import { chooseOfLog, expose, signIn } from './support/fixture.ts';
 import { sharedBrowser, sharedRelay } from './support/running-app.ts';
 import { visit } from './support/visit.ts';
 
@@ -101,7 +101,7 @@ describe('the window in a browser', () => {
     await page.getByRole('button', { name: `All requests to ${slug}` }).click();
     const [download] = await Promise.all([
       page.waitForEvent('download'),
-      page.getByRole('button', { name: 'Export', exact: true }).click(),
+      chooseOfLog(page, 'Export as HAR'),
     ]);
     const file = join(home, download.suggestedFilename());
     await download.saveAs(file);

@@ -116,7 +116,6 @@ scenarios('access to a tunnel', (fixture) => {
     await page.getByText(/^The visitor used the token “(?:ci|agent)”\.$/).waitFor();
     await page.keyboard.press('Escape');
 
-    await page.getByRole('button', { name: `Tokens of ${slug}` }).click();
     await page.getByRole('button', { name: 'Revoke the token ci' }).click();
     await ci.waitFor({ state: 'detached' });
     await eventually(20_000, async () => assert.deepEqual(await statuses(), [401, 200]));

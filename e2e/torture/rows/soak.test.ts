@@ -17,7 +17,7 @@ import { startTenant, type Tenant } from '../tools/tenant.ts';
 /** Each slot begins with one fault. Programs are measured when its effects are gone. */
 const SLOT_MS = 20_000;
 const SLOTS = 90;
-const SHORT_SLOT_MS = 5000;
+const SHORT_SLOT_MS = 3000;
 const SHORT_SLOTS = 9;
 const LOAD = 0.3;
 /** ms to warm up and determine the full load. */
