@@ -99,10 +99,7 @@ describe('the window in a browser', () => {
     const url = copied.at(-1) ?? '';
     await visit(`${url}/one`);
     await page.getByRole('button', { name: `All requests to ${slug}` }).click();
-    const [download] = await Promise.all([
-      page.waitForEvent('download'),
-      chooseOfLog(page, 'Export as HAR'),
-    ]);
+    const [download] = await Promise.all([page.waitForEvent('download'), chooseOfLog(page, 'Export as HAR')]);
     const file = join(home, download.suggestedFilename());
     await download.saveAs(file);
     const har = JSON.parse(await readFile(file, 'utf8')) as Har;
