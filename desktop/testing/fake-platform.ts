@@ -4,9 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Access } from '../../shared/access.ts';
 import type { CheckedDomain, Domain } from '../../shared/domains.ts';
+import { type ApiErrorEntry, keyOutOfScope, noSuch } from '../../shared/errors.ts';
 import type { OpenInvite, TakenInvite } from '../../shared/invitations.ts';
 import type { Knock } from '../../shared/knocks.ts';
 import type { Link, NewLink } from '../../shared/links.ts';
+import type { NewTeamInvites, Team, TeamAudit } from '../../shared/team.ts';
 import type { Account, Tunnel } from '../../shared/tunnel.ts';
 import type { Problem } from '../app/ipc/snapshot.ts';
 import type { Connection, RelayApi } from '../app/main/connection.ts';
@@ -21,6 +23,7 @@ import type { TunnelLog } from '../app/main/tunnels/tunnel-log.ts';
 import { DurableFile } from '../client/config/durable-file.ts';
 import type { HopResult, LocalService } from '../client/diagnostics/hop.ts';
 import type { LinkRequest } from '../client/relay/api-responses.ts';
+import { RelayRefusal } from '../client/relay/errors.ts';
 import type { InvitationAddress } from '../client/relay/invitation.ts';
 import { FakeClock } from './fake-clock.ts';
 
@@ -86,6 +89,9 @@ export class FakeApi implements RelayApi {
   links: Link[] = [];
   knocks: Knock[] = [];
   domains: Domain[] = [];
+  /** `undefined` if the key is not an owner's */
+  team: Team | undefined;
+  acts: TeamAudit['acts'] = [];
   /** ids of tunnels that the command serves on this machine */
   servedHere: string[] = [];
   readonly calls: string[] = [];
@@ -243,11 +249,51 @@ export class FakeApi implements RelayApi {
     return this.#answer(`${answer} ${id.slice(-1)} ${knockId}`, () => {});
   }
 
+  listTeam(): Promise<Team> {
+    return this.#answer('team', () => this.#ownTeam);
+  }
+
+  inviteToTeam(labels: readonly string[], ttl?: string): Promise<NewTeamInvites> {
+    return this.#answer(`invite ${labels.join()} ${ttl ?? ''}`, () => {
+      const team = this.#ownTeam;
+      const invites = labels.map((label) => ({ id: `i-${label}`, label, expires_at: TUNNEL.expires_at }));
+      this.team = { ...team, invites: [...team.invites, ...invites] };
+      return {
+        invites: invites.map((one) => ({ ...one, url: `https://relay.example/invite/${one.label}` })),
+      };
+    });
+  }
+
+  revokeFromTeam(id: string): Promise<void> {
+    return this.#answer(`revoke ${id}`, () => {
+      const { keys, invites } = this.#ownTeam;
+      const isKnown = [...keys, ...invites].some((one) => one.id === id);
+      if (!isKnown) throw refusalOf(noSuch('key', id));
+      this.team = {
+        keys: keys.filter((key) => key.id !== id),
+        invites: invites.filter((invite) => invite.id !== id),
+      };
+    });
+  }
+
+  teamAudit(): Promise<TeamAudit> {
+    return this.#answer('audit', () => ({ acts: this.acts }));
+  }
+
+  get #ownTeam(): Team {
+    if (this.team === undefined) throw refusalOf(keyOutOfScope("an owner's work"));
+    return this.team;
+  }
+
   #answer<T>(call: string, make: () => T): Promise<T> {
     this.calls.push(call);
     if (this.failure !== undefined) return Promise.reject(this.failure);
-    return Promise.resolve(make());
+    return new Promise((resolve) => resolve(make()));
   }
+}
+
+function refusalOf({ status, code, text }: ApiErrorEntry): RelayRefusal {
+  return new RelayRefusal(status, text, { code });
 }
 
 /** A tunnel that is being served; the test takes the part of the client. */

@@ -23,6 +23,10 @@ export type RelayApi = Pick<
   | 'addDomain'
   | 'verifyDomain'
   | 'removeDomain'
+  | 'listTeam'
+  | 'inviteToTeam'
+  | 'revokeFromTeam'
+  | 'teamAudit'
 >;
 
 /** A relay, and the key for it. */

@@ -34,6 +34,7 @@ import {
 } from './settings/key-vault.ts';
 import { Feed, Poller, Signal } from './signals.ts';
 import { Signatures, SigningSecrets } from './signing.ts';
+import { Team } from './team.ts';
 import { trayModel } from './tray.ts';
 import { folderName, tunnelView } from './tunnel-view.ts';
 import { Approvals } from './tunnels/approvals.ts';
@@ -286,6 +287,7 @@ export async function createCore(platform: Platform) {
     diagnostics,
     approvals,
     domains: new Domains(() => signIn.connection, undos),
+    team: new Team(() => signIn.connection),
     drops,
     projects,
     signatures: new Signatures(secrets, () => clock.now()),

@@ -1,4 +1,5 @@
 /** Every limit of the app's main process, with its reason. Times are in ms. */
+import { MACHINE_MAX_LENGTH } from '../../../shared/invitations.ts';
 import { KNOCK_SECONDS } from '../../../shared/knocks.ts';
 
 /** Maximum length of a relay's URL: a host name has at most 253; scheme and port come on top. */
@@ -180,6 +181,13 @@ export const SET_NAME_MAX_CHARS = 60;
  * bodies. It is encrypted and written whole.
  */
 export const REQUEST_SETS_MAX_BYTES = 16 * 1024 * 1024;
+
+/** Maximum length of the label of an invitation, which becomes the label of a key: what the relay accepts. */
+export const MEMBER_LABEL_MAX_CHARS = MACHINE_MAX_LENGTH;
+/** Maximum number of keys, and of open invitations, of a team that the window lists; a team has some dozens. */
+export const TEAM_ROWS_MAX = 500;
+/** Maximum number of entries of a team's audit log that the window shows; `culvert team audit` shows all of them. */
+export const TEAM_ACTS_MAX = 20;
 
 /** How long a program that holds the lock on the data has to say what it is. */
 export const LOCK_ANSWER_TIMEOUT_MS = 2000;

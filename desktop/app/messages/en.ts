@@ -175,11 +175,11 @@ export const COMMON = {
   'common.copy': 'Copy',
   'common.copied': 'Copied',
   'common.copyThing':
-    'Copy {kind, select, requestHeaders {the request headers} responseHeaders {the response headers} header {the value of {name}} jsonValue {value} jsonPath {path} recordName {the name of the {name} record} other {the value of the {name} record}}',
+    'Copy {kind, select, requestHeaders {the request headers} responseHeaders {the response headers} header {the value of {name}} jsonValue {value} jsonPath {path} invitation {the invitation for {name}} recordName {the name of the {name} record} other {the value of the {name} record}}',
   'common.isCopiedThing':
-    'Copied the {kind, select, requestHeaders {request headers} responseHeaders {response headers} header {value of {name}} jsonValue {value} jsonPath {path} recordName {name of the {name} record} other {value of the {name} record}}',
+    'Copied the {kind, select, requestHeaders {request headers} responseHeaders {response headers} header {value of {name}} jsonValue {value} jsonPath {path} invitation {invitation for {name}} recordName {name of the {name} record} other {value of the {name} record}}',
   'common.copiedThing':
-    'Copied the {kind, select, requestHeaders {request headers} responseHeaders {response headers} header {value of {name}} jsonValue {value} jsonPath {path} recordName {name of the {name} record} other {value of the {name} record}}.',
+    'Copied the {kind, select, requestHeaders {request headers} responseHeaders {response headers} header {value of {name}} jsonValue {value} jsonPath {path} invitation {invitation for {name}} recordName {name of the {name} record} other {value of the {name} record}}.',
   'common.leadsToPort': 'port {port}',
   'common.leadsToFolder': 'folder {folder}',
   'browser.lost': 'The connection to culvert was lost. The window tries again.',
@@ -1128,6 +1128,64 @@ export const SYSTEM = {
   'menu.zoomOut': 'Zoom Out',
 } as const;
 
+/** The people of the account, for its owners. */
+export const TEAM = {
+  'team.title': 'Team',
+  'team.members': 'Keys and invitations',
+  'team.noName': 'No name',
+  'team.owner': 'Owner',
+  'team.member': 'Member',
+  'team.onlyTunnel': 'Only the tunnel {slug}',
+  'team.you': 'this app',
+  'team.created': 'created on {day}',
+  'team.expires': 'expires on {day}',
+  'team.invited': 'Invited, valid until {moment}',
+  'team.revoke': 'Revoke…',
+  'team.revokeOf': 'Revoke {name}…',
+  'team.more': 'Only the oldest {max} are shown. The command "culvert team list" shows all of them.',
+  'team.name': 'Name',
+  'team.nameHint': 'The name becomes the label of the person’s key.',
+  'team.howLong': 'How long the invitation is valid',
+  'team.invite': 'Invite',
+  'team.inviting': 'Inviting…',
+  'team.made': 'Created an invitation for {name}. Its address is below.',
+  'team.send':
+    'Send this address to <b>{name}</b>. It works once, until {moment}, and will not be shown again.',
+  'team.revokeMember': 'Revoke the key of <b>{name}</b>?',
+  'team.revokeInvitation': 'Revoke the invitation of <b>{name}</b>?',
+  'team.revokeMember.hint':
+    'Tunnels that were opened with this key ({hint}…) close immediately. This cannot be undone.',
+  'team.revokeOwn.hint':
+    'This app uses this key ({hint}…). Your tunnels close immediately, and you are signed out. This cannot be undone.',
+  'team.revokeInvitation.hint': 'Its address stops working immediately. This cannot be undone.',
+  'team.revokeNow': 'Revoke',
+  'team.revoking': 'Revoking…',
+  'team.revoked': 'Revoked {name}.',
+  'team.acts': 'Latest activity',
+  'team.noActs': 'Nothing has been recorded yet.',
+  'team.unnamed': 'An unnamed key',
+  'team.ofUnnamed': 'an unnamed key',
+  'team.act.create': 'The operator created the account.',
+  'team.act.plan': 'The operator changed the plan to {plan}.',
+  'team.act.subdomain': 'The operator changed the subdomain to {name}.',
+  'team.act.noSubdomain': 'The operator removed the subdomain.',
+  'team.act.suspend': 'The operator suspended the account: {reason}',
+  'team.act.resume': 'The operator reactivated the account.',
+  'team.act.operatorInvite': 'The operator created an invitation.',
+  'team.act.join': '{who} accepted an invitation.',
+  'team.act.invite': '{who} invited {whom}.',
+  'team.act.revokeKey': '{who} revoked the key of {whom}.',
+  'team.act.revokeInvitation': '{who} revoked the invitation of {whom}.',
+  'team.act.close': '{who} closed {slug}, a tunnel of {whom}.',
+  'team.act.extend': '{who} extended {slug}, a tunnel of {whom}.',
+  'team.act.access': '{who} changed who can visit {slug}, a tunnel of {whom}.',
+  'team.act.takeOver': '{who} took over {slug}, a tunnel of {whom}.',
+  'problem.giveLabel': 'Enter a name.',
+  'problem.longLabel': 'A name can have at most {max} characters.',
+  'problem.badLabel': 'A name cannot contain control characters.',
+  'problem.noInvitation': 'The relay did not return an invitation. Try again.',
+} as const;
+
 /** Lengths of time, and how much is left of one. */
 export const TIME = {
   'time.days': '{days} d',
@@ -1259,6 +1317,7 @@ export const EN = {
   ...SIGN_IN,
   ...SIGNATURE,
   ...SYSTEM,
+  ...TEAM,
   ...TIME,
   ...TRANSFER,
   ...TUNNELS,

@@ -1,6 +1,9 @@
 import type { Page } from 'playwright-core';
 import type { InvitationView } from '../../../desktop/app/ipc/snapshot.ts';
+import type { TeamView } from '../../../desktop/app/ipc/team-views.ts';
 import type { ProjectTunnelView } from '../../../desktop/app/ipc/tunnel-views.ts';
+import { t } from '../../../desktop/app/messages/translate.ts';
+import { Refusal } from '../support/scripted-main.ts';
 import { HERON, HOUR, live, NOW, type Scene, scripted, SHOP } from './scripted.ts';
 
 export const DROP_SCENES: readonly Scene[] = [
@@ -135,6 +138,81 @@ export const PROJECT_SCENES: readonly Scene[] = [
 async function openSettings(page: Page): Promise<void> {
   await page.locator('#settings').click();
 }
+
+const KEY = { hint: 'cvt_BlK1', createdAt: NOW - 40 * 24 * HOUR, usedAt: NOW, expiresAt: undefined };
+const TEAM: TeamView = {
+  members: [
+    { ...KEY, id: 'k1', label: 'olga', scope: 'owner', isOwn: true },
+    { ...KEY, id: 'k2', label: 'ann', scope: 'all', usedAt: NOW - 3 * HOUR, isOwn: false },
+    { ...KEY, id: 'k3', label: '', scope: 'all', usedAt: undefined, isOwn: false },
+    {
+      ...KEY,
+      id: 'k4',
+      label: 'build-server-of-the-documentation-in-the-basement',
+      scope: 'shop-hooks',
+      expiresAt: NOW + 30 * 24 * HOUR,
+      isOwn: false,
+    },
+  ],
+  invitations: [{ id: 'i1', label: 'bob', expiresAt: NOW + 23 * HOUR }],
+  acts: [
+    ['team.close', 'key:k2', 'web', 'of "olga", by "ann"'],
+    ['team.invite', 'key:k1', 'shop', 'invite:i1 for "bob", by "olga"'],
+    ['invite.take', 'invite:i0', 'shop', 'key cvt_BlK1…, "ann"'],
+    ['account.create', 'operator', 'shop', 'plan team'],
+  ].map(([action = '', actor = '', subject = '', detail = ''], index) => {
+    return { at: NOW - index * 5 * HOUR, actor, action, subject, detail };
+  }),
+  hasMore: false,
+};
+const withTeam = scripted(
+  { tunnels: [SHOP] },
+  {
+    'team:show': () => TEAM,
+    'team:invite': ({ label }) => {
+      if (label === '')
+        throw new Refusal({ code: 'bad-payload', field: 'label', text: t('problem.giveLabel') });
+      const url = 'https://tunnels.example.com/invite/SY6nEAoJj9yf7GtlydTwxGCQIIVkZJJU';
+      return { id: 'i2', label, expiresAt: NOW + 24 * HOUR, url };
+    },
+  },
+);
+async function openTeam(page: Page): Promise<void> {
+  await openSettings(page);
+  await page.locator('.team-list').scrollIntoViewIfNeeded();
+}
+
+export const TEAM_SCENES: readonly Scene[] = [
+  {
+    name: 'team',
+    alt: 'The people of the account as its owner sees them: keys, an open invitation, and the latest activity',
+    main: withTeam,
+    go: openTeam,
+  },
+  {
+    name: 'team-invited',
+    alt: 'An invitation that was just created, with its address, and a name that is missing for the next one',
+    main: withTeam,
+    go: async (page) => {
+      await openTeam(page);
+      await page.locator('#team-name').fill('carl');
+      await page.locator('#team-name').press('Enter');
+      await page.locator('.team-made').waitFor();
+      await page.locator('#team-name').press('Enter');
+      await page.locator('#team-name-note.problem').waitFor();
+    },
+  },
+  {
+    name: 'team-revoke',
+    alt: 'The question whether to revoke a key, with what that ends',
+    main: withTeam,
+    go: async (page) => {
+      await openTeam(page);
+      await page.locator('.team-list button').first().click();
+      await page.locator('dialog').waitFor();
+    },
+  },
+];
 
 export const SETTINGS_SCENES: readonly Scene[] = [
   { name: 'settings', alt: 'Settings', main: live(SHOP), go: openSettings },

@@ -9,6 +9,7 @@ import {
   KEY_MAX_CHARS,
   LOG_PART_NAME_MAX_CHARS,
   LOG_REQUESTS_MAX,
+  MEMBER_LABEL_MAX_CHARS,
   OWN_ID_MAX_CHARS,
   PATH_MAX_CHARS,
   RELAY_ID_MAX_CHARS,
@@ -68,6 +69,7 @@ describe('payloads of the page', () => {
       'domain:add',
       (length) => ({ domain: 'a.example'.padEnd(length, SOFT_HYPHEN) }),
     ],
+    ['label', MEMBER_LABEL_MAX_CHARS, 'team:invite', (length) => ({ label: letters(length), ttl: '24h' })],
     ['text', COPIED_TEXT_MAX_CHARS, 'text:copy', (length) => ({ text: letters(length) })],
     ['text', IMPORT_TEXT_MAX_CHARS, 'import:text', (length) => ({ key: 'k', text: letters(length) })],
     [
@@ -102,6 +104,18 @@ describe('payloads of the page', () => {
       );
     });
   }
+
+  it('team:invite: rejects a name that is empty, or that can look like another one', () => {
+    for (const [label, problem] of [
+      ['', 'Enter a name.'],
+      ['ann\u202e', 'A name cannot contain control characters.'],
+      ['ann\n', 'A name cannot contain control characters.'],
+    ])
+      assert.throws(() => CHANNELS['team:invite'].payload.validateSync({ label, ttl: '24h' }), {
+        path: 'label',
+        message: problem,
+      });
+  });
 
   it('log:export: accepts 1 to 10,000 requests', () => {
     assert.equal(CHANNELS['log:export'].payload.isValidSync(exported(LOG_REQUESTS_MAX)), true);

@@ -8,6 +8,7 @@ import * as yup from 'yup';
 import { readDomain } from '../../../../shared/domains.ts';
 import { LINK_NOTE_MAX_LENGTH } from '../../../../shared/links.ts';
 import type { Tunnel } from '../../../../shared/tunnel.ts';
+import { hasUnprintable } from '../../../../shared/unprintable.ts';
 import { REDACTED } from '../../../../shared/version.ts';
 import { CONFIG_TUNNELS_MAX, LABEL_MAX_LENGTH } from '../../../client/config/config-limits.ts';
 import type { LocalService } from '../../../client/diagnostics/hop.ts';
@@ -29,6 +30,7 @@ import {
   KEY_MAX_CHARS,
   LOG_PART_NAME_MAX_CHARS,
   LOG_REQUESTS_MAX,
+  MEMBER_LABEL_MAX_CHARS,
   PATH_MAX_CHARS,
   RELAY_MAX_CHARS,
   SEARCH_MAX_CHARS,
@@ -250,6 +252,27 @@ const ROWS = {
   'domain:remove': channel(exact({ id: relayId }), ({ id }, { domains }) => domains.remove(id)),
   /** has the relay check the records of a domain */
   'domain:check': channel(exact({ id: relayId }), ({ id }, { domains }) => domains.check(id)),
+
+  /** the people of the account; nothing if the key is not an owner's */
+  'team:show': channel(nothing, (_, { team }) => team.show()),
+  /** creates an invitation, and returns its address, which is not shown again */
+  'team:invite': channel(
+    exact({
+      label: yup
+        .string()
+        .max(MEMBER_LABEL_MAX_CHARS, () => t('problem.longLabel', { max: MEMBER_LABEL_MAX_CHARS }))
+        .required(() => t('problem.giveLabel'))
+        .test(
+          'label',
+          () => t('problem.badLabel'),
+          (value) => !hasUnprintable(value),
+        ),
+      ttl: lifetime,
+    }),
+    (person, { team }) => team.invite(person),
+  ),
+  /** revokes a key or an invitation */
+  'team:revoke': channel(exact({ id: relayId }), ({ id }, { team }) => team.revoke(id)),
 
   /** what has changed in a log, in parts of a limited size */
   'log:changes': channel(

@@ -67,6 +67,11 @@ const CLOCK = { hour: '2-digit', minute: '2-digit', second: '2-digit' } as const
 /** By offset of the time zone in minutes, because a format keeps the time zone in which it was created. */
 const clocks = perLocale(() => new Map<number, Intl.DateTimeFormat>());
 
+/** Day without the time. */
+export function dayText(ms: number): string {
+  return new Date(ms).toLocaleDateString(currentLocale().tag, { dateStyle: 'medium' });
+}
+
 /** Day and time without seconds. */
 export function momentText(ms: number): string {
   return new Date(ms).toLocaleString(currentLocale().tag, { dateStyle: 'medium', timeStyle: 'short' });

@@ -17,6 +17,7 @@ import { useShell } from '../view/context.ts';
 import { Failure, shortcutText } from '../view/controls.tsx';
 import { Screen } from '../view/screen.tsx';
 import { useAction } from '../view/use-action.ts';
+import { Team } from './team.tsx';
 
 type SignedIn = Extract<SessionView, { state: 'signed-in' }>;
 
@@ -142,6 +143,7 @@ export function SettingsScreen({
         </button>
         <p class="hint">{t('settings.signOut.hint')}</p>
       </section>
+      <Team isReachable={session.problem === undefined} />
       <div class="buttons">
         <button type="button" id="about" class="button" onClick={() => go({ screen: 'about' })}>
           {t('settings.about')}

@@ -102,7 +102,14 @@ export function ActionLink({
 /** The kind of thing to copy, which determines the words of messages. */
 export interface CopiedThing extends TextValues {
   readonly kind:
-    'requestHeaders' | 'responseHeaders' | 'header' | 'jsonValue' | 'jsonPath' | 'recordName' | 'recordValue';
+    | 'requestHeaders'
+    | 'responseHeaders'
+    | 'header'
+    | 'jsonValue'
+    | 'jsonPath'
+    | 'recordName'
+    | 'recordValue'
+    | 'invitation';
   readonly name: string;
 }
 

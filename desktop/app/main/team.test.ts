@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict';
+import { API_ERRORS } from '../../../shared/errors.ts';
+import { RelayRefusal } from '../../client/relay/errors.ts';
+import { parseRelayAddress } from '../../client/relay/relay-address.ts';
+import { failsWith } from '../../testing/core-app.ts';
+import { FakeApi } from '../../testing/fake-platform.ts';
+import { TEAM_ACTS_MAX, TEAM_ROWS_MAX } from './limits.ts';
+import { Team } from './team.ts';
+
+const CREATED = '2026-11-24T10:00:00Z';
+const USED = '2026-11-24T11:00:00Z';
+
+function listed(id: string, changes: object = {}) {
+  return {
+    id,
+    label: id,
+    hint: `cvt_${id}`,
+    scope: 'all',
+    created_at: CREATED,
+    last_used_at: null,
+    expires_at: null,
+    ...changes,
+  };
+}
+
+describe('the team of the account', () => {
+  let api: FakeApi;
+  let team: Team;
+
+  beforeEach(() => {
+    api = new FakeApi();
+    const connection = { relay: parseRelayAddress('https://relay.example'), key: 'cvt_olga7Zk', api };
+    team = new Team(() => connection);
+  });
+
+  it('is listed for an owner, with the own key and the latest actions first', async () => {
+    api.team = {
+      keys: [listed('olga', { scope: 'owner', last_used_at: USED }), listed('ann', { expires_at: USED })],
+      invites: [{ id: 'i', label: 'bob', expires_at: USED }],
+    };
+    const entry = { actor: 'operator', action: 'account.create', subject: 'shop', detail: '' };
+    api.acts = [
+      { ...entry, at: CREATED },
+      { ...entry, at: USED },
+    ];
+    const [created, used] = [Date.parse(CREATED), Date.parse(USED)];
+    const member = { createdAt: created, usedAt: undefined, expiresAt: undefined, isOwn: false };
+    assert.deepEqual(await team.show(), {
+      members: [
+        { ...member, id: 'olga', label: 'olga', hint: 'cvt_olga', scope: 'owner', usedAt: used, isOwn: true },
+        { ...member, id: 'ann', label: 'ann', hint: 'cvt_ann', scope: 'all', expiresAt: used },
+      ],
+      invitations: [{ id: 'i', label: 'bob', expiresAt: used }],
+      acts: [
+        { ...entry, at: used },
+        { ...entry, at: created },
+      ],
+      hasMore: false,
+    });
+  });
+
+  it('is nothing for other keys and for a relay without teams', async () => {
+    assert.equal(await team.show(), undefined);
+    assert.deepEqual(api.calls, ['team']);
+    const { status, text, code } = API_ERRORS.notFound;
+    api.failure = new RelayRefusal(status, text, { code });
+    assert.equal(await team.show(), undefined);
+  });
+
+  it('cannot be shown if the relay fails', async () => {
+    const { status, text, code } = API_ERRORS.unavailable;
+    api.failure = new RelayRefusal(status, text, { code });
+    await assert.rejects(team.show(), api.failure);
+    await assert.rejects(new Team(() => undefined).show(), failsWith('signed-out'));
+  });
+
+  it('is limited, and says so', async () => {
+    const keys = Array.from({ length: TEAM_ROWS_MAX + 1 }, (_, index) => listed(String(index)));
+    api.team = { keys, invites: [] };
+    api.acts = keys.map(({ id }) => ({
+      at: CREATED,
+      actor: 'operator',
+      action: 'x',
+      subject: id,
+      detail: '',
+    }));
+    const shown = await team.show();
+    assert.deepEqual(
+      [shown?.members.length, shown?.acts.length, shown?.acts[0]?.subject, shown?.hasMore],
+      [TEAM_ROWS_MAX, TEAM_ACTS_MAX, String(TEAM_ROWS_MAX), true],
+    );
+  });
+
+  it('gets an invitation with an address, and loses it again', async () => {
+    api.team = { keys: [], invites: [] };
+    const made = await team.invite({ label: 'bob', ttl: '72h' });
+    assert.deepEqual([made.label, made.url], ['bob', 'https://relay.example/invite/bob']);
+    assert.equal((await team.show())?.invitations[0]?.id, made.id);
+    await team.revoke(made.id);
+    assert.deepEqual((await team.show())?.invitations, []);
+    // Another owner, or the invited person, was first.
+    await team.revoke(made.id);
+  });
+
+  it('cannot be changed with a key that is no longer an owner’s', async () => {
+    await assert.rejects(team.invite({ label: 'bob', ttl: '24h' }), RelayRefusal);
+    await assert.rejects(team.revoke('x'), RelayRefusal);
+  });
+});

@@ -1,0 +1,84 @@
+/** The people of the account that is signed in, for its owners (protocol.md section 15). */
+import { noSuch, VARIABLE_API_ERRORS } from '../../../shared/errors.ts';
+import type { Team as Listed } from '../../../shared/team.ts';
+import { RelayRefusal } from '../../client/relay/errors.ts';
+import type { MemberView, NewInvitationView, TeamView } from '../ipc/team-views.ts';
+import { t } from '../messages/translate.ts';
+import { type Connection, signedIn } from './connection.ts';
+import { CallFailure } from './failure.ts';
+import { TEAM_ACTS_MAX, TEAM_ROWS_MAX } from './limits.ts';
+
+/** All methods throw the client's errors, and {@link CallFailure} while signed out. */
+export class Team {
+  readonly #connection: () => Connection | undefined;
+
+  /** @param connection who is signed in */
+  constructor(connection: () => Connection | undefined) {
+    this.#connection = connection;
+  }
+
+  /** @returns `undefined` for a key that is not an owner's, and for a relay without teams */
+  async show(): Promise<TeamView | undefined> {
+    const { api, key } = signedIn(this.#connection());
+    const team = await api.listTeam().catch(unlessNoOwner);
+    if (team === undefined) return undefined;
+    const { acts } = await api.teamAudit();
+    const { keys, invites } = team;
+    return {
+      members: keys.slice(0, TEAM_ROWS_MAX).map((listed) => memberView(listed, key)),
+      invitations: invites.slice(0, TEAM_ROWS_MAX).map(({ id, label, expires_at: end }) => {
+        return { id, label, expiresAt: Date.parse(end) };
+      }),
+      acts: acts
+        .slice(-TEAM_ACTS_MAX)
+        .toReversed()
+        .map(({ at, actor, action, subject, detail }) => {
+          return { at: Date.parse(at), actor, action, subject, detail };
+        }),
+      hasMore: Math.max(keys.length, invites.length) > TEAM_ROWS_MAX,
+    };
+  }
+
+  /**
+   * Creates an invitation.
+   *
+   * @param person whom it is for, and how long it is valid
+   */
+  async invite({ label, ttl }: { label: string; ttl: string }): Promise<NewInvitationView> {
+    const { api } = signedIn(this.#connection());
+    const { invites } = await api.inviteToTeam([label], ttl);
+    const [made] = invites;
+    if (made === undefined) throw new CallFailure({ code: 'no-invitation', text: t('problem.noInvitation') });
+    return { id: made.id, label: made.label, expiresAt: Date.parse(made.expires_at), url: made.url };
+  }
+
+  /** Revokes a key or an invitation, unless that has already happened. */
+  async revoke(id: string): Promise<void> {
+    const { api } = signedIn(this.#connection());
+    try {
+      await api.revokeFromTeam(id);
+    } catch (error) {
+      if (!(error instanceof RelayRefusal && error.is(noSuch('key', id)))) throw error;
+    }
+  }
+}
+
+function unlessNoOwner(error: unknown): undefined {
+  if (error instanceof RelayRefusal && (error.is(VARIABLE_API_ERRORS.keyOutOfScope) || error.status === 404))
+    return undefined;
+  throw error;
+}
+
+function memberView(listed: Listed['keys'][number], ownKey: string): MemberView {
+  const { id, label, hint, scope, created_at: created, last_used_at: used, expires_at: end } = listed;
+  return {
+    id,
+    label,
+    hint,
+    scope,
+    createdAt: Date.parse(created),
+    usedAt: used === null ? undefined : Date.parse(used),
+    expiresAt: end === null ? undefined : Date.parse(end),
+    isOwn: ownKey.startsWith(hint),
+  };
+}
