@@ -1426,6 +1426,7 @@ export const TEAM_DE: Translation<typeof TEAM> = {
   'team.title': 'Ihr Team',
   'team.members': 'Schlüssel und Einladungen',
   'team.noName': 'Ohne Namen',
+  'team.key': 'Schlüssel {hint}…',
   'team.owner': 'Inhaber',
   'team.member': 'Mitglied',
   'team.onlyTunnel': 'Nur der Tunnel {slug}',

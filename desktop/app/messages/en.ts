@@ -1133,6 +1133,7 @@ export const TEAM = {
   'team.title': 'Team',
   'team.members': 'Keys and invitations',
   'team.noName': 'No name',
+  'team.key': 'Key {hint}…',
   'team.owner': 'Owner',
   'team.member': 'Member',
   'team.onlyTunnel': 'Only the tunnel {slug}',

@@ -14,7 +14,8 @@ function act(changes: Partial<TeamActView>): TeamActView {
 
 describe('a person of the team', () => {
   it('has a name and an access in words', () => {
-    assert.deepEqual([memberName({ label: 'ann' }), memberName({ label: '' })], ['ann', 'No name']);
+    const keys = [{ label: 'ann', hint: 'cvt_BlK1' }, { label: '', hint: 'cvt_BlK1' }, { label: '' }];
+    assert.deepEqual(keys.map(memberName), ['ann', 'Key cvt_BlK1…', 'No name']);
     assert.deepEqual(
       ['owner', 'all', 'shop-hooks'].map((scope) => memberAccess({ scope })),
       ['Owner', 'Member', 'Only the tunnel shop-hooks'],

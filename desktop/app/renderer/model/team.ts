@@ -12,9 +12,11 @@ export function invitationChoices(): readonly Choice[] {
 /** The relay's default. */
 export const INVITATION_DEFAULT_TTL = '24h';
 
-/** The name of a person in the list. */
-export function memberName({ label }: { readonly label: string }): string {
-  return label === '' ? t('team.noName') : label;
+/** The name of a person in the list. @param of a key, or an invitation, which has no hint */
+export function memberName(of: { readonly label: string; readonly hint?: string }): string {
+  const { label, hint } = of;
+  if (label !== '') return label;
+  return hint === undefined ? t('team.noName') : t('team.key', { hint });
 }
 
 /** What a key can be used for. */

@@ -33,7 +33,7 @@ type Revocable = OpenInvitationView | MemberView;
 export function Team({ isReachable }: { isReachable: boolean }): JSX.Element | null {
   const { say } = useShell();
   const { team, load, error } = useTeam(isReachable);
-  const [made, setMade] = useState<NewInvitationView>();
+  const [made, setMade] = useState<readonly NewInvitationView[]>([]);
   const [asked, setAsked] = useState<Revocable>();
   const rows = useRef<HTMLUListElement>(null);
   // A row disappears when its key or invitation is revoked.
@@ -45,14 +45,14 @@ export function Team({ isReachable }: { isReachable: boolean }): JSX.Element | n
   const { members, invitations, acts, hasMore } = team;
 
   const onMade = (invitation: NewInvitationView): void => {
-    setMade(invitation);
+    setMade((before) => [invitation, ...before]);
     say(t('team.made', { name: invitation.label }));
     void load();
   };
-  const onRevoked = ({ id, label }: Revocable): void => {
+  const onRevoked = (of: Revocable): void => {
     setAsked(undefined);
-    if (made?.id === id) setMade(undefined);
-    say(t('team.revoked', { name: memberName({ label }) }));
+    setMade((before) => before.filter(({ id }) => id !== of.id));
+    say(t('team.revoked', { name: memberName(of) }));
     void load();
   };
   return (
@@ -73,7 +73,9 @@ export function Team({ isReachable }: { isReachable: boolean }): JSX.Element | n
       </ul>
       {hasMore && <p class="hint">{t('team.more', { max: members.length })}</p>}
       <InviteForm onMade={onMade} />
-      {made !== undefined && <Made invitation={made} />}
+      {made.map((invitation) => (
+        <Made key={invitation.id} invitation={invitation} />
+      ))}
       <h3>{t('team.acts')}</h3>
       {acts.length === 0 && <p class="hint">{t('team.noActs')}</p>}
       <ul class="team-acts" aria-label={t('team.acts')}>
