@@ -5,15 +5,33 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { loadConfig } from '../config.ts';
+import {
+  createSecureContext,
+  createServer as createTlsServer,
+  getCACertificates,
+  setDefaultCACertificates,
+  type Server as TlsServer,
+} from 'node:tls';
+import { certificate, newKey, pemOf, publicKeyOf } from '../certificates/acme/x509.ts';
+import { type Config, loadConfig } from '../config.ts';
 import type { DnsAnswer } from '../domains/domain-check.ts';
+import { openStore } from '../store/open-store.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
+import { aDomain, anAccount } from '../testing/fixtures.ts';
 import { type Check, Fault, Skipped } from './check.ts';
 import { clusterChecks } from './cluster-checks.ts';
 import { congestionControl, storeChecks } from './machine-checks.ts';
-import { addressChecks, nameChecks } from './name-checks.ts';
+import { addressChecks, certificateChecks, nameChecks } from './name-checks.ts';
 
 const DAY_MS = 24 * 3_600_000;
+
+const WITH_ACME: Config['acme'] = {
+  host: 'relay.example.com',
+  directory: 'https://acme.example/directory',
+  email: 'olga@example.com',
+  httpPort: 80,
+  dnsPort: undefined,
+};
 
 const found = (value: string): DnsAnswer => ({ kind: 'found', values: [value] });
 
@@ -174,6 +192,113 @@ describe('culvert-relay doctor', () => {
       });
       const silent = { 'relay.example.com A': { kind: 'failed', text: 'no DNS server answered' } as const };
       await assert.rejects(names('dns', silent), { message: 'relay.example.com: no DNS server answered' });
+    });
+  });
+
+  describe('checks the certificates of wildcard domains of users', () => {
+    let folder: string;
+    let server: TlsServer;
+    let url: string;
+    /** names that were asked for */
+    let asked: (string | undefined)[];
+    const trusted = getCACertificates('default');
+
+    beforeEach(async () => {
+      folder = mkdtempSync(join(tmpdir(), 'culvert-test-'));
+      asked = [];
+      const key = await newKey();
+      const now = Date.now();
+      const content = { names: ['*.shop.test'], publicKey: publicKeyOf(key), extensions: [] };
+      const cert = certificate({ ...content, from: now - DAY_MS, until: now + DAY_MS }, key);
+      setDefaultCACertificates([...trusted, cert]);
+      const context = createSecureContext({ cert, key: pemOf(key) });
+      server = createTlsServer({
+        SNICallback(name, done) {
+          asked.push(name);
+          done(null, context);
+        },
+      });
+      // A client that does not trust the certificate may break off.
+      server.on('tlsClientError', () => {});
+      server.on('secureConnection', (socket) => socket.on('error', () => {}));
+      server.listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    });
+    afterEach(() => {
+      setDefaultCACertificates(trusted);
+      server.close();
+      rmSync(folder, { recursive: true });
+    });
+
+    async function store(...domains: readonly string[]): Promise<void> {
+      const account = anAccount();
+      const opened = await openStore(database(), 'make', () => {});
+      try {
+        await opened.insertAccount(account);
+        for (const domain of domains) {
+          const { id } = await opened.insertDomain(aDomain(account.id, domain), null);
+          await opened.verifyDomain({ id, instead: null, checkAt: 0, now: 0, nameHold: 0 });
+        }
+      } finally {
+        await opened.close();
+      }
+    }
+
+    function database() {
+      return { kind: 'sqlite', path: join(folder, 'culvert.db') } as const;
+    }
+
+    async function check(changes: Partial<Config> = {}): Promise<string> {
+      const read = loadConfig({ CULVERT_PUBLIC_URL: url }, []);
+      if ('problems' in read) assert.fail(read.problems.join());
+      const config = { ...read.config, database: database(), ...changes };
+      return await look(certificateChecks(config, new FakeClock()), 'user-wildcards');
+    }
+
+    it('with a handshake for an unused host below each', async () => {
+      await store('*.shop.test', 'app.shop.test');
+      assert.equal(await check(), 'for *.shop.test');
+      assert.equal(asked.length, 1);
+      assert.match(asked[0] ?? '', /^doctor-\w+\.shop\.test$/);
+    });
+
+    it('and names the domain whose certificate is missing, and who has to do what', async () => {
+      await store('*.other.test');
+      await assert.rejects(check(), (error) => {
+        assert.ok(error instanceof Fault);
+        assert.match(error.message, /^\*\.other\.test: /);
+        assert.match(
+          error.fix,
+          /^Get a certificate for \*\.other\.test for the program that terminates TLS\.$/,
+        );
+        return true;
+      });
+      await assert.rejects(check({ acme: WITH_ACME }), (error) => {
+        assert.ok(error instanceof Fault);
+        assert.match(error.fix, /"_acme-challenge\.other\.test NS 127\.0\.0\.1"/);
+        return true;
+      });
+    });
+
+    it('and reports a failed handshake', async () => {
+      await store('*.shop.test');
+      server.close();
+      await assert.rejects(check(), (error) => error instanceof Fault && /ECONNREFUSED/.test(error.message));
+    });
+
+    it('unless there are none, nothing is encrypted, or the database cannot be read', async () => {
+      await assert.rejects(
+        check(),
+        (error) => error instanceof Skipped && /cannot be read/.test(error.message),
+      );
+      await store('app.shop.test');
+      await assert.rejects(check(), (error) => error instanceof Skipped && /no user/.test(error.message));
+      await assert.rejects(
+        check({ publicUrl: new URL('http://127.0.0.1:1') }),
+        (error) => error instanceof Skipped && /not encrypted/.test(error.message),
+      );
+      assert.deepEqual(asked, []);
     });
   });
 });
