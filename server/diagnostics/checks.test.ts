@@ -29,6 +29,8 @@ const WITH_ACME: Config['acme'] = {
   host: 'relay.example.com',
   directory: 'https://acme.example/directory',
   email: 'olga@example.com',
+  ca: undefined,
+  ordersPerHour: 1,
   httpPort: 80,
   dnsPort: undefined,
 };

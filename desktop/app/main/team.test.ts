@@ -59,7 +59,7 @@ describe('the team of the account', () => {
     });
   });
 
-  it('is nothing for other keys and for a relay without teams', async () => {
+  it('is not shown for other keys and for a relay without teams', async () => {
     assert.equal(await team.show(), undefined);
     assert.deepEqual(api.calls, ['team']);
     const { status, text, code } = API_ERRORS.notFound;
@@ -74,7 +74,7 @@ describe('the team of the account', () => {
     await assert.rejects(new Team(() => undefined).show(), failsWith('signed-out'));
   });
 
-  it('is limited, and says so', async () => {
+  it('is limited, and reports that', async () => {
     const keys = Array.from({ length: TEAM_ROWS_MAX + 1 }, (_, index) => listed(String(index)));
     api.team = { keys, invites: [] };
     api.acts = keys.map(({ id }) => ({

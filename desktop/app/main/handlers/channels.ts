@@ -255,7 +255,7 @@ const ROWS = {
 
   /** the people of the account; nothing if the key is not an owner's */
   'team:show': channel(nothing, (_, { team }) => team.show()),
-  /** creates an invitation, and returns its address, which is not shown again */
+  /** creates an invitation; only this returns its address */
   'team:invite': channel(
     exact({
       label: yup

@@ -12,7 +12,7 @@ export function invitationChoices(): readonly Choice[] {
 /** The relay's default. */
 export const INVITATION_DEFAULT_TTL = '24h';
 
-/** The name of a person in the list. @param of a key, or an invitation, which has no hint */
+/** The name of a person in the list. @param of a key, or an invitation without a hint */
 export function memberName(of: { readonly label: string; readonly hint?: string }): string {
   const { label, hint } = of;
   if (label !== '') return label;
@@ -103,7 +103,7 @@ function memberText(
  * Separates the end of an entry, which names who did it.
  *
  * @param known label of the key, if it is still valid
- * @returns `undefined` if it is not clear where the name begins
+ * @returns `undefined` if the beginning of the name is ambiguous
  */
 function splitActor(
   detail: string,
@@ -118,12 +118,12 @@ function splitActor(
   return more.length === 0 && who.endsWith('"') ? { what, who: who.slice(0, -1) } : undefined;
 }
 
-/** A person who does something, at the beginning of a sentence. */
+/** A person as the subject of a sentence. */
 function subjectName(label: string): string {
   return label === '' ? t('team.unnamed') : label;
 }
 
-/** A person to whom something is done or belongs. */
+/** A person as the object of a sentence. */
 function objectName(label: string): string {
   return label === '' ? t('team.ofUnnamed') : label;
 }
