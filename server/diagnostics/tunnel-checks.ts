@@ -127,7 +127,9 @@ async function mayMissProxyHeader(config: Config, to: URL): Promise<boolean> {
     return false;
   }
   try {
-    const { headers } = await ask({ to, path: '/' });
+    // Such a refusal is immediate. After a first request without a response, the check has little time left.
+    const limitMs = (DIAGNOSIS_CHECK_MS - DIAGNOSIS_ANSWER_MS) / 2;
+    const { headers } = await ask({ to, path: '/', limitMs });
     return headers['culvert-error'] === ('bad-request' satisfies keyof typeof VISITOR_ERRORS);
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : '';
