@@ -53,23 +53,31 @@ export interface Access {
 
 /** The same as the tunnel object shows it: without secrets, and only what is set. */
 export const ACCESS_VIEW = described(
-  object({
-    allow: optional(atMost(ALLOW_MAX, TEXT)),
-    basic: optional(described(atMost(BASIC_USERS_MAX, TEXT), 'names of the users')),
-    password: MARK,
-    links: MARK,
-    knock: MARK,
-    tokens: optional(
-      atMost(
-        TOKENS_MAX,
-        object({
-          name: TEXT,
-          token: optional(described(TEXT, 'only in the response to the request for which the relay made it')),
-          last_used_at: optional(TIME),
-        }),
+  object(
+    {
+      allow: optional(atMost(ALLOW_MAX, TEXT)),
+      basic: optional(described(atMost(BASIC_USERS_MAX, TEXT), 'names of the users')),
+      password: MARK,
+      links: MARK,
+      knock: MARK,
+      tokens: optional(
+        atMost(
+          TOKENS_MAX,
+          object(
+            {
+              name: TEXT,
+              token: optional(
+                described(TEXT, 'only in the response to the request for which the relay made it'),
+              ),
+              last_used_at: optional(TIME),
+            },
+            'TunnelToken',
+          ),
+        ),
       ),
-    ),
-  }),
+    },
+    'TunnelAccess',
+  ),
   'an empty object if the tunnel is open to everyone',
 );
 export type AccessView = TypeOf<typeof ACCESS_VIEW>;

@@ -62,13 +62,27 @@ export function objectSchema(properties: JsonObject, title?: string): JsonObject
   };
 }
 
+/**
+ * Describes an optional field of a request that has a default. Not `default`, because generators of clients then make the field
+ * a required one.
+ *
+ * @param byDefault what applies if the field is missing
+ */
+export function withDefault(description: string, byDefault: string | undefined): string {
+  return byDefault === undefined ? description : `${description}; the default is \`${byDefault}\``;
+}
+
+/** The schema of a single value. It has a type as well, because some generators ignore `const`. */
+export function onlyValue(value: string | true): JsonObject {
+  return { type: typeof value, const: value };
+}
+
 /** An optional duration in a request. */
 export function givenDuration(description: string, byDefault?: number): JsonObject {
   return {
     type: ['string', 'null'],
     pattern: DURATION_PATTERN.source,
-    ...(byDefault !== undefined && { default: formatDuration(byDefault) }),
-    description,
+    description: withDefault(description, byDefault === undefined ? undefined : formatDuration(byDefault)),
   };
 }
 
@@ -98,7 +112,7 @@ export function unused<V>(field: Field<V>): Field<V> {
 }
 
 export function oneOf<const V extends string>(values: readonly V[]): Field<V> {
-  return { schema: { enum: values }, accepts: yup.string().oneOf(values).required() };
+  return { schema: { type: 'string', enum: values }, accepts: yup.string().oneOf(values).required() };
 }
 
 /** Rejects characters that could move a cursor, or hide or reverse text, in a terminal or a window, and half a character. */
@@ -121,7 +135,7 @@ export const TEXT_OR_NULL: Field<string | null> = {
 };
 export const FLAG: Field<boolean> = { schema: { type: 'boolean' }, accepts: yup.boolean().required() };
 /** `true`, or missing. */
-export const MARK = optional<true>({ schema: { const: true }, accepts: yup.boolean().isTrue().required() });
+export const MARK = optional<true>({ schema: onlyValue(true), accepts: yup.boolean().isTrue().required() });
 export const COUNT: Field<number> = { schema: { type: 'integer', minimum: 0 }, accepts: count };
 export const LIMIT_OR_NULL: Field<number | null> = {
   schema: { type: ['integer', 'null'] },

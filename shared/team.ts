@@ -12,6 +12,7 @@ import {
   TIME_OR_NULL,
   type TypeOf,
   UUID,
+  withDefault,
 } from './fields.ts';
 
 export const INVITE_LABEL = described(
@@ -99,7 +100,7 @@ export function teamInviteSchema(most: number, length: number): JsonObject {
         items: { type: 'string', minLength: 1, maxLength: length },
         description: 'whom to invite: an invitation for each; the label becomes the label of the key',
       },
-      'ttl?': { type: ['string', 'null'], default: '24h', description: 'a duration, such as `24h`' },
+      'ttl?': { type: ['string', 'null'], description: withDefault('a duration', '24h') },
     },
     'InviteToTeam',
   );

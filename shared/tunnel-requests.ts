@@ -24,10 +24,12 @@ import {
   object,
   objectSchema,
   type ObjectField,
+  onlyValue,
   optional,
   type OptionalField,
   TEXT,
   type TypeOf,
+  withDefault,
 } from './fields.ts';
 import { LOCAL_PORT_SCHEMA, type TtlLimits, type WantedTunnel } from './tunnel.ts';
 import { NAME_RULE, PORT_RULE } from './value-rules.ts';
@@ -54,7 +56,7 @@ const name: OptionalField<string | null> = optional({
         description: 'lowercase letters, digits and hyphens, not starting or ending with a hyphen',
       },
       { type: 'null' },
-      { const: '' },
+      onlyValue(''),
     ],
     description: 'requires the Dev plan or above',
   },
@@ -68,7 +70,7 @@ const name: OptionalField<string | null> = optional({
 
 function flag(description: string): OptionalField<boolean | null> {
   return optional({
-    schema: { type: ['boolean', 'null'], default: false, description },
+    schema: { type: ['boolean', 'null'], description: withDefault(description, 'false') },
     accepts: yup
       .mixed()
       .nullable()
@@ -94,10 +96,18 @@ export const ACCESS_SCHEMA: JsonObject = {
       'basic?': {
         type: ['array', 'null'],
         maxItems: BASIC_USERS_MAX,
-        items: objectSchema({
-          user: { type: 'string', minLength: 1, maxLength: USER_MAX_LENGTH, description: 'without a colon' },
-          password: { type: 'string', minLength: 1, maxLength: PASSWORD_MAX_LENGTH },
-        }),
+        items: objectSchema(
+          {
+            user: {
+              type: 'string',
+              minLength: 1,
+              maxLength: USER_MAX_LENGTH,
+              description: 'without a colon',
+            },
+            password: { type: 'string', minLength: 1, maxLength: PASSWORD_MAX_LENGTH },
+          },
+          'BasicUser',
+        ),
         description: 'admits visitors who log in with HTTP Basic',
       },
       'password?': {
@@ -111,19 +121,22 @@ export const ACCESS_SCHEMA: JsonObject = {
       'tokens?': {
         type: ['array', 'null'],
         maxItems: TOKENS_MAX,
-        items: objectSchema({
-          name: {
-            type: 'string',
-            pattern: `^[a-z0-9-]{1,${TOKEN_NAME_MAX_LENGTH}}$`,
-            description: 'the same for no two tokens',
+        items: objectSchema(
+          {
+            name: {
+              type: 'string',
+              pattern: `^[a-z0-9-]{1,${TOKEN_NAME_MAX_LENGTH}}$`,
+              description: 'the same for no two tokens',
+            },
+            'token?': {
+              type: ['string', 'null'],
+              pattern: `^[!-~]{${TOKEN_MIN_LENGTH},${TOKEN_MAX_LENGTH}}$`,
+              description:
+                "without it, the tunnel keeps its token of that name, or the relay makes one and shows it once, in this request's response",
+            },
           },
-          'token?': {
-            type: ['string', 'null'],
-            pattern: `^[!-~]{${TOKEN_MIN_LENGTH},${TOKEN_MAX_LENGTH}}$`,
-            description:
-              "without it, the tunnel keeps its token of that name, or the relay makes one and shows it once, in this request's response",
-          },
-        }),
+          'NewTunnelToken',
+        ),
         description:
           'admits programs that send one of these tokens as `Authorization: Bearer`; those that are left out are revoked',
       },

@@ -7,8 +7,10 @@ import {
   listOf,
   object,
   objectSchema,
+  onlyValue,
   optional,
   UUID,
+  withDefault,
 } from '../../shared/fields.ts';
 import { API_KEY } from '../../shared/invitations.ts';
 import { type Plan, PLANS } from '../../shared/tunnel.ts';
@@ -160,8 +162,7 @@ export function adminRoutes({ admin, clock, addresses }: ApiDeps): Route[] {
           'subdomain?': SUBDOMAIN,
           'with_key?': {
             type: ['boolean', 'null'],
-            default: false,
-            description: 'whether to create a key as well',
+            description: withDefault('whether to create a key as well', 'false'),
           },
         },
         'AdminCreateAccount',
@@ -201,7 +202,7 @@ export function adminRoutes({ admin, clock, addresses }: ApiDeps): Route[] {
     put('/accounts/{id}/plan', {
       id: 'adminSetPlan',
       summary: "Change an account's plan",
-      takes: objectSchema({ plan: { enum: PLANS } }, 'AdminSetPlan'),
+      takes: objectSchema({ plan: { type: 'string', enum: PLANS } }, 'AdminSetPlan'),
       shows: ADMIN_ACCOUNT.schema,
       async act(by, { fields, id }) {
         const plan = readPlan(fields);
@@ -242,8 +243,10 @@ export function adminRoutes({ admin, clock, addresses }: ApiDeps): Route[] {
           'name?': { type: ['string', 'null'], description: 'limits the key to the tunnel with this name' },
           'owner?': {
             type: ['boolean', 'null'],
-            default: false,
-            description: 'whether the key may also invite people to the account and revoke their keys',
+            description: withDefault(
+              'whether the key may also invite people to the account and revoke their keys',
+              'false',
+            ),
           },
         },
         'AdminCreateKey',
@@ -335,9 +338,14 @@ export function adminRoutes({ admin, clock, addresses }: ApiDeps): Route[] {
             type: 'string',
             description: 'the name of the account, which is created if it does not exist',
           },
-          'plan?': { ...NEW_PLAN, description: 'the plan, if the account is new' },
-          'ttl?': { type: ['string', 'null'], default: '24h', description: 'a duration, such as `24h`' },
-          'count?': { type: ['integer', 'null'], minimum: 1, maximum: INVITES_AT_ONCE_MAX, default: 1 },
+          'plan?': { ...NEW_PLAN, description: withDefault('the plan, if the account is new', 'dev') },
+          'ttl?': { type: ['string', 'null'], description: withDefault('a duration', '24h') },
+          'count?': {
+            type: ['integer', 'null'],
+            minimum: 1,
+            maximum: INVITES_AT_ONCE_MAX,
+            description: withDefault('how many', '1'),
+          },
           'label?': {
             type: ['string', 'null'],
             maxLength: KEY_LABEL_MAX_LENGTH,
@@ -362,7 +370,7 @@ export function adminRoutes({ admin, clock, addresses }: ApiDeps): Route[] {
     remove('/invites/{id}', {
       id: 'adminRevokeInvite',
       summary: 'Revoke an invitation',
-      shows: objectSchema({ id: UUID.schema, status: { const: 'revoked' } }, 'AdminRevokedInvite'),
+      shows: objectSchema({ id: UUID.schema, status: onlyValue('revoked') }, 'AdminRevokedInvite'),
       async act(by, { id }) {
         await by.revokeInvitation(id);
         return { id, status: 'revoked' };
@@ -383,7 +391,11 @@ export function adminRoutes({ admin, clock, addresses }: ApiDeps): Route[] {
 }
 
 const OF_ACCOUNT = { account: "the account's name; the default is all accounts" };
-const NEW_PLAN = { enum: [...PLANS, null], default: 'dev' };
+const NEW_PLAN = {
+  type: ['string', 'null'],
+  enum: [...PLANS, null],
+  description: withDefault('the plan', 'dev'),
+};
 const SUBDOMAIN = { type: ['string', 'null'], description: 'null if there is no subdomain' };
 const SUSPEND = objectSchema(
   {

@@ -1,10 +1,11 @@
 /** The API described for programs: OpenAPI 3.1 (https://spec.openapis.org/oas/v3.1.1), served as `/v1/openapi.json`. */
 import { API_KEY_PATTERN, RELAY_TITLE } from '../../shared/constraints.ts';
-import { API_ERRORS, type ApiErrorEntry, VARIABLE_API_ERRORS } from '../../shared/errors.ts';
-import { type Json, type JsonObject, objectSchema, UUID } from '../../shared/fields.ts';
+import { API_ERRORS, type ApiErrorEntry, VARIABLE_API_ERRORS, VISITOR_ERRORS } from '../../shared/errors.ts';
+import { type Json, type JsonObject, objectSchema, onlyValue, TEXT, UUID } from '../../shared/fields.ts';
 import { VERSION } from '../../shared/version.ts';
 import { BODY_MAX_BYTES } from '../limits.ts';
 import { REQUEST_ID_FIELD } from '../log.ts';
+import { exampleOf, exampleParameter, exampleText } from './examples.ts';
 import { CALLERS, type ErrorName, type Result, type Route, TAGS } from './route.ts';
 
 /** @param publicUrl the relay's own address */
@@ -31,6 +32,7 @@ export function openApiDocument(routes: readonly Route[], publicUrl: URL): JsonO
       securitySchemes: {
         key: { type: 'http', scheme: 'bearer', description: `an API key: \`${API_KEY_PATTERN.source}\`` },
       },
+      responses: { Refused: REFUSED },
       schemas: components.schemas,
     },
   };
@@ -54,7 +56,8 @@ class Components {
     if (known === undefined) {
       this.#sources.set(title, schema);
       const { title: _, ...rest } = schema;
-      this.schemas[title] = this.#within(rest);
+      const isOpen = schema['type'] === 'object' && schema['properties'] === undefined;
+      this.schemas[title] = { ...this.#within(rest), ...(!isOpen && { examples: [exampleOf(schema)] }) };
     }
     return { $ref: `#/components/schemas/${title}` };
   }
@@ -82,12 +85,14 @@ function operation(route: Route, components: Components): JsonObject {
     required: true,
     description: PARAMETERS[name] ?? 'its `id`',
     schema: { type: 'string' },
+    example: exampleParameter(name),
   }));
   const inQuery = Object.entries(query).map(([name, meaning]) => ({
     name,
     in: 'query',
     description: meaning,
     schema: { type: 'string' },
+    example: exampleParameter(name),
   }));
   return {
     operationId: id,
@@ -107,6 +112,8 @@ function operation(route: Route, components: Components): JsonObject {
       ...[...Map.groupBy(errors, (name) => ENTRIES[name].status)].map(
         ([status, names]) => [status, failure(status, names, components)] as const,
       ),
+      ['4XX', { $ref: '#/components/responses/Refused' }],
+      ...(101 in results ? [['default', NOT_UPGRADED] as const] : []),
     ]),
     ...(errors.includes('missingKey') ? {} : { security: [] }),
   };
@@ -129,7 +136,7 @@ const ERROR_SCHEMAS: ReadonlyMap<string, JsonObject> = new Map(
   Object.entries(ENTRIES).map(([name, { code, text }]) => [
     name,
     objectSchema(
-      { error: textSchema(text), code: { const: code } },
+      { error: textSchema(text), code: onlyValue(code) },
       `${name.slice(0, 1).toUpperCase()}${name.slice(1)}Error`,
     ),
   ]),
@@ -149,8 +156,8 @@ function headerField(schema: JsonObject): JsonObject {
 
 /** Fields that come with every error of a status. */
 const ERROR_FIELDS: Readonly<Record<number, JsonObject>> = {
-  401: { 'WWW-Authenticate': headerField({ const: 'Bearer' }) },
-  426: { Upgrade: headerField({ const: 'websocket' }) },
+  401: { 'WWW-Authenticate': headerField(onlyValue('Bearer')) },
+  426: { Upgrade: headerField(onlyValue('websocket')) },
   429: { 'Retry-After': headerField({ type: 'string', pattern: '^\\d+$' }) },
   503: { 'Retry-After': headerField({ type: 'string', pattern: '^\\d+$' }) },
 };
@@ -165,6 +172,22 @@ function success([description, schema, ...fields]: Result, components: Component
   };
 }
 
+/** Refusals before a request gets to the API, which visitors of tunnels can get as well. */
+const REFUSED: JsonObject = {
+  description:
+    'The relay refused the request before it reached the API, for example because it is malformed, its head is too large, or too many come from this address. ' +
+    'The code is one of those that visitors of tunnels get, and is also in the header `Culvert-Error`. Clients whose `Accept` prefers HTML get a page.',
+  content: json({
+    ...objectSchema({ error: TEXT.schema, code: TEXT.schema }),
+    examples: [{ error: VISITOR_ERRORS['too-many'].text, code: 'too-many' }],
+  }),
+};
+
+/** OpenAPI has no WebSockets: it expects a response of success. */
+const NOT_UPGRADED: JsonObject = {
+  description: 'With any response but 101, there is no WebSocket.',
+};
+
 /** A response for errors of one status, with all codes and texts that it can have. */
 function failure(status: number, names: readonly ErrorName[], components: Components): JsonObject {
   const schemas = names.map((name) => components.refer(ERROR_SCHEMAS.get(name) ?? {}));
@@ -177,9 +200,9 @@ function failure(status: number, names: readonly ErrorName[], components: Compon
 }
 
 function textSchema(text: string): Json {
-  if (!text.includes('{')) return { const: text };
+  if (!text.includes('{')) return onlyValue(text);
   const parts = text.split(/\{\w+\}/).map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`));
-  return { type: 'string', pattern: `^${parts.join('.+')}$` };
+  return { type: 'string', pattern: `^${parts.join('.+')}$`, examples: [exampleText(text)] };
 }
 
 function json(schema: JsonObject): JsonObject {

@@ -1,7 +1,7 @@
 /** A route of the REST interface; the router and the OpenAPI document are built from these. */
 import { Router } from '@koa/router';
 import type { API_ERRORS, VARIABLE_API_ERRORS } from '../../shared/errors.ts';
-import { type JsonObject, objectSchema } from '../../shared/fields.ts';
+import { type JsonObject, objectSchema, onlyValue } from '../../shared/fields.ts';
 import type { TtlLimits } from '../../shared/tunnel.ts';
 import type { PasswordHashes } from '../access/password-hashes.ts';
 import type { Authenticator } from '../accounts/authenticator.ts';
@@ -174,7 +174,7 @@ export function partOf(ctx: ApiContext): string {
 
 /** A response of one word. */
 export function statusOf(word: string, title: string) {
-  return { schema: objectSchema({ status: { const: word } }, title), body: { status: word } };
+  return { schema: objectSchema({ status: onlyValue(word) }, title), body: { status: word } };
 }
 
 /** @returns in UTC with milliseconds, as JavaScript writes ISO strings */

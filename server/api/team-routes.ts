@@ -1,6 +1,6 @@
 /** Routes of `/v1/team`, for owners of an account (protocol.md section 15). */
 import { ApiError, API_ERRORS, invalidAdminRequest } from '../../shared/errors.ts';
-import { objectSchema, UUID } from '../../shared/fields.ts';
+import { objectSchema, onlyValue, UUID } from '../../shared/fields.ts';
 import { invitationUrl } from '../../shared/invitations.ts';
 import {
   NEW_TEAM_INVITES,
@@ -116,7 +116,7 @@ export function teamRoutes({ admin, clock, addresses, writes }: ApiDeps): Route[
       results: {
         200: [
           'It is revoked.',
-          objectSchema({ id: UUID.schema, status: { const: 'revoked' } }, 'RevokedFromTeam'),
+          objectSchema({ id: UUID.schema, status: onlyValue('revoked') }, 'RevokedFromTeam'),
         ],
       },
       errors: ['noSuch', 'rateLimited'],
