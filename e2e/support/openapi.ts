@@ -32,13 +32,15 @@ export class OpenApiValidator {
     this.#ajv.addSchema({ ...this.document, $id: 'openapi' });
   }
 
-  /** Every response of the document, as `GET /path 200`. */
+  /** Every response with a status in the document, as `GET /path 200`. */
   get responses(): string[] {
     return Object.entries(this.document.paths).flatMap(([path, methods]) =>
       Object.entries(methods)
         .filter(([method]) => method !== 'parameters')
         .flatMap(([method, { responses }]) =>
-          Object.keys(responses).map((status) => `${method.toUpperCase()} ${path} ${status}`),
+          Object.keys(responses)
+            .filter((status) => /^\d+$/.test(status))
+            .map((status) => `${method.toUpperCase()} ${path} ${status}`),
         ),
     );
   }
