@@ -1,8 +1,5 @@
 /** Opens tunnels for programs. */
-import { EventEmitter, once } from 'node:events';
-import { createServer, type RequestListener, Server } from 'node:http';
-import { Server as SecureServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import { EventEmitter } from 'node:events';
 import { homedir } from 'node:os';
 import { OPEN } from '../../shared/access.ts';
 import { type HeaderChanges, HEADER_NAMES_RULE, HEADERS_RULE } from '../../shared/header-changes.ts';
@@ -12,7 +9,6 @@ import {
   type CompressMode,
   type HostHeader,
   PORT_RULE,
-  type Upstream,
   UPSTREAM_RULE,
   type ValueRule,
 } from '../../shared/value-rules.ts';
@@ -31,8 +27,9 @@ import { textOf } from '../client/messages.ts';
 import { ApiClient, createRequest } from '../client/relay/api-client.ts';
 import { madeTokens } from '../client/relay/api-responses.ts';
 import { createTunnelClient } from '../client/tunnel-client.ts';
+import { type Exposable, isExposable, type Listening, listening } from './own-server.ts';
+import { fetchTunnel } from './tunnel-fetch.ts';
 import type {
-  AppWithCallback,
   expose as Expose,
   ExposeOptions,
   Tunnel,
@@ -62,7 +59,9 @@ async function open(target: Listening, options: TunnelOptions): Promise<Tunnel> 
     signal?.throwIfAborted();
     const { hostHeader = 'keep', compress = 'auto' } = options;
     if (!COMPRESS_RULE.accepts(compress)) throw new TypeError(`compress must be ${COMPRESS_RULE.accepted}`);
-    const headers = headersOf(options);
+    const changes = headersOf(options);
+    const secret = target.secret === undefined ? [] : [target.secret];
+    const headers = { ...changes, requestHeader: [...changes.requestHeader, ...secret] };
     const access = accessTo(options);
     const api = new ApiClient(access.relay, access.key, access.network);
     const record = await create(api, target, options);
@@ -154,6 +153,7 @@ export interface OpenTunnelOptions {
 export class OpenTunnel extends EventEmitter<TunnelEvents> implements Tunnel {
   readonly id: string;
   readonly url: string;
+  readonly urls: Tunnel['urls'];
   readonly tokens: Readonly<Record<string, string>>;
   readonly #options: OpenTunnelOptions;
   readonly #session: TunnelSession;
@@ -167,6 +167,7 @@ export class OpenTunnel extends EventEmitter<TunnelEvents> implements Tunnel {
     this.#options = options;
     this.id = record.id;
     this.url = record.public_url;
+    this.urls = record.urls;
     this.tokens = Object.fromEntries(madeTokens(record.access).map(({ name, token }) => [name, token]));
     const log = new RequestLog();
     log.subscribe((summary) => this.#onRequest(summary));
@@ -197,6 +198,11 @@ export class OpenTunnel extends EventEmitter<TunnelEvents> implements Tunnel {
   online(): Promise<void> {
     if (this.#closed === undefined) this.#session.start();
     return this.#online.promise;
+  }
+
+  fetch(target: string | URL = '/', init?: RequestInit): Promise<Response> {
+    const isPath = typeof target === 'string' && target.startsWith('/');
+    return fetchTunnel(new URL(isPath ? `${this.url}${target}` : target), init);
   }
 
   close(): Promise<void> {
@@ -248,62 +254,4 @@ export class OpenTunnel extends EventEmitter<TunnelEvents> implements Tunnel {
   #tell(emit: () => void): void {
     process.nextTick(emit);
   }
-}
-
-/* Servers of this process that a tunnel may forward to. */
-
-export type Exposable = Server | SecureServer | RequestListener | AppWithCallback;
-
-/** A server that listens. */
-export interface Listening {
-  readonly host: string;
-  readonly port: number;
-  readonly https: boolean;
-  /** `http1` by default */
-  readonly upstream?: Upstream;
-  /** Ends the server if it was started for the tunnel; never rejects. */
-  close(): Promise<void>;
-}
-
-export function isExposable(value: object): value is Exposable {
-  return (
-    typeof value === 'function' ||
-    value instanceof Server ||
-    value instanceof SecureServer ||
-    'callback' in value
-  );
-}
-
-/** Has a server or an app listen on a loopback port, unless it is listening already. */
-export async function listening(what: Exposable): Promise<Listening> {
-  const server = serverOf(what);
-  const https = server instanceof SecureServer;
-  const isStarted = !server.listening;
-  if (isStarted) await once(server.listen(0, '127.0.0.1'), 'listening');
-  const address = server.address();
-  if (address === null || typeof address === 'string')
-    throw new TypeError('expose needs a server that listens on a port instead of a path');
-  return {
-    host: hostAt(address),
-    port: address.port,
-    https,
-    close: () => (isStarted ? end(server) : Promise.resolve()),
-  };
-}
-
-/** The host under which this machine reaches a server on that address. */
-export function hostAt({ address }: AddressInfo): string {
-  return address === '::' || address === '0.0.0.0' ? 'localhost' : address;
-}
-
-function serverOf(what: Exposable): Server | SecureServer {
-  if (what instanceof Server || what instanceof SecureServer) return what;
-  return createServer(typeof what === 'function' ? what : what.callback());
-}
-
-function end(server: Server | SecureServer): Promise<void> {
-  return new Promise((resolve) => {
-    server.close(() => resolve());
-    server.closeAllConnections();
-  });
 }

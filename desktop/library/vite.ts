@@ -1,6 +1,7 @@
 /** `import culvert from '@culvert/culvert/vite'`; its public types are in types/vite.d.ts. */
 import type { AddressInfo } from 'node:net';
-import { expose, hostAt } from './expose.ts';
+import { expose } from './expose.ts';
+import { hostAt } from './own-server.ts';
 import type { Tunnel, TunnelOptions } from './types/index.d.ts';
 
 /** The part of Vite's dev server that this plugin uses. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { getEventListeners, once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
 import Koa from 'koa';
@@ -119,6 +120,85 @@ describe('the library (docs/reference/library.md)', () => {
       expose(showHeaders, { ...access(), requestHeaders: { Host: 'a' } }),
       /^TypeError: requestHeaders must be a header such as .* except Host/,
     );
+  });
+
+  it('has all addresses of a tunnel', async () => {
+    await using tunnel = await expose(answer, { ...access(), name: 'urls', wildcard: true });
+    const { origin, port } = new URL(tunnel.url);
+    assert.deepEqual(tunnel.urls, {
+      subdomain: origin,
+      path: `http://localhost:${port}/t/urls`,
+      wildcard: `http://*--urls.localhost:${port}`,
+    });
+  });
+
+  it('fetches from the tunnel as fetch does, at addresses that Node does not resolve', async () => {
+    const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+      const { method, url = '', headers } = request;
+      const there = `http://${String(headers.host)}/end`;
+      if (url === '/loop') return void response.writeHead(302, { location: '/loop' }).end();
+      if (url === '/away') return void response.writeHead(302, { location: 'file:///etc/passwd' }).end();
+      if (url === '/empty') return void response.writeHead(204, { 'set-cookie': ['a=1', 'b=2'] }).end();
+      const status = /^\/(30\d)$/.exec(url)?.[1];
+      if (status !== undefined) return void response.writeHead(Number(status), { location: there }).end();
+      let body = '';
+      for await (const piece of request) body += String(piece);
+      response.end(JSON.stringify([method, url, headers['content-type'], body]));
+    };
+    await using tunnel = await expose((...args) => void serve(...args), access());
+    const json = async (response: Response): Promise<unknown> => await response.json();
+    const post = { method: 'POST', body: '{"a":1}', headers: { 'content-type': 'application/json' } };
+    assert.deepEqual(await json(await tunnel.fetch()), ['GET', '/', null, '']);
+    assert.deepEqual(await json(await tunnel.fetch('//x?y', post)), [
+      'POST',
+      '//x?y',
+      'application/json',
+      post.body,
+    ]);
+    const found = await tunnel.fetch(new URL('/302', tunnel.url), post);
+    assert.deepEqual([found.redirected, found.url], [true, `${tunnel.url}/end`]);
+    assert.deepEqual(await json(found), ['GET', '/end', null, '']);
+    assert.deepEqual(await json(await tunnel.fetch('/307', post)), [
+      'POST',
+      '/end',
+      'application/json',
+      post.body,
+    ]);
+    const { status, redirected } = await tunnel.fetch('/302', { redirect: 'manual' });
+    assert.deepEqual([status, redirected], [302, false]);
+    const empty = await tunnel.fetch('/empty');
+    assert.deepEqual([empty.status, empty.body, empty.headers.getSetCookie()], [204, null, ['a=1', 'b=2']]);
+    assert.equal(await (await tunnel.fetch('/x', { method: 'HEAD' })).text(), '');
+    assert.deepEqual(await json(await tunnel.fetch(`${tunnel.urls.path}/z`)), ['GET', '/z', null, '']);
+    for (const path of ['/loop', '/away']) await assert.rejects(tunnel.fetch(path), TypeError);
+    await assert.rejects(tunnel.fetch('/302', { redirect: 'error' }), TypeError);
+    await assert.rejects(tunnel.fetch('/', { signal: AbortSignal.abort(new Error('enough')) }), /enough/);
+  });
+
+  it('refuses programs of this machine that go around the tunnel to an app', async () => {
+    const server = createServer((request, response) => response.end(JSON.stringify(request.rawHeaders)));
+    server.on('upgrade', (_request, socket: Socket) =>
+      socket.end('HTTP/1.1 101 Switching Protocols\r\n\r\n'),
+    );
+    await using tunnel = await expose(server, { ...access(), access: { password: 'mild-oak-fern' } });
+    const { port } = server.address() as AddressInfo;
+    const { host } = new URL(tunnel.url);
+    for (const name of ['localhost', host]) {
+      const direct = await visit(port, { host: name, headers: [['Culvert-Expose', 'guessed']] });
+      assert.equal(direct.status, 403);
+      const upgrade = [
+        ['Connection', 'Upgrade'],
+        ['Upgrade', 'x'],
+      ] as const;
+      assert.equal((await visit(port, { host: name, headers: upgrade })).status, 403);
+    }
+    await account.api.send('PUT', `/v1/tunnels/${tunnel.id}/access`, { json: {} });
+    const { status, text } = await ask(tunnel.url);
+    assert.equal(status, 200);
+    assert.ok(text.includes(host), "the app sees the visitor's Host");
+    assert.doesNotMatch(text, /culvert-expose/i);
+    await tunnel.close();
+    assert.ok(!Object.hasOwn(server, 'emit'));
   });
 
   it('leaves alone a server that was already listening', async () => {

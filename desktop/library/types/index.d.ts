@@ -91,13 +91,34 @@ export interface TunnelEvents {
   offline: [why: string];
 }
 
+export interface TunnelUrls {
+  readonly subdomain: string;
+  /** on the relay's own host, if the relay has this form */
+  readonly path?: string;
+  /** with the account's subdomain, if it has one */
+  readonly account?: string;
+  /** with the account's own domain, if the tunnel has one */
+  readonly domain?: string;
+  /** of all hosts, if the tunnel is a wildcard one; `*` stands for any label */
+  readonly wildcard?: string;
+}
+
 export interface Tunnel extends EventEmitter<TunnelEvents>, AsyncDisposable {
   /** identifies the tunnel in the API and in `culvert` */
   readonly id: string;
   /** the address to share */
   readonly url: string;
+  /** all addresses of the tunnel; {@link url} is one of them */
+  readonly urls: TunnelUrls;
   /** the tokens that the relay has made for `access`, by name; it shows them only now */
   readonly tokens: Readonly<Record<string, string>>;
+  /**
+   * Visits the tunnel as `fetch` does, even if its host ends in `.localhost`, which Node does not resolve on every system.
+   *
+   * @param target a path such as `/hook?a=1`, or a whole address, such as one of {@link urls}; `/` by default
+   * @throws TypeError if there is no response
+   */
+  fetch(target?: string | URL, init?: RequestInit): Promise<Response>;
   /** Closes the tunnel, and the server if {@link expose} started it. Resolves when both have ended; never rejects. */
   close(): Promise<void>;
 }
@@ -117,7 +138,7 @@ export function expose(options: ExposeOptions): Promise<Tunnel>;
 
 /**
  * Opens a tunnel to a server of this process. A server that is not listening, or an app (Express, Koa, any request
- * listener), gets a loopback port.
+ * listener), gets a loopback port that only the tunnel can use.
  */
 export function expose(
   server: Server | SecureServer | RequestListener | AppWithCallback,
