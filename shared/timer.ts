@@ -25,6 +25,11 @@ export class LongTimer {
     clearTimeout(this.#handle);
   }
 
+  /** It no longer keeps the process alive, at most {@link TIMER_STEP_MAX_MS} from now on. */
+  unref(): void {
+    this.#handle?.unref();
+  }
+
   #wait(callback: () => void, ms: number, isHolding: boolean): void {
     this.#handle =
       ms > TIMER_STEP_MAX_MS

@@ -1,5 +1,6 @@
 import { LongTimer } from '../../shared/timer.ts';
 import { DEADLINE_TICK_MS } from './limits.ts';
+import { ProcessHold } from './process-hold.ts';
 
 /** The engine's source of time, so that tests can control it. */
 export interface Clock {
@@ -21,7 +22,8 @@ export interface Timer {
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
-  setTimeout: (callback, ms) => new LongTimer(callback, ms, true),
+  setTimeout: (callback, ms) =>
+    ProcessHold.current?.setTimeout(callback, ms) ?? new LongTimer(callback, ms, true),
 };
 
 /*

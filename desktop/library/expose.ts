@@ -24,6 +24,7 @@ import { describeFailure } from '../client/failures.ts';
 import type { RequestSummary } from '../client/inspector/records.ts';
 import { RequestLog } from '../client/inspector/request-log.ts';
 import { textOf } from '../client/messages.ts';
+import { ProcessHold } from '../client/process-hold.ts';
 import { ApiClient, createRequest } from '../client/relay/api-client.ts';
 import { madeTokens } from '../client/relay/api-responses.ts';
 import { createTunnelClient } from '../client/tunnel-client.ts';
@@ -50,7 +51,7 @@ export const expose: typeof Expose = async (
   if (!UPSTREAM_RULE.accepts(upstream)) throw new TypeError(`upstream must be ${UPSTREAM_RULE.accepted}`);
   if (upstream === 'h2c' && https)
     throw new TypeError('upstream h2c is HTTP/2 without TLS: use h2 with https');
-  return await open({ port, host, https, upstream, close: () => Promise.resolve() }, what);
+  return await open({ port, host, https, upstream, unref() {}, close: () => Promise.resolve() }, what);
 };
 
 async function open(target: Listening, options: TunnelOptions): Promise<Tunnel> {
@@ -157,6 +158,7 @@ export class OpenTunnel extends EventEmitter<TunnelEvents> implements Tunnel {
   readonly tokens: Readonly<Record<string, string>>;
   readonly #options: OpenTunnelOptions;
   readonly #session: TunnelSession;
+  readonly #hold = new ProcessHold();
   readonly #online = Promise.withResolvers<void>();
   readonly #offline = Promise.withResolvers<void>();
   #closed: Promise<void> | undefined;
@@ -196,7 +198,7 @@ export class OpenTunnel extends EventEmitter<TunnelEvents> implements Tunnel {
 
   /** Connects. @returns once visitors can reach it @throws Error if it does not get online */
   online(): Promise<void> {
-    if (this.#closed === undefined) this.#session.start();
+    if (this.#closed === undefined) this.#hold.run(() => this.#session.start());
     return this.#online.promise;
   }
 
@@ -205,8 +207,15 @@ export class OpenTunnel extends EventEmitter<TunnelEvents> implements Tunnel {
     return fetchTunnel(new URL(isPath ? `${this.url}${target}` : target), init);
   }
 
+  unref(): this {
+    this.#hold.release();
+    this.#options.target.unref();
+    return this;
+  }
+
   close(): Promise<void> {
-    this.#closed ??= this.#close();
+    // The process stays until it is closed, even after `unref`.
+    this.#closed ??= ProcessHold.outside(() => this.#close());
     return this.#closed;
   }
 
@@ -252,6 +261,6 @@ export class OpenTunnel extends EventEmitter<TunnelEvents> implements Tunnel {
 
   /** Calls a listener as if from a timer, so that one that throws does not stop what is under way. */
   #tell(emit: () => void): void {
-    process.nextTick(emit);
+    ProcessHold.outside(() => process.nextTick(emit));
   }
 }

@@ -10,6 +10,7 @@ import {
 } from 'node:http';
 import { Server as SecureServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
+import { ProcessHold } from '../client/process-hold.ts';
 import type { Upstream } from '../../shared/value-rules.ts';
 import type { AppWithCallback } from './types/index.d.ts';
 
@@ -24,6 +25,8 @@ export interface Listening {
   readonly upstream?: Upstream;
   /** a header that requests need, known only to the tunnel; only if the server was started for it */
   readonly secret?: string | undefined;
+  /** Lets the process end, if the server was started for the tunnel. */
+  unref(): void;
   /** Ends the server if it was started for the tunnel; never rejects. */
   close(): Promise<void>;
 }
@@ -43,6 +46,8 @@ export async function listening(what: Exposable): Promise<Listening> {
   const https = server instanceof SecureServer;
   const isStarted = !server.listening;
   const guard = isStarted ? new Guard(server) : undefined;
+  const hold = new ProcessHold();
+  if (isStarted) server.on('connection', (socket) => hold.addSocket(socket));
   if (isStarted) await once(server.listen(0, '127.0.0.1'), 'listening');
   const address = server.address();
   if (address === null || typeof address === 'string')
@@ -52,6 +57,11 @@ export async function listening(what: Exposable): Promise<Listening> {
     port: address.port,
     https,
     secret: guard?.line,
+    unref() {
+      if (!isStarted) return;
+      server.unref();
+      hold.release();
+    },
     async close() {
       if (!isStarted) return;
       await end(server);

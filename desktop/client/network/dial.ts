@@ -4,6 +4,7 @@ import { connect as connectTls, type ConnectionOptions, type SecureContext, TLSS
 import type { Clock, Timer } from '../clock.ts';
 import { REDIAL_JITTER, REDIAL_MS, REDIAL_QUICK_MS, REDIALS_MAX } from '../limits.ts';
 import { MessageError, toMessage, type MessageValue, type MessageCode } from '../messages.ts';
+import { ProcessHold } from '../process-hold.ts';
 
 export interface DialOptions {
   /** name or IP address */
@@ -170,7 +171,10 @@ function openSocket({ host, port, tls, keepAliveMs = 0 }: DialOptions): Socket {
     keepAliveInitialDelay: keepAliveMs,
     lookup: lookupFor(host),
   };
-  return tls === undefined ? connect(options) : connectTls({ ...options, ...tlsConnectOptions(host, tls) });
+  const socket =
+    tls === undefined ? connect(options) : connectTls({ ...options, ...tlsConnectOptions(host, tls) });
+  ProcessHold.current?.addSocket(socket);
+  return socket;
 }
 
 /** @param host name or IP address of the connection */

@@ -119,6 +119,8 @@ export interface Tunnel extends EventEmitter<TunnelEvents>, AsyncDisposable {
    * @throws TypeError if there is no response
    */
   fetch(target?: string | URL, init?: RequestInit): Promise<Response>;
+  /** Lets the process end while the tunnel is open, which then remains at the relay until it expires. */
+  unref(): this;
   /** Closes the tunnel, and the server if {@link expose} started it. Resolves when both have ended; never rejects. */
   close(): Promise<void>;
 }
