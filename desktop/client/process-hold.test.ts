@@ -9,7 +9,7 @@ const holding = (name: string): number =>
   process.getActiveResourcesInfo().filter((resource) => resource === name).length;
 
 describe('ProcessHold', () => {
-  it('releases the timers that a call leads to, also later, and no others', async () => {
+  it('releases the timers that a call creates, now or later, and no others', async () => {
     const hold = new ProcessHold();
     // The runner starts its own timer once this function has returned.
     await turn();

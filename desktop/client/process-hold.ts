@@ -11,17 +11,17 @@ export class ProcessHold {
   readonly #things = new Set<{ unref(): unknown }>();
   #isReleased = false;
 
-  /** The hold whose {@link run} led here. */
+  /** The hold whose {@link run} this code was called from, directly or later. */
   static get current(): ProcessHold | undefined {
     return this.#current.getStore();
   }
 
-  /** Calls a function for no tunnel, although a tunnel led here. */
+  /** Calls a function whose sockets and timers belong to no hold. */
   static outside<T>(call: () => T): T {
     return this.#current.run(undefined, call);
   }
 
-  /** Calls a function. The sockets and timers that it leads to, also later, belong to this hold. */
+  /** Calls a function. The sockets and timers that it creates, now or later, belong to this hold. */
   run<T>(call: () => T): T {
     return ProcessHold.#current.run(this, call);
   }

@@ -22,6 +22,21 @@ const answer = (_request: IncomingMessage, response: ServerResponse): void =>
 const showHeaders = ({ headers }: IncomingMessage, response: ServerResponse): void =>
   void response.setHeader('x-old', '1').end(`${String(headers['x-env'])} ${headers['user-agent']}`);
 
+const serveRedirects = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+  const { method, url = '', headers } = request;
+  const there = `http://${String(headers.host)}/end`;
+  if (url === '/loop') return void response.writeHead(302, { location: '/loop' }).end();
+  if (url === '/away') return void response.writeHead(302, { location: 'file:///etc/passwd' }).end();
+  if (url === '/empty') return void response.writeHead(204, { 'set-cookie': ['a=1', 'b=2'] }).end();
+  const status = /^\/(30\d)$/.exec(url)?.[1];
+  if (status !== undefined) return void response.writeHead(Number(status), { location: there }).end();
+  let body = '';
+  for await (const piece of request) body += String(piece);
+  response.end(JSON.stringify([method, url, headers['content-type'], body]));
+};
+
+const json = async (response: Response): Promise<unknown> => await response.json();
+
 describe('the library (docs/reference/library.md)', () => {
   const { scope, relay } = relaySuite();
   let expose: typeof Expose;
@@ -133,20 +148,7 @@ describe('the library (docs/reference/library.md)', () => {
   });
 
   it('fetches from the tunnel as fetch does, at addresses that Node does not resolve', async () => {
-    const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-      const { method, url = '', headers } = request;
-      const there = `http://${String(headers.host)}/end`;
-      if (url === '/loop') return void response.writeHead(302, { location: '/loop' }).end();
-      if (url === '/away') return void response.writeHead(302, { location: 'file:///etc/passwd' }).end();
-      if (url === '/empty') return void response.writeHead(204, { 'set-cookie': ['a=1', 'b=2'] }).end();
-      const status = /^\/(30\d)$/.exec(url)?.[1];
-      if (status !== undefined) return void response.writeHead(Number(status), { location: there }).end();
-      let body = '';
-      for await (const piece of request) body += String(piece);
-      response.end(JSON.stringify([method, url, headers['content-type'], body]));
-    };
-    await using tunnel = await expose((...args) => void serve(...args), access());
-    const json = async (response: Response): Promise<unknown> => await response.json();
+    await using tunnel = await expose((...args) => void serveRedirects(...args), access());
     const post = { method: 'POST', body: '{"a":1}', headers: { 'content-type': 'application/json' } };
     assert.deepEqual(await json(await tunnel.fetch()), ['GET', '/', null, '']);
     assert.deepEqual(await json(await tunnel.fetch('//x?y', post)), [
