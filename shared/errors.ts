@@ -345,8 +345,8 @@ export const VISITOR_ERRORS = {
   },
   'local-refused': {
     status: 502,
-    title: 'Nothing is listening on the local port',
-    text: 'The tunnel is online, but the local service behind it refused the connection. Start the service and try again.',
+    title: 'The service is not running',
+    text: 'The tunnel is online, but the local service behind it is not running. The owner of this page can start it.',
   },
   'local-reset': {
     status: 502,

@@ -2,25 +2,31 @@
 import { VISITOR_ERRORS, type VisitorErrorCode } from './errors.ts';
 import { prefersHtml } from './http1/fields.ts';
 
-/** The style sheet of all pages. */
-export const PAGE_STYLE = `
-:root{color-scheme:light dark;--ink:#1c1b1a;--soft:#66645f;--paper:#fbfaf8;--accent:#0b6e6e;--warn:#b3261e}
-@media(prefers-color-scheme:dark){:root{--ink:#f1efec;--soft:#a3a09a;--paper:#191817;--accent:#5cc2c0;--warn:#f2938c}}
-body{margin:0;min-height:100vh;display:grid;place-items:center;background:var(--paper);color:var(--ink);font:1rem/1.5 system-ui,sans-serif}
-main{max-width:30rem;padding:2rem}
-h1{font-size:1.5rem;line-height:1.25;margin:0 0 .75rem}
+/** What all pages have in common, with those that have a layout of their own. */
+export const BASE_STYLE = `
+:root{color-scheme:light dark;--ink:#1c1b1a;--soft:#66645f;--paper:#fbfaf8;--raised:#f2f0ec;--line:#e0ded8;--accent:#0b6e6e;--warn:#b3261e}
+@media(prefers-color-scheme:dark){:root{--ink:#f1efec;--soft:#a3a09a;--paper:#191817;--raised:#242321;--line:#363430;--accent:#5cc2c0;--warn:#f2938c}}
+body{margin:0;background:var(--paper);color:var(--ink);font:1rem/1.5 system-ui,sans-serif}
 p{margin:0 0 .75rem}
 small{color:var(--soft)}
 small a{color:inherit}
+:focus-visible{outline:3px solid var(--accent);outline-offset:2px}
+svg{color:var(--accent)}`;
+/** The style sheet of pages with a message. */
+export const PAGE_STYLE = `${BASE_STYLE}
+body{min-height:100vh;display:grid;place-items:center}
+main{max-width:30rem;padding:2rem}
+h1{font-size:1.5rem;line-height:1.25;margin:0 0 .75rem;overflow-wrap:anywhere}
 code{font-size:1rem;overflow-wrap:anywhere}
-.go{display:inline-block;margin:.5rem 0;padding:.5rem 1rem;border:2px solid var(--accent);border-radius:.5rem;color:var(--accent)}
-button.go{font:inherit;background:none;cursor:pointer}
+.go{display:inline-block;margin:.5rem 0;padding:.5rem 1.25rem;border:2px solid var(--accent);border-radius:.5rem;background:var(--accent);color:var(--paper);font:inherit;font-weight:600;text-decoration:none}
+.go:hover{background:var(--paper);color:var(--accent)}
+button.go{cursor:pointer}
 label{display:block;margin:0 0 .25rem}
 input{box-sizing:border-box;width:100%;padding:.5rem .75rem;border:2px solid var(--soft);border-radius:.5rem;background:var(--paper);color:var(--ink);font:inherit}
-:focus-visible{outline:3px solid var(--accent);outline-offset:2px}
 [role=alert]{border-left:.25rem solid var(--warn);padding-left:.75rem}
-svg{color:var(--accent);display:block;margin-bottom:1.5rem}`;
-const MARK =
+svg{display:block;margin-bottom:1.5rem}`;
+/** The sign of Culvert, in the colour of the text around it. */
+export const MARK =
   '<svg width="40" height="40" viewBox="0 0 40 40" fill="none" stroke="currentColor" stroke-width="4" stroke-linecap="round" aria-hidden="true"><path d="M4 35V20a16 16 0 0 1 32 0v15"/><path d="M13 35V22a7 7 0 0 1 14 0v13" opacity=".5"/></svg>';
 
 export interface ErrorContent {
@@ -31,30 +37,48 @@ export interface ErrorContent {
   readonly body: string;
 }
 
+/** The facts about a visitor's request that determine the form of a response. */
+export interface AcceptingRequest {
+  /** value of `Accept` */
+  readonly accept?: string | undefined;
+  /** Whether the request is a GET, which a browser can repeat by itself. */
+  readonly isGet?: boolean;
+}
+
+/** Seconds after which a page tries again by itself: a `Refresh` field needs no script. */
+export const RETRY_SECONDS = 10;
+/** Says so, and offers to try at once. */
+export const RETRY_HTML = `<p>This page tries again every ${RETRY_SECONDS} seconds.</p>
+<p><a class="go" href="">Try again now</a></p>`;
+/** Errors that pass when the owner starts something. Others would only become more frequent with each attempt. */
+const RETRIED: ReadonlySet<VisitorErrorCode> = new Set(['tunnel-offline', 'domain-offline', 'local-refused']);
+
 /**
- * The content of an error response: HTML if the visitor prefers it, else JSON.
+ * The content of an error response: HTML if the visitor prefers it, else JSON. Pages about something that is offline
+ * try again by themselves.
  *
- * @param accept value of the visitor's `Accept` field
  * @param text replaces the catalogue's text
  * @param contact address of a link for complaints, shown only to people: `mailto:…` or `https://…`
  */
 export function errorContent(
   code: VisitorErrorCode,
-  accept: string | undefined,
+  { accept, isGet = false }: AcceptingRequest,
   text: string = VISITOR_ERRORS[code].text,
   contact?: string,
 ): ErrorContent {
   const { status, title } = VISITOR_ERRORS[code];
   const html = prefersHtml(accept);
+  const retries = html && isGet && RETRIED.has(code);
+  const content = `<p>${escapeHtml(text)}</p>${retries ? `\n${RETRY_HTML}` : ''}`;
   return {
     status,
     fields:
       `Culvert-Error: ${code}\r\n` +
       "Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'\r\n" +
-      'Vary: Accept\r\n',
+      `Vary: Accept\r\n${retries ? `Refresh: ${RETRY_SECONDS}\r\n` : ''}`,
     contentType: html ? 'text/html; charset=utf-8' : 'application/json; charset=utf-8',
     body: html
-      ? page(title, `<p>${escapeHtml(text)}</p>`, `Error ${status}: ${code}`, contact)
+      ? page(title, content, `Error ${status}: ${code}`, contact)
       : JSON.stringify({ error: text, code }),
   };
 }

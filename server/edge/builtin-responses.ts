@@ -4,13 +4,11 @@ import { STATUS_CODES } from 'node:http';
 import type { ApiError, VisitorErrorCode } from '../../shared/errors.ts';
 import { fieldValue } from '../../shared/http1/fields.ts';
 import type { RequestHead } from '../../shared/http1/head.ts';
-import { errorContent } from '../../shared/page.ts';
+import { type AcceptingRequest, errorContent } from '../../shared/page.ts';
 import { REQUEST_ID_FIELD } from '../log.ts';
 
 /** The facts about a request that determine the response, as far as the request was read. */
-export interface RequestFacts {
-  /** value of `Accept` */
-  readonly accept?: string | undefined;
+export interface RequestFacts extends AcceptingRequest {
   /** Whether the request is a HEAD, whose response has no body. */
   readonly headOnly?: boolean;
 }
@@ -34,7 +32,7 @@ export interface OwnResponse {
 export function requestFacts(plan: { readonly head: RequestHead } | undefined): RequestFacts {
   if (plan === undefined) return {};
   const { method, fields } = plan.head;
-  return { accept: fieldValue(fields, 'accept'), headOnly: method === 'HEAD' };
+  return { accept: fieldValue(fields, 'accept'), headOnly: method === 'HEAD', isGet: method === 'GET' };
 }
 
 /**
@@ -79,7 +77,7 @@ export function errorResponse(
   contact: string | undefined,
   text?: string,
 ): OwnResponse {
-  const { status, fields, contentType, body } = errorContent(code, request.accept, text, contact);
+  const { status, fields, contentType, body } = errorContent(code, request, text, contact);
   const content = { status, fields: fields + (EXTRA[code] ?? ''), contentType, body };
   return {
     status,

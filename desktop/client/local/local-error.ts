@@ -108,7 +108,11 @@ export class LocalErrorResponse implements ByteStreamHandler, Expiring {
 export function localErrorResponse(request: RequestHead, code: LocalErrorCode, port: number): Buffer {
   const accept = request.fields.filter((field) => field.is('accept')).map((field) => field.value);
   const text = `${VISITOR_ERRORS[code].text} The port is ${port}.`;
-  const content = errorContent(code, accept.length === 0 ? undefined : accept.join(', '), text);
+  const content = errorContent(
+    code,
+    { accept: accept.length === 0 ? undefined : accept.join(', '), isGet: request.method === 'GET' },
+    text,
+  );
   const body = Buffer.from(content.body);
   const head = Buffer.from(
     `HTTP/1.1 ${content.status} ${STATUS_CODES[content.status]}\r\n` +

@@ -69,6 +69,11 @@ describe('FolderLooks', () => {
       const asked = get({ host: '127.0.0.1', port, headers: { host: 'shared.test' } });
       const [response] = (await once(asked, 'response')) as [IncomingMessage];
       assert.deepEqual([response.statusCode, await text(response)], [503, 'The folder does not respond\n']);
+      const headers = { host: 'shared.test', accept: 'text/html' };
+      const opened = get({ host: '127.0.0.1', port, headers });
+      const [page] = (await once(opened, 'response')) as [IncomingMessage];
+      assert.deepEqual([page.statusCode, page.headers['refresh']], [503, '10']);
+      assert.match(await text(page), /does not respond right now\..*tries again every 10 seconds/s);
     } finally {
       server.close();
     }

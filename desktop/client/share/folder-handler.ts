@@ -1,30 +1,21 @@
 /**
  * Serves the files of a folder. `send` handles media types, ranges and conditions; this file decides what is visible.
  */
+import { createHash } from 'node:crypto';
 import type { Stats } from 'node:fs';
-import { type FileHandle, opendir } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { basename, dirname, relative, sep } from 'node:path';
+import { basename, dirname } from 'node:path';
 import send from 'send';
-import { escapeHtml } from '../../../shared/page.ts';
+import { prefersHtml } from '../../../shared/http1/fields.ts';
+import { page, PAGE_STYLE, RETRY_HTML, RETRY_SECONDS } from '../../../shared/page.ts';
 import { type Clock, systemClock } from '../clock.ts';
-import {
-  findShared,
-  isPublicName,
-  openShared,
-  readTarget,
-  type SharedEntry,
-  type SharedRoot,
-} from './shared-path.ts';
+import { LISTING_FIELDS, listingPage } from './listing.ts';
+import { findShared, openShared, readTarget, type SharedEntry, type SharedRoot } from './shared-path.ts';
 
 const INDEX = 'index.html';
+const HTML = 'text/html; charset=utf-8';
 const TEXT = 'text/plain; charset=utf-8';
-/** A listing loads nothing and runs no script. */
-const LISTING_FIELDS = {
-  'content-type': 'text/html; charset=utf-8',
-  'content-security-policy': "default-src 'none'",
-};
-
 /**
  * @param root the folder
  * @param host the `Host` of requests through the tunnel; all other requests come from programs and pages of this
@@ -75,9 +66,9 @@ async function respond(
   }
   const index = await looks.take(() => findShared(root, [...names, INDEX]));
   if (index !== undefined && !index.isFolder) return sendFile(index, request, response, looks);
-  const page = await looks.take(() => listingPage(root, found.path, names));
-  response.writeHead(200, { ...LISTING_FIELDS, 'content-length': Buffer.byteLength(page) });
-  response.end(request.method === 'HEAD' ? undefined : page);
+  const html = await looks.take(() => listingPage(root, found.path, path));
+  response.writeHead(200, { ...LISTING_FIELDS, 'content-length': Buffer.byteLength(html) });
+  response.end(request.method === 'HEAD' ? undefined : html);
 }
 
 /**
@@ -206,71 +197,49 @@ const WORDS: Readonly<Record<number, string>> = {
   503: 'The folder does not respond',
 };
 
+/** What people read instead of {@link WORDS} where a browser may come to by itself. */
+const PAGES: Readonly<Record<number, { title: string; text: string }>> = {
+  400: { title: 'Bad request', text: 'This address is not valid. It may have been copied incompletely.' },
+  404: {
+    title: 'Not found',
+    text: 'There is no file or folder at this address. It may have been moved, renamed or deleted.',
+  },
+  500: { title: 'This file cannot be read', text: 'The computer that shares it could not read it.' },
+  503: {
+    title: 'The folder does not respond',
+    text: 'The drive or server that contains this folder does not respond right now.',
+  },
+};
+const PAGE_STYLE_HASH = createHash('sha256').update(PAGE_STYLE).digest('base64');
+const PAGE_POLICY = `default-src 'none'; style-src 'sha256-${PAGE_STYLE_HASH}'; base-uri 'none'; form-action 'none'`;
+
+/** Responds with a page if the visitor prefers one, else with a line of text. */
 function refuse(response: ServerResponse, status: number): void {
-  const text = `${WORDS[status] ?? 'Failed'}\n`;
+  const { headers, method, url = '' } = response.req;
+  const said = PAGES[status];
+  const isPage = said !== undefined && prefersHtml(headers.accept);
+  const retries = isPage && status === 503 && method === 'GET';
+  const text = isPage
+    ? page(said.title, `<p>${said.text}</p>\n${wayOn(status, url, retries)}`, `Error ${status}`, undefined)
+    : `${WORDS[status] ?? 'Failed'}\n`;
   response.removeHeader('content-encoding');
-  response.writeHead(status, { 'content-type': TEXT, 'content-length': Buffer.byteLength(text) });
-  response.end(text);
+  if (said !== undefined) response.setHeader('vary', 'Accept');
+  if (retries) response.setHeader('refresh', RETRY_SECONDS);
+  if (isPage) response.setHeader('content-security-policy', PAGE_POLICY);
+  response.writeHead(status, {
+    'content-type': isPage ? HTML : TEXT,
+    'content-length': Buffer.byteLength(text),
+  });
+  response.end(method === 'HEAD' ? undefined : text);
 }
 
-/* The page that lists a folder without an index. */
-
-/**
- * @param root the shared folder
- * @param path of the folder that is listed, within it
- * @param names the names in the visited address
- * @returns HTML that lists only what visitors can open
- */
-export async function listingPage(root: SharedRoot, path: string, names: readonly string[]): Promise<string> {
-  const { entries, isComplete } = await readEntries(root, path);
-  const title = escapeHtml(`/${names.join('/')}`);
-  const up = names.length === 0 ? '' : '<li><a href="../">../</a></li>\n';
-  const more = isComplete ? '' : `<p>This list is incomplete: it shows only ${SHARE_LISTED_MAX} names.</p>\n`;
-  return `<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<title>${title}</title>
-<h1>${title}</h1>
-<ul>
-${up}${entries.map(item).join('')}</ul>
-${more}</html>
-`;
-}
-
-interface Entry {
-  readonly name: string;
-  readonly isFolder: boolean;
-}
-
-async function readEntries(
-  root: SharedRoot,
-  path: string,
-): Promise<{ entries: Entry[]; isComplete: boolean }> {
-  const entries: Entry[] = [];
-  const above = relative(root.path, path).split(sep).filter(Boolean);
-  let looked = 0;
-  for await (const { name } of await opendir(path)) {
-    looked += 1;
-    if (looked > SHARE_LISTED_MAX) return { entries: sorted(entries), isComplete: false };
-    if (!isPublicName(name) || !name.isWellFormed()) continue;
-    const found = await findShared(root, [...above, name]);
-    if (found !== undefined) entries.push({ name, isFolder: found.isFolder });
-  }
-  return { entries: sorted(entries), isComplete: true };
-}
-
-/** Folders first. */
-function sorted(entries: Entry[]): Entry[] {
-  return entries.toSorted(
-    (one, other) => Number(other.isFolder) - Number(one.isFolder) || (one.name < other.name ? -1 : 1),
-  );
-}
-
-function item({ name, isFolder }: Entry): string {
-  const end = isFolder ? '/' : '';
-  // The dot keeps a name with a colon from being parsed as a scheme.
-  return `<li><a href="./${encodeURIComponent(name)}${end}"><bdi>${escapeHtml(name)}</bdi>${end}</a></li>\n`;
+/** @returns HTML that says what to do next */
+function wayOn(status: number, url: string, retries: boolean): string {
+  if (retries) return RETRY_HTML;
+  if (status !== 404) return '';
+  // Relative to the visited address, as for the redirect above.
+  const above = '../'.repeat(Math.max(0, (url.split('?', 1)[0] ?? '').split('/').length - 2));
+  return `<p><a class="go" href="./${above}">Open the shared folder</a></p>`;
 }
 
 /* Queries folders that may never answer, such as on a server that is gone. */
@@ -322,8 +291,6 @@ export const FOLDER_LOOKS = new FolderLooks();
 
 /** Limits of shared folders, with their reasons. */
 
-/** Maximum number of names listed on a shared folder's page: each is looked up, and nobody reads more. @limit */
-export const SHARE_LISTED_MAX = 1000;
 /**
  * How long the file system may take to respond when a visitor opens a shared folder. A disk that has to spin up takes
  * seconds; a server that is gone never answers. @limit

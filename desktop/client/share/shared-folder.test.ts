@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -104,8 +104,11 @@ describeOnPosix('shareFolder', () => {
 
   it('lists a folder without an index, escaped, with only what visitors can open', async () => {
     const { text, fields } = await get('/sub/');
-    assert.equal(fields['content-security-policy'], "default-src 'none'");
-    const shown = [...text.matchAll(/href="([^"]*)"/g)].map(([, href = '']) => href);
+    assert.match(
+      String(fields['content-security-policy']),
+      /^default-src 'none'; style-src 'sha256-[^']+'; base-uri 'none'; form-action 'none'$/,
+    );
+    const shown = [...text.matchAll(/<a href="([^"]*)"/g)].map(([, href = '']) => href);
     assert.deepEqual(shown, [
       '../',
       './deep/',
@@ -117,6 +120,115 @@ describeOnPosix('shareFolder', () => {
     assert.ok(!text.includes('<img'));
     for (const href of shown.slice(2)) assert.equal((await get(`/sub/${href.slice(2)}`)).status, 200, href);
     assert.doesNotMatch((await get('/')).text, /\.env|\.git|\.\.\/|\.yml|settings/);
+  });
+
+  it('shows the name of the share, sizes, days, and how much is in each folder', async () => {
+    const folder = join(root, 'facts');
+    mkdirSync(join(folder, 'pics'), { recursive: true });
+    mkdirSync(join(folder, 'void'));
+    for (const name of ['a.png', 'b.png', '.hidden']) writeFileSync(join(folder, 'pics', name), '');
+    symlinkSync(join(above, 'secret.txt'), join(folder, 'pics', 'outside'));
+    for (const [name, size] of [
+      ['10.txt', 1],
+      ['2.txt', 999],
+      ['café.bin', 30_000],
+    ] as const)
+      writeFileSync(join(folder, name), Buffer.alloc(size));
+    utimesSync(join(folder, '2.txt'), 0, new Date(2019, 10, 24, 12));
+    utimesSync(join(folder, '10.txt'), 0, new Date(new Date().getFullYear(), 0, 2, 12));
+    const { text } = await get('/facts/');
+    assert.match(text, /<title>site \/ facts<\/title>/);
+    assert.match(text, /<h1><a href="\.\.\/"><bdi>site<\/bdi><\/a> \/ <bdi>facts<\/bdi> <small>5 items</);
+    const rows = text.split('<li>').slice(1);
+    const facts = rows.map((row) => /<bdi>(.*?)<\/bdi><\/a><small>(.*?) </.exec(row)?.slice(1));
+    assert.deepEqual(facts, [
+      ['pics', '2 items'],
+      ['void', '0 items'],
+      ['2.txt', '999 B'],
+      ['10.txt', '1 B'],
+      ['café.bin', '30.0 kB'],
+    ]);
+    assert.match(rows[2] ?? '', /<time datetime="2019-11-24T[^"]+">24 Nov 2019<\/time>/);
+    assert.match(rows[3] ?? '', />2 Jan<\/time>/);
+    assert.match((await get('/facts/void/')).text, /0 items.*This folder is empty\./s);
+    assert.match(
+      (await get('//facts//pics//')).text,
+      /<a href="\.\.\/\.\.\/\.\.\/\.\.\/\.\.\/"><bdi>site<.*<a href="\.\.\/\.\.\/\.\.\/"><bdi>facts<.*<bdi>pics<\/bdi> </,
+    );
+    assert.match(
+      (await get('/facts%2Fpics/')).text,
+      /<a href="\.\.\/"><bdi>site<.* \/ <bdi>facts\/pics<\/bdi> </,
+    );
+  });
+
+  it('counts what is in folders only up to a limit', async () => {
+    const folder = join(root, 'counted');
+    for (const [name, count] of [
+      ['a', 150],
+      ['b', 51],
+      ['c', 1],
+    ] as const) {
+      mkdirSync(join(folder, name), { recursive: true });
+      for (let index = 0; index < count; index += 1) writeFileSync(join(folder, name, `f${index}`), '');
+    }
+    const { text } = await get('/counted/');
+    assert.deepEqual(text.match(/<small>[^<]* </g), ['<small>150 items <', '<small> <', '<small> <']);
+    rmSync(folder, { recursive: true });
+  });
+
+  it('shows hostile names as text, in the list and above it', async () => {
+    const names: Record<string, string> = {
+      'new\nline.txt': 'new\\x0aline.txt',
+      'tab\there\x1b[2J': 'tab\\x09here\\x1b[2J',
+      'photo\u202Egpj.exe': 'photo\\u{202e}gpj.exe',
+      'iso\u2066late\u200E': 'iso\\u{2066}late\\u{200e}',
+      'עברית.txt': 'עברית.txt',
+      '<bdi><a><script>alert(1)<script>': '&lt;bdi&gt;&lt;a&gt;&lt;script&gt;alert(1)&lt;script&gt;',
+      '"onmouseover="alert(1)': '&quot;onmouseover=&quot;alert(1)',
+      "'onmouseover='alert(1)": "'onmouseover='alert(1)",
+      '&lt;b&gt;': '&amp;lt;b&amp;gt;',
+      '?query#hash%2e%2e': '?query#hash%2e%2e',
+      [`${'W'.repeat(251)}.txt`]: `${'W'.repeat(251)}.txt`,
+    };
+    const folder = join(root, 'hostile');
+    for (const name of Object.keys(names)) {
+      mkdirSync(join(folder, 'folders', name), { recursive: true });
+      writeFileSync(join(folder, name), name);
+    }
+    const { text } = await get('/hostile/');
+    for (const [name, shown] of Object.entries(names)) {
+      assert.ok(text.includes(`<a href="./${encodeURIComponent(name)}"><bdi>${shown}</bdi></a>`), name);
+      assert.equal((await get(`/hostile/${encodeURIComponent(name)}`)).text, name);
+      const inside = (await get(`/hostile/folders/${encodeURIComponent(name)}/`)).text;
+      assert.ok(inside.includes(`<bdi>${shown}</bdi> <small>0 items`), name);
+      assert.ok(inside.includes(`<title>site / hostile / folders / ${shown}</title>`), name);
+      for (const page of [text, inside]) assert.doesNotMatch(page, /<script|<b>|\son\w+=/);
+    }
+  });
+
+  it('shows people a page if there is nothing at an address, and how to go on', async () => {
+    const html = { accept: 'text/html,*/*;q=0.8' };
+    for (const [path, href] of [
+      ['/nothing', './'],
+      ['/sub/nothing?q=/a/b', './../'],
+      ['/sub/deep/nothing/', './../../../'],
+      ['/nothing"><script>', './'],
+      ['/.env', './'],
+    ] as const) {
+      const { status, text, fields } = await get(path, html);
+      assert.deepEqual([status, fields['vary']], [404, 'Accept']);
+      assert.equal(fields['content-type'], 'text/html; charset=utf-8');
+      assert.match(String(fields['content-security-policy']), /^default-src 'none'; style-src 'sha256-/);
+      assert.match(text, /There is no file or folder at this address\./);
+      assert.deepEqual(text.match(/href="[^"]*"/g), [`href="${href}"`], path);
+      assert.doesNotMatch(text, /script|nothing/);
+    }
+    const head = await get('/nothing', html, 'HEAD');
+    assert.deepEqual([head.status, head.text], [404, '']);
+    assert.ok(Number(head.fields['content-length']) > 1000);
+    const bad = await get('/%zz', html);
+    assert.deepEqual([bad.status, /<h1>Bad request/.test(bad.text)], [400, true]);
+    assert.equal((await get('/app', html)).text, 'Moved\n');
   });
 
   it('lists at most 1,000 names, and mentions that there are more', async () => {

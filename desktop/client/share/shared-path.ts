@@ -16,6 +16,10 @@ export interface SharedEntry {
   /** its real path, with links followed */
   readonly path: string;
   readonly isFolder: boolean;
+  /** in bytes */
+  readonly size: number;
+  /** when its content was last changed */
+  readonly changed: Date;
 }
 
 /**
@@ -69,7 +73,7 @@ export async function findShared(
     const found = await stat(path);
     // Reading a pipe waits for its writer, and a device may have no end.
     if (!found.isFile() && !found.isDirectory()) return undefined;
-    return { path, isFolder: found.isDirectory() };
+    return { path, isFolder: found.isDirectory(), size: found.size, changed: found.mtime };
   } catch {
     // Missing, too long, a circle of links, or forbidden to this user: a visitor sees no difference.
     return undefined;

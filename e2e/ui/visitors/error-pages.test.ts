@@ -68,7 +68,7 @@ describe('error pages in a browser', () => {
       status: 503,
       code: 'tunnel-offline',
       title: 'The tunnel is offline',
-      says: /not connected right now\. Try again/,
+      says: /not connected right now\. Try again.*tries again every 10 seconds/s,
       prepare: async () => ({ address: (await account.api.create({ local_port: 9 })).public_url }),
     },
     {
@@ -96,8 +96,8 @@ describe('error pages in a browser', () => {
     {
       status: 502,
       code: 'local-refused',
-      title: 'Nothing is listening on the local port',
-      says: /Start the service and try again/,
+      title: 'The service is not running',
+      says: /The owner of this page can start it\. .*tries again every 10 seconds/s,
       prepare: async () => {
         const port = await closedPort();
         return { address: await culvert(port), detail: `The port is ${port}.` };
