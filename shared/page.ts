@@ -11,7 +11,8 @@ p{margin:0 0 .75rem}
 small{color:var(--soft)}
 small a{color:inherit}
 :focus-visible{outline:3px solid var(--accent);outline-offset:2px}
-svg{color:var(--accent)}`;
+svg{color:var(--accent)}
+@media(forced-colors:active){svg{color:CanvasText}}`;
 /** The style sheet of pages with a message. */
 export const PAGE_STYLE = `${BASE_STYLE}
 body{min-height:100vh;display:grid;place-items:center}
@@ -21,6 +22,7 @@ code{font-size:1rem;overflow-wrap:anywhere}
 .go{display:inline-block;margin:.5rem 0;padding:.5rem 1.25rem;border:2px solid var(--accent);border-radius:.5rem;background:var(--accent);color:var(--paper);font:inherit;font-weight:600;text-decoration:none}
 .go:hover{background:var(--paper);color:var(--accent)}
 button.go{cursor:pointer}
+@media(forced-colors:active){.go,.go:hover{background:ButtonFace;border-color:ButtonText;color:ButtonText}}
 label{display:block;margin:0 0 .25rem}
 input{box-sizing:border-box;width:100%;padding:.5rem .75rem;border:2px solid var(--soft);border-radius:.5rem;background:var(--paper);color:var(--ink);font:inherit}
 [role=alert]{border-left:.25rem solid var(--warn);padding-left:.75rem}

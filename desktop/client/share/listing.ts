@@ -8,6 +8,7 @@ import { byteSize } from '../byte-size.ts';
 import { findShared, isPublicName, type SharedRoot } from './shared-path.ts';
 
 const STYLE = `${BASE_STYLE}
+body>svg{position:absolute}
 main{box-sizing:border-box;max-width:46rem;margin:0 auto;padding:2rem 1rem}
 header{display:flex;gap:.75rem;margin-bottom:1.25rem}
 header svg{flex:none;width:1.75rem;height:1.75rem}
@@ -34,7 +35,7 @@ export const LISTING_FIELDS = {
   'content-security-policy': `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; base-uri 'none'; form-action 'none'`,
 };
 /** The icons, drawn once for all rows. */
-const ICONS = `<svg width="0" height="0" style="display:none" aria-hidden="true"><symbol id="folder" viewBox="0 0 20 20"><path d="M2.5 15.5v-11h5l2 2.5h8v8.5z"/></symbol><symbol id="file" viewBox="0 0 20 20"><path d="M5 2.5h6.5L15 6v11.5H5zM11.5 2.5V6H15"/></symbol></svg>`;
+const ICONS = `<svg width="0" height="0" aria-hidden="true"><symbol id="folder" viewBox="0 0 20 20"><path d="M2.5 15.5v-11h5l2 2.5h8v8.5z"/></symbol><symbol id="file" viewBox="0 0 20 20"><path d="M5 2.5h6.5L15 6v11.5H5zM11.5 2.5V6H15"/></symbol></svg>`;
 
 /**
  * @param root the shared folder, whose name is shown

@@ -34,6 +34,7 @@ export async function assertReadable(page: Page): Promise<void> {
   assert.equal(papers.size, Object.keys(VIEWS).length, [...papers].join('; '));
   const size = await page.evaluate<string>("getComputedStyle(document.querySelector('p')).fontSize");
   assert.ok(Number.parseFloat(size) >= READABLE_PX, size);
+  await page.unroute('**');
 }
 
 /** A page that a visitor has opened. */
