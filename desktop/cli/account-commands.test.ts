@@ -215,8 +215,8 @@ Time to live  1h0m0s by default, at most 168h0m0s
 Creates       10 per minute, with bursts of up to 5
 Connections   no limit
 
-TUNNEL  STATE    PORT  TIME LEFT    REQUESTS  IN   OUT      ACCESS    ADDRESS
-my-app  offline  3000  1m 30s idle  12        0 B  2.0 KiB  everyone  http://my-app.demo.localhost:8080
+TUNNEL  STATE    PORT  TIME LEFT    REQUESTS  IN   OUT     ACCESS    ADDRESS
+my-app  offline  3000  1m 30s idle  12        0 B  2.0 kB  everyone  http://my-app.demo.localhost:8080
 `,
     );
   });

@@ -13,6 +13,7 @@ import {
   type RelayAccess,
   type RelaySources,
 } from '../client/config/relay-access.ts';
+import { byteSize } from '../client/byte-size.ts';
 import { UsageError } from '../client/failures.ts';
 import type { Network } from '../client/network/network.ts';
 import { ApiClient } from '../client/relay/api-client.ts';
@@ -22,7 +23,7 @@ import { isProtected, type RelayAddress } from '../client/relay/relay-address.ts
 import { describeAccess } from './access-options.ts';
 import { apiOf, type CommandContext, type CommandLine, defineCommand } from './command.ts';
 import { domainStatus } from './domain-commands.ts';
-import { byteSize, jsonLine, table, timeLeft } from './format.ts';
+import { jsonLine, table, timeLeft } from './format.ts';
 import { COMMON } from './options.ts';
 import type { Output } from './reporter.ts';
 

@@ -1,17 +1,18 @@
 import assert from 'node:assert/strict';
-import { byteSize, escapeVisitorText, jsonLine, localTime, table, timeLeft } from './format.ts';
+import { duration, escapeVisitorText, jsonLine, localTime, table, targetText, timeLeft } from './format.ts';
 
-describe('byteSize', () => {
+describe('duration', () => {
   const cases: [number, string][] = [
-    [0, '0 B'],
-    [1023, '1023 B'],
-    [1024, '1.0 KiB'],
-    [1536, '1.5 KiB'],
-    [1024 ** 3, '1.0 GiB'],
-    [1024 ** 5, '1024.0 TiB'],
+    [0, '0 ms'],
+    [12.4, '12 ms'],
+    [999.4, '999 ms'],
+    [999.5, '1.0 s'],
+    [1506, '1.5 s'],
+    [59_949, '59.9 s'],
+    [59_950, '1 min 0 s'],
+    [125_000, '2 min 5 s'],
   ];
-  for (const [bytes, text] of cases)
-    it(`writes ${bytes} as ${text}`, () => assert.equal(byteSize(bytes), text));
+  for (const [ms, text] of cases) it(`writes ${ms} ms as ${text}`, () => assert.equal(duration(ms), text));
 });
 
 describe('timeLeft', () => {
@@ -81,6 +82,35 @@ describe('escapeVisitorText', () => {
   it('leaves only printable ASCII, whatever character is given', () => {
     for (let code = 0; code < 0x3000; code += 1) {
       assert.match(escapeVisitorText(String.fromCodePoint(code)), /^[ -~]+$/);
+    }
+  });
+});
+
+describe('targetText', () => {
+  const cases: [string, string][] = [
+    ['/caf%C3%A9?x=%c3%bc', '/café?x=ü'],
+    ['/caf\u{c3}\u{a9}', '/café'],
+    ['/%D0%BC%D0%B8%D1%80/%CE%B1', '/мир/α'],
+    // would imitate columns, another part of the path, or the beginning of a code
+    ['/a%20%20500%2Fb%25C3', '/a%20%20500%2Fb%25C3'],
+    // two columns wide, from right to left, combining, and the fullwidth form of a letter
+    ['/%E6%BC%A2/%D7%90/e%CC%81/%EF%BC%A1', '/%E6%BC%A2/%D7%90/e%CC%81/%EF%BC%A1'],
+    // ESC, CSI, a soft hyphen, and an override of the direction
+    ['/%1B[2J%C2%9B%C2%AD%E2%80%AE', '/%1B[2J%C2%9B%C2%AD%E2%80%AE'],
+    ['/\u{1B}[2J\u{9B}\u{e2}\u{80}\u{ae}', '/\\x1b[2J\\x9bâ\\x80\\xae'],
+    ['/\u{e2}\u{80}\u{ae}', '/\\u{202e}'],
+    // not UTF-8, and longer than needed
+    ['/%FF%C3/%C0%AE', '/%FF%C3/%C0%AE'],
+  ];
+  for (const [target, text] of cases)
+    it(`writes ${JSON.stringify(target)} as ${text}`, () => assert.equal(targetText(target), text));
+
+  it('never writes anything wider than its length, or from right to left', () => {
+    for (let code = 0; code < 0x1_1000; code += 1) {
+      if (code >= 0xd800 && code < 0xe000) continue;
+      const text = targetText(`/${encodeURIComponent(String.fromCodePoint(code))}`);
+      assert.match(text, /^[ -~\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\u{2b0}-\u{4ff}]+$/u);
+      assert.doesNotMatch(text, /[\p{M}\p{C}]/u);
     }
   });
 });

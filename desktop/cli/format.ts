@@ -1,4 +1,5 @@
 import { escapeCharacter, replaceUnprintable } from '../../shared/unprintable.ts';
+import { readableTarget, utf8Text } from '../client/inspector/readable.ts';
 
 /** Values as people read them. */
 
@@ -35,18 +36,12 @@ function twoDigits(value: number): string {
   return String(value).padStart(2, '0');
 }
 
-const UNITS = ['KiB', 'MiB', 'GiB', 'TiB'];
-
-/** `512 B`, `1.5 KiB`. */
-export function byteSize(bytes: number): string {
-  let value = bytes;
-  let unit = 'B';
-  for (const next of UNITS) {
-    if (value < 1024) break;
-    value /= 1024;
-    unit = next;
-  }
-  return unit === 'B' ? `${bytes} B` : `${value.toFixed(1)} ${unit}`;
+/** The duration of a request, as in the app's window: `12 ms`, `1.5 s`, `2 min 5 s`. */
+export function duration(ms: number): string {
+  if (ms < 999.5) return `${Math.round(ms)} ms`;
+  if (ms < 59_950) return `${(ms / 1000).toFixed(1)} s`;
+  const seconds = Math.round(ms / 1000);
+  return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
 }
 
 /** Rows in columns as wide as their widest cell. */
@@ -85,4 +80,22 @@ function escapeUnits(character: string): string {
  */
 export function escapeVisitorText(text: string): string {
   return text.replace(/[^\u{20}-\u{7e}]/gu, escapeCharacter);
+}
+
+/** Letters that are one column wide and written from left to right: Latin, Greek and Cyrillic. */
+const LETTERS = String.raw`[\u{c0}-\u{24f}\u{370}-\u{4ff}]&&\p{L}`;
+const ONLY_LETTERS = new RegExp(`^[${LETTERS}]+$`, 'v');
+const NO_LETTER = new RegExp(`[^\u{20}-\u{7e}[${LETTERS}]]`, 'gv');
+
+/**
+ * The target of a visitor's request, for a terminal: `/caf%C3%A9` is `/café`. Other percent codes stay, such as spaces,
+ * which could imitate columns, and letters that take two columns or change the direction of the line.
+ */
+export function targetText(target: string): string {
+  return utf8Text(target)
+    .replace(/(?:%[89a-f][\da-f])+/gi, (codes) => {
+      const text = readableTarget(codes);
+      return ONLY_LETTERS.test(text) ? text : codes;
+    })
+    .replace(NO_LETTER, escapeCharacter);
 }

@@ -10,9 +10,9 @@ import {
   shownValue,
   writtenValue,
 } from '../client/inspector/edit.ts';
+import { byteSize } from '../client/byte-size.ts';
 import { type RequestDetail, trimBlanks } from '../client/inspector/records.ts';
 import { IMPORT_MAX_BYTES } from '../client/limits.ts';
-import { byteSize } from './format.ts';
 
 /** What the command line changes of a request; `undefined` stays. */
 export interface RequestChanges {

@@ -73,7 +73,7 @@ describe('recorded requests as text', () => {
     const long = textOf(GET, answerWith(Buffer.alloc(70_000, 'ä')));
     assert.match(
       long,
-      /\n\[48\.0 KiB more; use --json to see them\]\n\[the rest of the body was not recorded\]\n$/,
+      /\n\[49\.2 kB more; use --json to see them\]\n\[the rest of the body was not recorded\]\n$/,
     );
     assert.match(textOf(GET), /No response yet\.\n$/);
     const log = new RequestLog();

@@ -1,10 +1,11 @@
 /** Recorded requests as text for a terminal, and as JSON for programs. */
 import { isUtf8 } from 'node:buffer';
 import { escapeUnprintable } from '../../shared/unprintable.ts';
+import { byteSize } from '../client/byte-size.ts';
 import { decodeBody } from '../client/inspector/decode-body.ts';
 import { indentJson, isUnsent } from '../client/inspector/readable.ts';
 import type { RecordedMessage, RequestDetail, RequestSummary } from '../client/inspector/records.ts';
-import { byteSize, escapeVisitorText, table } from './format.ts';
+import { duration, escapeVisitorText, table, targetText } from './format.ts';
 
 const TARGET_MAX = 100;
 /** A longer text body is shown up to here; `--json` has all of it. */
@@ -24,14 +25,14 @@ export function summaryLine(summary: RequestSummary): string {
 
 function row(summary: RequestSummary): string[] {
   const { id, startedAt, method, durationMs, bytesIn, bytesOut, visitor } = summary;
-  const target = escapeVisitorText(summary.target);
+  const target = targetText(summary.target);
   return [
     `${id}${origin(summary)}`,
     new Date(startedAt).toTimeString().slice(0, 8),
     escapeVisitorText(method),
     target.length > TARGET_MAX ? `${target.slice(0, TARGET_MAX - 1)}…` : target,
     statusText(summary),
-    durationMs === undefined ? '…' : `${durationMs < 10 ? durationMs.toFixed(1) : Math.round(durationMs)} ms`,
+    durationMs === undefined ? '…' : durationMs < 10 ? `${durationMs.toFixed(1)} ms` : duration(durationMs),
     byteSize(bytesIn),
     byteSize(bytesOut),
     ...(visitor === undefined ? [] : [escapeUnprintable(visitor)]),

@@ -35,6 +35,7 @@ const CHAPTERS: readonly Chapter[] = [
       'desktop/client/limits.ts': '',
       'desktop/client/config/config-limits.ts': 'Files that it reads',
       'desktop/client/share/folder-handler.ts': 'Shared folders',
+      'desktop/client/share/listing.ts': 'Lists of shared folders',
       'desktop/cli/limits.ts': 'The command',
       'desktop/client/diagnostics/hop.ts': '`culvert doctor`',
       'desktop/app/main/limits.ts': 'The desktop app',

@@ -1,7 +1,8 @@
 /** The request log in the view: a list that can be searched, and one request with both messages. */
+import { byteSize } from '../../client/byte-size.ts';
 import { isUnsent } from '../../client/inspector/readable.ts';
 import { matching, type RequestDetail, type RequestSummary } from '../../client/inspector/records.ts';
-import { byteSize, clockTime, escapeVisitorText } from '../format.ts';
+import { clockTime, duration, escapeVisitorText, targetText } from '../format.ts';
 import { detailText } from '../inspect-format.ts';
 import { LOG_SEARCH_MAX } from '../limits.ts';
 import type { PanelState, Size } from './state.ts';
@@ -249,7 +250,7 @@ export function requestRow(request: RequestSummary, label: string | undefined, c
     span(isWide ? `${byteSize(request.bytesOut).padStart(10)}  ` : '  ', 'dim'),
     span(origin(request), 'dim'),
     span(request.visitor === undefined ? '' : `${escapeVisitorText(request.visitor)}  `, 'dim'),
-    span(escapeVisitorText(request.target)),
+    span(targetText(request.target)),
   ];
 }
 
@@ -271,9 +272,4 @@ function styleOf(status: number | undefined): Style {
   if (status === undefined) return 'dim';
   if (status >= 500) return 'bad';
   return status >= 400 ? 'warning' : 'good';
-}
-
-/** `3 ms`, `12.4 s`. */
-function duration(ms: number): string {
-  return ms < 10_000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
 }
