@@ -49,7 +49,7 @@ export interface AcceptingRequest {
 
 /** Seconds after which a page tries again by itself: a `Refresh` field needs no script. */
 export const RETRY_SECONDS = 10;
-/** Says so, and offers to try at once. */
+/** Says so, with a link to try immediately. */
 export const RETRY_HTML = `<p>This page tries again every ${RETRY_SECONDS} seconds.</p>
 <p><a class="go" href="">Try again now</a></p>`;
 /** Errors that pass when the owner starts something. Others would only become more frequent with each attempt. */

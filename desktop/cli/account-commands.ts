@@ -1,6 +1,7 @@
 /** `culvert login`, `logout` and `status`. */
 import type { Domain } from '../../shared/domains.ts';
 import type { Account } from '../../shared/tunnel.ts';
+import { byteSize } from '../client/byte-size.ts';
 import {
   checkKey,
   checkProtected,
@@ -13,7 +14,6 @@ import {
   type RelayAccess,
   type RelaySources,
 } from '../client/config/relay-access.ts';
-import { byteSize } from '../client/byte-size.ts';
 import { UsageError } from '../client/failures.ts';
 import type { Network } from '../client/network/network.ts';
 import { ApiClient } from '../client/relay/api-client.ts';

@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { byteSize } from '../client/byte-size.ts';
 import {
   editable,
   editableText,
@@ -10,7 +11,6 @@ import {
   shownValue,
   writtenValue,
 } from '../client/inspector/edit.ts';
-import { byteSize } from '../client/byte-size.ts';
 import { type RequestDetail, trimBlanks } from '../client/inspector/records.ts';
 import { IMPORT_MAX_BYTES } from '../client/limits.ts';
 

@@ -1,10 +1,10 @@
 /** The frame for a state: a pure function, without a terminal. */
 import type { KnockMessage } from '../../../shared/control.ts';
+import { byteSize } from '../../client/byte-size.ts';
 import { describeAccess } from '../access-options.ts';
 import { escapeVisitorText, localTime, timeLeft } from '../format.ts';
 import { EXPIRY_FIRST_WARNING_MS } from '../limits.ts';
 import { KEPT_OPEN } from '../reporter.ts';
-import { byteSize } from '../../client/byte-size.ts';
 import { NARROW_LABEL_COLUMNS, requestRows, WIDE_COLUMNS } from './log-page.ts';
 import { codeLines } from './once-online.ts';
 import type { PanelState, PanelStatus, Size, ViewState } from './state.ts';

@@ -206,7 +206,7 @@ describeOnPosix('shareFolder', () => {
     }
   });
 
-  it('shows people a page if there is nothing at an address, and how to go on', async () => {
+  it('shows people a page with a link to the folder if there is nothing at an address', async () => {
     const html = { accept: 'text/html,*/*;q=0.8' };
     for (const [path, href] of [
       ['/nothing', './'],

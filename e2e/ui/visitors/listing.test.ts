@@ -58,7 +58,7 @@ describe('a shared folder in a browser', () => {
     });
   });
 
-  it('leads to each folder and file, back up, and from a wrong address to the folder', async () => {
+  it('links to each folder and file, to the folders above, and from a wrong address to the folder', async () => {
     for (const url of urls) {
       const { page } = await openAddress(scope, browser, url);
       await page.getByRole('link', { name: 'pics' }).click();
