@@ -30,15 +30,17 @@ describe('two relays that get requests at the same time', function () {
     return [new Api(cluster.relay(0), key), new Api(cluster.relay(1), key)];
   }
 
-  /** Refills an account's token bucket for creating tunnels. */
-  async function refill({ id }: TestAccount): Promise<void> {
-    await cluster.redis.command(`DEL culvert:bucket:${id}`);
+  /** Refills the token buckets for creating tunnels: that of the account, and on plan `team` that of the key. */
+  async function refill({ id, keyId }: TestAccount): Promise<void> {
+    await cluster.redis.command(`DEL culvert:bucket:${id} culvert:bucket:key:${keyId}`);
   }
 
-  /** Whole tokens that an account has left. */
-  async function tokens({ id }: TestAccount): Promise<number> {
-    const [, left = '5'] =
-      /(\d+\.\d{6})/.exec(await cluster.redis.command(`HGET culvert:bucket:${id} tokens`)) ?? [];
+  /** Whole tokens left in the bucket that is in use. */
+  async function tokens({ id, keyId }: TestAccount): Promise<number> {
+    const buckets = [id, `key:${keyId}`].map((name) =>
+      cluster.redis.command(`HGET culvert:bucket:${name} tokens`),
+    );
+    const [, left = '5'] = /(\d+\.\d{6})/.exec((await Promise.all(buckets)).join(' ')) ?? [];
     return Math.floor(Number(left));
   }
 

@@ -172,7 +172,7 @@ describe('three relays whose PostgreSQL server', function () {
       );
       for (const index of [2, 0]) {
         await eventually(20_000, async () => {
-          await cluster.redis.command(`DEL culvert:bucket:${account.id}`);
+          await cluster.redis.command(`DEL culvert:bucket:key:${account.keyId}`);
           await new Api(cluster.relay(index), account.key).create({ local_port: 9 });
         });
       }
@@ -187,10 +187,10 @@ describe('three relays whose PostgreSQL server', function () {
       Array.from({ length: WORKERS }, () => createAccount(cluster.relay(0), { plan: 'team' })),
     );
     const ledgers = owners.map(
-      ({ id, key }) =>
+      ({ keyId, key }) =>
         new Ledger(
           cluster.relays.map((relay) => new Api(relay, key)),
-          () => cluster.redis.command(`DEL culvert:bucket:${id}`),
+          () => cluster.redis.command(`DEL culvert:bucket:key:${keyId}`),
         ),
     );
     const loads = cluster.relays.map((relay) => {
