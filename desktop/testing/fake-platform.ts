@@ -1,7 +1,4 @@
 /** A fake system around the app's core, which records every call. */
-import { mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { Access } from '../../shared/access.ts';
 import type { CheckedDomain, Domain } from '../../shared/domains.ts';
 import { type ApiErrorEntry, keyOutOfScope, noSuch } from '../../shared/errors.ts';
@@ -26,6 +23,7 @@ import type { LinkRequest } from '../client/relay/api-responses.ts';
 import { RelayRefusal } from '../client/relay/errors.ts';
 import type { InvitationAddress } from '../client/relay/invitation.ts';
 import { FakeClock } from './fake-clock.ts';
+import { temporaryDirectory } from './temporary-directory.ts';
 
 /** A tunnel of an account with an account subdomain. */
 export const TUNNEL: Tunnel = {
@@ -393,7 +391,7 @@ export interface FakeSystem {
 
 /** @param dataDirectory of an app that ran before; without it, a new one */
 export function fakeSystem(
-  dataDirectory: string = mkdtempSync(join(tmpdir(), 'culvert-app-')),
+  dataDirectory: string = temporaryDirectory(),
   api: FakeApi = new FakeApi(),
 ): FakeSystem {
   const clock = new FakeClock();

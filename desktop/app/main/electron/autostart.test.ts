@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { App, LoginItemSettings, Settings } from 'electron';
 import { isStartedAtLogin, loginItem, xdgAutostart } from './autostart.ts';
+import { temporaryDirectory } from '../../../testing/temporary-directory.ts';
 
 describe('loginItem', () => {
   it('starts hidden', async () => {
@@ -32,7 +32,7 @@ describe('isStartedAtLogin', () => {
 
 describe('xdgAutostart', () => {
   it('writes an entry that starts the app hidden, and removes it', async () => {
-    const directory = mkdtempSync(join(tmpdir(), 'culvert-autostart-'));
+    const directory = temporaryDirectory();
     const autostart = xdgAutostart(directory, '/opt/My "Apps"/50%/culvert$');
     const path = join(directory, 'autostart/culvert.desktop');
     assert.equal(await autostart.isOn(), false);

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Protocol } from 'electron';
 import { CONTENT_SECURITY_POLICY } from '../../ipc/views.ts';
 import { PAGE_URL, registerPageScheme, servePage } from './page-scheme.ts';
+import { temporaryDirectory } from '../../../testing/temporary-directory.ts';
 
 type SchemeHandler = (request: Request) => Response | Promise<Response>;
 
 function setUp(): (url: string, method?: string) => Promise<Response> {
-  const directory = mkdtempSync(join(tmpdir(), 'culvert-page-'));
+  const directory = temporaryDirectory();
   writeFileSync(join(directory, 'index.html'), '<p>page');
   writeFileSync(join(directory, 'secret'), 'none of the page');
   let answer: SchemeHandler | undefined;

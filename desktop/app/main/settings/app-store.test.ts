@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { onPosix } from '../../../../shared/testing/posix.ts';
 import { JsonFile } from './app-store.ts';
+import { temporaryDirectory } from '../../../testing/temporary-directory.ts';
 
 const read = (value: unknown): number => {
   if (typeof value !== 'number') throw new Error('no number');
@@ -11,7 +11,7 @@ const read = (value: unknown): number => {
 };
 
 function setUp() {
-  const path = join(mkdtempSync(join(tmpdir(), 'culvert-json-')), 'sub/file.json');
+  const path = join(temporaryDirectory(), 'sub/file.json');
   const open = (version = 1) => new JsonFile({ path, version, read, initial: 0 });
   return { path, open };
 }
