@@ -10,7 +10,7 @@ import { Culvert, Relay } from '../support/programs.ts';
 import { suiteScope } from '../support/scope.ts';
 import { startHttpService } from '../support/services/listen.ts';
 
-const KILLS = 10;
+const KILLS = 5;
 /** creates and closes that are acknowledged before each kill, with more in progress */
 const ACKNOWLEDGED = 1000;
 const ACCOUNTS = 240;

@@ -8,8 +8,8 @@ import { suiteScope } from '../support/scope.ts';
  * head has reached the server. Over HTTP/2, more of them are broken.
  */
 const RUNS = [
-  { version: '1.1', count: 15_000, seenShare: 0.75 },
-  { version: '2', count: 3000, seenShare: 0.5 },
+  { version: '1.1', count: 10_000, seenShare: 0.75 },
+  { version: '2', count: 1500, seenShare: 0.5 },
 ] as const;
 
 describe('mutated requests to Node, nginx and Apache', () => {

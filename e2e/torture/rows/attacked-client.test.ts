@@ -23,7 +23,7 @@ type Figure = 'resets' | 'addresses' | 'messages' | 'ended' | 'descriptors' | 'u
 
 const COUNTS = {
   whole: { resets: 20_000, addresses: 2000, messages: 20_000 },
-  short: { resets: 2000, addresses: 200, messages: 2000 },
+  short: { resets: 1000, addresses: 100, messages: 1000 },
 };
 const AT_ONCE = 40;
 /** Turns of this process's event loop after which a visitor leaves. They cover each step of a response. */

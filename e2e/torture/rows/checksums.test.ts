@@ -11,7 +11,7 @@ import { torture } from '../torture.ts';
 import { Faults } from '../tools/honest.ts';
 
 const BYTES = 10_000_000_000;
-const SHORT_BYTES = 500_000_000;
+const SHORT_BYTES = 200_000_000;
 const VISITORS = 8;
 /** Close to the sizes of frames, buffers and windows, and far beyond them. */
 const SIZES = [

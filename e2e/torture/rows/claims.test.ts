@@ -54,7 +54,7 @@ const NAMES = [
 const SEPARATORS = Array.from("-_!#$%&'*+.^`|~");
 const CLAIM = 'claimed-by-a-visitor';
 const VISITORS = 12;
-const SHORT = 240;
+const SHORT = 120;
 
 torture<Figure>({
   name: 'claims',
