@@ -88,7 +88,7 @@ export const SUITES: readonly Suite[] = [
   {
     // Scenarios that need nothing of the app that a browser lacks, such as a key store or the global shortcut.
     name: 'ui:browser',
-    runs: 'with all',
+    runs: 'by name',
     setup: `${SETUP} chromium`,
     runsBuild: true,
     command: mocha(

@@ -4,7 +4,6 @@ import { torture } from '../torture.ts';
 import { type Outcome, Scene } from '../tools/replacement-scene.ts';
 
 const TIMES = 20;
-const SHORT_TIMES = 3;
 const FAULTS_SHOWN = 5;
 
 type Figure = 'failed' | 'miscounted' | 'missing';
@@ -12,6 +11,7 @@ type Figure = 'failed' | 'miscounted' | 'missing';
 /** The duration of a request is reported without a threshold: a busy machine prolongs it, and nothing promises it. */
 torture<Figure>({
   name: 'replacements',
+  onlyWhole: true,
   title: `\`culvert-relay serve --replace\` runs ${TIMES} times in a row, first without and then with TLS, under a load of up to 500 requests/s, event streams, WebSockets, downloads, uploads and API calls`,
   thresholds: {
     failed: {
@@ -22,14 +22,13 @@ torture<Figure>({
     missing: { meaning: 'acknowledged tunnels that were missing afterwards', atMost: 0 },
   },
 
-  async run({ scope, short, say }) {
-    const times = short ? SHORT_TIMES : TIMES;
+  async run({ scope, say }) {
     const outcomes: Outcome[] = [];
     for (const isSecure of [false, true]) {
       const part = new Scope();
       scope.defer(() => part.end());
       const scene = await Scene.start(part, isSecure);
-      const outcome = await scene.replace(times, (line) => say(`${isSecure ? 'TLS' : 'plain'}, ${line}`));
+      const outcome = await scene.replace(TIMES, (line) => say(`${isSecure ? 'TLS' : 'plain'}, ${line}`));
       outcomes.push(outcome);
       await part.end();
     }
@@ -46,7 +45,7 @@ torture<Figure>({
         missing: sum(({ missing }) => missing),
       },
       faults: outcomes.flatMap(({ faults }) => faults).slice(0, FAULTS_SHOWN),
-      done: `${times} replacements without TLS and ${times} with it, ${sum(({ requests }) => requests)} requests, ${sum(({ created }) => created)} tunnels created; without and with TLS, the longest request took ${plain?.longest} and ${secure?.longest} ms, and the slowest new relay served after ${plain?.took} and ${secure?.took} ms`,
+      done: `${TIMES} replacements without TLS and ${TIMES} with it, ${sum(({ requests }) => requests)} requests, ${sum(({ created }) => created)} tunnels created; without and with TLS, the longest request took ${plain?.longest} and ${secure?.longest} ms, and the slowest new relay served after ${plain?.took} and ${secure?.took} ms`,
     };
   },
 });

@@ -17,22 +17,14 @@ import { startTenant, type Tenant } from '../tools/tenant.ts';
 /** Each slot begins with one fault. Programs are measured when its effects are gone. */
 const SLOT_MS = 20_000;
 const SLOTS = 90;
-const SHORT_SLOT_MS = 3000;
-const SHORT_SLOTS = 9;
 const LOAD = 0.3;
 /** ms to warm up and determine the full load. */
 const CAPACITY_MS = 4000;
 const ANSWER_MS = 60_000;
 const LONG = Buffer.alloc(500_000, 'x');
-/**
- * More than uncollected garbage amounts to. If this much leaked, each request would leave about 20 bytes. Not checked
- * in a short run, where it depends on when 30 MiB of a crowd's buffers were last collected.
- */
+/** More than uncollected garbage amounts to. If this much leaked, each request would leave about 20 bytes. */
 const RESIDENT_PERCENT = 10;
-/**
- * Code that is compiled later takes 0.2 to 0.6 MiB. If the rest leaked, each request of a short run would leave about
- * 60 bytes, and each visitor of a crowd 2 KiB.
- */
+/** Code that is compiled later takes 0.2 to 0.6 MiB. */
 const LIVE_MEBIBYTES = 2;
 /** Connections in flight when a program was measured. */
 const DESCRIPTORS = 5;
@@ -41,12 +33,12 @@ type Figure = 'resident' | 'live' | 'descriptors' | 'unhandled' | 'delay';
 
 torture<Figure>({
   name: 'soak',
+  onlyWhole: true,
   title: `The relay and the client run for ${(SLOTS * SLOT_MS) / 60_000} minutes at ${LOAD * 100} % of the maximum load, with a fault every ${SLOT_MS / 1000} s`,
   thresholds: {
     resident: {
       meaning: 'memory growth of the relay or the client in the last two thirds of the run, %',
       atMost: RESIDENT_PERCENT,
-      onlyWhole: true,
     },
     live: {
       meaning:
@@ -58,10 +50,10 @@ torture<Figure>({
       atMost: DESCRIPTORS,
     },
     unhandled: { meaning: 'unhandled errors and crashes', atMost: 0 },
-    delay: { meaning: "the relay's event-loop delay, p99, ms", atMost: 50, onlyWhole: true },
+    delay: { meaning: "the relay's event-loop delay, p99, ms", atMost: 50 },
   },
 
-  async run({ scope, short, say }) {
+  async run({ scope, say }) {
     const reports = [new HeapReport(scope), new HeapReport(scope)] as const;
     const relay = await Relay.start(scope, { CULVERT_METRICS_PORT: '0', ...reports[0].environment });
     const service = await startHttpService(scope, (request, response) => {
@@ -87,10 +79,9 @@ torture<Figure>({
     await eventLoopDelay(relay);
     const faults = Object.entries(SOAK_FAULTS);
     let [requests, failed] = [0, 0];
-    const slots = short ? SHORT_SLOTS : SLOTS;
-    for (let slot = 1; slot <= slots; slot += 1) {
+    for (let slot = 1; slot <= SLOTS; slot += 1) {
       const [name, fault] = faults[(slot - 1) % faults.length] ?? faults[0] ?? [];
-      const load = measure(perSecond, short ? SHORT_SLOT_MS : SLOT_MS);
+      const load = measure(perSecond, SLOT_MS);
       await fault?.({ relay, network, service, tenant });
       const latencies = await load;
       requests += latencies.requests;
@@ -98,7 +89,7 @@ torture<Figure>({
       // Requests in flight when the load ended.
       await delay(100);
       for (const watch of watches) watch.look();
-      if (slot === slots / 3 || slot === slots) for (const watch of watches) await watch.lookAtHeap();
+      if (slot === SLOTS / 3 || slot === SLOTS) for (const watch of watches) await watch.lookAtHeap();
       say(
         `${name}: ${latencies.failed} of ${latencies.requests} failed; ${watches.map(({ summary }) => summary).join('; ')}`,
       );
