@@ -51,9 +51,10 @@ describe('the port field', () => {
     assert.ok(ports.length > 0);
     const [browser, built] = await Promise.all([sharedBrowser(), sharedWindow()]);
     const page = await openWindow(scope, browser, built, main, { now: NOW });
-    await main.show({ ports: [] });
     const field = page.getByLabel('Port', { exact: true });
+    await eventually(20_000, async () => assert.notEqual(await field.inputValue(), ''));
     await field.fill('');
+    await main.show({ ports: [] });
     await main.show({ ports });
     await eventually(20_000, async () => assert.equal(await field.inputValue(), ''));
     await field.press('ArrowDown');
