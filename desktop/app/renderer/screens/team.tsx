@@ -82,7 +82,7 @@ export function Team({ isReachable }: { isReachable: boolean }): JSX.Element | n
         {acts.map((act, index) => (
           // Entries have no id, and two can be the same.
           <li key={`${act.at} ${index}`}>
-            <span class="dim">{momentText(act.at)}</span>
+            <bdi class="dim">{momentText(act.at)}</bdi>
             <bdi>{actText(act, members)}</bdi>
           </li>
         ))}
