@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { FLUSH_BATCH, FLUSH_INTERVAL_MS, FLUSH_SOON_MS, FLUSH_URGENT_MS, TOKEN_USE_MS } from '../limits.ts';
 import type { ReleasedTunnel } from '../store/queries/tunnel-queries.ts';
+import { StoreError } from '../store/store-errors.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { allTunnels, anAccess, anAccount, aStore, aTunnel, type TestStore } from '../testing/fixtures.ts';
 import { LiveTunnel } from './live-tunnel.ts';
@@ -77,6 +78,31 @@ describe('StoreSync', () => {
     assert.deepEqual([...tunnel.tokenUses], latest);
     tunnel.setAccess(anAccess({ tokens: [{ name: 'ci', hash: 'ci' }] }), 1);
     assert.deepEqual([...tunnel.tokenUses], [['ci', 10 + TOKEN_USE_MS]]);
+  });
+
+  it('reports the traffic that it stored even if the use of its tokens cannot be stored', async () => {
+    let isDown = true;
+    const store = new Proxy(test.store, {
+      get: (target, name) =>
+        name === 'markTokensUsed' && isDown
+          ? () => Promise.reject(new StoreError(new Error('down')))
+          : Reflect.get(target, name),
+    });
+    sync = new StoreSync(store, clock, () => {});
+    const record = aTunnel(account.id, { access: anAccess({ tokens: [{ name: 'ci', hash: 'ci' }] }) });
+    await test.store.insertTunnel(record);
+    const tunnel = new LiveTunnel({ tunnel: record, account }, clock, sync.noteTraffic);
+    const reported: number[] = [];
+    sync.onStored = (deltas) => reported.push(...deltas.map(({ requests }) => requests));
+    tunnel.noteTokenUse('ci');
+    tunnel.countRequest();
+    await sync.flush();
+    assert.deepEqual(reported, [1]);
+    isDown = false;
+    tunnel.countRequest();
+    await sync.flush();
+    const stored = (await test.store.findTunnel(record.id))?.tunnel;
+    assert.deepEqual([stored?.requests, stored?.tokenUses], [2, [['ci', 0]]]);
   });
 
   it('stores traffic within 50 ms if other relays would otherwise end an idle tunnel within 2 s, and only then', async () => {

@@ -142,8 +142,8 @@ export class StoreSync {
       throw error;
     }
     for (const { tunnel, delta } of deltas) tunnel.markStored(delta);
-    await this.#storeTokenUses(batch);
     this.onStored(deltas.map(({ delta }) => delta));
+    await this.#storeTokenUses(batch);
     await yieldToOthers();
   }
 }
