@@ -86,8 +86,8 @@ export function readCreate(limits: TtlLimits): ApiMiddleware {
 }
 
 /**
- * Hashes the passwords and tokens of an `access`; leaves `state.access`. Hashing is slow, so it happens before the write gets a
- * slot.
+ * Hashes the passwords and tokens of an `access`; leaves `state.access`. Hashing is slow, so it happens before the write
+ * gets a slot.
  *
  * @param read gets the `access` from the request
  */

@@ -14,7 +14,7 @@ import {
 import { useTime } from '../view/clock.ts';
 import { useShell } from '../view/context.ts';
 import { CopyButton, Failure, Field, fieldControl } from '../view/controls.tsx';
-import { useKeptFocus, useModal } from '../view/focus.ts';
+import { closeOnEscape, useKeptFocus, useModal } from '../view/focus.ts';
 import { rich } from '../view/rich.tsx';
 import { useAction } from '../view/use-action.ts';
 
@@ -240,13 +240,8 @@ function RevokeDialog({
     const answer = await action.run('team:revoke', { id: of.id });
     if (answer.ok) onRevoked();
   };
-  const onKeyDown = (event: KeyboardEvent): void => {
-    if (event.key !== 'Escape') return;
-    event.preventDefault();
-    if (!action.isBusy) close();
-  };
   return (
-    <dialog ref={dialog} class="dialog" aria-labelledby={QUESTION} onKeyDown={onKeyDown}>
+    <dialog ref={dialog} class="dialog" aria-labelledby={QUESTION} onKeyDown={closeOnEscape(action, close)}>
       <h2 id={QUESTION}>{rich('hint' in of ? 'team.revokeMember' : 'team.revokeInvitation', { name })}</h2>
       <p>{consequence(of)}</p>
       <Failure problem={action.error} />

@@ -73,6 +73,18 @@ export function useModal(): RefObject<HTMLDialogElement | null> {
   return dialog;
 }
 
+/** Lets Escape close a dialog, except while its action runs: the dialog shows the outcome. */
+export function closeOnEscape(
+  { isBusy }: { readonly isBusy: boolean },
+  close: () => void,
+): (event: KeyboardEvent) => void {
+  return (event) => {
+    if (event.key !== 'Escape') return;
+    event.preventDefault();
+    if (!isBusy) close();
+  };
+}
+
 /** The subject of the dialog is now in the list, with the newest first. */
 function focusOnList(): void {
   const control = document.querySelector<HTMLElement>('.cards button') ?? document.getElementById('port');

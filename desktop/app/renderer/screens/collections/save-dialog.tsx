@@ -6,7 +6,7 @@ import { t } from '../../../messages/translate.ts';
 import { targetText } from '../../model/request.ts';
 import { useShell } from '../../view/context.ts';
 import { Failure, Field, fieldControl } from '../../view/controls.tsx';
-import { useModal } from '../../view/focus.ts';
+import { closeOnEscape, useModal } from '../../view/focus.ts';
 import { useAction } from '../../view/use-action.ts';
 
 const TITLE = 'keep-title';
@@ -66,13 +66,8 @@ export function KeepDialog({
         : await action.run('set:add', { ...ref, set: chosen });
     if (answer.ok) close();
   };
-  const onKeyDown = (event: KeyboardEvent): void => {
-    if (event.key !== 'Escape') return;
-    event.preventDefault();
-    if (!action.isBusy) close();
-  };
   return (
-    <dialog ref={dialog} class="dialog" aria-labelledby={TITLE} onKeyDown={onKeyDown}>
+    <dialog ref={dialog} class="dialog" aria-labelledby={TITLE} onKeyDown={closeOnEscape(action, close)}>
       <h2 id={TITLE}>{t('sets.keepTitle', { method: request.method, target: targetText(request) })}</h2>
       <form class="stack" noValidate onSubmit={(event) => void submit(event)}>
         {sets !== undefined && sets.length > 0 && (
