@@ -16,7 +16,7 @@ import { type Address, visitOverHttp1 } from './http1-requests.ts';
 import { visitOverHttp2 } from './http2-requests.ts';
 
 /** Mutated requests to one server before the counts are compared. */
-const BATCH = 1000;
+const BATCH = 500;
 /** Visitors at a time. */
 const CONCURRENCY = 32;
 /** ms without a change after which the counts are taken as final. */
