@@ -21,7 +21,11 @@ const PROXY = { address: '10.0.0.1', proto: 'http', trusted: true } as const;
 describe('ConnectionLimiter', () => {
   const proxies = new BlockList();
   proxies.addAddress(PROXY.address);
-  const tunnel = { slug: 'abc', account: { id: 'one', subdomain: null } } as unknown as LiveTunnel;
+  const tunnel = {
+    slug: 'abc',
+    account: { id: 'one', subdomain: null },
+    terms: { wildcard: false },
+  } as unknown as LiveTunnel;
   let slots: ConnectionSlots;
   let addresses: AddressLimits;
 

@@ -16,7 +16,7 @@ import {
 } from './route.ts';
 
 const routeHosts = new HostResolver({ own: 'localhost', tunnel: 'localhost', service: 'localhost' });
-const tunnel = { slug: 'abc', account: { subdomain: 'acme' } } as LiveTunnel;
+const tunnel = { slug: 'abc', account: { subdomain: 'acme' }, terms: { wildcard: false } } as LiveTunnel;
 const tunnels = {
   bySlug: (slug: string) => (slug === 'abc' ? tunnel : undefined),
   byLabel: (label: string) => (label === 'abc' || label === 'x--abc' ? tunnel : undefined),

@@ -103,7 +103,7 @@ export class TunnelRequest implements UpstreamRequest {
 
   /** As sent, if it distinguishes services; otherwise empty. */
   get host(): string {
-    if (this.tunnel?.wildcard !== true) return '';
+    if (this.tunnel?.terms.wildcard !== true) return '';
     return fieldValue(this.plan.head.fields, 'host') ?? '';
   }
 

@@ -11,7 +11,11 @@ import { Upstreams } from './upstreams.ts';
 const HANDLER = { opened() {}, failed() {}, intercepted() {} };
 
 describe('Upstreams', () => {
-  const tunnel = { slug: 'abc', account: { id: 'one', subdomain: null } } as unknown as LiveTunnel;
+  const tunnel = {
+    slug: 'abc',
+    account: { id: 'one', subdomain: null },
+    terms: { wildcard: false },
+  } as unknown as LiveTunnel;
   /** groups of the requests to the API */
   let groups: string[];
   let indexed: boolean;

@@ -309,8 +309,8 @@ export class Upstreams {
 }
 
 /** The host of a request to a tunnel that has many, in lower case; `undefined` for other tunnels. */
-function wildcardHost({ fields }: RequestHead, { wildcard }: LiveTunnel): string | undefined {
-  return wildcard ? hostname(fieldValue(fields, 'host') ?? '') : undefined;
+function wildcardHost({ fields }: RequestHead, { terms }: LiveTunnel): string | undefined {
+  return terms.wildcard ? hostname(fieldValue(fields, 'host') ?? '') : undefined;
 }
 
 function isShort(framing: Framing): boolean {

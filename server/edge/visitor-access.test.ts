@@ -25,7 +25,7 @@ describe('VisitorAccess', () => {
     createdAt: number;
     account: { id: string };
     access: AccessPolicy | undefined;
-    noteTokenUse: (hash: string) => void;
+    tokenUses: { note: (hash: string) => void };
   };
   /** hashes of used tokens */
   let used: string[];
@@ -46,7 +46,7 @@ describe('VisitorAccess', () => {
       createdAt: 0,
       account: { id: 'acme' },
       access: undefined,
-      noteTokenUse: (hash) => used.push(hash),
+      tokenUses: { note: (hash) => used.push(hash) },
     };
     const passes = new Passes('visit', () => ({ current: 'key', others: [] }));
     const lastingPasses = new Passes('lasting', () => ({ current: 'key', others: [] }));

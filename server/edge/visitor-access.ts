@@ -248,7 +248,7 @@ export class VisitorAccess {
       return this.#refuse('access-required', head, visit, access);
     }
     if (!isKnown) this.#known.set(tunnel.account.id, who, true);
-    tunnel.noteTokenUse(token.hash);
+    tunnel.tokenUses.note(token.hash);
     const { version } = access;
     const visitor = `token:${token.name}`;
     return { visitor, version, token: token.hash, kept: { authorization: true }, cookie: undefined };

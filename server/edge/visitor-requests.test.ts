@@ -7,7 +7,7 @@ import { AccessRecord } from './visitor-requests.ts';
 const TOKEN = 'Ab3-_'.repeat(6) + 'xy';
 const ID = '0b9d7c52-5a4e-4d3c-9d0a-3f1f6b1f2a77';
 const NO_PROGRESS = { now: 0, taken: 0, sent: 0 };
-const tunnel = { slug: 'abc', account: {} } as LiveTunnel;
+const tunnel = { slug: 'abc', account: {}, terms: { wildcard: false } } as LiveTunnel;
 
 /** The path of a request in the access log. */
 function loggedPath(start: string, host = 'relay.example'): string | undefined {

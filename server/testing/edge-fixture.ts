@@ -97,6 +97,7 @@ export class EdgeFixture {
 
   constructor() {
     const tunnel = (this.tunnel = {
+      terms: { wildcard: false },
       slug: 'abc',
       account: { id: 'one', subdomain: null },
       isSuspended: false,

@@ -152,7 +152,7 @@ describe('tunnelUrls', () => {
 
   it('returns the subdomain, with the port of the relay', () => {
     assert.deepEqual(
-      tunnelUrls({ slug: 'web', account: anAccount(), domain: null, wildcard: false }, local),
+      tunnelUrls({ slug: 'web', account: anAccount(), domain: null, terms: { wildcard: false } }, local),
       {
         public_url: 'http://web.localhost:8080',
         urls: { subdomain: 'http://web.localhost:8080', path: 'http://localhost:8080/t/web' },
@@ -163,7 +163,7 @@ describe('tunnelUrls', () => {
   it('returns no address below the relay without the path form', () => {
     const addresses = { ...local, pathForm: false };
     assert.deepEqual(
-      tunnelUrls({ slug: 'web', account: anAccount(), domain: null, wildcard: false }, addresses),
+      tunnelUrls({ slug: 'web', account: anAccount(), domain: null, terms: { wildcard: false } }, addresses),
       {
         public_url: 'http://web.localhost:8080',
         urls: { subdomain: 'http://web.localhost:8080' },
@@ -174,7 +174,7 @@ describe('tunnelUrls', () => {
   it('returns the address below the account if there is one', () => {
     assert.deepEqual(
       tunnelUrls(
-        { slug: 'web', account: anAccount({ subdomain: 'acme' }), domain: null, wildcard: false },
+        { slug: 'web', account: anAccount({ subdomain: 'acme' }), domain: null, terms: { wildcard: false } },
         hosted,
       ),
       {
@@ -190,7 +190,7 @@ describe('tunnelUrls', () => {
 
   it("returns the tunnel's domain if there is one, with the port of the relay", () => {
     const account = anAccount({ subdomain: 'acme' });
-    const tunnel = { slug: 'web', account, domain: 'app.shop.example', wildcard: false };
+    const tunnel = { slug: 'web', account, domain: 'app.shop.example', terms: { wildcard: false } };
     const { public_url, urls } = tunnelUrls(tunnel, local);
     assert.deepEqual(
       [public_url, urls.domain, urls.account],
@@ -199,7 +199,7 @@ describe('tunnelUrls', () => {
   });
 
   it('returns the hosts of a wildcard tunnel, and the ordinary address', () => {
-    const tunnel = { slug: 'web', account: anAccount(), domain: null, wildcard: true };
+    const tunnel = { slug: 'web', account: anAccount(), domain: null, terms: { wildcard: true } };
     const { public_url, urls } = tunnelUrls(tunnel, local);
     assert.deepEqual(
       [public_url, urls.wildcard],

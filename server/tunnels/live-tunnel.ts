@@ -21,6 +21,18 @@ import type {
   TunnelRecord,
 } from '../store/records.ts';
 
+/**
+ * What the client chose when it created the tunnel or took it over; `ttl` is in seconds, `idle` says whether traffic
+ * prolongs the tunnel, and `wildcard` whether it answers at every host `{any}--{slug}`.
+ */
+export type CurrentTerms = Readonly<
+  Pick<TunnelTerms, 'localPort' | 'ttl' | 'idle' | 'wildcard' | 'createdKey' | 'createdBy'>
+>;
+
+function currentTerms({ localPort, ttl, idle, wildcard, createdKey, createdBy }: CurrentTerms): CurrentTerms {
+  return { localPort, ttl, idle, wildcard, createdKey, createdBy };
+}
+
 export class LiveTunnel {
   readonly id: string;
   readonly slug: string;
@@ -31,6 +43,7 @@ export class LiveTunnel {
   /** why it was suspended; `null` if it is not */
   suspended: string | null;
   readonly revokedLinks: RevokedLinks;
+  readonly tokenUses: TokenUseTimes;
   /** domain of its account, normalized; `null` for none */
   readonly domain: string | null;
   /** wall time in ms */
@@ -38,12 +51,7 @@ export class LiveTunnel {
 
   readonly #clock: Clock;
   readonly #onTraffic: (tunnel: LiveTunnel) => void;
-  #createdKey: string | null;
-  #createdBy: string | null;
-  #localPort: number;
-  #ttl: number;
-  #idle: boolean;
-  #wildcard: boolean;
+  #terms: CurrentTerms;
   #termsRevision: number;
   #deadline: number;
   /** difference between the wall clock and the monotonic one when the tunnel came to life */
@@ -55,10 +63,6 @@ export class LiveTunnel {
   #accessRevision: number;
   #knocks: ApprovalRequests;
   #knocksRevision: number;
-  /** wall time in ms, by hash */
-  #tokenUses: ReadonlyMap<string, number>;
-  /** hashes of tokens whose last use is not stored yet */
-  readonly #unstoredUses = new Set<string>();
   #storedExpiresAt: number;
   readonly #stored: { bytesIn: number; bytesOut: number; requests: number };
   #trafficNoted = false;
@@ -81,14 +85,9 @@ export class LiveTunnel {
     this.revokedLinks = new RevokedLinks(tunnel.revokedLinks);
     this.#knocks = heldKnocks(tunnel.knocks);
     this.#knocksRevision = tunnel.knocksRevision;
-    this.#tokenUses = latestUses(tunnel.tokenUses);
+    this.tokenUses = new TokenUseTimes(tunnel.id, tunnel.tokenUses, clock);
     this.domain = tunnel.domain;
-    this.#createdKey = tunnel.createdKey;
-    this.#createdBy = tunnel.createdBy;
-    this.#localPort = tunnel.localPort;
-    this.#ttl = tunnel.ttl;
-    this.#idle = tunnel.idle;
-    this.#wildcard = tunnel.wildcard;
+    this.#terms = currentTerms(tunnel);
     this.#termsRevision = tunnel.termsRevision;
     this.createdAt = tunnel.createdAt;
     this.#clock = clock;
@@ -102,33 +101,9 @@ export class LiveTunnel {
     this.#stored = { bytesIn: tunnel.bytesIn, bytesOut: tunnel.bytesOut, requests: tunnel.requests };
   }
 
-  /** id of the key that created it or took it over; `null` if that is not known */
-  get createdKey(): string | null {
-    return this.#createdKey;
-  }
-
-  /** label of that key; `null` for none */
-  get createdBy(): string | null {
-    return this.#createdBy;
-  }
-
-  get localPort(): number {
-    return this.#localPort;
-  }
-
-  /** seconds */
-  get ttl(): number {
-    return this.#ttl;
-  }
-
-  /** Whether traffic prolongs the tunnel. */
-  get idle(): boolean {
-    return this.#idle;
-  }
-
-  /** Whether it answers at every host `{any}--{slug}`. */
-  get wildcard(): boolean {
-    return this.#wildcard;
+  /** What its client chose when it created the tunnel or took it over. */
+  get terms(): CurrentTerms {
+    return this.#terms;
   }
 
   /** When it expires, wall time in ms, as shown and stored. */
@@ -192,32 +167,7 @@ export class LiveTunnel {
     if (revision <= this.#accessRevision) return;
     this.#accessRevision = revision;
     this.#access = held(access);
-    const uses = [...this.#tokenUses].filter(([hash]) => this.#access?.hasToken(hash));
-    this.#tokenUses = new Map(uses);
-    for (const hash of this.#unstoredUses) if (!this.#tokenUses.has(hash)) this.#unstoredUses.delete(hash);
-  }
-
-  /** When each token was last used, wall time in ms to within a minute, by its hash. */
-  get tokenUses(): ReadonlyMap<string, number> {
-    return this.#tokenUses;
-  }
-
-  /** A visitor has used a token just now; stored with the traffic that follows. */
-  noteTokenUse(hash: string): void {
-    const now = this.#clock.now();
-    if (now - (this.#tokenUses.get(hash) ?? -Infinity) < TOKEN_USE_MS) return;
-    this.#tokenUses = new Map(this.#tokenUses).set(hash, now);
-    this.#unstoredUses.add(hash);
-  }
-
-  /** Uses of tokens that are not stored yet; to be passed to {@link markUsesStored} once they are. */
-  unstoredUses(): TokenUses {
-    const uses = [...this.#unstoredUses].map((hash) => [hash, this.#tokenUses.get(hash) ?? 0] as const);
-    return { id: this.id, uses };
-  }
-
-  markUsesStored({ uses }: TokenUses): void {
-    for (const [hash, at] of uses) if (this.#tokenUses.get(hash) === at) this.#unstoredUses.delete(hash);
+    this.tokenUses.keepOnly((hash) => this.#access?.hasToken(hash) === true);
   }
 
   /** The approval requests under the current access policy. */
@@ -249,20 +199,12 @@ export class LiveTunnel {
    * @param revision number of takeovers so far; older data is ignored
    * @returns whether anything has changed
    */
-  setTerms(
-    { localPort, ttl, idle, expiresAt, wildcard, createdKey, createdBy }: TunnelTerms,
-    revision: number,
-  ): boolean {
+  setTerms(terms: TunnelTerms, revision: number): boolean {
     if (revision <= this.#termsRevision) return false;
     this.#termsRevision = revision;
-    this.#createdKey = createdKey;
-    this.#createdBy = createdBy;
-    this.#localPort = localPort;
-    this.#ttl = ttl;
-    this.#idle = idle;
-    this.#wildcard = wildcard;
-    this.#deadline = expiresAt - this.#wallAhead;
-    this.#storedExpiresAt = expiresAt;
+    this.#terms = currentTerms(terms);
+    this.#deadline = terms.expiresAt - this.#wallAhead;
+    this.#storedExpiresAt = terms.expiresAt;
     return true;
   }
 
@@ -298,7 +240,7 @@ export class LiveTunnel {
       this.prolong(stored.expiresAt);
       this.#storedExpiresAt = stored.expiresAt;
     }
-    this.#tokenUses = latestUses([...this.#tokenUses, ...stored.tokenUses]);
+    this.tokenUses.follow(stored.tokenUses);
     if (this.#storing) return;
     this.#bytesIn += stored.bytesIn - this.#stored.bytesIn;
     this.#bytesOut += stored.bytesOut - this.#stored.bytesOut;
@@ -332,7 +274,7 @@ export class LiveTunnel {
   }
 
   #noteTraffic(): void {
-    if (this.#idle) this.#restartLife();
+    if (this.#terms.idle) this.#restartLife();
     if (this.#trafficNoted) return;
     this.#trafficNoted = true;
     this.#onTraffic(this);
@@ -340,7 +282,59 @@ export class LiveTunnel {
 
   /** Moves the expiry to now + ttl, never to an earlier time (protocol.md section 3.5). */
   #restartLife(): void {
-    this.#deadline = Math.max(this.#deadline, this.#clock.monotonic() + this.#ttl * 1000);
+    this.#deadline = Math.max(this.#deadline, this.#clock.monotonic() + this.#terms.ttl * 1000);
+  }
+}
+
+/** When each token of a tunnel was last used, to within a minute. */
+export class TokenUseTimes {
+  readonly #tunnelId: string;
+  readonly #clock: Clock;
+  /** wall time in ms, by hash */
+  #times: ReadonlyMap<string, number>;
+  /** hashes of tokens whose last use is not stored yet */
+  readonly #unstored = new Set<string>();
+
+  constructor(tunnelId: string, stored: TunnelRecord['tokenUses'], clock: Clock) {
+    this.#tunnelId = tunnelId;
+    this.#times = latestUses(stored);
+    this.#clock = clock;
+  }
+
+  /** wall time in ms, by the hash of the token; a different object after each change */
+  get times(): ReadonlyMap<string, number> {
+    return this.#times;
+  }
+
+  /** A visitor has used a token just now; stored with the traffic that follows. */
+  note(hash: string): void {
+    const now = this.#clock.now();
+    if (now - (this.#times.get(hash) ?? -Infinity) < TOKEN_USE_MS) return;
+    this.#times = new Map(this.#times).set(hash, now);
+    this.#unstored.add(hash);
+  }
+
+  /** Forgets the tokens of which `isValid` says so. */
+  keepOnly(isValid: (hash: string) => boolean): void {
+    this.#times = new Map([...this.#times].filter(([hash]) => isValid(hash)));
+    for (const hash of this.#unstored) if (!this.#times.has(hash)) this.#unstored.delete(hash);
+  }
+
+  /** Applies stored uses, including those that other relays noted. */
+  follow(stored: TunnelRecord['tokenUses']): void {
+    this.#times = latestUses([...this.#times, ...stored]);
+  }
+
+  /** Uses that are not stored yet; to be passed to {@link markStored} once they are. */
+  unstored(): TokenUses {
+    return {
+      id: this.#tunnelId,
+      uses: [...this.#unstored].map((hash) => [hash, this.#times.get(hash) ?? 0] as const),
+    };
+  }
+
+  markStored({ uses }: TokenUses): void {
+    for (const [hash, at] of uses) if (this.#times.get(hash) === at) this.#unstored.delete(hash);
   }
 }
 
@@ -371,10 +365,15 @@ export interface Addresses {
 
 /** @returns all addresses of a tunnel, and the preferred one */
 export function tunnelUrls(
-  tunnel: Pick<LiveTunnel, 'slug' | 'account' | 'domain' | 'wildcard'>,
+  tunnel: Pick<LiveTunnel, 'slug' | 'account' | 'domain'> & { terms: Pick<CurrentTerms, 'wildcard'> },
   { publicUrl, tunnelDomain, serviceDomain, pathForm }: Addresses,
 ): { public_url: string; urls: Tunnel['urls'] } {
-  const { slug, account, domain, wildcard } = tunnel;
+  const {
+    slug,
+    account,
+    domain,
+    terms: { wildcard },
+  } = tunnel;
   const port = publicUrl.port === '' ? '' : `:${publicUrl.port}`;
   const at = (host: string) => `${publicUrl.protocol}//${host}${port}`;
   const urls: Tunnel['urls'] = {

@@ -35,7 +35,7 @@ export class TunnelRegistry {
     if (exact !== undefined) return exact;
     for (const slug of wildcardSlugsOf(label)) {
       const tunnel = this.#bySlug.get(slug);
-      if (tunnel?.wildcard === true) return tunnel;
+      if (tunnel?.terms.wildcard === true) return tunnel;
     }
     return undefined;
   }

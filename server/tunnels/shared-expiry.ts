@@ -33,7 +33,7 @@ export class SharedExpiry {
 
   /** A tunnel has expired as far as this relay knows. */
   expired(tunnel: LiveTunnel): void {
-    if (tunnel.idle) this.#clock.setTimeout(() => this.#check(tunnel), IDLE_GRACE_MS);
+    if (tunnel.terms.idle) this.#clock.setTimeout(() => this.#check(tunnel), IDLE_GRACE_MS);
     else this.#check(tunnel);
   }
 

@@ -227,7 +227,7 @@ describe('TunnelService, sharing its database with another', () => {
     );
     deliver();
     await settled();
-    assert.deepEqual([found.localPort, found.ttl, found.expiresAt], [4000, 60, made.expiresAt]);
+    assert.deepEqual([found.terms.localPort, found.terms.ttl, found.expiresAt], [4000, 60, made.expiresAt]);
     await pass(61_000);
     assert.deepEqual([one.ended, two.ended], [['expired'], ['expired']]);
   });

@@ -49,7 +49,7 @@ export class SharedTunnels implements Coordination {
       ...deps,
       onTraffic: (tunnel) => {
         sync.noteTraffic(tunnel);
-        if (tunnel.idle) sync.hurryFor(tunnel);
+        if (tunnel.terms.idle) sync.hurryFor(tunnel);
       },
       onExpired: (tunnel) => this.#expiry.expired(tunnel),
       onEnd: (tunnel, reason) => {
@@ -124,7 +124,7 @@ export class SharedTunnels implements Coordination {
       // One after the other, so that a label with many hyphens does not occupy more of the queue than any other.
       for (const name of [label, ...wildcardSlugsOf(label)]) {
         const tunnel = this.#registry.bySlug(name) ?? (await this.find(name));
-        if (tunnel !== undefined && (name === label || tunnel.wildcard)) return tunnel;
+        if (tunnel !== undefined && (name === label || tunnel.terms.wildcard)) return tunnel;
       }
       return undefined;
     } catch (error) {

@@ -52,7 +52,7 @@ describe('StoreSync', () => {
     await test.store.insertTunnel(record);
     const tunnel = new LiveTunnel({ tunnel: record, account }, clock, sync.noteTraffic);
     const use = async (hash: string): Promise<unknown> => {
-      tunnel.noteTokenUse(hash);
+      tunnel.tokenUses.note(hash);
       tunnel.countRequest();
       await sync.flush();
       return (await test.store.findTunnel(record.id))?.tunnel.tokenUses;
@@ -75,9 +75,9 @@ describe('StoreSync', () => {
     ];
     await use('ci');
     assert.deepEqual(await use('agent'), latest);
-    assert.deepEqual([...tunnel.tokenUses], latest);
+    assert.deepEqual([...tunnel.tokenUses.times], latest);
     tunnel.setAccess(anAccess({ tokens: [{ name: 'ci', hash: 'ci' }] }), 1);
-    assert.deepEqual([...tunnel.tokenUses], [['ci', 10 + TOKEN_USE_MS]]);
+    assert.deepEqual([...tunnel.tokenUses.times], [['ci', 10 + TOKEN_USE_MS]]);
   });
 
   it('reports the traffic that it stored even if the use of its tokens cannot be stored', async () => {
@@ -94,7 +94,7 @@ describe('StoreSync', () => {
     const tunnel = new LiveTunnel({ tunnel: record, account }, clock, sync.noteTraffic);
     const reported: number[] = [];
     sync.onStored = (deltas) => reported.push(...deltas.map(({ requests }) => requests));
-    tunnel.noteTokenUse('ci');
+    tunnel.tokenUses.note('ci');
     tunnel.countRequest();
     await sync.flush();
     assert.deepEqual(reported, [1]);

@@ -122,11 +122,11 @@ export class StoreSync {
   /** Only tunnels with traffic have any. What fails is stored with the traffic that comes next. */
   async #storeTokenUses(batch: readonly LiveTunnel[]): Promise<void> {
     const used = batch
-      .map((tunnel) => ({ tunnel, uses: tunnel.unstoredUses() }))
+      .map((tunnel) => ({ tunnel, uses: tunnel.tokenUses.unstored() }))
       .filter(({ uses }) => uses.uses.length > 0);
     if (used.length === 0) return;
     await this.#store.markTokensUsed(used.map(({ uses }) => uses));
-    for (const { tunnel, uses } of used) tunnel.markUsesStored(uses);
+    for (const { tunnel, uses } of used) tunnel.tokenUses.markStored(uses);
   }
 
   async #storeTraffic(batch: readonly LiveTunnel[]): Promise<void> {

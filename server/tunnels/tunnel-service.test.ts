@@ -77,7 +77,8 @@ describe('TunnelService', () => {
     it('creates a tunnel that routing finds and that is stored', async () => {
       const tunnel = await service.create(account, wanted({ name: 'web', idleTtl: true, access: PUBLIC }));
       assert.equal(registry.bySlug('web'), tunnel);
-      assert.deepEqual([tunnel.localPort, tunnel.ttl, tunnel.idle, tunnel.name], [3000, 3600, true, 'web']);
+      const { localPort, ttl, idle } = tunnel.terms;
+      assert.deepEqual([localPort, ttl, idle, tunnel.name], [3000, 3600, true, 'web']);
       assert.equal(tunnel.createdAt, clock.now());
       assert.equal(tunnel.expiresAt, clock.now() + HOUR);
       assert.deepEqual(await storedSlugs(), ['web']);
@@ -239,8 +240,8 @@ describe('TunnelService', () => {
       const tunnel = await service.create(account, wanted({ name: 'web', ttl: 4 * 3600 }));
       clock.advance(HOUR);
       assert.equal(await service.takeOver(tunnel, wanted({ localPort: 4000, ttl: 60, idleTtl: true })), true);
-      const { localPort, ttl, idle, expiresAt } = tunnel;
-      assert.deepEqual([localPort, ttl, idle, expiresAt], [4000, 60, true, clock.now() + 60_000]);
+      const { localPort, ttl, idle } = tunnel.terms;
+      assert.deepEqual([localPort, ttl, idle, tunnel.expiresAt], [4000, 60, true, clock.now() + 60_000]);
       clock.advance(60_000);
       assert.deepEqual(ended, [['web', 'expired']]);
     });
@@ -252,7 +253,7 @@ describe('TunnelService', () => {
       await service.stop();
       await startAgain();
       const tunnel = service.get(account, id);
-      assert.deepEqual([tunnel.localPort, tunnel.createdAt], [4000, createdAt]);
+      assert.deepEqual([tunnel.terms.localPort, tunnel.createdAt], [4000, createdAt]);
       assert.equal(tunnel.expiresAt, clock.now() + 2 * HOUR);
     });
 
@@ -282,7 +283,7 @@ describe('TunnelService', () => {
       test.down = true;
       await assert.rejects(service.takeOver(tunnel, wanted({ localPort: 4000 })), { status: 503 });
       test.down = false;
-      assert.equal(tunnel.localPort, 3000);
+      assert.equal(tunnel.terms.localPort, 3000);
     });
   });
 

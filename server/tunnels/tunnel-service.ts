@@ -194,7 +194,11 @@ export class TunnelService {
       const tunnel =
         this.#registry.byId(record.id) ?? this.#lifecycle.begin({ account: birth.account, tunnel: record });
       this.coordination.tell({ kind: 'created', slug, domain: wanted.domain });
-      this.#log('tunnel created', { ...tunnelFields(tunnel), ttl: tunnel.ttl, idle: tunnel.idle });
+      this.#log('tunnel created', {
+        ...tunnelFields(tunnel),
+        ttl: tunnel.terms.ttl,
+        idle: tunnel.terms.idle,
+      });
       return tunnel;
     } catch (error) {
       throw error instanceof ConflictError
@@ -313,7 +317,7 @@ export class TunnelService {
     const tunnel = this.get(account, id);
     const { maxTtl } = ttlLimitsOf(account.plan, this.#ttl);
     const entries = this.#entries('team.extend', tunnel, caller);
-    await this.#inTurn(tunnel, () => this.#extendNow(tunnel, ttl ?? tunnel.ttl, maxTtl, entries));
+    await this.#inTurn(tunnel, () => this.#extendNow(tunnel, ttl ?? tunnel.terms.ttl, maxTtl, entries));
     return tunnel;
   }
 
@@ -393,11 +397,8 @@ export class TunnelService {
   }
 
   /** Entries for the audit log: none for a tunnel of the caller's own, or if it is not known whose it is. */
-  #entries(
-    action: string,
-    { slug, account, createdKey, createdBy }: LiveTunnel,
-    caller: Caller,
-  ): AuditRecord[] {
+  #entries(action: string, { slug, account, terms }: LiveTunnel, caller: Caller): AuditRecord[] {
+    const { createdKey, createdBy } = terms;
     if (createdKey === null || createdKey === caller.keyId) return [];
     return [
       teamAct(this.#clock, account, caller, { action, subject: slug, detail: `of "${createdBy ?? ''}"` }),

@@ -12,7 +12,7 @@ import type { LiveTunnel } from '../../tunnels/live-tunnel.ts';
 import { type Peer, tunnelRequestHead } from '../request-head.ts';
 import { type EdgeContext, HostResolver, type ParsedRequest, parseRequest } from '../route.ts';
 
-const tunnel = { slug: 'abc', account: { subdomain: 'acme' } } as LiveTunnel;
+const tunnel = { slug: 'abc', account: { subdomain: 'acme' }, terms: { wildcard: false } } as LiveTunnel;
 const context: EdgeContext = {
   hosts: new HostResolver({ own: 'relay.test', tunnel: 'relay.test', service: 'relay.test' }),
   tunnels: {
