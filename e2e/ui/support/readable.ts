@@ -21,6 +21,14 @@ export async function assertReadable(page: Page, view: string): Promise<void> {
   await assertNothingCutOff(page, view);
 }
 
+/** Asserts that axe-core finds nothing in the colors of the page, and that nothing is cut off. */
+export async function assertColorsReadable(page: Page, view: string): Promise<void> {
+  await eventually(SETTLE_MS, async () =>
+    assert.deepEqual(await violations(page, ['color-contrast', 'link-in-text-block']), [], view),
+  );
+  await assertNothingCutOff(page, view);
+}
+
 /**
  * Asserts that nothing overflows the window or its card horizontally if that does not scroll, and that no text is
  * squeezed to nothing.
@@ -49,11 +57,15 @@ async function overflowing(page: Page): Promise<readonly string[]> {
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** What axe-core finds on a page, one line each. */
-export async function violations(page: Page): Promise<readonly string[]> {
+/**
+ * What axe-core finds on a page, one line each.
+ *
+ * @param rules names of its rules; all by default
+ */
+export async function violations(page: Page, rules?: readonly string[]): Promise<readonly string[]> {
   if (!(await page.evaluate<boolean>('"axe" in globalThis'))) await page.evaluate(AXE);
   return await page.evaluate<string[]>(`(async () => {
-    const { violations } = await axe.run(document);
+    const { violations } = await axe.run(document, ${JSON.stringify(rules === undefined ? {} : { runOnly: rules })});
     return violations.flatMap(({ id, nodes }) => nodes.map((node) => id + ': ' + node.html + ' ' + node.failureSummary));
   })()`);
 }
