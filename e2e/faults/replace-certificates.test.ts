@@ -8,7 +8,7 @@ import { Pebble } from '../support/pebble.ts';
 import { RelayProgram } from '../support/programs.ts';
 import { suiteScope } from '../support/scope.ts';
 
-const TIMES = 5;
+const TIMES = 3;
 const CHALLENGES = '_acme-challenge.tunnels.test';
 const REQUEST = 'GET /healthz HTTP/1.1\r\nHost: relay.test\r\nConnection: close\r\n\r\n';
 

@@ -21,7 +21,7 @@ const ACCOUNTS = 40;
 const AT_ONCE = 8;
 /** Longer than a statement waits for a lock, so that some time out. */
 const FAULT_MS = 10_000;
-const SHORT_FAULT_MS = 3000;
+const SHORT_FAULT_MS = 1500;
 const RETRY_MS = 100;
 const HEAL_MS = 10_000;
 const REQUESTS_A_SECOND = 20;

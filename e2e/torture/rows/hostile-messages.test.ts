@@ -15,19 +15,19 @@ import { hostileResponses } from './hostile-messages/responses.ts';
 type Figure = 'requests' | 'answers' | 'forwarded' | 'strayed' | 'lost' | 'honest' | 'unserved';
 
 /** The number of each in a short run. */
-const SHORT = { requests: 260, answers: 120 };
+const SHORT = { requests: 130, answers: 60 };
 
 torture<Figure>({
   name: 'hostile-messages',
   title:
     'Hostile requests are sent to Node, nginx, Apache and a service that records bytes, and a service sends hostile responses. Each message goes directly and through nginx, HAProxy and Caddy, while other visitors use the same proxies',
   thresholds: {
-    requests: { meaning: 'different hostile requests', atLeast: 250 },
-    answers: { meaning: 'different hostile responses', atLeast: 110 },
+    requests: { meaning: 'different hostile requests', atLeast: 120 },
+    answers: { meaning: 'different hostile responses', atLeast: 55 },
     forwarded: { meaning: 'ambiguous messages that were forwarded', atMost: 0 },
     strayed: { meaning: 'messages whose bytes became part of another request or response', atMost: 0 },
     lost: { meaning: 'unusual but valid messages that were not forwarded', atMost: 0 },
-    honest: { meaning: "other visitors' requests answered correctly", atLeast: 500 },
+    honest: { meaning: "other visitors' requests answered correctly", atLeast: 200 },
     unserved: { meaning: "other visitors' requests without a response", atMost: 0 },
   },
 

@@ -13,7 +13,7 @@ import { torture } from '../torture.ts';
 
 /** The relay's limit of connections. */
 const IDLE = 10_000;
-const SHORT_IDLE = 2000;
+const SHORT_IDLE = 1000;
 /** Below the limit of open connections per address. */
 const IDLE_AN_ADDRESS = 200;
 const ARRIVALS_A_SECOND = 1000;

@@ -17,7 +17,7 @@ import { inParallel } from '../tools/attacked-relay.ts';
 import { Faults } from '../tools/honest.ts';
 
 const CLIENTS = 1000;
-const SHORT_CLIENTS = 300;
+const SHORT_CLIENTS = 200;
 const PROCESSES = 4;
 /** How long the shipped systemd unit waits before it restarts a relay. */
 const RESTART_MS = 1000;

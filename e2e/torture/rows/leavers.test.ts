@@ -25,7 +25,7 @@ import { HeapReport } from '../tools/process-watch.ts';
 /** Number of waves, and visitors per wave on every front. */
 const SIZE = {
   whole: { waves: 6, visitors: 400, streams: 50 },
-  short: { waves: 2, visitors: 110, streams: 20 },
+  short: { waves: 2, visitors: 60, streams: 20 },
 };
 const OPENED_AT_A_TIME = 50;
 /** Visitors per address: fewer than the default limit, which each address uses up afterwards. */

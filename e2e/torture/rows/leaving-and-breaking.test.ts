@@ -15,7 +15,7 @@ import { Faults } from '../tools/honest.ts';
 
 type Figure = 'wrong' | 'endless' | 'leftBehind';
 
-const COUNT = { whole: 1000, short: 100 };
+const COUNT = { whole: 1000, short: 50 };
 
 torture<Figure>({
   name: 'leaving-and-breaking',

@@ -26,7 +26,7 @@ const TRIES = 40_000;
  * Each method a hundred times: a password costs the relay a tenth of a second of computing, and several on a busy
  * machine.
  */
-const SHORT_TRIES = 500;
+const SHORT_TRIES = 250;
 /** Connections that the strangers use at a time. */
 const AT_A_TIME = 32;
 const NETWORKS = 250;

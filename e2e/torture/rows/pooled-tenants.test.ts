@@ -14,7 +14,7 @@ import { hostileResponses } from './hostile-messages/responses.ts';
 
 type Figure = 'strayed' | 'unserved' | 'requests';
 
-const REQUESTS = { whole: 100_000, short: 3000 };
+const REQUESTS = { whole: 100_000, short: 1500 };
 /** Visitors through each proxy who keep their connection, and visitors of the hostile tunnel. */
 const HONEST = 6;
 const HOSTILE = 3;

@@ -10,7 +10,7 @@ import { startTenant } from '../tools/tenant.ts';
 import { torture } from '../torture.ts';
 
 const CONNECTIONS = 5000;
-const SHORT_CONNECTIONS = 1000;
+const SHORT_CONNECTIONS = 600;
 /** Tunnels that they visit in turn: the client of a tunnel accepts 4,096 visitors at a time. */
 const ATTACKED = 2;
 const ADDRESSES = 20;

@@ -21,7 +21,7 @@ const PLACES: readonly [Place, Place, Place] = [
 ];
 const VISITORS = 12;
 /** The number in a short run. */
-const SHORT = 260;
+const SHORT = 130;
 const TOKEN = /^case-token: (\S+)/gim;
 
 torture<Figure>({
@@ -29,10 +29,10 @@ torture<Figure>({
   title:
     "Requests spell the tunnels' hosts and paths in valid and invalid ways, directly and through nginx, HAProxy and Caddy",
   thresholds: {
-    distinct: { meaning: 'different spellings of hosts and paths', atLeast: 250 },
+    distinct: { meaning: 'different spellings of hosts and paths', atLeast: 120 },
     strayed: { meaning: 'requests that reached the wrong tunnel', atMost: 0 },
     serverErrors: { meaning: 'responses with status 5xx', atMost: 0 },
-    reached: { meaning: 'requests that reached the right tunnel', atLeast: 250 },
+    reached: { meaning: 'requests that reached the right tunnel', atLeast: 120 },
   },
 
   async run({ scope, short, seed, say }: RunOptions): Promise<RowResult<Figure>> {
