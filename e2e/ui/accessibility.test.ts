@@ -1,11 +1,11 @@
-import type { Browser } from 'playwright-core';
-import { testScope } from '../support/scope.ts';
+import type { Page } from 'playwright-core';
+import { Scope } from '../support/scope.ts';
 import { SCENES } from './gallery/gallery.ts';
 import { NOW } from './gallery/scripted.ts';
-import { openWindow } from './support/app-window.ts';
-import type { BuiltWindow } from './support/browser.ts';
+import { openWindow, WINDOW_SIZE } from './support/app-window.ts';
 import { assertColorsReadable, assertNothingCutOff, assertReadable } from './support/readable.ts';
 import { sharedBrowser, sharedWindow } from './support/running-app.ts';
+import { Stage } from './support/visit.ts';
 
 /** The narrowest window, the usual one at a zoom of 200 % (half the width and height), and a wide one. */
 const SIZES = [
@@ -16,20 +16,22 @@ const SIZES = [
 ] as const;
 
 describe('accessibility of every screen', function () {
-  const scope = testScope();
-  let browser: Browser;
-  let built: BuiltWindow;
+  const scope = new Scope();
+  const stage = new Stage();
+  let page: Page;
 
+  // One page shows all of them in turn.
   before(async () => {
-    [browser, built] = await Promise.all([sharedBrowser(), sharedWindow()]);
+    const [browser, built] = await Promise.all([sharedBrowser(), sharedWindow()]);
+    page = await openWindow(scope, browser, built, stage, { reducedMotion: 'reduce', now: NOW });
   });
+  after(() => scope.end());
 
   for (const scene of SCENES) {
     it(`${scene.name}: no violation and nothing cut off in light, dark and high contrast`, async () => {
-      const page = await openWindow(scope, browser, built, scene.main(), {
-        reducedMotion: 'reduce',
-        now: NOW,
-      });
+      stage.main = scene.main();
+      await page.setViewportSize(WINDOW_SIZE);
+      await page.reload();
       await scene.go?.(page);
       await assertReadable(page, 'light');
       // Dark mode only changes colors. High contrast also adds borders, which take up space.
