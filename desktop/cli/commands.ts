@@ -13,6 +13,7 @@ import { commandHelp, manCommand, overview } from './help.ts';
 import { inspectCommand } from './inspect-command.ts';
 import { closeCommand, extendCommand, listCommand } from './manage-commands.ts';
 import { isTarget, optionHint, parse, PORT_HINT, type Values } from './parse.ts';
+import { mcpCommand } from './mcp-command.ts';
 import { runCommand } from './run-command.ts';
 import { teamCommand } from './team-command.ts';
 import { httpCommand, shareCommand, startCommand } from './tunnel-commands.ts';
@@ -37,6 +38,7 @@ export const COMMANDS = [
   statusCommand,
   inspectCommand,
   doctorCommand,
+  mcpCommand,
   loginCommand,
   completionCommand,
   manCommand,

@@ -6,6 +6,7 @@ import {
   findRelay,
   type FoundRelay,
   readNetwork,
+  type RelayAccess,
 } from '../client/config/relay-access.ts';
 import { HopFailure, type HopResult, type Subject } from '../client/diagnostics/hop.ts';
 import { ExitCode, UsageError } from '../client/failures.ts';
@@ -113,7 +114,24 @@ function resultLines({ hop, result, ms, detail, fix }: EnglishResult): string {
   return fix === undefined ? line : `${line}  ${' '.repeat(NAME_COLUMNS + TIME_COLUMNS)}  ${fix}\n`;
 }
 
-function subjectOf(command: GivenDoctor): Subject {
+/** The results for a program that has a relay and a key. @param port of the local service to check */
+export async function diagnoseRelay(
+  access: RelayAccess,
+  port: number | undefined,
+  interrupted: AbortSignal,
+): Promise<readonly EnglishResult[]> {
+  const { diagnose } = await import('../client/diagnostics/diagnose.ts');
+  const target =
+    port === undefined ? undefined : { port, host: 'localhost', https: false, upstream: 'http1' as const };
+  const from = { relayFrom: 'culvert mcp', keyFrom: 'culvert mcp' };
+  const results: EnglishResult[] = [];
+  await diagnose(subjectOf({ ...access, ...from, target }), interrupted, (result) => {
+    results.push(inEnglish(result));
+  });
+  return results;
+}
+
+function subjectOf(command: Omit<GivenDoctor, 'ca' | 'json'>): Subject {
   const { target } = command;
   return {
     ...command,
@@ -130,7 +148,7 @@ function subjectOf(command: GivenDoctor): Subject {
   };
 }
 
-function requireKey({ key = '' }: GivenDoctor): string {
+function requireKey({ key = '' }: Pick<GivenDoctor, 'key'>): string {
   try {
     return checkKey(key);
   } catch (error) {

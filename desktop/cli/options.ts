@@ -169,6 +169,18 @@ export const OPTION_TABLE = {
   admit: { type: 'boolean', text: 'Approve the visitor.' },
   refuse: { type: 'boolean', text: 'Deny the visitor.' },
   for: { type: 'string', value: 'DURATION', text: 'How long the approved visitor has access. Default: 1h.' },
+  ports: {
+    type: 'string',
+    value: 'RANGES',
+    text: 'Local ports that the agent may use, such as 3000-3999 or 3000,8080-8089. Default: all.',
+  },
+  'max-ttl': {
+    type: 'string',
+    value: 'DURATION',
+    text: 'Longest remaining lifetime of a tunnel, such as 1h. Default: as long as the command runs.',
+  },
+  'require-access': { type: 'boolean', text: 'Refuse tunnels that are open to everybody.' },
+  ask: { type: 'boolean', text: 'Ask you before anything becomes public. Each answer is for one action.' },
   config: {
     type: 'string',
     value: 'FILE',

@@ -38,7 +38,7 @@ export interface ServeOptions {
   /** aborted by Ctrl-C */
   readonly interrupted: AbortSignal;
   /** where requests are recorded */
-  readonly inspection: Inspection | undefined;
+  readonly inspection: Pick<Inspection, 'show'> | undefined;
   readonly clock: Clock;
   /** told how recorded requests can be repeated */
   readonly onReplay?: ((replay: (id: number) => Promise<number>) => void) | undefined;

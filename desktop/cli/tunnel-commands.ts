@@ -255,7 +255,7 @@ export function readHttpTunnel(line: CommandLine, { port, host, https }: Target,
  *
  * @throws UsageError
  */
-function refuseRelayPort(
+export function refuseRelayPort(
   relay: RelayAddress,
   { folder, localHost, port, hosts }: Pick<TunnelSpec, 'folder' | 'localHost' | 'port' | 'hosts'>,
 ): void {

@@ -1,0 +1,91 @@
+/** The bounds that the owner sets for an agent. All of them are checked here, before anything reaches the relay. */
+import type { Access } from '../../../shared/access.ts';
+import { formatDuration, parseDuration } from '../../../shared/duration.ts';
+import type { Tunnel } from '../../../shared/tunnel.ts';
+import { ToolFailure } from './parameters.ts';
+
+/** Both ends are included. */
+export interface PortRange {
+  readonly from: number;
+  readonly to: number;
+}
+
+export interface Bounds {
+  /** local ports that tunnels may have; `undefined` for all */
+  readonly ports: readonly PortRange[] | undefined;
+  /** s; `undefined` for what the relay allows */
+  readonly maxTtl: number | undefined;
+  /** whether no tunnel may be open to everybody */
+  readonly requireAccess: boolean;
+  /** whether a person approves what makes something public */
+  readonly ask: boolean;
+}
+
+/** @throws ToolFailure */
+export function checkPort({ ports }: Bounds, port: number): void {
+  if (ports === undefined || ports.some(({ from, to }) => port >= from && port <= to)) return;
+  throw new ToolFailure(
+    `Port ${port} is not allowed. The owner allows ${describePorts(ports)} (--ports of culvert mcp).`,
+  );
+}
+
+export function describePorts(ports: readonly PortRange[]): string {
+  return ports.map(({ from, to }) => (from === to ? `port ${from}` : `ports ${from} to ${to}`)).join(', ');
+}
+
+/**
+ * The time to live of a new tunnel.
+ *
+ * @param ttl a duration string; without it, the longest one that the owner allows, or the relay's default
+ * @throws ToolFailure
+ */
+export function boundedTtl({ maxTtl }: Bounds, ttl: string | undefined): string | undefined {
+  if (maxTtl === undefined) return ttl;
+  if (ttl === undefined) return formatDuration(maxTtl);
+  if ((parseDuration(ttl) ?? Infinity) <= maxTtl) return ttl;
+  throw new ToolFailure(
+    `"ttl" is ${JSON.stringify(ttl)}, but the owner allows at most ${formatDuration(maxTtl)} (--max-ttl of culvert mcp).`,
+  );
+}
+
+/**
+ * What is added to the lifetime of a tunnel. Afterwards it ends at most `maxTtl` from now.
+ *
+ * @param ttl a duration string; without it, as much as the owner allows, or the tunnel's own time to live
+ * @param now ms since the epoch, by the relay's clock
+ * @throws ToolFailure
+ */
+export function boundedExtension(
+  { maxTtl }: Bounds,
+  { expires_at }: Pick<Tunnel, 'expires_at'>,
+  ttl: string | undefined,
+  now: number,
+): string | undefined {
+  if (maxTtl === undefined) return ttl;
+  const left = Math.max(0, Math.ceil((Date.parse(expires_at) - now) / 1000));
+  const room = maxTtl - left;
+  const added = ttl === undefined ? room : (parseDuration(ttl) ?? Infinity);
+  if (room >= 1 && added <= room) return `${added}s`;
+  throw new ToolFailure(
+    `The tunnel ends in ${formatDuration(left)}, and the owner allows at most ${formatDuration(maxTtl)} from now ` +
+      `(--max-ttl of culvert mcp), so ${room < 1 ? 'it cannot be extended yet' : `at most ${formatDuration(room)} can be added`}.`,
+  );
+}
+
+/**
+ * A list of networks alone does not count as an access policy, because `0.0.0.0/0` and `::/0` are networks.
+ *
+ * @throws ToolFailure
+ */
+export function checkAccess(
+  { requireAccess }: Bounds,
+  { basic, password, links, knock, tokens }: Access,
+): void {
+  const isGuarded =
+    basic.length > 0 || password !== undefined || links || knock || tokens.length > 0 || !requireAccess;
+  if (isGuarded) return;
+  throw new ToolFailure(
+    'The owner does not allow tunnels that are open to everybody (--require-access of culvert mcp). ' +
+      'Set at least one of password, links, knock and tokens.',
+  );
+}
