@@ -42,7 +42,8 @@ export interface AgentTunnelsOptions {
   readonly access: RelayAccess;
   readonly clock: Clock;
   readonly output: Output;
-  readonly inspection: Pick<Inspection, 'show'> | undefined;
+  /** lets `culvert inspect` see the tunnels */
+  readonly inspection: Promise<Pick<Inspection, 'show'> | undefined>;
 }
 
 export class AgentTunnels {
@@ -127,7 +128,8 @@ export class AgentTunnels {
     stop: AbortController,
     opening: PromiseWithResolvers<Tunnel>,
   ): Promise<void> {
-    const { access, clock, output, inspection } = this.#options;
+    const { access, clock, output } = this.#options;
+    const inspection = await this.#options.inspection;
     const log = new RequestLog(clock);
     let replayer: InspectedTunnel['replayer'] | undefined;
     let state: State = 'connecting';

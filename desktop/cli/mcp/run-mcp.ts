@@ -22,7 +22,8 @@ export async function runMcp(
 ): Promise<ExitCode> {
   const clock = systemClock;
   const interrupted = interruptible();
-  const inspection = await Inspection.start(process.env, output);
+  // It need not delay the answer to the first message.
+  const inspection = Inspection.start(process.env, output);
   const tunnels = new AgentTunnels({ access, clock, output, inspection });
   const consent = bounds.ask ? new Consent({ clock, askers: [askOnTerminal] }) : undefined;
   const toolbox = createToolbox({ access, bounds, tunnels, consent, clock });
