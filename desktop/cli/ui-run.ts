@@ -3,7 +3,9 @@ import { homedir } from 'node:os';
 import { AlreadyRunning, type OpenWindow, openWindow } from '../app/browser/open-window.ts';
 import { Quit } from '../app/main/electron/quit.ts';
 import { ExitCode } from '../client/failures.ts';
+import type { AskOwner } from '../client/owner-questions.ts';
 import type { CommandContext } from './command.ts';
+import { askAt } from './mcp/ask-on-terminal.ts';
 import { openFile } from './prompt.ts';
 
 /** How the window is served. */
@@ -25,7 +27,7 @@ export async function runUi(
   const say = (text: string): void => output.err(`culvert: ${text}\n`);
   let opened: OpenWindow;
   try {
-    opened = await openWindow({ machine, login: stored.read(), port, host, say });
+    opened = await openWindow({ machine, login: stored.read(), port, host, say, ask: askHere });
   } catch (error) {
     if (error instanceof AlreadyRunning) return sayWhereItRuns(error, output);
     if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
@@ -43,6 +45,10 @@ export async function runUi(
   await opened.close();
   return ExitCode.ok;
 }
+
+/** Asks on the terminal of this command. */
+const askHere: AskOwner = async (question, noLonger) =>
+  process.stdin.isTTY ? askAt(process.stdin, process.stderr, question, noLonger) : undefined;
 
 function sayWhereItRuns({ owner }: AlreadyRunning, output: CommandContext['output']): ExitCode {
   const { program, pid, link } = owner;

@@ -381,3 +381,10 @@ export const DECODED_BODY_MAX_BYTES = 1024 * 1024;
  * largest body.
  */
 export const DECODED_CODINGS_MAX = 4;
+
+/** Maximum size of a question that `culvert mcp` asks the owner through the app, and of its answer. */
+export const QUESTION_MAX_BYTES = 4096;
+/** Maximum number of such questions that wait for the owner. */
+export const QUESTIONS_MAX = 8;
+/** How long a program that connects to ask the owner has to send its question. */
+export const QUESTION_TIMEOUT_MS = 2000;

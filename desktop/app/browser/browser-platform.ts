@@ -1,8 +1,8 @@
 /** The system around the app's core if the window is a page in a browser: Node, and what the browser does for it. */
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { systemClock } from '../../client/clock.ts';
-import { configFolder, type Login, type Machine } from '../../client/config/stored-login.ts';
+import { appDataFolder, type Login, type Machine } from '../../client/config/stored-login.ts';
 import { networkAddresses } from '../../client/control/machine-watch.ts';
 import { findTunnels } from '../../client/inspector/inspector-client.ts';
 import { runtimeFolder } from '../../client/inspector/inspector-protocol.ts';
@@ -40,12 +40,6 @@ export interface BrowserPlatform extends Platform {
   runFor<T>(page: Page, work: () => T): T;
   /** The languages of the user's browser, best first. */
   languages: readonly string[];
-}
-
-/** The folder of the app's files, which Electron names after the product. */
-export function appDataFolder(machine: Machine): string {
-  const folder = configFolder(machine);
-  return machine.platform === 'linux' ? join(dirname(folder), 'Culvert') : folder;
 }
 
 /** @throws NetworkSettingError if the environment describes a way to relays that cannot be used */

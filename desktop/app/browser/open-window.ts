@@ -4,15 +4,16 @@ import { isIPv6 } from 'node:net';
 import { join } from 'node:path';
 import { VERSION } from '../../../shared/version.ts';
 import { isMissing } from '../../client/config/durable-file.ts';
-import type { Login, Machine } from '../../client/config/stored-login.ts';
+import { appDataFolder, type Login, type Machine } from '../../client/config/stored-login.ts';
 import { machineAddresses, MachineWatch, networkAddresses } from '../../client/control/machine-watch.ts';
 import { isLoopback } from '../../client/network/dial.ts';
+import { answerQuestions, type AskOwner } from '../../client/owner-questions.ts';
 import type { About } from '../ipc/ipc.ts';
 import { type Core, createCore } from '../main/core.ts';
 import { projectLinks } from '../main/deep-link.ts';
 import { lockInstance } from '../main/instance-lock.ts';
 import { removeLinkFile, writeLinkFile } from '../main/link-file.ts';
-import { appDataFolder, type BrowserPlatform, browserPlatform } from './browser-platform.ts';
+import { type BrowserPlatform, browserPlatform } from './browser-platform.ts';
 import { BrowserWindow } from './browser-window.ts';
 import { UI_PORT } from './limits.ts';
 
@@ -28,6 +29,8 @@ export interface OpenWindowOptions {
   readonly host: string;
   /** Shows a line on the terminal. */
   readonly say: (text: string) => void;
+  /** Asks on the terminal what other programs want to know. */
+  readonly ask: AskOwner;
 }
 
 export interface OpenWindow {
@@ -79,6 +82,7 @@ export async function openWindow(options: OpenWindowOptions): Promise<OpenWindow
     });
     watch.start();
     const { dataDirectory } = platform;
+    const endQuestions = await answerQuestions(dataDirectory, options.ask);
     const { server } = window;
     return {
       core,
@@ -88,6 +92,7 @@ export async function openWindow(options: OpenWindowOptions): Promise<OpenWindow
       createLinkFile: () => writeLinkFile(dataDirectory, createLink()),
       async close() {
         watch.stop();
+        endQuestions();
         server.close();
         await removeLinkFile(dataDirectory);
         lock.release();

@@ -3,10 +3,12 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import electronUpdater from 'electron-updater';
 import { VERSION } from '../../../shared/version.ts';
+import { answerQuestions } from '../../client/owner-questions.ts';
 import type { About } from '../ipc/ipc.ts';
 import { t } from '../messages/translate.ts';
 import { type Core, createCore } from './core.ts';
 import { APP_ID, LINK_SCHEME, projectLinks, type ProjectLinks } from './deep-link.ts';
+import { askInDialog } from './electron/ask-owner.ts';
 import { isStartedAtLogin } from './electron/autostart.ts';
 import * as electron from './electron/electron.ts';
 import { addressFingerprint, collectLinks, listenToSystem, NetworkWatch } from './electron/events.ts';
@@ -70,7 +72,11 @@ async function start(): Promise<void> {
     windowWanted.emit();
     return { program: 'app', pid: process.pid };
   });
-  app.on('will-quit', () => lock.release());
+  const endQuestions = await answerQuestions(app.getPath('userData'), askInDialog(dialog));
+  app.on('will-quit', () => {
+    endQuestions();
+    lock.release();
+  });
   const platform = electronPlatform({
     electron,
     process,

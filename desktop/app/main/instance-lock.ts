@@ -2,11 +2,9 @@
  * Makes one program the owner of the app's files: the app, or `culvert ui`. Two that write would lose each other's
  * changes. The lock is a socket in their folder, so that it ends with its owner, however that ends.
  */
-import { createHash } from 'node:crypto';
 import { chmodSync, linkSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { connect, createServer, type Server } from 'node:net';
-import { join } from 'node:path';
-import { userInfo } from 'node:os';
+import { socketPath } from '../../client/owner-questions.ts';
 import { LOCK_ANSWER_MAX_BYTES, LOCK_ANSWER_TIMEOUT_MS } from './limits.ts';
 
 /** The program that has the lock, as it says itself. */
@@ -41,7 +39,7 @@ export interface InstanceLock {
 export async function lockInstance(directory: string, describe: () => Owner): Promise<InstanceLock> {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const isPipe = process.platform === 'win32';
-  const path = isPipe ? pipeOf(directory) : join(directory, 'instance.sock');
+  const path = socketPath(directory, 'instance');
   const server = createServer((socket) => {
     socket.on('error', () => socket.destroy());
     socket.setTimeout(LOCK_ANSWER_TIMEOUT_MS, () => socket.destroy());
@@ -152,9 +150,4 @@ function readOwner(text: string): Owner {
     // It was cut off.
   }
   return { program: 'unknown' };
-}
-
-function pipeOf(directory: string): string {
-  const name = createHash('sha256').update(directory.toLowerCase()).digest('hex').slice(0, 16);
-  return `\\\\.\\pipe\\culvert-${userInfo().username}-app-${name}`;
 }

@@ -1377,6 +1377,9 @@ export const SYSTEM_DE: Translation<typeof SYSTEM> = {
   'tray.openInBrowser': 'Im Browser öffnen',
   'tray.extend': 'Um 1 Stunde verlängern',
   'tray.stop': 'Stoppen',
+  'agent.asks': 'Ein Agent auf diesem Computer möchte Folgendes tun:',
+  'agent.allow': 'Einmal erlauben',
+  'agent.refuse': 'Ablehnen',
   'quit.explained':
     'Schließen Sie sie, dann funktionieren ihre Adressen nicht mehr. Behalten Sie sie, dann sehen Besucher, dass sie offline sind, bis Sie Culvert wieder starten.',
   'quit.close': 'Schließen und beenden',

@@ -1083,6 +1083,9 @@ export const SYSTEM = {
   'tray.openInBrowser': 'Open in browser',
   'tray.extend': 'Extend by 1 hour',
   'tray.stop': 'Stop',
+  'agent.asks': 'An agent on this computer wants to do this:',
+  'agent.allow': 'Allow Once',
+  'agent.refuse': 'Refuse',
   'quit.explained':
     'If you close them, their addresses will stop working. If you keep them, visitors will see that they are offline until you start Culvert again.',
   'quit.close': 'Close and quit',

@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { openSync } from 'node:fs';
 import { createInterface } from 'node:readline';
+import type { Readable, Writable } from 'node:stream';
 import { ReadStream, WriteStream } from 'node:tty';
 import { promisify } from 'node:util';
 import { escapeUnprintable } from '../../../shared/unprintable.ts';
@@ -13,23 +14,17 @@ const PS_TIMEOUT_MS = 2000;
 const ignore = (): void => {};
 
 /**
- * The client may read the same terminal. Therefore agreeing takes a random number, which nobody types by chance, and
+ * Other programs may read the same terminal. Therefore agreeing takes a random number, which nobody types by chance, and
  * which the agent does not see.
+ *
+ * @param ended the answer no longer counts
  */
-export async function askOnTerminal(question: string, ended: AbortSignal): Promise<boolean | undefined> {
-  if (!(await isInForeground()) || ended.aborted) return undefined;
-  let terminal: { readonly input: ReadStream; readonly output: WriteStream };
-  try {
-    terminal = {
-      input: new ReadStream(openSync('/dev/tty', 'r')),
-      output: new WriteStream(openSync('/dev/tty', 'w')),
-    };
-  } catch {
-    return undefined;
-  }
-  const { input, output } = terminal;
-  input.on('error', ignore);
-  output.on('error', ignore);
+export async function askAt(
+  input: Readable,
+  output: Writable,
+  question: string,
+  ended: AbortSignal,
+): Promise<boolean> {
   const code = String(randomInt(1000, 10_000));
   const lines = createInterface({ input, terminal: false });
   output.write(
@@ -40,10 +35,30 @@ export async function askOnTerminal(question: string, ended: AbortSignal): Promi
       lines.once('line', (line) => resolve(line.trim() === code));
       lines.once('close', () => resolve(false));
       ended.addEventListener('abort', () => resolve(false), { once: true });
+      if (ended.aborted) resolve(false);
     });
   } finally {
-    if (ended.aborted) output.write('\nculvert: no answer is needed any longer.\n');
+    if (ended.aborted) output.write('\nculvert: an answer is no longer needed.\n');
     lines.close();
+  }
+}
+
+/** Asks on the terminal of this process, if it is in front there. */
+export async function askOnTerminal(question: string, ended: AbortSignal): Promise<boolean | undefined> {
+  if (!(await isInForeground()) || ended.aborted) return undefined;
+  let input: ReadStream;
+  let output: WriteStream;
+  try {
+    input = new ReadStream(openSync('/dev/tty', 'r'));
+    output = new WriteStream(openSync('/dev/tty', 'w'));
+  } catch {
+    return undefined;
+  }
+  input.on('error', ignore);
+  output.on('error', ignore);
+  try {
+    return await askAt(input, output, question, ended);
+  } finally {
     input.destroy();
     output.destroy();
   }

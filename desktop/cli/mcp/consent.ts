@@ -1,21 +1,13 @@
 /** `culvert mcp --ask`: a person approves each action that makes something public. */
 import type { Clock } from '../../client/clock.ts';
+import type { AskOwner } from '../../client/owner-questions.ts';
 import { MCP_ASK_TIMEOUT_MS, MCP_QUESTIONS_MAX } from './limits.ts';
 import { ToolFailure } from './parameters.ts';
-
-/**
- * A place where a person can be asked.
- *
- * @param question what the agent wants, in one line
- * @param ended aborted once the answer no longer counts
- * @returns whether the person agrees; `undefined` if nobody can be asked there
- */
-export type Asker = (question: string, ended: AbortSignal) => Promise<boolean | undefined>;
 
 export interface ConsentOptions {
   readonly clock: Clock;
   /** in the order in which they are tried */
-  readonly askers: readonly Asker[];
+  readonly askers: readonly AskOwner[];
 }
 
 /** Asks one question at a time. An answer is for its question only. */

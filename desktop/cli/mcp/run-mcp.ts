@@ -1,7 +1,10 @@
 /** Runs `culvert mcp`: serves one agent until its client ends the connection, and then closes its tunnels. */
+import { homedir } from 'node:os';
 import { systemClock } from '../../client/clock.ts';
 import type { RelayAccess } from '../../client/config/relay-access.ts';
+import { appDataFolder } from '../../client/config/stored-login.ts';
 import { ExitCode } from '../../client/failures.ts';
+import { askThroughApp } from '../../client/owner-questions.ts';
 import type { CommandContext } from '../command.ts';
 import { Inspection } from '../serve-tunnel.ts';
 import { AgentTunnels } from './agent-tunnels.ts';
@@ -21,11 +24,14 @@ export async function runMcp(
   { output, interruptible }: CommandContext,
 ): Promise<ExitCode> {
   const clock = systemClock;
+  const machine = { platform: process.platform, env: process.env, home: homedir() };
   const interrupted = interruptible();
   // It need not delay the answer to the first message.
   const inspection = Inspection.start(process.env, output);
   const tunnels = new AgentTunnels({ access, clock, output, inspection });
-  const consent = bounds.ask ? new Consent({ clock, askers: [askOnTerminal] }) : undefined;
+  const consent = bounds.ask
+    ? new Consent({ clock, askers: [askThroughApp(appDataFolder(machine)), askOnTerminal] })
+    : undefined;
   const toolbox = createToolbox({ access, bounds, tunnels, consent, clock });
   const server = new StdioServer({ input: process.stdin, output: process.stdout, toolbox, clock });
   await server.serve(interrupted);

@@ -1,6 +1,6 @@
 /** The relay and the key that `culvert login` stores, in one file that only its owner can read. */
 import { chmodSync, closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
-import { join, posix, win32 } from 'node:path';
+import { dirname, join, posix, win32 } from 'node:path';
 import * as yup from 'yup';
 import { API_KEY_PATTERN } from '../../../shared/constraints.ts';
 import { parseRelayAddress, type RelayAddress } from '../relay/relay-address.ts';
@@ -133,4 +133,10 @@ export function configFolder({ platform, env, home }: Machine): string {
   // A relative path must be ignored (XDG Base Directory Specification).
   const base = env['XDG_CONFIG_HOME'] ?? '';
   return posix.join(posix.isAbsolute(base) ? base : posix.join(home, '.config'), 'culvert');
+}
+
+/** The folder of the app's files, which Electron names after the product. */
+export function appDataFolder(machine: Machine): string {
+  const folder = configFolder(machine);
+  return machine.platform === 'linux' ? join(dirname(folder), 'Culvert') : folder;
 }
