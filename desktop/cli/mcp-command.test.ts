@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict';
+import { UsageError } from '../client/failures.ts';
+import { NO_FILES } from '../testing/files.ts';
+import { readArguments } from './commands.ts';
+
+const ENV = { CULVERT_API_KEY: `cvt_${'k'.repeat(32)}` };
+
+function boundsOf(...args: string[]) {
+  const command = readArguments(['mcp', ...args], ENV, NO_FILES);
+  assert.ok(command.name === 'mcp');
+  return command.given.bounds;
+}
+
+describe('culvert mcp', () => {
+  it('reads bounds', () => {
+    assert.deepEqual(boundsOf(), { ports: undefined, maxTtl: undefined, requireAccess: false, ask: false });
+    const all = boundsOf('--ports', '3000-3999, 8080', '--max-ttl', '1h', '--require-access', '--ask');
+    const ports = [
+      { from: 3000, to: 3999 },
+      { from: 8080, to: 8080 },
+    ];
+    assert.deepEqual(all, { ports, maxTtl: 3600, requireAccess: true, ask: true });
+  });
+
+  it('refuses bounds that it does not understand', () => {
+    for (const ports of ['', 'x', '3999-3000', '0-10', '1-65536', '3000-', '-3000', '1-2-3', '3000,,', '3e3'])
+      assert.throws(
+        () => boundsOf(`--ports=${ports}`),
+        (error) => error instanceof UsageError && error.message.includes('3000-3999,8080'),
+        ports,
+      );
+    for (const ttl of ['', '0s', '1', 'forever', '-1h'])
+      assert.throws(() => boundsOf(`--max-ttl=${ttl}`), UsageError, ttl);
+    assert.throws(() => boundsOf('3000'), /Unexpected argument "3000"/);
+    assert.throws(() => boundsOf('--json'), /has no option --json/);
+  });
+});

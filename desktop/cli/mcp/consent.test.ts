@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict';
+import { PassThrough } from 'node:stream';
+import { setImmediate as turn } from 'node:timers/promises';
+import type { AskOwner } from '../../client/owner-questions.ts';
+import { FakeClock } from '../../testing/fake-clock.ts';
+import { askAt } from './ask-on-terminal.ts';
+import { Consent } from './consent.ts';
+import { MCP_ASK_TIMEOUT_MS, MCP_QUESTIONS_MAX } from './limits.ts';
+
+const NEVER = new AbortController().signal;
+
+function asking(...askers: AskOwner[]) {
+  const clock = new FakeClock();
+  return { clock, consent: new Consent({ clock, askers }) };
+}
+
+/** Never answers. */
+const silent: AskOwner = (_question, ended) =>
+  new Promise((resolve) => ended.addEventListener('abort', () => resolve(undefined)));
+
+describe('the consent of the owner', () => {
+  it('is asked for where somebody can be asked', async () => {
+    const nobody: AskOwner = () => Promise.resolve(undefined);
+    await asking(nobody, () => Promise.resolve(true)).consent.ask('open', NEVER);
+    await assert.rejects(
+      asking(nobody, () => Promise.resolve(false)).consent.ask('open', NEVER),
+      /has refused/,
+    );
+    await assert.rejects(asking(nobody).consent.ask('open', NEVER), /nobody can be asked/);
+  });
+
+  it('is refused after 5 minutes, and the next question is asked', async () => {
+    const { clock, consent } = asking((question, ended) =>
+      question === 'first' ? silent(question, ended) : Promise.resolve(true),
+    );
+    const first = assert.rejects(consent.ask('first', NEVER), /not answered within 5 minutes/);
+    await turn();
+    clock.advance(MCP_ASK_TIMEOUT_MS - 1);
+    await turn();
+    clock.advance(1);
+    await first;
+    await consent.ask('second', NEVER);
+  });
+
+  it('does not count once it comes too late', async () => {
+    const late = Promise.withResolvers<boolean>();
+    const { clock, consent } = asking(() => late.promise);
+    const refused = assert.rejects(consent.ask('open', NEVER), /not answered/);
+    await turn();
+    clock.advance(MCP_ASK_TIMEOUT_MS);
+    late.resolve(true);
+    await refused;
+  });
+
+  it('is for one question: the others are asked by themselves, one after another', async () => {
+    const asked: string[] = [];
+    const { consent } = asking((question) => Promise.resolve(asked.push(question) === 1));
+    const results = await Promise.allSettled([consent.ask('one', NEVER), consent.ask('one', NEVER)]);
+    assert.deepEqual(
+      results.map(({ status }) => status),
+      ['fulfilled', 'rejected'],
+    );
+    assert.deepEqual(asked, ['one', 'one']);
+  });
+
+  it('is not asked for by more than 8 questions at a time, nor by calls that were cancelled', async () => {
+    const asked: string[] = [];
+    const { consent } = asking((question, ended) => {
+      asked.push(question);
+      return silent(question, ended);
+    });
+    const cancel = new AbortController();
+    const waiting = Array.from({ length: MCP_QUESTIONS_MAX }, (_, index) =>
+      assert.rejects(consent.ask(String(index), cancel.signal), /cancelled/),
+    );
+    await assert.rejects(consent.ask('more', NEVER), /8 questions are waiting/);
+    cancel.abort();
+    await Promise.all(waiting);
+    await turn();
+    assert.deepEqual(asked, ['0']);
+  });
+});
+
+describe('askAt', () => {
+  /** @param type from what the terminal shows to what its user types */
+  async function answer(type: (shown: string) => string): Promise<{ agrees: boolean; shown: string }> {
+    const [input, output] = [new PassThrough(), new PassThrough()];
+    const agrees = askAt(input, output, 'open\u{1b}[2J a tunnel', NEVER);
+    const shown = String(output.read());
+    input.write(type(shown));
+    return { agrees: await agrees, shown };
+  }
+
+  const codeIn = (shown: string): string => /Type (\d{4}) /.exec(shown)?.[1] ?? assert.fail(shown);
+
+  it('agrees only if the number is typed that it shows', async () => {
+    const { agrees, shown } = await answer((text) => `${codeIn(text)}\n`);
+    assert.equal(agrees, true);
+    assert.match(shown, /an agent wants to open\\x1b\[2J a tunnel\./);
+    for (const typed of ['y\n', 'yes\n', '\n'])
+      assert.equal((await answer(() => typed)).agrees, false, typed);
+    assert.equal((await answer((text) => `${Number(codeIn(text)) - 1}\n`)).agrees, false);
+  });
+
+  it('refuses at the end of the input, and once it is no longer wanted', async () => {
+    const input = new PassThrough();
+    const ended = askAt(input, new PassThrough(), 'x', NEVER);
+    input.end();
+    assert.equal(await ended, false);
+    assert.equal(await askAt(new PassThrough(), new PassThrough(), 'x', AbortSignal.abort()), false);
+  });
+});
