@@ -1,0 +1,50 @@
+/** What an agent reads first: every command in it is run, in the order of the text. */
+import assert from 'node:assert/strict';
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ROOT } from '../../release/repository.ts';
+import { describeOnPosix } from '../../shared/testing/posix.ts';
+import { createAccount } from '../support/accounts.ts';
+import { Child } from '../support/child.ts';
+import { CULVERT_SCRIPT, Relay, temporaryDirectory } from '../support/programs.ts';
+import { suiteScope } from '../support/scope.ts';
+import { startHttpService } from '../support/services/listen.ts';
+
+const FOLDER = join(ROOT, 'desktop/agents');
+
+describeOnPosix('instructions for agents', () => {
+  const scope = suiteScope();
+
+  for (const file of ['SKILL.md', 'llms.txt'])
+    it(`in ${file} have commands that work as typed`, async () => {
+      const relay = await Relay.start(scope);
+      const { key } = await createAccount(relay);
+      const { port } = await startHttpService(scope, (_request, response) => response.end('hello'));
+      const home = temporaryDirectory(scope);
+      writeFileSync(
+        join(home, 'culvert'),
+        `#!/bin/sh\nexec '${process.execPath}' '${CULVERT_SCRIPT}' "$@"\n`,
+      );
+      chmodSync(join(home, 'culvert'), 0o755);
+      const text = readFileSync(join(FOLDER, file), 'utf8');
+      const blocks = [...text.matchAll(/```sh\n(.*?)```/gs)].map(([, commands = '']) => commands);
+      assert.ok(blocks.length > 0);
+      // The service has a port of its own here.
+      const script = blocks.join('').replaceAll(/\b3000\b(?!-)/g, String(port));
+      const child = new Child('sh', ['-euxc', `${script}wait\n`], {
+        folder: home,
+        environment: {
+          PATH: `${home}:${process.env['PATH'] ?? ''}`,
+          HOME: home,
+          XDG_CONFIG_HOME: home,
+          XDG_RUNTIME_DIR: home,
+          TMPDIR: home,
+          CULVERT_RELAY: relay.url,
+          CULVERT_API_KEY: key,
+        },
+      });
+      scope.defer(() => child.stop('SIGKILL'));
+      const { code } = await child.exit(120_000);
+      assert.equal(code, 0, child.output);
+    });
+});
