@@ -1,9 +1,12 @@
 /** `culvert mcp`, driven by the client of the protocol's own SDK, and by a hostile one. */
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
+import { createWriteStream, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { onPosix } from '../../shared/testing/posix.ts';
 import { createAccount } from '../support/accounts.ts';
 import { Api } from '../support/api.ts';
 import { ask, mustKnock } from '../support/approvals.ts';
@@ -17,6 +20,7 @@ import {
 } from '../support/programs.ts';
 import { visit } from '../support/raw-http.ts';
 import { suiteScope } from '../support/scope.ts';
+import { Terminal } from '../support/terminal.ts';
 import { type HttpService, startHttpService } from '../support/services/listen.ts';
 
 /** More than the client's own limit: the machine may be busy. */
@@ -28,6 +32,9 @@ interface Seen {
   readonly headers: Readonly<Record<string, unknown>>;
   readonly body: string;
 }
+
+/** The value of the Host field for a tunnel. */
+const hostOf = (url: string): string => new URL(url).host;
 
 describe('culvert mcp', () => {
   const scope = suiteScope();
@@ -68,14 +75,18 @@ describe('culvert mcp', () => {
   }
 
   /** An agent: a client of the SDK with a server of its own. */
-  async function agent(args: readonly string[] = [], mode: 'legacy' | 'auto' = 'legacy') {
+  async function agent(
+    args: readonly string[] = [],
+    mode: 'legacy' | 'auto' = 'legacy',
+    more: Environment = {},
+  ) {
     const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode } });
     const errors: Error[] = [];
     client.onerror = (error) => errors.push(error);
     const transport = new StdioClientTransport({
       command: process.execPath,
       args: [CULVERT_SCRIPT, 'mcp', ...args],
-      env: { PATH: process.env['PATH'] ?? '', ...environment() },
+      env: { PATH: process.env['PATH'] ?? '', ...environment(), ...more },
       stderr: 'pipe',
     });
     await client.connect(transport, PATIENT);
@@ -105,8 +116,6 @@ describe('culvert mcp', () => {
     const { json } = await new Api(relay, key).send('GET', '/v1/tunnels');
     return (json as { tunnels: unknown[] }).tunnels.length;
   }
-
-  const hostOf = (url: string): string => new URL(url).host;
 
   for (const mode of ['legacy', 'auto'] as const) {
     it(`lets an agent wait for a webhook, send it again changed, and close the tunnel (${mode})`, async () => {
@@ -298,10 +307,49 @@ describe('culvert mcp', () => {
     });
 
     it('opens nothing that the owner wants to be asked about, if nobody can be asked', async () => {
-      const { client, refused } = await agent(['--ask']);
-      assert.match(await refused('open_tunnel', { port: service.port }), /nobody can be asked/);
+      const { child, request, answered } = hostile(['--ask']);
+      request(1, 'tools/call', { name: 'open_tunnel', arguments: { port: service.port } });
+      const [answer] = await answered(1);
+      assert.match(JSON.stringify(answer), /nobody can be asked/);
       assert.equal(await live(), 0);
+      child.stdin.end();
+    });
+
+    onPosix('asks the owner in the terminal of "culvert ui", once for each action', async () => {
+      const home = { XDG_CONFIG_HOME: temporaryDirectory(scope) };
+      const ui = new Terminal(scope, `'${process.execPath}' '${CULVERT_SCRIPT}' ui --no-open --port 0`, home);
+      await ui.shows(/Press Ctrl-C to end/);
+      const { client, must, refused } = await agent(['--ask'], 'legacy', home);
+      const opening = must('open_tunnel', { port: service.port });
+      const shown = await ui.shows(/Type \d{4} to allow/);
+      assert.match(
+        shown,
+        new RegExp(`an agent wants to open a tunnel to port ${service.port}, open to everybody`),
+      );
+      assert.equal(await live(), 0);
+      ui.type(`${/Type (\d{4})/.exec(shown)?.[1]}\r`);
+      const { slug } = await opening;
+      const changing = refused('set_access', { tunnel: slug, links: true });
+      await ui.shows(/change who can visit[^]*Type \d{4}/);
+      ui.type('y\r');
+      assert.match(await changing, /The owner has refused this/);
       await client.close();
+    });
+
+    onPosix('asks the owner in the terminal that the client was started from', async () => {
+      const folder = temporaryDirectory(scope);
+      execFileSync('mkfifo', [join(folder, 'in')]);
+      const command = `'${process.execPath}' '${CULVERT_SCRIPT}' mcp --ask < ${folder}/in > ${folder}/out`;
+      const terminal = new Terminal(scope, command, { ...environment(), XDG_CONFIG_HOME: folder });
+      const input = createWriteStream(join(folder, 'in'));
+      scope.defer(() => input.destroy());
+      const params = { name: 'open_tunnel', arguments: { port: service.port, knock: true } };
+      input.write(`${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params })}\n`);
+      const shown = await terminal.shows(/for visitors with: your approval[^]*Type \d{4} to allow/);
+      terminal.type(`${/Type (\d{4})/.exec(shown)?.[1]}\r`);
+      await eventually(60_000, () => assert.match(readFileSync(join(folder, 'out'), 'utf8'), /public_url/));
+      input.end();
+      await eventually(20_000, async () => assert.equal(await live(), 0));
     });
 
     it('keeps agents from tunnels of others', async () => {
@@ -351,6 +399,8 @@ describe('culvert mcp', () => {
     const child = spawn(process.execPath, [CULVERT_SCRIPT, 'mcp', ...args], {
       env: { PATH: process.env['PATH'], ...environment() },
       stdio: ['pipe', 'pipe', 'pipe'],
+      // Without the terminal that the tests may run in.
+      detached: true,
     });
     child.stdin.on('error', () => {});
     scope.defer(() => child.kill('SIGKILL'));

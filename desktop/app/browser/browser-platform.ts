@@ -1,6 +1,5 @@
 /** The system around the app's core if the window is a page in a browser: Node, and what the browser does for it. */
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { join } from 'node:path';
 import { systemClock } from '../../client/clock.ts';
 import { appDataFolder, type Login, type Machine } from '../../client/config/stored-login.ts';
 import { networkAddresses } from '../../client/control/machine-watch.ts';

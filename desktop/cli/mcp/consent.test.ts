@@ -18,9 +18,10 @@ function asking(...askers: AskOwner[]) {
 const silent: AskOwner = (_question, ended) =>
   new Promise((resolve) => ended.addEventListener('abort', () => resolve(undefined)));
 
+const nobody: AskOwner = () => Promise.resolve(undefined);
+
 describe('the consent of the owner', () => {
   it('is asked for where somebody can be asked', async () => {
-    const nobody: AskOwner = () => Promise.resolve(undefined);
     await asking(nobody, () => Promise.resolve(true)).consent.ask('open', NEVER);
     await assert.rejects(
       asking(nobody, () => Promise.resolve(false)).consent.ask('open', NEVER),
@@ -81,18 +82,18 @@ describe('the consent of the owner', () => {
   });
 });
 
+/** @param type from what the terminal shows to what its user types */
+async function answer(type: (shown: string) => string): Promise<{ agrees: boolean; shown: string }> {
+  const [input, output] = [new PassThrough(), new PassThrough()];
+  const agrees = askAt(input, output, 'open\u{1b}[2J a tunnel', NEVER);
+  const shown = String(output.read());
+  input.write(type(shown));
+  return { agrees: await agrees, shown };
+}
+
+const codeIn = (shown: string): string => /Type (\d{4}) /.exec(shown)?.[1] ?? assert.fail(shown);
+
 describe('askAt', () => {
-  /** @param type from what the terminal shows to what its user types */
-  async function answer(type: (shown: string) => string): Promise<{ agrees: boolean; shown: string }> {
-    const [input, output] = [new PassThrough(), new PassThrough()];
-    const agrees = askAt(input, output, 'open\u{1b}[2J a tunnel', NEVER);
-    const shown = String(output.read());
-    input.write(type(shown));
-    return { agrees: await agrees, shown };
-  }
-
-  const codeIn = (shown: string): string => /Type (\d{4}) /.exec(shown)?.[1] ?? assert.fail(shown);
-
   it('agrees only if the number is typed that it shows', async () => {
     const { agrees, shown } = await answer((text) => `${codeIn(text)}\n`);
     assert.equal(agrees, true);
