@@ -61,11 +61,13 @@ describe('the npm package', function () {
       'dist/NOTICES.txt',
       'CHANGELOG.md',
       'server/deploy/culvert-relay.service',
+      'desktop/agents/SKILL.md',
+      'desktop/agents/llms.txt',
     ])
       assert.ok(paths.includes(path), path);
     const other = paths.filter(
       (path) =>
-        !/^(?:dist\/(?:server|desktop|desktop\/library)\/[\w-]+\.js|dist\/desktop\/library\/types\/\w+\.d\.ts|dist\/desktop\/window\/(?:index\.html|main\.js|main\.css|about\.json)|dist\/server\/[\w-]+\.cjs|dist\/NOTICES\.txt|server\/deploy\/.*|[A-Z]+\.md|LICENSE|package\.json)$/.test(
+        !/^(?:dist\/(?:server|desktop|desktop\/library)\/[\w-]+\.js|dist\/desktop\/library\/types\/\w+\.d\.ts|dist\/desktop\/window\/(?:index\.html|main\.js|main\.css|about\.json)|dist\/server\/[\w-]+\.cjs|dist\/NOTICES\.txt|server\/deploy\/.*|desktop\/agents\/(?:SKILL\.md|llms\.txt)|[A-Z]+\.md|LICENSE|package\.json)$/.test(
           path,
         ),
     );

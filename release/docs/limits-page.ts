@@ -37,6 +37,7 @@ const CHAPTERS: readonly Chapter[] = [
       'desktop/client/share/folder-handler.ts': 'Shared folders',
       'desktop/client/share/listing.ts': 'Lists of shared folders',
       'desktop/cli/limits.ts': 'The command',
+      'desktop/cli/mcp/limits.ts': 'Agents',
       'desktop/client/diagnostics/hop.ts': '`culvert doctor`',
       'desktop/app/main/limits.ts': 'The desktop app',
       'desktop/app/browser/limits.ts': 'The window in a browser',
