@@ -52,7 +52,7 @@ describe('a question to the owner', () => {
     await withdrawn.promise;
   });
 
-  it('is asked after the one before it', async () => {
+  it('is asked after the previous one', async () => {
     const seen: string[] = [];
     const first = Promise.withResolvers<boolean>();
     const ask = await answering((question) => {

@@ -417,7 +417,7 @@ describe('culvert mcp', () => {
     return { child, say, request, answered };
   }
 
-  it('answers messages that are none, and goes on', async () => {
+  it('refuses malformed messages, and keeps running', async () => {
     const { child, say, request, answered } = hostile();
     const wrong = [
       'not json',

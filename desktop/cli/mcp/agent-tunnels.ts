@@ -49,7 +49,7 @@ export interface AgentTunnelsOptions {
 export class AgentTunnels {
   readonly #options: AgentTunnelsOptions;
   readonly #tunnels = new Map<string, AgentTunnel>();
-  /** those that are opening, too */
+  /** also those that are still opening */
   readonly #ends = new Set<{ readonly stop: AbortController; readonly ended: Promise<unknown> }>();
   readonly #over = new AbortController();
   readonly api: ApiClient;

@@ -15,7 +15,7 @@ const SWITCHING_PROTOCOLS = 101;
 
 /**
  * @param after the number of a request; only later ones count, including those that have already arrived
- * @returns the earliest complete request that matches; `undefined` if none comes in time, or `cancelled` aborts
+ * @returns the earliest complete request that matches; `undefined` if none arrives in time, or `cancelled` aborts
  */
 export function waitForRequest(
   log: Pick<RequestLog, 'list' | 'subscribe'>,
