@@ -94,8 +94,11 @@ export function apiOf({ relay, key, network }: RelayAccess): ApiClient {
 export interface Files {
   /** what `culvert login` has stored */
   readLogin(): Login | undefined;
-  /** @param path as given by `--config` */
-  readProject(path: string | undefined): Project;
+  /**
+   * @param path as given by `--config`
+   * @param env fills in variables; by default the environment of this process
+   */
+  readProject(path: string | undefined, env?: Environment): Project;
 }
 
 /** The words after `culvert`, and what commands have in common when they read them. */

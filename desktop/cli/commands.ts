@@ -15,6 +15,7 @@ import { closeCommand, extendCommand, listCommand } from './manage-commands.ts';
 import { isTarget, optionHint, parse, PORT_HINT, type Values } from './parse.ts';
 import { mcpCommand } from './mcp-command.ts';
 import { runCommand } from './run-command.ts';
+import { serviceCommand } from './service-command.ts';
 import { teamCommand } from './team-command.ts';
 import { httpCommand, shareCommand, startCommand } from './tunnel-commands.ts';
 import { uiCommand } from './ui-command.ts';
@@ -25,6 +26,7 @@ export const COMMANDS = [
   runCommand,
   shareCommand,
   startCommand,
+  serviceCommand,
   uiCommand,
   listCommand,
   closeCommand,
@@ -150,7 +152,6 @@ const COMMAND_HINTS: Readonly<Record<string, string>> = {
   authtoken: 'To store a key, run "culvert login".',
   whoami: 'To see your account, run "culvert status".',
   replay: 'To repeat a request, run "culvert inspect replay N".',
-  service: 'A command stops when its terminal closes. The desktop app keeps tunnels open in the background.',
   update: 'Update Culvert the way you installed it.',
   serve: 'To share a folder, run "culvert share FOLDER". To run a relay, run "culvert-relay serve".',
   logs: 'To see requests, run "culvert inspect".',

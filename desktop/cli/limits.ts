@@ -59,3 +59,20 @@ export const LEFTOVERS_MS = 2000;
 export const LEFTOVER_LOOK_MS = 50;
 /** Maximum size of a `package.json`, and of a file of git, that `culvert run` reads. */
 export const PACKAGE_FILE_MAX_BYTES = 1024 * 1024;
+
+/** How long a program of the system, such as `systemctl`, may take; stopping a service is the longest. */
+export const SYSTEM_COMMAND_MS = 60_000;
+/** How long a service waits before it is started again after a failure. */
+export const SERVICE_RESTART_SECONDS = 10;
+/** How long a service has to close its tunnels: longer than the relay has to answer. */
+export const SERVICE_STOP_SECONDS = 20;
+/** Longest first wait of a service's tunnel that ended, before it is created again. */
+export const REOPEN_BASE_MS = 1000;
+/** Longest wait of a service's tunnel, so that it is back soon after the network or the relay. */
+export const REOPEN_CAP_MS = 30_000;
+/** Size at which a service begins a new log file. It keeps one old file, and systemd limits its journal itself. */
+export const SERVICE_LOG_MAX_BYTES = 5 * 1024 * 1024;
+/** Maximum number of characters of a folder's name in the name of its service. */
+export const SERVICE_FOLDER_MAX = 32;
+/** Maximum size of the file that a service keeps its settings in. */
+export const SERVICE_FILE_MAX_BYTES = 1024 * 1024;

@@ -51,17 +51,23 @@ function watchInterrupt(): AbortSignal {
 
 const readLogin: Files['readLogin'] = () => stored.read();
 
-/** Only `start` reads a project's file. That takes a YAML parser, which the others need not load. */
+/** Only these read a project's file. That takes a YAML parser, which the others need not load. */
+const PROJECT_COMMANDS = new Set(['start', 'service']);
+
 async function filesFor(args: readonly string[]): Promise<Files> {
   const end = args.indexOf('--');
   const own = end === -1 ? args : args.slice(0, end);
-  if (!own.some((word) => translateCommand(word) === 'start')) return { readLogin, readProject: noProject };
+  if (!own.some((word) => PROJECT_COMMANDS.has(translateCommand(word))))
+    return { readLogin, readProject: noProject };
   const { readProject } = await import('../client/config/project-file.ts');
-  return { readLogin, readProject: (path) => readProject(path, process.cwd()) };
+  return {
+    readLogin,
+    readProject: (path, env) => readProject(path, process.cwd(), { env: env ?? process.env }),
+  };
 }
 
 function noProject(): never {
-  throw new Error('only start has a project');
+  throw new Error('this command has no project');
 }
 
 const context: CommandContext = {

@@ -36,6 +36,20 @@ export interface Reporter {
   offline(reason: EndReason, why: string): void;
 }
 
+/** A reporter with some of its methods replaced. */
+export function followReporter(inner: Reporter, replaced: Partial<Reporter>): Reporter {
+  return {
+    waiting: (ms) => inner.waiting(ms),
+    online: (tunnel) => inner.online(tunnel),
+    reconnecting: (attempt, ms, why) => inner.reconnecting(attempt, ms, why),
+    problem: (problem) => inner.problem(problem),
+    approvalRequest: (knock, tunnel) => inner.approvalRequest(knock, tunnel),
+    expiring: (tunnel, ms, why) => inner.expiring(tunnel, ms, why),
+    offline: (reason, why) => inner.offline(reason, why),
+    ...replaced,
+  };
+}
+
 /**
  * Where text is written; everything that could control a terminal is removed on the way, except line feeds and tabs.
  */

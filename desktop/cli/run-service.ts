@@ -16,7 +16,7 @@ import { jsonLine } from './format.ts';
 import { commandEnvironment, type CommandPlan, planCommand } from './frameworks.ts';
 import { openAddress } from './prompt.ts';
 import { findPackage, projectName } from './project-name.ts';
-import { type EndReason, type Output, type Reporter, TextReporter } from './reporter.ts';
+import { type EndReason, followReporter, type Output, type Reporter, TextReporter } from './reporter.ts';
 import { completeTunnel, CreateQueue, type HttpTunnel } from './run-tunnels.ts';
 import { Inspection, serveTunnel } from './serve-tunnel.ts';
 import { doOnceOnline } from './view/once-online.ts';
@@ -59,7 +59,12 @@ export async function runWithTunnel(given: RunTunnel, context: CommandContext): 
   const code = await serveTunnel({
     access: given,
     spec,
-    reporter: startingReporter(reporter, (url) => running.start(url)),
+    reporter: followReporter(reporter, {
+      online(tunnel) {
+        reporter.online(tunnel);
+        running.start(tunnel.public_url);
+      },
+    }),
     log: new RequestLog(),
     output,
     interrupted: running.interrupted,
@@ -191,22 +196,6 @@ const createNamed: Create = async (queue, api, request, onWait) => {
     return await queue.create(api, rest, onWait);
   }
 };
-
-/** Starts the command when the tunnel is first online, and tells everything to the reporter first. */
-function startingReporter(inner: Reporter, start: (url: string) => void): Reporter {
-  return {
-    waiting: (ms) => inner.waiting(ms),
-    online(tunnel) {
-      inner.online(tunnel);
-      start(tunnel.public_url);
-    },
-    reconnecting: (attempt, ms, why) => inner.reconnecting(attempt, ms, why),
-    problem: (problem) => inner.problem(problem),
-    approvalRequest: (knock, tunnel) => inner.approvalRequest(knock, tunnel),
-    expiring: (tunnel, ms, why) => inner.expiring(tunnel, ms, why),
-    offline: (reason, why) => inner.offline(reason, why),
-  };
-}
 
 /** `--json`: one line when the tunnel is first online, and errors. */
 class OneLine implements Reporter {

@@ -1,4 +1,5 @@
 /** Runs `culvert http`, `share` and `start` in a process: with the view on a terminal, with lines elsewhere. */
+import { fullJitter } from '../../shared/timer.ts';
 import type { Tunnel } from '../../shared/tunnel.ts';
 import { type Clock, systemClock } from '../client/clock.ts';
 import { type Claim, claimNames, type Prompt, type RelayAccess } from '../client/config/relay-access.ts';
@@ -10,10 +11,10 @@ import { RelayRefusal } from '../client/relay/errors.ts';
 import { type AccessOptions, completeAccess, exposureWarning } from './access-options.ts';
 import type { CommandContext } from './command.ts';
 import type { AccessOrLogin } from './first-login.ts';
-import { CREATE_RETRIES_MAX, CREATE_RETRY_MS } from './limits.ts';
+import { CREATE_RETRIES_MAX, CREATE_RETRY_MS, REOPEN_BASE_MS, REOPEN_CAP_MS } from './limits.ts';
 import { otherMachineWarning } from './parse.ts';
 import { openAddress } from './prompt.ts';
-import { JsonReporter, type Output, TextReporter } from './reporter.ts';
+import { type EndReason, followReporter, JsonReporter, type Output, TextReporter } from './reporter.ts';
 import type { ServedFolders } from './serve-folders.ts';
 import { Inspection, type ServeOptions, serveTunnel } from './serve-tunnel.ts';
 import { doOnceOnline, type OnceOnline } from './view/once-online.ts';
@@ -32,6 +33,8 @@ export interface ProjectTunnels extends RelayAccess {
   readonly project: string;
   readonly tunnels: readonly TunnelSpec[];
   readonly onceOnline: OnceOnline;
+  /** whether tunnels come back by themselves, because nobody is there to start them again */
+  readonly isService?: boolean;
 }
 
 /**
@@ -104,10 +107,12 @@ async function runTunnels(
   const api = new ApiClient(command.relay, command.key, command.network);
   const asked = prompt.isInteractive && !command.json ? prompt : undefined;
   const claims = await claimNames(api, names, asked);
-  const hasView = !command.json && canShowView(process.stdout, process.env);
+  const hasView = !command.json && command.isService !== true && canShowView(process.stdout, process.env);
   const run = hasView ? runInView : runInLines;
   return run(command, claims, { ...around, clock: systemClock });
 }
+
+const SERVICE_END = 'The tunnel closes when the service stops.';
 
 type Claims = ReadonlyMap<string, Claim>;
 
@@ -119,7 +124,12 @@ function runInLines(command: TunnelsToServe, claims: Claims, around: Surrounding
     const onAddress = (url: string): void =>
       doOnceOnline(command.onceOnline, url, output, process.stderr, process.env, openAddress);
     if (command.json) return { reporter: new JsonReporter(output, spec), log, claim, onAddress };
-    const reporter = new TextReporter(output, clock, spec);
+    const reporter = new TextReporter(
+      output,
+      clock,
+      spec,
+      command.isService === true ? SERVICE_END : undefined,
+    );
     log.subscribe((summary) => reporter.request(summary));
     return { reporter, log, claim, onAddress };
   };
@@ -161,6 +171,7 @@ async function runInView(command: TunnelsToServe, claims: Claims, around: Surrou
 export interface TunnelsToServe extends RelayAccess {
   readonly tunnels: readonly TunnelSpec[];
   readonly onceOnline: OnceOnline;
+  readonly isService?: boolean;
 }
 
 /** Creates what follows a tunnel. */
@@ -187,22 +198,96 @@ export async function serveTunnels(
   around: Surroundings,
 ): Promise<ExitCode> {
   const queue = new CreateQueue(around.interrupted, around.clock);
+  const serveOnce: ServeOnce = (spec, attached) =>
+    serveTunnel({
+      access: command,
+      spec,
+      ...attached,
+      ...around,
+      create: (api, request) => queue.create(api, request, (ms) => attached.reporter.waiting(ms)),
+    });
   const codes = await Promise.all(
-    command.tunnels.map((spec) => {
-      const attached = attach(spec);
-      return serveTunnel({
-        access: command,
-        spec,
-        ...attached,
-        ...around,
-        create: (api, request) => queue.create(api, request, (ms) => attached.reporter.waiting(ms)),
-      });
-    }),
+    command.tunnels.map((spec) =>
+      command.isService === true
+        ? serveForGood(command, spec, attach, serveOnce, around)
+        : serveOnce(spec, attach(spec)),
+    ),
   );
   return codes.reduce(
     (worst, code) => (FROM_BEST.indexOf(code) > FROM_BEST.indexOf(worst) ? code : worst),
     ExitCode.ok,
   );
+}
+
+type ServeOnce = (spec: TunnelSpec, attached: ReturnType<Attach>) => Promise<ExitCode>;
+
+/**
+ * Serves a tunnel of a service: creates it again if it could not be created, for example before there is a network, and
+ * if it has ended although nobody wanted that.
+ *
+ * @returns when it is closed, its chosen lifetime is over, the key is refused, or the service stops
+ */
+async function serveForGood(
+  access: RelayAccess,
+  spec: TunnelSpec,
+  attach: Attach,
+  serveOnce: ServeOnce,
+  { output, interrupted, clock }: Surroundings,
+): Promise<ExitCode> {
+  const api = new ApiClient(access.relay, access.key, access.network);
+  const label = spec.label === undefined ? '' : `${spec.label}: `;
+  let attempt = 0;
+  let said: string | undefined;
+  for (;;) {
+    // Another client may have begun to serve it, or have stopped.
+    const claims = await claimNames(api, spec.name === undefined ? [] : [spec.name], undefined);
+    const { reporter, ...attached } = attach(spec);
+    let end: { readonly reason: EndReason; readonly why: string } | undefined;
+    const code = await serveOnce(spec, {
+      ...attached,
+      claim: claims.get(spec.name ?? ''),
+      reporter: followReporter(reporter, {
+        online(tunnel) {
+          attempt = 0;
+          said = undefined;
+          reporter.online(tunnel);
+        },
+        offline: (reason, why) => void (end = { reason, why }),
+      }),
+    });
+    if (end === undefined) return code;
+    const { reason, why } = end;
+    if (interrupted.aborted || code === ExitCode.keyRefused || !isReopened(reason, spec)) {
+      reporter.offline(reason, why);
+      return code;
+    }
+    // A relay that is away for an hour deserves one line, not hundreds.
+    if (why !== said) output.err(`culvert: ${label}${why} Trying again until it works.\n`);
+    said = why;
+    const limits = { baseMs: REOPEN_BASE_MS, capMs: REOPEN_CAP_MS };
+    await wait(clock, fullJitter({ attempt, ...limits, random: Math.random() }), interrupted);
+    if (interrupted.aborted) return ExitCode.ok;
+    attempt += 1;
+  }
+}
+
+function isReopened(reason: EndReason, { name, ttl }: TunnelSpec): boolean {
+  switch (reason) {
+    case 'failed':
+    case 'gone':
+    case 'refused':
+      return true;
+    case 'expired':
+      // It expired while this machine was asleep or away.
+      return ttl === undefined;
+    case 'replaced':
+      // It comes back when the other client has stopped.
+      return name !== undefined;
+    case 'stopped':
+    case 'closed':
+    case 'key-refused':
+      return false;
+  }
 }
 
 /**
@@ -236,22 +321,24 @@ export class CreateQueue {
       } catch (error) {
         const isLimited = error instanceof RelayRefusal && error.status === 429;
         if (!isLimited || tries > CREATE_RETRIES_MAX) throw error;
-        const wait = Math.min(error.retryAfterMs ?? CREATE_RETRY_MS, CREATE_RETRY_MS);
-        onWait?.(wait);
-        await this.#wait(wait);
+        const ms = Math.min(error.retryAfterMs ?? CREATE_RETRY_MS, CREATE_RETRY_MS);
+        onWait?.(ms);
+        await wait(this.#clock, ms, this.#interrupted);
       }
     }
   }
+}
 
-  #wait(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const done = (): void => {
-        timer.cancel();
-        this.#interrupted.removeEventListener('abort', done);
-        resolve();
-      };
-      const timer = this.#clock.setTimeout(done, ms);
-      this.#interrupted.addEventListener('abort', done, { once: true });
-    });
-  }
+/** @returns after that many ms, or when it is interrupted */
+function wait(clock: Clock, ms: number, interrupted: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      timer.cancel();
+      interrupted.removeEventListener('abort', done);
+      resolve();
+    };
+    const timer = clock.setTimeout(done, ms);
+    interrupted.addEventListener('abort', done, { once: true });
+    if (interrupted.aborted) done();
+  });
 }

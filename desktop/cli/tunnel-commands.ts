@@ -19,7 +19,7 @@ import { OLD_GENERATION_GROWTH_PERCENT } from '../client/limits.ts';
 import { isLoopback } from '../client/network/dial.ts';
 import type { RelayAddress } from '../client/relay/relay-address.ts';
 import { readAccessOptions } from './access-options.ts';
-import { type CommandContext, type CommandLine, defineCommand } from './command.ts';
+import { type CommandContext, type CommandLine, defineCommand, type Files } from './command.ts';
 import { completeLogin, readAccessOrLogin } from './first-login.ts';
 import { EXIT_CODES } from './help.ts';
 import { ACCESS_POLICY, COMMON, HEADERS, WHEN_ONLINE } from './options.ts';
@@ -202,7 +202,7 @@ tunnels:
     share: ./public         # shares a folder instead of a port, like "culvert share"
 `,
   },
-  read: readStart,
+  read: (line) => readStart(line),
   run: serve,
 });
 
@@ -279,10 +279,19 @@ function readShare(line: CommandLine): HttpTunnel {
   return { tunnel, wanted, onceOnline: onceOnline(line.values), ...readAccessOrLogin(line.accessSources()) };
 }
 
-/** @throws UsageError, ProjectFileError */
-function readStart(line: CommandLine): ProjectTunnels {
-  const { operands, values, files } = line;
-  const { path, relay, tunnels: all } = files.readProject(values.config);
+/**
+ * The tunnels of a `culvert.yml`, or some of them by name.
+ *
+ * @param readProject reads the file that `--config` names, or the nearest
+ * @throws UsageError, ProjectFileError
+ */
+export function readStart(
+  line: CommandLine,
+  operands = line.operands,
+  readProject: Files['readProject'] = (path) => line.files.readProject(path),
+): ProjectTunnels {
+  const { values } = line;
+  const { path, relay, tunnels: all } = readProject(values.config);
   const labels = all.map(({ label }) => label);
   for (const name of operands) {
     if (labels.includes(name)) continue;

@@ -60,13 +60,13 @@ describe('readProject', () => {
     const file = join(root, 'culvert.yml');
     const others = new Set([statSync(file).uid + 1]);
     assert.throws(
-      () => readProject(undefined, inner, others),
+      () => readProject(undefined, inner, {}, others),
       isRefusal(
         /^.*culvert\.yml belongs to another user \(uid \d+\).*"culvert start --config .*culvert\.yml"/,
       ),
     );
-    assert.equal(readProject('../../culvert.yml', inner, others).tunnels[0]?.port, 1);
-    assert.equal(readProject(undefined, inner, undefined).tunnels[0]?.port, 1);
+    assert.equal(readProject('../../culvert.yml', inner, {}, others).tunnels[0]?.port, 1);
+    assert.equal(readProject(undefined, inner, {}, undefined).tunnels[0]?.port, 1);
   });
 
   it('reads at most 64 KiB', () => {

@@ -17,11 +17,12 @@ export const PROJECT_FILE = 'culvert.yml';
 export function readProject(
   path: string | undefined,
   folder: string,
+  options: ReadOptions = {},
   owners = trustedOwners(process.env, process.geteuid?.()),
 ): Project {
   return path === undefined
-    ? readFile(findProjectFile(folder), owners)
-    : readFile(resolve(folder, path), undefined);
+    ? readFile(findProjectFile(folder), owners, options)
+    : readFile(resolve(folder, path), undefined, options);
 }
 
 /**
