@@ -393,7 +393,7 @@ describe('a command line', () => {
   });
 
   const refused: [string, RegExp][] = [
-    ['', /http, run, share, start, ui, list, close, extend/],
+    ['', /http, run, share, start, service, ui, list, close, extend/],
     ['foo', /^Unknown command "foo"\. Use one of http, run, share/],
     ['serve', /Unknown command "serve"\. .*To run a relay, run "culvert-relay serve"/],
     ['tcp 22', /Unknown command "tcp"\. Tunnels support only HTTP and WebSockets/],

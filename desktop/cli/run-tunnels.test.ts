@@ -24,7 +24,7 @@ const spec = (label: string, port: number): TunnelSpec => ({
 const LIMITED: RestResponse = [429, { error: 'rate limit exceeded' }, { 'retry-after': '6' }];
 
 /** Starts tunnels to ports 1 and 2 at a relay that responds to creates as told; the test interrupts it. */
-async function start(create: (port: number) => RestResponse) {
+async function start(create: (port: number) => RestResponse, isService = false) {
   const clock = new FakeClock();
   const { address, calls } = await startRestRelay((call) => {
     if (call.startsWith('DELETE')) return [200, { status: 'closed' }];
@@ -36,7 +36,7 @@ async function start(create: (port: number) => RestResponse) {
   const tunnels = [spec('one', 1), spec('two', 2)];
   const onceOnline = { open: false, qr: false, copy: false };
   const code = serveTunnels(
-    { tunnels, onceOnline, ...access },
+    { tunnels, onceOnline, isService, ...access },
     (one) => ({ reporter: new JsonReporter(output, one), log: new RequestLog() }),
     { output, interrupted: interrupt.signal, clock, inspection: undefined },
   );
@@ -47,7 +47,7 @@ async function start(create: (port: number) => RestResponse) {
       .map((line) => JSON.parse(line) as { name: string; reason: string })
       .map(({ name, reason }) => `${name} ${reason}`)
       .sort();
-  return { code, calls, clock, interrupt, ends };
+  return { code, calls, clock, interrupt, ends, printed };
 }
 
 /** Waits for things that other processes of this machine do not delay. */
@@ -115,5 +115,32 @@ describe('serveTunnels', () => {
       calls.map((call) => call.split(' ', 2).join(' ')),
       ['POST /v1/tunnels', `DELETE /v1/tunnels/${TUNNEL.id}`],
     );
+  });
+
+  it('tries again for as long as a service runs, says why once, and stops at once', async () => {
+    let status = 503;
+    const { code, calls, clock, interrupt, printed } = await start(
+      () => [status, { error: status === 503 ? 'service unavailable' : 'name already in use' }],
+      true,
+    );
+    const creates = (): number => calls.filter((call) => call.startsWith('POST')).length;
+    for (let count = 1; count <= 5; count += 1) {
+      if (count === 4) status = 409;
+      await until(() => creates() === 2 * count && clock.waiting.length === 2);
+      clock.advance(30_000);
+    }
+    await until(() => creates() === 12 && clock.waiting.length === 2);
+    assert.equal(printed.err.match(/one: .*service unavailable.* Trying again until it works\./g)?.length, 1);
+    assert.equal(printed.err.match(/two: .*name already in use.* Trying again until it works\./g)?.length, 1);
+    interrupt.abort();
+    assert.equal(await code, 0);
+    assert.deepEqual(clock.waiting, []);
+  });
+
+  it('does not try a refused key again for a service', async () => {
+    const refused: RestResponse = [401, { error: 'invalid api key' }, { 'www-authenticate': 'Bearer' }];
+    const { code, ends } = await start(() => refused, true);
+    assert.equal(await code, 3);
+    assert.deepEqual(ends(), ['one failed', 'two failed']);
   });
 });

@@ -381,15 +381,12 @@ async function runRecord(record: ServiceRecord, context: CommandContext): Promis
   try {
     process.chdir(dirname(project));
     const { values, positionals } = parse(start);
-    const files = { readLogin: () => context.stored.read(), readProject };
-    const line = new CommandLine(
-      'start',
-      positionals,
-      values,
-      { ...process.env, CULVERT_API_KEY: '' },
-      files,
-    );
-    const given = readStart(line, positionals, (path) => readProject(path, dirname(project)));
+    const files = {
+      readLogin: () => context.stored.read(),
+      readProject: (path: string | undefined) => readProject(path, process.cwd()),
+    };
+    const sources = { ...process.env, CULVERT_API_KEY: '' };
+    const given = readStart(new CommandLine('start', positionals, values, sources, files));
     // The nearest file is another one if the service's own is gone.
     if (basename(given.project) !== basename(project) || dirname(given.project) !== process.cwd())
       throw new UsageError(
