@@ -70,7 +70,7 @@ export const SERVICE_STOP_SECONDS = 20;
 export const REOPEN_BASE_MS = 1000;
 /** Longest wait of a service's tunnel, so that it is back soon after the network or the relay. */
 export const REOPEN_CAP_MS = 30_000;
-/** Size at which a service begins a new log file. It keeps one old file, and systemd limits its journal itself. */
+/** Size above which a service begins a new log file. It keeps one old file, and systemd limits its journal itself. */
 export const SERVICE_LOG_MAX_BYTES = 5 * 1024 * 1024;
 /** Maximum number of characters of a folder's name in the name of its service. */
 export const SERVICE_FOLDER_MAX = 32;

@@ -117,7 +117,7 @@ describe('serveTunnels', () => {
     );
   });
 
-  it('tries again for as long as a service runs, says why once, and stops at once', async () => {
+  it('tries again for as long as a service runs, says why once, and stops when told', async () => {
     let status = 503;
     const { code, calls, clock, interrupt, printed } = await start(
       () => [status, { error: status === 503 ? 'service unavailable' : 'name already in use' }],

@@ -33,7 +33,7 @@ export interface ProjectTunnels extends RelayAccess {
   readonly project: string;
   readonly tunnels: readonly TunnelSpec[];
   readonly onceOnline: OnceOnline;
-  /** whether tunnels come back by themselves, because nobody is there to start them again */
+  /** whether tunnels are created again after a failure, because no person does that for a service */
   readonly isService?: boolean;
 }
 

@@ -279,7 +279,7 @@ describe('the definition of a service', () => {
 });
 
 describe('the log file of a service', () => {
-  it('has the time in each line, and begins anew when it is large', () => {
+  it('has the time in each line, and is replaced when it is large', () => {
     const path = join(temporaryDirectory(), 'x.log');
     const log = new LogFile(path);
     log.out('one\n\u001b[2Jtwo\n');

@@ -115,7 +115,7 @@ function locateProject(config: string | undefined): string | undefined {
   }
 }
 
-/** One path for each file, also if links lead to its folder. */
+/** One path for each file, also if a link points to its folder. */
 function absolute(file: string): string {
   try {
     return join(realpathSync.native(dirname(file)), basename(file));

@@ -36,7 +36,7 @@ export interface ServiceManager {
    * Looks before anything is written.
    *
    * @param command what it would have to start
-   * @throws ServiceError if it is not there, or cannot start that
+   * @throws ServiceError if it is not available, or cannot start that
    */
   check(command?: readonly string[]): Promise<void>;
   /**
@@ -47,7 +47,7 @@ export interface ServiceManager {
   install(service: ServiceDefinition): Promise<{ readonly beforeLogin: boolean; readonly hint?: string }>;
   /** @returns `undefined` for a service that is not defined */
   state(name: string): Promise<ServiceState | undefined>;
-  /** Stops the service and removes its definition; does nothing if there is none. */
+  /** Stops the service and removes its definition, if it exists. */
   remove(name: string): Promise<void>;
   /** the command that shows the log, or the file that the service has to write itself */
   log(name: string): { readonly command: string } | { readonly file: string };
@@ -117,7 +117,7 @@ export function systemdUnit({ description, command, env }: ServiceDefinition): s
     ([name, value]) => `Environment=${systemdQuoted(`${name}=${value}`)}\n`,
   );
   const [program = '', ...args] = command;
-  // The text in parentheses cannot end with a backslash, which would continue the line.
+  // Without the parentheses, a backslash at the end would continue the line.
   return `# Written by "culvert service install", which also changes it; "culvert service uninstall" removes it.
 [Unit]
 Description=Culvert tunnels (${escapeUnprintable(description).replaceAll('%', '%%')})
@@ -212,7 +212,7 @@ class Systemd implements ServiceManager {
     return { command: `journalctl --user -u ${name}` };
   }
 
-  /** Where the manager looks for it, whatever this shell's variables are (systemd.unit(5)). */
+  /** In the folder that the manager reads, whatever this shell's variables are (systemd.unit(5)). */
   async #file(name: string): Promise<DurableFile> {
     const [, configured] = /^XDG_CONFIG_HOME=(\/.*)$/m.exec(await this.#environment()) ?? [];
     const config = configured ?? posix.join(this.#machine.home, '.config');

@@ -38,7 +38,7 @@ export type ServiceOrder =
   | InstallOrder
   | {
       readonly action: 'status' | 'uninstall';
-      /** path of the `culvert.yml`, which may no longer exist; `undefined` if there is none here */
+      /** path of the `culvert.yml`, which may no longer exist; `undefined` if this folder and those above it have none */
       readonly project: string | undefined;
       readonly json: boolean;
     }
@@ -400,7 +400,7 @@ async function runRecord(record: ServiceRecord, context: CommandContext): Promis
   }
 }
 
-/** A log file that begins anew when it is large, and keeps one old file. */
+/** A log file that is replaced when it is large. One old file is kept. */
 export class LogFile implements Output {
   readonly #path: string;
 

@@ -5,6 +5,11 @@ import { PENDING_TIMEOUT_MS, PING_INTERVAL_MS } from '../../shared/control.ts';
 
 /** How long a REST call may take, including its response. A person is waiting for it. */
 export const API_TIMEOUT_MS = 10_000;
+/**
+ * How long the library waits until the relay has closed a tunnel, so that a failed test ends within 2 s. After that, the tunnel
+ * remains at the relay until it expires.
+ */
+export const LIBRARY_CLOSE_MS = 1500;
 /** Maximum size of a REST response: the largest is a list of tunnels, at about 700 bytes each. */
 export const API_BODY_MAX_BYTES = 4 * 1024 * 1024;
 

@@ -23,6 +23,7 @@ import type { TunnelSession, TunnelState } from '../client/control/tunnel-sessio
 import { describeFailure } from '../client/failures.ts';
 import type { RequestSummary } from '../client/inspector/records.ts';
 import { RequestLog } from '../client/inspector/request-log.ts';
+import { LIBRARY_CLOSE_MS } from '../client/limits.ts';
 import { textOf } from '../client/messages.ts';
 import { ProcessHold } from '../client/process-hold.ts';
 import { ApiClient, createRequest } from '../client/relay/api-client.ts';
@@ -128,8 +129,11 @@ async function create(api: ApiClient, { port }: Listening, options: TunnelOption
   const { name, wildcard = false, ttl, idle = false, access = {} } = options;
   const claim = name === undefined ? undefined : (await claimNames(api, [name], undefined)).get(name);
   if (claim === 'leave') throw new ServedElsewhere(name ?? '');
-  const { allow = [], basic = [], password, links = false, knock = false, tokens = [] } = access;
-  const named = tokens.map(({ name: tokenName, token }) => ({ name: tokenName, token }));
+  const { allow = [], basic = [], password, links = false, knock = false } = access;
+  const named = [...(options.tokens ?? []), ...(access.tokens ?? [])].map(({ name: tokenName, token }) => ({
+    name: tokenName,
+    token,
+  }));
   const wanted = { ...OPEN, allow, basic, password, links, knock, tokens: named };
   const request = createRequest({ port, name, wildcard, ttl, idle, access: wanted });
   try {
@@ -227,8 +231,8 @@ export class OpenTunnel extends EventEmitter<TunnelEvents> implements Tunnel {
     const { api, target } = this.#options;
     this.#session.stop();
     await this.#offline.promise;
-    // If the relay cannot be reached, the tunnel expires there.
-    await api.closeTunnel(this.id).catch(() => {});
+    // If the relay does not answer, the tunnel expires there.
+    await api.closeTunnel(this.id, LIBRARY_CLOSE_MS).catch(() => {});
     await target.close();
   }
 

@@ -8,11 +8,14 @@ set -- "The compat tests"
 command -v curl >/dev/null || set -- "$@" curl
 [ -x "$(git --exec-path 2>/dev/null)/git-http-backend" ] || set -- "$@" git
 sh ../support/install.sh "$@"
-cd apps
 installed=node_modules/.installed-lock.json
-if ! cmp -s package-lock.json "$installed"; then
-  rm -rf node_modules
-  # Not "npm ci": it refuses the lock file if the registry lacks packages for other systems.
-  npm install --no-save --ignore-scripts --no-audit --no-fund >&2
-  cp package-lock.json "$installed"
-fi
+for folder in apps runners; do
+  (
+    cd "$folder"
+    cmp -s package-lock.json "$installed" && exit
+    rm -rf node_modules
+    # Not "npm ci": it refuses the lock file if the registry lacks packages for other systems.
+    npm install --no-save --ignore-scripts --no-audit --no-fund >&2
+    cp package-lock.json "$installed"
+  )
+done

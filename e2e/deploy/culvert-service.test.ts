@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { launchAgent, scheduledTask, systemdUnit } from '../../desktop/cli/service-manager.ts';
 import { createAccount } from '../support/accounts.ts';
 import { Child } from '../support/child.ts';
@@ -127,13 +127,10 @@ describe('culvert service with systemd', () => {
     assert.equal(status.code, 0);
   });
 
-  const show = async (property: string) =>
-    (
-      await machine.run(
-        '/',
-        ...['systemctl', '--user', 'show', unit.replace(/.*\//, ''), `--property=${property}`, '--value'],
-      )
-    ).out.trim();
+  const show = async (property: string) => {
+    const wanted = [basename(unit), `--property=${property}`, '--value'];
+    return (await machine.run('/', 'systemctl', '--user', 'show', ...wanted)).out.trim();
+  };
 
   it('is started again after it was killed', async () => {
     process.kill(Number(await show('MainPID')), 'SIGKILL');
@@ -143,7 +140,7 @@ describe('culvert service with systemd', () => {
 
   it('stays while the relay is away, and opens its tunnels when it starts before the relay', async () => {
     await relay.stop('SIGTERM');
-    await machine.run('/', 'systemctl', '--user', 'restart', unit.replace(/.*\//, ''));
+    await machine.run('/', 'systemctl', '--user', 'restart', basename(unit));
     const pid = await show('MainPID');
     await relay.restart();
     await online('svc-web');
@@ -178,11 +175,8 @@ describe('culvert service with systemd', () => {
     rmSync(folder, { recursive: true });
     const moved = await machine.run(machine.home, process.execPath, CULVERT_SCRIPT, 'service', 'status');
     assert.match(moved.out, /Installed for other projects/);
-    const path = join(folder, 'culvert.yml');
-    const { code, err } = await machine.run(
-      machine.home,
-      ...[process.execPath, CULVERT_SCRIPT, 'service', 'uninstall', '--config', path],
-    );
+    const uninstall = [CULVERT_SCRIPT, 'service', 'uninstall', '--config', join(folder, 'culvert.yml')];
+    const { code, err } = await machine.run(machine.home, process.execPath, ...uninstall);
     assert.equal(code, 0, err);
     assert.equal(existsSync(unit), false);
     assert.deepEqual(

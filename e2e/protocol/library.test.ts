@@ -7,8 +7,8 @@ import { gunzipSync } from 'node:zlib';
 import Koa from 'koa';
 import type { expose as Expose, TunnelRequest } from '../../desktop/library/types/index.d.ts';
 import { createAccount, type TestAccount } from '../support/accounts.ts';
-import { eventually, within } from '../support/deadline.ts';
-import { newApiKey } from '../support/programs.ts';
+import { eventually, timed, within } from '../support/deadline.ts';
+import { newApiKey, RelayProgram } from '../support/programs.ts';
 import { visit } from '../support/raw-http.ts';
 import { relaySuite } from '../support/relay-suite.ts';
 import { startEchoService } from '../support/services/echo.ts';
@@ -287,6 +287,27 @@ describe('the library (docs/reference/library.md)', () => {
   it('applies the given access settings', async () => {
     await using tunnel = await expose(answer, { ...access(), access: { password: 'mild-oak-fern' } });
     assert.equal((await ask(tunnel.url)).status, 401);
+  });
+
+  it('closes within 2 s if the relay does not answer', async () => {
+    const silent = await RelayProgram.start(scope);
+    const server = createServer(answer);
+    const tunnel = await expose(server, { relay: silent.url, key: silent.bootstrapKey });
+    silent.child.kill('SIGSTOP');
+    const { ms } = await timed(() => tunnel.close());
+    // The library gives up after 1.5 s; every other call to a relay takes 10 s.
+    assert.ok(ms < 8000, `${ms} ms`);
+    assert.equal(server.listening, false);
+    silent.child.kill('SIGKILL');
+  });
+
+  it('makes tokens as an option of their own', async () => {
+    const tokens = [{ name: 'ci' }];
+    await using tunnel = await expose(answer, { ...access(), tokens, access: { links: true } });
+    const { host } = new URL(tunnel.url);
+    assert.equal((await ask(tunnel.url)).status, 401);
+    const headers: [string, string][] = [['Authorization', `Bearer ${tunnel.tokens['ci']}`]];
+    assert.equal((await visit(relay.port, { host, headers })).status, 200);
   });
 
   it('reports what is wrong, and leaves nothing open', async () => {

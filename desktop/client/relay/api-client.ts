@@ -150,8 +150,8 @@ export class ApiClient {
   }
 
   /** `DELETE /v1/tunnels/{id}` */
-  async closeTunnel(id: string): Promise<void> {
-    await this.#call('DELETE', tunnelPath(id));
+  async closeTunnel(id: string, timeoutMs = API_TIMEOUT_MS): Promise<void> {
+    await this.#call('DELETE', tunnelPath(id), undefined, timeoutMs);
   }
 
   /**
@@ -278,8 +278,8 @@ export class ApiClient {
     }
   }
 
-  async #call(method: string, path: string, body?: unknown): Promise<unknown> {
-    const response = await this.#send(method, path, body);
+  async #call(method: string, path: string, body?: unknown, timeoutMs?: number): Promise<unknown> {
+    const response = await this.#send(method, path, body, timeoutMs);
     if (response.status < 200 || response.status > 299) throw await this.#refusal(response);
     try {
       return JSON.parse(response.text);
@@ -288,7 +288,12 @@ export class ApiClient {
     }
   }
 
-  async #send(method: string, path: string, body?: unknown): Promise<CallResponse> {
+  async #send(
+    method: string,
+    path: string,
+    body?: unknown,
+    timeoutMs = API_TIMEOUT_MS,
+  ): Promise<CallResponse> {
     try {
       return await call(this.#network, this.#relay, {
         method,
@@ -300,7 +305,7 @@ export class ApiClient {
         },
         body: body === undefined ? undefined : JSON.stringify(body),
         maxBytes: API_BODY_MAX_BYTES,
-        timeoutMs: API_TIMEOUT_MS,
+        timeoutMs,
       });
     } catch (error) {
       const why = await describeReachError(error, this.#network, this.#relay);

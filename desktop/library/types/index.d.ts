@@ -18,6 +18,8 @@ export interface TunnelOptions {
   readonly idle?: boolean | undefined;
   /** who may visit; everybody without it */
   readonly access?: AccessOptions | undefined;
+  /** tokens for programs, in addition to those of `access` */
+  readonly tokens?: AccessOptions['tokens'];
   /** the Host that the service sees: `keep` (the address visitors use), `local`, or a name */
   readonly hostHeader?: string | undefined;
   /** headers to set in requests that the service receives; they replace all of that name */
@@ -110,7 +112,7 @@ export interface Tunnel extends EventEmitter<TunnelEvents>, AsyncDisposable {
   readonly url: string;
   /** all addresses of the tunnel; {@link url} is one of them */
   readonly urls: TunnelUrls;
-  /** the tokens that the relay has made for `access`, by name; it shows them only now */
+  /** the tokens that the relay has made, by name; it shows them only now */
   readonly tokens: Readonly<Record<string, string>>;
   /**
    * Visits the tunnel as `fetch` does, even if its host ends in `.localhost`, which Node does not resolve on every system.
