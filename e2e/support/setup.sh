@@ -3,7 +3,7 @@
 # missing; without arguments, all of them. PACKAGE is the name of a Debian package.
 set -eu
 folder=$(dirname "$0")
-[ $# -gt 0 ] || set -- openssl curl nginx libnginx-mod-stream haproxy caddy apache2-bin chromium postgresql redis-server strace libfaketime pebble unbound bind9-dnsutils libnss3-tools prometheus systemd nghttp2-client python3 python3-h2 zsh fish mandoc man-db
+[ $# -gt 0 ] || set -- openssl curl nginx libnginx-mod-stream haproxy caddy apache2-bin chromium postgresql redis-server strace libfaketime pebble unbound bind9-dnsutils libnss3-tools prometheus systemd nghttp2-client python3 python3-h2 zsh fish mandoc man-db libplist-utils libxml2-utils
 
 has() {
   case $1 in
@@ -17,6 +17,8 @@ has() {
     nghttp2-client) command -v nghttp >/dev/null ;;
     python3-h2) /usr/bin/python3 -c 'import h2' 2>/dev/null ;;
     systemd) command -v systemd-socket-activate >/dev/null ;;
+    libplist-utils) command -v plistutil >/dev/null ;;
+    libxml2-utils) command -v xmllint >/dev/null ;;
     man-db) command -v man >/dev/null ;;
     libc6-dev) [ -e /usr/include/stdio.h ] ;;
     iproute2) command -v ip >/dev/null ;;
