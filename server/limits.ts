@@ -696,6 +696,14 @@ export const TOKEN_USE_MS = 60_000;
 export const KEY_TTL_CEILING_SECONDS = 10 * 365 * 24 * 3600;
 /** Maximum length of a key's label. */
 export const KEY_LABEL_MAX_LENGTH = 100;
+/** Longest lifetime, counted from now, that an agent's key can give a tunnel, a signed link or an approval. */
+export const AGENT_MAX_TTL_SECONDS = 3600;
+/** Maximum length of the prefix of an agent's names: the rest is for the names themselves. */
+export const AGENT_PREFIX_MAX_LENGTH = 32;
+/** Largest IPv4 network, in bits, that counts as access control for an agent's tunnel. Private networks can be larger. */
+export const AGENT_ALLOW_MIN_BITS = 16;
+/** The same for IPv6. */
+export const AGENT_ALLOW_MIN_BITS_IPV6 = 32;
 
 // ## DNS authority for challenges
 

@@ -81,7 +81,13 @@ export const ERROR_HELP: Readonly<Record<string, string>> = {
   'plan-without-wildcards': 'Leave out `wildcard`, or ask the operator for a higher plan.',
   'plan-too-low': 'Leave out the name, or ask the operator for a higher plan.',
   'key-scope':
-    'Use a different key. This key is limited to one tunnel or to administration; "culvert team" needs an owner\'s key.',
+    'Use a different key. This key is limited to one tunnel, to an agent\'s tunnels or to administration; "culvert team" needs an owner\'s key.',
+  'agent-name':
+    "Choose a name that begins with the prefix in the error text, or leave the name out. The operator sets the prefix when the agent's key is created.",
+  'agent-access':
+    "Protect the tunnel: `--password`, `--auth`, `--token`, `--links`, `--knock`, or `--allow` with networks that exclude most of the internet. An agent's key cannot open a tunnel to everyone, or remove the protection later.",
+  'agent-hosts': "Leave out the domain and `--wildcard`, or use a key that is not an agent's.",
+  'agent-idle': 'Leave out `--idle`. A client that serves the tunnel can extend it, by up to 1 h from now.',
   'too-many-tunnels': 'Close a tunnel (`culvert list`, `culvert close`), or wait until one expires.',
   'account-suspended': "Ask the relay's operator. The error text contains the reason.",
   'too-many-domains': 'Remove a domain: `culvert domain remove DOMAIN`.',

@@ -27,6 +27,23 @@ export const API_ERRORS = {
     code: 'plan-without-wildcards',
     text: 'wildcard hosts require the Dev plan or above',
   },
+  agentAccess: {
+    status: 403,
+    code: 'agent-access',
+    text:
+      "this api key is an agent's: access must have a password, basic, tokens, links or knock, or an allow list of private networks " +
+      'and ranges of at most /16 (IPv6: /32)',
+  },
+  agentHosts: {
+    status: 403,
+    code: 'agent-hosts',
+    text: "this api key is an agent's: its tunnels cannot have a domain or wildcard hosts",
+  },
+  agentIdle: {
+    status: 403,
+    code: 'agent-idle',
+    text: "this api key is an agent's: traffic cannot extend its tunnels, so idle_ttl must be false",
+  },
   notFound: { status: 404, code: 'not-found', text: 'not found' },
   tunnelNotFound: { status: 404, code: 'tunnel-not-found', text: 'tunnel not found' },
   connectionNotFound: { status: 404, code: 'connection-not-found', text: 'connection not found' },
@@ -142,6 +159,19 @@ export function keyOutOfScope(scope: string): ApiErrorEntry {
 }
 
 /**
+ * A name that an agent's key cannot give its tunnels (protocol.md section 2.1).
+ *
+ * @param prefix what its names begin with
+ */
+export function agentName(prefix: string): ApiErrorEntry {
+  return {
+    status: 403,
+    code: 'agent-name',
+    text: `this api key is an agent's: names of its tunnels must begin with "${prefix}" and must not contain "--"`,
+  };
+}
+
+/**
  * Any request of a suspended account.
  *
  * @param reason the operator's reason
@@ -239,6 +269,7 @@ export const VARIABLE_API_ERRORS = {
   ttlTooLong: ttlTooLong('{duration}'),
   tooManyTunnels: tooManyTunnels('{plan}', '{number}', '{time}'),
   keyOutOfScope: keyOutOfScope('{scope}'),
+  agentName: agentName('{prefix}'),
   invalidAdminRequest: invalidAdminRequest('{field}', '{rule}'),
   noSuch: noSuch('{kind}', '{name}'),
   taken: taken('{field}'),

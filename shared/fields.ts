@@ -101,6 +101,10 @@ export function optional<V>(field: Field<V>): OptionalField<V> {
   return { ...field, accepts: field.accepts.optional(), isOptional: true };
 }
 
+export function orNull<V>({ schema, accepts }: Field<V>, description: string): Field<V | null> {
+  return { schema: { oneOf: [{ type: 'null' }, schema], description }, accepts: accepts.nullable() };
+}
+
 /** A field that older relays do not send. */
 export function addedLater<V>(field: Field<V>, missing: V): Field<V> {
   return { ...field, accepts: field.accepts.optional(), missing };

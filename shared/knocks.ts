@@ -23,7 +23,6 @@ export const ADMISSION_DEFAULT_SECONDS = 3600;
 export const ADMISSION_MAX_SECONDS = 30 * 24 * 3600;
 
 const ADMIT_RULE = 'admit must be true or false';
-const FOR_RULE = `for must be a duration such as 1h, of at least 1s and at most ${formatDuration(ADMISSION_MAX_SECONDS)}`;
 
 /** A knock as the REST interface shows it. */
 export const KNOCK = object(
@@ -60,21 +59,26 @@ export const KNOCK_ANSWER_SCHEMA = objectSchema(
 
 /**
  * @param body parsed JSON
+ * @param maxSeconds the longest approval that the key allows
  * @throws ApiError that names the field and the accepted values
  */
-export function readKnockAnswer(body: unknown): KnockAnswer {
+export function readKnockAnswer(body: unknown, maxSeconds = Infinity): KnockAnswer {
   if (typeof body !== 'object' || body === null || Array.isArray(body))
     throw new ApiError(API_ERRORS.invalidBody);
   const { admit, for: duration } = body as Partial<Record<string, unknown>>;
   if (typeof admit !== 'boolean') throw new ApiError(invalidKnockAnswer(ADMIT_RULE));
-  const seconds = readFor(duration);
+  const seconds = readFor(duration, Math.min(maxSeconds, ADMISSION_MAX_SECONDS));
   return admit ? { admit, seconds } : { admit };
 }
 
-function readFor(given: unknown): number {
+function readFor(given: unknown, max: number): number {
   if (given === undefined || given === null) return ADMISSION_DEFAULT_SECONDS;
   const seconds = typeof given === 'string' ? parseDuration(given) : undefined;
-  if (seconds === undefined || seconds < 1 || seconds > ADMISSION_MAX_SECONDS)
-    throw new ApiError(invalidKnockAnswer(FOR_RULE));
+  if (seconds === undefined || seconds < 1 || seconds > max)
+    throw new ApiError(invalidKnockAnswer(forRule(max)));
   return seconds;
+}
+
+function forRule(max: number): string {
+  return `for must be a duration such as 1h, of at least 1s and at most ${formatDuration(max)}`;
 }

@@ -150,12 +150,15 @@ export const CREATE_LINK = object(
  * Reads the body of a request for a link.
  *
  * @param body parsed JSON
+ * @param maxTtl longest lifetime that the key allows, in seconds
  * @throws ApiError for the first field that breaks a rule
  */
-export function readCreateLink(body: unknown): CreateLink {
+export function readCreateLink(body: unknown, maxTtl = Infinity): CreateLink {
   const fields = check(CREATE_LINK, body);
   return {
-    ttl: readGivenTtl(fields.ttl, LINK_MAX_TTL_SECONDS) ?? LINK_DEFAULT_TTL_SECONDS,
+    ttl:
+      readGivenTtl(fields.ttl, Math.min(maxTtl, LINK_MAX_TTL_SECONDS)) ??
+      Math.min(maxTtl, LINK_DEFAULT_TTL_SECONDS),
     note: fields.note ?? '',
     path: isNotGiven(fields.path) ? undefined : (fields.path ?? undefined),
   };

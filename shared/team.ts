@@ -28,7 +28,10 @@ export const TEAM = object(
           id: UUID,
           label: TEXT_OR_EMPTY,
           hint: described(TEXT, 'the first characters of the key'),
-          scope: described(TEXT, '`owner`, `all`, or the name of a tunnel'),
+          scope: described(
+            TEXT,
+            "`owner`, `all`, the name of a tunnel, or `agent:` and the prefix of the names of an agent's tunnels",
+          ),
           created_at: SHOWN_TIME,
           last_used_at: described(TIME_OR_NULL, 'accurate to one minute; null if it was never used'),
           expires_at: TIME_OR_NULL,

@@ -14,6 +14,7 @@ import {
   oneOf,
   onlyValue,
   optional,
+  orNull,
   addedLater,
   TEXT,
   TEXT_OR_EMPTY,
@@ -75,6 +76,12 @@ export type Tunnel = TypeOf<typeof TUNNEL>;
 export const PLANS = ['free', 'dev', 'team'] as const;
 export type Plan = (typeof PLANS)[number];
 
+/** The bounds of an agent's key, besides `limits.max_ttl` (protocol.md section 2.1). */
+const AGENT_BOUNDS = object(
+  { name_prefix: described(TEXT, 'what the names of its tunnels begin with') },
+  'AgentBounds',
+);
+
 /** What `GET /v1/account` returns; `null` means "unlimited". */
 export const ACCOUNT = object(
   {
@@ -92,6 +99,7 @@ export const ACCOUNT = object(
       max_connections: described(LIMIT_OR_NULL, 'for each tunnel; null for unlimited'),
       max_domains: unused(described(LIMIT_OR_NULL, 'null for unlimited')),
     }),
+    agent: addedLater(orNull(AGENT_BOUNDS, "null unless the key is an agent's"), null),
   },
   'Account',
 );

@@ -4,6 +4,7 @@ import { BlockList, isIPv6 } from 'node:net';
 import { type Access, type AccessView, TOKEN_MAX_LENGTH, TOKEN_PREFIX } from '../../shared/access.ts';
 import { parseNetwork } from '../../shared/networks.ts';
 import { generateKey, hashKey } from '../accounts/api-keys.ts';
+import { AGENT_ALLOW_MIN_BITS, AGENT_ALLOW_MIN_BITS_IPV6 } from '../limits.ts';
 import type { NewAccess } from '../store/queries/tunnel-changes.ts';
 import type { RevokedLink, StoredAccess, StoredToken } from '../store/records.ts';
 import type { PasswordHashes } from './password-hashes.ts';
@@ -47,6 +48,52 @@ export async function prepareAccess(
   return { access, kept: [...made.keys()], made };
 }
 
+/**
+ * Networks with the prefix length from which on a range within them is small: private networks as a whole (RFC 1918, RFC
+ * 6598, RFC 1122, RFC 3927, RFC 4193, RFC 4291), and parts of the internet. Others, such as IPv4 addresses in the form of
+ * IPv6, count as single addresses only.
+ */
+const SMALL_WITHIN = (
+  [
+    ['10.0.0.0/8', 8],
+    ['172.16.0.0/12', 12],
+    ['192.168.0.0/16', 16],
+    ['100.64.0.0/10', 10],
+    ['127.0.0.0/8', 8],
+    ['169.254.0.0/16', 16],
+    ['fc00::/7', 7],
+    ['fe80::/10', 10],
+    ['0.0.0.0/0', AGENT_ALLOW_MIN_BITS],
+    ['2000::/3', AGENT_ALLOW_MIN_BITS_IPV6],
+    ['::/0', 128],
+  ] as const
+).map(([network, minBits]) => ({ within: networksOf([network]), minBits }));
+
+/**
+ * Whether a policy keeps strangers out, which agents' keys require (protocol.md section 2.1). An `allow` list alone does
+ * so only if each of its networks is private or small: several large ones together could be the whole internet.
+ */
+export function isGuarded({ allow, basic, password, links, knock, tokens }: Access): boolean {
+  if (basic.length + tokens.length > 0 || password !== undefined || links || knock) return true;
+  return allow.length > 0 && allow.every((text) => isSmall(text));
+}
+
+function isSmall(text: string): boolean {
+  const network = parseNetwork(text);
+  if (network === undefined) return false;
+  const { address, family, bits } = network;
+  return SMALL_WITHIN.some(({ within, minBits }) => bits >= minBits && within.check(address, family));
+}
+
+function networksOf(allow: readonly string[]): BlockList {
+  const networks = new BlockList();
+  for (const text of allow) {
+    const network = parseNetwork(text);
+    if (network !== undefined) networks.addSubnet(network.address, network.bits, network.family);
+  }
+  return networks;
+}
+
 export class AccessPolicy {
   readonly stored: StoredAccess;
   readonly #networks: BlockList | undefined;
@@ -58,12 +105,7 @@ export class AccessPolicy {
     this.stored = stored;
     this.#tokens = stored.tokens.map((token) => [token, Buffer.from(token.hash, 'hex')]);
     this.#users = new Map(stored.basic.map(({ user, hash }) => [user, hash]));
-    if (stored.allow.length === 0) return;
-    this.#networks = new BlockList();
-    for (const text of stored.allow) {
-      const network = parseNetwork(text);
-      if (network !== undefined) this.#networks.addSubnet(network.address, network.bits, network.family);
-    }
+    if (stored.allow.length > 0) this.#networks = networksOf(stored.allow);
   }
 
   get version(): string {

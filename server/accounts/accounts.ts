@@ -7,7 +7,7 @@ import type { Plan, TtlLimits } from '../../shared/tunnel.ts';
 import type { Clock } from '../clock.ts';
 import type { AccountRecord, AuditRecord, KeyRecord, KeyScope } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
-import { generateKey, hashKey, hintOf } from './api-keys.ts';
+import { generateKey, hashKey, hintOf, maxTtlOf } from './api-keys.ts';
 
 export interface NewAccount {
   readonly name: string;
@@ -147,9 +147,10 @@ export const PLAN_RULES: Readonly<Record<Plan, PlanRules>> = {
 
 /**
  * @param relay the relay's limits for every account
- * @returns the limits for an account on the plan: the smaller of both
+ * @param scope of the key
+ * @returns the limits for a key of an account on the plan: the smallest of all
  */
-export function ttlLimitsOf(plan: Plan, relay: TtlLimits): TtlLimits {
-  const maxTtl = Math.min(relay.maxTtl, PLAN_RULES[plan].maxTtl ?? Infinity);
+export function ttlLimitsOf(plan: Plan, relay: TtlLimits, scope: KeyScope): TtlLimits {
+  const maxTtl = Math.min(relay.maxTtl, PLAN_RULES[plan].maxTtl ?? Infinity, maxTtlOf(scope));
   return { maxTtl, defaultTtl: Math.min(relay.defaultTtl, maxTtl) };
 }

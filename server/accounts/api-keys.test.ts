@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { API_KEY_PATTERN } from '../../shared/constraints.ts';
-import type { KeyScope } from '../store/records.ts';
+import type { KeyScope, TunnelRecord } from '../store/records.ts';
+import { aTunnel } from '../testing/fixtures.ts';
 import {
   generateKey,
   hashKey,
@@ -45,20 +46,47 @@ describe('the scope of a key', () => {
     [{ kind: 'admin' }, 'admin', false, false],
     [{ kind: 'tunnel', name: 'web' }, 'web', true, false],
     [{ kind: 'tunnel', name: 'other' }, 'other', false, false],
+    [{ kind: 'agent', prefix: 'web' }, 'agent:web', false, false],
   ];
 
   it('is the whole account, one tunnel, or none', () => {
     for (const [scope, shown, web, unnamed] of rows) {
       assert.deepEqual(
-        [shownScope(scope), reachesTunnel(scope, 'web'), reachesTunnel(scope, '')],
+        [shownScope(scope), reaches(scope, { name: 'web' }), reaches(scope, { name: '' })],
         [shown, web, unnamed],
       );
     }
   });
 
+  it('is, for an agent, what agents have created below its prefix, and its own tunnels without a name', () => {
+    const scope = { kind: 'agent', prefix: 'ai' } as const;
+    const reached = [{ name: 'ai-shop' }, { name: 'ai-x-y', createdKey: 'other' }, { name: '' }];
+    for (const tunnel of reached) assert.ok(reaches(scope, { byAgent: true, ...tunnel }), tunnel.name);
+    const others = [
+      { name: 'ai-shop', byAgent: false },
+      { name: 'ai' },
+      { name: 'aix' },
+      { name: 'shop' },
+      { name: 'ai--shop' },
+      { name: 'ai-x--shop' },
+      { name: '', createdKey: 'other' },
+      { name: '', createdKey: null },
+    ];
+    for (const tunnel of others)
+      assert.ok(!reaches(scope, { byAgent: true, ...tunnel }), JSON.stringify(tunnel));
+  });
+
   it('makes other tunnels look nonexistent, and names the tunnel that the key is for', () => {
-    assert.throws(() => mustReach({ kind: 'tunnel', name: 'web' }, 'shop'), { status: 404 });
+    assert.throws(
+      () => mustReach({ keyId: 'k', scope: { kind: 'tunnel', name: 'web' } }, aTunnel('', { name: 'shop' })),
+      { status: 404 },
+    );
     assert.match(outOfScope({ kind: 'tunnel', name: 'web' }).message, /valid for the tunnel "web" only/);
     assert.match(outOfScope({ kind: 'admin' }).message, /valid for administration only/);
+    assert.match(outOfScope({ kind: 'agent', prefix: 'ai' }).message, /valid for an agent's tunnels only/);
   });
 });
+
+function reaches(scope: KeyScope, fields: Partial<TunnelRecord>): boolean {
+  return reachesTunnel({ keyId: 'k', scope }, aTunnel('', { createdKey: 'k', ...fields }));
+}

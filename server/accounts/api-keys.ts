@@ -2,7 +2,8 @@
 import { createHash, randomInt, timingSafeEqual } from 'node:crypto';
 import { API_KEY_PREFIX } from '../../shared/constraints.ts';
 import { API_ERRORS, ApiError, keyOutOfScope } from '../../shared/errors.ts';
-import type { KeyScope } from '../store/records.ts';
+import { AGENT_MAX_TTL_SECONDS } from '../limits.ts';
+import type { AgentScope, KeyOwner, KeyScope, TunnelRecord } from '../store/records.ts';
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 /** 190 random bits: too many to guess, so a fast hash is enough protection. */
@@ -36,26 +37,79 @@ export function sameHash(a: string, b: string): boolean {
 /** Tunnel names that a key cannot be limited to: they would look like another scope. */
 export const SCOPE_WORDS: readonly string[] = ['all', 'owner', 'admin'];
 
-/** @returns `all`, `owner`, `admin`, or the name of a tunnel */
+/** @returns `all`, `owner`, `admin`, the name of a tunnel, or `agent:` and the prefix of an agent's names */
 export function shownScope(scope: KeyScope): string {
+  if (scope.kind === 'agent') return `agent:${scope.prefix}`;
   return scope.kind === 'tunnel' ? scope.name : scope.kind;
 }
 
 /** Scopes that include everything of the account. */
 export const ACCOUNT_SCOPES: readonly KeyScope['kind'][] = ['all', 'owner'];
 
-/** Whether a key may be used for a tunnel of its account, by the requested name. */
-export function reachesTunnel(scope: KeyScope, name: string): boolean {
-  return ACCOUNT_SCOPES.includes(scope.kind) || (scope.kind === 'tunnel' && scope.name === name);
+/** The key of a request. */
+export type Holder = Pick<KeyOwner, 'keyId' | 'scope'>;
+
+/**
+ * Whether a key may be used for a tunnel of its account. An agent's key reaches what agents' keys have created: without a
+ * name, only its own.
+ */
+export function reachesTunnel(
+  { keyId, scope }: Holder,
+  { name, createdKey, byAgent }: Pick<TunnelRecord, 'name' | 'createdKey' | 'byAgent'>,
+): boolean {
+  switch (scope.kind) {
+    case 'all':
+    case 'owner':
+      return true;
+    case 'admin':
+      return false;
+    case 'tunnel':
+      return scope.name === name;
+    case 'agent':
+      return byAgent && (name === '' ? createdKey === keyId : isAgentName(scope, name));
+  }
 }
 
 /** @throws ApiError 404 for a tunnel outside the scope, as if it belonged to another account */
-export function mustReach(scope: KeyScope, name: string): void {
-  if (!reachesTunnel(scope, name)) throw new ApiError(API_ERRORS.tunnelNotFound);
+export function mustReach(key: Holder, tunnel: Parameters<typeof reachesTunnel>[1]): void {
+  if (!reachesTunnel(key, tunnel)) throw new ApiError(API_ERRORS.tunnelNotFound);
 }
 
 /** The error for using a key outside its scope. */
 export function outOfScope(scope: KeyScope): ApiError {
-  const only = scope.kind === 'tunnel' ? `the tunnel "${scope.name}"` : 'administration';
-  return new ApiError(keyOutOfScope(ACCOUNT_SCOPES.includes(scope.kind) ? 'tunnels' : only));
+  return new ApiError(keyOutOfScope(purposeOf(scope)));
+}
+
+function purposeOf(scope: KeyScope): string {
+  switch (scope.kind) {
+    case 'all':
+    case 'owner':
+      return 'tunnels';
+    case 'admin':
+      return 'administration';
+    case 'tunnel':
+      return `the tunnel "${scope.name}"`;
+    case 'agent':
+      return "an agent's tunnels";
+  }
+}
+
+/* The bounds of an agent's key (protocol.md section 2.1), which hold whatever its client says. */
+
+/** What the names of an agent's tunnels begin with. */
+export function namePrefix({ prefix }: AgentScope): string {
+  return `${prefix}-`;
+}
+
+/**
+ * Whether an agent may give a tunnel this name. It could otherwise take hosts of another tunnel of its account: a name with
+ * two hyphens may be a host of a wildcard tunnel, and then has precedence (protocol.md section 4.7).
+ */
+export function isAgentName(scope: AgentScope, name: string): boolean {
+  return name.startsWith(namePrefix(scope)) && !name.includes('--');
+}
+
+/** @returns the longest life of a tunnel that the key allows, counted from now, in seconds */
+export function maxTtlOf(scope: KeyScope): number {
+  return scope.kind === 'agent' ? AGENT_MAX_TTL_SECONDS : Infinity;
 }

@@ -2,17 +2,13 @@
 import { randomUUID } from 'node:crypto';
 import { API_ERRORS, ApiError, noSuch } from '../../shared/errors.ts';
 import type { Clock } from '../clock.ts';
-import type { AccountRecord, AuditRecord, KeyListing, OpenInvitation } from '../store/records.ts';
+import type { AccountRecord, AuditRecord, KeyListing, KeyOwner, OpenInvitation } from '../store/records.ts';
 import { FullError, orUnavailable } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
 import { newInvitation, type NewInvitation } from './invitations.ts';
 
-/** The key that a request was made with. */
-export interface Caller {
-  readonly keyId: string;
-  /** or `''` */
-  readonly label: string;
-}
+/** The key that a request was made with. Its label may be empty. */
+export type Caller = Pick<KeyOwner, 'keyId' | 'label' | 'scope'>;
 
 export interface TeamOptions {
   readonly store: Store;

@@ -12,7 +12,7 @@ import { type IssuedKey, type NewAccount, newAccount, newKey, type NewKey } from
 import { SCOPE_WORDS, shownScope } from '../accounts/api-keys.ts';
 import { newInvitation, type NewInvitation } from '../accounts/invitations.ts';
 import type { Clock } from '../clock.ts';
-import { KEY_LABEL_MAX_LENGTH, REASON_MAX_LENGTH } from '../limits.ts';
+import { AGENT_PREFIX_MAX_LENGTH, KEY_LABEL_MAX_LENGTH, REASON_MAX_LENGTH } from '../limits.ts';
 import type {
   AccountRecord,
   AuditRecord,
@@ -379,6 +379,19 @@ export function isLabel(given: unknown): given is string {
 /** Whether a key can be limited to a tunnel of that name. */
 export function isScopeName(given: unknown): given is string {
   return typeof given === 'string' && NAME_PATTERN.test(given) && !SCOPE_WORDS.includes(given);
+}
+
+/** What the names of an agent's tunnels begin with, unless the operator chooses another prefix. */
+export const AGENT_PREFIX_DEFAULT = 'agent';
+export const AGENT_PREFIX_RULE = `1-${AGENT_PREFIX_MAX_LENGTH} lowercase letters and digits, with single hyphens between them`;
+
+/** Whether the names of an agent's tunnels can begin with a text and a hyphen. */
+export function isAgentPrefix(given: unknown): given is string {
+  return (
+    typeof given === 'string' &&
+    given.length <= AGENT_PREFIX_MAX_LENGTH &&
+    /^[a-z0-9]+(?:-[a-z0-9]+)*$/.test(given)
+  );
 }
 
 /** @returns seconds, from the shortest life that the relay supports to `max`; `undefined` for anything else */

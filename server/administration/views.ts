@@ -68,7 +68,10 @@ export const ADMIN_KEY = object(
       TIME_OR_NULL,
       'when the key was last used, accurate to one minute; null if it was never used',
     ),
-    scope: described(TEXT, '`all`, `owner`, `admin`, or the name of a tunnel'),
+    scope: described(
+      TEXT,
+      "`all`, `owner`, `admin`, the name of a tunnel, or `agent:` and the prefix of the names of an agent's tunnels",
+    ),
   },
   'AdminKey',
 );

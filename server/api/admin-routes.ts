@@ -248,6 +248,20 @@ export function adminRoutes({ admin, clock, addresses }: ApiDeps): Route[] {
               'false',
             ),
           },
+          'agent?': {
+            type: ['boolean', 'null'],
+            description: withDefault(
+              "whether the key is an agent's: its tunnels end after at most 1 h, need an access policy, and have names below a prefix",
+              'false',
+            ),
+          },
+          'prefix?': {
+            type: ['string', 'null'],
+            description: withDefault(
+              "what the names of an agent's tunnels begin with, followed by a hyphen",
+              rules.AGENT_PREFIX_DEFAULT,
+            ),
+          },
         },
         'AdminCreateKey',
       ),
@@ -466,10 +480,20 @@ function readLabel({ label }: Fields): string {
   return rules.isLabel(label) ? label : refuse('label', rules.LABEL_RULE);
 }
 
-/** The scope of a new key: the whole account, with or without its people, or the tunnel with one name. */
+/** The scope of a new key: the whole account, with or without its people, the tunnel with one name, or an agent's. */
 function readScope(fields: Fields): KeyScope {
   const { name } = fields;
   const isOwner = readSwitch(fields, 'owner');
+  const prefix = fields['prefix'] ?? undefined;
+  if (readSwitch(fields, 'agent')) {
+    if (isOwner) refuse('owner', "false for an agent's key");
+    if (name !== undefined && name !== null) refuse('name', "missing for an agent's key, which has a prefix");
+    const given = prefix ?? rules.AGENT_PREFIX_DEFAULT;
+    return rules.isAgentPrefix(given)
+      ? { kind: 'agent', prefix: given }
+      : refuse('prefix', rules.AGENT_PREFIX_RULE);
+  }
+  if (prefix !== undefined) refuse('agent', 'true for a key with a prefix');
   if (name === undefined || name === null) return { kind: isOwner ? 'owner' : 'all' };
   if (isOwner) refuse('owner', 'false for a key that is limited to a tunnel');
   return rules.isScopeName(name) ? { kind: 'tunnel', name } : refuse('name', rules.SCOPE_NAME_RULE);

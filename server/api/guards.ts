@@ -2,13 +2,13 @@
 import type { RouterContext, RouterMiddleware } from '@koa/router';
 import bodyParser from 'koa-bodyparser';
 import type { Access } from '../../shared/access.ts';
-import { API_ERRORS, ApiError } from '../../shared/errors.ts';
+import { agentName, API_ERRORS, ApiError } from '../../shared/errors.ts';
 import { readCreateTunnel } from '../../shared/tunnel-requests.ts';
 import type { TtlLimits, WantedTunnel } from '../../shared/tunnel.ts';
-import { type PreparedAccess, prepareAccess } from '../access/access-policy.ts';
+import { isGuarded, type PreparedAccess, prepareAccess } from '../access/access-policy.ts';
 import { mapBusyError, type PasswordHashes } from '../access/password-hashes.ts';
 import { PLAN_RULES, ttlLimitsOf } from '../accounts/accounts.ts';
-import { ACCOUNT_SCOPES, mustReach, outOfScope, reachesTunnel } from '../accounts/api-keys.ts';
+import { ACCOUNT_SCOPES, isAgentName, mustReach, namePrefix, outOfScope } from '../accounts/api-keys.ts';
 import type { Authenticator } from '../accounts/authenticator.ts';
 import type { Caller } from '../accounts/team.ts';
 import type { Clock } from '../clock.ts';
@@ -19,11 +19,11 @@ import type { AccountRecord, KeyScope } from '../store/records.ts';
 import type { TunnelService } from '../tunnels/tunnel-service.ts';
 import type { RequestScheduler } from './scheduler.ts';
 
-export const TUNNEL_SCOPES: readonly KeyScope['kind'][] = [...ACCOUNT_SCOPES, 'tunnel'];
+export const TUNNEL_SCOPES: readonly KeyScope['kind'][] = [...ACCOUNT_SCOPES, 'tunnel', 'agent'];
 export const ANY_SCOPE: readonly KeyScope['kind'][] = [...TUNNEL_SCOPES, 'admin'];
 
 /**
- * 401 without a valid key, 403 for a key of another scope; leaves `state.account`, `state.caller` and `state.scope`.
+ * 401 without a valid key, 403 for a key of another scope; leaves `state.account` and `state.caller`.
  *
  * @param kinds accepted scopes; by default only keys for the whole account
  */
@@ -37,8 +37,8 @@ export function authenticate(
     const owner = await authenticator.authenticate(authorization, address?.toString());
     const { account, keyId, label, scope } = owner;
     if (!kinds.includes(scope.kind)) throw outOfScope(scope);
-    const caller: Caller = { keyId, label };
-    Object.assign(ctx.state, { account, caller, scope });
+    const caller: Caller = { keyId, label, scope };
+    Object.assign(ctx.state, { account, caller });
     await next();
   };
 }
@@ -48,20 +48,20 @@ export function administrate(authenticator: Authenticator): ApiMiddleware {
   const anyKey = authenticate(authenticator, ANY_SCOPE);
   return async function requireAdministrator(ctx, next) {
     await anyKey(ctx, () => {
-      if (ctx.state.scope.kind !== 'admin') throw new ApiError(API_ERRORS.notFound);
+      if (ctx.state.caller.scope.kind !== 'admin') throw new ApiError(API_ERRORS.notFound);
       return next();
     });
   };
 }
 
-/** 404 if the key is for another tunnel. */
+/** 404 if the key is for other tunnels. */
 export function reachTunnel(tunnels: TunnelService): ApiMiddleware {
   return async function requireReach(ctx, next) {
-    const { account, scope } = ctx.state;
-    if (scope.kind === 'tunnel') {
+    const { account, caller } = ctx.state;
+    if (!ACCOUNT_SCOPES.includes(caller.scope.kind)) {
       const [id = ''] = ctx.captures ?? [];
       await tunnels.coordination.followTunnel(id);
-      mustReach(scope, tunnels.get(account, id).name);
+      mustReach(caller, tunnels.get(account, id));
     }
     await next();
   };
@@ -76,11 +76,13 @@ export function waitForTurn(turns: Pick<RequestScheduler, 'next'>): ApiMiddlewar
 }
 
 /**
- * 400 for a field that breaks a rule; leaves `state.wanted`. The plan may have a shorter maximum ttl than the relay.
+ * 400 for a field that breaks a rule; leaves `state.wanted`. The plan and the key may have a shorter maximum ttl than the
+ * relay.
  */
 export function readCreate(limits: TtlLimits): ApiMiddleware {
   return async function readWantedTunnel(ctx, next) {
-    ctx.state.wanted = readCreateTunnel(ctx.request.body, ttlLimitsOf(ctx.state.account.plan, limits));
+    const { account, caller } = ctx.state;
+    ctx.state.wanted = readCreateTunnel(ctx.request.body, ttlLimitsOf(account.plan, limits, caller.scope));
     await next();
   };
 }
@@ -104,10 +106,38 @@ export function hashPasswords(
 /** 403 for a name outside the key's scope, or for a name or a wildcard on a plan without names. */
 export function allowName(): ApiMiddleware {
   return async function requirePlanForName(ctx, next) {
-    const { account, scope, wanted } = ctx.state;
-    if (!reachesTunnel(scope, wanted.name)) throw outOfScope(scope);
+    const { account, caller, wanted } = ctx.state;
+    if (caller.scope.kind === 'tunnel' && caller.scope.name !== wanted.name) throw outOfScope(caller.scope);
     if (!PLAN_RULES[account.plan].customNames && (wanted.name !== '' || wanted.wildcard))
       throw new ApiError(wanted.name === '' ? API_ERRORS.planTooLowForWildcard : API_ERRORS.planTooLow);
+    await next();
+  };
+}
+
+/** 403 for a tunnel outside the bounds of an agent's key (protocol.md section 2.1), except for its ttl and its access. */
+export function boundAgent(): ApiMiddleware {
+  return async function requireBounds(ctx, next) {
+    const { wanted } = ctx.state;
+    const { scope } = ctx.state.caller;
+    if (scope.kind === 'agent') {
+      const { name, domain, wildcard, idleTtl } = wanted;
+      if (name !== '' && !isAgentName(scope, name)) throw new ApiError(agentName(namePrefix(scope)));
+      if (domain !== '' || wildcard) throw new ApiError(API_ERRORS.agentHosts);
+      if (idleTtl) throw new ApiError(API_ERRORS.agentIdle);
+    }
+    await next();
+  };
+}
+
+/**
+ * 403 for an agent's key with an access policy that does not keep strangers out.
+ *
+ * @param read gets the `access` from the request
+ */
+export function requireAccess(read: (ctx: ApiContext) => Access): ApiMiddleware {
+  return async function requireAgentsAccess(ctx, next) {
+    if (ctx.state.caller.scope.kind === 'agent' && !isGuarded(read(ctx)))
+      throw new ApiError(API_ERRORS.agentAccess);
     await next();
   };
 }
@@ -124,9 +154,9 @@ export function requireDomain(domains: Pick<DomainService, 'mustBeVerified'>): A
 /** 403 for more tunnels than the plan allows; a tunnel that is taken over already counts. */
 export function limitTunnels(tunnels: TunnelService): ApiMiddleware {
   return async function requireRoom(ctx, next) {
-    const { account, wanted } = ctx.state;
+    const { account, caller, wanted } = ctx.state;
     await tunnels.coordination.followAccount(account);
-    if (tunnels.findExisting(account, wanted) === undefined) tunnels.assertCapacity(account);
+    if (tunnels.findExisting(account, { ...wanted, caller }) === undefined) tunnels.assertCapacity(account);
     await next();
   };
 }
@@ -227,8 +257,6 @@ export interface ApiState {
   account: AccountRecord;
   /** after `authenticate()` */
   caller: Caller;
-  /** after `authenticate()`: what the key may be used for */
-  scope: KeyScope;
   /** after `readCreate()` */
   wanted: WantedTunnel;
   /** after `hashPasswords()`: who may visit */

@@ -6,9 +6,10 @@ import type { JsonObject } from '../../shared/fields.ts';
 import { isHostName } from '../../shared/networks.ts';
 import { ACCOUNT, type Account, type TtlLimits } from '../../shared/tunnel.ts';
 import { PLAN_RULES, ttlLimitsOf } from '../accounts/accounts.ts';
+import { namePrefix } from '../accounts/api-keys.ts';
 import type { Timer } from '../clock.ts';
 import { CREATE_BURST, CREATES_PER_MINUTE, READY_TIMEOUT_MS, STORE_RETRY_AFTER_SECONDS } from '../limits.ts';
-import type { AccountRecord } from '../store/records.ts';
+import type { AccountRecord, KeyScope } from '../store/records.ts';
 import { orUnavailable } from '../store/store-errors.ts';
 import { ANY_KEY_ERRORS, type ApiDeps, type Route, statusOf } from './route.ts';
 
@@ -43,7 +44,7 @@ export function relayRoutes(
       summary: "Get the key's account and its limits",
       caller: 'anyKey',
       results: { 200: ['The account.', ACCOUNT.schema] },
-      handle: (ctx) => viewAccount(ctx.state.account, ttl),
+      handle: (ctx) => viewAccount(ctx.state.account, ctx.state.caller.scope, ttl),
     },
     {
       method: 'get',
@@ -180,8 +181,8 @@ function notReady(): ApiError {
 }
 
 /** @param ttl what the relay allows everybody */
-function viewAccount({ id, name, plan, subdomain }: AccountRecord, ttl: TtlLimits): Account {
-  const { defaultTtl, maxTtl } = ttlLimitsOf(plan, ttl);
+function viewAccount({ id, name, plan, subdomain }: AccountRecord, scope: KeyScope, ttl: TtlLimits): Account {
+  const { defaultTtl, maxTtl } = ttlLimitsOf(plan, ttl, scope);
   const { maxTunnels, maxConnections, maxDomains } = PLAN_RULES[plan];
   return {
     client_id: id,
@@ -197,5 +198,6 @@ function viewAccount({ id, name, plan, subdomain }: AccountRecord, ttl: TtlLimit
       max_connections: maxConnections,
       max_domains: maxDomains,
     },
+    agent: scope.kind === 'agent' ? { name_prefix: namePrefix(scope) } : null,
   };
 }

@@ -19,11 +19,13 @@ import {
   type ApiContext,
   type ApiMiddleware,
   authenticate,
+  boundAgent,
   hashPasswords,
   limitRate,
   limitTunnels,
   lookAgainAfter,
   readCreate,
+  requireAccess,
   requireDomain,
   TUNNEL_SCOPES,
 } from './guards.ts';
@@ -55,6 +57,10 @@ function viewTunnel(tunnel: LiveTunnel, addresses: Addresses, online: ReadonlySe
     wildcard: tunnel.terms.wildcard,
     ...tunnelUrls(tunnel, addresses),
   };
+}
+
+function accessOf(ctx: ApiContext): Access {
+  return readAccess(ctx.request.body);
 }
 
 const CLOSED = statusOf('closed', 'Closed');
@@ -92,10 +98,10 @@ export function tunnelRoutes(deps: ApiDeps): Route[] {
   }
 
   async function list(ctx: ApiContext): Promise<string> {
-    const { account, scope } = ctx.state;
+    const { account, caller } = ctx.state;
     await tunnels.coordination.followAccount(account);
     const parts: string[] = [];
-    const shown = tunnels.list(account).filter(({ name }) => reachesTunnel(scope, name));
+    const shown = tunnels.list(account).filter((tunnel) => reachesTunnel(caller, tunnel));
     for (const batch of batches(shown, LIST_BATCH)) {
       // A thousand of them occupy the event loop for as long as some ten requests.
       if (parts.length > 0) await turns.next(account.id);
@@ -133,6 +139,10 @@ export function tunnelRoutes(deps: ApiDeps): Route[] {
         'invalidDomain',
         'planTooLow',
         'planTooLowForWildcard',
+        'agentName',
+        'agentAccess',
+        'agentHosts',
+        'agentIdle',
         'tooManyTunnels',
         'domainNotFound',
         'domainNotVerified',
@@ -145,6 +155,8 @@ export function tunnelRoutes(deps: ApiDeps): Route[] {
       guards: [
         readCreate(ttl),
         allowName(),
+        boundAgent(),
+        requireAccess((ctx) => ctx.state.wanted.access),
         limitTunnels(tunnels),
         limitRate(creates),
         requireDomain(domains),
@@ -205,7 +217,7 @@ export function tunnelRoutes(deps: ApiDeps): Route[] {
       errors: ['invalidTtl', 'ttlTooLong', 'rateLimited'],
       async handle(ctx) {
         const { account, caller } = ctx.state;
-        const by = readExtendTunnel(ctx.request.body, ttlLimitsOf(account.plan, ttl));
+        const by = readExtendTunnel(ctx.request.body, ttlLimitsOf(account.plan, ttl, caller.scope));
         return await view(await writes.run(account.id, () => tunnels.extend(account, idOf(ctx), by, caller)));
       },
     },
@@ -222,8 +234,8 @@ export function tunnelRoutes(deps: ApiDeps): Route[] {
       caller: 'tunnelOwner',
       body: { schema: ACCESS_SCHEMA, required: true },
       results: { 200: ['The tunnel.', TUNNEL.schema] },
-      errors: ['invalidAccess', 'rateLimited'],
-      guards: [hash((ctx) => readAccess(ctx.request.body))],
+      errors: ['invalidAccess', 'agentAccess', 'rateLimited'],
+      guards: [requireAccess(accessOf), hash(accessOf)],
       async handle(ctx) {
         const { account, access, caller } = ctx.state;
         const tunnel = await writes.run(account.id, () =>

@@ -10,6 +10,7 @@ import {
   readCreateLink,
 } from '../../shared/links.ts';
 import { endOf, stateOf } from '../access/approval-requests.ts';
+import { maxTtlOf } from '../accounts/api-keys.ts';
 import { LINKS_MAX, REVOKED_LINKS_MAX } from '../limits.ts';
 import type { LinkRecord, StoredKnock } from '../store/records.ts';
 import { type Addresses, tunnelUrls } from '../tunnels/live-tunnel.ts';
@@ -56,8 +57,8 @@ export function visitorRoutes({ links, knocks, writes, addresses }: ApiDeps): Ro
       results: { 201: ['The link.', NEW_LINK.schema] },
       errors: ['invalidTtl', 'ttlTooLong', 'invalidLink', 'linksOff', 'tooManyLinks'],
       async handle(ctx) {
-        const { account } = ctx.state;
-        const wanted = readCreateLink(ctx.request.body);
+        const { account, caller } = ctx.state;
+        const wanted = readCreateLink(ctx.request.body, maxTtlOf(caller.scope));
         const made = await writes.run(account.id, () => links.create(account, idOf(ctx), wanted));
         return viewNewLink(made, addresses);
       },
@@ -119,8 +120,8 @@ export function visitorRoutes({ links, knocks, writes, addresses }: ApiDeps): Ro
       results: { 200: ['The knock.', KNOCK.schema] },
       errors: ['invalidKnockAnswer', 'knockNotFound', 'tooManyAdmitted'],
       async handle(ctx) {
-        const { account } = ctx.state;
-        const answer = readKnockAnswer(ctx.request.body);
+        const { account, caller } = ctx.state;
+        const answer = readKnockAnswer(ctx.request.body, maxTtlOf(caller.scope));
         return viewKnock(
           await writes.run(account.id, () => knocks.answer(account, idOf(ctx), partOf(ctx), answer)),
         );

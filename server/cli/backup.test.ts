@@ -214,7 +214,7 @@ describe('culvert-relay backup and restore', () => {
     await store.releaseTunnels([closed ?? assert.fail()], 2000);
     await store.suspendTunnel(idOf('suspended'), 'phishing');
     await store.suspendTunnel(idOf('resumed'), null);
-    await store.setAccess(idOf('locked'), { access: ACCESS, kept: [] });
+    await store.setAccess(idOf('locked'), { access: ACCESS, kept: [] }, 'any');
     await store.revokeLink(idOf('locked'), links[0]?.id ?? '', 2000);
     const late = aTunnel(account.id, { slug: 'late' });
     await store.insertTunnel(late);

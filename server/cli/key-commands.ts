@@ -1,11 +1,14 @@
 /** `culvert-relay key …`. */
 import { type NewAccount, PLAN_RULES } from '../accounts/accounts.ts';
-import { shownScope } from '../accounts/api-keys.ts';
+import { namePrefix, shownScope } from '../accounts/api-keys.ts';
 import { type Plan, PLANS } from '../../shared/tunnel.ts';
 import {
   ACCOUNT_NAME_RULE,
+  AGENT_PREFIX_DEFAULT,
+  AGENT_PREFIX_RULE,
   INVITE_DEFAULT_TTL_SECONDS,
   isAccountName,
+  isAgentPrefix,
   isReserved,
   isScopeName,
   isSubdomain,
@@ -48,6 +51,13 @@ export const createKeyCommand = adminCommand({
       text: 'How long the key is valid, such as 720h. By default, the key is valid until it is revoked.',
     },
     name: { value: 'TUNNEL', text: 'Limit the key to the tunnel with this name.' },
+    agent: {
+      text: 'Create a key for an AI agent or another program that you do not trust with more: its tunnels end at most 1 h from now, need an access policy, and have neither domains nor wildcard hosts. It reaches no other tunnels.',
+    },
+    prefix: {
+      value: 'WORD',
+      text: `What the names of the agent's tunnels begin with, followed by a hyphen. Default: ${AGENT_PREFIX_DEFAULT}.`,
+    },
     owner: {
       text: 'Let the key also invite people to the account, revoke their keys and see what they have done ("culvert team").',
     },
@@ -57,6 +67,8 @@ export const createKeyCommand = adminCommand({
     "culvert-relay key create --account ann --label 'laptop'": 'create a key with full access to the account',
     'culvert-relay key create --account ann --name preview --expires 720h':
       'create a key for one tunnel, for CI',
+    'culvert-relay key create --account ann --agent --prefix ann-ai':
+      'create a key for an agent, whose tunnels can be called ann-ai-…',
     'culvert-relay key create --account team --label ann --owner':
       'create a key for the person who manages the account "team"',
     'culvert-relay key create --account ops --admin': 'create a key for the administration interface',
@@ -143,14 +155,23 @@ function purposeOf(scope: KeyScope): string {
       return 'to administer the relay with, of';
     case 'tunnel':
       return `for the tunnel "${scope.name}" of`;
+    case 'agent':
+      return `for an agent, whose tunnels can be called "${namePrefix(scope)}…", of`;
   }
 }
 
-function readScope({ name, admin, owner }: Readonly<Record<string, unknown>>): KeyScope {
-  if ([admin === true, owner === true, name !== undefined].filter(Boolean).length > 1)
+function readScope({ name, admin, owner, agent, prefix }: Readonly<Record<string, unknown>>): KeyScope {
+  if ([admin === true, owner === true, agent === true, name !== undefined].filter(Boolean).length > 1)
     throw usageError(
-      '--admin, --owner and --name cannot be combined: a key is for administration, for an owner or for a tunnel',
+      '--admin, --owner, --agent and --name cannot be combined: a key is for administration, for an owner, for an agent or for a tunnel',
     );
+  if (agent === true) {
+    const given = prefix ?? AGENT_PREFIX_DEFAULT;
+    if (!isAgentPrefix(given))
+      throw usageError(`--prefix must be ${AGENT_PREFIX_RULE}, not "${String(given)}"`);
+    return { kind: 'agent', prefix: given };
+  }
+  if (prefix !== undefined) throw usageError('--prefix can only be used with --agent');
   if (admin === true) return { kind: 'admin' };
   if (owner === true) return { kind: 'owner' };
   if (name === undefined) return { kind: 'all' };

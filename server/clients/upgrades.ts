@@ -239,10 +239,12 @@ export class Upgrades {
   /** @throws ApiError 401, 404 */
   async #ownTunnel(request: UpgradeRequest, id: string): Promise<KeyedTunnel> {
     const owner = await this.#authenticator.authenticate(request.header('authorization'), request.address);
-    if (this.#registry.byId(id) === undefined) await this.#others.followTunnel(id);
+    // Another relay may have given an agent's tunnel to another key of the account.
+    if (this.#registry.byId(id) === undefined || owner.scope.kind === 'agent')
+      await this.#others.followTunnel(id);
     const tunnel = this.#registry.byId(id);
     if (tunnel?.account.id !== owner.account.id) throw new ApiError(API_ERRORS.tunnelNotFound);
-    mustReach(owner.scope, tunnel.name);
+    mustReach(owner, tunnel);
     return { tunnel, key: { keyId: owner.keyId, hash: owner.hash } };
   }
 
@@ -281,8 +283,8 @@ export class Upgrades {
 }
 
 /** Whether a key may be used for a tunnel. */
-function owns({ account, scope }: KeyOwner, tunnel: LiveTunnel): boolean {
-  return account.id === tunnel.account.id && reachesTunnel(scope, tunnel.name);
+function owns(owner: KeyOwner, tunnel: LiveTunnel): boolean {
+  return owner.account.id === tunnel.account.id && reachesTunnel(owner, tunnel);
 }
 
 /* The server's part of the WebSocket opening handshake (RFC 6455 section 4.2). */

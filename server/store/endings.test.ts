@@ -39,6 +39,7 @@ describe('the endings that the store remembers', () => {
       expiresAt: 1500,
       createdKey: null,
       createdBy: null,
+      byAgent: false,
     };
     await store.setTerms(taken.id, terms, PUBLIC, { now: 1000, nameHold: 0 });
     const released = { accountId: account.id, heldUntil: 0 };

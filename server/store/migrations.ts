@@ -24,6 +24,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0017_token_uses': { up: keepTokenUses },
   '0018_teams': { up: tellMembersApart },
   '0019_wildcard_hosts': { up: markWildcards },
+  '0020_agent_keys': { up: markAgentTunnels },
 };
 
 async function createTables(db: Kysely<unknown>): Promise<void> {
@@ -334,6 +335,11 @@ async function markWildcards(db: Kysely<unknown>): Promise<void> {
     .addColumn('wildcard', 'integer', (column) => column.notNull().defaultTo(0))
     .execute();
   await sql`create index tunnels_like_hosts on tunnels (slug) where slug like '%--%'`.execute(db);
+}
+
+/** Which tunnels are from agents' keys. Relays of the previous version leave the column alone. */
+async function markAgentTunnels(db: Kysely<unknown>): Promise<void> {
+  await db.schema.alterTable('tunnels').addColumn('agent_key', 'text').execute();
 }
 
 /* Brings a database to the schema of this version, at start. */

@@ -17,13 +17,21 @@ export interface AccountRecord {
 
 /**
  * What a key may be used for: everything of its account, with or without inviting others to it, one tunnel of it by
- * name, or the administration of the relay.
+ * name, the tunnels of an agent within bounds, or the administration of the relay.
  */
 export type KeyScope =
   | { readonly kind: 'all' }
   | { readonly kind: 'owner' }
   | { readonly kind: 'admin' }
-  | { readonly kind: 'tunnel'; readonly name: string };
+  | { readonly kind: 'tunnel'; readonly name: string }
+  | AgentScope;
+
+/** An agent's key (protocol.md section 2.1). */
+export interface AgentScope {
+  readonly kind: 'agent';
+  /** what the names of its tunnels begin with, followed by a hyphen */
+  readonly prefix: string;
+}
 
 export interface KeyRecord {
   /** UUID */
@@ -158,6 +166,8 @@ export interface TunnelRecord {
   readonly createdKey: string | null;
   /** that key's label; `null` if it had none */
   readonly createdBy: string | null;
+  /** whether that key is an agent's: only such tunnels are within reach of agents' keys */
+  readonly byAgent: boolean;
   /** whether it answers at every host `{any}--{slug}` (protocol.md section 4.7) */
   readonly wildcard: boolean;
   /** why the operator suspended it; `null` if it is not suspended */

@@ -43,12 +43,13 @@ interface ApiKeysTable extends ColumnsOf<Omit<KeyRecord, 'scope'>> {
   /** A revoked key stays, so that it cannot be created again. */
   revoked_at: number | null;
   last_used_at: number | null;
-  /** `all`, `admin` or `tunnel:` and its name */
+  /** `all`, `owner`, `admin`, `tunnel:` and its name, or `tunnel:agent:` and the prefix of its names */
   scope: string;
 }
 
 /** Fields of a tunnel that their columns hold in another form. */
-export type EncodedField = 'ttl' | 'idle' | 'wildcard' | 'access' | 'revokedLinks' | 'knocks' | 'tokenUses';
+export type EncodedField =
+  'ttl' | 'idle' | 'wildcard' | 'byAgent' | 'access' | 'revokedLinks' | 'knocks' | 'tokenUses';
 
 export interface TunnelsTable extends ColumnsOf<Omit<TunnelRecord, EncodedField>> {
   ttl_seconds: number;
@@ -56,6 +57,11 @@ export interface TunnelsTable extends ColumnsOf<Omit<TunnelRecord, EncodedField>
   idle: number;
   /** 0 or 1 */
   wildcard: number;
+  /**
+   * `created_key` if that is an agent's. With another value it means nothing: relays of the previous version change only
+   * `created_key` when a client takes a tunnel over.
+   */
+  agent_key: string | null;
   /** JSON */
   access: string | null;
   /** JSON, pairs of an id and an end; `null` for none */

@@ -211,11 +211,17 @@ describe('Store', () => {
   it('extends from the current expiry, up to the latest possible one', async () => {
     const tunnel = aTunnel(owner.id, { expiresAt: 100 });
     await store.insertTunnel(tunnel);
-    assert.equal(await store.extendExpiry(tunnel.id, { by: 50, from: 100, latest: 1000 }), 150);
-    assert.equal(await store.extendExpiry(tunnel.id, { by: 50, from: 100, latest: 1000 }), 200);
-    assert.equal(await store.extendExpiry(tunnel.id, { by: 50, from: 400, latest: 1000 }), 450);
-    assert.equal(await store.extendExpiry(tunnel.id, { by: 600, from: 450, latest: 1000 }), undefined);
-    assert.equal(await store.extendExpiry('unknown', { by: 1, from: 0, latest: 1000 }), undefined);
+    assert.equal(await store.extendExpiry(tunnel.id, { by: 50, from: 100, latest: 1000, reach: 'any' }), 150);
+    assert.equal(await store.extendExpiry(tunnel.id, { by: 50, from: 100, latest: 1000, reach: 'any' }), 200);
+    assert.equal(await store.extendExpiry(tunnel.id, { by: 50, from: 400, latest: 1000, reach: 'any' }), 450);
+    assert.equal(
+      await store.extendExpiry(tunnel.id, { by: 600, from: 450, latest: 1000, reach: 'any' }),
+      undefined,
+    );
+    assert.equal(
+      await store.extendExpiry('unknown', { by: 1, from: 0, latest: 1000, reach: 'any' }),
+      undefined,
+    );
   });
 
   it('adds traffic to the existing counts', async () => {
@@ -251,6 +257,7 @@ describe('Store', () => {
       wildcard: true,
       createdKey: 'k',
       createdBy: 'ann',
+      byAgent: false,
     };
     const takeOver = { now: 400, nameHold: 0 };
     const revisions = { access: null, termsRevision: 1, accessRevision: 1 };
@@ -281,7 +288,7 @@ describe('Store', () => {
         ...wanted,
         tokens: [token('ci', 'first'), token('agent', 'given'), token('new', 'made')],
       };
-      const change = await store.setAccess(tunnel.id, { access: wanted, kept: ['ci', 'new'] });
+      const change = await store.setAccess(tunnel.id, { access: wanted, kept: ['ci', 'new'] }, 'any');
       assert.deepEqual(change, { access: kept, accessRevision: 1 });
       assert.deepEqual((await store.findTunnel(tunnel.id))?.tunnel.access, kept);
       const terms = {
@@ -292,6 +299,7 @@ describe('Store', () => {
         wildcard: false,
         createdKey: 'k',
         createdBy: 'ann',
+        byAgent: false,
       };
       const again = { access: { ...wanted, tokens: [token('new', 'other')] }, kept: ['new'] };
       const renewed = await store.setTerms(tunnel.id, terms, again, { now: 400, nameHold: 0 });
@@ -303,7 +311,10 @@ describe('Store', () => {
       await store.insertTunnel(tunnel);
       const rotated = { access: anAccess({ tokens: [token('ci', 'rotated')] }), kept: [] };
       const keeping = { access: anAccess({ tokens: [token('ci', 'made')] }), kept: ['ci'] };
-      await Promise.all([store.setAccess(tunnel.id, rotated), store.setAccess(tunnel.id, keeping)]);
+      await Promise.all([
+        store.setAccess(tunnel.id, rotated, 'any'),
+        store.setAccess(tunnel.id, keeping, 'any'),
+      ]);
       const { tokens } = (await store.findTunnel(tunnel.id))?.tunnel.access ?? {};
       assert.deepEqual(tokens, [token('ci', 'rotated')]);
     });

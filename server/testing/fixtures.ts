@@ -46,7 +46,7 @@ export function aKeyRecord(fields: Partial<KeyRecord> = {}): KeyRecord {
 }
 
 /** The key of a test's requests. */
-export const CALLER: Caller = { keyId: 'key', label: '' };
+export const CALLER: Caller = { keyId: 'key', label: '', scope: { kind: 'all' } };
 
 /** An access policy without any requirements except the given fields. */
 export function anAccess(fields: Partial<StoredAccess> = {}): StoredAccess {
@@ -77,6 +77,7 @@ export function aTunnel(accountId: string, fields: Partial<TunnelRecord> = {}): 
     domain: null,
     createdKey: null,
     createdBy: null,
+    byAgent: false,
     wildcard: false,
     ...fields,
   };

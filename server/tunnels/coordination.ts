@@ -5,6 +5,7 @@
 import type { Clock } from '../clock.ts';
 import type { Log } from '../log.ts';
 import type { AccountRecord, AuditRecord } from '../store/records.ts';
+import type { Extension } from '../store/queries/tunnel-changes.ts';
 import type { ReleasedTunnel } from '../store/queries/tunnel-queries.ts';
 import type { Store } from '../store/store.ts';
 import type { Lifecycle } from './lifecycle.ts';
@@ -25,6 +26,12 @@ export interface CoordinationDeps {
   readonly onAccess: (tunnel: LiveTunnel) => void;
   /** called when a tunnel has left the registry */
   readonly onEnd: (tunnel: LiveTunnel, reason: EndReason) => void;
+}
+
+/** An extension of a tunnel. */
+export interface WantedExtension extends Pick<Extension, 'by' | 'reach'> {
+  /** how far the expiry may be from now, in ms */
+  readonly max: number;
 }
 
 export interface Coordination {
@@ -73,15 +80,15 @@ export interface Coordination {
    */
   close(tunnel: LiveTunnel, closed: ReleasedTunnel, entries: readonly AuditRecord[]): Promise<boolean>;
   /**
-   * Makes the store move an expiry later by `by` ms, to no later than `max` ms from now.
+   * Makes the store move an expiry later.
    *
-   * @returns the new one; `undefined` if other relays have ended the tunnel or extended it too far
+   * @returns the new one; `undefined` if other relays have ended the tunnel, extended it too far, or given it to a key
+   *   out of reach
    * @throws StoreError, FullError
    */
   storeExtension(
     tunnel: LiveTunnel,
-    by: number,
-    max: number,
+    wanted: WantedExtension,
     entries: readonly AuditRecord[],
   ): Promise<number | undefined>;
   /**

@@ -23,14 +23,15 @@ import type {
 
 /**
  * What the client chose when it created the tunnel or took it over; `ttl` is in seconds, `idle` says whether traffic
- * prolongs the tunnel, and `wildcard` whether it answers at every host `{any}--{slug}`.
+ * prolongs the tunnel, `wildcard` whether it answers at every host `{any}--{slug}`, and `byAgent` whether its key is an
+ * agent's.
  */
 export type CurrentTerms = Readonly<
-  Pick<TunnelTerms, 'localPort' | 'ttl' | 'idle' | 'wildcard' | 'createdKey' | 'createdBy'>
+  Pick<TunnelTerms, 'localPort' | 'ttl' | 'idle' | 'wildcard' | 'createdKey' | 'createdBy' | 'byAgent'>
 >;
 
 function currentTerms({ localPort, ttl, idle, wildcard, createdKey, createdBy }: CurrentTerms): CurrentTerms {
-  return { localPort, ttl, idle, wildcard, createdKey, createdBy };
+  return { localPort, ttl, idle, wildcard, createdKey, createdBy, byAgent };
 }
 
 export class LiveTunnel {

@@ -11,7 +11,7 @@ import type { ReleasedTunnel } from '../store/queries/tunnel-queries.ts';
 import type { AccountRecord, AuditRecord, OwnedTunnel } from '../store/records.ts';
 import { orUnavailable, StoreError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
-import type { Coordination, CoordinationDeps } from './coordination.ts';
+import type { Coordination, CoordinationDeps, WantedExtension } from './coordination.ts';
 import { Lifecycle } from './lifecycle.ts';
 import type { LiveTunnel } from './live-tunnel.ts';
 import { byDomain, bySlug, NameLookup } from './name-lookup.ts';
@@ -155,11 +155,10 @@ export class SharedTunnels implements Coordination {
 
   async storeExtension(
     { id, expiresAt }: LiveTunnel,
-    by: number,
-    max: number,
+    { by, max, reach }: WantedExtension,
     entries: readonly AuditRecord[],
   ): Promise<number | undefined> {
-    const extension = { by, from: expiresAt, latest: this.#clock.now() + max };
+    const extension = { by, from: expiresAt, latest: this.#clock.now() + max, reach };
     return await this.#store.act('extendExpiry', [id, extension], entries);
   }
 

@@ -4,7 +4,7 @@ import { LOAD_BATCH } from '../limits.ts';
 import type { ReleasedTunnel } from '../store/queries/tunnel-queries.ts';
 import type { AuditRecord, OwnedTunnel } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
-import type { Coordination, CoordinationDeps } from './coordination.ts';
+import type { Coordination, CoordinationDeps, WantedExtension } from './coordination.ts';
 import { Lifecycle } from './lifecycle.ts';
 import type { LiveTunnel } from './live-tunnel.ts';
 import type { TunnelRegistry } from './registry.ts';
@@ -61,8 +61,7 @@ export class StandaloneTunnels implements Coordination {
 
   async storeExtension(
     tunnel: LiveTunnel,
-    by: number,
-    _max: number,
+    { by }: WantedExtension,
     entries: readonly AuditRecord[],
   ): Promise<number> {
     const expiresAt = tunnel.expiresAt + by;

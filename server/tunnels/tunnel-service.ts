@@ -8,11 +8,12 @@ import { API_ERRORS, ApiError, type ApiErrorEntry, tooManyTunnels, ttlTooLong } 
 import type { CreateTunnel, TtlLimits, WantedTunnel } from '../../shared/tunnel.ts';
 import { isWildcardDomain } from '../../shared/wildcard-hosts.ts';
 import { PLAN_RULES, ttlLimitsOf } from '../accounts/accounts.ts';
+import { mustReach, reachesTunnel } from '../accounts/api-keys.ts';
 import { type Caller, orRateLimited, teamAct } from '../accounts/team.ts';
 import type { Clock } from '../clock.ts';
 import { SLUG_ATTEMPTS } from '../limits.ts';
 import type { Log } from '../log.ts';
-import type { NewAccess, TrafficDelta } from '../store/queries/tunnel-changes.ts';
+import type { NewAccess, Reach, TrafficDelta } from '../store/queries/tunnel-changes.ts';
 import type {
   AccountRecord,
   AuditRecord,
@@ -214,15 +215,15 @@ export class TunnelService {
    * The tunnel that a create request takes over. In a cluster, {@link Coordination.followAccount} must be called
    * first.
    *
-   * @returns the account's own live tunnel of that name, `undefined` if a new one is requested
+   * @returns the account's own live tunnel of that name, `undefined` if a new one is requested or the key does not reach it
    */
   findExisting(
     account: AccountRecord,
-    { name, takeOver }: Pick<WantedTunnel, 'name' | 'takeOver'>,
+    { name, takeOver, caller }: Pick<WantedTunnel, 'name' | 'takeOver'> & Pick<NewTunnel, 'caller'>,
   ): LiveTunnel | undefined {
     if (!takeOver || name === '') return undefined;
     const tunnel = this.#registry.bySlug(name);
-    const isOwn = tunnel?.account.id === account.id && tunnel.name === name;
+    const isOwn = tunnel?.account.id === account.id && tunnel.name === name && reachesTunnel(caller, tunnel);
     return isOwn && !this.#lifecycle.isOver(tunnel) ? tunnel : undefined;
   }
 
@@ -315,9 +316,8 @@ export class TunnelService {
   ): Promise<LiveTunnel> {
     await this.coordination.followTunnel(id);
     const tunnel = this.get(account, id);
-    const { maxTtl } = ttlLimitsOf(account.plan, this.#ttl);
     const entries = this.#entries('team.extend', tunnel, caller);
-    await this.#inTurn(tunnel, () => this.#extendNow(tunnel, ttl ?? tunnel.terms.ttl, maxTtl, entries));
+    await this.#inTurn(tunnel, () => this.#extendNow(tunnel, ttl ?? tunnel.terms.ttl, caller, entries));
     return tunnel;
   }
 
@@ -335,7 +335,9 @@ export class TunnelService {
     await this.coordination.followTunnel(id);
     const tunnel = this.get(account, id);
     const entries = this.#entries('team.access', tunnel, caller);
-    const change = await this.#orRefused(this.#store.act('setAccess', [id, wanted], entries));
+    const change = await this.#orRefused(
+      this.#store.act('setAccess', [id, wanted, reachOf(caller)], entries),
+    );
     if (change === undefined) throw new ApiError(API_ERRORS.tunnelNotFound);
     this.#lifecycle.setAccess(tunnel, change.access, change.accessRevision);
     this.coordination.tell({ kind: 'access', id });
@@ -378,18 +380,25 @@ export class TunnelService {
   async #extendNow(
     tunnel: LiveTunnel,
     ttl: number,
-    maxTtl: number,
+    caller: Caller,
     entries: readonly AuditRecord[],
   ): Promise<void> {
+    const { maxTtl } = ttlLimitsOf(tunnel.account.plan, this.#ttl, caller.scope);
     this.#mustBeAlive(tunnel);
+    mustReach(caller, tunnel);
     // The remaining time, which does not depend on changes of the wall clock.
     const left = Math.round(tunnel.deadline - this.#clock.monotonic());
     if (left + ttl * 1000 > maxTtl * 1000) throw new ApiError(ttlTooLong(formatDuration(maxTtl)));
     const expiresAt = await this.#orRefused(
-      this.coordination.storeExtension(tunnel, ttl * 1000, maxTtl * 1000, entries),
+      this.coordination.storeExtension(
+        tunnel,
+        { by: ttl * 1000, max: maxTtl * 1000, reach: reachOf(caller) },
+        entries,
+      ),
     );
     if (expiresAt === undefined) await this.coordination.followTunnel(tunnel.id);
     this.#mustBeAlive(tunnel);
+    mustReach(caller, tunnel);
     if (expiresAt === undefined) throw new ApiError(ttlTooLong(formatDuration(maxTtl)));
     tunnel.prolong(expiresAt);
     this.coordination.tell({ kind: 'extended', id: tunnel.id, expiresAt });
@@ -480,8 +489,16 @@ export class TunnelService {
   }
 }
 
-function createdWith({ keyId, label }: Caller): Pick<TunnelRecord, 'createdKey' | 'createdBy'> {
-  return { createdKey: keyId, createdBy: label === '' ? null : label };
+function createdWith({
+  keyId,
+  label,
+  scope,
+}: Caller): Pick<TunnelRecord, 'createdKey' | 'createdBy' | 'byAgent'> {
+  return { createdKey: keyId, createdBy: label === '' ? null : label, byAgent: scope.kind === 'agent' };
+}
+
+function reachOf({ scope }: Caller): Reach {
+  return scope.kind === 'agent' ? 'by-agent' : 'any';
 }
 
 /* Generated slugs (protocol.md section 3.3): random, readable aloud, a DNS label. */

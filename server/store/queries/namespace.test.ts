@@ -158,7 +158,15 @@ describe('hosts of wildcard tunnels', () => {
     const tunnel = aTunnel(owner.id, { slug: 'web' });
     await store.insertTunnel(tunnel);
     await name('a--web');
-    const terms = { localPort: 1, ttl: 60, idle: false, expiresAt: 9000, createdKey: null, createdBy: null };
+    const terms = {
+      localPort: 1,
+      ttl: 60,
+      idle: false,
+      expiresAt: 9000,
+      createdKey: null,
+      createdBy: null,
+      byAgent: false,
+    };
     const takeOver = { now: 1000, nameHold: 0 };
     await assert.rejects(
       store.setTerms(tunnel.id, { ...terms, wildcard: true }, PUBLIC, takeOver),

@@ -21,19 +21,33 @@ export interface Extension {
   /** what this relay knows it to be now, stored or not */
   readonly from: number;
   readonly latest: number;
+  /** see {@link Reach} */
+  readonly reach: Reach;
+}
+
+/**
+ * Which tunnels a key can change. Checked in the transaction of the change: another relay may have given an agent's tunnel
+ * to another key of the account in the meantime.
+ */
+export type Reach = 'any' | 'by-agent';
+
+/** True for the tunnels within reach. */
+function within(reach: Reach) {
+  return reach === 'any' ? sql<boolean>`1 = 1` : sql<boolean>`tunnels.agent_key = tunnels.created_key`;
 }
 
 /**
  * Moves an expiry later by `extension.by`, counted from the latest expiry that any relay has stored.
  *
- * @returns the new expiry; `undefined` if it would be beyond the latest allowed, or there is no such tunnel
+ * @returns the new expiry; `undefined` if it would be beyond the latest allowed, or there is no such tunnel within reach
  */
 export const extendExpiry = act(
-  async (db, id: string, { by, from, latest }: Extension): Promise<number | undefined> => {
+  async (db, id: string, { by, from, latest, reach }: Extension): Promise<number | undefined> => {
     const row = await db
       .updateTable('tunnels')
       .set((column) => ({ expires_at: sql`${later(column, from)} + ${bigint(by)}` }))
       .where('id', '=', id)
+      .where(within(reach))
       .where('expires_at', '<=', latest - by)
       .returning('expires_at')
       .executeTakeFirst();
@@ -55,22 +69,24 @@ export type AccessChange = Pick<TunnelRecord, 'access' | 'accessRevision'>;
 /**
  * Changes the access policy of a tunnel.
  *
- * @returns `undefined` if there is no such tunnel
+ * @returns `undefined` if there is no such tunnel within reach
  */
-export const setAccess = act((db, id: string, wanted: NewAccess): Promise<AccessChange | undefined> =>
-  inTransaction(db, async (transaction) => {
-    const access = await withKeptTokens(transaction, id, wanted);
-    const row = await transaction
-      .updateTable('tunnels')
-      .set(({ eb }) => ({
-        access: writtenAccess(access),
-        access_revision: eb('access_revision', '+', 1),
-      }))
-      .where('id', '=', id)
-      .returning('access_revision')
-      .executeTakeFirst();
-    return row && { access, accessRevision: row.access_revision };
-  }),
+export const setAccess = act(
+  (db, id: string, wanted: NewAccess, reach: Reach): Promise<AccessChange | undefined> =>
+    inTransaction(db, async (transaction) => {
+      const access = await withKeptTokens(transaction, id, wanted);
+      const row = await transaction
+        .updateTable('tunnels')
+        .set(({ eb }) => ({
+          access: writtenAccess(access),
+          access_revision: eb('access_revision', '+', 1),
+        }))
+        .where('id', '=', id)
+        .where(within(reach))
+        .returning('access_revision')
+        .executeTakeFirst();
+      return row && { access, accessRevision: row.access_revision };
+    }),
 );
 
 /** Keeps others from changing the access policy until the transaction ends: a revoked token must not come back. */
@@ -94,7 +110,7 @@ async function withKeptTokens(
 /** The terms that a client requests for a tunnel when it takes it over. */
 export type TunnelTerms = Pick<
   TunnelRecord,
-  'localPort' | 'ttl' | 'idle' | 'expiresAt' | 'wildcard' | 'createdKey' | 'createdBy'
+  'localPort' | 'ttl' | 'idle' | 'expiresAt' | 'wildcard' | 'createdKey' | 'createdBy' | 'byAgent'
 >;
 
 /** The moment of a takeover. */
@@ -108,14 +124,14 @@ export interface TakeOver {
 /**
  * Changes the port, the life, the hosts and the access policy of a tunnel. Its life may end earlier than before.
  *
- * @returns the new revisions; `undefined` if there is no such tunnel
+ * @returns the new revisions; `undefined` if there is no such tunnel within reach of the key
  * @throws ConflictError `slug` if one of its hosts, as a wildcard tunnel, is the name of another account
  */
 export const setTerms = act(
   (
     db,
     id: string,
-    { localPort, ttl, idle, expiresAt, wildcard, createdKey, createdBy }: TunnelTerms,
+    { localPort, ttl, idle, expiresAt, wildcard, createdKey, createdBy, byAgent }: TunnelTerms,
     wanted: NewAccess,
     { now, nameHold }: TakeOver,
   ): Promise<(AccessChange & Pick<TunnelRecord, 'termsRevision'>) | undefined> =>
@@ -130,12 +146,14 @@ export const setTerms = act(
           expires_at: expiresAt,
           created_key: createdKey,
           created_by: createdBy,
+          agent_key: byAgent ? createdKey : null,
           wildcard: wildcard ? 1 : 0,
           terms_revision: eb('terms_revision', '+', 1),
           access: writtenAccess(access),
           access_revision: eb('access_revision', '+', 1),
         }))
         .where('id', '=', id)
+        .where(within(byAgent ? 'by-agent' : 'any'))
         .returning(['slug', 'account_id', 'terms_revision', 'access_revision'])
         .executeTakeFirst();
       if (row === undefined) return undefined;

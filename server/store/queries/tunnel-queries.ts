@@ -372,6 +372,7 @@ function toRow({
   ttl,
   idle,
   wildcard,
+  byAgent,
   access,
   revokedLinks,
   knocks,
@@ -383,6 +384,7 @@ function toRow({
     ttl_seconds: ttl,
     idle: idle ? 1 : 0,
     wildcard: wildcard ? 1 : 0,
+    agent_key: byAgent ? tunnel.createdKey : null,
     access: writtenAccess(access),
     revoked_links: writtenRevoked(revokedLinks),
     knocks: knocks === null ? null : JSON.stringify(knocks),
@@ -391,7 +393,16 @@ function toRow({
 }
 
 const unencoded = reader<Omit<TunnelRecord, EncodedField>>({
-  without: ['ttl_seconds', 'idle', 'wildcard', 'access', 'revoked_links', 'knocks', 'token_uses'],
+  without: [
+    'ttl_seconds',
+    'idle',
+    'wildcard',
+    'agent_key',
+    'access',
+    'revoked_links',
+    'knocks',
+    'token_uses',
+  ],
 });
 
 function toRecord(row: TunnelsTable): TunnelRecord {
@@ -399,6 +410,7 @@ function toRecord(row: TunnelsTable): TunnelRecord {
     ttl: row.ttl_seconds,
     idle: row.idle === 1,
     wildcard: row.wildcard === 1,
+    byAgent: row.agent_key !== null && row.agent_key === row.created_key,
     access: readAccess(row.access),
     revokedLinks: readRevoked(row.revoked_links),
     knocks: row.knocks === null ? null : (JSON.parse(row.knocks) as StoredKnocks),

@@ -250,7 +250,7 @@ async function keepTunnels(
 /** The groups of columns of a tunnel that have changed since. */
 function laterOf(before: TunnelsTable, present: TunnelsTable): Partial<TunnelsTable> {
   const { access, access_revision, knocks, knocks_revision, terms_revision } = present;
-  const { local_port, ttl_seconds, idle, expires_at } = present;
+  const { local_port, ttl_seconds, idle, expires_at, created_key, created_by, agent_key } = present;
   return {
     ...(access_revision > before.access_revision && { access, access_revision }),
     ...(knocks_revision > before.knocks_revision && { knocks, knocks_revision }),
@@ -259,6 +259,9 @@ function laterOf(before: TunnelsTable, present: TunnelsTable): Partial<TunnelsTa
       ttl_seconds,
       idle,
       expires_at,
+      created_key,
+      created_by,
+      agent_key,
       terms_revision,
     }),
   };

@@ -115,7 +115,7 @@ describe('openSqlite', () => {
     database.exec("delete from kysely_migration where name >= '0015_link_keys'");
     database.exec('drop table relay_info');
     for (const index of ['tunnels_like_hosts', 'audit_by_subject']) database.exec(`drop index ${index}`);
-    for (const column of ['wildcard', 'token_uses', 'created_key', 'created_by'])
+    for (const column of ['agent_key', 'wildcard', 'token_uses', 'created_key', 'created_by'])
       database.exec(`alter table tunnels drop column ${column}`);
     database.exec('alter table invitations drop column label');
     database.exec("insert into relay_secrets values ('links', 'of old', 1)");
