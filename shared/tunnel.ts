@@ -99,7 +99,7 @@ export const ACCOUNT = object(
       max_connections: described(LIMIT_OR_NULL, 'for each tunnel; null for unlimited'),
       max_domains: unused(described(LIMIT_OR_NULL, 'null for unlimited')),
     }),
-    agent: addedLater(orNull(AGENT_BOUNDS, "null unless the key is an agent's"), null),
+    agent_key: addedLater(orNull(AGENT_BOUNDS, "null unless the key is an agent's"), null),
   },
   'Account',
 );

@@ -67,7 +67,7 @@ export const ACCOUNT: Account = {
     max_connections: null,
     max_domains: 5,
   },
-  agent: null,
+  agent_key: null,
 };
 
 /** A domain that is not verified. */

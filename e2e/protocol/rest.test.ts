@@ -157,7 +157,7 @@ describe('the REST interface', () => {
           max_connections: 10_000,
           max_domains: 5,
         },
-        agent: null,
+        agent_key: null,
       } satisfies Account);
     });
 

@@ -18,10 +18,11 @@ interface Operations {
 const OWN_CALLS = ['GET /v1/account', 'GET /v1/tunnels'];
 const SOCKETS = ['/ws/control', '/ws/data', '/ws/trunk'];
 
-describe('a hostile holder of a key for one tunnel', () => {
+describe('a hostile holder of a key for one tunnel or an agent', () => {
   const { scope, relay } = relaySuite(WITH_TRUNKS);
   let owner: TestAccount;
   let thief: TestAccount;
+  let agent: TestAccount;
   let victim: ManualClient;
   /** ids of the account's resources, by the placeholders in paths */
   let ids: Readonly<Record<string, string>>;
@@ -30,6 +31,7 @@ describe('a hostile holder of a key for one tunnel', () => {
   before(async () => {
     owner = await createAccount(relay);
     thief = await withNewKey(relay, owner, '--name', 'only');
+    agent = await withNewKey(relay, owner, '--agent');
     victim = await ManualClient.start(scope, relay, onlyAccount(owner), {
       name: 'shop',
       access: { links: true, allow: ['0.0.0.0/0', '::/0'] },
@@ -64,14 +66,17 @@ describe('a hostile holder of a key for one tunnel', () => {
           domain: 'other.test',
           ttl: '1h',
         };
-        const answer = await thief.api.send(method.toUpperCase(), path, method === 'get' ? {} : { json });
-        assert.ok([403, 404].includes(answer.status), `${operation}: ${answer.status}`);
+        for (const { api } of [thief, agent]) {
+          const answer = await api.send(method.toUpperCase(), path, method === 'get' ? {} : { json });
+          assert.ok([403, 404].includes(answer.status), `${operation}: ${answer.status}`);
+        }
         tried.push(operation);
       }
     }
     assert.ok(tried.length > 30, tried.join('\n'));
     assert.deepEqual(await everything(), before);
-    assert.deepEqual((await thief.api.send('GET', '/v1/tunnels')).json, { tunnels: [] });
+    for (const { api } of [thief, agent])
+      assert.deepEqual((await api.send('GET', '/v1/tunnels')).json, { tunnels: [] });
   });
 
   it('opens no socket of another tunnel, whether its client is connected or not', async () => {

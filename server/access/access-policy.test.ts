@@ -2,10 +2,60 @@ import assert from 'node:assert/strict';
 import { OPEN } from '../../shared/access.ts';
 import { hashKey } from '../accounts/api-keys.ts';
 import { anAccess } from '../testing/fixtures.ts';
-import { AccessPolicy, prepareAccess, RevokedLinks, withMadeTokens } from './access-policy.ts';
+import { AccessPolicy, isGuarded, prepareAccess, RevokedLinks, withMadeTokens } from './access-policy.ts';
 
 const TOKEN = 'x'.repeat(256);
 const HASHES = { hash: (password: string) => Promise.resolve(`hash of ${password}`) };
+
+describe('a policy that keeps strangers out', () => {
+  it('requires something of each visitor', () => {
+    const policies = [
+      { password: 'mild-oak-fern' },
+      { basic: [{ user: 'ann', password: 'x' }] },
+      { tokens: [{ name: 'ci', token: undefined }] },
+      { links: true },
+      { knock: true },
+    ];
+    for (const policy of policies) assert.ok(isGuarded({ ...OPEN, ...policy }), JSON.stringify(policy));
+    assert.ok(isGuarded({ ...OPEN, links: true, allow: ['0.0.0.0/0'] }));
+    assert.ok(!isGuarded(OPEN));
+  });
+
+  it('or allows only private networks, addresses and small ranges', () => {
+    const small = [
+      '10.0.0.0/8',
+      '172.16.0.0/12',
+      '192.168.1.0/24',
+      '100.64.0.0/10',
+      '127.0.0.1',
+      '203.0.0.0/16',
+    ];
+    const small6 = [
+      'fd00::/8',
+      'fc00::/7',
+      'fe80::/10',
+      '::1',
+      '2001:db8::/32',
+      '2001:db8::1',
+      '::ffff:192.0.2.1',
+    ];
+    for (const text of [...small, ...small6]) assert.ok(isGuarded({ ...OPEN, allow: [text] }), text);
+    const large = ['0.0.0.0/0', '0.0.0.0/1', '203.0.0.0/15', '10.0.0.0/7', '172.16.0.0/11', '172.0.0.0/8'];
+    const large6 = [
+      '::/0',
+      '2000::/3',
+      '2001:db8::/31',
+      'fc00::/6',
+      '::ffff:0:0/96',
+      '::ffff:1.2.3.0/120',
+      '::/64',
+    ];
+    for (const text of [...large, ...large6]) {
+      assert.ok(!isGuarded({ ...OPEN, allow: [text] }), text);
+      assert.ok(!isGuarded({ ...OPEN, allow: ['192.0.2.7', text] }), text);
+    }
+  });
+});
 
 describe('prepareAccess', () => {
   it('returns no policy if nothing is asked of visitors', async () => {

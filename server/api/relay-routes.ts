@@ -198,6 +198,6 @@ function viewAccount({ id, name, plan, subdomain }: AccountRecord, scope: KeySco
       max_connections: maxConnections,
       max_domains: maxDomains,
     },
-    agent: scope.kind === 'agent' ? { name_prefix: namePrefix(scope) } : null,
+    agent_key: scope.kind === 'agent' ? { name_prefix: namePrefix(scope) } : null,
   };
 }

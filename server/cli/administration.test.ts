@@ -76,13 +76,18 @@ describe('culvert-relay account and key', () => {
       (await printed('key create --account acme --admin'))[0] ?? '',
       /to administer the relay with/,
     );
+    assert.match(
+      (await printed('key create --account acme --agent --prefix ann-ai'))[0] ?? '',
+      /^Created a key for an agent, whose tunnels can be called "ann-ai-…", of the account "acme"\./,
+    );
+    await printed('key create --account acme --agent');
     const { keys } = (await json('key list')) as { keys: Record<string, unknown>[] };
     const created = Date.parse(String(keys[0]?.['created_at']));
     assert.equal(keys[0]?.['label'], "Ann's laptop");
     assert.equal(keys[0]?.['expires_at'], new Date(created + 720 * 3_600_000).toISOString());
     assert.deepEqual(
       keys.map((key) => key['scope']),
-      ['web', 'admin'],
+      ['web', 'admin', 'agent:ann-ai', 'agent:agent'],
     );
   });
 
@@ -213,7 +218,11 @@ describe('culvert-relay account and key', () => {
       /^--name must be the name of a tunnel, .* other than all, owner, admin$/,
     ],
     ['key create --account taken --name X', 2, /^--name must be the name of a tunnel/],
-    ['key create --account taken --name web --admin', 2, /^--admin, --owner and --name cannot be combined/],
+    ['key create --account taken --name web --admin', 2, /^--admin, --owner, --agent and --name cannot be/],
+    ['key create --account taken --agent --owner', 2, /^--admin, --owner, --agent and --name cannot be/],
+    ['key create --account taken --agent --prefix A', 2, /^--prefix must be 1-32 lowercase.*, not "A"$/],
+    ['key create --account taken --agent --prefix a--b', 2, /^--prefix must be .* single hyphens/],
+    ['key create --account taken --prefix ai', 2, /^--prefix can only be used with --agent$/],
     ['key create --account nobody', 1, /^there is no account "nobody" in \//],
     ['key list --account nobody', 1, /^there is no account "nobody" in \//],
     ['key revoke', 2, /^key revoke needs a key's id/],

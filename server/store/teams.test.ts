@@ -3,7 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { aKeyRecord, anAccount, aTunnel } from '../testing/fixtures.ts';
+import { reachesTunnel } from '../accounts/api-keys.ts';
+import { aKeyRecord, anAccount, aTunnel, PUBLIC } from '../testing/fixtures.ts';
 import type { AuditRecord } from './records.ts';
 import { openSqlite } from './sqlite/open-sqlite.ts';
 import type { Store } from './store.ts';
@@ -43,6 +44,49 @@ describe('the store of teams', () => {
     assert.deepEqual((await store.findTunnel(tunnel.id))?.tunnel, tunnel);
   });
 
+  it("keeps whether a tunnel is from an agent's key, until another key has it", async () => {
+    const tunnel = aTunnel(account.id, { name: 'ai-x', createdKey: 'agent', byAgent: true });
+    await store.insertTunnel(tunnel);
+    assert.deepEqual((await store.findTunnel(tunnel.id))?.tunnel, tunnel);
+    const other = new DatabaseSync(join(folder, 'culvert.db'));
+    // A relay of the previous version does not know the column.
+    other.exec(`update tunnels set created_key = 'owner' where id = '${tunnel.id}'`);
+    other.close();
+    assert.equal((await store.findTunnel(tunnel.id))?.tunnel.byAgent, false);
+  });
+
+  it("changes for an agent's key only what an agent's key has, whatever happens at the same time", async () => {
+    const tunnel = aTunnel(account.id, { createdKey: 'agent', byAgent: true, expiresAt: 100 });
+    await store.insertTunnel(tunnel);
+    const terms = { localPort: 1, ttl: 60, idle: false, expiresAt: 500, wildcard: false, createdBy: null };
+    const takeOver = { now: 0, nameHold: 0 };
+    const agents = { ...terms, createdKey: 'next', byAgent: true };
+    assert.equal((await store.setTerms(tunnel.id, agents, PUBLIC, takeOver))?.termsRevision, 1);
+    assert.equal((await store.setAccess(tunnel.id, PUBLIC, 'by-agent'))?.accessRevision, 2);
+    const extension = { by: 50, from: 500, latest: 1000, reach: 'by-agent' } as const;
+    assert.equal(await store.extendExpiry(tunnel.id, extension), 550);
+    const owners = { ...terms, createdKey: 'owner', byAgent: false };
+    assert.equal((await store.setTerms(tunnel.id, owners, PUBLIC, takeOver))?.termsRevision, 2);
+    assert.equal(await store.setTerms(tunnel.id, agents, PUBLIC, takeOver), undefined);
+    assert.equal(await store.setAccess(tunnel.id, PUBLIC, 'by-agent'), undefined);
+    assert.equal(await store.extendExpiry(tunnel.id, extension), undefined);
+    const { createdKey, expiresAt, accessRevision } = (await store.findTunnel(tunnel.id))?.tunnel ?? {};
+    assert.deepEqual([createdKey, expiresAt, accessRevision], ['owner', 500, 3]);
+  });
+
+  it('keeps the scope of an agent, which is a tunnel that cannot exist for a relay of the previous version', async () => {
+    const scope = { kind: 'agent', prefix: 'ai' } as const;
+    await store.insertKey(aKeyRecord({ accountId: account.id, hash: 'h', scope }));
+    assert.deepEqual((await store.findKeyOwner('h'))?.scope, scope);
+    const other = new DatabaseSync(join(folder, 'culvert.db'));
+    const written = other.prepare("select scope from api_keys where hash = 'h'").get()?.['scope'];
+    assert.equal(written, 'tunnel:agent:ai');
+    other.exec("update api_keys set scope = 'later'");
+    other.close();
+    const later = (await store.findKeyOwner('h'))?.scope ?? assert.fail();
+    assert.ok(!reachesTunnel({ keyId: 'k', scope: later }, aTunnel(account.id)));
+  });
+
   it('reads what a relay of the previous version stores during a rolling upgrade', async () => {
     const tunnel = aTunnel(account.id);
     await store.insertTunnel(tunnel);
@@ -56,7 +100,7 @@ describe('the store of teams', () => {
           .filter((name) => !without.includes(name))
           .join(', ');
       // It inserts only the columns that it knows.
-      const known = columns('tunnels', ['created_key', 'created_by', 'id', 'slug']);
+      const known = columns('tunnels', ['agent_key', 'created_key', 'created_by', 'id', 'slug']);
       other.exec(
         `insert into tunnels (id, slug, ${known}) select 'old', 'old', ${known} from tunnels where id = '${tunnel.id}'`,
       );
@@ -109,7 +153,7 @@ describe('the store of teams', () => {
     const other = new DatabaseSync(join(folder, 'culvert.db'));
     other.exec("update api_keys set scope = 'chief' where id = 'o'");
     other.close();
-    assert.deepEqual((await store.findKeyOwner('o'))?.scope, { kind: 'tunnel', name: '' });
+    assert.deepEqual((await store.findKeyOwner('o'))?.scope, { kind: 'tunnel', name: '?chief' });
   });
 
   it('shows owners what concerns their account, and nothing else', async () => {

@@ -316,8 +316,8 @@ export class TunnelService {
   ): Promise<LiveTunnel> {
     await this.coordination.followTunnel(id);
     const tunnel = this.get(account, id);
-    const entries = this.#entries('team.extend', tunnel, caller);
-    await this.#inTurn(tunnel, () => this.#extendNow(tunnel, ttl ?? tunnel.terms.ttl, caller, entries));
+    const { maxTtl } = ttlLimitsOf(account.plan, this.#ttl, caller.scope);
+    await this.#inTurn(tunnel, () => this.#extendNow(tunnel, ttl ?? tunnel.terms.ttl, maxTtl, caller));
     return tunnel;
   }
 
@@ -377,15 +377,10 @@ export class TunnelService {
     return true;
   }
 
-  async #extendNow(
-    tunnel: LiveTunnel,
-    ttl: number,
-    caller: Caller,
-    entries: readonly AuditRecord[],
-  ): Promise<void> {
-    const { maxTtl } = ttlLimitsOf(tunnel.account.plan, this.#ttl, caller.scope);
+  async #extendNow(tunnel: LiveTunnel, ttl: number, maxTtl: number, caller: Caller): Promise<void> {
     this.#mustBeAlive(tunnel);
     mustReach(caller, tunnel);
+    const entries = this.#entries('team.extend', tunnel, caller);
     // The remaining time, which does not depend on changes of the wall clock.
     const left = Math.round(tunnel.deadline - this.#clock.monotonic());
     if (left + ttl * 1000 > maxTtl * 1000) throw new ApiError(ttlTooLong(formatDuration(maxTtl)));

@@ -11,6 +11,8 @@ describe('a refusal of the relay', () => {
     [new RelayRefusal(401, 'nobody has this key', { code: 'invalid-key' }), 'key-refused'],
     [new RelayRefusal(403, 'no names for you', { code: 'plan-too-low' }), 'plan-too-low'],
     [new RelayRefusal(403, 'that is enough', { code: 'too-many-tunnels' }), 'not-allowed'],
+    [new RelayRefusal(403, 'lock it first', { code: 'agent-access' }), 'agent-access'],
+    [new RelayRefusal(403, 'call it ai-…', { code: 'agent-name' }), 'agent-name'],
     [new RelayRefusal(404, 'it has ended', { code: 'tunnel-not-found' }), 'tunnel-gone'],
     [new RelayRefusal(404, 'tunnel not found', { code: 'not-found' }), 'no-relay'],
     [new RelayRefusal(400, 'that is no network', { code: 'invalid-access' }), 'bad-lock'],

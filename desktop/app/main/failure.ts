@@ -92,13 +92,13 @@ function refusal(error: RelayRefusal): CallError {
     case 400:
       return badField(error);
     case 403:
-      return error.is(API_ERRORS.planTooLow)
-        ? {
-            code: 'plan-too-low',
-            field: 'name',
-            text: t('problem.namesNeedPlan'),
-          }
-        : { code: 'not-allowed', text: sentence(message) };
+      if (error.is(API_ERRORS.planTooLow))
+        return { code: 'plan-too-low', field: 'name', text: t('problem.namesNeedPlan') };
+      if (error.is(API_ERRORS.agentAccess))
+        return { code: 'agent-access', field: 'lock', text: sentence(message) };
+      if (error.is(VARIABLE_API_ERRORS.agentName))
+        return { code: 'agent-name', field: 'name', text: sentence(message) };
+      return { code: 'not-allowed', text: sentence(message) };
     case 404:
       if (error.is(API_ERRORS.domainNotFound))
         return { code: 'domain-gone', field: 'domain', text: t('problem.domainGone') };

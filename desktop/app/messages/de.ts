@@ -1112,6 +1112,12 @@ export const REFUSALS_DE: Translation<typeof REFUSALS> = {
   'refusal.invalid-key': 'der API-Schlüssel ist ungültig',
   'refusal.plan-too-low': 'eigene Namen gibt es ab dem Tarif Dev',
   'refusal.plan-without-wildcards': 'Wildcard-Hosts gibt es ab dem Tarif Dev',
+  'refusal.agent-access':
+    'dies ist der API-Schlüssel eines Agenten: Der Zugang braucht ein Passwort, Benutzer, Tokens, Links oder Zulassungen, oder eine Liste erlaubter Netze, die privat sind oder höchstens /16 groß (IPv6: /32)',
+  'refusal.agent-hosts':
+    'dies ist der API-Schlüssel eines Agenten: Seine Tunnel können weder eine Domain noch Wildcard-Hosts haben',
+  'refusal.agent-idle':
+    'dies ist der API-Schlüssel eines Agenten: Zugriffe können seine Tunnel nicht verlängern',
   'refusal.not-found': 'das gibt es dort nicht',
   'refusal.tunnel-not-found': 'diesen Tunnel gibt es nicht',
   'refusal.connection-not-found': 'diese Verbindung gibt es nicht',
@@ -1146,6 +1152,8 @@ export const REFUSALS_DE: Translation<typeof REFUSALS> = {
   'refusal.too-many-tunnels':
     'der Tarif {plan} erlaubt {number} Tunnel zugleich; schließen Sie einen, oder warten Sie bis {time}, dann läuft der nächste ab',
   'refusal.key-scope': 'dieser API-Schlüssel gilt nur für {scope}',
+  'refusal.agent-name':
+    'dies ist der API-Schlüssel eines Agenten: Die Namen seiner Tunnel müssen mit „{prefix}“ beginnen und dürfen „--“ nicht enthalten',
   'refusal.invalid-admin-request': 'ungültig: {field}, erlaubt ist {rule}',
   'refusal.no-such-thing': 'das gibt es nicht: {kind} „{name}“',
   'refusal.taken': 'schon vergeben: {field}',
@@ -1433,6 +1441,7 @@ export const TEAM_DE: Translation<typeof TEAM> = {
   'team.owner': 'Inhaber',
   'team.member': 'Mitglied',
   'team.onlyTunnel': 'Nur der Tunnel {slug}',
+  'team.agent': 'Agent, Tunnel {prefix}-…',
   'team.you': 'diese App',
   'team.created': 'erstellt am {day}',
   'team.expires': 'läuft am {day} ab',

@@ -818,6 +818,11 @@ export const REFUSALS = {
   'refusal.invalid-key': 'invalid api key',
   'refusal.plan-too-low': 'custom names require the Dev plan or above',
   'refusal.plan-without-wildcards': 'wildcard hosts require the Dev plan or above',
+  'refusal.agent-access':
+    "this api key is an agent's: access must have a password, basic, tokens, links or knock, or an allow list of private networks and ranges of at most /16 (IPv6: /32)",
+  'refusal.agent-hosts': "this api key is an agent's: its tunnels cannot have a domain or wildcard hosts",
+  'refusal.agent-idle':
+    "this api key is an agent's: traffic cannot extend its tunnels, so idle_ttl must be false",
   'refusal.not-found': 'not found',
   'refusal.tunnel-not-found': 'tunnel not found',
   'refusal.connection-not-found': 'connection not found',
@@ -848,6 +853,8 @@ export const REFUSALS = {
   'refusal.too-many-tunnels':
     'the {plan} plan allows {number} tunnels at a time; close one, or wait until {time}, when the next one expires',
   'refusal.key-scope': 'this api key is valid for {scope} only',
+  'refusal.agent-name':
+    'this api key is an agent\'s: names of its tunnels must begin with "{prefix}" and must not contain "--"',
   'refusal.invalid-admin-request': '{field} must be {rule}',
   'refusal.no-such-thing': 'there is no {kind} "{name}"',
   'refusal.taken': 'the {field} is taken',
@@ -1140,6 +1147,7 @@ export const TEAM = {
   'team.owner': 'Owner',
   'team.member': 'Member',
   'team.onlyTunnel': 'Only the tunnel {slug}',
+  'team.agent': 'Agent, tunnels {prefix}-…',
   'team.you': 'this app',
   'team.created': 'created on {day}',
   'team.expires': 'expires on {day}',

@@ -163,7 +163,8 @@ function readScope(written: string): KeyScope {
   if (written.startsWith(OF_AGENT)) return { kind: 'agent', prefix: written.slice(OF_AGENT.length) };
   if (written.startsWith(OF_TUNNEL)) return { kind: 'tunnel', name: written.slice(OF_TUNNEL.length) };
   if (written === 'all' || written === 'owner' || written === 'admin') return { kind: written };
-  return { kind: 'tunnel', name: written };
+  // The name of no tunnel, and not that of tunnels without one.
+  return { kind: 'tunnel', name: `?${written}` };
 }
 
 /* Queries that store new accounts, in SQL that every supported database understands. */

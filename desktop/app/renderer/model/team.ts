@@ -19,9 +19,13 @@ export function memberName(of: { readonly label: string; readonly hint?: string 
   return hint === undefined ? t('team.noName') : t('team.key', { hint });
 }
 
+/** Begins the scope of an agent's key, followed by the prefix of its names. */
+const OF_AGENT = 'agent:';
+
 /** What a key can be used for. */
 export function memberAccess({ scope }: Pick<MemberView, 'scope'>): string {
   if (scope === 'owner') return t('team.owner');
+  if (scope.startsWith(OF_AGENT)) return t('team.agent', { prefix: scope.slice(OF_AGENT.length) });
   return scope === 'all' ? t('team.member') : t('team.onlyTunnel', { slug: scope });
 }
 
