@@ -2,8 +2,10 @@ import assert from 'node:assert/strict';
 import type { Tunnel } from '../../shared/tunnel.ts';
 import { administer, createAccount, type TestAccount, withNewKey } from '../support/accounts.ts';
 import type { ApiResponse } from '../support/api.ts';
+import { within } from '../support/deadline.ts';
 import { relaySuite } from '../support/relay-suite.ts';
 import { ControlSocket } from '../support/spec-client/client.ts';
+import { TrunkClient } from '../support/spec-client/trunk.ts';
 import { WITH_TRUNKS } from '../support/trunk-world.ts';
 
 const HOUR_MS = 3_600_000;
@@ -138,9 +140,13 @@ describe("a hostile holder of an agent's key (protocol.md section 2.1)", () => {
 
   it('loses a tunnel that another key of the account has taken over', async () => {
     const tunnel = await agent.api.create({ local_port: 9, name: 'ai-x', access: PASSWORD });
-    await ControlSocket.open(scope, relay, agent.key, tunnel.id);
+    const control = await ControlSocket.open(scope, relay, agent.key, tunnel.id);
+    await TrunkClient.open(scope, relay, agent.key, tunnel.id);
     const taken = await create(owner, { name: 'ai-x', take_over: true, ttl: '24h' });
     assert.equal(taken.status, 200);
+    assert.equal((await within(10_000, 'the end of its control socket', control.closed)).code, 4000);
+    const opened = TrunkClient.open(scope, relay, agent.key, tunnel.id);
+    await assert.rejects(opened, /tunnel-not-found/);
     const access = await agent.api.send('PUT', `/v1/tunnels/${tunnel.id}/access`, { json: PASSWORD });
     assert.equal(codeOf(access), '404 tunnel-not-found');
     await ControlSocket.open(scope, relay, owner.key, tunnel.id);

@@ -43,6 +43,8 @@ export class ConnectedClient {
   readonly #clock: Clock;
   readonly #ownership: Ownership;
   readonly #owner: ConnectedClientOwner;
+  /** ids of agents' keys that its sockets were opened with */
+  readonly #agents = new Set<string>();
   #control: ControlSocket | undefined;
   /** The control socket as published to other relays. */
   #held: HeldControl | undefined;
@@ -113,6 +115,7 @@ export class ConnectedClient {
     this.#replaced?.cut();
     this.#replaced = this.#control;
     this.#control?.close(CloseCode.replaced);
+    this.#noteAgent(control.key);
     this.#trunks?.question();
     this.#streams.retireAllIdle();
     this.#streams.clientCame();
@@ -138,12 +141,13 @@ export class ConnectedClient {
   }
 
   /** Adds a connection that visitors share. */
-  addTrunk(socket: WebSocketByteStream, keyId: string): void {
+  addTrunk(socket: WebSocketByteStream, key: Pick<SocketKey, 'keyId' | 'isAgents'>): void {
+    this.#noteAgent(key);
     this.#trunks ??= new TunnelTrunks({
       clock: this.#clock,
       lost: () => this.#control?.probe(this.#clock.monotonic()),
     });
-    this.#trunks.add(socket, keyId);
+    this.#trunks.add(socket, key.keyId);
   }
 
   /** Lets an inbound connection wait for its data socket, or for a client that has just disconnected. */
@@ -238,16 +242,28 @@ export class ConnectedClient {
   /**
    * Cuts everything that was opened or announced through keys that are no longer valid. Another key can continue to
    * use the tunnel.
+   *
+   * @param code of the control socket
    */
-  revoke(keys: ReadonlyMap<string, KeyEnd>): void {
+  revoke(keys: ReadonlyMap<string, KeyEnd>, code: number = CloseCode.keyRevoked): void {
     for (const stream of this.#streams) if (keys.has(stream.keyId)) stream.cut(CloseCode.keyRevoked);
     // Before their control socket, whose end would close unused trunks normally.
     this.#trunks?.revoke(keys);
     const control = this.#control;
     const end = control === undefined ? undefined : keys.get(control.key.keyId);
-    if (end !== undefined) this.#dismiss(CloseCode.keyRevoked, KEY_ENDS[end]);
+    if (end !== undefined) this.#dismiss(code, code === CloseCode.keyRevoked ? KEY_ENDS[end] : '');
     if (this.#remote !== undefined && keys.has(this.#remote.key.keyId)) this.#remote = undefined;
     this.#waiting.revoke(keys);
+  }
+
+  /** Another key of the account has taken the tunnel over: cuts everything that was opened through agents' keys. */
+  takeFromAgents(): void {
+    this.revoke(new Map([...this.#agents].map((keyId) => [keyId, 'revoked'])), CloseCode.replaced);
+    this.#agents.clear();
+  }
+
+  #noteAgent({ keyId, isAgents = false }: Pick<SocketKey, 'keyId' | 'isAgents'>): void {
+    if (isAgents) this.#agents.add(keyId);
   }
 
   /** Cuts everything that was opened through any key: the account is suspended, and visitors are told so earlier. */

@@ -18,6 +18,8 @@ export interface SocketKey {
   readonly keyId: string;
   /** as stored */
   readonly hash: string;
+  /** whether it is an agent's (protocol.md section 2.1) */
+  readonly isAgents?: boolean;
 }
 
 export interface ControlSocketOptions {

@@ -78,7 +78,7 @@ describe('Hub, in its metrics', () => {
   /** A trunk of a client that is far away. */
   async function offerTrunk(): Promise<TrunkClient> {
     const trunk = new TrunkClient();
-    hub.get(tunnel.id)?.addTrunk(trunk.socket, 'key');
+    hub.get(tunnel.id)?.addTrunk(trunk.socket, { keyId: 'key' });
     time.pass(FAR_PATH_MS);
     await settled();
     return trunk;

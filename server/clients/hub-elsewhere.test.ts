@@ -113,7 +113,7 @@ describe('Hub, for trunks of a client whose control socket is on another relay',
   /** @returns the codes that the client's end is closed with */
   function offer(): readonly number[] {
     const client = new TrunkClient();
-    hub.get(tunnel.id)?.addTrunk(client.socket, key.keyId);
+    hub.get(tunnel.id)?.addTrunk(client.socket, key);
     return client.closed;
   }
 
@@ -141,7 +141,7 @@ describe('Hub, for trunks of a client whose control socket is on another relay',
   it('gives up those that do not answer when the client has a newer control socket, known or not', async () => {
     for (const leaves of [() => {}, () => hub.get(tunnel.id)?.leftElsewhere()]) {
       const client = new TrunkClient({ isThere: false });
-      hub.get(tunnel.id)?.addTrunk(client.socket, key.keyId);
+      hub.get(tunnel.id)?.addTrunk(client.socket, key);
       const ends: unknown[] = [];
       const onEnded = (clean: boolean, lost?: boolean): void => void ends.push([clean, lost]);
       const opened = (stream: ByteStream): void => {

@@ -57,7 +57,7 @@ describe('Hub, with a stream that has grown large on a trunk', () => {
     };
     hub.attach(tunnel, control as unknown as ControlSocket);
     trunk = new TrunkClient();
-    hub.get(tunnel.id)?.addTrunk(trunk.socket, 'one');
+    hub.get(tunnel.id)?.addTrunk(trunk.socket, { keyId: 'one' });
     time.pass(FAR_PATH_MS);
     await settled();
     visitor = await visit();
@@ -125,7 +125,7 @@ describe('Hub, with a stream that has grown large on a trunk', () => {
 
   it('asks a client nearby only beyond 8 MiB', async () => {
     const near = new TrunkClient();
-    hub.get(tunnel.id)?.addTrunk(near.socket, 'one');
+    hub.get(tunnel.id)?.addTrunk(near.socket, { keyId: 'one' });
     await settled();
     const other = await visit();
     for (let sent = 0; sent < LARGE_BYTES; sent += LARGE_FROM_FAR_BYTES) {

@@ -105,7 +105,7 @@ describe('Hub', () => {
   }
 
   function offerTrunk(keyId = 'key', client = new TrunkClient()): TrunkClient {
-    hub.get(tunnel.id)?.addTrunk(client.socket, keyId);
+    hub.get(tunnel.id)?.addTrunk(client.socket, { keyId });
     return client;
   }
 

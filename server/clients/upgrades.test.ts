@@ -191,7 +191,7 @@ describe('Upgrades', () => {
           probe() {},
         } as unknown as ControlSocket);
         const trunk = new TrunkClient();
-        hub.get(tunnel.id)?.addTrunk(trunk.socket, KEY.keyId);
+        hub.get(tunnel.id)?.addTrunk(trunk.socket, KEY);
         time.pass(FAR_PATH_MS);
         let visitor: ByteStream | undefined;
         hub.dial(tunnel, { opened: (stream) => (visitor = stream), failed: () => assert.fail() });

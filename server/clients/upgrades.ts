@@ -216,9 +216,7 @@ export class Upgrades {
     const offers = this.#hub.offers(tunnel);
     if (offers === 'offline') throw new ApiError(API_ERRORS.tunnelNotConnected);
     if (offers === 'full') throw new ApiError(API_ERRORS.tooManyTrunks, { 'Retry-After': '60' });
-    this.#switchTo(request, key, tunnel, (socket) =>
-      this.#hub.get(tunnel.id)?.addTrunk(socket, usedKey.keyId),
-    );
+    this.#switchTo(request, key, tunnel, (socket) => this.#hub.get(tunnel.id)?.addTrunk(socket, usedKey));
   }
 
   /**
@@ -245,7 +243,7 @@ export class Upgrades {
     const tunnel = this.#registry.byId(id);
     if (tunnel?.account.id !== owner.account.id) throw new ApiError(API_ERRORS.tunnelNotFound);
     mustReach(owner, tunnel);
-    return { tunnel, key: { keyId: owner.keyId, hash: owner.hash } };
+    return { tunnel, key: { keyId: owner.keyId, hash: owner.hash, isAgents: owner.scope.kind === 'agent' } };
   }
 
   /**

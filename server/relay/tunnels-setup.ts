@@ -81,6 +81,7 @@ export async function startTunnels(
       waits.wake(tunnel.id, 'changed');
       onAccess(tunnel);
     },
+    onTakenFromAgent: (tunnel) => hub.get(tunnel.id)?.takeFromAgents(),
     onEnd: (tunnel, reason) => {
       ends.forget(tunnel);
       waits.wake(tunnel.id, 'over');

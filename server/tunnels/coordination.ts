@@ -8,7 +8,7 @@ import type { AccountRecord, AuditRecord } from '../store/records.ts';
 import type { Extension } from '../store/queries/tunnel-changes.ts';
 import type { ReleasedTunnel } from '../store/queries/tunnel-queries.ts';
 import type { Store } from '../store/store.ts';
-import type { Lifecycle } from './lifecycle.ts';
+import type { Lifecycle, LifecycleDeps } from './lifecycle.ts';
 import type { LiveTunnel } from './live-tunnel.ts';
 import type { EndReason, TunnelNews } from './peers.ts';
 import type { TunnelRegistry } from './registry.ts';
@@ -24,6 +24,8 @@ export interface CoordinationDeps {
   readonly nameHold: number;
   /** called when a tunnel's access policy, links or approval requests have changed */
   readonly onAccess: (tunnel: LiveTunnel) => void;
+  /** see {@link LifecycleDeps.onTakenFromAgent} */
+  readonly onTakenFromAgent?: LifecycleDeps['onTakenFromAgent'];
   /** called when a tunnel has left the registry */
   readonly onEnd: (tunnel: LiveTunnel, reason: EndReason) => void;
 }

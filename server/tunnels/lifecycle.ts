@@ -29,6 +29,8 @@ export interface LifecycleDeps {
   readonly onExpired: (tunnel: LiveTunnel) => void;
   /** called when a tunnel's access policy, links or approval requests have changed */
   readonly onAccess: (tunnel: LiveTunnel) => void;
+  /** called when a key that is no agent's has taken over an agent's tunnel; what agents' keys have opened must be closed */
+  readonly onTakenFromAgent?: ((tunnel: LiveTunnel) => void) | undefined;
   /** called when a tunnel has left the registry */
   readonly onEnd: (tunnel: LiveTunnel, reason: EndReason) => void;
 }
@@ -41,6 +43,7 @@ export class Lifecycle {
   readonly #nameHold: number;
   readonly #onTraffic: LifecycleDeps['onTraffic'];
   readonly #onAccess: LifecycleDeps['onAccess'];
+  readonly #onTakenFromAgent: LifecycleDeps['onTakenFromAgent'];
   readonly #onEnd: LifecycleDeps['onEnd'];
   readonly #expiry: Expiry;
 
@@ -53,6 +56,7 @@ export class Lifecycle {
     this.#nameHold = nameHold;
     this.#onTraffic = onTraffic;
     this.#onAccess = onAccess;
+    this.#onTakenFromAgent = deps.onTakenFromAgent;
     this.#onEnd = onEnd;
     this.#expiry = new Expiry(clock, onExpired);
   }
@@ -110,7 +114,10 @@ export class Lifecycle {
 
   /** A client has taken a tunnel over: see {@link LiveTunnel.setTerms}. */
   setTerms(tunnel: LiveTunnel, terms: TunnelTerms, revision: number): void {
-    if (tunnel.setTerms(terms, revision)) this.#expiry.watch(tunnel);
+    const wasByAgent = tunnel.byAgent;
+    if (!tunnel.setTerms(terms, revision)) return;
+    this.#expiry.watch(tunnel);
+    if (wasByAgent && !tunnel.byAgent) this.#onTakenFromAgent?.(tunnel);
   }
 
   /** Updates the approval requests at a tunnel: see {@link LiveTunnel.setKnocks}. */

@@ -30,7 +30,7 @@ import {
 } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
 import type { Coordination } from './coordination.ts';
-import type { Lifecycle } from './lifecycle.ts';
+import type { Lifecycle, LifecycleDeps } from './lifecycle.ts';
 import { type LiveTunnel, tunnelFields } from './live-tunnel.ts';
 import type { EndReason, Peers } from './peers.ts';
 import type { TunnelRegistry } from './registry.ts';
@@ -54,6 +54,8 @@ export interface TunnelServiceDeps {
    * allowed must be closed
    */
   readonly onAccess: (tunnel: LiveTunnel) => void;
+  /** see {@link LifecycleDeps.onTakenFromAgent} */
+  readonly onTakenFromAgent?: LifecycleDeps['onTakenFromAgent'];
   /** called when a tunnel has left the registry; its connections must then be closed */
   readonly onEnd: (tunnel: LiveTunnel, reason: EndReason) => void;
 }
