@@ -702,7 +702,7 @@ export const AGENT_MAX_TTL_SECONDS = 3600;
 export const AGENT_PREFIX_MAX_LENGTH = 32;
 /** Largest IPv4 network, in bits, that counts as access control for an agent's tunnel. Private networks can be larger. */
 export const AGENT_ALLOW_MIN_BITS = 16;
-/** The same for IPv6. */
+/** Largest IPv6 network, in bits, that counts as access control for an agent's tunnel, unless it is private. */
 export const AGENT_ALLOW_MIN_BITS_IPV6 = 32;
 
 // ## DNS authority for challenges

@@ -38,7 +38,7 @@ describe("an agent's key on three relays (protocol.md section 2.1)", () => {
     const each = await Promise.all(
       agents.map((api) => api.send('PUT', `/v1/tunnels/${id}/extend`, { json: { ttl: '25m' } })),
     );
-    assert.deepEqual(each.map(({ status }) => status).toSorted(), [200, 400, 400]);
+    assert.equal(each.filter(({ status }) => status === 200).length, 1);
     for (const api of agents) {
       assert.ok(Date.parse((await api.get(id)).expires_at) <= Date.now() + HOUR_MS);
       const opened = await api.send('PUT', `/v1/tunnels/${id}/access`, { json: {} });

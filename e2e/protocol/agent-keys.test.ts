@@ -27,19 +27,6 @@ describe("a hostile holder of an agent's key (protocol.md section 2.1)", () => {
     return withNewKey(relay, owner, '--agent', '--prefix', prefix);
   }
 
-  function create(account: TestAccount, fields: object): Promise<ApiResponse> {
-    return account.api.send('POST', '/v1/tunnels', { json: { local_port: 9, ...fields } });
-  }
-
-  function codeOf({ status, json }: ApiResponse): string {
-    return `${status} ${(json as { code?: string }).code ?? ''}`;
-  }
-
-  function assertWithinAnHour({ expires_at }: Pick<Tunnel, 'expires_at'>): void {
-    const left = Date.parse(expires_at) - Date.now();
-    assert.ok(left <= HOUR_MS + 1000, `${expires_at} is ${left} ms away`);
-  }
-
   it('is told its bounds', async () => {
     const { limits, agent_key: bounds } = await agent.api.account();
     assert.deepEqual(
@@ -198,3 +185,16 @@ describe("a hostile holder of an agent's key (protocol.md section 2.1)", () => {
     assert.equal(codeOf(await agent.api.send('GET', '/v1/admin/keys')), '404 not-found');
   });
 });
+
+function create(account: TestAccount, fields: object): Promise<ApiResponse> {
+  return account.api.send('POST', '/v1/tunnels', { json: { local_port: 9, ...fields } });
+}
+
+function codeOf({ status, json }: ApiResponse): string {
+  return `${status} ${(json as { code?: string }).code ?? ''}`;
+}
+
+function assertWithinAnHour({ expires_at }: Pick<Tunnel, 'expires_at'>): void {
+  const left = Date.parse(expires_at) - Date.now();
+  assert.ok(left <= HOUR_MS + 1000, `${expires_at} is ${left} ms away`);
+}

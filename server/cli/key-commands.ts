@@ -168,7 +168,7 @@ function readScope({ name, admin, owner, agent, prefix }: Readonly<Record<string
   if (agent === true) {
     const given = prefix ?? AGENT_PREFIX_DEFAULT;
     if (!isAgentPrefix(given))
-      throw usageError(`--prefix must be ${AGENT_PREFIX_RULE}, not "${String(given)}"`);
+      throw usageError(`--prefix must be ${AGENT_PREFIX_RULE}, not ${JSON.stringify(given)}`);
     return { kind: 'agent', prefix: given };
   }
   if (prefix !== undefined) throw usageError('--prefix can only be used with --agent');
