@@ -76,9 +76,9 @@ export type Tunnel = TypeOf<typeof TUNNEL>;
 export const PLANS = ['free', 'dev', 'team'] as const;
 export type Plan = (typeof PLANS)[number];
 
-/** The bounds of an agent's key, besides `limits.max_ttl` (protocol.md section 2.1). */
+/** The bounds of an agent's key, in addition to `limits.max_ttl` (protocol.md section 2.1). */
 const AGENT_BOUNDS = object(
-  { name_prefix: described(TEXT, 'what the names of its tunnels begin with') },
+  { name_prefix: described(TEXT, 'the start of the names of its tunnels') },
   'AgentBounds',
 );
 

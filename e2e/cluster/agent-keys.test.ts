@@ -47,7 +47,7 @@ describe("an agent's key on three relays (protocol.md section 2.1)", () => {
     await agents[1].close(id);
   });
 
-  it('loses a tunnel on all of them at once when another key takes it over on one', async () => {
+  it('loses a tunnel on all of them as soon as another key has taken it over on one', async () => {
     const { id } = await agents[0].create({ local_port: 9, name: 'ai-y', access: PASSWORD });
     const control = await ControlSocket.open(scope, relays[1], agentKey, id);
     const json = { local_port: 9, name: 'ai-y', take_over: true, ttl: '24h' };

@@ -68,7 +68,7 @@ describe("a hostile holder of an agent's key (protocol.md section 2.1)", () => {
     assert.match((json as { error: string }).error, /must begin with "ai-"/);
   });
 
-  it('gets an hour by default, and no more by extending, however many requests it sends at a time', async () => {
+  it('gets an hour by default, and extends it to no later than an hour from now, however many requests it sends', async () => {
     const made = await agent.api.create({ local_port: 9, name: 'ai-x', access: PASSWORD });
     assert.deepEqual([made.ttl, made.idle_ttl, made.wildcard], ['1h0m0s', false, false]);
     assertWithinAnHour(made);

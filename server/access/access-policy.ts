@@ -49,7 +49,7 @@ export async function prepareAccess(
 }
 
 /**
- * Networks with the prefix length from which on a range within them is small: private networks as a whole (RFC 1918, RFC
+ * Networks, each with the shortest prefix of a range within it that is small: private networks as a whole (RFC 1918, RFC
  * 6598, RFC 1122, RFC 3927, RFC 4193, RFC 4291), and parts of the internet. Others, such as IPv4 addresses in the form of
  * IPv6, count as single addresses only.
  */
@@ -67,7 +67,9 @@ const SMALL_WITHIN = (
     ['2000::/3', AGENT_ALLOW_MIN_BITS_IPV6],
     ['::/0', 128],
   ] as const
-).map(([network, minBits]) => ({ within: networksOf([network]), minBits }));
+).map(([network, minBits]) => {
+  return { within: networksOf([network]), family: network.includes(':') ? 'ipv6' : 'ipv4', minBits };
+});
 
 /**
  * Whether a policy keeps strangers out, which agents' keys require (protocol.md section 2.1). An `allow` list alone does
@@ -82,7 +84,10 @@ function isSmall(text: string): boolean {
   const network = parseNetwork(text);
   if (network === undefined) return false;
   const { address, family, bits } = network;
-  return SMALL_WITHIN.some(({ within, minBits }) => bits >= minBits && within.check(address, family));
+  return SMALL_WITHIN.some(
+    // A list of IPv4 networks also contains their addresses in the form of IPv6.
+    (small) => small.family === family && bits >= small.minBits && small.within.check(address, family),
+  );
 }
 
 function networksOf(allow: readonly string[]): BlockList {

@@ -258,7 +258,7 @@ export function adminRoutes({ admin, clock, addresses }: ApiDeps): Route[] {
           'prefix?': {
             type: ['string', 'null'],
             description: withDefault(
-              "what the names of an agent's tunnels begin with, followed by a hyphen",
+              "prefix of the names of an agent's tunnels; a hyphen follows it",
               rules.AGENT_PREFIX_DEFAULT,
             ),
           },

@@ -56,7 +56,7 @@ export const createKeyCommand = adminCommand({
     },
     prefix: {
       value: 'WORD',
-      text: `What the names of the agent's tunnels begin with, followed by a hyphen. Default: ${AGENT_PREFIX_DEFAULT}.`,
+      text: `Prefix of the names of the agent's tunnels; a hyphen follows it. Default: ${AGENT_PREFIX_DEFAULT}.`,
     },
     owner: {
       text: 'Let the key also invite people to the account, revoke their keys and see what they have done ("culvert team").',

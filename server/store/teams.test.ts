@@ -74,7 +74,7 @@ describe('the store of teams', () => {
     assert.deepEqual([createdKey, expiresAt, accessRevision], ['owner', 500, 3]);
   });
 
-  it('keeps the scope of an agent, which is a tunnel that cannot exist for a relay of the previous version', async () => {
+  it('keeps the scope of an agent, so that a relay of the previous version sees a tunnel that cannot exist', async () => {
     const scope = { kind: 'agent', prefix: 'ai' } as const;
     await store.insertKey(aKeyRecord({ accountId: account.id, hash: 'h', scope }));
     assert.deepEqual((await store.findKeyOwner('h'))?.scope, scope);

@@ -29,7 +29,7 @@ export interface LifecycleDeps {
   readonly onExpired: (tunnel: LiveTunnel) => void;
   /** called when a tunnel's access policy, links or approval requests have changed */
   readonly onAccess: (tunnel: LiveTunnel) => void;
-  /** called when a key that is no agent's has taken over an agent's tunnel; what agents' keys have opened must be closed */
+  /** called when a key other than an agent's has taken over an agent's tunnel; what agents' keys have opened must be closed */
   readonly onTakenFromAgent?: ((tunnel: LiveTunnel) => void) | undefined;
   /** called when a tunnel has left the registry */
   readonly onEnd: (tunnel: LiveTunnel, reason: EndReason) => void;
