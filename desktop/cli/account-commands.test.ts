@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Domain } from '../../shared/domains.ts';
-import type { Tunnel } from '../../shared/tunnel.ts';
+import type { Account, Tunnel } from '../../shared/tunnel.ts';
 import type { Prompt } from '../client/config/relay-access.ts';
 import { StoredLogin } from '../client/config/stored-login.ts';
 import { UsageError } from '../client/failures.ts';
@@ -189,10 +189,11 @@ async function status(
   tunnels: Tunnel[],
   json = false,
   domains: RestResponse = [200, { domains: [] }],
+  account: Account = ACCOUNT,
 ): Promise<string> {
   const { address } = await startRestRelay((call) => {
     if (call.endsWith('domains')) return domains;
-    return [200, call.endsWith('account') ? ACCOUNT : { tunnels }];
+    return [200, call.endsWith('account') ? account : { tunnels }];
   });
   const { printed, output } = record();
   const network = new Network();
@@ -219,6 +220,12 @@ TUNNEL  STATE    PORT  TIME LEFT    REQUESTS  IN   OUT     ACCESS    ADDRESS
 my-app  offline  3000  1m 30s idle  12        0 B  2.0 kB  everyone  http://my-app.demo.localhost:8080
 `,
     );
+  });
+
+  it("shows the bounds of an agent's key", async () => {
+    const account = { ...ACCOUNT, agent_key: { name_prefix: 'ai-' } };
+    const text = await status([], false, undefined, account);
+    assert.match(text, /^Key +an agent's: names begin with ai-, and tunnels need an access policy$/m);
   });
 
   it('shows no table if there are no tunnels', async () => {

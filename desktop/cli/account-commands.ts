@@ -233,7 +233,7 @@ function domainText(one: Domain): string {
 
 function accountLines(
   { relay }: RelayAccess,
-  { name, plan, subdomain, limits }: Account,
+  { name, plan, subdomain, limits, agent_key }: Account,
   live: number,
   domains: readonly Domain[],
 ): string {
@@ -241,6 +241,11 @@ function accountLines(
   return table([
     ['Relay', relay.origin],
     ['Account', `${name} (${plan} plan)${subdomain === null ? '' : `, subdomain ${subdomain}`}`],
+    ...(agent_key === null
+      ? []
+      : [
+          ['Key', `an agent's: names begin with ${agent_key.name_prefix}, and tunnels need an access policy`],
+        ]),
     ['Tunnels', `${live} live, ${max_tunnels === null ? 'no limit' : `at most ${max_tunnels}`}`],
     ['Time to live', `${default_ttl} by default, at most ${max_ttl}`],
     ['Creates', `${creates_per_minute} per minute, with bursts of up to ${create_burst}`],
