@@ -23,6 +23,11 @@ describe("a hostile holder of an agent's key (protocol.md section 2.1)", () => {
     agent = await newAgent();
   });
 
+  afterEach(async () => {
+    // The next test uses the same names.
+    for (const { id } of await owner.api.list()) await owner.api.close(id);
+  });
+
   function newAgent(prefix = 'ai'): Promise<TestAccount> {
     return withNewKey(relay, owner, '--agent', '--prefix', prefix);
   }
