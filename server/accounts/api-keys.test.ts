@@ -77,10 +77,8 @@ describe('the scope of a key', () => {
   });
 
   it('makes other tunnels look nonexistent, and names the tunnel that the key is for', () => {
-    assert.throws(
-      () => mustReach({ keyId: 'k', scope: { kind: 'tunnel', name: 'web' } }, aTunnel('', { name: 'shop' })),
-      { status: 404 },
-    );
+    const key = { keyId: 'k', scope: { kind: 'tunnel', name: 'web' } } as const;
+    assert.throws(() => mustReach(key, { name: 'shop', terms: aTunnel('') }), { status: 404 });
     assert.match(outOfScope({ kind: 'tunnel', name: 'web' }).message, /valid for the tunnel "web" only/);
     assert.match(outOfScope({ kind: 'admin' }).message, /valid for administration only/);
     assert.match(outOfScope({ kind: 'agent', prefix: 'ai' }).message, /valid for an agent's tunnels only/);
@@ -88,5 +86,6 @@ describe('the scope of a key', () => {
 });
 
 function reaches(scope: KeyScope, fields: Partial<TunnelRecord>): boolean {
-  return reachesTunnel({ keyId: 'k', scope }, aTunnel('', { createdKey: 'k', ...fields }));
+  const tunnel = aTunnel('', { createdKey: 'k', ...fields });
+  return reachesTunnel({ keyId: 'k', scope }, { name: tunnel.name, terms: tunnel });
 }

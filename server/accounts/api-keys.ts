@@ -55,7 +55,7 @@ export type Holder = Pick<KeyOwner, 'keyId' | 'scope'>;
  */
 export function reachesTunnel(
   { keyId, scope }: Holder,
-  { name, createdKey, byAgent }: Pick<TunnelRecord, 'name' | 'createdKey' | 'byAgent'>,
+  { name, terms }: { name: string; terms: Pick<TunnelRecord, 'createdKey' | 'byAgent'> },
 ): boolean {
   switch (scope.kind) {
     case 'all':
@@ -66,7 +66,7 @@ export function reachesTunnel(
     case 'tunnel':
       return scope.name === name;
     case 'agent':
-      return byAgent && (name === '' ? createdKey === keyId : isAgentName(scope, name));
+      return terms.byAgent && (name === '' ? terms.createdKey === keyId : isAgentName(scope, name));
   }
 }
 

@@ -84,7 +84,7 @@ describe('the store of teams', () => {
     other.exec("update api_keys set scope = 'later'");
     other.close();
     const later = (await store.findKeyOwner('h'))?.scope ?? assert.fail();
-    assert.ok(!reachesTunnel({ keyId: 'k', scope: later }, aTunnel(account.id)));
+    assert.ok(!reachesTunnel({ keyId: 'k', scope: later }, { name: '', terms: aTunnel(account.id) }));
   });
 
   it('reads what a relay of the previous version stores during a rolling upgrade', async () => {

@@ -114,10 +114,10 @@ export class Lifecycle {
 
   /** A client has taken a tunnel over: see {@link LiveTunnel.setTerms}. */
   setTerms(tunnel: LiveTunnel, terms: TunnelTerms, revision: number): void {
-    const wasByAgent = tunnel.byAgent;
+    const wasByAgent = tunnel.terms.byAgent;
     if (!tunnel.setTerms(terms, revision)) return;
     this.#expiry.watch(tunnel);
-    if (wasByAgent && !tunnel.byAgent) this.#onTakenFromAgent?.(tunnel);
+    if (wasByAgent && !tunnel.terms.byAgent) this.#onTakenFromAgent?.(tunnel);
   }
 
   /** Updates the approval requests at a tunnel: see {@link LiveTunnel.setKnocks}. */

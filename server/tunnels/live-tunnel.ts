@@ -30,7 +30,15 @@ export type CurrentTerms = Readonly<
   Pick<TunnelTerms, 'localPort' | 'ttl' | 'idle' | 'wildcard' | 'createdKey' | 'createdBy' | 'byAgent'>
 >;
 
-function currentTerms({ localPort, ttl, idle, wildcard, createdKey, createdBy }: CurrentTerms): CurrentTerms {
+function currentTerms({
+  localPort,
+  ttl,
+  idle,
+  wildcard,
+  createdKey,
+  createdBy,
+  byAgent,
+}: CurrentTerms): CurrentTerms {
   return { localPort, ttl, idle, wildcard, createdKey, createdBy, byAgent };
 }
 
