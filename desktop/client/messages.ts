@@ -202,6 +202,10 @@ export const NETWORK_MESSAGES = {
   'replay.unknown': 'There is no request {id}, or its messages are no longer available.',
   'replay.webSocket': 'Request {id} opened a WebSocket, so it cannot be replayed.',
   'replay.truncated': 'Request {id} cannot be replayed, because only {kept} KiB of its body was recorded.',
+  'replay.redacted':
+    'Request {id} was imported with {mark} instead of a secret, so it was not sent. Edit it, enter the secret and send it.',
+  'replay.redactedSaved':
+    'The request has {mark} instead of a secret, so it was not sent. Open it, enter the secret and send it.',
   'replay.localRefused': 'Nothing is listening on {service}. Start the service there and try again.',
 } as const;
 

@@ -454,6 +454,10 @@ export const ENGINE_DE: Translation<typeof MESSAGES> = {
   'replay.webSocket': 'Anfrage {id} hat einen WebSocket geöffnet, der nicht wiederholt werden kann.',
   'replay.truncated':
     'Anfrage {id} kann nicht wiederholt werden: Von ihrem Body sind nur {kept} KiB aufgezeichnet.',
+  'replay.redacted':
+    'Anfrage {id} wurde mit {mark} an der Stelle eines Geheimnisses importiert und deshalb nicht gesendet. Bearbeiten Sie sie, tragen Sie das Geheimnis ein und senden Sie sie.',
+  'replay.redactedSaved':
+    'An der Stelle eines Geheimnisses steht {mark}, deshalb wurde die Anfrage nicht gesendet. Öffnen Sie sie, tragen Sie das Geheimnis ein und senden Sie sie.',
   'replay.localRefused':
     'Auf {service} lauscht nichts. Starten Sie den Dienst dort, und versuchen Sie es noch einmal.',
   'doctor.notTried': 'nicht geprüft, weil ein früherer Schritt fehlgeschlagen ist',

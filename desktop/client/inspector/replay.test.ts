@@ -8,6 +8,7 @@ import { REPLAY_TIMEOUT_MS, REPLAYS_MAX } from '../limits.ts';
 import { LocalDialer } from '../local/local-dialer.ts';
 import { localPort } from '../local/local-service.ts';
 import { EditRefused } from './edit.ts';
+import { addImported } from './import-text.ts';
 import { Replayer, ReplayRefused } from './replay.ts';
 import { RequestLog } from './request-log.ts';
 
@@ -58,6 +59,78 @@ describe('a repeated request', () => {
     dialer.closeIdle();
     const { response } = log.detail(2) ?? {};
     assert.match(String(response?.body && Buffer.from(response.body)), /2\.0 \/x/);
+  });
+
+  describe('imported without its secrets', () => {
+    const imported = (target: string, fields: readonly (readonly [string, string])[]): RequestLog => {
+      const log = new RequestLog();
+      const request = { method: 'POST', target, fields, body: Buffer.from('{}'), isCut: false };
+      addImported(log, { ...request, response: undefined }, 'localhost');
+      return log;
+    };
+    const nobody = async (): Promise<number> =>
+      serve(() => assert.fail('a placeholder must not reach the service'));
+
+    for (const [where, target, fields] of [
+      ['a header', '/', [['Authorization', 'Bearer [redacted]']]],
+      ['a header of any kind', '/', [['Authorization', 'Custom id=[redacted]']]],
+      ['its address', '/?token=[redacted]', []],
+      ['its encoded address', '/?token=%5bredacted%5D', []],
+    ] as const) {
+      it(`is not replayed with the placeholder in ${where}`, async () => {
+        const log = imported(target, fields);
+        const tries = replayer(log, await nobody());
+        await assert.rejects(tries.replay(1), refusal('redacted'));
+        assert.equal(log.list().length, 1);
+      });
+
+      it(`is not sent after an edit that leaves the placeholder in ${where}`, async () => {
+        const log = imported(target, fields);
+        const edit = { method: 'PUT', target, fields, body: undefined };
+        const tries = replayer(log, await nobody());
+        await assert.rejects(tries.replayEdited(1, edit), (error) => {
+          assert(error instanceof EditRefused);
+          assert.match(error.problems[0]?.part ?? '', fields.length > 0 ? /^fields\.0\.value$/ : /^target$/);
+          return true;
+        });
+      });
+
+      it(`is not sent from a collection with the placeholder in ${where}`, async () => {
+        const log = new RequestLog();
+        const request = { method: 'GET', target, fields, body: Buffer.alloc(0), isCut: false };
+        const tries = replayer(log, await nobody());
+        await assert.rejects(
+          tries.sendImported({ ...request, response: undefined }, 'localhost'),
+          refusal('redacted'),
+        );
+      });
+    }
+
+    it('is sent once the secret is filled in, and once it is signed again', async () => {
+      const seen: unknown[] = [];
+      const port = await serve(({ headers }, response) => {
+        seen.push(headers['stripe-signature']);
+        response.end();
+      });
+      const log = imported('/', [['Stripe-Signature', '[redacted]']]);
+      const tries = replayer(log, port);
+      const fill = (request: Buffer): Buffer =>
+        Buffer.from(request.toString('latin1').replace('[redacted]', 't=1'), 'latin1');
+      await tries.replay(1, fill);
+      const edit = { method: 'POST', target: '/', body: undefined };
+      await tries.replayEdited(1, { ...edit, fields: [['Stripe-Signature', '[redacted]']] }, fill);
+      await tries.replayEdited(1, { ...edit, fields: [['Stripe-Signature', 't=2']] });
+      assert.deepEqual(seen, ['t=1', 't=1', 't=2']);
+    });
+
+    it('may have the placeholder in its body, which is recorded as it is', async () => {
+      const log = new RequestLog();
+      const body = Buffer.from('[redacted]');
+      const request = { method: 'POST', target: '/', fields: [], body, isCut: false, response: undefined };
+      addImported(log, request, 'localhost');
+      const port = await serve((_, response) => response.end());
+      assert.equal(await replayer(log, port).replay(1), 2);
+    });
   });
 
   it('is sent unchanged, including secrets, and recorded as the repetition', async () => {

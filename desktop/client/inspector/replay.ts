@@ -1,10 +1,11 @@
+import { REDACTED } from '../../../shared/version.ts';
 import type { Deadlines, Expiring } from '../clock.ts';
 import { RECORDED_BODY_MAX_BYTES, REPLAY_TIMEOUT_MS, REPLAYS_MAX } from '../limits.ts';
 import type { LocalDialer, LocalDialHandler } from '../local/local-dialer.ts';
 import { describeTarget, type LocalConnection, type LocalHandler } from '../local/local-service.ts';
 import { MessageError, toMessage, type MessageValue } from '../messages.ts';
 import type { Attempt } from '../network/dial.ts';
-import { composeRequest, editedRequest, type RequestEdit } from './edit.ts';
+import { composeRequest, editedRequest, EditRefused, type RequestEdit } from './edit.ts';
 import type { Exchange } from './exchange.ts';
 import type { ImportedRequest } from './imported.ts';
 import type { ConnectionRecording } from './recording.ts';
@@ -16,7 +17,13 @@ const SWITCHING_PROTOCOLS = 101;
 /** Thrown when a request cannot be repeated. The message explains why, for people. */
 export class ReplayRefused extends MessageError {
   readonly code:
-    'unknown-request' | 'not-repeatable' | 'incomplete' | 'truncated' | 'local-refused' | 'too-many-replays';
+    | 'unknown-request'
+    | 'not-repeatable'
+    | 'incomplete'
+    | 'truncated'
+    | 'redacted'
+    | 'local-refused'
+    | 'too-many-replays';
 
   constructor(code: ReplayRefused['code'], said: MessageValue) {
     super(said);
@@ -49,7 +56,8 @@ export class Replayer {
   }
 
   /**
-   * Sends a request to the local service again, byte for byte unless `prepare` changes it, including secrets.
+   * Sends a request to the local service again, byte for byte unless `prepare` changes it, including secrets. An
+   * imported request may have placeholders instead of secrets, and is refused then.
    *
    * @param prepare changes the recorded request before it is sent
    * @returns the number under which the repetition is recorded, once its response is complete, has broken off, or has
@@ -58,6 +66,7 @@ export class Replayer {
    */
   async replay(id: number, prepare: PrepareReplay = asItIs): Promise<number> {
     const request = prepare(repeatable(this.#log, id));
+    if (this.#log.find(id)?.isImported === true && placeholderIn(request) !== undefined) throw redacted(id);
     return this.#send(request, () => this.#log.openReplay(id));
   }
 
@@ -70,6 +79,7 @@ export class Replayer {
    */
   async replayEdited(id: number, edit: RequestEdit, prepare: PrepareReplay = asItIs): Promise<number> {
     const request = prepare(edited(this.#log, id, edit));
+    refusePlaceholder(request, id, edit);
     return this.#send(request, () => this.#log.openReplay(id));
   }
 
@@ -87,7 +97,10 @@ export class Replayer {
     host: string,
     prepare: PrepareReplay = asItIs,
   ): Promise<number> {
-    return this.#send(prepare(composeRequest(request, host)), () => this.#log.openImported());
+    const bytes = prepare(composeRequest(request, host));
+    if (placeholderIn(bytes) !== undefined)
+      throw new ReplayRefused('redacted', toMessage('replay.redactedSaved', { mark: REDACTED }));
+    return this.#send(bytes, () => this.#log.openImported());
   }
 
   async #send(request: Buffer, open: () => ConnectionRecording): Promise<number> {
@@ -140,6 +153,37 @@ function truncated(id: number): ReplayRefused {
     'truncated',
     toMessage('replay.truncated', { id, kept: RECORDED_BODY_MAX_BYTES / 1024 }),
   );
+}
+
+function redacted(id: number): ReplayRefused {
+  return new ReplayRefused('redacted', toMessage('replay.redacted', { id, mark: REDACTED }));
+}
+
+/** As it is written in a field, and as an address may encode it. */
+const PLACEHOLDER = /\[redacted\]|%5Bredacted%5D/i;
+
+/**
+ * Where the head of a request has a placeholder: no secret was known there, and a service must not get one that is
+ * made up. Bodies are recorded unchanged, so they never contain one.
+ *
+ * @returns the name of the field, `''` for the address; `undefined` for nowhere
+ */
+function placeholderIn(request: Buffer): string | undefined {
+  const lines = request.toString('latin1', 0, request.indexOf('\r\n\r\n')).split('\r\n');
+  const at = lines.findIndex((line) => PLACEHOLDER.test(line));
+  return at === 0 ? '' : lines[at]?.split(':', 1)[0];
+}
+
+/** @throws EditRefused for the part that has a placeholder */
+function refusePlaceholder(request: Buffer, id: number, { fields }: RequestEdit): void {
+  const name = placeholderIn(request);
+  if (name === undefined) return;
+  const values = { mark: REDACTED, id };
+  if (name === '')
+    throw new EditRefused([{ part: 'target', said: toMessage('edit.noSecretInPath', values) }]);
+  const index = fields.findIndex(([other, value]) => other === name && PLACEHOLDER.test(value));
+  const part = index === -1 ? 'fields' : `fields.${index}.value`;
+  throw new EditRefused([{ part, said: toMessage('edit.noSecretInHeader', { ...values, name }) }]);
 }
 
 interface ReplayOutcome {
