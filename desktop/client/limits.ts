@@ -327,6 +327,17 @@ export const RECORDED_TARGET_MAX_CHARS = 512;
 export const RECORDED_HEAD_MAX_BYTES = 64 * 1024;
 /** Maximum number of bytes recorded for each body, as sent, including chunked coding. */
 export const RECORDED_BODY_MAX_BYTES = 64 * 1024;
+/** Number of WebSocket messages that are kept per connection, in both directions together. */
+export const RECORDED_MESSAGES_MAX = 500;
+/** Maximum memory used for the messages of one WebSocket. Beyond that, the oldest are dropped. */
+export const RECORDED_MESSAGES_MAX_BYTES = 1024 * 1024;
+/** Number of messages that are dropped together, because decompressing them one by one would cost more. */
+export const RECORDED_MESSAGES_DROPPED = 64;
+/**
+ * Number of decompressed bytes of WebSocket messages per second and tunnel: decompressing them takes a few per cent of a
+ * processor core, no matter what visitors send.
+ */
+export const INFLATED_BYTES_PER_SECOND = 8 * 1024 * 1024;
 
 /** How long a replayed request may take. The user is waiting for it. */
 export const REPLAY_TIMEOUT_MS = 60_000;

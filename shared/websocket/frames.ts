@@ -21,8 +21,10 @@ export interface FrameHandler {
   onProtocolError(code: number): void;
 }
 
-const CONTROL_PAYLOAD_MAX = 125;
-const HEADER_MAX = 14;
+/** Largest payload of a control frame (RFC 6455 section 5.5). */
+export const CONTROL_PAYLOAD_MAX = 125;
+/** Largest frame header: two bytes, a length of eight and a mask of four. */
+export const HEADER_MAX = 14;
 const NO_MASK = 0;
 const EMPTY = Buffer.alloc(0);
 
@@ -217,14 +219,14 @@ export class FrameReader {
 }
 
 /** Size of the header at a position in bytes, according to its first two bytes. */
-function headerSize(bytes: Buffer, at: number): number {
+export function headerSize(bytes: Buffer, at: number): number {
   const second = bytes[at + 1] ?? 0;
   const short = second & 0x7f;
   return 2 + (short === 126 ? 2 : short === 127 ? 8 : 0) + ((second & 0x80) === 0 ? 0 : 4);
 }
 
 /** Payload length in bytes; not a safe integer for lengths that no sane peer sends. */
-function payloadLength(bytes: Buffer, at: number): number {
+export function payloadLength(bytes: Buffer, at: number): number {
   const short = (bytes[at + 1] ?? 0) & 0x7f;
   if (short < 126) return short;
   if (short === 126) return bytes.readUInt16BE(at + 2);

@@ -3,6 +3,7 @@ import { RECORDED_TARGET_MAX_CHARS } from '../limits.ts';
 import { recogniseWebhook, type WebhookProvider } from '../webhooks/provider.ts';
 import type { RequestSummary, Timing } from './records.ts';
 import { redactTarget } from './redaction.ts';
+import type { MessageLog } from './websocket/message-log.ts';
 
 /** The two captures of one exchange, which another exchange reuses when it is dropped. */
 export interface Captures {
@@ -40,6 +41,8 @@ export class Exchange {
   /** revision of its log at the last change of this exchange; 0 until its head has arrived */
   revision = 0;
   #captures: Captures | undefined;
+  /** messages, if it opened a WebSocket */
+  #socket: MessageLog | undefined;
   /** set once the head is complete */
   #line: RequestLine | undefined;
 
@@ -64,15 +67,26 @@ export class Exchange {
 
   /** Memory used by its messages, in bytes. */
   get capturedBytes(): number {
-    return this.#captures === undefined
-      ? 0
-      : this.#captures.request.capacity + this.#captures.response.capacity;
+    if (this.#captures === undefined) return 0;
+    const { request, response } = this.#captures;
+    return request.capacity + response.capacity + (this.#socket?.memory ?? 0);
+  }
+
+  /** Messages of its WebSocket; `undefined` for any other request, and once its messages are forgotten. */
+  get socket(): MessageLog | undefined {
+    return this.#socket;
+  }
+
+  /** It has opened a WebSocket. */
+  becomeSocket(socket: MessageLog): void {
+    if (this.#captures !== undefined) this.#socket = socket;
   }
 
   /** Hands over the captures, if any are left, to another exchange. */
   release(): Captures | undefined {
     const captures = this.#captures;
     this.#captures = undefined;
+    this.#socket = undefined;
     captures?.request.clear();
     captures?.response.clear();
     return captures;
@@ -90,6 +104,7 @@ export class Exchange {
     // A copy, because a substring would keep all of the longer one in memory.
     this.#line = target === line.target ? line : { ...line, target: Buffer.from(target).toString() };
     this.#captures = undefined;
+    this.#socket = undefined;
   }
 
   summary({ reveal }: Visibility): RequestSummary {

@@ -27,6 +27,12 @@ export interface ExchangeStore {
   grew(bytes: number): void;
   /** Something new to show is known about the exchange: its request line, or its status. */
   changed(exchange: Exchange): void;
+  /**
+   * The head of its response has arrived, and nothing else of the connection is a message of HTTP.
+   *
+   * @returns whether it has opened a WebSocket, whose messages are kept
+   */
+  switched(exchange: Exchange): boolean;
   /** The response is complete, or broke off. */
   finish(exchange: Exchange, isBroken: boolean): void;
 }
@@ -45,6 +51,8 @@ export class ConnectionRecording implements Recording {
   #exchange: Exchange | undefined;
   #isAnswered = false;
   #isOpaque = false;
+  /** whether what follows are frames of a WebSocket */
+  #isSocket = false;
   #isConnected = false;
   /** of the first exchange; later ones already had a data socket */
   #waitedMs: number;
@@ -72,6 +80,7 @@ export class ConnectionRecording implements Recording {
     let at = 0;
     while (at < bytes.length) {
       const exchange = this.#exchangeOfNextByte();
+      if (this.#isSocket) return this.#keepMessages(exchange, true, bytes, at);
       const hadHead = this.#request.headLength > 0;
       const end = this.#isOpaque ? bytes.length : this.#request.advance(bytes, at, 'request');
       const max = captureMax(this.#request.headLength);
@@ -92,8 +101,10 @@ export class ConnectionRecording implements Recording {
     if (exchange === undefined) return;
     let at = 0;
     while (at < bytes.length && !this.#isAnswered && !this.#isOpaque) at = this.#follow(exchange, bytes, at);
+    if (at >= bytes.length) return;
+    if (this.#isSocket) this.#keepMessages(exchange, false, bytes, at);
     // After a complete response, or on a connection that is not parsed.
-    if (at < bytes.length) this.#keep(exchange, bytes, at, bytes.length);
+    else this.#keep(exchange, bytes, at, bytes.length);
   }
 
   /** @param isBroken whether the connection ended uncleanly */
@@ -144,9 +155,23 @@ export class ConnectionRecording implements Recording {
     exchange.status = status;
     exchange.answeredMs = this.#store.elapsed(exchange);
     this.#isOpaque = status === SWITCHING_PROTOCOLS;
-    if (this.#isOpaque) exchange.isRequestComplete = false;
+    if (this.#isOpaque) {
+      exchange.isRequestComplete = false;
+      this.#isSocket = this.#store.switched(exchange);
+    }
     if (response.isDone && !this.#isOpaque) this.#finish(exchange, false);
     else this.#store.changed(exchange);
+  }
+
+  /** Without them once the log has forgotten the exchange. */
+  #keepMessages(exchange: Exchange, isFromVisitor: boolean, bytes: Buffer, start: number): void {
+    const { socket } = exchange;
+    if (isFromVisitor) exchange.bytesIn += bytes.length - start;
+    else exchange.bytesOut += bytes.length - start;
+    if (socket === undefined) return;
+    const before = socket.memory;
+    socket.push(isFromVisitor, bytes, start);
+    this.#store.grew(socket.memory - before);
   }
 
   #keep(exchange: Exchange, bytes: Buffer, start: number, end: number): void {

@@ -66,6 +66,34 @@ export interface RecordedMessage {
   readonly isTruncated: boolean;
 }
 
+/** A message of a WebSocket, or a control frame. */
+export interface SocketMessage {
+  /** counts up from 1 within one WebSocket, in both directions together */
+  readonly id: number;
+  /** ms from the first byte of the request until its last byte */
+  readonly atMs: number;
+  readonly isFromVisitor: boolean;
+  readonly kind: 'text' | 'binary' | 'close' | 'ping' | 'pong';
+  /** bytes of its payload as it was sent, which may be compressed */
+  readonly size: number;
+  /** how it was sent; `unreadable` if it could not be decompressed, and `waiting` if that is yet to be done */
+  readonly form: 'plain' | 'compressed' | 'unreadable' | 'waiting';
+  /** decompressed, as far as recorded; empty for a message that could not be decompressed */
+  readonly body: Uint8Array;
+  /** whether it was longer than recorded */
+  readonly isCut: boolean;
+}
+
+/** The messages of a WebSocket. */
+export interface SocketMessages {
+  /** number of messages so far, including those that are no longer kept */
+  readonly count: number;
+  /** in their order */
+  readonly messages: readonly SocketMessage[];
+  /** why later ones are missing: an unknown extension, or bytes that are not a WebSocket's */
+  readonly problem: 'extension' | 'damaged' | undefined;
+}
+
 /** A body, with its content codings. */
 export interface DecodedBody {
   readonly bytes: Uint8Array;
@@ -92,6 +120,8 @@ export interface RequestDetail extends RequestSummary {
   readonly request: RecordedMessage;
   /** `undefined` until its head is complete */
   readonly response: RecordedMessage | undefined;
+  /** whether it opened a WebSocket, whose messages are recorded */
+  readonly isWebSocket: boolean;
 }
 
 /**

@@ -10,9 +10,12 @@ import {
   type RecordedMessage,
   type RequestDetail,
   type RequestSummary,
+  type SocketMessages,
   trimBlanks,
 } from './records.ts';
 import { redactField, redactTarget } from './redaction.ts';
+import { InflateBudget } from './websocket/inflate.ts';
+import { extensionsOf, MessageLog } from './websocket/message-log.ts';
 
 const REDACTED: Visibility = { reveal: false };
 
@@ -34,6 +37,7 @@ export class RequestLog implements Recorder, ExchangeStore {
   readonly #ring: (Exchange | undefined)[] = [];
   readonly #listeners = new Map<LogListener, Visibility>();
   readonly #pulse = new Pulse();
+  readonly #budget: InflateBudget;
   #visits = 0;
   #lastId = 0;
   #clearedUpTo = 0;
@@ -47,6 +51,7 @@ export class RequestLog implements Recorder, ExchangeStore {
   constructor(clock: Pick<Clock, 'now' | 'monotonic'> = systemClock, max = RECORDED_REQUESTS_MAX) {
     this.#clock = clock;
     this.#max = max;
+    this.#budget = new InflateBudget(() => clock.monotonic());
   }
 
   /** The visitors' traffic in the last seconds. */
@@ -123,6 +128,21 @@ export class RequestLog implements Recorder, ExchangeStore {
     return exchange && requestDetail(exchange, visibility);
   }
 
+  /**
+   * The messages of a WebSocket; `undefined` for any other request, and once they are dropped.
+   *
+   * @param after number of the last message that is known
+   */
+  messages(id: number, after = 0): SocketMessages | undefined {
+    const socket = this.find(id)?.socket;
+    if (socket === undefined) return undefined;
+    const before = socket.memory;
+    const messages = socket.list(after);
+    // Decompressed, they may need more.
+    this.grew(socket.memory - before);
+    return messages;
+  }
+
   find(id: number): Exchange | undefined {
     const exchange = this.#ring[id % this.#max];
     return exchange?.id === id ? exchange : undefined;
@@ -177,6 +197,14 @@ export class RequestLog implements Recorder, ExchangeStore {
     for (const [listener, visibility] of this.#listeners) listener(exchange.summary(visibility));
   }
 
+  switched(exchange: Exchange): boolean {
+    const response = readMessage(exchange.captures?.response.bytes ?? Buffer.alloc(0), 0, { reveal: true });
+    const extensions = response && extensionsOf(exchange.status ?? 0, response);
+    if (extensions === undefined) return false;
+    exchange.becomeSocket(new MessageLog(extensions, () => this.elapsed(exchange), this.#budget));
+    return true;
+  }
+
   finish(exchange: Exchange, isBroken: boolean): void {
     exchange.isBroken = isBroken;
     exchange.durationMs = this.elapsed(exchange);
@@ -216,12 +244,20 @@ function isOfVisitor({ replayOf, isImported }: Exchange): boolean {
 export function requestDetail(exchange: Exchange, visibility: Visibility): RequestDetail | undefined {
   const { captures } = exchange;
   if (captures === undefined) return undefined;
-  const request = readMessage(captures.request.bytes, exchange.bytesIn, visibility);
+  const isWebSocket = exchange.socket !== undefined;
+  // The messages of a WebSocket are neither request nor response.
+  const total = (capture: Capture, bytes: number): number => (isWebSocket ? capture.length : bytes);
+  const request = readMessage(captures.request.bytes, total(captures.request, exchange.bytesIn), visibility);
   if (request === undefined) return undefined;
-  const response = readMessage(captures.response.bytes, exchange.bytesOut, visibility);
-  const isMessage = exchange.status !== undefined;
-  const { timing } = exchange;
-  return { ...exchange.summary(visibility), timing, request, response: isMessage ? response : undefined };
+  const { timing, status, bytesOut } = exchange;
+  const response = readMessage(captures.response.bytes, total(captures.response, bytesOut), visibility);
+  return {
+    ...exchange.summary(visibility),
+    timing,
+    request,
+    response: status === undefined ? undefined : response,
+    isWebSocket,
+  };
 }
 
 /**

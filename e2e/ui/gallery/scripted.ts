@@ -210,6 +210,7 @@ export function detail(id: number): RequestDetail {
     bytesOut: 289,
     request: ASKED,
     response: id === 92 ? undefined : id === SENT.id ? ANSWERED_NOW : ANSWERED,
+    isWebSocket: false,
   };
 }
 

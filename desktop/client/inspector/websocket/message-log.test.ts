@@ -1,0 +1,286 @@
+import assert from 'node:assert/strict';
+import { constants, createDeflateRaw, deflateRawSync } from 'node:zlib';
+import * as fc from 'fast-check';
+import { FakeClock } from '../../../testing/fake-clock.ts';
+import {
+  DECODED_BODY_MAX_BYTES,
+  INFLATED_BYTES_PER_SECOND,
+  RECORDED_BODY_MAX_BYTES,
+  RECORDED_MESSAGES_DROPPED,
+  RECORDED_MESSAGES_MAX,
+  RECORDED_MESSAGES_MAX_BYTES,
+} from '../../limits.ts';
+import type { SocketMessage } from '../records.ts';
+import { InflateBudget } from './inflate.ts';
+import { extensionsOf, MessageLog } from './message-log.ts';
+
+const TEXT = 1;
+const BINARY = 2;
+const CONTINUATION = 0;
+const FIN = 0x80;
+const COMPRESSED = 0x40;
+const DEFLATE = 'permessage-deflate';
+
+/** @param first FIN, RSV bits and the opcode; @param key of a visitor's frame */
+function frame(first: number, payload: Buffer | string, key?: Buffer): Buffer {
+  const bytes = Buffer.from(payload);
+  const { length } = bytes;
+  const mask = key === undefined ? 0 : 0x80;
+  const size = Buffer.alloc(length < 126 ? 0 : length < 65_536 ? 2 : 8);
+  if (size.length === 2) size.writeUInt16BE(length);
+  else if (size.length === 8) size.writeBigUInt64BE(BigInt(length));
+  const short = size.length === 0 ? length : size.length === 2 ? 126 : 127;
+  const masked = key === undefined ? bytes : bytes.map((byte, index) => byte ^ (key[index % 4] ?? 0));
+  return Buffer.concat([Buffer.from([first, mask | short]), size, key ?? Buffer.alloc(0), masked]);
+}
+
+const KEY = Buffer.from([1, 200, 3, 4]);
+
+function newLog(extensions = '', clock = new FakeClock()): MessageLog {
+  return new MessageLog(extensions, () => clock.monotonic(), new InflateBudget(() => clock.monotonic()));
+}
+
+function told({ messages }: { readonly messages: readonly SocketMessage[] }): string[] {
+  return messages.map(
+    ({ isFromVisitor, kind, body, size, form, isCut }) =>
+      `${isFromVisitor ? '>' : '<'} ${kind} ${Buffer.from(body).toString().slice(0, 20)} ${size}${form === 'plain' ? '' : ` ${form}`}${isCut ? ' cut' : ''}`,
+  );
+}
+
+/** Compresses messages that refer to each other, as a sender does that keeps its context. */
+async function compressed(messages: readonly string[]): Promise<Buffer[]> {
+  const deflate = createDeflateRaw();
+  const results: Buffer[] = [];
+  let pieces: Buffer[] = [];
+  deflate.on('data', (piece: Buffer) => pieces.push(piece));
+  for (const message of messages) {
+    pieces = [];
+    deflate.write(message);
+    await new Promise<void>((resolve) => deflate.flush(constants.Z_SYNC_FLUSH, resolve));
+    results.push(Buffer.concat(pieces).subarray(0, -4));
+  }
+  deflate.close();
+  return results;
+}
+
+describe('the messages of a WebSocket', () => {
+  it('are listed with direction, kind, size and time, and the bytes that pass stay as they are', () => {
+    const clock = new FakeClock();
+    const log = newLog('', clock);
+    const sent = frame(FIN | TEXT, 'hello', KEY);
+    const before = Buffer.from(sent);
+    log.push(true, sent);
+    clock.advance(20);
+    log.push(false, Buffer.concat([frame(FIN | BINARY, '\0\u0001'), frame(FIN | 9, 'hi')]));
+    log.push(false, frame(FIN | 8, '\u0003\u00e8bye'), 0);
+    assert.deepEqual(sent, before);
+    assert.deepEqual(told(log.list()), [
+      '> text hello 5',
+      '< binary \0\u0001 2',
+      '< ping hi 2',
+      '< close \u0003\u00e8bye 6',
+    ]);
+    assert.deepEqual(
+      log.list().messages.map(({ id, atMs }) => [id, atMs]),
+      [1, 2, 3, 4].map((id) => [id, id === 1 ? 0 : 20]),
+    );
+    assert.deepEqual(told(log.list(3)), ['< close \u0003\u00e8bye 6']);
+  });
+
+  it('are put together from fragments, with control frames in between', () => {
+    const log = newLog();
+    for (const bytes of [
+      frame(TEXT, 'one ', KEY),
+      frame(FIN | 10, '', KEY),
+      frame(CONTINUATION, 'two ', KEY),
+      frame(FIN | CONTINUATION, 'three', KEY),
+    ])
+      log.push(true, bytes);
+    assert.deepEqual(told(log.list()), ['> pong  0', '> text one two three 13']);
+  });
+
+  it('are the same in pieces of any size', () => {
+    const payload = fc.oneof(
+      fc.string({ maxLength: 200 }),
+      fc.constantFrom('x'.repeat(126), 'y'.repeat(66_000)),
+    );
+    const message = fc.record({
+      payload,
+      opcode: fc.constantFrom(TEXT, BINARY, 9),
+      pieces: fc.integer({ min: 1, max: 9 }),
+    });
+    fc.assert(
+      fc.property(fc.array(message, { maxLength: 6 }), (messages) => {
+        const whole = newLog();
+        const split = newLog();
+        for (const { payload: text, opcode, pieces } of messages) {
+          const bytes = frame(FIN | opcode, opcode === 9 ? text.slice(0, 30) : text, KEY);
+          whole.push(true, bytes);
+          const size = Math.ceil(bytes.length / pieces);
+          for (let at = 0; at < bytes.length; at += size) split.push(true, bytes.subarray(at, at + size));
+        }
+        assert.deepEqual(told(split.list()), told(whole.list()));
+        assert.equal(whole.list().messages.length, messages.length);
+      }),
+    );
+  });
+
+  it('never fail for any bytes, and take no more memory than they may', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.uint8Array({ maxLength: 300 }), { maxLength: 20 }),
+        fc.boolean(),
+        (pieces, isVisitor) => {
+          const log = newLog(DEFLATE);
+          for (const piece of pieces) log.push(isVisitor, Buffer.from(piece));
+          log.list();
+          assert.ok(log.memory < RECORDED_MESSAGES_MAX_BYTES);
+        },
+      ),
+    );
+  });
+
+  for (const [what, bytes] of [
+    ['a reserved bit', frame(FIN | 0x20 | TEXT, 'x', KEY)],
+    ['compression that was not agreed', frame(FIN | COMPRESSED | TEXT, 'x', KEY)],
+    ['an unknown opcode', frame(FIN | 3, 'x', KEY)],
+    ['a missing mask', frame(FIN | TEXT, 'x')],
+    ['a fragment of nothing', frame(FIN | CONTINUATION, 'x', KEY)],
+    ['a fragmented ping', frame(9, 'x', KEY)],
+    ['a ping of 126 bytes', frame(FIN | 9, 'x'.repeat(126), KEY)],
+    ['a length that no one sends', Buffer.from([FIN | TEXT, 0xff, 0xff, 0, 0, 0, 0, 0, 0, 0, ...KEY])],
+  ] as const) {
+    it(`end with ${what}, in this direction only`, () => {
+      const log = newLog();
+      log.push(true, frame(FIN | TEXT, 'before', KEY));
+      log.push(true, bytes);
+      log.push(true, frame(FIN | TEXT, 'after', KEY));
+      log.push(false, frame(FIN | TEXT, 'reply'));
+      assert.deepEqual(told(log.list()), ['> text before 6', '< text reply 5']);
+      assert.equal(log.list().problem, 'damaged');
+    });
+  }
+
+  it('keep no more of one than of a body, and none of what has not ended', () => {
+    const log = newLog();
+    log.push(false, frame(FIN | TEXT, 'x'.repeat(RECORDED_BODY_MAX_BYTES + 1)));
+    const announced = Buffer.from([FIN | BINARY, 127, 0, 0, 0, 255, 0, 0, 0, 0]);
+    log.push(false, announced);
+    for (let count = 0; count < 100; count += 1) log.push(false, Buffer.alloc(RECORDED_BODY_MAX_BYTES));
+    const [message, ...others] = log.list().messages;
+    assert.deepEqual([message?.body.length, message?.isCut], [RECORDED_BODY_MAX_BYTES, true]);
+    assert.equal(others.length, 0);
+    assert.ok(log.memory < 4 * RECORDED_BODY_MAX_BYTES);
+  });
+
+  it('are the last ones, within a number and a memory', () => {
+    const log = newLog();
+    for (let count = 0; count < 2000; count += 1) log.push(false, frame(FIN | TEXT, String(count)));
+    const { count, messages } = log.list();
+    assert.equal(count, 2000);
+    assert.equal(messages.at(-1)?.id, 2000);
+    assert.ok(messages.length >= RECORDED_MESSAGES_MAX);
+    assert.ok(messages.length <= RECORDED_MESSAGES_MAX + RECORDED_MESSAGES_DROPPED);
+    for (let more = 0; more < 100; more += 1) {
+      log.push(false, frame(FIN | BINARY, Buffer.alloc(60_000)));
+      assert.ok(log.memory <= RECORDED_MESSAGES_MAX_BYTES + 4 * RECORDED_BODY_MAX_BYTES);
+    }
+    assert.equal(log.list().messages.at(-1)?.id, 2100);
+  });
+
+  it('are looked at once, however small their frames are', () => {
+    const log = newLog();
+    const empty = Buffer.concat(Array.from({ length: 10_000 }, () => frame(FIN | TEXT, '', KEY)));
+    const start = performance.now();
+    for (let count = 0; count < 30; count += 1) log.push(true, empty);
+    assert.equal(log.count, 300_000);
+    // Many times what it takes, for a busy machine: a quadratic reader would need minutes.
+    assert.ok(performance.now() - start < 10_000);
+  });
+});
+
+describe('compressed messages of a WebSocket', () => {
+  it('are decompressed when they are shown, with the context of earlier ones', async () => {
+    const words = ['{"price":1}', '{"price":2}', '{"price":3}'];
+    const log = newLog(`${DEFLATE}; server_max_window_bits=12`);
+    for (const message of await compressed(words)) log.push(false, frame(FIN | COMPRESSED | TEXT, message));
+    log.push(true, frame(FIN | TEXT, 'plain', KEY));
+    assert.deepEqual(
+      log.list().messages.map(({ body, form }) => [Buffer.from(body).toString(), form]),
+      [...words.map((word) => [word, 'compressed']), ['plain', 'plain']],
+    );
+  });
+
+  it('stay readable when the earlier ones are dropped', async () => {
+    const words = Array.from({ length: 1500 }, (_, index) => `{"price":${index},"currency":"EUR"}`);
+    const log = newLog(DEFLATE);
+    for (const message of await compressed(words)) log.push(false, frame(FIN | COMPRESSED | TEXT, message));
+    const { messages } = log.list();
+    const last = messages.at(-1);
+    assert.equal(Buffer.from(last?.body ?? []).toString(), words.at(-1));
+    assert.ok(messages.every(({ form }) => form === 'compressed'));
+  });
+
+  it('are read by themselves if their sender keeps no context', () => {
+    const log = newLog(`${DEFLATE}; client_no_context_takeover`);
+    const one = (text: string): Buffer =>
+      deflateRawSync(text, { finishFlush: constants.Z_SYNC_FLUSH }).subarray(0, -4);
+    log.push(true, frame(FIN | COMPRESSED | TEXT, one('first'), KEY));
+    log.push(true, frame(FIN | COMPRESSED | TEXT, 'damage', KEY));
+    log.push(true, frame(FIN | COMPRESSED | TEXT, one('third'), KEY));
+    assert.deepEqual(
+      log.list().messages.map(({ body, form }) => `${Buffer.from(body).toString()} ${form}`),
+      ['first compressed', ' unreadable', 'third compressed'],
+    );
+  });
+
+  it('have only a size after one that could not be read, if they refer to it', async () => {
+    const [first = Buffer.alloc(0), , third = Buffer.alloc(0)] = await compressed(['one', 'two', 'one two']);
+    const log = newLog(DEFLATE);
+    for (const bytes of [first, Buffer.from('damage'), third])
+      log.push(false, frame(FIN | COMPRESSED | TEXT, bytes));
+    assert.deepEqual(
+      log.list().messages.map(({ form }) => form),
+      ['compressed', 'unreadable', 'unreadable'],
+    );
+  });
+
+  it('cannot take more than their share of the processor', () => {
+    const clock = new FakeClock();
+    const log = newLog(`${DEFLATE}; server_no_context_takeover`, clock);
+    const bomb = deflateRawSync(Buffer.alloc(DECODED_BODY_MAX_BYTES), {
+      finishFlush: constants.Z_SYNC_FLUSH,
+    }).subarray(0, -4);
+    for (let count = 0; count < 100; count += 1) log.push(false, frame(FIN | COMPRESSED | BINARY, bomb));
+    const read = (): number => log.list().messages.filter(({ form }) => form === 'compressed').length;
+    const once = INFLATED_BYTES_PER_SECOND / DECODED_BODY_MAX_BYTES;
+    assert.equal(read(), once);
+    assert.equal(read(), once);
+    clock.advance(1000);
+    assert.ok(log.memory <= 2 * RECORDED_MESSAGES_MAX_BYTES);
+    log.list();
+    assert.ok(log.list().messages.some(({ form }) => form === 'waiting'));
+  });
+
+  it('have only sizes with an extension that is not known', () => {
+    const log = newLog('permessage-bzip2');
+    log.push(true, frame(FIN | COMPRESSED | TEXT, 'x', KEY));
+    assert.deepEqual(log.list(), { count: 0, messages: [], problem: 'extension' });
+  });
+});
+
+describe('a response that opens a WebSocket', () => {
+  const head = (...fields: (readonly [string, string])[]) => ({ fields });
+
+  it('names the protocol and its extensions', () => {
+    assert.equal(extensionsOf(101, head(['Upgrade', 'WebSocket'])), '');
+    const extension = ['sec-websocket-extensions', DEFLATE] as const;
+    assert.equal(extensionsOf(101, head(['upgrade', 'websocket'], extension)), DEFLATE);
+  });
+
+  it('is no other one', () => {
+    assert.equal(extensionsOf(200, head(['Upgrade', 'websocket'])), undefined);
+    assert.equal(extensionsOf(101, head(['Upgrade', 'h2c'])), undefined);
+    assert.equal(extensionsOf(101, head()), undefined);
+  });
+});
