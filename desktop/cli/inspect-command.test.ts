@@ -45,7 +45,7 @@ describe('the command line of culvert inspect', () => {
       [['show'], {}, /Specify the number of the request to show/],
       [['replay', '0'], {}, /Specify the number of the request to replay/],
       [['show', '1', '2'], {}, /Unexpected argument "2"/],
-      [['show', '1'], { filter: 'x' }, /--filter can only be used with list/],
+      [['replay', '1'], { filter: 'x' }, /--filter can only be used with list/],
       [['edit', '1', '2'], {}, /Unexpected argument "2"/],
       [['edit'], {}, /Specify the number of the request to edit/],
       [['export', 'x'], {}, /Specify the number of the request to export/],

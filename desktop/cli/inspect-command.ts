@@ -44,6 +44,8 @@ export const inspectCommand = defineCommand({
     Content-Length and the headers that control the connection itself. [redacted] stands for a secret, including in
     requests that you edit.
 
+    "show" prints the last messages of a WebSocket one by one. With --filter, only those that contain every word.
+
     "export" writes the given requests, or all of them, to standard output as a HAR file. "import" reads a HAR file or
     a curl command from FILE or from standard input, and adds its requests to the list without sending them. It does
     not run the curl command or read any other files.`,
@@ -55,7 +57,7 @@ export const inspectCommand = defineCommand({
 });
 
 /** Actions that accept `--filter`. */
-const FILTERED: readonly string[] = ['list', 'watch', 'export', 'import'];
+const FILTERED: readonly string[] = ['list', 'show', 'watch', 'export', 'import'];
 
 /**
  * @param operands what follows `culvert inspect`
@@ -67,7 +69,7 @@ export function readInspect(operands: readonly string[], values: InspectValues):
   if (curl && (action.name !== 'show' || json))
     throw new UsageError('--curl can only be used with "culvert inspect show", and not with --json.');
   if (filter !== undefined && !FILTERED.includes(action.name))
-    throw new UsageError('--filter can only be used with list, watch, export and import.');
+    throw new UsageError('--filter can only be used with list, show, watch, export and import.');
   if (action.name !== 'edit' && changesOf(values) !== undefined)
     throw new UsageError(
       '--method, --path, --header and --body can only be used with "culvert inspect edit".',

@@ -2,7 +2,14 @@ import assert from 'node:assert/strict';
 import { gzipSync } from 'node:zlib';
 import { RequestLog } from '../client/inspector/request-log.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
-import { detailJson, detailText, summaryJson, summaryTable } from './inspect-format.ts';
+import {
+  detailJson,
+  detailText,
+  messagesJson,
+  messagesText,
+  summaryJson,
+  summaryTable,
+} from './inspect-format.ts';
 
 function logOf(request: string | Buffer, answer: string | Buffer = ''): RequestLog {
   const log = new RequestLog(new FakeClock());
@@ -40,6 +47,28 @@ describe('recorded requests as text', () => {
   it('indent JSON and keep every digit', () => {
     const text = textOf(GET, answerWith(Buffer.from('{"id":12345678901234567890,"ok":true}')));
     assert.match(text, /\{\n {2}"id": 12345678901234567890,\n {2}"ok": true\n\}/);
+  });
+
+  it('have the messages of a WebSocket, one line each', () => {
+    const log = logOf(
+      'GET /live HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\n\r\n',
+      Buffer.concat([
+        Buffer.from('HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n'),
+        Buffer.from('\x81\x0a\x1b[2J price\x82\x02\x01\xff\x88\x05\x03\xe8bye', 'latin1'),
+      ]),
+    );
+    const detail = log.detail(1);
+    const messages = log.messages(1);
+    assert.ok(detail && messages);
+    assert.equal(detail.response?.isTruncated, false);
+    const lines = messagesText(detail, messages, false).split('\n');
+    assert.equal(lines[1], '3 messages');
+    assert.match(lines[2] ?? '', /^MESSAGE +TIME +FROM +KIND +SIZE +CONTENT$/);
+    assert.match(lines[3] ?? '', /^1 +\d\d:\d\d:\d\d\.\d{3} +service +text +9 B +\\x1b\[2J price$/);
+    assert.match(lines[4] ?? '', /^2 .* binary +2 B +01 ff$/);
+    assert.match(lines[5] ?? '', /^3 .* close +5 B +1000 bye$/);
+    const [json] = messagesJson(detail, messages).messages;
+    assert.deepEqual([json?.from, json?.kind, json?.body], ['service', 'text', 'G1sySiBwcmljZQ==']);
   });
 
   it('name the visitor if visitors have to sign in', () => {

@@ -3,9 +3,15 @@ import { isUtf8 } from 'node:buffer';
 import { escapeUnprintable } from '../../shared/unprintable.ts';
 import { byteSize } from '../client/byte-size.ts';
 import { decodeBody } from '../client/inspector/decode-body.ts';
-import { indentJson, isUnsent } from '../client/inspector/readable.ts';
-import type { RecordedMessage, RequestDetail, RequestSummary } from '../client/inspector/records.ts';
-import { duration, escapeVisitorText, table, targetText } from './format.ts';
+import { closeText, indentJson, isUnsent } from '../client/inspector/readable.ts';
+import type {
+  RecordedMessage,
+  RequestDetail,
+  RequestSummary,
+  SocketMessage,
+  SocketMessages,
+} from '../client/inspector/records.ts';
+import { clockTime, duration, escapeVisitorText, table, targetText } from './format.ts';
 
 const TARGET_MAX = 100;
 /** A longer text body is shown up to here; `--json` has all of it. */
@@ -82,6 +88,58 @@ function bodyText(message: RecordedMessage): string {
   return `${text.replaceAll('\r\n', '\n').replaceAll('\r', '\\x0d')}${rest}\n${more}`;
 }
 
+/** Longest text of a WebSocket message on its line; `--json` has all of it. */
+const MESSAGE_MAX = 200;
+/** Bytes of a binary message that are shown. */
+const MESSAGE_HEX_MAX = 32;
+
+/** The messages of a WebSocket, a line each. @param isFiltered whether they are only some of them */
+export function messagesText(
+  { startedAt }: RequestSummary,
+  { count, messages, problem }: SocketMessages,
+  isFiltered: boolean,
+): string {
+  const heading = ['MESSAGE', 'TIME', 'FROM', 'KIND', 'SIZE', 'CONTENT'];
+  const rows = messages.map((message) => [
+    String(message.id),
+    messageTime(startedAt + message.atMs),
+    message.isFromVisitor ? 'visitor' : 'service',
+    message.kind,
+    byteSize(message.size),
+    messageContent(message),
+  ]);
+  const shown = isFiltered ? `${messages.length} of ${count} messages match` : `${count} messages`;
+  const kept = !isFiltered && messages.length < count ? `, the last ${messages.length} are kept` : '';
+  return [
+    `\n${shown}${kept}\n`,
+    rows.length > 0 ? table([heading, ...rows]) : '',
+    problem === undefined ? '' : `[${MESSAGE_PROBLEMS[problem]}]\n`,
+  ].join('');
+}
+
+const MESSAGE_PROBLEMS = {
+  extension: 'the messages use an extension that culvert cannot read',
+  damaged: 'the rest is not a WebSocket connection',
+} as const;
+
+/** @param at wall-clock ms, to a millisecond because messages follow each other quickly */
+function messageTime(at: number): string {
+  const ms = Math.floor(at);
+  return `${clockTime(ms)}.${String(ms % 1000).padStart(3, '0')}`;
+}
+
+function messageContent({ kind, form, body, isCut }: SocketMessage): string {
+  if (form === 'waiting') return '[compressed; run the command again to see it]';
+  if (form === 'unreadable') return '[could not be decompressed]';
+  if (kind === 'close') return escapeUnprintable(closeText(body));
+  const isText = isReadable(body, isCut);
+  const whole = isText
+    ? escapeUnprintable(Buffer.from(body).toString('utf8', 0, MESSAGE_MAX * 4)).slice(0, MESSAGE_MAX)
+    : (Buffer.from(body.subarray(0, MESSAGE_HEX_MAX)).toString('hex').match(/../g) ?? []).join(' ');
+  const isAll = isText ? body.length <= Buffer.byteLength(whole) : body.length <= MESSAGE_HEX_MAX;
+  return isAll && !isCut ? whole : `${whole}…`;
+}
+
 /** @param isCut whether the last character may have been cut in the middle */
 function isReadable(bytes: Uint8Array, isCut: boolean): boolean {
   const cuts = isCut ? [0, 1, 2, 3] : [0];
@@ -126,5 +184,24 @@ function messageJson({ startLine, fields, body, isTruncated }: RecordedMessage) 
     fields,
     body: Buffer.from(body).toString('base64'),
     truncated: isTruncated,
+  };
+}
+
+/** Adds the messages of a WebSocket to those; their bodies are base64, decompressed. */
+export function messagesJson({ startedAt }: RequestSummary, { count, messages, problem }: SocketMessages) {
+  return {
+    message_count: count,
+    messages: messages.map((message) => ({
+      number: message.id,
+      time: new Date(startedAt + message.atMs).toISOString(),
+      from: message.isFromVisitor ? 'visitor' : 'service',
+      kind: message.kind,
+      size: message.size,
+      compressed: message.form !== 'plain',
+      readable: message.form === 'plain' || message.form === 'compressed',
+      body: Buffer.from(message.body).toString('base64'),
+      truncated: message.isCut,
+    })),
+    messages_problem: problem ?? null,
   };
 }

@@ -14,13 +14,27 @@ import {
   InspectRefused,
 } from '../client/inspector/inspector-client.ts';
 import { runtimeFolder } from '../client/inspector/inspector-protocol.ts';
-import { matches, matching, type RequestDetail, type RequestSummary } from '../client/inspector/records.ts';
+import {
+  matches,
+  matching,
+  matchingMessages,
+  type RequestDetail,
+  type RequestSummary,
+} from '../client/inspector/records.ts';
 import { IMPORT_MAX_BYTES, IMPORTED_REQUESTS_MAX, RECORDED_BODY_MAX_BYTES } from '../client/limits.ts';
 import { textOf } from '../client/messages.ts';
 import type { CommandContext } from './command.ts';
 import { jsonLine } from './format.ts';
 import { changed, editedByHand, editText, type RequestChanges } from './inspect-edit.ts';
-import { detailJson, detailText, summaryJson, summaryLine, summaryTable } from './inspect-format.ts';
+import {
+  detailJson,
+  detailText,
+  messagesJson,
+  messagesText,
+  summaryJson,
+  summaryLine,
+  summaryTable,
+} from './inspect-format.ts';
 import type { Output } from './reporter.ts';
 
 /** The command as read. */
@@ -36,7 +50,7 @@ export interface InspectCommand {
     | { readonly name: 'import'; readonly file: string | undefined };
   /** id or slug; `undefined` for the only one there is */
   readonly tunnel: string | undefined;
-  /** words that listed requests have; `''` for all */
+  /** words that listed requests, or messages of a WebSocket, have; `''` for all */
   readonly filter: string;
   readonly reveal: boolean;
   readonly json: boolean;
@@ -115,7 +129,7 @@ async function show(
   inspector: Inspector,
   { publicUrl }: FoundTunnel,
   { request, asCurl }: { readonly request: number; readonly asCurl: boolean },
-  { reveal, json }: InspectCommand,
+  { filter, reveal, json }: InspectCommand,
   output: Output,
 ): Promise<void> {
   const detail = await inspector.show(request, reveal);
@@ -123,7 +137,15 @@ async function show(
     const text = curlCommand(detail, publicUrl, shellOf(process.platform));
     output.out(`${text}\n`);
     if (text.includes(REDACTED)) output.err(redactedWarning(request));
-  } else output.out(json ? jsonLine(detailJson(detail)) : detailText(detail));
+    return;
+  }
+  const messages = detail.isWebSocket ? await inspector.messages(request) : undefined;
+  const found = messages && { ...messages, messages: matchingMessages(messages.messages, filter) };
+  output.out(
+    json
+      ? jsonLine({ ...detailJson(detail), ...(found === undefined ? {} : messagesJson(detail, found)) })
+      : `${detailText(detail)}${found === undefined ? '' : messagesText(detail, found, filter !== '')}`,
+  );
 }
 
 function redactedWarning(request: number): string {

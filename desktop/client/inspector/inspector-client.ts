@@ -9,10 +9,11 @@ import {
   parseAnswer,
   readLines,
   reviveDetail,
+  reviveMessages,
   type RuntimeFolder,
   type TunnelEntry,
 } from './inspector-protocol.ts';
-import type { RequestDetail, RequestSummary } from './records.ts';
+import type { RequestDetail, RequestSummary, SocketMessages } from './records.ts';
 
 /** The inspected process refused. The message is for people. */
 export class InspectRefused extends Error {
@@ -69,6 +70,11 @@ export class Inspector {
 
   async show(id: number, reveal: boolean): Promise<RequestDetail> {
     return reviveDetail(await ask(this.#path, { op: 'show', tunnel: this.#tunnel, id, reveal }));
+  }
+
+  /** The messages of a WebSocket. */
+  async messages(id: number): Promise<SocketMessages> {
+    return reviveMessages(await ask(this.#path, { op: 'messages', tunnel: this.#tunnel, id }));
   }
 
   /** @returns the number of the repetition, once it has ended */

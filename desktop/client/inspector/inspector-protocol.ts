@@ -9,12 +9,13 @@ import { join } from 'node:path';
 import { array, boolean, number, object, string, tuple } from 'yup';
 import type { RequestEdit } from './edit.ts';
 import type { ImportedRequest } from './imported.ts';
-import type { RequestDetail } from './records.ts';
+import type { RequestDetail, SocketMessages } from './records.ts';
 
 export type InspectRequest =
   | { readonly op: 'tunnels' }
   | { readonly op: 'list'; readonly tunnel: string; readonly reveal: boolean }
   | { readonly op: 'show'; readonly tunnel: string; readonly id: number; readonly reveal: boolean }
+  | { readonly op: 'messages'; readonly tunnel: string; readonly id: number }
   | { readonly op: 'replay'; readonly tunnel: string; readonly id: number }
   | { readonly op: 'edit'; readonly tunnel: string; readonly id: number; readonly edit: RequestEdit }
   | { readonly op: 'import'; readonly tunnel: string; readonly request: ImportedRequest }
@@ -53,6 +54,7 @@ const SCHEMAS = {
   tunnels: object({}),
   list: object({ tunnel, reveal }),
   show: object({ tunnel, id, reveal }),
+  messages: object({ tunnel, id }),
   replay: object({ tunnel, id }),
   edit: object({ tunnel, id, edit: requestFields.shape({ body: body.optional() }).required() }),
   import: object({
@@ -114,6 +116,7 @@ function reviveRequest(request: InspectRequest): InspectRequest {
     case 'tunnels':
     case 'list':
     case 'show':
+    case 'messages':
     case 'replay':
     case 'watch':
       return request;
@@ -125,6 +128,12 @@ export function reviveDetail(value: unknown): RequestDetail {
   const detail = value as RequestDetail;
   const { request, response } = detail;
   return { ...detail, request: revive(request), response: response && revive(response) };
+}
+
+/** Decodes bodies to bytes. */
+export function reviveMessages(value: unknown): SocketMessages {
+  const sent = value as SocketMessages;
+  return { ...sent, messages: sent.messages.map((message) => revive(message)) };
 }
 
 function revive<T extends { readonly body: Uint8Array }>(message: T): T {

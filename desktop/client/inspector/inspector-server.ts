@@ -110,11 +110,10 @@ export class InspectorServer {
     switch (request.op) {
       case 'list':
         return end(socket, { ok: true, value: log.list(request) });
-      case 'show': {
-        const value = log.detail(request.id, request);
-        const text = `There is no request ${request.id}, or it is no longer available.`;
-        return end(socket, value === undefined ? refusal('unknown-request', text) : { ok: true, value });
-      }
+      case 'show':
+        return end(socket, found(log.detail(request.id, request), request.id));
+      case 'messages':
+        return end(socket, found(log.messages(request.id), request.id));
       case 'replay':
         return end(socket, await replayAnswer(() => tunnel.replayer.replay(request.id)));
       case 'edit':
@@ -125,6 +124,11 @@ export class InspectorServer {
         return watch(socket, tunnel.log, request.reveal);
     }
   }
+}
+
+function found(value: unknown, id: number): InspectAnswer {
+  const text = `There is no request ${id}, or it is no longer available.`;
+  return value === undefined ? refusal('unknown-request', text) : { ok: true, value };
 }
 
 async function replayAnswer(replay: () => Promise<number>): Promise<InspectAnswer> {

@@ -36,6 +36,13 @@ export function isUnsent({
   return isImported && status === undefined && durationMs !== undefined && !isBroken;
 }
 
+/** The code and the reason in a Close frame of a WebSocket (RFC 6455 section 5.5.1); `''` without them. */
+export function closeText(payload: Uint8Array): string {
+  const [high, low] = payload;
+  if (high === undefined || low === undefined) return '';
+  return `${high * 256 + low} ${new TextDecoder().decode(payload.subarray(2))}`.trimEnd();
+}
+
 /** Formats JSON for reading. */
 
 /**

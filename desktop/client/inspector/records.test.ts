@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { FakeClock } from '../../testing/fake-clock.ts';
-import { matching, trimBlanks } from './records.ts';
+import { matching, matchingMessages, type SocketMessage, trimBlanks } from './records.ts';
 import { RequestLog } from './request-log.ts';
 
 describe('trimBlanks', () => {
@@ -35,5 +35,26 @@ describe('the search in the request log', () => {
     ['cart 500', []],
   ] as const) {
     it(`finds ${found.length} for "${typed}"`, () => assert.deepEqual(listed(typed), found));
+  }
+});
+
+describe('the filter of WebSocket messages', () => {
+  const message = (id: number, isFromVisitor: boolean, body: string): SocketMessage => {
+    const common = { atMs: 0, size: body.length, form: 'plain', kind: 'text', isCut: false } as const;
+    return { ...common, id, isFromVisitor, body: Buffer.from(body) };
+  };
+  const all = [message(1, true, 'Subscribe prices'), message(2, false, 'price 12'), message(3, false, 'bye')];
+
+  for (const [typed, found] of [
+    ['', [1, 2, 3]],
+    ['PRICE', [1, 2]],
+    ['price service', [2]],
+    ['price bye', []],
+  ] as const) {
+    it(`finds ${found.length} for "${typed}"`, () =>
+      assert.deepEqual(
+        matchingMessages(all, typed).map(({ id }) => id),
+        found,
+      ));
   }
 });
