@@ -64,7 +64,7 @@ describe('recorded requests as text', () => {
     const lines = messagesText(detail, messages, false).split('\n');
     assert.equal(lines[1], '3 messages');
     assert.match(lines[2] ?? '', /^MESSAGE +TIME +FROM +KIND +SIZE +CONTENT$/);
-    assert.match(lines[3] ?? '', /^1 +\d\d:\d\d:\d\d\.\d{3} +service +text +9 B +\\x1b\[2J price$/);
+    assert.match(lines[3] ?? '', /^1 +\d\d:\d\d:\d\d\.\d{3} +service +text +10 B +\\x1b\[2J price$/);
     assert.match(lines[4] ?? '', /^2 .* binary +2 B +01 ff$/);
     assert.match(lines[5] ?? '', /^3 .* close +5 B +1000 bye$/);
     const [json] = messagesJson(detail, messages).messages;

@@ -390,6 +390,10 @@ export const INSPECT_REQUEST_TIMEOUT_MS = 5000;
 export const INSPECT_ANSWER_MAX_BYTES = 8 * 1024 * 1024;
 /** Amount of unread data after which a `culvert inspect` that has fallen behind is disconnected. */
 export const INSPECT_BACKLOG_MAX_BYTES = 1024 * 1024;
+/** Maximum number of decompressed bytes in one pass of a search through recorded requests: about a second of work in slices. */
+export const SEARCHED_DECODED_MAX_BYTES = 64 * 1024 * 1024;
+/** Number of searches of one request log that are continued when it changes. */
+export const SEARCHES_MAX = 4;
 /** Maximum size to which a compressed body is decompressed for display. */
 export const DECODED_BODY_MAX_BYTES = 1024 * 1024;
 /**

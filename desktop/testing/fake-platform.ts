@@ -332,6 +332,8 @@ export function emptyLog(): TunnelLog {
     revision: 0,
     changes: () => ({ revision: 0, oldest: 1, requests: [] }),
     detail: () => undefined,
+    messages: () => undefined,
+    search: () => Promise.resolve({ ids: [], isPartial: false }),
     curl: () => undefined,
     replay: () => Promise.reject(new Error('nothing to repeat')),
     replayEdited: () => Promise.reject(new Error('nothing to edit')),

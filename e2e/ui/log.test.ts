@@ -54,6 +54,25 @@ scenarios('the request log', (fixture) => {
     await page.getByText('No request matches').waitFor();
   });
 
+  it('searches headers and bodies, but not the values of secrets', async () => {
+    const { page, address } = await openLog();
+    await visit(`${address}/login?token=s3cretword`, {
+      method: 'POST',
+      body: 'name=ann',
+      type: 'text/x-form',
+    });
+    await row(page, 'POST /login').waitFor();
+    const targets = page.locator('.log .target');
+    for (const [words, found] of [
+      ['mugs', ['/order']],
+      ['text/x-form NAME=ann', ['/login?token=[redacted]']],
+      ['s3cretword', []],
+    ] as const) {
+      await page.getByLabel('Search requests').fill(words);
+      await eventually(20_000, async () => assert.deepEqual(await targets.allInnerTexts(), found));
+    }
+  });
+
   it('shows a request in full, with bodies as a tree, formatted, raw and as bytes', async () => {
     const { page } = await openLog();
     await row(page, 'POST /order 200').click();

@@ -88,6 +88,8 @@ export interface SocketMessage {
 export interface SocketMessages {
   /** number of messages so far, including those that are no longer kept */
   readonly count: number;
+  /** number of the oldest one that is kept */
+  readonly oldest: number;
   /** in their order */
   readonly messages: readonly SocketMessage[];
   /** why later ones are missing: an unknown extension, or bytes that are not a WebSocket's */

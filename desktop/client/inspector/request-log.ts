@@ -122,6 +122,14 @@ export class RequestLog implements Recorder, ExchangeStore {
     };
   }
 
+  /** Numbers of the requests that have changed since a revision, newest first. */
+  changedSince(since: number): { readonly revision: number; readonly ids: readonly number[] } {
+    const ids: number[] = [];
+    for (let id = this.#lastId; id >= this.#oldest; id--)
+      if ((this.find(id)?.revision ?? 0) > since) ids.push(id);
+    return { revision: this.#revision, ids };
+  }
+
   /** Everything about one request; `undefined` if the number is unknown or was dropped. */
   detail(id: number, visibility = REDACTED): RequestDetail | undefined {
     const exchange = this.find(id);

@@ -295,6 +295,16 @@ const ROWS = {
   'log:detail': channel(shownRequest, ({ key, id, reveal }, { tunnelList }) =>
     detailView(tunnelList.find(key).log.detail(id, reveal) ?? noSuchRequest()),
   ),
+  /** numbers of the requests that contain every word, headers and bodies included */
+  'log:search': channel(
+    exact({ key: tunnelKey, search: yup.string().defined().max(SEARCH_MAX_CHARS) }),
+    ({ key, search }, { tunnelList }) => tunnelList.find(key).log.search(search),
+  ),
+  /** messages of a WebSocket after one that is known */
+  'log:messages': channel(
+    exact({ key: tunnelKey, id: requestId, after: count }),
+    ({ key, id, after }, { tunnelList }) => tunnelList.find(key).log.messages(id, after) ?? noSuchRequest(),
+  ),
   'log:copy-curl': channel(shownRequest, async ({ key, id, reveal }, { tunnelList, platform }) => {
     const item = tunnelList.find(key);
     const command = item.log.curl(id, item.tunnel.public_url, reveal) ?? noSuchRequest();

@@ -9,10 +9,12 @@ import type {
   LogChanges,
   RequestDetail,
   RequestSummary,
+  SocketMessages,
   TrafficSecond,
 } from '../../../client/inspector/records.ts';
 import { type PrepareReplay, Replayer } from '../../../client/inspector/replay.ts';
 import { RequestLog } from '../../../client/inspector/request-log.ts';
+import { type Found, LogSearch } from '../../../client/inspector/search.ts';
 import type { LocalTarget } from '../../../client/local/local-service.ts';
 import { type HostMapOptions, serviceOfRequest } from '../../../client/visitors/hosted-connections.ts';
 import type { LogPoint, LogUpdate } from '../../ipc/request-views.ts';
@@ -29,6 +31,7 @@ export function createTunnelLog(target: LocalTarget, hosts?: HostMapOptions) {
   const deadlines = new Deadlines(systemClock);
   const replayer = new Replayer(log, serviceOfRequest(target, hosts, deadlines), deadlines);
   const recorder: Recorder = log;
+  const search = new LogSearch(log);
   return {
     /** sees the bytes of visitors */
     recorder,
@@ -55,6 +58,14 @@ export function createTunnelLog(target: LocalTarget, hosts?: HostMapOptions) {
     changes: (since: number, count: number): LogChanges => log.changes(since, count),
     /** @param reveal whether the values of secrets are in it */
     detail: (id: number, reveal: boolean): RequestDetail | undefined => log.detail(id, { reveal }),
+    /** Finds requests by words in their headers and bodies, in slices of work. */
+    search: (typed: string): Promise<Found> => search.find(typed),
+    /**
+     * Messages of a WebSocket; `undefined` for any other request.
+     *
+     * @param after number of the last one that is known
+     */
+    messages: (id: number, after: number): SocketMessages | undefined => log.messages(id, after),
     /**
      * A `curl` command that repeats the request.
      *
@@ -146,6 +157,15 @@ export class ShownLog implements Omit<TunnelLog, 'changes' | 'revision'> {
 
   detail(id: number, reveal: boolean): RequestDetail | undefined {
     return id > this.#hiddenUpTo ? this.#log.detail(id, reveal) : undefined;
+  }
+
+  async search(typed: string): Promise<Found> {
+    const { ids, isPartial } = await this.#log.search(typed);
+    return { ids: ids.filter((id) => id > this.#hiddenUpTo), isPartial };
+  }
+
+  messages(id: number, after: number): SocketMessages | undefined {
+    return id > this.#hiddenUpTo ? this.#log.messages(id, after) : undefined;
   }
 
   curl(id: number, origin: string, reveal: boolean): string | undefined {

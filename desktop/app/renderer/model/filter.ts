@@ -38,6 +38,8 @@ export function matchesAll(text: string, words: readonly string[]): boolean {
 
 /* Searches the requests of a log by words. */
 
+const NONE: ReadonlySet<number> = new Set();
+
 /** The searched text of a request in lower case, cached because creating it takes longer than searching it. */
 const texts = new WeakMap<RequestSummary, string>();
 
@@ -45,11 +47,17 @@ const texts = new WeakMap<RequestSummary, string>();
  * The requests whose method, address, status or sender contain every word, in any case and in the same order.
  *
  * @param typed words separated by spaces
+ * @param others numbers of requests that contain them elsewhere
  */
-export function foundRequests(requests: readonly RequestSummary[], typed: string): readonly RequestSummary[] {
+export function foundRequests(
+  requests: readonly RequestSummary[],
+  typed: string,
+  others: ReadonlySet<number> = NONE,
+): readonly RequestSummary[] {
   const words = wordsOf(typed);
   if (words.length === 0) return requests;
   return requests.filter((request) => {
+    if (others.has(request.id)) return true;
     const text = textOf(request);
     return words.every((word) => text.includes(word));
   });

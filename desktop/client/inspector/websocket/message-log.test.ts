@@ -265,7 +265,7 @@ describe('compressed messages of a WebSocket', () => {
   it('have only sizes with an extension that is not known', () => {
     const log = newLog('permessage-bzip2');
     log.push(true, frame(FIN | COMPRESSED | TEXT, 'x', KEY));
-    assert.deepEqual(log.list(), { count: 0, messages: [], problem: 'extension' });
+    assert.deepEqual(log.list(), { count: 0, oldest: 1, messages: [], problem: 'extension' });
   });
 });
 

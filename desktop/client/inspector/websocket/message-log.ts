@@ -91,6 +91,7 @@ export class MessageLog {
     const isDamaged = this.#visitor.scanner.isLost || this.#service.scanner.isLost;
     return {
       count: this.#count,
+      oldest: this.#kept[0]?.id ?? this.#count + 1,
       messages: this.#kept
         .filter(({ id }) => id > after)
         .map((kept) => ({ ...kept, body: kept.form === 'waiting' ? EMPTY : Uint8Array.from(kept.body) })),

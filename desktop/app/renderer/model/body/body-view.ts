@@ -4,8 +4,12 @@ import { inOneGo, laidOutInPieces } from '../../../../client/inspector/readable.
 import type { RecordedMessage } from '../../../../client/inspector/records.ts';
 import type { MessageView } from '../../../ipc/ipc.ts';
 import { t } from '../../../messages/translate.ts';
+import type { MessageKind } from '../request.ts';
 import { type Form, readForm } from './form-parts.ts';
 import { type JsonDocument, jsonFault, readJson } from './json-document.ts';
+
+/** What a body belongs to: a message of HTTP, or of a WebSocket. */
+export type BodyKind = MessageKind | 'message';
 
 export interface BodyView {
   /** the content to show, without content codings if they could be removed */

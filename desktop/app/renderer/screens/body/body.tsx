@@ -3,6 +3,7 @@ import { useContext, useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { MessageView } from '../../../ipc/ipc.ts';
 import { t } from '../../../messages/translate.ts';
 import {
+  type BodyKind,
   type BodyView,
   bodyView,
   hexDump,
@@ -13,7 +14,6 @@ import {
 } from '../../model/body/body-view.ts';
 import type { Form, FormFile } from '../../model/body/form-parts.ts';
 import { bytesText } from '../../model/numbers.ts';
-import type { MessageKind } from '../../model/request.ts';
 import { useShell, WrapContext } from '../../view/context.ts';
 import { keysText } from '../../view/controls.tsx';
 import { hasCommand, useKey } from '../../view/keys.ts';
@@ -23,12 +23,12 @@ import { HtmlPreview, ImagePreview } from './previews.tsx';
 import { TextView } from './text-view.tsx';
 
 /** A body in its best view, with the other views to choose from. */
-export function Body({ of, message }: { of: MessageKind; message: MessageView }): JSX.Element {
+export function Body({ of, message }: { of: BodyKind; message: MessageView }): JSX.Element {
   const view = useMemo(() => bodyView(message), [message]);
   return view === undefined ? <p class="hint">{t('body.none')}</p> : <SomeBody of={of} view={view} />;
 }
 
-function SomeBody({ of, view }: { of: MessageKind; view: BodyView }): JSX.Element {
+function SomeBody({ of, view }: { of: BodyKind; view: BodyView }): JSX.Element {
   const { bridge } = useShell();
   const wraps = useContext(WrapContext);
   const [chosen, setChosen] = useState<Way>();

@@ -3,19 +3,11 @@ import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { t } from '../../../messages/translate.ts';
 import { findInJson, findInText, type Found, foundText, NOTHING_FOUND } from '../../model/body/find.ts';
 import type { JsonDocument } from '../../model/body/json-document.ts';
-import type { MessageKind } from '../../model/request.ts';
+import type { BodyKind } from '../../model/body/body-view.ts';
 import { Icon } from '../../view/icons.tsx';
 
 /** Searches a body: Enter moves to the next match, Shift+Enter to the previous one, Escape closes the bar. */
-export function FindBar({
-  of,
-  find,
-  close,
-}: {
-  of: MessageKind;
-  find: Find;
-  close: () => void;
-}): JSX.Element {
+export function FindBar({ of, find, close }: { of: BodyKind; find: Find; close: () => void }): JSX.Element {
   const { query = '', setQuery, found, current, move } = find;
   const field = useRef<HTMLInputElement>(null);
   // A layout effect, so that text typed immediately after opening goes into the field.

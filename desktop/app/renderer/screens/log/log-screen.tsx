@@ -16,6 +16,7 @@ import { useAction } from '../../view/use-action.ts';
 import { KeepDialog } from '../collections/save-dialog.tsx';
 import { useExport } from '../transfer.tsx';
 import { RequestList, RequestMenu, type RowMenu } from './request-list.tsx';
+import { useContentSearch } from './use-content-search.ts';
 import { type Log, useLog } from './use-log.ts';
 
 /** All recorded requests of one tunnel, newest first. */
@@ -59,7 +60,8 @@ export function LogScreen({
   const har = useExport(tunnelKey);
   const { part, search } = view;
   const all = frozen ?? log.requests;
-  const requests = useMemo(() => all && foundRequests(all, search), [all, search]);
+  const elsewhere = useContentSearch(tunnelKey, search, log.requests);
+  const requests = useMemo(() => all && foundRequests(all, search, elsewhere.ids), [all, search, elsewhere]);
   const shown = useMemo(() => requests && threads(partOf(requests, part)), [requests, part]);
   const newest = frozen?.[0]?.id ?? 0;
   const waiting = frozen === undefined ? 0 : (log.requests?.filter(({ id }) => id > newest).length ?? 0);
@@ -139,6 +141,7 @@ export function LogScreen({
       {shown?.length === 0 && requests !== undefined && requests.length > 0 && (
         <p class="dim nothing">{t('log.noneOfThese')}</p>
       )}
+      {elsewhere.isPartial && <p class="hint">{t('log.searchPartial')}</p>}
       {requests?.length === 0 && <NoRequests search={search} url={tunnel?.url} />}
       {shown !== undefined && (
         <RequestList

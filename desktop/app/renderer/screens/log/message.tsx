@@ -9,11 +9,12 @@ import { countText } from '../../model/numbers.ts';
 import { headersSummary, type MessageKind, outcome } from '../../model/request.ts';
 import { CopyButton, Notice } from '../../view/controls.tsx';
 import { Body } from '../body/body.tsx';
+import { Socket } from './socket.tsx';
 
 const PARTS = ['response', 'request'] as const;
 
 /** The response and the request: side by side if the pane is wide enough, else one of them at a time. */
-export function Exchange({ detail }: { detail: DetailView }): JSX.Element {
+export function Exchange({ tunnelKey, detail }: { tunnelKey: string; detail: DetailView }): JSX.Element {
   const [shown, setShown] = useState<MessageKind>('response');
   if (outcome(detail) === 'unsent') {
     return (
@@ -25,6 +26,7 @@ export function Exchange({ detail }: { detail: DetailView }): JSX.Element {
   }
   return (
     <div class="exchange">
+      {detail.isWebSocket && <Socket tunnelKey={tunnelKey} detail={detail} />}
       <div class="segments" role="group" aria-label={t('request.parts')}>
         {PARTS.map((part) => (
           <button key={part} type="button" aria-pressed={part === shown} onClick={() => setShown(part)}>
@@ -37,8 +39,9 @@ export function Exchange({ detail }: { detail: DetailView }): JSX.Element {
           of="response"
           message={detail.response}
           missing={detail.isBroken ? t('request.brokeBefore') : t('request.notYet')}
+          isSocket={detail.isWebSocket}
         />
-        <Message of="request" message={detail.request} />
+        <Message of="request" message={detail.request} isSocket={detail.isWebSocket} />
       </div>
     </div>
   );
@@ -49,11 +52,14 @@ function Message({
   of,
   message,
   missing,
+  isSocket = false,
 }: {
   of: MessageKind;
   message: MessageView | undefined;
   /** shown instead of a message that has not arrived */
   missing?: string;
+  /** whether it opened a WebSocket, whose messages are above */
+  isSocket?: boolean;
 }): JSX.Element {
   const title = t(`request.${of}`);
   return (
@@ -63,20 +69,28 @@ function Message({
         <Notice>{missing}</Notice>
       ) : (
         <>
-          <Body of={of} message={message} />
+          {isSocket && message.body.length === 0 ? null : <Body of={of} message={message} />}
           <Parameters startLine={message.startLine} />
-          <Headers of={of} message={message} />
+          <Headers of={of} message={message} isFolded={isSocket} />
         </>
       )}
     </section>
   );
 }
 
-/** The start line and the fields of a message. Folded if the message has a body. */
-function Headers({ of, message }: { of: MessageKind; message: MessageView }): JSX.Element {
+/** The start line and the fields of a message. Folded if there is something above them that people look for. */
+function Headers({
+  of,
+  message,
+  isFolded,
+}: {
+  of: MessageKind;
+  message: MessageView;
+  isFolded: boolean;
+}): JSX.Element {
   const { startLine, fields, body } = message;
   const [chosen, setChosen] = useState<boolean>();
-  const isOpen = chosen ?? body.length === 0;
+  const isOpen = chosen ?? (body.length === 0 && !isFolded);
   const id = useId();
   const lines = (): string => fields.map(([name, value]) => `${name}: ${utf8Text(value)}\n`).join('');
   return (

@@ -62,7 +62,7 @@ export function RequestScreen({
           />
           {(!detail.isImported || detail.timing.connectedMs !== undefined) && <TimeBar detail={detail} />}
           <Signature tunnelKey={tunnelKey} detail={detail} canReach={canReach} />
-          <Exchange detail={detail} />
+          <Exchange tunnelKey={tunnelKey} detail={detail} />
           {secrets > 0 && <p class="hint">{t('request.leavesOut', { secrets })}</p>}
         </>
       )}

@@ -1,0 +1,249 @@
+import type { JSX } from 'preact';
+import { memo } from 'preact/compat';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import type { SocketMessage, SocketMessages } from '../../../../client/inspector/records.ts';
+import type { DetailView, RequestRef } from '../../../ipc/ipc.ts';
+import type { Problem } from '../../../ipc/snapshot.ts';
+import { t } from '../../../messages/translate.ts';
+import { bytesText } from '../../model/numbers.ts';
+import {
+  joinedMessages,
+  knownUpTo,
+  listedMessages,
+  messageBody,
+  messageTime,
+  messageWords,
+  previewText,
+  type Sender,
+} from '../../model/socket.ts';
+import { useShell } from '../../view/context.ts';
+import { Failure, Notice, SearchField } from '../../view/controls.tsx';
+import { drawnRows, useVirtualRows } from '../../view/virtual-rows.ts';
+import { Body } from '../body/body.tsx';
+
+/** How often the messages of an open WebSocket are read. */
+const REFRESH_MS = 500;
+const SENDERS: readonly Sender[] = ['both', 'visitor', 'service'];
+
+/** The messages of a WebSocket: a list, and the chosen one in full. */
+export function Socket({ tunnelKey, detail }: { tunnelKey: string; detail: DetailView }): JSX.Element {
+  const { id, startedAt, durationMs } = detail;
+  const { known, problem } = useMessages(tunnelKey, id, durationMs === undefined);
+  const [sender, setSender] = useState<Sender>('both');
+  const [typed, setTyped] = useState('');
+  const [chosen, setChosen] = useState<number>();
+  const messages = known?.messages;
+  const listed = useMemo(
+    () => messages && listedMessages(messages, sender, typed),
+    [messages, sender, typed],
+  );
+  const message = messages?.find((one) => one.id === chosen);
+  const dropped = (known?.oldest ?? 1) - 1;
+
+  return (
+    <section class="message socket" aria-label={t('socket.title')}>
+      <Failure problem={problem} />
+      {known?.problem !== undefined && <Notice>{t(`socket.problem.${known.problem}`)}</Notice>}
+      <div class="socket-bar">
+        <b>{t('socket.messages', { count: known?.count ?? 0 })}</b>
+        <span role="group" aria-label={t('socket.from')}>
+          {SENDERS.map((each) => (
+            <button
+              key={each}
+              type="button"
+              class="link"
+              aria-pressed={each === sender}
+              onClick={() => setSender(each)}
+            >
+              {t(`socket.${each}`)}
+            </button>
+          ))}
+        </span>
+      </div>
+      <SearchField
+        id="filter-messages"
+        label={t('socket.filter')}
+        placeholder={t('socket.filter')}
+        value={typed}
+        onChange={setTyped}
+      />
+      {listed !== undefined && listed.length > 0 ? (
+        <MessageList startedAt={startedAt} messages={listed} chosen={chosen} choose={setChosen} />
+      ) : (
+        known !== undefined && (
+          <p class="hint">{t(known.count === 0 ? 'socket.noneYet' : 'socket.noMatch')}</p>
+        )
+      )}
+      {dropped > 0 && <p class="hint">{t('socket.dropped', { count: dropped })}</p>}
+      {message !== undefined && <ChosenMessage startedAt={startedAt} message={message} />}
+    </section>
+  );
+}
+
+/** Reads the messages, and new ones while the WebSocket is open. */
+function useMessages(
+  key: string,
+  id: RequestRef['id'],
+  isOpen: boolean,
+): { known: SocketMessages | undefined; problem: Pick<Problem, 'text'> | undefined } {
+  const { bridge } = useShell();
+  const [known, setKnown] = useState<SocketMessages>();
+  const [problem, setProblem] = useState<Pick<Problem, 'text'>>();
+  const latest = useRef(known);
+  const wasOpen = useRef(isOpen);
+  wasOpen.current = isOpen;
+  useEffect(() => {
+    let timer: number | undefined;
+    let isOver = false;
+    const read = async (): Promise<void> => {
+      const isLast = !wasOpen.current;
+      const answer = await bridge.call('log:messages', { key, id, after: knownUpTo(latest.current) });
+      if (isOver) return;
+      if (!answer.ok) return setProblem(answer.error);
+      const next = joinedMessages(latest.current, answer.value);
+      latest.current = next;
+      setKnown(next);
+      if (!isLast || knownUpTo(next) < next.count) timer = window.setTimeout(() => void read(), REFRESH_MS);
+    };
+    read().catch(() => setProblem({ text: t('socket.notRead') }));
+    return () => {
+      isOver = true;
+      window.clearTimeout(timer);
+    };
+  }, [bridge, key, id]);
+  return { known, problem };
+}
+
+/** Tab reaches one row, and the arrow keys the others from there; the focused row is shown in full. */
+function MessageList({
+  startedAt,
+  messages,
+  chosen,
+  choose,
+}: {
+  startedAt: number;
+  messages: readonly SocketMessage[];
+  chosen: number | undefined;
+  choose: (id: number) => void;
+}): JSX.Element {
+  const list = useRef<HTMLUListElement>(null);
+  const ruler = useRef<HTMLDivElement>(null);
+  const placeOf = useMemo(() => new Map(messages.map(({ id }, place) => [id, place])), [messages]);
+  const rows = useVirtualRows(list, ruler, messages, placeOf);
+  const place = chosen === undefined ? undefined : placeOf.get(chosen);
+  const wantsFocus = useRef(false);
+  useLayoutEffect(() => {
+    if (!wantsFocus.current) return;
+    wantsFocus.current = false;
+    list.current?.querySelector<HTMLElement>('[aria-current]')?.focus();
+  });
+  const drawn =
+    rows.rowHeight === 0 ? [] : drawnRows(rows.window, place).filter((at) => at < messages.length);
+  const stop = place ?? drawn[0];
+
+  return (
+    <div class="scroll socket-rows">
+      <div ref={ruler} class="row-ruler" aria-hidden="true" />
+      <ul
+        ref={list}
+        class="rows socket-list"
+        aria-label={t('socket.title')}
+        style={{ height: `${messages.length * rows.rowHeight}px` }}
+        onKeyDown={(event) => {
+          const next = placeAfterKey(event.key, place ?? drawn[0] ?? 0, messages.length, rows.perPage());
+          const message = next === undefined ? undefined : messages[next];
+          if (message === undefined) return;
+          event.preventDefault();
+          wantsFocus.current = true;
+          choose(message.id);
+        }}
+      >
+        {drawn.map((at) => {
+          const message = messages[at];
+          return (
+            message && (
+              <li
+                key={message.id}
+                aria-setsize={messages.length}
+                aria-posinset={at + 1}
+                style={{ top: `${at * rows.rowHeight}px` }}
+              >
+                <MessageRow
+                  startedAt={startedAt}
+                  message={message}
+                  isChosen={message.id === chosen}
+                  isTabStop={at === stop}
+                  choose={choose}
+                />
+              </li>
+            )
+          );
+        })}
+      </ul>
+    </div>
+  );
+}
+
+/** @returns `undefined` for any other key */
+function placeAfterKey(key: string, from: number, count: number, perPage: number): number | undefined {
+  const places: Readonly<Record<string, number>> = {
+    ArrowDown: from + 1,
+    ArrowUp: from - 1,
+    PageDown: from + perPage,
+    PageUp: from - perPage,
+    Home: 0,
+    End: count - 1,
+  };
+  const place = places[key];
+  return place === undefined ? undefined : Math.max(0, Math.min(place, count - 1));
+}
+
+const MessageRow = memo(function MessageRow({
+  startedAt,
+  message,
+  isChosen,
+  isTabStop,
+  choose,
+}: {
+  startedAt: number;
+  message: SocketMessage;
+  isChosen: boolean;
+  isTabStop: boolean;
+  choose: (id: number) => void;
+}): JSX.Element {
+  const { id, isFromVisitor, kind } = message;
+  return (
+    <button
+      type="button"
+      class={`row socket-row ${isFromVisitor ? 'socket-in' : 'socket-out'}`}
+      tabIndex={isTabStop ? 0 : -1}
+      aria-current={isChosen ? 'true' : undefined}
+      onClick={() => choose(id)}
+    >
+      <span class="socket-arrow" title={t(isFromVisitor ? 'socket.fromVisitor' : 'socket.fromService')}>
+        <span aria-hidden="true">{isFromVisitor ? '↑' : '↓'}</span>
+        <span class="unseen">{t(isFromVisitor ? 'socket.fromVisitor' : 'socket.fromService')} </span>
+      </span>
+      <span class="target mono" dir="ltr">
+        {kind !== 'text' && <span class="socket-kind">{t(`socket.kind.${kind}`)} </span>}
+        {previewText(message)}
+      </span>
+      <span class="socket-size">{bytesText(message.size)}</span>
+      <span class="socket-time">{messageTime(startedAt, message)}</span>
+    </button>
+  );
+});
+
+function ChosenMessage({ startedAt, message }: { startedAt: number; message: SocketMessage }): JSX.Element {
+  const body = useMemo(() => messageBody(message), [message]);
+  return (
+    <div class="socket-chosen">
+      <p class="hint">{messageWords(startedAt, message)}</p>
+      {message.form === 'plain' || message.form === 'compressed' ? (
+        <Body of="message" message={body} />
+      ) : (
+        <Notice>{previewText(message)}</Notice>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,140 @@
+/** Searches everything that is shown of recorded requests: their lines, headers and bodies. */
+import { setImmediate as otherWork } from 'node:timers/promises';
+import { SEARCHED_DECODED_MAX_BYTES, SEARCHES_MAX } from '../limits.ts';
+import { decodeBody } from './decode-body.ts';
+import { utf8Text } from './readable.ts';
+import type { RecordedMessage } from './records.ts';
+import type { RequestLog } from './request-log.ts';
+
+/** What a search has found. */
+export interface Found {
+  /** numbers of requests that contain every word, in no particular order */
+  readonly ids: readonly number[];
+  /** whether some compressed bodies were left out, because decompressing them all would take too long */
+  readonly isPartial: boolean;
+}
+
+/** ms of work between which visitors are served. */
+const SLICE_MS = 4;
+/** Content with such a byte near its beginning is not text. */
+const BINARY_BYTES = 1024;
+
+/** The words of a search, in lower case. */
+function wordsOf(typed: string): readonly string[] {
+  return typed.toLowerCase().split(/\s+/).filter(Boolean);
+}
+
+/** Searches of one log. Looks at a request again only when it has changed. */
+export class LogSearch {
+  readonly #log: RequestLog;
+  /** by their words, the one used last at the end */
+  readonly #runs = new Map<string, SearchRun>();
+
+  constructor(log: RequestLog) {
+    this.#log = log;
+  }
+
+  /**
+   * Finds requests that contain every word, in any case. Values of secrets are never found, because they are not shown.
+   * The work is done in slices, between visitors' requests.
+   *
+   * @param typed words separated by spaces; without any, nothing is found
+   */
+  find(typed: string): Promise<Found> {
+    const words = wordsOf(typed);
+    const key = words.join(' ');
+    const run = this.#runs.get(key) ?? new SearchRun(this.#log, words);
+    this.#runs.delete(key);
+    this.#runs.set(key, run);
+    for (const [oldest, old] of this.#runs) {
+      if (this.#runs.size <= SEARCHES_MAX) break;
+      old.stop();
+      this.#runs.delete(oldest);
+    }
+    return run.update();
+  }
+}
+
+/** One search of a log, and what it has found so far. */
+class SearchRun {
+  readonly #log: RequestLog;
+  readonly #words: readonly string[];
+  readonly #found = new Set<number>();
+  #revision = 0;
+  #isPartial = false;
+  #isStopped = false;
+  #running: Promise<Found> | undefined;
+
+  constructor(log: RequestLog, words: readonly string[]) {
+    this.#log = log;
+    this.#words = words;
+  }
+
+  /** Looks at what has changed since the last time. */
+  update(): Promise<Found> {
+    this.#running ??= this.#look().finally(() => (this.#running = undefined));
+    return this.#running;
+  }
+
+  /** Looks at nothing more. */
+  stop(): void {
+    this.#isStopped = true;
+  }
+
+  async #look(): Promise<Found> {
+    if (this.#words.length > 0) await this.#lookAtChanged();
+    for (const id of this.#found) if (this.#log.find(id) === undefined) this.#found.delete(id);
+    return { ids: [...this.#found], isPartial: this.#isPartial };
+  }
+
+  async #lookAtChanged(): Promise<void> {
+    const { revision, ids } = this.#log.changedSince(this.#revision);
+    const budget = { left: SEARCHED_DECODED_MAX_BYTES };
+    let end = performance.now() + SLICE_MS;
+    for (const id of ids) {
+      if (performance.now() > end) {
+        await otherWork();
+        end = performance.now() + SLICE_MS;
+      }
+      if (this.#isStopped) return;
+      if (this.#has(id, budget)) this.#found.add(id);
+      else this.#found.delete(id);
+    }
+    this.#revision = revision;
+  }
+
+  #has(id: number, budget: { left: number }): boolean {
+    const detail = this.#log.detail(id);
+    if (detail === undefined) return false;
+    const { method, target, status, visitor, webhook, request, response } = detail;
+    const messages = response === undefined ? [request] : [request, response];
+    const heads = messages.flatMap(({ startLine, fields }) => [
+      startLine,
+      ...fields.map(([name, value]) => `${name}: ${utf8Text(value)}`),
+    ]);
+    let left = without(this.#words, [method, target, status, visitor, webhook, ...heads].join('\n'));
+    for (const message of messages) {
+      if (left.length === 0) break;
+      left = without(left, this.#textOf(message, budget));
+    }
+    return left.length === 0;
+  }
+
+  #textOf(message: RecordedMessage, budget: { left: number }): string {
+    const isPacked = message.fields.some(([name]) => name.toLowerCase() === 'content-encoding');
+    if (isPacked && budget.left <= 0) {
+      this.#isPartial = true;
+      return '';
+    }
+    const bytes = isPacked ? decodeBody(message).bytes : message.body;
+    if (isPacked) budget.left -= bytes.length;
+    const isBinary = bytes.subarray(0, BINARY_BYTES).includes(0);
+    return isBinary ? '' : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString();
+  }
+}
+
+/** The words that are not in the text. */
+function without(words: readonly string[], text: string): readonly string[] {
+  const lower = text.toLowerCase();
+  return words.filter((word) => !lower.includes(word));
+}
