@@ -13,6 +13,7 @@ interface InspectValues {
   readonly path?: string | undefined;
   readonly header?: readonly string[] | undefined;
   readonly body?: string | undefined;
+  readonly sign?: string | undefined;
   readonly json?: boolean | undefined;
 }
 
@@ -23,7 +24,7 @@ export const inspectCommand = defineCommand({
   summary: "Show, replay or edit a tunnel's requests on this machine",
   options: {
     Requests: ['tunnel', 'filter', 'reveal', 'curl'],
-    Edit: ['method', 'path', 'header', 'body'],
+    Edit: ['method', 'path', 'header', 'body', 'sign'],
     Output: ['json'],
   },
   meanings: { path: 'With "edit": change the path and query.' },
@@ -33,6 +34,7 @@ export const inspectCommand = defineCommand({
     'culvert inspect show 3 --curl': 'print request 3 as a curl command',
     'culvert inspect replay 3': 'send request 3 to the local port once more',
     'culvert inspect edit 3 --method PUT': 'change request 3 and send it',
+    'culvert inspect edit 3 --sign whsec_…': 'edit webhook 3, and sign it again',
     'culvert inspect export > requests.har': 'save all requests as HAR',
     'culvert inspect watch': 'print each request when it arrives',
   },
@@ -42,7 +44,8 @@ export const inspectCommand = defineCommand({
     "edit" opens request N in $VISUAL or $EDITOR, and sends it to the local port when you save and close the file. With
     --method, --path, --header or --body, it changes the request without opening an editor. Culvert always sets Host,
     Content-Length and the headers that control the connection itself. [redacted] stands for a secret, including in
-    requests that you edit.
+    requests that you edit. With --sign, a webhook gets a new signature for its new content and the current time, also if
+    you save it unchanged.
 
     "show" prints the last messages of a WebSocket one by one. With --filter, only those that contain every word.
 
@@ -70,9 +73,9 @@ export function readInspect(operands: readonly string[], values: InspectValues):
     throw new UsageError('--curl can only be used with "culvert inspect show", and not with --json.');
   if (filter !== undefined && !FILTERED.includes(action.name))
     throw new UsageError('--filter can only be used with list, show, watch, export and import.');
-  if (action.name !== 'edit' && changesOf(values) !== undefined)
+  if (action.name !== 'edit' && (changesOf(values) !== undefined || values.sign !== undefined))
     throw new UsageError(
-      '--method, --path, --header and --body can only be used with "culvert inspect edit".',
+      '--method, --path, --header, --body and --sign can only be used with "culvert inspect edit".',
     );
   return { action, tunnel, filter: filter ?? '', reveal, json };
 }
@@ -96,7 +99,7 @@ function readAction(operands: readonly string[], values: InspectValues): Inspect
       return { name, request: readNumber(name, first), asCurl: values.curl ?? false };
     case 'edit':
       refuseMore(name, more);
-      return { name, request: readNumber(name, first), changes: changesOf(values) };
+      return { name, request: readNumber(name, first), changes: changesOf(values), secret: values.sign };
     case 'export':
       return { name, requests: operands.slice(1).map((number) => readNumber(name, number)) };
     case 'import':

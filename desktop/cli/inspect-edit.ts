@@ -52,15 +52,17 @@ export async function changed(
  * The request as the editor returns it.
  *
  * @param edit shows the text, and brings it back
+ * @param sendsUnchanged whether it is sent without a change, because it gets a new signature
  * @returns `undefined` if nothing is to be sent, because nothing was changed or everything was removed
  */
 export async function editedByHand(
   detail: RequestDetail,
   edit: (text: string) => Promise<string>,
+  sendsUnchanged = false,
 ): Promise<RequestEdit | undefined> {
   const text = requestText(detail);
   const answer = await edit(text);
-  if (answer === text) return undefined;
+  if (answer === text) return sendsUnchanged ? editable(detail) : undefined;
   const isText = editableText(detail.request.body) !== undefined;
   const edited = parseRequestText(answer, isText);
   // A body that was cut and stays as it is would be half a body.

@@ -11,6 +11,7 @@ import type {
   SocketMessage,
   SocketMessages,
 } from '../client/inspector/records.ts';
+import { WEBHOOK_PROVIDERS } from '../client/webhooks/provider.ts';
 import { clockTime, duration, escapeVisitorText, table, targetText } from './format.ts';
 
 const TARGET_MAX = 100;
@@ -21,16 +22,27 @@ const SHOWN_BODY_MAX = 16 * 1024;
 export function summaryTable(summaries: readonly RequestSummary[]): string {
   const heading = ['NUMBER', 'TIME', 'METHOD', 'PATH', 'STATUS', 'TOOK', 'IN', 'OUT'];
   const hasVisitors = summaries.some(({ visitor }) => visitor !== undefined);
-  return table([hasVisitors ? [...heading, 'VISITOR'] : heading, ...summaries.map(row)]);
+  const hasSenders = summaries.some(({ webhook }) => webhook !== undefined);
+  // The columns that few tunnels need come last.
+  const more = [...(hasVisitors ? ['VISITOR'] : []), ...(hasSenders ? ['SENDER'] : [])];
+  return table([
+    [...heading, ...more],
+    ...summaries.map((summary) => [
+      ...row(summary),
+      ...(hasVisitors ? [visitorText(summary)] : []),
+      ...(hasSenders ? [senderText(summary)] : []),
+    ]),
+  ]);
 }
 
 /** One line while watching. */
 export function summaryLine(summary: RequestSummary): string {
-  return `${row(summary).join('  ')}\n`;
+  const more = [visitorText(summary), senderText(summary)].filter((text) => text !== '');
+  return `${[...row(summary), ...more].join('  ')}\n`;
 }
 
 function row(summary: RequestSummary): string[] {
-  const { id, startedAt, method, durationMs, bytesIn, bytesOut, visitor } = summary;
+  const { id, startedAt, method, durationMs, bytesIn, bytesOut } = summary;
   const target = targetText(summary.target);
   return [
     `${id}${origin(summary)}`,
@@ -41,8 +53,16 @@ function row(summary: RequestSummary): string[] {
     durationMs === undefined ? '…' : durationMs < 10 ? `${durationMs.toFixed(1)} ms` : duration(durationMs),
     byteSize(bytesIn),
     byteSize(bytesOut),
-    ...(visitor === undefined ? [] : [escapeUnprintable(visitor)]),
   ];
+}
+
+function visitorText({ visitor = '' }: RequestSummary): string {
+  return escapeUnprintable(visitor);
+}
+
+/** The claimed sender of a webhook. */
+function senderText({ webhook }: RequestSummary): string {
+  return webhook === undefined ? '' : WEBHOOK_PROVIDERS[webhook];
 }
 
 /** Who has sent it, if no visitor has. */

@@ -43,7 +43,13 @@ export interface InspectCommand {
     | { readonly name: 'list' | 'watch' }
     | { readonly name: 'show' | 'replay'; readonly request: number; readonly asCurl: boolean }
     /** without `changes`, in an editor */
-    | { readonly name: 'edit'; readonly request: number; readonly changes: RequestChanges | undefined }
+    | {
+        readonly name: 'edit';
+        readonly request: number;
+        readonly changes: RequestChanges | undefined;
+        /** signs the request again */
+        readonly secret: string | undefined;
+      }
     /** no numbers: all */
     | { readonly name: 'export'; readonly requests: readonly number[] }
     /** without `file`, from standard input */
@@ -93,7 +99,7 @@ export async function runInspect(
     case 'edit': {
       const edit = await editOf(inspector, action, reveal);
       if (edit === undefined) return output.err('culvert: Nothing was changed, so nothing was sent.\n');
-      const request = await inspector.replayEdited(action.request, edit);
+      const request = await inspector.replayEdited(action.request, edit, action.secret);
       await show(inspector, tunnel, { request, asCurl: false }, command, output);
       return;
     }
@@ -117,11 +123,12 @@ export async function runInspect(
 
 async function editOf(
   inspector: Inspector,
-  { request, changes }: Extract<InspectCommand['action'], { name: 'edit' }>,
+  { request, changes, secret }: Extract<InspectCommand['action'], { name: 'edit' }>,
   reveal: boolean,
 ): Promise<RequestEdit | undefined> {
   const detail = await inspector.show(request, reveal);
-  if (changes === undefined) return editedByHand(detail, (text) => editText(text, process.env));
+  if (changes === undefined)
+    return editedByHand(detail, (text) => editText(text, process.env), secret !== undefined);
   return changed(detail, changes, () => readAll('-', process.stdin, RECORDED_BODY_MAX_BYTES));
 }
 

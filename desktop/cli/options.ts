@@ -201,6 +201,11 @@ export const OPTION_TABLE = {
     value: 'NAME:VALUE',
     text: 'With "edit": replace all headers that have this name, or remove them if no value is given. You can repeat this option.',
   },
+  sign: {
+    type: 'string',
+    value: 'SECRET',
+    text: 'With "edit": sign the webhook again with the secret of its sender.',
+  },
   body: {
     type: 'string',
     value: 'TEXT',

@@ -204,6 +204,7 @@ export const NETWORK_MESSAGES = {
   'replay.truncated': 'Request {id} cannot be replayed, because only {kept} KiB of its body was recorded.',
   'replay.redacted':
     'Request {id} was imported with {mark} instead of a secret, so it was not sent. Edit it, enter the secret and send it.',
+  'replay.noWebhook': 'Request {id} cannot be signed, because it is not from a known sender: {senders}.',
   'replay.redactedSaved':
     'The request has {mark} instead of a secret, so it was not sent. Open it, enter the secret and send it.',
   'replay.localRefused': 'Nothing is listening on {service}. Start the service there and try again.',

@@ -459,6 +459,8 @@ export const ENGINE_DE: Translation<typeof MESSAGES> = {
     'Anfrage {id} kann nicht wiederholt werden: Von ihrem Body sind nur {kept} KiB aufgezeichnet.',
   'replay.redacted':
     'Anfrage {id} wurde mit {mark} an der Stelle eines Geheimnisses importiert und deshalb nicht gesendet. Bearbeiten Sie sie, tragen Sie das Geheimnis ein und senden Sie sie.',
+  'replay.noWebhook':
+    'Anfrage {id} kann nicht signiert werden, weil sie von keinem bekannten Absender kommt: {senders}.',
   'replay.redactedSaved':
     'An der Stelle eines Geheimnisses steht {mark}, deshalb wurde die Anfrage nicht gesendet. Öffnen Sie sie, tragen Sie das Geheimnis ein und senden Sie sie.',
   'replay.localRefused':

@@ -2,6 +2,7 @@
 import { byteSize } from '../../client/byte-size.ts';
 import { isUnsent } from '../../client/inspector/readable.ts';
 import { matching, type RequestDetail, type RequestSummary } from '../../client/inspector/records.ts';
+import { WEBHOOK_PROVIDERS } from '../../client/webhooks/provider.ts';
 import { clockTime, duration, escapeVisitorText, targetText } from '../format.ts';
 import { detailText } from '../inspect-format.ts';
 import { LOG_SEARCH_MAX } from '../limits.ts';
@@ -250,6 +251,7 @@ export function requestRow(request: RequestSummary, label: string | undefined, c
     span(isWide ? `${byteSize(request.bytesOut).padStart(10)}  ` : '  ', 'dim'),
     span(origin(request), 'dim'),
     span(request.visitor === undefined ? '' : `${escapeVisitorText(request.visitor)}  `, 'dim'),
+    span(request.webhook === undefined ? '' : `${WEBHOOK_PROVIDERS[request.webhook]}  `, 'strong'),
     span(targetText(request.target)),
   ];
 }

@@ -83,9 +83,14 @@ export class Inspector {
     return (value as { readonly id: number }).id;
   }
 
-  /** Sends an edited request. @returns like {@link Inspector.replay} */
-  async replayEdited(id: number, edit: RequestEdit): Promise<number> {
-    const value = await ask(this.#path, { op: 'edit', tunnel: this.#tunnel, id, edit });
+  /**
+   * Sends an edited request.
+   *
+   * @param secret of the sender of a webhook, to sign it again
+   * @returns like {@link Inspector.replay}
+   */
+  async replayEdited(id: number, edit: RequestEdit, secret?: string): Promise<number> {
+    const value = await ask(this.#path, { op: 'edit', tunnel: this.#tunnel, id, edit, secret });
     return (value as { readonly id: number }).id;
   }
 

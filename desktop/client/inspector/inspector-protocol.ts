@@ -17,7 +17,14 @@ export type InspectRequest =
   | { readonly op: 'show'; readonly tunnel: string; readonly id: number; readonly reveal: boolean }
   | { readonly op: 'messages'; readonly tunnel: string; readonly id: number }
   | { readonly op: 'replay'; readonly tunnel: string; readonly id: number }
-  | { readonly op: 'edit'; readonly tunnel: string; readonly id: number; readonly edit: RequestEdit }
+  | {
+      readonly op: 'edit';
+      readonly tunnel: string;
+      readonly id: number;
+      readonly edit: RequestEdit;
+      /** of the sender of a webhook, to sign it again */
+      readonly secret?: string | undefined;
+    }
   | { readonly op: 'import'; readonly tunnel: string; readonly request: ImportedRequest }
   | { readonly op: 'watch'; readonly tunnel: string; readonly reveal: boolean };
 
@@ -56,7 +63,12 @@ const SCHEMAS = {
   show: object({ tunnel, id, reveal }),
   messages: object({ tunnel, id }),
   replay: object({ tunnel, id }),
-  edit: object({ tunnel, id, edit: requestFields.shape({ body: body.optional() }).required() }),
+  edit: object({
+    tunnel,
+    id,
+    edit: requestFields.shape({ body: body.optional() }).required(),
+    secret: string().strict().optional(),
+  }),
   import: object({
     tunnel,
     request: requestFields

@@ -6,6 +6,10 @@ import {
   INSPECT_REQUEST_TIMEOUT_MS,
   INSPECTORS_MAX,
 } from '../limits.ts';
+import { toMessage } from '../messages.ts';
+import { signAgain } from '../signatures/check-signature.ts';
+import { SCHEMES } from '../signatures/schemes.ts';
+import { WEBHOOK_PROVIDERS } from '../webhooks/provider.ts';
 import { checkEdit, EditRefused } from './edit.ts';
 import { addImported } from './import-text.ts';
 import type { ImportedRequest } from './imported.ts';
@@ -20,7 +24,7 @@ import {
   type TunnelEntry,
 } from './inspector-protocol.ts';
 import type { RequestSummary } from './records.ts';
-import { type Replayer, ReplayRefused } from './replay.ts';
+import { type PrepareReplay, type Replayer, ReplayRefused } from './replay.ts';
 import type { RequestLog } from './request-log.ts';
 
 /** A tunnel that can be inspected. */
@@ -117,7 +121,12 @@ export class InspectorServer {
       case 'replay':
         return end(socket, await replayAnswer(() => tunnel.replayer.replay(request.id)));
       case 'edit':
-        return end(socket, await replayAnswer(() => tunnel.replayer.replayEdited(request.id, request.edit)));
+        return end(
+          socket,
+          await replayAnswer(() =>
+            tunnel.replayer.replayEdited(request.id, request.edit, signer(request.id, request.secret)),
+          ),
+        );
       case 'import':
         return end(socket, importAnswer(tunnel, request.request));
       case 'watch':
@@ -129,6 +138,25 @@ export class InspectorServer {
 function found(value: unknown, id: number): InspectAnswer {
   const text = `There is no request ${id}, or it is no longer available.`;
   return value === undefined ? refusal('unknown-request', text) : { ok: true, value };
+}
+
+/** @param secret `undefined` to leave the signature as it is */
+function signer(id: number, secret: string | undefined): PrepareReplay | undefined {
+  if (secret === undefined) return undefined;
+  return (request) => {
+    const signed = signAgain(
+      request,
+      (provider) => {
+        const problem = SCHEMES[provider].secretProblem(secret);
+        if (problem === undefined) return secret;
+        throw new ReplayRefused('bad-secret', problem);
+      },
+      Date.now(),
+    );
+    if (signed !== undefined) return signed;
+    const senders = Object.values(WEBHOOK_PROVIDERS).join(', ');
+    throw new ReplayRefused('not-a-webhook', toMessage('replay.noWebhook', { id, senders }));
+  };
 }
 
 async function replayAnswer(replay: () => Promise<number>): Promise<InspectAnswer> {

@@ -22,6 +22,8 @@ export class ReplayRefused extends MessageError {
     | 'incomplete'
     | 'truncated'
     | 'redacted'
+    | 'bad-secret'
+    | 'not-a-webhook'
     | 'local-refused'
     | 'too-many-replays';
 
