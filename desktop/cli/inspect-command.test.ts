@@ -20,10 +20,15 @@ describe('the command line of culvert inspect', () => {
 
   it('edits in an editor, or as the options specify', () => {
     const edit = { name: 'edit', request: 3 };
-    assert.deepEqual(readInspect(['edit', '3'], {}).action, { ...edit, changes: undefined });
+    assert.deepEqual(readInspect(['edit', '3'], {}).action, {
+      ...edit,
+      changes: undefined,
+      secret: undefined,
+    });
     assert.deepEqual(readInspect(['edit', '3'], { header: ['X: 1'], body: '' }).action, {
       ...edit,
       changes: { method: undefined, path: undefined, headers: ['X: 1'], body: '' },
+      secret: undefined,
     });
   });
 
@@ -52,6 +57,7 @@ describe('the command line of culvert inspect', () => {
       [['import', 'a', 'b'], {}, /Unexpected argument "b"/],
       [['edit', '1'], { filter: 'x' }, /--filter can only be used with list/],
       [['replay', '1'], { method: 'PUT' }, /can only be used with "culvert inspect edit"/],
+      [['replay', '1'], { sign: 'x' }, /can only be used with "culvert inspect edit"/],
       [['list'], { curl: true }, /--curl can only be used with "culvert inspect show"/],
       [['show', '1'], { curl: true, json: true }, /--curl can only be used with "culvert inspect show"/],
     ] as const)

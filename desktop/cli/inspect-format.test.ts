@@ -80,6 +80,13 @@ describe('recorded requests as text', () => {
     assert.doesNotMatch(summaryTable(logOf(GET).list()), /VISITOR/);
   });
 
+  it('name the sender of a webhook', () => {
+    const [summary] = logOf('POST / HTTP/1.1\r\nHost: x\r\nX-GitHub-Event: push\r\n\r\n').list();
+    assert.ok(summary);
+    assert.match(summaryTable([summary]), /^NUMBER .* OUT +SENDER\n1 .* GitHub\n$/);
+    assert.match(summaryLine(summary), / GitHub\n$/);
+  });
+
   it('are one line each: number, method, path, status, time and bytes', () => {
     const lines = summaryTable(logOf(GET, answerWith(Buffer.from('hi'))).list()).split('\n');
     assert.match(lines[0] ?? '', /^NUMBER +TIME +METHOD +PATH +STATUS +TOOK +IN +OUT$/);

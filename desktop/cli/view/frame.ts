@@ -88,7 +88,7 @@ function singleHead(panel: PanelState, context: Context): Line[] {
     const others = [urls.account, urls.subdomain, urls.path, urls.wildcard].filter(
       (url): url is string => url !== undefined && url !== public_url,
     );
-    lines.push(row('Address', public_url, 'strong'), ...others.map((url) => row('also', url)));
+    lines.push(link('Address', public_url, 'strong'), ...others.map((url) => link('also', url)));
   }
   lines.push(...lockLines(panel), row('Forwards to', localUrl));
   if (tunnel !== undefined) {
@@ -159,6 +159,11 @@ function problemLines({ problem }: PanelState, { columns }: Context): Line[] {
 function marked(mark: string, text: string, style: Span['style'], columns: number): Line[] {
   const lines = wrap(escapeControls(text), columns - mark.length);
   return lines.map((line, index) => [span(index === 0 ? mark : '  ', style), span(line, style)]);
+}
+
+/** An address that a click opens, where the terminal can do that. */
+function link(name: string, url: string, style: Span['style'] = 'plain'): Line {
+  return [span(name.padEnd(NAME_COLUMNS), 'dim'), { ...span(escapeControls(url), style), url }];
 }
 
 function row(name: string, value: string, style: Span['style'] = 'plain'): Line {

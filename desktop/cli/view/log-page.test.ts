@@ -53,6 +53,31 @@ describe('the request log of the view', () => {
     assert.ok(lines.some((line) => line.startsWith('> ') && line.endsWith('/19')));
   });
 
+  it('has the request at the cursor beside the list from 110 columns', () => {
+    const { page, press } = setUp(['/one', '/two']);
+    const wide = (): string[] =>
+      page.frame({ columns: 110, rows: 12 }).map((line) => paint(line, 110, false));
+    assert.match(wide()[2] ?? '', /^> .*\/two +│ NUMBER/);
+    press('down');
+    const lines = wide();
+    assert.match(lines[3] ?? '', /^> .*\/one +│ 1 /);
+    assert.equal(new Set(lines.slice(2).map((line) => line.indexOf('│'))).size, 1);
+    press('enter', 'down');
+    assert.match(wide()[0] ?? '', /^request 1 /);
+    assert.match(wide()[2] ?? '', /│ 1 /);
+    press('escape');
+    assert.match(wide()[0] ?? '', /^requests/);
+  });
+
+  it('takes pasted text only in its search', () => {
+    const { page, press, text } = setUp(['/cart', '/webhook']);
+    page.paste('q/r');
+    assert.match(text(), /webhook/);
+    press('/');
+    page.paste('cart\n');
+    assert.doesNotMatch(text(), /webhook/);
+  });
+
   it('searches as words are typed', () => {
     const { press, text } = setUp(['/cart', '/webhook', '/cart?x']);
     press('/', 'c', 'a', 'r', 't', '!', 'backspace');

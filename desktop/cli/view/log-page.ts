@@ -7,7 +7,7 @@ import { clockTime, duration, escapeVisitorText, targetText } from '../format.ts
 import { detailText } from '../inspect-format.ts';
 import { LOG_SEARCH_MAX } from '../limits.ts';
 import type { PanelState, Size } from './state.ts';
-import { type Line, shorten, span, type Style } from './text.ts';
+import { fit, type Line, shorten, span, type Style } from './text.ts';
 
 /** The requests of one tunnel. */
 export interface LogSource {
@@ -19,6 +19,10 @@ export interface LogSource {
   replay(id: number): Promise<number>;
 }
 
+/** From this width on, the list and a request are side by side. */
+const PANES_COLUMNS = 110;
+/** The list's share of the width. */
+const LIST_SHARE = 0.45;
 /** Lines above the list and above a request. */
 const HEAD_LINES = 2;
 
@@ -45,8 +49,15 @@ export class LogPage {
     return true;
   }
 
+  /** Text that was pasted, which only the search takes. */
+  paste(text: string): void {
+    if (!this.#isTyping) return;
+    for (const character of text) this.#type(character);
+  }
+
   frame(size: Size): Line[] {
     this.#rows = Math.max(1, size.rows - HEAD_LINES);
+    if (size.columns >= PANES_COLUMNS) return this.#paneFrame(size);
     return this.#isOpen ? this.#detailFrame() : this.#listFrame(size);
   }
 
@@ -148,6 +159,7 @@ export class LogPage {
     const next = Math.min(found.length - 1, Math.max(0, at + by));
     // At the top the cursor stays with the newest one.
     this.#selected = next <= 0 ? undefined : found[next]?.id;
+    this.#top = 0;
   }
 
   #replay(): void {
@@ -193,6 +205,21 @@ export class LogPage {
     ];
   }
 
+  /** The list on the left, and the request at the cursor on the right. */
+  #paneFrame({ columns, rows }: Size): Line[] {
+    const left = Math.floor(columns * LIST_SHARE);
+    const [head = [], status = [], ...list] = this.#listFrame({ columns: left, rows });
+    const current = this.#isOpen ? this.#selected : this.#current()?.id;
+    const detail = current === undefined ? [] : this.#detailLines(current);
+    const count = Math.max(list.length, detail.length);
+    const panes = Array.from({ length: count }, (_, at) => [
+      ...fit(list[at] ?? [], left),
+      span(' │ ', this.#isOpen ? 'strong' : 'dim'),
+      ...(detail[at] ?? []),
+    ]);
+    return [this.#isOpen ? detailHead(this.#selected) : head, status, ...panes];
+  }
+
   #statusLine(count: number): Line {
     if (this.#isTyping) return [span(`/${this.#typed}`, 'strong'), span('_')];
     if (this.#note !== '') return [span(escapeVisitorText(this.#note), 'warning')];
@@ -200,20 +227,23 @@ export class LogPage {
   }
 
   #detailFrame(): Line[] {
-    const detail = this.#selected === undefined ? undefined : this.#source.detail(this.#selected);
+    const note: Line = this.#note === '' ? [] : [span(escapeVisitorText(this.#note), 'warning')];
+    return [detailHead(this.#selected), note, ...this.#detailLines(this.#selected)];
+  }
+
+  /** The part of a request that is scrolled to. */
+  #detailLines(id: number | undefined): Line[] {
+    const detail = id === undefined ? undefined : this.#source.detail(id);
     const text = detail === undefined ? 'This request is no longer available.' : detailText(detail);
     const lines = text.trimEnd().split('\n');
     this.#top = Math.max(0, Math.min(this.#top, lines.length - this.#rows));
     const shown = lines.slice(this.#top, this.#top + this.#rows);
-    return [
-      [
-        span(`request ${this.#selected}`, 'strong'),
-        span('   Up and Down scroll   r repeats   Esc back', 'dim'),
-      ],
-      this.#note === '' ? [] : [span(escapeVisitorText(this.#note), 'warning')],
-      ...shown.map((line) => [span(escapeVisitorText(line.replaceAll('\t', '  ')))]),
-    ];
+    return shown.map((line) => [span(escapeVisitorText(line.replaceAll('\t', '  ')))]);
   }
+}
+
+function detailHead(id: number | undefined): Line {
+  return [span(`request ${id}`, 'strong'), span('   Up and Down scroll   r repeats   Esc back', 'dim')];
 }
 
 /* The last requests, one line each. */

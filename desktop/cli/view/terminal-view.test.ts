@@ -5,7 +5,7 @@ import { SPEC_DEFAULTS } from '../../client/config/tunnel-spec.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
 import { TUNNEL } from '../../testing/fake-platform.ts';
 import { record } from '../../testing/recorder.ts';
-import { canShowView, LEAVE, Screen, splitKeys, TerminalView } from './terminal-view.ts';
+import { canShowView, LEAVE, PasteReader, Screen, splitKeys, TerminalView } from './terminal-view.ts';
 import { span } from './text.ts';
 
 function setUp(env: NodeJS.ProcessEnv = {}) {
@@ -180,6 +180,41 @@ describe('TerminalView', () => {
     assert.equal(canShowView({ isTTY: true }, {}), true);
     assert.equal(canShowView({ isTTY: true }, { TERM: 'dumb' }), false);
     assert.equal(canShowView({}, { TERM: 'xterm' }), false);
+  });
+});
+
+describe('pasted text', () => {
+  const read = (...pieces: readonly string[]) => {
+    const reader = new PasteReader();
+    const parts = pieces.map((piece) => reader.read(piece));
+    return [parts.map(({ typed }) => typed).join('|'), parts.map(({ pasted }) => pasted).join('')];
+  };
+
+  it('is not keys', () => {
+    const { view, stdin, answered, panel, written } = setUp();
+    panel.online(TUNNEL);
+    view.open();
+    assert.match(written[0] ?? '', /\x1b\[\?2004h/);
+    stdin.emit('data', '\u{1B}[200~qyeax\u{3}\u{1B}[201~');
+    assert.deepEqual(answered, []);
+    assert.doesNotMatch(written.join(''), /and quit/);
+  });
+
+  for (const [what, pieces, parts] of [
+    ['between keys', ['a\u{1B}[200~pasted\u{1B}[201~b'], ['ab', 'pasted']],
+    ['in pieces', ['\u{1B}[20', '0~pa', 'sted\u{1B}', '[201~x'], ['|||x', 'pasted']],
+    [
+      'with Escape, which is a key elsewhere',
+      ['\u{1B}', 'q', '\u{1B}[200~\u{1B}', 'a\u{1B}[201~'],
+      ['\u{1B}|q||', '\u{1B}a'],
+    ],
+    ['that never ends, until Ctrl-C', ['\u{1B}[200~abc', '\u{3}', 'q'], ['|\u{3}|q', 'abc']],
+  ] as const)
+    it(`is separated from them ${what}`, () => assert.deepEqual(read(...pieces), parts));
+
+  it('is not kept beyond what a search takes', () => {
+    const [, pasted = ''] = read(`\u{1B}[200~${'x'.repeat(100_000)}`, 'x'.repeat(100_000));
+    assert.ok(pasted.length < 1000);
   });
 });
 

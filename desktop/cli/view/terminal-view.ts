@@ -1,7 +1,7 @@
 import { writeSync } from 'node:fs';
 import type { Clock, Timer } from '../../client/clock.ts';
 import type { TunnelSpec } from '../../client/config/tunnel-spec.ts';
-import { VIEW_DRAW_MS, VIEW_NOTE_MS } from '../limits.ts';
+import { LOG_SEARCH_MAX, VIEW_DRAW_MS, VIEW_NOTE_MS } from '../limits.ts';
 import { openAddress } from '../prompt.ts';
 import type { Output } from '../reporter.ts';
 import { frame, type NextKnock, nextKnock } from './frame.ts';
@@ -9,7 +9,7 @@ import { LogPage } from './log-page.ts';
 import { copySequence, type OnceOnline } from './once-online.ts';
 import { Panel, type PanelOptions } from './panel.ts';
 import type { Size, ViewState } from './state.ts';
-import { type Line, paint } from './text.ts';
+import { knowsLinks, type Line, paint } from './text.ts';
 
 /** Whether a terminal can show the view: it can move its cursor. */
 export function canShowView(stdout: { readonly isTTY?: boolean }, env: NodeJS.ProcessEnv): boolean {
@@ -26,6 +26,7 @@ export class TerminalView {
   readonly #screen: Screen;
   readonly #panels: Panel[] = [];
   readonly #unsaid: string[] = [];
+  readonly #paste = new PasteReader();
   #timer: Timer | undefined;
   #page: ViewState['page'] = 'overview';
   /** the panel that keys are about */
@@ -41,7 +42,7 @@ export class TerminalView {
     this.#clock = clock;
     this.#stdin = stdin;
     this.#stdout = stdout;
-    this.#screen = new Screen(stdout, (env['NO_COLOR'] ?? '') === '');
+    this.#screen = new Screen(stdout, (env['NO_COLOR'] ?? '') === '', knowsLinks(env));
   }
 
   /** Messages held back while the view occupies the terminal. */
@@ -131,7 +132,12 @@ export class TerminalView {
   };
 
   readonly #onKeys = (input: string): void => {
-    for (const key of splitKeys(input)) this.#onKey(key);
+    const { typed, pasted } = this.#paste.read(input);
+    for (const key of splitKeys(typed)) this.#onKey(key);
+    // Pasted text is no command: it may be anything, with keys that close tunnels or let visitors in.
+    if (pasted === '' || this.#log === undefined) return;
+    this.#log.paste(pasted);
+    this.#draw();
   };
 
   #onKey(key: string): void {
@@ -249,6 +255,57 @@ export function splitKeys(input: string): string[] {
   return parts.flatMap((part) => SEQUENCES[part] ?? (part.startsWith(ESCAPE) ? [] : part));
 }
 
+const PASTE_START = '\u{1B}[200~';
+const PASTE_END = '\u{1B}[201~';
+const CTRL_C = '\u{3}';
+
+/** Separates pasted text, which terminals put between marks, from keys. The marks may come in pieces. */
+export class PasteReader {
+  #isPasting = false;
+  /** what may be the beginning of the mark at the end */
+  #held = '';
+  #length = 0;
+
+  /** @returns the typed and the pasted part of a piece of input; of a paste only as much as a search field takes */
+  read(input: string): { readonly typed: string; readonly pasted: string } {
+    let typed = '';
+    let pasted = '';
+    let rest = this.#held + input;
+    this.#held = '';
+    // A paste that never ends must not lock the user in.
+    if (this.#isPasting && input === CTRL_C) {
+      this.#isPasting = false;
+      return { typed: input, pasted };
+    }
+    while (rest !== '') {
+      const mark = this.#isPasting ? PASTE_END : PASTE_START;
+      const at = rest.indexOf(mark);
+      // Escape is a key of its own, so it is not held back while nothing is pasted.
+      const cut = at === -1 ? rest.length - heldLength(rest, mark, this.#isPasting ? 1 : 2) : at;
+      const part = rest.slice(0, cut);
+      if (this.#isPasting) {
+        pasted += part.slice(0, Math.max(0, LOG_SEARCH_MAX - this.#length));
+        this.#length += part.length;
+      } else typed += part;
+      if (at === -1) {
+        this.#held = rest.slice(cut);
+        break;
+      }
+      this.#isPasting = !this.#isPasting;
+      this.#length = 0;
+      rest = rest.slice(at + mark.length);
+    }
+    return { typed, pasted };
+  }
+}
+
+/** How many characters at the end may be the beginning of a mark: none, or at least `least`. */
+function heldLength(text: string, mark: string, least: number): number {
+  for (let length = Math.min(mark.length - 1, text.length); length >= least; length -= 1)
+    if (mark.startsWith(text.slice(-length))) return length;
+  return 0;
+}
+
 /* Writes frames to a terminal: only what has changed, on the alternate screen, which leaves no trace. */
 
 /** The part of a TTY stream that is written to. */
@@ -261,20 +318,23 @@ export interface TerminalStream {
 }
 
 const CSI = '\u{1B}[';
-/** Alternate screen, no cursor, no wrapping of lines that turn out longer than the window. */
-const ENTER = `${CSI}?1049h${CSI}?25l${CSI}?7l${CSI}2J`;
+/** Alternate screen, no cursor, no wrapping of lines that turn out longer than the window, and marks around pasted text. */
+const ENTER = `${CSI}?1049h${CSI}?25l${CSI}?7l${CSI}?2004h${CSI}2J`;
 /** The terminal as it was. */
-export const LEAVE = `${CSI}?7h${CSI}?25h${CSI}?1049l`;
+export const LEAVE = `${CSI}?2004l${CSI}?7h${CSI}?25h${CSI}?1049l`;
 
 export class Screen {
   readonly #stream: TerminalStream;
   readonly #hasColour: boolean;
+  readonly #hasLinks: boolean;
   #shown: string[] | undefined;
   #isOpen = false;
 
-  constructor(stream: TerminalStream, hasColour: boolean) {
+  /** @param hasLinks whether the terminal opens hyperlinks */
+  constructor(stream: TerminalStream, hasColour: boolean, hasLinks = false) {
     this.#stream = stream;
     this.#hasColour = hasColour;
+    this.#hasLinks = hasLinks;
   }
 
   get isOpen(): boolean {
@@ -298,7 +358,7 @@ export class Screen {
     if (!this.#isOpen || this.#stream.writableLength > 0) return false;
     const { columns } = this.size;
     const before = this.#shown;
-    const shown = lines.map((line) => paint(line, columns, this.#hasColour));
+    const shown = lines.map((line) => paint(line, columns, this.#hasColour, this.#hasLinks));
     let text = before === undefined ? `${CSI}2J` : '';
     shown.forEach((line, index) => {
       if (before?.[index] !== line) text += `${CSI}${index + 1};1H${CSI}K${line}`;

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { escapeControls, paint, shorten, span, wrap } from './text.ts';
+import { escapeControls, paint, shorten, span, wrap, knowsLinks } from './text.ts';
 
 const ESC = '\u{1B}';
 
@@ -31,5 +31,31 @@ describe('shorten and wrap', () => {
     assert.equal(shorten('abc', 3), 'abc');
     assert.deepEqual(wrap('one two three', 7), ['one two', 'three']);
     assert.deepEqual(wrap('incomprehensible it is', 5), ['incomprehensible', 'it is']);
+  });
+});
+
+describe('an address in the terminal', () => {
+  const line = [{ ...span('https://a.example'), url: 'https://a.example' }];
+
+  it('is a link where the terminal opens links', () => {
+    assert.equal(paint(line, 40, false), 'https://a.example');
+    assert.equal(
+      paint(line, 40, false, true),
+      `${ESC}]8;;https://a.example${ESC}\\https://a.example${ESC}]8;;${ESC}\\`,
+    );
+  });
+
+  it('is only text if it could do anything else', () => {
+    for (const url of [`https://a${ESC}\\`, 'file:///etc', 'https://a b'])
+      assert.equal(paint([{ ...span('x'), url }], 40, false, true), 'x');
+  });
+
+  it('is a link in terminals that are known to open them, and not through a multiplexer', () => {
+    assert.ok(knowsLinks({ TERM_PROGRAM: 'WezTerm' }));
+    assert.ok(knowsLinks({ VTE_VERSION: '7006' }));
+    assert.ok(knowsLinks({ TERM: 'xterm-kitty' }));
+    assert.ok(!knowsLinks({ TERM: 'xterm-256color' }));
+    assert.ok(!knowsLinks({ VTE_VERSION: '3400' }));
+    assert.ok(!knowsLinks({ TERM_PROGRAM: 'WezTerm', TMUX: '/tmp/x' }));
   });
 });

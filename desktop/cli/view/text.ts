@@ -8,6 +8,8 @@ export type Style = 'plain' | 'strong' | 'dim' | 'good' | 'warning' | 'bad' | 'i
 export interface Span {
   readonly text: string;
   readonly style: Style;
+  /** the address that a click on it opens, where the terminal can do that */
+  readonly url?: string;
 }
 
 export type Line = readonly Span[];
@@ -51,17 +53,56 @@ export function wrap(text: string, columns: number): string[] {
 }
 
 /** The line as it is written to a terminal of this width, with `…` at the end of a longer one. */
-export function paint(line: Line, columns: number, hasColour: boolean): string {
+export function paint(line: Line, columns: number, hasColour: boolean, hasLinks = false): string {
   const length = line.reduce((sum, { text }) => sum + text.length, 0);
   const isCut = length > columns;
   let left = isCut ? columns - 1 : columns;
   let painted = '';
-  for (const { text, style } of line) {
+  for (const { text, style, url } of line) {
     if (left <= 0) break;
     const shown = text.slice(0, left);
     left -= shown.length;
     const code = hasColour ? STYLE_CODES[style] : '';
-    painted += code === '' || shown === '' ? shown : `${ESCAPE_NEXT}${code}m${shown}${RESET}`;
+    const styled = code === '' || shown === '' ? shown : `${ESCAPE_NEXT}${code}m${shown}${RESET}`;
+    painted += hasLinks && url !== undefined && shown !== '' ? linked(styled, url) : styled;
   }
   return isCut && columns > 0 ? `${painted}…` : painted;
+}
+
+/** A hyperlink for terminals (OSC 8). Only web addresses of visible ASCII, which cannot end the sequence. */
+function linked(text: string, url: string): string {
+  if (!/^https?:\/\/[!-~]+$/.test(url)) return text;
+  return `\u{1B}]8;;${url}\u{1B}\\${text}\u{1B}]8;;\u{1B}\\`;
+}
+
+/** Programs that are known to open hyperlinks, by what they set. Others may print the sequence. */
+const LINKING_PROGRAMS: ReadonlySet<string> = new Set(['iTerm.app', 'WezTerm', 'vscode', 'ghostty', 'Hyper']);
+const LINKING_TERMS: ReadonlySet<string> = new Set(['xterm-kitty', 'xterm-ghostty', 'alacritty', 'foot']);
+/** The first version of VTE, GNOME's terminal, that is not confused by hyperlinks. */
+const LINKING_VTE = 5202;
+
+/** Whether the terminal is known to open hyperlinks. Multiplexers pass on only what they know. */
+export function knowsLinks(env: NodeJS.ProcessEnv): boolean {
+  if (env['TMUX'] !== undefined || env['STY'] !== undefined) return false;
+  return (
+    LINKING_PROGRAMS.has(env['TERM_PROGRAM'] ?? '') ||
+    LINKING_TERMS.has(env['TERM'] ?? '') ||
+    Number(env['VTE_VERSION']) >= LINKING_VTE ||
+    env['WT_SESSION'] !== undefined ||
+    env['KONSOLE_VERSION'] !== undefined
+  );
+}
+
+/** The line at exactly this width: cut with `…`, or filled with spaces. */
+export function fit(line: Line, columns: number): Line {
+  const length = line.reduce((sum, { text }) => sum + text.length, 0);
+  if (length <= columns) return [...line, span(' '.repeat(columns - length))];
+  const fitted: Span[] = [];
+  let left = columns - 1;
+  for (const { text, style } of line) {
+    if (left <= 0) break;
+    fitted.push(span(text.slice(0, left), style));
+    left -= text.length;
+  }
+  return [...fitted, span('…')];
 }

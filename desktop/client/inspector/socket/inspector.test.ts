@@ -21,7 +21,7 @@ import { findTunnels, type FoundTunnel, Inspector, InspectRefused } from '../ins
 import { runtimeFolder, type RuntimeFolder } from '../inspector-protocol.ts';
 import { type InspectedTunnel, InspectorServer } from '../inspector-server.ts';
 import type { RequestSummary } from '../records.ts';
-import { ReplayRefused } from '../replay.ts';
+import { type PrepareReplay, ReplayRefused } from '../replay.ts';
 import { RequestLog } from '../request-log.ts';
 
 const REQUEST = 'POST /?token=abc HTTP/1.1\r\nContent-Length: 3\r\n\r\n\0\xff!';
@@ -110,6 +110,41 @@ describeOnPosix('looking at a running process', () => {
     const { request, response: answer, isImported } = await inspector.show(1, true);
     assert.deepEqual([[...request.body], [...(answer?.body ?? [])], isImported], [[0, 255], [255], true]);
     assert.equal(request.fields[0]?.[1], 'demo.localhost');
+  });
+
+  it('signs an edited webhook again, with a secret that its sender could have', async () => {
+    const log = new RequestLog();
+    const webhook =
+      'POST / HTTP/1.1\r\nHost: x\r\nStripe-Signature: t=1,v1=00\r\nContent-Length: 2\r\n\r\nhi';
+    const prepared: string[] = [];
+    const replayEdited = (_: number, __: RequestEdit, prepare?: PrepareReplay): Promise<number> => {
+      prepared.push(
+        String(prepare?.(Buffer.from(prepared.length === 2 ? 'GET / HTTP/1.1\r\n\r\n' : webhook))),
+      );
+      return Promise.resolve(2);
+    };
+    await serve({ ...tunnelOf(log), replayer: { ...REPLAYER, replayEdited } });
+    const inspector = new Inspector(await onlyTunnel());
+    await inspector.replayEdited(1, EDIT);
+    await inspector.replayEdited(1, EDIT, 'whsec_test');
+    assert.equal(prepared[0], 'undefined');
+    assert.match(prepared[1] ?? '', /Stripe-Signature: t=\d{10},v1=[\da-f]{64}\r\n[^]*hi$/);
+    await assert.rejects(inspector.replayEdited(1, EDIT, 'whsec_test'), isRefusal('not-a-webhook'));
+    await assert.rejects(inspector.replayEdited(1, EDIT, 'with blank'), isRefusal('not-a-webhook'));
+  });
+
+  it('has the messages of a WebSocket, as bytes', async () => {
+    const log = new RequestLog();
+    await serve(tunnelOf(log));
+    const recording = log.open();
+    recording.toLocal(Buffer.from('GET / HTTP/1.1\r\nHost: x\r\n\r\n'));
+    recording.toVisitor(
+      Buffer.from('HTTP/1.1 101 Switching\r\nUpgrade: websocket\r\n\r\n\x82\x01\0', 'latin1'),
+    );
+    const { count, messages } = await new Inspector(await onlyTunnel()).messages(1);
+    assert.deepEqual([count, messages.length, [...(messages[0]?.body ?? [])]], [1, 1, [0]]);
+    record(log);
+    await assert.rejects(new Inspector(await onlyTunnel()).messages(2), isRefusal('unknown-request'));
   });
 
   it('reports requests as they arrive, until the watch or the process ends', async () => {
