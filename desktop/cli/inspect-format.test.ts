@@ -8,6 +8,7 @@ import {
   messagesJson,
   messagesText,
   summaryJson,
+  summaryLine,
   summaryTable,
 } from './inspect-format.ts';
 
