@@ -1,9 +1,46 @@
 import type { Page } from 'playwright-core';
 import type { CollectionsView, SignatureCheck } from '../../../desktop/app/ipc/request-views.ts';
+import type { SocketMessage, SocketMessages } from '../../../desktop/client/inspector/records.ts';
 import { t } from '../../../desktop/app/messages/translate.ts';
 import { exampleRequest } from '../../../desktop/testing/views.ts';
 import { Refusal, type ScriptedMain } from '../support/scripted-main.ts';
-import { EDITED, HOUR, live, logOf, MINUTE, NOW, REQUESTS, type Scene, scripted, SHOP } from './scripted.ts';
+import {
+  detail,
+  EDITED,
+  HOUR,
+  live,
+  logOf,
+  MINUTE,
+  NOW,
+  REQUESTS,
+  type Scene,
+  scripted,
+  SHOP,
+} from './scripted.ts';
+
+const MESSAGES: readonly [isFromVisitor: boolean, kind: SocketMessage['kind'], text: string][] = [
+  [true, 'text', '{"subscribe":"orders"}'],
+  [false, 'text', '{"order":1042,"total":"27.80 EUR","shipped":false}'],
+  [false, 'ping', 'keep'],
+  [true, 'pong', 'keep'],
+  [false, 'binary', '\0\u0001\u0002 thumbnail'],
+  [false, 'text', '{"order":1043,"total":"12.50 EUR","items":["mug","tea"],"shipped":true}'],
+  [true, 'text', '{"seen":1043}'],
+];
+
+function messagesAfter(after: number): SocketMessages {
+  const messages = MESSAGES.map(([isFromVisitor, kind, text], index) => {
+    const body = new TextEncoder().encode(text);
+    const common = { form: 'plain', isCut: false, size: body.length } as const;
+    return { ...common, id: index + 1, atMs: 180 * index * index, isFromVisitor, kind, body };
+  });
+  return {
+    count: MESSAGES.length,
+    oldest: 1,
+    messages: messages.filter(({ id }) => id > after),
+    problem: undefined,
+  };
+}
 
 async function openEdit(page: Page): Promise<void> {
   await page
@@ -101,6 +138,25 @@ export const LOG_SCENES: readonly Scene[] = [
         .first()
         .click();
       await page.locator('.message-response').waitFor();
+    },
+  },
+  {
+    name: 'socket',
+    alt: 'A WebSocket: its messages, newest first, and the chosen one as a tree',
+    main: scripted(
+      { tunnels: [SHOP] },
+      {
+        'log:detail': ({ id }) => ({ ...detail(id), status: 101, isWebSocket: true }),
+        'log:messages': ({ after }) => messagesAfter(after),
+      },
+    ),
+    go: async (page) => {
+      await page
+        .getByRole('button', { name: /POST \/api\/checkout/ })
+        .first()
+        .click();
+      await page.locator('.socket-row').nth(1).click();
+      await page.locator('.socket-chosen .body-view').waitFor();
     },
   },
   {

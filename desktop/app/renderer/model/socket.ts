@@ -8,7 +8,7 @@ import {
   type SocketMessages,
 } from '../../../client/inspector/records.ts';
 import { t } from '../../messages/translate.ts';
-import { bytesText, clockText } from './numbers.ts';
+import { bytesText, preciseClockText } from './numbers.ts';
 
 /** Whose messages are listed. */
 export type Sender = 'both' | 'visitor' | 'service';
@@ -68,10 +68,9 @@ function isUtf8(body: Uint8Array): boolean {
   }
 }
 
-/** Time of day to the millisecond, because messages follow each other quickly. */
+/** When it came. */
 export function messageTime(startedAt: number, { atMs }: SocketMessage): string {
-  const ms = Math.floor(startedAt + atMs);
-  return `${clockText(ms)}.${String(ms % 1000).padStart(3, '0')}`;
+  return preciseClockText(startedAt + atMs);
 }
 
 /** What it is, for screen readers and above its content. */
@@ -85,9 +84,15 @@ export function messageWords(startedAt: number, message: SocketMessage): string 
   });
 }
 
-function sizeText({ form, size, body, isCut }: SocketMessage): string {
+/** Size on its row: of its content, as far as that is known. */
+export function rowSize({ form, size, body, isCut }: SocketMessage): string {
+  return bytesText(form === 'compressed' && !isCut ? body.length : size);
+}
+
+function sizeText(message: SocketMessage): string {
+  const { form, size, isCut } = message;
   if (form !== 'compressed' || isCut) return bytesText(size);
-  return `${bytesText(body.length)} (${t('socket.compressed', { size: bytesText(size) })})`;
+  return `${rowSize(message)} (${t('socket.compressed', { size: bytesText(size) })})`;
 }
 
 /** Its content in the form of a message of HTTP, which has the same views. */

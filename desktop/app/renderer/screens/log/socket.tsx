@@ -5,7 +5,6 @@ import type { SocketMessage, SocketMessages } from '../../../../client/inspector
 import type { DetailView, RequestRef } from '../../../ipc/ipc.ts';
 import type { Problem } from '../../../ipc/snapshot.ts';
 import { t } from '../../../messages/translate.ts';
-import { bytesText } from '../../model/numbers.ts';
 import {
   joinedMessages,
   knownUpTo,
@@ -14,6 +13,7 @@ import {
   messageTime,
   messageWords,
   previewText,
+  rowSize,
   type Sender,
 } from '../../model/socket.ts';
 import { useShell } from '../../view/context.ts';
@@ -228,7 +228,7 @@ const MessageRow = memo(function MessageRow({
         {kind !== 'text' && <span class="socket-kind">{t(`socket.kind.${kind}`)} </span>}
         {previewText(message)}
       </span>
-      <span class="socket-size">{bytesText(message.size)}</span>
+      <span class="socket-size">{rowSize(message)}</span>
       <span class="socket-time">{messageTime(startedAt, message)}</span>
     </button>
   );
