@@ -13,14 +13,9 @@ import {
   Inspector,
   InspectRefused,
 } from '../client/inspector/inspector-client.ts';
+import { matchingMessages } from '../client/inspector/readable.ts';
 import { runtimeFolder } from '../client/inspector/inspector-protocol.ts';
-import {
-  matches,
-  matching,
-  matchingMessages,
-  type RequestDetail,
-  type RequestSummary,
-} from '../client/inspector/records.ts';
+import { matches, matching, type RequestDetail, type RequestSummary } from '../client/inspector/records.ts';
 import { IMPORT_MAX_BYTES, IMPORTED_REQUESTS_MAX, RECORDED_BODY_MAX_BYTES } from '../client/limits.ts';
 import { textOf } from '../client/messages.ts';
 import type { CommandContext } from './command.ts';

@@ -1,4 +1,4 @@
-import type { RequestSummary } from './records.ts';
+import type { RequestSummary, SocketMessage } from './records.ts';
 
 /** Addresses and fields in readable form. Recorded ones have one character per byte. */
 
@@ -42,6 +42,21 @@ export function closeText(payload: Uint8Array): string {
   if (high === undefined || low === undefined) return '';
   return `${high * 256 + low} ${new TextDecoder().decode(payload.subarray(2))}`.trimEnd();
 }
+
+/** The messages that contain every word, in any case; `visitor` and `service` stand for their senders. */
+export function matchingMessages(
+  messages: readonly SocketMessage[],
+  typed: string,
+): readonly SocketMessage[] {
+  const words = typed.toLowerCase().split(/\s+/).filter(Boolean);
+  if (words.length === 0) return messages;
+  return messages.filter(({ isFromVisitor, kind, body }) => {
+    const text = `${isFromVisitor ? 'visitor' : 'service'} ${kind} ${utf8.decode(body)}`.toLowerCase();
+    return words.every((word) => text.includes(word));
+  });
+}
+
+const utf8 = new TextDecoder();
 
 /** Formats JSON for reading. */
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { FakeClock } from '../../testing/fake-clock.ts';
-import { matching, matchingMessages, type SocketMessage, trimBlanks } from './records.ts';
+import { matchingMessages } from './readable.ts';
+import { matching, type SocketMessage, trimBlanks } from './records.ts';
 import { RequestLog } from './request-log.ts';
 
 describe('trimBlanks', () => {
@@ -38,11 +39,12 @@ describe('the search in the request log', () => {
   }
 });
 
+function message(id: number, isFromVisitor: boolean, body: string): SocketMessage {
+  const common = { atMs: 0, size: body.length, form: 'plain', kind: 'text', isCut: false } as const;
+  return { ...common, id, isFromVisitor, body: Buffer.from(body) };
+}
+
 describe('the filter of WebSocket messages', () => {
-  const message = (id: number, isFromVisitor: boolean, body: string): SocketMessage => {
-    const common = { atMs: 0, size: body.length, form: 'plain', kind: 'text', isCut: false } as const;
-    return { ...common, id, isFromVisitor, body: Buffer.from(body) };
-  };
   const all = [message(1, true, 'Subscribe prices'), message(2, false, 'price 12'), message(3, false, 'bye')];
 
   for (const [typed, found] of [

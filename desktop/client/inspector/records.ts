@@ -167,21 +167,6 @@ export function matches(
   return words.every((word) => text.includes(word));
 }
 
-/** The messages that contain every word, in any case; `visitor` and `service` stand for their senders. */
-export function matchingMessages(
-  messages: readonly SocketMessage[],
-  typed: string,
-): readonly SocketMessage[] {
-  const words = typed.toLowerCase().split(/\s+/).filter(Boolean);
-  if (words.length === 0) return messages;
-  return messages.filter(({ isFromVisitor, kind, body }) => {
-    const text = `${isFromVisitor ? 'visitor' : 'service'} ${kind} ${utf8.decode(body)}`.toLowerCase();
-    return words.every((word) => text.includes(word));
-  });
-}
-
-const utf8 = new TextDecoder();
-
 /** The matching requests, in the same order. */
 export function matching(summaries: readonly RequestSummary[], typed: string): readonly RequestSummary[] {
   return summaries.filter((summary) => matches(summary, typed));

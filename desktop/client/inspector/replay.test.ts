@@ -33,6 +33,21 @@ function replayer(
   return new Replayer(log, new LocalDialer(localPort(port), deadlines), deadlines);
 }
 
+function imported(target: string, fields: readonly (readonly [string, string])[]): RequestLog {
+  const log = new RequestLog();
+  const request = { method: 'POST', target, fields, body: Buffer.from('{}'), isCut: false };
+  addImported(log, { ...request, response: undefined }, 'localhost');
+  return log;
+}
+
+function refuseAll(): void {
+  assert.fail('a placeholder must not reach the service');
+}
+
+function fill(request: Buffer): Buffer {
+  return Buffer.from(request.toString('latin1').replace('[redacted]', 't=1'), 'latin1');
+}
+
 describe('a repeated request', () => {
   const servers: { close(): void }[] = [];
   afterEach(() => servers.splice(0).forEach((server) => server.close()));
@@ -62,15 +77,6 @@ describe('a repeated request', () => {
   });
 
   describe('imported without its secrets', () => {
-    const imported = (target: string, fields: readonly (readonly [string, string])[]): RequestLog => {
-      const log = new RequestLog();
-      const request = { method: 'POST', target, fields, body: Buffer.from('{}'), isCut: false };
-      addImported(log, { ...request, response: undefined }, 'localhost');
-      return log;
-    };
-    const nobody = async (): Promise<number> =>
-      serve(() => assert.fail('a placeholder must not reach the service'));
-
     for (const [where, target, fields] of [
       ['a header', '/', [['Authorization', 'Bearer [redacted]']]],
       ['a header of any kind', '/', [['Authorization', 'Custom id=[redacted]']]],
@@ -79,7 +85,7 @@ describe('a repeated request', () => {
     ] as const) {
       it(`is not replayed with the placeholder in ${where}`, async () => {
         const log = imported(target, fields);
-        const tries = replayer(log, await nobody());
+        const tries = replayer(log, await serve(refuseAll));
         await assert.rejects(tries.replay(1), refusal('redacted'));
         assert.equal(log.list().length, 1);
       });
@@ -87,7 +93,7 @@ describe('a repeated request', () => {
       it(`is not sent after an edit that leaves the placeholder in ${where}`, async () => {
         const log = imported(target, fields);
         const edit = { method: 'PUT', target, fields, body: undefined };
-        const tries = replayer(log, await nobody());
+        const tries = replayer(log, await serve(refuseAll));
         await assert.rejects(tries.replayEdited(1, edit), (error) => {
           assert(error instanceof EditRefused);
           assert.match(error.problems[0]?.part ?? '', fields.length > 0 ? /^fields\.0\.value$/ : /^target$/);
@@ -98,7 +104,7 @@ describe('a repeated request', () => {
       it(`is not sent from a collection with the placeholder in ${where}`, async () => {
         const log = new RequestLog();
         const request = { method: 'GET', target, fields, body: Buffer.alloc(0), isCut: false };
-        const tries = replayer(log, await nobody());
+        const tries = replayer(log, await serve(refuseAll));
         await assert.rejects(
           tries.sendImported({ ...request, response: undefined }, 'localhost'),
           refusal('redacted'),
@@ -114,8 +120,6 @@ describe('a repeated request', () => {
       });
       const log = imported('/', [['Stripe-Signature', '[redacted]']]);
       const tries = replayer(log, port);
-      const fill = (request: Buffer): Buffer =>
-        Buffer.from(request.toString('latin1').replace('[redacted]', 't=1'), 'latin1');
       await tries.replay(1, fill);
       const edit = { method: 'POST', target: '/', body: undefined };
       await tries.replayEdited(1, { ...edit, fields: [['Stripe-Signature', '[redacted]']] }, fill);

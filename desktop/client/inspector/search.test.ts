@@ -19,15 +19,15 @@ function record(log: RequestLog, fields: string, response: Buffer, body = ''): v
   recording.toVisitor(response);
 }
 
-describe('a search of the request log', () => {
-  const found = async (typed: string): Promise<readonly number[]> => {
-    const log = new RequestLog(new FakeClock());
-    record(log, 'X-Plan: Gold\r\nAuthorization: Bearer s3cret\r\n', answer('{"total":12}'), '{"mugs":2}');
-    record(log, 'Cookie: sid=s3cret\r\n', answer(gzipSync('{"city":"Köln"}'), 'Content-Encoding: gzip\r\n'));
-    record(log, '', answer('\0binary'));
-    return (await new LogSearch(log).find(typed)).ids;
-  };
+async function found(typed: string): Promise<readonly number[]> {
+  const log = new RequestLog(new FakeClock());
+  record(log, 'X-Plan: Gold\r\nAuthorization: Bearer s3cret\r\n', answer('{"total":12}'), '{"mugs":2}');
+  record(log, 'Cookie: sid=s3cret\r\n', answer(gzipSync('{"city":"Köln"}'), 'Content-Encoding: gzip\r\n'));
+  record(log, '', answer('\0binary'));
+  return (await new LogSearch(log).find(typed)).ids;
+}
 
+describe('a search of the request log', () => {
   for (const [typed, ids] of [
     ['GOLD', [1]],
     ['mugs', [1]],
@@ -50,10 +50,13 @@ describe('a search of the request log', () => {
     record(log, 'X: yes\r\n', answer(''));
     assert.deepEqual((await search.find('yes')).ids, [1]);
     const looked: number[] = [];
-    const { detail } = log;
-    log.detail = (id, ...more) => (looked.push(id), detail.call(log, id, ...more));
+    const detail = log.detail.bind(log);
+    log.detail = (id, ...more) => (looked.push(id), detail(id, ...more));
     for (let count = 0; count < 3; count += 1) record(log, 'X: yes\r\n', answer(''));
-    assert.deepEqual((await search.find('yes')).ids.toSorted(), [2, 3, 4]);
+    assert.deepEqual(
+      (await search.find('yes')).ids.toSorted((one, other) => one - other),
+      [2, 3, 4],
+    );
     assert.deepEqual(looked, [4, 3, 2]);
   });
 

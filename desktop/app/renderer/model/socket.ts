@@ -1,12 +1,7 @@
 /** The messages of a WebSocket, as the window lists them. */
 import { escapeUnprintable } from '../../../../shared/unprintable.ts';
-import { closeText } from '../../../client/inspector/readable.ts';
-import {
-  matchingMessages,
-  type RecordedMessage,
-  type SocketMessage,
-  type SocketMessages,
-} from '../../../client/inspector/records.ts';
+import { closeText, matchingMessages } from '../../../client/inspector/readable.ts';
+import type { RecordedMessage, SocketMessage, SocketMessages } from '../../../client/inspector/records.ts';
 import { t } from '../../messages/translate.ts';
 import { bytesText, preciseClockText } from './numbers.ts';
 

@@ -47,6 +47,11 @@ function told({ messages }: { readonly messages: readonly SocketMessage[] }): st
   );
 }
 
+/** Compresses a message by itself. */
+function flushed(content: Buffer | string): Buffer {
+  return deflateRawSync(content, { finishFlush: constants.Z_SYNC_FLUSH }).subarray(0, -4);
+}
+
 /** Compresses messages that refer to each other, as a sender does that keeps its context. */
 async function compressed(messages: readonly string[]): Promise<Buffer[]> {
   const deflate = createDeflateRaw();
@@ -223,11 +228,9 @@ describe('compressed messages of a WebSocket', () => {
 
   it('are read by themselves if their sender keeps no context', () => {
     const log = newLog(`${DEFLATE}; client_no_context_takeover`);
-    const one = (text: string): Buffer =>
-      deflateRawSync(text, { finishFlush: constants.Z_SYNC_FLUSH }).subarray(0, -4);
-    log.push(true, frame(FIN | COMPRESSED | TEXT, one('first'), KEY));
+    log.push(true, frame(FIN | COMPRESSED | TEXT, flushed('first'), KEY));
     log.push(true, frame(FIN | COMPRESSED | TEXT, 'damage', KEY));
-    log.push(true, frame(FIN | COMPRESSED | TEXT, one('third'), KEY));
+    log.push(true, frame(FIN | COMPRESSED | TEXT, flushed('third'), KEY));
     assert.deepEqual(
       log.list().messages.map(({ body, form }) => `${Buffer.from(body).toString()} ${form}`),
       ['first compressed', ' unreadable', 'third compressed'],
@@ -248,9 +251,7 @@ describe('compressed messages of a WebSocket', () => {
   it('cannot take more than their share of the processor', () => {
     const clock = new FakeClock();
     const log = newLog(`${DEFLATE}; server_no_context_takeover`, clock);
-    const bomb = deflateRawSync(Buffer.alloc(DECODED_BODY_MAX_BYTES), {
-      finishFlush: constants.Z_SYNC_FLUSH,
-    }).subarray(0, -4);
+    const bomb = flushed(Buffer.alloc(DECODED_BODY_MAX_BYTES));
     for (let count = 0; count < 100; count += 1) log.push(false, frame(FIN | COMPRESSED | BINARY, bomb));
     const read = (): number => log.list().messages.filter(({ form }) => form === 'compressed').length;
     const once = INFLATED_BYTES_PER_SECOND / DECODED_BODY_MAX_BYTES;
@@ -269,9 +270,11 @@ describe('compressed messages of a WebSocket', () => {
   });
 });
 
-describe('a response that opens a WebSocket', () => {
-  const head = (...fields: (readonly [string, string])[]) => ({ fields });
+function head(...fields: (readonly [string, string])[]) {
+  return { fields };
+}
 
+describe('a response that opens a WebSocket', () => {
   it('names the protocol and its extensions', () => {
     assert.equal(extensionsOf(101, head(['Upgrade', 'WebSocket'])), '');
     const extension = ['sec-websocket-extensions', DEFLATE] as const;
