@@ -49,7 +49,7 @@ export class LogPage {
     return true;
   }
 
-  /** Text that was pasted, which only the search takes. */
+  /** Pastes a text into the search, if it is open. */
   paste(text: string): void {
     if (!this.#isTyping) return;
     for (const character of text) this.#type(character);

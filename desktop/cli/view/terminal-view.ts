@@ -259,7 +259,7 @@ const PASTE_START = '\u{1B}[200~';
 const PASTE_END = '\u{1B}[201~';
 const CTRL_C = '\u{3}';
 
-/** Separates pasted text, which terminals put between marks, from keys. The marks may come in pieces. */
+/** Separates pasted text, which terminals put between marks, from keys. The marks may arrive in pieces. */
 export class PasteReader {
   #isPasting = false;
   /** what may be the beginning of the mark at the end */

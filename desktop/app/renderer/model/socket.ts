@@ -90,7 +90,7 @@ function sizeText(message: SocketMessage): string {
   return `${rowSize(message)} (${t('socket.compressed', { size: bytesText(size) })})`;
 }
 
-/** Its content in the form of a message of HTTP, which has the same views. */
+/** Its content as an HTTP message: both have the same views. */
 export function messageBody({ body, isCut }: SocketMessage): RecordedMessage {
   return { startLine: '', fields: [], body, isTruncated: isCut };
 }

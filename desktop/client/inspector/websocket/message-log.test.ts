@@ -193,7 +193,7 @@ describe('the messages of a WebSocket', () => {
     assert.equal(log.list().messages.at(-1)?.id, 2100);
   });
 
-  it('are looked at once, however small their frames are', () => {
+  it('take linear time, no matter how small their frames are', () => {
     const log = newLog();
     const empty = Buffer.concat(Array.from({ length: 10_000 }, () => frame(FIN | TEXT, '', KEY)));
     const start = performance.now();

@@ -9,7 +9,7 @@ import type { RecordedMessage, SocketMessage, SocketMessages } from '../records.
 import { FrameScanner, type ScannedMessage } from './frame-scanner.ts';
 import { type Compression, compressionOf, type InflateBudget, Inflater } from './inflate.ts';
 
-/** Memory of a message besides its content, in bytes. */
+/** Memory of a message without its content, in bytes. */
 const MESSAGE_BYTES = 128;
 /** Small contents share a buffer of this size. */
 const SLAB_BYTES = 16 * 1024;
