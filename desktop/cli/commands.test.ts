@@ -70,6 +70,7 @@ describe('a command line', () => {
       tunnel: tunnelOf(undefined, 3000),
       wanted: EVERYBODY,
       onceOnline: NOTHING,
+      ui: false,
       ...access,
     });
   });
@@ -85,6 +86,7 @@ describe('a command line', () => {
         tunnel: { ...tunnelOf(undefined, 3000), name: 'my-app', ttl: '1h30m', idle: true },
         wanted: EVERYBODY,
         onceOnline: { ...NOTHING, qr: true },
+        ui: false,
         relay: parseRelayAddress('https://r.example'),
         key: KEY,
         network: new Network(),
@@ -133,6 +135,7 @@ describe('a command line', () => {
       tunnel,
       wanted: EVERYBODY,
       onceOnline: NOTHING,
+      ui: false,
       ...access,
     });
   });
@@ -154,6 +157,7 @@ describe('a command line', () => {
       tunnel: { ...tunnelOf(undefined, 0), folder: 'dist', name: 'my-app', compress: 'on' },
       wanted: EVERYBODY,
       onceOnline: { ...NOTHING, open: true },
+      ui: false,
       ...access,
     });
     assert.match(refusal('share').message, /FOLDER is missing\. Specify the folder/);
@@ -326,6 +330,7 @@ describe('a command line', () => {
           project: 'culvert.yml',
           tunnels,
           onceOnline: NOTHING,
+          ui: false,
           ...access,
           relay,
         });

@@ -145,6 +145,10 @@ export const OPTION_TABLE = {
   open: { type: 'boolean', text: 'Open the address in a browser.' },
   qr: { type: 'boolean', text: 'Show the address as a QR code.' },
   copy: { type: 'boolean', text: "Copy the address to the terminal's clipboard." },
+  ui: {
+    type: 'boolean',
+    text: 'Show the requests and the settings of the tunnel in a browser, at http://127.0.0.1:4040 or the next free port.',
+  },
   host: {
     type: 'string',
     value: 'ADDRESS',
@@ -231,6 +235,9 @@ export const COMMON = {
 
 /** Options of `http`, `share` and `start` about the address. */
 export const WHEN_ONLINE = ['open', 'qr', 'copy'] as const;
+
+/** Options of the same commands about their window. */
+export const WINDOW = ['ui'] as const;
 
 /** Options that set and remove headers. */
 export const HEADERS = [

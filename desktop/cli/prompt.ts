@@ -77,6 +77,13 @@ export function openAddress(
   if (/^https?:\/\//.test(url)) openWith(opener(platform, url), url, failed, platform);
 }
 
+/** Whether a browser can be seen where this command runs, and somebody looks. */
+export function hasBrowser(env: NodeJS.ProcessEnv): boolean {
+  if (!process.stdout.isTTY || env['SSH_CONNECTION'] !== undefined) return false;
+  if (process.platform !== 'linux') return true;
+  return [env['DISPLAY'], env['WAYLAND_DISPLAY'], env['WSL_DISTRO_NAME']].some((value) => Boolean(value));
+}
+
 /** Opens a file of HTML in the browser. @param path absolute; `failed` as for {@link openAddress} */
 export function openFile(
   path: string,

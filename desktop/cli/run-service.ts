@@ -12,12 +12,13 @@ import { ApiClient, type CreateRequest } from '../client/relay/api-client.ts';
 import { RelayRefusal } from '../client/relay/errors.ts';
 import { exitCodeFor, ChildCommand, PASSED_SIGNALS, type PassedSignal } from './child-command.ts';
 import type { CommandContext } from './command.ts';
+import { CommandWindow } from './command-window.ts';
 import { jsonLine } from './format.ts';
 import { commandEnvironment, type CommandPlan, planCommand } from './frameworks.ts';
 import { openAddress } from './prompt.ts';
 import { findPackage, projectName } from './project-name.ts';
 import { type EndReason, followReporter, type Output, type Reporter, TextReporter } from './reporter.ts';
-import { completeTunnel, CreateQueue, type HttpTunnel } from './run-tunnels.ts';
+import { completeTunnel, CreateQueue, type HttpTunnel, printWindow } from './run-tunnels.ts';
 import { Inspection, serveTunnel } from './serve-tunnel.ts';
 import { doOnceOnline } from './view/once-online.ts';
 
@@ -56,6 +57,8 @@ export async function runWithTunnel(given: RunTunnel, context: CommandContext): 
   });
   const queue = new CreateQueue(running.interrupted, clock);
   const create = isNameOptional ? createNamed : createAsAsked;
+  const window = new CommandWindow(given);
+  if (given.ui) void printWindow(window, output);
   const code = await serveTunnel({
     access: given,
     spec,
@@ -70,11 +73,14 @@ export async function runWithTunnel(given: RunTunnel, context: CommandContext): 
     interrupted: running.interrupted,
     inspection: await Inspection.start(process.env, output),
     clock,
+    window,
     onAddress: (url) => doOnceOnline(given.onceOnline, url, output, process.stderr, process.env, openAddress),
     claim,
     create: (api, request) => create(queue, api, request, (ms) => reporter.waiting(ms)),
   });
-  return (await running.ended) ?? code;
+  const ended = await running.ended;
+  await window.close();
+  return ended ?? code;
 }
 
 const END = 'The tunnel closes when the command ends.';

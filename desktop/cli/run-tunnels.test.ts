@@ -10,6 +10,7 @@ import { record } from '../testing/recorder.ts';
 import { type RestResponse, startRestRelay } from '../testing/rest-relay.ts';
 import { closeServers } from '../testing/servers.ts';
 import { JsonReporter } from './reporter.ts';
+import { CommandWindow } from './command-window.ts';
 import { serveTunnels } from './run-tunnels.ts';
 
 const spec = (label: string, port: number): TunnelSpec => ({
@@ -36,9 +37,9 @@ async function start(create: (port: number) => RestResponse, isService = false) 
   const tunnels = [spec('one', 1), spec('two', 2)];
   const onceOnline = { open: false, qr: false, copy: false };
   const code = serveTunnels(
-    { tunnels, onceOnline, isService, ...access },
+    { tunnels, onceOnline, ui: false, isService, ...access },
     (one) => ({ reporter: new JsonReporter(output, one), log: new RequestLog() }),
-    { output, interrupted: interrupt.signal, clock, inspection: undefined },
+    { output, interrupted: interrupt.signal, clock, inspection: undefined, window: new CommandWindow(access) },
   );
   const ends = (): string[] =>
     printed.out

@@ -1,4 +1,5 @@
 /** Runs `culvert http`, `share` and `start` in a process: with the view on a terminal, with lines elsewhere. */
+import { basename, dirname } from 'node:path';
 import { fullJitter } from '../../shared/timer.ts';
 import type { Tunnel } from '../../shared/tunnel.ts';
 import { type Clock, systemClock } from '../client/clock.ts';
@@ -10,6 +11,7 @@ import { ApiClient, type CreateRequest } from '../client/relay/api-client.ts';
 import { RelayRefusal } from '../client/relay/errors.ts';
 import { type AccessOptions, completeAccess, exposureWarning } from './access-options.ts';
 import type { CommandContext } from './command.ts';
+import { CommandWindow } from './command-window.ts';
 import type { AccessOrLogin } from './first-login.ts';
 import { CREATE_RETRIES_MAX, CREATE_RETRY_MS, REOPEN_BASE_MS, REOPEN_CAP_MS } from './limits.ts';
 import { otherMachineWarning } from './parse.ts';
@@ -25,6 +27,8 @@ export interface HttpTunnel extends AccessOrLogin {
   readonly tunnel: Omit<TunnelSpec, 'access'>;
   readonly wanted: AccessOptions;
   readonly onceOnline: OnceOnline;
+  /** whether the window opens in a browser */
+  readonly ui: boolean;
 }
 
 /** Tunnels of a `culvert.yml`. */
@@ -35,6 +39,8 @@ export interface ProjectTunnels extends RelayAccess {
   readonly onceOnline: OnceOnline;
   /** whether tunnels are created again after a failure, because no person does that for a service */
   readonly isService?: boolean;
+  /** whether the window opens in a browser */
+  readonly ui: boolean;
 }
 
 /**
@@ -47,7 +53,9 @@ export async function openTunnels(
   { prompt, output, interruptible }: CommandContext,
 ): Promise<ExitCode> {
   const wanted = await completeTunnels(given, prompt, output);
-  const served = await servedFolders(wanted.tunnels, 'project' in given ? given.project : undefined);
+  const project = 'project' in given ? given.project : undefined;
+  const served = await servedFolders(wanted.tunnels, project);
+  const window = new CommandWindow(wanted, project && basename(dirname(project)));
   try {
     const interrupted = interruptible();
     const inspection = await Inspection.start(process.env, output);
@@ -55,8 +63,10 @@ export async function openTunnels(
       output,
       interrupted,
       inspection,
+      window,
     });
   } finally {
+    await window.close();
     await served.close();
   }
 }
@@ -133,11 +143,18 @@ function runInLines(command: TunnelsToServe, claims: Claims, around: Surrounding
     log.subscribe((summary) => reporter.request(summary));
     return { reporter, log, claim, onAddress };
   };
+  if (command.ui) void printWindow(around.window, output);
   return serveTunnels(command, attach, around);
 }
 
+/** Prints a link to the window of a command, on standard error, because programs read standard output. */
+export async function printWindow(window: CommandWindow, output: Output): Promise<void> {
+  const link = await window.open((text) => output.err(`culvert: ${text}\n`));
+  if (link !== undefined) output.err(`Window       ${link}\n`);
+}
+
 async function runInView(command: TunnelsToServe, claims: Claims, around: Surroundings): Promise<ExitCode> {
-  const view = new TerminalView(process.stdin, process.stdout, process.env, around.clock);
+  const view = new TerminalView(process.stdin, process.stdout, process.env, around.clock, around.window);
   const api = new ApiClient(command.relay, command.key, command.network);
   const attach: Attach = (spec) => {
     const log = new RequestLog();
@@ -158,6 +175,7 @@ async function runInView(command: TunnelsToServe, claims: Claims, around: Surrou
   };
   const end = serveTunnels(command, attach, { ...around, output: view.output });
   view.open();
+  if (command.ui) view.openWindow();
   try {
     return await end;
   } finally {
@@ -172,6 +190,7 @@ export interface TunnelsToServe extends RelayAccess {
   readonly tunnels: readonly TunnelSpec[];
   readonly onceOnline: OnceOnline;
   readonly isService?: boolean;
+  readonly ui: boolean;
 }
 
 /** Creates what follows a tunnel. */
@@ -180,7 +199,9 @@ export type Attach = (
 ) => Pick<ServeOptions, 'reporter' | 'log' | 'claim' | 'onReplay' | 'onAddress'>;
 
 /** What all tunnels share. */
-export type Surroundings = Pick<ServeOptions, 'output' | 'interrupted' | 'inspection' | 'clock'>;
+export type Surroundings = Pick<ServeOptions, 'output' | 'interrupted' | 'inspection' | 'clock'> & {
+  readonly window: CommandWindow;
+};
 
 /** From the best end to the worst. */
 const FROM_BEST: readonly ExitCode[] = [

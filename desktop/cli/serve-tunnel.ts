@@ -18,6 +18,7 @@ import { withoutTokens } from '../client/relay/api-responses.ts';
 import { RelayRefusal } from '../client/relay/errors.ts';
 import { createTunnelClient } from '../client/tunnel-client.ts';
 import { serviceOfRequest } from '../client/visitors/hosted-connections.ts';
+import type { CommandWindow } from './command-window.ts';
 import {
   EXPIRY_FIRST_WARNING_MS,
   EXPIRY_LAST_WARNING_MS,
@@ -42,6 +43,8 @@ export interface ServeOptions {
   readonly clock: Clock;
   /** told how recorded requests can be repeated */
   readonly onReplay?: ((replay: (id: number) => Promise<number>) => void) | undefined;
+  /** shows the tunnel in a browser, if somebody wants that */
+  readonly window?: CommandWindow | undefined;
   /** told the address when visitors first reach the tunnel */
   readonly onAddress?: ((url: string) => void) | undefined;
   /** what becomes of the name that is wanted; `create` without it */
@@ -90,7 +93,18 @@ function lastWords({ reason, why, notExtended }: End): string {
 
 /** Runs the tunnel until it is permanently offline, and reports why. */
 function serve(
-  { access, spec, reporter, log, interrupted, inspection, clock, onReplay, onAddress }: ServeOptions,
+  {
+    access,
+    spec,
+    reporter,
+    log,
+    interrupted,
+    inspection,
+    clock,
+    onReplay,
+    onAddress,
+    window,
+  }: ServeOptions,
   api: ApiClient,
   tunnel: Tunnel,
 ): Promise<End> {
@@ -110,6 +124,7 @@ function serve(
     const replayer = new Replayer(log, serviceOfRequest(local, hosts, deadlines), deadlines);
     onReplay?.((request) => replayer.replay(request));
     const host = replacementHost(spec.hostHeader, local) ?? new URL(tunnel.public_url).host;
+    const shownIn = window?.show({ spec, tunnel, log, replayer, wake: () => session.wake() });
     const hide = inspection?.show(shown, { replayer, log, host });
     const expiry = new ExpiryWatch(tunnel, {
       clock,
@@ -132,8 +147,14 @@ function serve(
       network: access.network,
       recorder: log,
       onState,
-      onProblem: (problem) => reporter.problem(problem),
-      onKnock: (knock) => reporter.approvalRequest(knock, tunnel),
+      onProblem(problem) {
+        reporter.problem(problem);
+        shownIn?.onProblem(problem);
+      },
+      onKnock(knock) {
+        reporter.approvalRequest(knock, tunnel);
+        shownIn?.onKnock(knock);
+      },
     });
     const stop = (): void => session.stop();
     interrupted.addEventListener('abort', stop, { once: true });
@@ -145,6 +166,7 @@ function serve(
     }
 
     function onState(state: TunnelState): void {
+      shownIn?.onState(state);
       switch (state.name) {
         case 'idle':
         case 'connecting':

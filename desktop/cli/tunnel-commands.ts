@@ -22,7 +22,7 @@ import { readAccessOptions } from './access-options.ts';
 import { type CommandContext, type CommandLine, defineCommand, type Files } from './command.ts';
 import { completeLogin, readAccessOrLogin } from './first-login.ts';
 import { EXIT_CODES } from './help.ts';
-import { ACCESS_POLICY, COMMON, HEADERS, WHEN_ONLINE } from './options.ts';
+import { ACCESS_POLICY, COMMON, HEADERS, WHEN_ONLINE, WINDOW } from './options.ts';
 import {
   parseTarget,
   readHeaders,
@@ -76,6 +76,7 @@ export const httpCommand = defineCommand({
     Headers: HEADERS,
     Access: ACCESS_POLICY,
     'When online': WHEN_ONLINE,
+    Window: WINDOW,
     ...COMMON,
   },
   examples: {
@@ -124,6 +125,7 @@ export const shareCommand = defineCommand({
     Headers: HEADERS,
     Access: ACCESS_POLICY,
     'When online': WHEN_ONLINE,
+    Window: WINDOW,
     ...COMMON,
   },
   examples: {
@@ -147,6 +149,7 @@ export const startCommand = defineCommand({
   options: {
     Project: ['config', 'allow-other-hosts'],
     'When online': WHEN_ONLINE,
+    Window: WINDOW,
     ...COMMON,
   },
   meanings: {
@@ -155,6 +158,7 @@ export const startCommand = defineCommand({
     open: 'Open each address in a browser.',
     qr: 'Show each address as a QR code.',
     copy: "Copy the address to the terminal's clipboard. This works only with a single tunnel.",
+    ui: 'Show the requests and the settings of the tunnels in a browser, at http://127.0.0.1:4040 or the next free port.',
   },
   examples: {
     'culvert start': 'open every tunnel in the nearest culvert.yml',
@@ -247,7 +251,7 @@ export function readHttpTunnel(line: CommandLine, { port, host, https }: Target,
   };
   const access = readAccessOrLogin(line.accessSources());
   refuseRelayPort(access.relay, tunnel);
-  return { tunnel, wanted, onceOnline: onceOnline(values), ...access };
+  return { tunnel, wanted, onceOnline: onceOnline(values), ui: values.ui ?? false, ...access };
 }
 
 /**
@@ -276,7 +280,8 @@ function readShare(line: CommandLine): HttpTunnel {
   const wanted = readAccessOptions(line.values);
   const { madePassword } = wanted;
   const tunnel = { ...SPEC_DEFAULTS, ...ofAnyTunnel(line), port: 0, folder, madePassword };
-  return { tunnel, wanted, onceOnline: onceOnline(line.values), ...readAccessOrLogin(line.accessSources()) };
+  const access = readAccessOrLogin(line.accessSources());
+  return { tunnel, wanted, onceOnline: onceOnline(line.values), ui: line.values.ui ?? false, ...access };
 }
 
 /**
@@ -308,7 +313,7 @@ export function readStart(
   if (values['allow-other-hosts'] !== true) checkLocalHosts({ path, tunnels });
   const access = line.access(relay && { path, relay });
   for (const tunnel of tunnels) refuseRelayPort(access.relay, tunnel);
-  return { project: path, tunnels, onceOnline: onceOnline(values), ...access };
+  return { project: path, tunnels, onceOnline: onceOnline(values), ui: values.ui ?? false, ...access };
 }
 
 function ofAnyTunnel(line: CommandLine) {

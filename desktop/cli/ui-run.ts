@@ -6,7 +6,7 @@ import { ExitCode } from '../client/failures.ts';
 import type { AskOwner } from '../client/owner-questions.ts';
 import type { CommandContext } from './command.ts';
 import { askAt } from './mcp/ask-on-terminal.ts';
-import { openFile } from './prompt.ts';
+import { hasBrowser, openFile } from './prompt.ts';
 
 /** How the window is served. */
 export interface UiOptions {
@@ -64,13 +64,6 @@ function sayWhereItRuns({ owner }: AlreadyRunning, output: CommandContext['outpu
   };
   output.err(`culvert: ${words[program]}\n`);
   return ExitCode.failed;
-}
-
-/** Whether a browser can be seen where this command runs, and somebody looks. */
-function hasBrowser(env: NodeJS.ProcessEnv): boolean {
-  if (!process.stdout.isTTY || env['SSH_CONNECTION'] !== undefined) return false;
-  if (process.platform !== 'linux') return true;
-  return [env['DISPLAY'], env['WAYLAND_DISPLAY'], env['WSL_DISTRO_NAME']].some((value) => Boolean(value));
 }
 
 /**

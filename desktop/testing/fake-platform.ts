@@ -385,7 +385,7 @@ export interface FakeSystem {
     folder: string | undefined;
   };
   readonly examined: readonly FakeExamination[];
-  readonly platform: Platform;
+  readonly platform: Platform & { readonly dataDirectory: string };
   readonly clock: FakeClock;
   readonly api: FakeApi;
   readonly serve: FakeServe;
@@ -416,7 +416,7 @@ export function fakeSystem(
     harToRead: undefined,
     folder: undefined,
   };
-  const platform: Platform = {
+  const platform: FakeSystem['platform'] = {
     clock,
     dataDirectory,
     encryption: fakeEncryption(true),

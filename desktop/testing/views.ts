@@ -89,6 +89,7 @@ export function exampleSnapshot(changes: Partial<Snapshot> = {}): Snapshot {
       logWidth: 0,
       summonShortcut: 'CommandOrControl+Alt+Shift+C',
     },
+    isOfCommand: false,
     isShortcutRefused: false,
     undos: [],
     setsRevision: 0,

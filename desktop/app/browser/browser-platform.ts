@@ -1,14 +1,14 @@
 /** The system around the app's core if the window is a page in a browser: Node, and what the browser does for it. */
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { systemClock } from '../../client/clock.ts';
-import { appDataFolder, type Login, type Machine } from '../../client/config/stored-login.ts';
+import { LongTimer } from '../../../shared/timer.ts';
+import { type Clock, systemClock } from '../../client/clock.ts';
+import type { Machine } from '../../client/config/stored-login.ts';
 import { networkAddresses } from '../../client/control/machine-watch.ts';
 import { findTunnels } from '../../client/inspector/inspector-client.ts';
 import { runtimeFolder } from '../../client/inspector/inspector-protocol.ts';
 import { inventPassword } from '../../client/invented-password.ts';
 import { IMPORT_MAX_BYTES } from '../../client/limits.ts';
-import { Network } from '../../client/network/network.ts';
-import { readNetworkSettings } from '../../client/network/proxy-dial.ts';
+import type { Network } from '../../client/network/network.ts';
 import { ApiClient } from '../../client/relay/api-client.ts';
 import { lookAtInvitation, takeInvitation } from '../../client/relay/invitation.ts';
 import type { RelayAddress } from '../../client/relay/relay-address.ts';
@@ -28,8 +28,10 @@ export interface BrowserPlatformOptions {
   readonly machine: Machine;
   readonly about: About;
   readonly links: ProjectLinks;
-  /** what `culvert login` has stored; its authorities are trusted for its relay */
-  readonly login: Login | undefined;
+  /** the way to each relay */
+  readonly networkTo: (relay: RelayAddress) => Network;
+  /** directory of the app's files; `undefined` for the window of a command */
+  readonly dataDirectory: string | undefined;
   /** Shows a line on the terminal. */
   readonly say: (text: string) => void;
 }
@@ -41,14 +43,15 @@ export interface BrowserPlatform extends Platform {
   languages: readonly string[];
 }
 
-/** @throws NetworkSettingError if the environment describes a way to relays that cannot be used */
+/** Its timers do not keep the process alive, which ends with the server. */
+const CLOCK: Clock = {
+  ...systemClock,
+  setTimeout: (callback, ms) => new LongTimer(callback, ms, false),
+};
+
 export function browserPlatform(options: BrowserPlatformOptions): BrowserPlatform {
-  const { machine, about, links, login, say } = options;
+  const { machine, about, links, networkTo, dataDirectory, say } = options;
   const { env, platform } = machine;
-  const settings = readNetworkSettings(env);
-  const usual = new Network(settings);
-  const ofLogin = new Network({ ...settings, ca: settings.ca ?? login?.ca });
-  const networkTo = ({ origin }: RelayAddress): Network => (origin === login?.relay.origin ? ofLogin : usual);
   const pages = new AsyncLocalStorage<Page>();
   const thePage = (): Page => {
     const page = pages.getStore();
@@ -64,8 +67,8 @@ export function browserPlatform(options: BrowserPlatformOptions): BrowserPlatfor
     set languages(tags) {
       languages = tags;
     },
-    clock: systemClock,
-    dataDirectory: appDataFolder(machine),
+    clock: CLOCK,
+    dataDirectory,
     // A page has no key store. The key is stored as `culvert login` stores it, if the user wants that.
     encryption: {
       isReal: () => Promise.resolve(false),

@@ -16,11 +16,21 @@ export interface BrowserWindowOptions {
   readonly directory: string;
   /** whether other machines may use the window */
   readonly isRemote: boolean;
+  /** channels that its pages may use */
+  readonly channels: ReadonlySet<string>;
 }
 
 /** What a browser's page may not ask for: it knows no paths, and the terminal ends the program. */
 const APP_ONLY: ReadonlySet<string> = new Set<keyof Channels>(['folder:drop', 'app:quit', 'app:update']);
-const CHANNELS_HERE: ReadonlySet<string> = new Set(CHANNEL_NAMES.filter((name) => !APP_ONLY.has(name)));
+export const BROWSER_CHANNELS: ReadonlySet<string> = new Set(
+  CHANNEL_NAMES.filter((name) => !APP_ONLY.has(name)),
+);
+/** What the window of a command is about: the tunnels of the command, which creates and closes them itself. */
+const OF_COMMAND =
+  /^(?:snapshot|lock|token|link|knock|log|import|bench|signature|relay|checkup|undo|settings|text):|^tunnel:(?:extend|copy-url|open-url|copy-share)$|^app:(?:about|open-link)$/;
+export const COMMAND_CHANNELS: ReadonlySet<string> = new Set(
+  CHANNEL_NAMES.filter((name) => OF_COMMAND.test(name)),
+);
 
 /** How long a notification's "Extend" extends a tunnel. */
 const EXTEND_TTL = '1h';
@@ -70,8 +80,8 @@ export class BrowserWindow {
   }
 
   #call(channel: string, payload: unknown, page: Page) {
-    const { core, platform } = this.#options;
-    if (!CHANNELS_HERE.has(channel))
+    const { core, platform, channels } = this.#options;
+    if (!channels.has(channel))
       return Promise.resolve(refuse({ code: 'no-such-channel', text: t('problem.wrong') }));
     return platform.runFor(page, () => answerCall(channel as keyof Channels, payload, core, platform.report));
   }

@@ -3,6 +3,8 @@ import { IMPORT_MAX_BYTES } from '../../client/limits.ts';
 
 /** The port of the window in a browser: users of other tunnel clients know it for that. */
 export const UI_PORT = 4040;
+/** Number of ports that are tried, from that one on, if nobody asked for one: more windows than a person has open. */
+export const UI_PORTS_TRIED = 20;
 /** Maximum number of connections: each page has one WebSocket, and loads its few files over six more. */
 export const UI_CONNECTIONS_MAX = 128;
 /** Maximum number of pages at the same time: more than a person looks at, and each gets every snapshot. */

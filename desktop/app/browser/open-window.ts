@@ -8,14 +8,18 @@ import { appDataFolder, type Login, type Machine } from '../../client/config/sto
 import { machineAddresses, MachineWatch, networkAddresses } from '../../client/control/machine-watch.ts';
 import { isLoopback } from '../../client/network/dial.ts';
 import { answerQuestions, type AskOwner } from '../../client/owner-questions.ts';
+import { Network } from '../../client/network/network.ts';
+import { readNetworkSettings } from '../../client/network/proxy-dial.ts';
+import type { RelayAddress } from '../../client/relay/relay-address.ts';
 import type { About } from '../ipc/ipc.ts';
 import { type Core, createCore } from '../main/core.ts';
-import { projectLinks } from '../main/deep-link.ts';
+import { type ProjectLinks, projectLinks } from '../main/deep-link.ts';
 import { lockInstance } from '../main/instance-lock.ts';
 import { removeLinkFile, writeLinkFile } from '../main/link-file.ts';
 import { type BrowserPlatform, browserPlatform } from './browser-platform.ts';
-import { BrowserWindow } from './browser-window.ts';
-import { UI_PORT } from './limits.ts';
+import { BROWSER_CHANNELS, BrowserWindow } from './browser-window.ts';
+import { UI_PORT, UI_PORTS_TRIED } from './limits.ts';
+import type { WindowServer } from './window-server.ts';
 
 export { AlreadyRunning } from '../main/instance-lock.ts';
 
@@ -49,20 +53,26 @@ export interface OpenWindow {
 }
 
 /** The window's files, which the build puts beside the program. */
-const DIRECTORY = join(import.meta.dirname, 'window');
+export const DIRECTORY = join(import.meta.dirname, 'window');
 
 /**
- * @throws AlreadyRunning; Error if the port is not free, or the app's files cannot be read
+ * @throws AlreadyRunning; NetworkSettingError if the environment describes a way to relays that cannot be used; Error if the
+ *   port is not free, or the app's files cannot be read
  */
 export async function openWindow(options: OpenWindowOptions): Promise<OpenWindow> {
-  const { machine, login, host, port = UI_PORT, say } = options;
-  const { about, homepage } = readAbout();
-  const links = projectLinks(homepage, VERSION);
-  const platform = browserPlatform({ machine, about, links, login, say });
+  const { machine, login, host, port, say } = options;
+  const dataDirectory = appDataFolder(machine);
+  const platform = browserPlatform({
+    ...readAbout(),
+    machine,
+    networkTo: networksOf(machine, login),
+    dataDirectory,
+    say,
+  });
   let origin = '';
   let window: BrowserWindow | undefined;
   const createLink = (): string => `${origin}/#${window?.server.access.createToken() ?? ''}`;
-  const lock = await lockInstance(appDataFolder(machine), () => ({
+  const lock = await lockInstance(dataDirectory, () => ({
     program: 'culvert ui',
     pid: process.pid,
     link: origin === '' ? undefined : createLink(),
@@ -70,9 +80,14 @@ export async function openWindow(options: OpenWindowOptions): Promise<OpenWindow
   process.once('exit', () => lock.release());
   try {
     const core = await createCore(platform);
-    window = new BrowserWindow({ core, platform, directory: DIRECTORY, isRemote: !isLoopback(host) });
-    const listening = await window.server.listen(host, port);
-    origin = `http://${addressFor(host)}:${listening}`;
+    window = new BrowserWindow({
+      core,
+      platform,
+      directory: DIRECTORY,
+      isRemote: !isLoopback(host),
+      channels: BROWSER_CHANNELS,
+    });
+    origin = `http://${addressFor(host)}:${await listen(window.server, host, port)}`;
     await core.start();
     signInAsCommand(core, login, platform);
     const watch = new MachineWatch({
@@ -81,7 +96,6 @@ export async function openWindow(options: OpenWindowOptions): Promise<OpenWindow
       onChange: () => core.wake(),
     });
     watch.start();
-    const { dataDirectory } = platform;
     const endQuestions = await answerQuestions(dataDirectory, options.ask);
     const { server } = window;
     return {
@@ -115,6 +129,30 @@ function signInAsCommand(core: Core, login: Login | undefined, platform: Browser
   });
 }
 
+/** @throws NetworkSettingError */
+function networksOf({ env }: Machine, login: Login | undefined): (relay: RelayAddress) => Network {
+  const settings = readNetworkSettings(env);
+  const usual = new Network(settings);
+  const ofLogin = new Network({ ...settings, ca: settings.ca ?? login?.ca });
+  return ({ origin }) => (origin === login?.relay.origin ? ofLogin : usual);
+}
+
+/**
+ * @param port `undefined` for the usual one, or the next one that is free
+ * @returns the port
+ */
+export async function listen(server: WindowServer, host: string, port: number | undefined): Promise<number> {
+  if (port !== undefined) return server.listen(host, port);
+  for (let tried = 0; tried < UI_PORTS_TRIED; tried += 1) {
+    try {
+      return await server.listen(host, UI_PORT + tried);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+    }
+  }
+  return server.listen(host, 0);
+}
+
 /** The address that a browser uses, for an address to listen on. */
 function addressFor(host: string): string {
   const isEvery = host === '0.0.0.0' || host === '::';
@@ -124,7 +162,7 @@ function addressFor(host: string): string {
 }
 
 /** What the build knows of the project (release/build.ts). */
-function readAbout(): { readonly about: About; readonly homepage: string } {
+export function readAbout(): { readonly about: About; readonly links: ProjectLinks } {
   let text: string;
   try {
     text = readFileSync(join(DIRECTORY, 'about.json'), 'utf8');
@@ -136,5 +174,5 @@ function readAbout(): { readonly about: About; readonly homepage: string } {
   }
   const { homepage, licences } = JSON.parse(text) as Pick<About, 'licences'> & { homepage: string };
   const versions = [{ name: 'Node.js', version: process.versions.node }];
-  return { about: { version: VERSION, versions, licences }, homepage };
+  return { about: { version: VERSION, versions, licences }, links: projectLinks(homepage, VERSION) };
 }

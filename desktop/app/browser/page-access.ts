@@ -31,6 +31,11 @@ export class PageAccess {
     return token;
   }
 
+  /** Whether a token can still be exchanged. */
+  isUnused(token: string): boolean {
+    return this.#tokens.has(hash(token));
+  }
+
   /** @returns `undefined` for a token that is unknown or was exchanged before */
   exchange(token: string): Session | undefined {
     if (!this.#tokens.delete(hash(token))) return undefined;

@@ -2,6 +2,7 @@
  * Serves the window to browsers: the files of the page to anybody who can connect, and main to pages with a session
  * (docs/decisions/0029-window-in-a-browser.md).
  */
+import { once } from 'node:events';
 import {
   createServer,
   type IncomingMessage,
@@ -91,15 +92,10 @@ export class WindowServer {
    * @throws the error of the system, such as `EADDRINUSE`
    */
   async listen(host: string, port: number): Promise<number> {
-    await new Promise<void>((resolve, reject) => {
-      this.#server.once('error', reject);
-      this.#server.listen(port, host, () => {
-        this.#server.off('error', reject);
-        // A failed accept affects only one browser.
-        this.#server.on('error', () => undefined);
-        resolve();
-      });
-    });
+    this.#server.listen(port, host);
+    await once(this.#server, 'listening');
+    // A failed accept affects only one browser.
+    this.#server.on('error', () => undefined);
     this.#probe();
     return (this.#server.address() as AddressInfo).port;
   }

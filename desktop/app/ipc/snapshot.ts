@@ -44,6 +44,8 @@ export interface Snapshot {
   readonly setsRevision: number;
   /** a newer version of the app */
   readonly update: UpdateView | undefined;
+  /** whether the window belongs to a command: it shows only the tunnels of the command, and keeps nothing */
+  readonly isOfCommand: boolean;
   /** whether the system does not give the shortcut of the settings */
   readonly isShortcutRefused: boolean;
   /** whether this machine has a network */

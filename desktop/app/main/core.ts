@@ -24,7 +24,7 @@ import { Projects } from './projects.ts';
 import { Invitations } from './session/invitations.ts';
 import { nameDomainOf, SignIn } from './session/sign-in.ts';
 import { APP_DATA_VERSION, INITIAL_APP_DATA, readAppData } from './settings/app-data.ts';
-import { AppStore, JsonFile } from './settings/app-store.ts';
+import { AppStore, JsonFile, type JsonFileOptions, MemoryFile, type ValueFile } from './settings/app-store.ts';
 import {
   KEY_FILE_VERSION,
   type KeyFile,
@@ -47,6 +47,7 @@ export type Core = Awaited<ReturnType<typeof createCore>>;
 /** @throws if the app's own files cannot be read at all */
 export async function createCore(platform: Platform) {
   const { clock } = platform;
+  const isOfCommand = platform.dataDirectory === undefined;
   const store = await openStore(platform);
   followLanguage(store, platform);
   const vault = new KeyVault(platform.encryption, secretFile(platform, 'key.json'));
@@ -205,6 +206,7 @@ export async function createCore(platform: Platform) {
       undos: undos.views,
       setsRevision: collections.revision,
       update,
+      isOfCommand,
       isShortcutRefused: platform.summonKey?.isRefused ?? false,
       hasNetwork: platform.hasNetwork(),
     };
@@ -225,7 +227,7 @@ export async function createCore(platform: Platform) {
       if (signIn.connection !== connection) return;
       const { ownIds } = tunnelList;
       // A check opens a tunnel for a moment.
-      if (ownIds !== undefined && diagnostics.view?.isRunning !== true) await others.show(live, ownIds);
+      if (!isOfCommand && ownIds !== undefined && diagnostics.view?.isRunning !== true) await others.show(live, ownIds);
       await signIn.reached(undefined);
       const domain = live.map(nameDomainOf).find((name) => name !== undefined);
       if (domain !== undefined) await signIn.learnDomain(domain);
@@ -361,9 +363,17 @@ export function followLanguage(
 }
 
 /** A file of its own for a secret. */
-function secretFile({ dataDirectory }: Platform, name: string): KeyFile {
-  const file = { version: KEY_FILE_VERSION, read: readKeptKey, initial: undefined };
-  return new JsonFile({ path: join(dataDirectory, name), ...file });
+function secretFile(platform: Platform, name: string): KeyFile {
+  return fileOf(platform, name, { version: KEY_FILE_VERSION, read: readKeptKey, initial: undefined });
+}
+
+function fileOf<T>(
+  { dataDirectory }: Platform,
+  name: string,
+  options: Omit<JsonFileOptions<T>, 'path'>,
+): ValueFile<T> {
+  if (dataDirectory === undefined) return new MemoryFile(options.initial);
+  return new JsonFile({ path: join(dataDirectory, name), ...options });
 }
 
 /**
@@ -390,8 +400,7 @@ async function openSets(
 }
 
 async function openStore(platform: Platform): Promise<AppStore> {
-  const file = new JsonFile({
-    path: join(platform.dataDirectory, 'culvert.json'),
+  const file = fileOf(platform, 'culvert.json', {
     version: APP_DATA_VERSION,
     read: readAppData,
     initial: INITIAL_APP_DATA,

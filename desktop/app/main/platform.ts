@@ -17,8 +17,11 @@ import type { TunnelLog } from './tunnels/tunnel-log.ts';
 
 export interface Platform {
   readonly clock: Clock;
-  /** directory of the app's files, readable only by this user */
-  readonly dataDirectory: string;
+  /**
+   * directory of the app's files, readable only by this user; `undefined` for the window of a command, which shows only
+   * what the command serves, and stores nothing, because the app may be running
+   */
+  readonly dataDirectory: string | undefined;
   /** Encryption that the operating system offers. */
   readonly encryption: {
     /** whether encrypted data is safe from other users and programs that read files; asked once the app is ready */

@@ -7,7 +7,7 @@ import { isWildcardDomain } from '../../../shared/wildcard-hosts.ts';
 import type { Tunnel } from '../../../shared/tunnel.ts';
 import { PROJECT_FILE, readProjectIn } from '../../client/config/project-file.ts';
 import { type Project, type ProjectTunnel, type WithheldTunnel } from '../../client/config/project.ts';
-import { localUrl } from '../../client/config/tunnel-spec.ts';
+import { localUrl, type TunnelSpec } from '../../client/config/tunnel-spec.ts';
 import { messageOf } from '../../client/messages.ts';
 import { RelayUnreachable } from '../../client/relay/errors.ts';
 import type { RelayAddress } from '../../client/relay/relay-address.ts';
@@ -216,7 +216,8 @@ function isSame({ name, urls }: Tunnel, spec: FoundTunnel['spec']): boolean {
   return 'name' in wanted && address !== undefined && new URL(address).hostname === wanted.name;
 }
 
-function formOf(spec: ProjectTunnel): KeptForm {
+/** The form of a tunnel that an option or a project's file describes. */
+export function formOf(spec: Omit<TunnelSpec, 'label' | 'access' | 'madePassword'>): KeptForm {
   const {
     port,
     name = '',

@@ -204,7 +204,8 @@ export const COMMON_DE: Translation<typeof COMMON> = {
   'common.leadsToPort': 'Port {port}',
   'common.leadsToFolder': 'Ordner {folder}',
   'browser.lost': 'Die Verbindung zu culvert ist unterbrochen. Das Fenster versucht es weiter.',
-  'browser.newLink': 'Dieser Link gilt nicht mehr. Mit „culvert ui“ bekommen Sie einen neuen.',
+  'browser.newLink':
+    'Dieser Link gilt nicht mehr. Einen neuen bekommen Sie mit „culvert ui“ oder mit der Taste w im Terminal von „culvert http“.',
   'browser.notCopied':
     'Der Browser hat das Kopieren nicht erlaubt. Versuchen Sie es noch einmal, oder kopieren Sie von Hand.',
   'browser.notOpened': 'Der Browser hat den neuen Tab blockiert. Erlauben Sie Pop-ups für diese Seite.',
@@ -931,6 +932,7 @@ export const PALETTE_DE: Translation<typeof PALETTE> = {
   'palette.names.new': 'freigeben veröffentlichen anlegen port starten expose',
   'palette.names.share': 'freigeben ordner dateien',
   'palette.names.settings': 'optionen kürzel benachrichtigungen autostart',
+  'palette.names.team': 'leute mitglieder einladen einladung schlüssel kollegen people',
   'palette.names.keys': 'kürzel tastatur hilfe shortcuts',
   'palette.names.diagnose': 'diagnose prüfen problem offline warum',
   'palette.names.signOut': 'logout konto verlassen',
@@ -954,6 +956,7 @@ export const PALETTE_DE: Translation<typeof PALETTE> = {
   'palette.light': 'Helles Erscheinungsbild',
   'palette.dark': 'Dunkles Erscheinungsbild',
   'palette.system': 'Erscheinungsbild des Systems',
+  'palette.team': 'Ihr Team',
   'palette.about': 'Über Culvert',
   'palette.group.tunnels': 'Tunnel',
   'palette.group.requests': 'Anfragen',
@@ -1264,6 +1267,8 @@ export const SETS_DE: Translation<typeof SETS> = {
 export const SETTINGS_DE: Translation<typeof SETTINGS> = {
   'settings.title': 'Einstellungen',
   'settings.app': 'App',
+  'settings.ofCommand':
+    'Dieses Fenster gehört zu einem Befehl im Terminal. Es vergisst diese Einstellungen, wenn der Befehl endet.',
   'settings.startsAtLogin': 'Bei der Anmeldung starten',
   'settings.startsAtLogin.hint': 'Ohne Fenster, im Infobereich.',
   'settings.notifies': 'Mitteilungen',
@@ -1564,6 +1569,7 @@ export const TRANSFER_DE: Translation<typeof TRANSFER> = {
 export const TUNNELS_DE: Translation<typeof TUNNELS> = {
   'address.copied': 'Adresse kopiert.',
   'tunnels.aServer': 'Ein Server',
+  'tunnels.commandStarts': 'Der Befehl öffnet gerade seine Tunnel. Sie erscheinen hier.',
   'tunnels.nothingExposed': 'Noch keine Tunnel',
   'tunnels.isRunning':
     '{program} läuft auf Port {port}. Mit „Freigeben“ bekommt er eine öffentliche Adresse.',

@@ -186,7 +186,8 @@ export const COMMON = {
   'common.leadsToPort': 'port {port}',
   'common.leadsToFolder': 'folder {folder}',
   'browser.lost': 'The connection to culvert was lost. The window tries again.',
-  'browser.newLink': 'This link is no longer valid. Run "culvert ui" for a new one.',
+  'browser.newLink':
+    'This link is no longer valid. For a new one, run "culvert ui", or press w in the terminal of "culvert http".',
   'browser.notCopied': 'The browser did not allow copying. Try again, or copy it by hand.',
   'browser.notOpened': 'The browser blocked the new tab. Allow pop-ups for this page.',
   'browser.notSaved': 'the browser did not start the download',
@@ -634,6 +635,7 @@ export const PALETTE = {
   'palette.names.new': 'expose open create add port start',
   'palette.names.share': 'expose folder files directory',
   'palette.names.settings': 'preferences options shortcut notifications autostart',
+  'palette.names.team': 'people members invite invitation keys colleagues',
   'palette.names.keys': 'shortcuts keyboard help',
   'palette.names.diagnose': 'diagnose doctor check problem offline',
   'palette.names.signOut': 'logout log out leave account',
@@ -658,6 +660,7 @@ export const PALETTE = {
   'palette.dark': 'Dark theme',
   'palette.system': 'System theme',
   'palette.about': 'About Culvert',
+  'palette.team': 'Team',
   'palette.group.tunnels': 'Tunnels',
   'palette.group.requests': 'Requests',
   'palette.group.ports': 'Ports',
@@ -961,6 +964,7 @@ export const SETS = {
 export const SETTINGS = {
   'settings.title': 'Settings',
   'settings.app': 'App',
+  'settings.ofCommand': 'This window belongs to a command in a terminal. It forgets these settings when the command ends.',
   'settings.startsAtLogin': 'Start at login',
   'settings.startsAtLogin.hint': 'Culvert starts in the tray, without opening a window.',
   'settings.notifies': 'Notifications',
@@ -1266,6 +1270,7 @@ export const TUNNELS = {
   'address.copied': 'Address copied.',
   'tunnels.aServer': 'A server',
   'tunnels.nothingExposed': 'No tunnels yet',
+  'tunnels.commandStarts': 'The command is opening its tunnels. They appear here.',
   'tunnels.isRunning': '{program} is running on port {port}. Press Expose to give it a public address.',
   'tunnels.startServer':
     'Start your local server, enter its port below, and press Expose to give it a public address.',

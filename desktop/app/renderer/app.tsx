@@ -48,6 +48,7 @@ export function App({ bridge }: { bridge: Bridge }): JSX.Element {
   );
   const { snapshot, problem } = useSnapshot(bridge, onChange);
   const logViews = useLogViews(bridge);
+  const isOfCommand = snapshot?.isOfCommand ?? false;
   const goHome = useCallback((focus: string) => {
     setTrail(homeAt(focus));
     // It points to an entry of the list, which a search would hide.
@@ -57,6 +58,7 @@ export function App({ bridge }: { bridge: Bridge }): JSX.Element {
   const shell = useMemo(
     () => ({
       bridge,
+      isOfCommand,
       say,
       back,
       go: (route: Route) => setTrail((before) => forward(before, route, document.activeElement?.id)),
@@ -64,7 +66,7 @@ export function App({ bridge }: { bridge: Bridge }): JSX.Element {
         setTrail((before) => instead(before, from, to, focus)),
       importTo: setImporting,
     }),
-    [bridge, say, back],
+    [bridge, isOfCommand, say, back],
   );
 
   useEffect(
@@ -101,7 +103,7 @@ export function App({ bridge }: { bridge: Bridge }): JSX.Element {
   useEscape(trail.length > 1, back);
   const isSignedIn = snapshot?.session.state === 'signed-in';
   useKey(
-    (event) => isSignedIn && hasCommand(event) && event.key === 'n',
+    (event) => isSignedIn && !isOfCommand && hasCommand(event) && event.key === 'n',
     () => goHome('port'),
   );
   useKey(

@@ -42,7 +42,16 @@ const panel = (changes: Partial<PanelState> = {}): PanelState => ({
 
 function draw(panels: PanelState[], changes: Partial<ViewState> = {}, columns = 90, rows = 24): string[] {
   const lines = frame(
-    { panels, now: NOW, page: 'overview', current: 0, note: undefined, hasKeys: true, ...changes } as const,
+    {
+      panels,
+      now: NOW,
+      page: 'overview',
+      current: 0,
+      window: undefined,
+      note: undefined,
+      hasKeys: true,
+      ...changes,
+    } as const,
     { columns, rows },
   );
   assert.ok(lines.length <= rows, `${lines.length} lines`);

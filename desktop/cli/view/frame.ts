@@ -43,7 +43,7 @@ function codePage(url: string, first: Line, { columns, rows }: Size): Line[] {
 }
 
 function overview(state: ViewState, { columns, rows }: Size, knock: Line | undefined): Line[] {
-  const { panels, now, page, current, note, hasKeys } = state;
+  const { panels, now, page, current, window, note, hasKeys } = state;
   const context = { now, columns, panels, current, hasKeys };
   const [only] = panels;
   const isSingle = panels.length === 1 && only !== undefined;
@@ -53,6 +53,7 @@ function overview(state: ViewState, { columns, rows }: Size, knock: Line | undef
     ...(knock === undefined ? [] : [knock]),
     note === undefined ? [] : [span(escapeControls(note), 'good')],
     ...head,
+    ...(window === undefined ? [] : [row('Window', window)]),
     [],
   ];
   const requests = requestRows(panels, columns, rows - lines.length);
@@ -202,6 +203,7 @@ export const KEYS: readonly (readonly [key: string, meaning: string])[] = [
   ['i', 'shows the requests, which you can search, open and replay'],
   ['c', "copies the address to the terminal's clipboard"],
   ['o', 'opens the address in a browser'],
+  ['w', 'shows requests and settings in a browser'],
   ['r', 'shows the address as a QR code'],
   ['e', 'extends the tunnel by its time to live'],
   ['a, x', 'approves or denies the visitor who is asking for access'],

@@ -20,7 +20,14 @@ function setUp(env: NodeJS.ProcessEnv = {}) {
   const stdout = Object.assign(new PassThrough(), { columns: 80, rows: 24 });
   stdout.write = (text: unknown) => written.push(String(text)) > 0;
   const streams = [stdin, stdout] as unknown as [NodeJS.ReadStream, NodeJS.WriteStream];
-  const view = new TerminalView(...streams, env, clock);
+  const window = {
+    address: undefined as string | undefined,
+    open: () => {
+      window.address = 'http://127.0.0.1:4040/#token';
+      return Promise.resolve(window.address);
+    },
+  };
+  const view = new TerminalView(...streams, env, clock, window);
   const panel = view.add(
     {
       ...SPEC_DEFAULTS,
@@ -45,7 +52,7 @@ function setUp(env: NodeJS.ProcessEnv = {}) {
       },
     },
   );
-  return { clock, written, rawModes, answered, stdin, stdout, view, panel };
+  return { clock, window, written, rawModes, answered, stdin, stdout, view, panel };
 }
 
 describe('TerminalView', () => {
@@ -64,6 +71,20 @@ describe('TerminalView', () => {
     panel.offline('expired', 'The tunnel has expired.');
     clock.advance(5000);
     assert.equal(written.length, before + 1, 'nothing changes any more');
+    view.close(record().output);
+  });
+
+  it('opens the window in a browser, and shows its address until it ends', async () => {
+    const { clock, window, written, stdin, view } = setUp();
+    view.open();
+    stdin.write('w');
+    await Promise.resolve();
+    clock.advance(300);
+    assert.ok(written.some((text) => text.includes('http://127.0.0.1:4040/#token')));
+    window.address = 'http://127.0.0.1:4040';
+    written.length = 0;
+    clock.advance(300);
+    assert.ok(written.some((text) => /127\.0\.0\.1:4040(?!\/#)/.test(text)));
     view.close(record().output);
   });
 

@@ -3,6 +3,7 @@ import type { Clock, Timer } from '../../client/clock.ts';
 import type { TunnelSpec } from '../../client/config/tunnel-spec.ts';
 import { LOG_SEARCH_MAX, VIEW_DRAW_MS, VIEW_NOTE_MS } from '../limits.ts';
 import { openAddress } from '../prompt.ts';
+import type { CommandWindow } from '../command-window.ts';
 import type { Output } from '../reporter.ts';
 import { frame, type NextKnock, nextKnock } from './frame.ts';
 import { LogPage } from './log-page.ts';
@@ -23,6 +24,7 @@ export class TerminalView {
   readonly #stdin: NodeJS.ReadStream;
   readonly #stdout: NodeJS.WriteStream;
   readonly #clock: Clock;
+  readonly #window: Pick<CommandWindow, 'open' | 'address'>;
   readonly #screen: Screen;
   readonly #panels: Panel[] = [];
   readonly #unsaid: string[] = [];
@@ -38,8 +40,15 @@ export class TerminalView {
   /** the visitor that keys apply to: only a visitor who is shown can be approved */
   #shownKnock: NextKnock | undefined;
 
-  constructor(stdin: NodeJS.ReadStream, stdout: NodeJS.WriteStream, env: NodeJS.ProcessEnv, clock: Clock) {
+  constructor(
+    stdin: NodeJS.ReadStream,
+    stdout: NodeJS.WriteStream,
+    env: NodeJS.ProcessEnv,
+    clock: Clock,
+    window: Pick<CommandWindow, 'open' | 'address'>,
+  ) {
     this.#clock = clock;
+    this.#window = window;
     this.#stdin = stdin;
     this.#stdout = stdout;
     this.#screen = new Screen(stdout, (env['NO_COLOR'] ?? '') === '', knowsLinks(env));
@@ -102,6 +111,16 @@ export class TerminalView {
     if (open) this.#open(panel.url);
   }
 
+  /** Shows the tunnels in a browser, and the link to that. */
+  openWindow(): void {
+    this.#say('Opening the window in a browser…');
+    void this.#window
+      .open((text) => this.#say(text))
+      .then((link) => {
+        if (link !== undefined) this.#say('The link below opens the window, once.');
+      });
+  }
+
   #tick(): void {
     this.#draw();
     this.#timer = this.#clock.setTimeout(() => this.#tick(), VIEW_DRAW_MS);
@@ -120,6 +139,7 @@ export class TerminalView {
       now: this.#clock.now(),
       page: this.#page,
       current: this.#current,
+      window: this.#window.address,
       note: isNoteOver ? undefined : this.#note?.text,
       hasKeys: this.#stdin.isTTY,
     };
@@ -180,6 +200,8 @@ export class TerminalView {
         return this.#copy(panel?.url);
       case 'o':
         return this.#open(panel?.url);
+      case 'w':
+        return this.openWindow();
     }
   }
 

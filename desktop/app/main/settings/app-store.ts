@@ -41,6 +41,38 @@ export interface Loaded<T> {
   readonly asideAt: string | undefined;
 }
 
+/** Where a value is stored: a file, or memory for a window that must not write what the app may be writing. */
+export type ValueFile<T> = Pick<JsonFile<T>, 'load' | 'save' | 'remove' | 'setAside'>;
+
+/** Forgets its value with the process. */
+export class MemoryFile<T> implements ValueFile<T> {
+  readonly #initial: T;
+  #value: T;
+
+  constructor(initial: T) {
+    this.#initial = initial;
+    this.#value = initial;
+  }
+
+  load(): Promise<Loaded<T>> {
+    return Promise.resolve({ value: this.#value, asideAt: undefined });
+  }
+
+  save(value: T): Promise<void> {
+    this.#value = value;
+    return Promise.resolve();
+  }
+
+  remove(): Promise<void> {
+    return this.save(this.#initial);
+  }
+
+  setAside(): Promise<string> {
+    this.#value = this.#initial;
+    return Promise.resolve('');
+  }
+}
+
 export class JsonFile<T> {
   readonly #options: JsonFileOptions<T>;
   readonly #file: DurableFile;

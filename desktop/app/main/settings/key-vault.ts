@@ -3,7 +3,7 @@ import * as yup from 'yup';
 import type { KeyKept } from '../../ipc/snapshot.ts';
 import type { Platform } from '../platform.ts';
 import type { TunnelPasswords } from '../tunnels/access.ts';
-import type { JsonFile, Loaded } from './app-store.ts';
+import type { Loaded, ValueFile } from './app-store.ts';
 
 /** The content of the vault's file: base64 of the encrypted key, or the key itself. */
 export interface KeptKey {
@@ -28,7 +28,7 @@ export function readKeptKey(value: unknown): KeptKey {
   return keptKey.validateSync(value);
 }
 
-export type KeyFile = Pick<JsonFile<KeptKey | undefined>, 'load' | 'save' | 'remove' | 'setAside'>;
+export type KeyFile = ValueFile<KeptKey | undefined>;
 
 /** Stores one key or another secret text the way the user has asked for, and never in a weaker way. */
 export class KeyVault {

@@ -1,5 +1,4 @@
 /** A shared folder as the local service of a tunnel. */
-import type { KnockMessage } from '../../../../shared/control.ts';
 import type { Tunnel } from '../../../../shared/tunnel.ts';
 import type { TunnelState } from '../../../client/control/tunnel-session.ts';
 import type { Recorder } from '../../../client/data/stream-filter.ts';
@@ -14,6 +13,7 @@ import {
 import { createTunnelClient } from '../../../client/tunnel-client.ts';
 import type { ConnectionProblem } from '../../../client/visitors/connections.ts';
 import type { KeptForm } from '../../ipc/ipc.ts';
+import type { ApprovalRequestView } from '../../ipc/tunnel-views.ts';
 import { t } from '../../messages/translate.ts';
 import type { Connection } from '../connection.ts';
 
@@ -81,7 +81,7 @@ export interface ServeOptions {
   readonly onState: (state: TunnelState) => void;
   readonly onProblem: (problem: ConnectionProblem) => void;
   /** A visitor asks for approval. */
-  readonly onKnock: (knock: KnockMessage) => void;
+  readonly onKnock: (knock: ApprovalRequestView) => void;
 }
 
 export interface Served {

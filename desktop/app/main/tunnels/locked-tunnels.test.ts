@@ -21,8 +21,7 @@ async function locked(lock: TunnelAccess, app?: App): Promise<App & { key: strin
   return { ...owner, key };
 }
 function knock(app: App, id: string): void {
-  const at = '2026-07-10T12:00:00.000Z';
-  app.serve.last.onKnock({ type: 'knock', id, address: '192.0.2.7', agent: 'curl/8.18.0', at });
+  app.serve.last.onKnock({ id, address: '192.0.2.7', agent: 'curl/8.18.0' });
 }
 /** the file of the passwords */
 const file = (app: App): string => join(app.platform.dataDirectory, 'passwords.json');

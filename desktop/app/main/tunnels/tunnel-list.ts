@@ -142,6 +142,22 @@ export class TunnelList {
     return opened;
   }
 
+  /**
+   * Shows a tunnel that a command has created, serves, and closes.
+   *
+   * @param password that its visitors have to give
+   * @param of what serves it, and its log
+   */
+  adopt(
+    saved: Pick<SavedTunnel, 'form' | 'tunnel'>,
+    password: string | undefined,
+    of: { readonly serve: Serve; readonly log: TunnelLog },
+  ): void {
+    const opened = this.#open({ key: randomUUID(), ...saved, ended: undefined }, password, of);
+    this.#tunnels = [...this.#tunnels, opened];
+    opened.serve(this.#connection());
+  }
+
   /** Ends a tunnel here immediately; the relay keeps it and its address until that can no longer be undone. */
   async stop(key: string): Promise<void> {
     const connection = this.#connection();
@@ -338,19 +354,25 @@ export class TunnelList {
     };
   }
 
-  #open(saved: SavedTunnel, password: string | undefined): TunnelItem {
-    const { now, serve, createLog, onKnock } = this.#options;
-    const { folder, hosts: ports } = saved.form;
-    const hosts = ports && { tunnel: saved.tunnel, ports };
-    const service = folder === undefined ? undefined : new FolderService(folder);
+  #open(saved: SavedTunnel, password: string | undefined, of = this.#serviceOf(saved)): TunnelItem {
+    const { now, onKnock } = this.#options;
     return new TunnelItem(saved, password, {
       now,
-      serve: service?.serving(serve) ?? serve,
-      log: new ShownLog(createLog(service?.target ?? localTarget(saved.form), hosts)),
+      serve: of.serve,
+      log: new ShownLog(of.log),
       onChange: () => this.changed.emit(),
       onKnock,
       onEnded: (_tunnel, reason) => this.#onEnded(reason),
     });
+  }
+
+  #serviceOf({ form, tunnel }: SavedTunnel): { readonly serve: Serve; readonly log: TunnelLog } {
+    const { serve, createLog } = this.#options;
+    const { folder, hosts: ports } = form;
+    const hosts = ports && { tunnel, ports };
+    if (folder === undefined) return { serve, log: createLog(localTarget(form), hosts) };
+    const service = new FolderService(folder);
+    return { serve: service.serving(serve), log: createLog(service.target, hosts) };
   }
 
   async #startEnded(connection: Connection, tunnel: TunnelItem, reason: string): Promise<void> {

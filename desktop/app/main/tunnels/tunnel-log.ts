@@ -20,16 +20,20 @@ import { type HostMapOptions, serviceOfRequest } from '../../../client/visitors/
 import type { LogPoint, LogUpdate } from '../../ipc/request-views.ts';
 import { LOG_PART_MAX, LOG_REQUESTS_MAX } from '../limits.ts';
 
-export type TunnelLog = ReturnType<typeof createTunnelLog>;
+export type TunnelLog = ReturnType<typeof tunnelLogOf>;
 
 /**
  * @param target the local service that requests are replayed to
  * @param hosts hosts with other ports, if there are any
  */
-export function createTunnelLog(target: LocalTarget, hosts?: HostMapOptions) {
+export function createTunnelLog(target: LocalTarget, hosts?: HostMapOptions): TunnelLog {
   const log = new RequestLog(systemClock, LOG_REQUESTS_MAX);
   const deadlines = new Deadlines(systemClock);
-  const replayer = new Replayer(log, serviceOfRequest(target, hosts, deadlines), deadlines);
+  return tunnelLogOf(log, new Replayer(log, serviceOfRequest(target, hosts, deadlines), deadlines));
+}
+
+/** @param replayer of the requests in the log */
+export function tunnelLogOf(log: RequestLog, replayer: Replayer) {
   const recorder: Recorder = log;
   const search = new LogSearch(log);
   return {

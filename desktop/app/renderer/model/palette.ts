@@ -43,6 +43,32 @@ export function paletteEntries(
   ];
 }
 
+/** Whether a window has what an entry does. */
+export function canDo(
+  act: PaletteAct,
+  { isBrowser, isOfCommand }: { readonly isBrowser: boolean; readonly isOfCommand: boolean },
+): boolean {
+  // In a browser, the program ends in its terminal.
+  if (act.kind === 'call' && act.channel === 'app:quit' && isBrowser) return false;
+  if (!isOfCommand) return true;
+  switch (act.kind) {
+    case 'port':
+    case 'choose':
+    case 'reopen':
+    case 'call':
+      return false;
+    case 'tunnel':
+      return act.channel !== 'tunnel:stop' && act.channel !== 'tunnel:start';
+    case 'go':
+      return act.route.screen !== 'sets' && act !== TEAM;
+    default:
+      return true;
+  }
+}
+
+/** The team is a part of the settings. */
+const TEAM: PaletteAct = { kind: 'go', route: { screen: 'settings' } };
+
 /** Id of the control that users want first on the card of a tunnel. */
 export function cardFocus(tunnel: TunnelView): string {
   return `${isLive(tunnel) ? 'copy' : 'start'}-${tunnel.key}`;
@@ -163,6 +189,7 @@ export function commands(): readonly PaletteEntry[] {
       'settings',
       command('settings', t('settings.title'), { kind: 'go', route: { screen: 'settings' } }, 'Mod+,'),
     ),
+    named('team', command('team', t('palette.team'), TEAM)),
     named('keys', command('keys', t('keys.title'), { kind: 'keys' }, '?')),
     named('diagnose', command('diagnose', t('palette.diagnose'), { kind: 'diagnose', key: undefined })),
     command('light', t('palette.light'), { kind: 'setting', changes: { theme: 'light' } }),
@@ -288,6 +315,7 @@ type CommandName =
   | 'new'
   | 'share'
   | 'settings'
+  | 'team'
   | 'keys'
   | 'diagnose'
   | 'signOut'

@@ -6,6 +6,7 @@ import { t } from '../../messages/translate.ts';
 import type { FormDraft } from '../model/create-form.ts';
 import {
   type CardPart,
+  canDo,
   cardFocus,
   foundEntries,
   type PaletteAct,
@@ -40,14 +41,13 @@ export function Palette({
   places: PlaceActs;
 }): JSX.Element {
   const dialog = useModal();
-  const { bridge } = useShell();
+  const { bridge, isOfCommand } = useShell();
   const [{ tunnels, entries }] = useState(() => ({
     tunnels: snapshot.tunnels,
-    // In a browser, the program ends in its terminal.
     entries: paletteEntries(
       { ...snapshot, tunnels: byActivity(snapshot.tunnels, Date.now()) },
       Date.now(),
-    ).filter(({ id }) => bridge.browser === undefined || id !== 'quit'),
+    ).filter(({ act }) => canDo(act, { isBrowser: bridge.browser !== undefined, isOfCommand })),
   }));
   const [typed, setTyped] = useState('');
   const [active, setActive] = useState(0);

@@ -59,7 +59,7 @@ export function SettingsScreen({
   isShortcutRefused: boolean;
   session: SignedIn;
 }): JSX.Element {
-  const { bridge, go } = useShell();
+  const { bridge, go, isOfCommand } = useShell();
   const { browser } = bridge;
   const action = useAction();
   // A new value is shown immediately, until main reports the actual state.
@@ -116,13 +116,17 @@ export function SettingsScreen({
           value={shown.theme}
           onChange={(theme) => void change({ theme })}
         />
-        <Select
-          id="on-quit"
-          label={t('settings.onQuit')}
-          choices={onQuit()}
-          value={shown.onQuit}
-          onChange={(wish) => void change({ onQuit: wish })}
-        />
+        {isOfCommand ? (
+          <p class="hint">{t('settings.ofCommand')}</p>
+        ) : (
+          <Select
+            id="on-quit"
+            label={t('settings.onQuit')}
+            choices={onQuit()}
+            value={shown.onQuit}
+            onChange={(wish) => void change({ onQuit: wish })}
+          />
+        )}
       </section>
       <section class="group" aria-label={t('settings.account')}>
         <dl class="pairs">
@@ -135,15 +139,27 @@ export function SettingsScreen({
               plan: capitalised(session.account.plan),
             })}
           </dd>
-          <dt>{t('settings.account.key')}</dt>
-          <dd>{keepWords(session.keyKept).kept}</dd>
+          {!isOfCommand && (
+            <>
+              <dt>{t('settings.account.key')}</dt>
+              <dd>{keepWords(session.keyKept).kept}</dd>
+            </>
+          )}
         </dl>
-        <button type="button" class="button" onClick={() => void action.run('session:sign-out', undefined)}>
-          {t('settings.signOut')}
-        </button>
-        <p class="hint">{t('settings.signOut.hint')}</p>
+        {!isOfCommand && (
+          <>
+            <button
+              type="button"
+              class="button"
+              onClick={() => void action.run('session:sign-out', undefined)}
+            >
+              {t('settings.signOut')}
+            </button>
+            <p class="hint">{t('settings.signOut.hint')}</p>
+          </>
+        )}
       </section>
-      <Team isReachable={session.problem === undefined} />
+      {!isOfCommand && <Team isReachable={session.problem === undefined} />}
       <div class="buttons">
         <button type="button" id="about" class="button" onClick={() => go({ screen: 'about' })}>
           {t('settings.about')}

@@ -7,6 +7,8 @@ import type { Route } from '../model/route.ts';
 
 export interface Shell {
   readonly bridge: Bridge;
+  /** whether the window belongs to a command, which creates and closes its tunnels itself */
+  readonly isOfCommand: boolean;
   /** announces a text to screen readers, in a polite live region */
   readonly say: (text: string) => void;
   readonly go: (route: Route) => void;

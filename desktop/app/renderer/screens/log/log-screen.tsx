@@ -46,7 +46,7 @@ export function LogScreen({
   paused: Log['requests'];
   setPaused: (requests: Log['requests']) => void;
 }): JSX.Element {
-  const { say, importTo, go } = useShell();
+  const { say, importTo, go, isOfCommand } = useShell();
   const tunnel = tunnels.find(({ key }) => key === tunnelKey);
   const log = useLog(tunnelKey, tunnel);
   const clear = useAction();
@@ -86,7 +86,7 @@ export function LogScreen({
       title={tunnel === undefined ? t('log.requests') : t('log.requestsTo', { slug: tunnel.slug })}
       actions={
         <span class="log-actions">
-          {canWrite && (
+          {canWrite && !isOfCommand && (
             <button
               type="button"
               id="open-sets"

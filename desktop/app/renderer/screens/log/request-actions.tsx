@@ -30,7 +30,7 @@ export function RequestActions({
   reveal: boolean;
   setReveal: (reveal: boolean) => void;
 }): JSX.Element {
-  const { say, go, replace } = useShell();
+  const { say, go, replace, isOfCommand } = useShell();
   const action = useAction();
   const { isCopied, setCopied } = useCopied();
   const har = useExport(tunnelKey);
@@ -118,7 +118,7 @@ export function RequestActions({
           spot={menu}
           items={[
             { label: t('request.exportHar'), act: () => har.run([id], reveal) },
-            { label: t('sets.keepDots'), act: () => setKeeping(true) },
+            ...(isOfCommand ? [] : [{ label: t('sets.keepDots'), act: () => setKeeping(true) }]),
             ...(canReveal
               ? [
                   {

@@ -37,6 +37,7 @@ export function TimeRow({
   setUnfolded: (unfolded: Unfolded) => void;
   action: Action;
 }): JSX.Element {
+  const { isOfCommand } = useShell();
   const { key, slug } = tunnel;
   const toggle = (part: Unfolded) => setUnfolded(unfolded === part ? undefined : part);
   return (
@@ -67,12 +68,14 @@ export function TimeRow({
             expanded={unfolded === 'qr'}
             onClick={() => toggle('qr')}
           />
-          <ActionLink
-            label={t('tunnels.stop')}
-            of={slug}
-            apart
-            onClick={() => void action.run('tunnel:stop', { key })}
-          />
+          {!isOfCommand && (
+            <ActionLink
+              label={t('tunnels.stop')}
+              of={slug}
+              apart
+              onClick={() => void action.run('tunnel:stop', { key })}
+            />
+          )}
         </span>
       </div>
     </>

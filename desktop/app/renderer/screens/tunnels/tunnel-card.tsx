@@ -177,7 +177,7 @@ function ScanNote({ lock }: { lock: TunnelAccessView }): JSX.Element | null {
 
 /** Why a tunnel ended, and the two likely next actions. */
 export function EndedRow({ tunnel, action }: { tunnel: TunnelView; action: Action }): JSX.Element {
-  const { say } = useShell();
+  const { say, isOfCommand } = useShell();
   const { key, slug, name, status } = tunnel;
   const remove = async (): Promise<void> => {
     const answer = await action.run('tunnel:forget', { key });
@@ -186,17 +186,19 @@ export function EndedRow({ tunnel, action }: { tunnel: TunnelView; action: Actio
   return (
     <div class="time-row ended-row">
       <span class="time-left">
-        {status.name === 'ended' && status.why} {name === '' && t('tunnels.newAddress')}
+        {status.name === 'ended' && status.why} {name === '' && !isOfCommand && t('tunnels.newAddress')}
       </span>
-      <span class="actions">
-        <ActionLink
-          id={`start-${key}`}
-          label={t('tunnels.startAgain')}
-          of={slug}
-          onClick={() => void action.run('tunnel:start', { key })}
-        />
-        <ActionLink label={t('tunnels.remove')} of={slug} apart onClick={() => void remove()} />
-      </span>
+      {!isOfCommand && (
+        <span class="actions">
+          <ActionLink
+            id={`start-${key}`}
+            label={t('tunnels.startAgain')}
+            of={slug}
+            onClick={() => void action.run('tunnel:start', { key })}
+          />
+          <ActionLink label={t('tunnels.remove')} of={slug} apart onClick={() => void remove()} />
+        </span>
+      )}
     </div>
   );
 }

@@ -52,7 +52,7 @@ export function TunnelsScreen({
   /** at its end, to resize it */
   divider: ComponentChildren;
 }): JSX.Element {
-  const { go } = useShell();
+  const { go, isOfCommand } = useShell();
   const { tunnels, others, ports } = snapshot;
   const all = tunnels.length + others.length;
   const { account } = session;
@@ -67,9 +67,10 @@ export function TunnelsScreen({
     const next = list?.[Math.min(place, list.length - 1)];
     return next?.querySelector('button') ?? document.getElementById('port');
   });
-  // At the start and after signing in nothing has the focus yet: Enter exposes the suggested port.
+  // At the start and after signing in nothing has the focus yet: Enter exposes the suggested port, or copies an address.
   useLayoutEffect(() => {
-    if (document.activeElement === document.body) document.getElementById('port')?.focus();
+    if (document.activeElement !== document.body) return;
+    (document.getElementById('port') ?? cards.current?.querySelector('button'))?.focus();
   }, []);
   useKey(
     (event) => !isHidden && event.key === '/' && !isTyping(event) && all >= SEARCHED_FROM,
@@ -108,7 +109,7 @@ export function TunnelsScreen({
             onChange={setSearch}
           />
         )}
-        {tunnels.length === 0 && <Empty ports={ports} />}
+        {tunnels.length === 0 && (isOfCommand ? <Starting /> : <Empty ports={ports} />)}
         {all > 0 && typed !== '' && shown.length + shownOthers.length === 0 && (
           <p class="dim nothing">{t('tunnels.noMatch', { search })}</p>
         )}
@@ -126,13 +127,15 @@ export function TunnelsScreen({
         <Others tunnels={shownOthers} maxTtl={account.maxTtl} />
       </div>
       <UndoDock />
-      <CreateBar
-        context={{ account, ports, tunnels }}
-        draft={draft}
-        setDraft={setDraft}
-        isPane={isPane}
-        isHidden={isHidden}
-      />
+      {!isOfCommand && (
+        <CreateBar
+          context={{ account, ports, tunnels }}
+          draft={draft}
+          setDraft={setDraft}
+          isPane={isPane}
+          isHidden={isHidden}
+        />
+      )}
       {divider}
     </section>
   );
@@ -154,6 +157,17 @@ export function Empty({ ports }: { ports: readonly PortView[] }): JSX.Element {
             })}
       </p>
       <InPlace />
+    </div>
+  );
+}
+
+/** The list of a command whose tunnels are not there yet. */
+function Starting(): JSX.Element {
+  return (
+    <div class="empty">
+      <Mark size={72} />
+      <h2>{t('tunnels.nothingExposed')}</h2>
+      <p class="dim">{t('tunnels.commandStarts')}</p>
     </div>
   );
 }
