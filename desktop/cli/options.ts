@@ -62,7 +62,7 @@ export const OPTION_TABLE = {
   port: {
     type: 'string',
     value: 'PORT',
-    text: 'With "run", the port that the command listens on (default: the port in its arguments, otherwise a free one). With "ui", the port of the window (default: 4040; 0 for any free one).',
+    text: 'With "run", the port that the command listens on (default: the port in its arguments, otherwise a free one). With "ui", the port of the window (default: 4040, or the next free one; 0 for any).',
   },
   'host-header': {
     type: 'string',

@@ -39,7 +39,13 @@ async function start(create: (port: number) => RestResponse, isService = false) 
   const code = serveTunnels(
     { tunnels, onceOnline, ui: false, isService, ...access },
     (one) => ({ reporter: new JsonReporter(output, one), log: new RequestLog() }),
-    { output, interrupted: interrupt.signal, clock, inspection: undefined, window: new CommandWindow(access) },
+    {
+      output,
+      interrupted: interrupt.signal,
+      clock,
+      inspection: undefined,
+      window: new CommandWindow(access),
+    },
   );
   const ends = (): string[] =>
     printed.out

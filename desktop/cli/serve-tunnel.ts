@@ -93,18 +93,7 @@ function lastWords({ reason, why, notExtended }: End): string {
 
 /** Runs the tunnel until it is permanently offline, and reports why. */
 function serve(
-  {
-    access,
-    spec,
-    reporter,
-    log,
-    interrupted,
-    inspection,
-    clock,
-    onReplay,
-    onAddress,
-    window,
-  }: ServeOptions,
+  { access, spec, reporter, log, interrupted, inspection, clock, onReplay, onAddress, window }: ServeOptions,
   api: ApiClient,
   tunnel: Tunnel,
 ): Promise<End> {

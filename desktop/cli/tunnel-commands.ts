@@ -109,7 +109,8 @@ export const httpCommand = defineCommand({
     Before the first tunnel, --relay can be the address of a relay or an invitation. In a terminal, the command asks for the
     key or accepts the invitation, and stores the key like "culvert login".
 
-    In a terminal, press ? to see the keyboard shortcuts.`,
+    In a terminal, press ? to see the keyboard shortcuts. With --ui, or after you press w, the command shows its
+    requests in a browser. The link works once; only a browser that has opened a link can use the window.`,
   sections: { 'Events of --json, one per line': EVENTS, 'Exit codes': EXIT_CODES },
   read: readHttp,
   run: serve,

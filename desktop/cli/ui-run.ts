@@ -31,7 +31,7 @@ export async function runUi(
   } catch (error) {
     if (error instanceof AlreadyRunning) return sayWhereItRuns(error, output);
     if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
-    throw new Error(`Another program uses port ${port ?? 4040}. Choose another one with --port`, {
+    throw new Error(`Another program uses port ${port}. Choose another one with --port`, {
       cause: error,
     });
   }

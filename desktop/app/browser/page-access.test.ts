@@ -14,10 +14,12 @@ describe('PageAccess', () => {
   it('exchanges each token once', () => {
     const access = new PageAccess();
     const token = access.createToken();
+    assert.ok(access.isUnused(token) && !access.isUnused(''));
     assert.match(token, /^[\w-]{22}$/);
     assert.notEqual(access.exchange(token), undefined);
     assert.equal(access.exchange(token), undefined);
     assert.equal(access.exchange(''), undefined);
+    assert.equal(access.isUnused(token), false);
   });
 
   it('needs the cookie of a session and its key', () => {

@@ -24,7 +24,13 @@ import { Projects } from './projects.ts';
 import { Invitations } from './session/invitations.ts';
 import { nameDomainOf, SignIn } from './session/sign-in.ts';
 import { APP_DATA_VERSION, INITIAL_APP_DATA, readAppData } from './settings/app-data.ts';
-import { AppStore, JsonFile, type JsonFileOptions, MemoryFile, type ValueFile } from './settings/app-store.ts';
+import {
+  AppStore,
+  JsonFile,
+  type JsonFileOptions,
+  MemoryFile,
+  type ValueFile,
+} from './settings/app-store.ts';
 import {
   KEY_FILE_VERSION,
   type KeyFile,
@@ -227,7 +233,8 @@ export async function createCore(platform: Platform) {
       if (signIn.connection !== connection) return;
       const { ownIds } = tunnelList;
       // A check opens a tunnel for a moment.
-      if (!isOfCommand && ownIds !== undefined && diagnostics.view?.isRunning !== true) await others.show(live, ownIds);
+      if (!isOfCommand && ownIds !== undefined && diagnostics.view?.isRunning !== true)
+        await others.show(live, ownIds);
       await signIn.reached(undefined);
       const domain = live.map(nameDomainOf).find((name) => name !== undefined);
       if (domain !== undefined) await signIn.learnDomain(domain);

@@ -964,7 +964,8 @@ export const SETS = {
 export const SETTINGS = {
   'settings.title': 'Settings',
   'settings.app': 'App',
-  'settings.ofCommand': 'This window belongs to a command in a terminal. It forgets these settings when the command ends.',
+  'settings.ofCommand':
+    'This window belongs to a command in a terminal. It forgets these settings when the command ends.',
   'settings.startsAtLogin': 'Start at login',
   'settings.startsAtLogin.hint': 'Culvert starts in the tray, without opening a window.',
   'settings.notifies': 'Notifications',

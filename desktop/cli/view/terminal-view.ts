@@ -113,12 +113,13 @@ export class TerminalView {
 
   /** Shows the tunnels in a browser, and the link to that. */
   openWindow(): void {
+    void this.#showWindow();
+  }
+
+  async #showWindow(): Promise<void> {
     this.#say('Opening the window in a browser…');
-    void this.#window
-      .open((text) => this.#say(text))
-      .then((link) => {
-        if (link !== undefined) this.#say('The link below opens the window, once.');
-      });
+    const link = await this.#window.open((text) => this.#say(text));
+    if (link !== undefined) this.#say('The link below opens the window, once.');
   }
 
   #tick(): void {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { exampleOther, exampleRequest, exampleTunnel } from '../../../testing/views.ts';
 import { DEFAULT_LOCALE } from '../../messages/locale.ts';
 import { setLocale } from '../../messages/translate.ts';
-import { foundEntries, paletteEntries } from './palette.ts';
+import { canDo, foundEntries, paletteEntries } from './palette.ts';
 
 describe('the command palette', () => {
   const shop = exampleTunnel({
@@ -30,6 +30,44 @@ describe('the command palette', () => {
   const entries = paletteEntries({ tunnels: [shop, hooks], ports, projects, others: [] }, 0);
   const labels = (typed: string): readonly string[] =>
     foundEntries(entries, [shop, hooks], typed).map(({ label }) => label);
+
+  const idsIn = (window: Parameters<typeof canDo>[1]): readonly string[] =>
+    entries.filter(({ act }) => canDo(act, window)).map(({ id }) => id);
+
+  it('ends the app only in the app, and finds the team by what people look for', () => {
+    assert.ok(idsIn({ isBrowser: false, isOfCommand: false }).includes('command-quit'));
+    assert.ok(!idsIn({ isBrowser: true, isOfCommand: false }).includes('command-quit'));
+    assert.equal(labels('invite')[0], 'Team');
+  });
+
+  it('offers in the window of a command only what is about its tunnels', () => {
+    const ids = idsIn({ isBrowser: true, isOfCommand: true });
+    for (const id of [
+      'tunnel-s',
+      'request-s-2',
+      'command-replay-s-2',
+      'command-copy-s',
+      'command-lock-s',
+      'command-dark',
+      'command-settings',
+    ])
+      assert.ok(ids.includes(id), id);
+    for (const id of [
+      'port-8000',
+      'command-new',
+      'command-share',
+      'command-project',
+      'command-project-0',
+      'command-team',
+      'command-sign-out',
+      'command-quit',
+      'command-stop-s',
+      'command-start-h',
+      'command-sets-s',
+    ]) {
+      assert.ok(entries.some((entry) => entry.id === id) && !ids.includes(id), id);
+    }
+  });
 
   const shortcuts = (typed: string) => foundEntries(entries, [], typed).map(({ shortcut }) => shortcut);
 

@@ -51,20 +51,13 @@ export function canDo(
   // In a browser, the program ends in its terminal.
   if (act.kind === 'call' && act.channel === 'app:quit' && isBrowser) return false;
   if (!isOfCommand) return true;
-  switch (act.kind) {
-    case 'port':
-    case 'choose':
-    case 'reopen':
-    case 'call':
-      return false;
-    case 'tunnel':
-      return act.channel !== 'tunnel:stop' && act.channel !== 'tunnel:start';
-    case 'go':
-      return act.route.screen !== 'sets' && act !== TEAM;
-    default:
-      return true;
-  }
+  if (act.kind === 'tunnel') return act.channel !== 'tunnel:stop' && act.channel !== 'tunnel:start';
+  if (act.kind === 'go') return act.route.screen !== 'sets' && act !== TEAM;
+  return !APP_ACTS.has(act.kind);
 }
+
+/** What the window of a command has not: new tunnels, folders, projects, and the account. */
+const APP_ACTS: ReadonlySet<PaletteAct['kind']> = new Set(['port', 'choose', 'reopen', 'call']);
 
 /** The team is a part of the settings. */
 const TEAM: PaletteAct = { kind: 'go', route: { screen: 'settings' } };

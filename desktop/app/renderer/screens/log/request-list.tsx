@@ -243,7 +243,7 @@ export function RequestMenu({
   keep: (request: RequestSummary) => void;
   close: () => void;
 }): JSX.Element {
-  const { go, say } = useShell();
+  const { go, say, isOfCommand } = useShell();
   const { id, method, target } = request;
   const ref = { key: tunnelKey, id };
   const [path = target] = target.split('?');
@@ -264,7 +264,7 @@ export function RequestMenu({
           },
         ]),
     { label: t('request.copyCurl'), act: () => acts.copyCurl(id) },
-    { label: t('sets.keepDots'), act: () => keep(request) },
+    ...(isOfCommand ? [] : [{ label: t('sets.keepDots'), act: () => keep(request) }]),
     { label: t('log.menu.onlyPath'), act: () => search(path) },
   ];
   return (

@@ -1,0 +1,203 @@
+/** The window of `culvert http`, `start` and `run`: the tunnels that the command serves, from `--ui` or the key `w`. */
+import assert from 'node:assert/strict';
+import { readdirSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import type { Page } from 'playwright-core';
+import { WebSocket } from 'ws';
+import { createAccount } from '../support/accounts.ts';
+import type { Child } from '../support/child.ts';
+import { eventually } from '../support/deadline.ts';
+import { CULVERT_SCRIPT, spawnCulvert, temporaryDirectory } from '../support/programs.ts';
+import { testScope } from '../support/scope.ts';
+import { startHttpService } from '../support/services/listen.ts';
+import { Terminal } from '../support/terminal.ts';
+import { newProfile, openLink } from './support/browser-driver.ts';
+import { card, chooseMore } from './support/fixture.ts';
+import { violations } from './support/readable.ts';
+import { sharedBrowser, sharedRelay } from './support/running-app.ts';
+import { visit } from './support/visit.ts';
+
+const LINK = /http:\/\/127\.0\.0\.1:\d+\/#[\w-]{22}/;
+
+/** Waits until a command prints the link to its window. */
+function linkOf(child: Child): Promise<string> {
+  return eventually(30_000, () => LINK.exec(child.stderr)?.[0] ?? assert.fail(child.output));
+}
+
+describe('the window of a command', () => {
+  const scope = testScope();
+
+  async function environment() {
+    const relay = await sharedRelay();
+    const { key } = await createAccount(relay);
+    const home = temporaryDirectory(scope);
+    return {
+      HOME: home,
+      XDG_CONFIG_HOME: join(home, 'config'),
+      CULVERT_RELAY: relay.url,
+      CULVERT_API_KEY: key,
+    };
+  }
+
+  async function open(link: string, expected?: RegExp): Promise<Page> {
+    return openLink(scope, await newProfile(scope, await sharedBrowser()), link, expected);
+  }
+
+  const service = () =>
+    startHttpService(scope, ({ url }, response) => {
+      response.setHeader('Content-Type', 'text/plain');
+      response.end(`you asked for ${url}`);
+    });
+
+  it('of http shows its requests, sends them again, and changes the access; nothing else', async () => {
+    const { port } = await service();
+    const env = await environment();
+    const child = spawnCulvert(scope, ['http', String(port), '--ui'], env);
+    const page = await open(await linkOf(child), /ERR_CONNECTION|WebSocket/);
+    const tunnel = page.locator('.card', { hasText: `localhost:${port}` });
+    await tunnel.getByText('Online').waitFor();
+    const slug = (await tunnel.getAttribute('data-slug')) ?? '';
+    const [url = ''] = /http:\/\/\S+localhost:\d+/.exec(child.output) ?? [];
+    await visit(`${url}/one`);
+    await tunnel.getByText('/one').click();
+    await page.getByText('you asked for /one').waitFor();
+    await page.getByRole('button', { name: 'Replay' }).click();
+    await page.getByText('Sent again').first().waitFor();
+    await page.getByRole('button', { name: 'More actions', exact: true }).click();
+    assert.equal(await page.getByRole('menuitem', { name: /^Save/ }).count(), 0);
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'Back' }).click();
+    for (const name of ['Expose', `Stop ${slug}`, 'Share a folder…'])
+      assert.equal(await page.getByRole('button', { name }).count(), 0, name);
+    assert.deepEqual(await violations(page), []);
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox', { name: /^Find a tunnel/ }).fill('stop');
+    assert.equal(await page.getByRole('option', { name: /^Stop/ }).count(), 0);
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'Settings' }).click();
+    await page.getByText('It forgets these settings when the command ends').waitFor();
+    await page.getByLabel('Theme').selectOption('dark');
+    await page.locator('[data-theme=dark]').waitFor();
+    assert.equal(await page.getByRole('button', { name: 'Sign out' }).count(), 0);
+    await page.getByRole('button', { name: 'Back' }).click();
+    await tunnel.locator('[id^=lock-]').click();
+    await page.getByRole('radio', { name: 'Password' }).check();
+    await page.getByRole('button', { name: 'Apply' }).click();
+    await page.getByRole('button', { name: `Who has access to ${slug}: Password` }).waitFor();
+    await page.getByRole('button', { name: 'Apply' }).waitFor({ state: 'detached' });
+    assert.ok(!(await visit(`${url}/two`)).body.includes('you asked'));
+    assert.equal(readdirSync(env.HOME).length, 0, 'it stores nothing');
+    assert.deepEqual(await child.stop('SIGINT'), { code: 0, signal: null });
+    await page.getByText('The connection to culvert was lost').waitFor({ timeout: 20_000 });
+  });
+
+  it('of start has the names of the project, beside the window of another command', async () => {
+    const [one, two] = await Promise.all([service(), service()]);
+    const env = await environment();
+    const folder = temporaryDirectory(scope);
+    const file = join(folder, 'culvert.yml');
+    writeFileSync(file, `tunnels:\n  web: {port: ${one.port}}\n  api: {port: ${two.port}, knock: true}\n`);
+    const child = spawnCulvert(scope, ['start', '--config', file, '--ui'], env);
+    const other = spawnCulvert(scope, ['http', String(one.port), '--ui'], env);
+    const [page, alone] = await Promise.all([
+      linkOf(child).then((link) => open(link)),
+      linkOf(other).then((link) => open(link)),
+    ]);
+    for (const label of ['web', 'api'])
+      await page
+        .locator('.card', { hasText: `${basename(folder)} / ${label}` })
+        .getByText('Online')
+        .waitFor();
+    await alone.getByText('Online').waitFor();
+    assert.equal(await page.locator('.card').count(), 2);
+    assert.equal(await alone.locator('.card').count(), 1);
+  });
+
+  it('of run leaves the terminal to the command, and ends with it', async () => {
+    const env = await environment();
+    const server = `require('node:http').createServer((q, s) => q.url === '/end' ? process.exit(7) : s.end('from run')).listen(process.env.PORT, '127.0.0.1')`;
+    const child = spawnCulvert(scope, ['run', '--ui', '--', process.execPath, '-e', server], env);
+    const page = await open(await linkOf(child), /ERR_CONNECTION|WebSocket/);
+    await page.getByText('Online').waitFor();
+    const [url = ''] = /http:\/\/\S+localhost:\d+/.exec(child.stderr) ?? [];
+    await eventually(20_000, async () => assert.equal((await visit(`${url}/hello`)).body, 'from run'));
+    await page.getByText('/hello').first().waitFor();
+    assert.equal(child.lines.length, 0);
+    await visit(`${url}/end`);
+    assert.deepEqual(await child.exit(), { code: 7, signal: null });
+  });
+
+  it('opens with w in the view, which shows its link until it is used', async () => {
+    const { port } = await service();
+    const env = await environment();
+    const terminal = new Terminal(scope, `${process.execPath} ${CULVERT_SCRIPT} http ${port}`, {
+      ...env,
+      DISPLAY: '',
+      WAYLAND_DISPLAY: '',
+    });
+    const url = /Address +(\S+)/.exec(await terminal.shows(/Online[^]*No requests yet/))?.[1] ?? '';
+    await visit(`${url}/before`);
+    terminal.type('w');
+    const link = LINK.exec(await terminal.shows(LINK))?.[0] ?? '';
+    const page = await open(link);
+    await page.getByText('/before').first().waitFor();
+    await terminal.shows(/Window {7}http:\/\/127\.0\.0\.1:\d+$/m);
+    const slug = (await page.locator('.card').getAttribute('data-slug')) ?? '';
+    await card(page, slug).getByText('/before').click();
+    await chooseMore(page, 'Export as HAR');
+    terminal.type('w');
+    await open(LINK.exec(await terminal.shows(LINK))?.[0] ?? '');
+    terminal.type('\u{3}');
+    await terminal.shows(/Tunnel closed/);
+  });
+
+  it('has no channel that creates or closes tunnels, or that reaches the account or the files', async () => {
+    const { port } = await service();
+    const child = spawnCulvert(scope, ['http', String(port), '--ui'], await environment());
+    const { origin, host, hash } = new URL(await linkOf(child));
+    const answer = await fetch(`${origin}/session`, {
+      method: 'POST',
+      body: hash.slice(1),
+      headers: { origin },
+    });
+    const cookie = String(answer.headers.get('set-cookie')).split(';')[0] ?? '';
+    const socket = new WebSocket(`ws://${host}/main`, ['culvert', await answer.text()], {
+      headers: { origin, cookie },
+    });
+    scope.defer(() => socket.terminate());
+    const codes = new Map<number, string | undefined>();
+    socket.on('message', (data: Buffer) => {
+      const {
+        kind,
+        id,
+        answer: said,
+      } = JSON.parse(data.toString()) as {
+        kind: string;
+        id: number;
+        answer: { error?: { code: string } };
+      };
+      if (kind === 'answer') codes.set(id, said.error?.code);
+    });
+    await new Promise((resolve) => socket.once('open', resolve));
+    const refused = [
+      'session:sign-out',
+      'session:sign-in',
+      'invitation:open',
+      'folder:choose',
+      'project:choose',
+      'tunnel:create',
+      'tunnel:stop',
+      'tunnel:start',
+      'tunnel:forget',
+      'domain:list',
+      'team:show',
+      'set:list',
+      'app:quit',
+      'app:update',
+    ];
+    for (const [id, channel] of refused.entries())
+      socket.send(JSON.stringify({ kind: 'call', id, channel, payload: {} }));
+    await eventually(20_000, () => assert.equal(codes.size, refused.length));
+    for (const [id, channel] of refused.entries()) assert.equal(codes.get(id), 'no-such-channel', channel);
+  });
+});
