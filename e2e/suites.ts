@@ -20,6 +20,8 @@ const KILLS = 'kill|migration';
 const LARGE = 'large-bodies';
 /** Every screen of the window, in each theme, size and language. */
 const EVERY_SCREEN = 'accessibility|languages';
+/** A test file that needs Firefox. */
+const OTHER_BROWSER = 'firefox';
 /** Root hooks that set up what the window tests share. */
 const WINDOW = ['--require', './e2e/ui/support/running-app.ts'];
 /** Protocol suites that use nothing specific to Linux. */
@@ -83,24 +85,19 @@ export const SUITES: readonly Suite[] = [
     runs: 'always',
     setup: `${SETUP} chromium`,
     runsBuild: true,
-    command: mocha(3, ...WINDOW, ...longFirst('e2e/ui', 'log*', EVERY_SCREEN), 'e2e/ui/*/**/*.test.ts'),
+    command: mocha(
+      3,
+      ...WINDOW,
+      ...longFirst('e2e/ui', 'log*', `${EVERY_SCREEN}|${OTHER_BROWSER}`),
+      'e2e/ui/*/**/*.test.ts',
+    ),
   },
   {
-    // Scenarios that need nothing of the app that a browser lacks, such as a key store or the global shortcut.
-    name: 'ui:browser',
+    name: 'ui:firefox',
     runs: 'by name',
-    setup: `${SETUP} chromium`,
+    setup: `${SETUP} firefox-esr`,
     runsBuild: true,
-    command: mocha(
-      2,
-      ...WINDOW,
-      '--require',
-      './e2e/ui/support/in-browser.ts',
-      '--invert',
-      '--grep',
-      'still known after a restart|changes a setting',
-      'e2e/ui/@(create|edit|locks|palette).test.ts',
-    ),
+    command: mocha(1, ...WINDOW, `e2e/ui/${OTHER_BROWSER}.test.ts`),
   },
   {
     name: 'ui:screens',

@@ -107,14 +107,15 @@ function adopt({ tunnelList, platform }: Core, of: CommandTunnel, api: RelayApi)
   };
   const serve: Serve = (listener) => {
     if (tunnel.access.knock === true)
-      // Those who asked before the window was opened.
-      api.listKnocks(tunnel.id).then(
-        (knocks) => {
-          for (const knock of knocks) if (knock.status === 'waiting') listener.onKnock(knock);
-        },
-        (error: unknown) => platform.report('asking for waiting visitors', error),
+      tellWaiting(api, tunnel, listener).catch((error: unknown) =>
+        platform.report('asking for waiting visitors', error),
       );
     return { stop: of.listen(listener), wake: () => of.wake(), suspend: () => undefined };
   };
   tunnelList.adopt({ form, tunnel }, access.password, { serve, log: tunnelLogOf(log, replayer) });
+}
+
+/** Tells who has asked for approval before the window was opened. */
+async function tellWaiting(api: RelayApi, { id }: Tunnel, listener: TunnelListener): Promise<void> {
+  for (const knock of await api.listKnocks(id)) if (knock.status === 'waiting') listener.onKnock(knock);
 }

@@ -5,16 +5,16 @@ import { FORM, KEY, until } from '../../testing/core-app.ts';
 import { emptyLog, FakeServe, fakeSystem, TUNNEL } from '../../testing/fake-platform.ts';
 import { createCore } from './core.ts';
 
-describe('the core of a command', () => {
-  async function ofCommand() {
-    const system = fakeSystem();
-    const core = await createCore({ ...system.platform, dataDirectory: undefined });
-    await core.start();
-    const connection = { relay: parseRelayAddress('https://relay.example.com'), key: KEY, api: system.api };
-    await core.signIn.enter(connection, await system.api.getAccount(), 'session');
-    return { ...system, core };
-  }
+async function ofCommand() {
+  const system = fakeSystem();
+  const core = await createCore({ ...system.platform, dataDirectory: undefined });
+  await core.start();
+  const connection = { relay: parseRelayAddress('https://relay.example.com'), key: KEY, api: system.api };
+  await core.signIn.enter(connection, await system.api.getAccount(), 'session');
+  return { ...system, core };
+}
 
+describe('the core of a command', () => {
   it('shows the tunnels of the command, in their order, and what happens to them', async () => {
     const { core } = await ofCommand();
     const commands = new FakeServe();

@@ -1,4 +1,4 @@
-/** Rung 6: the window that `culvert ui` serves, in a real browser, with the built program behind it. */
+/** Step 6: the window that `culvert ui` serves, in a real browser, with the built program behind it. */
 import { join } from 'node:path';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import type { Answer } from '../../../desktop/app/ipc/ipc.ts';

@@ -38,28 +38,20 @@ export interface SignedInOptions {
   readonly address?: string;
 }
 
-/** What runs the scenarios of step 4 in this run. */
-let driverHere = CHROMIUM_DRIVER;
-let isReplaced = false;
-
-/** Runs the scenarios with another driver from now on, and with nothing else. */
-export function replaceDriver(driver: Driver): void {
-  driverHere = driver;
-  isReplaced = true;
-}
-
 /**
- * Declares scenarios once for step 4 and once for step 5. If Electron's binary is missing, those of step 5 are listed
- * by name, but neither run nor counted.
+ * Declares scenarios once for step 4 or 6 and once for step 5. If Electron's binary is missing, those of step 5 are
+ * listed by name, but neither run nor counted.
+ *
+ * @param driver for a system without Electron
  */
-export function scenarios(title: string, declare: (fixture: Fixture) => void): void {
-  if (isReplaced) {
-    describe(title, () => declare(uiFixture(driverHere)));
-    return;
-  }
+export function scenarios(
+  title: string,
+  declare: (fixture: Fixture) => void,
+  driver: Driver = CHROMIUM_DRIVER,
+): void {
   const program = findElectron();
   describe(title, function () {
-    declare(uiFixture(driverHere));
+    declare(uiFixture(driver));
     if (program !== undefined) return;
     after(() => {
       const lines = this.tests.map((test) => `    ${notRun(title, test.title)}\n`);
