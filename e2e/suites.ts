@@ -20,8 +20,6 @@ const KILLS = 'kill|migration';
 const LARGE = 'large-bodies';
 /** Every screen of the window, in each theme, size and language. */
 const EVERY_SCREEN = 'accessibility|languages';
-/** A test file that needs Firefox. */
-const OTHER_BROWSER = 'firefox';
 /** Root hooks that set up what the window tests share. */
 const WINDOW = ['--require', './e2e/ui/support/running-app.ts'];
 /** Protocol suites that use nothing specific to Linux. */
@@ -85,19 +83,7 @@ export const SUITES: readonly Suite[] = [
     runs: 'always',
     setup: `${SETUP} chromium`,
     runsBuild: true,
-    command: mocha(
-      3,
-      ...WINDOW,
-      ...longFirst('e2e/ui', 'log*', `${EVERY_SCREEN}|${OTHER_BROWSER}`),
-      'e2e/ui/*/**/*.test.ts',
-    ),
-  },
-  {
-    name: 'ui:firefox',
-    runs: 'by name',
-    setup: `${SETUP} firefox-esr`,
-    runsBuild: true,
-    command: mocha(1, ...WINDOW, `e2e/ui/${OTHER_BROWSER}.test.ts`),
+    command: mocha(3, ...WINDOW, ...longFirst('e2e/ui', 'log*', EVERY_SCREEN), 'e2e/ui/*/**/*.test.ts'),
   },
   {
     name: 'ui:screens',

@@ -28,7 +28,7 @@ export class CommandWindow {
     return shown;
   }
 
-  /** Where the window is, once it is open: a link, until it is used. */
+  /** The address of the window, once it is open: a link, until it is used. */
   get address(): string | undefined {
     if (this.#opened === undefined) return undefined;
     const { origin, access } = this.#opened;
@@ -36,7 +36,7 @@ export class CommandWindow {
   }
 
   /**
-   * Opens the window, and the browser where there is one. Does not throw.
+   * Opens the window, and the browser if there is one. Does not throw.
    *
    * @param say shows a sentence about what went wrong
    * @returns a new link to the window; `undefined` if it could not be opened

@@ -1,5 +1,5 @@
 /**
- * Step 8: electron-builder packages the app as for a release, around a placeholder for Electron, and the test takes the
+ * Step 7: electron-builder packages the app as for a release, around a placeholder for Electron, and the test takes the
  * result apart. It cannot prove that Electron starts it, nor that the installers work.
  */
 import assert from 'node:assert/strict';

@@ -6,8 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Page } from 'playwright-core';
 import { eventually } from '../support/deadline.ts';
 import { closedPort, startHttpService } from '../support/services/listen.ts';
-import { BROWSER_DRIVER } from './support/browser-driver.ts';
-import { expose, scenarios } from './support/fixture.ts';
+import { expose, servedScenarios } from './support/fixture.ts';
 import { assertReadable } from './support/readable.ts';
 import { visit } from './support/visit.ts';
 
@@ -22,149 +21,145 @@ const until = (page: Page) => page.getByRole('button', { name: 'Send until 2xx' 
 const said = (page: Page, text: string | RegExp) => page.locator('.sender-words', { hasText: text });
 /** Sent once, or more often if a slow machine looks late. */
 const SENT_AGAIN = /^500\. Sent \d+ times?\.$/;
-scenarios(
-  'an edited request',
-  (fixture) => {
-    /** Opens the editor on a webhook that the service has refused with 500. */
-    async function openEdit() {
-      const seen: Seen[] = [];
-      let status = 500;
-      const listener: RequestListener = (request, response) => {
-        const chunks: Buffer[] = [];
-        request.on('data', (chunk: Buffer) => chunks.push(chunk));
-        request.on('end', () => {
-          const { authorization } = request.headers;
-          seen.push({
-            line: `${request.method} ${request.url}`,
-            authorization,
-            body: Buffer.concat(chunks).toString(),
-          });
-          const isRight = request.method === 'PUT';
-          response.writeHead(isRight ? 201 : status, {
-            'X-Way': isRight ? 'new' : 'old',
-            'Content-Type': 'application/json',
-          });
-          response.end(JSON.stringify({ tries: 1, right: isRight, text: isRight ? '<b>\u202enew' : 'old' }));
+servedScenarios('an edited request', (fixture) => {
+  /** Opens the editor on a webhook that the service has refused with 500. */
+  async function openEdit() {
+    const seen: Seen[] = [];
+    let status = 500;
+    const listener: RequestListener = (request, response) => {
+      const chunks: Buffer[] = [];
+      request.on('data', (chunk: Buffer) => chunks.push(chunk));
+      request.on('end', () => {
+        const { authorization } = request.headers;
+        seen.push({
+          line: `${request.method} ${request.url}`,
+          authorization,
+          body: Buffer.concat(chunks).toString(),
         });
-      };
-      // The port stays reserved while the service is stopped.
-      const service = await startHttpService(fixture.scope, listener, await closedPort());
-      const { page, app } = await fixture.openSignedIn();
-      await expose(page, service.port);
-      const address = (await app.tunnel()).url;
-      await visit(`${address}/hook?token=s3cret`, {
-        method: 'POST',
-        headers: { authorization: 'Bearer s3cret' },
-        body: '{"event":"paid"}',
+        const isRight = request.method === 'PUT';
+        response.writeHead(isRight ? 201 : status, {
+          'X-Way': isRight ? 'new' : 'old',
+          'Content-Type': 'application/json',
+        });
+        response.end(JSON.stringify({ tries: 1, right: isRight, text: isRight ? '<b>\u202enew' : 'old' }));
       });
-      await page.getByRole('button', { name: /POST \/hook/ }).click();
-      await page.getByRole('button', { name: 'Edit and send' }).click();
-      await page.getByLabel('Body').waitFor();
-      return { page, seen, service, succeed: () => (status = 200) };
-    }
-
-    it('is sent with the changes and the secrets that the page never had, and both answers are compared', async () => {
-      const { page, seen } = await openEdit();
-      assert.doesNotMatch(await page.content(), /s3cret/);
-      assert.equal(await page.getByLabel('Path').inputValue(), '/hook?token=[redacted]');
-      await page.getByLabel('Method').fill('PUT');
-      await page.getByLabel('Path').fill('/order?token=[redacted]&a=1');
-      await page.getByRole('button', { name: 'Add a header' }).click();
-      await page
-        .getByRole('textbox', { name: /^Name of header \d+$/ })
-        .last()
-        .fill('X-Test');
-      await page.getByLabel('Value of X-Test').fill('yes');
-      await page.getByLabel('Body').fill('{"event":"open"}');
-      await send(page);
-      await page.locator('.sent-result', { hasText: /^201 · \d+ m?s · [2-9] lines differ$/ }).waitFor();
-      assert.deepEqual(seen.at(-1), {
-        line: 'PUT /order?token=s3cret&a=1',
-        authorization: 'Bearer s3cret',
-        body: '{"event":"open"}',
-      });
-      const headers = page.getByRole('region', { name: 'Headers: before and now' });
-      await headers.locator('del', { hasText: 'X-Way: old' }).waitFor();
-      await headers.locator('ins', { hasText: 'X-Way: new' }).waitFor();
-      const body = page.getByRole('region', { name: 'Body: before and now' });
-      // What a service sends is shown as text, and cannot hide.
-      await body.locator('ins', { hasText: String.raw`"text": "<b>\u{202e}new"` }).waitFor();
-      assert.equal(await body.locator('del', { hasText: 'tries' }).count(), 0);
-      await assertReadable(page, 'compared responses');
-      await page.getByRole('button', { name: 'Show request 2' }).click();
-      await page.getByText('Replay of request 1.').waitFor();
+    };
+    // The port stays reserved while the service is stopped.
+    const service = await startHttpService(fixture.scope, listener, await closedPort());
+    const { page, app } = await fixture.openSignedIn();
+    await expose(page, service.port);
+    const address = (await app.tunnel()).url;
+    await visit(`${address}/hook?token=s3cret`, {
+      method: 'POST',
+      headers: { authorization: 'Bearer s3cret' },
+      body: '{"event":"paid"}',
     });
+    await page.getByRole('button', { name: /POST \/hook/ }).click();
+    await page.getByRole('button', { name: 'Edit and send' }).click();
+    await page.getByLabel('Body').waitFor();
+    return { page, seen, service, succeed: () => (status = 200) };
+  }
 
-    it('is not sent while a field is invalid, and the field shows why', async () => {
-      const { page, seen } = await openEdit();
-      await page.getByLabel('Path').fill('no path');
-      await page.getByRole('button', { name: 'Add a header' }).click();
-      await page
-        .getByRole('textbox', { name: /^Name of header \d+$/ })
-        .last()
-        .fill('Host');
-      await send(page);
-      await page.getByText('The path must begin with /').waitFor();
-      await page.getByText('Culvert sets the header Host itself').waitFor();
-      assert.equal(await page.getByLabel('Path').getAttribute('aria-invalid'), 'true');
-      await eventually(10_000, async () =>
-        assert.equal(await page.evaluate('document.activeElement.id'), 'edit-target'),
-      );
-      assert.equal(seen.length, 1);
+  it('is sent with the changes and the secrets that the page never had, and both answers are compared', async () => {
+    const { page, seen } = await openEdit();
+    assert.doesNotMatch(await page.content(), /s3cret/);
+    assert.equal(await page.getByLabel('Path').inputValue(), '/hook?token=[redacted]');
+    await page.getByLabel('Method').fill('PUT');
+    await page.getByLabel('Path').fill('/order?token=[redacted]&a=1');
+    await page.getByRole('button', { name: 'Add a header' }).click();
+    await page
+      .getByRole('textbox', { name: /^Name of header \d+$/ })
+      .last()
+      .fill('X-Test');
+    await page.getByLabel('Value of X-Test').fill('yes');
+    await page.getByLabel('Body').fill('{"event":"open"}');
+    await send(page);
+    await page.locator('.sent-result', { hasText: /^201 · \d+ m?s · [2-9] lines differ$/ }).waitFor();
+    assert.deepEqual(seen.at(-1), {
+      line: 'PUT /order?token=s3cret&a=1',
+      authorization: 'Bearer s3cret',
+      body: '{"event":"open"}',
     });
+    const headers = page.getByRole('region', { name: 'Headers: before and now' });
+    await headers.locator('del', { hasText: 'X-Way: old' }).waitFor();
+    await headers.locator('ins', { hasText: 'X-Way: new' }).waitFor();
+    const body = page.getByRole('region', { name: 'Body: before and now' });
+    // What a service sends is shown as text, and cannot hide.
+    await body.locator('ins', { hasText: String.raw`"text": "<b>\u{202e}new"` }).waitFor();
+    assert.equal(await body.locator('del', { hasText: 'tries' }).count(), 0);
+    await assertReadable(page, 'compared responses');
+    await page.getByRole('button', { name: 'Show request 2' }).click();
+    await page.getByText('Replay of request 1.').waitFor();
+  });
 
-    it('is still there after a step back', async () => {
-      const { page } = await openEdit();
-      await page.getByLabel('Body').fill('half done');
-      await page.getByRole('button', { name: 'Back' }).click();
-      await page.getByRole('button', { name: 'Edit and send' }).click();
-      assert.equal(await page.getByLabel('Body').inputValue(), 'half done');
-      await page.getByRole('button', { name: 'Reset' }).click();
-      assert.equal(await page.getByLabel('Body').inputValue(), '{"event":"paid"}');
-    });
+  it('is not sent while a field is invalid, and the field shows why', async () => {
+    const { page, seen } = await openEdit();
+    await page.getByLabel('Path').fill('no path');
+    await page.getByRole('button', { name: 'Add a header' }).click();
+    await page
+      .getByRole('textbox', { name: /^Name of header \d+$/ })
+      .last()
+      .fill('Host');
+    await send(page);
+    await page.getByText('The path must begin with /').waitFor();
+    await page.getByText('Culvert sets the header Host itself').waitFor();
+    assert.equal(await page.getByLabel('Path').getAttribute('aria-invalid'), 'true');
+    await eventually(10_000, async () =>
+      assert.equal(await page.evaluate('document.activeElement.id'), 'edit-target'),
+    );
+    assert.equal(seen.length, 1);
+  });
 
-    it('is repeated until the answer is 2xx', async () => {
-      const { page, seen, succeed } = await openEdit();
-      await until(page);
-      await said(page, SENT_AGAIN).waitFor();
-      succeed();
-      await said(page, /^200 after \d+ tries\.$/).waitFor();
-      // All but the first, and however many a slow machine sent before one could succeed.
-      await said(page, `200 after ${seen.length - 1} tries.`).waitFor();
-      await page.locator('.response-status', { hasText: '200 OK' }).waitFor();
-    });
+  it('is still there after a step back', async () => {
+    const { page } = await openEdit();
+    await page.getByLabel('Body').fill('half done');
+    await page.getByRole('button', { name: 'Back' }).click();
+    await page.getByRole('button', { name: 'Edit and send' }).click();
+    assert.equal(await page.getByLabel('Body').inputValue(), 'half done');
+    await page.getByRole('button', { name: 'Reset' }).click();
+    assert.equal(await page.getByLabel('Body').inputValue(), '{"event":"paid"}');
+  });
 
-    it('is sent as soon as the local server listens again', async () => {
-      const { page, service } = await openEdit();
-      service.server.closeAllConnections();
-      await new Promise((resolve) => service.server.close(resolve));
-      await until(page);
-      await said(page, 'Nothing is listening on this port yet.').waitFor();
-      const answer = 'HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n';
-      const again = createServer((socket) => {
-        socket.on('error', () => socket.destroy());
-        socket.once('data', () => socket.end(answer));
-      });
-      fixture.scope.defer(() => void again.close());
-      await new Promise<void>((resolve) => again.listen(service.port, '127.0.0.1', resolve));
-      await said(page, '204 after 1 try.').waitFor();
-    });
+  it('is repeated until the answer is 2xx', async () => {
+    const { page, seen, succeed } = await openEdit();
+    await until(page);
+    await said(page, SENT_AGAIN).waitFor();
+    succeed();
+    await said(page, /^200 after \d+ tries\.$/).waitFor();
+    // All but the first, and however many a slow machine sent before one could succeed.
+    await said(page, `200 after ${seen.length - 1} tries.`).waitFor();
+    await page.locator('.response-status', { hasText: '200 OK' }).waitFor();
+  });
 
-    it('is no longer repeated once it is stopped, or its screen is left', async () => {
-      const { page, seen } = await openEdit();
-      await until(page);
-      await said(page, SENT_AGAIN).waitFor();
-      await page.getByRole('button', { name: 'Stop', exact: true }).click();
-      await said(page, 'Stopped.').waitFor();
-      await assertQuiet(seen);
-      await until(page);
-      await said(page, SENT_AGAIN).waitFor();
-      await page.getByRole('button', { name: 'Back' }).click();
-      await assertQuiet(seen);
+  it('is sent as soon as the local server listens again', async () => {
+    const { page, service } = await openEdit();
+    service.server.closeAllConnections();
+    await new Promise((resolve) => service.server.close(resolve));
+    await until(page);
+    await said(page, 'Nothing is listening on this port yet.').waitFor();
+    const answer = 'HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n';
+    const again = createServer((socket) => {
+      socket.on('error', () => socket.destroy());
+      socket.once('data', () => socket.end(answer));
     });
-  },
-  BROWSER_DRIVER,
-);
+    fixture.scope.defer(() => void again.close());
+    await new Promise<void>((resolve) => again.listen(service.port, '127.0.0.1', resolve));
+    await said(page, '204 after 1 try.').waitFor();
+  });
+
+  it('is no longer repeated once it is stopped, or its screen is left', async () => {
+    const { page, seen } = await openEdit();
+    await until(page);
+    await said(page, SENT_AGAIN).waitFor();
+    await page.getByRole('button', { name: 'Stop', exact: true }).click();
+    await said(page, 'Stopped.').waitFor();
+    await assertQuiet(seen);
+    await until(page);
+    await said(page, SENT_AGAIN).waitFor();
+    await page.getByRole('button', { name: 'Back' }).click();
+    await assertQuiet(seen);
+  });
+});
 
 /** Asserts that nothing more is sent, once requests in flight have arrived. */
 async function assertQuiet(seen: readonly Seen[]): Promise<void> {

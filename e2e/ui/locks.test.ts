@@ -3,8 +3,7 @@ import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
 import { eventually } from '../support/deadline.ts';
 import { startSite } from '../support/services/echo.ts';
-import { BROWSER_DRIVER } from './support/browser-driver.ts';
-import { expose, type Fixture, scenarios } from './support/fixture.ts';
+import { expose, type Fixture, scenarios, servedScenarios } from './support/fixture.ts';
 import { focused, focusedName, tabTo, visit } from './support/visit.ts';
 
 // The password is still known where the app's key store keeps it.
@@ -43,210 +42,204 @@ scenarios('access to a tunnel', (fixture) => {
   });
 });
 
-scenarios(
-  'access to a tunnel in any window',
-  (fixture) => {
-    it('by links: created with a note, copied, listed, and revoked individually', async () => {
-      const { page, app } = await online(fixture);
-      const { url, slug } = await app.tunnel();
-      assert.equal((await visit(url)).status, 200);
-      await lock(page, slug, 'Only with a link');
-      await eventually(20_000, async () => assert.equal((await visit(url)).status, 401));
-      await page.getByText('You have no links yet').waitFor();
+servedScenarios('access to a tunnel in any window', (fixture) => {
+  it('by links: created with a note, copied, listed, and revoked individually', async () => {
+    const { page, app } = await online(fixture);
+    const { url, slug } = await app.tunnel();
+    assert.equal((await visit(url)).status, 200);
+    await lock(page, slug, 'Only with a link');
+    await eventually(20_000, async () => assert.equal((await visit(url)).status, 401));
+    await page.getByText('You have no links yet').waitFor();
 
-      const links = page.getByRole('list', { name: `Links to ${slug}` }).getByRole('listitem');
-      const made: string[] = [];
-      for (const note of ['for Ann', 'for Ben']) {
-        await page.getByLabel('Note for the link').fill(note);
-        await page.getByLabel('How long the link is valid').selectOption('7 days');
-        await page.getByRole('button', { name: 'Create and copy link' }).click();
-        await links.filter({ hasText: note }).getByText('Copied').waitFor();
-        made.push((await app.copied()).at(-1) ?? '');
-      }
-      const [ann = '', ben = ''] = made;
-      assert.notEqual(ann, ben);
-      const cookies = [await follow(ann), await follow(ben)];
-      for (const cookie of cookies) assert.equal((await visit(url, { cookie })).status, 200);
+    const links = page.getByRole('list', { name: `Links to ${slug}` }).getByRole('listitem');
+    const made: string[] = [];
+    for (const note of ['for Ann', 'for Ben']) {
+      await page.getByLabel('Note for the link').fill(note);
+      await page.getByLabel('How long the link is valid').selectOption('7 days');
+      await page.getByRole('button', { name: 'Create and copy link' }).click();
+      await links.filter({ hasText: note }).getByText('Copied').waitFor();
+      made.push((await app.copied()).at(-1) ?? '');
+    }
+    const [ann = '', ben = ''] = made;
+    assert.notEqual(ann, ben);
+    const cookies = [await follow(ann), await follow(ben)];
+    for (const cookie of cookies) assert.equal((await visit(url, { cookie })).status, 200);
 
-      await page.getByRole('button', { name: 'Revoke the link for Ann' }).click();
-      await links.filter({ hasText: 'for Ann' }).waitFor({ state: 'detached' });
-      await eventually(20_000, async () =>
-        assert.deepEqual(
-          await Promise.all(cookies.map(async (cookie) => (await visit(url, { cookie })).status)),
-          [401, 200],
-        ),
+    await page.getByRole('button', { name: 'Revoke the link for Ann' }).click();
+    await links.filter({ hasText: 'for Ann' }).waitFor({ state: 'detached' });
+    await eventually(20_000, async () =>
+      assert.deepEqual(
+        await Promise.all(cookies.map(async (cookie) => (await visit(url, { cookie })).status)),
+        [401, 200],
+      ),
+    );
+    // The relay stores them, so they are listed when the panel is opened again.
+    await page.getByRole('button', { name: `Who has access to ${slug}` }).click();
+    await page.getByRole('button', { name: `Create a link to ${slug}` }).click();
+    await links.filter({ hasText: 'for Ben' }).getByText('6 d 23 h left').waitFor();
+    assert.equal(await links.count(), 1);
+  });
+
+  it('by tokens: created with a name, copied once, shown with their last use, and revoked individually', async () => {
+    const { page, app } = await online(fixture);
+    const { url, slug } = await app.tunnel();
+    await choose(page, slug, 'Tokens');
+    const first = page.getByLabel('Name of the first token');
+    await first.fill('CI');
+    await page.getByRole('button', { name: 'Apply' }).click();
+    await page.getByText('Enter a name of 1 to 32 lowercase letters, digits and hyphens.').waitFor();
+    await first.fill('ci');
+    await page.getByRole('button', { name: 'Apply' }).click();
+    await page.getByText('Only programs with a token').waitFor();
+    await eventually(20_000, async () => assert.equal((await visit(url)).status, 401));
+
+    const rows = page.getByRole('list', { name: `Tokens of ${slug}` }).getByRole('listitem');
+    const ci = rows.filter({ hasText: 'ci' });
+    await page.getByRole('button', { name: 'Revoke the token ci' }).click();
+    await page.getByText('Without its last token, the tunnel would be open to everyone.').waitFor();
+    await page.getByLabel('Name of the token').fill('agent');
+    await page.getByRole('button', { name: 'Create token' }).click();
+    const agent = rows.filter({ hasText: 'agent' });
+    const tokens: string[] = [];
+    for (const row of [ci, agent]) {
+      await row.getByRole('button', { name: 'Copy once' }).click();
+      await row.getByText('never used').waitFor();
+      tokens.push((await app.copied()).at(-1) ?? '');
+    }
+    const statuses = () =>
+      Promise.all(
+        tokens.map(async (token) => {
+          const { status } = await visit(url, { headers: { authorization: `Bearer ${token}` } });
+          return status;
+        }),
       );
-      // The relay stores them, so they are listed when the panel is opened again.
-      await page.getByRole('button', { name: `Who has access to ${slug}` }).click();
-      await page.getByRole('button', { name: `Create a link to ${slug}` }).click();
-      await links.filter({ hasText: 'for Ben' }).getByText('6 d 23 h left').waitFor();
-      assert.equal(await links.count(), 1);
+    assert.deepEqual(await statuses(), [200, 200]);
+    for (const row of [ci, agent]) await row.getByText('used just now').waitFor();
+    await page.getByRole('button', { name: 'GET / 200' }).first().click();
+    await page.getByText(/^The visitor used the token “(?:ci|agent)”\.$/).waitFor();
+    await page.keyboard.press('Escape');
+
+    await page.getByRole('button', { name: 'Revoke the token ci' }).click();
+    await ci.waitFor({ state: 'detached' });
+    await eventually(20_000, async () => assert.deepEqual(await statuses(), [401, 200]));
+  });
+
+  it('by addresses: reports invalid ones, and refuses other visitors', async () => {
+    const { page, app } = await online(fixture);
+    const { url, slug } = await app.tunnel();
+    await choose(page, slug, 'These addresses');
+    const field = page.getByLabel('IP addresses and ranges');
+    await field.fill('10.0.0.0/33');
+    await page.getByRole('button', { name: 'Apply' }).click();
+    await page.getByText('the part after the slash must be a number up to 32').waitFor();
+    assert.equal(await field.getAttribute('aria-invalid'), 'true');
+    await focusedName(page, /^IP addresses and ranges/, 'textbox');
+    await field.fill('10.0.0.0/8, 192.0.2.7');
+    await page.getByRole('button', { name: 'Apply' }).click();
+    await page.getByText('Only from 10.0.0.0/8 and 192.0.2.7').waitFor();
+    await field.waitFor({ state: 'detached' });
+    await eventually(20_000, async () => assert.equal((await visit(url)).status, 403));
+
+    await page.getByRole('button', { name: `Who has access to ${slug}` }).click();
+    await field.fill('127.0.0.0/8');
+    await page.getByRole('button', { name: 'Apply' }).click();
+    await eventually(20_000, async () => assert.equal((await visit(url)).status, 200));
+  });
+
+  it('can be public again, and shows changes made elsewhere', async () => {
+    const { page, app, account } = await online(fixture);
+    const { url, slug } = await app.tunnel();
+    await lock(page, slug, 'Password');
+    await eventually(20_000, async () => assert.equal((await visit(url)).status, 401));
+    await lock(page, slug, 'Anyone');
+    await eventually(20_000, async () => assert.equal((await visit(url)).status, 200));
+
+    const [tunnel] = await account.api.list();
+    const { status } = await account.api.send('PUT', `/v1/tunnels/${tunnel?.id}/access`, {
+      json: { basic: [{ user: 'ann', password: 'secret' }], allow: ['127.0.0.1'] },
     });
+    assert.equal(status, 200);
+    await page.getByText('Addresses · Users, set by a project or another program').waitFor();
+  });
 
-    it('by tokens: created with a name, copied once, shown with their last use, and revoked individually', async () => {
-      const { page, app } = await online(fixture);
-      const { url, slug } = await app.tunnel();
-      await choose(page, slug, 'Tokens');
-      const first = page.getByLabel('Name of the first token');
-      await first.fill('CI');
-      await page.getByRole('button', { name: 'Apply' }).click();
-      await page.getByText('Enter a name of 1 to 32 lowercase letters, digits and hyphens.').waitFor();
-      await first.fill('ci');
-      await page.getByRole('button', { name: 'Apply' }).click();
-      await page.getByText('Only programs with a token').waitFor();
-      await eventually(20_000, async () => assert.equal((await visit(url)).status, 401));
-
-      const rows = page.getByRole('list', { name: `Tokens of ${slug}` }).getByRole('listitem');
-      const ci = rows.filter({ hasText: 'ci' });
-      await page.getByRole('button', { name: 'Revoke the token ci' }).click();
-      await page.getByText('Without its last token, the tunnel would be open to everyone.').waitFor();
-      await page.getByLabel('Name of the token').fill('agent');
-      await page.getByRole('button', { name: 'Create token' }).click();
-      const agent = rows.filter({ hasText: 'agent' });
-      const tokens: string[] = [];
-      for (const row of [ci, agent]) {
-        await row.getByRole('button', { name: 'Copy once' }).click();
-        await row.getByText('never used').waitFor();
-        tokens.push((await app.copied()).at(-1) ?? '');
-      }
-      const statuses = () =>
-        Promise.all(
-          tokens.map(async (token) => {
-            const { status } = await visit(url, { headers: { authorization: `Bearer ${token}` } });
-            return status;
-          }),
-        );
-      assert.deepEqual(await statuses(), [200, 200]);
-      for (const row of [ci, agent]) await row.getByText('used just now').waitFor();
-      await page.getByRole('button', { name: 'GET / 200' }).first().click();
-      await page.getByText(/^The visitor used the token “(?:ci|agent)”\.$/).waitFor();
-      await page.keyboard.press('Escape');
-
-      await page.getByRole('button', { name: 'Revoke the token ci' }).click();
-      await ci.waitFor({ state: 'detached' });
-      await eventually(20_000, async () => assert.deepEqual(await statuses(), [401, 200]));
-    });
-
-    it('by addresses: reports invalid ones, and refuses other visitors', async () => {
-      const { page, app } = await online(fixture);
-      const { url, slug } = await app.tunnel();
-      await choose(page, slug, 'These addresses');
-      const field = page.getByLabel('IP addresses and ranges');
-      await field.fill('10.0.0.0/33');
-      await page.getByRole('button', { name: 'Apply' }).click();
-      await page.getByText('the part after the slash must be a number up to 32').waitFor();
-      assert.equal(await field.getAttribute('aria-invalid'), 'true');
-      await focusedName(page, /^IP addresses and ranges/, 'textbox');
-      await field.fill('10.0.0.0/8, 192.0.2.7');
-      await page.getByRole('button', { name: 'Apply' }).click();
-      await page.getByText('Only from 10.0.0.0/8 and 192.0.2.7').waitFor();
-      await field.waitFor({ state: 'detached' });
-      await eventually(20_000, async () => assert.equal((await visit(url)).status, 403));
-
-      await page.getByRole('button', { name: `Who has access to ${slug}` }).click();
-      await field.fill('127.0.0.0/8');
-      await page.getByRole('button', { name: 'Apply' }).click();
-      await eventually(20_000, async () => assert.equal((await visit(url)).status, 200));
-    });
-
-    it('can be public again, and shows changes made elsewhere', async () => {
-      const { page, app, account } = await online(fixture);
-      const { url, slug } = await app.tunnel();
-      await lock(page, slug, 'Password');
-      await eventually(20_000, async () => assert.equal((await visit(url)).status, 401));
-      await lock(page, slug, 'Anyone');
-      await eventually(20_000, async () => assert.equal((await visit(url)).status, 200));
-
-      const [tunnel] = await account.api.list();
-      const { status } = await account.api.send('PUT', `/v1/tunnels/${tunnel?.id}/access`, {
-        json: { basic: [{ user: 'ann', password: 'secret' }], allow: ['127.0.0.1'] },
+  it('by approval: asked individually, admitted for a while, removed, or refused', async () => {
+    const { page, app } = await online(fixture);
+    const { url, slug } = await app.tunnel();
+    await lock(page, slug, 'Ask me');
+    await eventually(20_000, async () => assert.equal((await visit(url)).status, 401));
+    const knock = async (agent: string): Promise<string | undefined> => {
+      const { status, cookie } = await visit(`${url}/?culvert_gate=knock`, {
+        method: 'POST',
+        headers: { 'user-agent': agent },
       });
-      assert.equal(status, 200);
-      await page.getByText('Addresses · Users, set by a project or another program').waitFor();
-    });
+      assert.equal(status, 202);
+      return cookie;
+    };
+    const comesIn = (cookie: string | undefined, status: number): Promise<void> =>
+      eventually(20_000, async () => assert.equal((await visit(`${url}/hello`, { cookie })).status, status));
 
-    it('by approval: asked individually, admitted for a while, removed, or refused', async () => {
-      const { page, app } = await online(fixture);
-      const { url, slug } = await app.tunnel();
-      await lock(page, slug, 'Ask me');
-      await eventually(20_000, async () => assert.equal((await visit(url)).status, 401));
-      const knock = async (agent: string): Promise<string | undefined> => {
-        const { status, cookie } = await visit(`${url}/?culvert_gate=knock`, {
-          method: 'POST',
-          headers: { 'user-agent': agent },
-        });
-        assert.equal(status, 202);
-        return cookie;
-      };
-      const comesIn = (cookie: string | undefined, status: number): Promise<void> =>
-        eventually(20_000, async () =>
-          assert.equal((await visit(`${url}/hello`, { cookie })).status, status),
-        );
+    const ann = await knock('Mozilla/5.0 (Windows NT 10.0; Win64; x64) Firefox/150.0');
+    await page.getByText('Firefox on Windows is asking for access from 127.0.0.1').waitFor();
+    await page.getByRole('button', { name: 'Approve Firefox on Windows' }).click();
+    await page.getByText('is asking for access from').waitFor({ state: 'detached' });
+    await comesIn(ann, 200);
+    // The log shows how the visitor got access.
+    await page.getByRole('button', { name: 'GET /hello 200' }).first().click();
+    await page.getByText('You approved the visitor.').waitFor();
+    await page.keyboard.press('Escape');
 
-      const ann = await knock('Mozilla/5.0 (Windows NT 10.0; Win64; x64) Firefox/150.0');
-      await page.getByText('Firefox on Windows is asking for access from 127.0.0.1').waitFor();
-      await page.getByRole('button', { name: 'Approve Firefox on Windows' }).click();
-      await page.getByText('is asking for access from').waitFor({ state: 'detached' });
-      await comesIn(ann, 200);
-      // The log shows how the visitor got access.
-      await page.getByRole('button', { name: 'GET /hello 200' }).first().click();
-      await page.getByText('You approved the visitor.').waitFor();
-      await page.keyboard.press('Escape');
+    const ben = await knock('curl/8.18.0');
+    await page.getByRole('button', { name: 'Deny curl' }).click();
+    await page.getByText('is asking for access from').waitFor({ state: 'detached' });
+    await comesIn(ben, 401);
 
-      const ben = await knock('curl/8.18.0');
-      await page.getByRole('button', { name: 'Deny curl' }).click();
-      await page.getByText('is asking for access from').waitFor({ state: 'detached' });
-      await comesIn(ben, 401);
+    await page.getByRole('button', { name: `Who has access to ${slug}` }).click();
+    await page
+      .getByText(/5\d min left/)
+      .first()
+      .waitFor();
+    await page.getByRole('button', { name: 'Revoke access for Firefox on Windows, 127.0.0.1' }).click();
+    await page.getByText('No visitors are approved at the moment.').waitFor();
+    await comesIn(ann, 401);
+  });
 
-      await page.getByRole('button', { name: `Who has access to ${slug}` }).click();
-      await page
-        .getByText(/5\d min left/)
-        .first()
-        .waitFor();
-      await page.getByRole('button', { name: 'Revoke access for Firefox on Windows, 127.0.0.1' }).click();
-      await page.getByText('No visitors are approved at the moment.').waitFor();
-      await comesIn(ann, 401);
-    });
-
-    it('can be chosen with the keyboard alone', async () => {
-      const { page, app } = await online(fixture);
-      const { slug } = await app.tunnel();
-      const keys = page.keyboard;
-      await page.locator(`.card[data-slug="${slug}"] .copy`).focus();
-      await keys.press('Tab');
-      await focusedName(page, /: Anyone$/);
-      await keys.press('Enter');
-      await tabTo(page, /^Anyone$/, 'radio');
-      await keys.press('ArrowRight');
-      await focusedName(page, /^Password$/, 'radio');
-      const field = page.getByRole('textbox', { name: 'Password' });
-      await eventually(20_000, async () => assert.notEqual(await field.inputValue(), ''));
-      const words = await field.inputValue();
-      await keys.press('Tab');
-      await focusedName(page, /^Password$/, 'textbox');
-      // Nothing has changed so far: the arrow keys move over every choice.
-      assert.equal((await app.tunnel()).lock.kind, 'anyone');
-      await keys.press('Enter');
-      // The address and the password are what people need next.
-      await focusedName(page, /^Copy link and password/);
-      assert.deepEqual((await app.tunnel()).lock, { kind: 'password', password: words });
-      await keys.press('Enter');
-      await eventually(20_000, async () =>
-        assert.match((await app.copied()).join(), new RegExp(`enter the password ${words}$`)),
-      );
-      await keys.press('Shift+Tab');
-      await focusedName(page, /: Password$/);
-      await keys.press('Enter');
-      await tabTo(page, /^Password$/, 'radio');
-      await keys.press('ArrowLeft');
-      await focusedName(page, /^Anyone$/, 'radio');
-      await keys.press('Enter');
-      await focused(page, `lock-${(await app.tunnel()).key}`);
-      assert.equal((await app.tunnel()).lock.kind, 'anyone');
-    });
-  },
-  BROWSER_DRIVER,
-);
+  it('can be chosen with the keyboard alone', async () => {
+    const { page, app } = await online(fixture);
+    const { slug } = await app.tunnel();
+    const keys = page.keyboard;
+    await page.locator(`.card[data-slug="${slug}"] .copy`).focus();
+    await keys.press('Tab');
+    await focusedName(page, /: Anyone$/);
+    await keys.press('Enter');
+    await tabTo(page, /^Anyone$/, 'radio');
+    await keys.press('ArrowRight');
+    await focusedName(page, /^Password$/, 'radio');
+    const field = page.getByRole('textbox', { name: 'Password' });
+    await eventually(20_000, async () => assert.notEqual(await field.inputValue(), ''));
+    const words = await field.inputValue();
+    await keys.press('Tab');
+    await focusedName(page, /^Password$/, 'textbox');
+    // Nothing has changed so far: the arrow keys move over every choice.
+    assert.equal((await app.tunnel()).lock.kind, 'anyone');
+    await keys.press('Enter');
+    // The address and the password are what people need next.
+    await focusedName(page, /^Copy link and password/);
+    assert.deepEqual((await app.tunnel()).lock, { kind: 'password', password: words });
+    await keys.press('Enter');
+    await eventually(20_000, async () =>
+      assert.match((await app.copied()).join(), new RegExp(`enter the password ${words}$`)),
+    );
+    await keys.press('Shift+Tab');
+    await focusedName(page, /: Password$/);
+    await keys.press('Enter');
+    await tabTo(page, /^Password$/, 'radio');
+    await keys.press('ArrowLeft');
+    await focusedName(page, /^Anyone$/, 'radio');
+    await keys.press('Enter');
+    await focused(page, `lock-${(await app.tunnel()).key}`);
+    assert.equal((await app.tunnel()).lock.kind, 'anyone');
+  });
+});
 
 async function online(fixture: Fixture) {
   const opened = await fixture.openSignedIn();

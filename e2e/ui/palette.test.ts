@@ -6,8 +6,7 @@ import { startHttpService } from '../support/services/listen.ts';
 import { SCENES } from './gallery/gallery.ts';
 import { NOW } from './gallery/scripted.ts';
 import { openWindow } from './support/app-window.ts';
-import { BROWSER_DRIVER } from './support/browser-driver.ts';
-import { expose, scenarios } from './support/fixture.ts';
+import { expose, servedScenarios } from './support/fixture.ts';
 import { assertReadable } from './support/readable.ts';
 import { sharedBrowser, sharedWindow } from './support/running-app.ts';
 import { focused, focusedName, visit } from './support/visit.ts';
@@ -23,77 +22,73 @@ async function find(page: Page, typed: string, name: string | RegExp): Promise<v
   await chosen(page).and(page.getByRole('option', { name })).waitFor();
 }
 
-scenarios(
-  'the command palette',
-  (fixture) => {
-    /** Two tunnels to one server. The older one has had a request. */
-    async function openWithTunnels() {
-      const { port } = await startHttpService(fixture.scope, (_, response) => response.end('ok'));
-      const { page, app } = await fixture.openSignedIn();
-      const slug = await expose(page, port);
-      const tunnel = await app.tunnel();
-      await visit(`${tunnel.url}/order?mugs=2`);
-      await page.getByRole('button', { name: 'GET /order?mugs=2 200' }).waitFor();
-      return { page, app, slug, tunnel };
-    }
+servedScenarios('the command palette', (fixture) => {
+  /** Two tunnels to one server. The older one has had a request. */
+  async function openWithTunnels() {
+    const { port } = await startHttpService(fixture.scope, (_, response) => response.end('ok'));
+    const { page, app } = await fixture.openSignedIn();
+    const slug = await expose(page, port);
+    const tunnel = await app.tunnel();
+    await visit(`${tunnel.url}/order?mugs=2`);
+    await page.getByRole('button', { name: 'GET /order?mugs=2 200' }).waitFor();
+    return { page, app, slug, tunnel };
+  }
 
-    it('copies, finds requests, changes the theme, stops and undoes, all without a mouse', async () => {
-      const { page, app, slug, tunnel } = await openWithTunnels();
-      const keys = page.keyboard;
-      await find(page, `copy ${slug}`, `Copy the address of ${slug}`);
-      await keys.press('Enter');
-      await palette(page).getByText(`Copied ${tunnel.url}.`).waitFor();
-      await eventually(20_000, async () => assert.deepEqual(await app.copied(), [tunnel.url]));
-      await keys.press('Escape');
+  it('copies, finds requests, changes the theme, stops and undoes, all without a mouse', async () => {
+    const { page, app, slug, tunnel } = await openWithTunnels();
+    const keys = page.keyboard;
+    await find(page, `copy ${slug}`, `Copy the address of ${slug}`);
+    await keys.press('Enter');
+    await palette(page).getByText(`Copied ${tunnel.url}.`).waitFor();
+    await eventually(20_000, async () => assert.deepEqual(await app.copied(), [tunnel.url]));
+    await keys.press('Escape');
+    await palette(page).waitFor({ state: 'detached' });
+
+    await find(page, 'order mugs', /^GET \/order\?mugs=2/);
+    await keys.press('Enter');
+    await page.getByRole('heading', { name: 'GET /order?mugs=2' }).and(page.locator(':focus')).waitFor();
+
+    await find(page, 'nothing like it', `Requests to ${slug} with “nothing like it”`);
+    await keys.press('Enter');
+    await page.getByText('No request matches “nothing like it”.').waitFor();
+    assert.equal(await page.getByLabel('Search requests').inputValue(), 'nothing like it');
+
+    await find(page, 'dark', 'Dark theme');
+    await keys.press('Enter');
+    await page.locator('html[data-theme="dark"]').waitFor();
+    await palette(page).waitFor({ state: 'detached' });
+
+    await keys.press('Control+1');
+    await focusedName(page, /^Copy the address/);
+    await find(page, `stop ${slug}`, `Stop ${slug}`);
+    await keys.press('Enter');
+    await page.getByText('Stopped', { exact: true }).waitFor();
+    await palette(page).waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: /^Undo/ }).waitFor();
+    await keys.press('Control+z');
+    await page.locator('.card').getByText('Online').waitFor();
+  });
+
+  it('fills in the port of a new tunnel, and exposes nothing by itself', async () => {
+    const { page } = await openWithTunnels();
+    const { port } = await startHttpService(fixture.scope, (_, response) => response.end('ok'));
+    // Opened again until the app has detected the port.
+    await eventually(20_000, async () => {
+      await page.keyboard.press('Control+k');
+      await palette(page).waitFor();
+      await page.keyboard.type(String(port));
+      const isThere = (await page.getByRole('option', { name: `New tunnel to ${port}` }).count()) > 0;
+      if (isThere) return;
+      await page.keyboard.press('Escape');
       await palette(page).waitFor({ state: 'detached' });
-
-      await find(page, 'order mugs', /^GET \/order\?mugs=2/);
-      await keys.press('Enter');
-      await page.getByRole('heading', { name: 'GET /order?mugs=2' }).and(page.locator(':focus')).waitFor();
-
-      await find(page, 'nothing like it', `Requests to ${slug} with “nothing like it”`);
-      await keys.press('Enter');
-      await page.getByText('No request matches “nothing like it”.').waitFor();
-      assert.equal(await page.getByLabel('Search requests').inputValue(), 'nothing like it');
-
-      await find(page, 'dark', 'Dark theme');
-      await keys.press('Enter');
-      await page.locator('html[data-theme="dark"]').waitFor();
-      await palette(page).waitFor({ state: 'detached' });
-
-      await keys.press('Control+1');
-      await focusedName(page, /^Copy the address/);
-      await find(page, `stop ${slug}`, `Stop ${slug}`);
-      await keys.press('Enter');
-      await page.getByText('Stopped', { exact: true }).waitFor();
-      await palette(page).waitFor({ state: 'detached' });
-      await page.getByRole('button', { name: /^Undo/ }).waitFor();
-      await keys.press('Control+z');
-      await page.locator('.card').getByText('Online').waitFor();
+      assert.fail('it is not there yet');
     });
-
-    it('fills in the port of a new tunnel, and exposes nothing by itself', async () => {
-      const { page } = await openWithTunnels();
-      const { port } = await startHttpService(fixture.scope, (_, response) => response.end('ok'));
-      // Opened again until the app has detected the port.
-      await eventually(20_000, async () => {
-        await page.keyboard.press('Control+k');
-        await palette(page).waitFor();
-        await page.keyboard.type(String(port));
-        const isThere = (await page.getByRole('option', { name: `New tunnel to ${port}` }).count()) > 0;
-        if (isThere) return;
-        await page.keyboard.press('Escape');
-        await palette(page).waitFor({ state: 'detached' });
-        assert.fail('it is not there yet');
-      });
-      await page.keyboard.press('Enter');
-      await focused(page, 'port');
-      assert.equal(await page.getByLabel('Port', { exact: true }).inputValue(), String(port));
-      assert.equal(await page.locator('.card').count(), 1);
-    });
-  },
-  BROWSER_DRIVER,
-);
+    await page.keyboard.press('Enter');
+    await focused(page, 'port');
+    assert.equal(await page.getByLabel('Port', { exact: true }).inputValue(), String(port));
+    assert.equal(await page.locator('.card').count(), 1);
+  });
+});
 
 describe('the command palette for keyboard and assistive technology', () => {
   const scope = testScope();

@@ -101,7 +101,7 @@ function adopt({ tunnelList, platform }: Core, of: CommandTunnel, api: RelayApi)
   const { label, folder, access } = spec;
   const form = {
     ...formOf(spec),
-    // The Host of a folder's server is a secret, which only the command needs.
+    // The Host of a folder's server is a secret that only the command needs.
     ...(folder === undefined ? {} : { hostHeader: SPEC_DEFAULTS.hostHeader }),
     ...(project === undefined || label === undefined ? {} : { project: { name: project, label } }),
   };

@@ -53,7 +53,7 @@ export interface ViewState {
   readonly page: 'overview' | 'code' | 'help' | 'quit';
   /** the panel that keys are about */
   readonly current: number;
-  /** where the window in a browser is, once it is open */
+  /** address of the window in a browser, once it is open */
   readonly window: string | undefined;
   /** what a key has done */
   readonly note: string | undefined;

@@ -6,6 +6,7 @@ import type { Plan } from '../../../shared/tunnel.ts';
 import { createAccount, type TestAccount } from '../../support/accounts.ts';
 import { type Relay, temporaryDirectory } from '../../support/programs.ts';
 import { Scope, testScope } from '../../support/scope.ts';
+import { BROWSER_DRIVER } from './browser-driver.ts';
 import { CHROMIUM_DRIVER } from './chromium-driver.ts';
 import { electronDriver } from './electron-driver.ts';
 import { type Driver, sharedRelay, type StartApp, type StartedApp } from './running-app.ts';
@@ -39,16 +40,19 @@ export interface SignedInOptions {
 }
 
 /**
- * Declares scenarios once for step 4 or 6 and once for step 5. If Electron's binary is missing, those of step 5 are
- * listed by name, but neither run nor counted.
- *
- * @param driver for a system without Electron
+ * Declares scenarios once for step 4 and once for step 5. If Electron's binary is missing, those of step 5 are listed
+ * by name, but neither run nor counted.
  */
-export function scenarios(
-  title: string,
-  declare: (fixture: Fixture) => void,
-  driver: Driver = CHROMIUM_DRIVER,
-): void {
+export function scenarios(title: string, declare: (fixture: Fixture) => void): void {
+  declareFor(CHROMIUM_DRIVER, title, declare);
+}
+
+/** The same with step 6 instead of step 4, for scenarios that need nothing of the app that a browser lacks. */
+export function servedScenarios(title: string, declare: (fixture: Fixture) => void): void {
+  declareFor(BROWSER_DRIVER, title, declare);
+}
+
+function declareFor(driver: Driver, title: string, declare: (fixture: Fixture) => void): void {
   const program = findElectron();
   describe(title, function () {
     declare(uiFixture(driver));

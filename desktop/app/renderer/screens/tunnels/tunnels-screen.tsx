@@ -161,7 +161,7 @@ export function Empty({ ports }: { ports: readonly PortView[] }): JSX.Element {
   );
 }
 
-/** The list of a command whose tunnels are not there yet. */
+/** The list of a command that has not opened its tunnels yet. */
 function Starting(): JSX.Element {
   return (
     <div class="empty">
