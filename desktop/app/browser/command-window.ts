@@ -78,13 +78,18 @@ export async function openCommandWindow(
     channels: COMMAND_CHANNELS,
   });
   const origin = `http://${LOOPBACK}:${await listen(server, LOOPBACK, undefined)}`;
-  const folder = mkdtempSync(join(tmpdir(), 'culvert-window-'));
-  const removeFolder = (): void => rmSync(folder, { recursive: true, force: true });
+  let folder: string | undefined;
+  const removeFolder = (): void => {
+    if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
+  };
   process.once('exit', removeFolder);
   return {
     origin,
     access: server.access,
-    createLinkFile: (link) => writeLinkFile(folder, link),
+    createLinkFile(link) {
+      folder ??= mkdtempSync(join(tmpdir(), 'culvert-window-'));
+      return writeLinkFile(folder, link);
+    },
     add: (tunnel) => adopt(core, tunnel, api),
     close() {
       server.close();
