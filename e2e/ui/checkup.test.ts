@@ -5,10 +5,10 @@ import { eventually } from '../support/deadline.ts';
 import { Relay } from '../support/programs.ts';
 import { Scope } from '../support/scope.ts';
 import { startHttpService } from '../support/services/listen.ts';
-import { card, expose, servedScenarios, speakGerman } from './support/fixture.ts';
+import { card, expose, scenarios, speakGerman } from './support/fixture.ts';
 import { reads, visit } from './support/visit.ts';
 
-servedScenarios('diagnostics', (fixture) => {
+scenarios('diagnostics', (fixture) => {
   it('check as far as the server of the failing tunnel, and leave nothing at the relay', async () => {
     const { app, page, account } = await fixture.openSignedIn();
     const running = new Scope();

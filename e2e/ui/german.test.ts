@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { createAccount } from '../support/accounts.ts';
 import { temporaryDirectory } from '../support/programs.ts';
 import { startSite } from '../support/services/echo.ts';
-import { expose, servedScenarios, speakGerman } from './support/fixture.ts';
+import { expose, scenarios, speakGerman } from './support/fixture.ts';
 import { reads, visit } from './support/visit.ts';
 
-servedScenarios('in German', (fixture) => {
+scenarios('in German', (fixture) => {
   it('a refused tunnel shows the reason at the field', async () => {
     const { page } = await fixture.openSignedIn();
     const other = await createAccount(fixture.relay);

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { startHttpService } from '../support/services/listen.ts';
-import { card, expose, servedScenarios } from './support/fixture.ts';
+import { card, expose, scenarios } from './support/fixture.ts';
 import { assertReadable } from './support/readable.ts';
 import { visit } from './support/visit.ts';
 
-servedScenarios('the sparkline of a tunnel', (fixture) => {
+scenarios('the sparkline of a tunnel', (fixture) => {
   it('shows the requests of the last minute, and in words how many failed', async () => {
     const { page, app } = await fixture.openSignedIn();
     const service = await startHttpService(fixture.scope, (request, response) => {
