@@ -13,7 +13,7 @@ import { type FilterMaker, RecordedStream, type Recorder } from './data/stream-f
 import { RetriedData, Trunks } from './data/trunks.ts';
 import { LocalDialer } from './local/local-dialer.ts';
 import type { LocalTarget } from './local/local-service.ts';
-import { replacementHost } from './local/local-error.ts';
+import { replacementHost, replacementOrigin } from './local/local-error.ts';
 import { Network } from './network/network.ts';
 import type { RelayAddress } from './relay/relay-address.ts';
 import { type ConnectionProblem, Connections } from './visitors/connections.ts';
@@ -32,7 +32,7 @@ export interface TunnelClientOptions {
   readonly local: LocalTarget;
   /** the local ports of some hosts of a wildcard tunnel; by default all hosts are forwarded to `local` */
   readonly hosts?: HostMapOptions | undefined;
-  /** the Host that the local service receives; by default `keep` */
+  /** the Host that the local service receives, with a suitable Origin and Referer if `local`; by default `keep` */
   readonly hostHeader?: HostHeader;
   /** headers to set and remove; by default none */
   readonly headers?: HeaderChanges | undefined;
@@ -159,7 +159,8 @@ function filtersOf(
 ): FilterMaker[] {
   const filters: FilterMaker[] = [];
   filters.push((inner) => compression.around(inner));
-  const changes = new HeadChanges(replacementHost(hostHeader, local), headers);
+  const origin = replacementOrigin(hostHeader, local);
+  const changes = new HeadChanges(replacementHost(hostHeader, local), headers, origin);
   if (!changes.isEmpty) filters.push((inner) => new HeaderRewriter(inner, changes));
   if (recorder !== undefined)
     filters.push((inner, waitedMs) => new RecordedStream(inner, recorder, waitedMs));

@@ -4,14 +4,18 @@ import { type HeaderChanges, NO_HEADER_CHANGES } from '../../../shared/header-ch
 import { FakeStream } from '../../testing/fake-stream.ts';
 import { UNANSWERED_REQUESTS_MAX, UPGRADE_EARLY_MAX_BYTES } from '../limits.ts';
 import { localPort } from '../local/local-service.ts';
-import { replacementHost } from '../local/local-error.ts';
+import { replacementHost, replacementOrigin } from '../local/local-error.ts';
 import { HeadChanges, HeaderRewriter } from './header-rewriter.ts';
 
-function setUp(changes: Partial<HeaderChanges> = {}, host: string | null = 'localhost:3000') {
+function setUp(
+  changes: Partial<HeaderChanges> = {},
+  host: string | null = 'localhost:3000',
+  origin?: string,
+) {
   const inner = new FakeStream();
   const stream = new HeaderRewriter(
     inner,
-    new HeadChanges(host ?? undefined, { ...NO_HEADER_CHANGES, ...changes }),
+    new HeadChanges(host ?? undefined, { ...NO_HEADER_CHANGES, ...changes }, origin),
   );
   const got = { text: '', closed: undefined as number | undefined };
   stream.attach({
@@ -160,6 +164,37 @@ describe('HeaderRewriter', () => {
     assert.equal(got.text, 'GET / HTTP/1.1\r\nHost: my.app\r\nA: b\r\n\r\n');
   });
 
+  const fromPage = (host: string, origin: string, more = ''): string =>
+    `GET /ws HTTP/1.1\r\nHost: ${host}\r\n${more}oRigin: ${origin}\r\nX-Forwarded-Host: my.app\r\n` +
+    `X-Forwarded-Proto: https\r\nReferer: ${origin}/a\r\n\r\n`;
+
+  it("replaces the tunnel's own Origin and Referer, also of an upgrade, and keeps those of other sites", () => {
+    const { inner, stream, got } = setUp({}, 'localhost:3000', 'http://localhost:3000');
+    const websocket = 'Connection: Upgrade\r\nUpgrade: websocket\r\n';
+    inner.receive(fromPage('my.app', 'https://my.app') + fromPage('my.app', 'https://my.app.evil.test'));
+    inner.receive(fromPage('my.app', 'https://my.app', websocket));
+    assert.equal(
+      got.text,
+      fromPage('localhost:3000', 'http://localhost:3000') +
+        fromPage('localhost:3000', 'https://my.app.evil.test') +
+        fromPage('localhost:3000', 'http://localhost:3000', websocket),
+    );
+    stream.write(Buffer.from('HTTP/1.1 101 Switching Protocols\r\n\r\n'));
+    inner.receive(fromPage('my.app', 'https://my.app'));
+    assert.ok(got.text.endsWith(fromPage('my.app', 'https://my.app')), 'changes what follows the upgrade');
+  });
+
+  it('removes or sets an Origin that would be replaced', () => {
+    const { inner, got } = setUp(
+      { requestHeader: ['Origin: https://set.test'], removeRequestHeader: ['Referer'] },
+      'localhost:3000',
+      'http://localhost:3000',
+    );
+    inner.receive(fromPage('my.app', 'https://my.app'));
+    assert.doesNotMatch(got.text, /my\.app\/|Referer|Origin: http:/);
+    assert.match(got.text, /\r\nOrigin: https:\/\/set\.test\r\n\r\n$/);
+  });
+
   const bodies: readonly [name: string, was: string, is: string][] = [
     [
       'with a length',
@@ -299,5 +334,21 @@ describe('replacementHost', () => {
     assert.equal(replacementHost('local', localPort(3000)), 'localhost:3000');
     assert.equal(replacementHost('local', { ...localPort(3000), host: '::1' }), '[::1]:3000');
     assert.equal(replacementHost('my.test', localPort(3000)), 'my.test');
+    assert.equal(replacementHost('local', localPort(80)), 'localhost');
+    assert.equal(replacementHost('local', { ...localPort(443), https: true }), 'localhost');
+  });
+});
+
+describe('replacementOrigin', () => {
+  it("is the local service's, without a default port, only if the Host is local as well", () => {
+    const local = { ...localPort(3000), host: '::1' };
+    assert.equal(replacementOrigin('keep', local), undefined);
+    assert.equal(replacementOrigin('my.test', local), undefined);
+    assert.equal(replacementOrigin('local', local), 'http://[::1]:3000');
+    assert.equal(replacementOrigin('local', { ...local, host: 'NAS', https: true }), 'https://nas:3000');
+    assert.equal(replacementOrigin('local', { ...local, upstream: 'h2' }), 'https://[::1]:3000');
+    assert.equal(replacementOrigin('local', localPort(80)), 'http://localhost');
+    assert.equal(replacementOrigin('local', { ...localPort(443), https: true }), 'https://localhost');
+    assert.equal(replacementOrigin('local', localPort(443)), 'http://localhost:443');
   });
 });

@@ -16,6 +16,7 @@ import {
   UPGRADE_EARLY_MAX_BYTES,
 } from '../limits.ts';
 import type { DataSocket } from './data-dialer.ts';
+import { localPages } from './local-origin.ts';
 import { StreamFilter } from './stream-filter.ts';
 
 /** The relay has already refused longer ones. */
@@ -26,9 +27,12 @@ export class HeadChanges {
   readonly #request: FieldChanges;
   readonly #response: FieldChanges;
 
-  /** @param host the Host that the local service receives; `undefined` for the visitor's */
-  constructor(host: string | undefined, changes: HeaderChanges = NO_HEADER_CHANGES) {
-    this.#request = new FieldChanges(changes.requestHeader, changes.removeRequestHeader, host);
+  /**
+   * @param host the Host that the local service receives; `undefined` for the visitor's
+   * @param origin replaces the tunnel's own in Origin and Referer, as in {@link localPages}; `undefined` to keep it
+   */
+  constructor(host: string | undefined, changes: HeaderChanges = NO_HEADER_CHANGES, origin?: string) {
+    this.#request = new FieldChanges(changes.requestHeader, changes.removeRequestHeader, host, origin);
     this.#response = new FieldChanges(changes.responseHeader, changes.removeResponseHeader);
   }
 
@@ -47,14 +51,16 @@ export class HeadChanges {
 
 class FieldChanges {
   readonly #host: string | undefined;
+  readonly #origin: string | undefined;
   /** in lower case */
   readonly #dropped: ReadonlySet<string>;
   /** complete lines */
   readonly #added: string;
 
-  constructor(lines: readonly string[], removed: readonly string[], host?: string) {
+  constructor(lines: readonly string[], removed: readonly string[], host?: string, origin?: string) {
     const headers = lines.map((line) => readHeader(line)).filter((header) => header !== undefined);
     this.#host = host;
+    this.#origin = origin;
     this.#dropped = new Set(
       [...removed, ...headers.map(({ name }) => name)].map((name) => name.toLowerCase()),
     );
@@ -62,18 +68,20 @@ class FieldChanges {
   }
 
   get isEmpty(): boolean {
-    return this.#host === undefined && this.#dropped.size === 0;
+    return this.#host === undefined && this.#origin === undefined && this.#dropped.size === 0;
   }
 
   apply(head: { readonly bytes: Buffer; readonly fields: readonly Field[] }): Buffer {
     if (this.isEmpty) return head.bytes;
     const writer = new HeadWriter(head.bytes, (this.#host?.length ?? 0) + this.#added.length);
+    const pages = this.#origin === undefined ? undefined : localPages(head.fields, this.#origin);
     let from = 0;
     for (const field of head.fields) {
-      const isHost = this.#host !== undefined && field.is('host');
-      if (!isHost && !(this.#dropped.size > 0 && this.#dropped.has(field.lower))) continue;
+      const isDropped = this.#dropped.size > 0 && this.#dropped.has(field.lower);
+      const value = this.#host !== undefined && field.is('host') ? this.#host : pages?.get(field);
+      if (!isDropped && value === undefined) continue;
       writer.keep(from, field.start);
-      if (isHost) writer.text(`${field.name}: ${this.#host}\r\n`);
+      if (!isDropped) writer.text(`${field.name}: ${value}\r\n`);
       from = field.end;
     }
     writer.keep(from, head.bytes.length - 2);

@@ -10,7 +10,7 @@ import type { ByteStreamHandler } from '../../../shared/websocket/byte-stream.ts
 import type { Deadlines, Expiring } from '../clock.ts';
 import type { DataSocket } from '../data/data-dialer.ts';
 import { REQUEST_HEAD_MAX_BYTES, REQUEST_HEAD_TIMEOUT_MS } from '../limits.ts';
-import type { LocalTarget } from './local-service.ts';
+import { type LocalTarget, usesTls } from './local-service.ts';
 
 /** The relay has already refused longer heads; only the method and `Accept` matter here. */
 const NO_LIMITS = { target: Infinity, fields: Infinity };
@@ -160,7 +160,22 @@ export function findHostRefusal(piece: Buffer, isBody: boolean): HostRefusal {
 }
 
 /** @returns the Host to send instead of the visitor's; `undefined` to keep it */
-export function replacementHost(mode: HostHeader, { host, port }: LocalTarget): string | undefined {
+export function replacementHost(mode: HostHeader, target: LocalTarget): string | undefined {
   if (mode === 'keep') return undefined;
-  return mode === 'local' ? `${uriHost(host)}:${port}` : mode;
+  return mode === 'local' ? localAuthority(target) : mode;
+}
+
+/** @returns the origin that replaces the tunnel's own in `Origin` and `Referer`; `undefined` to keep it */
+export function replacementOrigin(mode: HostHeader, target: LocalTarget): string | undefined {
+  return mode === 'local' ? `${schemeOf(target)}://${localAuthority(target).toLowerCase()}` : undefined;
+}
+
+/** As a browser on this machine writes it: services compare the two fields, and an origin has no default port. */
+function localAuthority(target: LocalTarget): string {
+  const isDefault = target.port === (schemeOf(target) === 'https' ? 443 : 80);
+  return isDefault ? uriHost(target.host) : `${uriHost(target.host)}:${target.port}`;
+}
+
+function schemeOf(target: LocalTarget): 'http' | 'https' {
+  return usesTls(target) ? 'https' : 'http';
 }
