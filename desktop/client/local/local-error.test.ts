@@ -133,5 +133,22 @@ describe('findHostRefusal', () => {
   for (const [name, text] of others)
     it(`does not mistake ${name} for a refusal`, () => assert.equal(find(text).kind, 'none'));
 
+  it('recognises how Next.js refuses a WebSocket, without a head', () => {
+    const findIn = (text: string, request?: string) =>
+      findHostRefusal(Buffer.from(text), false, request === undefined ? undefined : Buffer.from(request));
+    for (const target of ['/_next/webpack-hmr', '/_next/hmr?id=x', '/base/_next/webpack-hmr'])
+      assert.deepEqual(findIn('Unauthorized', `GET ${target} HTTP/1.1\r\nHost: a\r\n\r\n`), {
+        kind: 'refused',
+        setting: 'Next.js: allowedDevOrigins',
+      });
+    for (const [text, request] of [
+      ['Unauthorized', 'GET /hmr HTTP/1.1\r\nHost: a\r\nX: /_next/hmr\r\n\r\n'],
+      ['Unauthorized', undefined],
+      ['Unauthorized!', 'GET /_next/hmr HTTP/1.1\r\n\r\n'],
+      ['Unauthorized', ''],
+    ] as const)
+      assert.equal(findIn(text, request).kind, 'none');
+  });
+
   it('looks at only one more piece', () => assert.equal(find('something else\r\n\r\n', true).kind, 'none'));
 });

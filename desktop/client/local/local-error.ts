@@ -136,6 +136,14 @@ const HEAD = /^HTTP\/1\.[01] (?:400|403|421) /;
 /** All of them begin with the refusal; Django sends some markup first. */
 const LOOK_MAX_BYTES = 4096;
 
+/**
+ * Next.js refuses WebSockets of its development server, for hot reload, with a body that no head precedes. Without them,
+ * a page is shown but does not respond.
+ */
+const NEXT_REFUSAL = 'Unauthorized';
+const NEXT_RESOURCES = '/_next/';
+const NEXT_SETTING = 'Next.js: allowedDevOrigins';
+
 /** What a piece of a response shows about the host name. */
 export type HostRefusal =
   | { readonly kind: 'none' }
@@ -151,12 +159,19 @@ const PERHAPS: HostRefusal = { kind: 'perhaps' };
  * Looks at the beginning of a piece of a response.
  *
  * @param isBody whether the previous piece was `perhaps`, so that this one needs no head
+ * @param request the start of the request, if the response begins with this piece
  */
-export function findHostRefusal(piece: Buffer, isBody: boolean): HostRefusal {
+export function findHostRefusal(piece: Buffer, isBody: boolean, request?: Buffer): HostRefusal {
   const text = piece.toString('latin1', 0, LOOK_MAX_BYTES);
+  if (text === NEXT_REFUSAL && targetOf(request).includes(NEXT_RESOURCES))
+    return { kind: 'refused', setting: NEXT_SETTING };
   if (!isBody && !HEAD.test(text)) return NONE;
   for (const [pattern, setting] of REFUSALS) if (pattern.test(text)) return { kind: 'refused', setting };
   return !isBody && text.endsWith('\r\n\r\n') ? PERHAPS : NONE;
+}
+
+function targetOf(request: Buffer | undefined): string {
+  return request?.toString('latin1', 0, LOOK_MAX_BYTES).split(' ', 2)[1] ?? '';
 }
 
 /** @returns the Host to send instead of the visitor's; `undefined` to keep it */

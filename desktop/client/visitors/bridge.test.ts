@@ -42,7 +42,8 @@ async function setUp(request?: Buffer) {
         silences.push(unanswered);
         resolve();
       },
-      inspect: (piece: Buffer) => inspected.push(piece.toString()) < 2,
+      inspect: (piece: Buffer, sent: Buffer | undefined) =>
+        inspected.push(piece.toString() + (sent?.toString() ?? '')) < 2,
     };
     new Bridge(stream, local, exchange, deadlines, owner).start(request);
   });
@@ -271,5 +272,15 @@ describe('Bridge', () => {
       await stream.until((now) => now.sent === sent);
     }
     assert.deepEqual(inspected, ['HTTP/1.1 403 Forbidden\r\n\r\n', 'one']);
+  });
+
+  it('shows its owner a response without a head, with the request', async () => {
+    const { stream, service, inspected } = await setUp(GET);
+    for (const piece of ['Unauthorized', 'Unauthorized again']) {
+      const sent = stream.sent + piece;
+      service.write(piece);
+      await stream.until((now) => now.sent === sent);
+    }
+    assert.deepEqual(inspected, [`Unauthorized${GET.toString()}`, 'Unauthorized again']);
   });
 });

@@ -20,10 +20,17 @@ export interface BridgeOwner {
   unansweredBy(request: Buffer): void;
   /** The request could not be sent to the local service. The visitor has got an error response. */
   localFailed(error: Error): void;
-  /** Inspects a piece of a response that may have a 4xx status. Returns `true` to see the next piece as well. */
-  inspect(piece: Buffer): boolean;
+  /**
+   * Inspects a piece of a response that may have a 4xx status, or may have no head. Returns `true` to see the next
+   * piece as well.
+   *
+   * @param request what {@link Bridge.start} sent, if nothing of a response came before
+   */
+  inspect(piece: Buffer, request: Buffer | undefined): boolean;
 }
 
+/** The first letter of a response. */
+const H = 0x48;
 /** The first digit of a 4xx status, and its position in a response. */
 const FOUR = 0x34;
 const STATUS_AT = 'HTTP/1.1 '.length;
@@ -115,8 +122,10 @@ export class Bridge implements ByteStreamHandler, LocalHandler, Expiring {
   }
 
   onLocalData(chunk: Buffer): void {
+    const request = this.#request;
     this.#request = undefined;
-    if (this.#isInspected || chunk[STATUS_AT] === FOUR) this.#isInspected = this.#owner.inspect(chunk);
+    if (this.#isInspected || chunk[STATUS_AT] === FOUR || (request !== undefined && chunk[0] !== H))
+      this.#isInspected = this.#owner.inspect(chunk, request);
     if (this.#exchange !== undefined) this.#exchange.follow(chunk);
     if (!this.#stream.write(chunk)) this.#local.pause();
   }

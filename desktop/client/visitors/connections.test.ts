@@ -171,13 +171,13 @@ describe('Connections', () => {
     assert.match(stream.sent, /late$/);
   });
 
-  for (const keepsHost of [true, false]) {
-    it(`${keepsHost ? 'says that' : 'does not look whether'} the service refuses the host name`, async () => {
-      const port = await startTcp((socket) =>
-        socket.once('data', () =>
-          socket.end('HTTP/1.1 403 Forbidden\r\n\r\nBlocked request. This host ("a") is'),
-        ),
-      );
+  for (const [keepsHost, name, answer, settings] of [
+    [true, 'says that', 'HTTP/1.1 403 Forbidden\r\n\r\nBlocked request. This host ("a") is', ['Vite']],
+    [true, 'says that (without a head)', 'Unauthorized', ['Next.js']],
+    [false, 'does not look whether', 'HTTP/1.1 403 Forbidden\r\n\r\nBlocked request. This host ("a") is', []],
+  ] as const) {
+    it(`${name} the service refuses the host name`, async () => {
+      const port = await startTcp((socket) => socket.once('data', () => socket.end(answer)));
       const stream = new FakeStream();
       const deadlines = new Deadlines(new FakeClock());
       const problems: ConnectionProblem[] = [];
@@ -188,12 +188,13 @@ describe('Connections', () => {
         keepsHost,
         onProblem: (problem) => void problems.push(problem),
       });
-      connections.acceptStream(stream, Buffer.from('GET / HTTP/1.1\r\nHost: a\r\n\r\n'));
+      connections.acceptStream(stream, Buffer.from('GET /_next/hmr HTTP/1.1\r\nHost: a\r\n\r\n'));
       await stream.until(({ ended }) => ended !== undefined);
       assert.deepEqual(
         problems.map(({ code }) => code),
-        keepsHost ? ['host-blocked'] : [],
+        settings.map(() => 'host-blocked'),
       );
+      for (const setting of settings) assert.match(JSON.stringify(problems), new RegExp(setting));
     });
   }
 });

@@ -87,7 +87,7 @@ export class Connections implements Expiring {
           code: 'local-reset',
           text: toMessage('local.reset', { service: describeTarget(local.target) }),
         }),
-      inspect: (piece, isNext) => keepsHost && this.#inspect(piece, isNext),
+      inspect: (piece, isNext, request) => keepsHost && this.#inspect(piece, isNext, request),
       onDataFailed: (error) => onProblem(dataProblem(error)),
       onEnd: (visitor) => {
         this.#visitors.delete(visitor);
@@ -171,8 +171,8 @@ export class Connections implements Expiring {
     this.#deadlines.add(this, LOCAL_SLOW_LOOK_MS);
   }
 
-  #inspect(piece: Buffer, isNext: boolean): boolean {
-    const refusal = findHostRefusal(piece, isNext);
+  #inspect(piece: Buffer, isNext: boolean, request: Buffer | undefined): boolean {
+    const refusal = findHostRefusal(piece, isNext, request);
     if (refusal.kind === 'refused')
       this.#onProblem({
         code: 'host-blocked',

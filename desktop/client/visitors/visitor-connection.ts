@@ -22,7 +22,7 @@ export interface VisitorContext {
   /** The local service has closed a connection without a response. */
   readonly onLocalReset: () => void;
   /** Inspects a piece of a response, like {@link BridgeOwner.inspect}; `isNext`: the previous piece asked for it. */
-  readonly inspect: (piece: Buffer, isNext: boolean) => boolean;
+  readonly inspect: (piece: Buffer, isNext: boolean, request: Buffer | undefined) => boolean;
   readonly onDataFailed: (error: RelayRefusal | RelayUnreachable) => void;
   /** May be called more than once. */
   readonly onEnd: (visitor: VisitorConnection) => void;
@@ -172,8 +172,8 @@ export class VisitorConnection
     this.#context.onLocalRefused(error);
   }
 
-  inspect(piece: Buffer): boolean {
-    this.#isInspected = this.#context.inspect(piece, this.#isInspected);
+  inspect(piece: Buffer, request: Buffer | undefined): boolean {
+    this.#isInspected = this.#context.inspect(piece, this.#isInspected, request);
     return this.#isInspected;
   }
 
