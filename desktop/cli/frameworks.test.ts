@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { commandEnvironment, planCommand } from './frameworks.ts';
 
 const planned = (line: string, scripts: Record<string, unknown> = {}): string =>
-  planCommand(line.split(' '), { scripts }).withPort(4000).join(' ');
+  planCommand(line.split(' '), { scripts }).with(4000, 'shop.test').join(' ');
 
 const port = (line: string, dev?: string) => planCommand(line.split(' '), { scripts: { dev } }).ownPort;
 
@@ -41,6 +41,13 @@ describe('planCommand', () => {
     ['pnpm exec astro dev', 'pnpm exec astro dev --port 4000'],
     ['ng serve', 'ng serve --port 4000'],
     ['react-router dev', 'react-router dev --port 4000'],
+    ['npx storybook dev --ci', 'npx storybook dev --ci --port 4000'],
+    ['webpack serve', 'webpack serve --port 4000 --allowed-hosts shop.test --client-web-socket-url-port 0'],
+    [
+      'npm run dev',
+      'npm run dev -- --allowed-hosts shop.test --client-web-socket-url-port 0',
+      'webpack serve --port 8080',
+    ],
     ['python3 manage.py runserver', 'python3 manage.py runserver 4000'],
     ['./manage.py runserver --noreload', './manage.py runserver --noreload 4000'],
     ['npm run dev', 'npm run dev -- --port 4000 --strictPort', 'vite'],
@@ -64,6 +71,9 @@ describe('planCommand', () => {
     ['rails server'],
     ['flask run'],
     ['astro build'],
+    ['webpack'],
+    ['webpack build'],
+    ['storybook build'],
     ['python3 manage.py migrate'],
     ['python3 manage.py runserver 0.0.0.0:8000'],
     ['npm run dev', 'vite && true'],
@@ -91,13 +101,16 @@ describe('planCommand', () => {
     assert.equal(planned('vite --port 5180'), 'vite --port 5180');
   });
 
-  it('knows that Django accepts only local hosts', () => {
-    assert.equal(planCommand(['python', 'manage.py', 'runserver'], undefined).isLocalOnly, true);
-    assert.equal(planCommand(['vite'], undefined).isLocalOnly, false);
+  it('knows which servers accept only local hosts', () => {
+    const isLocalOnly = (line: string) => planCommand(line.split(' '), undefined).isLocalOnly;
+    for (const line of ['python manage.py runserver', 'next', 'next dev', 'next ./web', 'storybook dev'])
+      assert.equal(isLocalOnly(line), true, line);
+    for (const line of ['vite', 'next start', 'next build', 'storybook build', 'webpack serve'])
+      assert.equal(isLocalOnly(line), false, line);
   });
 
   it('ignores a package.json with anything else in it', () => {
     for (const scripts of [undefined, null, 'vite', ['vite'], { dev: 5 }])
-      assert.equal(planCommand(['npm', 'run', 'dev'], { scripts }).withPort(1).length, 3);
+      assert.equal(planCommand(['npm', 'run', 'dev'], { scripts }).with(1, 'a.test').length, 3);
   });
 });

@@ -33,8 +33,10 @@ interface Framework {
   readonly portOptions: readonly string[];
   /** the arguments that set the port, for a server that reads no variable for it */
   readonly portArguments?: (port: number) => readonly string[];
-  /** whether it accepts only local hosts, and no variable adds one */
-  readonly isLocalOnly?: boolean;
+  /** the arguments that make it accept a host, for a server that reads no variable for it */
+  readonly hostArguments?: (host: string) => readonly string[];
+  /** those of `serves` that accept only local hosts, if no variable or argument adds one */
+  readonly localOnly?: readonly string[];
 }
 
 const PORT_OPTION = ['--port'];
@@ -50,7 +52,15 @@ const FRAMEWORKS: Readonly<Record<string, Framework>> = {
   astro: { serves: ['dev', 'preview'], portOptions: PORT_OPTION, portArguments: setPort },
   ng: { serves: ['serve'], portOptions: PORT_OPTION, portArguments: setPort },
   'react-router': { serves: ['dev'], portOptions: PORT_OPTION, portArguments: setPort },
-  next: { serves: ['', 'dev', 'start'], portOptions: PORT_OR_P },
+  storybook: { serves: ['dev'], portOptions: PORT_OR_P, portArguments: setPort, localOnly: ['dev'] },
+  webpack: {
+    serves: ['serve', 'server', 's'],
+    portOptions: PORT_OPTION,
+    portArguments: setPort,
+    // The page otherwise connects to the server's own port for hot reload, not to that of its address.
+    hostArguments: (host) => ['--allowed-hosts', host, '--client-web-socket-url-port', '0'],
+  },
+  next: { serves: ['', 'dev', 'start'], portOptions: PORT_OR_P, localOnly: ['', 'dev'] },
   nuxt: { serves: ['dev', 'preview'], portOptions: PORT_OR_P },
   rails: { serves: ['server', 's'], portOptions: PORT_OR_P },
   flask: { serves: ['run'], portOptions: PORT_OR_P },
@@ -58,7 +68,7 @@ const FRAMEWORKS: Readonly<Record<string, Framework>> = {
     serves: ['runserver'],
     portOptions: [],
     portArguments: (port) => [String(port)],
-    isLocalOnly: true,
+    localOnly: ['runserver'],
   },
 };
 
@@ -68,8 +78,8 @@ export interface CommandPlan {
   readonly ownPort: number | undefined;
   /** whether its server accepts only local hosts */
   readonly isLocalOnly: boolean;
-  /** @returns the command, with the port as arguments if its server reads no variable for it */
-  withPort(port: number): readonly string[];
+  /** @returns the command, with the port and the host as arguments if its server reads no variable for them */
+  with(port: number, host: string): readonly string[];
 }
 
 /**
@@ -80,15 +90,16 @@ export interface CommandPlan {
 export function planCommand(command: readonly string[], project: PackageFile | undefined): CommandPlan {
   const script = scriptOf(command, project);
   const known = script === undefined ? recognize(command) : recognize(script.words);
-  const unchanged = { ownPort: undefined, isLocalOnly: false, withPort: () => command };
+  const unchanged = { ownPort: undefined, isLocalOnly: false, with: () => command };
   if (known === undefined) return unchanged;
-  const { framework, words } = known;
+  const { framework, subcommand, words } = known;
   const ownPort = portIn([...words, ...(script?.more ?? [])], framework);
   return {
     ownPort,
-    isLocalOnly: framework.isLocalOnly ?? false,
-    withPort(port) {
-      const set = ownPort === undefined ? (framework.portArguments?.(port) ?? []) : [];
+    isLocalOnly: framework.localOnly?.includes(subcommand) ?? false,
+    with(port, host) {
+      const setsPort = ownPort === undefined ? framework.portArguments?.(port) : undefined;
+      const set = [...(setsPort ?? []), ...(framework.hostArguments?.(host) ?? [])];
       return set.length === 0 ? command : [...command, ...(script?.separator ?? []), ...set];
     },
   };
@@ -110,9 +121,15 @@ const RUNNERS = new Set([
 const RUNNER_WORDS = new Set(['exec', 'run', 'x', 'dlx']);
 const PACKAGE_MANAGERS = new Set(['npm', 'pnpm', 'yarn', 'bun']);
 
-function recognize(
-  words: readonly string[],
-): { readonly framework: Framework; readonly words: readonly string[] } | undefined {
+interface Recognized {
+  readonly framework: Framework;
+  /** one of those that serve */
+  readonly subcommand: string;
+  /** what follows the program */
+  readonly words: readonly string[];
+}
+
+function recognize(words: readonly string[]): Recognized | undefined {
   let at = 0;
   for (; at < words.length; at += 1) {
     const word = words[at] ?? '';
@@ -123,16 +140,13 @@ function recognize(
   const framework = lookUp(programName(words[at] ?? ''));
   const rest = words.slice(at + 1);
   const first = rest[0] ?? '';
-  const subcommand = first.startsWith('-') ? '' : first;
-  if (framework === undefined) return undefined;
   // What follows `vite` or `next` may also be a folder.
-  const isServing =
-    framework.serves.includes(subcommand) || (framework.serves.includes('') && /[./\\]/.test(subcommand));
-  if (!isServing) return undefined;
+  const subcommand = first.startsWith('-') || /[./\\]/.test(first) ? '' : first;
+  if (framework === undefined || !framework.serves.includes(subcommand)) return undefined;
   const isDjango = framework.portOptions.length === 0;
   return isDjango && rest.slice(1).some((word) => !word.startsWith('-'))
     ? undefined
-    : { framework, words: rest };
+    : { framework, subcommand, words: rest };
 }
 
 function lookUp(name: string): Framework | undefined {

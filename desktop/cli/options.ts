@@ -67,7 +67,7 @@ export const OPTION_TABLE = {
   'host-header': {
     type: 'string',
     value: 'MODE',
-    text: 'Host header that the local service receives: keep (the public host name, the default), local (localhost and the port), or a host name.',
+    text: 'Host header that the local service receives: keep (the public host name, the default), local (localhost and the port, which also replace the public address in Origin and Referer), or a host name.',
   },
   'local-host': {
     type: 'string',

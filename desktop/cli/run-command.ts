@@ -40,9 +40,10 @@ export const runCommand = defineCommand({
     The command opens the tunnel first, and then starts COMMAND with the port to listen on in PORT, the public address in
     CULVERT_URL, and its host name in CULVERT_HOST. Servers that read other variables get them as well: Nuxt and Flask
     for the port, Vite, Astro, SvelteKit, Nuxt and Rails for the hosts that they accept. Vite, Astro, Angular, React
-    Router and Django read no variable for the port, so it is added to their arguments, also if a simple script of
-    package.json starts them. A port that the arguments already name is used as it is. Django gets the Host header
-    "localhost", as with --host-header local.
+    Router, Storybook, webpack and Django read no variable for the port, so it is added to their arguments, also if a
+    simple script of package.json starts them. A port that the arguments already name is used as it is. webpack gets the
+    host as an argument, too. Django, Storybook and the development server of Next.js get the Host header "localhost",
+    as with --host-header local.
 
     COMMAND keeps the terminal, its input and its output. Culvert prints its own lines on standard error. When COMMAND ends,
     the tunnel is closed. Signals such as Ctrl-C are passed on to COMMAND and to everything that it has started.

@@ -50,7 +50,7 @@ export async function runWithTunnel(given: RunTunnel, context: CommandContext): 
     ? new OneLine(output, spec)
     : new TextReporter(toStderr(output), clock, spec, END);
   const running = new RunningCommand((url) => {
-    const command = plan.withPort(port);
+    const command = plan.with(port, new URL(url).hostname);
     if (command !== given.command && !given.json) output.err(`Runs         ${command.join(' ')}\n`);
     const env = commandEnvironment(port, url, process.env);
     return new ChildCommand({ command, env, clock, say: (text) => output.err(`culvert: ${text}\n`) });
