@@ -109,6 +109,7 @@ describe('findHostRefusal', () => {
     ['Vite', '403 Forbidden', 'Blocked request. This host ("x.example.com") is not allowed.'],
     ['webpack', '403 Forbidden', 'Invalid Host header'],
     ['webpack', '403 Forbidden', 'Invalid Host/Origin header'],
+    ['Storybook', '403 Forbidden', 'Invalid host'],
     ['Django', '400 Bad Request', `${' '.repeat(900)}<title>DisallowedHost at /</title>`],
     ['Rails', '403 Forbidden', '<h1>Blocked hosts: x.example.com</h1>'],
     ['ASP.NET', '400 Bad Request', '<h2>Bad Request - Invalid Hostname</h2>'],
@@ -125,6 +126,7 @@ describe('findHostRefusal', () => {
 
   const others: [string, string][] = [
     ['another refusal', `${hostRefusalHead('403 Forbidden')}You may not`],
+    ['a longer text', `${hostRefusalHead('403 Forbidden')}Invalid host given`],
     ['another status', `${hostRefusalHead('404 Not Found')}Invalid Host header`],
     ['a response about it', `${hostRefusalHead('200 OK')}Invalid Host header`],
     ['a piece of a body', '12345678 4 Blocked request. This host'],

@@ -128,6 +128,7 @@ export function localErrorResponse(request: RequestHead, code: LocalErrorCode, p
 const REFUSALS: readonly (readonly [RegExp, string])[] = [
   [/Blocked request\. This host/, 'Vite: server.allowedHosts'],
   [/^Invalid Host(?:\/Origin)? header/m, 'webpack: devServer.allowedHosts'],
+  [/^Invalid host$/m, 'Storybook: core.allowedHosts'],
   [/DisallowedHost|Invalid HTTP_HOST header/, 'Django: ALLOWED_HOSTS'],
   [/Blocked hosts?:/, 'Rails: config.hosts'],
   [/Bad Request - Invalid Host/, 'ASP.NET: AllowedHosts'],
