@@ -107,6 +107,14 @@ export const SUITES: readonly Suite[] = [
     command: mocha(2, 'e2e/compat/*.test.ts'),
   },
   {
+    // Dev servers whose installation takes 600 MB, and minutes.
+    name: 'compat:more',
+    runs: 'by name',
+    setup: 'e2e/compat/setup.sh more',
+    runsBuild: true,
+    command: mocha(1, 'e2e/compat/more/*.test.ts'),
+  },
+  {
     name: 'package',
     runs: 'with all',
     runsBuild: false,

@@ -1,19 +1,35 @@
+import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { connect } from 'node:net';
+import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Browser, chromium, type Page } from 'playwright-core';
-import { runScript } from '../support/child.ts';
+import { type Child, runScript } from '../support/child.ts';
+import { eventually } from '../support/deadline.ts';
 import type { Scope } from '../support/scope.ts';
 
-/** Next to the installed packages of the apps, so that projects find them. */
-const APPS = realpathSync(fileURLToPath(new URL('./apps', import.meta.url)));
+/** Of dev servers, which are not to send anything to their makers. */
+export const DEV_ENVIRONMENT: Readonly<Record<string, string>> = {
+  ASTRO_TELEMETRY_DISABLED: '1',
+  NEXT_TELEMETRY_DISABLED: '1',
+  NG_CLI_ANALYTICS: 'false',
+  NUXT_TELEMETRY_DISABLED: '1',
+  STORYBOOK_DISABLE_TELEMETRY: '1',
+  NO_COLOR: '1',
+  NODE_ENV: 'development',
+  PATH: [dirname(process.execPath), process.env['PATH']].join(delimiter),
+};
 
 /** A developer's project: files in a folder of their own, removed with the scope. */
 export class Project {
   readonly folder: string;
+  /** next to the installed packages, so that the project finds them */
+  readonly #apps: string;
 
-  constructor(scope: Scope, files: Readonly<Record<string, string>>) {
-    this.folder = mkdtempSync(join(APPS, 'run-'));
+  /** @param apps the folder of this one with the packages that it needs */
+  constructor(scope: Scope, files: Readonly<Record<string, string>>, apps = 'apps') {
+    this.#apps = realpathSync(fileURLToPath(new URL(`./${apps}`, import.meta.url)));
+    this.folder = mkdtempSync(join(this.#apps, 'run-'));
     scope.defer(() => rmSync(this.folder, { recursive: true, force: true, maxRetries: 3 }));
     for (const [name, text] of Object.entries(files)) this.write(name, text);
   }
@@ -25,28 +41,51 @@ export class Project {
     writeFileSync(path, text);
   }
 
-  /**
-   * Starts a dev server of a package in apps/; ended with the scope.
-   *
-   * @param program its path below node_modules
-   * @param ready a line that it prints once it accepts requests
-   */
-  async serve(scope: Scope, program: string, args: readonly string[], ready: RegExp): Promise<void> {
-    await start(scope, join(APPS, 'node_modules', program), args, ready);
+  /** A command whose first word is an installed program, with its path. */
+  command([program = '', ...args]: readonly string[]): string[] {
+    return [join(this.#apps, 'node_modules/.bin', program), ...args];
   }
 
-  /** Starts a program of the project itself, in the same way. */
+  /**
+   * Starts a dev server in the folder, until it accepts connections; ended with the scope.
+   *
+   * @param command its first word is the name of an installed program
+   */
+  async start(scope: Scope, command: readonly string[], port: number): Promise<void> {
+    const [program = '', ...args] = this.command(command);
+    const child = runScript(program, args, DEV_ENVIRONMENT, undefined, this.folder);
+    // Not SIGKILL: some have to end child processes.
+    scope.defer(() => child.stop('SIGTERM'));
+    await listening(child, port);
+  }
+
+  /**
+   * Starts a script of the project; ended with the scope.
+   *
+   * @param ready a line that it prints once it accepts requests
+   */
   async run(scope: Scope, name: string, args: readonly string[], ready: RegExp): Promise<void> {
-    await start(scope, join(this.folder, name), args, ready);
+    const child = runScript(join(this.folder, name), args, DEV_ENVIRONMENT);
+    scope.defer(() => child.stop('SIGTERM'));
+    await child.line((line) => (ready.test(line) ? true : undefined), 180_000);
   }
 }
 
-async function start(scope: Scope, script: string, args: readonly string[], ready: RegExp): Promise<void> {
-  const environment = { NEXT_TELEMETRY_DISABLED: '1', NO_COLOR: '1', NODE_ENV: 'development' };
-  const child = runScript(script, args, environment);
-  // Not SIGKILL: Next.js has to end its child process.
-  scope.defer(() => child.stop('SIGTERM'));
-  await child.line((line) => (ready.test(line) ? true : undefined), 180_000);
+/** Waits until a program accepts connections, on either loopback address. */
+export async function listening(child: Child, port: number): Promise<void> {
+  await eventually(180_000, async () => {
+    if (child.hasExited) throw new Error(child.output);
+    await Promise.any([accepts('127.0.0.1', port), accepts('::1', port)]);
+  });
+}
+
+async function accepts(host: string, port: number): Promise<void> {
+  const socket = connect(port, host);
+  try {
+    await once(socket, 'connect', { signal: AbortSignal.timeout(5000) });
+  } finally {
+    socket.destroy();
+  }
 }
 
 /** Debian's Chromium, without a window; for it, `*.localhost` is this machine. Closed with the scope. */

@@ -1,15 +1,18 @@
 #!/bin/sh
-# Installs the servers and clients of the compat tests if they are missing. They are not dependencies of this package,
-# because Next.js alone takes 300 MB.
+# usage: setup.sh [FOLDER...]: installs the servers and clients of the compat tests that folders here list (default: apps
+# and runners), if they are missing. They are not dependencies of this package, because Next.js alone takes 300 MB.
 set -eu
 cd "$(dirname "$0")"
+folders=${*:-apps runners}
 set -- "The compat tests"
 [ -x /usr/bin/chromium ] || set -- "$@" chromium
+command -v certutil >/dev/null || set -- "$@" libnss3-tools
+command -v openssl >/dev/null || set -- "$@" openssl
 command -v curl >/dev/null || set -- "$@" curl
 [ -x "$(git --exec-path 2>/dev/null)/git-http-backend" ] || set -- "$@" git
 sh ../support/install.sh "$@"
 installed=node_modules/.installed-lock.json
-for folder in apps runners; do
+for folder in $folders; do
   (
     cd "$folder"
     cmp -s package-lock.json "$installed" && exit

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { createServer as createHttp2Server } from 'node:http2';
 import { createServer as createSecureServer } from 'node:https';
 import { Authority } from '../support/certificates.ts';
 import { concurrentTests } from '../support/concurrent-tests.ts';
@@ -47,6 +48,39 @@ describe('the local service', () => {
       const refused = readEcho(await visitor.request({ host, headers: upgrade }));
       const next = readEcho(await visitor.request({ host }));
       assert.equal(seenField(next, 'host'), seenField(refused, 'host'));
+    });
+  }
+
+  for (const upstream of ['http1', 'h2c'] as const) {
+    together(`gets the tunnel's own Origin and Referer with --host-header local (${upstream})`, async () => {
+      const service =
+        upstream === 'http1'
+          ? createServer(({ headers }, response) => response.end(JSON.stringify(headers)))
+          : createHttp2Server(({ headers }, response) => response.end(JSON.stringify(headers)));
+      scope.defer(() => service.close());
+      service.listen(0, '127.0.0.1');
+      await once(service, 'listening');
+      const { port } = service.address() as { port: number };
+      for (const mode of ['local', 'keep']) {
+        const { host } = await start(port, '--host-header', mode, '--upstream', upstream);
+        const local = mode === 'local' ? `http://localhost:${port}` : `http://${host}`;
+        for (const [sent, got] of [
+          [`http://${host}`, local],
+          [`https://${host}`, `https://${host}`],
+          ['http://evil.test', 'http://evil.test'],
+          [`http://${host}.evil.test`, `http://${host}.evil.test`],
+        ] as const) {
+          const headers: Field[] = [
+            ['Origin', sent],
+            ['Referer', `${sent}/a`],
+            // Visitors cannot choose what counts as the tunnel's address.
+            ['X-Forwarded-Host', 'evil.test'],
+          ];
+          const { text } = await visit(relay.port, { host, headers });
+          const seen = JSON.parse(text) as { origin: string; referer: string };
+          assert.deepEqual([seen.origin, seen.referer], [got, `${got}/a`]);
+        }
+      }
     });
   }
 

@@ -1,0 +1,164 @@
+/** What every dev server has to do behind a tunnel on a real domain, over HTTPS. */
+import assert from 'node:assert/strict';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Browser, Page } from 'playwright-core';
+import { Authority } from '../support/certificates.ts';
+import type { Child } from '../support/child.ts';
+import { eventually } from '../support/deadline.ts';
+import { Culvert, RelayProgram, spawnCulvert } from '../support/programs.ts';
+import { Scope, suiteScope } from '../support/scope.ts';
+import { closedPort } from '../support/services/listen.ts';
+import { launchTrustingBrowser } from '../support/trusting-browser.ts';
+import { DEV_ENVIRONMENT, listening, openPage, Project, type WatchedPage } from './project.ts';
+
+const DOMAIN = 'tunnels.test';
+/** Set in a page. A reload would lose it. */
+const MARK = 'data-loaded-once';
+/** A folder for pictures of what a visitor sees; none are taken by default. */
+const PICTURES = process.env['COMPAT_PICTURES'];
+
+/**
+ * A project whose page shows `before` in `#text`, and a button with `pressed 0` that counts once scripts run. Saving
+ * {@link Framework.change} replaces `before` with `after`.
+ */
+export interface Framework {
+  readonly name: string;
+  readonly files: Readonly<Record<string, string>>;
+  /** the command that starts the server, with a program in `node_modules/.bin` of {@link Framework.apps} */
+  readonly command: readonly string[];
+  /** the arguments for its port */
+  readonly onPort: (port: number) => readonly string[];
+  /** which installation has its packages: a folder of this one */
+  readonly apps: string;
+  /** the path of the page; `/` by default */
+  readonly path?: string;
+  /** the frame with the project's page; the page itself by default */
+  readonly frame?: string;
+  /** the file to save, with `after` instead of `before` */
+  readonly change: string;
+  /** the first message on a WebSocket from a server that reports changes; it may miss earlier changes */
+  readonly ready: RegExp;
+  /** the setting that Culvert names when the server refuses the host; `undefined` if it does not refuse */
+  readonly setting: RegExp | undefined;
+}
+
+/** Declares the tests of a dev server. */
+export function testFramework(framework: Framework): void {
+  const { name, setting, command, onPort } = framework;
+
+  describe(`${name} on a real domain`, () => {
+    const scope = suiteScope();
+    let relay: RelayProgram;
+    let browser: Browser;
+    let environment: Record<string, string>;
+
+    before(async () => {
+      const authority = new Authority(scope);
+      const { cert, key } = authority.issue(`*.${DOMAIN}`);
+      relay = await RelayProgram.start(scope, {
+        CULVERT_TLS_CERT: cert,
+        CULVERT_TLS_KEY: key,
+        CULVERT_TUNNEL_DOMAIN: DOMAIN,
+      });
+      environment = {
+        ...DEV_ENVIRONMENT,
+        NODE_EXTRA_CA_CERTS: authority.path,
+        CULVERT_RELAY: relay.url,
+        CULVERT_API_KEY: relay.bootstrapKey,
+      };
+      browser = await launchTrustingBrowser(scope, authority.pem.toString(), '127.0.0.1');
+    });
+
+    const open = (host: string): Promise<WatchedPage> =>
+      openPage(browser, `https://${host}.${DOMAIN}:${relay.port}${framework.path ?? '/'}`);
+
+    it(`${setting === undefined ? 'works' : 'refuses a name, as Culvert explains, and works with --host-header local'}`, async () => {
+      const own = new Scope();
+      try {
+        const project = new Project(own, framework.files, framework.apps);
+        const port = await closedPort();
+        await project.start(own, [...command, ...onPort(port)], port);
+        const http = (host: string, ...args: string[]): Promise<Culvert> =>
+          Culvert.start(own, relay, relay.bootstrapKey, port, ['--name', host, ...args], environment);
+        if (setting !== undefined) {
+          const culvert = await http('plain');
+          const { page } = await open('plain');
+          assert.match(await culvert.child.line((line) => /.*host-blocked.*/.exec(line)?.[0]), setting);
+          await picture(page, `${name} before`);
+          assert.equal(await page.locator('button:enabled', { hasText: 'pressed' }).count(), 0);
+          await page.close();
+        }
+        await http('local', ...(setting === undefined ? [] : ['--host-header', 'local']));
+        await expectHotReload(await open('local'), project);
+      } finally {
+        await own.end();
+      }
+    });
+
+    it('works with culvert run', async () => {
+      const own = new Scope();
+      try {
+        const project = new Project(own, framework.files, framework.apps);
+        const port = await closedPort();
+        const args = ['run', '--port', String(port), '--name', 'run', '--', ...project.command(command)];
+        const child = spawnCulvert(own, args, environment, undefined, project.folder);
+        // Ends the server as well.
+        own.defer(() => child.stop('SIGTERM'));
+        // On a busy machine, it starts more slowly than visitors wait.
+        await listening(child, port);
+        await withOutput(child, async () => expectHotReload(await open('run'), project));
+        assert.doesNotMatch(child.output, /rejects the host name/);
+      } finally {
+        await own.end();
+      }
+    });
+
+    /** Presses the button, saves the change, and waits until the page shows it without a reload. */
+    async function expectHotReload(
+      { page, webSockets, messages }: WatchedPage,
+      project: Project,
+    ): Promise<void> {
+      const inner = framework.frame === undefined ? page : page.frameLocator(framework.frame);
+      await inner.locator('#text', { hasText: 'before' }).waitFor();
+      // A button that counts proves that scripts run. Some frameworks show it before that.
+      await eventually(120_000, async () => {
+        await inner.locator('button', { hasText: 'pressed' }).click();
+        await inner.locator('button', { hasText: /pressed [1-9]/ }).waitFor({ timeout: 1000 });
+      });
+      const root = inner.locator('html');
+      await root.evaluate(
+        (html, mark) =>
+          (html as unknown as { setAttribute(n: string, v: string): void }).setAttribute(mark, ''),
+        MARK,
+      );
+      await eventually(60_000, () => assert.match(messages.join('\n'), framework.ready));
+      const text = framework.files[framework.change] ?? '';
+      project.write(framework.change, text.replace('before', 'after'));
+      await inner.locator('#text', { hasText: 'after' }).waitFor();
+      await picture(page, `${name} after`);
+      assert.equal(await inner.locator(`html[${MARK}]`).count(), 1, 'the page was reloaded');
+      const { host } = new URL(page.url());
+      assert.ok(
+        webSockets.length > 0 && webSockets.every((url) => new URL(url).host === host),
+        webSockets.join(),
+      );
+      await page.close();
+    }
+  });
+}
+
+/** Adds what the program printed to a failure. */
+async function withOutput(child: Child, action: () => Promise<void>): Promise<void> {
+  try {
+    await action();
+  } catch (error) {
+    throw new Error(`${String(error)}\n${child.output}`, { cause: error });
+  }
+}
+
+async function picture(page: Page, name: string): Promise<void> {
+  if (PICTURES === undefined) return;
+  mkdirSync(PICTURES, { recursive: true });
+  await page.screenshot({ path: join(PICTURES, `${name}.png`) });
+}

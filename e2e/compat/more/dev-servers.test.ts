@@ -1,0 +1,208 @@
+/** Further dev servers (docs/guides/frameworks.md). They are installed and run only when this suite is named. */
+import { testFramework } from '../framework.ts';
+
+const onPort = (port: number): string[] => ['--port', String(port)];
+const VITE = { apps: 'more', onPort, ready: /"type":"connected"/, setting: /Vite: server\.allowedHosts/ };
+
+testFramework({
+  ...VITE,
+  name: 'Astro',
+  files: {
+    'package.json': '{ "type": "module" }',
+    'astro.config.mjs': 'export default { devToolbar: { enabled: false } };',
+    'src/pages/index.astro': `
+      <html><body>
+        <p id="text"></p><button></button>
+        <script>import '../main.js';</script>
+      </body></html>
+    `,
+    'src/text.js': 'export const text = "before";',
+    'src/main.js': `
+      import { text } from './text.js';
+      const show = (text) => (document.querySelector('#text').textContent = text);
+      const button = document.querySelector('button');
+      let count = 0;
+      const label = () => (button.textContent = 'pressed ' + count);
+      button.onclick = () => ((count += 1), label());
+      show(text);
+      label();
+      import.meta.hot.accept('./text.js', (module) => show(module.text));
+    `,
+  },
+  command: ['astro', 'dev'],
+  change: 'src/text.js',
+});
+
+testFramework({
+  ...VITE,
+  name: 'Nuxt',
+  files: {
+    'package.json': '{ "type": "module" }',
+    'nuxt.config.mjs': 'export default { devtools: { enabled: false }, telemetry: false };',
+    'app/app.vue': `
+      <script setup>
+      const count = ref(0);
+      </script>
+      <template>
+        <div><p id="text">before</p><button @click="count++">pressed {{ count }}</button></div>
+      </template>
+    `,
+  },
+  command: ['nuxt', 'dev'],
+  change: 'app/app.vue',
+});
+
+testFramework({
+  ...VITE,
+  name: 'SvelteKit',
+  files: {
+    'package.json': '{ "type": "module" }',
+    'vite.config.js': `
+      import { sveltekit } from '@sveltejs/kit/vite';
+      export default { plugins: [sveltekit()] };
+    `,
+    'src/app.html': '<html><head>%sveltekit.head%</head><body><div>%sveltekit.body%</div></body></html>',
+    'src/routes/+page.svelte': `
+      <script>
+        let count = $state(0);
+      </script>
+      <p id="text">before</p><button onclick={() => (count += 1)}>pressed {count}</button>
+    `,
+  },
+  command: ['vite', 'dev'],
+  change: 'src/routes/+page.svelte',
+});
+
+testFramework({
+  ...VITE,
+  name: 'React Router',
+  // Its packages are above the project.
+  files: {
+    'package.json': '{ "type": "module" }',
+    'vite.config.js': `
+      import { reactRouter } from '@react-router/dev/vite';
+      export default { plugins: [reactRouter()], server: { fs: { allow: ['..'] } } };
+    `,
+    'app/root.jsx': `
+      import { Outlet, Scripts } from 'react-router';
+      export function Layout({ children }) {
+        return <html><body>{children}<Scripts /></body></html>;
+      }
+      export default function App() {
+        return <Outlet />;
+      }
+    `,
+    'app/routes.js': `
+      import { index } from '@react-router/dev/routes';
+      export default [index('home.jsx')];
+    `,
+    'app/home.jsx': `
+      import { useState } from 'react';
+      export default function Home() {
+        const [count, setCount] = useState(0);
+        return <>
+          <p id="text">before</p>
+          <button onClick={() => setCount(count + 1)}>{'pressed ' + count}</button>
+        </>;
+      }
+    `,
+  },
+  command: ['react-router', 'dev'],
+  change: 'app/home.jsx',
+});
+
+testFramework({
+  ...VITE,
+  name: 'Angular',
+  files: {
+    'package.json': '{ "type": "module" }',
+    'angular.json': JSON.stringify({
+      version: 1,
+      cli: { analytics: false },
+      projects: {
+        app: {
+          projectType: 'application',
+          root: '',
+          sourceRoot: 'src',
+          architect: {
+            build: {
+              builder: '@angular/build:application',
+              options: { browser: 'src/main.ts', index: 'src/index.html', tsConfig: 'tsconfig.json' },
+            },
+            serve: { builder: '@angular/build:dev-server', options: { buildTarget: 'app:build', poll: 500 } },
+          },
+        },
+      },
+    }),
+    'tsconfig.json': JSON.stringify({
+      compilerOptions: {
+        target: 'ES2022',
+        module: 'preserve',
+        strict: true,
+        experimentalDecorators: true,
+        skipLibCheck: true,
+        types: [],
+      },
+      files: ['src/main.ts'],
+    }),
+    'src/index.html': '<html><head><base href="/"></head><body><app-root></app-root></body></html>',
+    'src/main.ts': `
+      import { bootstrapApplication } from '@angular/platform-browser';
+      import { provideZonelessChangeDetection } from '@angular/core';
+      import { App } from './app';
+      void bootstrapApplication(App, { providers: [provideZonelessChangeDetection()] });
+    `,
+    'src/app.ts': `
+      import { Component, signal } from '@angular/core';
+      @Component({ selector: 'app-root', templateUrl: './app.html' })
+      export class App {
+        count = signal(0);
+        press() { this.count.update((count) => count + 1); }
+      }
+    `,
+    'src/app.html': '<p id="text">before</p><button (click)="press()">pressed {{ count() }}</button>',
+  },
+  command: ['ng', 'serve'],
+  change: 'src/app.html',
+});
+
+testFramework({
+  ...VITE,
+  name: 'Storybook',
+  files: {
+    'package.json': '{ "type": "module" }',
+    '.storybook/main.js': `
+      export default {
+        stories: ['../*.stories.js'],
+        framework: '@storybook/html-vite',
+        core: { disableTelemetry: true, disableWhatsNewNotifications: true },
+      };
+    `,
+    'demo.stories.js': `
+      import { text } from './text.js';
+      export default { title: 'Demo' };
+      const shown = document.createElement('p');
+      shown.id = 'text';
+      shown.textContent = text;
+      const button = document.createElement('button');
+      let count = 0;
+      const label = () => (button.textContent = 'pressed ' + count);
+      button.onclick = () => ((count += 1), label());
+      label();
+      export const Basic = {
+        render() {
+          const all = document.createElement('div');
+          all.append(shown, button);
+          return all;
+        },
+      };
+      import.meta.hot.accept('./text.js', (module) => (shown.textContent = module.text));
+    `,
+    'text.js': 'export const text = "before";',
+  },
+  command: ['storybook', 'dev', '--ci', '--disable-telemetry'],
+  path: '/?path=/story/demo--basic',
+  frame: '#storybook-preview-iframe',
+  change: 'text.js',
+  setting: /Storybook: core\.allowedHosts/,
+});
