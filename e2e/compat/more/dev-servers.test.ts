@@ -114,6 +114,8 @@ testFramework({
 testFramework({
   ...VITE,
   name: 'Angular',
+  // The page's WebSocket opens, but a saved file did not reach it.
+  ready: undefined,
   files: {
     'package.json': '{ "type": "module" }',
     'angular.json': JSON.stringify({
@@ -129,7 +131,7 @@ testFramework({
               builder: '@angular/build:application',
               options: { browser: 'src/main.ts', index: 'src/index.html', tsConfig: 'tsconfig.json' },
             },
-            serve: { builder: '@angular/build:dev-server', options: { buildTarget: 'app:build', poll: 500 } },
+            serve: { builder: '@angular/build:dev-server', options: { buildTarget: 'app:build' } },
           },
         },
       },
@@ -169,6 +171,8 @@ testFramework({
 testFramework({
   ...VITE,
   name: 'Storybook',
+  // Stories connect to Storybook's own port for it, which is not that of the address.
+  ready: undefined,
   files: {
     'package.json': '{ "type": "module" }',
     '.storybook/main.js': `
@@ -196,7 +200,6 @@ testFramework({
           return all;
         },
       };
-      import.meta.hot.accept('./text.js', (module) => (shown.textContent = module.text));
     `,
     'text.js': 'export const text = "before";',
   },
