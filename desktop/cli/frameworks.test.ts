@@ -6,6 +6,8 @@ const planned = (line: string, scripts: Record<string, unknown> = {}): string =>
 
 const port = (line: string, dev?: string) => planCommand(line.split(' '), { scripts: { dev } }).ownPort;
 
+const isLocalOnly = (line: string) => planCommand(line.split(' '), undefined).isLocalOnly;
+
 describe('commandEnvironment', () => {
   it('has the port, the address and the host, without its port', () => {
     const env = commandEnvironment(4000, 'https://shop.tunnels.test:8443/t/x', { HOME: '/home/ann' });
@@ -102,7 +104,6 @@ describe('planCommand', () => {
   });
 
   it('knows which servers accept only local hosts', () => {
-    const isLocalOnly = (line: string) => planCommand(line.split(' '), undefined).isLocalOnly;
     for (const line of ['python manage.py runserver', 'next', 'next dev', 'next ./web', 'storybook dev'])
       assert.equal(isLocalOnly(line), true, line);
     for (const line of ['vite', 'next start', 'next build', 'storybook build', 'webpack serve'])

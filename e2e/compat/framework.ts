@@ -76,7 +76,12 @@ export function testFramework(framework: Framework): void {
     const open = (host: string): Promise<WatchedPage> =>
       openPage(browser, `https://${host}.${DOMAIN}:${relay.port}${framework.path ?? '/'}`);
 
-    it(`${setting === undefined ? 'works' : 'refuses a name, as Culvert explains, and works with --host-header local'}`, async () => {
+    const withoutRun =
+      setting === undefined
+        ? 'works'
+        : 'refuses a name, as Culvert explains, and works with --host-header local';
+
+    it(withoutRun, async () => {
       const own = new Scope();
       try {
         const project = new Project(own, framework.files, framework.apps);
@@ -93,7 +98,7 @@ export function testFramework(framework: Framework): void {
           await page.close();
         }
         await http('local', ...(setting === undefined ? [] : ['--host-header', 'local']));
-        await expectHotReload(await open('local'), project);
+        await expectHotReload(framework, await open('local'), project);
       } finally {
         await own.end();
       }
@@ -110,48 +115,49 @@ export function testFramework(framework: Framework): void {
         own.defer(() => child.stop('SIGTERM'));
         // On a busy machine, it starts more slowly than visitors wait.
         await listening(child, port);
-        await withOutput(child, async () => expectHotReload(await open('run'), project));
+        await withOutput(child, async () => expectHotReload(framework, await open('run'), project));
         assert.doesNotMatch(child.output, /rejects the host name/);
       } finally {
         await own.end();
       }
     });
-
-    /** Presses the button, saves the change, and waits until the page shows it without a reload. */
-    async function expectHotReload(
-      { page, webSockets, messages }: WatchedPage,
-      project: Project,
-    ): Promise<void> {
-      const inner = framework.frame === undefined ? page : page.frameLocator(framework.frame);
-      await inner.locator('#text', { hasText: 'before' }).waitFor();
-      // A button that counts proves that scripts run. Some frameworks show it before that.
-      await eventually(120_000, async () => {
-        await inner.locator('button', { hasText: 'pressed' }).click();
-        await inner.locator('button', { hasText: /pressed [1-9]/ }).waitFor({ timeout: 1000 });
-      });
-      const { ready, change } = framework;
-      if (ready !== undefined) {
-        await inner
-          .locator('html')
-          .evaluate(
-            (html, mark) =>
-              (html as unknown as { setAttribute(n: string, v: string): void }).setAttribute(mark, ''),
-            MARK,
-          );
-        await eventually(60_000, () => assert.match(messages.join('\n'), ready));
-        project.write(change, (framework.files[change] ?? '').replace('before', 'after'));
-        await inner.locator('#text', { hasText: 'after' }).waitFor();
-        assert.equal(await inner.locator(`html[${MARK}]`).count(), 1, 'the page was reloaded');
-        const { host } = new URL(page.url());
-        assert.ok(
-          webSockets.length > 0 && webSockets.every((url) => new URL(url).host === host),
-          webSockets.join(),
-        );
-      }
-      await picture(page, `${name} after`);
-      await page.close();
-    }
   });
+}
+
+/** Presses the button, saves the change, and waits until the page shows it without a reload. */
+async function expectHotReload(
+  framework: Framework,
+  { page, webSockets, messages }: WatchedPage,
+  project: Project,
+): Promise<void> {
+  const inner = framework.frame === undefined ? page : page.frameLocator(framework.frame);
+  await inner.locator('#text', { hasText: 'before' }).waitFor();
+  // A button that counts proves that scripts run. Some frameworks show it before that.
+  await eventually(120_000, async () => {
+    await inner.locator('button', { hasText: 'pressed' }).click();
+    await inner.locator('button', { hasText: /pressed [1-9]/ }).waitFor({ timeout: 1000 });
+  });
+  const { name, ready, change } = framework;
+  if (ready !== undefined) {
+    await inner
+      .locator('html')
+      .evaluate(
+        (html, mark) =>
+          (html as unknown as { setAttribute(n: string, v: string): void }).setAttribute(mark, ''),
+        MARK,
+      );
+    await eventually(60_000, () => assert.match(messages.join('\n'), ready));
+    project.write(change, (framework.files[change] ?? '').replace('before', 'after'));
+    await inner.locator('#text', { hasText: 'after' }).waitFor();
+    assert.equal(await inner.locator(`html[${MARK}]`).count(), 1, 'the page was reloaded');
+    const { host } = new URL(page.url());
+    assert.ok(
+      webSockets.length > 0 && webSockets.every((url) => new URL(url).host === host),
+      webSockets.join(),
+    );
+  }
+  await picture(page, `${name} after`);
+  await page.close();
 }
 
 /** Adds what the program printed to a failure. */

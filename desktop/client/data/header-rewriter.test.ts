@@ -42,6 +42,10 @@ const changedRequest = (rest: string): string =>
 const response = (status: string, fields: string, body = ''): string =>
   `HTTP/1.1 ${status}\r\n${fields}\r\n${body}`;
 
+const fromPage = (host: string, origin: string, more = ''): string =>
+  `GET /ws HTTP/1.1\r\nHost: ${host}\r\n${more}oRigin: ${origin}\r\nX-Forwarded-Host: my.app\r\n` +
+  `X-Forwarded-Proto: https\r\nReferer: ${origin}/a\r\n\r\n`;
+
 describe('HeaderRewriter', () => {
   it('changes the Host of every request, and nothing else', () => {
     const { inner, got } = setUp();
@@ -163,10 +167,6 @@ describe('HeaderRewriter', () => {
     inner.receive('GET / HTTP/1.1\r\nHost: my.app\r\n\r\n');
     assert.equal(got.text, 'GET / HTTP/1.1\r\nHost: my.app\r\nA: b\r\n\r\n');
   });
-
-  const fromPage = (host: string, origin: string, more = ''): string =>
-    `GET /ws HTTP/1.1\r\nHost: ${host}\r\n${more}oRigin: ${origin}\r\nX-Forwarded-Host: my.app\r\n` +
-    `X-Forwarded-Proto: https\r\nReferer: ${origin}/a\r\n\r\n`;
 
   it("replaces the tunnel's own Origin and Referer, also of an upgrade, and keeps those of other sites", () => {
     const { inner, stream, got } = setUp({}, 'localhost:3000', 'http://localhost:3000');

@@ -104,6 +104,9 @@ describe('LocalErrorResponse', () => {
 const hostRefusalHead = (status: string): string => `HTTP/1.1 ${status}\r\nContent-Type: text/plain\r\n\r\n`;
 const find = (text: string, isBody = false) => findHostRefusal(Buffer.from(text), isBody);
 
+const findIn = (text: string, request?: string) =>
+  findHostRefusal(Buffer.from(text), false, request === undefined ? undefined : Buffer.from(request));
+
 describe('findHostRefusal', () => {
   const refusals: [string, string, string][] = [
     ['Vite', '403 Forbidden', 'Blocked request. This host ("x.example.com") is not allowed.'],
@@ -136,8 +139,6 @@ describe('findHostRefusal', () => {
     it(`does not mistake ${name} for a refusal`, () => assert.equal(find(text).kind, 'none'));
 
   it('recognises how Next.js refuses a WebSocket, without a head', () => {
-    const findIn = (text: string, request?: string) =>
-      findHostRefusal(Buffer.from(text), false, request === undefined ? undefined : Buffer.from(request));
     for (const target of ['/_next/webpack-hmr', '/_next/hmr?id=x', '/base/_next/webpack-hmr'])
       assert.deepEqual(findIn('Unauthorized', `GET ${target} HTTP/1.1\r\nHost: a\r\n\r\n`), {
         kind: 'refused',
