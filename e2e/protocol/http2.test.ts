@@ -575,6 +575,27 @@ describe('HTTP/2 for visitors', () => {
     assert.deepEqual(await draining.child.exit(20_000), { code: 0, signal: null });
   });
 
+  it('keeps nothing of connections that break while many responses are on their way', async () => {
+    const { cert, key } = authority.issue('*.tunnels.test');
+    const left = await Relay.start(scope, settings(cert, key));
+    const environment = { NODE_EXTRA_CA_CERTS: authority.path };
+    const served = await Culvert.start(scope, left, left.bootstrapKey, site.port, [], environment);
+    const servername = `${served.tunnel.slug}.tunnels.test`;
+    const visit = async (): Promise<void> => {
+      const connection = await FrameConnection.open(scope, { ...target(servername), port: left.port });
+      const requests = Array.from({ length: 32 }, (_, index) => get(2 * index + 1, servername));
+      connection.write(...requests);
+      while (connection.streams.size === 0) await connection.change();
+      connection.socket.destroy();
+    };
+    for (let round = 0; round < 5; round += 1) await Promise.all(Array.from({ length: 10 }, visit));
+    // It ends only when each of its connections has ended, and cuts them after 30 s.
+    const begin = performance.now();
+    left.child.kill('SIGTERM');
+    assert.deepEqual(await left.child.exit(60_000), { code: 0, signal: null });
+    assert.ok(performance.now() - begin < 25_000, 'it had to cut connections');
+  });
+
   it('loses no request when another relay takes over: streams in progress finish, and new ones move', async () => {
     const { cert, key } = authority.issue('*.tunnels.test');
     const replaced = await RelayProgram.start(scope, settings(cert, key));

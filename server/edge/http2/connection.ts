@@ -41,6 +41,7 @@ export interface Http2Options {
 }
 
 export class Http2Connection implements SlotHolder, LimitedConnection, StreamFlow {
+  readonly #socket: TLSSocket;
   readonly #session: ServerHttp2Session;
   readonly #now: () => number;
   readonly #slot: Slot;
@@ -54,6 +55,7 @@ export class Http2Connection implements SlotHolder, LimitedConnection, StreamFlo
 
   /** @param socket whose handshake has chosen `h2` */
   constructor(socket: TLSSocket, { now, slot, address }: Http2Options, owner: Http2Owner) {
+    this.#socket = socket;
     this.#now = now;
     this.#deadline = now() + IDLE_TIMEOUT_MS;
     this.#slot = slot(this);
@@ -68,7 +70,8 @@ export class Http2Connection implements SlotHolder, LimitedConnection, StreamFlo
       stream.once('close', () => this.#closed());
       owner.onStream(new StreamConnection(stream, fields, isComplete, this));
     });
-    session.once('close', () => {
+    // Node may neither close a session that is destroyed during a write, nor its socket.
+    socket.once('close', () => {
       this.#slot.leave();
       this.#address.leave();
       owner.onClosed();
@@ -110,7 +113,7 @@ export class Http2Connection implements SlotHolder, LimitedConnection, StreamFlo
   tick(now: number): void {
     if (now < this.#deadline || (this.#streams > 0 && !this.#isDraining)) return;
     if (!this.#isClosing) return this.#close();
-    if (this.#streams === 0) this.#session.destroy();
+    if (this.#streams === 0) this.destroy();
   }
 
   /** Lets its streams end, and asks the visitor to open new ones elsewhere (RFC 9113 section 6.8). */
@@ -131,6 +134,7 @@ export class Http2Connection implements SlotHolder, LimitedConnection, StreamFlo
 
   destroy(): void {
     this.#session.destroy();
+    this.#socket.destroy();
   }
 
   #close(): void {
