@@ -48,13 +48,14 @@ export class ResponseFrames {
       const head = typeof end === 'string' ? undefined : parseResponseHead(end.head);
       if (typeof end === 'string' || head === undefined) throw new Error('not a response');
       rest = end.rest;
-      if (head.status >= 200) this.#commit(head);
+      if (head.status >= 200) this.#commit(head, rest.length);
       else this.#stream.additionalHeaders({ ':status': head.status, ...fieldsOf(head.fields) });
     }
     this.#pushBody(this.#body, rest);
   }
 
-  #commit(head: ResponseHead): void {
+  /** @param arrived how many bytes have arrived after the head */
+  #commit(head: ResponseHead, arrived: number): void {
     const framing = responseFraming(head, this.#isHead ? 'HEAD' : 'GET');
     if (framing === undefined) throw new Error('not a response');
     const headers = { ':status': head.status, ...fieldsOf(head.fields) };
@@ -66,10 +67,13 @@ export class ResponseFrames {
       (trailers) => (this.#trailers = fieldsOf(trailers)),
     );
     const endStream = this.#body.done;
-    // Without waiting for trailers, Node would mark the last frame of a response that breaks off as its end.
-    this.#stream.respond(headers, { endStream, sendDate: false, waitForTrailers: !endStream } as never);
+    // Without waiting for trailers, Node would mark the last frame of a response that breaks off as its end. One that has
+    // arrived as a whole cannot.
+    const waitForTrailers = !endStream && (framing.kind !== 'length' || arrived < framing.length);
+    this.#stream.respond(headers, { endStream, sendDate: false, waitForTrailers } as never);
     if (endStream) this.#sink.complete();
-    else this.#stream.once('wantTrailers', () => this.#stream.sendTrailers(this.#trailers));
+    else if (waitForTrailers)
+      this.#stream.once('wantTrailers', () => this.#stream.sendTrailers(this.#trailers));
   }
 
   #pushBody(body: BodyTracker, bytes: Buffer): void {

@@ -141,11 +141,14 @@ export class StreamConnection extends Duplex implements VisitorConnection {
     const piece = content.length > size ? content.subarray(0, size) : content;
     if (piece !== content) this.#content.unshift(content.subarray(size));
     const begin = performance.now();
-    this.#stream.write(piece, () => {
+    const sent = (): void => {
       this.#isSlow = performance.now() - begin > HTTP2_SLOW_PIECE_MS;
       this.#stall?.refresh();
       this.#sendNext();
-    });
+    };
+    // The end fits into the frame of the last piece.
+    if (this.#isResponseComplete && this.#content.length === 0) this.#stream.end(piece, sent);
+    else this.#stream.write(piece, sent);
   }
 
   #onAllSent(): void {
