@@ -139,6 +139,13 @@ export const SUITES: readonly Suite[] = [
     command: ['e2e/cluster/protocol.ts', 'stream'],
   },
   {
+    name: 'protocol:h2',
+    runs: 'by name',
+    setup: SETUP,
+    runsBuild: true,
+    command: ['e2e/cluster/protocol.ts', 'h2'],
+  },
+  {
     name: 'main',
     runs: 'by name',
     runsBuild: true,

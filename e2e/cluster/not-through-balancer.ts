@@ -1,6 +1,6 @@
 /**
- * The parts of the protocol suites that cannot be tested through a balancer, and why. Everything else runs unchanged on
- * three relays behind nginx (protocol.ts).
+ * The parts of the protocol suites that cannot be tested through a proxy, and why. Everything else runs unchanged on
+ * three relays behind nginx, or on one relay over HTTP/2 (protocol.ts).
  */
 
 import { basename } from 'node:path';
@@ -20,6 +20,8 @@ const NO_RESETS = 'nginx ends a broken connection like one that has ended in ord
 const NO_TRAILERS = 'nginx does not pass trailers on, and chunks as it likes';
 const OWN_HEADS = 'nginx writes heads of its own';
 const OWN_ANSWERS = 'nginx responds to malformed requests itself';
+const LOWER_CASE = 'names of fields are in lower case over HTTP/2';
+const ONE_ZERO = 'the proxy passes HTTP/1.0 on as HTTP/2';
 const LAST_RELAY =
   'when all relays are told to stop at once, none is left to hand over to; e2e/cluster/rolling.test.ts';
 
@@ -54,7 +56,7 @@ const ALWAYS: readonly Exception[] = [
   },
 ];
 
-export const EXCEPTIONS: Readonly<Record<'stream' | 'http', readonly Exception[]>> = {
+export const EXCEPTIONS: Readonly<Record<'stream' | 'http' | 'h2', readonly Exception[]>> = {
   stream: [
     ...ALWAYS,
     {
@@ -110,6 +112,48 @@ export const EXCEPTIONS: Readonly<Record<'stream' | 'http', readonly Exception[]
     },
     { suite: 'rest', titles: ['writes no stack, path or version into an error'], reason: OWN_ANSWERS },
   ],
+  h2: [
+    { suite: 'main-job', titles: ['chunked responses pass, with trailers'], reason: LOWER_CASE },
+    {
+      suite: 'forwarding',
+      titles: [
+        'names in their case and order',
+        'status, reason, names in their case',
+        'a body with its length, or chunked with its trailers',
+        'chunks and trailers',
+      ],
+      reason: LOWER_CASE,
+    },
+    {
+      suite: 'forwarding',
+      titles: ['X-Forwarded-For, -Host and -Proto set', 'own replaced, in any case and number'],
+      reason: 'the relay is reached with TLS',
+    },
+    {
+      suite: 'forwarding',
+      titles: ['no hop-by-hop fields'],
+      reason: 'the proxy takes no fields off that are named by Connection',
+    },
+    {
+      suite: 'access',
+      titles: [
+        'removes fields that override Cache-Control',
+        'only the answer to a preflight without credentials',
+      ],
+      reason: LOWER_CASE,
+    },
+    {
+      suite: 'addresses',
+      titles: ['an HTTP/1.0 request', 'to an HTTP/1.0 request without Host'],
+      reason: ONE_ZERO,
+    },
+    { suite: 'compression', titles: ['sends other visitors the text'], reason: ONE_ZERO },
+    {
+      suite: 'compression',
+      titles: ['keeps informational responses and trailers'],
+      reason: 'the proxy passes only 100 on',
+    },
+  ],
 };
 
 /** Suites about HTTP that are not affected by a proxy which writes its own headers. */
@@ -125,6 +169,9 @@ export const HTTP_SUITES: readonly string[] = [
   'rest',
   'tunnels',
 ];
+
+/** Those that run over HTTP/2. */
+export const HTTP2_SUITES: readonly string[] = [...HTTP_SUITES, 'access', 'compression', 'links'];
 
 /**
  * A root hook for mocha that removes the listed tests. They are printed before the run (protocol.ts), and count neither

@@ -46,6 +46,7 @@ describe('gRPC over HTTP/2 on both sides of a tunnel', () => {
     authority = new Authority(scope);
     const { cert, key } = authority.issue('*.tunnels.test');
     relay = await Relay.start(scope, {
+      CULVERT_HTTP2: 'on',
       CULVERT_TLS_CERT: cert,
       CULVERT_TLS_KEY: key,
       CULVERT_TUNNEL_DOMAIN: 'tunnels.test',

@@ -26,7 +26,12 @@ import { type Echo, payloadChecksum, seenField, type Site, startSite } from '../
 import { type Service, startRawService } from '../support/services/listen.ts';
 
 function settings(cert: string, key: string): Record<string, string> {
-  return { CULVERT_TLS_CERT: cert, CULVERT_TLS_KEY: key, CULVERT_TUNNEL_DOMAIN: 'tunnels.test' };
+  return {
+    CULVERT_HTTP2: 'on',
+    CULVERT_TLS_CERT: cert,
+    CULVERT_TLS_KEY: key,
+    CULVERT_TUNNEL_DOMAIN: 'tunnels.test',
+  };
 }
 
 const PROTOCOL_ERROR = 1;

@@ -126,7 +126,7 @@ describe('TLS by the relay itself', () => {
   });
 
   together('TLS 1.2 and 1.3 for HTTP/1.1 and HTTP/2, nothing older and nothing else', async () => {
-    const { relay } = await start();
+    const relay = await Relay.start(scope, { ...settings(authority.issue()), CULVERT_HTTP2: 'on' });
     for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
       for (const protocol of ['http/1.1', 'h2']) {
         const socket = await shakeHands(relay, {

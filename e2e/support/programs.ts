@@ -29,9 +29,13 @@ export function temporaryDirectory(scope: Scope): string {
   return directory;
 }
 
-/** The default for the relays of all suites in this run (docs/contributing/testing.md). */
-const trunks = process.env['CULVERT_TRUNKS'];
-const SETTINGS_OF_THIS_RUN: Environment = trunks === undefined ? {} : { CULVERT_TRUNKS: trunks };
+/** Defaults for the relays of all suites in this run (docs/contributing/testing.md). */
+const SETTINGS_OF_THIS_RUN: Environment = Object.fromEntries(
+  ['CULVERT_TRUNKS', 'CULVERT_HTTP2'].flatMap((name) => {
+    const value = process.env[name];
+    return value === undefined ? [] : [[name, value]];
+  }),
+);
 
 /** Runs `culvert-relay` with arguments; killed with the scope. */
 export function spawnRelay(scope: Scope, args: readonly string[], environment: Environment): Child {
