@@ -4,9 +4,8 @@
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from 'node:http2';
-import type { Socket } from 'node:net';
+import { isIP, type Socket } from 'node:net';
 import { connect as connectTls, type ConnectionOptions } from 'node:tls';
-import { isIP } from 'node:net';
 import { Authority } from './certificates.ts';
 import { type Environment, type Relay, RelayProgram } from './programs.ts';
 import type { Scope } from './scope.ts';

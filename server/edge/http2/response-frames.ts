@@ -11,6 +11,8 @@ const HEAD_EXTRA_BYTES = 4096;
 
 /** The body of a response, as far as it is read. */
 export interface FrameSink {
+  /** How many bytes are sent at once now. */
+  pieceMax(): number;
   /** Sends content. The bytes stay unchanged until it was sent. */
   send(content: Buffer): void;
   /** The response is complete. */
@@ -68,8 +70,10 @@ export class ResponseFrames {
     );
     const endStream = this.#body.done;
     // Without waiting for trailers, Node would mark the last frame of a response that breaks off as its end. One that has
-    // arrived as a whole cannot.
-    const waitForTrailers = !endStream && (framing.kind !== 'length' || arrived < framing.length);
+    // arrived as a whole, and leaves in one piece, cannot.
+    const isWhole =
+      framing.kind === 'length' && framing.length <= this.#sink.pieceMax() && arrived >= framing.length;
+    const waitForTrailers = !endStream && !isWhole;
     this.#stream.respond(headers, { endStream, sendDate: false, waitForTrailers } as never);
     if (endStream) this.#sink.complete();
     else if (waitForTrailers)

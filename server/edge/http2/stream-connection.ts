@@ -57,6 +57,7 @@ export class StreamConnection extends Duplex implements VisitorConnection {
     this.#isComplete = isComplete;
     this.#flow = flow;
     this.#frames = new ResponseFrames(stream, isHead, {
+      pieceMax: () => flow.pieceMax,
       send: (content) => this.#content.push(content),
       complete: () => (this.#isResponseComplete = true),
     });
