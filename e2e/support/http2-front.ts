@@ -25,7 +25,7 @@ const OF_CONNECTION = new Set([
  * Starts a relay with TLS, and the proxy in front of it. A relay whose settings have a certificate is one whose tests
  * speak TLS themselves, and gets no proxy.
  */
-export async function startBehindHttp2(scope: Scope, settings: Environment): Promise<Relay> {
+export async function startBehindHttp2(scope: Scope, settings: Environment = {}): Promise<Relay> {
   if (settings['CULVERT_TLS_CERT'] !== undefined) return await RelayProgram.start(scope, settings);
   const port = await closedPort();
   const authority = new Authority(scope);
