@@ -94,11 +94,15 @@ export function serviceManager(machine: ServiceMachine): ServiceManager {
   );
 }
 
+function trimmedLines(text: string): string[] {
+  return text.split('\n').map((line) => line.trim());
+}
+
 /** @throws ServiceError unless the program has succeeded */
 async function must(run: Promise<Ran>, what: string): Promise<string> {
   const { code, out, err } = await run;
   if (code === 0) return out;
-  const why = withoutEnd((err.trim() || out.trim()).replaceAll(/\s*\n\s*/g, ' '));
+  const why = withoutEnd(trimmedLines(err.trim() || out.trim()).join(' '));
   throw new ServiceError(`${what} failed${why === '' ? '' : `: ${why}`}.`);
 }
 
@@ -288,6 +292,9 @@ function xml(text: string): string {
     .replaceAll(/[&<>"]/g, (character) => entities[character] ?? character);
 }
 
+/** The start of a line of `launchctl print`. */
+const LAST_CODE = 'last exit code = ';
+
 class Launchd implements ServiceManager {
   readonly #machine: ServiceMachine;
 
@@ -319,11 +326,14 @@ class Launchd implements ServiceManager {
   }
 
   async state(name: string): Promise<ServiceState | undefined> {
-    const { code, out } = await this.#launchctl('print', this.#target(name));
-    if (code !== 0) return undefined;
-    const running = /^\s*state = running$/m.test(out);
-    const [, last = '0'] = /^\s*last exit code = (\d+)/m.exec(out) ?? [];
-    return { running, text: running ? 'running' : `stopped${ended(Number(last))}` };
+    const { code: failed, out } = await this.#launchctl('print', this.#target(name));
+    if (failed !== 0) return undefined;
+    const lines = trimmedLines(out);
+    const running = lines.includes('state = running');
+    const last = lines.find((line) => line.startsWith(LAST_CODE))?.slice(LAST_CODE.length) ?? '';
+    // It may be followed by an explanation, or be "(never exited)".
+    const code = Number.parseInt(last, 10) || 0;
+    return { running, text: running ? 'running' : `stopped${ended(code)}` };
   }
 
   async remove(name: string): Promise<void> {
@@ -406,7 +416,8 @@ export function scheduledTask(
 
 /** Backslashes count only before a quotation mark (CommandLineToArgvW). */
 function windowsQuoted(word: string): string {
-  return `"${word.replaceAll(/(\\*)"/g, '$1$1\\"').replace(/\\+$/, '$&$&')}"`;
+  const escaped = `${word}"`.replaceAll(/(\\*)"/g, '$1$1\\"');
+  return `"${escaped.slice(0, -2)}"`;
 }
 
 class TaskScheduler implements ServiceManager {

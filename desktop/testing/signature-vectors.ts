@@ -1,5 +1,5 @@
 /** Signed requests from the documentation of the services, or from their own tests, for our tests. */
-import type { SignedRequest } from '../client/signatures/schemes.ts';
+import type { SignedRequest } from '../client/inspector/signatures/schemes.ts';
 import type { WebhookProvider } from '../client/webhooks/provider.ts';
 
 export interface Vector {

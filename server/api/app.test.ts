@@ -78,6 +78,7 @@ describe('the REST interface', () => {
       name: 'acme',
       plan: 'free',
       subdomain: null,
+      agent_key: null,
       limits: {
         default_ttl: '1h0m0s',
         max_ttl: '24h0m0s',

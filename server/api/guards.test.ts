@@ -32,7 +32,10 @@ describe('guards of routes', () => {
     const limits = { defaultTtl: 3600, maxTtl: 7 * DAY };
     const create = (plan: 'free' | 'dev') => {
       const body = { local_port: 3000, ttl: '48h' };
-      const ctx = contextOf({ request: { body }, state: { account: anAccount({ plan }) } });
+      const ctx = contextOf({
+        request: { body },
+        state: { account: anAccount({ plan }), caller: { scope: { kind: 'all' } } },
+      });
       return readCreate(limits)(ctx, nothing);
     };
     await assert.rejects(create('free'), /ttl must be at most 24h0m0s/);

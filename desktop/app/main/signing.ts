@@ -9,8 +9,8 @@ import type { ImportedRequest } from '../../client/inspector/imported.ts';
 import type { RequestSummary } from '../../client/inspector/records.ts';
 import type { PrepareReplay } from '../../client/inspector/replay.ts';
 import { RECORDED_REQUESTS_MAX } from '../../client/limits.ts';
-import { checkSignature, signAgain } from '../../client/signatures/check-signature.ts';
-import { SCHEMES } from '../../client/signatures/schemes.ts';
+import { checkSignature, signAgain } from '../../client/inspector/signatures/check-signature.ts';
+import { SCHEMES } from '../../client/inspector/signatures/schemes.ts';
 import {
   type SignatureView,
   WEBHOOK_PROVIDER_IDS,

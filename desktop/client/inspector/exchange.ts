@@ -1,6 +1,7 @@
 import { VISITOR_FIELD } from '../../../shared/http1/hop-by-hop.ts';
 import { RECORDED_TARGET_MAX_CHARS } from '../limits.ts';
 import { recogniseWebhook, type WebhookProvider } from '../webhooks/provider.ts';
+import type { Capture } from './capture.ts';
 import type { RequestSummary, Timing } from './records.ts';
 import { redactTarget } from './redaction.ts';
 import type { MessageLog } from './websocket/message-log.ts';
@@ -132,61 +133,6 @@ export class Exchange {
     const line = readRequestLine(bytes);
     if (hasHead(bytes)) this.#line = line;
     return line;
-  }
-}
-
-/** Enough for a usual head, so that most captures never grow. */
-const INITIAL_BYTES = 1024;
-/** A larger buffer is not reused for the next message. */
-const REUSED_MAX_BYTES = 4096;
-
-export class Capture {
-  #buffer: Buffer = NOTHING;
-  #length = 0;
-
-  get length(): number {
-    return this.#length;
-  }
-
-  /** Memory allocated, in bytes. */
-  get capacity(): number {
-    return this.#buffer.length;
-  }
-
-  /** The captured bytes; valid until the next call of {@link clear} or {@link append}. */
-  get bytes(): Buffer {
-    return this.#buffer.subarray(0, this.#length);
-  }
-
-  /**
-   * Copies `chunk` from `start` to `end`, as far as the limit allows.
-   *
-   * @param max limit of the captured bytes
-   * @returns bytes by which its memory has grown
-   */
-  append(chunk: Buffer, start: number, end: number, max: number): number {
-    const length = Math.min(end - start, max - this.#length);
-    if (length <= 0) return 0;
-    const before = this.#buffer.length;
-    if (this.#length + length > before) this.#grow(this.#length + length, max);
-    chunk.copy(this.#buffer, this.#length, start, start + length);
-    this.#length += length;
-    return this.#buffer.length - before;
-  }
-
-  /** Clears the capture for another message. */
-  clear(): void {
-    this.#length = 0;
-    if (this.#buffer.length > REUSED_MAX_BYTES) this.#buffer = NOTHING;
-  }
-
-  #grow(needed: number, max: number): void {
-    let capacity = Math.max(INITIAL_BYTES, this.#buffer.length);
-    while (capacity < needed) capacity *= 2;
-    // Not from Node's pool, where a captured byte would keep a whole page in memory.
-    const larger = Buffer.allocUnsafeSlow(Math.min(capacity, max));
-    this.#buffer.copy(larger, 0, 0, this.#length);
-    this.#buffer = larger;
   }
 }
 

@@ -3,7 +3,7 @@ import { RECORDED_BODY_MAX_BYTES, RECORDED_HEAD_MAX_BYTES } from '../limits.ts';
 import { type Message, toMessage } from '../messages.ts';
 import { importCurl } from './curl-import.ts';
 import { checkEdit, composeRequest, fieldBytes, isWritable } from './edit.ts';
-import type { Capture } from './exchange.ts';
+import type { Capture } from './capture.ts';
 import { importHar } from './har.ts';
 import { type ImportedRequest, type ImportedResponse, ImportRefused } from './imported.ts';
 import type { RequestLog } from './request-log.ts';

@@ -7,8 +7,8 @@ import {
   INSPECTORS_MAX,
 } from '../limits.ts';
 import { toMessage } from '../messages.ts';
-import { signAgain } from '../signatures/check-signature.ts';
-import { SCHEMES } from '../signatures/schemes.ts';
+import { signAgain } from './signatures/check-signature.ts';
+import { SCHEMES } from './signatures/schemes.ts';
 import { WEBHOOK_PROVIDERS } from '../webhooks/provider.ts';
 import { checkEdit, EditRefused } from './edit.ts';
 import { addImported } from './import-text.ts';

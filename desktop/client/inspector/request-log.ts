@@ -2,7 +2,8 @@ import { BodyError, trackBody } from '../../../shared/http1/body.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import type { Recorder, Recording } from '../data/stream-filter.ts';
 import { SPARKLINE_SECONDS, RECORDED_BYTES_MAX, RECORDED_REQUESTS_MAX } from '../limits.ts';
-import { Capture, Exchange, type Visibility } from './exchange.ts';
+import { Capture } from './capture.ts';
+import { Exchange, type Visibility } from './exchange.ts';
 import { ConnectionRecording, type ExchangeStore, HeadScan, type Origin } from './recording.ts';
 import {
   type LogChanges,

@@ -6,7 +6,7 @@ import {
   Opcode,
   payloadLength,
 } from '../../../../shared/websocket/frames.ts';
-import { Capture } from '../exchange.ts';
+import { Capture } from '../capture.ts';
 
 /** A complete message or control frame, as it was seen. */
 export interface ScannedMessage {

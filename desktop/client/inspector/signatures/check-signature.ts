@@ -1,6 +1,6 @@
-import type { RecordedMessage } from '../inspector/records.ts';
-import { readMessage } from '../inspector/request-log.ts';
-import { recogniseWebhook, type SignatureView, type WebhookProvider } from '../webhooks/provider.ts';
+import type { RecordedMessage } from '../records.ts';
+import { readMessage } from '../request-log.ts';
+import { recogniseWebhook, type SignatureView, type WebhookProvider } from '../../webhooks/provider.ts';
 import { SCHEMES, type SignedRequest } from './schemes.ts';
 
 /**

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { VECTORS } from '../../testing/signature-vectors.ts';
-import { readMessage } from '../inspector/request-log.ts';
+import { VECTORS } from '../../../testing/signature-vectors.ts';
+import { readMessage } from '../request-log.ts';
 import { checkSignature, signAgain } from './check-signature.ts';
 import { hmac } from './schemes.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { signed, VECTORS } from '../../testing/signature-vectors.ts';
-import { SIGNATURE_TOLERANCE_SECONDS } from '../limits.ts';
-import { WEBHOOK_PROVIDERS, type WebhookProvider } from '../webhooks/provider.ts';
+import { signed, VECTORS } from '../../../testing/signature-vectors.ts';
+import { SIGNATURE_TOLERANCE_SECONDS } from '../../limits.ts';
+import { WEBHOOK_PROVIDERS, type WebhookProvider } from '../../webhooks/provider.ts';
 import { SCHEMES, type SignedRequest } from './schemes.ts';
 
 /** seconds between signature and arrival */

@@ -1,6 +1,6 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
-import { SIGNATURE_TOLERANCE_SECONDS } from '../limits.ts';
-import type { Verdict, WebhookProvider } from '../webhooks/provider.ts';
+import { SIGNATURE_TOLERANCE_SECONDS } from '../../limits.ts';
+import type { Verdict, WebhookProvider } from '../../webhooks/provider.ts';
 
 /**
  * @param key a string is encoded as UTF-8
