@@ -76,14 +76,9 @@ export class ConnectedClient {
     return this.#control;
   }
 
-  /** Whether the client has a control socket. */
-  get isOnline(): boolean {
-    return this.#control !== undefined;
-  }
-
   /** ms since the client has left; 0 while it is connected, Infinity for one that never was. */
   get awayMs(): number {
-    return this.isOnline ? 0 : this.#waiting.awayMs;
+    return this.#control !== undefined ? 0 : this.#waiting.awayMs;
   }
 
   /** The key that the client opens trunks with; `undefined` if it is not known to be on any relay. */
@@ -101,7 +96,7 @@ export class ConnectedClient {
   /** What this client adds to the operator's metrics. */
   get gauges(): ClientGauges {
     return {
-      online: this.isOnline ? 1 : 0,
+      online: this.#control === undefined ? 0 : 1,
       streams: this.#streams.size,
       trunks: this.trunks,
       trunkStreams: this.#trunks?.streams ?? 0,

@@ -207,7 +207,7 @@ export class Hub implements Dialer {
 
   /** Ids of those of the tunnels whose client is on one of the relays. */
   async online(tunnels: readonly LiveTunnel[]): Promise<ReadonlySet<string>> {
-    const isHere = ({ id }: LiveTunnel): boolean => this.#clients.get(id)?.isOnline === true;
+    const isHere = ({ id }: LiveTunnel): boolean => this.#clients.get(id)?.control !== undefined;
     const here = tunnels.filter(isHere).map(({ id }) => id);
     if (!this.#ownership.hasOthers || here.length === tunnels.length) return new Set(here);
     const away = tunnels.filter((tunnel) => !isHere(tunnel)).map(({ id }) => id);
@@ -238,7 +238,7 @@ export class Hub implements Dialer {
    * shut down, for the visitors who wait there; one that is asked to leave may not.
    */
   admits(tunnel: LiveTunnel): boolean {
-    if (this.#stage === 'leaving') return this.#clients.get(tunnel.id)?.isOnline !== true;
+    if (this.#stage === 'leaving') return this.#clients.get(tunnel.id)?.control === undefined;
     return this.#stage === 'running';
   }
 
