@@ -12,7 +12,7 @@ import {
 } from '../../server/handoff/conversation.ts';
 import { HandoffSocket, handoffSocketPath, meet } from '../../server/handoff/handoff-socket.ts';
 import { sendListeners, takeListeners } from '../../server/handoff/listener-transfer.ts';
-import { HANDOFF_SETTLE_MS, HANDOFF_STEP_MS, LISTEN_BACKLOG } from '../../server/limits.ts';
+import { BODY_TIMEOUT_MS, HANDOFF_SETTLE_MS, HANDOFF_STEP_MS, LISTEN_BACKLOG } from '../../server/limits.ts';
 import { DnsServer } from '../../server/testing/dns-server.ts';
 import type { CheckedDomain } from '../../shared/domains.ts';
 import { createAccount } from '../support/accounts.ts';
@@ -206,7 +206,9 @@ describe('serve --replace when something goes wrong', () => {
     const begin = performance.now();
     const before = await relay.replace();
     assert.equal((await connection.response('POST')).status, 503);
-    assertAtLimit(performance.now() - begin, HANDOFF_SETTLE_MS);
+    const ms = performance.now() - begin;
+    // Without a handoff, the limit for a body is far longer than the other relay takes to start.
+    assert.ok(ms > HANDOFF_SETTLE_MS * 0.95 - 100 && ms < BODY_TIMEOUT_MS / 2, `after ${ms} ms`);
     assert.deepEqual(await before.exit(40_000), { code: 0, signal: null });
   });
 
