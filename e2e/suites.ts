@@ -81,7 +81,7 @@ export const SUITES: readonly Suite[] = [
   {
     name: 'ui',
     runs: 'always',
-    setup: `${SETUP} chromium`,
+    setup: `${SETUP} chromium firefox-esr`,
     runsBuild: true,
     command: mocha(3, ...WINDOW, ...longFirst('e2e/ui', 'log*', EVERY_SCREEN), 'e2e/ui/*/**/*.test.ts'),
   },

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
-import type { Page } from 'playwright-core';
 import { eventually } from '../support/deadline.ts';
 import { startSite } from '../support/services/echo.ts';
 import { expose, type OpenApp, scenarios } from './support/fixture.ts';
-import { assertReadable } from './support/readable.ts';
+import { assertReadable, colourOf, isDark } from './support/readable.ts';
 import { visit } from './support/visit.ts';
 
 type Look = (opened: OpenApp) => Promise<void>;
@@ -81,18 +80,3 @@ scenarios('the main job with accessibility settings', (fixture) => {
     assert.notEqual(await colourOf(page, ':focus-visible', 'outlineColor'), ground);
   });
 });
-
-/** Whether the background of the window is darker than its text. */
-async function isDark(page: Page): Promise<boolean> {
-  const brightness = async (property: string) => {
-    const numbers = (await colourOf(page, 'body', property)).match(/\d+/g) ?? [];
-    return numbers.slice(0, 3).reduce((sum, part) => sum + Number(part), 0);
-  };
-  return (await brightness('backgroundColor')) < (await brightness('color'));
-}
-
-async function colourOf(page: Page, selector: string, property: string): Promise<string> {
-  return await page.evaluate<string>(
-    `getComputedStyle(document.querySelector(${JSON.stringify(selector)})).${property}`,
-  );
-}

@@ -11,7 +11,7 @@ import { openWindow, WINDOW_SIZE } from './support/app-window.ts';
 import { assertReadable } from './support/readable.ts';
 import { sharedBrowser, sharedWindow } from './support/running-app.ts';
 import type { ScriptedMain } from './support/scripted-main.ts';
-import { focused, focusedName } from './support/visit.ts';
+import { bottomOf, focused, focusedName } from './support/visit.ts';
 
 const WIDE = { width: 1440, height: 900 };
 
@@ -285,12 +285,6 @@ describe('the access panel', () => {
 /** A tunnel without requests, half an hour old. */
 function idle(key: string): TunnelView {
   return exampleTunnel({ key, slug: `app-${key}`, ttl: 3600, expiresAt: NOW + HOUR / 2 });
-}
-
-async function bottomOf(part: Locator): Promise<number> {
-  const box = await part.boundingBox();
-  assert.ok(box);
-  return box.y + box.height;
 }
 
 async function topOf(part: Locator): Promise<number> {

@@ -134,10 +134,13 @@ export function watchPage(scope: Scope, page: Page, expected?: RegExp): string[]
   // Shorter than the limit of a test, so that a failure says what it waited for; longer than a busy machine takes to
   // draw.
   page.setDefaultTimeout(WAIT_MS);
-  page.on('pageerror', (error) => errors.push(String(error)));
+  const add = (text: string): void => {
+    if (expected?.test(text) !== true) errors.push(text);
+  };
+  // Firefox reports lost connections as errors of the page.
+  page.on('pageerror', (error) => add(String(error)));
   page.on('console', (message) => {
-    const text = message.text();
-    if (message.type() === 'error' && expected?.test(text) !== true) errors.push(text);
+    if (message.type() === 'error') add(message.text());
   });
   return errors;
 }

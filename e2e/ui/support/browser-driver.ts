@@ -48,7 +48,8 @@ interface PageGlobals {
 const RECORD = `{
   const outside = { copied: [], opened: [] };
   globalThis.outside = outside;
-  navigator.clipboard.writeText = (text) => Promise.resolve(void outside.copied.push(text));
+  // about:blank, which comes first, has none in Firefox.
+  if (isSecureContext) navigator.clipboard.writeText = (text) => Promise.resolve(void outside.copied.push(text));
   globalThis.open = (url) => (outside.opened.push(url), globalThis);
 }`;
 

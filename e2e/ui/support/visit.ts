@@ -140,3 +140,10 @@ export async function reads(part: Locator, text: RegExp): Promise<void> {
   await part.scrollIntoViewIfNeeded();
   await eventually(20_000, async () => assert.match(await part.innerText(), text));
 }
+
+/** Where an element ends, in px below the top of the window. */
+export async function bottomOf(part: Locator): Promise<number> {
+  const box = await part.boundingBox();
+  assert.ok(box);
+  return box.y + box.height;
+}

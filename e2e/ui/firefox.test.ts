@@ -1,0 +1,114 @@
+/** The window that `culvert ui` serves, in Debian's Firefox. */
+import assert from 'node:assert/strict';
+import type { Browser, Page } from 'playwright-core';
+import { createAccount } from '../support/accounts.ts';
+import { eventually } from '../support/deadline.ts';
+import { temporaryDirectory } from '../support/programs.ts';
+import { suiteScope, testScope } from '../support/scope.ts';
+import { startHttpService } from '../support/services/listen.ts';
+import { WINDOW_SIZE } from './support/app-window.ts';
+import { newProfile, openLink, startUi } from './support/browser-driver.ts';
+import { startFirefox } from './support/firefox.ts';
+import { card, signIn } from './support/fixture.ts';
+import { isDark, violations } from './support/readable.ts';
+import { sharedRelay } from './support/running-app.ts';
+import { bottomOf, focused, focusedName, visit } from './support/visit.ts';
+
+/** Logged for a page that may not connect, and for one that loses its connection a moment before it is loaded again. */
+const DISCONNECTED = /connection to (the server at )?ws:/;
+
+describe('the window in Firefox', () => {
+  const suite = suiteScope();
+  const scope = testScope();
+  let browser: Browser;
+  before(async () => {
+    browser = await startFirefox(suite);
+  });
+
+  async function open() {
+    const [relay, program, profile] = await Promise.all([
+      sharedRelay(),
+      startUi(scope, temporaryDirectory(scope)),
+      newProfile(scope, browser),
+    ]);
+    const page = await openLink(scope, profile, program.link, DISCONNECTED);
+    await page.getByRole('button', { name: 'Sign in' }).waitFor();
+    return { relay, program, profile, page };
+  }
+
+  /** Signs in, and exposes a service that counts what it receives. */
+  async function openExposed() {
+    const opened = await open();
+    const { page, relay } = opened;
+    const [{ key }, { port }] = await Promise.all([createAccount(relay), countingService()]);
+    await signIn(page, relay.url, key);
+    await focused(page, 'port');
+    await page.keyboard.type(String(port));
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('Enter');
+    await focusedName(page, /^Copy the address/);
+    const exposed = page.locator('.card', { hasText: `localhost:${port}` });
+    await exposed.getByText('Online').waitFor();
+    const slug = (await exposed.getAttribute('data-slug')) ?? '';
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: `Copied the address of ${slug}` }).waitFor();
+    const [url = ''] = await page.evaluate<string[]>('outside.copied');
+    return { ...opened, slug, url };
+  }
+
+  async function countingService() {
+    let received = 0;
+    return await startHttpService(scope, (_request, response) => {
+      response.setHeader('Content-Type', 'application/json');
+      response.end(JSON.stringify({ received: (received += 1) }));
+    });
+  }
+
+  it('opens with its link once, stays open when it is loaded again, and follows a dark system', async () => {
+    const { page, program } = await open();
+    assert.equal(page.url(), `${program.origin}/`);
+    assert.equal(await isDark(page), true);
+    await page.reload();
+    await page.getByRole('button', { name: 'Sign in' }).waitFor();
+    assert.deepEqual(await violations(page), []);
+
+    const other = await openLink(scope, await newProfile(scope, browser), program.link, DISCONNECTED);
+    await other.getByRole('alert').getByText('This link is no longer valid').waitFor();
+    assert.equal(await other.getByRole('button', { name: 'Sign in' }).count(), 0);
+  });
+
+  it('starts in the port field, shows a request with its response in view, and sends it again', async () => {
+    const { page, url, slug } = await openExposed();
+    await visit(`${url}/order`);
+    await card(page, slug).getByRole('button', { name: 'GET /order 200' }).click();
+    const body = page.getByRole('region', { name: 'Response body' });
+    await body.getByText('"received": 1').waitFor();
+    assert.ok((await bottomOf(body)) <= WINDOW_SIZE.height);
+    await page.getByRole('button', { name: 'Replay', exact: true }).click();
+    await body.getByText('"received": 2').waitFor();
+    await focused(page, 'replay-request');
+    assert.ok((await bottomOf(body)) <= WINDOW_SIZE.height);
+    assert.deepEqual(await violations(page), []);
+  });
+
+  it('shows the same in two pages, also what is done in the command palette', async () => {
+    const { page, profile, program, slug } = await openExposed();
+    const second = await openLink(scope, profile, program.origin);
+    await card(second, slug).getByText('Online').waitFor();
+    await choose(page, `stop ${slug}`, `Stop ${slug}`);
+    await card(second, slug).getByText('Stopped', { exact: true }).waitFor();
+    await choose(second, 'light', 'Light theme');
+    await eventually(20_000, async () => assert.equal(await isDark(page), false));
+  });
+});
+
+/** Chooses an action in the command palette, with the keyboard. */
+async function choose(page: Page, typed: string, name: string): Promise<void> {
+  const palette = page.getByRole('dialog', { name: 'Commands' });
+  await page.keyboard.press('Control+k');
+  await palette.waitFor();
+  await page.keyboard.type(typed);
+  await page.getByRole('option', { name, selected: true }).waitFor();
+  await page.keyboard.press('Enter');
+  await palette.waitFor({ state: 'detached' });
+}
