@@ -11,6 +11,8 @@ has() {
     libnginx-mod-stream) [ -e /usr/lib/nginx/modules/ngx_stream_module.so ] ;;
     apache2-bin) [ -x /usr/sbin/apache2 ] ;;
     chromium) command -v chromium >/dev/null || [ -n "${CULVERT_CHROMIUM:-}" ] ;;
+    # Its tests run on Linux only.
+    firefox-esr) command -v firefox-esr >/dev/null || [ "$(uname)" != Linux ] ;;
     libfaketime) ls /usr/lib/*/faketime/libfaketime.so.1 >/dev/null 2>&1 ;;
     unbound) [ -x /usr/sbin/unbound ] ;;
     bind9-dnsutils) command -v dig >/dev/null ;;

@@ -1,6 +1,7 @@
 /** The window that `culvert ui` serves, in Debian's Firefox. */
 import assert from 'node:assert/strict';
 import type { Browser, Page } from 'playwright-core';
+import { describeOnLinux } from '../../shared/testing/posix.ts';
 import { createAccount } from '../support/accounts.ts';
 import { eventually } from '../support/deadline.ts';
 import { temporaryDirectory } from '../support/programs.ts';
@@ -17,7 +18,7 @@ import { bottomOf, focused, focusedName, visit } from './support/visit.ts';
 /** Logged for a page that may not connect, and for one that loses its connection a moment before it is loaded again. */
 const DISCONNECTED = /connection to (the server at )?ws:/;
 
-describe('the window in Firefox', () => {
+describeOnLinux('the window in Firefox', () => {
   const suite = suiteScope();
   const scope = testScope();
   let browser: Browser;

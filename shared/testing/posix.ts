@@ -7,5 +7,8 @@ const isWindows = process.platform === 'win32';
 export const onPosix = isWindows ? it.skip : it;
 export const describeOnPosix = isWindows ? describe.skip : describe;
 
-/** Tests that need loopback addresses other than 127.0.0.1. */
-export const onLinux = process.platform === 'linux' ? it : it.skip;
+const isLinux = process.platform === 'linux';
+
+/** Tests that need loopback addresses other than 127.0.0.1, or a package of Debian. */
+export const onLinux = isLinux ? it : it.skip;
+export const describeOnLinux = isLinux ? describe : describe.skip;

@@ -44,7 +44,11 @@ function join(playwright: WebSocket, address: string): void {
     const text = data.toString();
     const { id, method } = JSON.parse(text) as { readonly id: number; readonly method: string };
     if (method === UNKNOWN) playwright.send(JSON.stringify({ type: 'success', id, result: {} }));
-    else void opened.then(() => browser.send(text), () => undefined);
+    else
+      void opened.then(
+        () => browser.send(text),
+        () => undefined,
+      );
   });
   browser.on('message', (data: Buffer) => playwright.send(data.toString()));
   for (const [one, other] of [

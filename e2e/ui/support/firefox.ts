@@ -1,5 +1,6 @@
 import { delimiter, dirname, join } from 'node:path';
 import { type Browser, firefox } from 'playwright-core';
+import { temporaryDirectory } from '../../support/programs.ts';
 import type { Scope } from '../../support/scope.ts';
 
 /** Firefox does not let a page's driver emulate these, so they are preferences of the whole browser. */
@@ -16,8 +17,13 @@ export async function startFirefox(scope: Scope): Promise<Browser> {
     channel: 'moz-firefox',
     executablePath: join(import.meta.dirname, 'firefox-program.ts'),
     firefoxUserPrefs: PREFERENCES,
-    // That program runs in the Node.js that runs the tests.
-    env: { ...process.env, PATH: `${dirname(process.execPath)}${delimiter}${process.env['PATH'] ?? ''}` },
+    env: {
+      ...process.env,
+      // That program runs in the Node.js that runs the tests.
+      PATH: `${dirname(process.execPath)}${delimiter}${process.env['PATH'] ?? ''}`,
+      // Firefox also writes outside of its profile.
+      HOME: temporaryDirectory(scope),
+    },
   });
   scope.defer(() => browser.close());
   return browser;
