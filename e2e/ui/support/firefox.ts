@@ -8,6 +8,8 @@ const PREFERENCES = {
   // dark
   'layout.css.prefers-color-scheme.content-override': 0,
   'ui.prefersReducedMotion': 1,
+  // Processes that stand ready for further pages cost CPU time.
+  'dom.ipc.processPrelaunch.enabled': false,
 };
 
 /** Starts Debian's Firefox without a window, for a user whose system is dark and without motion; ends with the scope. */
