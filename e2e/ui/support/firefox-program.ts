@@ -5,6 +5,7 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createInterface } from 'node:readline';
 import { WebSocket, WebSocketServer } from 'ws';
@@ -28,9 +29,15 @@ for await (const line of createInterface({ input: firefox.stderr })) {
   process.stderr.write(`${shown}\n`);
 }
 
-/** @returns the address of the proxy, in place of Firefox's */
+/** @returns the address of the proxy, for Playwright to connect to */
 async function startProxy(address: string): Promise<string> {
-  const server = new WebSocketServer({ host: '127.0.0.1', port: 0, maxPayload: MAX_MESSAGE_BYTES });
+  const server = new WebSocketServer({
+    host: '127.0.0.1',
+    port: 0,
+    maxPayload: MAX_MESSAGE_BYTES,
+    // No page may drive the browser. Firefox checks that too, but does not see who connects to the proxy.
+    verifyClient: ({ req }: { readonly req: IncomingMessage }) => req.headers.origin === undefined,
+  });
   await once(server, 'listening');
   server.on('connection', (playwright, { url }) => join(playwright, `${address}${url ?? ''}`));
   return `ws://127.0.0.1:${(server.address() as AddressInfo).port}`;
