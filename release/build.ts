@@ -20,7 +20,8 @@ const LINE_LENGTH = 120;
 /**
  * Replaces imports of Node's builtin modules by `require`, and only of the exports in use. An `import` reads all
  * exports, and some load more code when they are read: `node:http` then loads an unused HTTP client, at twice the cost
- * of starting Node.
+ * of starting Node. Functions load their module when they are first called, so that `culvert --version` and
+ * `culvert mcp` start without TLS.
  */
 const builtins: Plugin = {
   name: 'builtins',
@@ -36,16 +37,29 @@ const builtins: Plugin = {
     }));
     building.onLoad({ filter: /./, namespace: 'imported' }, ({ path }) => ({
       contents: [
-        `const builtin = ${builtin(path)}, take = (name) => builtin[name];`,
-        'export default builtin;',
+        `let builtin; const load = () => (builtin ??= ${builtin(path)}), take = (name) => load()[name];`,
         // Marked as free of side effects, so that esbuild drops unused ones.
-        ...Object.keys(process.getBuiltinModule(path) ?? {})
-          .filter((name) => name !== 'default')
-          .map((name) => `export const ${name} = /* @__PURE__ */ take('${name}');`),
+        'export default /* @__PURE__ */ load();',
+        ...Object.entries(process.getBuiltinModule(path) ?? {})
+          .filter(([name]) => name !== 'default')
+          .map(([name, value]) =>
+            isPlainFunction(name, value)
+              ? `export function ${name}(...given) { return load().${name}(...given); }`
+              : `export const ${name} = /* @__PURE__ */ take('${name}');`,
+          ),
       ].join('\n'),
     }));
   },
 };
+
+/** No class, and without properties: `promisify` reads some. */
+function isPlainFunction(name: string, value: unknown): boolean {
+  return (
+    typeof value === 'function' &&
+    /^[a-z]/.test(name) &&
+    Object.keys(value).length + Object.getOwnPropertySymbols(value).length === 0
+  );
+}
 
 function builtin(path: string): string {
   return `process.getBuiltinModule(${JSON.stringify(path)})`;

@@ -1,16 +1,19 @@
-/** The tunnels that an agent has opened. They live as long as the server of the agent. */
+/**
+ * The tunnels that an agent has opened. They live as long as the server of the agent. The first one loads the client, so
+ * that the server starts without it.
+ */
 import type { Access, AccessView } from '../../../shared/access.ts';
 import type { Tunnel } from '../../../shared/tunnel.ts';
 import type { Clock } from '../../client/clock.ts';
 import { claimNames, type RelayAccess } from '../../client/config/relay-access.ts';
 import type { TunnelSpec } from '../../client/config/tunnel-spec.ts';
 import type { InspectedTunnel } from '../../client/inspector/inspector-server.ts';
-import { RequestLog } from '../../client/inspector/request-log.ts';
+import type { RequestLog } from '../../client/inspector/request-log.ts';
 import { lifetimeMs } from '../../client/lifetime.ts';
 import { textOf } from '../../client/messages.ts';
 import { ApiClient } from '../../client/relay/api-client.ts';
 import type { Output, Reporter } from '../reporter.ts';
-import { type Inspection, serveTunnel } from '../serve-tunnel.ts';
+import type { Inspection } from '../serve-tunnel.ts';
 import { MCP_OPEN_TIMEOUT_MS, MCP_TUNNELS_MAX } from './limits.ts';
 import { ToolFailure } from './parameters.ts';
 
@@ -42,8 +45,6 @@ export interface AgentTunnelsOptions {
   readonly access: RelayAccess;
   readonly clock: Clock;
   readonly output: Output;
-  /** lets `culvert inspect` see the tunnels */
-  readonly inspection: Promise<Pick<Inspection, 'show'> | undefined>;
 }
 
 export class AgentTunnels {
@@ -52,6 +53,8 @@ export class AgentTunnels {
   /** also those that are still opening */
   readonly #ends = new Set<{ readonly stop: AbortController; readonly ended: Promise<unknown> }>();
   readonly #over = new AbortController();
+  /** lets `culvert inspect` see the tunnels */
+  #inspection: Promise<Inspection | undefined> | undefined;
   readonly api: ApiClient;
 
   constructor(options: AgentTunnelsOptions) {
@@ -129,7 +132,9 @@ export class AgentTunnels {
     opening: PromiseWithResolvers<Tunnel>,
   ): Promise<void> {
     const { access, clock, output } = this.#options;
-    const inspection = await this.#options.inspection;
+    const { Inspection, serveTunnel } = await import('../serve-tunnel.ts');
+    const { RequestLog } = await import('../../client/inspector/request-log.ts');
+    const inspection = await (this.#inspection ??= Inspection.start(process.env, output));
     const log = new RequestLog(clock);
     let replayer: InspectedTunnel['replayer'] | undefined;
     let state: State = 'connecting';

@@ -1,14 +1,11 @@
 /** Runs `culvert mcp`: serves one agent until its client ends the connection, and then closes its tunnels. */
 import { homedir } from 'node:os';
-import { systemClock } from '../../client/clock.ts';
+import { type Clock, systemClock } from '../../client/clock.ts';
 import type { RelayAccess } from '../../client/config/relay-access.ts';
 import { appDataFolder } from '../../client/config/stored-login.ts';
 import { ExitCode } from '../../client/failures.ts';
-import { askThroughApp } from '../../client/owner-questions.ts';
 import type { CommandContext } from '../command.ts';
-import { Inspection } from '../serve-tunnel.ts';
 import { AgentTunnels } from './agent-tunnels.ts';
-import { askOnTerminal } from './ask-on-terminal.ts';
 import type { Bounds } from './bounds.ts';
 import { Consent } from './consent.ts';
 import { StdioServer } from './stdio-server.ts';
@@ -24,17 +21,20 @@ export async function runMcp(
   { output, interruptible }: CommandContext,
 ): Promise<ExitCode> {
   const clock = systemClock;
-  const machine = { platform: process.platform, env: process.env, home: homedir() };
   const interrupted = interruptible();
-  // It need not delay the answer to the first message.
-  const inspection = Inspection.start(process.env, output);
-  const tunnels = new AgentTunnels({ access, clock, output, inspection });
-  const consent = bounds.ask
-    ? new Consent({ clock, askers: [askThroughApp(appDataFolder(machine)), askOnTerminal] })
-    : undefined;
+  const tunnels = new AgentTunnels({ access, clock, output });
+  const consent = bounds.ask ? await askingOwner(clock) : undefined;
   const toolbox = createToolbox({ access, bounds, tunnels, consent, clock });
   const server = new StdioServer({ input: process.stdin, output: process.stdout, toolbox, clock });
   await server.serve(interrupted);
   await tunnels.closeAll();
   return ExitCode.ok;
+}
+
+/** Only `--ask` loads the askers. */
+async function askingOwner(clock: Clock): Promise<Consent> {
+  const { askThroughApp } = await import('../../client/owner-questions.ts');
+  const { askOnTerminal } = await import('./ask-on-terminal.ts');
+  const machine = { platform: process.platform, env: process.env, home: homedir() };
+  return new Consent({ clock, askers: [askThroughApp(appDataFolder(machine)), askOnTerminal] });
 }

@@ -1,6 +1,6 @@
 import type { LookupAddress, LookupOptions } from 'node:dns';
 import { connect, isIP, isIPv4, type LookupFunction, type NetConnectOpts, type Socket } from 'node:net';
-import { connect as connectTls, type ConnectionOptions, type SecureContext, TLSSocket } from 'node:tls';
+import { connect as connectTls, type ConnectionOptions, type SecureContext, type TLSSocket } from 'node:tls';
 import type { Clock, Timer } from '../clock.ts';
 import { REDIAL_JITTER, REDIAL_MS, REDIAL_QUICK_MS, REDIALS_MAX } from '../limits.ts';
 import { MessageError, toMessage, type MessageValue, type MessageCode } from '../messages.ts';
@@ -68,7 +68,7 @@ class Dial implements Attempt {
 
   #onConnect(): void {
     const socket = this.#socket;
-    const error = socket instanceof TLSSocket ? distrust(socket) : undefined;
+    const error = isEncrypted(socket) ? distrust(socket) : undefined;
     if (error === undefined) this.#take()?.connected(socket);
     else socket.destroy(error);
   }
@@ -190,6 +190,11 @@ export function tlsConnectOptions(
     ...(isIP(serverName) === 0 ? { servername: serverName } : {}),
     ...(secureContext === undefined ? {} : { secureContext }),
   };
+}
+
+/** Unlike a class that is imported, this does not load TLS when the program starts. */
+function isEncrypted(socket: Socket): socket is TLSSocket {
+  return 'encrypted' in socket;
 }
 
 /** Why the certificate is not accepted. Without `trustsLoopback`, Node has already checked it. */

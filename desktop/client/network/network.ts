@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { BlockList, isIP } from 'node:net';
-import * as tls from 'node:tls';
+import { createSecureContext, type SecureContext } from 'node:tls';
 import { type Attempt, dial, type DialHandler, type DialOptions, isLoopback } from './dial.ts';
 import { type NetworkSettings, parseProxyAddress, type ProxyAddress, ProxyDial } from './proxy-dial.ts';
 
@@ -19,7 +19,7 @@ export class Network {
   readonly #httpProxy: ProxyAddress | undefined;
   readonly #httpsProxy: ProxyAddress | undefined;
   readonly #isDirect: (host: string, port: number) => boolean;
-  readonly #secureContext: tls.SecureContext | undefined;
+  readonly #secureContext: SecureContext | undefined;
 
   /** @throws NetworkSettingError */
   constructor({ httpProxy, httpsProxy, noProxy = '', ca }: NetworkSettings = {}) {
@@ -27,7 +27,7 @@ export class Network {
     this.#httpsProxy = httpsProxy === undefined ? undefined : parseProxyAddress(httpsProxy, 'HTTPS_PROXY');
     this.#isDirect = parseNoProxy(noProxy);
     this.#secureContext =
-      ca === undefined ? undefined : tls.createSecureContext({ ca: [...usualAuthorities(), ca] });
+      ca === undefined ? undefined : createSecureContext({ ca: [...usualAuthorities(), ca] });
   }
 
   /** `host:port` of the proxy for that relay; `undefined` without one. */
@@ -67,6 +67,8 @@ export class Network {
 
 /** The authorities that Node trusts by default. An explicit list replaces them all. */
 function usualAuthorities(): readonly string[] {
+  // Imported, the list would be loaded when the program starts.
+  const tls = process.getBuiltinModule('node:tls');
   // The function exists since Node 22.15.
   const { getCACertificates } = tls as Partial<typeof tls>;
   if (getCACertificates !== undefined) return getCACertificates('default');

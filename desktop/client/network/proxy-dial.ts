@@ -1,5 +1,4 @@
 /** A connection through a proxy: CONNECT (RFC 9110 section 9.3.6), then TLS inside it if needed. */
-import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
@@ -223,6 +222,8 @@ function readAuthorities(path: string): string {
     const { code = 'unknown error' } = error as NodeJS.ErrnoException;
     throw new NetworkSettingError(`--ca or CULVERT_CA: "${path}" cannot be read (${code})`);
   }
+  // Imported, the class would be loaded when the program starts.
+  const { X509Certificate } = process.getBuiltinModule('node:crypto');
   const certificates = text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
   try {
     for (const certificate of certificates) void new X509Certificate(certificate);
