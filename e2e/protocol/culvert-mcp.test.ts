@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { onPosix } from '../../shared/testing/posix.ts';
-import { createAccount } from '../support/accounts.ts';
+import { createAccount, type TestAccount, withNewKey } from '../support/accounts.ts';
 import { Api } from '../support/api.ts';
 import { ask, mustKnock } from '../support/approvals.ts';
 import { eventually } from '../support/deadline.ts';
@@ -39,6 +39,7 @@ const hostOf = (url: string): string => new URL(url).host;
 describe('culvert mcp', () => {
   const scope = suiteScope();
   let relay: Relay;
+  let owner: TestAccount;
   let key: string;
   let runtime: string;
   let service: HttpService;
@@ -62,7 +63,10 @@ describe('culvert mcp', () => {
   });
 
   // Each agent has an account: the rate of creations is limited.
-  beforeEach(async () => void ({ key } = await createAccount(relay)));
+  beforeEach(async () => {
+    owner = await createAccount(relay);
+    ({ key } = owner);
+  });
 
   function environment(): Environment {
     return {
@@ -366,6 +370,31 @@ describe('culvert mcp', () => {
       await new Api(relay, key).send('DELETE', `/v1/tunnels/${id}`);
       await client.close();
     });
+  });
+
+  it("passes on what the relay refuses to an agent's key", async () => {
+    ({ key } = await withNewKey(relay, owner, '--agent', '--prefix', 'ai'));
+    const { client, must, refused } = await agent();
+    const { port } = service;
+    const open = { port, password: true };
+    assert.match(await refused('open_tunnel', { port }), /agent.*access/i);
+    assert.match(await refused('open_tunnel', { ...open, name: 'shop' }), /must begin with "ai-"/);
+    assert.match(await refused('open_tunnel', { ...open, ttl: '2h' }), /ttl must be at most 1h0m0s/);
+    assert.equal(await live(), 0);
+
+    const before = Date.now();
+    const unnamed = await must('open_tunnel', open);
+    const named = await must('open_tunnel', { port, name: 'ai-shop', tokens: ['ci'], ttl: '10m' });
+    assert.equal(named['slug'], 'ai-shop');
+    for (const { expires_at: at } of [unnamed, named])
+      assert.ok(Date.parse(at) <= Date.now() + 3_600_000 && Date.parse(at) > before, at);
+    assert.equal(await live(), 2);
+    await must('set_access', { tunnel: 'ai-shop', links: true });
+    assert.match(await refused('set_access', { tunnel: 'ai-shop' }), /agent.*access/i);
+    assert.match(await refused('extend_tunnel', { tunnel: 'ai-shop', ttl: '1h' }), /at most/);
+    await must('extend_tunnel', { tunnel: 'ai-shop', ttl: '10m' });
+    await client.close();
+    await eventually(20_000, async () => assert.equal(await live(), 0));
   });
 
   it('sends edited requests only as one valid request', async () => {
