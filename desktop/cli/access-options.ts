@@ -8,6 +8,7 @@ import {
 import { accessProblems, type WantedAccess, wantedAccess } from '../client/config/project-access.ts';
 import type { Prompt } from '../client/config/relay-access.ts';
 import { UsageError } from '../client/failures.ts';
+import { type Message, type MessageValue, toMessage } from '../client/messages.ts';
 
 export interface AccessValues {
   readonly auth?: readonly string[] | undefined;
@@ -85,28 +86,37 @@ async function askFor(user: string, prompt: Prompt): Promise<string> {
 const NAMED_MAX = 3;
 
 /** @returns the policy in words, such as `password or signed link, only from 10.0.0.0/8`; `undefined` for everybody */
-export function describeAccess({
+export function describeAccess(access: AccessView): string | undefined {
+  return accessMessage(access)?.text;
+}
+
+/** The same as a message. */
+export function accessMessage({
   allow = [],
   basic = [],
   password,
   links,
   knock,
   tokens = [],
-}: AccessView): string | undefined {
+}: AccessView): Message | undefined {
   const ways = [
-    ...(basic.length === 0 ? [] : [`login (${named(basic)})`]),
-    ...(password === true ? ['password'] : []),
-    ...(links === true ? ['signed link'] : []),
-    ...(knock === true ? ['your approval'] : []),
-    ...(tokens.length === 0 ? [] : [`token (${named(tokens.map(({ name }) => name))})`]),
-  ].join(' or ');
-  if (allow.length === 0) return ways === '' ? undefined : ways;
-  const from = `only from ${named(allow)}`;
-  return ways === '' ? from : `${ways}, ${from}`;
+    ...(basic.length === 0 ? [] : [toMessage('policy.login', { names: named(basic) })]),
+    ...(password === true ? [toMessage('policy.password')] : []),
+    ...(links === true ? [toMessage('policy.link')] : []),
+    ...(knock === true ? [toMessage('policy.approval')] : []),
+    ...(tokens.length === 0
+      ? []
+      : [toMessage('policy.token', { names: named(tokens.map(({ name }) => name)) })]),
+  ];
+  const [any, ...others] = ways;
+  const networks = named(allow);
+  if (any === undefined) return allow.length === 0 ? undefined : toMessage('policy.from', { networks });
+  const all = others.reduce((first, second) => toMessage('policy.or', { first, second }), any);
+  return allow.length === 0 ? all : toMessage('policy.waysFrom', { ways: all, networks });
 }
 
-function named(list: readonly string[]): string {
-  const rest = list.length - NAMED_MAX;
+function named(list: readonly string[]): MessageValue {
   const first = list.slice(0, NAMED_MAX).join(', ');
-  return rest > 0 ? `${first} and ${rest} more` : first;
+  const count = list.length - NAMED_MAX;
+  return count > 0 ? toMessage('policy.more', { first, count }) : first;
 }

@@ -404,6 +404,8 @@ export const DECODED_CODINGS_MAX = 4;
 
 /** Maximum size of a question that `culvert mcp` asks the owner through the app, and of its answer. */
 export const QUESTION_MAX_BYTES = 4096;
+/** Messages around a message in a question: the longest policy has six. */
+export const QUESTION_DEPTH_MAX = 8;
 /** Maximum number of such questions that wait for the owner. */
 export const QUESTIONS_MAX = 8;
 /** How long a program that connects to ask the owner has to send its question. */

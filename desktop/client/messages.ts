@@ -351,11 +351,33 @@ export const TUNNEL_MESSAGES = {
 
 /* The engine's English messages, with `{…}` as placeholders. Translations are in the catalogue of the app. */
 
+/** What an agent wants its owner to allow (client/owner-questions.ts); each completes "an agent wants to". */
+export const QUESTION_MESSAGES = {
+  'question.open': 'open a tunnel to port {port}, {access}',
+  'question.access': 'change who can visit the tunnel {slug} to port {port}: {access}',
+  'question.extend': 'extend the tunnel {slug} to port {port}',
+  'question.extendBy': 'extend the tunnel {slug} to port {port} by {ttl}',
+  'question.link': 'create a link that gives access to the tunnel {slug} to port {port}',
+  'question.admit': 'admit the visitor at {address} to the tunnel {slug}',
+  'question.everybody': 'open to everybody',
+  'question.visitors': 'for visitors with: {ways}',
+  'policy.login': 'login ({names})',
+  'policy.password': 'password',
+  'policy.link': 'signed link',
+  'policy.approval': 'your approval',
+  'policy.token': 'token ({names})',
+  'policy.or': '{first} or {second}',
+  'policy.from': 'only from {networks}',
+  'policy.waysFrom': '{ways}, only from {networks}',
+  'policy.more': '{first} and {count} more',
+} as const;
+
 export const MESSAGES = {
   ...DIAGNOSTICS_MESSAGES,
   ...FOLDER_MESSAGES,
   ...NETWORK_MESSAGES,
   ...PROJECT_MESSAGES,
+  ...QUESTION_MESSAGES,
   ...REQUEST_MESSAGES,
   ...TUNNEL_MESSAGES,
 } as const;

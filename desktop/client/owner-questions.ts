@@ -1,7 +1,8 @@
 /**
  * Other programs of this user ask the owner of the tunnels: `culvert mcp --ask` does, because its standard input belongs
  * to an agent. The program that has the lock of the app's files answers, over a socket in their folder. Each connection
- * carries one question as a line of JSON, and its answer.
+ * carries one question as a line of JSON, and its answer. A question is a message of the catalogue, so that the program
+ * that asks words it in its user's language.
  */
 import { createHash } from 'node:crypto';
 import { chmodSync, rmSync } from 'node:fs';
@@ -10,16 +11,17 @@ import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { escapeUnprintable } from '../../shared/unprintable.ts';
 import { readLines } from './inspector/inspector-protocol.ts';
-import { QUESTION_MAX_BYTES, QUESTION_TIMEOUT_MS, QUESTIONS_MAX } from './limits.ts';
+import { QUESTION_DEPTH_MAX, QUESTION_MAX_BYTES, QUESTION_TIMEOUT_MS, QUESTIONS_MAX } from './limits.ts';
+import { type Message, QUESTION_MESSAGES, toMessage } from './messages.ts';
 
 /**
  * Asks a person.
  *
- * @param question what a program wants, in a few words
+ * @param question one of {@link QUESTION_MESSAGES}
  * @param ended aborted once the answer no longer counts
  * @returns whether the person agrees; `undefined` if nobody can be asked
  */
-export type AskOwner = (question: string, ended: AbortSignal) => Promise<boolean | undefined>;
+export type AskOwner = (question: Message, ended: AbortSignal) => Promise<boolean | undefined>;
 
 /**
  * Answers questions, one after another. The caller has the lock of the folder.
@@ -38,13 +40,11 @@ export async function answerQuestions(directory: string, ask: AskOwner): Promise
     socket.setTimeout(QUESTION_TIMEOUT_MS, () => socket.destroy());
     let isAsked = false;
     readLines(socket, QUESTION_MAX_BYTES, (line) => {
-      const question = readText(line, 'question');
+      const question = readQuestion(readValue(line, 'question'));
       if (isAsked || question === undefined) return void socket.destroy();
       isAsked = true;
       socket.setTimeout(0);
-      const turn = last.then(() =>
-        left.signal.aborted ? undefined : ask(escapeUnprintable(question), left.signal),
-      );
+      const turn = last.then(() => (left.signal.aborted ? undefined : ask(question, left.signal)));
       last = turn.then(
         (agrees) => void socket.end(`${JSON.stringify({ agrees })}\n`),
         () => void socket.destroy(),
@@ -79,13 +79,48 @@ export function askThroughApp(directory: string): AskOwner {
         resolve(typeof agrees === 'boolean' ? agrees : undefined);
         socket.destroy();
       });
-      socket.write(`${JSON.stringify({ question })}\n`);
+      socket.write(`${JSON.stringify({ question: written(question) })}\n`);
     });
 }
 
-function readText(line: string, name: string): string | undefined {
-  const value = readValue(line, name);
-  return typeof value === 'string' ? value : undefined;
+/** Without its English text, which the reader makes itself. */
+function written({ code, values }: Message): object {
+  const parts = Object.entries(values).map(([name, value]) => [
+    name,
+    typeof value === 'object' && 'code' in value ? written(value) : value,
+  ]);
+  return { code, values: Object.fromEntries(parts) as object };
+}
+
+/**
+ * Reads a question that another program has written.
+ *
+ * @param depth of the messages around it
+ * @returns the message with printable values only; `undefined` if it is none of {@link QUESTION_MESSAGES}
+ */
+function readQuestion(given: unknown, depth = 0): Message | undefined {
+  if (typeof given !== 'object' || given === null || depth > QUESTION_DEPTH_MAX) return undefined;
+  const { code, values } = given as Readonly<Record<string, unknown>>;
+  if (!isQuestion(code) || typeof values !== 'object' || values === null) return undefined;
+  const read: Record<string, string | number | Message> = {};
+  for (const [, name = ''] of QUESTION_MESSAGES[code].matchAll(/\{(\w+)\}/g)) {
+    const value = Object.hasOwn(values, name)
+      ? (values as Readonly<Record<string, unknown>>)[name]
+      : undefined;
+    const part =
+      typeof value === 'number'
+        ? value
+        : typeof value === 'string'
+          ? escapeUnprintable(value)
+          : readQuestion(value, depth + 1);
+    if (part === undefined) return undefined;
+    read[name] = part;
+  }
+  return toMessage(code, read);
+}
+
+function isQuestion(code: unknown): code is keyof typeof QUESTION_MESSAGES {
+  return typeof code === 'string' && Object.hasOwn(QUESTION_MESSAGES, code);
 }
 
 function readValue(line: string, name: string): unknown {

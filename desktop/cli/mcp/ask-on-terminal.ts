@@ -7,6 +7,7 @@ import type { Readable, Writable } from 'node:stream';
 import { ReadStream, WriteStream } from 'node:tty';
 import { promisify } from 'node:util';
 import { escapeUnprintable } from '../../../shared/unprintable.ts';
+import type { Message } from '../../client/messages.ts';
 
 /** ms for `ps` to answer. */
 const PS_TIMEOUT_MS = 2000;
@@ -22,13 +23,13 @@ const ignore = (): void => {};
 export async function askAt(
   input: Readable,
   output: Writable,
-  question: string,
+  { text }: Message,
   ended: AbortSignal,
 ): Promise<boolean> {
   const code = String(randomInt(1000, 10_000));
   const lines = createInterface({ input, terminal: false });
   output.write(
-    `\nculvert: an agent wants to ${escapeUnprintable(question)}.\nType ${code} to allow it once, or anything else to refuse: `,
+    `\nculvert: an agent wants to ${escapeUnprintable(text)}.\nType ${code} to allow it once, or anything else to refuse: `,
   );
   try {
     return await new Promise((resolve) => {
@@ -44,7 +45,7 @@ export async function askAt(
 }
 
 /** Asks on the terminal of this process, if it is in front there. */
-export async function askOnTerminal(question: string, ended: AbortSignal): Promise<boolean | undefined> {
+export async function askOnTerminal(question: Message, ended: AbortSignal): Promise<boolean | undefined> {
   if (!(await isInForeground()) || ended.aborted) return undefined;
   let input: ReadStream;
   let output: WriteStream;

@@ -2,12 +2,17 @@ import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { AskOwner } from '../../client/owner-questions.ts';
+import { type Message, toMessage } from '../../client/messages.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
 import { askAt } from './ask-on-terminal.ts';
 import { Consent } from './consent.ts';
 import { MCP_ASK_TIMEOUT_MS, MCP_QUESTIONS_MAX } from './limits.ts';
 
 const NEVER = new AbortController().signal;
+
+function admit(address: string): Message {
+  return toMessage('question.admit', { address, slug: 'shop' });
+}
 
 function asking(...askers: AskOwner[]) {
   const clock = new FakeClock();
@@ -22,31 +27,31 @@ const nobody: AskOwner = () => Promise.resolve(undefined);
 
 describe('the consent of the owner', () => {
   it('is asked for where somebody can be asked', async () => {
-    await asking(nobody, () => Promise.resolve(true)).consent.ask('open', NEVER);
+    await asking(nobody, () => Promise.resolve(true)).consent.ask(admit('open'), NEVER);
     await assert.rejects(
-      asking(nobody, () => Promise.resolve(false)).consent.ask('open', NEVER),
+      asking(nobody, () => Promise.resolve(false)).consent.ask(admit('open'), NEVER),
       /has refused/,
     );
-    await assert.rejects(asking(nobody).consent.ask('open', NEVER), /nobody can be asked/);
+    await assert.rejects(asking(nobody).consent.ask(admit('open'), NEVER), /nobody can be asked/);
   });
 
   it('is refused after 5 minutes, and the next question is asked', async () => {
     const { clock, consent } = asking((question, ended) =>
-      question === 'first' ? silent(question, ended) : Promise.resolve(true),
+      question.values['address'] === 'first' ? silent(question, ended) : Promise.resolve(true),
     );
-    const first = assert.rejects(consent.ask('first', NEVER), /not answered within 5 minutes/);
+    const first = assert.rejects(consent.ask(admit('first'), NEVER), /not answered within 5 minutes/);
     await turn();
     clock.advance(MCP_ASK_TIMEOUT_MS - 1);
     await turn();
     clock.advance(1);
     await first;
-    await consent.ask('second', NEVER);
+    await consent.ask(admit('second'), NEVER);
   });
 
   it('does not count once it comes too late', async () => {
     const late = Promise.withResolvers<boolean>();
     const { clock, consent } = asking(() => late.promise);
-    const refused = assert.rejects(consent.ask('open', NEVER), /not answered/);
+    const refused = assert.rejects(consent.ask(admit('open'), NEVER), /not answered/);
     await turn();
     clock.advance(MCP_ASK_TIMEOUT_MS);
     late.resolve(true);
@@ -55,8 +60,13 @@ describe('the consent of the owner', () => {
 
   it('is for one question: the others are asked by themselves, one after another', async () => {
     const asked: string[] = [];
-    const { consent } = asking((question) => Promise.resolve(asked.push(question) === 1));
-    const results = await Promise.allSettled([consent.ask('one', NEVER), consent.ask('one', NEVER)]);
+    const { consent } = asking((question) =>
+      Promise.resolve(asked.push(String(question.values['address'])) === 1),
+    );
+    const results = await Promise.allSettled([
+      consent.ask(admit('one'), NEVER),
+      consent.ask(admit('one'), NEVER),
+    ]);
     assert.deepEqual(
       results.map(({ status }) => status),
       ['fulfilled', 'rejected'],
@@ -67,14 +77,14 @@ describe('the consent of the owner', () => {
   it('is not asked for by more than 8 questions at a time, nor by calls that were cancelled', async () => {
     const asked: string[] = [];
     const { consent } = asking((question, ended) => {
-      asked.push(question);
+      asked.push(String(question.values['address']));
       return silent(question, ended);
     });
     const cancel = new AbortController();
     const waiting = Array.from({ length: MCP_QUESTIONS_MAX }, (_, index) =>
-      assert.rejects(consent.ask(String(index), cancel.signal), /cancelled/),
+      assert.rejects(consent.ask(admit(String(index)), cancel.signal), /cancelled/),
     );
-    await assert.rejects(consent.ask('more', NEVER), /8 questions are waiting/);
+    await assert.rejects(consent.ask(admit('more'), NEVER), /8 questions are waiting/);
     cancel.abort();
     await Promise.all(waiting);
     await turn();
@@ -85,7 +95,7 @@ describe('the consent of the owner', () => {
 /** @param type from what the terminal shows to what its user types */
 async function answer(type: (shown: string) => string): Promise<{ agrees: boolean; shown: string }> {
   const [input, output] = [new PassThrough(), new PassThrough()];
-  const agrees = askAt(input, output, 'open\u{1b}[2J a tunnel', NEVER);
+  const agrees = askAt(input, output, admit('a\u{1b}[2Jb'), NEVER);
   const shown = String(output.read());
   input.write(type(shown));
   return { agrees: await agrees, shown };
@@ -97,7 +107,7 @@ describe('askAt', () => {
   it('agrees only if the number is typed that it shows', async () => {
     const { agrees, shown } = await answer((text) => `${codeIn(text)}\n`);
     assert.equal(agrees, true);
-    assert.match(shown, /an agent wants to open\\x1b\[2J a tunnel\./);
+    assert.match(shown, /an agent wants to admit the visitor at a\\x1b\[2Jb to the tunnel shop\./);
     for (const typed of ['y\n', 'yes\n', '\n'])
       assert.equal((await answer(() => typed)).agrees, false, typed);
     assert.equal((await answer((text) => `${Number(codeIn(text)) - 1}\n`)).agrees, false);
@@ -105,9 +115,9 @@ describe('askAt', () => {
 
   it('refuses at the end of the input, and once it is no longer wanted', async () => {
     const input = new PassThrough();
-    const ended = askAt(input, new PassThrough(), 'x', NEVER);
+    const ended = askAt(input, new PassThrough(), admit('x'), NEVER);
     input.end();
     assert.equal(await ended, false);
-    assert.equal(await askAt(new PassThrough(), new PassThrough(), 'x', AbortSignal.abort()), false);
+    assert.equal(await askAt(new PassThrough(), new PassThrough(), admit('x'), AbortSignal.abort()), false);
   });
 });

@@ -1,5 +1,6 @@
 /** `culvert mcp --ask`: a person approves each action that makes something public. */
 import type { Clock } from '../../client/clock.ts';
+import type { Message } from '../../client/messages.ts';
 import type { AskOwner } from '../../client/owner-questions.ts';
 import { MCP_ASK_TIMEOUT_MS, MCP_QUESTIONS_MAX } from './limits.ts';
 import { ToolFailure } from './parameters.ts';
@@ -21,11 +22,11 @@ export class Consent {
   }
 
   /**
-   * @param question in one line, such as "open a tunnel to port 3000"
+   * @param question what the agent wants to do
    * @param cancelled the agent no longer wants it
    * @throws ToolFailure unless a person agrees within {@link MCP_ASK_TIMEOUT_MS}
    */
-  async ask(question: string, cancelled: AbortSignal): Promise<void> {
+  async ask(question: Message, cancelled: AbortSignal): Promise<void> {
     if (this.#waiting >= MCP_QUESTIONS_MAX)
       throw new ToolFailure(
         `${MCP_QUESTIONS_MAX} questions are waiting for the owner, which is the maximum. Try again once they are answered.`,
@@ -60,7 +61,7 @@ export class Consent {
     }
   }
 
-  async #askSomewhere(question: string, ended: AbortSignal): Promise<boolean | undefined> {
+  async #askSomewhere(question: Message, ended: AbortSignal): Promise<boolean | undefined> {
     for (const asker of this.#options.askers) {
       const answer = await asker(question, ended);
       if (answer !== undefined || ended.aborted) return answer;

@@ -17,8 +17,9 @@ import type { RelayAccess } from '../../client/config/relay-access.ts';
 import { SPEC_DEFAULTS, type TunnelSpec } from '../../client/config/tunnel-spec.ts';
 import { describeFailure } from '../../client/failures.ts';
 import { matching, type RequestDetail } from '../../client/inspector/records.ts';
+import { type Message, toMessage } from '../../client/messages.ts';
 import { madeTokens, withoutTokens } from '../../client/relay/api-responses.ts';
-import { describeAccess } from '../access-options.ts';
+import { accessMessage, describeAccess } from '../access-options.ts';
 import { diagnoseRelay } from '../doctor-command.ts';
 import { changed } from '../inspect-edit.ts';
 import { refuseRelayPort } from '../tunnel-commands.ts';
@@ -70,7 +71,7 @@ export interface ToolsOptions {
 interface Call extends ToolsOptions {
   readonly cancelled: AbortSignal;
   /** Asks the owner, if the owner wants that. @throws ToolFailure */
-  approve(question: string): Promise<void>;
+  approve(question: Message): Promise<void>;
   /** Runs at most so many at a time. @throws ToolFailure */
   limited<T>(tool: string, max: number, run: () => Promise<T>): Promise<T>;
 }
@@ -184,7 +185,9 @@ const TOOLS: readonly Tool[] = [
         boundedExtension(call.bounds, await api.getTunnel(id), ttl, call.clock.now() + aheadMs);
       const asked = await add();
       await call.approve(
-        `extend the tunnel ${slug} to port ${port}${asked === undefined ? '' : ` by ${asked}`}`,
+        asked === undefined
+          ? toMessage('question.extend', { slug, port })
+          : toMessage('question.extendBy', { slug, port, ttl: asked }),
       );
       // Time has passed, and the agent may have asked twice.
       return result(tunnelView(withoutTokens(await api.extendTunnel(id, await add()))));
@@ -242,7 +245,7 @@ const TOOLS: readonly Tool[] = [
     },
     async ({ tunnel: name, ttl, note, path }, call) => {
       const { id, slug, port } = call.tunnels.find(name);
-      await call.approve(`create a link that gives access to the tunnel ${slug} to port ${port}`);
+      await call.approve(toMessage('question.link', { slug, port }));
       const link = {
         ...(ttl !== undefined && { ttl }),
         ...(note !== undefined && { note }),
@@ -277,7 +280,7 @@ const TOOLS: readonly Tool[] = [
       const { api } = call.tunnels;
       const asked = (await api.listKnocks(id)).find((knock) => knock.id === approval);
       if (asked === undefined) throw new ToolFailure(`There is no approval request ${approval}.`);
-      if (admit) await call.approve(`admit the visitor at ${asked.address} to the tunnel ${slug}`);
+      if (admit) await call.approve(toMessage('question.admit', { address: asked.address, slug }));
       await api.answerKnock(id, approval, admit, admit ? duration : undefined);
       return result({ approval, status: admit ? 'admitted' : 'refused' });
     },
@@ -491,7 +494,7 @@ async function openTunnel(
     madePassword,
   };
   refuseRelayPort(call.access.relay, spec);
-  await call.approve(`open a tunnel to port ${port}, ${describeWanted(access)}`);
+  await call.approve(toMessage('question.open', { port, access: wantedMessage(access) }));
   const tunnel = await tunnels.open(spec, call.cancelled);
   return result(withSecrets(tunnel, madePassword));
 }
@@ -526,7 +529,7 @@ function readAccess(
 }
 
 /** In words, for the owner. */
-function describeWanted({ allow, password, links, knock, tokens }: Access): string {
+function wantedMessage({ allow, password, links, knock, tokens }: Access): Message {
   const view: AccessView = {
     allow: [...allow],
     ...(password !== undefined && { password: true }),
@@ -534,8 +537,8 @@ function describeWanted({ allow, password, links, knock, tokens }: Access): stri
     ...(knock && { knock }),
     tokens: tokens.map(({ name }) => ({ name })),
   };
-  const ways = describeAccess(view);
-  return ways === undefined ? 'open to everybody' : `for visitors with: ${ways}`;
+  const ways = accessMessage(view);
+  return ways === undefined ? toMessage('question.everybody') : toMessage('question.visitors', { ways });
 }
 
 async function changeAccess(
@@ -544,9 +547,8 @@ async function changeAccess(
   access: Access,
   madePassword: string | undefined,
 ): Promise<ToolResult> {
-  await call.approve(
-    `change who can visit the tunnel ${tunnel.slug} to port ${tunnel.port}: ${describeWanted(access)}`,
-  );
+  const { slug, port } = tunnel;
+  await call.approve(toMessage('question.access', { slug, port, access: wantedMessage(access) }));
   const shown = await call.tunnels.api.setAccess(tunnel.id, access);
   tunnel.access = access;
   tunnel.shownAccess = shown.access;

@@ -1,6 +1,7 @@
 /** Asks the owner of the tunnels what another program wants to know. */
 import type { Dialog } from 'electron';
 import type { AskOwner } from '../../../client/owner-questions.ts';
+import { translateMessage } from '../../messages/message-text.ts';
 import { t } from '../../messages/translate.ts';
 
 /** Asks in a dialog, which needs no window. Closing it refuses. */
@@ -9,7 +10,7 @@ export function askInDialog(dialog: Pick<Dialog, 'showMessageBox'>): AskOwner {
     const { response } = await dialog.showMessageBox({
       type: 'question',
       message: t('agent.asks'),
-      detail: question,
+      detail: translateMessage(question),
       buttons: [t('agent.refuse'), t('agent.allow')],
       defaultId: 0,
       cancelId: 0,
