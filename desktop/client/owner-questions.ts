@@ -96,7 +96,7 @@ function written({ code, values }: Message): object {
  * Reads a question that another program has written.
  *
  * @param depth of the messages around it
- * @returns the message with printable values only; `undefined` if it is none of {@link QUESTION_MESSAGES}
+ * @returns the message with printable values only; `undefined` for anything else than one of {@link QUESTION_MESSAGES}
  */
 function readQuestion(given: unknown, depth = 0): Message | undefined {
   if (typeof given !== 'object' || given === null || depth > QUESTION_DEPTH_MAX) return undefined;
