@@ -117,6 +117,11 @@ export const OPTION_TABLE = {
     value: 'MODE',
     text: 'Compress responses for visitors: auto (the default: on unless the relay is on this machine or in a private network), on or off.',
   },
+  'keep-bodies': {
+    type: 'string',
+    value: 'SIZE',
+    text: 'How much of each body the request log keeps, from 64KB (the default) to 10MB. Larger bodies push out older requests, because the log has at most 50 MB.',
+  },
   auth: {
     type: 'string',
     multiple: true,
@@ -236,8 +241,8 @@ export const COMMON = {
 /** Options of `http`, `share` and `start` about the address. */
 export const WHEN_ONLINE = ['open', 'qr', 'copy'] as const;
 
-/** Options of the same commands about their window. */
-export const WINDOW = ['ui'] as const;
+/** Options of the same commands about the requests that they show. */
+export const REQUESTS = ['keep-bodies', 'ui'] as const;
 
 /** Options that set and remove headers. */
 export const HEADERS = [

@@ -4,7 +4,7 @@ import { WAIT_MAX_SECONDS } from '../client/config/config-limits.ts';
 import { UsageError } from '../client/failures.ts';
 import { type CommandLine, defineCommand } from './command.ts';
 import { completeLogin } from './first-login.ts';
-import { ACCESS_POLICY, COMMON, HEADERS, WHEN_ONLINE, WINDOW } from './options.ts';
+import { ACCESS_POLICY, COMMON, HEADERS, REQUESTS, WHEN_ONLINE } from './options.ts';
 import { readOption } from './parse.ts';
 import type { RunTunnel } from './run-service.ts';
 import { ADDRESS, limitHeap, LOCAL_SERVICE, readHttpTunnel } from './tunnel-commands.ts';
@@ -23,7 +23,7 @@ export const runCommand = defineCommand({
     Headers: HEADERS,
     Access: ACCESS_POLICY,
     'When online': WHEN_ONLINE,
-    Window: WINDOW,
+    Requests: REQUESTS,
     ...COMMON,
   },
   meanings: {

@@ -7,7 +7,6 @@ import { systemClock } from '../client/clock.ts';
 import { type Claim, claimNames, type Prompt } from '../client/config/relay-access.ts';
 import type { TunnelSpec } from '../client/config/tunnel-spec.ts';
 import { UsageError } from '../client/failures.ts';
-import { RequestLog } from '../client/inspector/request-log.ts';
 import { ApiClient, type CreateRequest } from '../client/relay/api-client.ts';
 import { RelayRefusal } from '../client/relay/errors.ts';
 import { exitCodeFor, ChildCommand, PASSED_SIGNALS, type PassedSignal } from './child-command.ts';
@@ -18,7 +17,7 @@ import { commandEnvironment, type CommandPlan, planCommand } from './frameworks.
 import { openAddress } from './prompt.ts';
 import { findPackage, projectName } from './project-name.ts';
 import { type EndReason, followReporter, type Output, type Reporter, TextReporter } from './reporter.ts';
-import { completeTunnel, CreateQueue, type HttpTunnel, printWindow } from './run-tunnels.ts';
+import { completeTunnel, CreateQueue, type HttpTunnel, logOf, printWindow } from './run-tunnels.ts';
 import { Inspection, serveTunnel } from './serve-tunnel.ts';
 import { doOnceOnline } from './view/once-online.ts';
 
@@ -68,7 +67,7 @@ export async function runWithTunnel(given: RunTunnel, context: CommandContext): 
         running.start(tunnel.public_url);
       },
     }),
-    log: new RequestLog(),
+    log: logOf(spec),
     output,
     interrupted: running.interrupted,
     inspection: await Inspection.start(process.env, output),

@@ -7,6 +7,7 @@ import { type Claim, claimNames, type Prompt, type RelayAccess } from '../client
 import type { TunnelSpec } from '../client/config/tunnel-spec.ts';
 import { ExitCode } from '../client/failures.ts';
 import { RequestLog } from '../client/inspector/request-log.ts';
+import { RECORDED_REQUESTS_MAX } from '../client/limits.ts';
 import { ApiClient, type CreateRequest } from '../client/relay/api-client.ts';
 import { RelayRefusal } from '../client/relay/errors.ts';
 import { type AccessOptions, completeAccess, exposureWarning } from './access-options.ts';
@@ -129,7 +130,7 @@ type Claims = ReadonlyMap<string, Claim>;
 function runInLines(command: TunnelsToServe, claims: Claims, around: Surroundings): Promise<ExitCode> {
   const { output, clock } = around;
   const attach: Attach = (spec) => {
-    const log = new RequestLog();
+    const log = logOf(spec);
     const claim = claims.get(spec.name ?? '');
     const onAddress = (url: string): void =>
       doOnceOnline(command.onceOnline, url, output, process.stderr, process.env, openAddress);
@@ -157,7 +158,7 @@ async function runInView(command: TunnelsToServe, claims: Claims, around: Surrou
   const view = new TerminalView(process.stdin, process.stdout, process.env, around.clock, around.window);
   const api = new ApiClient(command.relay, command.key, command.network);
   const attach: Attach = (spec) => {
-    const log = new RequestLog();
+    const log = logOf(spec);
     const reporter = view.add(spec, {
       requests: (count) => log.list(undefined, count),
       fetchTunnel: (id) => api.getTunnel(id),
@@ -181,6 +182,11 @@ async function runInView(command: TunnelsToServe, claims: Claims, around: Surrou
   } finally {
     view.close(around.output);
   }
+}
+
+/** The request log of a tunnel. */
+export function logOf({ keepBodies }: Pick<TunnelSpec, 'keepBodies'>): RequestLog {
+  return new RequestLog(systemClock, RECORDED_REQUESTS_MAX, () => keepBodies);
 }
 
 /* Several tunnels in one process. */

@@ -13,7 +13,13 @@ import {
   PORT_RULE,
 } from '../../shared/value-rules.ts';
 import { checkLocalHosts, locateFolders } from '../client/config/project-trust.ts';
-import { SPEC_DEFAULTS, type TunnelSpec, WAIT_RULE } from '../client/config/tunnel-spec.ts';
+import {
+  KEEP_BODIES_RULE,
+  parseSize,
+  SPEC_DEFAULTS,
+  type TunnelSpec,
+  WAIT_RULE,
+} from '../client/config/tunnel-spec.ts';
 import { type ExitCode, UsageError } from '../client/failures.ts';
 import { OLD_GENERATION_GROWTH_PERCENT } from '../client/limits.ts';
 import { isLoopback } from '../client/network/dial.ts';
@@ -22,7 +28,7 @@ import { readAccessOptions } from './access-options.ts';
 import { type CommandContext, type CommandLine, defineCommand, type Files } from './command.ts';
 import { completeLogin, readAccessOrLogin } from './first-login.ts';
 import { EXIT_CODES } from './help.ts';
-import { ACCESS_POLICY, COMMON, HEADERS, WHEN_ONLINE, WINDOW } from './options.ts';
+import { ACCESS_POLICY, COMMON, HEADERS, REQUESTS, WHEN_ONLINE } from './options.ts';
 import {
   parseTarget,
   readHeaders,
@@ -76,7 +82,7 @@ export const httpCommand = defineCommand({
     Headers: HEADERS,
     Access: ACCESS_POLICY,
     'When online': WHEN_ONLINE,
-    Window: WINDOW,
+    Requests: REQUESTS,
     ...COMMON,
   },
   examples: {
@@ -126,7 +132,7 @@ export const shareCommand = defineCommand({
     Headers: HEADERS,
     Access: ACCESS_POLICY,
     'When online': WHEN_ONLINE,
-    Window: WINDOW,
+    Requests: REQUESTS,
     ...COMMON,
   },
   examples: {
@@ -150,7 +156,7 @@ export const startCommand = defineCommand({
   options: {
     Project: ['config', 'allow-other-hosts'],
     'When online': WHEN_ONLINE,
-    Window: WINDOW,
+    Requests: REQUESTS,
     ...COMMON,
   },
   meanings: {
@@ -193,6 +199,7 @@ tunnels:
     upstream: h2            # or h2c, for HTTP/2 without TLS
     wait: 10
     compress: off           # auto, on or off
+    keep_bodies: 1MB
     request_header: ["X-Env: dev"]   # one header or a list
     remove_request_header: Cookie    # one name or a list
     response_header: "X-Frame-Options: DENY"
@@ -306,7 +313,11 @@ export function readStart(
     throw new UsageError(`culvert.yml has no tunnel named "${name}". ${hint}`);
   }
   const chosen = all.filter(({ label }) => operands.length === 0 || operands.includes(label));
-  const tunnels = locateFolders(path, chosen);
+  const keepBodies = readKeepBodies(values);
+  const tunnels = locateFolders(path, chosen).map((tunnel) => ({
+    ...tunnel,
+    keepBodies: keepBodies ?? tunnel.keepBodies,
+  }));
   if (values.copy === true && tunnels.length > 1)
     throw new UsageError(
       `--copy can copy only one address. Specify the tunnel, as in "culvert start ${labels[0]} --copy".`,
@@ -330,6 +341,7 @@ function ofAnyTunnel(line: CommandLine) {
     idle: idle ?? SPEC_DEFAULTS.idle,
     compress: readCompressMode(compress) ?? SPEC_DEFAULTS.compress,
     headers: readHeaders(line.values),
+    keepBodies: readKeepBodies(line.values) ?? SPEC_DEFAULTS.keepBodies,
   };
 }
 
@@ -349,6 +361,11 @@ function readTarget(line: CommandLine): Target {
 /** @throws UsageError */
 function readCompressMode(mode: string | undefined): CompressMode | undefined {
   return readOption('compress', mode, COMPRESS_RULE) as CompressMode | undefined;
+}
+
+/** @returns bytes. @throws UsageError */
+function readKeepBodies({ 'keep-bodies': size }: Values): number | undefined {
+  return parseSize(readOption('keep-bodies', size, KEEP_BODIES_RULE) ?? '');
 }
 
 /** `rewrite` is ngrok's word for the Host of the local service itself. */

@@ -317,16 +317,21 @@ export const OLD_GENERATION_GROWTH_PERCENT = 600;
 /** Number of requests that are kept per tunnel by default; also the length of `culvert inspect`'s list. */
 export const RECORDED_REQUESTS_MAX = 200;
 /**
- * Maximum memory used for each tunnel's recorded requests and responses: enough for the last 200 with heads and bodies
- * of the maximum size.
+ * Maximum memory used for each tunnel's recorded requests and responses: enough for the last 200 with the largest heads,
+ * and bodies of the default size.
  */
 export const RECORDED_BYTES_MAX = 50 * 1024 * 1024;
 /** Number of characters of a request's path that are kept after its content is dropped to make room for newer requests. */
 export const RECORDED_TARGET_MAX_CHARS = 512;
 /** Maximum number of header bytes recorded for each request or response. The relay accepts no larger ones. */
 export const RECORDED_HEAD_MAX_BYTES = 64 * 1024;
-/** Maximum number of bytes recorded for each body, as sent, including chunked coding. */
+/** Number of bytes recorded for each body by default, as sent, including chunked coding. */
 export const RECORDED_BODY_MAX_BYTES = 64 * 1024;
+/**
+ * Maximum number of bytes that users can have recorded for each body: a few of that size fit into
+ * {@link RECORDED_BYTES_MAX}, and push out older ones.
+ */
+export const KEPT_BODY_MAX_BYTES = 10 * 1024 * 1024;
 /** Number of WebSocket messages that are kept per connection, in both directions together. */
 export const RECORDED_MESSAGES_MAX = 500;
 /** Maximum memory used for the messages of one WebSocket. Beyond that, the oldest are dropped. */
@@ -384,10 +389,10 @@ export const INSPECT_REQUEST_MAX_BYTES = 512 * 1024;
 /** How long `culvert inspect` may take to send its request after connecting. The command sends it immediately. */
 export const INSPECT_REQUEST_TIMEOUT_MS = 5000;
 /**
- * Maximum size of a response to `culvert inspect`: 200 summaries with targets of 8 KiB, or two messages of 128 KiB as
- * base64 in JSON.
+ * Maximum size of a response to `culvert inspect`: 200 summaries with targets of 8 KiB, or a request and its response
+ * with the largest bodies as base64 in JSON.
  */
-export const INSPECT_ANSWER_MAX_BYTES = 8 * 1024 * 1024;
+export const INSPECT_ANSWER_MAX_BYTES = 32 * 1024 * 1024;
 /** Amount of unread data after which a `culvert inspect` that has fallen behind is disconnected. */
 export const INSPECT_BACKLOG_MAX_BYTES = 1024 * 1024;
 /** Maximum number of decompressed bytes in one pass of a search through recorded requests: about a second of work in slices. */

@@ -85,6 +85,7 @@ export function exampleSnapshot(changes: Partial<Snapshot> = {}): Snapshot {
       language: 'system',
       onQuit: 'ask',
       wrapsBodies: true,
+      keptBody: 64 * 1024,
       listWidth: 0,
       logWidth: 0,
       summonShortcut: 'CommandOrControl+Alt+Shift+C',

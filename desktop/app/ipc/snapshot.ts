@@ -231,6 +231,9 @@ export interface PortView {
 /** px that a pane can have at most */
 export const PANE_WIDTH_MAX = 4000;
 
+/** Bytes of each body that request logs can keep. */
+export const KEPT_BODY_CHOICES: readonly number[] = [64, 256, 1024, 10 * 1024].map((kib) => kib * 1024);
+
 export interface Settings {
   readonly startsAtLogin: boolean;
   readonly notifies: boolean;
@@ -241,6 +244,8 @@ export interface Settings {
   readonly onQuit: 'ask' | 'close' | 'leave';
   /** whether long lines of bodies are wrapped */
   readonly wrapsBodies: boolean;
+  /** bytes of each body that request logs keep */
+  readonly keptBody: number;
   /** px of the tunnels in a wide window; 0 for the default */
   readonly listWidth: number;
   /** px of the requests beside an open one; 0 for the default */

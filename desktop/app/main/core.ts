@@ -88,7 +88,7 @@ export async function createCore(platform: Platform) {
     {
       now: () => clock.now(),
       serve: platform.serve,
-      createLog: (target, hosts) => platform.createLog(target, hosts),
+      createLog: (target, hosts) => platform.createLog(target, hosts, () => store.data.settings.keptBody),
       undos,
       connection: () => signIn.connection,
       inventPassword: platform.inventPassword,

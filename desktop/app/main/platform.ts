@@ -40,8 +40,12 @@ export interface Platform {
   takeInvitation(invitation: InvitationAddress): Promise<TakenInvite>;
   readonly examine: Diagnose;
   readonly serve: Serve;
-  /** @param target where its requests are repeated */
-  createLog(target: LocalTarget, hosts?: HostMapOptions): TunnelLog;
+  /**
+   * @param target where its requests are repeated
+   * @param hosts hosts with other ports, if there are any
+   * @param keptBody number of bytes of each body to keep
+   */
+  createLog(target: LocalTarget, hosts?: HostMapOptions, keptBody?: () => number): TunnelLog;
   /** Finds the ids of tunnels that the command serves for this user on this machine. */
   servedHere(): Promise<ReadonlySet<string>>;
   scanPorts(): Promise<PortScan | undefined>;

@@ -13,7 +13,7 @@ import { type Har, harEntry, type HarEntry, harOfEntries } from '../../client/in
 import { importText } from '../../client/inspector/import-text.ts';
 import { ImportRefused } from '../../client/inspector/imported.ts';
 import type { RequestDetail } from '../../client/inspector/records.ts';
-import { IMPORT_MAX_BYTES, IMPORTED_REQUESTS_MAX } from '../../client/limits.ts';
+import { IMPORT_MAX_BYTES, IMPORTED_REQUESTS_MAX, RECORDED_BODY_MAX_BYTES } from '../../client/limits.ts';
 import { replacementHost } from '../../client/local/local-error.ts';
 import type {
   EditForm,
@@ -43,7 +43,7 @@ export function editView(detail: RequestDetail, check: SignatureCheck | undefine
     method,
     target,
     fields: fields.map(([name, value]) => [name, shownValue(value)]),
-    body: isTruncated ? undefined : editableText(body),
+    body: isTruncated || body.length > RECORDED_BODY_MAX_BYTES ? undefined : editableText(body),
     bodySize: body.length,
     isCut: isTruncated,
     signer: check === undefined || check.secrets.length === 0 ? undefined : check.name,

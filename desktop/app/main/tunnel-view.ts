@@ -2,7 +2,8 @@ import { basename } from 'node:path';
 import { parseDuration } from '../../../shared/duration.ts';
 import { isKeptOpen } from '../../client/lifetime.ts';
 import { decodeBody } from '../../client/inspector/decode-body.ts';
-import type { RecordedMessage, RequestDetail } from '../../client/inspector/records.ts';
+import { beginningOf, type RecordedMessage, type RequestDetail } from '../../client/inspector/records.ts';
+import { DECODED_BODY_MAX_BYTES } from '../../client/limits.ts';
 import type { DetailView, MessageView } from '../ipc/ipc.ts';
 import type { Problem, TunnelView } from '../ipc/snapshot.ts';
 import { t } from '../messages/translate.ts';
@@ -108,9 +109,17 @@ export function detailView(detail: RequestDetail): DetailView {
 
 function messageView(message: RecordedMessage): MessageView {
   const decoded = decodeBody(message);
-  if (decoded.removed.length + decoded.codings.length === 0) return message;
+  const shown = isPicture(message) ? message : beginningOf(message, DECODED_BODY_MAX_BYTES);
+  if (decoded.removed.length + decoded.codings.length === 0) return shown;
+  if (decoded.removed.length === 0) return { ...shown, decoded: { ...decoded, bytes: shown.body } };
   // A copy, because all of the memory behind a Uint8Array goes to the window.
-  return { ...message, decoded: { ...decoded, bytes: Uint8Array.from(decoded.bytes) } };
+  return { ...message, body: shown.body, decoded: { ...decoded, bytes: Uint8Array.from(decoded.bytes) } };
+}
+
+/** Part of a picture is no picture. */
+function isPicture({ fields }: RecordedMessage): boolean {
+  const type = fields.find(([name]) => name.toLowerCase() === 'content-type')?.[1] ?? '';
+  return /^image\/(?!svg)/i.test(type);
 }
 
 /** The name that people use. The root of a disk has only its path. */

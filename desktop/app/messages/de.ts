@@ -62,6 +62,8 @@ export const BENCH_DE: Translation<typeof BENCH> = {
   'bench.needsAnother':
     'Nur der Anfang dieses Bodys wurde aufgezeichnet. Geben Sie zum Senden einen neuen ein.',
   'bench.notText': '{bytes} Binärdaten. Sie werden unverändert gesendet, außer Sie geben etwas ein.',
+  'bench.largeBody':
+    'Dieser Body mit {bytes} ist zu groß, um ihn hier zu bearbeiten. Er wird unverändert gesendet, außer Sie geben etwas ein.',
   'bench.moreNotKept': '(Der Rest wurde nicht aufgezeichnet.)',
   'bench.notTextChecksum': '{bytes} Binärdaten, Prüfsumme {checksum}',
   'bench.okAfter': '{status} nach {tries, plural, one {# Versuch} other {# Versuchen}}.',
@@ -1099,6 +1101,7 @@ export const PROBLEMS_DE: Translation<typeof PROBLEMS> = {
   'accepted.folder': 'der Pfad eines Ordners im Ordner von culvert.yml, etwa ./public',
   'accepted.user': '1 bis 64 Zeichen ohne Doppelpunkt',
   'accepted.userPassword': '1 bis 128 Zeichen',
+  'accepted.keepBodies': 'eine Größe von 64KB bis 10MB, zum Beispiel 256KB oder 1MB',
   'accepted.wait': 'eine ganze Zahl von Sekunden, von 0 bis 60',
   'accepted.tokenName': '1 bis 32 Kleinbuchstaben, Ziffern und Bindestriche',
   'accepted.token': '24 bis 256 sichtbare ASCII-Zeichen ohne Leerzeichen',
@@ -1270,8 +1273,7 @@ export const SETS_DE: Translation<typeof SETS> = {
     'Culvert konnte Ihre gespeicherten Anfragen nicht lesen und startet ohne sie. Die alte Datei liegt unter {path}.',
   'problem.setGone': 'Diese Sammlung gibt es nicht mehr.',
   'problem.keptGone': 'Diese Anfrage ist nicht mehr in der Sammlung.',
-  'problem.keptCut':
-    'Anfrage {id} kann nicht gespeichert werden: Ihr Body war größer als die {max} KiB, die aufgezeichnet werden.',
+  'problem.keptCut': 'Anfrage {id} kann nicht gespeichert werden: Ihr Body ist größer als {max} KiB.',
   'problem.keptOpen': 'Anfrage {id} kann erst gespeichert werden, wenn sie vollständig angekommen ist.',
   'problem.keptUpgrade': 'Anfrage {id} hat einen WebSocket geöffnet und lässt sich nicht erneut senden.',
   'undo.kept': '{request} ist in {name} gespeichert.',
@@ -1298,6 +1300,9 @@ export const SETTINGS_DE: Translation<typeof SETTINGS> = {
   'settings.shortcut.off': 'Aus',
   'settings.language': 'Sprache',
   'settings.language.system': 'Wie das System',
+  'settings.keptBody': 'Aufgezeichneter Teil jedes Bodys',
+  'settings.keptBody.hint':
+    'Mit mehr lassen sich größere Anfragen ansehen und wiederholen; große Bodys verdrängen ältere Anfragen aber früher.',
   'settings.theme': 'Erscheinungsbild',
   'settings.theme.system': 'Wie das System',
   'settings.theme.light': 'Hell',

@@ -38,6 +38,8 @@ export const BENCH = {
     '“Send until 2xx” repeats the request as soon as your server is listening again, and otherwise every 2 to 30 s. It stops after 30 tries, after 10 minutes, or when you leave this page.',
   'bench.needsAnother': 'Only the start of this body was recorded. Enter a new body to send the request.',
   'bench.notText': '{bytes} of binary data. It will be sent unchanged unless you type something.',
+  'bench.largeBody':
+    'This body of {bytes} is too large to edit here. It will be sent unchanged unless you type something.',
   'bench.moreNotKept': '(The rest was not recorded.)',
   'bench.notTextChecksum': '{bytes} of binary data, checksum {checksum}',
   'bench.okAfter': '{status} after {tries, plural, one {# try} other {# tries}}.',
@@ -782,6 +784,7 @@ export const PROBLEMS = {
   'accepted.folder': 'the path of a folder inside the folder of culvert.yml, such as ./public',
   'accepted.user': '1 to 64 characters without a colon',
   'accepted.userPassword': '1 to 128 characters',
+  'accepted.keepBodies': 'a size from 64KB to 10MB, such as 256KB or 1MB',
   'accepted.wait': 'a whole number of seconds from 0 to 60',
   'accepted.tokenName': '1 to 32 lowercase letters, digits and hyphens',
   'accepted.token': '24 to 256 visible ASCII characters without blanks',
@@ -949,8 +952,7 @@ export const SETS = {
     'Culvert could not read your saved requests, so it started without any. The old file was kept at {path}.',
   'problem.setGone': 'This collection no longer exists.',
   'problem.keptGone': 'This request is no longer in the collection.',
-  'problem.keptCut':
-    'Request {id} cannot be saved: its body is larger than the {max} KiB that Culvert records.',
+  'problem.keptCut': 'Request {id} cannot be saved: its body is larger than {max} KiB.',
   'problem.keptOpen': 'Request {id} cannot be saved before it has fully arrived.',
   'problem.keptUpgrade': 'Request {id} opened a WebSocket, so it cannot be sent again.',
   'undo.kept': 'Saved {request} in {name}.',
@@ -978,6 +980,9 @@ export const SETTINGS = {
   'settings.shortcut.off': 'Off',
   'settings.language': 'Language',
   'settings.language.system': 'Same as system',
+  'settings.keptBody': 'Recorded part of each body',
+  'settings.keptBody.hint':
+    'A larger part allows you to view and replay larger requests, but large bodies push out older requests sooner.',
   'settings.theme': 'Theme',
   'settings.theme.system': 'Same as system',
   'settings.theme.light': 'Light',

@@ -10,7 +10,7 @@ import {
 } from '../../../shared/errors.ts';
 import * as valueRules from '../../../shared/value-rules.ts';
 import { TTL_RULE, type ValueRule } from '../../../shared/value-rules.ts';
-import { FLAG_RULE, FOLDER_RULE, WAIT_RULE } from '../../client/config/tunnel-spec.ts';
+import { FLAG_RULE, FOLDER_RULE, KEEP_BODIES_RULE, WAIT_RULE } from '../../client/config/tunnel-spec.ts';
 import { judge } from '../../client/control/verdict.ts';
 import { toMessage, MESSAGES, textOf } from '../../client/messages.ts';
 import { RelayRefusal } from '../../client/relay/errors.ts';
@@ -116,6 +116,7 @@ const RULES: readonly (readonly [string, ValueRule])[] = Object.entries({
   DOMAIN_RULE,
   FLAG_RULE,
   FOLDER_RULE,
+  KEEP_BODIES_RULE,
   WAIT_RULE,
 }).flatMap(([name, value]) =>
   typeof value === 'object' && 'accepted' in value ? [[name, value] as const] : [],

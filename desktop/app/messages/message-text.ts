@@ -23,7 +23,13 @@ import {
   UPSTREAM_RULE,
   type ValueRule,
 } from '../../../shared/value-rules.ts';
-import { FLAG_RULE, FOLDER_RULE, HOSTS_RULE, WAIT_RULE } from '../../client/config/tunnel-spec.ts';
+import {
+  FLAG_RULE,
+  FOLDER_RULE,
+  HOSTS_RULE,
+  KEEP_BODIES_RULE,
+  WAIT_RULE,
+} from '../../client/config/tunnel-spec.ts';
 import { isLines, type Refused, type MessageValue } from '../../client/messages.ts';
 import { REFUSALS } from './en.ts';
 import { t, type TextKey } from './translate.ts';
@@ -97,6 +103,7 @@ const RULES: readonly (readonly [ValueRule, TextKey])[] = [
   [TTL_RULE, 'accepted.ttl'],
   [USER_PASSWORD_RULE, 'accepted.userPassword'],
   [USER_RULE, 'accepted.user'],
+  [KEEP_BODIES_RULE, 'accepted.keepBodies'],
   [WAIT_RULE, 'accepted.wait'],
 ];
 const KEYS: ReadonlyMap<string, TextKey> = new Map(RULES.map(([{ accepted }, key]) => [accepted, key]));

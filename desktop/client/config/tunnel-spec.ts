@@ -3,6 +3,7 @@ import type { Access } from '../../../shared/access.ts';
 import { type HeaderChanges, NO_HEADER_CHANGES } from '../../../shared/header-changes.ts';
 import { uriHost } from '../../../shared/networks.ts';
 import { type CompressMode, PORT_RULE, type Upstream, type ValueRule } from '../../../shared/value-rules.ts';
+import { KEPT_BODY_MAX_BYTES, RECORDED_BODY_MAX_BYTES } from '../limits.ts';
 import { CONFIG_HOSTS_MAX, WAIT_MAX_SECONDS } from './config-limits.ts';
 
 export interface TunnelSpec {
@@ -35,6 +36,8 @@ export interface TunnelSpec {
   readonly upstream: Upstream;
   /** seconds to wait for a port that nothing listens on */
   readonly wait: number;
+  /** bytes of each body that the request log keeps */
+  readonly keepBodies: number;
   /** path of a folder to serve instead of a local service; `undefined` for none */
   readonly folder: string | undefined;
   /** the access policy */
@@ -69,6 +72,7 @@ export const SPEC_DEFAULTS = {
   compress: 'auto',
   upstream: 'http1',
   wait: 0,
+  keepBodies: RECORDED_BODY_MAX_BYTES,
   folder: undefined,
   madePassword: undefined,
 } as const satisfies Partial<TunnelSpec>;
@@ -77,6 +81,22 @@ export const WAIT_RULE: ValueRule = {
   accepts: (value) => Number.isInteger(value) && Number(value) >= 0 && Number(value) <= WAIT_MAX_SECONDS,
   accepted: `a whole number of seconds from 0 to ${WAIT_MAX_SECONDS}`,
 };
+
+const KIB = 1024;
+const MIB = 1024 * KIB;
+
+/** Sizes with a unit. KB and MB are binary, like the limits, so that `64KB` is the default. */
+export const KEEP_BODIES_RULE: ValueRule = {
+  accepts: (value) => typeof value === 'string' && parseSize(value) !== undefined,
+  accepted: `a size from ${RECORDED_BODY_MAX_BYTES / KIB}KB to ${KEPT_BODY_MAX_BYTES / MIB}MB, such as 256KB or 1MB`,
+};
+
+/** Reads a size that the request log can keep of each body. @returns bytes; `undefined` for anything else */
+export function parseSize(text: string): number | undefined {
+  const [, count = '', unit = ''] = /^(\d{1,5}) ?([km])i?b?$/i.exec(text) ?? [];
+  const bytes = Number(count) * (unit.toLowerCase() === 'k' ? KIB : MIB);
+  return bytes >= RECORDED_BODY_MAX_BYTES && bytes <= KEPT_BODY_MAX_BYTES ? bytes : undefined;
+}
 
 export const FLAG_RULE: ValueRule = {
   accepts: (value) => typeof value === 'boolean',

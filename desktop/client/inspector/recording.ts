@@ -2,7 +2,7 @@ import { BodyError, type BodyTracker, trackBody } from '../../../shared/http1/bo
 import { COLON, equalsIgnoringCase, LF, SPACE, TAB } from '../../../shared/http1/characters.ts';
 import { joined } from '../../../shared/http1/fields.ts';
 import type { Recording } from '../data/stream-filter.ts';
-import { RECORDED_BODY_MAX_BYTES, RECORDED_HEAD_MAX_BYTES } from '../limits.ts';
+import { RECORDED_HEAD_MAX_BYTES } from '../limits.ts';
 import type { Exchange } from './exchange.ts';
 
 const SWITCHING_PROTOCOLS = 101;
@@ -20,6 +20,8 @@ const VISITOR: Origin = {};
 
 /** Stores exchanges. */
 export interface ExchangeStore {
+  /** bytes of each body to keep */
+  readonly keptBody: number;
   begin(origin: Origin): Exchange;
   /** ms since the exchange began */
   elapsed(exchange: Exchange): number;
@@ -83,7 +85,7 @@ export class ConnectionRecording implements Recording {
       if (this.#isSocket) return this.#keepMessages(exchange, true, bytes, at);
       const hadHead = this.#request.headLength > 0;
       const end = this.#isOpaque ? bytes.length : this.#request.advance(bytes, at, 'request');
-      const max = captureMax(this.#request.headLength);
+      const max = captureMax(this.#request.headLength, this.#store.keptBody);
       const grown = exchange.captures?.request.append(bytes, at, end, max) ?? 0;
       if (grown > 0) this.#store.grew(grown);
       exchange.bytesIn += end - at;
@@ -175,7 +177,7 @@ export class ConnectionRecording implements Recording {
   }
 
   #keep(exchange: Exchange, bytes: Buffer, start: number, end: number): void {
-    const max = captureMax(this.#response.headLength);
+    const max = captureMax(this.#response.headLength, this.#store.keptBody);
     const grown = exchange.captures?.response.append(bytes, start, end, max) ?? 0;
     if (grown > 0) this.#store.grew(grown);
     exchange.bytesOut += end - start;
@@ -188,9 +190,9 @@ export class ConnectionRecording implements Recording {
 }
 
 /** Bytes kept of a message with that head; 0 for one whose head is incomplete. */
-function captureMax(headLength: number): number {
+function captureMax(headLength: number, keptBody: number): number {
   if (headLength === 0) return RECORDED_HEAD_MAX_BYTES;
-  return Math.min(headLength, RECORDED_HEAD_MAX_BYTES) + RECORDED_BODY_MAX_BYTES;
+  return Math.min(headLength, RECORDED_HEAD_MAX_BYTES) + keptBody;
 }
 
 /** The body that follows a head: of a request, of a response, or none (response to HEAD). */

@@ -64,6 +64,15 @@ export interface RecordedMessage {
   readonly body: Uint8Array;
   /** whether the body was longer than recorded */
   readonly isTruncated: boolean;
+  /** whether more of the body was recorded than is shown here */
+  readonly isShortened?: boolean;
+}
+
+/** A message with at most that much of its body, to show it. */
+export function beginningOf(message: RecordedMessage, bytes: number): RecordedMessage {
+  const { body } = message;
+  // A copy, because all of the memory behind a Uint8Array goes to the window.
+  return body.length > bytes ? { ...message, body: body.slice(0, bytes), isShortened: true } : message;
 }
 
 /** A message of a WebSocket, or a control frame. */

@@ -1,6 +1,6 @@
 import { REDACTED } from '../../../shared/version.ts';
 import type { Deadlines, Expiring } from '../clock.ts';
-import { RECORDED_BODY_MAX_BYTES, REPLAY_TIMEOUT_MS, REPLAYS_MAX } from '../limits.ts';
+import { REPLAY_TIMEOUT_MS, REPLAYS_MAX } from '../limits.ts';
 import type { LocalDialer, LocalDialHandler } from '../local/local-dialer.ts';
 import { describeTarget, type LocalConnection, type LocalHandler } from '../local/local-service.ts';
 import { MessageError, toMessage, type MessageValue } from '../messages.ts';
@@ -127,7 +127,7 @@ function repeatable(log: RequestLog, id: number): Buffer {
   const bytes = exchange.captures?.request.bytes ?? NOTHING;
   if (!exchange.isRequestComplete)
     throw new ReplayRefused('incomplete', toMessage('replay.incomplete', { id }));
-  if (exchange.bytesIn > bytes.length) throw truncated(id);
+  if (exchange.bytesIn > bytes.length) throw truncated(log, id);
   return Buffer.from(bytes);
 }
 
@@ -136,7 +136,7 @@ function edited(log: RequestLog, id: number, edit: RequestEdit): Buffer {
   http(log.find(id), id);
   const original = log.detail(id, { reveal: true });
   if (original === undefined) throw new ReplayRefused('incomplete', toMessage('replay.notComeYet', { id }));
-  if (edit.body === undefined && original.request.isTruncated) throw truncated(id);
+  if (edit.body === undefined && original.request.isTruncated) throw truncated(log, id);
   return editedRequest(original, edit);
 }
 
@@ -150,10 +150,10 @@ function http(exchange: Exchange | undefined, id: number): Exchange {
   return exchange;
 }
 
-function truncated(id: number): ReplayRefused {
+function truncated({ keptBody }: RequestLog, id: number): ReplayRefused {
   return new ReplayRefused(
     'truncated',
-    toMessage('replay.truncated', { id, kept: RECORDED_BODY_MAX_BYTES / 1024 }),
+    toMessage('replay.truncated', { id, kept: Math.floor(keptBody / 1024) }),
   );
 }
 

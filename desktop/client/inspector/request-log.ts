@@ -1,7 +1,12 @@
 import { BodyError, trackBody } from '../../../shared/http1/body.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import type { Recorder, Recording } from '../data/stream-filter.ts';
-import { SPARKLINE_SECONDS, RECORDED_BYTES_MAX, RECORDED_REQUESTS_MAX } from '../limits.ts';
+import {
+  RECORDED_BODY_MAX_BYTES,
+  RECORDED_BYTES_MAX,
+  RECORDED_REQUESTS_MAX,
+  SPARKLINE_SECONDS,
+} from '../limits.ts';
 import { Capture } from './capture.ts';
 import { Exchange, type Visibility } from './exchange.ts';
 import { ConnectionRecording, type ExchangeStore, HeadScan, type Origin } from './recording.ts';
@@ -34,6 +39,7 @@ export type LogListener = (summary: RequestSummary) => void;
 export class RequestLog implements Recorder, ExchangeStore {
   readonly #clock: Pick<Clock, 'now' | 'monotonic'>;
   readonly #max: number;
+  readonly #keptBody: () => number;
   /** by number modulo the size of the ring */
   readonly #ring: (Exchange | undefined)[] = [];
   readonly #listeners = new Map<LogListener, Visibility>();
@@ -48,10 +54,18 @@ export class RequestLog implements Recorder, ExchangeStore {
   /** the messages of all earlier requests are dropped */
   #oldestWithMessages = 1;
 
-  /** @param max number of requests to keep */
-  constructor(clock: Pick<Clock, 'now' | 'monotonic'> = systemClock, max = RECORDED_REQUESTS_MAX) {
+  /**
+   * @param max number of requests to keep
+   * @param keptBody number of bytes of each body to keep; a change applies to what arrives from then on
+   */
+  constructor(
+    clock: Pick<Clock, 'now' | 'monotonic'> = systemClock,
+    max = RECORDED_REQUESTS_MAX,
+    keptBody = () => RECORDED_BODY_MAX_BYTES,
+  ) {
     this.#clock = clock;
     this.#max = max;
+    this.#keptBody = keptBody;
     this.#budget = new InflateBudget(() => clock.monotonic());
   }
 
@@ -63,6 +77,10 @@ export class RequestLog implements Recorder, ExchangeStore {
 
   get pulse(): readonly TrafficSecond[] {
     return this.#pulse.list(this.#clock.now());
+  }
+
+  get keptBody(): number {
+    return this.#keptBody();
   }
 
   /** Memory used by recorded bytes. */

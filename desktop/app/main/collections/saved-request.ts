@@ -30,7 +30,7 @@ const SWITCHING_PROTOCOLS = 101;
 export function savedRequest(id: string, detail: RequestDetail): SavedRequest {
   if (detail.status === SWITCHING_PROTOCOLS)
     throw new CallFailure({ code: 'not-kept', text: t('problem.keptUpgrade', { id: detail.id }) });
-  if (detail.request.isTruncated) {
+  if (detail.request.isTruncated || detail.request.body.length > RECORDED_BODY_MAX_BYTES) {
     const values = { id: detail.id, max: RECORDED_BODY_MAX_BYTES / 1024 };
     throw new CallFailure({ code: 'not-kept', text: t('problem.keptCut', values) });
   }

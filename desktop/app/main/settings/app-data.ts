@@ -1,7 +1,8 @@
 /** What the app remembers between two starts, except the key. */
 import * as yup from 'yup';
+import { RECORDED_BODY_MAX_BYTES } from '../../../client/limits.ts';
 import { readTunnel } from '../../../client/relay/api-responses.ts';
-import { type AccountView, PANE_WIDTH_MAX, type Settings } from '../../ipc/snapshot.ts';
+import { type AccountView, KEPT_BODY_CHOICES, PANE_WIDTH_MAX, type Settings } from '../../ipc/snapshot.ts';
 import { GLOBAL_SHORTCUTS } from '../../ipc/tunnel-views.ts';
 import { LANGUAGE_CHOICES } from '../../messages/locale.ts';
 import { type SavedTunnel, savedTunnelSchema } from '../tunnels/create-form-schema.ts';
@@ -18,6 +19,7 @@ export const settingsSchema = yup
     theme: yup.string().oneOf(['system', 'light', 'dark'] as const),
     language: yup.string().oneOf(LANGUAGE_CHOICES),
     wrapsBodies: yup.boolean(),
+    keptBody: yup.number().oneOf(KEPT_BODY_CHOICES),
     listWidth: paneWidth,
     logWidth: paneWidth,
     summonShortcut: yup.string().oneOf(GLOBAL_SHORTCUTS),
@@ -66,6 +68,7 @@ export const INITIAL_APP_DATA: AppData = {
     language: 'system',
     onQuit: 'ask',
     wrapsBodies: true,
+    keptBody: RECORDED_BODY_MAX_BYTES,
     listWidth: 0,
     logWidth: 0,
     summonShortcut: GLOBAL_SHORTCUTS[0],

@@ -25,9 +25,14 @@ export type TunnelLog = ReturnType<typeof tunnelLogOf>;
 /**
  * @param target the local service that requests are replayed to
  * @param hosts hosts with other ports, if there are any
+ * @param keptBody number of bytes of each body to keep
  */
-export function createTunnelLog(target: LocalTarget, hosts?: HostMapOptions): TunnelLog {
-  const log = new RequestLog(systemClock, LOG_REQUESTS_MAX);
+export function createTunnelLog(
+  target: LocalTarget,
+  hosts?: HostMapOptions,
+  keptBody?: () => number,
+): TunnelLog {
+  const log = new RequestLog(systemClock, LOG_REQUESTS_MAX, keptBody);
   const deadlines = new Deadlines(systemClock);
   return tunnelLogOf(log, new Replayer(log, serviceOfRequest(target, hosts, deadlines), deadlines));
 }

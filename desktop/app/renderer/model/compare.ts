@@ -55,7 +55,10 @@ function bodyOf(message: MessageView | undefined): string[] {
   const view = message && bodyView(message);
   if (view === undefined) return [];
   const text = view.text === undefined ? undefined : prettyText(view);
-  const cut = message?.isTruncated === true ? [t('bench.moreNotKept')] : [];
+  const cut = [
+    ...(message?.isTruncated === true ? [t('bench.moreNotKept')] : []),
+    ...(message?.isShortened === true ? [t('body.notShown')] : []),
+  ];
   if (text !== undefined) return [...text.split('\n'), ...cut];
   return [
     t('bench.notTextChecksum', { bytes: bytesText(view.bytes.length), checksum: checksum(view.bytes) }),

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import type { SessionView, Settings } from '../../ipc/snapshot.ts';
+import { KEPT_BODY_CHOICES, type SessionView, type Settings } from '../../ipc/snapshot.ts';
 import { GLOBAL_SHORTCUTS, type GlobalShortcutKeys } from '../../ipc/tunnel-views.ts';
 import {
   LANGUAGE_CHOICES,
@@ -36,6 +36,14 @@ const shortcuts = (): Choices<GlobalShortcutKeys> =>
       shortcut === 'off' ? t('settings.shortcut.off') : shortcutText(shortcut),
     ]),
   ) as Choices<GlobalShortcutKeys>;
+const KIB = 1024;
+const keptBodies = (): Choices<string> =>
+  Object.fromEntries(
+    KEPT_BODY_CHOICES.map((bytes) => [
+      String(bytes),
+      bytes < KIB * KIB ? `${bytes / KIB} KiB` : `${bytes / KIB / KIB} MiB`,
+    ]),
+  );
 const onQuit = (): Choices<Settings['onQuit']> => ({
   ask: t('settings.onQuit.ask'),
   close: t('settings.onQuit.close'),
@@ -119,13 +127,23 @@ export function SettingsScreen({
         {isOfCommand ? (
           <p class="hint">{t('settings.ofCommand')}</p>
         ) : (
-          <Select
-            id="on-quit"
-            label={t('settings.onQuit')}
-            choices={onQuit()}
-            value={shown.onQuit}
-            onChange={(wish) => void change({ onQuit: wish })}
-          />
+          <>
+            <Select
+              id="kept-body"
+              label={t('settings.keptBody')}
+              hint={t('settings.keptBody.hint')}
+              choices={keptBodies()}
+              value={String(shown.keptBody)}
+              onChange={(bytes) => void change({ keptBody: Number(bytes) })}
+            />
+            <Select
+              id="on-quit"
+              label={t('settings.onQuit')}
+              choices={onQuit()}
+              value={shown.onQuit}
+              onChange={(wish) => void change({ onQuit: wish })}
+            />
+          </>
         )}
       </section>
       <section class="group" aria-label={t('settings.account')}>

@@ -34,14 +34,14 @@ export function fieldOf(message: RecordedMessage, name: string): string | undefi
 export function bodyView(message: MessageView): BodyView | undefined {
   if (message.body.length === 0) return undefined;
   const bytes = message.decoded?.bytes ?? message.body;
-  const raw = (message.decoded?.codings.length ?? 0) > 0 ? undefined : decode(bytes, message.isTruncated);
+  const isCut = message.isTruncated || message.isShortened === true;
+  const raw = (message.decoded?.codings.length ?? 0) > 0 ? undefined : decode(bytes, isCut);
   const isPacked = raw === undefined && (message.decoded?.codings.length ?? 0) > 0;
   const type = fieldOf(message, 'content-type') ?? '';
   const image = isPacked ? undefined : imageType(bytes);
-  const json = raw === undefined ? undefined : readJson(raw, message.isTruncated);
+  const json = raw === undefined ? undefined : readJson(raw, isCut);
   const notes = notesOf(message, raw !== undefined || image !== undefined);
-  if (raw !== undefined && json === undefined && !message.isTruncated && isJson(type))
-    notes.push(...faultOf(raw));
+  if (raw !== undefined && json === undefined && !isCut && isJson(type)) notes.push(...faultOf(raw));
   return {
     bytes,
     notes,
@@ -69,9 +69,9 @@ function faultOf(text: string): string[] {
 
 const SVG: ImageType = { name: 'SVG', type: 'image/svg+xml' };
 
-function notesOf({ decoded, isTruncated }: MessageView, isText: boolean): string[] {
+function notesOf({ decoded, isTruncated, isShortened }: MessageView, isText: boolean): string[] {
   const notes: string[] = [];
-  if (isTruncated) notes.push(t('body.beginning'));
+  if (isTruncated || isShortened === true) notes.push(t('body.beginning'));
   if (decoded !== undefined && decoded.removed.length > 0)
     notes.push(t('body.unpacked', { codings: codingList(decoded.removed) }));
   if (decoded?.problem !== undefined)
