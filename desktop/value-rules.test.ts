@@ -159,6 +159,14 @@ const RULES: Readonly<Record<string, Rule>> = {
       'a'.repeat(254),
     ],
   },
+  keepBodies: {
+    doors: {
+      command: (size) => command('3000', `--keep-bodies=${size}`),
+      'culvert.yml': (size) => projectFile(`port: 3000, keep_bodies: ${quoted(size)}`),
+    },
+    taken: ['64KB', '64k', '1MB', '1 MiB', '10mb', '10240KiB'],
+    refused: ['', '63KB', '11MB', '65536', '1.5MB', '-1MB', '1GB', '99999999MB', 'all'],
+  },
   compress: {
     doors: {
       command: (mode) => command('3000', `--compress=${mode}`),

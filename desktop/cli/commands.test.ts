@@ -127,9 +127,10 @@ describe('a command line', () => {
       upstream: 'h2',
       wait: 10,
       compress: 'off',
+      keepBodies: 256 * 1024,
     };
     const line =
-      'http 3000 --host-header local --local-host 192.0.2.7 --local-https --upstream h2 --wait 10 --compress off';
+      'http 3000 --host-header local --local-host 192.0.2.7 --local-https --upstream h2 --wait 10 --compress off --keep-bodies 256KB';
     assert.deepEqual(read(line), {
       command: 'http',
       tunnel,
@@ -442,6 +443,10 @@ describe('a command line', () => {
       /--host-header "a\/b" is not valid\. It must be keep, local, or a host name/,
     ],
     ['http 3000 --compress yes', /--compress "yes" is not valid\. It must be auto, on or off\.$/],
+    [
+      'http 3000 --keep-bodies 11MB',
+      /--keep-bodies "11MB" is not valid\. It must be a size from 64KB to 10MB, such as 256KB or 1MB\.$/,
+    ],
     ['http 3000 --wait 1.5', /--wait "1.5" is not valid\. It must be a whole number of seconds from 0 to 60/],
     ['http 3000 --wait 61', /--wait "61"/],
     ['http 3000 --wait=-1', /--wait "-1"/],

@@ -8,6 +8,7 @@ describe('the command line of culvert inspect', () => {
       action: { name: 'list' },
       tunnel: undefined,
       filter: '',
+      search: undefined,
       reveal: false,
       json: false,
     });
@@ -58,6 +59,9 @@ describe('the command line of culvert inspect', () => {
       [['edit', '1'], { filter: 'x' }, /--filter can only be used with list/],
       [['replay', '1'], { method: 'PUT' }, /can only be used with "culvert inspect edit"/],
       [['replay', '1'], { sign: 'x' }, /can only be used with "culvert inspect edit"/],
+      [['watch'], { search: 'x' }, /--search can only be used with "culvert inspect list"/],
+      [['list'], { search: ' ' }, /--search " " is not valid\. It must be words of at most 200 characters/],
+      [['list'], { search: 'x'.repeat(201) }, /--search "x{200}" is not valid/],
       [['list'], { curl: true }, /--curl can only be used with "culvert inspect show"/],
       [['show', '1'], { curl: true, json: true }, /--curl can only be used with "culvert inspect show"/],
     ] as const)

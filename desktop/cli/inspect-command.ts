@@ -1,5 +1,6 @@
 /** The command line of `culvert inspect`; inspect-run.ts runs it. */
 import { UsageError } from '../client/failures.ts';
+import { SEARCH_MAX_CHARS } from '../client/limits.ts';
 import { defineCommand } from './command.ts';
 import type { RequestChanges } from './inspect-edit.ts';
 import type { InspectCommand } from './inspect-run.ts';
@@ -8,6 +9,7 @@ interface InspectValues {
   readonly tunnel?: string | undefined;
   readonly reveal?: boolean | undefined;
   readonly filter?: string | undefined;
+  readonly search?: string | undefined;
   readonly curl?: boolean | undefined;
   readonly method?: string | undefined;
   readonly path?: string | undefined;
@@ -23,13 +25,14 @@ export const inspectCommand = defineCommand({
   words: ['list', 'show', 'replay', 'edit', 'export', 'import', 'watch'],
   summary: "Show, replay or edit a tunnel's requests on this machine",
   options: {
-    Requests: ['tunnel', 'filter', 'reveal', 'curl'],
+    Requests: ['tunnel', 'filter', 'search', 'reveal', 'curl'],
     Edit: ['method', 'path', 'header', 'body', 'sign'],
     Output: ['json'],
   },
   meanings: { path: 'With "edit": change the path and query.' },
   examples: {
     'culvert inspect': 'list the recorded requests',
+    'culvert inspect list --search order_17': 'list requests that contain a word in a header or body',
     'culvert inspect show 3': 'show request 3 and its response',
     'culvert inspect show 3 --curl': 'print request 3 as a curl command',
     'culvert inspect replay 3': 'send request 3 to the local port once more',
@@ -67,17 +70,23 @@ const FILTERED: readonly string[] = ['list', 'show', 'watch', 'export', 'import'
  * @throws UsageError
  */
 export function readInspect(operands: readonly string[], values: InspectValues): InspectCommand {
-  const { tunnel, filter, reveal = false, curl = false, json = false } = values;
+  const { tunnel, filter, search, reveal = false, curl = false, json = false } = values;
   const action = readAction(operands, values);
   if (curl && (action.name !== 'show' || json))
     throw new UsageError('--curl can only be used with "culvert inspect show", and not with --json.');
   if (filter !== undefined && !FILTERED.includes(action.name))
     throw new UsageError('--filter can only be used with list, show, watch, export and import.');
+  if (search !== undefined && action.name !== 'list')
+    throw new UsageError('--search can only be used with "culvert inspect list".');
+  if (search !== undefined && (search.trim() === '' || search.length > SEARCH_MAX_CHARS))
+    throw new UsageError(
+      `--search "${search.slice(0, SEARCH_MAX_CHARS)}" is not valid. It must be words of at most ${SEARCH_MAX_CHARS} characters in all.`,
+    );
   if (action.name !== 'edit' && (changesOf(values) !== undefined || values.sign !== undefined))
     throw new UsageError(
       '--method, --path, --header, --body and --sign can only be used with "culvert inspect edit".',
     );
-  return { action, tunnel, filter: filter ?? '', reveal, json };
+  return { action, tunnel, filter: filter ?? '', search, reveal, json };
 }
 
 /** @returns `undefined` if nothing changes */

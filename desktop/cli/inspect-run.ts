@@ -53,6 +53,8 @@ export interface InspectCommand {
   readonly tunnel: string | undefined;
   /** words that listed requests, or messages of a WebSocket, have; `''` for all */
   readonly filter: string;
+  /** words that listed requests contain anywhere; `undefined` for all */
+  readonly search?: string | undefined;
   readonly reveal: boolean;
   readonly json: boolean;
 }
@@ -72,7 +74,7 @@ export async function runInspect(
   const { action, reveal, json } = command;
   switch (action.name) {
     case 'list':
-      printList(matching(await inspector.list(reveal), command.filter), command, output);
+      printList(await listed(inspector, command, output), command, output);
       return;
     case 'watch':
       await inspector.watch(
@@ -150,6 +152,20 @@ async function show(
   );
 }
 
+/** The requests that match, newest first. */
+async function listed(
+  inspector: Inspector,
+  { filter, search, reveal }: InspectCommand,
+  output: Output,
+): Promise<readonly RequestSummary[]> {
+  const found = search === undefined ? undefined : await inspector.search(search);
+  if (found?.isPartial === true)
+    output.err('culvert: Some compressed bodies were not searched, because there are too many.\n');
+  const all = matching(await inspector.list(reveal), filter);
+  const ids = new Set(found?.ids);
+  return found === undefined ? all : all.filter(({ id }) => ids.has(id));
+}
+
 function redactedWarning(request: number): string {
   return (
     `culvert: Secrets are shown as ${REDACTED}, so this command does not repeat the request. ` +
@@ -159,13 +175,17 @@ function redactedWarning(request: number): string {
 
 function printList(
   newestFirst: readonly RequestSummary[],
-  { json, filter }: InspectCommand,
+  { json, filter, search }: InspectCommand,
   output: Output,
 ): void {
   if (json) output.out(jsonLine({ requests: newestFirst.map(summaryJson) }));
-  else if (newestFirst.length === 0)
-    output.out(filter === '' ? 'No requests yet.\n' : 'No requests match this filter.\n');
+  else if (newestFirst.length === 0) output.out(noneText(filter, search));
   else output.out(summaryTable(newestFirst.toReversed()));
+}
+
+function noneText(filter: string, search: string | undefined): string {
+  if (search !== undefined) return 'No requests match this search.\n';
+  return filter === '' ? 'No requests yet.\n' : 'No requests match this filter.\n';
 }
 
 /** A request is shown to people once, when it is over. */

@@ -201,6 +201,11 @@ export const OPTION_TABLE = {
     value: 'WORDS',
     text: 'Show only requests that contain all of these words across their method, path, status and visitor address.',
   },
+  search: {
+    type: 'string',
+    value: 'WORDS',
+    text: 'With "list": show only requests that contain all of these words anywhere, including their headers and bodies. Secrets are never found.',
+  },
   reveal: { type: 'boolean', text: 'Also show secrets, such as cookies.' },
   curl: { type: 'boolean', text: 'With "show": print a curl command that sends the request again.' },
   method: { type: 'string', value: 'METHOD', text: 'With "edit": change the method, for example to PUT.' },

@@ -397,6 +397,8 @@ export const INSPECT_ANSWER_MAX_BYTES = 32 * 1024 * 1024;
 export const INSPECT_BACKLOG_MAX_BYTES = 1024 * 1024;
 /** Maximum number of decompressed bytes in one pass of a search through recorded requests: about a second of work in slices. */
 export const SEARCHED_DECODED_MAX_BYTES = 64 * 1024 * 1024;
+/** Maximum length of a request search: more than anybody types. */
+export const SEARCH_MAX_CHARS = 200;
 /** Number of searches of one request log that are continued when it changes. */
 export const SEARCHES_MAX = 4;
 /** Maximum size to which a compressed body is decompressed for display. */

@@ -116,6 +116,11 @@ describe('culvert inspect', () => {
     assert.equal(await output('--filter', 'post nowhere'), 'No requests match this filter.');
   });
 
+  it('finds words in headers and bodies, but no secrets', async () => {
+    assert.match(await output('list', '--search', 'paid HttpOnly'), /POST +\/hook/);
+    assert.equal(await output('list', '--search', 's3cret', '--reveal'), 'No requests match this search.');
+  });
+
   it('prints a curl command that repeats the request', async () => {
     const command = await output('show', '1', '--curl', '--reveal');
     const before = seen.length;
@@ -175,6 +180,35 @@ describe('culvert inspect', () => {
     assert.match(unclear.stderr, /Several tunnels are running: .*Choose one with --tunnel/);
     await client.stop();
     assert.ok((await list()).length > 0);
+  });
+
+  it('repeats a large body only if --keep-bodies keeps all of it', async () => {
+    const service = await startHttpService(scope, (request, response) => {
+      let size = 0;
+      request.on('data', (chunk: Buffer) => (size += chunk.length));
+      request.on('end', () => response.end(`got ${size}`));
+    });
+    for (const [name, options] of [
+      ['kept', ['--keep-bodies', '1MB']],
+      ['cut', []],
+    ] as const) {
+      const all = ['--name', name, ...options];
+      const client = await Culvert.start(scope, relay, relay.bootstrapKey, service.port, all, environment());
+      await visit(relay.port, {
+        method: 'POST',
+        target: '/large',
+        host: `${name}.localhost`,
+        body: `${'x'.repeat(200_000)}needle`,
+      });
+      const replay = inspect('replay', '1', '--tunnel', name);
+      const { code } = await replay.exit();
+      assert.equal(code, name === 'kept' ? 0 : 1, replay.stderr);
+      if (name === 'kept') assert.match(replay.lines.join('\n'), /got 200006/);
+      else assert.match(replay.stderr, /only 64 KiB of its body was recorded/);
+      const found = await list('--search', 'needle', '--tunnel', name);
+      assert.equal(found.length, name === 'kept' ? 2 : 0);
+      await client.stop();
+    }
   });
 
   it('ignores processes that were killed, and removes their files', async () => {

@@ -12,6 +12,7 @@ scenarios('settings', (fixture) => {
     await page.getByRole('button', { name: 'Settings' }).click();
     await page.getByLabel('Notifications').uncheck();
     await page.getByLabel('Theme').selectOption('dark');
+    await page.getByLabel('Recorded part of each body').selectOption('1 MiB');
     await page.getByLabel('Tunnels when Culvert quits').selectOption('leave');
     await page.locator('html[data-theme="dark"]').waitFor();
     await eventually(20_000, () =>
@@ -24,6 +25,7 @@ scenarios('settings', (fixture) => {
     await again.getByRole('button', { name: 'Settings' }).click();
     assert.equal(await again.getByLabel('Notifications').isChecked(), false);
     assert.equal(await again.getByLabel('Theme').inputValue(), 'dark');
+    assert.equal(await again.getByLabel('Recorded part of each body').inputValue(), String(1024 * 1024));
     assert.equal(await again.getByLabel('Tunnels when Culvert quits').inputValue(), 'leave');
   });
 

@@ -13,6 +13,8 @@ export interface EditView {
   readonly body: string | undefined;
   /** bytes of the body */
   readonly bodySize: number;
+  /** whether its body is too large to edit, even if it is text */
+  readonly isLarge: boolean;
   /** the body was longer than the recorded part, so it can only be replaced */
   readonly isCut: boolean;
   /**

@@ -12,8 +12,6 @@ export const KEY_MAX_CHARS = 300;
 export const TUNNEL_KEY_MAX_CHARS = 64;
 /** Maximum length of a typed lifetime, such as `30m`. */
 export const TTL_MAX_CHARS = 32;
-/** Maximum length of a request search: more than anybody types. */
-export const SEARCH_MAX_CHARS = 200;
 /** Maximum length of a file path: the longest on Windows; other systems have shorter ones. */
 export const PATH_MAX_CHARS = 32_767;
 /** Maximum length of an id that a relay assigns to a link or an approval request. */

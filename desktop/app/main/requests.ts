@@ -39,12 +39,14 @@ import type { TunnelItem } from './tunnels/tunnel-item.ts';
 export function editView(detail: RequestDetail, check: SignatureCheck | undefined): EditView {
   const { method, target, fields } = editable(detail);
   const { body, isTruncated } = detail.request;
+  const isLarge = body.length > RECORDED_BODY_MAX_BYTES;
   return {
     method,
     target,
     fields: fields.map(([name, value]) => [name, shownValue(value)]),
-    body: isTruncated || body.length > RECORDED_BODY_MAX_BYTES ? undefined : editableText(body),
+    body: isTruncated || isLarge ? undefined : editableText(body),
     bodySize: body.length,
+    isLarge,
     isCut: isTruncated,
     signer: check === undefined || check.secrets.length === 0 ? undefined : check.name,
   };

@@ -14,6 +14,7 @@ import {
   type TunnelEntry,
 } from './inspector-protocol.ts';
 import type { RequestDetail, RequestSummary, SocketMessages } from './records.ts';
+import type { Found } from './search.ts';
 
 /** The inspected process refused. The message is for people. */
 export class InspectRefused extends Error {
@@ -66,6 +67,11 @@ export class Inspector {
   async list(reveal: boolean): Promise<readonly RequestSummary[]> {
     const value = await ask(this.#path, { op: 'list', tunnel: this.#tunnel, reveal });
     return value as readonly RequestSummary[];
+  }
+
+  /** Finds requests by words in their lines, headers and bodies; never by values of secrets. */
+  async search(words: string): Promise<Found> {
+    return (await ask(this.#path, { op: 'search', tunnel: this.#tunnel, words })) as Found;
   }
 
   async show(id: number, reveal: boolean): Promise<RequestDetail> {

@@ -7,6 +7,7 @@ import type { Socket } from 'node:net';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { array, boolean, number, object, string, tuple } from 'yup';
+import { SEARCH_MAX_CHARS } from '../limits.ts';
 import type { RequestEdit } from './edit.ts';
 import type { ImportedRequest } from './imported.ts';
 import type { RequestDetail, SocketMessages } from './records.ts';
@@ -14,6 +15,7 @@ import type { RequestDetail, SocketMessages } from './records.ts';
 export type InspectRequest =
   | { readonly op: 'tunnels' }
   | { readonly op: 'list'; readonly tunnel: string; readonly reveal: boolean }
+  | { readonly op: 'search'; readonly tunnel: string; readonly words: string }
   | { readonly op: 'show'; readonly tunnel: string; readonly id: number; readonly reveal: boolean }
   | { readonly op: 'messages'; readonly tunnel: string; readonly id: number }
   | { readonly op: 'replay'; readonly tunnel: string; readonly id: number }
@@ -60,6 +62,7 @@ const responseFields = object({
 const SCHEMAS = {
   tunnels: object({}),
   list: object({ tunnel, reveal }),
+  search: object({ tunnel, words: word.max(SEARCH_MAX_CHARS) }),
   show: object({ tunnel, id, reveal }),
   messages: object({ tunnel, id }),
   replay: object({ tunnel, id }),
@@ -127,6 +130,7 @@ function reviveRequest(request: InspectRequest): InspectRequest {
     }
     case 'tunnels':
     case 'list':
+    case 'search':
     case 'show':
     case 'messages':
     case 'replay':

@@ -26,6 +26,7 @@ import {
 import type { RequestSummary } from './records.ts';
 import { type PrepareReplay, type Replayer, ReplayRefused } from './replay.ts';
 import type { RequestLog } from './request-log.ts';
+import { LogSearch } from './search.ts';
 
 /** A tunnel that can be inspected. */
 export interface InspectedTunnel extends TunnelEntry {
@@ -40,6 +41,7 @@ export class InspectorServer {
   readonly #folder: RuntimeFolder;
   readonly #tunnels = new Set<InspectedTunnel>();
   readonly #sockets = new Set<Socket>();
+  readonly #searches = new WeakMap<InspectedTunnel, LogSearch>();
   readonly #server: Server;
   readonly #path: string;
 
@@ -87,6 +89,13 @@ export class InspectorServer {
     if (this.#folder.hasFiles) rmSync(this.#path, { force: true });
   }
 
+  /** Reuses what earlier searches have found. */
+  #searchOf(tunnel: InspectedTunnel): LogSearch {
+    const search = this.#searches.get(tunnel) ?? new LogSearch(tunnel.log);
+    this.#searches.set(tunnel, search);
+    return search;
+  }
+
   #accept(socket: Socket): void {
     this.#sockets.add(socket);
     socket.on('error', () => socket.destroy());
@@ -114,6 +123,8 @@ export class InspectorServer {
     switch (request.op) {
       case 'list':
         return end(socket, { ok: true, value: log.list(request) });
+      case 'search':
+        return end(socket, { ok: true, value: await this.#searchOf(tunnel).find(request.words) });
       case 'show':
         return end(socket, found(log.detail(request.id, request), request.id));
       case 'messages':

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { FakeClock } from '../../testing/fake-clock.ts';
 import {
   SPARKLINE_SECONDS,
+  KEPT_BODY_MAX_BYTES,
   RECORDED_BODY_MAX_BYTES,
   RECORDED_BYTES_MAX,
   RECORDED_HEAD_MAX_BYTES,
@@ -80,6 +81,26 @@ describe('the request log', () => {
     );
     assert.equal(log.detail(101), undefined);
     assert.equal(log.detail(1100)?.request.body.length, body.length);
+  });
+
+  it('keeps as much of each body as it is told, and follows a change', () => {
+    let kept = 1024 * 1024;
+    const log = new RequestLog(undefined, RECORDED_REQUESTS_MAX, () => kept);
+    const body = Buffer.alloc(200 * 1024, 'a');
+    exchange(log, requestLogRequest('/large', body));
+    kept = RECORDED_BODY_MAX_BYTES;
+    exchange(log, requestLogRequest('/small', body));
+    const [large, small] = [1, 2].map((id) => log.detail(id)?.request);
+    assert.deepEqual([large?.body.length, large?.isTruncated], [body.length, false]);
+    assert.deepEqual([small?.body.length, small?.isTruncated], [kept, true]);
+  });
+
+  it('drops older requests for the largest bodies, within the same total', () => {
+    const log = new RequestLog(undefined, RECORDED_REQUESTS_MAX, () => KEPT_BODY_MAX_BYTES);
+    for (let n = 0; n < 7; n++) exchange(log, requestLogRequest('/', Buffer.alloc(KEPT_BODY_MAX_BYTES)));
+    assert.ok(log.capturedBytes <= RECORDED_BYTES_MAX, `${log.capturedBytes} bytes`);
+    assert.deepEqual([log.detail(1), log.detail(7)?.request.isTruncated], [undefined, false]);
+    assert.equal(log.list().length, 7);
   });
 
   it('continues a request whose messages were dropped', () => {

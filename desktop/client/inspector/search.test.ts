@@ -70,6 +70,20 @@ describe('a search of the request log', () => {
     assert.ok(turns > 1);
   });
 
+  it('finds words anywhere in a large body, in pieces between which other work is done', async () => {
+    const log = new RequestLog(new FakeClock(), 10, () => 10 * 1024 * 1024);
+    const text = 'ä'.repeat(2 * 1024 * 1024);
+    const at = 128 * 1024 - 3;
+    record(log, '', answer(`${text.slice(0, at)}needle${text}last`));
+    const search = new LogSearch(log);
+    let turns = 0;
+    const turn = setInterval(() => (turns += 1), 0);
+    assert.deepEqual((await search.find('needle last')).ids, [1]);
+    assert.deepEqual((await search.find('needle nowhere')).ids, []);
+    clearInterval(turn);
+    assert.ok(turns > 1);
+  });
+
   it('decompresses only so much, and says what it left out', async () => {
     const log = new RequestLog(new FakeClock(), 1000);
     const large = gzipSync(Buffer.alloc(1024 * 1024, 'a'));

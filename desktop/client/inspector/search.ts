@@ -1,6 +1,6 @@
 /** Searches everything that is shown of recorded requests: their lines, headers and bodies. */
 import { setImmediate as otherWork } from 'node:timers/promises';
-import { SEARCHED_DECODED_MAX_BYTES, SEARCHES_MAX } from '../limits.ts';
+import { SEARCH_MAX_CHARS, SEARCHED_DECODED_MAX_BYTES, SEARCHES_MAX } from '../limits.ts';
 import { decodeBody } from './decode-body.ts';
 import { utf8Text } from './readable.ts';
 import type { RecordedMessage } from './records.ts';
@@ -18,6 +18,11 @@ export interface Found {
 const SLICE_MS = 4;
 /** Content with such a byte near its beginning is not text. */
 const BINARY_BYTES = 1024;
+/** Of a large body; takes a millisecond or two. */
+const PIECE_BYTES = 256 * 1024;
+/** By which pieces overlap, so that each contains a whole word: a character has at most three bytes per UTF-16 unit. */
+const OVERLAP_BYTES = 3 * SEARCH_MAX_CHARS;
+const NOTHING = Buffer.alloc(0);
 
 /** The words of a search, in lower case. */
 function wordsOf(typed: string): readonly string[] {
@@ -92,18 +97,24 @@ class SearchRun {
     const budget = { left: SEARCHED_DECODED_MAX_BYTES };
     let end = performance.now() + SLICE_MS;
     for (const id of ids) {
-      if (performance.now() > end) {
-        await otherWork();
-        end = performance.now() + SLICE_MS;
+      const work = this.#has(id, budget);
+      let step = work.next();
+      for (; step.done !== true; step = work.next()) {
+        if (performance.now() > end) {
+          await otherWork();
+          end = performance.now() + SLICE_MS;
+        }
+        if (this.#isStopped) return;
       }
-      if (this.#isStopped) return;
-      if (this.#has(id, budget)) this.#found.add(id);
+      if (step.value) this.#found.add(id);
       else this.#found.delete(id);
     }
     this.#revision = revision;
   }
 
-  #has(id: number, budget: { left: number }): boolean {
+  /** Yields before each piece of work. */
+  *#has(id: number, budget: { left: number }): Generator<void, boolean> {
+    yield;
     const detail = this.#log.detail(id);
     if (detail === undefined) return false;
     const { method, target, status, visitor, webhook, request, response } = detail;
@@ -114,22 +125,26 @@ class SearchRun {
     ]);
     let left = without(this.#words, [method, target, status, visitor, webhook, ...heads].join('\n'));
     for (const message of messages) {
-      if (left.length === 0) break;
-      left = without(left, this.#textOf(message, budget));
+      const bytes = left.length === 0 ? NOTHING : this.#textOf(message, budget);
+      for (let at = 0; at < bytes.length && left.length > 0; at += PIECE_BYTES) {
+        left = without(left, bytes.toString('utf8', at, at + PIECE_BYTES + OVERLAP_BYTES));
+        yield;
+      }
     }
     return left.length === 0;
   }
 
-  #textOf(message: RecordedMessage, budget: { left: number }): string {
+  /** The bytes of a body that is text. */
+  #textOf(message: RecordedMessage, budget: { left: number }): Buffer {
     const isPacked = message.fields.some(([name]) => name.toLowerCase() === 'content-encoding');
     if (isPacked && budget.left <= 0) {
       this.#isPartial = true;
-      return '';
+      return NOTHING;
     }
     const bytes = isPacked ? decodeBody(message).bytes : message.body;
     if (isPacked) budget.left -= bytes.length;
     const isBinary = bytes.subarray(0, BINARY_BYTES).includes(0);
-    return isBinary ? '' : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString();
+    return isBinary ? NOTHING : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   }
 }
 

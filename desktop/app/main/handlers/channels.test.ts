@@ -14,13 +14,13 @@ import {
   PATH_MAX_CHARS,
   RELAY_ID_MAX_CHARS,
   RELAY_MAX_CHARS,
-  SEARCH_MAX_CHARS,
   SET_NAME_MAX_CHARS,
   SIGNING_SECRET_ID_MAX_CHARS,
   SIGNING_SECRET_MAX_CHARS,
   TTL_MAX_CHARS,
   TUNNEL_KEY_MAX_CHARS,
 } from '../limits.ts';
+import { SEARCH_MAX_CHARS } from '../../../client/limits.ts';
 import { CHANNELS, type Channels } from './channels.ts';
 
 const FORM = { port: 3000, name: '', ttl: '', idle: false, hostHeader: 'keep', lock: { kind: 'anyone' } };

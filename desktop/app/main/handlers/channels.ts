@@ -10,6 +10,7 @@ import { LINK_NOTE_MAX_LENGTH } from '../../../../shared/links.ts';
 import type { Tunnel } from '../../../../shared/tunnel.ts';
 import { hasUnprintable } from '../../../../shared/unprintable.ts';
 import { REDACTED } from '../../../../shared/version.ts';
+import { SEARCH_MAX_CHARS } from '../../../client/limits.ts';
 import { CONFIG_TUNNELS_MAX, LABEL_MAX_LENGTH } from '../../../client/config/config-limits.ts';
 import type { LocalService } from '../../../client/diagnostics/hop.ts';
 import type { RequestDetail } from '../../../client/inspector/records.ts';
@@ -33,7 +34,6 @@ import {
   MEMBER_LABEL_MAX_CHARS,
   PATH_MAX_CHARS,
   RELAY_MAX_CHARS,
-  SEARCH_MAX_CHARS,
   SIGNING_SECRET_ID_MAX_CHARS,
   SIGNING_SECRET_MAX_CHARS,
   TUNNEL_KEY_MAX_CHARS,

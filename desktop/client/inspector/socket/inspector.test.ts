@@ -14,7 +14,13 @@ import { connect, createServer } from 'node:net';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { describeOnPosix } from '../../../../shared/testing/posix.ts';
-import { INSPECT_BACKLOG_MAX_BYTES, INSPECT_REQUEST_MAX_BYTES, INSPECTORS_MAX } from '../../limits.ts';
+import {
+  INSPECT_BACKLOG_MAX_BYTES,
+  INSPECT_REQUEST_MAX_BYTES,
+  INSPECTORS_MAX,
+  KEPT_BODY_MAX_BYTES,
+  SEARCH_MAX_CHARS,
+} from '../../limits.ts';
 import { toMessage } from '../../messages.ts';
 import { EditRefused, type RequestEdit } from '../edit.ts';
 import { findTunnels, type FoundTunnel, Inspector, InspectRefused } from '../inspector-client.ts';
@@ -90,6 +96,30 @@ describeOnPosix('looking at a running process', () => {
     assert.deepEqual([...detail.request.body], [0, 0xff, 0x21]);
     assert.equal((await inspector.show(1, true)).target, '/?token=abc');
     assert.equal(await inspector.replay(1), 2);
+  });
+
+  it('finds words in headers and bodies, but never a secret', async () => {
+    const log = new RequestLog();
+    record(log);
+    await serve(tunnelOf(log));
+    const inspector = new Inspector(await onlyTunnel());
+    const found = async (words: string): Promise<readonly number[]> => (await inspector.search(words)).ids;
+    assert.deepEqual(await found('POST host'), [1]);
+    assert.deepEqual(await found('abc'), []);
+    await assert.rejects(found('x'.repeat(SEARCH_MAX_CHARS + 1)), isRefusal('bad-request'));
+  });
+
+  it('shows the largest bodies', async () => {
+    const log = new RequestLog(undefined, undefined, () => KEPT_BODY_MAX_BYTES);
+    const head = `POST / HTTP/1.1\r\nHost: x\r\nContent-Length: ${KEPT_BODY_MAX_BYTES}\r\n\r\n`;
+    const body = Buffer.alloc(KEPT_BODY_MAX_BYTES, 0xff);
+    const recording = log.open();
+    recording.toLocal(Buffer.concat([Buffer.from(head), body]));
+    recording.toVisitor(Buffer.from(`HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n`));
+    recording.toVisitor(body);
+    await serve(tunnelOf(log));
+    const { request, response } = await new Inspector(await onlyTunnel()).show(1, false);
+    assert.deepEqual([request.body.length, response?.body.length], [body.length, body.length]);
   });
 
   it('sends edited requests and adds imported ones, with bodies as bytes', async () => {

@@ -1,7 +1,6 @@
 import type { JSX, TargetedEvent } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { REDACTED } from '../../../../../shared/version.ts';
-import { RECORDED_BODY_MAX_BYTES } from '../../../../client/limits.ts';
 import type { CallError } from '../../../ipc/ipc.ts';
 import type { EditForm, EditProblemView, EditView, SendResult } from '../../../ipc/request-views.ts';
 import { t } from '../../../messages/translate.ts';
@@ -257,10 +256,10 @@ export function RequestForm({
   );
 }
 
-function bodyHint({ body, bodySize, isCut }: EditView, draft: EditDraft): string | undefined {
+function bodyHint({ body, bodySize, isCut, isLarge }: EditView, draft: EditDraft): string | undefined {
   if (draft.body !== undefined || body !== undefined) return undefined;
   if (isCut) return t('bench.needsAnother');
-  if (bodySize > RECORDED_BODY_MAX_BYTES) return t('bench.largeBody', { bytes: bytesText(bodySize) });
+  if (isLarge) return t('bench.largeBody', { bytes: bytesText(bodySize) });
   return t('bench.notText', { bytes: bytesText(bodySize) });
 }
 
