@@ -67,9 +67,18 @@ describe('a request edited in the window', () => {
       ],
       body: 'ä',
       bodySize: 2,
+      isLarge: false,
       isCut: false,
       signer: undefined,
     });
+  });
+
+  it('keeps a body that is too large to edit', () => {
+    const log = new RequestLog(undefined, undefined, () => 1024 * 1024);
+    log.open().toLocal(Buffer.from(`POST / HTTP/1.1\r\nContent-Length: 70000\r\n\r\n${'x'.repeat(70_000)}`));
+    const detail = log.detail(1) ?? assert.fail();
+    const { body, bodySize, isLarge, isCut } = editView(detail, undefined);
+    assert.deepEqual([body, bodySize, isLarge, isCut], [undefined, 70_000, true, false]);
   });
 
   it('has no editable body if that is not text, or was truncated', () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { gzipSync } from 'node:zlib';
 import type { RecordedMessage } from '../../client/inspector/records.ts';
+import { DECODED_BODY_MAX_BYTES } from '../../client/limits.ts';
 import { TUNNEL } from '../../testing/fake-platform.ts';
 import { exampleDetail } from '../../testing/views.ts';
 import { LOG_START, WHOLE_LOG } from '../ipc/request-views.ts';
@@ -24,6 +25,17 @@ describe('a request for the window', () => {
     assert.equal(request.body, packed);
     assert.equal(Buffer.from(request.decoded?.bytes ?? []).toString(), '{"a":1}');
     assert.equal(response, detail.response);
+  });
+
+  it('has the beginning of a large body, but all of a picture', () => {
+    const large = Buffer.alloc(DECODED_BODY_MAX_BYTES + 1, 'a');
+    const picture = { ...message(large), fields: [['Content-Type', 'image/png']] as const };
+    const { request, response } = detailView(exampleDetail({ request: message(large), response: picture }));
+    assert.deepEqual(
+      [request.body.length, request.body.buffer.byteLength, request.isShortened, request.isTruncated],
+      [DECODED_BODY_MAX_BYTES, DECODED_BODY_MAX_BYTES, true, false],
+    );
+    assert.deepEqual([response?.body.length, response?.isShortened], [large.length, undefined]);
   });
 
   it('gives the reason if a body cannot be decoded', () => {

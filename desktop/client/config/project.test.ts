@@ -53,6 +53,7 @@ describe('parseProject', () => {
           upstream: h2
           wait: 10
           compress: off
+          keep_bodies: 1MB
           request_header: 'X-Env: dev'
           remove_request_header: [Cookie, X-Old]
           response_header: ['A: b', 'C: d']
@@ -76,6 +77,7 @@ describe('parseProject', () => {
           upstream: 'h2',
           wait: 10,
           compress: 'off',
+          keepBodies: 1024 * 1024,
           headers: {
             requestHeader: ['X-Env: dev'],
             removeRequestHeader: ['Cookie', 'X-Old'],

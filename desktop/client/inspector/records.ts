@@ -71,8 +71,9 @@ export interface RecordedMessage {
 /** A message with at most that much of its body, to show it. */
 export function beginningOf(message: RecordedMessage, bytes: number): RecordedMessage {
   const { body } = message;
+  if (body.length <= bytes) return message;
   // A copy, because all of the memory behind a Uint8Array goes to the window.
-  return body.length > bytes ? { ...message, body: body.slice(0, bytes), isShortened: true } : message;
+  return { ...message, body: Uint8Array.from(body.subarray(0, bytes)), isShortened: true };
 }
 
 /** A message of a WebSocket, or a control frame. */

@@ -179,6 +179,7 @@ export const EDITED: EditView = {
   body: new TextDecoder().decode(ASKED.body),
   bodySize: ASKED.body.length,
   isCut: false,
+  isLarge: false,
   signer: undefined,
 };
 /** The result of sending the edited request. */

@@ -26,6 +26,7 @@ const VIEW: EditView = {
   body: 'a\r\nb',
   bodySize: 4,
   isCut: false,
+  isLarge: false,
   signer: undefined,
 };
 
