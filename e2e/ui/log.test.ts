@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core';
 import { eventually } from '../support/deadline.ts';
 import { startHttpService } from '../support/services/listen.ts';
 import { chooseMore, chooseOfLog, showRequest, expose, scenarios } from './support/fixture.ts';
-import { assertReadable } from './support/readable.ts';
+import { assertReadable, colourOf } from './support/readable.ts';
 import { focused, reads, visit } from './support/visit.ts';
 
 scenarios('the request log', (fixture) => {
@@ -146,12 +146,14 @@ scenarios('the request log', (fixture) => {
     await row(page, /GET \/events 200 \d+/).waitFor();
   });
 
-  it('offers no replay of a request whose body was not kept', async () => {
+  it('offers no replay of a request whose body was not kept, by a button that looks disabled', async () => {
     const { page, address } = await openLog();
     await visit(`${address}/large`, { method: 'POST', body: 'x'.repeat(300_000) });
     await row(page, 'POST /large 200').click();
     await page.getByText("Only the start of this request's body was recorded").waitFor();
     assert.equal(await page.getByRole('button', { name: 'Replay', exact: true }).isDisabled(), true);
+    const background = (selector: string) => colourOf(page, selector, 'backgroundColor');
+    assert.equal(await background('#replay-request'), await background('#edit-request'));
   });
 
   it('copies a request without its secrets, with a notice, and with them once they are shown', async () => {
