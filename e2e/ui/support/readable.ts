@@ -74,7 +74,7 @@ export async function violations(page: Page, rules?: readonly string[]): Promise
 const FROM_OTHERS = 'bdi, code, kbd, pre, [dir=ltr], [translate=no], script, style';
 
 /** Output of `Intl` in the language of the region: units, and AM/PM. */
-const BY_INTL = String.raw`/\d[\s\u00a0\u202f](?:[kMGT]?B|bytes?|days?|hours?|minutes?|[AP]M)\b/gu`;
+const BY_INTL = String.raw`/\d[\s\u00a0\u202f](?:[kMGT]?B|[KMGT]iB|bytes?|days?|hours?|minutes?|[AP]M)\b/gu`;
 
 /**
  * Names of languages and addresses, and the rest of a shortcut without its localized keys: these are not translated.
