@@ -24,16 +24,18 @@ const NOTHING: ContentFound = { ids: new Set(), isPartial: false };
 export function useContentSearch(key: string, search: string, change: unknown): ContentFound {
   const { bridge } = useShell();
   const [found, setFound] = useState({ key, search, result: NOTHING });
-  const latest = useRef(change);
-  latest.current = change;
+  // Counted, because a search that kept an earlier log to compare it would keep its requests in memory.
+  const changes = useRef({ latest: change, count: 0 });
+  if (changes.current.latest !== change)
+    changes.current = { latest: change, count: changes.current.count + 1 };
   useEffect(() => {
     if (search.trim() === '') return undefined;
     let isOver = false;
     let timer = 0;
-    let searched: unknown;
+    let searched = -1;
     const look = async (): Promise<void> => {
-      if (searched !== latest.current) {
-        searched = latest.current;
+      if (searched !== changes.current.count) {
+        searched = changes.current.count;
         const answer = await bridge.call('log:search', { key, search });
         if (isOver) return;
         if (answer.ok) {
@@ -41,11 +43,16 @@ export function useContentSearch(key: string, search: string, change: unknown): 
           setFound({ key, search, result: { ids: new Set(ids), isPartial } });
         }
       }
-      later(CONTINUE_MS);
     };
     const later = (ms: number): void => {
-      // Without an answer, paths, methods and states are found all the same.
-      timer = window.setTimeout(() => void look().catch(() => {}), ms);
+      timer = window.setTimeout(() => {
+        // Without an answer, paths, methods and states are found all the same.
+        void look()
+          .catch(() => {})
+          .finally(() => {
+            if (!isOver) later(CONTINUE_MS);
+          });
+      }, ms);
     };
     later(PAUSE_MS);
     return () => {
