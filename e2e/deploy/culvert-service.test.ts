@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { launchAgent, scheduledTask, systemdUnit } from '../../desktop/cli/service-manager.ts';
 import { createAccount } from '../support/accounts.ts';
 import { Child } from '../support/child.ts';
@@ -17,9 +18,18 @@ import { type Scope, suiteScope } from '../support/scope.ts';
 import { startEchoService } from '../support/services/echo.ts';
 
 const NASTY = 'a b %h $HOME ${X} "q" \'r\' é <&>';
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+/** Where the manager sees the project: programs below /tmp, where a checkout may be, cannot be services. */
+const SEEN = '/mnt';
+const NODE = seen(process.execPath);
+const PROGRAM = seen(CULVERT_SCRIPT);
 const MANAGER =
-  'mount -t tmpfs tmpfs /run && mkdir -p /run/systemd/system "$XDG_RUNTIME_DIR" && exec /lib/systemd/systemd --user';
+  'mount --bind "$PROJECT" "$SEEN" && mount -t tmpfs tmpfs /run && mkdir -p /run/systemd/system "$XDG_RUNTIME_DIR" && exec /lib/systemd/systemd --user';
 const WAIT_MS = 60_000;
+
+function seen(path: string): string {
+  return path.startsWith(ROOT) ? join(SEEN, path.slice(ROOT.length)) : path;
+}
 
 function isThere(program: string): boolean {
   return spawnSync(program, ['--version']).error === undefined;
@@ -30,7 +40,9 @@ async function startManager(scope: Scope) {
   const home = join(temporaryDirectory(scope), NASTY);
   mkdirSync(home);
   const environment = { PATH: process.env['PATH'], HOME: home, XDG_RUNTIME_DIR: '/run/culvert-test' };
-  const manager = new Child('unshare', ['--mount', 'sh', '-c', MANAGER], { environment });
+  const manager = new Child('unshare', ['--mount', 'sh', '-c', MANAGER], {
+    environment: { ...environment, PROJECT: ROOT, SEEN },
+  });
   scope.defer(() =>
     manager.stop('SIGTERM').then(
       () => undefined,
@@ -59,8 +71,7 @@ describe('culvert service with systemd', () => {
   let unit: string;
   let key: string;
 
-  const culvert = (...args: string[]) =>
-    machine.run(folder, process.execPath, CULVERT_SCRIPT, 'service', ...args);
+  const culvert = (...args: string[]) => machine.run(folder, NODE, PROGRAM, 'service', ...args);
   const files = () =>
     readdirSync(machine.home, { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())
@@ -104,8 +115,8 @@ describe('culvert service with systemd', () => {
       folder,
       'env',
       'ANN_PASSWORD=correct horse',
-      process.execPath,
-      CULVERT_SCRIPT,
+      NODE,
+      PROGRAM,
       'service',
       'install',
     );
@@ -161,7 +172,7 @@ describe('culvert service with systemd', () => {
   });
 
   it('stays closed if its tunnel is closed', async () => {
-    await machine.run(folder, process.execPath, CULVERT_SCRIPT, 'close', 'svc-web');
+    await machine.run(folder, NODE, PROGRAM, 'close', 'svc-web');
     await eventually(WAIT_MS, async () => {
       const { code, out } = await culvert('status');
       assert.equal(code, 1);
@@ -173,10 +184,10 @@ describe('culvert service with systemd', () => {
 
   it('closes its tunnels and leaves nothing behind when it is removed, also for a project that is gone', async () => {
     rmSync(folder, { recursive: true });
-    const moved = await machine.run(machine.home, process.execPath, CULVERT_SCRIPT, 'service', 'status');
+    const moved = await machine.run(machine.home, NODE, PROGRAM, 'service', 'status');
     assert.match(moved.out, /Installed for other projects/);
-    const uninstall = [CULVERT_SCRIPT, 'service', 'uninstall', '--config', join(folder, 'culvert.yml')];
-    const { code, err } = await machine.run(machine.home, process.execPath, ...uninstall);
+    const uninstall = [PROGRAM, 'service', 'uninstall', '--config', join(folder, 'culvert.yml')];
+    const { code, err } = await machine.run(machine.home, NODE, ...uninstall);
     assert.equal(code, 0, err);
     assert.equal(existsSync(unit), false);
     assert.deepEqual(

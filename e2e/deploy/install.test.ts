@@ -18,7 +18,7 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 /** Bytes of everything that `npm install -g` installs. Electron alone would be forty times that. */
 const INSTALLED_MAX_BYTES = 6 * 1024 * 1024;
 /** Bytes of the package itself. The window for browsers is a fifth of it. */
-const PACKAGE_MAX_BYTES = 1_400_000;
+const PACKAGE_MAX_BYTES = 1_500_000;
 
 /** npm's description of a package it created. */
 interface Packed {
