@@ -1,6 +1,11 @@
 /** The window of a command in a browser, from `--ui` or the key `w` until the command ends. */
 import { homedir } from 'node:os';
-import type { CommandTunnel, OpenCommandWindow, TunnelListener } from '../app/browser/command-window.ts';
+import type {
+  CommandTunnel,
+  openCommandWindow,
+  OpenCommandWindow,
+  TunnelListener,
+} from '../app/browser/command-window.ts';
 import type { RelayAccess } from '../client/config/relay-access.ts';
 import type { TunnelState } from '../client/control/tunnel-session.ts';
 import { describeFailure } from '../client/failures.ts';
@@ -9,23 +14,34 @@ import { hasBrowser, openFile } from './prompt.ts';
 export class CommandWindow {
   readonly #access: RelayAccess;
   readonly #project: string | undefined;
-  readonly #tunnels: ShownTunnel[] = [];
+  readonly #load: typeof openCommandWindow;
+  /** those that have not ended: a service creates tunnels again and again, each with its own log */
+  readonly #tunnels = new Set<CommandTunnel>();
   #opening: Promise<OpenCommandWindow> | undefined;
   #opened: OpenCommandWindow | undefined;
   #token = '';
 
-  /** @param project name of the project that the tunnels are from, if there is one */
-  constructor(access: RelayAccess, project?: string) {
+  /**
+   * @param project name of the project that the tunnels are from, if there is one
+   * @param load opens the window; most commands never need it, so it is loaded late
+   */
+  constructor(access: RelayAccess, project?: string, load = loadWindow) {
     this.#access = access;
     this.#project = project;
+    this.#load = load;
   }
 
   /** Shows a tunnel, now or once the window is open. @returns whom to tell what happens to the tunnel */
   show(tunnel: Pick<CommandTunnel, 'spec' | 'tunnel' | 'log' | 'replayer' | 'wake'>): TunnelListener {
-    const shown = new ShownTunnel({ ...tunnel, project: this.#project });
-    this.#tunnels.push(shown);
+    const feed = new TunnelFeed(() => this.#tunnels.delete(shown));
+    const shown: CommandTunnel = {
+      ...tunnel,
+      project: this.#project,
+      listen: (listener) => feed.listen(listener),
+    };
+    this.#tunnels.add(shown);
     this.#opened?.add(shown);
-    return shown;
+    return feed;
   }
 
   /** The address of the window, once it is open: a link, until it is used. */
@@ -63,7 +79,7 @@ export class CommandWindow {
   }
 
   async #start(say: (text: string) => void): Promise<OpenCommandWindow> {
-    this.#opening ??= this.#load(say);
+    this.#opening ??= this.#open(say);
     try {
       return await this.#opening;
     } catch (error) {
@@ -72,35 +88,28 @@ export class CommandWindow {
     }
   }
 
-  /** Most commands never need it, so it is loaded late. */
-  async #load(say: (text: string) => void): Promise<OpenCommandWindow> {
-    const { openCommandWindow } = await import('../app/browser/command-window.ts');
+  async #open(say: (text: string) => void): Promise<OpenCommandWindow> {
     const machine = { platform: process.platform, env: process.env, home: homedir() };
-    const window = await openCommandWindow(machine, this.#access, say);
+    const window = await this.#load(machine, this.#access, say);
     this.#opened = window;
     for (const tunnel of this.#tunnels) window.add(tunnel);
     return window;
   }
 }
 
-/** A tunnel of the command, and the state that it has. */
-class ShownTunnel implements CommandTunnel, TunnelListener {
-  readonly spec: CommandTunnel['spec'];
-  readonly tunnel: CommandTunnel['tunnel'];
-  readonly log: CommandTunnel['log'];
-  readonly replayer: CommandTunnel['replayer'];
-  readonly project: CommandTunnel['project'];
-  readonly wake: CommandTunnel['wake'];
+const loadWindow: typeof openCommandWindow = async (...given) => {
+  const window = await import('../app/browser/command-window.ts');
+  return window.openCommandWindow(...given);
+};
+
+/** Passes on what happens to a tunnel, and remembers its state for those who begin to listen later. */
+class TunnelFeed implements TunnelListener {
   readonly #listeners = new Set<TunnelListener>();
+  readonly #onEnd: () => void;
   #state: TunnelState = { name: 'idle' };
 
-  constructor({ spec, tunnel, log, replayer, project, wake }: Omit<CommandTunnel, 'listen'>) {
-    this.spec = spec;
-    this.tunnel = tunnel;
-    this.log = log;
-    this.replayer = replayer;
-    this.project = project;
-    this.wake = wake;
+  constructor(onEnd: () => void) {
+    this.#onEnd = onEnd;
   }
 
   listen(listener: TunnelListener): () => void {
@@ -112,6 +121,7 @@ class ShownTunnel implements CommandTunnel, TunnelListener {
   readonly onState: TunnelListener['onState'] = (state) => {
     this.#state = state;
     for (const listener of this.#listeners) listener.onState(state);
+    if (state.name === 'offline') this.#onEnd();
   };
 
   readonly onProblem: TunnelListener['onProblem'] = (problem) => {

@@ -42,7 +42,7 @@ export const runCommand = defineCommand({
     for the port, Vite, Astro, SvelteKit, Nuxt and Rails for the hosts that they accept. Vite, Astro, Angular, React
     Router, Storybook, webpack and Django read no variable for the port, so it is added to their arguments, also if a
     simple script of package.json starts them. A port that the arguments already name is used as it is. webpack gets the
-    host as an argument, too. Django, Storybook and the development server of Next.js get the Host header "localhost",
+    host as an argument. Django, Storybook and the development server of Next.js get the Host header "localhost",
     as with --host-header local.
 
     COMMAND keeps the terminal, its input and its output. Culvert prints its own lines on standard error. When COMMAND ends,

@@ -356,7 +356,7 @@ describe('culvert mcp', () => {
       await eventually(20_000, async () => assert.equal(await live(), 0));
     });
 
-    it('keeps agents from tunnels of others', async () => {
+    it('keeps agents from other tunnels', async () => {
       const { json } = await new Api(relay, key).send('POST', '/v1/tunnels', {
         json: { local_port: service.port, name: 'others' },
       });

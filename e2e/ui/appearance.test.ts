@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { eventually } from '../support/deadline.ts';
 import { startSite } from '../support/services/echo.ts';
 import { expose, type OpenApp, scenarios } from './support/fixture.ts';
-import { assertReadable, colourOf, isDark } from './support/readable.ts';
+import { assertReadable, colorOf, isDark } from './support/readable.ts';
 import { visit } from './support/visit.ts';
 
 type Look = (opened: OpenApp) => Promise<void>;
@@ -68,15 +68,15 @@ scenarios('the main job with accessibility settings', (fixture) => {
     await page.emulateMedia({ forcedColors: 'active' });
     const site = await startSite(fixture.scope);
     await expose(page, site.port);
-    const ground = await colourOf(page, '.card', 'backgroundColor');
-    assert.notEqual(await colourOf(page, '.card .shape', 'color'), ground);
-    assert.notEqual(await colourOf(page, '.card .fuse-left', 'backgroundColor'), ground);
+    const ground = await colorOf(page, '.card', 'backgroundColor');
+    assert.notEqual(await colorOf(page, '.card .shape', 'color'), ground);
+    assert.notEqual(await colorOf(page, '.card .fuse-left', 'backgroundColor'), ground);
     assert.notEqual(
-      await colourOf(page, '.card .fuse-left', 'backgroundColor'),
-      await colourOf(page, '.card .fuse', 'backgroundColor'),
+      await colorOf(page, '.card .fuse-left', 'backgroundColor'),
+      await colorOf(page, '.card .fuse', 'backgroundColor'),
     );
     await page.keyboard.press('Tab');
-    assert.equal(await colourOf(page, ':focus-visible', 'outlineStyle'), 'solid');
-    assert.notEqual(await colourOf(page, ':focus-visible', 'outlineColor'), ground);
+    assert.equal(await colorOf(page, ':focus-visible', 'outlineStyle'), 'solid');
+    assert.notEqual(await colorOf(page, ':focus-visible', 'outlineColor'), ground);
   });
 });

@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core';
 import { eventually } from '../support/deadline.ts';
 import { startHttpService } from '../support/services/listen.ts';
 import { chooseMore, chooseOfLog, showRequest, expose, scenarios } from './support/fixture.ts';
-import { assertReadable, colourOf } from './support/readable.ts';
+import { assertReadable, colorOf } from './support/readable.ts';
 import { focused, reads, visit } from './support/visit.ts';
 
 scenarios('the request log', (fixture) => {
@@ -152,7 +152,7 @@ scenarios('the request log', (fixture) => {
     await row(page, 'POST /large 200').click();
     await page.getByText("Only the start of this request's body was recorded").waitFor();
     assert.equal(await page.getByRole('button', { name: 'Replay', exact: true }).isDisabled(), true);
-    const background = (selector: string) => colourOf(page, selector, 'backgroundColor');
+    const background = (selector: string) => colorOf(page, selector, 'backgroundColor');
     assert.equal(await background('#replay-request'), await background('#edit-request'));
   });
 

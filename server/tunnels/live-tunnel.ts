@@ -323,7 +323,7 @@ export class TokenUseTimes {
     this.#unstored.add(hash);
   }
 
-  /** Forgets the tokens of which `isValid` says so. */
+  /** Forgets the tokens that are no longer valid. */
   keepOnly(isValid: (hash: string) => boolean): void {
     this.#times = new Map([...this.#times].filter(([hash]) => isValid(hash)));
     for (const hash of this.#unstored) if (!this.#times.has(hash)) this.#unstored.delete(hash);

@@ -69,7 +69,7 @@ export class AgentTunnels {
 
   /**
    * @param name id or slug
-   * @throws ToolFailure for a tunnel of others
+   * @throws ToolFailure for any other tunnel
    */
   find(name: string): AgentTunnel {
     const wanted = name.toLowerCase();
@@ -95,7 +95,7 @@ export class AgentTunnels {
       );
     const opening = Promise.withResolvers<Tunnel>();
     const stop = new AbortController();
-    const end = { stop, ended: this.#serve(spec, stop, opening) };
+    const end = { stop, ended: this.#serve(spec, stop, opening).catch(opening.reject) };
     this.#ends.add(end);
     void end.ended.finally(() => this.#ends.delete(end));
     const giveUp = (why: string) => (): void => {

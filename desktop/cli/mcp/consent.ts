@@ -47,7 +47,7 @@ export class Consent {
         throw new ToolFailure(
           cancelled.aborted
             ? 'The call was cancelled.'
-            : 'The owner has not answered within 5 minutes, so it was refused.',
+            : `The owner has not answered within ${MCP_ASK_TIMEOUT_MS / 60_000} minutes, so it was refused.`,
         );
       if (agrees === undefined)
         throw new ToolFailure(

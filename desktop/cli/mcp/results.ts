@@ -6,7 +6,7 @@ import { isUtf8 } from 'node:buffer';
 import type { Tunnel } from '../../../shared/tunnel.ts';
 import { decodeBody } from '../../client/inspector/decode-body.ts';
 import { shownValue } from '../../client/inspector/edit.ts';
-import type { RecordedMessage, RequestDetail, RequestSummary } from '../../client/inspector/records.ts';
+import type { RecordedMessage, RequestDetail } from '../../client/inspector/records.ts';
 import { jsonLine } from '../format.ts';
 import { summaryJson } from '../inspect-format.ts';
 import { MCP_BODY_MAX_BYTES } from './limits.ts';
@@ -34,15 +34,11 @@ export function tunnelView({ id, slug, local_port, public_url, urls, expires_at,
   return { id, slug, port: local_port, public_url, urls, expires_at, access, requests };
 }
 
-export function summaryView(summary: RequestSummary) {
-  return summaryJson(summary);
-}
-
 /** A request with its response. */
 export function detailView(detail: RequestDetail) {
   const { request, response } = detail;
   return {
-    ...summaryView(detail),
+    ...summaryJson(detail),
     request: messageView(request),
     response: response === undefined ? null : messageView(response),
   };

@@ -22,6 +22,7 @@ import { madeTokens, withoutTokens } from '../../client/relay/api-responses.ts';
 import { accessMessage, describeAccess } from '../access-options.ts';
 import { diagnoseRelay } from '../doctor-command.ts';
 import { changed } from '../inspect-edit.ts';
+import { summaryJson } from '../inspect-format.ts';
 import { refuseRelayPort } from '../tunnel-commands.ts';
 import type { AgentTunnel, AgentTunnels } from './agent-tunnels.ts';
 import {
@@ -34,6 +35,7 @@ import {
 } from './bounds.ts';
 import type { Consent } from './consent.ts';
 import {
+  MCP_ASK_TIMEOUT_MS,
   MCP_LISTED_MAX,
   MCP_MESSAGE_MAX_BYTES,
   MCP_WAIT_DEFAULT_SECONDS,
@@ -54,7 +56,7 @@ import {
   ToolFailure,
   word,
 } from './parameters.ts';
-import { detailView, failure, result, summaryView, tunnelView, untrusted } from './results.ts';
+import { detailView, failure, result, tunnelView, untrusted } from './results.ts';
 import type { Toolbox, ToolDescription, ToolResult } from './stdio-server.ts';
 import { waitForRequest } from './wait.ts';
 
@@ -290,7 +292,7 @@ const TOOLS: readonly Tool[] = [
     [
       'Wait for a request',
       'Waits until a visitor has sent a request that matches, such as a webhook, and returns it with its response. Requests that arrived ' +
-        'since the last call of this tool count, too, so nothing is missed between two calls.',
+        'since the last call of this tool also count, so nothing is missed between two calls.',
     ],
     'read',
     {
@@ -340,7 +342,7 @@ const TOOLS: readonly Tool[] = [
     },
     async ({ tunnel: name, filter = '', limit = 20 }, { tunnels }) => {
       const all = matching(tunnels.find(name).log.list(), filter);
-      return untrusted({ requests: all.slice(0, limit).map(summaryView) }, { matching: all.length });
+      return untrusted({ requests: all.slice(0, limit).map(summaryJson) }, { matching: all.length });
     },
   ),
   tool(
@@ -423,7 +425,11 @@ function instructions({ ports, maxTtl, requireAccess, ask }: Bounds): string {
     ...(ports === undefined ? [] : [`only ${describePorts(ports)} can have a tunnel`]),
     ...(maxTtl === undefined ? [] : [`a tunnel lives at most ${maxTtl} seconds from now`]),
     ...(requireAccess ? ['no tunnel may be open to everybody'] : []),
-    ...(ask ? ['the owner is asked before anything becomes public, and has 5 minutes to answer'] : []),
+    ...(ask
+      ? [
+          `the owner is asked before anything becomes public, and has ${MCP_ASK_TIMEOUT_MS / 60_000} minutes to answer`,
+        ]
+      : []),
   ];
   return (
     'Culvert makes local ports reachable at public addresses, and records the requests that arrive there. ' +

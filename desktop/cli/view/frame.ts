@@ -162,7 +162,7 @@ function marked(mark: string, text: string, style: Span['style'], columns: numbe
   return lines.map((line, index) => [span(index === 0 ? mark : '  ', style), span(line, style)]);
 }
 
-/** An address that a click opens, where the terminal can do that. */
+/** An address that a click opens, if the terminal can do that. */
 function link(name: string, url: string, style: Span['style'] = 'plain'): Line {
   return [span(name.padEnd(NAME_COLUMNS), 'dim'), { ...span(escapeControls(url), style), url }];
 }

@@ -289,7 +289,7 @@ export class PasteReader {
   #held = '';
   #length = 0;
 
-  /** @returns the typed and the pasted part of a piece of input; of a paste only as much as a search field takes */
+  /** @returns the typed and the pasted part of a piece of input; of a paste, at most what a search field accepts */
   read(input: string): { readonly typed: string; readonly pasted: string } {
     let typed = '';
     let pasted = '';

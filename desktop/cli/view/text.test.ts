@@ -37,7 +37,7 @@ describe('shorten and wrap', () => {
 describe('an address in the terminal', () => {
   const line = [{ ...span('https://a.example'), url: 'https://a.example' }];
 
-  it('is a link where the terminal opens links', () => {
+  it('is a link if the terminal opens links', () => {
     assert.equal(paint(line, 40, false), 'https://a.example');
     assert.equal(
       paint(line, 40, false, true),

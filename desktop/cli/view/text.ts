@@ -8,7 +8,7 @@ export type Style = 'plain' | 'strong' | 'dim' | 'good' | 'warning' | 'bad' | 'i
 export interface Span {
   readonly text: string;
   readonly style: Style;
-  /** the address that a click on it opens, where the terminal can do that */
+  /** the address that a click on it opens, if the terminal can do that */
   readonly url?: string;
 }
 

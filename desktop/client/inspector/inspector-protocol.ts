@@ -8,6 +8,7 @@ import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { array, boolean, number, object, string, tuple } from 'yup';
 import { SEARCH_MAX_CHARS } from '../limits.ts';
+import { LineReader } from '../line-reader.ts';
 import type { RequestEdit } from './edit.ts';
 import type { ImportedRequest } from './imported.ts';
 import type { RequestDetail, SocketMessages } from './records.ts';
@@ -177,23 +178,14 @@ function parseJson(line: string): unknown {
  * @param maxBytes of one line; a peer that sends a longer one is cut off
  */
 export function readLines(socket: Socket, maxBytes: number, onLine: (line: string) => void): void {
-  let held: Buffer[] = [];
-  let size = 0;
-  socket.on('data', (chunk: Buffer) => {
-    let rest = chunk;
-    for (let end = rest.indexOf(0x0a); end !== -1; end = rest.indexOf(0x0a)) {
-      const line = Buffer.concat([...held, rest.subarray(0, end)]);
-      held = [];
-      size = 0;
-      rest = rest.subarray(end + 1);
-      if (line.length > maxBytes) return void socket.destroy();
-      onLine(line.toString());
-    }
-    if (rest.length === 0) return;
-    held.push(rest);
-    size += rest.length;
-    if (size > maxBytes) socket.destroy();
-  });
+  const lines = new LineReader(
+    maxBytes,
+    (line) => {
+      if (!socket.destroyed) onLine(line);
+    },
+    () => socket.destroy(),
+  );
+  socket.on('data', (chunk: Buffer) => lines.read(chunk));
 }
 
 /* Where `culvert inspect` finds processes of `culvert`: one socket each, private to this user. */

@@ -165,8 +165,8 @@ function redacted(id: number): ReplayRefused {
 const PLACEHOLDER = /\[redacted\]|%5Bredacted%5D/i;
 
 /**
- * Where the head of a request has a placeholder: no secret was known there, and a service must not get an
- * invented one. Bodies are recorded unchanged, so they never contain one.
+ * Finds a placeholder in the head of a request: no secret was known there, and a service must not get an invented
+ * one. Bodies are recorded unchanged, so they never contain one.
  *
  * @returns the name of the field, `''` for the address; `undefined` for nowhere
  */

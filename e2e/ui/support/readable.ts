@@ -117,14 +117,14 @@ export async function untranslated(page: Page): Promise<readonly string[]> {
 /** Whether the background of the window is darker than its text. */
 export async function isDark(page: Page): Promise<boolean> {
   const brightness = async (property: string) => {
-    const numbers = (await colourOf(page, 'body', property)).match(/\d+/g) ?? [];
+    const numbers = (await colorOf(page, 'body', property)).match(/\d+/g) ?? [];
     return numbers.slice(0, 3).reduce((sum, part) => sum + Number(part), 0);
   };
   return (await brightness('backgroundColor')) < (await brightness('color'));
 }
 
 /** A computed property of the first element that matches. */
-export async function colourOf(page: Page, selector: string, property: string): Promise<string> {
+export async function colorOf(page: Page, selector: string, property: string): Promise<string> {
   return await page.evaluate<string>(
     `getComputedStyle(document.querySelector(${JSON.stringify(selector)})).${property}`,
   );

@@ -11,7 +11,7 @@ const HEAD_EXTRA_BYTES = 4096;
 
 /** The body of a response, as far as it is read. */
 export interface FrameSink {
-  /** How many bytes are sent at once now. */
+  /** Bytes that one piece may have now. */
   pieceMax(): number;
   /** Sends content. The bytes stay unchanged until it was sent. */
   send(content: Buffer): void;

@@ -43,7 +43,7 @@ const MASKED = 0x80;
 export class FrameScanner {
   /** whether bytes came that are not a valid frame */
   isLost = false;
-  /** whether a Close frame came, after which there are no more */
+  /** whether a Close frame has come, so that no frames follow */
   isClosed = false;
   readonly #options: FrameScannerOptions;
   readonly #message = new Capture();

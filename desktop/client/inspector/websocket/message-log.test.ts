@@ -130,7 +130,7 @@ describe('the messages of a WebSocket', () => {
     );
   });
 
-  it('never fail for any bytes, and take no more memory than they may', () => {
+  it('never fail for any bytes, and stay within their memory', () => {
     fc.assert(
       fc.property(
         fc.array(fc.uint8Array({ maxLength: 300 }), { maxLength: 20 }),
@@ -166,7 +166,7 @@ describe('the messages of a WebSocket', () => {
     });
   }
 
-  it('keep no more of one than of a body, and none of what has not ended', () => {
+  it('keep no more of a message than of a body, and nothing of one that has not ended', () => {
     const log = newLog();
     log.push(false, frame(FIN | TEXT, 'x'.repeat(RECORDED_BODY_MAX_BYTES + 1)));
     const announced = Buffer.from([FIN | BINARY, 127, 0, 0, 0, 255, 0, 0, 0, 0]);

@@ -137,7 +137,7 @@ export class MessageLog {
       return copy;
     }
     if (this.#slabUsed + content.length > this.#slab.length) {
-      // Not from Node's pool, where a message would keep the memory of others.
+      // Not from Node's pool, where a message would keep unrelated memory alive.
       this.#slab = Buffer.allocUnsafeSlow(SLAB_BYTES);
       this.#slabUsed = 0;
     }

@@ -103,9 +103,10 @@ function useMessages(
       const next = joinedMessages(latest.current, answer.value);
       latest.current = next;
       setKnown(next);
-      if (!isLast || knownUpTo(next) < next.count) timer = window.setTimeout(() => void read(), REFRESH_MS);
+      if (!isLast || knownUpTo(next) < next.count) timer = window.setTimeout(start, REFRESH_MS);
     };
-    read().catch(() => setProblem({ text: t('socket.notRead') }));
+    const start = (): void => void read().catch(() => setProblem({ text: t('socket.notRead') }));
+    start();
     return () => {
       isOver = true;
       window.clearTimeout(timer);
