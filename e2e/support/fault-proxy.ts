@@ -94,9 +94,10 @@ export class FaultProxy {
 
   /** The line is back: attempts to connect succeed, including those that have begun before. */
   async mend(): Promise<void> {
+    // It listens before the cut line ends, or an attempt that is repeated in between would be refused.
+    await this.restore();
     await this.#cutLine?.end();
     this.#cutLine = undefined;
-    await this.restore();
   }
 
   /** Refuses new connections until {@link restore}. The present ones work. */
@@ -117,7 +118,7 @@ export class FaultProxy {
 
   /** Accepts connections (again), on the same port. */
   async restore(): Promise<void> {
-    this.#server.listen(this.port, '127.0.0.1');
+    this.#server.listen({ port: this.port, host: '127.0.0.1', reusePort: true });
     await once(this.#server, 'listening');
   }
 
