@@ -14,7 +14,7 @@ import { temporaryDirectory } from '../../support/programs.ts';
 import { Scope } from '../../support/scope.ts';
 import { describeMachine } from '../machine.ts';
 import { rotated } from '../stats.ts';
-import { buildWanlink, Lab } from './lab.ts';
+import { allowCongestionControl, buildWanlink, Lab, removeAbandoned } from './lab.ts';
 import { type Options, PROFILES, readOptions, TESTS } from './options.ts';
 import { disturb } from './recovery.ts';
 import { type Run, wanPage, WanSamples } from './report.ts';
@@ -33,6 +33,10 @@ const DISTURBANCES: Readonly<Record<string, number | undefined>> = {
   move: undefined,
 };
 
+/**
+ * The profiles run at the same time, each with its own systems and links: they wait for the network most of the time.
+ * Each begins with other tests, so that no two load pages together.
+ */
 async function measure(
   scope: Scope,
   options: Options,
@@ -44,35 +48,36 @@ async function measure(
   const authority = new Authority(scope);
   const { CULVERT_CHROMIUM: chromium } = process.env;
   const browser = chromium === undefined ? {} : { CULVERT_CHROMIUM: chromium };
-  for (const name of options.profiles) {
-    signal.throwIfAborted();
-    const profile = PROFILES[name];
-    if (profile === undefined) continue;
-    const inner = new Scope();
-    scope.defer(() => inner.end());
-    const lab = await Lab.start(inner, profile, wanlink, NAMES);
-    await startSystems(inner, lab, authority);
-    const visitor = (...args: string[]): Child =>
-      lab.run('visitor', process.execPath, [VISITOR, authority.path, ...args], {
-        TMPDIR: folder,
-        ...browser,
-      });
-    for (let round = 0; round < options.rounds; round += 1) {
-      for (const test of options.tests) {
-        console.error(`${name}, round ${round + 1}: ${test}`);
-        const values = await (test in DISTURBANCES
-          ? measureRecovery(lab, visitor, test)
-          : measureTest(visitor, test, round, signal));
-        signal.throwIfAborted();
-        for (const [system, numbers] of values) {
-          for (const [index, row] of (TESTS[test] ?? []).entries()) {
-            samples.add(name, row, system, numbers[index] ?? null);
+  removeAbandoned();
+  allowCongestionControl(scope);
+  await Promise.all(
+    options.profiles.map(async (name, position) => {
+      const profile = PROFILES[name];
+      if (profile === undefined) return;
+      const lab = await Lab.start(scope, name, profile, wanlink, NAMES);
+      await startSystems(scope, lab, authority);
+      const visitor = (...args: string[]): Child =>
+        lab.run('visitor', process.execPath, [VISITOR, authority.path, ...args], {
+          TMPDIR: folder,
+          ...browser,
+        });
+      const part = Math.ceil(options.tests.length / options.profiles.length);
+      for (let round = 0; round < options.rounds; round += 1) {
+        for (const test of rotated(options.tests, position * part)) {
+          console.error(`${name}, round ${round + 1}: ${test}`);
+          const values = await (test in DISTURBANCES
+            ? measureRecovery(lab, visitor, test)
+            : measureTest(visitor, test, round, signal));
+          signal.throwIfAborted();
+          for (const [system, numbers] of values) {
+            for (const [index, row] of (TESTS[test] ?? []).entries()) {
+              samples.add(name, row, system, numbers[index] ?? null);
+            }
           }
         }
       }
-    }
-    await inner.end();
-  }
+    }),
+  );
 }
 
 /** One system after the other. Each round begins with another one. */

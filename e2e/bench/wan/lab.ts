@@ -41,35 +41,37 @@ export function buildWanlink(folder: string): string {
 
 export class Lab {
   readonly #scope: Scope;
+  readonly #name: string;
   #clientLink: Child | undefined;
 
-  private constructor(scope: Scope) {
+  private constructor(scope: Scope, name: string) {
     this.#scope = scope;
+    this.#name = name;
   }
 
   /**
    * Creates the namespaces and links. They and all programs in them end with the scope.
    *
+   * @param name distinguishes it from other labs of this process
    * @param wanlink the compiled program
    * @param names of the relay, which visitor and client resolve to its address
    */
   static async start(
     scope: Scope,
+    name: string,
     { visitor, client }: Profile,
     wanlink: string,
     names: readonly string[],
   ): Promise<Lab> {
-    removeAbandoned();
-    const lab = new Lab(scope);
-    allowCongestionControl(scope);
+    const lab = new Lab(scope, name);
     for (const place of ['visitor', 'relay', 'client'] as const) {
-      scope.defer(() => remove(namespaceOf(place)));
-      ip('netns', 'add', namespaceOf(place));
-      ip('-n', namespaceOf(place), 'link', 'set', 'lo', 'up');
+      scope.defer(() => remove(lab.#namespaceOf(place)));
+      ip('netns', 'add', lab.#namespaceOf(place));
+      ip('-n', lab.#namespaceOf(place), 'link', 'set', 'lo', 'up');
     }
     for (const place of ['visitor', 'client'] as const) {
       // `ip netns exec` shows this file as /etc/hosts.
-      const folder = join('/etc/netns', namespaceOf(place));
+      const folder = join('/etc/netns', lab.#namespaceOf(place));
       mkdirSync(folder, { recursive: true });
       reapDirectory(folder);
       writeFileSync(
@@ -86,9 +88,9 @@ export class Lab {
     );
     for (const place of ['visitor', 'relay', 'client'] as const) {
       const settings = { tcp_congestion_control: CONGESTION_CONTROL, tcp_no_metrics_save: '1' };
-      for (const [name, value] of Object.entries(settings)) {
-        const script = `echo ${value} > /proc/sys/net/ipv4/${name}`;
-        ip('netns', 'exec', namespaceOf(place), 'sh', '-c', script);
+      for (const [key, value] of Object.entries(settings)) {
+        const script = `echo ${value} > /proc/sys/net/ipv4/${key}`;
+        ip('netns', 'exec', lab.#namespaceOf(place), 'sh', '-c', script);
       }
     }
     return lab;
@@ -101,7 +103,7 @@ export class Lab {
     args: readonly string[],
     environment: Readonly<Record<string, string>> = {},
   ): Child {
-    const inside = ['netns', 'exec', namespaceOf(place), 'nice', '-n', PROGRAM_NICE, program, ...args];
+    const inside = ['netns', 'exec', this.#namespaceOf(place), 'nice', '-n', PROGRAM_NICE, program, ...args];
     const { PATH = '' } = process.env;
     // Apart, so that a Ctrl-C in a terminal leaves the order of ending to the scope.
     const child = new Child('ip', inside, { environment: { PATH, ...environment }, isApart: true });
@@ -125,7 +127,7 @@ export class Lab {
   /** Gives the client another address, or its first one again. The previous address is gone immediately. */
   move(back = false): void {
     const [from, to] = back ? [NEXT_CLIENT_ADDRESS, CLIENT_ADDRESS] : [CLIENT_ADDRESS, NEXT_CLIENT_ADDRESS];
-    const namespace = namespaceOf('client');
+    const namespace = this.#namespaceOf('client');
     ip('-n', namespace, 'addr', 'add', `${to}/32`, 'dev', 'wan');
     ip('-n', namespace, 'addr', 'del', `${from}/32`, 'dev', 'wan');
     ip('-n', namespace, 'route', 'replace', 'default', 'dev', 'wan');
@@ -137,7 +139,7 @@ export class Lab {
     other: readonly [Place, string, string],
     [forward, backward]: readonly [string, string],
   ): Promise<Child> {
-    const ends = [one, other].map(([place, device]) => `${namespaceOf(place)}:${device}`);
+    const ends = [one, other].map(([place, device]) => `${this.#namespaceOf(place)}:${device}`);
     const link = new Child('nice', ['-n', WIRE_NICE, wanlink, SEED, ...ends, forward, backward], {
       isApart: true,
     });
@@ -147,7 +149,7 @@ export class Lab {
       [one, other],
       [other, one],
     ] as const) {
-      const inside = ['-n', namespaceOf(place)];
+      const inside = ['-n', this.#namespaceOf(place)];
       ip(...inside, 'addr', 'add', `${address}/32`, 'dev', device);
       ip(...inside, 'link', 'set', device, 'txqueuelen', '10000', 'up');
       const to = place === 'relay' ? `${peer.replace(/\d+$/, '0')}/24` : 'default';
@@ -155,10 +157,9 @@ export class Lab {
     }
     return link;
   }
-}
-
-function namespaceOf(place: Place, pid = process.pid): string {
-  return `${PREFIX}${pid}-${place}`;
+  #namespaceOf(place: Place): string {
+    return `${PREFIX}${process.pid}-${this.#name}-${place}`;
+  }
 }
 
 function ip(...args: string[]): string {
@@ -180,15 +181,15 @@ function remove(namespace: string): void {
 }
 
 /** Removes what a killed run has left behind. */
-function removeAbandoned(): void {
+export function removeAbandoned(): void {
   for (const line of ip('netns', 'list').split('\n')) {
-    const [name, pid] = new RegExp(`^${PREFIX}(\\d+)-\\w+`).exec(line) ?? [];
+    const [name, pid] = new RegExp(`^${PREFIX}(\\d+)-`).exec(line) ?? [];
     if (name !== undefined && !existsSync(`/proc/${pid}`)) remove(name);
   }
 }
 
-/** A namespace may only choose a congestion control that is allowed for the whole machine. */
-function allowCongestionControl(scope: Scope): void {
+/** A namespace may only choose a congestion control that is allowed for the whole machine; it is until the scope ends. */
+export function allowCongestionControl(scope: Scope): void {
   const allowed = readFileSync(ALLOWED, 'utf8').trim();
   if (allowed.split(' ').includes(CONGESTION_CONTROL)) return;
   writeFileSync(ALLOWED, `${allowed} ${CONGESTION_CONTROL}`);
