@@ -285,12 +285,7 @@ export function isReached({ goal, atMost }: Figure, value: number): boolean {
   return atMost ? value <= goal : value >= goal;
 }
 
-/*
- * A plot of requests/s and MB/s: a group of bars for each case and a bar for each peer, relative to the fastest tunnel
- * of the case.
- */
-
-const CASES = [
+const PLOTTED = [
   ...['keep-alive c1', 'keep-alive c16', 'keep-alive c64', 'new c1', 'new c16', 'new c64'].map((load) => ({
     load,
     measure: 'req/s',
@@ -305,41 +300,56 @@ const COLOURS = {
   localtunnel: '#d29922',
   pipenet: '#a371f7',
 };
+
+/** An SVG of requests/s and MB/s: a group of bars for each case, and a bar for each peer. */
+export function plot(samples: Samples): string {
+  const groups = PLOTTED.map(({ load, measure }): [string, (number | undefined)[]] => [
+    `${load}, ${measure}`,
+    Object.keys(COLOURS).map((peer) => samples.median(`${load}/${peer}/${measure}`)),
+  ]);
+  return barChart(COLOURS, groups);
+}
+
 const BAR = 14;
-const GROUP = BAR * Object.keys(COLOURS).length + 30;
-const LEFT = 130;
-const WIDTH = 760;
+const LEFT = 170;
+const WIDTH = 800;
 const LENGTH = 500;
 
-export function plot(samples: Samples): string {
-  const groups = CASES.map(({ load, measure }, index) => group(samples, load, measure, 50 + index * GROUP));
-  const legend = Object.entries(COLOURS).map(
-    ([peer, colour], index) =>
-      `<rect x="${LEFT + index * 120}" y="14" width="12" height="12" fill="${colour}"/>` +
-      `<text x="${LEFT + index * 120 + 18}" y="24">${peer}</text>`,
+/**
+ * @param colours by the name of a bar, as the legend has it
+ * @param groups with their labels, and a value for each colour; the longest bar of a group is as long as that of another
+ * @returns an SVG
+ */
+export function barChart(
+  colours: Readonly<Record<string, string>>,
+  groups: readonly (readonly [label: string, values: readonly (number | undefined)[]])[],
+): string {
+  const names = Object.keys(colours);
+  const groupHeight = BAR * names.length + 30;
+  const legend = names.map(
+    (name, index) =>
+      `<rect x="${LEFT + index * 120}" y="14" width="12" height="12" fill="${colours[name]}"/>` +
+      `<text x="${LEFT + index * 120 + 18}" y="24">${name}</text>`,
   );
-  const height = 50 + CASES.length * GROUP;
+  const bars = groups.flatMap(([label, values], position) => {
+    const top = 50 + position * groupHeight;
+    const longest = Math.max(...values.map((value = 0) => value), Number.MIN_VALUE);
+    const shapes = values.map((value, index) => {
+      const y = top + index * BAR;
+      const length = Math.round(((value ?? 0) / longest) * LENGTH);
+      const text = value === undefined ? '–' : rounded(value);
+      return (
+        `<rect x="${LEFT}" y="${y}" width="${length}" height="${BAR - 2}" fill="${colours[names[index] ?? '']}"/>` +
+        `<text x="${LEFT + length + 6}" y="${y + BAR - 4}" font-size="11">${text}</text>`
+      );
+    });
+    const middle = top + (BAR * names.length) / 2 + 3;
+    return [`<text x="${LEFT - 10}" y="${middle}" text-anchor="end">${label}</text>`, ...shapes];
+  });
+  const height = 50 + groups.length * groupHeight;
   return (
     `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${height}" viewBox="0 0 ${WIDTH} ${height}" ` +
     `font-family="sans-serif" font-size="12">\n<rect width="100%" height="100%" fill="#fff"/>\n` +
-    `${[...legend, ...groups].join('\n')}\n</svg>\n`
+    `${[...legend, ...bars].join('\n')}\n</svg>\n`
   );
-}
-
-function group(samples: Samples, load: string, measure: string, top: number): string {
-  const bars = Object.entries(COLOURS).map(([peer, colour]) => ({
-    colour,
-    value: samples.median(`${load}/${peer}/${measure}`) ?? 0,
-  }));
-  const longest = Math.max(1, ...bars.map(({ value }) => value));
-  const shapes = bars.map(({ colour, value }, index) => {
-    const y = top + index * BAR;
-    const length = Math.round((value / longest) * LENGTH);
-    return (
-      `<rect x="${LEFT}" y="${y}" width="${length}" height="${BAR - 2}" fill="${colour}"/>` +
-      `<text x="${LEFT + length + 6}" y="${y + BAR - 4}" font-size="11">${rounded(value)}</text>`
-    );
-  });
-  const label = `<text x="${LEFT - 10}" y="${top + GROUP / 2 - 10}" text-anchor="end">${load}, ${measure}</text>`;
-  return [label, ...shapes].join('\n');
 }

@@ -17,7 +17,7 @@ import { rotated } from '../stats.ts';
 import { allowCongestionControl, buildWanlink, Lab, removeAbandoned } from './lab.ts';
 import { type Options, PROFILES, readOptions, TESTS } from './options.ts';
 import { disturb } from './recovery.ts';
-import { type Run, wanPage, WanSamples } from './report.ts';
+import { type Run, wanPage, wanPlot, WanSamples } from './report.ts';
 import { NAMES, REFERENCE, startSystems, SYSTEMS } from './systems.ts';
 
 const SETUP = fileURLToPath(new URL('../../support/setup.sh', import.meta.url));
@@ -131,6 +131,7 @@ function prepare(): void {
 
 async function write(samples: WanSamples, run: Run): Promise<void> {
   writeFileSync(PAGE, await format(wanPage(samples, run), { parser: 'markdown', printWidth: 110 }));
+  writeFileSync(PAGE.replace(/md$/, 'svg'), wanPlot(samples));
   const json = JSON.stringify({ ...run, samples });
   writeFileSync(PAGE.replace(/md$/, 'json'), await format(json, { parser: 'json', printWidth: 110 }));
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { cell, profileTables, wanPage, WanSamples } from './report.ts';
+import { cell, profileTables, wanPage, wanPlot, WanSamples } from './report.ts';
 
 describe('a cell of the results', () => {
   it('has the median and the median ratio to the same rounds of the reference', () => {
@@ -42,6 +42,15 @@ describe('the results', () => {
     const measure = '200 again after a cut of 20 s, s';
     for (const system of ['culvert', 'direct']) recoveries.add('far', measure, system, 1);
     assert.match(profileTables(recoveries), /20 s, s \| 1\.00 +\| +\| +\| 1\.00 +\|$/);
+  });
+
+  it('have a picture with the median of the rounds of a page, and a dash for what failed', () => {
+    const pages = new WanSamples();
+    for (const value of [6, 2, 3]) pages.add('far', 'page of 300 modules, s', 'culvert', value);
+    pages.add('far', 'page of 300 modules, s', 'ssh', null);
+    const texts = [...wanPlot(pages).matchAll(/>([^<>]+)<\/text>/g)].map(([, text]) => text);
+    const at = texts.indexOf('far: page, s');
+    assert.deepEqual(texts.slice(at, at + 5), ['far: page, s', '3.00', '–', '–', '–']);
   });
 
   it('are stored round by round', () => {

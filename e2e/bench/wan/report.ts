@@ -1,6 +1,6 @@
 /** The results of `npm run bench:wan` as a page. */
 import type { Machine } from '../machine.ts';
-import { rounded, table } from '../report.ts';
+import { barChart, rounded, table } from '../report.ts';
 import { median } from '../stats.ts';
 import { PROFILES, TESTS } from './options.ts';
 import { REFERENCE, SYSTEMS } from './systems.ts';
@@ -74,6 +74,22 @@ export function profileTables(samples: WanSamples): string {
   return tables.join('\n\n');
 }
 
+const COLOURS = { culvert: '#1f6feb', 'culvert h1': '#79b8ff', ssh: '#2da44e', direct: '#8b949e' };
+
+/** An SVG of the seconds that a page takes: a group of bars for each profile, first load and reload. */
+export function wanPlot(samples: WanSamples): string {
+  const groups = Object.keys(PROFILES).flatMap((profile) =>
+    (TESTS['page'] ?? []).map((measure): [string, (number | undefined)[]] => [
+      `${profile}: ${measure.replace(' of 300 modules', '')}`,
+      Object.keys(COLOURS).map((system) => {
+        const good = samples.rounds(profile, measure, system).filter((value) => value !== null);
+        return good.length === 0 ? undefined : median(good);
+      }),
+    ]),
+  );
+  return barChart(COLOURS, groups);
+}
+
 /** The whole page. Without a run, it says that there are no figures yet. */
 export function wanPage(samples: WanSamples, run: Run | undefined): string {
   const systems = Object.entries(SYSTEMS).map(([name, { title }]) => `- **${name}**: ${title}`);
@@ -82,6 +98,8 @@ export function wanPage(samples: WanSamples, run: Run | undefined): string {
     run === undefined
       ? 'Not measured yet: figures need a machine that does nothing else.'
       : `${runText(run)}
+
+![Seconds until a page of 300 modules has loaded](wan.svg)
 
 In parentheses: the ratio to ${REFERENCE} in the same round.
 
