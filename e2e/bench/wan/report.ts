@@ -80,7 +80,7 @@ const COLOURS = { culvert: '#1f6feb', 'culvert h1': '#79b8ff', ssh: '#2da44e', d
 export function wanPlot(samples: WanSamples): string {
   const groups = Object.keys(PROFILES).flatMap((profile) =>
     (TESTS['page'] ?? []).map((measure): [string, (number | undefined)[]] => [
-      `${profile}: ${measure.replace(' of 300 modules', '')}`,
+      `${profile}: ${measure.replace(/ of (the page|300 modules)/, '')}`,
       Object.keys(COLOURS).map((system) => {
         const good = samples.rounds(profile, measure, system).filter((value) => value !== null);
         return good.length === 0 ? undefined : median(good);
