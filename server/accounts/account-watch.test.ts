@@ -3,8 +3,8 @@ import type { KeyEnd } from '../../shared/control.ts';
 import { ACCESS_BATCH, ACCESS_POLL_MS } from '../limits.ts';
 import type { AccountRecord, TunnelOrders } from '../store/records.ts';
 import { StoreError } from '../store/store-errors.ts';
-import { FakeClock } from '../testing/fake-clock.ts';
 import { anAccount, aStore, aTunnel, type TestStore } from '../testing/fixtures.ts';
+import { FakeClock } from '../testing/fake-clock.ts';
 import { AccessWatch, PolledAccessFeed } from './account-watch.ts';
 import { issueKey } from './accounts.ts';
 

@@ -4,8 +4,8 @@ import { KEY_USES_FLUSH_MS, KNOWN_KEYS_MAX, WRONG_KEYS_PER_MINUTE } from '../lim
 import type { KeyOwner } from '../store/records.ts';
 import { StoreError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
-import { FakeClock } from '../testing/fake-clock.ts';
 import { anAccount, aStore, type TestStore } from '../testing/fixtures.ts';
+import { FakeClock } from '../testing/fake-clock.ts';
 import { issueKey } from './accounts.ts';
 import { generateKey } from './api-keys.ts';
 import { Authenticator, KeyUses } from './authenticator.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Store } from '../store/store.ts';
-import { FakeClock } from '../testing/fake-clock.ts';
 import { anAccount, aStore } from '../testing/fixtures.ts';
+import { FakeClock } from '../testing/fake-clock.ts';
 import { issueKey } from './accounts.ts';
 import { generateKey, hashKey } from './api-keys.ts';
 import { ensureKey, RevokedKeyError } from './bootstrap.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { ApiError } from '../../shared/errors.ts';
 import { INVITE_TRIES_PER_MINUTE } from '../limits.ts';
-import { FakeClock } from '../testing/fake-clock.ts';
 import { anAccount, aStore, type TestStore } from '../testing/fixtures.ts';
+import { FakeClock } from '../testing/fake-clock.ts';
 import { hashKey } from './api-keys.ts';
 import { Invitations, newInvitation } from './invitations.ts';
 

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { ACCESS_POLL_MS, READY_TIMEOUT_MS } from '../limits.ts';
-import { ApiFixture, type ApiResponse } from '../testing/api-fixture.ts';
-import { anAccount } from '../testing/fixtures.ts';
+import { ApiFixture, type ApiResponse, anAccount } from '../testing/fixtures.ts';
 
 describe('the REST interface', () => {
   const account = anAccount({ name: 'acme', plan: 'free' });

@@ -2,19 +2,17 @@
 import { randomUUID } from 'node:crypto';
 import type { RequestListener } from 'node:http';
 import type { Router } from '@koa/router';
-import Koa from 'koa';
-import type { Next, ParameterizedContext } from 'koa';
+import Koa, { type Next, type ParameterizedContext } from 'koa';
 import { API_ERRORS, ApiError } from '../../shared/errors.ts';
 import { errorFields, type Log, REQUEST_ID_FIELD } from '../log.ts';
 import { apiAnswers, countApiRefusal, increment } from '../observe/counters.ts';
 import { adminRoutes } from './admin-routes.ts';
 import { domainRoutes } from './domain-routes.ts';
 import type { ApiState } from './guards.ts';
-import { addPages, inviteRoutes } from './invite-routes.ts';
 import { openApiDocument } from './openapi.ts';
 import { relayRoutes } from './relay-routes.ts';
 import { type ApiDeps, type Route, routerOf } from './route.ts';
-import { teamRoutes } from './team-routes.ts';
+import { addPages, inviteRoutes, teamRoutes } from './team-routes.ts';
 import { tunnelRoutes } from './tunnel-routes.ts';
 import { visitorRoutes } from './visitor-routes.ts';
 

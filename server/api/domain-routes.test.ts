@@ -8,8 +8,7 @@ import {
   DOMAIN_LOOKS_OF_ONE_MAX,
   OWN_ADDRESSES_MS,
 } from '../limits.ts';
-import { ApiFixture, type ApiResponse } from '../testing/api-fixture.ts';
-import { anAccount } from '../testing/fixtures.ts';
+import { ApiFixture, type ApiResponse, anAccount } from '../testing/fixtures.ts';
 
 describe('domains in the REST interface', () => {
   const ann = anAccount({ name: 'ann', plan: 'dev' });

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { AUDIT_ACTS_PER_DAY, CREATE_BURST, MEMBER_ACTS_PER_DAY } from '../limits.ts';
 import type { AccountRecord } from '../store/records.ts';
-import { ApiFixture } from '../testing/api-fixture.ts';
-import { anAccount } from '../testing/fixtures.ts';
+import { ApiFixture, anAccount } from '../testing/fixtures.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 

@@ -1,7 +1,18 @@
 /** Routes of `/v1/team`, for owners of an account (protocol.md section 15). */
+import { createHash } from 'node:crypto';
+import type { Router } from '@koa/router';
 import { ApiError, API_ERRORS, invalidAdminRequest } from '../../shared/errors.ts';
 import { objectSchema, onlyValue, UUID } from '../../shared/fields.ts';
-import { invitationUrl } from '../../shared/invitations.ts';
+import { prefersHtml } from '../../shared/http1/fields.ts';
+import {
+  invitationUrl,
+  MACHINE_MAX_LENGTH,
+  type OpenInvite,
+  signInLink,
+  TAKEN_INVITE,
+  type TakenInvite,
+} from '../../shared/invitations.ts';
+import { escapeHtml, page, PAGE_STYLE } from '../../shared/page.ts';
 import {
   NEW_TEAM_INVITES,
   type NewTeamInvites,
@@ -11,6 +22,8 @@ import {
   type Team as TeamView,
   teamInviteSchema,
 } from '../../shared/team.ts';
+import { hasUnprintable } from '../../shared/unprintable.ts';
+import { VERSION } from '../../shared/version.ts';
 import { shownScope } from '../accounts/api-keys.ts';
 import { Team } from '../accounts/team.ts';
 import * as rules from '../administration/admin-actions.ts';
@@ -21,6 +34,8 @@ import {
   KEY_LABEL_MAX_LENGTH,
   TEAM_INVITES_AT_ONCE_MAX,
 } from '../limits.ts';
+import type { OpenInvitation } from '../store/records.ts';
+import type { ApiContext, ApiState } from './guards.ts';
 import { type ApiDeps, idOf, rfc3339, type Route } from './route.ts';
 
 export function teamRoutes({ admin, clock, addresses, writes }: ApiDeps): Route[] {
@@ -156,4 +171,178 @@ function readTtl(ttl: unknown): number {
   const seconds = rules.readTtl(ttl, INVITE_TTL_CEILING_SECONDS);
   if (seconds !== undefined) return seconds;
   throw new ApiError(invalidAdminRequest('ttl', rules.ttlRule(INVITE_TTL_CEILING_SECONDS)));
+}
+
+export function inviteRoutes({ invitations, addresses }: ApiDeps): Route[] {
+  return [
+    {
+      method: 'post',
+      path: '/v1/invites/{token}',
+      id: 'takeInvitation',
+      tag: 'Invitations',
+      summary: 'Accept an invitation',
+      description:
+        'No key is needed. An invitation works once. Opening its address in a browser shows a page and does not use up the invitation.',
+      caller: 'anybody',
+      body: { schema: TAKE_SCHEMA, required: false },
+      results: { 201: ['The key, which is not shown again.', TAKEN_INVITE.schema] },
+      errors: ['invalidMachine', 'invitationNotFound', 'rateLimited', 'unavailable'],
+      async handle(ctx): Promise<TakenInvite> {
+        const machine = readMachine(ctx.request.body);
+        const { key, record, account } = await invitations.take(idOf(ctx), machine, addressOf(ctx));
+        ctx.set('Cache-Control', 'no-store');
+        return { id: record.id, account: account.name, key, relay: addresses.publicUrl.origin };
+      },
+    },
+  ];
+}
+
+/** Pages for people, which the OpenAPI document leaves out. */
+export function addPages(router: Router<ApiState>, deps: ApiDeps): void {
+  const { invitations, addresses, contact, downloadPage } = deps;
+  const options = { publicUrl: addresses.publicUrl, contact, downloadPage };
+
+  router.get('/', function showRelay(ctx: ApiContext): void {
+    if (!wantsPage(ctx)) throw new ApiError(API_ERRORS.notFound);
+    respondWithPage(ctx, 200, relayPage(addresses.publicUrl, contact));
+  });
+
+  router.get('/invite/:token', async function showInvitation(ctx: ApiContext): Promise<void> {
+    const token = idOf(ctx);
+    try {
+      const found = await invitations.find(token, addressOf(ctx));
+      if (wantsPage(ctx)) return respondWithPage(ctx, 200, invitationPage(found, token, options));
+      const { account, expiresAt } = found;
+      ctx.set('Cache-Control', 'no-store');
+      ctx.body = { account: account.name, expires_at: rfc3339(expiresAt) } satisfies OpenInvite;
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.status !== 404 || !wantsPage(ctx)) throw error;
+      respondWithPage(ctx, 404, endedInvitationPage(options));
+    }
+  });
+}
+
+/** Client address of the request; the edge sets the field. */
+function addressOf(ctx: ApiContext): string | undefined {
+  return ctx.req.headers['x-forwarded-for']?.toString();
+}
+
+const TAKE_SCHEMA = objectSchema(
+  {
+    'machine?': {
+      type: ['string', 'null'],
+      maxLength: MACHINE_MAX_LENGTH,
+      description: "the machine's name, which becomes the key's label; control characters are not allowed",
+    },
+  },
+  'TakeInvitation',
+);
+
+/** @throws ApiError 400 */
+function readMachine(body: unknown): string {
+  if (typeof body !== 'object' || body === null || Array.isArray(body))
+    throw new ApiError(API_ERRORS.invalidBody);
+  const machine = 'machine' in body ? body.machine : undefined;
+  if (machine === undefined || machine === null) return '';
+  if (typeof machine !== 'string' || machine.length > MACHINE_MAX_LENGTH || hasUnprintable(machine))
+    throw new ApiError(API_ERRORS.invalidMachine);
+  return machine.trim();
+}
+
+/* The page of an invitation. Opening it does not use it up, because programs that preview links also open it. */
+
+/** How the command is run. Once it is in npm's registry, it is run with npx and needs no installation. */
+const CULVERT = 'culvert';
+
+interface InvitationPageOptions {
+  /** the relay's own address */
+  readonly publicUrl: URL;
+  /** address of a link for complaints */
+  readonly contact: string | undefined;
+  /** address of Culvert's download page */
+  readonly downloadPage: string | undefined;
+}
+
+/** @param token of the invitation */
+function invitationPage(
+  { account, expiresAt }: OpenInvitation,
+  token: string,
+  { publicUrl, contact, downloadPage }: InvitationPageOptions,
+): string {
+  const address = `${publicUrl.origin}/invite/${token}`;
+  const whereFrom =
+    downloadPage === undefined
+      ? 'Ask the person who sent you this address where to download it.'
+      : `<a href="${escapeHtml(downloadPage)}">Get Culvert</a>, then come back to this page.`;
+  const end = new Date(expiresAt).toISOString().slice(0, 16).replace('T', ' ');
+  return page(
+    'You are invited',
+    `<p>Culvert gives a server on your computer a public address for as long as you like: for example, for a site under development, a webhook or a demo. Nothing is uploaded, and you can stop it at any time.</p>
+<p>This invitation lets you use the relay <strong>${escapeHtml(publicUrl.host)}</strong> as <strong>${escapeHtml(account.name)}</strong>. On the computer that you want to use, with the Culvert app installed:</p>
+<p><a class="go" href="${escapeHtml(signInLink(address))}">Open in Culvert</a></p>
+<p>Or run this command in a terminal, here for a server on port 3000:</p>
+<p><code>${CULVERT} http 3000 --relay ${escapeHtml(address)}</code></p>
+<p>To store the key without opening a tunnel:</p>
+<p><code>${CULVERT} login ${escapeHtml(address)}</code></p>
+<p>If Culvert is not installed there yet: ${whereFrom}</p>
+<p>Either way, Culvert creates an API key for you and stores it on that computer. The invitation works once, until ${end} UTC, for anyone who has this address. Do not share it.</p>`,
+    undefined,
+    contact,
+  );
+}
+
+/** The page of an invitation that is unknown, taken or has ended. */
+function endedInvitationPage({ contact }: Pick<InvitationPageOptions, 'contact'>): string {
+  return page(
+    'This invitation is no longer valid',
+    `<p>It was already used, it has expired, or its address is incomplete. Ask the person who sent it to you for a new one.</p>
+<p>If you have already used it on this computer, you are signed in: <code>culvert http 3000</code> gives a server on port 3000 a public address.</p>`,
+    undefined,
+    contact,
+  );
+}
+
+/**
+ * The page at the relay's own address.
+ *
+ * @param contact address of a link for complaints
+ */
+function relayPage(publicUrl: URL, contact: string | undefined): string {
+  const address = escapeHtml(publicUrl.origin);
+  return page(
+    'A Culvert relay',
+    `<p>This relay gives public addresses to servers on other people's computers. The pages pass through this relay, but do not belong to it.</p>
+<p>If someone gave you the address of a page, open the complete address. There is nothing to see at this address.</p>
+<p>If you have an invitation, open it in this browser. If you have an API key, run this on your computer:</p>
+<p><code>culvert login --relay ${address}</code></p>
+<p><code>culvert http 3000</code></p>`,
+    `Version ${VERSION}`,
+    contact,
+  );
+}
+
+/* These pages load nothing, run no script, and cannot be framed. */
+
+const STYLE_HASH = createHash('sha256').update(PAGE_STYLE).digest('base64');
+const POLICY = `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
+
+/** Whether the sender prefers a page to JSON. */
+function wantsPage(ctx: ApiContext): boolean {
+  return prefersHtml(ctx.get('accept'));
+}
+
+function respondWithPage(ctx: ApiContext, status: number, html: string): void {
+  ctx.status = status;
+  ctx.type = 'text/html; charset=utf-8';
+  ctx.set({
+    'Cache-Control': 'no-store',
+    'Content-Security-Policy': POLICY,
+    // The address of an invitation is a secret.
+    'Referrer-Policy': 'no-referrer',
+    'X-Content-Type-Options': 'nosniff',
+    'X-Frame-Options': 'DENY',
+    'X-Robots-Tag': 'noindex',
+    Vary: 'Accept',
+  });
+  ctx.body = html;
 }

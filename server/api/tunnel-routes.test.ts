@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { ACCESS_POLL_MS, ACCOUNT_WRITES_MAX, LIST_BATCH } from '../limits.ts';
-import { ApiFixture } from '../testing/api-fixture.ts';
-import { anAccount, CALLER, PUBLIC } from '../testing/fixtures.ts';
+import { ApiFixture, anAccount, CALLER, PUBLIC } from '../testing/fixtures.ts';
 
 function tokensOf({ access }: Record<string, unknown>): { name: string; token?: string }[] {
   return (access as { tokens: { name: string; token?: string }[] }).tokens;

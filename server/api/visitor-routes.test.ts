@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { ADMISSION_MAX_SECONDS, KNOCK_SECONDS } from '../../shared/knocks.ts';
 import { APPROVED_MAX } from '../limits.ts';
 import type { StoredKnock } from '../store/records.ts';
-import { ApiFixture, type ApiResponse } from '../testing/api-fixture.ts';
-import { anAccount } from '../testing/fixtures.ts';
+import { ApiFixture, type ApiResponse, anAccount } from '../testing/fixtures.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import { TooManyApprovalRequestsError } from '../tunnels/tunnel-approvals.ts';
 

@@ -11,9 +11,9 @@ import {
 import type { LogEvent, LogFields } from '../log.ts';
 import { StoreError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
+import { openTestStore } from '../testing/fixtures.ts';
 import { FakeAuthority } from '../testing/fake-authority.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
-import { openTestStore } from '../testing/fixtures.ts';
 import { type Cause, Orders } from './acme-orders.ts';
 import { AcmeAccount } from './acme/order.ts';
 import { AcmeSession } from './acme/session.ts';

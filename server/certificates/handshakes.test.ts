@@ -8,8 +8,8 @@ import {
 } from '../limits.ts';
 import { StoreError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
-import { FakeClock } from '../testing/fake-clock.ts';
 import { openTestStore } from '../testing/fixtures.ts';
+import { FakeClock } from '../testing/fake-clock.ts';
 import { certificateOf } from './acme-orders.ts';
 import { certificate, newKey, pemOf, publicKeyOf } from './acme/x509.ts';
 import type { Plan } from './challenge-solver.ts';

@@ -3,8 +3,8 @@ import { CERTIFICATE_READS_MAX, CHALLENGE_LOOKUPS_MAX, CONTEXTS_MAX } from '../l
 import type { CertificateRecord, ChallengeRecord } from '../store/records.ts';
 import { StoreError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
-import { FakeClock } from '../testing/fake-clock.ts';
 import { openTestStore } from '../testing/fixtures.ts';
+import { FakeClock } from '../testing/fake-clock.ts';
 import { certificateOf } from './acme-orders.ts';
 import { certificate, newKey, pemOf, publicKeyOf } from './acme/x509.ts';
 import { KnownCertificates, PresentedChallenges } from './known-certificates.ts';

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { hashKey } from '../accounts/api-keys.ts';
 import { markMoved } from '../store/database-address.ts';
 import { openSqlite, openSqliteDatabase } from '../store/sqlite/open-sqlite.ts';
-import { FakeShell } from '../testing/fake-shell.ts';
 import { aTunnel } from '../testing/fixtures.ts';
+import { FakeShell } from '../testing/fake-shell.ts';
 import { main } from './main.ts';
 
 type Json = Readonly<Record<string, unknown>>;

@@ -15,8 +15,8 @@ import { openSqlite } from '../store/sqlite/open-sqlite.ts';
 import { lockDatabase } from '../store/sqlite/sqlite-lock.ts';
 import { ConflictError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
-import { FakeShell } from '../testing/fake-shell.ts';
 import { aDomain, aKeyRecord, aLink, allTunnels, anAccount, aTunnel } from '../testing/fixtures.ts';
+import { FakeShell } from '../testing/fake-shell.ts';
 import { main } from './main.ts';
 
 const ACCESS = {

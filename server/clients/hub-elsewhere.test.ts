@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { CloseCode } from '../../shared/control.ts';
 import { CLAIM_GRACE_MS, CLAIM_LOOK_MS, EARLIER_TRUNK_ANSWER_MS, RELAY_LEASE_MS } from '../limits.ts';
-import { FakeClock } from '../testing/fake-clock.ts';
 import { anAccount } from '../testing/fixtures.ts';
+import { FakeClock } from '../testing/fake-clock.ts';
 import { TrunkClient } from '../testing/trunk-client.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { ByteStream, DialFault } from '../tunnels/stream.ts';

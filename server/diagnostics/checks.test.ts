@@ -16,8 +16,8 @@ import { certificate, newKey, pemOf, publicKeyOf } from '../certificates/acme/x5
 import { type Config, loadConfig } from '../config.ts';
 import type { DnsAnswer } from '../domains/domain-check.ts';
 import { openStore } from '../store/open-store.ts';
-import { FakeClock } from '../testing/fake-clock.ts';
 import { aDomain, anAccount } from '../testing/fixtures.ts';
+import { FakeClock } from '../testing/fake-clock.ts';
 import { type Check, Fault, Skipped } from './check.ts';
 import { clusterChecks } from './cluster-checks.ts';
 import { congestionControl, storeChecks } from './machine-checks.ts';

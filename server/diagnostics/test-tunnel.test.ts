@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { Administration } from '../administration/admin-actions.ts';
 import { DIAGNOSIS_LEFTOVER_MS } from '../limits.ts';
-import { FakeClock } from '../testing/fake-clock.ts';
 import { anAccount, aStore } from '../testing/fixtures.ts';
+import { FakeClock } from '../testing/fake-clock.ts';
 import { TestTunnel } from './test-tunnel.ts';
 
 describe('TestTunnel', () => {

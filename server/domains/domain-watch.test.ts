@@ -10,8 +10,8 @@ import {
   DOMAIN_SWEEP_MS,
 } from '../limits.ts';
 import type { DomainRecord } from '../store/records.ts';
-import { FakeClock } from '../testing/fake-clock.ts';
 import { aDomain, anAccount, aStore, aTunnel, type TestStore } from '../testing/fixtures.ts';
+import { FakeClock } from '../testing/fake-clock.ts';
 import type { DnsAnswer } from './domain-check.ts';
 import { DomainWatch, HeldDomains } from './domain-watch.ts';
 import { VerifiedDomains } from './verified-domains.ts';

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { STORE_RETRY_MS, TICKET_KEY_MS } from '../limits.ts';
 import { StoreError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
-import { FakeClock } from '../testing/fake-clock.ts';
 import { openTestStore } from '../testing/fixtures.ts';
+import { FakeClock } from '../testing/fake-clock.ts';
 import { TicketKeys } from './listener.ts';
 
 const HOUR_MS = 3_600_000;

@@ -1,8 +1,12 @@
 /** Sets up the public entrance: the listener, and behind it visitors, the API and the WebSockets of clients. */
 import type { RequestListener } from 'node:http';
 import type { Server } from 'node:net';
+import { ADMISSION_MAX_SECONDS, KNOCK_SECONDS } from '../../shared/knocks.ts';
+import { LINK_MAX_TTL_SECONDS } from '../../shared/links.ts';
 import { uriHost } from '../../shared/networks.ts';
-import type { KeyRing } from '../access/passes.ts';
+import { AccessCheck, approvalIdOf, linkIdOf } from '../access/access-check.ts';
+import type { ApprovalWaits } from '../access/approval-requests.ts';
+import { KeyRing, LinkTokens, Passes } from '../access/passes.ts';
 import type { PasswordHashes } from '../access/password-hashes.ts';
 import type { Authenticator } from '../accounts/authenticator.ts';
 import { Invitations } from '../accounts/invitations.ts';
@@ -13,6 +17,7 @@ import { systemClock as clock } from '../clock.ts';
 import type { Peering } from '../cluster/peering.ts';
 import { type Config, publicUrlOf, schemeOf } from '../config.ts';
 import { InProcessApi } from '../edge/api-upstream.ts';
+import { Approvals } from '../edge/approvals.ts';
 import type { HandshakeGuide } from '../edge/client-hello.ts';
 import { AddressLimits } from '../edge/connection-limiter.ts';
 import { Edge } from '../edge/edge.ts';
@@ -26,9 +31,10 @@ import {
 } from '../edge/listener.ts';
 import { Notice } from '../edge/notice.ts';
 import { ProxyHeaders } from '../edge/proxy-header.ts';
-import { isTrusted } from '../edge/request-head.ts';
+import { isTrusted, passCookieName } from '../edge/request-head.ts';
 import { HostResolver } from '../edge/route.ts';
 import { Upstreams } from '../edge/upstreams.ts';
+import { VisitorAccess } from '../edge/visitor-access.ts';
 import {
   ADDRESS_STREAM_SHARE,
   CREATE_BURST,
@@ -36,19 +42,22 @@ import {
   DOMAIN_CALLS_BURST,
   DOMAIN_CALLS_PER_MINUTE,
   NEWCOMERS_MAX,
+  ACCESS_ATTEMPTS_PER_MINUTE,
+  PASS_SECONDS,
+  TUNNEL_ATTEMPTS_PER_MINUTE,
 } from '../limits.ts';
 import { traffic } from '../observe/counters.ts';
 import { RateLimiter } from '../rate-limiter.ts';
 import type { Store } from '../store/store.ts';
+import type { TunnelRegistry } from '../tunnels/registry.ts';
 import { TunnelApprovals } from '../tunnels/tunnel-approvals.ts';
 import { TunnelLinks } from '../tunnels/tunnel-links.ts';
-import { setUpAccess } from './access-setup.ts';
 import type { Domains } from './domains-setup.ts';
 import type { Operator, Unexpected } from './operator.ts';
 import type { Tunnels } from './tunnels-setup.ts';
 
 /** The parts that the listener's connections need. */
-export interface EdgeSetupOptions {
+interface EdgeSetupOptions {
   readonly store: Store;
   readonly tunnels: Tunnels;
   readonly domains: Domains;
@@ -65,7 +74,7 @@ export interface EdgeSetupOptions {
   readonly isNamed: MayHave;
 }
 
-export interface EdgeSetup {
+interface EdgeSetup {
   readonly url: string;
   /** that is bound */
   readonly port: number;
@@ -102,7 +111,6 @@ export async function setUpEdge(
   const secure = isSecure(config);
   const doorway = await setUpAccess({
     store,
-    clock,
     hashes,
     registry,
     knocks,
@@ -273,4 +281,93 @@ export class LateListener {
   async #take(): Promise<void> {
     this.#listener = await this.#load();
   }
+}
+
+/** Longest validity in seconds of a signed link, or of the cookie of a visitor who asks for approval. */
+const LASTING_SECONDS = Math.max(LINK_MAX_TTL_SECONDS, KNOCK_SECONDS + ADMISSION_MAX_SECONDS);
+
+interface AccessSetupOptions {
+  readonly store: Store;
+  readonly hashes: PasswordHashes;
+  readonly registry: Pick<TunnelRegistry, 'byId'>;
+  readonly knocks: Pick<TunnelApprovals, 'knock'>;
+  readonly waits: Pick<ApprovalWaits, 'wait'>;
+  /** Whether tunnels are visited with https. */
+  readonly secure: boolean;
+  /** address of a link for complaints */
+  readonly contact: string | undefined;
+}
+
+interface AccessSetup {
+  readonly visitorAccess: VisitorAccess;
+  /** of passes, and of signed links */
+  readonly keys: readonly KeyRing[];
+  /** of signed links */
+  readonly links: LinkTokens;
+}
+
+/** @throws StoreError */
+async function setUpAccess({
+  store,
+  hashes,
+  registry,
+  knocks,
+  waits,
+  secure,
+  contact,
+}: AccessSetupOptions): Promise<AccessSetup> {
+  const passKeys: KeyRing = new KeyRing({
+    store,
+    name: 'pass',
+    lifetime: PASS_SECONDS * 1000,
+    clock,
+    changed: () => passes.forget(),
+  });
+  const passes = new Passes('visit', () => passKeys.keys);
+  // Links and approvals may be valid longer than other passes.
+  const linkKeys: KeyRing = new KeyRing({
+    store,
+    name: 'links',
+    lifetime: LASTING_SECONDS * 1000,
+    clock,
+    changed: () => lastingPasses.forget(),
+  });
+  const lastingPasses = new Passes('lasting', () => linkKeys.keys);
+  const links = new LinkTokens((createdAt) => linkKeys.keysSince(createdAt));
+  const keys = [passKeys, linkKeys];
+  for (const ring of keys) await ring.start();
+  const gate = new AccessCheck({
+    passes,
+    lastingPasses,
+    links,
+    cookieName: (form) => passCookieName(form, secure),
+    isGood: (tunnelId, visitor) => {
+      const link = linkIdOf(visitor);
+      if (link !== undefined) return registry.byId(tunnelId)?.revokedLinks.has(link) !== true;
+      const knock = approvalIdOf(visitor);
+      return knock === undefined || registry.byId(tunnelId)?.knocks.isApproved(knock, clock.now()) === true;
+    },
+  });
+  const now = (): number => clock.now();
+  const knocking = new Approvals({ knocks, waits, passes: lastingPasses, secure, contact, now });
+  const attemptsOf = (perMinute: number): RateLimiter =>
+    new RateLimiter(clock, { perMinute, burst: perMinute });
+  const attempts = attemptsOf(ACCESS_ATTEMPTS_PER_MINUTE);
+  const tunnelAttempts = attemptsOf(TUNNEL_ATTEMPTS_PER_MINUTE);
+  return {
+    visitorAccess: new VisitorAccess({
+      gate,
+      passes,
+      lastingPasses,
+      hashes,
+      knocking,
+      attempts,
+      tunnelAttempts,
+      secure,
+      contact,
+      now,
+    }),
+    keys,
+    links,
+  };
 }

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { DatabaseSync } from 'node:sqlite';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { reachesTunnel } from '../accounts/api-keys.ts';
 import { aKeyRecord, anAccount, aTunnel, PUBLIC } from '../testing/fixtures.ts';
 import type { AuditRecord } from './records.ts';

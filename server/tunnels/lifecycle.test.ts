@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { FakeClock } from '../testing/fake-clock.ts';
 import { anAccount, aTunnel } from '../testing/fixtures.ts';
+import { FakeClock } from '../testing/fake-clock.ts';
 import { Expiry } from './lifecycle.ts';
 import { LiveTunnel } from './live-tunnel.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { FakeClock } from '../testing/fake-clock.ts';
 import { aTunnel, anAccount } from '../testing/fixtures.ts';
+import { FakeClock } from '../testing/fake-clock.ts';
 import { LiveTunnel } from './live-tunnel.ts';
 import { TunnelRegistry } from './registry.ts';
 

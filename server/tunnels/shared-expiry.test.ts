@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { EXPIRED_GRACE_MS, SWEEP_BATCH, SWEEP_INTERVAL_MS } from '../limits.ts';
 import type { Store } from '../store/store.ts';
-import { FakeClock } from '../testing/fake-clock.ts';
 import { allTunnels, anAccount, aStore, aTunnel, type TestStore } from '../testing/fixtures.ts';
+import { FakeClock } from '../testing/fake-clock.ts';
 import { OverdueSweep } from './shared-expiry.ts';
 
 const HOLD = 3_600_000;

@@ -5,7 +5,6 @@ import { SLUG_ATTEMPTS } from '../limits.ts';
 import type { TunnelRecord } from '../store/records.ts';
 import { StoreError, UnansweredError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
-import { FakeClock } from '../testing/fake-clock.ts';
 import {
   allTunnels,
   anAccess,
@@ -16,6 +15,7 @@ import {
   PUBLIC,
   type TestStore,
 } from '../testing/fixtures.ts';
+import { FakeClock } from '../testing/fake-clock.ts';
 import type { LiveTunnel } from './live-tunnel.ts';
 import type { EndReason } from './peers.ts';
 import { TunnelRegistry } from './registry.ts';

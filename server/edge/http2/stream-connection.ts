@@ -2,12 +2,151 @@
  * One HTTP/2 stream as a connection with a single HTTP/1.1 request, so that it is served like any other connection
  * (docs/decisions/0024-http2.md).
  */
-import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
+import {
+  constants,
+  type IncomingHttpHeaders,
+  type ServerHttp2Stream,
+  type OutgoingHttpHeaders,
+} from 'node:http2';
 import { Duplex } from 'node:stream';
-import { HTTP2_PIECE_MIN_BYTES, HTTP2_SLOW_PIECE_MS, HTTP2_WIDEN_BYTES } from '../../limits.ts';
+import { type BodyTracker, responseFraming, trackBody } from '../../../shared/http1/body.ts';
+import type { Field } from '../../../shared/http1/fields.ts';
+import { HeadReader, parseResponseHead, type ResponseHead } from '../../../shared/http1/head.ts';
+import { CONNECTION_FIELDS } from '../../../shared/http1/hop-by-hop.ts';
+import {
+  HTTP2_PIECE_MIN_BYTES,
+  HTTP2_SLOW_PIECE_MS,
+  HTTP2_WIDEN_BYTES,
+  REQUEST_FIELDS_MAX,
+  RESPONSE_HEAD_MAX_BYTES,
+} from '../../limits.ts';
+import { isHost, namesHost } from '../route.ts';
 import type { VisitorConnection } from '../visitor-socket.ts';
-import { type RequestBody, writeRequestHead, writeTrailers } from './request-head.ts';
-import { ResponseFrames } from './response-frames.ts';
+
+/** How the body of a request follows its head. */
+type RequestBody = 'none' | 'length' | 'chunked';
+
+interface WrittenHead {
+  readonly bytes: Buffer;
+  readonly body: RequestBody;
+  /** Whether the response has no body, whatever its fields say. */
+  readonly isHead: boolean;
+}
+
+const PSEUDO: ReadonlySet<string> = new Set([':method', ':scheme', ':authority', ':path']);
+const NAME = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/;
+const METHOD = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+/** Without blanks at its ends (RFC 9113 section 8.2.1). */
+const VALUE = /^(?:[!-~\x80-\xff](?:[\t -~\x80-\xff]*[!-~\x80-\xff])?)?$/;
+const TARGET = /^[!-~\x80-\xff]+$/;
+
+/**
+ * Writes the head of a request.
+ *
+ * @param fields names and values in turn, as decoded, one character per byte
+ * @param isComplete whether the message ends with its head
+ * @returns a head that the parser of HTTP/1.1 refuses, if the message is malformed
+ */
+export function writeRequestHead(fields: readonly string[], isComplete: boolean): WrittenHead {
+  const message = read(fields);
+  if (message === undefined) return { bytes: refusable(fields), body: 'none', isHead: false };
+  const { method, target, host, lines, hasLength } = message;
+  const body = hasLength ? 'length' : isComplete ? 'none' : 'chunked';
+  const coding = body === 'chunked' ? 'Transfer-Encoding: chunked\r\n' : '';
+  // The stream ends with the response; in HTTP/1.1, this field announces that.
+  const head = `${method} ${target} HTTP/1.1\r\nHost: ${host}\r\n${lines}${coding}Connection: close\r\n\r\n`;
+  return { bytes: Buffer.from(head, 'latin1'), body, isHead: method === 'HEAD' };
+}
+
+interface Message {
+  readonly method: string;
+  readonly target: string;
+  readonly host: string;
+  /** the other fields, each with its line end */
+  readonly lines: string;
+  readonly hasLength: boolean;
+}
+
+/** @returns `undefined` for a malformed message */
+function read(fields: readonly string[]): Message | undefined {
+  const pseudo = new Map<string, string>();
+  const cookies: string[] = [];
+  let host: string | undefined;
+  let lines = '';
+  let hasLength = false;
+  let count = 0;
+  for (let index = 0; index < fields.length; index += 2) {
+    const name = fields[index] ?? '';
+    const value = fields[index + 1] ?? '';
+    if (name.startsWith(':')) {
+      if (!PSEUDO.has(name) || pseudo.has(name) || count > 0) return undefined;
+      pseudo.set(name, value);
+      continue;
+    }
+    count += 1;
+    if (!isField(name, value)) return undefined;
+    if (name === 'host') {
+      if (host !== undefined) return undefined;
+      host = value;
+    } else if (name === 'cookie') cookies.push(value);
+    else lines += `${name}: ${value}\r\n`;
+    hasLength ||= name === 'content-length';
+  }
+  const target = targetIn(pseudo);
+  const method = pseudo.get(':method');
+  const authority = pseudo.get(':authority');
+  if (target === undefined || method === undefined || !METHOD.test(method)) return undefined;
+  const named = authority ?? host;
+  if (named === undefined || !isHost(named) || (host !== undefined && !namesHost(named, 'https', host)))
+    return undefined;
+  return { method, target, host: named, lines: lines + cookieLines(cookies, count), hasLength };
+}
+
+function isField(name: string, value: string): boolean {
+  if (!NAME.test(name) || !VALUE.test(value) || CONNECTION_FIELDS.has(name)) return false;
+  return name !== 'te' || value === 'trailers';
+}
+
+/** @returns `undefined` unless it is that of a request for https */
+function targetIn(pseudo: ReadonlyMap<string, string>): string | undefined {
+  const path = pseudo.get(':path');
+  if (pseudo.get(':scheme') !== 'https' || path === undefined || !TARGET.test(path)) return undefined;
+  return path.startsWith('/') || path === '*' ? path : undefined;
+}
+
+/**
+ * A cookie may be split into several fields, which HTTP/1.1 has as one (RFC 9113 section 8.2.3). Each counts as a field
+ * though, so if there are too many, the parser gets to see all of them.
+ */
+function cookieLines(cookies: readonly string[], count: number): string {
+  if (cookies.length === 0) return '';
+  const values = count > REQUEST_FIELDS_MAX ? cookies : [cookies.join('; ')];
+  return values.map((value) => `cookie: ${value}\r\n`).join('');
+}
+
+/** A head with a malformed first line, and the field that decides on the form of the response. */
+function refusable(fields: readonly string[]): Buffer {
+  const at = fields.indexOf('accept');
+  const accept = at === -1 || at % 2 === 1 ? '' : (fields[at + 1] ?? '').replaceAll(/[^ -~]/g, '');
+  return Buffer.from(`HTTP/2\r\nAccept: ${accept}\r\n\r\n`, 'latin1');
+}
+
+/**
+ * Writes the trailer section of a chunked body.
+ *
+ * @param fields as for {@link writeRequestHead}
+ * @returns `undefined` for malformed fields
+ */
+export function writeTrailers(fields: readonly string[]): Buffer | undefined {
+  let lines = '0\r\n';
+  for (let index = 0; index < fields.length; index += 2) {
+    const name = fields[index] ?? '';
+    const value = fields[index + 1] ?? '';
+    if (!isField(name, value)) return undefined;
+    lines += `${name}: ${value}\r\n`;
+  }
+  return Buffer.from(`${lines}\r\n`, 'latin1');
+}
 
 const { NGHTTP2_INTERNAL_ERROR, NGHTTP2_NO_ERROR, NGHTTP2_PROTOCOL_ERROR } = constants;
 const LAST_CHUNK = Buffer.from('0\r\n\r\n');
@@ -195,4 +334,116 @@ export class StreamConnection extends Duplex implements VisitorConnection {
     this.#onSent?.();
     this.#onSent = undefined;
   }
+}
+
+/** Additions of the relay to a head that has the largest accepted size. */
+const HEAD_EXTRA_BYTES = 4096;
+
+/** The body of a response, as far as it is read. */
+interface FrameSink {
+  /** Bytes that one piece may have now. */
+  pieceMax(): number;
+  /** Sends content. The bytes stay unchanged until it was sent. */
+  send(content: Buffer): void;
+  /** The response is complete. */
+  complete(): void;
+}
+
+/** Reads an HTTP/1.1 response that the relay has written, and sends it as an HTTP/2 response (RFC 9113 section 8). */
+class ResponseFrames {
+  readonly #stream: ServerHttp2Stream;
+  readonly #isHead: boolean;
+  readonly #sink: FrameSink;
+  #reader = new HeadReader(RESPONSE_HEAD_MAX_BYTES + HEAD_EXTRA_BYTES);
+  #body: BodyTracker | undefined;
+  #isChunked = false;
+  #isUntilClose = false;
+  #trailers: OutgoingHttpHeaders = {};
+
+  /** @param isHead whether the request is a HEAD, whose response has no body */
+  constructor(stream: ServerHttp2Stream, isHead: boolean, sink: FrameSink) {
+    this.#stream = stream;
+    this.#isHead = isHead;
+    this.#sink = sink;
+  }
+
+  /** Whether the end of the connection completes the response. */
+  get endsWithConnection(): boolean {
+    return this.#isUntilClose;
+  }
+
+  /** Reads the next bytes. @throws Error if they are not a response */
+  push(bytes: Buffer): void {
+    let rest = bytes;
+    while (this.#body === undefined) {
+      const end = this.#reader.push(rest);
+      if (end === undefined) return;
+      const head = typeof end === 'string' ? undefined : parseResponseHead(end.head);
+      if (typeof end === 'string' || head === undefined) throw new Error('not a response');
+      rest = end.rest;
+      if (head.status >= 200) this.#commit(head, rest.length);
+      else this.#stream.additionalHeaders({ ':status': head.status, ...fieldsOf(head.fields) });
+    }
+    this.#pushBody(this.#body, rest);
+  }
+
+  /** @param arrived how many bytes have arrived after the head */
+  #commit(head: ResponseHead, arrived: number): void {
+    const framing = responseFraming(head, this.#isHead ? 'HEAD' : 'GET');
+    if (framing === undefined) throw new Error('not a response');
+    const headers = { ':status': head.status, ...fieldsOf(head.fields) };
+    this.#isUntilClose = framing.kind === 'until-close';
+    this.#isChunked = framing.kind === 'chunked';
+    this.#body = trackBody(
+      framing,
+      (piece) => this.#sink.send(piece),
+      (trailers) => (this.#trailers = fieldsOf(trailers)),
+    );
+    const endStream = this.#body.done;
+    // Without waiting for trailers, Node would mark the last frame of a response that breaks off as its end. One that has
+    // arrived as a whole, and leaves in one piece, cannot.
+    const isWhole =
+      framing.kind === 'length' && framing.length <= this.#sink.pieceMax() && arrived >= framing.length;
+    const waitForTrailers = !endStream && !isWhole;
+    this.#stream.respond(headers, { endStream, sendDate: false, waitForTrailers } as never);
+    if (endStream) this.#sink.complete();
+    else if (waitForTrailers)
+      this.#stream.once('wantTrailers', () => this.#stream.sendTrailers(this.#trailers));
+  }
+
+  #pushBody(body: BodyTracker, bytes: Buffer): void {
+    if (body.done || bytes.length === 0) return;
+    const end = body.advance(bytes, 0);
+    if (!this.#isChunked && end > 0) this.#sink.send(end === bytes.length ? bytes : bytes.subarray(0, end));
+    if (body.done) this.#sink.complete();
+  }
+}
+
+/** Fields that Node refuses to send twice. Lists are joined; of the others, the first one counts. */
+const ONCE = new Map<string, 'list' | 'value'>([
+  ['content-encoding', 'list'],
+  ['content-language', 'list'],
+  ...[
+    'access-control-allow-credentials access-control-max-age access-control-request-method age authorization',
+    'content-length content-location content-md5 content-range content-type date dnt etag expires from host',
+    'if-match if-modified-since if-none-match if-range if-unmodified-since last-modified location max-forwards',
+    'proxy-authorization range referer retry-after tk upgrade-insecure-requests user-agent x-content-type-options',
+  ]
+    .flatMap((line) => line.split(' '))
+    .map((name) => [name, 'value'] as const),
+]);
+
+/** Fields as Node sends them. */
+function fieldsOf(fields: readonly Field[]): OutgoingHttpHeaders {
+  const headers = Object.create(null) as Record<string, string | string[]>;
+  for (const field of fields) {
+    const name = field.lower;
+    if (CONNECTION_FIELDS.has(name) || name === 'te') continue;
+    const known = headers[name];
+    if (known === undefined) headers[name] = field.value;
+    else if (typeof known !== 'string') known.push(field.value);
+    else if (!ONCE.has(name)) headers[name] = [known, field.value];
+    else if (ONCE.get(name) === 'list') headers[name] = `${known}, ${field.value}`;
+  }
+  return headers;
 }

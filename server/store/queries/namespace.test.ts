@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { allTunnels, anAccount, aTunnel, openTestStore, PUBLIC } from '../../testing/fixtures.ts';
-import { openSqliteDatabase } from '../sqlite/open-sqlite.ts';
 import type { TunnelRecord } from '../records.ts';
+import { openSqliteDatabase } from '../sqlite/open-sqlite.ts';
 import { ConflictError } from '../store-errors.ts';
 import { kyselyStore, type Store } from '../store.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { parseRequestHead } from '../../../shared/http1/head.ts';
-import { writeRequestHead, writeTrailers } from './request-head.ts';
+import { writeRequestHead, writeTrailers } from './stream-connection.ts';
 
 const PLAIN = [':method', 'GET', ':scheme', 'https', ':authority', 'abc.test', ':path', '/a?b'];
 const LIMITS = { target: 8192, fields: 200 };
