@@ -1,7 +1,7 @@
 /** `culvert run`: starts a command with a tunnel to the port that it listens on. */
 import { parsePort, PORT_RULE } from '../../shared/value-rules.ts';
-import { WAIT_MAX_SECONDS } from '../client/config/config-limits.ts';
 import { UsageError } from '../client/failures.ts';
+import { WAIT_MAX_SECONDS } from '../client/limits.ts';
 import { type CommandLine, defineCommand } from './command.ts';
 import { completeLogin } from './first-login.ts';
 import { ACCESS_POLICY, COMMON, HEADERS, REQUESTS, WHEN_ONLINE } from './options.ts';

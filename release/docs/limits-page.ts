@@ -33,11 +33,8 @@ const CHAPTERS: readonly Chapter[] = [
     heading: 'The client',
     files: {
       'desktop/client/limits.ts': '',
-      'desktop/client/config/config-limits.ts': 'Files that it reads',
       'desktop/client/share/folder-handler.ts': 'Shared folders',
-      'desktop/client/share/listing.ts': 'Lists of shared folders',
       'desktop/cli/limits.ts': 'The command',
-      'desktop/cli/mcp/limits.ts': 'Agents',
       'desktop/client/diagnostics/hop.ts': '`culvert doctor`',
       'desktop/app/main/limits.ts': 'The desktop app',
       'desktop/app/browser/limits.ts': 'The window in a browser',

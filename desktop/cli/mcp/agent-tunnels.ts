@@ -12,9 +12,9 @@ import type { RequestLog } from '../../client/inspector/request-log.ts';
 import { lifetimeMs } from '../../client/lifetime.ts';
 import { textOf } from '../../client/messages.ts';
 import { ApiClient } from '../../client/relay/api-client.ts';
+import { MCP_OPEN_TIMEOUT_MS, MCP_TUNNELS_MAX } from '../limits.ts';
 import type { Output, Reporter } from '../reporter.ts';
 import type { Inspection } from '../serve-tunnel.ts';
-import { MCP_OPEN_TIMEOUT_MS, MCP_TUNNELS_MAX } from './limits.ts';
 import { ToolFailure } from './parameters.ts';
 
 /** What an agent and its user know of a connection. */

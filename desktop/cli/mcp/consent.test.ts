@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
 import { setImmediate as turn } from 'node:timers/promises';
-import type { AskOwner } from '../../client/owner-questions.ts';
 import { type Message, toMessage } from '../../client/messages.ts';
+import type { AskOwner } from '../../client/owner-questions.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
+import { MCP_ASK_TIMEOUT_MS, MCP_QUESTIONS_MAX } from '../limits.ts';
 import { askAt } from './ask-on-terminal.ts';
 import { Consent } from './consent.ts';
-import { MCP_ASK_TIMEOUT_MS, MCP_QUESTIONS_MAX } from './limits.ts';
 
 const NEVER = new AbortController().signal;
 

@@ -9,7 +9,7 @@ import { shownValue } from '../../client/inspector/edit.ts';
 import type { RecordedMessage, RequestDetail } from '../../client/inspector/records.ts';
 import { jsonLine } from '../format.ts';
 import { summaryJson } from '../inspect-format.ts';
-import { MCP_BODY_MAX_BYTES } from './limits.ts';
+import { MCP_BODY_MAX_BYTES } from '../limits.ts';
 import type { ToolResult } from './stdio-server.ts';
 
 const WARNING =

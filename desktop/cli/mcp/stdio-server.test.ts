@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { PassThrough, Writable } from 'node:stream';
 import { setImmediate as turn } from 'node:timers/promises';
 import { FakeClock } from '../../testing/fake-clock.ts';
-import { MCP_OUTPUT_MAX_BYTES, MCP_PROGRESS_MS } from './limits.ts';
+import { MCP_OUTPUT_MAX_BYTES, MCP_PROGRESS_MS } from '../limits.ts';
 import { StdioServer, type Toolbox } from './stdio-server.ts';
 
 interface Message {

@@ -23,6 +23,14 @@ import { accessMessage, describeAccess } from '../access-options.ts';
 import { diagnoseRelay } from '../doctor-command.ts';
 import { changed } from '../inspect-edit.ts';
 import { summaryJson } from '../inspect-format.ts';
+import {
+  MCP_ASK_TIMEOUT_MS,
+  MCP_LISTED_MAX,
+  MCP_MESSAGE_MAX_BYTES,
+  MCP_WAIT_DEFAULT_SECONDS,
+  MCP_WAIT_MAX_SECONDS,
+  MCP_WAITS_MAX,
+} from '../limits.ts';
 import { refuseRelayPort } from '../tunnel-commands.ts';
 import type { AgentTunnel, AgentTunnels } from './agent-tunnels.ts';
 import {
@@ -34,14 +42,6 @@ import {
   describePorts,
 } from './bounds.ts';
 import type { Consent } from './consent.ts';
-import {
-  MCP_ASK_TIMEOUT_MS,
-  MCP_LISTED_MAX,
-  MCP_MESSAGE_MAX_BYTES,
-  MCP_WAIT_DEFAULT_SECONDS,
-  MCP_WAIT_MAX_SECONDS,
-  MCP_WAITS_MAX,
-} from './limits.ts';
 import {
   type ArgumentsOf,
   argumentsSchema,

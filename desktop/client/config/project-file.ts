@@ -1,8 +1,8 @@
 /** Finds and reads `culvert.yml`, the tunnels of a project. */
 import { closeSync, fstatSync, lstatSync, openSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { CONFIG_FILE_MAX_BYTES } from '../limits.ts';
 import { MessageError, messageOf, toMessage } from '../messages.ts';
-import { CONFIG_FILE_MAX_BYTES } from './config-limits.ts';
 import { checkOwners, ProjectFileError, trustedOwners } from './project-trust.ts';
 import { parseProject, type Project, type ReadOptions } from './project.ts';
 

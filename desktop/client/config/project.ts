@@ -6,7 +6,6 @@ import { API_KEY_PREFIX } from '../../../shared/constraints.ts';
 import { DOMAIN_RULE } from '../../../shared/domains.ts';
 import { HEADER_NAMES_RULE, HEADERS_RULE } from '../../../shared/header-changes.ts';
 import { nearest } from '../../../shared/nearest.ts';
-import { isWildcardDomain } from '../../../shared/wildcard-hosts.ts';
 import { escapeUnprintable } from '../../../shared/unprintable.ts';
 import {
   COMPRESS_RULE,
@@ -20,9 +19,10 @@ import {
   UPSTREAM_RULE,
   type ValueRule,
 } from '../../../shared/value-rules.ts';
+import { isWildcardDomain } from '../../../shared/wildcard-hosts.ts';
+import { CONFIG_TUNNELS_MAX, LABEL_MAX_LENGTH } from '../limits.ts';
 import { isLines, type Message, toMessage, type MessageValue, textOf } from '../messages.ts';
 import { parseRelayAddress, type RelayAddress, RelayAddressError } from '../relay/relay-address.ts';
-import { CONFIG_TUNNELS_MAX, LABEL_MAX_LENGTH } from './config-limits.ts';
 import { ACCESS_FIELDS, type Environment, readProjectAccess } from './project-access.ts';
 import { ProjectFileError } from './project-trust.ts';
 import {

@@ -3,8 +3,12 @@ import type { Access } from '../../../shared/access.ts';
 import { type HeaderChanges, NO_HEADER_CHANGES } from '../../../shared/header-changes.ts';
 import { uriHost } from '../../../shared/networks.ts';
 import { type CompressMode, PORT_RULE, type Upstream, type ValueRule } from '../../../shared/value-rules.ts';
-import { KEPT_BODY_MAX_BYTES, RECORDED_BODY_MAX_BYTES } from '../limits.ts';
-import { CONFIG_HOSTS_MAX, WAIT_MAX_SECONDS } from './config-limits.ts';
+import {
+  KEPT_BODY_MAX_BYTES,
+  RECORDED_BODY_MAX_BYTES,
+  CONFIG_HOSTS_MAX,
+  WAIT_MAX_SECONDS,
+} from '../limits.ts';
 
 export interface TunnelSpec {
   /** its name in `culvert.yml`; `undefined` if there is only one */

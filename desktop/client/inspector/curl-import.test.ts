@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import * as fc from 'fast-check';
-import { importCurl } from './curl-import.ts';
+import { importCurl, shellWords } from './curl-import.ts';
 import { curlCommand } from './curl.ts';
 import { checkEdit, composeRequest } from './edit.ts';
 import { ImportRefused } from './imported.ts';
 import { type RequestDetail, trimBlanks } from './records.ts';
 import { RequestLog } from './request-log.ts';
-import { shellWords } from './shell-words.ts';
 
 /** What curl sends by default. */
 const USUAL = [

@@ -2,13 +2,30 @@
  * A connection to an HTTP/2 service with the interface of one over HTTP/1.1: each request of a visitor becomes a stream of
  * a session, and the response of the stream becomes an HTTP/1.1 response.
  */
-import { requestFraming } from '../../../shared/http1/body.ts';
-import { HeadReader, parseRequestHead } from '../../../shared/http1/head.ts';
-import { REQUEST_HEAD_MAX_BYTES } from '../limits.ts';
-import { Http2Exchange, type Http2ExchangeOwner } from './http2-exchange.ts';
-import type { LocalSession, LocalSessions } from './http2-sessions.ts';
-import type { LocalConnection, LocalHandler, LocalTarget } from './local-service.ts';
+import { type ClientHttp2Stream, type OutgoingHttpHeaders, constants } from 'node:http2';
+import {
+  requestFraming,
+  BodyError,
+  type BodyTracker,
+  type Framing,
+  trackBody,
+} from '../../../shared/http1/body.ts';
+import { HeadReader, parseRequestHead, type RequestHead } from '../../../shared/http1/head.ts';
+import { uriHost } from '../../../shared/networks.ts';
+import { REQUEST_HEAD_MAX_BYTES, LOCAL_REPEATED_BODY_MAX_BYTES, LOCAL_TRIES_MAX } from '../limits.ts';
+import type { Attempt } from '../network/dial.ts';
+import {
+  type ResponseFraming,
+  toHttp1Informational,
+  toHttp1Response,
+  toHttp1Trailers,
+  toHttp2Headers,
+  toHttp2Trailers,
+} from './http2-fields.ts';
+import type { LocalSession, LocalSessions, SessionHandler } from './http2-sessions.ts';
 import { localErrorResponse, LocalFailure } from './local-error.ts';
+import { SAFE_METHODS } from './local-exchange.ts';
+import { type LocalConnection, type LocalHandler, type LocalTarget, usesTls } from './local-service.ts';
 
 /** The relay has already refused longer heads. */
 const NO_LIMITS = { target: Infinity, fields: Infinity };
@@ -159,4 +176,298 @@ export class Http2Connection implements LocalConnection, Http2ExchangeOwner {
     // As a socket does: never before the call that closes it has returned.
     queueMicrotask(() => this.#handler?.onLocalClose(failure));
   }
+}
+
+const { NGHTTP2_CANCEL, NGHTTP2_FLAG_END_STREAM, NGHTTP2_REFUSED_STREAM } = constants;
+const LINE_END = Buffer.from('\r\n');
+const LAST_CHUNK = Buffer.from('0\r\n\r\n');
+
+/** The connection that the exchange belongs to. All but the first three end the exchange. */
+interface Http2ExchangeOwner {
+  /** Whether no bytes of the response are wanted at the moment. */
+  readonly isPaused: boolean;
+  /** Bytes of the response, as HTTP/1.1. */
+  received(bytes: Buffer): void;
+  /** Bytes of the request are accepted again. */
+  drained(): void;
+  /** Request and response are complete. */
+  completed(): void;
+  /** The response is incomplete, and stays so. */
+  broke(): void;
+  /** The service accepts no request. No byte of a response was received. */
+  refused(exchange: Http2Exchange, error: Error): void;
+}
+
+interface Http2ExchangeOptions {
+  readonly head: RequestHead;
+  /** of the request */
+  readonly framing: Framing;
+  readonly target: LocalTarget;
+  readonly sessions: LocalSessions;
+}
+
+/** One request and its response over a stream of an HTTP/2 session (RFC 9113 section 8.1). */
+class Http2Exchange implements SessionHandler {
+  readonly head: RequestHead;
+  readonly #owner: Http2ExchangeOwner;
+  readonly #sessions: LocalSessions;
+  readonly #headers: OutgoingHttpHeaders;
+  readonly #framing: Framing;
+  readonly #body: BodyTracker;
+  #trailers: OutgoingHttpHeaders = {};
+  /** the body so far, until it need not be sent again */
+  #sent: Buffer[] | undefined = [];
+  #sentBytes = 0;
+  #attempt: Attempt | undefined;
+  #tries = 0;
+  #stream: ClientHttp2Stream | undefined;
+  /** Whether the service has sent END_STREAM. */
+  #isEndSeen = false;
+  /** of the final response, once its head was received */
+  #response: ResponseFraming | undefined;
+  /** bytes of a response with a length that are still to come */
+  #left = 0;
+  #responseTrailers: readonly string[] = [];
+  #hasInformational = false;
+  #isResponseDone = false;
+  #isOver = false;
+
+  constructor({ head, framing, target, sessions }: Http2ExchangeOptions, owner: Http2ExchangeOwner) {
+    this.head = head;
+    this.#owner = owner;
+    this.#sessions = sessions;
+    const scheme = usesTls(target) ? 'https' : 'http';
+    this.#headers = toHttp2Headers(head, scheme, `${uriHost(target.host)}:${target.port}`);
+    this.#framing = framing;
+    this.#body = trackBody(
+      framing,
+      (piece) => this.#send(piece),
+      (fields) => (this.#trailers = toHttp2Trailers(fields)),
+    );
+  }
+
+  /** @param reserved a session with a stream for this request */
+  start(reserved: LocalSession | undefined): void {
+    if (this.head.fields.some((field) => field.is('upgrade'))) {
+      reserved?.release();
+      this.#refuse(new LocalFailure('local-no-websocket'));
+    } else if (reserved === undefined) {
+      this.#attempt = this.#sessions.acquire(this);
+    } else {
+      this.acquired(reserved);
+    }
+  }
+
+  /** Whether the whole request has arrived. */
+  get isRequestDone(): boolean {
+    return this.#body.done;
+  }
+
+  /** Whether bytes of the request are not accepted at the moment. */
+  get isBlocked(): boolean {
+    if (this.#isOver || this.isRequestDone) return false;
+    const stream = this.#stream;
+    return stream === undefined ? !this.#isResponseDone : stream.writableNeedDrain;
+  }
+
+  /** @returns the bytes after the request; `malformed` for a body that violates its framing */
+  feed(chunk: Buffer): Buffer | 'malformed' {
+    try {
+      const end = this.#body.advance(chunk, 0);
+      if (this.#framing.kind === 'length') this.#send(chunk.subarray(0, end));
+      if (this.#body.done) {
+        this.#stream?.end();
+        if (this.#isResponseDone) this.#complete();
+      }
+      return chunk.subarray(end);
+    } catch (error) {
+      if (!(error instanceof BodyError)) throw error;
+      return 'malformed';
+    }
+  }
+
+  pause(): void {
+    if (this.#response !== undefined) this.#stream?.pause();
+  }
+
+  resume(): void {
+    if (this.#response !== undefined) this.#stream?.resume();
+  }
+
+  /** The visitor is gone, or needs nothing more: the service gets a RST_STREAM (RFC 9113 section 5.4.2). */
+  cancel(): void {
+    this.#isOver = true;
+    this.#attempt?.cancel();
+    this.#stream?.close(NGHTTP2_CANCEL);
+  }
+
+  acquired(session: LocalSession): void {
+    this.#attempt = undefined;
+    if (this.#isOver) return session.release();
+    this.#tries += 1;
+    const { isReused } = session;
+    let stream;
+    try {
+      stream = session.request(this.#headers, {
+        endStream: this.#framing.kind === 'none',
+        waitForTrailers: this.#framing.kind === 'chunked',
+      });
+    } catch {
+      // The session is closing, or the request has a field that Node does not send.
+      session.release();
+      return this.#tries < LOCAL_TRIES_MAX && !session.hasRoom ? this.#again() : this.#break();
+    }
+    this.#listen(stream, session, isReused);
+    for (const piece of this.#sent ?? []) stream.write(piece);
+    this.#forgetLargeBody();
+    if (this.#framing.kind !== 'none' && this.isRequestDone) stream.end();
+    if (!this.isBlocked) this.#owner.drained();
+  }
+
+  refused(error: Error): void {
+    this.#attempt = undefined;
+    this.#refuse(error);
+  }
+
+  #listen(stream: ClientHttp2Stream, session: LocalSession, isReused: boolean): void {
+    this.#stream = stream;
+    this.#isEndSeen = false;
+    watchEnd(stream, () => (this.#isEndSeen = true));
+    stream.on('error', () => {});
+    stream.on('headers', (_headers, _flags, raw) => this.#onInformational(raw));
+    stream.once('response', (_headers, flags, raw) => this.#onResponse(stream, flags, raw));
+    stream.on(
+      'trailers',
+      (_headers: unknown, _flags: unknown, raw: string[]) => (this.#responseTrailers = raw),
+    );
+    stream.on('drain', () => this.#owner.drained());
+    stream.on('end', () => this.#onEnd());
+    stream.once('wantTrailers', () => {
+      if (!stream.closed && !stream.destroyed) stream.sendTrailers(this.#trailers);
+    });
+    stream.once('close', () => {
+      // May end a wait of other requests, so this comes last.
+      const isLost = session.isOver && isReused;
+      this.#onClose(stream.rstCode, isLost);
+      session.release();
+    });
+  }
+
+  #send(piece: Buffer): void {
+    if (piece.length === 0 || this.#isOver) return;
+    if (this.#sent !== undefined) {
+      this.#sent.push(piece);
+      this.#sentBytes += piece.length;
+    }
+    const stream = this.#stream;
+    if (stream === undefined) return;
+    if (stream.writable) stream.write(piece);
+    this.#forgetLargeBody();
+  }
+
+  #forgetLargeBody(): void {
+    if (this.#sentBytes > LOCAL_REPEATED_BODY_MAX_BYTES) this.#sent = undefined;
+  }
+
+  #onInformational(raw: readonly string[]): void {
+    const head = this.#isOver ? undefined : toHttp1Informational(raw);
+    // They have no flow control, so a service could fill the memory with them.
+    if (head === undefined || this.#owner.isPaused) return;
+    this.#hasInformational = true;
+    this.#owner.received(head);
+  }
+
+  #onResponse(stream: ClientHttp2Stream, flags: number, raw: readonly string[]): void {
+    if (this.#isOver) return;
+    const response = toHttp1Response(raw, this.head.method, (flags & NGHTTP2_FLAG_END_STREAM) !== 0);
+    if (response === undefined) return this.#break();
+    this.#sent = undefined;
+    this.#response = response.framing;
+    if (typeof response.framing === 'object') this.#left = response.framing.length;
+    this.#owner.received(response.head);
+    stream.on('data', (piece: Buffer) => this.#onData(piece));
+    if (this.#owner.isPaused) stream.pause();
+  }
+
+  #onData(piece: Buffer): void {
+    const framing = this.#response;
+    if (this.#isOver || piece.length === 0) return;
+    if (framing === 'chunked') this.#owner.received(chunkOf(piece));
+    else if (typeof framing === 'object') {
+      this.#left -= piece.length;
+      if (this.#left < 0) this.#break();
+      else this.#owner.received(piece);
+    }
+  }
+
+  /** Node also reports an end if the stream was reset with NO_ERROR. */
+  #onEnd(): void {
+    const framing = this.#response;
+    if (this.#isOver || framing === undefined) return;
+    const hasAll = typeof framing === 'object' && this.#left === 0;
+    if (!this.#isEndSeen && !hasAll) return;
+    if (framing === 'chunked') {
+      const end = this.#responseTrailers.length === 0 ? LAST_CHUNK : toHttp1Trailers(this.#responseTrailers);
+      if (end === undefined) return this.#break();
+      this.#owner.received(end);
+    } else if (this.#left > 0) {
+      return this.#break();
+    }
+    if (this.#isOver) return;
+    this.#isResponseDone = true;
+    if (this.isRequestDone) this.#complete();
+  }
+
+  /** @param isLost whether a connection was lost that was not new */
+  #onClose(code: number | undefined, isLost: boolean): void {
+    if (this.#isOver) return;
+    this.#stream = undefined;
+    // The service needs no more of the request, whose rest is discarded.
+    if (this.#isResponseDone) return this.#owner.drained();
+    const isRepeatable = code === NGHTTP2_REFUSED_STREAM || (isLost && this.#isSafe);
+    const hasResponse = this.#response !== undefined || this.#hasInformational;
+    if (isRepeatable && !hasResponse && this.#sent !== undefined && this.#tries < LOCAL_TRIES_MAX)
+      this.#again();
+    else this.#break();
+  }
+
+  get #isSafe(): boolean {
+    return SAFE_METHODS.has(this.head.method) && this.#framing.kind === 'none';
+  }
+
+  #again(): void {
+    this.#attempt = this.#sessions.acquire(this);
+  }
+
+  #complete(): void {
+    this.#isOver = true;
+    this.#owner.completed();
+  }
+
+  #break(): void {
+    this.cancel();
+    this.#owner.broke();
+  }
+
+  #refuse(error: Error): void {
+    this.#isOver = true;
+    this.#owner.refused(this, error);
+  }
+}
+
+/**
+ * Calls back when the service ends the stream with END_STREAM. Node pushes the end of a stream that was reset as well, but
+ * only after it has marked the stream as closed.
+ */
+function watchEnd(stream: ClientHttp2Stream, onEnd: () => void): void {
+  const push = stream.push.bind(stream);
+  stream.push = (chunk: unknown, encoding?: BufferEncoding) => {
+    if (chunk === null && !stream.closed) onEnd();
+    return push(chunk, encoding);
+  };
+}
+
+/** One chunk of the chunked transfer coding (RFC 9112 section 7.1). */
+function chunkOf(piece: Buffer): Buffer {
+  return Buffer.concat([Buffer.from(`${piece.length.toString(16)}\r\n`), piece, LINE_END]);
 }

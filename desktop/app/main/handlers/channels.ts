@@ -3,18 +3,17 @@
  * gives the preload their names (desktop/build/build.ts), and the page calls them with types derived from them
  * (renderer/bridge.ts).
  */
-import { isWebAddress } from '../../../../shared/fields.ts';
 import * as yup from 'yup';
 import { readDomain } from '../../../../shared/domains.ts';
+import { isWebAddress } from '../../../../shared/fields.ts';
 import { LINK_NOTE_MAX_LENGTH } from '../../../../shared/links.ts';
 import type { Tunnel } from '../../../../shared/tunnel.ts';
 import { hasUnprintable } from '../../../../shared/unprintable.ts';
 import { REDACTED } from '../../../../shared/version.ts';
-import { SEARCH_MAX_CHARS } from '../../../client/limits.ts';
-import { CONFIG_TUNNELS_MAX, LABEL_MAX_LENGTH } from '../../../client/config/config-limits.ts';
 import type { LocalService } from '../../../client/diagnostics/hop.ts';
 import type { RequestDetail } from '../../../client/inspector/records.ts';
 import { redactTarget } from '../../../client/inspector/redaction.ts';
+import { SEARCH_MAX_CHARS, CONFIG_TUNNELS_MAX, LABEL_MAX_LENGTH } from '../../../client/limits.ts';
 import { WEBHOOK_PROVIDER_IDS } from '../../../client/webhooks/provider.ts';
 import { DROPPED_PATHS_MAX } from '../../ipc/ipc.ts';
 import type { CollectionsView } from '../../ipc/request-views.ts';

@@ -16,8 +16,8 @@ import {
   UPSTREAM_RULE,
   type ValueRule,
 } from '../../../../shared/value-rules.ts';
-import { WAIT_MAX_SECONDS } from '../../../client/config/config-limits.ts';
 import { type HostPorts, HOSTS_RULE } from '../../../client/config/tunnel-spec.ts';
+import { WAIT_MAX_SECONDS } from '../../../client/limits.ts';
 import type { CreateForm, KeptForm } from '../../ipc/ipc.ts';
 import type { LogView } from '../../ipc/request-views.ts';
 import type { TunnelAccess, AccessKind } from '../../ipc/tunnel-views.ts';
