@@ -52,7 +52,7 @@ export function obstacles({
   ];
 }
 
-export interface TagSituation extends Pick<Situation, 'current' | 'changelog' | 'repository'> {
+interface TagSituation extends Pick<Situation, 'current' | 'changelog' | 'repository'> {
   /** the tag to publish */
   readonly tag: string;
   /** address of the repository that would publish it */

@@ -11,7 +11,7 @@ export interface ConnectionMessage {
  * WebSocket, and keep this one, which still works, until the other is open. Sent only on a socket that was opened with
  * `events=1` (protocol.md section 5.1).
  */
-export interface DrainMessage {
+interface DrainMessage {
   readonly type: 'drain';
 }
 
@@ -30,7 +30,7 @@ export interface KnockMessage {
   readonly at: string;
 }
 
-export type ControlMessage = ConnectionMessage | DrainMessage | KnockMessage;
+type ControlMessage = ConnectionMessage | DrainMessage | KnockMessage;
 
 /** @limit Maximum length of the visitor's `User-Agent` in a `knock` message; the rest is cut off. */
 export const KNOCK_AGENT_MAX_LENGTH = 256;

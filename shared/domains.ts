@@ -91,7 +91,7 @@ const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 const IPV4 = /^\d+(?:\.\d+){3}$/;
 
 /** A domain in its canonical spelling, or what is wrong with it, to complete "the domain …". */
-export type DomainReading = { readonly name: string } | { readonly problem: string };
+type DomainReading = { readonly name: string } | { readonly problem: string };
 
 /**
  * Reads a domain: in upper or lower case, with one trailing dot or without, with other characters than ASCII (UTS #46)

@@ -108,7 +108,7 @@ export interface ApiErrorEntry {
 }
 
 /** The body of every error of the REST interface and the WebSocket endpoints. */
-export interface ApiErrorBody {
+interface ApiErrorBody {
   readonly error: string;
   readonly code: string;
 }
@@ -441,7 +441,7 @@ export const VISITOR_ERRORS = {
   },
 } as const satisfies Record<string, VisitorErrorEntry>;
 
-export interface VisitorErrorEntry {
+interface VisitorErrorEntry {
   readonly status: number;
   readonly title: string;
   readonly text: string;

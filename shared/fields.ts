@@ -205,7 +205,7 @@ export const WILDCARD_ADDRESS: Field<string> = {
  * @limit Maximum length of a tunnel's URL: a host name of 253 characters, a port, and a path with a name of 63.
  * Browsers take longer ones.
  */
-export const TUNNEL_ADDRESS_MAX_CHARS = 2048;
+const TUNNEL_ADDRESS_MAX_CHARS = 2048;
 
 /** Scheme, host and path, with only those characters of a URL (RFC 3986) that mean nothing to a shell. */
 const WEB_ADDRESS = /^https?:\/\/[\w.~%:[\]/-]+$/i;

@@ -20,7 +20,7 @@ export const NO_HEADER_CHANGES: HeaderChanges = {
 /** Maximum number of headers in each of the four lists. */
 export const HEADERS_MAX = 16;
 /** Maximum length of one of them: all together add less to a head than clients and relays leave room for. */
-export const HEADER_MAX_CHARS = 1024;
+const HEADER_MAX_CHARS = 1024;
 
 /** An RFC 9110 token. */
 const NAME = /^[!#$%&'*+.^_`|~\w-]+$/;

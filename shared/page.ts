@@ -31,7 +31,7 @@ svg{display:block;margin-bottom:1.5rem}`;
 export const MARK =
   '<svg width="40" height="40" viewBox="0 0 40 40" fill="none" stroke="currentColor" stroke-width="4" stroke-linecap="round" aria-hidden="true"><path d="M4 35V20a16 16 0 0 1 32 0v15"/><path d="M13 35V22a7 7 0 0 1 14 0v13" opacity=".5"/></svg>';
 
-export interface ErrorContent {
+interface ErrorContent {
   readonly status: number;
   /** the field lines of every error response, each with its line end */
   readonly fields: string;

@@ -41,7 +41,7 @@ export class LongTimer {
 
 /** How long to wait before trying again after a failure. */
 
-export interface Backoff {
+interface Backoff {
   /** consecutive failed tries before this one, from 0 */
   readonly attempt: number;
   /** longest first wait, in ms */

@@ -10,7 +10,7 @@ import type { Prompt } from '../client/config/relay-access.ts';
 import { UsageError } from '../client/failures.ts';
 import { type Message, type MessageValue, toMessage } from '../client/messages.ts';
 
-export interface AccessValues {
+interface AccessValues {
   readonly auth?: readonly string[] | undefined;
   /** `true` for `--password` alone */
   readonly password?: string | true | undefined;

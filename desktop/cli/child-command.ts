@@ -23,7 +23,7 @@ export const PASSED_SIGNALS: readonly PassedSignal[] =
 const NOT_FOUND = 127;
 const NOT_EXECUTABLE = 126;
 
-export interface ChildCommandOptions {
+interface ChildCommandOptions {
   /** program and arguments */
   readonly command: readonly string[];
   readonly env: NodeJS.ProcessEnv;

@@ -71,7 +71,7 @@ export async function editedByHand(
 }
 
 /** The editor could not be used; the message gives the reason. */
-export class EditorError extends Error {}
+class EditorError extends Error {}
 
 /**
  * Lets the user edit a text in the program that VISUAL or EDITOR names, as git does: they may have options.

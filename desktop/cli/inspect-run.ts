@@ -60,7 +60,7 @@ export interface InspectCommand {
 }
 
 /** No tunnel can be inspected, or not the requested one. */
-export class NothingToInspect extends Error {}
+class NothingToInspect extends Error {}
 
 /** @throws NothingToInspect, InspectRefused
  */

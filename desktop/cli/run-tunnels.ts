@@ -192,7 +192,7 @@ export function logOf({ keepBodies }: Pick<TunnelSpec, 'keepBodies'>): RequestLo
 /* Several tunnels in one process. */
 
 /** Tunnels of the command line or of `culvert.yml`, with their access policies. */
-export interface TunnelsToServe extends RelayAccess {
+interface TunnelsToServe extends RelayAccess {
   readonly tunnels: readonly TunnelSpec[];
   readonly onceOnline: OnceOnline;
   readonly isService?: boolean;
@@ -200,7 +200,7 @@ export interface TunnelsToServe extends RelayAccess {
 }
 
 /** Creates what follows a tunnel. */
-export type Attach = (
+type Attach = (
   spec: TunnelSpec,
 ) => Pick<ServeOptions, 'reporter' | 'log' | 'claim' | 'onReplay' | 'onAddress'>;
 

@@ -201,7 +201,7 @@ async function close(api: ApiClient, tunnel: Tunnel, output: Output): Promise<st
 
 const WARNINGS_MS = [EXPIRY_FIRST_WARNING_MS, EXPIRY_LAST_WARNING_MS];
 
-export interface ExpiryWatchOptions {
+interface ExpiryWatchOptions {
   readonly clock: Clock;
   /** Asks the relay how the tunnel is. */
   readonly fetchTunnel: (id: string) => Promise<Tunnel>;

@@ -25,7 +25,7 @@ export interface ServiceDefinition {
   readonly env: Readonly<Record<string, string>>;
 }
 
-export interface ServiceState {
+interface ServiceState {
   readonly running: boolean;
   /** for people, such as `running` */
   readonly text: string;

@@ -44,7 +44,7 @@ export type ServiceOrder =
     }
   | { readonly action: 'run'; readonly name: string };
 
-export interface InstallOrder {
+interface InstallOrder {
   readonly action: 'install';
   /** path of the `culvert.yml` */
   readonly project: string;

@@ -41,7 +41,7 @@ import {
 import type { HttpTunnel, ProjectTunnels } from './run-tunnels.ts';
 import type { OnceOnline } from './view/once-online.ts';
 
-export const EVENTS = `{"event":"online","tunnel":{…}}
+const EVENTS = `{"event":"online","tunnel":{…}}
     Visitors can reach the port. This event is sent first and after each reconnect. It contains "password" if
     --password generated one. The first one contains the new tokens of --token, as "access.tokens[].token".
 {"event":"reconnecting","attempt":1,"retry_in_ms":250,"message":"…"}

@@ -64,7 +64,7 @@ export function messageOf(error: unknown): MessageValue {
 }
 
 /** Diagnostics of the path to a relay and back, hop by hop. */
-export const DIAGNOSTICS_MESSAGES = {
+const DIAGNOSTICS_MESSAGES = {
   'doctor.notTried': 'not checked, because an earlier step failed',
   'doctor.isAddress': '{host} is an IP address',
   'doctor.proxyLooksUp': 'the proxy {proxy} looks up {host}',
@@ -138,14 +138,14 @@ export const DIAGNOSTICS_MESSAGES = {
 } as const;
 
 /** Shared folders. */
-export const FOLDER_MESSAGES = {
+const FOLDER_MESSAGES = {
   'folder.none': '"{folder}" is not a folder.',
   'folder.silent': 'The folder "{folder}" is not responding. Its drive or server may be disconnected.',
   'folder.unreadable': 'The folder "{folder}" cannot be read ({code}).',
 } as const;
 
 /** Connections, relays, and requests that are sent again. */
-export const NETWORK_MESSAGES = {
+const NETWORK_MESSAGES = {
   'network.refused': 'nothing is listening there',
   'network.reset': 'the connection was reset',
   'network.closed': 'the connection was closed',
@@ -211,7 +211,7 @@ export const NETWORK_MESSAGES = {
 } as const;
 
 /** `culvert.yml`. Most are shown after the line and the field. */
-export const PROJECT_MESSAGES = {
+const PROJECT_MESSAGES = {
   'project.problem': '{path}:{line}: {problem}',
   'project.fieldProblem': '{path}:{line}: {field}: {problem}',
   'project.sentence': '{clause}.',
@@ -263,7 +263,7 @@ export const PROJECT_MESSAGES = {
 } as const;
 
 /** Requests that users write or import. */
-export const REQUEST_MESSAGES = {
+const REQUEST_MESSAGES = {
   'edit.method': 'The method must be 1 to {max} letters, digits and hyphens, such as POST.',
   'edit.connect': 'The method cannot be CONNECT, which only proxies use.',
   'edit.longPath': 'The path can have at most {max} characters, including its query. This one has {length}.',
@@ -310,7 +310,7 @@ export const REQUEST_MESSAGES = {
 } as const;
 
 /** Tunnels: why one is not online, and problems of its visitors and its local service. */
-export const TUNNEL_MESSAGES = {
+const TUNNEL_MESSAGES = {
   'tunnel.lost': 'No connection to the relay: {why}.',
   'tunnel.keyExpired': 'The API key has expired.',
   'tunnel.keyRevoked': 'The API key was revoked.',

@@ -24,7 +24,7 @@ import {
   type VisitorConnections,
 } from './visitors/hosted-connections.ts';
 
-export interface TunnelClientOptions {
+interface TunnelClientOptions {
   readonly relay: RelayAddress;
   /** API key */
   readonly key: string;

@@ -14,7 +14,7 @@ export interface Limit {
 }
 
 /** Related limits, with the heading of their table; empty for those before the first heading of a file. */
-export interface Area {
+interface Area {
   readonly heading: string;
   readonly limits: readonly Limit[];
 }
@@ -73,7 +73,7 @@ export async function limitsPage(): Promise<string> {
 }
 
 /** @returns the limits of code that is shared by both ends */
-export async function sharedLimits(): Promise<Limit[]> {
+async function sharedLimits(): Promise<Limit[]> {
   const files = globSync('shared/**/*.ts', { cwd: ROOT, exclude: ['**/*.test.ts', 'shared/testing/**'] });
   const limits: Limit[] = [];
   for (const file of files.map((path) => path.replaceAll('\\', '/')).toSorted())

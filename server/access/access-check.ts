@@ -69,7 +69,7 @@ export type Verdict =
   /** the address is not allowed, regardless of credentials */
   | { readonly kind: 'address' };
 
-export interface AccessCheckOptions {
+interface AccessCheckOptions {
   readonly passes: Passes;
   /** of visitors who used a link or asked for approval; they are valid for longer */
   readonly lastingPasses: Passes;
@@ -166,7 +166,7 @@ export interface Credentials {
 const BASIC = /^basic +([\w+/=-]+) *$/i;
 
 /** @returns the request's Basic credentials; `undefined` if there are none or the access policy has no users */
-export function accessCredentials(fields: readonly Field[], access: AccessPolicy): Credentials | undefined {
+function accessCredentials(fields: readonly Field[], access: AccessPolicy): Credentials | undefined {
   if (!access.hasUsers) return undefined;
   const [, encoded] = BASIC.exec(fieldValue(fields, 'authorization') ?? '') ?? [];
   if (encoded === undefined) return undefined;
@@ -229,7 +229,7 @@ export interface Way {
  *
  * @returns false without `Origin`
  */
-export function isFromElsewhere({ fields }: RequestHead, { trusted, secure }: Way): boolean {
+function isFromElsewhere({ fields }: RequestHead, { trusted, secure }: Way): boolean {
   const origins = fields.filter((field) => field.is('origin'));
   if (origins.length === 0) return false;
   const names = fields.filter((field) => field.is('host') || (trusted && field.is('x-forwarded-host')));

@@ -110,7 +110,7 @@ export const NO_APPROVALS = new ApprovalRequests({ version: '', knocks: [] });
  * Why a response is no longer held back: something about the requests of the tunnel has `changed`, it is `late`, the
  * tunnel is `over`, or none is held back because too many already are or the relay is shutting down (`none`).
  */
-export type WaitEnd = 'changed' | 'late' | 'over' | 'none';
+type WaitEnd = 'changed' | 'late' | 'over' | 'none';
 
 interface Wait {
   readonly knockId: string;

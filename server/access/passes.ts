@@ -17,7 +17,7 @@ export interface PassScope {
 }
 
 /** The part of a tunnel's address that a pass is for. */
-export interface PassPlace {
+interface PassPlace {
   /** `/t/{slug}` in the path form, else empty */
   readonly prefix: string;
   /** see {@link PassScope} */
@@ -54,7 +54,7 @@ const FORMAT = /^(\w+)\.(\d{1,12})\.([\w-]{0,400})\.([\w-]{43})$/;
  * Which keys sign a pass: those of a regular visit, or those of links and approval requests, which are valid for
  * longer.
  */
-export type PassKind = 'visit' | 'lasting';
+type PassKind = 'visit' | 'lasting';
 
 export class Passes {
   readonly #kind: PassKind;
@@ -136,7 +136,7 @@ function macOf(key: string, scope: PassScope, said: string): string {
 /** ms that a key is accepted before its week begins, and may still be used after its week ends. */
 const EARLY_MS = 60 * 60_000;
 
-export interface KeyRingOptions {
+interface KeyRingOptions {
   readonly store: Pick<Store, 'relaySecret' | 'removeSecrets'>;
   /** prefix of its secrets in the store; the number of the week follows */
   readonly name: string;

@@ -23,7 +23,7 @@ export class BusyError extends Error {
 }
 
 /** For whom a password is hashed. Accounts take turns, and so do the tunnels of an account. */
-export interface HashOwner {
+interface HashOwner {
   /** id */
   readonly account: string;
   /** id of the tunnel that the visitor waits at; `''` for passwords that the account sets itself */
@@ -31,7 +31,7 @@ export interface HashOwner {
 }
 
 /** Derives {@link KEY_BYTES} from a password; as slow as is affordable. */
-export type Derive = (password: string, salt: Buffer) => Promise<Buffer>;
+type Derive = (password: string, salt: Buffer) => Promise<Buffer>;
 
 export class PasswordHashes {
   readonly #deriveKey: Derive;

@@ -19,7 +19,7 @@ export interface KeyUsers {
 }
 
 /** Tunnels by the accounts they belong to. */
-export interface AccountUsers {
+interface AccountUsers {
   accountIds(): Iterable<string>;
   updateAccount(account: AccountRecord): void;
   endAccount(accountId: string): void;
@@ -82,7 +82,7 @@ export class AccessWatch {
  * notify, or a message bus, would be another implementation.
  */
 
-export interface AccessFeed {
+interface AccessFeed {
   /**
    * Starts to call `onChange`: once, and then within a second of each change. It is called again if it fails with a
    * StoreError.

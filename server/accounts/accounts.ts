@@ -94,7 +94,7 @@ export function newKey(
 
 /* The limits of each plan (protocol.md section 3.6), as data. A running relay applies changes of plans. */
 
-export interface PlanRules {
+interface PlanRules {
   /** for people */
   readonly title: string;
   /** Whether a tunnel may request its name. */

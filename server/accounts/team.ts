@@ -10,7 +10,7 @@ import { newInvitation, type NewInvitation } from './invitations.ts';
 /** The key that a request was made with. Its label may be empty. */
 export type Caller = Pick<KeyOwner, 'keyId' | 'label' | 'scope'>;
 
-export interface TeamOptions {
+interface TeamOptions {
   readonly store: Store;
   readonly clock: Pick<Clock, 'now'>;
 }

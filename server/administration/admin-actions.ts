@@ -37,7 +37,7 @@ export class NotThereError extends Error {
   }
 }
 
-export interface AdministrationOptions {
+interface AdministrationOptions {
   readonly store: Store;
   readonly clock: Pick<Clock, 'now' | 'monotonic' | 'setTimeout'>;
   /** seconds that the name of an ended tunnel is reserved for its account */
@@ -46,7 +46,7 @@ export interface AdministrationOptions {
   readonly by: Pick<AuditRecord, 'actor' | 'accountId'>;
 }
 
-export interface WantedAccounts {
+interface WantedAccounts {
   readonly names: readonly string[];
   readonly plan: Plan;
   /** of the account, if there is only one */
@@ -61,7 +61,7 @@ export interface MadeAccount {
 }
 
 /** A key that was just created, with its account. */
-export interface OwnedKey extends IssuedKey {
+interface OwnedKey extends IssuedKey {
   readonly account: AccountRecord;
 }
 

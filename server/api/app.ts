@@ -85,7 +85,7 @@ function reportUnsent(error: Error, log: Log): void {
  * Turns errors of later middleware into responses. An error of the catalogue is sent as it is, and a client that left is not a
  * failure. Anything else is a bug: it is logged with the request's id, and the response has no details.
  */
-export function errorBoundary(log: Log) {
+function errorBoundary(log: Log) {
   return async function answerErrors(ctx: Context, next: Next): Promise<void> {
     try {
       await next();
@@ -99,7 +99,7 @@ export function errorBoundary(log: Log) {
 /**
  * The method and the route of a request, or `none`. Log and metrics do not get the path, which the sender chooses freely.
  */
-export function operationOf(ctx: Context): string {
+function operationOf(ctx: Context): string {
   const route: unknown = ctx['_matchedRoute'];
   return typeof route === 'string' ? `${ctx.method} ${route}` : 'none';
 }

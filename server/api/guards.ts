@@ -202,15 +202,6 @@ export function readBody(): ApiMiddleware {
 }
 
 /**
- * The same, for a route whose key has been checked before: it is checked again if the body takes long.
- *
- * @param requireKey the guard that has looked at it
- */
-export function readBodyWith(requireKey: ApiMiddleware, clock: Pick<Clock, 'monotonic'>): ApiMiddleware {
-  return lookAgainAfter(readBody(), requireKey, clock);
-}
-
-/**
  * Checks the key again after a slow step, because it may have been revoked while the body arrived or passwords were
  * hashed.
  *

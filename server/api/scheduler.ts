@@ -14,7 +14,7 @@ import {
   VISITORS_RECENT_MS,
 } from '../limits.ts';
 
-export interface RequestSchedulerDeps {
+interface RequestSchedulerDeps {
   readonly clock: Clock;
   /** a number that has changed if visitors have used the loop */
   readonly visitorsWork: () => number;

@@ -33,7 +33,7 @@ const ORDERS_BEYOND_FIRST_SHARE = 0.5;
 /** ms between two checks of an order of another relay. */
 const HELD_ORDER_LOOK_MS = 1000;
 
-export interface OrdersDeps {
+interface OrdersDeps {
   readonly store: Pick<Store, 'beginOrder' | 'beginFurtherOrder' | 'failOrder' | 'storeCertificate'>;
   readonly known: KnownCertificates;
   readonly session: AcmeSession;
@@ -285,7 +285,7 @@ export function certificateOf(
 }
 
 /** @returns whether its life begins only later, which means that the clock is behind */
-export function isTooEarly({ chain }: Issued, now: number): boolean {
+function isTooEarly({ chain }: Issued, now: number): boolean {
   return Date.parse(new X509Certificate(chain).validFrom) > now + BEHIND_MS;
 }
 
@@ -302,7 +302,7 @@ interface Pause {
 }
 
 /** Longer each time. Limits that visitors have exhausted only delay further visitors, not renewals. */
-export class Pauses {
+class Pauses {
   readonly #clock: Clock;
   readonly #of: Readonly<Record<Cause, Pause>> = {
     visitor: { until: 0, outages: 0 },

@@ -46,7 +46,7 @@ export interface Shell {
 }
 
 /** An option of one command. */
-export interface RelayOption {
+interface RelayOption {
   /** the placeholder for its value; without one it is a switch */
   readonly value?: string;
   readonly text: string;

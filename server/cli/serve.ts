@@ -204,13 +204,13 @@ function whyNotStarted(error: unknown, config: Config): string {
 /* What a person reads at the first start of a relay without settings: what to set next (docs/operating/certificates.md). */
 
 /** The page that has all of it. */
-export const FIRST_STEPS_PAGE = 'docs/operating/certificates.md';
+const FIRST_STEPS_PAGE = 'docs/operating/certificates.md';
 
 /**
  * @param url address the relay listens on
  * @returns lines to show below the first key
  */
-export function firstSteps(
+function firstSteps(
   { database, dataDir }: Pick<Config, 'database' | 'dataDir'>,
   url: string,
 ): string[] {
@@ -235,7 +235,7 @@ export function firstSteps(
 /* Settings with which a relay serves, but not at the addresses that it gives out, or without protecting its tunnels. */
 
 /** A setting that is missing. */
-export interface Gap {
+interface Gap {
   /** the variable that would close it */
   readonly setting: string;
   /** what follows from it, and what to do */

@@ -118,7 +118,7 @@ export interface LargeStream {
   readonly data: DataStream;
 }
 
-export interface MoveOptions {
+interface MoveOptions {
   /** id that opens the data socket */
   readonly id: string;
   readonly tunnel: LiveTunnel;

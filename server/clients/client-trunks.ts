@@ -28,7 +28,7 @@ export interface KeyedStream {
   readonly largeBytes: number;
 }
 
-export interface TunnelTrunksOptions {
+interface TunnelTrunksOptions {
   readonly clock: Clock;
   /** called when a trunk broke, or was given up */
   readonly lost: () => void;
@@ -133,7 +133,7 @@ export class TunnelTrunks {
 
 /* A trunk of a tunnel's client, and whether the client is still at its other end (protocol.md section 10). */
 
-export interface HeldTrunkOptions {
+interface HeldTrunkOptions {
   readonly socket: WebSocketByteStream;
   /** id of the key that it was opened with */
   readonly keyId: string;

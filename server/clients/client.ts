@@ -21,7 +21,7 @@ interface RemoteControl {
   readonly until: number;
 }
 
-export interface ConnectedClientOptions {
+interface ConnectedClientOptions {
   readonly clock: Clock;
   /** since when the client is away, monotonic ms */
   readonly leftAt: number;

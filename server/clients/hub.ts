@@ -15,7 +15,7 @@ import type { Pending } from './waiting-visitors.ts';
 /** How often sockets are checked: accurate enough for pings and dead peers. */
 const TICK_MS = 1000;
 
-export interface HubOptions {
+interface HubOptions {
   readonly clock: Clock;
   /** how many trunks a client may have per tunnel */
   readonly maxTrunks: number;

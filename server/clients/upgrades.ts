@@ -34,16 +34,16 @@ export interface UpgradeRequest {
   takeOver(): { socket: Duplex; head: Buffer } | undefined;
 }
 
-export const CONTROL_PATH = '/ws/control';
-export const DATA_PATH = '/ws/data';
-export const TRUNK_PATH = '/ws/trunk';
+const CONTROL_PATH = '/ws/control';
+const DATA_PATH = '/ws/data';
+const TRUNK_PATH = '/ws/trunk';
 
 interface KeyedTunnel {
   readonly tunnel: LiveTunnel;
   readonly key: SocketKey;
 }
 
-export interface UpgradesOptions {
+interface UpgradesOptions {
   readonly hub: Hub;
   readonly registry: TunnelRegistry;
   readonly authenticator: Authenticator;
@@ -290,12 +290,12 @@ function owns(owner: KeyOwner, tunnel: LiveTunnel): boolean {
 const KEY = /^[+/0-9A-Za-z]{22}==$/;
 
 /** Whether the value of `Sec-WebSocket-Key` is 16 bytes in base64. */
-export function isHandshakeKey(key: string | undefined): key is string {
+function isHandshakeKey(key: string | undefined): key is string {
   return key !== undefined && KEY.test(key);
 }
 
 /** The 101 response to a handshake, without any extension or subprotocol. */
-export function switchingProtocols(key: string): string {
+function switchingProtocols(key: string): string {
   const accept = createHash('sha1')
     .update(key + HANDSHAKE_GUID)
     .digest('base64');

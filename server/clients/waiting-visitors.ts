@@ -28,7 +28,7 @@ export interface Pending {
   newestFence: number;
 }
 
-export interface WaitingVisitorsOptions {
+interface WaitingVisitorsOptions {
   readonly clock: Clock;
   /** since when the client is away, monotonic ms */
   readonly leftAt: number;

@@ -232,7 +232,7 @@ function isEndReason(text: string): text is EndReason {
  * so none of them may be served until that has been checked.
  */
 
-export interface ChangeEvents {
+interface ChangeEvents {
   /** It was paused for this many ms; it is steady again when the promise is fulfilled. */
   leapt(ms: number): Promise<void>;
   /** It is steady again. */

@@ -29,7 +29,7 @@ interface Held {
   rival: number;
 }
 
-export interface RedisOwnershipDeps {
+interface RedisOwnershipDeps {
   readonly redis: RedisCommands;
   readonly membership: Membership;
   readonly pulse: Pick<ChangeNotifier, 'isSteady'>;
@@ -177,7 +177,7 @@ export function readAnnounced(reply: unknown): Announced {
 
 /* Keeps the relay's membership: its lease, the published control sockets, and the checks after a pause. */
 
-export interface OwnershipRenewalDeps {
+interface OwnershipRenewalDeps {
   readonly redis: { readonly isUp: boolean };
   readonly membership: Pick<Membership, 'renew'>;
   readonly ownership: Pick<RedisOwnership, 'tellAll'>;

@@ -23,7 +23,7 @@ export interface RedisCommands {
   run(script: Script, ...args: readonly (string | number)[]): Promise<unknown>;
 }
 
-export interface RedisEvents {
+interface RedisEvents {
   /** Both connections are open, called again after each time they were lost. */
   up(): void;
   /** A message has arrived. */
@@ -32,7 +32,7 @@ export interface RedisEvents {
   unsent(): void;
 }
 
-export interface RedisLinkOptions {
+interface RedisLinkOptions {
   /** `redis://` or `rediss://` */
   readonly url: string;
   /** those to subscribe to */

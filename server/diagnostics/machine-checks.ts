@@ -150,7 +150,7 @@ function said(error: unknown): string {
 /* Checks of the database, and the age of its last backup. */
 
 /** Name of the database check. */
-export const DATABASE = 'database';
+const DATABASE = 'database';
 const DAY_MS = 24 * 3_600_000;
 
 export function storeChecks({ database }: Pick<Config, 'database'>, clock: Pick<Clock, 'now'>): Check[] {

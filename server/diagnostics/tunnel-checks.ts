@@ -158,7 +158,7 @@ const PIECES = ['first ', 'second ', 'third ', 'last'] as const;
 /** An address that nobody has (RFC 5737), which a visitor claims as its own. */
 const CLAIMED = '192.0.2.99';
 
-export interface TunnelChecksOptions {
+interface TunnelChecksOptions {
   readonly config: Config;
   readonly clock: Pick<Clock, 'monotonic' | 'setTimeout'>;
   /** opens the tunnel. @throws Skipped, or errors of {@link TestTunnel.open} */

@@ -36,7 +36,7 @@ import { mustNotBeOwn, type OwnNames } from './verified-domains.ts';
 /** Too many to guess, but short enough to be typed. */
 const PROOF_BYTES = 16;
 
-export interface DomainServiceDeps {
+interface DomainServiceDeps {
   readonly store: Pick<Store, 'insertDomain' | 'domainsOf' | 'verifiedClaim'>;
   readonly clock: Clock;
   readonly log: Log;
@@ -52,7 +52,7 @@ export interface DomainServiceDeps {
 }
 
 /** A claim, and the result of checking its domain. */
-export interface LookedAt {
+interface LookedAt {
   readonly claim: DomainRecord;
   readonly look: DomainLook;
 }
@@ -279,12 +279,12 @@ function addressRecord(name: string, value: string): DnsRecord {
 /* The list of public suffixes (https://publicsuffix.org): loaded together with the API. */
 
 /** Whether the public can register names below the domain: `com`, `co.uk`, `github.io`. */
-export function isPublicSuffix(domain: string): boolean {
+function isPublicSuffix(domain: string): boolean {
   const { publicSuffix, isIcann, isPrivate } = parse(domain, { allowPrivateDomains: true });
   return publicSuffix === domain && (isIcann === true || isPrivate === true);
 }
 
 /** Whether a domain is a registered name: it has its own records, so it cannot have a CNAME. */
-export function isApex(domain: string): boolean {
+function isApex(domain: string): boolean {
   return parse(domain).domain === domain;
 }

@@ -22,7 +22,7 @@ import type { DomainNews, Peers } from '../tunnels/peers.ts';
 import { type DnsLookup, lookAt, proofText, verdictOf } from './domain-check.ts';
 import type { VerifiedDomains } from './verified-domains.ts';
 
-export interface DomainWatchDeps {
+interface DomainWatchDeps {
   readonly store: Pick<Store, 'takeDueDomains' | 'noteDomain' | 'forgetClaims'>;
   readonly clock: Clock;
   readonly log: Log;
@@ -111,7 +111,7 @@ export class DomainWatch {
 
 /* How domains are assigned to accounts and released: in the store first, then here, then on other relays. */
 
-export interface HeldDomainsDeps {
+interface HeldDomainsDeps {
   readonly store: Pick<Store, 'verifiedClaim' | 'verifyDomain' | 'removeDomain' | 'noteDomain'>;
   readonly clock: Clock;
   readonly verified: Pick<VerifiedDomains, 'follow'>;

@@ -24,7 +24,7 @@ import type { Visit } from './notice.ts';
 import { passCookie } from './request-head.ts';
 
 /** A visitor without access, at a tunnel that accepts approval requests. */
-export interface Knocker {
+interface Knocker {
   readonly head: RequestHead;
   readonly visit: Visit;
   readonly access: AccessPolicy;
@@ -150,7 +150,7 @@ export class Approvals {
  * for programs.
  */
 
-export interface ApprovalContext {
+interface ApprovalContext {
   readonly head: RequestHead;
   readonly visit: Visit;
   /** address of a link for complaints */
@@ -187,7 +187,7 @@ const FULL_TEXT = 'Too many people are already waiting for access. Try again in 
 const UNAVAILABLE_TEXT = 'Your request could not be stored right now. Try again in a moment.';
 
 /** Tells the visitor to wait, and for how long. */
-export function waitingResponse(context: ApprovalContext, waiting: Waiting): OwnResponse {
+function waitingResponse(context: ApprovalContext, waiting: Waiting): OwnResponse {
   const { head, visit } = context;
   const wait = waitAddress(visit);
   const { seconds, lookIn, isAsked, cookie } = waiting;
@@ -208,7 +208,7 @@ export function waitingResponse(context: ApprovalContext, waiting: Waiting): Own
 }
 
 /** Tells the visitor that access was not granted. */
-export function overResponse(context: ApprovalContext, state: 'refused' | 'unanswered'): OwnResponse {
+function overResponse(context: ApprovalContext, state: 'refused' | 'unanswered'): OwnResponse {
   const { title, text, again } = OVER[state];
   return response(context, {
     status: VISITOR_ERRORS['access-required'].status,
@@ -221,7 +221,7 @@ export function overResponse(context: ApprovalContext, state: 'refused' | 'unans
 }
 
 /** Tells the visitor that no more approval requests are accepted. @param seconds after which to try again */
-export function tooManyResponse(context: ApprovalContext, seconds: number): OwnResponse {
+function tooManyResponse(context: ApprovalContext, seconds: number): OwnResponse {
   return response(context, {
     status: VISITOR_ERRORS['access-attempts'].status,
     title: 'Too many people are waiting',
@@ -233,7 +233,7 @@ export function tooManyResponse(context: ApprovalContext, seconds: number): OwnR
 }
 
 /** Tells the visitor that the approval request could not be stored. */
-export function lostResponse(context: ApprovalContext): OwnResponse {
+function lostResponse(context: ApprovalContext): OwnResponse {
   return response(context, {
     status: VISITOR_ERRORS['relay-busy'].status,
     title: VISITOR_ERRORS['relay-busy'].title,

@@ -8,7 +8,7 @@ import { type AcceptingRequest, errorContent } from '../../shared/page.ts';
 import { REQUEST_ID_FIELD } from '../log.ts';
 
 /** The facts about a request that determine the response, as far as the request was read. */
-export interface RequestFacts extends AcceptingRequest {
+interface RequestFacts extends AcceptingRequest {
   /** Whether the request is a HEAD, whose response has no body. */
   readonly headOnly?: boolean;
 }

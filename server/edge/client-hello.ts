@@ -120,7 +120,7 @@ class Hello {
 /** The longest first message that is accepted: usual ones have about 500 bytes, or 1,800 with post-quantum keys. */
 export const HELLO_MAX_BYTES = 16 * 1024;
 
-export interface ClientHello {
+interface ClientHello {
   /** as sent; `undefined` if it names no host (RFC 6066 section 3) */
   readonly serverName: string | undefined;
   /** offered protocols, by preference (RFC 7301) */

@@ -105,7 +105,7 @@ export interface SlotHolder {
 /**
  * Why there is no slot. `full`: all are busy. `share`: the remaining ones are reserved for tunnels of other accounts.
  */
-export type NoSlot = 'full' | 'share';
+type NoSlot = 'full' | 'share';
 
 export class ConnectionSlots {
   readonly limits: SlotLimits;
@@ -227,7 +227,7 @@ export class Slot {
 
 /* Limits on the open connections and requests of one visitor address (protocol.md section 4.6). */
 
-export interface AddressSettings {
+interface AddressSettings {
   /** open connections of an address, or requests in progress for an address behind a trusted proxy; 0: unlimited */
   readonly connections: number;
   /** requests to tunnels that an address may make per second, in the long run; 0: unlimited */
@@ -237,7 +237,7 @@ export interface AddressSettings {
 }
 
 /** What exceeds the limits: a connection, which must close, or one request. */
-export type Excess = 'connection' | 'request';
+type Excess = 'connection' | 'request';
 
 /** Open connections of one address. */
 interface OpenConnections {

@@ -55,7 +55,7 @@ export interface ExchangeRequest {
   readonly isPreflight?: boolean;
 }
 
-export interface ExchangeOptions {
+interface ExchangeOptions {
   /** the request as received */
   readonly plan: ParsedRequest;
   /** the same request as sent to its upstream */

@@ -48,7 +48,7 @@ export interface Listening {
 }
 
 /** What TLS needs. */
-export interface Handshaking {
+interface Handshaking {
   /** with TLS */
   readonly tickets: TicketKeys | undefined;
   /** provides certificates; `undefined` if they are in files, or without TLS */
@@ -146,7 +146,7 @@ export interface TlsFile {
   readonly setting: string;
 }
 
-export interface TlsFiles {
+interface TlsFiles {
   /** PEM, with the intermediate certificates after the relay's own */
   readonly cert: TlsFile;
   /** PEM, without a passphrase */
@@ -154,7 +154,7 @@ export interface TlsFiles {
 }
 
 /** A certificate and its matching key. */
-export interface KeyPair {
+interface KeyPair {
   readonly cert: Buffer;
   readonly key: Buffer;
   /** as in the certificate */
@@ -305,7 +305,7 @@ const SECRETS = 'session tickets ';
 /** ms that clocks of relays may differ, so that none removes what another has just created. */
 const CLOCK_DIFFERENCE_MS = 60 * 60_000;
 
-export interface TicketKeysOptions {
+interface TicketKeysOptions {
   readonly store: Pick<Store, 'relaySecret' | 'removeSecrets'>;
   readonly clock: Clock;
 }

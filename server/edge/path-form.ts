@@ -41,7 +41,7 @@ export const PATH_FORM_FIELDS = 'Vary: Service-Worker\r\n';
 const ABSOLUTE = /^(https?:)?\/\/([^/?#]*)(.*)$/is;
 
 /** A path-form tunnel as addressed by one request. */
-export interface PathForm {
+interface PathForm {
   /** `/t/{slug}` */
   readonly prefix: string;
   /** target below the prefix, in origin form */

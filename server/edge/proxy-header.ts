@@ -9,7 +9,7 @@ import { type Clock, systemClock } from '../clock.ts';
 import { PROXY_HEADER_MAX_BYTES, PROXY_HEADER_TIMEOUT_MS } from '../limits.ts';
 import { plainAddress } from './request-head.ts';
 
-export interface ProxyHeader {
+interface ProxyHeader {
   /** IP address of the visitor; `undefined` if the balancer opened the connection itself, or does not know the address */
   readonly source: string | undefined;
   /** bytes of the header, after which the visitor's own bytes begin */

@@ -27,7 +27,7 @@ export function isTrusted(address: string, proxies: BlockList): boolean {
   return proxies.check(address, address.includes(':') ? 'ipv6' : 'ipv4');
 }
 
-export interface ForwardedHead {
+interface ForwardedHead {
   /** in origin form, or as sent */
   readonly target: string;
   /** `/t/{slug}` in the path form, else empty */
@@ -129,8 +129,8 @@ export const HOST_NOTICE_COOKIE = '__Host-culvert-notice';
 export const NOTICE_COOKIE = 'culvert-notice';
 
 /** The access cookie; named like those of the notice. */
-export const HOST_PASS_COOKIE = '__Host-culvert-pass';
-export const PASS_COOKIE = 'culvert-pass';
+const HOST_PASS_COOKIE = '__Host-culvert-pass';
+const PASS_COOKIE = 'culvert-pass';
 /** A part of all of their names. */
 const MARK = 'culvert-';
 
@@ -141,7 +141,7 @@ const OWN: ReadonlySet<string> = new Set([HOST_NOTICE_COOKIE, NOTICE_COOKIE, HOS
  *
  * @returns `''` if there are no others
  */
-export function withoutOwnCookies(value: string): string {
+function withoutOwnCookies(value: string): string {
   if (!value.includes(MARK)) return value;
   const pairs = value.split(';').filter((pair) => !OWN.has(cookieName(pair)));
   return pairs.join(';').trim();

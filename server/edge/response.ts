@@ -66,7 +66,7 @@ export interface VisitorSink {
  * `no-head`: the bytes are not a response, and none of them has been passed on. `broken`: the body violates its own
  * framing.
  */
-export type ResponseProgress = 'more' | 'done' | 'switched' | 'no-head' | 'broken';
+type ResponseProgress = 'more' | 'done' | 'switched' | 'no-head' | 'broken';
 
 export class ResponseRelay {
   readonly #context: ResponseContext;
@@ -316,9 +316,9 @@ export const NOINDEX_ENDING: ResponseEnding = endingWith('X-Robots-Tag: noindex\
  * `coding`: `Transfer-Encoding` and `Trailer`, if the body is sent without its chunks or not at all. `length`: also
  * `Content-Length`, if there cannot be a body: some parsers would wait for one, or treat the next response as it.
  */
-export type Omission = 'nothing' | 'coding' | 'length';
+type Omission = 'nothing' | 'coding' | 'length';
 
-export interface ResponseOptions {
+interface ResponseOptions {
   /** Whether the connection ends with this response. */
   readonly close: boolean;
   readonly ending: ResponseEnding;
@@ -341,7 +341,7 @@ const STATUS_END = 12;
  *
  * @param body bytes that are sent after it in the same piece
  */
-export function finalResponseHead(head: ResponseHead, options: ResponseOptions, body: Buffer): Buffer {
+function finalResponseHead(head: ResponseHead, options: ResponseOptions, body: Buffer): Buffer {
   const { close, ending, omits, mapField } = options;
   const named = namedByConnection(head.fields);
   const writer = startResponse(head, body);
@@ -366,7 +366,7 @@ export function finalResponseHead(head: ResponseHead, options: ResponseOptions, 
  *
  * @param rest bytes that are sent after it in the same piece
  */
-export function informationalResponseHead(
+function informationalResponseHead(
   head: ResponseHead,
   mapField: FieldMap | undefined,
   rest: Buffer,
@@ -386,7 +386,7 @@ export function informationalResponseHead(
  * Writes the final response to a preflight without credentials: the status, the fields that answer it (Fetch Standard section
  * 4.8), and no body. Everything else is for visitors who have access.
  */
-export function preflightResponseHead(
+function preflightResponseHead(
   { bytes, fields, status }: ResponseHead,
   { close, ending }: Pick<ResponseOptions, 'close' | 'ending'>,
 ): Buffer {

@@ -32,7 +32,7 @@ export type Route =
 export type Destination = Extract<Route, { kind: 'tunnel' | 'relay' }>;
 
 /** The edge's view of all tunnels. */
-export interface TunnelDirectory {
+interface TunnelDirectory {
   bySlug(slug: string): LiveTunnel | undefined;
   /** The tunnel at a label below the tunnel domain: its own slug, otherwise a host of a wildcard tunnel. */
   byLabel(label: string): LiveTunnel | undefined;
@@ -49,7 +49,7 @@ export interface TunnelDirectory {
 }
 
 /** Everything a route depends on besides its request, the same for every connection. */
-export interface RouteContext {
+interface RouteContext {
   readonly hosts: HostResolver;
   readonly tunnels: TunnelDirectory;
   /** whether `/t/{slug}` names a tunnel */

@@ -58,7 +58,7 @@ export interface UpgradeEndpoints {
   upgrade(request: UpgradeRequest): Promise<void>;
 }
 
-export interface UpstreamsOptions {
+interface UpstreamsOptions {
   readonly context: EdgeContext;
   readonly dialer: Dialer;
   readonly api: ApiUpstream;
@@ -321,7 +321,7 @@ function isShort(framing: Framing): boolean {
 
 const CONTINUE = Buffer.from('HTTP/1.1 100 Continue\r\n\r\n');
 
-export interface FormOptions {
+interface FormOptions {
   /** bytes of the body */
   readonly length: number;
   /** Whether the visitor waits for a 100 before it sends them. */
@@ -331,7 +331,7 @@ export interface FormOptions {
 }
 
 /** Reads the body, and has the relay respond to it. */
-export function dialForm(handler: UpstreamHandler, options: FormOptions): Dial {
+function dialForm(handler: UpstreamHandler, options: FormOptions): Dial {
   let stream: FormStream | undefined;
   let isCancelled = false;
   queueMicrotask(() => {

@@ -62,7 +62,7 @@ export interface Arriving extends Visit {
 }
 
 /** The sender of a request. */
-export interface Whereabouts {
+interface Whereabouts {
   readonly address: string;
   /** groups addresses whose wrong passwords are counted together */
   readonly network: string;
@@ -84,7 +84,7 @@ export type Entry = AllowedVisitor | FormEntry | OwnResponse;
  */
 export type Standing = 'allowed' | 'barred' | 'revoked';
 
-export interface VisitorAccessOptions {
+interface VisitorAccessOptions {
   readonly gate: AccessCheck;
   readonly passes: Passes;
   /** of visitors who used a link */

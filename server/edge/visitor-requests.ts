@@ -332,7 +332,7 @@ export class VisitorRequests implements ExchangeOwner {
 
 /* How the requests of one connection end: counted, and reported to the access log if there is one. */
 
-export class RequestStats {
+class RequestStats {
   readonly #socket: VisitorSocket;
   readonly #peer: Peer;
   readonly #upstreams: Upstreams;
@@ -418,7 +418,7 @@ const LONG_WORD = /(?:[\w-]|%[0-9A-Fa-f]{2}){32,}/g;
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** The progress of a connection. */
-export interface Progress {
+interface Progress {
   /** monotonic ms */
   readonly now: number;
   /** bytes read from the visitor */

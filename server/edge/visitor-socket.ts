@@ -226,7 +226,7 @@ const LOOK_MS = STALL_TIMEOUT_MS / LOOKS;
  * bytes were accepted. But it also skips the first one, so a single timeout of the whole length would fire after twice
  * the time. So there are several short ones, counted as long as none is skipped.
  */
-export class StallGuard {
+class StallGuard {
   readonly #socket: VisitorConnection;
   #looks = 0;
   #lastLook = 0;

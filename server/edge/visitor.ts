@@ -46,7 +46,7 @@ type State = 'head' | 'exchange' | 'upgrading' | 'piped' | 'passed' | 'lingering
 const MISDIRECTED: Route = { kind: 'refuse', code: 'misdirected' };
 
 /** Callbacks of a connection to the edge. */
-export interface VisitorOwner {
+interface VisitorOwner {
   /** Returns the limiter that decides on each of its requests. */
   enter(visitor: Visitor): ConnectionLimiter;
   /** Called once, when the connection is closed or given away. */

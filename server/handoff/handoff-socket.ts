@@ -22,7 +22,7 @@ export function handoffSocketPath(dataDir: string, port: number): string {
 }
 
 /** Handles a connection whose first line has arrived; the socket is paused, with the following bytes unread. */
-export type Welcome = (hello: Hello, socket: Socket) => void;
+type Welcome = (hello: Hello, socket: Socket) => void;
 
 export class HandoffSocket {
   readonly #server: Server;

@@ -157,7 +157,7 @@ export function increment(counts: Map<string, number>, key: string): void {
 }
 
 /** Durations and failures of one operation of the store. */
-export interface StoreOperation {
+interface StoreOperation {
   /** seconds, including the wait in the queue */
   readonly seconds: Distribution;
   failures: number;
@@ -197,7 +197,7 @@ export interface ClientGauges {
 }
 
 /** Certificates that the relay has ordered itself. */
-export interface CertificateGauges {
+interface CertificateGauges {
   readonly stored: number;
   /** handshakes that wait for one */
   readonly waiting: number;

@@ -4,7 +4,7 @@ import type { Clock } from '../clock.ts';
 import { LOG_BUFFER_MAX_BYTES, LOG_CLOSE_TIMEOUT_MS } from '../limits.ts';
 import { type Log, LOG_EVENTS, type LogFields, type LogFormat, type LogLevel } from '../log.ts';
 
-export interface LogOptions {
+interface LogOptions {
   readonly format: LogFormat;
   /** the lowest level that is written */
   readonly level: LogLevel;
@@ -99,7 +99,7 @@ const PLAIN = /^[\w.:/+@-]+$/;
  * @returns `12:00:00.000 INFO  tunnel created tunnel=… slug=…`; ambiguous values, such as those with spaces or control
  *   characters, in quotes; the stack of an error on separate lines
  */
-export function prettyLine(json: string): string {
+function prettyLine(json: string): string {
   const { time, level, msg, stack, ...fields } = JSON.parse(json) as LoggedLine;
   const shown = Object.entries(fields).map(([name, value]) => ` ${name}=${shownValue(value)}`);
   const trace = stack === undefined ? '' : `${printable(stack)}\n`;

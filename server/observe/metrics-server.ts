@@ -8,7 +8,7 @@ import type { Listeners } from '../listeners.ts';
 import { errorFields, type Log } from '../log.ts';
 import type { Gauges } from './counters.ts';
 
-export interface MetricsAddress {
+interface MetricsAddress {
   readonly host: string;
   /** 0 for a free one */
   readonly port: number;

@@ -16,7 +16,7 @@ import type { Log } from '../log.ts';
 import type { Store } from '../store/store.ts';
 import type { Names } from './relay-names.ts';
 
-export interface CertificatesParts {
+interface CertificatesParts {
   readonly store: Store;
   readonly log: Log;
   readonly names: Pick<Names, 'mayHave' | 'holderOf' | 'isServed'>;
@@ -98,7 +98,7 @@ async function isNeeded(
 
 /* Certificates by DNS: the relay answers for the challenges of its domains, if they are delegated to it. */
 
-export interface DnsParts {
+interface DnsParts {
   /** of the relay */
   readonly nameServer: string;
   /** 0 for a free one */
@@ -118,7 +118,7 @@ export interface Dns {
 }
 
 /** @throws the system's error if the port is in use or not local, or StoreError */
-export async function openDns(config: Config, parts: DnsParts): Promise<Dns> {
+async function openDns(config: Config, parts: DnsParts): Promise<Dns> {
   const { host, tunnelDomain, serviceDomain, resolver } = config;
   const { nameServer, port, listeners, store, log, challenges, direct, verified } = parts;
   const mark = await zoneMark(store);

@@ -27,7 +27,7 @@ export interface Domains {
   stop(): Promise<void>;
 }
 
-export interface DomainsDeps {
+interface DomainsDeps {
   readonly store: Store;
   readonly tunnels: Tunnels;
   readonly peering: Peering;

@@ -12,7 +12,7 @@ import type { TunnelService } from '../tunnels/tunnel-service.ts';
 import type { Domains } from './domains-setup.ts';
 import type { State } from './state-setup.ts';
 
-export interface ReplaceableParts {
+interface ReplaceableParts {
   /** address of the listener for visitors */
   readonly address: string;
   readonly listeners: Pick<Listeners, 'descriptors'>;

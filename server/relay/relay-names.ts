@@ -5,7 +5,7 @@ import { type HostTarget, resolveHost } from '../edge/route.ts';
 import type { Coordination } from '../tunnels/coordination.ts';
 import type { TunnelRegistry } from '../tunnels/registry.ts';
 
-export interface NamesDeps {
+interface NamesDeps {
   readonly own: OwnNames;
   readonly registry: Pick<TunnelRegistry, 'bySlug'>;
   readonly coordination: Pick<Coordination, 'find' | 'byLabel' | 'findByLabel'>;

@@ -31,7 +31,7 @@ const ENDS: Readonly<Record<EndReason, SocketEnd>> = {
   displaced: { code: CloseCode.domainGone },
 };
 
-export interface TunnelsDeps {
+interface TunnelsDeps {
   readonly store: Store;
   readonly peering: Peering;
   readonly log: Log;

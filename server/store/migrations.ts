@@ -345,7 +345,7 @@ async function markAgentTunnels(db: Kysely<unknown>): Promise<void> {
 /* Brings a database to the schema of this version, at start. */
 
 /** The database was last used by a newer version, whose schema this one does not know. */
-export class NewerSchemaError extends Error {
+class NewerSchemaError extends Error {
   constructor(migration: string) {
     super(
       `the database was created or upgraded by a newer version of Culvert (it has the change "${migration}"); install that version or restore a backup`,

@@ -76,7 +76,7 @@ export interface TunnelsTable extends ColumnsOf<Omit<TunnelRecord, EncodedField>
  * Slugs of ended tunnels, reserved for their previous account (protocol.md section 3.5), and addresses of tunnels
  * that ended while suspended, which nobody gets.
  */
-export interface ReleasedNamesTable {
+interface ReleasedNamesTable {
   slug: string;
   account_id: string;
   held_until: number;
@@ -104,26 +104,26 @@ export interface EndingsTable {
 export type EndingKind = 'account' | 'key' | 'tunnel' | 'domain';
 
 /** One row, incremented by every change that revokes or alters rights: running relays watch it. */
-export interface AccessRevisionTable {
+interface AccessRevisionTable {
   id: 1;
   revision: number;
 }
 
 /** Secrets that relays make for themselves. They are in backups, so they are protected no better than those. */
-export interface RelaySecretsTable {
+interface RelaySecretsTable {
   name: string;
   value: string;
   created_at: number;
 }
 
 /** What commands need to know of the relay that serves. The relay writes it at each start. */
-export interface RelayInfoTable {
+interface RelayInfoTable {
   name: 'public_origin';
   value: string;
 }
 
 /** At most one row, in a database whose content was moved to another one. */
-export interface RelocationTable {
+interface RelocationTable {
   id: 1;
   /** the other database, as people know it */
   target: string;
@@ -135,7 +135,7 @@ interface AcmeAccountsTable extends ColumnsOf<AcmeAccountRecord> {
 }
 
 /** Names with a certificate order: which relay is ordering, and how often it has failed in a row. */
-export interface AcmeOrdersTable {
+interface AcmeOrdersTable {
   name: string;
   failures: number;
   retry_at: number;
@@ -143,7 +143,7 @@ export interface AcmeOrdersTable {
 }
 
 /** One for each order of the last hour. */
-export interface AcmeAttemptsTable {
+interface AcmeAttemptsTable {
   id: string;
   started_at: number;
   /** `null` if none */
@@ -157,7 +157,7 @@ interface DomainsTable extends ColumnsOf<DomainRecord> {
 }
 
 /** Tunnels closed by the operator, kept until every relay must have seen it. */
-export interface ClosedTunnelsTable {
+interface ClosedTunnelsTable {
   id: string;
   closed_at: number;
 }

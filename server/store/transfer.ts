@@ -39,7 +39,7 @@ const KEYS = {
 export type TableCounts = Readonly<Record<Table, number>>;
 
 /** The database that everything is moved to. */
-export interface TransferTarget {
+interface TransferTarget {
   /** with the schema of this version and nothing in it */
   readonly db: Kysely<Database>;
   /** as people know it */

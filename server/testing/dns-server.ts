@@ -7,11 +7,11 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, isIP, type Server, type Socket as TcpSocket } from 'node:net';
 
 const TYPES = { A: 1, NS: 2, CNAME: 5, TXT: 16, AAAA: 28 } as const;
-export type DnsType = keyof typeof TYPES;
+type DnsType = keyof typeof TYPES;
 
 const RCODES = { NOERROR: 0, SERVFAIL: 2, NXDOMAIN: 3, REFUSED: 5 } as const;
 /** The response instead of records; `silent`: none at all. */
-export type DnsFault = 'SERVFAIL' | 'REFUSED' | 'silent';
+type DnsFault = 'SERVFAIL' | 'REFUSED' | 'silent';
 
 /** The most that fits into one answer over UDP (RFC 1035 section 2.3.4); larger ones use TCP. */
 const UDP_MAX_BYTES = 512;
@@ -289,7 +289,7 @@ export interface DnsResponse {
   readonly additional: readonly ReadRecord[];
 }
 
-export interface ReadRecord {
+interface ReadRecord {
   readonly name: string;
   readonly type: number;
   readonly class: number;

@@ -26,7 +26,7 @@ import type {
  * prolongs the tunnel, `wildcard` whether it answers at every host `{any}--{slug}`, and `byAgent` whether its key is an
  * agent's.
  */
-export type CurrentTerms = Readonly<
+type CurrentTerms = Readonly<
   Pick<TunnelTerms, 'localPort' | 'ttl' | 'idle' | 'wildcard' | 'createdKey' | 'createdBy' | 'byAgent'>
 >;
 
@@ -296,7 +296,7 @@ export class LiveTunnel {
 }
 
 /** When each token of a tunnel was last used, to within a minute. */
-export class TokenUseTimes {
+class TokenUseTimes {
   readonly #tunnelId: string;
   readonly #clock: Clock;
   /** wall time in ms, by hash */

@@ -7,7 +7,7 @@ import type { Store } from '../store/store.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import type { LiveTunnel } from './live-tunnel.ts';
 
-export interface SharedExpiryDeps {
+interface SharedExpiryDeps {
   readonly store: Pick<Store, 'releaseTunnels'>;
   readonly clock: Clock;
   readonly lifecycle: Lifecycle;

@@ -17,7 +17,7 @@ import type { TunnelService } from './tunnel-service.ts';
 /** Too many to guess, though an id alone gives no access. */
 const ID_BYTES = 8;
 
-export interface TunnelApprovalsDeps {
+interface TunnelApprovalsDeps {
   readonly tunnels: Pick<TunnelService, 'get' | 'coordination'>;
   readonly store: Pick<Store, 'setKnocks' | 'findTunnel'>;
   readonly clock: Clock;

@@ -16,7 +16,7 @@ const RULES = { maxLinks: LINKS_MAX, maxRevoked: REVOKED_LINKS_MAX };
 /** Too many to guess, though the id alone gives no access. */
 const ID_BYTES = 8;
 
-export interface TunnelLinksDeps {
+interface TunnelLinksDeps {
   readonly tunnels: Pick<TunnelService, 'get' | 'coordination'>;
   readonly store: Pick<Store, 'insertLink' | 'linksOf' | 'revokeLink'>;
   readonly clock: Clock;

@@ -38,7 +38,7 @@ import { SharedTunnels } from './shared-tunnels.ts';
 import { StandaloneTunnels } from './standalone-tunnels.ts';
 import { StoreSync } from './store-sync.ts';
 
-export interface TunnelServiceDeps {
+interface TunnelServiceDeps {
   readonly store: Store;
   readonly registry: TunnelRegistry;
   readonly clock: Clock;

@@ -31,7 +31,7 @@ export type Framing =
   | { readonly kind: 'until-close' };
 
 /** Why the framing of a request is rejected; an entry of `VISITOR_ERRORS`. */
-export type FramingFault = 'bad-request' | 'not-implemented';
+type FramingFault = 'bad-request' | 'not-implemented';
 
 const NONE: Framing = { kind: 'none' };
 const CHUNKED: Framing = { kind: 'chunked' };
@@ -174,7 +174,7 @@ const EMPTY: Buffer = Buffer.alloc(0);
 
 type State = 'size' | 'size-lf' | 'data' | 'data-cr' | 'data-lf' | 'trailers' | 'done';
 
-export class ChunkedBody implements BodyTracker {
+class ChunkedBody implements BodyTracker {
   #state: State = 'size';
   /** the part of the size line that has arrived */
   #line = '';

@@ -2,7 +2,7 @@
 import { COLON, equalsIgnoringCase, isLineEnd, SPACE, TAB, tokenEnd, valueEnd } from './characters.ts';
 
 /** The positions of a field line and its parts. */
-export interface FieldPlace {
+interface FieldPlace {
   readonly bytes: Buffer;
   /** start of the line, which is its name */
   readonly start: number;

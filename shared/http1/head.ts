@@ -25,9 +25,9 @@ export interface ResponseHead {
 }
 
 /** Why a request head is rejected; an entry of `VISITOR_ERRORS`. */
-export type RequestFault = 'bad-request' | 'version-not-supported' | 'uri-too-long' | 'head-too-large';
+type RequestFault = 'bad-request' | 'version-not-supported' | 'uri-too-long' | 'head-too-large';
 
-export interface RequestLimits {
+interface RequestLimits {
   /** bytes of the request target */
   readonly target: number;
   /** number of field lines */
@@ -121,7 +121,7 @@ const LF = 10;
 const END = '\r\n\r\n';
 
 /** Why the bytes cannot become a head: they exceed the limit, or a line does not end in CRLF. */
-export type HeadReaderFault = 'too-large' | 'malformed';
+type HeadReaderFault = 'too-large' | 'malformed';
 
 export interface HeadEnd {
   /** the head, including the empty line */

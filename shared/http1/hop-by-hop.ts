@@ -75,7 +75,7 @@ export function steersProxy(field: Field): boolean {
  * character of a name except letters and digits to `_`, so all spellings that they cannot distinguish from a claim are
  * claims.
  */
-export type Provenance = 'nothing' | 'named' | 'claim';
+type Provenance = 'nothing' | 'named' | 'claim';
 
 /** Identifies a visitor that a tunnel's access policy has admitted (protocol.md section 11.1). */
 export const VISITOR_FIELD = 'Culvert-Visitor';

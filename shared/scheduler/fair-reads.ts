@@ -9,7 +9,7 @@ import { FairQueue } from './fair-queue.ts';
 /** @limit Duration of an event-loop iteration after which it processes no further large reads. */
 export const BULK_TURN_MS = 1;
 
-export interface LoopSchedulerDeps {
+interface LoopSchedulerDeps {
   /** monotonic ms */
   readonly now: () => number;
   /** Calls back in the next turn of the loop. */
@@ -17,7 +17,7 @@ export interface LoopSchedulerDeps {
 }
 
 /** Either the work has begun, or a function that cancels it. */
-export type Begun = 'begun' | (() => void);
+type Begun = 'begun' | (() => void);
 
 export class LoopScheduler {
   readonly #now: () => number;
@@ -85,7 +85,7 @@ export const loopScheduler = new LoopScheduler({
  */
 export const BULK_READ_BYTES = 4096;
 
-export interface ReadsHandler {
+interface ReadsHandler {
   onChunk(chunk: Buffer): void;
   /** The other side has ended, and all its data was handed over. */
   onEnd?(): void;

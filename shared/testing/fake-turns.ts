@@ -72,7 +72,7 @@ export class FakeScheduler {
 
 /** Captures timers so that a test can fire them, for code without a clock parameter. */
 
-export interface HeldTimer {
+interface HeldTimer {
   readonly callback: () => void;
   readonly ms: number;
 }

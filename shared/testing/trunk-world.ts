@@ -506,7 +506,7 @@ export function read(bytes: Buffer): string[] {
 /** The size of one read. */
 const READ_MAX_BYTES = 64 * 1024;
 
-export interface FakeTrunkSocketOptions {
+interface FakeTrunkSocketOptions {
   /** queued bytes at which there is no more room */
   readonly highWater?: number;
 }

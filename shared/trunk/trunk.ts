@@ -34,7 +34,7 @@ export interface TrunkOwner {
   closed(code: number): void;
 }
 
-export interface TrunkOptions {
+interface TrunkOptions {
   /** Which end begins streams. */
   readonly begins: 'this' | 'peer';
   readonly owner: TrunkOwner;

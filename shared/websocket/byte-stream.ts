@@ -35,7 +35,7 @@ export interface ByteStreamHandler {
   onStreamClose(code: number): void;
 }
 
-export interface ByteStreamOptions {
+interface ByteStreamOptions {
   /** bytes to send in one packet with the first frame: the rest of the handshake */
   readonly preface?: Buffer;
   readonly read?: ReadSocket;

@@ -41,7 +41,7 @@ export interface AgentTunnel {
   close(): Promise<string>;
 }
 
-export interface AgentTunnelsOptions {
+interface AgentTunnelsOptions {
   readonly access: RelayAccess;
   readonly clock: Clock;
   readonly output: Output;

@@ -5,7 +5,7 @@ import type { AskOwner } from '../../client/owner-questions.ts';
 import { MCP_ASK_TIMEOUT_MS, MCP_QUESTIONS_MAX } from '../limits.ts';
 import { ToolFailure } from './parameters.ts';
 
-export interface ConsentOptions {
+interface ConsentOptions {
   readonly clock: Clock;
   /** in the order in which they are tried */
   readonly askers: readonly AskOwner[];

@@ -74,7 +74,7 @@ interface Request {
   readonly isStateless: boolean;
 }
 
-export interface StdioServerOptions {
+interface StdioServerOptions {
   readonly input: Readable;
   readonly output: Writable;
   readonly toolbox: Toolbox;

@@ -60,7 +60,7 @@ import { detailView, failure, result, tunnelView, untrusted } from './results.ts
 import type { Toolbox, ToolDescription, ToolResult } from './stdio-server.ts';
 import { waitForRequest } from './wait.ts';
 
-export interface ToolsOptions {
+interface ToolsOptions {
   readonly access: RelayAccess;
   readonly bounds: Bounds;
   readonly tunnels: AgentTunnels;

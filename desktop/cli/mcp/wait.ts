@@ -4,7 +4,7 @@ import type { RequestLog } from '../../client/inspector/request-log.ts';
 import type { RequestSummary } from '../../client/inspector/records.ts';
 
 /** What a request must be; `undefined` matches all. */
-export interface Wanted {
+interface Wanted {
   readonly method: string | undefined;
   /** the path without its query; one that ends in `*` matches everything that begins with the rest */
   readonly path: string | undefined;

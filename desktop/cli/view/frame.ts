@@ -213,7 +213,7 @@ export const KEYS: readonly (readonly [key: string, meaning: string])[] = [
   ['?', 'shows this list of keys'],
 ];
 
-export function helpPage(): Line[] {
+function helpPage(): Line[] {
   return [
     [span('keys', 'strong'), span('   press any key to go back', 'dim')],
     [],
@@ -240,7 +240,7 @@ export function nextKnock(panels: readonly PanelState[]): NextKnock | undefined 
 }
 
 /** The most important part is first, because the line is cut at the edge of the window. */
-export function knockLine(
+function knockLine(
   { panel, knock, others }: NextKnock,
   panels: readonly PanelState[],
   hasKeys: boolean,

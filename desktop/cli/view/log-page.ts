@@ -266,7 +266,7 @@ export function requestRows(panels: readonly PanelState[], columns: number, rows
 }
 
 /** @param label of the tunnel, padded to the width of the others; `undefined` if there is only one tunnel */
-export function requestRow(request: RequestSummary, label: string | undefined, columns: number): Line {
+function requestRow(request: RequestSummary, label: string | undefined, columns: number): Line {
   const isWide = columns >= WIDE_COLUMNS;
   return [
     span(isWide ? `${clockTime(request.startedAt)}  ` : '', 'dim'),

@@ -72,7 +72,7 @@ export function codeLines(url: string, { columns, rows }: Size): Line[] {
  *
  * @param columns of the terminal; `undefined` for none
  */
-export function codeText(url: string, columns = Infinity): string {
+function codeText(url: string, columns = Infinity): string {
   const lines = renderUnicodeCompact(url, { border: BORDER }).split('\n');
   const width = lines[0]?.length ?? 0;
   return `${width <= columns ? lines.join('\n') : needsRoom(lines)}\n`;

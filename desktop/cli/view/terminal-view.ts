@@ -332,7 +332,7 @@ function heldLength(text: string, mark: string, least: number): number {
 /* Writes frames to a terminal: only what has changed, on the alternate screen, which leaves no trace. */
 
 /** The part of a TTY stream that is written to. */
-export interface TerminalStream {
+interface TerminalStream {
   readonly columns: number;
   readonly rows: number;
   /** bytes that the terminal has not taken yet, as when it is stopped by Ctrl-S */

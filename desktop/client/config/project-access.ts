@@ -115,7 +115,7 @@ export interface WantedAccess extends Omit<Access, 'basic'> {
 }
 
 /** A problem with a field, described without its secrets. */
-export interface AccessProblem {
+interface AccessProblem {
   readonly field: 'auth' | 'password' | 'allow' | 'tokens';
   readonly said: Message;
 }
@@ -179,7 +179,7 @@ const EXAMPLES = { reference: '${…}', example: '${PASSWORD}', escape: '$${', b
 export class EnvironmentError extends MessageError {}
 
 /** Thrown for a variable that is unset or empty; the text itself is valid. */
-export class VariableUnset extends EnvironmentError {}
+class VariableUnset extends EnvironmentError {}
 
 /**
  * Fills in variables: `ann:${ANN_PASSWORD}`. `$${` stands for `${`; any other `$` stands for itself.

@@ -313,7 +313,7 @@ function shown(value: unknown): MessageValue {
 /* Reports problems of a `culvert.yml`. */
 
 /** Collects problems with the lines they are on. */
-export class ProjectReport {
+class ProjectReport {
   readonly #path: string;
   readonly #document: Document;
   readonly #lines: LineCounter;

@@ -13,7 +13,7 @@ import {
 import type { Login } from './stored-login.ts';
 import { checkRelay, type ProjectRelay } from './project-trust.ts';
 
-export const DEFAULT_RELAY = 'http://localhost:8080';
+const DEFAULT_RELAY = 'http://localhost:8080';
 /** The source of the address if no relay was chosen. */
 export const DEFAULT_RELAY_FROM = 'the default';
 
@@ -48,7 +48,7 @@ export interface FoundRelay {
   readonly ca: string | undefined;
 }
 
-export interface RelayOptions {
+interface RelayOptions {
   readonly relay?: string | undefined;
   readonly key?: string | undefined;
   readonly ca?: string | undefined;

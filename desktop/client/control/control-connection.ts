@@ -57,7 +57,7 @@ export interface ControlHandler {
   onEnd(end: ControlEnd): void;
 }
 
-export interface ControlOptions {
+interface ControlOptions {
   readonly relay: RelayAddress;
   /** API key */
   readonly key: string;

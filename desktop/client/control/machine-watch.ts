@@ -3,7 +3,7 @@ import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os';
 import type { Clock, Timer } from '../clock.ts';
 import { MACHINE_LOOK_MS, SLEEP_MIN_MS } from '../limits.ts';
 
-export interface MachineWatchOptions {
+interface MachineWatchOptions {
   readonly clock: Clock;
   /** The machine's addresses. A different text means a different network; `undefined` means unknown. */
   addresses(): string | undefined;

@@ -31,7 +31,7 @@ export type TunnelState =
     }
   | { readonly name: 'offline'; readonly reason: OfflineReason; readonly why: MessageValue };
 
-export interface TunnelSessionOptions {
+interface TunnelSessionOptions {
   readonly clock: Clock;
   /** from 0 up to 1, as `Math.random` */
   random(): number;

@@ -155,7 +155,7 @@ class DataAttempt implements Attempt, DialHandler, UpgradeHandler, Expiring {
  */
 
 /** Called once with the outcome of a handshake. */
-export interface UpgradeHandler {
+interface UpgradeHandler {
   /** Attaches to the stream before it returns. */
   opened(stream: WebSocketByteStream): void;
   /** @param error a {@link RelayRefusal} if the relay responded with another status */
@@ -163,7 +163,7 @@ export interface UpgradeHandler {
 }
 
 /** The request up to the key. Only the key and the query differ between requests. */
-export function upgradeFields(host: string, key?: string): string {
+function upgradeFields(host: string, key?: string): string {
   return (
     ` HTTP/1.1\r\nHost: ${host}\r\n` +
     (key === undefined ? '' : `Authorization: Bearer ${key}\r\n`) +

@@ -12,7 +12,7 @@ import type { Attempt } from '../network/dial.ts';
 import { RelayRefusal, type RelayUnreachable } from '../relay/errors.ts';
 import type { DataHandler, DataSocket, DataSource, SocketHandler } from './data-dialer.ts';
 
-export interface TrunksOptions {
+interface TrunksOptions {
   readonly clock: Clock;
   /** Opens a trunk's socket. */
   open(handler: SocketHandler): Attempt;

@@ -211,7 +211,7 @@ export interface RequestEdit {
 }
 
 /** A problem with one part of a request. */
-export interface EditProblem {
+interface EditProblem {
   /** `method`, `target`, `fields`, `fields.0.name`, `fields.0.value` and so on, or `body` */
   readonly part: string;
   /** a sentence that names the part, its limit and what it accepts */

@@ -138,7 +138,7 @@ export class Exchange {
 
 /* The line of a request in the log, parsed from its recorded bytes. */
 
-export interface RequestLine {
+interface RequestLine {
   readonly method: string;
   readonly target: string;
   readonly visitor: string | undefined;
@@ -153,7 +153,7 @@ const SPACE = 0x20;
  * Whether everything that {@link readRequestLine} parses has arrived. @param request recorded bytes, from the first one
  * on
  */
-export function hasHead(request: Buffer): boolean {
+function hasHead(request: Buffer): boolean {
   return request.includes(END_OF_HEAD);
 }
 

@@ -295,7 +295,7 @@ export interface HarEntry {
   };
 }
 
-export interface HarPair {
+interface HarPair {
   readonly name: string;
   readonly value: string;
 }
@@ -309,7 +309,7 @@ interface HarMessage {
   readonly bodySize: number;
 }
 
-export interface HarRequest extends HarMessage {
+interface HarRequest extends HarMessage {
   readonly method: string;
   readonly url: string;
   readonly queryString: readonly HarPair[];
@@ -317,7 +317,7 @@ export interface HarRequest extends HarMessage {
 }
 
 /** HAR has no encoding for request bodies; names of extensions begin with an underscore. */
-export interface HarBody {
+interface HarBody {
   readonly mimeType: string;
   readonly text: string;
   readonly _encoding?: 'base64';
@@ -326,7 +326,7 @@ export interface HarBody {
   readonly comment?: string;
 }
 
-export interface HarResponse extends HarMessage {
+interface HarResponse extends HarMessage {
   /** 0: no response */
   readonly status: number;
   readonly statusText: string;
@@ -334,7 +334,7 @@ export interface HarResponse extends HarMessage {
   readonly content: HarContent;
 }
 
-export interface HarContent {
+interface HarContent {
   /** bytes of the content, without content coding */
   readonly size: number;
   readonly mimeType: string;

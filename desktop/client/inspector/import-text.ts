@@ -9,7 +9,7 @@ import { type ImportedRequest, type ImportedResponse, ImportRefused } from './im
 import type { RequestLog } from './request-log.ts';
 
 /** The requests found in a text, and why some are left out. */
-export interface ImportedText {
+interface ImportedText {
   readonly requests: readonly ImportedRequest[];
   /** a sentence for each request that is left out */
   readonly leftOut: readonly Message[];

@@ -196,7 +196,7 @@ function captureMax(headLength: number, keptBody: number): number {
 }
 
 /** The body that follows a head: of a request, of a response, or none (response to HEAD). */
-export type Expecting = 'request' | 'response' | 'response-without-body';
+type Expecting = 'request' | 'response' | 'response-without-body';
 
 const LETTER_H = 0x48;
 const METHOD_HEAD_LENGTH = 4;

@@ -155,7 +155,7 @@ function isBlank(character: string): boolean {
 /* Searches recorded requests. */
 
 /** The searched fields. */
-export type Matched = Pick<
+type Matched = Pick<
   RequestSummary,
   'method' | 'target' | 'status' | 'isBroken' | 'visitor' | 'webhook'
 >;

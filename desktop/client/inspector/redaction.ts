@@ -96,7 +96,7 @@ const CHALLENGE_FIELDS: ReadonlySet<string> = new Set(['www-authenticate', 'prox
  *
  * @param key the scheme, or the name of the cookie or parameter, that the secret belongs to in its field or address
  */
-export type WriteSecret = (key: string, secret: string) => string;
+type WriteSecret = (key: string, secret: string) => string;
 
 const redacted: WriteSecret = () => REDACTED;
 

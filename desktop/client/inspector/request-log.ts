@@ -29,7 +29,7 @@ const FIRST_REFUSED_STATUS = 400;
 const FIRST_FAILED_STATUS = 500;
 
 /** Called when a request's head has arrived, when its response begins and when it ends. */
-export type LogListener = (summary: RequestSummary) => void;
+type LogListener = (summary: RequestSummary) => void;
 
 /**
  * The last requests of one tunnel, in memory only. Values of secrets are replaced when they are shown (redaction.ts),
@@ -268,7 +268,7 @@ function isOfVisitor({ replayOf, isImported }: Exchange): boolean {
 
 /* Recorded bytes as messages, parsed when they are shown. */
 
-export function requestDetail(exchange: Exchange, visibility: Visibility): RequestDetail | undefined {
+function requestDetail(exchange: Exchange, visibility: Visibility): RequestDetail | undefined {
   const { captures } = exchange;
   if (captures === undefined) return undefined;
   const isWebSocket = exchange.socket !== undefined;

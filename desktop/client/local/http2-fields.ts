@@ -62,7 +62,7 @@ function copyFields(fields: readonly Field[], headers: OutgoingHttpHeaders): voi
 /** How a response is delimited in HTTP/1.1. `empty`: it could have a body, but has none. */
 export type ResponseFraming = 'bodyless' | 'empty' | 'chunked' | { readonly length: number };
 
-export interface Http1Response {
+interface Http1Response {
   readonly head: Buffer;
   readonly framing: ResponseFraming;
 }

@@ -38,7 +38,7 @@ export interface SocketHandler {
   refused(error: Error): void;
 }
 
-export interface LocalSessionsOptions {
+interface LocalSessionsOptions {
   readonly target: LocalTarget;
   readonly deadlines: Deadlines;
   /** @param since when the first visitor began to wait for the service, in monotonic ms */

@@ -146,7 +146,7 @@ const NEXT_RESOURCES = '/_next/';
 const NEXT_SETTING = 'Next.js: allowedDevOrigins';
 
 /** What a piece of a response shows about the host name. */
-export type HostRefusal =
+type HostRefusal =
   | { readonly kind: 'none' }
   /** a refusal, if the next piece gives that reason */
   | { readonly kind: 'perhaps' }

@@ -15,7 +15,7 @@ export interface DialOptions {
   readonly keepAliveMs?: number;
 }
 
-export interface TlsOptions {
+interface TlsOptions {
   /** the name the certificate must be valid for */
   readonly serverName: string;
   /** accepts any certificate from a loopback address, where interception is impossible */
@@ -80,7 +80,7 @@ class Dial implements Attempt {
   }
 }
 
-export interface RedialOptions {
+interface RedialOptions {
   readonly clock: Clock;
   /** from 0 up to 1, as `Math.random` */
   readonly random: () => number;

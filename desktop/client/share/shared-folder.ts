@@ -33,7 +33,7 @@ export function secretHost(): string {
   return `${randomBytes(16).toString('hex')}.invalid`;
 }
 
-export interface ShareOptions {
+interface ShareOptions {
   /** the `Host` that requests need */
   readonly host?: string;
   /** paths of Culvert's own files and folders that are not shared, in addition to {@link configFolder} */

@@ -81,7 +81,7 @@ export async function findShared(
 }
 
 /** An open file. */
-export interface OpenFile {
+interface OpenFile {
   readonly file: FileHandle;
   readonly stats: Stats;
 }
@@ -108,7 +108,7 @@ export async function openShared({ path }: SharedEntry): Promise<OpenFile | unde
 /** Windows supports neither of the last two. */
 const OPEN_FLAGS = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
-export function isSameFile(one: Stats, other: Stats): boolean {
+function isSameFile(one: Stats, other: Stats): boolean {
   return one.ino === other.ino && one.dev === other.dev;
 }
 

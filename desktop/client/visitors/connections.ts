@@ -42,7 +42,7 @@ export interface ConnectionProblem {
   readonly text: MessageValue;
 }
 
-export interface ConnectionsOptions {
+interface ConnectionsOptions {
   readonly data: DataSource;
   readonly local: LocalDialer;
   readonly deadlines: Deadlines;

@@ -21,7 +21,7 @@ export type VisitorConnections = Pick<
   'isBusy' | 'accept' | 'acceptStream' | 'closeIdle' | 'cut'
 >;
 
-export interface HostedConnectionsOptions {
+interface HostedConnectionsOptions {
   readonly data: DataSource;
   /** finds the local port for a request */
   readonly hosts: HostMap;

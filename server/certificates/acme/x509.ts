@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 /** Writes DER (ITU-T X.690), as far as certificates and signing requests need it. */
 
 /** Object identifiers, encoded without tag and length. */
-export const OID = {
+const OID = {
   /** 1.2.840.10045.4.3.2 */
   ecdsaWithSha256: '2a8648ce3d040302',
   /** 1.2.840.113549.1.9.14 */
@@ -40,12 +40,12 @@ export function integer(value: Buffer): Buffer {
   return tagged(0x02, (value[0] ?? 0) >= 0x80 ? Buffer.concat([Buffer.from([0]), value]) : value);
 }
 
-export function octetString(content: Buffer): Buffer {
+function octetString(content: Buffer): Buffer {
   return tagged(0x04, content);
 }
 
 /** @param content of whole octets */
-export function bitString(content: Buffer): Buffer {
+function bitString(content: Buffer): Buffer {
   return tagged(0x03, Buffer.from([0]), content);
 }
 
@@ -57,7 +57,7 @@ export function context(number: number, ...parts: readonly Buffer[]): Buffer {
 }
 
 /** @param at in ms since the epoch, before 2050 */
-export function utcTime(at: number): Buffer {
+function utcTime(at: number): Buffer {
   const digits = new Date(at).toISOString().replaceAll(/\D/g, '').slice(2, 14);
   return tagged(0x17, Buffer.from(`${digits}Z`, 'latin1'));
 }
@@ -106,7 +106,7 @@ export function challengeCertificate(
   return certificate({ ...content, publicKey: publicKeyOf(key) }, key);
 }
 
-export interface CertificateContent {
+interface CertificateContent {
   readonly names: readonly string[];
   /** DER, as in signing requests */
   readonly publicKey: Buffer;

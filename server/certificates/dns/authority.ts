@@ -28,7 +28,7 @@ import {
 /** Texts of challenges, by the name they are requested at, as {@link wireName} returns it. */
 export type ChallengeTexts = ReadonlyMap<string, readonly string[]>;
 
-export interface AuthorityOptions {
+interface AuthorityOptions {
   readonly zones: Zones;
   /** host name of the relay */
   readonly nameServer: string;

@@ -23,7 +23,7 @@ export type Delegation =
   | { readonly kind: 'failed'; readonly reason: string };
 
 /** Never rejects. */
-export type LookUpDelegation = (domain: string) => Promise<Delegation>;
+type LookUpDelegation = (domain: string) => Promise<Delegation>;
 
 /**
  * @param mark first label of the mailbox in the relay's SOA records
@@ -68,7 +68,7 @@ interface Known {
   readonly until: number;
 }
 
-export interface DelegationsOptions {
+interface DelegationsOptions {
   readonly lookUp: LookUpDelegation;
   /** host name of the relay */
   readonly nameServer: string;
@@ -124,7 +124,7 @@ export class Delegations {
 
 /* Which certificate a host gets: a wildcard if its domain is delegated to the relay, otherwise one of its own. */
 
-export interface WildcardsOptions {
+interface WildcardsOptions {
   readonly delegations: Pick<Delegations, 'isOurs'>;
   readonly dns: ChallengeSolver;
   /** for a single host */

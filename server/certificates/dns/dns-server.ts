@@ -106,7 +106,7 @@ export class DnsServer {
 
 /* DNS over UDP: a packet, a response. */
 
-export class UdpListener {
+class UdpListener {
   readonly #socket: Socket;
   readonly #responder: Responder;
   readonly #closed: Promise<void>;
@@ -184,7 +184,7 @@ export class UdpListener {
 
 /* DNS over TCP: length-prefixed messages, one after the other (RFC 1035 section 4.2.2, RFC 7766). */
 
-export class TcpListener {
+class TcpListener {
   readonly #server: Server;
   readonly #responder: Responder;
   readonly #clock: Clock;
@@ -294,7 +294,7 @@ export class TcpListener {
 
 const LENGTH_BYTES = 2;
 
-export class MessageSplitter {
+class MessageSplitter {
   /** bytes of an incomplete message */
   #rest: Buffer = Buffer.alloc(0);
 
@@ -325,7 +325,7 @@ export function withLength(message: Buffer): Buffer {
 
 /* From a packet to its response, over UDP or TCP. */
 
-export interface ResponderOptions {
+interface ResponderOptions {
   readonly authority: Authority;
   readonly texts: PendingTexts;
   readonly limits: Readonly<Record<Transport, SourceLimits>>;
@@ -388,7 +388,7 @@ export function sourceNetwork(address: string): string {
 }
 
 /** How a query is handled: with an answer, with a response that redirects to TCP, or not at all. */
-export type Allowance = 'serve' | 'truncate' | 'drop';
+type Allowance = 'serve' | 'truncate' | 'drop';
 
 export class SourceLimits {
   readonly #buckets: RateLimiter;

@@ -27,16 +27,16 @@ export type ResponseCode = (typeof ResponseCode)[keyof typeof ResponseCode];
 
 export const HEADER_BYTES = 12;
 /** Length of an OPT record without options. */
-export const OPT_BYTES = 11;
+const OPT_BYTES = 11;
 
 /** Bits of the header's second 16-bit word. */
-export const Flag = {
+const Flag = {
   response: 0x8000,
   authoritative: 0x0400,
   truncated: 0x0200,
   recursionDesired: 0x0100,
 } as const;
-export const OPCODE_MASK = 0x7800;
+const OPCODE_MASK = 0x7800;
 
 export interface Query {
   readonly id: number;
@@ -54,7 +54,7 @@ export interface Query {
   readonly length: number;
 }
 
-export interface Edns {
+interface Edns {
   /** bytes of a UDP response that the peer accepts */
   readonly payloadSize: number;
   readonly version: number;

@@ -14,7 +14,7 @@ import { HOP_TLS, hopKey, HopSocket, hopTrunk, readRequest } from './hop-protoco
 /** Handles a data socket that another relay has forwarded. */
 export type TakeHop = (request: HopRequest, socket: Duplex) => void;
 
-export interface HopListenerOptions {
+interface HopListenerOptions {
   /** address to listen on */
   readonly host: string;
   /** 0 for a free one */

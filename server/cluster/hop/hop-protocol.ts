@@ -36,7 +36,7 @@ const INCARNATION = /^[\w-]{1,64}$/;
  * The pair of relays that a connection's key is bound to: no other pair can use it, nor the same two in the other
  * direction.
  */
-export interface HopEnds {
+interface HopEnds {
   /** incarnation of the relay that connects */
   readonly from: string;
   /** incarnation of the relay that listens */

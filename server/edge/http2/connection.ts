@@ -25,14 +25,14 @@ const { NGHTTP2_FLAG_END_STREAM, NGHTTP2_NO_ERROR } = constants;
 /** In a first GOAWAY: streams that are on their way are still served (RFC 9113 section 6.8). */
 const EVERY_STREAM = 2 ** 31 - 1;
 
-export interface Http2Owner {
+interface Http2Owner {
   /** The visitor has opened a stream with a request. */
   onStream(stream: VisitorConnection): void;
   /** Called once, when the connection is closed. */
   onClosed(): void;
 }
 
-export interface Http2Options {
+interface Http2Options {
   /** Monotonic ms, as coarse as the deadlines permit. */
   readonly now: () => number;
   /** its slot among the relay's connections while it has no stream: each stream has its own */

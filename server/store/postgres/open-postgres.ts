@@ -104,7 +104,7 @@ function connectTo({ url }: PostgresAddress, settings: PoolConfig): Kysely<Datab
 /* Connections to a server that may go away: limited in number, and never reused after a failure. */
 
 /** What is used of a pool of the `pg` library. */
-export interface RawPool {
+interface RawPool {
   connect(): Promise<RawClient>;
   end(): Promise<void>;
   readonly waitingCount: number;
@@ -112,7 +112,7 @@ export interface RawPool {
 }
 
 /** What is used of its connections. */
-export interface RawClient {
+interface RawClient {
   query(sql: string, parameters: unknown[]): Promise<unknown>;
   /** @param destroy whether the connection is to be closed rather than used again */
   release(destroy: boolean): void;

@@ -9,7 +9,7 @@ import type { RelayLock } from '../sqlite/sqlite-lock.ts';
 import { CONNECTION, type PostgresAddress } from './open-postgres.ts';
 
 /** `one`: a relay that knows of no other. `cluster`: relays that know of each other. */
-export type LockHolders = 'one' | 'cluster';
+type LockHolders = 'one' | 'cluster';
 
 /** Any number will do; advisory locks belong to one database. */
 const LOCK_ID = 4_019_573_121;

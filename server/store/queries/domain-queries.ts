@@ -83,7 +83,7 @@ function verified(db: Kysely<Database>) {
 }
 
 /** A domain that is verified. */
-export interface Verification extends DomainRelease {
+interface Verification extends DomainRelease {
   readonly id: string;
   /** id of the claim that was verified until now; `null` for none */
   readonly instead: string | null;
@@ -135,7 +135,7 @@ export const verifyDomain = write(
 );
 
 /** Which domain is to go. */
-export interface DomainToRemove {
+interface DomainToRemove {
   readonly id: string;
   readonly accountId: string;
   /** only if it has been failing since then, wall time in ms */

@@ -70,7 +70,7 @@ export const listKeys = read(async (db, now: number, account?: string): Promise<
 });
 
 /** A key that is no longer valid. */
-export interface EndedKey {
+interface EndedKey {
   readonly id: string;
   readonly end: KeyEnd;
 }

@@ -9,7 +9,7 @@ import { read, write } from './operation.ts';
 const linkOf = reader<LinkRecord>();
 
 /** How many links a tunnel may have. */
-export interface LinkRules {
+interface LinkRules {
   readonly maxLinks: number;
   /** those that were revoked, and whose time is not over */
   readonly maxRevoked: number;
@@ -63,7 +63,7 @@ export const linksOf = read(async (db, tunnelId: string, now: number): Promise<L
 });
 
 /** What became of a link. */
-export interface Revocation {
+interface Revocation {
   /** Whether the tunnel had such a link until now. */
   readonly isFirst: boolean;
   /** all links of the tunnel that were revoked, and whose time is not over */

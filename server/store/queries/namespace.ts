@@ -13,7 +13,7 @@ import { ConflictError } from '../store-errors.ts';
 import { read } from './operation.ts';
 
 /** A tunnel as the namespace sees it. */
-export type NamedTunnel = Pick<TunnelRecord, 'slug' | 'accountId' | 'wildcard'>;
+type NamedTunnel = Pick<TunnelRecord, 'slug' | 'accountId' | 'wildcard'>;
 
 /**
  * To be called when the tunnel is stored.

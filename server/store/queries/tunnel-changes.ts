@@ -64,7 +64,7 @@ export interface NewAccess {
 }
 
 /** An access policy as it was stored. */
-export type AccessChange = Pick<TunnelRecord, 'access' | 'accessRevision'>;
+type AccessChange = Pick<TunnelRecord, 'access' | 'accessRevision'>;
 
 /**
  * Changes the access policy of a tunnel.
@@ -114,7 +114,7 @@ export type TunnelTerms = Pick<
 >;
 
 /** The moment of a takeover. */
-export interface TakeOver {
+interface TakeOver {
   /** wall time in ms */
   readonly now: number;
   /** ms during which the slug of an ended tunnel stays reserved for its account */

@@ -18,7 +18,7 @@ import { ConflictError, FullError } from '../store-errors.ts';
 import { act, inTransaction, read, write } from './operation.ts';
 
 /** The rules that are checked at the moment a tunnel is stored. */
-export interface InsertRules {
+interface InsertRules {
   /** live tunnels of its account, this one included; `null`: unlimited */
   readonly maxTunnels: number | null;
   /** ms during which the slug of an ended tunnel stays reserved for its account */
@@ -226,7 +226,7 @@ export async function releaseIn(
 }
 
 /** Tunnels whose time is over and that no relay has ended. */
-export interface Overdue {
+interface Overdue {
   /** those that expired until this wall time in ms */
   readonly until: number;
   /** wall time in ms */

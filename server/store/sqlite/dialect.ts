@@ -125,7 +125,7 @@ const SQLITE_BUSY = 5;
 /** A transaction that first reads and then writes could not get the lock in between without a restart. */
 export const BEGIN = 'begin immediate';
 
-export class SqliteConnection implements DatabaseConnection {
+class SqliteConnection implements DatabaseConnection {
   readonly #database: DatabaseSync;
   readonly #guard: FileGuard | undefined;
   /** Since when every write has found the file locked by another process, monotonic ms. */

@@ -20,7 +20,7 @@ interface Pending {
   readonly timer: Timer;
 }
 
-export class StoreConnection {
+class StoreConnection {
   readonly #path: string;
   readonly #clock: Clock;
   readonly #log: Log;

@@ -35,7 +35,7 @@ export function signedRequest({ startLine, fields, body }: RecordedMessage): Sig
 }
 
 /** Whether the body is complete: not cut, and fully received. */
-export function hasWholeBody({ fields, body, isTruncated }: RecordedMessage): boolean {
+function hasWholeBody({ fields, body, isTruncated }: RecordedMessage): boolean {
   const length = fields.find(([name]) => name.toLowerCase() === 'content-length')?.[1];
   return !isTruncated && (length === undefined || Number(length) === body.length);
 }

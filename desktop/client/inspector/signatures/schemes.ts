@@ -21,7 +21,7 @@ export function hmac(
  *
  * @param given as sent, encoded like `expected`
  */
-export function isAmong(given: readonly string[], expected: string): boolean {
+function isAmong(given: readonly string[], expected: string): boolean {
   const wanted = Buffer.from(expected);
   return given
     .map((text) => Buffer.from(text))
@@ -29,7 +29,7 @@ export function isAmong(given: readonly string[], expected: string): boolean {
 }
 
 /** For services whose secrets may be any text. @returns the problem with one that cannot be a secret */
-export function textSecretProblem(secret: string): string | undefined {
+function textSecretProblem(secret: string): string | undefined {
   return /^[\x21-\x7e]+$/.test(secret)
     ? undefined
     : 'A secret must contain only letters, digits and punctuation, without spaces.';
@@ -41,7 +41,7 @@ export function readSeconds(text: string | undefined): number | undefined {
 }
 
 /** @param now wall-clock ms */
-export function writeSeconds(now: number): string {
+function writeSeconds(now: number): string {
   return String(Math.floor(now / 1000));
 }
 
@@ -51,7 +51,7 @@ export function writeSeconds(now: number): string {
  * @param signedAt seconds since 1970
  * @param now wall-clock ms
  */
-export function checkTime(signedAt: number, now: number): 'valid' | 'too-old' | 'too-new' {
+function checkTime(signedAt: number, now: number): 'valid' | 'too-old' | 'too-new' {
   const age = Math.floor(now / 1000) - signedAt;
   if (age > SIGNATURE_TOLERANCE_SECONDS) return 'too-old';
   return age < -SIGNATURE_TOLERANCE_SECONDS ? 'too-new' : 'valid';
@@ -61,7 +61,7 @@ export function checkTime(signedAt: number, now: number): 'valid' | 'too-old' | 
 
 const STRIPE_FIELD = 'stripe-signature';
 
-export const STRIPE: SignatureScheme = {
+const STRIPE: SignatureScheme = {
   secretProblem: textSecretProblem,
   check(request, secrets, now) {
     const pairs = (request.field(STRIPE_FIELD) ?? '').split(',').map((pair) => pair.trim().split('='));
@@ -92,7 +92,7 @@ function stripeSignature(secret: string, time: string, body: Uint8Array): string
 const FIELD = 'x-hub-signature-256';
 const PREFIX = 'sha256=';
 
-export const GITHUB: SignatureScheme = {
+const GITHUB: SignatureScheme = {
   // The user who sets up the webhook chooses the secret, which may be any text.
   secretProblem: () => undefined,
   check(request, secrets) {
@@ -114,7 +114,7 @@ const SLACK_FIELD = 'x-slack-signature';
 const TIME_FIELD = 'x-slack-request-timestamp';
 const VERSION = 'v0';
 
-export const SLACK: SignatureScheme = {
+const SLACK: SignatureScheme = {
   secretProblem: textSecretProblem,
   check(request, secrets, now) {
     const given = request.field(SLACK_FIELD) ?? '';
@@ -143,7 +143,7 @@ function slackSignature(secret: string, time: string, body: Uint8Array): string 
 
 const SHOPIFY_FIELD = 'x-shopify-hmac-sha256';
 
-export const SHOPIFY: SignatureScheme = {
+const SHOPIFY: SignatureScheme = {
   secretProblem: textSecretProblem,
   check(request, secrets) {
     const given = request.field(SHOPIFY_FIELD) ?? '';
@@ -166,7 +166,7 @@ const BODY_HASH = /([?&]bodySHA256=)([^&]*)/;
 const FORM = /^application\/x-www-form-urlencoded\b/i;
 
 /** Signs forms with their fields, and other bodies through a hash in the address. */
-export const TWILIO: SignatureScheme = {
+const TWILIO: SignatureScheme = {
   secretProblem: textSecretProblem,
   check(request, secrets) {
     const given = request.field(TWILIO_FIELD) ?? '';
@@ -224,7 +224,7 @@ function writings(url: string): readonly string[] {
 const PREFIXES = ['webhook', 'svix'] as const;
 const SECRET_PREFIX = /^whsec_/;
 
-export const STANDARD_WEBHOOKS: SignatureScheme = {
+const STANDARD_WEBHOOKS: SignatureScheme = {
   secretProblem: (secret) =>
     /^(?:whsec_)?(?:[A-Za-z\d+/]{4})+(?:[A-Za-z\d+/]{2}==|[A-Za-z\d+/]{3}=)?$/.test(secret)
       ? undefined
@@ -290,10 +290,10 @@ export interface SignedRequest {
 }
 
 /** Possible results of a check with a secret and a complete body. */
-export type SignatureResult = Exclude<Verdict, 'no-secret' | 'body-cut'>;
+type SignatureResult = Exclude<Verdict, 'no-secret' | 'body-cut'>;
 
 /** The changes to a request that give it a new signature. */
-export interface NewSignature {
+interface NewSignature {
   /** name, in lower case, and value of each signature field */
   readonly fields: readonly (readonly [name: string, value: string])[];
   /** the new address, if the address carries part of the signature */
@@ -301,7 +301,7 @@ export interface NewSignature {
 }
 
 /** For requests that are webhooks of the service (../webhooks/provider.ts). */
-export interface SignatureScheme {
+interface SignatureScheme {
   /** The problem with a text that cannot be a secret of this service; `undefined` if it can. */
   secretProblem(secret: string): string | undefined;
   /**
