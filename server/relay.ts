@@ -1,6 +1,7 @@
 /** The composition root: builds the relay's parts (relay/), connects them, starts and stops them. */
 import type { Duplex } from 'node:stream';
 import { ApiError } from '../shared/errors.ts';
+import { uriHost } from '../shared/networks.ts';
 import { PasswordHashes } from './access/password-hashes.ts';
 import { AccessWatch, PolledAccessFeed } from './accounts/account-watch.ts';
 import { Authenticator, KeyUses } from './accounts/authenticator.ts';
@@ -13,22 +14,23 @@ import { type Peering, STANDALONE } from './cluster/peering.ts';
 import { type Config, publicUrlOf } from './config.ts';
 import { upgradeRefusal } from './edge/builtin-responses.ts';
 import type { Edge } from './edge/edge.ts';
-import type { Successor } from './handoff/give.ts';
+import { type Successor, HandoffSender, type Replaceable } from './handoff/give.ts';
 import { handoffSocketPath } from './handoff/handoff-socket.ts';
-import type { HandoffReceiver } from './handoff/take.ts';
+import { HandoffReceiver, HandoffError } from './handoff/take.ts';
 import { CLIENT_SOCKETS_MAX } from './limits.ts';
 import { Listeners } from './listeners.ts';
+import { describeError, errorFields, type Log } from './log.ts';
 import { StallDetector } from './observe/loop-watch.ts';
 import { startMetrics } from './observe/metrics-server.ts';
 import { openCertificates } from './relay/certificates-setup.ts';
-import { openDomains } from './relay/domains-setup.ts';
+import { openDomains, type Domains } from './relay/domains-setup.ts';
 import { setUpEdge } from './relay/edge-setup.ts';
-import { addressOf, beReplaceable, leave, replaceable, takeOver } from './relay/handoff-setup.ts';
 import { type Operator, reportTo } from './relay/operator.ts';
-import { openState, storePublicOrigin } from './relay/state-setup.ts';
+import { openState, storePublicOrigin, type State } from './relay/state-setup.ts';
 import { startTunnels } from './relay/tunnels-setup.ts';
 import type { LiveTunnel } from './tunnels/live-tunnel.ts';
 import type { EndReason } from './tunnels/peers.ts';
+import type { TunnelService } from './tunnels/tunnel-service.ts';
 
 export interface RunningRelay {
   /** its address */
@@ -268,4 +270,121 @@ export async function drain(hub: Hub, edge: Edge, peering: Peering): Promise<voi
   }
   hub.drain();
   await Promise.all([edge.empty(), peering.settle()]);
+}
+
+interface ReplaceableParts {
+  /** address of the listener for visitors */
+  readonly address: string;
+  readonly listeners: Pick<Listeners, 'descriptors'>;
+  readonly edge: Pick<Edge, 'hold' | 'resume' | 'leave'>;
+  readonly hub: Pick<Hub, 'missed'>;
+  readonly service: Pick<TunnelService, 'pause' | 'resume' | 'leave' | 'endElsewhere' | 'followStored'>;
+  readonly domains: Pick<Domains, 'pause' | 'resume'>;
+  readonly state: Pick<State, 'lock' | 'unlock'>;
+  readonly log: Log;
+  /** Accepts a connection from the previous relay. */
+  readonly adopt: Replaceable['adopt'];
+  /** called once, when another relay serves */
+  readonly onReplaced: (successor: Successor) => void;
+}
+
+/** @returns the relay as seen by the one that replaces it */
+export function replaceable(parts: ReplaceableParts): Replaceable {
+  const { address, listeners, edge, hub, service, domains, state, log, adopt, onReplaced } = parts;
+  return {
+    address,
+    adopt,
+    get descriptors() {
+      return listeners.descriptors;
+    },
+    async release() {
+      const [isIdle] = await Promise.all([edge.hold(), domains.pause()]);
+      if (!isIdle) {
+        domains.resume();
+        edge.resume();
+        throw new Error('its database does not respond');
+      }
+      await service.pause();
+      state.unlock();
+      return hub.missed;
+    },
+    async resume() {
+      try {
+        await state.lock();
+      } catch {
+        return false;
+      }
+      service.resume();
+      domains.resume();
+      edge.resume();
+      return true;
+    },
+    leave(successor) {
+      service.leave((deltas) => successor.tellCounted(deltas));
+      edge.leave(({ address: visitor, proto, trusted }, onReset) =>
+        successor.pass({ address: visitor, proto, trusted }, onReset),
+      );
+      onReplaced(successor);
+    },
+    hearEnded: (tunnelId, reason) => service.endElsewhere(tunnelId, reason),
+    hearAccess: (tunnelId) => {
+      service
+        .followStored(tunnelId)
+        .catch((error: unknown) => log('internal error', { at: 'replacement', ...errorFields(error) }));
+    },
+  };
+}
+
+/** Lets remaining connections finish. @returns fulfilled when none is left; the caller limits how long that may take */
+export async function leave(hub: Hub, edge: Edge): Promise<void> {
+  hub.askToMove();
+  await hub.moved();
+  hub.drain();
+  await edge.empty();
+}
+
+/*
+ * The handoff socket that a relay shares with the previous or next one on the same data folder and port, or the reason
+ * that there is no such socket.
+ */
+
+/** Both relays must write it the same way. */
+function addressOf(host: string, port: number): string {
+  return `${uriHost(host)}:${port}`;
+}
+
+/**
+ * Looks for the relay that serves the same data folder and port.
+ *
+ * @returns `undefined` if there is none
+ * @throws HandoffError if it cannot be replaced
+ */
+async function takeOver(config: Config, log: Log): Promise<HandoffReceiver | undefined> {
+  if (config.cluster !== undefined)
+    throw new HandoffError(
+      'a relay in a cluster cannot be replaced; stop it, which moves its clients to the other relays, and start it again',
+    );
+  if (config.port === 0)
+    throw new HandoffError('CULVERT_PORT=0 does not say which relay to replace; set the port of that relay');
+  const path = handoffSocketPath(config.dataDir, config.port);
+  const takeover = await HandoffReceiver.begin(path, addressOf(config.host, config.port));
+  if (takeover !== undefined) log('taking over');
+  return takeover;
+}
+
+/** Makes this relay available to `serve --replace`. If that fails, it serves nevertheless. */
+async function beReplaceable(
+  path: string,
+  relay: Replaceable,
+  { cluster }: Config,
+  log: Log,
+): Promise<HandoffSender | undefined> {
+  // Relays of a cluster replace each other.
+  if (cluster !== undefined) return undefined;
+  try {
+    return await HandoffSender.open(path, relay, log);
+  } catch (error) {
+    log('not replaceable', { reason: describeError(error) });
+    return undefined;
+  }
 }

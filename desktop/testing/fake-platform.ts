@@ -2,10 +2,9 @@
 import type { Access } from '../../shared/access.ts';
 import type { CheckedDomain, Domain } from '../../shared/domains.ts';
 import { type ApiErrorEntry, keyOutOfScope, noSuch } from '../../shared/errors.ts';
-import type { OpenInvite, TakenInvite } from '../../shared/invitations.ts';
 import type { Knock } from '../../shared/knocks.ts';
 import type { Link, NewLink } from '../../shared/links.ts';
-import type { NewTeamInvites, Team, TeamAudit } from '../../shared/team.ts';
+import type { OpenInvite, TakenInvite, NewTeamInvites, Team, TeamAudit } from '../../shared/team.ts';
 import type { Account, Tunnel } from '../../shared/tunnel.ts';
 import type { Problem } from '../app/ipc/snapshot.ts';
 import type { Connection, RelayApi } from '../app/main/connection.ts';

@@ -1,6 +1,6 @@
 /** From an invitation link to the first tunnel, without anyone handling a key. */
 import assert from 'node:assert/strict';
-import { signInLink } from '../../shared/invitations.ts';
+import { signInLink } from '../../shared/team.ts';
 import { administer, createAccount } from '../support/accounts.ts';
 import type { Relay } from '../support/programs.ts';
 import { startHttpService } from '../support/services/listen.ts';

@@ -4,7 +4,7 @@
  */
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { API_ERRORS, ApiError } from '../../shared/errors.ts';
-import { INVITATION_TOKEN } from '../../shared/invitations.ts';
+import { INVITATION_TOKEN } from '../../shared/team.ts';
 import type { Clock } from '../clock.ts';
 import { INVITE_TRIES_PER_MINUTE } from '../limits.ts';
 import type { Log } from '../log.ts';

@@ -13,8 +13,7 @@ import {
   type TypeOf,
   UUID,
 } from '../../shared/fields.ts';
-import { invitationUrl } from '../../shared/invitations.ts';
-import { INVITE_LABEL } from '../../shared/team.ts';
+import { invitationUrl, INVITE_LABEL } from '../../shared/team.ts';
 import { PLANS } from '../../shared/tunnel.ts';
 import { shownScope } from '../accounts/api-keys.ts';
 import type { NewInvitation } from '../accounts/invitations.ts';

@@ -12,7 +12,7 @@ import {
   UUID,
   withDefault,
 } from '../../shared/fields.ts';
-import { API_KEY } from '../../shared/invitations.ts';
+import { API_KEY } from '../../shared/team.ts';
 import { type Plan, PLANS } from '../../shared/tunnel.ts';
 import { orRateLimited } from '../accounts/team.ts';
 import * as rules from '../administration/admin-actions.ts';

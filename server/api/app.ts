@@ -13,8 +13,7 @@ import { openApiDocument } from './openapi.ts';
 import { relayRoutes } from './relay-routes.ts';
 import { type ApiDeps, type Route, routerOf } from './route.ts';
 import { addPages, inviteRoutes, teamRoutes } from './team-routes.ts';
-import { tunnelRoutes } from './tunnel-routes.ts';
-import { visitorRoutes } from './visitor-routes.ts';
+import { tunnelRoutes, visitorRoutes } from './tunnel-routes.ts';
 
 type Context = ParameterizedContext<ApiState>;
 

@@ -3,7 +3,7 @@
  * for a share of the loop while visitors need it (docs/decisions/0012-fair-api.md). Nothing more is read from those who
  * wait.
  */
-import { FairQueue } from '../../shared/scheduler/fair-queue.ts';
+import { FairQueue } from '../../shared/scheduler/fair-reads.ts';
 import type { Clock } from '../clock.ts';
 import {
   ACCOUNT_WRITES_MAX,

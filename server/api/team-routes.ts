@@ -1,9 +1,10 @@
-/** Routes of `/v1/team`, for owners of an account (protocol.md section 15). */
+/** Routes of `/v1/team`, for owners of an account (protocol.md section 15), and of invitations. */
 import { createHash } from 'node:crypto';
 import type { Router } from '@koa/router';
 import { ApiError, API_ERRORS, invalidAdminRequest } from '../../shared/errors.ts';
 import { objectSchema, onlyValue, UUID } from '../../shared/fields.ts';
 import { prefersHtml } from '../../shared/http1/fields.ts';
+import { escapeHtml, page, PAGE_STYLE } from '../../shared/page.ts';
 import {
   invitationUrl,
   MACHINE_MAX_LENGTH,
@@ -11,9 +12,6 @@ import {
   signInLink,
   TAKEN_INVITE,
   type TakenInvite,
-} from '../../shared/invitations.ts';
-import { escapeHtml, page, PAGE_STYLE } from '../../shared/page.ts';
-import {
   NEW_TEAM_INVITES,
   type NewTeamInvites,
   TEAM,
@@ -173,6 +171,7 @@ function readTtl(ttl: unknown): number {
   throw new ApiError(invalidAdminRequest('ttl', rules.ttlRule(INVITE_TTL_CEILING_SECONDS)));
 }
 
+/** Routes of invitations at the relay's own address, which need no key (protocol.md section 13). */
 export function inviteRoutes({ invitations, addresses }: ApiDeps): Route[] {
   return [
     {

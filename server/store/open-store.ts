@@ -53,7 +53,7 @@ export async function lockDatabase(
     case 'sqlite':
       return lockSqlite(address.path);
     case 'postgres': {
-      const { lockPostgres } = await import('./postgres/postgres-lock.ts');
+      const { lockPostgres } = await import('./postgres/open-postgres.ts');
       return await lockPostgres(address, holders, log);
     }
   }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { signInLink } from '../../../shared/invitations.ts';
+import { signInLink } from '../../../shared/team.ts';
 import { findDeepLink, readDeepLink } from './deep-link.ts';
 
 const form = (filled: object) => ({ opens: 'form', form: filled });

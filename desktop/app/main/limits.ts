@@ -1,6 +1,6 @@
 /** Every limit of the app's main process, with its reason. Times are in ms. */
-import { MACHINE_MAX_LENGTH } from '../../../shared/invitations.ts';
 import { KNOCK_SECONDS } from '../../../shared/knocks.ts';
+import { MACHINE_MAX_LENGTH } from '../../../shared/team.ts';
 
 /** Maximum length of a relay's URL: a host name has at most 253; scheme and port come on top. */
 export const RELAY_MAX_CHARS = 300;

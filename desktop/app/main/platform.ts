@@ -1,9 +1,10 @@
 /** What the core needs from the system: Electron provides it for the app, `app/browser` for a page in a browser. */
-import type { OpenInvite, TakenInvite } from '../../../shared/invitations.ts';
+import type { OpenInvite, TakenInvite } from '../../../shared/team.ts';
 import type { Clock } from '../../client/clock.ts';
 import type { LocalTarget } from '../../client/local/local-service.ts';
 import type { InvitationAddress } from '../../client/relay/invitation.ts';
 import type { RelayAddress } from '../../client/relay/relay-address.ts';
+import type { HostMapOptions } from '../../client/visitors/hosted-connections.ts';
 import type { About } from '../ipc/ipc.ts';
 import type { Problem, Settings } from '../ipc/snapshot.ts';
 import type { RelayApi } from './connection.ts';
@@ -12,7 +13,6 @@ import type { Diagnose } from './diagnostics.ts';
 import type { GlobalShortcutKey } from './global-shortcut.ts';
 import type { PortScan } from './ports/port-scan.ts';
 import type { Serve } from './tunnels/folder-service.ts';
-import type { HostMapOptions } from '../../client/visitors/hosted-connections.ts';
 import type { TunnelLog } from './tunnels/tunnel-log.ts';
 
 export interface Platform {

@@ -1,6 +1,6 @@
 /** Reads and accepts an invitation to a relay (protocol.md section 13). */
 import { hostname } from 'node:os';
-import { type Fields, type ObjectField, type TypeOf } from '../../../shared/fields.ts';
+import type { Fields, ObjectField, TypeOf } from '../../../shared/fields.ts';
 import {
   invitationToken,
   MACHINE_MAX_LENGTH,
@@ -8,7 +8,7 @@ import {
   type OpenInvite,
   TAKEN_INVITE,
   type TakenInvite,
-} from '../../../shared/invitations.ts';
+} from '../../../shared/team.ts';
 import { replaceUnprintable } from '../../../shared/unprintable.ts';
 import { API_BODY_MAX_BYTES, API_TIMEOUT_MS } from '../limits.ts';
 import { toMessage } from '../messages.ts';

@@ -1,7 +1,7 @@
 /** The page of an invitation, and the relay's address (protocol.md section 13). */
 import assert from 'node:assert/strict';
 import type { Browser } from 'playwright-core';
-import { signInLink } from '../../../shared/invitations.ts';
+import { signInLink } from '../../../shared/team.ts';
 import { administer } from '../../support/accounts.ts';
 import { Relay } from '../../support/programs.ts';
 import { suiteScope, testScope } from '../../support/scope.ts';

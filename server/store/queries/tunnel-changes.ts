@@ -1,10 +1,31 @@
-/** Queries that change a tunnel while it lives, in SQL that every supported database understands. */
+/**
+ * Queries that change a tunnel while it lives, in SQL that every supported database understands. Running relays apply
+ * the operator's actions, because each raises the revision that they watch.
+ */
 import { type ExpressionBuilder, type Kysely, sql } from 'kysely';
-import type { StoredAccess, StoredKnocks, TokenUse, TunnelRecord } from '../records.ts';
+import { CLOSED_TUNNELS_KEPT_MS } from '../../limits.ts';
+import type {
+  StoredAccess,
+  StoredKnocks,
+  TokenUse,
+  TunnelRecord,
+  OwnedTunnel,
+  TunnelOrders,
+} from '../records.ts';
 import type { Database, TunnelsTable } from '../schema.ts';
+import { raiseAccessRevision } from './account-queries.ts';
 import { mustBeFreeForTunnel } from './namespace.ts';
-import { act, actAlways, inTransaction, write } from './operation.ts';
-import { lockTunnels, readAccess, readTokenUses, writtenAccess, writtenTokenUses } from './tunnel-queries.ts';
+import { act, actAlways, inTransaction, write, read } from './operation.ts';
+import {
+  lockTunnels,
+  readAccess,
+  readTokenUses,
+  writtenAccess,
+  writtenTokenUses,
+  findTunnel,
+  type ReleasedTunnel,
+  releaseIn,
+} from './tunnel-queries.ts';
 
 /** Moves an expiry later, never earlier, so that writes may arrive in any order. */
 export const raiseExpiry = actAlways(async (db, id: string, expiresAt: number): Promise<void> => {
@@ -294,3 +315,51 @@ function later(column: ExpressionBuilder<Database, 'tunnels'>, expiresAt: number
     .else(column.ref('expires_at'))
     .end();
 }
+
+/**
+ * Removes a tunnel, as {@link releaseTunnels} does, and makes the relays that serve it end it.
+ *
+ * @param now wall time in ms
+ * @returns false if there is no such tunnel
+ */
+export const orderClose = act((db, tunnel: ReleasedTunnel, now: number): Promise<boolean> =>
+  inTransaction(db, async (transaction) => {
+    const removed = await releaseIn(transaction, [tunnel], now);
+    if (!removed.has(tunnel.id)) return false;
+    const old = now - CLOSED_TUNNELS_KEPT_MS;
+    await transaction.deleteFrom('closed_tunnels').where('closed_at', '<', old).execute();
+    await transaction.insertInto('closed_tunnels').values({ id: tunnel.id, closed_at: now }).execute();
+    await raiseAccessRevision(transaction);
+    return true;
+  }),
+);
+
+/**
+ * Suspends or resumes a tunnel. If it ends while it is suspended, nobody gets its slug or its domain: see
+ * {@link suspendedNames}.
+ *
+ * @param reason `null` to resume the tunnel
+ * @returns the tunnel after the change; `undefined` for an unknown id
+ */
+export const suspendTunnel = act((db, id: string, reason: string | null): Promise<OwnedTunnel | undefined> =>
+  inTransaction(db, async (transaction) => {
+    await transaction.updateTable('tunnels').set({ suspended: reason }).where('id', '=', id).execute();
+    const owned = await findTunnel(transaction, id);
+    if (owned !== undefined) await raiseAccessRevision(transaction);
+    return owned;
+  }),
+);
+
+/** Reads what an operator has decided about tunnels; relays that serve must follow it. */
+export const tunnelOrders = read(async (db): Promise<TunnelOrders> => {
+  const closed = await db.selectFrom('closed_tunnels').select('id').execute();
+  const rows = await db
+    .selectFrom('tunnels')
+    .select(['id', 'suspended'])
+    .where('suspended', 'is not', null)
+    .execute();
+  return {
+    closed: closed.map(({ id }) => id),
+    suspended: rows.map(({ id, suspended }) => ({ id, reason: suspended ?? '' })),
+  };
+});

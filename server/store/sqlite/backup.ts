@@ -15,7 +15,7 @@ import type { Kysely } from 'kysely';
 import { SQLITE_BUSY_MS } from '../../limits.ts';
 import { MovedDatabaseError, refuseMoved } from '../database-address.ts';
 import { insertAudit } from '../queries/audit-queries.ts';
-import { removeLinks, removeSecrets, SIGNING_SECRETS } from '../queries/secret-queries.ts';
+import { removeLinks, removeSecrets, SIGNING_SECRETS } from '../queries/relay-queries.ts';
 import type { AuditRecord } from '../records.ts';
 import type { Database } from '../schema.ts';
 import { keepEnded, type KeptEndings, NOTHING_KEPT } from './keep-ended.ts';

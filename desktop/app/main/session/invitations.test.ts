@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { signInLink } from '../../../../shared/invitations.ts';
+import { signInLink } from '../../../../shared/team.ts';
 import { RelayRefusal, RelayUnreachable } from '../../../client/relay/errors.ts';
 import { type App, failsWith, FORM, signedIn, start, until } from '../../../testing/core-app.ts';
 import { ACCOUNT } from '../../../testing/fake-platform.ts';

@@ -1,8 +1,8 @@
-/** Queries on secrets of the relay, in SQL that every supported database understands. */
+/** Queries on secrets of the relay, and on what it tells commands that share its database, in SQL that every supported database understands. */
 import type { Kysely } from 'kysely';
 import type { Database } from '../schema.ts';
 import { raiseAccessRevision } from './account-queries.ts';
-import { act, inTransaction, write } from './operation.ts';
+import { act, inTransaction, write, read } from './operation.ts';
 
 const BYTES = 32;
 
@@ -76,3 +76,22 @@ async function findSecret(db: Kysely<Database>, name: string): Promise<string | 
     .executeTakeFirst();
   return row?.value;
 }
+
+/** Stores the public URL of the relay, as its origin. Relays of a cluster share one. */
+export const setPublicOrigin = write(async (db, origin: string): Promise<void> => {
+  await db
+    .insertInto('relay_info')
+    .values({ name: 'public_origin', value: origin })
+    .onConflict((conflict) => conflict.column('name').doUpdateSet({ value: origin }))
+    .execute();
+});
+
+/** @returns the public URL of the relay that served last; `undefined` if none has stored it yet */
+export const publicOrigin = read(async (db): Promise<string | undefined> => {
+  const row = await db
+    .selectFrom('relay_info')
+    .select('value')
+    .where('name', '=', 'public_origin')
+    .executeTakeFirst();
+  return row?.value;
+});

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import type { Replaceable } from '../handoff/give.ts';
-import { replaceable } from './handoff-setup.ts';
+import type { Replaceable } from './handoff/give.ts';
+import { replaceable } from './relay.ts';
 
 describe('replaceable', () => {
   let calls: string[];
