@@ -13,7 +13,13 @@ import { exitCodeFor, ChildCommand, PASSED_SIGNALS, type PassedSignal } from './
 import { CommandWindow } from './command-window.ts';
 import type { CommandContext } from './command.ts';
 import { jsonLine } from './format.ts';
-import { commandEnvironment, type CommandPlan, planCommand, findPackage, projectName } from './package-file.ts';
+import {
+  commandEnvironment,
+  type CommandPlan,
+  planCommand,
+  findPackage,
+  projectName,
+} from './package-file.ts';
 import { openAddress } from './prompt.ts';
 import { type EndReason, followReporter, type Output, type Reporter, TextReporter } from './reporter.ts';
 import { completeTunnel, CreateQueue, type HttpTunnel, logOf, printWindow } from './run-tunnels.ts';

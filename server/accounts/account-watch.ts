@@ -77,23 +77,11 @@ export class AccessWatch {
   }
 }
 
-/*
- * How a running relay learns that another program has revoked keys, or changed or removed accounts. A store that can
- * notify, or a message bus, would be another implementation.
+/**
+ * How a running relay learns that another program has revoked keys, or changed or removed accounts: it checks the
+ * store's revision every {@link ACCESS_POLL_MS}.
  */
-
-interface AccessFeed {
-  /**
-   * Starts to call `onChange`: once, and then within a second of each change. It is called again if it fails with a
-   * StoreError.
-   */
-  start(onChange: () => Promise<void>): void;
-  /** Stops calling it; fulfilled when no call is in progress. */
-  stop(): Promise<void>;
-}
-
-/** Checks the store's revision every {@link ACCESS_POLL_MS}. */
-export class PolledAccessFeed implements AccessFeed {
+export class PolledAccessFeed {
   readonly #store: Pick<Store, 'accessRevision'>;
   readonly #clock: Clock;
   #seen: string | undefined;
@@ -105,12 +93,17 @@ export class PolledAccessFeed implements AccessFeed {
     this.#clock = clock;
   }
 
+  /**
+   * Starts to call `onChange`: once, and then within a second of each change. It is called again if it fails with a
+   * StoreError.
+   */
   start(onChange: () => Promise<void>): void {
     this.#timer = this.#clock.setTimeout(() => {
       this.#running = this.#lookAndGoOn(onChange);
     }, ACCESS_POLL_MS);
   }
 
+  /** Stops calling it; fulfilled when no call is in progress. */
   async stop(): Promise<void> {
     this.#timer?.cancel();
     this.#timer = undefined;

@@ -210,10 +210,7 @@ const FIRST_STEPS_PAGE = 'docs/operating/certificates.md';
  * @param url address the relay listens on
  * @returns lines to show below the first key
  */
-function firstSteps(
-  { database, dataDir }: Pick<Config, 'database' | 'dataDir'>,
-  url: string,
-): string[] {
+function firstSteps({ database, dataDir }: Pick<Config, 'database' | 'dataDir'>, url: string): string[] {
   const own = new URL(url);
   own.hostname = 'localhost';
   const data = database.kind === 'sqlite' ? database.path : `PostgreSQL; other files: ${dataDir}`;

@@ -13,16 +13,6 @@ export class RedisError extends Error {
   }
 }
 
-/** Commands that other modules send to Redis. */
-export interface RedisCommands {
-  /**
-   * Runs one of {@link SCRIPTS}.
-   *
-   * @throws RedisError immediately while there is no connection, otherwise after {@link REDIS_TIMEOUT_MS}
-   */
-  run(script: Script, ...args: readonly (string | number)[]): Promise<unknown>;
-}
-
 interface RedisEvents {
   /** Both connections are open, called again after each time they were lost. */
   up(): void;
@@ -43,7 +33,10 @@ interface RedisLinkOptions {
 
 type ScriptCall = (...args: (string | number)[]) => Promise<unknown>;
 
-export class RedisLink implements RedisCommands {
+/** What other modules use of it. */
+export type RedisCommands = Pick<RedisLink, 'run'>;
+
+export class RedisLink {
   readonly #commands: Redis;
   readonly #messages: Redis;
   readonly #events: RedisEvents;
@@ -96,6 +89,11 @@ export class RedisLink implements RedisCommands {
     return this.#isUp;
   }
 
+  /**
+   * Runs one of {@link SCRIPTS}.
+   *
+   * @throws RedisError immediately while there is no connection, otherwise after {@link REDIS_TIMEOUT_MS}
+   */
   async run(script: Script, ...args: readonly (string | number)[]): Promise<unknown> {
     if (!this.#isUp) throw new RedisError();
     // The library has added each script as a method under its name.

@@ -7,13 +7,7 @@ import { type Duplex, duplexPair } from 'node:stream';
 import type { RequestScheduler } from '../api/scheduler.ts';
 import type { ByteStream, Dial, DialHandler, StreamHandler } from '../tunnels/stream.ts';
 
-/** The relay's own HTTP server, as an upstream. */
-export interface ApiUpstream {
-  /** @param group group of visitors, whose requests take turns with those of other groups */
-  dial(handler: DialHandler, group: string): Dial;
-}
-
-export class InProcessApi implements ApiUpstream {
+export class InProcessApi {
   readonly #server: Server;
   readonly #turns: Pick<RequestScheduler, 'take'>;
 
@@ -24,6 +18,7 @@ export class InProcessApi implements ApiUpstream {
     this.#turns = turns;
   }
 
+  /** @param group group of visitors, whose requests take turns with those of other groups */
   dial(handler: DialHandler, group: string): Dial {
     const cancel = this.#turns.take(group, () => {
       const [near, far] = duplexPair();

@@ -366,11 +366,7 @@ function finalResponseHead(head: ResponseHead, options: ResponseOptions, body: B
  *
  * @param rest bytes that are sent after it in the same piece
  */
-function informationalResponseHead(
-  head: ResponseHead,
-  mapField: FieldMap | undefined,
-  rest: Buffer,
-): Buffer {
+function informationalResponseHead(head: ResponseHead, mapField: FieldMap | undefined, rest: Buffer): Buffer {
   const named = namedByConnection(head.fields);
   const switches = head.status === 101;
   const writer = startResponse(head, rest);

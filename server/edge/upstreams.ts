@@ -11,7 +11,7 @@ import { requests } from '../observe/counters.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { ByteStream, Dial, Dialer, StreamHandler } from '../tunnels/stream.ts';
 import { mayBeAccessPage } from './access-pages.ts';
-import type { ApiUpstream } from './api-upstream.ts';
+import type { InProcessApi } from './api-upstream.ts';
 import { errorResponse, type OwnResponse, requestFacts } from './builtin-responses.ts';
 import { limitedAddress, visitorAddress } from './connection-limiter.ts';
 import type { Notice } from './notice.ts';
@@ -61,7 +61,7 @@ export interface UpgradeEndpoints {
 interface UpstreamsOptions {
   readonly context: EdgeContext;
   readonly dialer: Dialer;
-  readonly api: ApiUpstream;
+  readonly api: Pick<InProcessApi, 'dial'>;
   readonly endpoints: UpgradeEndpoints;
   /** Whether search engines may show tunnels. */
   readonly indexed: boolean;
@@ -88,7 +88,7 @@ export class Upstreams {
   readonly unexpected: (error: unknown) => ApiError;
   readonly accessLog: AccessLog | undefined;
   readonly #dialer: Dialer;
-  readonly #api: ApiUpstream;
+  readonly #api: Pick<InProcessApi, 'dial'>;
   readonly #endpoints: UpgradeEndpoints;
   /** for tunnels with their own host */
   readonly #ownHost: ResponseRules;

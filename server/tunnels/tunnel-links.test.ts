@@ -3,15 +3,7 @@ import { LinkTokens } from '../access/passes.ts';
 import { LINKS_MAX, REVOKED_LINKS_MAX } from '../limits.ts';
 import { StoreError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
-import {
-  aLink,
-  anAccess,
-  anAccount,
-  aStore,
-  aTunnel,
-  type TestStore,
-  CALLER,
-} from '../testing/fixtures.ts';
+import { aLink, anAccess, anAccount, aStore, aTunnel, type TestStore, CALLER } from '../testing/fixtures.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import type { LiveTunnel } from './live-tunnel.ts';
 import type { Peers } from './peers.ts';

@@ -155,10 +155,7 @@ function isBlank(character: string): boolean {
 /* Searches recorded requests. */
 
 /** The searched fields. */
-type Matched = Pick<
-  RequestSummary,
-  'method' | 'target' | 'status' | 'isBroken' | 'visitor' | 'webhook'
->;
+type Matched = Pick<RequestSummary, 'method' | 'target' | 'status' | 'isBroken' | 'visitor' | 'webhook'>;
 
 /**
  * Whether the request's method, address, status, visitor or sender contain every word, in any case. Without words,

@@ -30,7 +30,7 @@ import { type LocalConnection, type LocalHandler, type LocalTarget, usesTls } fr
 /** The relay has already refused longer heads. */
 const NO_LIMITS = { target: Infinity, fields: Infinity };
 
-export class Http2Connection implements LocalConnection, Http2ExchangeOwner {
+export class Http2Connection implements LocalConnection {
   readonly #sessions: LocalSessions;
   readonly #target: LocalTarget;
   #handler: LocalHandler | undefined;
@@ -95,22 +95,26 @@ export class Http2Connection implements LocalConnection, Http2ExchangeOwner {
     this.#close();
   }
 
-  // For its exchange
+  // For its exchange, which all but the first three end.
 
+  /** Whether no bytes of the response are wanted at the moment. */
   get isPaused(): boolean {
     return this.#isPaused;
   }
 
+  /** Bytes of the response, as HTTP/1.1. */
   received(bytes: Buffer): void {
     if (!this.#isClosed) this.#handler?.onLocalData(bytes);
   }
 
+  /** Bytes of the request are accepted again. */
   drained(): void {
     if (this.#isClosed || !this.#owesDrain || this.#held.length > 0) return;
     this.#owesDrain = false;
     this.#handler?.onLocalDrain();
   }
 
+  /** Request and response are complete. */
   completed(): void {
     this.#exchange = undefined;
     if (this.#isEnding) return this.#close();
@@ -120,10 +124,12 @@ export class Http2Connection implements LocalConnection, Http2ExchangeOwner {
     if (!this.#isBlocked) this.drained();
   }
 
+  /** The response is incomplete, and stays so. */
   broke(): void {
     this.#close();
   }
 
+  /** The service accepts no request. No byte of a response was received. */
   refused(exchange: Http2Exchange, error: Error): void {
     const code = error instanceof LocalFailure ? error.code : 'local-refused';
     this.received(localErrorResponse(exchange.head, code, this.#target.port));
@@ -182,22 +188,6 @@ const { NGHTTP2_CANCEL, NGHTTP2_FLAG_END_STREAM, NGHTTP2_REFUSED_STREAM } = cons
 const LINE_END = Buffer.from('\r\n');
 const LAST_CHUNK = Buffer.from('0\r\n\r\n');
 
-/** The connection that the exchange belongs to. All but the first three end the exchange. */
-interface Http2ExchangeOwner {
-  /** Whether no bytes of the response are wanted at the moment. */
-  readonly isPaused: boolean;
-  /** Bytes of the response, as HTTP/1.1. */
-  received(bytes: Buffer): void;
-  /** Bytes of the request are accepted again. */
-  drained(): void;
-  /** Request and response are complete. */
-  completed(): void;
-  /** The response is incomplete, and stays so. */
-  broke(): void;
-  /** The service accepts no request. No byte of a response was received. */
-  refused(exchange: Http2Exchange, error: Error): void;
-}
-
 interface Http2ExchangeOptions {
   readonly head: RequestHead;
   /** of the request */
@@ -209,7 +199,7 @@ interface Http2ExchangeOptions {
 /** One request and its response over a stream of an HTTP/2 session (RFC 9113 section 8.1). */
 class Http2Exchange implements SessionHandler {
   readonly head: RequestHead;
-  readonly #owner: Http2ExchangeOwner;
+  readonly #owner: Http2Connection;
   readonly #sessions: LocalSessions;
   readonly #headers: OutgoingHttpHeaders;
   readonly #framing: Framing;
@@ -232,7 +222,7 @@ class Http2Exchange implements SessionHandler {
   #isResponseDone = false;
   #isOver = false;
 
-  constructor({ head, framing, target, sessions }: Http2ExchangeOptions, owner: Http2ExchangeOwner) {
+  constructor({ head, framing, target, sessions }: Http2ExchangeOptions, owner: Http2Connection) {
     this.head = head;
     this.#owner = owner;
     this.#sessions = sessions;
