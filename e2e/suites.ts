@@ -68,7 +68,7 @@ export const SUITES: readonly Suite[] = [
       ...longFirst('e2e/cluster', 'interruptions|migration|postgres-outages|postgres-relay'),
       'server/store/*.test.ts',
       'server/tunnels/tunnel-service.test.ts',
-      'server/accounts/bootstrap.test.ts',
+      'server/accounts/accounts.test.ts',
     ],
   },
   {

@@ -1,9 +1,9 @@
 /** Readers for the texts of settings. Each describes the values it accepts. */
 import { BlockList, isIP } from 'node:net';
 import { resolve } from 'node:path';
-import { API_KEY_PATTERN, NAME_PATTERN, TTL_MIN_SECONDS } from '../shared/constraints.ts';
 import { formatDuration, parseDuration } from '../shared/duration.ts';
 import { parseNetwork } from '../shared/networks.ts';
+import { API_KEY_PATTERN, NAME_PATTERN, TTL_MIN_SECONDS } from '../shared/value-rules.ts';
 import type { TlsFile } from './edge/listener.ts';
 import {
   ADDRESS_REQUESTS_CEILING,

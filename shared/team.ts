@@ -1,6 +1,5 @@
 /** The people of an account (protocol.md section 15) and invitations (section 13), as both ends know them. */
 import * as yup from 'yup';
-import { API_KEY_PATTERN } from './constraints.ts';
 import {
   ADDRESS,
   described,
@@ -18,6 +17,7 @@ import {
   type Field,
   TIME,
 } from './fields.ts';
+import { API_KEY_PATTERN } from './value-rules.ts';
 
 export const INVITE_LABEL = described(
   TEXT_OR_EMPTY,

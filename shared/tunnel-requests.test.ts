@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { OPEN } from './access.ts';
-import { NAME_PATTERN } from './constraints.ts';
 import { API_ERRORS, ApiError, type ApiErrorEntry, ttlTooLong } from './errors.ts';
 import { readCreateTunnel, readExtendTunnel } from './tunnel-requests.ts';
+import { NAME_PATTERN } from './value-rules.ts';
 
 const limits = { defaultTtl: 3600, maxTtl: 604_800 };
 

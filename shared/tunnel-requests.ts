@@ -12,7 +12,6 @@ import {
   TOKENS_MAX,
   USER_MAX_LENGTH,
 } from './access.ts';
-import { NAME_MAX_LENGTH, NAME_MIN_LENGTH, NAME_PATTERN, TTL_MIN_SECONDS } from './constraints.ts';
 import { readGivenDomain } from './domains.ts';
 import { formatDuration, parseDuration } from './duration.ts';
 import { API_ERRORS, ApiError, type ApiErrorEntry, invalidDomain, ttlTooLong } from './errors.ts';
@@ -32,7 +31,14 @@ import {
   withDefault,
 } from './fields.ts';
 import { LOCAL_PORT_SCHEMA, type TtlLimits, type WantedTunnel } from './tunnel.ts';
-import { NAME_RULE, PORT_RULE } from './value-rules.ts';
+import {
+  NAME_MAX_LENGTH,
+  NAME_MIN_LENGTH,
+  NAME_PATTERN,
+  TTL_MIN_SECONDS,
+  NAME_RULE,
+  PORT_RULE,
+} from './value-rules.ts';
 import { isWildcardDomain } from './wildcard-hosts.ts';
 
 const localPort: Field<number> = {

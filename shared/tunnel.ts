@@ -1,7 +1,6 @@
 /** Tunnels and accounts as the REST interface shows them (protocol.md section 3). */
 import * as yup from 'yup';
 import { type Access, ACCESS_VIEW } from './access.ts';
-import { LOCAL_PORT_MAX, LOCAL_PORT_MIN } from './constraints.ts';
 import {
   ADDRESS,
   COUNT,
@@ -25,6 +24,7 @@ import {
   UUID,
   WILDCARD_ADDRESS,
 } from './fields.ts';
+import { LOCAL_PORT_MAX, LOCAL_PORT_MIN } from './value-rules.ts';
 
 /** As a number. */
 export const LOCAL_PORT_SCHEMA = { type: 'integer', minimum: LOCAL_PORT_MIN, maximum: LOCAL_PORT_MAX };

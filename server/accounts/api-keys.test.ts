@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { API_KEY_PATTERN } from '../../shared/constraints.ts';
+import { API_KEY_PATTERN } from '../../shared/value-rules.ts';
 import type { KeyScope, TunnelRecord } from '../store/records.ts';
 import { aTunnel } from '../testing/fixtures.ts';
 import {

@@ -1,7 +1,7 @@
 /** API keys: generated, hashed and compared (protocol.md section 2.1). */
 import { createHash, randomInt, timingSafeEqual } from 'node:crypto';
-import { API_KEY_PREFIX } from '../../shared/constraints.ts';
 import { API_ERRORS, ApiError, keyOutOfScope } from '../../shared/errors.ts';
+import { API_KEY_PREFIX } from '../../shared/value-rules.ts';
 import { AGENT_MAX_TTL_SECONDS } from '../limits.ts';
 import type { AgentScope, KeyOwner, KeyScope, TunnelRecord } from '../store/records.ts';
 

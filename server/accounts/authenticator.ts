@@ -1,6 +1,6 @@
 /** Authenticates requests: from the `Authorization` field to a key and its account (protocol.md section 2.1). */
-import { API_KEY_PATTERN } from '../../shared/constraints.ts';
 import { accountSuspended, API_ERRORS, ApiError } from '../../shared/errors.ts';
+import { API_KEY_PATTERN } from '../../shared/value-rules.ts';
 import { batches } from '../batches.ts';
 import type { Clock, Timer } from '../clock.ts';
 import { ACCESS_BATCH, KEY_USES_FLUSH_MS, KNOWN_KEYS_MAX, WRONG_KEYS_PER_MINUTE } from '../limits.ts';

@@ -3,11 +3,10 @@
  * its actor before it is acknowledged; running relays apply it within a second.
  */
 import { randomUUID } from 'node:crypto';
-import { NAME_PATTERN, TTL_MIN_SECONDS } from '../../shared/constraints.ts';
 import { formatDuration, parseDuration } from '../../shared/duration.ts';
 import type { Plan } from '../../shared/tunnel.ts';
 import { hasUnprintable } from '../../shared/unprintable.ts';
-import { looksLikeId } from '../../shared/value-rules.ts';
+import { NAME_PATTERN, TTL_MIN_SECONDS, looksLikeId } from '../../shared/value-rules.ts';
 import { type IssuedKey, type NewAccount, newAccount, newKey, type NewKey } from '../accounts/accounts.ts';
 import { SCOPE_WORDS, shownScope } from '../accounts/api-keys.ts';
 import { newInvitation, type NewInvitation } from '../accounts/invitations.ts';

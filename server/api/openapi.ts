@@ -1,8 +1,8 @@
 /** The API described for programs: OpenAPI 3.1 (https://spec.openapis.org/oas/v3.1.1), served as `/v1/openapi.json`. */
-import { API_KEY_PATTERN, RELAY_TITLE } from '../../shared/constraints.ts';
 import { formatDuration } from '../../shared/duration.ts';
 import { API_ERRORS, type ApiErrorEntry, VARIABLE_API_ERRORS, VISITOR_ERRORS } from '../../shared/errors.ts';
 import { type Json, type JsonObject, objectSchema, onlyValue, TEXT, UUID } from '../../shared/fields.ts';
+import { API_KEY_PATTERN, RELAY_TITLE } from '../../shared/value-rules.ts';
 import { VERSION } from '../../shared/version.ts';
 import { BODY_MAX_BYTES } from '../limits.ts';
 import { REQUEST_ID_FIELD } from '../log.ts';

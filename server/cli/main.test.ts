@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
 import { VERSION } from '../../shared/version.ts';
-import { RevokedKeyError } from '../accounts/bootstrap.ts';
-import type { Config } from '../config.ts';
+import { RevokedKeyError } from '../accounts/accounts.ts';
+import { type Config, loadConfig } from '../config.ts';
 import { HandoffError } from '../handoff/take.ts';
 import type { LogEvent, LogFields } from '../log.ts';
 import type { RunningRelay } from '../relay.ts';
 import { ALL_SETTINGS, SETTING_GROUPS } from '../settings.ts';
 import { FakeShell } from '../testing/fake-shell.ts';
-import { loadConfig } from '../config.ts';
 import { ALL_USAGES } from './commands.ts';
 import { main, translateWords } from './main.ts';
 

@@ -3,7 +3,7 @@
  * is loaded as this one file (docs/decisions/0015-bundled-programs.md), hence the exports that follow the imports.
  */
 import { VERSION } from '../../shared/version.ts';
-import { RevokedKeyError } from '../accounts/bootstrap.ts';
+import { RevokedKeyError } from '../accounts/accounts.ts';
 import { namesMuchOfTheInternet } from '../address-network.ts';
 import { StrangerError } from '../cluster/members.ts';
 import type { Config } from '../config.ts';

@@ -1,5 +1,5 @@
 /** A check of `culvert-relay doctor`, and its finding. */
-import { RELAY_TITLE } from '../../shared/constraints.ts';
+import { RELAY_TITLE } from '../../shared/value-rules.ts';
 import type { Clock } from '../clock.ts';
 import { DIAGNOSIS_CHECK_MS } from '../limits.ts';
 import { ask, type Question } from './http-probe.ts';

@@ -9,8 +9,7 @@ import {
   responseFraming,
   trackBody,
 } from '../../shared/http1/body.ts';
-import { SPACE } from '../../shared/http1/characters.ts';
-import { type Field, fieldValue, listMembers } from '../../shared/http1/fields.ts';
+import { SPACE, type Field, fieldValue, listMembers } from '../../shared/http1/fields.ts';
 import {
   fieldsStart,
   HeadReader,

@@ -243,7 +243,7 @@ async function openNotice(config: Config, store: Store): Promise<Notice> {
     secret: await store.relaySecret('notice', clock.now()),
     secure: isSecure(config),
     contact: config.abuseContact,
-    now: () => clock.now(),
+    now,
   });
 }
 
@@ -348,10 +348,7 @@ async function setUpAccess({
       return knock === undefined || registry.byId(tunnelId)?.knocks.isApproved(knock, clock.now()) === true;
     },
   });
-  const now = (): number => clock.now();
   const knocking = new Approvals({ knocks, waits, passes: lastingPasses, secure, contact, now });
-  const attemptsOf = (perMinute: number): RateLimiter =>
-    new RateLimiter(clock, { perMinute, burst: perMinute });
   const attempts = attemptsOf(ACCESS_ATTEMPTS_PER_MINUTE);
   const tunnelAttempts = attemptsOf(TUNNEL_ATTEMPTS_PER_MINUTE);
   return {
@@ -370,4 +367,12 @@ async function setUpAccess({
     keys,
     links,
   };
+}
+
+function now(): number {
+  return clock.now();
+}
+
+function attemptsOf(perMinute: number): RateLimiter {
+  return new RateLimiter(clock, { perMinute, burst: perMinute });
 }

@@ -1,7 +1,7 @@
 /** The relay's persistent state: opened, locked, and with a first key. */
 import { closeSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { ensureKey } from '../accounts/bootstrap.ts';
+import { ensureKey } from '../accounts/accounts.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import { LOG_REPEAT_MS, STORE_SLOW_MS } from '../limits.ts';

@@ -2,8 +2,7 @@
  * Tunnels of one of several relays, kept consistent with the changes that all relays on the database make
  * (docs/decisions/0009-cluster.md).
  */
-import { NAME_PATTERN } from '../../shared/constraints.ts';
-import { looksLikeId } from '../../shared/value-rules.ts';
+import { NAME_PATTERN, looksLikeId } from '../../shared/value-rules.ts';
 import { wildcardSlugsOf } from '../../shared/wildcard-hosts.ts';
 import { batches } from '../batches.ts';
 import type { Clock } from '../clock.ts';

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
-import { NAME_PATTERN } from '../../shared/constraints.ts';
+import { NAME_PATTERN } from '../../shared/value-rules.ts';
 import { PLAN_RULES } from '../accounts/accounts.ts';
 import { SLUG_ATTEMPTS } from '../limits.ts';
 import type { TunnelRecord } from '../store/records.ts';
 import { StoreError, UnansweredError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
+import { FakeClock } from '../testing/fake-clock.ts';
 import {
   allTunnels,
   anAccess,
@@ -15,7 +16,6 @@ import {
   PUBLIC,
   type TestStore,
 } from '../testing/fixtures.ts';
-import { FakeClock } from '../testing/fake-clock.ts';
 import type { LiveTunnel } from './live-tunnel.ts';
 import type { EndReason } from './peers.ts';
 import { TunnelRegistry } from './registry.ts';

@@ -1,5 +1,4 @@
-import { isLineEnd } from './characters.ts';
-import { type Field, joined, parseFields } from './fields.ts';
+import { isLineEnd, type Field, joined, parseFields } from './fields.ts';
 import type { RequestHead, ResponseHead } from './head.ts';
 import { provenance, steersProxy } from './hop-by-hop.ts';
 

@@ -3,8 +3,17 @@
  * rejected. Each byte is looked at once, and strings are created only on demand, because every request and every
  * response passes through here.
  */
-import { CR, isLineEnd, SPACE, targetEnd, tokenEnd, valueEnd } from './characters.ts';
-import { type Field, joined, parseFields } from './fields.ts';
+import {
+  CR,
+  isLineEnd,
+  SPACE,
+  targetEnd,
+  tokenEnd,
+  valueEnd,
+  type Field,
+  joined,
+  parseFields,
+} from './fields.ts';
 
 export interface RequestHead {
   /** the head as received, from the first byte to the empty line, both included */

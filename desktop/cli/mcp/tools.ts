@@ -7,10 +7,15 @@ import {
   TOKEN_NAME_RULE,
   TOKENS_MAX,
 } from '../../../shared/access.ts';
-import { LOCAL_PORT_MAX, LOCAL_PORT_MIN } from '../../../shared/constraints.ts';
 import { LINK_NOTE_RULE, LINK_PATH_RULE } from '../../../shared/links.ts';
 import type { Tunnel } from '../../../shared/tunnel.ts';
-import { NAME_RULE, TTL_RULE, type ValueRule } from '../../../shared/value-rules.ts';
+import {
+  LOCAL_PORT_MAX,
+  LOCAL_PORT_MIN,
+  NAME_RULE,
+  TTL_RULE,
+  type ValueRule,
+} from '../../../shared/value-rules.ts';
 import type { Clock } from '../../client/clock.ts';
 import { accessProblems, wantedAccess } from '../../client/config/project-access.ts';
 import type { RelayAccess } from '../../client/config/relay-access.ts';

@@ -2,12 +2,12 @@
 import { type Document, isMap, LineCounter, type Node, parseDocument } from 'yaml';
 import * as yup from 'yup';
 import { OPEN } from '../../../shared/access.ts';
-import { API_KEY_PREFIX } from '../../../shared/constraints.ts';
 import { DOMAIN_RULE } from '../../../shared/domains.ts';
 import { HEADER_NAMES_RULE, HEADERS_RULE } from '../../../shared/header-changes.ts';
 import { nearest } from '../../../shared/nearest.ts';
 import { escapeUnprintable } from '../../../shared/unprintable.ts';
 import {
+  API_KEY_PREFIX,
   COMPRESS_RULE,
   type CompressMode,
   HOST_HEADER_RULE,

@@ -1,5 +1,5 @@
 /** Which relay a command uses, with which key: from options, then the environment, then the stored login. */
-import { API_KEY_PATTERN, API_KEY_PREFIX } from '../../../shared/constraints.ts';
+import { API_KEY_PATTERN, API_KEY_PREFIX } from '../../../shared/value-rules.ts';
 import { ExitCode, UsageError } from '../failures.ts';
 import { Network } from '../network/network.ts';
 import { NetworkSettingError, type NetworkSettings, readNetworkSettings } from '../network/proxy-dial.ts';
@@ -10,8 +10,8 @@ import {
   type RelayAddress,
   RelayAddressError,
 } from '../relay/relay-address.ts';
-import type { Login } from './stored-login.ts';
 import { checkRelay, type ProjectRelay } from './project-trust.ts';
+import type { Login } from './stored-login.ts';
 
 const DEFAULT_RELAY = 'http://localhost:8080';
 /** The source of the address if no relay was chosen. */

@@ -2,7 +2,7 @@
 import { chmodSync, closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
 import { dirname, join, posix, win32 } from 'node:path';
 import * as yup from 'yup';
-import { API_KEY_PATTERN } from '../../../shared/constraints.ts';
+import { API_KEY_PATTERN } from '../../../shared/value-rules.ts';
 import { CONFIG_FILE_MAX_BYTES } from '../limits.ts';
 import { parseRelayAddress, type RelayAddress } from '../relay/relay-address.ts';
 import { DurableFile, hasModes, isMissing, OWNER_ONLY } from './durable-file.ts';

@@ -2,7 +2,7 @@
 import { lookup } from 'node:dns/promises';
 import { readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
-import { RELAY_TITLE } from '../../../shared/constraints.ts';
+import { RELAY_TITLE } from '../../../shared/value-rules.ts';
 import { Deadlines, systemClock } from '../clock.ts';
 import { isCompressionOn, nearnessOf } from '../compression/compressed-stream.ts';
 import { LocalDialer } from '../local/local-dialer.ts';

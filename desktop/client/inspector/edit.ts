@@ -1,6 +1,6 @@
 /** Validates edited requests: the relay must be able to forward them, and the log to record them completely. */
 import { isUtf8 } from 'node:buffer';
-import { tokenEnd, valueEnd } from '../../../shared/http1/characters.ts';
+import { tokenEnd, valueEnd } from '../../../shared/http1/fields.ts';
 import { REDACTED } from '../../../shared/version.ts';
 import {
   EDITED_FIELDS_MAX,

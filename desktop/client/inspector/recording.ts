@@ -1,6 +1,5 @@
 import { BodyError, type BodyTracker, trackBody } from '../../../shared/http1/body.ts';
-import { COLON, equalsIgnoringCase, LF, SPACE, TAB } from '../../../shared/http1/characters.ts';
-import { joined } from '../../../shared/http1/fields.ts';
+import { COLON, equalsIgnoringCase, LF, SPACE, TAB, joined } from '../../../shared/http1/fields.ts';
 import type { Recording } from '../data/stream-filter.ts';
 import { RECORDED_HEAD_MAX_BYTES } from '../limits.ts';
 import type { Exchange } from './exchange.ts';

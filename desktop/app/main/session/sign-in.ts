@@ -1,7 +1,7 @@
 /** Whose tunnels this app shows: one account at one relay, or none. */
-import { API_KEY_PATTERN, API_KEY_PREFIX } from '../../../../shared/constraints.ts';
 import { parseDuration } from '../../../../shared/duration.ts';
 import type { Account, Tunnel } from '../../../../shared/tunnel.ts';
+import { API_KEY_PATTERN, API_KEY_PREFIX } from '../../../../shared/value-rules.ts';
 import { refusesKey } from '../../../client/relay/errors.ts';
 import { isProtected, parseRelayAddress, type RelayAddress } from '../../../client/relay/relay-address.ts';
 import type { AccountView, KeyKept, Problem, SessionView } from '../../ipc/snapshot.ts';

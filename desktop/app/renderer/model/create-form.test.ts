@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { assert as assertProperty, constantFrom, property, string } from 'fast-check';
-import { NAME_PATTERN } from '../../../../shared/constraints.ts';
+import { NAME_PATTERN } from '../../../../shared/value-rules.ts';
 import { exampleTunnel } from '../../../testing/views.ts';
 import type { AccountView } from '../../ipc/snapshot.ts';
 import { OPEN_DRAFT } from './access.ts';

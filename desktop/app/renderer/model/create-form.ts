@@ -1,13 +1,14 @@
 /** The create form as typed, and its validation. */
-import { isWildcardDomain } from '../../../../shared/wildcard-hosts.ts';
-import { NAME_MAX_LENGTH, NAME_MIN_LENGTH } from '../../../../shared/constraints.ts';
+import { HEADER_NAME_RULE, HEADER_RULE, HEADERS_MAX } from '../../../../shared/header-changes.ts';
 import {
+  NAME_MAX_LENGTH,
+  NAME_MIN_LENGTH,
   type CompressMode,
   HOST_HEADER_RULE,
   NAME_RULE,
   type Upstream,
 } from '../../../../shared/value-rules.ts';
-import { HEADER_NAME_RULE, HEADER_RULE, HEADERS_MAX } from '../../../../shared/header-changes.ts';
+import { isWildcardDomain } from '../../../../shared/wildcard-hosts.ts';
 import type { CreateForm, TunnelForm } from '../../ipc/ipc.ts';
 import type { AccountView, PortView, TunnelView } from '../../ipc/snapshot.ts';
 import { t } from '../../messages/translate.ts';

@@ -1,6 +1,5 @@
 /** Suggestions of the port field, and hints about the typed port. */
-import { LOCAL_PORT_MAX, LOCAL_PORT_MIN } from '../../../../shared/constraints.ts';
-import { parsePort } from '../../../../shared/value-rules.ts';
+import { LOCAL_PORT_MAX, LOCAL_PORT_MIN, parsePort } from '../../../../shared/value-rules.ts';
 import type { PortView, TunnelView } from '../../ipc/snapshot.ts';
 import { t } from '../../messages/translate.ts';
 import { isLive } from './tunnel-state.ts';

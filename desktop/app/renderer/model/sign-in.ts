@@ -1,6 +1,6 @@
 /** Validates the sign-in form before a relay is contacted. */
-import { API_KEY_PATTERN, API_KEY_PREFIX } from '../../../../shared/constraints.ts';
 import { invitationToken } from '../../../../shared/team.ts';
+import { API_KEY_PATTERN, API_KEY_PREFIX } from '../../../../shared/value-rules.ts';
 import type { InvitationView, KeyKept, Snapshot } from '../../ipc/snapshot.ts';
 import { t } from '../../messages/translate.ts';
 
