@@ -11,10 +11,10 @@ import { METRICS } from '../../server/observe/metrics.ts';
 import { ERROR_HELP } from '../../shared/error-help.ts';
 import { ALL_API_ERRORS, VISITOR_ERRORS } from '../../shared/errors.ts';
 import { ROOT } from '../repository.ts';
-import { culvertPage } from './culvert-page.ts';
+import { culvertPage, projectPage } from './culvert-page.ts';
 import { limitsPage } from './limits-page.ts';
 import { code, pageStart, markdownTable, prose, sentence } from './page.ts';
-import { projectPage, culvertRelayPage, settingsPage } from './relay-page.ts';
+import { culvertRelayPage, settingsPage } from './relay-page.ts';
 import { restPage } from './rest-page.ts';
 
 const PAGES: Readonly<Record<string, () => string | Promise<string>>> = {
