@@ -23,9 +23,7 @@ interface RequestSchedulerDeps {
 }
 
 export class RequestScheduler {
-  readonly #clock: Clock;
-  readonly #visitorsWork: () => number;
-  readonly #nextTurn: RequestSchedulerDeps['nextTurn'];
+  readonly #deps: RequestSchedulerDeps;
   readonly #queue = new FairQueue<() => void>();
   readonly #share = new LoopShare(API_LOOP_SHARE, API_LOOP_BURST_MS);
   /** whether a turn is coming */
@@ -34,10 +32,8 @@ export class RequestScheduler {
   #seenWork = 0;
   #seenAt = -Infinity;
 
-  constructor({ clock, visitorsWork, nextTurn }: RequestSchedulerDeps) {
-    this.#clock = clock;
-    this.#visitorsWork = visitorsWork;
-    this.#nextTurn = nextTurn;
+  constructor(deps: RequestSchedulerDeps) {
+    this.#deps = deps;
   }
 
   /**
@@ -63,26 +59,26 @@ export class RequestScheduler {
   #beginNext(): void {
     this.#running = this.#queue.size > 0;
     if (!this.#running) return;
-    const now = this.#clock.monotonic();
+    const now = this.#deps.clock.monotonic();
     const wait = this.#share.wait(now, this.#isContended(now));
-    if (wait > 0) this.#clock.setTimeout(this.#look, wait);
-    else this.#nextTurn(this.#begin, this.#end);
+    if (wait > 0) this.#deps.clock.setTimeout(this.#look, wait);
+    else this.#deps.nextTurn(this.#begin, this.#end);
   }
 
   readonly #look = (): void => this.#beginNext();
 
   readonly #begin = (): void => {
-    this.#began = this.#clock.monotonic();
+    this.#began = this.#deps.clock.monotonic();
     this.#queue.shift()?.item();
   };
 
   readonly #end = (): void => {
-    this.#share.spend((this.#clock.monotonic() - this.#began) * API_COST_FACTOR);
+    this.#share.spend((this.#deps.clock.monotonic() - this.#began) * API_COST_FACTOR);
     this.#beginNext();
   };
 
   #isContended(now: number): boolean {
-    const work = this.#visitorsWork();
+    const work = this.#deps.visitorsWork();
     if (work !== this.#seenWork) this.#seenAt = now;
     this.#seenWork = work;
     return now - this.#seenAt < VISITORS_RECENT_MS;

@@ -54,14 +54,9 @@ interface UpgradesOptions {
 }
 
 export class Upgrades {
-  readonly #hub: Hub;
-  readonly #registry: TunnelRegistry;
-  readonly #authenticator: Authenticator;
-  readonly #clock: Clock;
+  readonly #options: UpgradesOptions;
   /** control and data sockets that are open */
   #sockets = 0;
-  readonly #maxSockets: number;
-  readonly #others: OtherRelays;
   readonly #server = new WebSocketServer({
     noServer: true,
     clientTracking: false,
@@ -73,13 +68,8 @@ export class Upgrades {
     maxBufferedChunks: CONTROL_PIECES_MAX,
   });
 
-  constructor({ hub, registry, authenticator, clock, maxSockets, others }: UpgradesOptions) {
-    this.#hub = hub;
-    this.#registry = registry;
-    this.#authenticator = authenticator;
-    this.#clock = clock;
-    this.#maxSockets = maxSockets;
-    this.#others = others;
+  constructor(options: UpgradesOptions) {
+    this.#options = options;
   }
 
   /** Whether the path is one of the WebSocket endpoints. */
@@ -109,7 +99,7 @@ export class Upgrades {
     const id = query.get('tunnel_id') ?? '';
     if (id === '') throw new ApiError(API_ERRORS.missingTunnelId);
     const { tunnel, key: usedKey } = await this.#ownTunnel(request, id);
-    if (!this.#hub.admits(tunnel)) throw new ApiError(API_ERRORS.unavailable, { 'Retry-After': '1' });
+    if (!this.#options.hub.admits(tunnel)) throw new ApiError(API_ERRORS.unavailable, { 'Retry-After': '1' });
     const taken = this.#takeOver(request);
     if (taken === undefined) return;
     const takesEvents = query.get('events') === '1';
@@ -119,7 +109,7 @@ export class Upgrades {
       WebSocketServer['handleUpgrade']
     >[0];
     this.#server.handleUpgrade(message, taken.socket, taken.head, (socket) => {
-      const now = this.#clock.monotonic();
+      const now = this.#options.clock.monotonic();
       this.#attach(tunnel, socket, { connection: taken.socket, key: usedKey, now, takesEvents });
     });
   }
@@ -127,9 +117,9 @@ export class Upgrades {
   /** A separate function, so that the request's data is not kept as long as the socket. */
   #attach(tunnel: LiveTunnel, socket: WebSocket, options: ControlSocketOptions): void {
     const control = new ControlSocket(socket, options, (closed, code) =>
-      this.#hub.detach(tunnel, closed, code),
+      this.#options.hub.detach(tunnel, closed, code),
     );
-    this.#hub.attach(tunnel, control);
+    this.#options.hub.attach(tunnel, control);
   }
 
   async #openData(request: UpgradeRequest, key: string, query: URLSearchParams): Promise<void> {
@@ -157,12 +147,12 @@ export class Upgrades {
       takeOver: () => (socket.destroyed ? undefined : { socket, head: Buffer.alloc(0) }),
     };
     const owner = await this.#keyOwner(request);
-    this.#openFor(request, key, this.#hub.awaiting(id), owner, via);
+    this.#openFor(request, key, this.#options.hub.awaiting(id), owner, via);
   }
 
   async #openAnnounced(request: UpgradeRequest, key: string, id: string): Promise<void> {
     const owner = await this.#keyOwner(request);
-    const awaiting = this.#hub.awaiting(id);
+    const awaiting = this.#options.hub.awaiting(id);
     if (awaiting === undefined && (await this.#passOn(request, key, id))) return;
     this.#openFor(request, key, awaiting, owner);
   }
@@ -171,7 +161,7 @@ export class Upgrades {
   async #keyOwner(request: UpgradeRequest): Promise<KeyOwner | undefined> {
     const authorization = request.header('authorization');
     if (authorization === undefined) return undefined;
-    return await this.#authenticator.authenticate(authorization, request.address);
+    return await this.#options.authenticator.authenticate(authorization, request.address);
   }
 
   /** @throws ApiError 404 if nothing waits, or the key belongs to another account */
@@ -186,13 +176,13 @@ export class Upgrades {
       throw new ApiError(API_ERRORS.connectionNotFound);
     }
     this.#switchTo(request, key, awaiting.tunnel, (socket) =>
-      this.#hub.open(awaiting, socket, owner?.keyId, via),
+      this.#options.hub.open(awaiting, socket, owner?.keyId, via),
     );
   }
 
   /** @returns whether another relay has it now, which then responds instead of this one */
   async #passOn(request: UpgradeRequest, key: string, id: string): Promise<boolean> {
-    const hop = await this.#others.dial({ id, key, authorization: request.header('authorization') });
+    const hop = await this.#options.others.dial({ id, key, authorization: request.header('authorization') });
     if (hop === undefined) return false;
     let taken;
     try {
@@ -205,18 +195,23 @@ export class Upgrades {
   }
 
   async #openTrunk(request: UpgradeRequest, key: string, query: URLSearchParams): Promise<void> {
-    if (!this.#hub.takesTrunks) throw new ApiError(API_ERRORS.notFound);
+    if (!this.#options.hub.takesTrunks) throw new ApiError(API_ERRORS.notFound);
     const tunnelId = query.get('tunnel_id') ?? '';
     if (tunnelId === '') throw new ApiError(API_ERRORS.missingTunnelId);
     const { tunnel, key: usedKey } =
       this.#heldTunnel(request, tunnelId) ?? (await this.#ownTunnel(request, tunnelId));
-    if (this.#hub.offers(tunnel) === 'offline' && !(await this.#hub.findClient(tunnel, usedKey))) {
+    if (
+      this.#options.hub.offers(tunnel) === 'offline' &&
+      !(await this.#options.hub.findClient(tunnel, usedKey))
+    ) {
       throw new ApiError(API_ERRORS.unavailable, { 'Retry-After': '1' });
     }
-    const offers = this.#hub.offers(tunnel);
+    const offers = this.#options.hub.offers(tunnel);
     if (offers === 'offline') throw new ApiError(API_ERRORS.tunnelNotConnected);
     if (offers === 'full') throw new ApiError(API_ERRORS.tooManyTrunks, { 'Retry-After': '60' });
-    this.#switchTo(request, key, tunnel, (socket) => this.#hub.get(tunnel.id)?.addTrunk(socket, usedKey));
+    this.#switchTo(request, key, tunnel, (socket) =>
+      this.#options.hub.get(tunnel.id)?.addTrunk(socket, usedKey),
+    );
   }
 
   /**
@@ -226,9 +221,9 @@ export class Upgrades {
    * @throws ApiError 401 for a missing or malformed key
    */
   #heldTunnel(request: UpgradeRequest, id: string): KeyedTunnel | undefined {
-    const hash = this.#authenticator.hashOf(request.header('authorization'));
-    const tunnel = this.#registry.byId(id);
-    const key = tunnel === undefined ? undefined : this.#hub.get(tunnel.id)?.offerKey;
+    const hash = this.#options.authenticator.hashOf(request.header('authorization'));
+    const tunnel = this.#options.registry.byId(id);
+    const key = tunnel === undefined ? undefined : this.#options.hub.get(tunnel.id)?.offerKey;
     return tunnel !== undefined && key !== undefined && sameHash(key.hash, hash)
       ? { tunnel, key }
       : undefined;
@@ -236,11 +231,14 @@ export class Upgrades {
 
   /** @throws ApiError 401, 404 */
   async #ownTunnel(request: UpgradeRequest, id: string): Promise<KeyedTunnel> {
-    const owner = await this.#authenticator.authenticate(request.header('authorization'), request.address);
+    const owner = await this.#options.authenticator.authenticate(
+      request.header('authorization'),
+      request.address,
+    );
     // Another relay may have given an agent's tunnel to another key of the account.
-    if (this.#registry.byId(id) === undefined || owner.scope.kind === 'agent')
-      await this.#others.followTunnel(id);
-    const tunnel = this.#registry.byId(id);
+    if (this.#options.registry.byId(id) === undefined || owner.scope.kind === 'agent')
+      await this.#options.others.followTunnel(id);
+    const tunnel = this.#options.registry.byId(id);
     if (tunnel?.account.id !== owner.account.id) throw new ApiError(API_ERRORS.tunnelNotFound);
     mustReach(owner, tunnel);
     return { tunnel, key: { keyId: owner.keyId, hash: owner.hash, isAgents: owner.scope.kind === 'agent' } };
@@ -265,7 +263,7 @@ export class Upgrades {
 
   /** @throws ApiError 503 if the maximum number of sockets is open */
   #takeOver(request: UpgradeRequest): ReturnType<UpgradeRequest['takeOver']> {
-    if (this.#sockets >= this.#maxSockets) {
+    if (this.#sockets >= this.#options.maxSockets) {
       throw new ApiError(API_ERRORS.tooManySockets, { 'Retry-After': '5' });
     }
     const taken = request.takeOver();

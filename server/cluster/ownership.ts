@@ -41,39 +41,29 @@ interface RedisOwnershipDeps {
 
 export class RedisOwnership implements Ownership {
   readonly hasOthers = true;
-  readonly #redis: RedisCommands;
-  readonly #membership: Membership;
-  readonly #pulse: Pick<ChangeNotifier, 'isSteady'>;
-  readonly #secret: string;
-  readonly #seal: Pick<NewsSeal, 'seal'>;
-  readonly #clock: Clock;
+  readonly #deps: RedisOwnershipDeps;
   /** by tunnel */
   readonly #held = new Map<string, Held>();
 
-  constructor({ redis, membership, pulse, secret, seal, clock }: RedisOwnershipDeps) {
-    this.#redis = redis;
-    this.#membership = membership;
-    this.#pulse = pulse;
-    this.#secret = secret;
-    this.#seal = seal;
-    this.#clock = clock;
+  constructor(deps: RedisOwnershipDeps) {
+    this.#deps = deps;
   }
 
   get isSure(): boolean {
-    return this.#pulse.isSteady;
+    return this.#deps.pulse.isSteady;
   }
 
   connectionId(): string {
-    return connectionId(this.#membership.number, this.#secret);
+    return connectionId(this.#deps.membership.number, this.#deps.secret);
   }
 
   claim(control: HeldControl): void {
-    const held = { control, fence: this.#clock.now() * 1000, fenced: false, rival: 0 };
+    const held = { control, fence: this.#deps.clock.now() * 1000, fenced: false, rival: 0 };
     this.#held.set(control.tunnelId, held);
-    const { number, incarnation } = this.#membership;
+    const { number, incarnation } = this.#deps.membership;
     // Without a number, it is recorded once there is one.
     if (number === 0) return;
-    this.#redis.run(CLAIM, control.tunnelId, number, incarnation, control.keyId, OWNERSHIP_KEEP_MS).then(
+    this.#deps.redis.run(CLAIM, control.tunnelId, number, incarnation, control.keyId, OWNERSHIP_KEEP_MS).then(
       (reply) => this.#fenced(held, readNumber(reply)),
       // If this cannot be published now, it is when Redis is back.
       () => {},
@@ -84,14 +74,14 @@ export class RedisOwnership implements Ownership {
     const { tunnelId } = control;
     if (this.#held.get(tunnelId)?.control !== control) return;
     this.#held.delete(tunnelId);
-    const { incarnation } = this.#membership;
-    this.#redis.run(RELEASE, tunnelId, incarnation, OWNERSHIP_KEEP_MS, code).catch(() => {});
+    const { incarnation } = this.#deps.membership;
+    this.#deps.redis.run(RELEASE, tunnelId, incarnation, OWNERSHIP_KEEP_MS, code).catch(() => {});
   }
 
   announce(tunnelId: string, announcement: Announcement): void {
     // The id is all that a data socket needs: readers of the traffic through Redis must not learn it.
-    const sealed = this.#seal.seal(writeAnnouncement(tunnelId, announcement.id));
-    this.#redis.run(ANNOUNCE, tunnelId, sealed, this.#membership.incarnation).then(
+    const sealed = this.#deps.seal.seal(writeAnnouncement(tunnelId, announcement.id));
+    this.#deps.redis.run(ANNOUNCE, tunnelId, sealed, this.#deps.membership.incarnation).then(
       (reply) => announcement.announced(readAnnounced(reply)),
       () => announcement.announced({ kind: 'apart' }),
     );
@@ -99,7 +89,7 @@ export class RedisOwnership implements Ownership {
 
   async find(tunnelId: string): Promise<Found> {
     try {
-      const reply = await this.#redis.run(FIND, tunnelId, this.#membership.incarnation);
+      const reply = await this.#deps.redis.run(FIND, tunnelId, this.#deps.membership.incarnation);
       if (typeof reply !== 'string') return { kind: 'nowhere' };
       const fence = readNumber(reply);
       return fence === undefined ? { kind: 'apart' } : { kind: 'there', fence };
@@ -111,7 +101,7 @@ export class RedisOwnership implements Ownership {
 
   async online(tunnelIds: readonly string[]): Promise<readonly string[]> {
     try {
-      const found = await this.#redis.run(ONLINE, this.#membership.incarnation, ...tunnelIds);
+      const found = await this.#deps.redis.run(ONLINE, this.#deps.membership.incarnation, ...tunnelIds);
       return Array.isArray(found) ? found.map(String) : [];
     } catch (error) {
       if (error instanceof RedisError) return [];
@@ -137,9 +127,9 @@ export class RedisOwnership implements Ownership {
   }
 
   async #tell(batch: readonly Held[]): Promise<void> {
-    const { number, incarnation } = this.#membership;
+    const { number, incarnation } = this.#deps.membership;
     const args = batch.flatMap(({ control, fence }) => [control.tunnelId, String(fence), control.keyId]);
-    const lost = await this.#redis.run(ASSERT, number, incarnation, OWNERSHIP_KEEP_MS, ...args);
+    const lost = await this.#deps.redis.run(ASSERT, number, incarnation, OWNERSHIP_KEEP_MS, ...args);
     const moved = new Set(Array.isArray(lost) ? lost.map(String) : []);
     for (const held of batch) {
       if (moved.has(held.control.tunnelId)) this.#lose(held);
@@ -187,27 +177,19 @@ interface OwnershipRenewalDeps {
 }
 
 export class OwnershipRenewal {
-  readonly #redis: { readonly isUp: boolean };
-  readonly #membership: Pick<Membership, 'renew'>;
-  readonly #ownership: Pick<RedisOwnership, 'tellAll'>;
-  readonly #clock: Clock;
-  readonly #onDown: () => void;
+  readonly #deps: OwnershipRenewalDeps;
   #timer: Timer | undefined;
   #stopped = false;
   /** monotonic ms */
   #renewAt = 0;
   #tellAt = 0;
 
-  constructor({ redis, membership, ownership, clock, onDown }: OwnershipRenewalDeps) {
-    this.#redis = redis;
-    this.#membership = membership;
-    this.#ownership = ownership;
-    this.#clock = clock;
-    this.#onDown = onDown;
+  constructor(deps: OwnershipRenewalDeps) {
+    this.#deps = deps;
   }
 
   start(): void {
-    this.#timer = this.#clock.setTimeout(() => void this.#work(), RENEWAL_TICK_MS);
+    this.#timer = this.#deps.clock.setTimeout(() => void this.#work(), RENEWAL_TICK_MS);
   }
 
   stop(): void {
@@ -222,32 +204,32 @@ export class OwnershipRenewal {
 
   /** Finds out what other relays have taken over. If Redis stays unreachable, the present state stays in use. */
   async checkLeap(): Promise<void> {
-    const until = this.#clock.monotonic() + LEAP_CHECK_MS;
-    while (!(await forgiving(this.#tellAll())) && this.#clock.monotonic() < until) {
+    const until = this.#deps.clock.monotonic() + LEAP_CHECK_MS;
+    while (!(await forgiving(this.#tellAll())) && this.#deps.clock.monotonic() < until) {
       await new Promise<void>((resolve) => {
-        this.#clock.setTimeout(resolve, LEAP_RETRY_MS);
+        this.#deps.clock.setTimeout(resolve, LEAP_RETRY_MS);
       });
     }
   }
 
   async #work(): Promise<void> {
-    const now = this.#clock.monotonic();
-    if (!this.#redis.isUp) this.#onDown();
+    const now = this.#deps.clock.monotonic();
+    if (!this.#deps.redis.isUp) this.#deps.onDown();
     else if (now >= this.#tellAt) await forgiving(this.#tellAll());
     else if (now >= this.#renewAt) await forgiving(this.#renew());
     if (!this.#stopped) this.start();
   }
 
   async #renew(): Promise<void> {
-    const wasDead = await this.#membership.renew();
-    this.#renewAt = this.#clock.monotonic() + LEASE_RENEW_MS;
-    if (wasDead) await this.#ownership.tellAll();
+    const wasDead = await this.#deps.membership.renew();
+    this.#renewAt = this.#deps.clock.monotonic() + LEASE_RENEW_MS;
+    if (wasDead) await this.#deps.ownership.tellAll();
   }
 
   async #tellAll(): Promise<void> {
-    await this.#membership.renew();
-    await this.#ownership.tellAll();
-    const now = this.#clock.monotonic();
+    await this.#deps.membership.renew();
+    await this.#deps.ownership.tellAll();
+    const now = this.#deps.clock.monotonic();
     this.#renewAt = now + LEASE_RENEW_MS;
     this.#tellAt = now + OWNERSHIP_REPEAT_MS;
   }

@@ -16,24 +16,18 @@ interface SharedExpiryDeps {
 }
 
 export class SharedExpiry {
-  readonly #store: Pick<Store, 'releaseTunnels'>;
-  readonly #clock: Clock;
-  readonly #lifecycle: Lifecycle;
-  readonly #compare: SharedExpiryDeps['compare'];
+  readonly #deps: SharedExpiryDeps;
   /** expired tunnels, unless another relay has extended them or has traffic for them */
   readonly #due = new Set<LiveTunnel>();
   #checking = false;
 
-  constructor({ store, clock, lifecycle, compare }: SharedExpiryDeps) {
-    this.#store = store;
-    this.#clock = clock;
-    this.#lifecycle = lifecycle;
-    this.#compare = compare;
+  constructor(deps: SharedExpiryDeps) {
+    this.#deps = deps;
   }
 
   /** A tunnel has expired as far as this relay knows. */
   expired(tunnel: LiveTunnel): void {
-    if (tunnel.terms.idle) this.#clock.setTimeout(() => this.#check(tunnel), IDLE_GRACE_MS);
+    if (tunnel.terms.idle) this.#deps.clock.setTimeout(() => this.#check(tunnel), IDLE_GRACE_MS);
     else this.#check(tunnel);
   }
 
@@ -66,34 +60,34 @@ export class SharedExpiry {
 
   async #endOrExtend(batch: readonly LiveTunnel[]): Promise<void> {
     try {
-      await this.#compare(batch);
-      await this.#endExpired(this.#stillAlive(batch).filter((tunnel) => this.#lifecycle.isOver(tunnel)));
+      await this.#deps.compare(batch);
+      await this.#endExpired(this.#stillAlive(batch).filter((tunnel) => this.#deps.lifecycle.isOver(tunnel)));
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
     }
     for (const tunnel of this.#stillAlive(batch)) {
-      if (!this.#lifecycle.isOver(tunnel)) this.#lifecycle.goOn(tunnel);
-      else if (!this.#due.has(tunnel)) this.#lifecycle.endExpired(tunnel, this.#unlessExtended(tunnel));
+      if (!this.#deps.lifecycle.isOver(tunnel)) this.#deps.lifecycle.goOn(tunnel);
+      else if (!this.#due.has(tunnel)) this.#deps.lifecycle.endExpired(tunnel, this.#unlessExtended(tunnel));
     }
   }
 
   /** Lets the store decide, so that an extension that another relay has acknowledged is not lost. */
   async #endExpired(over: readonly LiveTunnel[]): Promise<void> {
     const released = over.map((tunnel) => this.#unlessExtended(tunnel));
-    const removed = await this.#store.releaseTunnels(released, this.#clock.now());
+    const removed = await this.#deps.store.releaseTunnels(released, this.#deps.clock.now());
     for (const tunnel of over) {
-      if (removed.has(tunnel.id)) this.#lifecycle.end(tunnel, 'expired');
+      if (removed.has(tunnel.id)) this.#deps.lifecycle.end(tunnel, 'expired');
       // Another relay has already ended or extended it.
       else this.#due.add(tunnel);
     }
   }
 
   #unlessExtended(tunnel: LiveTunnel): ReleasedTunnel {
-    return { ...this.#lifecycle.expired(tunnel), expiredAt: tunnel.expiresAt };
+    return { ...this.#deps.lifecycle.expired(tunnel), expiredAt: tunnel.expiresAt };
   }
 
   #stillAlive(tunnels: readonly LiveTunnel[]): LiveTunnel[] {
-    return tunnels.filter((tunnel) => this.#lifecycle.isAlive(tunnel));
+    return tunnels.filter((tunnel) => this.#deps.lifecycle.isAlive(tunnel));
   }
 }
 
