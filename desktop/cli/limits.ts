@@ -1,17 +1,6 @@
 /** Every limit of the command, with its reason. Times are in ms. */
 
 /**
- * How long a command waits when the relay limits how many tunnels it can create: one is allowed every 6 s
- * (protocol.md section 3.2).
- */
-export const CREATE_RETRY_MS = 60_000;
-/**
- * Number of times that a command tries to create a tunnel while the relay limits how many it can create. Others
- * on the account may use the creations that become free; after this many tries the error is shown.
- */
-export const CREATE_RETRIES_MAX = 10;
-
-/**
  * Maximum number of characters read from standard input: the longest key has 204, the longest password 128; longer text
  * is something else.
  */

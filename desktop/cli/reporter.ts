@@ -5,6 +5,7 @@ import { escapeUnprintable } from '../../shared/unprintable.ts';
 import type { Clock } from '../client/clock.ts';
 import { localUrl, type TunnelSpec } from '../client/config/tunnel-spec.ts';
 import type { OfflineReason } from '../client/control/verdict.ts';
+import { describeWait } from '../client/failures.ts';
 import type { RequestSummary } from '../client/inspector/records.ts';
 import { isKeptOpen } from '../client/lifetime.ts';
 import { textOf } from '../client/messages.ts';
@@ -133,11 +134,6 @@ export class JsonReporter implements Reporter {
   #print(event: JsonEvent): void {
     this.#output.out(jsonLine(event));
   }
-}
-
-/** @param retryInMs ms until the next attempt */
-export function describeWait(retryInMs: number): string {
-  return `The relay limits how many tunnels you can create per minute. Trying again in ${timeLeft(retryInMs)}.`;
 }
 
 /** ms after which the same problem is repeated, instead of for every visitor. */

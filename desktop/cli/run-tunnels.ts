@@ -2,19 +2,19 @@
 import { basename, dirname } from 'node:path';
 import { fullJitter } from '../../shared/timer.ts';
 import type { Tunnel } from '../../shared/tunnel.ts';
-import { type Clock, systemClock } from '../client/clock.ts';
+import { type Clock, pause, systemClock } from '../client/clock.ts';
 import { type Claim, claimNames, type Prompt, type RelayAccess } from '../client/config/relay-access.ts';
 import type { TunnelSpec } from '../client/config/tunnel-spec.ts';
 import { ExitCode } from '../client/failures.ts';
 import { RequestLog } from '../client/inspector/request-log.ts';
 import { RECORDED_REQUESTS_MAX } from '../client/limits.ts';
 import { ApiClient, type CreateRequest } from '../client/relay/api-client.ts';
-import { RelayRefusal } from '../client/relay/errors.ts';
+import { createPatiently } from '../client/relay/create-patiently.ts';
 import { type AccessOptions, completeAccess, exposureWarning } from './access-options.ts';
 import type { CommandContext } from './command.ts';
 import { CommandWindow } from './command-window.ts';
 import type { AccessOrLogin } from './first-login.ts';
-import { CREATE_RETRIES_MAX, CREATE_RETRY_MS, REOPEN_BASE_MS, REOPEN_CAP_MS } from './limits.ts';
+import { REOPEN_BASE_MS, REOPEN_CAP_MS } from './limits.ts';
 import { otherMachineWarning } from './parse.ts';
 import { openAddress } from './prompt.ts';
 import { type EndReason, followReporter, JsonReporter, type Output, TextReporter } from './reporter.ts';
@@ -292,7 +292,7 @@ async function serveForGood(
     if (why !== said) output.err(`culvert: ${label}${why} Trying again until it works.\n`);
     said = why;
     const limits = { baseMs: REOPEN_BASE_MS, capMs: REOPEN_CAP_MS };
-    await wait(clock, fullJitter({ attempt, ...limits, random: Math.random() }), interrupted);
+    await pause(clock, fullJitter({ attempt, ...limits, random: Math.random() }), interrupted);
     if (interrupted.aborted) return ExitCode.ok;
     attempt += 1;
   }
@@ -317,9 +317,7 @@ function isReopened(reason: EndReason, { name, ttl }: TunnelSpec): boolean {
   }
 }
 
-/**
- * Creates one tunnel after the other, and waits if the relay says that this is too fast (protocol.md section 3.2).
- */
+/** Creates one tunnel after the other, so that those that wait for the relay's limit do not compete with each other. */
 export class CreateQueue {
   readonly #interrupted: AbortSignal;
   readonly #clock: Clock;
@@ -332,40 +330,12 @@ export class CreateQueue {
 
   /**
    * @param onWait called with the ms until the next try
-   * @throws what {@link ApiClient.createTunnel} throws, or the reason of the interruption
+   * @throws what {@link createPatiently} throws
    */
   create(api: ApiClient, request: CreateRequest, onWait?: (ms: number) => void): Promise<Tunnel> {
-    const turn = this.#last.then(() => this.#try(api, request, onWait));
+    const timing = { clock: this.#clock, interrupted: this.#interrupted, onWait };
+    const turn = this.#last.then(() => createPatiently(api, request, timing));
     this.#last = turn.catch(() => {});
     return turn;
   }
-
-  async #try(api: ApiClient, request: CreateRequest, onWait?: (ms: number) => void): Promise<Tunnel> {
-    for (let tries = 1; ; tries += 1) {
-      this.#interrupted.throwIfAborted();
-      try {
-        return await api.createTunnel(request);
-      } catch (error) {
-        const isLimited = error instanceof RelayRefusal && error.status === 429;
-        if (!isLimited || tries > CREATE_RETRIES_MAX) throw error;
-        const ms = Math.min(error.retryAfterMs ?? CREATE_RETRY_MS, CREATE_RETRY_MS);
-        onWait?.(ms);
-        await wait(this.#clock, ms, this.#interrupted);
-      }
-    }
-  }
-}
-
-/** @returns after that many ms, or when it is interrupted */
-function wait(clock: Clock, ms: number, interrupted: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const done = (): void => {
-      timer.cancel();
-      interrupted.removeEventListener('abort', done);
-      resolve();
-    };
-    const timer = clock.setTimeout(done, ms);
-    interrupted.addEventListener('abort', done, { once: true });
-    if (interrupted.aborted) done();
-  });
 }

@@ -26,6 +26,20 @@ export const systemClock: Clock = {
     ProcessHold.current?.setTimeout(callback, ms) ?? new LongTimer(callback, ms, true),
 };
 
+/** @returns after that many ms, or when it is interrupted */
+export function pause(clock: Clock, ms: number, interrupted: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      timer.cancel();
+      interrupted.removeEventListener('abort', done);
+      resolve();
+    };
+    const timer = clock.setTimeout(done, ms);
+    interrupted.addEventListener('abort', done, { once: true });
+    if (interrupted.aborted) done();
+  });
+}
+
 /*
  * Deadlines of many things, kept by one coarse timer, because a timer per visitor would be too expensive.
  */

@@ -36,6 +36,11 @@ export function describeFailure(error: unknown): string {
   return `The relay rejected the request: ${text}. Try again in ${seconds === 0 ? 'a minute' : `${seconds} s`}.`;
 }
 
+/** @param retryInMs ms until a tunnel is requested again that the relay refused with 429 */
+export function describeWait(retryInMs: number): string {
+  return `The relay limits how many tunnels you can create per minute. Trying again in ${Math.ceil(retryInMs / 1000)} s.`;
+}
+
 /** An invalid command line. The message names the field and what it accepts. */
 export class UsageError extends Error {
   readonly exitCode: ExitCode;

@@ -10,6 +10,16 @@ export const API_TIMEOUT_MS = 10_000;
  * remains at the relay until it expires.
  */
 export const LIBRARY_CLOSE_MS = 1500;
+/**
+ * Longest wait before a tunnel is requested again when the relay limits how many can be created: one is allowed every
+ * 6 s (protocol.md section 3.2).
+ */
+export const CREATE_RETRY_MS = 60_000;
+/**
+ * Number of times that a tunnel is requested again while the relay limits how many can be created. Others on the account
+ * may use the creations that become free; after this many tries the error is shown.
+ */
+export const CREATE_RETRIES_MAX = 10;
 /** Maximum size of a REST response: the largest is a list of tunnels, at about 700 bytes each. */
 export const API_BODY_MAX_BYTES = 4 * 1024 * 1024;
 

@@ -16,6 +16,7 @@ import {
   UPSTREAM_RULE,
   type ValueRule,
 } from '../../shared/value-rules.ts';
+import { systemClock } from '../client/clock.ts';
 import {
   claimNames,
   readRelayAccess,
@@ -24,7 +25,7 @@ import {
 } from '../client/config/relay-access.ts';
 import { configFolder, StoredLogin } from '../client/config/stored-login.ts';
 import type { TunnelSession, TunnelState } from '../client/control/tunnel-session.ts';
-import { describeFailure } from '../client/failures.ts';
+import { describeFailure, describeWait } from '../client/failures.ts';
 import type { RequestSummary } from '../client/inspector/records.ts';
 import { RequestLog } from '../client/inspector/request-log.ts';
 import { LIBRARY_CLOSE_MS } from '../client/limits.ts';
@@ -33,6 +34,7 @@ import { lookupFor } from '../client/network/dial.ts';
 import { ProcessHold } from '../client/process-hold.ts';
 import { ApiClient, createRequest } from '../client/relay/api-client.ts';
 import { madeTokens } from '../client/relay/api-responses.ts';
+import { createPatiently } from '../client/relay/create-patiently.ts';
 import { createTunnelClient } from '../client/tunnel-client.ts';
 import { type Exposable, isExposable, type Listening, listening } from './own-server.ts';
 import type {
@@ -141,7 +143,11 @@ async function create(api: ApiClient, { port }: Listening, options: TunnelOption
   const wanted = { ...OPEN, allow, basic, password, links, knock, tokens: named };
   const request = createRequest({ port, name, wildcard, ttl, idle, access: wanted });
   try {
-    return await api.createTunnel(claim === 'take-over' ? { ...request, take_over: true } : request);
+    return await createPatiently(api, claim === 'take-over' ? { ...request, take_over: true } : request, {
+      clock: systemClock,
+      interrupted: options.signal ?? new AbortController().signal,
+      onWait: (ms) => process.emitWarning(describeWait(ms)),
+    });
   } catch (error) {
     throw new Error(describeFailure(error), { cause: error });
   }

@@ -54,7 +54,7 @@ describe('the lifetime of a tunnel of culvert', () => {
       if (status === 201) await api.close((json as { id: string }).id);
     }
     await child.line((line) => (line.includes('"event":"online"') ? true : undefined));
-    assert.match(child.stderr, /^culvert: The relay limits .* Trying again in \d+s\.\n$/);
+    assert.match(child.stderr, /^culvert: The relay limits .* Trying again in \d+ s\.\n$/);
     assert.equal((await child.stop('SIGINT')).code, 0);
   });
 });

@@ -2,7 +2,7 @@ import type { KnockMessage } from '../../../shared/control.ts';
 import type { Tunnel } from '../../../shared/tunnel.ts';
 import type { Clock } from '../../client/clock.ts';
 import { localUrl, type TunnelSpec } from '../../client/config/tunnel-spec.ts';
-import { describeFailure } from '../../client/failures.ts';
+import { describeFailure, describeWait } from '../../client/failures.ts';
 import type { RequestDetail, RequestSummary } from '../../client/inspector/records.ts';
 import { RECORDED_REQUESTS_MAX } from '../../client/limits.ts';
 import { isKeptOpen } from '../../client/lifetime.ts';
@@ -16,7 +16,7 @@ import {
   VIEW_REFRESH_BUSY_MS,
   VIEW_REFRESH_MS,
 } from '../limits.ts';
-import { describeWait, type EndReason, type Output, type Reporter, TextReporter } from '../reporter.ts';
+import { type EndReason, type Output, type Reporter, TextReporter } from '../reporter.ts';
 import type { LogSource } from './log-page.ts';
 import type { PanelState, PanelStatus, WaitingApproval } from './state.ts';
 
