@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { temporaryDirectory } from '../testing/temporary-directory.ts';
 import { commandEnvironment, planCommand, projectName } from './package-file.ts';
 
 const planned = (line: string, scripts: Record<string, unknown> = {}): string =>
@@ -111,6 +112,28 @@ describe('planCommand', () => {
       assert.equal(isLocalOnly(line), true, line);
     for (const line of ['vite', 'next start', 'next build', 'storybook build', 'webpack serve'])
       assert.equal(isLocalOnly(line), false, line);
+  });
+
+  const hinted = (config: string, line = 'storybook dev'): string | undefined => {
+    const folder = temporaryDirectory();
+    mkdirSync(join(folder, '.storybook'));
+    writeFileSync(join(folder, '.storybook/main.ts'), config);
+    return planCommand(line.split(' '), undefined).hint(folder);
+  };
+  const WITH_VITE = `export default { framework: '@storybook/react-vite' };`;
+
+  it('names the setting that hot reload of Storybook with Vite needs', () =>
+    assert.match(
+      hinted(WITH_VITE) ?? '',
+      /In viteFinal of \.storybook\/main\.ts, delete config\.server\.hmr\.port\./,
+    ));
+
+  it('has no hint for other builders and servers, without a configuration, and with the setting', () => {
+    assert.equal(hinted(`export default { framework: '@storybook/react-webpack5' };`), undefined);
+    assert.equal(hinted(`${WITH_VITE} delete config.server?.hmr?.port`), undefined);
+    assert.equal(hinted(WITH_VITE, 'storybook build'), undefined);
+    assert.equal(hinted(WITH_VITE, 'vite'), undefined);
+    assert.equal(planCommand(['storybook', 'dev'], undefined).hint(temporaryDirectory()), undefined);
   });
 
   it('ignores a package.json with anything else in it', () => {

@@ -125,6 +125,8 @@ interface Framework {
   readonly hostArguments?: (host: string) => readonly string[];
   /** those of `serves` that accept only local hosts, if no variable or argument adds one */
   readonly localOnly?: readonly string[];
+  /** what the configuration in a folder still needs, for people */
+  readonly hint?: (folder: string) => string | undefined;
 }
 
 const PORT_OPTION = ['--port'];
@@ -140,7 +142,13 @@ const FRAMEWORKS: Readonly<Record<string, Framework>> = {
   astro: { serves: ['dev', 'preview'], portOptions: PORT_OPTION, portArguments: setPort },
   ng: { serves: ['serve'], portOptions: PORT_OPTION, portArguments: setPort },
   'react-router': { serves: ['dev'], portOptions: PORT_OPTION, portArguments: setPort },
-  storybook: { serves: ['dev'], portOptions: PORT_OR_P, portArguments: setPort, localOnly: ['dev'] },
+  storybook: {
+    serves: ['dev'],
+    portOptions: PORT_OR_P,
+    portArguments: setPort,
+    localOnly: ['dev'],
+    hint: storybookHint,
+  },
   webpack: {
     serves: ['serve', 'server', 's'],
     portOptions: PORT_OPTION,
@@ -160,12 +168,28 @@ const FRAMEWORKS: Readonly<Record<string, Framework>> = {
   },
 };
 
+/** With Vite, pages connect to Storybook's own port for hot reload, and no argument or variable changes that. */
+function storybookHint(folder: string): string | undefined {
+  const names = ['js', 'mjs', 'cjs', 'ts', 'mts', 'cts'].map((type) => `.storybook/main.${type}`);
+  for (const name of names) {
+    const text = readSmall(join(folder, name));
+    if (text === undefined) continue;
+    return !/vite/i.test(text) || /\bhmr\b/.test(text)
+      ? undefined
+      : 'For hot reload, stories connect to a port that the tunnel does not have. ' +
+          `In viteFinal of ${name}, delete config.server.hmr.port.`;
+  }
+  return undefined;
+}
+
 /** What is known of a command before its port is. */
 export interface CommandPlan {
   /** the port that its own arguments name */
   readonly ownPort: number | undefined;
   /** whether its server accepts only local hosts */
   readonly isLocalOnly: boolean;
+  /** @returns what the configuration in the working directory still needs, for people */
+  hint(folder: string): string | undefined;
   /** @returns the command, with the port and the host as arguments if its server reads no variable for them */
   with(port: number, host: string): readonly string[];
 }
@@ -178,13 +202,14 @@ export interface CommandPlan {
 export function planCommand(command: readonly string[], project: PackageFile | undefined): CommandPlan {
   const script = scriptOf(command, project);
   const known = script === undefined ? recognize(command) : recognize(script.words);
-  const unchanged = { ownPort: undefined, isLocalOnly: false, with: () => command };
+  const unchanged = { ownPort: undefined, isLocalOnly: false, hint: () => undefined, with: () => command };
   if (known === undefined) return unchanged;
   const { framework, subcommand, words } = known;
   const ownPort = portIn([...words, ...(script?.more ?? [])], framework);
   return {
     ownPort,
     isLocalOnly: framework.localOnly?.includes(subcommand) ?? false,
+    hint: (folder) => framework.hint?.(folder),
     with(port, host) {
       const setsPort = ownPort === undefined ? framework.portArguments?.(port) : undefined;
       const set = [...(setsPort ?? []), ...(framework.hostArguments?.(host) ?? [])];

@@ -56,6 +56,8 @@ export async function runWithTunnel(given: RunTunnel, context: CommandContext): 
   const running = new RunningCommand((url) => {
     const command = plan.with(port, new URL(url).hostname);
     if (command !== given.command && !given.json) output.err(`Runs         ${command.join(' ')}\n`);
+    const hint = plan.hint(process.cwd());
+    if (hint !== undefined && !given.json) output.err(`culvert: ${hint}\n`);
     const env = commandEnvironment(port, url, process.env);
     return new ChildCommand({ command, env, clock, say: (text) => output.err(`culvert: ${text}\n`) });
   });

@@ -114,8 +114,6 @@ testFramework({
 testFramework({
   ...VITE,
   name: 'Angular',
-  // The page's WebSocket opens, but a saved file did not reach it.
-  ready: undefined,
   files: {
     'package.json': '{ "type": "module" }',
     'angular.json': JSON.stringify({
@@ -129,7 +127,13 @@ testFramework({
           architect: {
             build: {
               builder: '@angular/build:application',
-              options: { browser: 'src/main.ts', index: 'src/index.html', tsConfig: 'tsconfig.json' },
+              options: {
+                browser: 'src/main.ts',
+                index: 'src/index.html',
+                tsConfig: 'tsconfig.json',
+                // As in the configuration "development" of new projects: optimized code has no hot reload.
+                optimization: false,
+              },
             },
             serve: { builder: '@angular/build:dev-server', options: { buildTarget: 'app:build' } },
           },
@@ -171,8 +175,6 @@ testFramework({
 testFramework({
   ...VITE,
   name: 'Storybook',
-  // Stories connect to Storybook's own port for it, which is not that of the address.
-  ready: undefined,
   files: {
     'package.json': '{ "type": "module" }',
     '.storybook/main.js': `
@@ -180,6 +182,11 @@ testFramework({
         stories: ['../*.stories.js'],
         framework: '@storybook/html-vite',
         core: { disableTelemetry: true, disableWhatsNewNotifications: true },
+        viteFinal(config) {
+          // Stories otherwise connect to Storybook's own port for hot reload, which is not that of the address.
+          if (typeof config.server?.hmr === 'object') delete config.server.hmr.port;
+          return config;
+        },
       };
     `,
     'demo.stories.js': `
