@@ -1,4 +1,4 @@
-/** Dev servers that most projects use (docs/guides/frameworks.md). More of them are in more-dev-servers.test.ts. */
+/** Dev servers that most projects use (docs/guides/frameworks.md). More of them are in more/dev-servers.test.ts. */
 import { testFramework } from './framework.ts';
 
 testFramework({
@@ -20,7 +20,6 @@ testFramework({
     `,
   },
   command: ['vite'],
-  onPort: (port) => ['--host', '127.0.0.1', '--port', String(port), '--strictPort'],
   change: 'text.js',
   ready: /"type":"connected"/,
   setting: /Vite: server\.allowedHosts/,
@@ -56,7 +55,6 @@ testFramework({
     `,
   },
   command: ['next', 'dev'],
-  onPort: (port) => ['--hostname', '127.0.0.1', '--port', String(port)],
   change: 'app/page.jsx',
   ready: /"type":"built"/,
   setting: /Next\.js: allowedDevOrigins/,
@@ -82,8 +80,6 @@ testFramework({
     'webpack.config.mjs': `export default { mode: 'development' };`,
   },
   command: ['webpack', 'serve'],
-  // Without the latter, the page connects to the server's own port for hot reload.
-  onPort: (port) => ['--port', String(port), '--client-web-socket-url-port', '0'],
   change: 'src/text.js',
   ready: /"type":"ok"/,
   setting: /webpack: devServer\.allowedHosts/,

@@ -47,19 +47,6 @@ export class Project {
   }
 
   /**
-   * Starts a dev server in the folder, until it accepts connections; ended with the scope.
-   *
-   * @param command its first word is the name of an installed program
-   */
-  async start(scope: Scope, command: readonly string[], port: number): Promise<void> {
-    const [program = '', ...args] = this.command(command);
-    const child = runScript(program, args, DEV_ENVIRONMENT, undefined, this.folder);
-    // Not SIGKILL: some have to end child processes.
-    scope.defer(() => child.stop('SIGTERM'));
-    await listening(child, port);
-  }
-
-  /**
    * Starts a script of the project; ended with the scope.
    *
    * @param ready a line that it prints once it accepts requests

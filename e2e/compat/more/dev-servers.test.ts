@@ -1,8 +1,7 @@
 /** Further dev servers (docs/guides/frameworks.md). They are installed and run only when this suite is named. */
 import { testFramework } from '../framework.ts';
 
-const onPort = (port: number): string[] => ['--port', String(port)];
-const VITE = { apps: 'more', onPort, ready: /"type":"connected"/, setting: /Vite: server\.allowedHosts/ };
+const VITE = { apps: 'more', ready: /"type":"connected"/, setting: /Vite: server\.allowedHosts/ };
 
 testFramework({
   ...VITE,
