@@ -1,4 +1,3 @@
-import zlib, { brotliDecompressSync, constants, gunzipSync, inflateRawSync, inflateSync } from 'node:zlib';
 import { DECODED_BODY_MAX_BYTES, DECODED_CODINGS_MAX } from '../limits.ts';
 import type { DecodedBody, RecordedMessage } from './records.ts';
 
@@ -23,7 +22,7 @@ export function decodeBody({ fields, body, isTruncated }: RecordedMessage): Deco
   for (;;) {
     const coding = codings.at(-1);
     if (coding === undefined) return left(undefined);
-    const decoder = DECODERS.get(coding);
+    const decoder = decoders().get(coding);
     if (decoder === undefined) return left('unknown');
     try {
       const decoded = decoder(bytes);
@@ -40,38 +39,42 @@ export function decodeBody({ fields, body, isTruncated }: RecordedMessage): Deco
 
 type Decoder = (bytes: Uint8Array) => Uint8Array;
 
-const maxOutputLength = DECODED_BODY_MAX_BYTES;
-// The recorded data may be incomplete.
-const FLUSH = { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength };
-const gunzip: Decoder = (bytes) => gunzipSync(bytes, FLUSH);
-
 /** The low half of a zlib stream's first byte is the method, deflate (RFC 1950 section 2.2). */
 const METHOD = 0x0f;
 const DEFLATE = 8;
 
-const DECODERS: ReadonlyMap<string, Decoder> = new Map([
-  ['gzip', gunzip],
-  ['x-gzip', gunzip],
-  [
-    'deflate',
-    // Some servers omit the zlib wrapper (RFC 9110 section 8.4.1.2).
-    (bytes) => (((bytes[0] ?? 0) & METHOD) === DEFLATE ? inflateSync : inflateRawSync)(bytes, FLUSH),
-  ],
-  [
-    'br',
-    (bytes) =>
-      brotliDecompressSync(bytes, { finishFlush: constants.BROTLI_OPERATION_FLUSH, maxOutputLength }),
-  ],
-  ...zstd(),
-]);
+let loaded: ReadonlyMap<string, Decoder> | undefined;
 
-/** Node supports zstd since 22.15. */
-function zstd(): [string, Decoder][] {
-  if (!('zstdDecompressSync' in zlib)) return [];
-  const options = {
+/** Loads `node:zlib` when the first body is shown: that takes 5 ms, which every command would wait for at its start. */
+function decoders(): ReadonlyMap<string, Decoder> {
+  loaded ??= loadDecoders();
+  return loaded;
+}
+
+function loadDecoders(): ReadonlyMap<string, Decoder> {
+  const zlib = process.getBuiltinModule('node:zlib');
+  const { brotliDecompressSync, constants, gunzipSync, inflateRawSync, inflateSync } = zlib;
+  const maxOutputLength = DECODED_BODY_MAX_BYTES;
+  // The recorded data may be incomplete.
+  const flush = { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength };
+  const brotliFlush = { finishFlush: constants.BROTLI_OPERATION_FLUSH, maxOutputLength };
+  const zstdFlush = {
     finishFlush: constants.ZSTD_e_continue,
     maxOutputLength,
     params: { [constants.ZSTD_d_windowLogMax]: ZSTD_WINDOW_LOG_MAX },
   };
-  return [['zstd', (bytes) => zlib.zstdDecompressSync(bytes, options)]];
+  const gunzip: Decoder = (bytes) => gunzipSync(bytes, flush);
+  // Some servers omit the zlib wrapper (RFC 9110 section 8.4.1.2).
+  const inflate: Decoder = (bytes) =>
+    (((bytes[0] ?? 0) & METHOD) === DEFLATE ? inflateSync : inflateRawSync)(bytes, flush);
+  const known: [string, Decoder][] = [
+    ['gzip', gunzip],
+    ['x-gzip', gunzip],
+    ['deflate', inflate],
+    ['br', (bytes) => brotliDecompressSync(bytes, brotliFlush)],
+  ];
+  // Node supports zstd since 22.15.
+  if ('zstdDecompressSync' in zlib)
+    known.push(['zstd', (bytes) => zlib.zstdDecompressSync(bytes, zstdFlush)]);
+  return new Map(known);
 }
