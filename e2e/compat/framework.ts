@@ -41,7 +41,7 @@ export interface Framework {
   readonly setting: RegExp;
 }
 
-/** Declares the tests of a dev server, which starts once because that takes most of the time. */
+/** Declares the tests of a dev server. It is started once, because its start is the slowest part. */
 export function testFramework(framework: Framework): void {
   const { name, setting } = framework;
 

@@ -45,7 +45,7 @@ const DEFLATE = 8;
 
 let loaded: ReadonlyMap<string, Decoder> | undefined;
 
-/** Loads `node:zlib` when the first body is shown: that takes 5 ms, which every command would wait for at its start. */
+/** Loads `node:zlib` when the first body is shown, because loading delays the start of a command by 5 ms. */
 function decoders(): ReadonlyMap<string, Decoder> {
   loaded ??= loadDecoders();
   return loaded;
