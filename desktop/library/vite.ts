@@ -31,6 +31,7 @@ function tokenLines(tokens: Tunnel['tokens']): string {
 /** See types/vite.d.ts. */
 export default function culvert(options: TunnelOptions = {}) {
   let opened: Promise<Tunnel> | undefined;
+  let stop = new AbortController();
 
   function open(address: AddressInfo, { server, logger }: DevServer['config']): void {
     // Vite accepts only known hosts, which include its own name.
@@ -40,14 +41,22 @@ export default function culvert(options: TunnelOptions = {}) {
       https: server.https !== undefined,
       hostHeader: 'local',
     };
-    opened = closed.then(() => expose({ ...local, ...options }));
+    stop = new AbortController();
+    const stopped = stop.signal;
+    const signal = options.signal === undefined ? stopped : AbortSignal.any([stopped, options.signal]);
+    opened = closed.then(() => expose({ ...local, ...options, signal }));
     opened.then(
       ({ url, tokens }) => logger.info(`  ➜  Public:  ${url}${tokenLines(tokens)}`),
-      (error: unknown) => logger.error(`culvert: ${error instanceof Error ? error.message : String(error)}`),
+      (error: unknown) => {
+        if (stopped.aborted) return;
+        logger.error(`culvert: ${error instanceof Error ? error.message : String(error)}`);
+      },
     );
   }
 
   function close(): Promise<void> {
+    // The tunnel may still be waiting for the relay.
+    stop.abort();
     if (opened !== undefined) closed = opened.then((tunnel) => tunnel.close()).catch(() => {});
     return closed;
   }
