@@ -12,6 +12,16 @@ const port = (line: string, dev?: string) => planCommand(line.split(' '), { scri
 
 const isLocalOnly = (line: string) => planCommand(line.split(' '), undefined).isLocalOnly;
 
+/** The hint for a configuration of Storybook. */
+const hinted = (config: string, line = 'storybook dev'): string | undefined => {
+  const folder = temporaryDirectory();
+  mkdirSync(join(folder, '.storybook'));
+  writeFileSync(join(folder, '.storybook/main.ts'), config);
+  return planCommand(line.split(' '), undefined).hint(folder);
+};
+
+const WITH_VITE = `export default { framework: '@storybook/react-vite' };`;
+
 describe('commandEnvironment', () => {
   it('has the port, the address and the host, without its port', () => {
     const env = commandEnvironment(4000, 'https://shop.tunnels.test:8443/t/x', { HOME: '/home/ann' });
@@ -113,14 +123,6 @@ describe('planCommand', () => {
     for (const line of ['vite', 'next start', 'next build', 'storybook build', 'webpack serve'])
       assert.equal(isLocalOnly(line), false, line);
   });
-
-  const hinted = (config: string, line = 'storybook dev'): string | undefined => {
-    const folder = temporaryDirectory();
-    mkdirSync(join(folder, '.storybook'));
-    writeFileSync(join(folder, '.storybook/main.ts'), config);
-    return planCommand(line.split(' '), undefined).hint(folder);
-  };
-  const WITH_VITE = `export default { framework: '@storybook/react-vite' };`;
 
   it('names the setting that hot reload of Storybook with Vite needs', () =>
     assert.match(

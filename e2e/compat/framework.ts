@@ -113,10 +113,19 @@ async function expectHotReload(
   { name, frame, ready, change, files }: Framework,
   { page, webSockets, messages }: WatchedPage,
   project: Project,
-  text: string,
+  next: string,
 ): Promise<void> {
   const inner = frame === undefined ? page : page.frameLocator(frame);
-  await inner.locator('#text', { hasText: /before|after/ }).waitFor();
+  const text = inner.locator('#text', { hasText: /before|after/ });
+  // While a server prepares its dependencies, a page may be incomplete. Its visitor then reloads it.
+  await eventually(120_000, async () => {
+    try {
+      await text.waitFor({ timeout: 30_000 });
+    } catch (error) {
+      await page.reload();
+      throw error;
+    }
+  });
   // A button that counts proves that scripts run. Some frameworks show it before that.
   await eventually(120_000, async () => {
     await inner.locator('button', { hasText: 'pressed' }).click();
@@ -130,8 +139,8 @@ async function expectHotReload(
       MARK,
     );
   await eventually(60_000, () => assert.match(messages.join('\n'), ready));
-  project.write(change, (files[change] ?? '').replace('before', text));
-  await inner.locator('#text', { hasText: text }).waitFor();
+  project.write(change, (files[change] ?? '').replace('before', next));
+  await inner.locator('#text', { hasText: next }).waitFor();
   assert.equal(await inner.locator(`html[${MARK}]`).count(), 1, 'the page was reloaded');
   const { host } = new URL(page.url());
   assert.ok(
