@@ -45,7 +45,10 @@ describe('the hint while something is dragged over the window', () => {
 
   it('works from the first moment at which the window shows anything', async () => {
     const [browser, built] = await Promise.all([sharedBrowser(), sharedWindow()]);
-    const page = await openWindow(scope, browser, built, tunnelsScene().main(), { now: NOW });
+    const page = await openWindow(scope, browser, built, tunnelsScene().main(), {
+      now: NOW,
+      isOwn: true,
+    });
     await page.addInitScript(`new MutationObserver((_changes, observer) => {
       const main = document.querySelector('main, [role=main]');
       if (main === null) return;

@@ -49,7 +49,7 @@ describe('previews of bodies', () => {
       'log:detail': () => detailView(exampleDetail({ response })),
     });
     const [browser, built] = await Promise.all([sharedBrowser(), sharedWindow()]);
-    const page = await openWindow(scope, browser, built, main, { expected: BLOCKED });
+    const page = await openWindow(scope, browser, built, main, { expected: BLOCKED, isOwn: true });
     await page.getByRole('button', { name: 'GET /body' }).click();
     await page.getByRole('region', { name: 'Response body' }).waitFor();
     return page;

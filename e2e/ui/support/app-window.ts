@@ -1,18 +1,9 @@
 /** The window of the app, in a browser: the built page with the production policy, and the bundled preload. */
-import { readFile } from 'node:fs/promises';
-import { extname, join } from 'node:path';
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { CONTENT_SECURITY_POLICY } from '../../../desktop/app/ipc/views.ts';
+import type { Browser, BrowserContextOptions, ConsoleMessage, Page, Request } from 'playwright-core';
 import type { Scope } from '../../support/scope.ts';
-import type { BuiltWindow } from './browser.ts';
+import { type BuiltWindow, IDLE_PATH } from './browser.ts';
+import { type KeptPage, keptPage } from './kept-pages.ts';
 
-/** Nobody answers at this address: every request is fulfilled from the built files, or refused. */
-const ORIGIN = 'http://culvert.test';
-const TYPES: Readonly<Record<string, string>> = {
-  '.html': 'text/html; charset=utf-8',
-  '.js': 'text/javascript; charset=utf-8',
-  '.css': 'text/css; charset=utf-8',
-};
 /** The size with which the app opens it. */
 export const WINDOW_SIZE = { width: 400, height: 640 };
 
@@ -32,6 +23,8 @@ export interface WindowOptions extends BrowserContextOptions {
   readonly now?: number;
   /** errors that belong to what is tested, such as what the policy blocks of a hostile page */
   readonly expected?: RegExp;
+  /** whether the page is closed afterwards, because the test adds listeners or scripts to it */
+  readonly isOwn?: boolean;
 }
 
 /** Runs in the page before its own script: the preload, on as much of Electron as it uses. */
@@ -58,46 +51,79 @@ function preloadScript(preload: string): string {
   })();`;
 }
 
-/** Opens the window. Errors that the page logs, and what its policy blocks, fail the end of the scope. */
+interface KeptWindow extends KeptPage {
+  /** the other side of its preload, while a test uses it */
+  main: MainSide | undefined;
+  /** receives the addresses of requests to anything but the built files */
+  refuse: (url: string) => void;
+}
+
+/**
+ * Opens the window, in a page that an earlier test has left if there is one. Errors that the page logs, and what its
+ * policy blocks, fail the end of the scope.
+ */
 export async function openWindow(
   scope: Scope,
   browser: Browser,
   built: BuiltWindow,
   main: MainSide,
-  { now, expected, ...options }: WindowOptions = {},
+  { now, expected, isOwn = false, viewport, ...options }: WindowOptions = {},
 ): Promise<Page> {
-  const context = await browser.newContext({ viewport: WINDOW_SIZE, deviceScaleFactor: 1, ...options });
-  scope.defer(() => context.close());
-  await context.exposeFunction('fakeInvoke', (channel: string, payload: unknown) =>
-    main.invoke(channel, payload),
+  const { colorScheme, forcedColors, reducedMotion, ...fixed } = options;
+  const kept = await keptPage<KeptWindow>(
+    scope,
+    browser,
+    JSON.stringify(['window', now, fixed]),
+    () => newWindow(browser, built, fixed, now),
+    async ({ page }) => {
+      kept.main = undefined;
+      await (isOwn ? page.close() : page.goto(`${built.origin}${IDLE_PATH}`));
+    },
   );
-  await context.addInitScript({ content: preloadScript(built.preload) });
-  const page = await context.newPage();
+  const { page } = kept;
   const errors = watchPage(scope, page, expected);
-  if (now !== undefined) await page.clock.setFixedTime(now);
-  await page.route('**/*', async (route) => {
-    const url = new URL(route.request().url());
-    if (url.origin !== ORIGIN) {
-      errors.push(`the page asked for ${url.href}`);
-      await route.abort();
-      return;
-    }
-    await route.fulfill({
-      body: await readFile(join(built.page, url.pathname)),
-      contentType: TYPES[extname(url.pathname)] ?? 'application/octet-stream',
-      headers: { 'content-security-policy': CONTENT_SECURITY_POLICY },
-    });
+  kept.main = main;
+  kept.refuse = (url) => errors.push(`the page asked for ${url}`);
+  await page.setViewportSize(viewport ?? WINDOW_SIZE);
+  const address = `${built.origin}/index.html`;
+  await page.emulateMedia({
+    colorScheme: colorScheme ?? 'light',
+    forcedColors: forcedColors ?? 'none',
+    reducedMotion: reducedMotion ?? 'no-preference',
   });
   main.connect(async (name, value) => {
-    // A closed or blank window accepts no input.
-    if (page.isClosed() || page.url() === 'about:blank') return;
+    // A closed or idle window accepts no input.
+    if (kept.main !== main || page.isClosed() || page.url() !== address) return;
     await page.evaluate(([pushed, sent]) => (globalThis as unknown as PageGlobals).fakePush(pushed, sent), [
       name,
       value,
     ] as const);
   });
-  await page.goto(`${ORIGIN}/index.html`);
+  await page.goto(address);
   return page;
+}
+
+async function newWindow(
+  browser: Browser,
+  built: BuiltWindow,
+  options: BrowserContextOptions,
+  now: number | undefined,
+): Promise<KeptWindow> {
+  const context = await browser.newContext({ deviceScaleFactor: 1, ...options });
+  await context.exposeFunction('fakeInvoke', (channel: string, payload: unknown) =>
+    kept.main?.invoke(channel, payload),
+  );
+  await context.addInitScript({ content: preloadScript(built.preload) });
+  const page = await context.newPage();
+  const kept: KeptWindow = { page, main: undefined, refuse: () => undefined };
+  if (now !== undefined) await page.clock.setFixedTime(now);
+  // Watched instead of intercepted, because a browser with intercepted requests does not cache compiled scripts.
+  const onEnd = (request: Request): void => {
+    const isBlocked = /csp/i.test(request.failure()?.errorText ?? '');
+    if (!isBlocked && new URL(request.url()).origin !== built.origin) kept.refuse(request.url());
+  };
+  page.on('requestfinished', onEnd).on('requestfailed', onEnd);
+  return kept;
 }
 
 /** Drops files on the window; their names stand for their paths, which a browser does not know. */
@@ -128,20 +154,22 @@ export async function zoomWindow(page: Page, factor: number): Promise<void> {
  */
 export function watchPage(scope: Scope, page: Page, expected?: RegExp): string[] {
   const errors: string[] = [];
+  const add = (text: string): void => {
+    if (expected?.test(text) !== true) errors.push(text);
+  };
+  // Firefox reports lost connections as errors of the page.
+  const onError = (error: Error): void => add(String(error));
+  const onMessage = (message: ConsoleMessage): void => {
+    if (message.type() === 'error') add(message.text());
+  };
   scope.defer(() => {
+    page.off('pageerror', onError).off('console', onMessage);
     if (errors.length > 0) throw new Error(`the page had errors: ${errors.join('; ')}`);
   });
   // Shorter than the limit of a test, so that a failure says what it waited for; longer than a busy machine takes to
   // draw.
   page.setDefaultTimeout(WAIT_MS);
-  const add = (text: string): void => {
-    if (expected?.test(text) !== true) errors.push(text);
-  };
-  // Firefox reports lost connections as errors of the page.
-  page.on('pageerror', (error) => add(String(error)));
-  page.on('console', (message) => {
-    if (message.type() === 'error') add(message.text());
-  });
+  page.on('pageerror', onError).on('console', onMessage);
   return errors;
 }
 

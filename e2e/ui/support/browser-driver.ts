@@ -7,6 +7,7 @@ import type { Child } from '../../support/child.ts';
 import { spawnCulvert } from '../../support/programs.ts';
 import type { Scope } from '../../support/scope.ts';
 import { watchPage, WINDOW_SIZE, zoomWindow } from './app-window.ts';
+import { keptPage } from './kept-pages.ts';
 import { type Driver, newest, type RunningApp, sharedBrowser } from './running-app.ts';
 
 /** A running `culvert ui`. */
@@ -55,13 +56,18 @@ const RECORD = `{
 
 /** A context of its own, as a person's browser is. */
 export async function newProfile(scope: Scope, browser: Browser): Promise<BrowserContext> {
+  const context = await newContext(browser);
+  scope.defer(() => context.close());
+  return context;
+}
+
+async function newContext(browser: Browser): Promise<BrowserContext> {
   const context = await browser.newContext({
     viewport: WINDOW_SIZE,
     deviceScaleFactor: 1,
     reducedMotion: 'reduce',
     locale: 'en-US',
   });
-  scope.defer(() => context.close());
   await context.addInitScript({ content: RECORD });
   return context;
 }
@@ -83,8 +89,21 @@ export const BROWSER_DRIVER: Driver = {
   async begin() {
     const browser = await sharedBrowser();
     return async (scope, directory) => {
-      const { link } = await startUi(scope, directory);
-      const page = await openLink(scope, await newProfile(scope, browser), link);
+      const { link, origin } = await startUi(scope, directory);
+      const { page } = await keptPage(
+        scope,
+        browser,
+        'served',
+        async () => ({ page: await (await newContext(browser)).newPage() }),
+        async (kept) => {
+          await kept.page.goto(`${origin}/nothing`);
+          await kept.page.context().clearCookies();
+        },
+      );
+      await page.setViewportSize(WINDOW_SIZE);
+      await page.emulateMedia({ colorScheme: 'light', forcedColors: 'none' });
+      watchPage(scope, page);
+      await page.goto(link);
       await page.getByRole('main').waitFor();
       const app = new BrowserApp(page);
       return { app, page, drop: notInBrowser, zoom: (factor) => zoomWindow(page, factor) };

@@ -2,7 +2,10 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Browser, chromium } from 'playwright-core';
+import { CONTENT_SECURITY_POLICY } from '../../../desktop/app/ipc/views.ts';
+import { readPageFile } from '../../../desktop/app/main/page-files.ts';
 import { buildPage, buildPreload } from '../../../desktop/build/build.ts';
+import { startHttpService } from '../../support/services/listen.ts';
 import { temporaryDirectory } from '../../support/programs.ts';
 import type { Scope } from '../../support/scope.ts';
 
@@ -22,10 +25,13 @@ export async function startBrowser(scope: Scope): Promise<Browser> {
   return browser;
 }
 
-/** The files of the window, as the app ships them. */
+/** An empty page, beside the files of the window. */
+export const IDLE_PATH = '/idle';
+
+/** The window, as the app ships it. */
 export interface BuiltWindow {
-  /** directory of the page */
-  readonly page: string;
+  /** where its files are served, with the production policy */
+  readonly origin: string;
   /** source of the bundled preload, which loads `electron` with `require` */
   readonly preload: string;
 }
@@ -36,5 +42,14 @@ export async function buildWindow(scope: Scope): Promise<BuiltWindow> {
   const page = join(directory, 'page');
   const preload = join(directory, 'preload.cjs');
   await Promise.all([buildPage(page), buildPreload(preload)]);
-  return { page, preload: await readFile(preload, 'utf8') };
+  const files = await startHttpService(scope, async (request, response) => {
+    if (request.url === IDLE_PATH) {
+      response.setHeader('content-type', 'text/html; charset=utf-8');
+      return void response.end('<!doctype html><title>idle</title>');
+    }
+    const file = await readPageFile(page, request.url ?? '', CONTENT_SECURITY_POLICY);
+    response.writeHead(file === undefined ? 404 : 200, { ...file?.headers, 'cache-control': 'max-age=3600' });
+    response.end(file?.body);
+  });
+  return { origin: `http://127.0.0.1:${files.port}`, preload: await readFile(preload, 'utf8') };
 }
