@@ -58,6 +58,40 @@ servedScenarios('one request in full', (fixture) => {
     await assertReadable(page, 'a bomb');
   });
 
+  it('shows the beginning of a body of ten megabytes, searches it, and says how long it is', async () => {
+    const list = Array.from({ length: 100_000 }, (_, id) => ({ id, name: `item ${id}`, tags: ['a', 'b'] }));
+    const body = Buffer.from(JSON.stringify(list).padEnd(10_000_000));
+    const { page, show } = await openRequest({
+      '/json': [JSON_TYPE, body],
+      '/gzip': [{ ...JSON_TYPE, 'content-encoding': 'gzip' }, gzipSync(body)],
+      '/text': [{ 'content-type': 'text/html' }, body],
+    });
+    await page.getByRole('button', { name: 'Settings' }).click();
+    await page.locator('#kept-body').selectOption('10 MiB');
+    await page.getByRole('button', { name: 'Back' }).click();
+    for (const [path, note] of [
+      ['/json', /^1 MB\. Start of 10 MB; an export as HAR has all of it$/],
+      ['/gzip', /^[\d.]+ [kM]B\. Start of a longer body\. Decompressed \(gzip\)$/],
+    ] as const) {
+      await show(path);
+      await answer(page).getByText(note).waitFor();
+      await answer(page).getByText('The rest is not shown.').waitFor();
+      await page.keyboard.press('Control+f');
+      await page.keyboard.type('item 5432');
+      await answer(page).getByText('1 of 1').waitFor();
+      await answer(page).getByRole('treeitem', { name: 'name: "item 5432"' }).waitFor();
+      await page.keyboard.press('Escape');
+      await page.keyboard.press('Escape');
+    }
+    await show('/text');
+    const shown = answer(page).getByRole('region', { name: 'Response body' });
+    await shown.hover();
+    await page.mouse.wheel(50_000, 0);
+    await eventually(20_000, async () =>
+      assert.ok((await shown.evaluate(({ scrollLeft }) => scrollLeft)) > 40_000),
+    );
+  });
+
   it('shows how a request spent its time', async () => {
     const { page, show } = await openRequest({});
     await show('/');
@@ -140,7 +174,7 @@ servedScenarios('one request in full', (fixture) => {
     assert.equal(await page.locator('.message img').count(), 0);
     await page.keyboard.press('Escape');
     await show('/cut');
-    await answer(page).getByText('The rest was not recorded.').waitFor();
+    await answer(page).getByText('The rest is not shown.').waitFor();
     await item('0: "abc"').first().waitFor();
   });
 

@@ -32,10 +32,25 @@ describe('a request for the window', () => {
     const picture = { ...message(large), fields: [['Content-Type', 'image/png']] as const };
     const { request, response } = detailView(exampleDetail({ request: message(large), response: picture }));
     assert.deepEqual(
-      [request.body.length, request.body.buffer.byteLength, request.isShortened, request.isTruncated],
-      [DECODED_BODY_MAX_BYTES, DECODED_BODY_MAX_BYTES, true, false],
+      [request.body.length, request.body.buffer.byteLength, request.wholeBytes, request.isTruncated],
+      [DECODED_BODY_MAX_BYTES, DECODED_BODY_MAX_BYTES, DECODED_BODY_MAX_BYTES + 1, false],
     );
-    assert.deepEqual([response?.body.length, response?.isShortened], [large.length, undefined]);
+    assert.deepEqual([response?.body.length, response?.wholeBytes], [large.length, undefined]);
+  });
+
+  it('has the beginning of a body that is large once it is decoded', () => {
+    const text = Array.from({ length: DECODED_BODY_MAX_BYTES / 4 }, (_, n) => `${n} `).join('');
+    const { request } = detailView(exampleDetail({ request: message(gzipSync(text), 'gzip') }));
+    const { bytes = Buffer.alloc(0), isCut, problem } = request.decoded ?? {};
+    assert.deepEqual([isCut, problem], [true, undefined]);
+    assert.ok(bytes.length > DECODED_BODY_MAX_BYTES / 4 && bytes.length <= DECODED_BODY_MAX_BYTES);
+    assert.ok(text.startsWith(Buffer.from(bytes).toString()));
+  });
+
+  it('has a body of zeros as it was sent, because nearly nothing of it decodes to too much', () => {
+    const zeros = gzipSync(Buffer.alloc(DECODED_BODY_MAX_BYTES + 1));
+    const { request } = detailView(exampleDetail({ request: message(zeros, 'gzip') }));
+    assert.deepEqual([request.decoded?.problem, request.decoded?.isCut], ['too-large', undefined]);
   });
 
   it('gives the reason if a body cannot be decoded', () => {

@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import { parseDuration } from '../../../shared/duration.ts';
 import { isKeptOpen } from '../../client/lifetime.ts';
-import { decodeBody } from '../../client/inspector/decode-body.ts';
+import { decodeBeginning } from '../../client/inspector/decode-body.ts';
 import { beginningOf, type RecordedMessage, type RequestDetail } from '../../client/inspector/records.ts';
 import { DECODED_BODY_MAX_BYTES } from '../../client/limits.ts';
 import type { DetailView, MessageView } from '../ipc/ipc.ts';
@@ -108,7 +108,7 @@ export function detailView(detail: RequestDetail): DetailView {
 }
 
 function messageView(message: RecordedMessage): MessageView {
-  const decoded = decodeBody(message);
+  const decoded = decodeBeginning(message);
   const shown = isPicture(message) ? message : beginningOf(message, DECODED_BODY_MAX_BYTES);
   if (decoded.removed.length + decoded.codings.length === 0) return shown;
   if (decoded.removed.length === 0) return { ...shown, decoded: { ...decoded, bytes: shown.body } };

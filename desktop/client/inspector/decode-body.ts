@@ -37,6 +37,21 @@ export function decodeBody({ fields, body, isTruncated }: RecordedMessage): Deco
   }
 }
 
+/** Fewer recorded bytes are not worth another try. */
+const BEGINNING_MIN_BYTES = 1024;
+
+/** The same, but a body that decodes to too much is decoded as far as about half of the limit, or more. */
+export function decodeBeginning(message: RecordedMessage): DecodedBody {
+  const whole = decodeBody(message);
+  if (whole.problem !== 'too-large') return whole;
+  const { body } = message;
+  for (let size = body.length >> 1; size >= BEGINNING_MIN_BYTES; size >>= 1) {
+    const decoded = decodeBody({ ...message, body: body.subarray(0, size), isTruncated: true });
+    if (decoded.problem === undefined) return { ...decoded, isCut: true };
+  }
+  return whole;
+}
+
 type Decoder = (bytes: Uint8Array) => Uint8Array;
 
 /** The low half of a zlib stream's first byte is the method, deflate (RFC 1950 section 2.2). */

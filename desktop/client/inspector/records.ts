@@ -64,8 +64,8 @@ export interface RecordedMessage {
   readonly body: Uint8Array;
   /** whether the body was longer than recorded */
   readonly isTruncated: boolean;
-  /** whether more of the body was recorded than is shown here */
-  readonly isShortened?: boolean;
+  /** number of bytes of the body that were recorded, if only its beginning is shown here */
+  readonly wholeBytes?: number;
 }
 
 /** A message with at most that much of its body, to show it. */
@@ -73,7 +73,7 @@ export function beginningOf(message: RecordedMessage, bytes: number): RecordedMe
   const { body } = message;
   if (body.length <= bytes) return message;
   // A copy, because all of the memory behind a Uint8Array goes to the window.
-  return { ...message, body: Uint8Array.from(body.subarray(0, bytes)), isShortened: true };
+  return { ...message, body: Uint8Array.from(body.subarray(0, bytes)), wholeBytes: body.length };
 }
 
 /** A message of a WebSocket, or a control frame. */
@@ -115,6 +115,8 @@ export interface DecodedBody {
   readonly codings: readonly string[];
   /** why those are still applied */
   readonly problem: 'unknown' | 'damaged' | 'too-large' | 'too-many' | undefined;
+  /** whether this is only the beginning */
+  readonly isCut?: boolean;
 }
 
 /** How a request spent its time, in ms. Includes delays of the peer, because its bytes are forwarded as they arrive. */

@@ -57,7 +57,7 @@ function bodyOf(message: MessageView | undefined): string[] {
   const text = view.text === undefined ? undefined : prettyText(view);
   const cut = [
     ...(message?.isTruncated === true ? [t('bench.moreNotKept')] : []),
-    ...(message?.isShortened === true ? [t('body.notShown')] : []),
+    ...(message?.wholeBytes !== undefined ? [t('body.notShown')] : []),
   ];
   if (text !== undefined) return [...text.split('\n'), ...cut];
   return [

@@ -88,6 +88,21 @@ describe('bodies', () => {
     assert.deepEqual(notes('{"a":1}\n{"a":2}\n', 'application/x-ndjson'), []);
   });
 
+  it('says how much there is of a body of which it shows the beginning', () => {
+    const view = bodyView({ ...message('{"a":', []), wholeBytes: 10_485_760 });
+    assert.deepEqual(view?.notes, ['Start of 10.5 MB; an export as HAR has all of it']);
+    assert.equal(view.json?.isCut, true);
+    const decoded = {
+      bytes: bytes('{"a":'),
+      removed: ['gzip'],
+      codings: [],
+      problem: undefined,
+      isCut: true,
+    };
+    const packed = bodyView({ ...message('packed', []), decoded });
+    assert.deepEqual(packed?.notes, ['Start of a longer body', 'Decompressed (gzip)']);
+  });
+
   it('shows a compressed body decoded, with a note', () => {
     const decoded = { bytes: bytes('{"a":1}'), removed: ['gzip'], codings: [], problem: undefined };
     const view = bodyView({ ...message('packed', []), decoded });

@@ -4,6 +4,7 @@ import { inOneGo, laidOutInPieces } from '../../../../client/inspector/readable.
 import type { RecordedMessage } from '../../../../client/inspector/records.ts';
 import type { MessageView } from '../../../ipc/ipc.ts';
 import { t } from '../../../messages/translate.ts';
+import { bytesText } from '../numbers.ts';
 import type { MessageKind } from '../request.ts';
 import { type Form, readForm } from './form-parts.ts';
 import { type JsonDocument, jsonFault, readJson } from './json-document.ts';
@@ -34,7 +35,7 @@ export function fieldOf(message: RecordedMessage, name: string): string | undefi
 export function bodyView(message: MessageView): BodyView | undefined {
   if (message.body.length === 0) return undefined;
   const bytes = message.decoded?.bytes ?? message.body;
-  const isCut = message.isTruncated || message.isShortened === true;
+  const isCut = isBeginning(message);
   const raw = (message.decoded?.codings.length ?? 0) > 0 ? undefined : decode(bytes, isCut);
   const isPacked = raw === undefined && (message.decoded?.codings.length ?? 0) > 0;
   const type = fieldOf(message, 'content-type') ?? '';
@@ -53,6 +54,11 @@ export function bodyView(message: MessageView): BodyView | undefined {
   };
 }
 
+/** Whether the body is longer than what is shown of it. */
+function isBeginning({ decoded, isTruncated, wholeBytes }: MessageView): boolean {
+  return isTruncated || wholeBytes !== undefined || decoded?.isCut === true;
+}
+
 /** RFC 8259, and RFC 6839, section 3.1. */
 function isJson(type: string): boolean {
   return /^[^;]*[/+]json\s*(?:;|$)/i.test(type);
@@ -69,9 +75,11 @@ function faultOf(text: string): string[] {
 
 const SVG: ImageType = { name: 'SVG', type: 'image/svg+xml' };
 
-function notesOf({ decoded, isTruncated, isShortened }: MessageView, isText: boolean): string[] {
+function notesOf(message: MessageView, isText: boolean): string[] {
+  const { decoded, wholeBytes } = message;
   const notes: string[] = [];
-  if (isTruncated || isShortened === true) notes.push(t('body.beginning'));
+  if (wholeBytes !== undefined) notes.push(t('body.shortened', { bytes: bytesText(wholeBytes) }));
+  else if (isBeginning(message)) notes.push(t('body.beginning'));
   if (decoded !== undefined && decoded.removed.length > 0)
     notes.push(t('body.unpacked', { codings: codingList(decoded.removed) }));
   if (decoded?.problem !== undefined)

@@ -36,6 +36,8 @@ const LITERAL = /true|false|null/y;
 /** A number or a word at the end of the text may be incomplete. */
 const LAST_PART = /(?:[-+.\deE]+|t|tr|tru|f|fa|fal|fals|n|nu|nul)$/y;
 const LAST_ESCAPE = /\\(?:u[\da-fA-F]{0,3})?$/y;
+const [QUOTE, BACKSLASH, LEAST_IN_STRING] = [0x22, 0x5c, 0x20];
+const SPACES: ReadonlySet<number> = new Set([0x20, 0x09, 0x0a, 0x0d]);
 const ESCAPE = /["\\/bfnrt]|u[\da-fA-F]{4}/y;
 
 /** Thrown if the text ends too early. */
@@ -211,22 +213,25 @@ class Reader {
   }
 
   #skipSpace(): void {
-    while (' \t\n\r'.includes(this.#text.charAt(this.#at)) && this.#at < this.#text.length) this.#at += 1;
+    while (SPACES.has(this.#text.charCodeAt(this.#at))) this.#at += 1;
   }
 
   /** Character by character, because a regular expression would need memory for each character. */
   #skipString(): void {
-    for (this.#at += 1; ; this.#at += 1) {
-      const next = this.#next();
-      if (next === '"') break;
-      if (next < ' ') throw new Wrong();
-      if (next !== '\\') continue;
-      ESCAPE.lastIndex = this.#at + 1;
+    const text = this.#text;
+    let at = this.#at + 1;
+    for (let code = text.charCodeAt(at); code !== QUOTE; code = text.charCodeAt(at)) {
+      this.#at = at;
+      if (Number.isNaN(code)) throw new Cut();
+      if (code < LEAST_IN_STRING) throw new Wrong();
+      at += 1;
+      if (code !== BACKSLASH) continue;
+      ESCAPE.lastIndex = at;
       LAST_ESCAPE.lastIndex = this.#at;
-      if (!ESCAPE.test(this.#text)) throw LAST_ESCAPE.test(this.#text) ? new Cut() : new Wrong();
-      this.#at = ESCAPE.lastIndex - 1;
+      if (!ESCAPE.test(text)) throw LAST_ESCAPE.test(text) ? new Cut() : new Wrong();
+      at = ESCAPE.lastIndex;
     }
-    this.#at += 1;
+    this.#at = at + 1;
   }
 
   #skipMatch(pattern: RegExp): void {

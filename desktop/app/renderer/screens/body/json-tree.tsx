@@ -132,7 +132,7 @@ export function JsonTree({
           ))}
         </div>
       </div>
-      {document.isCut && <p class="hint">{t('body.notKept')}</p>}
+      {document.isCut && <p class="hint">{t('body.notShown')}</p>}
       <div class="tree-bar">
         <code class="mono" title={t('body.jsonPath')}>
           {path.length > PATH_CHARACTERS ? `…${path.slice(-PATH_CHARACTERS)}` : path}

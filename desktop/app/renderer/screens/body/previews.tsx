@@ -128,13 +128,24 @@ export function fillWithHtml(frame: HTMLIFrameElement, html: string): void {
   policy.content = PREVIEW_POLICY;
   target.head.append(policy);
   // This document belongs to no window, so it loads and runs nothing.
-  const source = new DOMParser().parseFromString(parsing.createHTML(html), 'text/html');
+  const source = new DOMParser().parseFromString(parsing.createHTML(withQuietStyles(html)), 'text/html');
   const sheets = [BASE, ...[...source.querySelectorAll('style')].map(({ textContent }) => textContent ?? '')];
   target.adoptedStyleSheets = sheets.map((text) => sheetOf(target, text));
   copyAttributes(source.body, target.body);
   new Copier(target).copy(source.body, target.body);
   // Disables clicks and focus.
   target.body.inert = true;
+}
+
+/** Stands for `style` in a parsed page. */
+const STYLE = 'data-culvert-style';
+
+/**
+ * Renames the style attributes, because the window's policy forbids them: reporting ten thousand of them takes seconds,
+ * in which the window stands still. The few that this misses are only reported.
+ */
+function withQuietStyles(html: string): string {
+  return html.replace(/(<[a-z][^<>]*?\s)style(?=\s*=)/gi, `$1${STYLE}`);
 }
 
 const BASE = ':root { color-scheme: light; background: #fff; color: #000; }';
@@ -179,7 +190,7 @@ function copyAttributes(from: HTMLElement, to: HTMLElement): void {
   for (const { name, value } of from.attributes) {
     if (ATTRIBUTES.has(name)) to.setAttribute(name, value);
     // Through the object model, for the same reason as style sheets.
-    if (name === 'style') to.style.cssText = value;
+    if (name === 'style' || name === STYLE) to.style.cssText = value;
   }
   const source = from.getAttribute('src') ?? '';
   if (from.localName === 'img' && /^data:image\//i.test(source)) to.setAttribute('src', source);
