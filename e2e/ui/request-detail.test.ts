@@ -70,7 +70,7 @@ servedScenarios('one request in full', (fixture) => {
     await page.locator('#kept-body').selectOption('10 MiB');
     await page.getByRole('button', { name: 'Back' }).click();
     for (const [path, note] of [
-      ['/json', /^1 MB\. Start of 10 MB; an export as HAR has all of it$/],
+      ['/json', /^1\.0 MB\. Start of 10\.0 MB; an export as HAR has all of it$/],
       ['/gzip', /^[\d.]+ [kM]B\. Start of a longer body\. Decompressed \(gzip\)$/],
     ] as const) {
       await show(path);

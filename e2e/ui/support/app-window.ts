@@ -1,5 +1,5 @@
 /** The window of the app, in a browser: the built page with the production policy, and the bundled preload. */
-import type { Browser, BrowserContextOptions, ConsoleMessage, Page, Request } from 'playwright-core';
+import type { Browser, BrowserContextOptions, ConsoleMessage, Page } from 'playwright-core';
 import type { Scope } from '../../support/scope.ts';
 import { type BuiltWindow, IDLE_PATH } from './browser.ts';
 import { type KeptPage, keptPage } from './kept-pages.ts';
@@ -118,11 +118,10 @@ async function newWindow(
   const kept: KeptWindow = { page, main: undefined, refuse: () => undefined };
   if (now !== undefined) await page.clock.setFixedTime(now);
   // Watched instead of intercepted, because a browser with intercepted requests does not cache compiled scripts.
-  const onEnd = (request: Request): void => {
-    const isBlocked = /csp/i.test(request.failure()?.errorText ?? '');
-    if (!isBlocked && new URL(request.url()).origin !== built.origin) kept.refuse(request.url());
-  };
-  page.on('requestfinished', onEnd).on('requestfailed', onEnd);
+  // What the policy blocks also begins a request, and a failed one is an error on the console.
+  page.on('requestfinished', (request) => {
+    if (new URL(request.url()).origin !== built.origin) kept.refuse(request.url());
+  });
   return kept;
 }
 

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { type Browser, chromium } from 'playwright-core';
 import { CONTENT_SECURITY_POLICY } from '../../../desktop/app/ipc/views.ts';
@@ -42,14 +43,21 @@ export async function buildWindow(scope: Scope): Promise<BuiltWindow> {
   const page = join(directory, 'page');
   const preload = join(directory, 'preload.cjs');
   await Promise.all([buildPage(page), buildPreload(preload)]);
-  const files = await startHttpService(scope, async (request, response) => {
-    if (request.url === IDLE_PATH) {
-      response.setHeader('content-type', 'text/html; charset=utf-8');
-      return void response.end('<!doctype html><title>idle</title>');
-    }
-    const file = await readPageFile(page, request.url ?? '', CONTENT_SECURITY_POLICY);
-    response.writeHead(file === undefined ? 404 : 200, { ...file?.headers, 'cache-control': 'max-age=3600' });
-    response.end(file?.body);
-  });
+  const files = await startHttpService(scope, (request, response) => void serve(page, request, response));
   return { origin: `http://127.0.0.1:${files.port}`, preload: await readFile(preload, 'utf8') };
+}
+
+async function serve(
+  directory: string,
+  { url = '' }: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  if (url === IDLE_PATH) {
+    response.setHeader('content-type', 'text/html; charset=utf-8');
+    response.end('<!doctype html><title>idle</title>');
+    return;
+  }
+  const file = await readPageFile(directory, url, CONTENT_SECURITY_POLICY);
+  response.writeHead(file === undefined ? 404 : 200, { ...file?.headers, 'cache-control': 'max-age=3600' });
+  response.end(file?.body);
 }

@@ -42,6 +42,10 @@ export interface SignedInOptions {
 /**
  * Declares scenarios once for step 4 and once for step 5. If Electron's binary is missing, those of step 5 are listed
  * by name, but neither run nor counted.
+ *
+ * For what a browser lacks (paths of dropped files, the key store of the system, its shortcuts, sleep, links to the
+ * app), for screens that a script sets up, and for scenarios about what is behind the window, which is the same in
+ * both: a `culvert ui` costs more than a second of processor time for each of them, the stand-in for IPC nearly none.
  */
 export function scenarios(title: string, declare: (fixture: Fixture) => void): void {
   declareFor(CHROMIUM_DRIVER, title, declare);
