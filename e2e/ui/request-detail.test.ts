@@ -79,7 +79,7 @@ servedScenarios('one request in full', (fixture) => {
       await page.keyboard.press('Control+f');
       await page.keyboard.type('item 5432');
       await answer(page).getByText('1 of 1').waitFor();
-      await answer(page).getByRole('treeitem', { name: 'name: "item 5432"' }).waitFor();
+      await answer(page).getByRole('treeitem', { name: '"name": "item 5432"' }).waitFor();
       await page.keyboard.press('Escape');
       await page.keyboard.press('Escape');
     }
