@@ -64,7 +64,7 @@ servedScenarios('one request in full', (fixture) => {
     const { page, show } = await openRequest({
       '/json': [JSON_TYPE, body],
       '/gzip': [{ ...JSON_TYPE, 'content-encoding': 'gzip' }, gzipSync(body)],
-      '/text': [{ 'content-type': 'text/html' }, body],
+      '/text': [{}, Buffer.from('one line of many\n'.repeat(600_000))],
     });
     await page.getByRole('button', { name: 'Settings' }).click();
     await page.locator('#kept-body').selectOption('10 MiB');
@@ -86,9 +86,9 @@ servedScenarios('one request in full', (fixture) => {
     await show('/text');
     const shown = answer(page).getByRole('region', { name: 'Response body' });
     await shown.hover();
-    await page.mouse.wheel(50_000, 0);
+    await page.mouse.wheel(0, 100_000);
     await eventually(20_000, async () =>
-      assert.ok((await shown.evaluate(({ scrollLeft }) => scrollLeft)) > 40_000),
+      assert.ok((await shown.evaluate(({ scrollTop }) => scrollTop)) > 50_000),
     );
   });
 
