@@ -73,7 +73,7 @@ export function decodeMessage(text: string): ToPage {
   }) as ToPage;
 }
 
-/** A loop, because `Uint8Array.from` takes half a second for a body of a megabyte, in which the page stands still. */
+/** A loop, because `Uint8Array.from` would block the page for half a second for a body of a megabyte. */
 function bytesOf(text: string): Uint8Array {
   const bytes = new Uint8Array(text.length);
   for (let at = 0; at < text.length; at += 1) bytes[at] = text.charCodeAt(at);

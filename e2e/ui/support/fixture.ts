@@ -44,8 +44,8 @@ export interface SignedInOptions {
  * by name, but neither run nor counted.
  *
  * For what a browser lacks (paths of dropped files, the key store of the system, its shortcuts, sleep, links to the
- * app), for screens that a script sets up, and for scenarios about what is behind the window, which is the same in
- * both: a `culvert ui` costs more than a second of processor time for each of them, the stand-in for IPC nearly none.
+ * app), for screens that a script sets up, and for scenarios about what is behind the window. That is the same in both,
+ * but a `culvert ui` costs more than a second of processor time for each scenario, and the stand-in for IPC nearly none.
  */
 export function scenarios(title: string, declare: (fixture: Fixture) => void): void {
   declareFor(CHROMIUM_DRIVER, title, declare);

@@ -13,7 +13,7 @@ const idle = new WeakMap<Browser, Map<string, KeptPage[]>>();
  * Takes a page that an earlier test has left, or a new one; leaves it at the end of the scope.
  *
  * @param kind what sets it apart; pages of the same kind have the same type
- * @param leave lets go of what the test did, without leaving the site, because the browser would start another process
+ * @param leave ends what the test did, without leaving the site, because the browser would start another process
  *   for the next one
  */
 export async function keptPage<T extends KeptPage>(

@@ -88,7 +88,7 @@ describe('bodies', () => {
     assert.deepEqual(notes('{"a":1}\n{"a":2}\n', 'application/x-ndjson'), []);
   });
 
-  it('says how much there is of a body of which it shows the beginning', () => {
+  it('says how long a body is if it shows only the beginning', () => {
     const view = bodyView({ ...message('{"a":', []), wholeBytes: 10_485_760 });
     assert.deepEqual(view?.notes, ['Start of 10.5 MB; an export as HAR has all of it']);
     assert.equal(view.json?.isCut, true);

@@ -141,8 +141,8 @@ export function fillWithHtml(frame: HTMLIFrameElement, html: string): void {
 const STYLE = 'data-culvert-style';
 
 /**
- * Renames the style attributes, because the window's policy forbids them: reporting ten thousand of them takes seconds,
- * in which the window stands still. The few that this misses are only reported.
+ * Renames the style attributes, because the window's policy forbids them, and reporting ten thousand of them would block
+ * the window for seconds. The few that this misses are only reported.
  */
 function withQuietStyles(html: string): string {
   return html.replace(/(<[a-z][^<>]*?\s)style(?=\s*=)/gi, `$1${STYLE}`);
