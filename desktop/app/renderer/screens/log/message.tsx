@@ -132,8 +132,8 @@ function Headers({
 function Fields({ fields }: Pick<MessageView, 'fields'>): JSX.Element | null {
   if (fields.length === 0) return null;
   return (
-    <table class="fields">
-      <caption class="unseen">{t('bench.headers')}</caption>
+    // Not a hidden caption, which the browser would take for the first row, and make all columns equal.
+    <table class="fields" aria-label={t('bench.headers')}>
       <tbody>
         {fields.map(([name, value], index) => (
           // Fields may repeat, so the position is the key.
