@@ -393,6 +393,8 @@ export async function migrate(
     if (missing > 0) throw new OlderSchemaError(missing);
     return;
   }
+  // Kysely's migrator reads the whole schema several times before it finds that there is nothing to do.
+  if (known !== undefined && Object.keys(migrations).every((name) => known.includes(name))) return;
   const migrator = new Migrator({
     db,
     provider: { getMigrations: () => Promise.resolve({ ...migrations }) },
