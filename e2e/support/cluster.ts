@@ -4,7 +4,7 @@ import { createAccount, Creator, type TestAccount } from './accounts.ts';
 import { Api } from './api.ts';
 import { Load } from './load.ts';
 import { startBalancer } from './native-server.ts';
-import { newDatabase } from './postgres.ts';
+import { newMigratedDatabase } from './migrated-database.ts';
 import { Culvert, type Environment, newApiKey, POSTGRES_URL, type Relay, RelayProgram } from './programs.ts';
 import type { Request } from './raw-http.ts';
 import { RedisServer } from './redis.ts';
@@ -155,7 +155,10 @@ export class RelayCluster {
     postgres = POSTGRES_URL,
   ): Promise<RelayCluster> {
     if (postgres === undefined) throw new Error('needs PostgreSQL: run npm test -- cluster');
-    const [redis, database] = await Promise.all([RedisServer.start(scope), newDatabase(scope, postgres)]);
+    const [redis, database] = await Promise.all([
+      RedisServer.start(scope),
+      newMigratedDatabase(scope, postgres),
+    ]);
     const key = newApiKey();
     const shared = {
       CULVERT_DATABASE_URL: database,

@@ -143,14 +143,16 @@ export class PostgresServer {
 }
 
 /**
- * Creates an empty database, which is dropped with the scope.
+ * Creates a database, which is dropped with the scope.
  *
  * @param url of any database of the server
+ * @param template the address of a database that it is a copy of, to which nobody is connected; it is empty by default
  * @returns its address
  */
-export async function newDatabase(scope: Scope, url: string): Promise<string> {
+export async function newDatabase(scope: Scope, url: string, template?: string): Promise<string> {
   const name = `test_${randomBytes(8).toString('hex')}`;
-  await query(url, `create database ${name}`);
+  const like = template === undefined ? '' : ` template ${new URL(template).pathname.slice(1)}`;
+  await query(url, `create database ${name}${like}`);
   scope.defer(() => drop(url, name));
   const made = new URL(url);
   made.pathname = name;

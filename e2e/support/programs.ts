@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { Tunnel } from '../../shared/tunnel.ts';
 import { type Child, type Exit, runScript } from './child.ts';
 import { closedPort } from './services/listen.ts';
-import { newDatabase } from './postgres.ts';
+import { addDatabase, newMigratedDatabase } from './migrated-database.ts';
 import { reapDirectory } from './reaper.ts';
 import type { Scope } from './scope.ts';
 
@@ -64,8 +64,14 @@ const START_MS = 120_000;
 /** The server on which each relay gets its own database, if this run uses PostgreSQL (e2e/cluster/on-postgres.ts). */
 export const POSTGRES_URL = process.env['TEST_POSTGRES_URL'];
 
-async function databaseOfThisRun(scope: Scope): Promise<Environment> {
-  return POSTGRES_URL === undefined ? {} : { CULVERT_DATABASE_URL: await newDatabase(scope, POSTGRES_URL) };
+/** @returns settings of a relay with its own data directory and database */
+async function placeOfData(scope: Scope): Promise<Environment> {
+  const dataDirectory = temporaryDirectory(scope);
+  const place = { CULVERT_DATA_DIR: dataDirectory };
+  if (POSTGRES_URL !== undefined)
+    return { ...place, CULVERT_DATABASE_URL: await newMigratedDatabase(scope, POSTGRES_URL) };
+  await addDatabase(dataDirectory);
+  return place;
 }
 
 /** The program behind a {@link Relay}, or several that act as one. */
@@ -129,11 +135,10 @@ export class RelayProgram implements Relay {
    */
   static async start(scope: Scope, settings: Environment = {}): Promise<RelayProgram> {
     const relay = new RelayProgram(scope, {
-      CULVERT_DATA_DIR: temporaryDirectory(scope),
+      ...(await placeOfData(scope)),
       CULVERT_BOOTSTRAP_KEY: newApiKey(),
       // A port that is still reserved after a restart.
       CULVERT_PORT: String(await closedPort()),
-      ...(await databaseOfThisRun(scope)),
       ...settings,
     });
     await relay.#listening();

@@ -25,6 +25,9 @@ export class Scope {
   }
 }
 
+/** A scope that ends with the run (end-of-run.ts); in a worker of `mocha --parallel`, with the process (reaper.ts). */
+export const runScope = new Scope();
+
 /** A scope that ends after the tests of the enclosing `describe`. */
 export function suiteScope(): Scope {
   const scope = new Scope();

@@ -1,7 +1,0 @@
-/**
- * Loaded by every mocha process (.mocharc.json). Ends the process immediately when nothing is left to do: Node 24
- * otherwise tears down its environment first, and was seen to wait there indefinitely, using a whole core, for a handle
- * that never closes. A test that leaves something behind still keeps the process alive, because this hook runs only
- * once nothing is left.
- */
-process.once('beforeExit', () => process.exit());
