@@ -5,7 +5,7 @@ import { eventually, timed, within } from '../support/deadline.ts';
 import { hostOf, ManualClient } from '../support/manual-client.ts';
 import { Culvert, newApiKey, Relay, spawnRelay } from '../support/programs.ts';
 import { formatRequest, RawConnection, visit } from '../support/raw-http.ts';
-import { relaySuite } from '../support/relay-suite.ts';
+import { sharedRelaySuite } from '../support/relay-suite.ts';
 import { startEchoService } from '../support/services/echo.ts';
 import { WebSocketClient } from '../support/spec-client/websocket.ts';
 
@@ -19,7 +19,7 @@ async function codeOf({ closed }: { readonly closed: Promise<{ readonly code: nu
 }
 
 describe('accounts and keys, changed while the relay runs', () => {
-  const { scope, relay } = relaySuite();
+  const { scope, relay } = sharedRelaySuite();
 
   function clientOf(account: TestAccount, request: object = {}): Promise<ManualClient> {
     return ManualClient.start(scope, relay, onlyAccount(account), request);

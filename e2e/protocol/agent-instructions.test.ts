@@ -6,7 +6,8 @@ import { ROOT } from '../../release/repository.ts';
 import { describeOnPosix } from '../../shared/testing/posix.ts';
 import { createAccount } from '../support/accounts.ts';
 import { Child } from '../support/child.ts';
-import { CULVERT_SCRIPT, Relay, temporaryDirectory } from '../support/programs.ts';
+import { CULVERT_SCRIPT, temporaryDirectory } from '../support/programs.ts';
+import { sharedRelay } from '../support/relay-suite.ts';
 import { suiteScope } from '../support/scope.ts';
 import { startHttpService } from '../support/services/listen.ts';
 
@@ -17,7 +18,7 @@ describeOnPosix('instructions for agents', () => {
 
   for (const file of ['SKILL.md', 'llms.txt'])
     it(`in ${file} have commands that work as typed`, async () => {
-      const relay = await Relay.start(scope);
+      const relay = await sharedRelay();
       const { key } = await createAccount(relay);
       const { port } = await startHttpService(scope, (_request, response) => response.end('hello'));
       const home = temporaryDirectory(scope);

@@ -3,7 +3,7 @@ import type { Tunnel } from '../../shared/tunnel.ts';
 import { administer, createAccount, type TestAccount, withNewKey } from '../support/accounts.ts';
 import type { ApiResponse } from '../support/api.ts';
 import { within } from '../support/deadline.ts';
-import { relaySuite } from '../support/relay-suite.ts';
+import { sharedRelaySuite } from '../support/relay-suite.ts';
 import { ControlSocket } from '../support/spec-client/client.ts';
 import { TrunkClient } from '../support/spec-client/trunk.ts';
 import { WITH_TRUNKS } from '../support/trunk-world.ts';
@@ -14,7 +14,7 @@ const LATE_MS = 10_000;
 const PASSWORD = { password: 'mild-oak-fern' };
 
 describe("a hostile holder of an agent's key (protocol.md section 2.1)", () => {
-  const { scope, relay } = relaySuite(WITH_TRUNKS);
+  const { scope, relay } = sharedRelaySuite(WITH_TRUNKS);
   let owner: TestAccount;
   let agent: TestAccount;
 
@@ -101,11 +101,11 @@ describe("a hostile holder of an agent's key (protocol.md section 2.1)", () => {
   });
 
   it('reaches no tunnel of its account that no agent has created', async () => {
-    const shop = await owner.api.create({ local_port: 9, name: 'shop' });
+    const above = await owner.api.create({ local_port: 9, name: 'of-a-person' });
     const below = await owner.api.create({ local_port: 9, name: 'ai-mine', ttl: '24h' });
     const unnamed = await owner.api.create({ local_port: 9 });
     const before = await owner.api.list();
-    for (const { id } of [shop, below, unnamed]) {
+    for (const { id } of [above, below, unnamed]) {
       const calls = [
         ['GET', '', undefined],
         ['DELETE', '', undefined],

@@ -13,6 +13,7 @@ import { hostOf, ManualClient } from '../support/manual-client.ts';
 import { trunksOf, WITH_METRICS } from '../support/memory.ts';
 import { Culvert, newApiKey, Relay, spawnCulvert } from '../support/programs.ts';
 import { formatRequest, RawConnection, visit } from '../support/raw-http.ts';
+import { sharedRelay } from '../support/relay-suite.ts';
 import { type Scope, suiteScope } from '../support/scope.ts';
 import { startRawService } from '../support/services/listen.ts';
 
@@ -119,7 +120,7 @@ describe('time limits of culvert', function () {
   });
 
   together('give up a local port that accepts no connection after 5 s, and tell the visitor', async () => {
-    const relay = await Relay.start(scope);
+    const relay = await sharedRelay();
     const { key } = await new AccountPool(relay).take();
     const { tunnel } = await Culvert.start(scope, relay, key, await startFullPort());
     const { value, ms } = await timed(() => visit(relay.port, { host: hostOf(tunnel, relay) }));

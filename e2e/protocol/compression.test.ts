@@ -13,7 +13,7 @@ import { assertWithin, eventually, timed } from '../support/deadline.ts';
 import { hostOf } from '../support/manual-client.ts';
 import { Culvert, spawnCulvert, temporaryDirectory } from '../support/programs.ts';
 import { type Field, RawConnection, type Request, type Response, visit } from '../support/raw-http.ts';
-import { relaySuite } from '../support/relay-suite.ts';
+import { sharedRelaySuite } from '../support/relay-suite.ts';
 import { startHttpService, startRawService } from '../support/services/listen.ts';
 
 const TEXT = 'Text of the local service, which shrinks. '.repeat(2000);
@@ -33,7 +33,7 @@ function fieldsOf({ head }: Pick<Response, 'head'>, ...names: string[]): (string
 }
 
 describe('compression by the client', () => {
-  const { scope, relay, pool } = relaySuite();
+  const { scope, relay, pool } = sharedRelaySuite();
   const together = concurrentTests();
 
   async function start(port: number, args = ['--compress', 'on'], environment = {}) {

@@ -4,7 +4,7 @@ import type { TestAccount } from '../support/accounts.ts';
 import { bothClients, type TunnelClient } from '../support/clients.ts';
 import { hostOf } from '../support/manual-client.ts';
 import { formatRequest, RawConnection, type Request } from '../support/raw-http.ts';
-import { relaySuite } from '../support/relay-suite.ts';
+import { sharedRelaySuite } from '../support/relay-suite.ts';
 import type { Scope } from '../support/scope.ts';
 import { echo, readEcho } from '../support/services/echo.ts';
 import { type HttpService, startHttpService } from '../support/services/listen.ts';
@@ -18,7 +18,7 @@ async function startNumberedEcho(scope: Scope, index: number): Promise<HttpServi
 }
 
 bothClients('several requests on one connection', (kind) => {
-  const { scope, relay, pool } = relaySuite();
+  const { scope, relay, pool } = sharedRelaySuite();
   let account: TestAccount;
   let clients: TunnelClient[];
 

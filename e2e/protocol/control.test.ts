@@ -6,7 +6,7 @@ import { assertWithin, timed, within } from '../support/deadline.ts';
 import { hostOf, ManualClient } from '../support/manual-client.ts';
 import { Relay } from '../support/programs.ts';
 import { formatRequest, RawConnection } from '../support/raw-http.ts';
-import { relaySuite } from '../support/relay-suite.ts';
+import { sharedRelaySuite } from '../support/relay-suite.ts';
 import { ControlSocket } from '../support/spec-client/client.ts';
 import { Opcode } from '../support/spec-client/websocket.ts';
 
@@ -18,7 +18,7 @@ async function closeCode(control: ControlSocket, ms = 40_000): Promise<number> {
 }
 
 describe('the control WebSocket', () => {
-  const { scope, relay, pool } = relaySuite();
+  const { scope, relay, pool } = sharedRelaySuite();
 
   it('announces each inbound connection as {"type":"connection","id":UUID}', async () => {
     const client = await ManualClient.start(scope, relay, pool);

@@ -4,7 +4,7 @@ import { eventually } from '../support/deadline.ts';
 import { ManualClient } from '../support/manual-client.ts';
 import { Relay } from '../support/programs.ts';
 import { formatRequest, RawConnection } from '../support/raw-http.ts';
-import { relaySuite } from '../support/relay-suite.ts';
+import { sharedRelaySuite } from '../support/relay-suite.ts';
 
 /** Reads of the API lag at most this much (protocol.md section 3.3), with an allowance for a busy machine. */
 const LATEST_MS = 9000;
@@ -23,7 +23,7 @@ async function assertCounters(client: ManualClient, expected: Counters): Promise
 }
 
 describe('counters (protocol.md section 3.3)', () => {
-  const { scope, relay, pool } = relaySuite();
+  const { scope, relay, pool } = sharedRelaySuite();
 
   it('are exactly the bytes sent to the client and received from it, including heads', async () => {
     const client = await ManualClient.start(scope, relay, pool);

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Tunnel } from '../../shared/tunnel.ts';
 import { createAccount, type TestAccount, withNewKey } from '../support/accounts.ts';
 import { type ApiResponse, assertError } from '../support/api.ts';
-import { relaySuite } from '../support/relay-suite.ts';
+import { sharedRelaySuite } from '../support/relay-suite.ts';
 
 const RATE_TEXT = 'rate limit exceeded';
 const PLAN_TEXT = 'custom names require the Dev plan or above';
@@ -32,7 +32,7 @@ async function spendAll(account: TestAccount): Promise<void> {
 }
 
 describe('limits of creating tunnels', () => {
-  const { relay } = relaySuite();
+  const { relay } = sharedRelaySuite();
 
   describe('the rate limit (protocol.md section 3.2)', () => {
     let first: TestAccount;

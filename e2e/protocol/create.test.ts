@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { Tunnel } from '../../shared/tunnel.ts';
 import { createAccount, type TestAccount } from '../support/accounts.ts';
 import { type ApiResponse, assertError } from '../support/api.ts';
-import { relaySuite } from '../support/relay-suite.ts';
+import { sharedRelaySuite } from '../support/relay-suite.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
@@ -15,7 +15,7 @@ function lifeOf(tunnel: Tunnel): number {
 }
 
 describe('POST /v1/tunnels', () => {
-  const { relay, pool } = relaySuite();
+  const { relay, pool } = sharedRelaySuite();
   let account: TestAccount;
 
   before(async () => {

@@ -10,7 +10,7 @@ import { eventually } from '../support/deadline.ts';
 import { hostOf } from '../support/manual-client.ts';
 import { Culvert, CULVERT_SCRIPT, newApiKey, spawnCulvert, temporaryDirectory } from '../support/programs.ts';
 import { type Field, type Response, visit } from '../support/raw-http.ts';
-import { relaySuite } from '../support/relay-suite.ts';
+import { sharedRelaySuite } from '../support/relay-suite.ts';
 import { ScriptedRelay } from '../support/scripted-relay.ts';
 import { readEcho, startEchoService } from '../support/services/echo.ts';
 import type { HttpService } from '../support/services/listen.ts';
@@ -34,7 +34,7 @@ function visitorOf(response: Response): string | undefined {
 }
 
 describe('culvert and access to its tunnel', () => {
-  const { scope, relay } = relaySuite();
+  const { scope, relay } = sharedRelaySuite();
   let service: HttpService;
   let key: string;
 

@@ -5,7 +5,7 @@ import type { ApiResponse } from '../support/api.ts';
 import { assertAtLimit, timed } from '../support/deadline.ts';
 import { Authority } from '../support/certificates.ts';
 import { newApiKey, Relay, spawnCulvert, temporaryDirectory } from '../support/programs.ts';
-import { relaySuite } from '../support/relay-suite.ts';
+import { sharedRelaySuite } from '../support/relay-suite.ts';
 import type { Scope } from '../support/scope.ts';
 import { startEchoService } from '../support/services/echo.ts';
 import {
@@ -25,7 +25,7 @@ interface Result {
 }
 
 describe('culvert doctor', () => {
-  const { scope, relay, pool } = relaySuite(WITH_TRUNKS);
+  const { scope, relay, pool } = sharedRelaySuite(WITH_TRUNKS);
   let service: HttpService;
 
   before(async () => {

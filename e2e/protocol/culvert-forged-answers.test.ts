@@ -5,7 +5,8 @@ import assert from 'node:assert/strict';
 import { connect, createServer } from 'node:net';
 import { once } from 'node:events';
 import { createAccount } from '../support/accounts.ts';
-import { Relay, spawnCulvert } from '../support/programs.ts';
+import { type Relay, spawnCulvert } from '../support/programs.ts';
+import { sharedRelay } from '../support/relay-suite.ts';
 import { suiteScope } from '../support/scope.ts';
 
 const answer = (status: string, error: string, code: string): string => {
@@ -23,7 +24,7 @@ describe('culvert and forged responses', () => {
   const forged: { start: string; answers: string[] } = { start: '', answers: [] };
 
   before(async () => {
-    relay = await Relay.start(scope);
+    relay = await sharedRelay();
     const proxy = createServer((client) => {
       client.on('error', () => client.destroy());
       client.once('data', (first) => {

@@ -7,7 +7,7 @@ import { WebSocket, WebSocketServer } from 'ws';
 import { concurrentTests } from '../support/concurrent-tests.ts';
 import { Culvert, spawnCulvert } from '../support/programs.ts';
 import { visit } from '../support/raw-http.ts';
-import { relaySuite } from '../support/relay-suite.ts';
+import { sharedRelaySuite } from '../support/relay-suite.ts';
 import { readEcho, seenField, startEchoService } from '../support/services/echo.ts';
 import { startHttpService } from '../support/services/listen.ts';
 
@@ -25,7 +25,7 @@ const CHANGES = [
 ];
 
 describe('headers that culvert changes', () => {
-  const { scope, relay, pool } = relaySuite();
+  const { scope, relay, pool } = sharedRelaySuite();
 
   const together = concurrentTests();
 

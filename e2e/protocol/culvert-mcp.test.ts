@@ -14,11 +14,12 @@ import { eventually } from '../support/deadline.ts';
 import {
   CULVERT_SCRIPT,
   type Environment,
-  Relay,
+  type Relay,
   spawnCulvert,
   temporaryDirectory,
 } from '../support/programs.ts';
 import { visit } from '../support/raw-http.ts';
+import { sharedRelay } from '../support/relay-suite.ts';
 import { suiteScope } from '../support/scope.ts';
 import { Terminal } from '../support/terminal.ts';
 import { type HttpService, startHttpService } from '../support/services/listen.ts';
@@ -46,7 +47,7 @@ describe('culvert mcp', () => {
   const seen: Seen[] = [];
 
   before(async () => {
-    relay = await Relay.start(scope);
+    relay = await sharedRelay();
     runtime = temporaryDirectory(scope);
     service = await startHttpService(scope, (request, response) => {
       const chunks: Buffer[] = [];

@@ -9,13 +9,13 @@ import { eventually } from '../support/deadline.ts';
 import { hostOf } from '../support/manual-client.ts';
 import { Culvert, newApiKey, Relay, spawnCulvert, temporaryDirectory } from '../support/programs.ts';
 import { visit } from '../support/raw-http.ts';
-import { relaySuite } from '../support/relay-suite.ts';
+import { sharedRelaySuite } from '../support/relay-suite.ts';
 import { readEcho, startEchoService } from '../support/services/echo.ts';
 import { closedPort, type HttpService } from '../support/services/listen.ts';
 import { ControlSocket } from '../support/spec-client/client.ts';
 
 describe('culvert', () => {
-  const { scope, relay, pool } = relaySuite();
+  const { scope, relay, pool } = sharedRelaySuite();
   let service: HttpService;
 
   before(async () => {

@@ -5,7 +5,7 @@ import { createAccount } from '../support/accounts.ts';
 import type { Child } from '../support/child.ts';
 import { type Environment, newApiKey, spawnCulvert, temporaryDirectory } from '../support/programs.ts';
 import { visit } from '../support/raw-http.ts';
-import { relaySuite } from '../support/relay-suite.ts';
+import { sharedRelaySuite } from '../support/relay-suite.ts';
 import type { Scope } from '../support/scope.ts';
 import { readEcho, startEchoService } from '../support/services/echo.ts';
 import { type HttpService, startHttpService } from '../support/services/listen.ts';
@@ -60,7 +60,7 @@ async function refusal(
 }
 
 describe('culvert with files', () => {
-  const { scope, relay } = relaySuite();
+  const { scope, relay } = sharedRelaySuite();
   let service: HttpService;
 
   before(async () => {

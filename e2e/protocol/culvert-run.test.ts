@@ -8,7 +8,7 @@ import { concurrentTests } from '../support/concurrent-tests.ts';
 import { eventually } from '../support/deadline.ts';
 import { CULVERT_SCRIPT, newApiKey, spawnCulvert, temporaryDirectory } from '../support/programs.ts';
 import { visit } from '../support/raw-http.ts';
-import { relaySuite } from '../support/relay-suite.ts';
+import { sharedRelaySuite } from '../support/relay-suite.ts';
 import { closedPort } from '../support/services/listen.ts';
 import { startEchoService } from '../support/services/echo.ts';
 import { Terminal } from '../support/terminal.ts';
@@ -39,7 +39,7 @@ const packageOnBranch = (name: string): Record<string, string> => ({
 });
 
 describe('culvert run', () => {
-  const { scope, relay } = relaySuite();
+  const { scope, relay } = sharedRelaySuite();
 
   interface Run {
     readonly child: Child;

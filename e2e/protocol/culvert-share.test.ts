@@ -6,7 +6,7 @@ import { eventually } from '../support/deadline.ts';
 import { hostOf } from '../support/manual-client.ts';
 import { type Environment, spawnCulvert, temporaryDirectory } from '../support/programs.ts';
 import { visit } from '../support/raw-http.ts';
-import { relaySuite } from '../support/relay-suite.ts';
+import { sharedRelaySuite } from '../support/relay-suite.ts';
 
 /** Files below a folder that a process has open. */
 function openBelow(pid: number, folder: string): string[] {
@@ -22,7 +22,7 @@ function openBelow(pid: number, folder: string): string[] {
 }
 
 describe('culvert share', () => {
-  const { scope, relay, pool } = relaySuite();
+  const { scope, relay, pool } = sharedRelaySuite();
 
   function folder(): string {
     const path = join(temporaryDirectory(scope), 'site');

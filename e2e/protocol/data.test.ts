@@ -5,11 +5,11 @@ import { WebSocket as WebSocketOfWs } from 'ws';
 import { timed, within } from '../support/deadline.ts';
 import { type DataConnection, ManualClient } from '../support/manual-client.ts';
 import { formatRequest, RawConnection, type Request } from '../support/raw-http.ts';
-import { relaySuite } from '../support/relay-suite.ts';
+import { sharedRelaySuite } from '../support/relay-suite.ts';
 import { Opcode } from '../support/spec-client/websocket.ts';
 
 describe('the data WebSocket', () => {
-  const { scope, relay, pool } = relaySuite();
+  const { scope, relay, pool } = sharedRelaySuite();
   let client: ManualClient;
 
   before(async () => {

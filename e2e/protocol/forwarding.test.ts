@@ -3,6 +3,7 @@ import { AccountPool } from '../support/accounts.ts';
 import { hostOf } from '../support/manual-client.ts';
 import { Relay } from '../support/programs.ts';
 import { type Field, formatRequest, RawConnection, type Response, visit } from '../support/raw-http.ts';
+import { sharedRelay } from '../support/relay-suite.ts';
 import { suiteScope } from '../support/scope.ts';
 import { type Echo, readEcho, seenField, seenFields, startEchoService } from '../support/services/echo.ts';
 import { startFixedResponse } from '../support/services/scripted.ts';
@@ -16,7 +17,7 @@ describe('forwarding (protocol.md section 4.2)', () => {
   let slug: string;
 
   before(async () => {
-    const [started, service] = await Promise.all([Relay.start(scope), startEchoService(scope)]);
+    const [started, service] = await Promise.all([sharedRelay(), startEchoService(scope)]);
     relay = started;
     pool = new AccountPool(relay);
     const { tunnel } = await SpecClient.start(scope, relay, (await pool.take()).key, {

@@ -7,13 +7,13 @@ import { concurrentTests } from '../support/concurrent-tests.ts';
 import { hostOf } from '../support/manual-client.ts';
 import { Culvert } from '../support/programs.ts';
 import { visit } from '../support/raw-http.ts';
-import { relaySuite } from '../support/relay-suite.ts';
+import { sharedRelaySuite } from '../support/relay-suite.ts';
 import { startGrpcService } from '../support/services/grpc.ts';
 import { startHttpService } from '../support/services/listen.ts';
 
 /** A gRPC service behind a tunnel, called over HTTP/1.1 with the messages of gRPC. */
 describe('a local service that speaks HTTP/2', () => {
-  const { scope, relay, pool } = relaySuite();
+  const { scope, relay, pool } = sharedRelaySuite();
 
   const together = concurrentTests();
 

@@ -5,8 +5,16 @@
 import assert from 'node:assert/strict';
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Culvert, type Environment, Relay, spawnCulvert, temporaryDirectory } from '../support/programs.ts';
+import { createAccount } from '../support/accounts.ts';
+import {
+  Culvert,
+  type Environment,
+  type Relay,
+  spawnCulvert,
+  temporaryDirectory,
+} from '../support/programs.ts';
 import { visit } from '../support/raw-http.ts';
+import { sharedRelay } from '../support/relay-suite.ts';
 import { suiteScope } from '../support/scope.ts';
 import { startHttpService } from '../support/services/listen.ts';
 
@@ -31,7 +39,7 @@ describe('culvert inspect edit, export and import', () => {
   const seen: Seen[] = [];
 
   before(async () => {
-    relay = await Relay.start(scope);
+    relay = await sharedRelay();
     runtime = temporaryDirectory(scope);
     const service = await startHttpService(scope, (request, response) => {
       const chunks: Buffer[] = [];
@@ -43,7 +51,8 @@ describe('culvert inspect edit, export and import', () => {
         response.end('answer');
       });
     });
-    await Culvert.start(scope, relay, relay.bootstrapKey, service.port, ['--name', 'bench'], environment());
+    const { key } = await createAccount(relay);
+    await Culvert.start(scope, relay, key, service.port, ['--name', 'bench'], environment());
     await visit(relay.port, {
       method: 'POST',
       target: '/hook?token=s3cret&a=1',

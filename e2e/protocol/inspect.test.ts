@@ -6,10 +6,18 @@ import { readdirSync, statSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { createAccount } from '../support/accounts.ts';
 import type { Child } from '../support/child.ts';
 import { assertAtLimit, eventually, timed } from '../support/deadline.ts';
-import { Culvert, type Environment, Relay, spawnCulvert, temporaryDirectory } from '../support/programs.ts';
+import {
+  Culvert,
+  type Environment,
+  type Relay,
+  spawnCulvert,
+  temporaryDirectory,
+} from '../support/programs.ts';
 import { visit } from '../support/raw-http.ts';
+import { sharedRelay } from '../support/relay-suite.ts';
 import { suiteScope } from '../support/scope.ts';
 import { closedPort, startHttpService } from '../support/services/listen.ts';
 
@@ -27,11 +35,13 @@ describe('culvert inspect', () => {
   const scope = suiteScope();
   let relay: Relay;
   let culvert: Culvert;
+  let key: string;
   let runtime: string;
   const seen: string[] = [];
 
   before(async () => {
-    relay = await Relay.start(scope);
+    relay = await sharedRelay();
+    ({ key } = await createAccount(relay));
     runtime = temporaryDirectory(scope);
     const service = await startHttpService(scope, (request, response) => {
       const chunks: Buffer[] = [];
@@ -59,7 +69,7 @@ describe('culvert inspect', () => {
   }
 
   async function start(port: number, name: string): Promise<Culvert> {
-    return await Culvert.start(scope, relay, relay.bootstrapKey, port, ['--name', name], environment());
+    return await Culvert.start(scope, relay, key, port, ['--name', name], environment());
   }
 
   function inspect(...args: string[]): Child {
@@ -193,7 +203,7 @@ describe('culvert inspect', () => {
       ['cut', []],
     ] as const) {
       const all = ['--name', name, ...options];
-      const client = await Culvert.start(scope, relay, relay.bootstrapKey, service.port, all, environment());
+      const client = await Culvert.start(scope, relay, key, service.port, all, environment());
       await visit(relay.port, {
         method: 'POST',
         target: '/large',
@@ -213,7 +223,7 @@ describe('culvert inspect', () => {
 
   it('ignores processes that were killed, and removes their files', async () => {
     const service = await startHttpService(scope, (_request, response) => response.end());
-    const client = await start(service.port, 'killed');
+    const client = await start(service.port, 'killed-one');
     const path = join(runtime, 'culvert', `${client.child.pid}.sock`);
     await client.child.stop('SIGKILL');
     assert.ok(statSync(path).isSocket());
@@ -230,14 +240,7 @@ describe('culvert inspect', () => {
 
   it('is not available if its folder cannot be created, and the tunnel is served without it', async () => {
     const service = await startHttpService(scope, (_request, response) => response.end());
-    const client = await Culvert.start(
-      scope,
-      relay,
-      relay.bootstrapKey,
-      service.port,
-      [],
-      environment('/dev/null'),
-    );
+    const client = await Culvert.start(scope, relay, key, service.port, [], environment('/dev/null'));
     assert.match(client.child.stderr, /"culvert inspect" cannot find this process: /);
     await client.stop();
   });

@@ -3,12 +3,12 @@ import { administer, createAccount } from '../support/accounts.ts';
 import { Api, assertError } from '../support/api.ts';
 import { spawnCulvert, temporaryDirectory } from '../support/programs.ts';
 import { type Field, visit } from '../support/raw-http.ts';
-import { relaySuite } from '../support/relay-suite.ts';
+import { sharedRelaySuite } from '../support/relay-suite.ts';
 
 const HTML: Field = ['Accept', 'text/html'];
 
 describe('invitations', () => {
-  const { scope, relay } = relaySuite();
+  const { scope, relay } = sharedRelaySuite();
 
   async function invite(): Promise<{ account: string; origin: string; path: string }> {
     const { name } = await createAccount(relay);
@@ -97,7 +97,7 @@ describe('invitations', () => {
 });
 
 describe("the relay's address", () => {
-  const { relay } = relaySuite();
+  const { relay } = sharedRelaySuite();
 
   it('shows a page to people, and nothing to programs', async () => {
     const host = `localhost:${relay.port}`;

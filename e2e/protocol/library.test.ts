@@ -10,7 +10,7 @@ import { createAccount, type TestAccount } from '../support/accounts.ts';
 import { eventually, timed, within } from '../support/deadline.ts';
 import { newApiKey, RelayProgram } from '../support/programs.ts';
 import { visit } from '../support/raw-http.ts';
-import { relaySuite } from '../support/relay-suite.ts';
+import { sharedRelaySuite } from '../support/relay-suite.ts';
 import { startEchoService } from '../support/services/echo.ts';
 import { closedPort } from '../support/services/listen.ts';
 
@@ -38,7 +38,7 @@ const serveRedirects = async (request: IncomingMessage, response: ServerResponse
 const json = async (response: Response): Promise<unknown> => await response.json();
 
 describe('the library (docs/reference/library.md)', () => {
-  const { scope, relay } = relaySuite();
+  const { scope, relay } = sharedRelaySuite();
   let expose: typeof Expose;
   let account: TestAccount;
 

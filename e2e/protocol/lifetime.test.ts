@@ -7,7 +7,7 @@ import { assertAtLimit, assertWithin, eventually, timed, within } from '../suppo
 import { hostOf, ManualClient } from '../support/manual-client.ts';
 import { Relay } from '../support/programs.ts';
 import { formatRequest, RawConnection, visit } from '../support/raw-http.ts';
-import { relaySuite } from '../support/relay-suite.ts';
+import { sharedRelaySuite } from '../support/relay-suite.ts';
 
 /** Long enough to use a tunnel before it expires, even on a busy machine. */
 const LIFE = '10s';
@@ -17,7 +17,7 @@ async function isAlive(account: TestAccount, tunnel: Tunnel): Promise<boolean> {
 }
 
 describe('the life of a tunnel (protocol.md section 3.5)', () => {
-  const { scope, relay, pool } = relaySuite();
+  const { scope, relay, pool } = sharedRelaySuite();
 
   const together = concurrentTests();
 

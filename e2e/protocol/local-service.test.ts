@@ -10,13 +10,13 @@ import { concurrentTests } from '../support/concurrent-tests.ts';
 import { hostOf } from '../support/manual-client.ts';
 import { Culvert } from '../support/programs.ts';
 import { type Field, RawConnection, visit } from '../support/raw-http.ts';
-import { relaySuite } from '../support/relay-suite.ts';
+import { sharedRelaySuite } from '../support/relay-suite.ts';
 import { echo, readEcho, seenField, startEchoService } from '../support/services/echo.ts';
 import { closedPort, startHttpService } from '../support/services/listen.ts';
 
 /** The options of `culvert http` for its local service. */
 describe('the local service', () => {
-  const { scope, relay, pool } = relaySuite();
+  const { scope, relay, pool } = sharedRelaySuite();
 
   const together = concurrentTests();
 

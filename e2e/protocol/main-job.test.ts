@@ -6,7 +6,7 @@ import { bothClients, type TunnelClient } from '../support/clients.ts';
 import { eventually } from '../support/deadline.ts';
 import { hostOf } from '../support/manual-client.ts';
 import { RawConnection, type Response, visit } from '../support/raw-http.ts';
-import { relaySuite } from '../support/relay-suite.ts';
+import { sharedRelaySuite } from '../support/relay-suite.ts';
 import { payloadChecksum, readEcho, type Site, startSite } from '../support/services/echo.ts';
 
 function sha256(bytes: string | Buffer): string {
@@ -20,7 +20,7 @@ async function exchange(socket: WebSocket, message: string | Buffer): Promise<Bu
 }
 
 bothClients('the main job', (kind) => {
-  const { scope, relay, pool } = relaySuite();
+  const { scope, relay, pool } = sharedRelaySuite();
   let site: Site;
   let client: TunnelClient;
   let host: string;

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { type Field, RawConnection, visit } from '../support/raw-http.ts';
-import { relaySuite } from '../support/relay-suite.ts';
+import { sharedRelaySuite } from '../support/relay-suite.ts';
 
 const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8';
 
 describe('a builtin response of the relay (protocol.md section 4.5)', () => {
-  const { scope, relay } = relaySuite();
+  const { scope, relay } = sharedRelaySuite();
 
   async function unknown(headers: readonly Field[], method = 'GET') {
     return await visit(relay.port, { method, host: 'nobody.localhost', headers });

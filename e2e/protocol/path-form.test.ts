@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
+import { createAccount } from '../support/accounts.ts';
 import { hostOf } from '../support/manual-client.ts';
-import { Relay } from '../support/programs.ts';
+import type { Relay } from '../support/programs.ts';
 import { type Field, RawConnection, type ResponseHead, visit } from '../support/raw-http.ts';
+import { sharedRelay } from '../support/relay-suite.ts';
 import { suiteScope } from '../support/scope.ts';
 import { type HttpService, startHttpService } from '../support/services/listen.ts';
 import { SpecClient } from '../support/spec-client/client.ts';
@@ -19,7 +21,7 @@ describe('responses to the path form (protocol.md section 4.4)', () => {
 
   before(async () => {
     [relay, service] = await Promise.all([
-      Relay.start(scope),
+      sharedRelay(),
       startHttpService(scope, (_request, response) => {
         requests += 1;
         if (early !== undefined) response.writeEarlyHints(early);
@@ -35,7 +37,8 @@ describe('responses to the path form (protocol.md section 4.4)', () => {
           'Set-Cookie: a=1; Path=/\r\nStrict-Transport-Security: max-age=9\r\n\r\n',
       );
     });
-    const client = await SpecClient.start(scope, relay, relay.bootstrapKey, { local_port: service.port });
+    const { key } = await createAccount(relay);
+    const client = await SpecClient.start(scope, relay, key, { local_port: service.port });
     slug = client.tunnel.slug;
   });
 

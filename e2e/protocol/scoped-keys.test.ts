@@ -3,7 +3,7 @@ import { createAccount, onlyAccount, type TestAccount, withNewKey } from '../sup
 import { claimDomain } from '../support/dns-servers.ts';
 import { ManualClient } from '../support/manual-client.ts';
 import { formatRequest, RawConnection } from '../support/raw-http.ts';
-import { relaySuite } from '../support/relay-suite.ts';
+import { sharedRelaySuite } from '../support/relay-suite.ts';
 import { TrunkClient } from '../support/spec-client/trunk.ts';
 import { WebSocketClient } from '../support/spec-client/websocket.ts';
 import { WITH_TRUNKS } from '../support/trunk-world.ts';
@@ -19,7 +19,7 @@ const OWN_CALLS = ['GET /v1/account', 'GET /v1/tunnels'];
 const SOCKETS = ['/ws/control', '/ws/data', '/ws/trunk'];
 
 describe('a hostile holder of a key for one tunnel or an agent', () => {
-  const { scope, relay } = relaySuite(WITH_TRUNKS);
+  const { scope, relay } = sharedRelaySuite(WITH_TRUNKS);
   let owner: TestAccount;
   let thief: TestAccount;
   let agent: TestAccount;

@@ -6,13 +6,13 @@ import { assertWithin, timed } from '../support/deadline.ts';
 import { hostOf } from '../support/manual-client.ts';
 import { POSTGRES_URL, Relay, spawnRelay } from '../support/programs.ts';
 import { visit } from '../support/raw-http.ts';
-import { relaySuite } from '../support/relay-suite.ts';
+import { sharedRelaySuite } from '../support/relay-suite.ts';
 import { suiteScope } from '../support/scope.ts';
 import { readEcho, startEchoService } from '../support/services/echo.ts';
 import { SpecClient } from '../support/spec-client/client.ts';
 
 describe('a store that cannot be written', () => {
-  const { scope, relay, pool } = relaySuite();
+  const { scope, relay, pool } = sharedRelaySuite();
   let account: TestAccount;
   let client: SpecClient;
   let database: RelayDatabase;

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { AccountPool } from '../support/accounts.ts';
 import { hostOf } from '../support/manual-client.ts';
-import { Relay } from '../support/programs.ts';
+import type { Relay } from '../support/programs.ts';
 import { RawConnection } from '../support/raw-http.ts';
+import { sharedRelay } from '../support/relay-suite.ts';
 import { suiteScope } from '../support/scope.ts';
 import { readEcho, startEchoService } from '../support/services/echo.ts';
 import { type HttpService, startRawService } from '../support/services/listen.ts';
@@ -93,7 +94,7 @@ describe('malformed and ambiguous requests (protocol.md section 4.2; RFC 9112)',
   let rawAnswer = '';
 
   before(async () => {
-    [relay, service] = await Promise.all([Relay.start(scope), startEchoService(scope)]);
+    [relay, service] = await Promise.all([sharedRelay(), startEchoService(scope)]);
     service.server.on('request', () => (requests += 1));
     const { key } = await new AccountPool(relay).take();
     const { tunnel } = await SpecClient.start(scope, relay, key, { local_port: service.port });

@@ -5,13 +5,13 @@ import { eventually, within } from '../support/deadline.ts';
 import { hostOf } from '../support/manual-client.ts';
 import { Culvert, spawnCulvert } from '../support/programs.ts';
 import { visit } from '../support/raw-http.ts';
-import { relaySuite } from '../support/relay-suite.ts';
+import { sharedRelaySuite } from '../support/relay-suite.ts';
 import { readEcho, startEchoService } from '../support/services/echo.ts';
 import type { HttpService } from '../support/services/listen.ts';
 import { ControlSocket } from '../support/spec-client/client.ts';
 
 describe('resuming a tunnel (protocol.md section 3.2)', () => {
-  const { scope, relay } = relaySuite();
+  const { scope, relay } = sharedRelaySuite();
   let service: HttpService;
 
   before(async () => {

@@ -5,7 +5,7 @@ import type { Tunnel } from '../../shared/tunnel.ts';
 import { createAccount, withNewKey } from '../support/accounts.ts';
 import { Api } from '../support/api.ts';
 import { spawnCulvert, spawnRelay, temporaryDirectory } from '../support/programs.ts';
-import { relaySuite } from '../support/relay-suite.ts';
+import { sharedRelaySuite } from '../support/relay-suite.ts';
 
 /** A person who was invited, and the address that they got. */
 interface Invited {
@@ -23,7 +23,7 @@ function assertNobodyLimited(tunnels: readonly Tunnel[]): void {
 }
 
 describe('teams', () => {
-  const { scope, relay } = relaySuite();
+  const { scope, relay } = sharedRelaySuite();
 
   /** Runs `culvert` with a key. */
   async function culvert(key: string, ...args: string[]) {

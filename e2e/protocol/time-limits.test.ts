@@ -6,7 +6,7 @@ import { assertAtLimit, assertWithin, eventually, timed, within } from '../suppo
 import { DataConnection, hostOf, ManualClient } from '../support/manual-client.ts';
 import { Relay } from '../support/programs.ts';
 import { formatRequest, RawConnection, type Response, visit } from '../support/raw-http.ts';
-import { relaySuite } from '../support/relay-suite.ts';
+import { sharedRelaySuite } from '../support/relay-suite.ts';
 import { HandshakeRefused } from '../support/spec-client/websocket.ts';
 
 const PING_EVERY_MS = 30_000;
@@ -33,7 +33,7 @@ async function statusOf(client: ManualClient, id: string): Promise<number> {
  * happens, because all tests wait at the same time.
  */
 describe('time limits', function () {
-  const { scope, relay, pool } = relaySuite();
+  const { scope, relay, pool } = sharedRelaySuite();
 
   const together = concurrentTests();
 

@@ -7,7 +7,7 @@ import { hostOf, ManualClient } from '../support/manual-client.ts';
 import { trunksOf, WITH_METRICS } from '../support/memory.ts';
 import { Culvert, type Environment, newApiKey, Relay } from '../support/programs.ts';
 import { formatRequest, RawConnection, type Response, visit } from '../support/raw-http.ts';
-import { draining, relaySuite } from '../support/relay-suite.ts';
+import { draining, sharedRelaySuite } from '../support/relay-suite.ts';
 import { suiteScope } from '../support/scope.ts';
 import { readEcho, startEchoService } from '../support/services/echo.ts';
 import { Kind, TrunkClient, trunkFrame } from '../support/spec-client/trunk.ts';
@@ -30,7 +30,7 @@ const WINDOW = 65_536;
 const LARGEST_WINDOW = 262_144;
 
 describe('trunks (protocol.md section 10)', () => {
-  const { scope, relay, pool } = relaySuite(WITH_TRUNKS);
+  const { scope, relay, pool } = sharedRelaySuite(WITH_TRUNKS);
   const world = new TrunkWorld(scope, relay, pool);
 
   async function open(key: string | undefined, tunnelId: string): Promise<TrunkClient> {
@@ -651,7 +651,7 @@ describe('trunks (protocol.md section 10)', () => {
 
 /** These tests wait, all of them at the same time. */
 describe('trunks of a client or a relay that goes away (protocol.md section 10)', () => {
-  const { scope, relay, pool } = relaySuite(WITH_TRUNKS);
+  const { scope, relay, pool } = sharedRelaySuite(WITH_TRUNKS);
   const world = new TrunkWorld(scope, relay, pool);
   const together = concurrentTests();
 

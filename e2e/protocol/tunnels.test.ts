@@ -4,7 +4,7 @@ import type { Tunnel } from '../../shared/tunnel.ts';
 import { administer, createAccount, type TestAccount } from '../support/accounts.ts';
 import { Api, assertError } from '../support/api.ts';
 import { eventually } from '../support/deadline.ts';
-import { relaySuite } from '../support/relay-suite.ts';
+import { sharedRelaySuite } from '../support/relay-suite.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -14,7 +14,7 @@ function msLater(later: Tunnel, earlier: Tunnel): number {
 }
 
 describe('tunnels through the REST interface', () => {
-  const { relay, pool } = relaySuite();
+  const { relay, pool } = sharedRelaySuite();
 
   describe('GET /v1/tunnels', () => {
     it('returns an empty list to an account without tunnels', async () => {

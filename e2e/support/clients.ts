@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import type { Tunnel } from '../../shared/tunnel.ts';
 import { AccountPool } from './accounts.ts';
 import { hostOf } from './manual-client.ts';
-import { Culvert, Relay } from './programs.ts';
+import { Culvert, type Relay } from './programs.ts';
 import { formatRequest, RawConnection, type Request } from './raw-http.ts';
+import { sharedRelay } from './relay-suite.ts';
 import type { Scope } from './scope.ts';
 import { type LocalConnection, type ScriptedService, startScriptedService } from './services/scripted.ts';
 import { SpecClient } from './spec-client/client.ts';
@@ -73,7 +74,7 @@ export class ScriptedTunnel {
   }
 
   static async start(scope: Scope, kind: ClientKind): Promise<ScriptedTunnel> {
-    const [relay, service] = await Promise.all([Relay.start(scope), startScriptedService(scope)]);
+    const [relay, service] = await Promise.all([sharedRelay(), startScriptedService(scope)]);
     const pool = new AccountPool(relay);
     const { key } = await pool.take();
     const { tunnel } = await kind.start(scope, relay, key, { localPort: service.port });

@@ -5,7 +5,7 @@ import type { Exit } from './child.ts';
 import { eventually } from './deadline.ts';
 import { type Environment, newApiKey, Relay, type RelayProcess, spawnRelay } from './programs.ts';
 import type { Response } from './raw-http.ts';
-import { type Scope, suiteScope } from './scope.ts';
+import { runScope, type Scope, suiteScope } from './scope.ts';
 
 /** Shared by the tests of a `describe`. */
 export interface RelaySuite {
@@ -27,9 +27,38 @@ export function relaySuite(settings: Environment = {}): RelaySuite {
   return { scope, relay, pool: new AccountPool(relay) };
 }
 
+/** The same with a {@link sharedRelay}. */
+export function sharedRelaySuite(settings: Environment = {}): RelaySuite {
+  const scope = suiteScope();
+  const relay = new RelayToCome(true);
+  before(async () => relay.come(await sharedRelay(settings)));
+  return { scope, relay, pool: new AccountPool(relay) };
+}
+
+/** by their settings */
+const shared = new Map<string, Promise<Relay>>();
+
+/**
+ * A relay that all suites of this process share, which saves them a start. It is for tests with their own accounts and
+ * names; those about the program, its output, its settings or its limits for an address need their own relay.
+ */
+export async function sharedRelay(settings: Environment = {}): Promise<Relay> {
+  const name = JSON.stringify(settings);
+  const started = shared.get(name) ?? Relay.start(runScope, settings);
+  shared.set(name, started);
+  const relay = new RelayToCome(true);
+  relay.come(await started);
+  return relay;
+}
+
 /** A relay that is started later. */
 class RelayToCome implements Relay {
+  readonly #isShared: boolean;
   #relay: Relay | undefined;
+
+  constructor(isShared = false) {
+    this.#isShared = isShared;
+  }
 
   come(relay: Relay): void {
     this.#relay = relay;
@@ -56,19 +85,24 @@ class RelayToCome implements Relay {
   }
 
   get child(): RelayProcess {
-    return this.#started.child;
+    return this.#own.child;
   }
 
   async stop(signal?: NodeJS.Signals, ms?: number): Promise<Exit> {
-    return await this.#started.stop(signal, ms);
+    return await this.#own.stop(signal, ms);
   }
 
   async restart(): Promise<void> {
-    await this.#started.restart();
+    await this.#own.restart();
   }
 
   async administer(...args: string[]): Promise<Record<string, unknown>> {
     return await this.#started.administer(...args);
+  }
+
+  get #own(): Relay {
+    if (this.#isShared) throw new Error('other suites use this relay');
+    return this.#started;
   }
 
   get #started(): Relay {

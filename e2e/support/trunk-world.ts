@@ -12,8 +12,9 @@ import type { Scope } from './scope.ts';
 import type { TrunkClient, TrunkClientStream } from './spec-client/trunk.ts';
 import { HandshakeRefused } from './spec-client/websocket.ts';
 
-/** Settings of a relay that accepts trunks, regardless of the other relays of this run (testing.md). */
-export const WITH_TRUNKS: Environment = { CULVERT_TRUNKS: '2' };
+/** Settings of a relay that accepts trunks, as it does by default, regardless of this run (testing.md). */
+export const WITH_TRUNKS: Environment =
+  process.env['CULVERT_TRUNKS'] === undefined ? {} : { CULVERT_TRUNKS: '2' };
 
 /** 'half' of 'halfdone' */
 export const HALF = 'HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nhalf';
