@@ -1,5 +1,5 @@
 /**
- * Runs suites (suites.ts), two at a time; the programs are built once.
+ * Runs suites (suites.ts), several at a time; the programs are built once.
  *
  *     node e2e/run.ts                       those of npm test
  *     node e2e/run.ts all                   those of npm run test:all
@@ -11,8 +11,8 @@ import { fileURLToPath } from 'node:url';
 import { type Suite, SUITES } from './suites.ts';
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
-/** The lane of a suite that is waiting leaves the machine to the other lane. */
-const LANES = 2;
+/** One more than two cores can work on: torture, faults and deploy wait for half of their time. */
+const LANES = 3;
 
 const [name, ...args] = process.argv.slice(2);
 if (name === undefined) await runAll(SUITES.filter(({ runs }) => runs === 'always'));

@@ -29,11 +29,11 @@ const PORTABLE =
 /** Longest first, so that none of them starts when the others are almost done. */
 export const SUITES: readonly Suite[] = [
   {
-    name: 'faults',
+    name: 'ui',
     runs: 'always',
-    setup: SETUP,
+    setup: `${SETUP} chromium firefox-esr`,
     runsBuild: true,
-    command: mocha(2, ...longFirst('e2e/faults', 'certificates|network', KILLS)),
+    command: mocha(3, ...WINDOW, ...longFirst('e2e/ui', 'log*', EVERY_SCREEN), 'e2e/ui/*/**/*.test.ts'),
   },
   {
     name: 'protocol',
@@ -43,47 +43,12 @@ export const SUITES: readonly Suite[] = [
     command: mocha(3, ...longFirst('e2e/protocol', '*time-limits|certificates', LARGE)),
   },
   {
-    // Each file takes a minute or more.
-    name: 'long',
-    runs: 'with all',
-    setup: SETUP,
-    runsBuild: true,
-    command: mocha(2, `e2e/faults/@(${KILLS}).test.ts`, `e2e/protocol/@(${LARGE}).test.ts`),
-  },
-  {
     name: 'torture',
     runs: 'with all',
     setup: `${SETUP} openssl curl nginx haproxy caddy apache2-bin strace libfaketime`,
     runsBuild: true,
     // One row at a time, because they measure memory and times. A failed row may have left something running.
     command: mocha(1, '--exit', 'e2e/torture/rows/*.test.ts'),
-  },
-  {
-    name: 'cluster',
-    runs: 'with all',
-    setup: SETUP,
-    runsBuild: true,
-    command: [
-      ...mocha(3, '--require', './e2e/cluster/on-postgres.ts'),
-      ...longFirst('e2e/cluster', 'interruptions|migration|postgres-outages|postgres-relay'),
-      'server/store/*.test.ts',
-      'server/tunnels/tunnel-service.test.ts',
-      'server/accounts/accounts.test.ts',
-    ],
-  },
-  {
-    name: 'balanced:http',
-    runs: 'with all',
-    setup: SETUP,
-    runsBuild: true,
-    command: ['e2e/cluster/protocol.ts', 'http'],
-  },
-  {
-    name: 'ui',
-    runs: 'always',
-    setup: `${SETUP} chromium firefox-esr`,
-    runsBuild: true,
-    command: mocha(3, ...WINDOW, ...longFirst('e2e/ui', 'log*', EVERY_SCREEN), 'e2e/ui/*/**/*.test.ts'),
   },
   {
     name: 'ui:screens',
@@ -100,25 +65,32 @@ export const SUITES: readonly Suite[] = [
     command: mocha(2, 'e2e/deploy/*.test.ts'),
   },
   {
-    name: 'compat',
-    runs: 'with all',
-    setup: 'e2e/compat/setup.sh',
+    name: 'faults',
+    runs: 'always',
+    setup: SETUP,
     runsBuild: true,
-    command: mocha(2, 'e2e/compat/*.test.ts'),
+    command: mocha(2, ...longFirst('e2e/faults', 'certificates|network', KILLS)),
   },
   {
-    // Dev servers whose installation takes 600 MB, and minutes.
-    name: 'compat:more',
-    runs: 'by name',
-    setup: 'e2e/compat/setup.sh more',
+    name: 'cluster',
+    runs: 'with all',
+    setup: SETUP,
     runsBuild: true,
-    command: mocha(1, 'e2e/compat/more/*.test.ts'),
+    command: [
+      ...mocha(3, '--require', './e2e/cluster/on-postgres.ts'),
+      ...longFirst('e2e/cluster', 'interruptions|migration|postgres-outages|postgres-relay'),
+      'server/store/*.test.ts',
+      'server/tunnels/tunnel-service.test.ts',
+      'server/accounts/accounts.test.ts',
+    ],
   },
   {
-    name: 'package',
+    // Each file takes a minute or more.
+    name: 'long',
     runs: 'with all',
-    runsBuild: false,
-    command: mocha(1, 'e2e/package/*.test.ts'),
+    setup: SETUP,
+    runsBuild: true,
+    command: mocha(2, `e2e/faults/@(${KILLS}).test.ts`, `e2e/protocol/@(${LARGE}).test.ts`),
   },
   {
     name: 'unit',
@@ -130,6 +102,34 @@ export const SUITES: readonly Suite[] = [
       'e2e/@(bench|demo|mutation|structure)/**/*.test.ts',
       'e2e/torture/{,tools/}*.test.ts',
     ),
+  },
+  {
+    name: 'compat',
+    runs: 'with all',
+    setup: 'e2e/compat/setup.sh',
+    runsBuild: true,
+    command: mocha(2, 'e2e/compat/*.test.ts'),
+  },
+  {
+    name: 'balanced:http',
+    runs: 'with all',
+    setup: SETUP,
+    runsBuild: true,
+    command: ['e2e/cluster/protocol.ts', 'http'],
+  },
+  {
+    name: 'package',
+    runs: 'with all',
+    runsBuild: false,
+    command: mocha(1, 'e2e/package/*.test.ts'),
+  },
+  {
+    // Dev servers whose installation takes 600 MB, and minutes.
+    name: 'compat:more',
+    runs: 'by name',
+    setup: 'e2e/compat/setup.sh more',
+    runsBuild: true,
+    command: mocha(1, 'e2e/compat/more/*.test.ts'),
   },
   {
     name: 'balanced:stream',
