@@ -146,7 +146,7 @@ export class PostgresServer {
  * Creates a database, which is dropped with the scope.
  *
  * @param url of any database of the server
- * @param template the address of a database that it is a copy of, to which nobody is connected; it is empty by default
+ * @param template address of a database to copy; nobody may be connected to it. Without one, the database is empty
  * @returns its address
  */
 export async function newDatabase(scope: Scope, url: string, template?: string): Promise<string> {
