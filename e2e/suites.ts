@@ -33,7 +33,7 @@ export const SUITES: readonly Suite[] = [
     runs: 'always',
     setup: `${SETUP} chromium firefox-esr`,
     runsBuild: true,
-    command: mocha(3, ...WINDOW, ...longFirst('e2e/ui', 'log*', EVERY_SCREEN), 'e2e/ui/*/**/*.test.ts'),
+    command: mocha(2, ...WINDOW, ...longFirst('e2e/ui', 'log*', EVERY_SCREEN), 'e2e/ui/*/**/*.test.ts'),
   },
   {
     name: 'protocol',
