@@ -33,10 +33,10 @@ const DISTURBANCES: Readonly<Record<string, number | undefined>> = {
   move: undefined,
 };
 
-/**
- * The profiles run at the same time, each with its own systems and links: they wait for the network most of the time.
- * Each begins with other tests, so that no two load pages together.
- */
+/** Tests in which processor time decides. All others wait for the network, so the profiles run them at the same time. */
+const ALONE = new Set(['page', 'requests', 'text']);
+
+/** Each profile has its own systems and links. */
 async function measure(
   scope: Scope,
   options: Options,
@@ -50,34 +50,42 @@ async function measure(
   const browser = chromium === undefined ? {} : { CULVERT_CHROMIUM: chromium };
   removeAbandoned();
   allowCongestionControl(scope);
-  await Promise.all(
-    options.profiles.map(async (name, position) => {
-      const profile = PROFILES[name];
-      if (profile === undefined) return;
-      const lab = await Lab.start(scope, name, profile, wanlink, NAMES);
-      await startSystems(scope, lab, authority);
+  const starting = options.profiles.map(async (name) => {
+    const profile = PROFILES[name];
+    if (profile === undefined) return [];
+    const lab = await Lab.start(scope, name, profile, wanlink, NAMES);
+    await startSystems(scope, lab, authority);
+    return [{ name, lab }];
+  });
+  const labs = (await Promise.all(starting)).flat();
+  for (let round = 0; round < options.rounds; round += 1) {
+    const run = async (name: string, lab: Lab, test: string): Promise<void> => {
+      signal.throwIfAborted();
+      console.error(`${name}, round ${round + 1}: ${test}`);
       const visitor = (...args: string[]): Child =>
         lab.run('visitor', process.execPath, [VISITOR, authority.path, ...args], {
           TMPDIR: folder,
           ...browser,
         });
-      const part = Math.ceil(options.tests.length / options.profiles.length);
-      for (let round = 0; round < options.rounds; round += 1) {
-        for (const test of rotated(options.tests, position * part)) {
-          console.error(`${name}, round ${round + 1}: ${test}`);
-          const values = await (test in DISTURBANCES
-            ? measureRecovery(lab, visitor, test)
-            : measureTest(visitor, test, round, signal));
-          signal.throwIfAborted();
-          for (const [system, numbers] of values) {
-            for (const [index, row] of (TESTS[test] ?? []).entries()) {
-              samples.add(name, row, system, numbers[index] ?? null);
-            }
-          }
+      const values = await (test in DISTURBANCES
+        ? measureRecovery(lab, visitor, test)
+        : measureTest(visitor, test, round, signal));
+      signal.throwIfAborted();
+      for (const [system, numbers] of values) {
+        for (const [index, row] of (TESTS[test] ?? []).entries()) {
+          samples.add(name, row, system, numbers[index] ?? null);
         }
       }
-    }),
-  );
+    };
+    for (const { name, lab } of labs)
+      for (const test of options.tests.filter((each) => ALONE.has(each))) await run(name, lab, test);
+    const others = options.tests.filter((test) => !ALONE.has(test));
+    await Promise.all(
+      labs.map(async ({ name, lab }) => {
+        for (const test of others) await run(name, lab, test);
+      }),
+    );
+  }
 }
 
 /** One system after the other. Each round begins with another one. */
