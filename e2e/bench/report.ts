@@ -17,9 +17,9 @@ export function resultsPage(
   const names = peers.map(({ name, title }) => `- **${name}**: ${title}`).join('\n');
   return `# Benchmarks
 
-How fast Culvert is compared with other tunnels, measured with \`npm run bench\` ([method](../../../e2e/bench/README.md)). The first table has the
-targets that Culvert set itself, reached or not. [Performance](../../concepts/performance.md) explains the results, and [wan.md](wan.md)
-measures slow and distant links.
+How fast Culvert is compared with other tunnels, measured with \`npm run bench\` ([method](../../../e2e/bench/README.md)). The first table lists the
+targets that Culvert set itself, whether or not they were met. [Performance](../../concepts/performance.md) explains the results.
+[wan.md](wan.md) measures slow and distant links.
 
 ${machineText(machine, rounds, seconds)}
 
@@ -34,7 +34,7 @@ ${figuresTable(samples)}
 
 ## Throughput
 
-Requests a second, or MB/s where the case says so.
+Requests per second, or MB/s where the case says so.
 
 ${measuresTable(samples, ['req/s', 'messages/s', 'MB/s'])}
 
@@ -42,11 +42,11 @@ ${measuresTable(samples, ['req/s', 'messages/s', 'MB/s'])}
 
 ## Latency
 
-The slowest percent of requests takes at least this long (p99), in milliseconds.
+The slowest 1 % of requests take at least this long (p99), in milliseconds.
 
 ${measuresTable(samples, ['p99 ms'])}
 
-[results.json](results.json) has every measure of every round.
+[results.json](results.json) contains every measurement from every round.
 `;
 }
 
@@ -131,7 +131,7 @@ export function machineText(machine: Machine, rounds: number, seconds: number): 
   return (
     `${cores} cores (${processor}), ${memoryGiB} GiB, ${kernel}, Node ${node}; ${programs.join(', ')}. ` +
     `Commit ${commit}. The load generator, the local service and both ends share these cores. ` +
-    `Values are medians of ${rounds} interleaved rounds, ${seconds} s each for requests. The load average before was ${load.toFixed(1)}.`
+    `Values are medians of ${rounds} interleaved rounds, ${seconds} s each for requests. The load average beforehand was ${load.toFixed(1)}.`
   );
 }
 
