@@ -58,11 +58,12 @@ describe('previews of bodies', () => {
   it('show a page as it looks', async () => {
     const html =
       '<!doctype html><body style="background: #ffe" bgcolor="red"><style>p { color: rgb(1, 2, 3) }</style>' +
-      `<p style="border: 3px solid">Order <b>7</b></p><img alt="a dot" src="data:image/png;base64,${PIXEL}"></body>`;
+      `<p style="border: 3px solid">Order <b>7</b></p><img alt="a dot, style = round" src="data:image/png;base64,${PIXEL}"></body>`;
     const page = await open('text/html', html);
     await way(page, 'Page');
     const frame = page.frameLocator('iframe');
     await frame.getByText('Order 7').waitFor();
+    await frame.getByAltText('a dot, style = round').waitFor();
     const look = await page.frames().at(-1)?.evaluate<string>(LOOK);
     assert.equal(look, 'rgb(1, 2, 3) 3px rgb(255, 255, 238) 1');
     await assertReadable(page, 'a page');

@@ -142,7 +142,8 @@ const STYLE = 'data-culvert-style';
 
 /**
  * Renames the style attributes, because the window's policy forbids them, and reporting ten thousand of them would block
- * the window for seconds. The few that this misses are only reported.
+ * the window for seconds. The few that this misses are only reported. It also renames text in the values of attributes;
+ * copyAttributes restores that.
  */
 function withQuietStyles(html: string): string {
   return html.replace(/(<[a-z][^<>]*?\s)style(?=\s*=)/gi, `$1${STYLE}`);
@@ -188,7 +189,7 @@ class Copier {
 
 function copyAttributes(from: HTMLElement, to: HTMLElement): void {
   for (const { name, value } of from.attributes) {
-    if (ATTRIBUTES.has(name)) to.setAttribute(name, value);
+    if (ATTRIBUTES.has(name)) to.setAttribute(name, value.replaceAll(STYLE, 'style'));
     // Through the object model, for the same reason as style sheets.
     if (name === 'style' || name === STYLE) to.style.cssText = value;
   }
