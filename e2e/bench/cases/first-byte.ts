@@ -65,7 +65,7 @@ export const firstByte: Case = {
       }
     }
     for (let round = 1; round <= bench.rounds; round += 1) {
-      for (const way of ways) await measure(bench, way, round, 'at once', VISITORS_A_ROUND);
+      for (const way of ways) await measure(bench, way, round, 'immediately', VISITORS_A_ROUND);
     }
     bench.log(`first-byte: silence of ${SILENCE_MS / 1000} s`);
     if (ways.length > 0) await delay(SILENCE_MS);
@@ -93,12 +93,12 @@ async function measure(
   { samples }: Bench,
   { peer, tunnels, direct }: Way,
   round: number,
-  when: 'at once' | 'after a minute',
+  when: 'immediately' | 'after a minute',
   visitors: number,
 ): Promise<void> {
   const tunnel = tunnels[round - 1] ?? direct;
   await timeToFirstByte(direct);
-  if (when === 'at once') await timeToFirstByte(tunnel);
+  if (when === 'immediately') await timeToFirstByte(tunnel);
   const times: number[] = [];
   const without: number[] = [];
   for (let visitor = 0; visitor < visitors; visitor += 1) {
