@@ -78,7 +78,8 @@ const SVG: ImageType = { name: 'SVG', type: 'image/svg+xml' };
 function notesOf(message: MessageView, isText: boolean): string[] {
   const { decoded, isTruncated, wholeBytes } = message;
   const notes: string[] = [];
-  if (wholeBytes !== undefined && !isTruncated) notes.push(t('body.shortened', { bytes: bytesText(wholeBytes) }));
+  if (wholeBytes !== undefined && !isTruncated)
+    notes.push(t('body.shortened', { bytes: bytesText(wholeBytes) }));
   else if (isBeginning(message)) notes.push(t('body.beginning'));
   if (decoded !== undefined && decoded.removed.length > 0)
     notes.push(t('body.unpacked', { codings: codingList(decoded.removed) }));
