@@ -234,8 +234,11 @@ async function startParts(
     metrics?.close();
   }
 
-  // Once the relay has reported that it listens.
-  setImmediate(() => void loadApi());
+  // Once the relay has reported that it listens. A failure is for those who await it.
+  announced.then(
+    () => setImmediate(() => void loadApi()),
+    () => undefined,
+  );
   const reload = certificate && (() => void certificate.reload());
   return {
     url,

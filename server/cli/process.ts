@@ -1,5 +1,5 @@
 /** The process of a command, as the system sees it: its user, its service manager, and a relay in the background. */
-import { execFile, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { userInfo } from 'node:os';
 import { createInterface } from 'node:readline';
 import { DETACHED_START_MS, NOTIFY_TIMEOUT_MS } from '../limits.ts';
@@ -66,6 +66,8 @@ export function givenListeners(env: NodeJS.ProcessEnv, pid: number): Map<string,
  */
 export async function tellServiceManager(env: NodeJS.ProcessEnv, pid: number): Promise<void> {
   if (env['NOTIFY_SOCKET'] === undefined) return;
+  // Imported at the top of the file, it would load its module at every start.
+  const { execFile } = await import('node:child_process');
   await new Promise<void>((resolve, reject) => {
     const told = (error: Error | null): void => (error === null ? resolve() : reject(error));
     execFile('systemd-notify', ['--ready', `--pid=${pid}`], { env, timeout: NOTIFY_TIMEOUT_MS }, told);
