@@ -25,10 +25,7 @@ const events = ({ lines }: Child): string[] =>
 /** Waits until this many tunnels are online. */
 async function online(child: Child, count: number): Promise<void> {
   let seen = 0;
-  await child.line(
-    (line) => (line.includes('"event":"online"') && ++seen === count ? true : undefined),
-    20_000,
-  );
+  await child.line((line) => (line.includes('"event":"online"') && ++seen === count ? true : undefined));
 }
 
 /** Runs a command that needs neither a relay nor a key. */

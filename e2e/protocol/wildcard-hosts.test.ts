@@ -52,7 +52,7 @@ describe('the hosts of a wildcard tunnel (protocol.md section 4.7)', () => {
     writeFileSync(file, `tunnels:\n  app: {${fields}}\n`);
     const environment = { CULVERT_RELAY: relay.url, CULVERT_API_KEY: key };
     const child = spawnCulvert(scope, ['start', '--json', '--config', file], environment);
-    await child.line((line) => (line.includes('"event":"online"') ? true : undefined), 20_000);
+    await child.line((line) => (line.includes('"event":"online"') ? true : undefined));
   }
 
   async function serve(account: TestAccount, port: number, request: object) {
