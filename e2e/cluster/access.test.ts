@@ -22,7 +22,7 @@ describe('access to a tunnel of three relays (protocol.md section 11)', () => {
   let account: TestAccount;
 
   before(async () => {
-    cluster = await RelayCluster.start(suite, 3);
+    cluster = await RelayCluster.shared();
     service = await startHttpService(suite, (request, response) => {
       if (request.url === '/events')
         response.writeHead(200, { 'Content-Type': 'text/event-stream' }).write('data: 1\n\n');

@@ -21,7 +21,7 @@ describe("an agent's key on three relays (protocol.md section 2.1)", () => {
   let agentKey: string;
 
   before(async () => {
-    cluster = await RelayCluster.start(scope, 3);
+    cluster = await RelayCluster.shared();
     relays = [cluster.relay(0), cluster.relay(1), cluster.relay(2)];
     await administer(relays[0], 'account', 'create', '--name', 'acme', '--plan', 'team');
     [ownerKey, agentKey] = [await key(), await key('--agent', '--prefix', 'ai')];

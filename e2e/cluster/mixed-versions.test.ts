@@ -29,7 +29,7 @@ describe('tokens at relays of two versions', () => {
   let account: TestAccount;
 
   before(async () => {
-    cluster = await RelayCluster.start(suite, 2);
+    cluster = await RelayCluster.shared();
     service = await startHttpService(suite, (request, response) => {
       response.end(request.headers['culvert-visitor'] ?? 'anybody');
     });

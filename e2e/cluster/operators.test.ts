@@ -12,7 +12,7 @@ describe('admin actions on three relays', function () {
   let cluster: RelayCluster;
 
   before(async () => {
-    cluster = await RelayCluster.start(scope, 3);
+    cluster = await RelayCluster.shared();
   });
 
   /** Waits until visitors of a tunnel get this status from each relay. */

@@ -3,20 +3,19 @@ import { createAccount, type TestAccount } from '../support/accounts.ts';
 import { Api } from '../support/api.ts';
 import { RelayCluster } from '../support/cluster.ts';
 import { eventually, within } from '../support/deadline.ts';
-import { suiteScope, testScope } from '../support/scope.ts';
+import { testScope } from '../support/scope.ts';
 import { ControlSocket } from '../support/spec-client/client.ts';
 
 const SOON_MS = 15_000;
 
 describe('resuming a tunnel at another relay (protocol.md section 3.2)', () => {
-  const suite = suiteScope();
   const scope = testScope();
   let cluster: RelayCluster;
   let account: TestAccount;
   let apis: Api[];
 
   before(async () => {
-    cluster = await RelayCluster.start(suite, 3);
+    cluster = await RelayCluster.shared();
   });
 
   beforeEach(async () => {

@@ -4,20 +4,18 @@ import { Api } from '../support/api.ts';
 import { RelayCluster } from '../support/cluster.ts';
 import { eventually } from '../support/deadline.ts';
 import type { Relay } from '../support/programs.ts';
-import { suiteScope } from '../support/scope.ts';
 
 /** What a key may create in a burst. */
 const BURST = 5;
 
 describe('a team on three relays', function () {
-  const scope = suiteScope();
   let cluster: RelayCluster;
   let first: Relay;
   let last: Relay;
   let owner: string;
 
   before(async () => {
-    cluster = await RelayCluster.start(scope, 3);
+    cluster = await RelayCluster.shared();
     first = cluster.relays[0] ?? assert.fail('no relay');
     last = cluster.relays.at(-1) ?? assert.fail('no relay');
     await administer(first, 'account', 'create', '--name', 'team', '--plan', 'team');

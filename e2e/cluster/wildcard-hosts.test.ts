@@ -25,7 +25,7 @@ describe('hosts of wildcard tunnels on three relays', () => {
   let name: string;
 
   before(async () => {
-    cluster = await RelayCluster.start(suite, 3);
+    cluster = await RelayCluster.shared();
   });
 
   beforeEach(async () => {

@@ -8,7 +8,7 @@ import { newMigratedDatabase } from './migrated-database.ts';
 import { Culvert, type Environment, newApiKey, POSTGRES_URL, type Relay, RelayProgram } from './programs.ts';
 import type { Request } from './raw-http.ts';
 import { RedisServer } from './redis.ts';
-import type { Scope } from './scope.ts';
+import { runScope, type Scope } from './scope.ts';
 import { closedPort, startHttpService } from './services/listen.ts';
 
 const BODY = 'x'.repeat(20_000);
@@ -133,6 +133,9 @@ export function connectionEnds(): ConnectionEnd[] {
 
 /* Several relays on one PostgreSQL database and one Redis. */
 
+/** {@link RelayCluster.shared} */
+let sharedCluster: Promise<RelayCluster> | undefined;
+
 export class RelayCluster {
   readonly relays: readonly RelayProgram[];
   readonly redis: RedisServer;
@@ -169,6 +172,15 @@ export class RelayCluster {
     };
     const relays = await Promise.all(Array.from({ length: count }, () => RelayProgram.start(scope, shared)));
     return new RelayCluster(relays, redis, key, database);
+  }
+
+  /**
+   * Three relays with default settings that all suites of this process share, as they share a relay (relay-suite.ts).
+   * For tests with their own accounts and names, which stop neither a relay nor Redis.
+   */
+  static async shared(): Promise<RelayCluster> {
+    sharedCluster ??= RelayCluster.start(runScope, 3);
+    return await sharedCluster;
   }
 
   /** @param index from 0 */
