@@ -10,6 +10,7 @@ import type { Browser } from 'playwright-core';
 import type { Child } from '../support/child.ts';
 import { eventually } from '../support/deadline.ts';
 import { ownAddress, Unbound } from '../support/dns-servers.ts';
+import { shake } from '../support/handshakes.ts';
 import { Pebble } from '../support/pebble.ts';
 import {
   Culvert,
@@ -166,8 +167,10 @@ describe('a newcomer', () => {
     for (const host of ['hello.tunnels.test', 'www.mine.test']) {
       const first = await opensWithoutWarning(`https://${host}/`);
       await eventually(4 * VALIDITY * 1000, async () => {
-        assert.ok((await opensWithoutWarning(`https://${host}/`)) > first);
+        const { certificate } = await shake(443, host, root, address);
+        assert.ok(Date.parse(certificate.valid_to) / 1000 > first);
       });
+      assert.ok((await opensWithoutWarning(`https://${host}/`)) > first);
     }
     assert.ok(!relay.stderr.includes('certificate order failed'), relay.stderr);
   });

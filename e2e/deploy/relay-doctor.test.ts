@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
+import { administer } from '../support/accounts.ts';
 import { Authority } from '../support/certificates.ts';
 import { Relay, spawnRelay, temporaryDirectory } from '../support/programs.ts';
 import { runNginx } from '../support/native-server.ts';
-import { type Scope, suiteScope } from '../support/scope.ts';
+import { type Scope, testScope } from '../support/scope.ts';
 import { SHIPPED, SHIPPED_PROXIES, startTcpBalancer } from '../support/shipped-proxies.ts';
 import { closedPort, startHttpService } from '../support/services/listen.ts';
 
@@ -36,7 +37,7 @@ interface Case {
 }
 
 describe('culvert-relay doctor', () => {
-  const scope = suiteScope();
+  const scope = testScope();
 
   async function doctor(settings: Record<string, string>, ...options: readonly string[]) {
     const child = spawnRelay(scope, ['doctor', '--json', ...options], settings);
@@ -139,7 +140,7 @@ describe('culvert-relay doctor', () => {
       assert.equal(code, wrong.length === 0 ? 0 : 1);
       const fixes = findings.map((finding) => finding.fix ?? '').join('\n');
       if (wrong.length > 0) assert.match(fixes, fix);
-      await leavesNothing(settings);
+      await leavesNothing(relay);
     });
   }
 
@@ -151,7 +152,7 @@ describe('culvert-relay doctor', () => {
     const { failed, findings, said } = await doctor(settings);
     assert.deepEqual(failed, ['forwarded'], said);
     assert.match(findings.find(({ check }) => check === 'forwarded')?.fix ?? '', /^List only the proxies/);
-    await leavesNothing(settings);
+    await leavesNothing(relay);
   });
 
   /** Runs doctor behind a proxy with the file of `server/deploy`, possibly changed. */
@@ -257,10 +258,10 @@ describe('culvert-relay doctor', () => {
 
   it('finds that the responding relay uses another database', async () => {
     const { settings } = await start();
-    const { settings: other } = await start();
+    const other = await start();
     const { failed, findings, said } = await doctor({
       ...settings,
-      CULVERT_DATA_DIR: other.CULVERT_DATA_DIR,
+      CULVERT_DATA_DIR: other.relay.dataDirectory,
     });
     assert.deepEqual(failed, ['tunnel'], said);
     assert.match(
@@ -333,26 +334,20 @@ describe('culvert-relay doctor', () => {
     assert.equal(code, 2);
   });
 
-  /** Asserts that the account that the checks created has been removed. */
-  async function leavesNothing(settings: Record<string, string>): Promise<void> {
-    const child = spawnRelay(scope, ['account', 'list', '--json'], settings);
-    assert.equal((await child.exit()).code, 0, child.output);
-    const { accounts } = JSON.parse(child.lines.join('')) as { accounts: { name: string }[] };
-    assert.deepEqual(
-      accounts.map(({ name }) => name),
-      ['default'],
-    );
-  }
-
   async function start(more: Record<string, string> = {}) {
-    const settings = {
-      CULVERT_DATA_DIR: temporaryDirectory(scope),
-      CULVERT_PORT: String(await closedPort()),
-      ...more,
-    };
-    return { relay: await Relay.start(scope, settings), settings };
+    const relay = await Relay.start(scope, more);
+    return { relay, settings: { ...relay.databaseSettings, CULVERT_PORT: String(relay.port), ...more } };
   }
 });
+
+/** Asserts that the account that the checks created has been removed. */
+async function leavesNothing(relay: Relay): Promise<void> {
+  const { accounts } = (await administer(relay, 'account', 'list')) as { accounts: { name: string }[] };
+  assert.deepEqual(
+    accounts.map(({ name }) => name),
+    ['default'],
+  );
+}
 
 async function startSite(scope: Scope, port: number, relay: number, site: string): Promise<void> {
   const location = site.replace('RELAY', String(relay));
