@@ -7,6 +7,7 @@ import { type Child, runScript } from '../support/child.ts';
 import { assertWithin, within } from '../support/deadline.ts';
 import { Relay } from '../support/programs.ts';
 import { suiteScope } from '../support/scope.ts';
+import { CHROMIUM } from '../support/trusting-browser.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const MOCHA = join(ROOT, 'node_modules/mocha/bin/mocha.js');
@@ -37,7 +38,7 @@ describe('the examples for test runners (docs/guides/tests-and-vite.md)', () => 
     environment = {
       CULVERT_RELAY: relay.url,
       CULVERT_API_KEY: relay.bootstrapKey,
-      CHROMIUM: '/usr/bin/chromium',
+      CHROMIUM,
     };
   });
 

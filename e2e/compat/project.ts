@@ -7,6 +7,7 @@ import { type Browser, chromium, type Page } from 'playwright-core';
 import { type Child, runScript } from '../support/child.ts';
 import { eventually } from '../support/deadline.ts';
 import type { Scope } from '../support/scope.ts';
+import { CHROMIUM } from '../support/trusting-browser.ts';
 
 /** Of dev servers, which are not to send anything to their makers. */
 export const DEV_ENVIRONMENT: Readonly<Record<string, string>> = {
@@ -79,7 +80,7 @@ async function accepts(host: string, port: number): Promise<void> {
 export async function launchBrowser(scope: Scope): Promise<Browser> {
   const isRoot = process.getuid?.() === 0;
   const browser = await chromium.launch({
-    executablePath: '/usr/bin/chromium',
+    executablePath: CHROMIUM,
     // Chromium refuses to run its sandbox as root, which containers do.
     args: isRoot ? ['--no-sandbox'] : [],
     timeout: 180_000,

@@ -7,6 +7,7 @@ import { runScript } from '../support/child.ts';
 import { assertWithin, within } from '../support/deadline.ts';
 import { Relay } from '../support/programs.ts';
 import { suiteScope } from '../support/scope.ts';
+import { CHROMIUM } from '../support/trusting-browser.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const RUNNERS = fileURLToPath(new URL('runners/', import.meta.url));
@@ -15,7 +16,7 @@ const GUIDE = readFileSync(join(ROOT, 'docs/guides/tests-and-vite.md'), 'utf8');
 const CONFIG = `export default {
   workers: 1,
   reporter: 'line',
-  use: { launchOptions: { executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] } },
+  use: { launchOptions: { executablePath: '${CHROMIUM}', args: ['--no-sandbox'] } },
 };
 `;
 
