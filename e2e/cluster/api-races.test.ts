@@ -3,21 +3,20 @@ import type { Plan, Tunnel } from '../../shared/tunnel.ts';
 import { createAccount, type TestAccount } from '../support/accounts.ts';
 import { Api, type ApiResponse } from '../support/api.ts';
 import { RelayCluster } from '../support/cluster.ts';
+import { isLong } from '../support/concurrent-tests.ts';
 import { eventually } from '../support/deadline.ts';
 import { query } from '../support/postgres.ts';
-import { suiteScope } from '../support/scope.ts';
 
-const ROUNDS = 100;
+const ROUNDS = isLong ? 100 : 30;
 const FREE_TUNNELS = 20;
 
 /** What happens when two relays of one cluster get requests at the same time. */
 describe('two relays that get requests at the same time', function () {
-  const scope = suiteScope();
   let cluster: RelayCluster;
   let database: string;
 
   before(async () => {
-    cluster = await RelayCluster.start(scope, 2);
+    cluster = await RelayCluster.shared();
     database = cluster.relay(0).databaseSettings['CULVERT_DATABASE_URL'] ?? '';
   });
 

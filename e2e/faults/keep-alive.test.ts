@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { Agent, request } from 'node:http';
+import { isLong } from '../support/concurrent-tests.ts';
 import { hostOf } from '../support/manual-client.ts';
 import { startPoolingProxy } from '../support/native-server.ts';
 import { Culvert, Relay } from '../support/programs.ts';
 import { type Scope, suiteScope } from '../support/scope.ts';
 import { startHttpService, startRawService } from '../support/services/listen.ts';
 
-const PAIRS = 3000;
-const RACES = 4000;
+const PAIRS = isLong ? 3000 : 1000;
+const RACES = isLong ? 4000 : 1500;
 const VISITORS = 16;
 
 interface VisitResponse {

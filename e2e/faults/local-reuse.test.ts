@@ -1,17 +1,18 @@
 import assert from 'node:assert/strict';
+import { isLong } from '../support/concurrent-tests.ts';
 import { hostOf } from '../support/manual-client.ts';
 import { Culvert } from '../support/programs.ts';
 import { type Field, RawConnection } from '../support/raw-http.ts';
-import { relaySuite } from '../support/relay-suite.ts';
+import { sharedRelaySuite } from '../support/relay-suite.ts';
 import { Scope } from '../support/scope.ts';
 import { FICKLE_RESPONSES, type FickleService, startFickleService } from '../support/services/scripted.ts';
 
-const REQUESTS = 4000;
+const REQUESTS = isLong ? 4000 : 1500;
 const AT_ONCE = 24;
 const METHODS = ['GET', 'GET', 'GET', 'GET', 'HEAD', 'OPTIONS', 'POST'] as const;
 
 describe('local connections that serve one visitor after another', () => {
-  const { scope, relay } = relaySuite();
+  const { scope, relay } = sharedRelaySuite();
   let service: FickleService;
   let host: string;
 

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
+import { isLong } from '../support/concurrent-tests.ts';
 import { hostOf } from '../support/manual-client.ts';
 import { Culvert, Relay } from '../support/programs.ts';
 import { suiteScope } from '../support/scope.ts';
 import { startRawService } from '../support/services/listen.ts';
 
-const URLS = 1000;
+const URLS = isLong ? 1000 : 300;
 /**
  * Responses that end before they are complete. A response without a length that ends with its connection does not
  * count.

@@ -1,5 +1,8 @@
 import { deferred } from './deadline.ts';
 
+/** Whether tests that depend on chance try as often as they can, instead of as often as needed to find what breaks. */
+export const isLong = process.env['LONG'] === '1';
+
 /**
  * For tests that mostly wait: all of them start together, after the `before` hooks declared so far, and each is
  * reported separately. They must not share mutable state or do much work: two dozen programs that start simultaneously

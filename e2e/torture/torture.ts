@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { format, resolveConfig } from 'prettier';
+import { isLong } from '../support/concurrent-tests.ts';
 import { within } from '../support/deadline.ts';
 import { Scope } from '../support/scope.ts';
 import { treeState } from '../support/tree-state.ts';
@@ -25,7 +26,6 @@ import {
 const PAGE = fileURLToPath(new URL('../../docs/contributing/reliability.md', import.meta.url));
 const DATA = fileURLToPath(new URL('../../docs/contributing/reliability.json', import.meta.url));
 
-const isLong = process.env['LONG'] === '1';
 const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
 /** ms that one row may take. The soak takes 30 minutes, or 2 in a short run, and the machine may be busy. */
 const TIMEOUT_MS = isLong ? 3_600_000 : 600_000;
