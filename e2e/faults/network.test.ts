@@ -6,7 +6,7 @@ import { FaultProxy } from '../support/fault-proxy.ts';
 import { hostOf } from '../support/manual-client.ts';
 import { Culvert } from '../support/programs.ts';
 import { formatRequest, RawConnection, type Request, type Response } from '../support/raw-http.ts';
-import { relaySuite } from '../support/relay-suite.ts';
+import { sharedRelaySuite } from '../support/relay-suite.ts';
 import { payload, payloadChecksum, readEcho, type Site, startSite } from '../support/services/echo.ts';
 import { ControlSocket } from '../support/spec-client/client.ts';
 
@@ -29,7 +29,7 @@ async function firstAnswer(visit: () => Promise<Response>): Promise<void> {
 
 /** `culvert` with a bad network between it and its relay. Visitors use another path. */
 describe('a client on a bad network', function () {
-  const { scope, relay, pool } = relaySuite();
+  const { scope, relay, pool } = sharedRelaySuite();
   let site: Site;
 
   before(async () => {
