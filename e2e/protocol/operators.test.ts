@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { createAccount, onlyAccount, type TestAccount, withNewKey } from '../support/accounts.ts';
+import { administer, createAccount, onlyAccount, type TestAccount, withNewKey } from '../support/accounts.ts';
 import { assertError } from '../support/api.ts';
 import { eventually, within } from '../support/deadline.ts';
 import { hostOf, ManualClient } from '../support/manual-client.ts';
@@ -66,7 +66,7 @@ describe('admin actions while the relay runs', () => {
       const other = await aClient(await createAccount(relay));
       assert.equal((await visitorOf(tunnel)).status, 200);
       const { cut } = await openEvents(tunnel);
-      await relay.administer('account', 'suspend', '--name', account.name, '--reason', 'phishing');
+      await administer(relay, 'account', 'suspend', '--name', account.name, '--reason', 'phishing');
       await within(EFFECT_MS + 8000, 'end of the events', cut);
       const refused = await visitorOf(tunnel);
       assert.deepEqual([refused.status, refused.head.field('culvert-error')], [451, 'suspended']);
@@ -86,7 +86,7 @@ describe('admin actions while the relay runs', () => {
         headers: [['Authorization', `Bearer ${account.key}`]],
       });
       await assert.rejects(opened, /answered with 403/);
-      await relay.administer('account', 'resume', '--name', account.name);
+      await administer(relay, 'account', 'resume', '--name', account.name);
       await eventually(EFFECT_MS + 8000, async () => {
         assert.equal((await visitorOf(tunnel)).status, 200);
       });
@@ -106,7 +106,7 @@ describe('admin actions while the relay runs', () => {
       const visitor = await RawConnection.open(scope, relay.port);
       await visitor.write(formatRequest({ host: first.host }));
       const data = await first.accept();
-      await relay.administer('account', 'suspend', '--name', account.name, '--reason', 'phishing');
+      await administer(relay, 'account', 'suspend', '--name', account.name, '--reason', 'phishing');
       for (const { control } of clients) {
         const closed = await within(EFFECT_MS + 8000, 'end of the control socket', control.closed);
         assert.deepEqual(closed, { code: ACCOUNT_SUSPENDED, reason: 'phishing' });
@@ -118,7 +118,7 @@ describe('admin actions while the relay runs', () => {
     it('makes culvert exit with code 1 and print the reason', async () => {
       const account = await createAccount(relay);
       const { child } = await Culvert.start(scope, relay, account.key, 9);
-      await relay.administer('account', 'suspend', '--name', account.name, '--reason', 'phishing');
+      await administer(relay, 'account', 'suspend', '--name', account.name, '--reason', 'phishing');
       assert.equal((await child.exit(EFFECT_MS + 8000)).code, 1);
       assert.match(child.output, /The account is suspended: phishing\./);
     });
@@ -126,7 +126,7 @@ describe('admin actions while the relay runs', () => {
     it('still applies to tunnels after a restart', async () => {
       const account = await createAccount(relay);
       const tunnel = await account.api.create({ local_port: 9 });
-      await relay.administer('account', 'suspend', '--name', account.name, '--reason', 'x');
+      await administer(relay, 'account', 'suspend', '--name', account.name, '--reason', 'x');
       await relay.stop();
       await relay.restart();
       assert.equal((await visitorOf(tunnel)).status, 451);
@@ -138,12 +138,12 @@ describe('admin actions while the relay runs', () => {
       const account = await createAccount(relay);
       const [tunnel, other] = [await aClient(account), await aClient(account)];
       const { cut } = await openEvents(tunnel);
-      await relay.administer('tunnel', 'suspend', tunnel.slug, '--reason', 'phishing');
+      await administer(relay, 'tunnel', 'suspend', tunnel.slug, '--reason', 'phishing');
       await within(EFFECT_MS + 8000, 'end of the events', cut);
       assert.equal((await visitorOf(tunnel)).status, 451);
       assert.equal((await visitorOf(other)).status, 200);
       assert.equal((await account.api.get(tunnel.id)).id, tunnel.id);
-      await relay.administer('tunnel', 'resume', tunnel.id);
+      await administer(relay, 'tunnel', 'resume', tunnel.id);
       await eventually(EFFECT_MS + 8000, async () => {
         assert.equal((await visitorOf(tunnel)).status, 200);
       });
@@ -162,7 +162,7 @@ describe('admin actions while the relay runs', () => {
         const which = whole
           ? ['account', 'suspend', '--name', account.name]
           : ['tunnel', 'suspend', tunnel.id];
-        await relay.administer(...which, '--reason', 'phishing');
+        await administer(relay, ...which, '--reason', 'phishing');
         const cuts = Promise.all(begun.map(({ cut }) => cut));
         await within(EFFECT_MS + 8000, 'end of the responses', cuts);
         const { status } = await within(EFFECT_MS + 8000, 'a response', waiting.response());
@@ -176,7 +176,7 @@ describe('admin actions while the relay runs', () => {
       const name = `held-${account.name.slice(-8)}`;
       const wanted = { local_port: 9, name };
       const { id } = await account.api.create(wanted);
-      await relay.administer('tunnel', 'suspend', name, '--reason', 'phishing');
+      await administer(relay, 'tunnel', 'suspend', name, '--reason', 'phishing');
       const again = { ...wanted, take_over: true };
       assert.equal((await account.api.send('POST', '/v1/tunnels', { json: again })).status, 200);
       await eventually(EFFECT_MS + 8000, async () => {
@@ -193,7 +193,7 @@ describe('admin actions while the relay runs', () => {
       await relay.stop();
       await relay.restart();
       await isRefusedToAll();
-      await relay.administer('tunnel', 'resume', id);
+      await administer(relay, 'tunnel', 'resume', id);
       assert.equal((await account.api.create(wanted)).name, name);
     });
   });
@@ -211,7 +211,7 @@ describe('admin actions while the relay runs', () => {
     assert.equal((await invite(1)).status, 201);
     const made = { json: { name: `not-made-${account.name}` } };
     assert.equal((await api.send('POST', '/v1/admin/accounts', made)).status, 429);
-    await assert.rejects(relay.administer('account', 'set-plan', '--name', made.json.name, '--plan', 'dev'));
+    await assert.rejects(administer(relay, 'account', 'set-plan', '--name', made.json.name, '--plan', 'dev'));
   });
 
   it('a tunnel is never named like the id of another', async () => {
@@ -223,13 +223,13 @@ describe('admin actions while the relay runs', () => {
 
   describe('an invalidated key', () => {
     it('is reported with 4003 and a reason: revoked, expired, removed with its account', async () => {
-      assert.deepEqual(await closedBy(({ keyId }) => relay.administer('key', 'revoke', keyId)), {
+      assert.deepEqual(await closedBy(({ keyId }) => administer(relay, 'key', 'revoke', keyId)), {
         code: KEY_REVOKED,
         reason: 'key revoked',
       });
       const over = await closedBy(() => Promise.resolve(), '--expires', '5s');
       assert.deepEqual(over, { code: KEY_REVOKED, reason: 'key expired' });
-      const gone = await closedBy(({ name }) => relay.administer('account', 'remove', '--name', name));
+      const gone = await closedBy(({ name }) => administer(relay, 'account', 'remove', '--name', name));
       assert.deepEqual(gone, { code: KEY_REVOKED, reason: 'account removed' });
     });
   });
@@ -239,7 +239,7 @@ describe('admin actions while the relay runs', () => {
       const account = await createAccount(relay);
       const name = `closed-${account.name.slice(-8)}`;
       const client = await ManualClient.start(scope, relay, onlyAccount(account), { name });
-      await relay.administer('tunnel', 'close', name);
+      await administer(relay, 'tunnel', 'close', name);
       const { code } = await within(EFFECT_MS + 8000, 'end of the control socket', client.control.closed);
       assert.equal(code, TUNNEL_CLOSED);
       assertError(await account.api.send('GET', `/v1/tunnels/${client.tunnel.id}`), 404, 'tunnel not found');
@@ -251,7 +251,7 @@ describe('admin actions while the relay runs', () => {
     const account = await createAccount(relay);
     const tunnel = await aClient(account);
     const label = `sub-${account.name.slice(-8)}`;
-    await relay.administer('account', 'set-subdomain', '--name', account.name, '--subdomain', label);
+    await administer(relay, 'account', 'set-subdomain', '--name', account.name, '--subdomain', label);
     await eventually(EFFECT_MS + 8000, async () => {
       const { public_url } = await account.api.get(tunnel.id);
       assert.equal(new URL(public_url).hostname, `${tunnel.slug}.${label}.localhost`);
@@ -265,7 +265,7 @@ describe('admin actions while the relay runs', () => {
     const tunnel = await aClient(account);
     await visitorOf(tunnel);
     await eventually(EFFECT_MS + 8000, async () => {
-      const { tunnels } = (await relay.administer('tunnel', 'list', '--account', account.name)) as {
+      const { tunnels } = (await administer(relay, 'tunnel', 'list', '--account', account.name)) as {
         tunnels: Record<string, unknown>[];
       };
       assert.deepEqual([tunnels.length, tunnels[0]?.['slug'], tunnels[0]?.['requests']], [1, tunnel.slug, 1]);
