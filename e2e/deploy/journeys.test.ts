@@ -9,15 +9,59 @@ import type { Tunnel } from '../../shared/tunnel.ts';
 import { Api } from '../support/api.ts';
 import type { Child } from '../support/child.ts';
 import { eventually } from '../support/deadline.ts';
-import { type Journey, printed, Traveller } from '../support/journey.ts';
 import { PostgresServer } from '../support/postgres.ts';
-import { type Environment, temporaryDirectory } from '../support/programs.ts';
+import { type Environment, spawnCulvert, spawnRelay, temporaryDirectory } from '../support/programs.ts';
 import { type Field, visit } from '../support/raw-http.ts';
-import { suiteScope } from '../support/scope.ts';
+import { type Scope, suiteScope } from '../support/scope.ts';
 import { closedPort, type HttpService, startHttpService } from '../support/services/listen.ts';
 
 const KEY = /cvt_\w{32}/;
 const LISTENING = /^listening on /;
+
+/** A user journey to a working result: the commands that are typed, and how long it takes. */
+interface Journey {
+  readonly name: string;
+  /** the commands that were typed, in order */
+  readonly typed: readonly string[];
+  readonly ms: number;
+}
+
+/** A person at a terminal, with their own home directory. */
+class Traveller {
+  readonly #scope: Scope;
+  readonly #environment: Environment;
+  readonly #begun = performance.now();
+  readonly #typed: string[] = [];
+
+  constructor(scope: Scope, environment: Environment) {
+    this.#scope = scope;
+    this.#environment = environment;
+  }
+
+  /** Runs a command of the relay, which keeps running or exits by itself. */
+  relay(...args: readonly string[]): Child {
+    this.#typed.push(['culvert-relay', ...args].join(' '));
+    return spawnRelay(this.#scope, args, this.#environment);
+  }
+
+  /** Runs a command of the client. @param input its standard input */
+  culvert(args: readonly string[], input?: string): Child {
+    this.#typed.push(['culvert', ...args].join(' '));
+    return spawnCulvert(this.#scope, args, this.#environment, input);
+  }
+
+  /** The commands typed so far, and how long they have taken. */
+  arrived(name: string): Journey {
+    return { name, typed: [...this.#typed], ms: Math.round(performance.now() - this.#begun) };
+  }
+}
+
+/** @returns what a command has printed when it exits @throws Error with all of it if it failed */
+async function printed(child: Child): Promise<string> {
+  const { code } = await child.exit();
+  if (code !== 0) throw new Error(`ended with ${code}: ${child.output}`);
+  return child.lines.join('\n');
+}
 
 /** Reports a finished journey, which must take exactly that many commands. */
 function arrive(journey: Journey, commands: number): void {
