@@ -4,6 +4,7 @@ import type { RequestListener } from 'node:http';
 import type { Router } from '@koa/router';
 import Koa, { type Next, type ParameterizedContext } from 'koa';
 import { API_ERRORS, ApiError } from '../../shared/errors.ts';
+import type { JsonObject } from '../../shared/fields.ts';
 import { errorFields, type Log, REQUEST_ID_FIELD } from '../log.ts';
 import { apiAnswers, countApiRefusal, increment } from '../observe/counters.ts';
 import { adminRoutes } from './admin-routes.ts';
@@ -36,6 +37,8 @@ export function createApi(deps: ApiDeps, log: Log): RequestListener {
 
 /** @returns every route but the pages for people */
 export function apiRoutes(deps: ApiDeps): Route[] {
+  // Made when it is first requested, because making it would slow the start down.
+  let document: JsonObject | undefined;
   const routes: Route[] = [
     ...tunnelRoutes(deps),
     ...visitorRoutes(deps),
@@ -43,9 +46,8 @@ export function apiRoutes(deps: ApiDeps): Route[] {
     ...teamRoutes(deps),
     ...inviteRoutes(deps),
     ...adminRoutes(deps),
-    ...relayRoutes(deps, () => document),
+    ...relayRoutes(deps, () => (document ??= openApiDocument(routes, deps.addresses.publicUrl))),
   ];
-  const document = openApiDocument(routes, deps.addresses.publicUrl);
   return routes;
 }
 
