@@ -360,8 +360,8 @@ export const TRUNKS_MAX = 2;
 /** Maximum of `CULVERT_TRUNKS`: a lost packet stalls one trunk, and more than a few make no difference. */
 export const TRUNKS_CEILING = 16;
 /**
- * How long a trunk can go without visitors before the relay closes it. Only the relay knows that no visitor is on the
- * way.
+ * How long a tunnel's trunks can go without visitors before the relay closes them. Only the relay knows that no visitor
+ * is on the way.
  */
 export const TRUNK_IDLE_MS = 60_000;
 /**
@@ -385,6 +385,14 @@ export const PATH_PINGS_MAX = 10;
  * times that gain time.
  */
 export const LARGE_FROM_FAR_BYTES = 512 * 1024;
+/**
+ * Number of bytes sent in only one direction after which a distant client's stream moves to its own connection if the
+ * other streams of a slow trunk have carried as many meanwhile. Where packets are lost, they all share the speed of one
+ * connection.
+ */
+export const LARGE_AMONG_OTHERS_BYTES = 128 * 1024;
+/** Bytes per millisecond of such a trunk's streams below which it is slow: 4 Mbit/s. */
+export const SLOW_TRUNK_RATE = 500;
 /**
  * Number of bytes sent in only one direction after which a nearby client's stream moves to its own connection. Only
  * very large transfers gain anything there: this is more than the system buffers for a visitor that reads nothing,

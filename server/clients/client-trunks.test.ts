@@ -6,6 +6,7 @@ import type { TrunkStream } from '../../shared/trunk/trunk-stream.ts';
 import {
   EARLIER_TRUNK_ANSWER_MS,
   FAR_PATH_MS,
+  LARGE_AMONG_OTHERS_BYTES,
   LARGE_BYTES,
   LARGE_FROM_FAR_BYTES,
   LIFE_SIGN_MS,
@@ -58,6 +59,15 @@ describe('TunnelTrunks', () => {
     return opened;
   }
 
+  /** Lets ms pass, with a tick every second and time for everything in progress. */
+  async function pass(ms: number): Promise<void> {
+    for (let left = ms; left > 0; left -= 1000) {
+      clock.advance(1000);
+      trunks.tick(clock.monotonic());
+      await settled();
+    }
+  }
+
   it('open no stream without a trunk', () => {
     assert.deepEqual([trunks.open(), trunks.size], [undefined, 0]);
   });
@@ -88,11 +98,11 @@ describe('TunnelTrunks', () => {
     time.reset();
     const visitors = [early, visit(), visit()];
     assert.deepEqual(
-      visitors.map(({ keyId, largeBytes }) => [keyId, largeBytes]),
+      visitors.map(({ keyId, largeFrom }) => [keyId, largeFrom.bytes, largeFrom.crowded?.bytes]),
       [
-        ['slow', LARGE_FROM_FAR_BYTES],
-        ['fast', LARGE_BYTES],
-        ['slow', LARGE_BYTES],
+        ['slow', LARGE_FROM_FAR_BYTES, LARGE_AMONG_OTHERS_BYTES],
+        ['fast', LARGE_BYTES, undefined],
+        ['slow', LARGE_BYTES, undefined],
       ],
     );
   });
@@ -123,15 +133,50 @@ describe('TunnelTrunks', () => {
     assert.deepEqual([trunks.size, trunks.open(), [...trunks.keysInUse()]], [0, undefined, []]);
   });
 
-  it('close unused trunks', async () => {
-    const [used, unused] = [add('one'), add('two')];
-    visit();
-    for (let passed = 0; passed <= TRUNK_IDLE_MS; passed += 1000) {
-      trunks.tick(clock.monotonic());
-      clock.advance(1000);
+  describe('while unused', () => {
+    let clients: TrunkClient[];
+
+    beforeEach(() => {
+      clients = [add('one'), add('two')];
+    });
+
+    /** Close codes of all trunks. */
+    const closed = (): number[] => clients.flatMap((client) => client.closed);
+
+    it('close after 60 s, with 1000, and not before', async () => {
+      await pass(TRUNK_IDLE_MS);
+      assert.deepEqual([closed(), trunks.size], [[], 2]);
+      await pass(1000);
+      assert.deepEqual([closed(), trunks.size], [[CloseCode.normal, CloseCode.normal], 0]);
+    });
+
+    it('stay open, all of them, until 60 s after the last visitor', async () => {
+      await pass(TRUNK_IDLE_MS);
+      const { stream } = visit();
+      await pass(2 * TRUNK_IDLE_MS);
+      stream.close(CloseCode.normal);
       await settled();
-    }
-    assert.deepEqual([used.closed, unused.closed, trunks.size], [[], [CloseCode.normal], 1]);
+      assert.equal(trunks.streams, 0);
+      await pass(TRUNK_IDLE_MS);
+      assert.deepEqual(closed(), []);
+      await pass(1000);
+      assert.deepEqual(closed(), [CloseCode.normal, CloseCode.normal]);
+    });
+
+    it('count a visitor between two ticks', async () => {
+      await pass(TRUNK_IDLE_MS);
+      visit().stream.close(CloseCode.normal);
+      await settled();
+      await pass(TRUNK_IDLE_MS);
+      assert.deepEqual(closed(), []);
+    });
+
+    it('wait for 60 s after another one was opened', async () => {
+      await pass(TRUNK_IDLE_MS);
+      clients.push(add('three'));
+      await pass(TRUNK_IDLE_MS);
+      assert.deepEqual(closed(), []);
+    });
   });
 
   it('serve only their current visitors once their control socket has ended', async () => {
@@ -321,45 +366,6 @@ describe('HeldTrunk', () => {
     assert.equal(trunk.size, 1);
     await settled();
     assert.deepEqual(client.received, ['GET']);
-  });
-
-  describe('that is unused', () => {
-    it('closes after 60 s, with 1000, and not before', async () => {
-      const client = new TrunkClient();
-      hold(client);
-      await pass(1000);
-      await pass(TRUNK_IDLE_MS - 1000);
-      assert.deepEqual([client.closed, ended], [[], []]);
-      assert.ok(trunk.takesVisitors);
-      await pass(1000);
-      assert.deepEqual([client.closed, ended], [[CloseCode.normal], [trunk]]);
-      assert.ok(!trunk.takesVisitors);
-    });
-
-    it('counts from its last visitor’s end', async () => {
-      const client = new TrunkClient();
-      hold(client);
-      await pass(TRUNK_IDLE_MS);
-      const { stream } = visit();
-      await pass(2 * TRUNK_IDLE_MS);
-      stream.close(CloseCode.normal);
-      await settled();
-      assert.equal(trunk.size, 0);
-      await pass(TRUNK_IDLE_MS);
-      assert.deepEqual(client.closed, []);
-      await pass(1000);
-      assert.deepEqual(client.closed, [CloseCode.normal]);
-    });
-
-    it('counts as used by a visitor between two ticks', async () => {
-      const client = new TrunkClient();
-      hold(client);
-      await pass(TRUNK_IDLE_MS);
-      visit().stream.close(CloseCode.normal);
-      await settled();
-      await pass(TRUNK_IDLE_MS);
-      assert.deepEqual(client.closed, []);
-    });
   });
 
   describe('of a client that is silent', () => {

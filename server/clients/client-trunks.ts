@@ -1,31 +1,36 @@
 /** The trunks of one tunnel: which of them gets the next visitor, and how they end. */
 import { CloseCode, type KeyEnd } from '../../shared/control.ts';
-import type { TrunkStream } from '../../shared/trunk/trunk-stream.ts';
+import type { LargeFrom, TrunkStream } from '../../shared/trunk/trunk-stream.ts';
 import { Trunk } from '../../shared/trunk/trunk.ts';
 import type { WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
 import type { Clock, Timer } from '../clock.ts';
 import {
   EARLIER_TRUNK_ANSWER_MS,
   FAR_PATH_MS,
+  LARGE_AMONG_OTHERS_BYTES,
   LARGE_BYTES,
   LARGE_FROM_FAR_BYTES,
   LIFE_SIGN_MS,
   PATH_PINGS_MAX,
   RETIRED_TRUNKS_MAX,
+  SLOW_TRUNK_RATE,
   TRUNK_ANSWER_MS,
   TRUNK_DOUBT_MS,
   TRUNK_FLUSH_MS,
   TRUNK_IDLE_MS,
 } from '../limits.ts';
 
-/**
- * A stream to the client, the key of its trunk, and the number of bytes in one direction that justify a data socket of
- * its own.
- */
+const LARGE_FROM_NEAR: LargeFrom = { bytes: LARGE_BYTES };
+const LARGE_FROM_FAR: LargeFrom = {
+  bytes: LARGE_FROM_FAR_BYTES,
+  crowded: { bytes: LARGE_AMONG_OTHERS_BYTES, rate: SLOW_TRUNK_RATE },
+};
+
+/** A stream to the client, the key of its trunk, and what justifies a data socket of its own. */
 export interface KeyedStream {
   readonly stream: TrunkStream;
   readonly keyId: string;
-  readonly largeBytes: number;
+  readonly largeFrom: LargeFrom;
 }
 
 interface TunnelTrunksOptions {
@@ -40,6 +45,8 @@ export class TunnelTrunks {
   readonly #current = new Set<HeldTrunk>();
   /** earlier trunks, oldest first; they only keep their present visitors */
   readonly #retired = new Set<HeldTrunk>();
+  /** since when they have no visitor, monotonic ms, as seen by {@link tick} */
+  #unusedSince: number | undefined;
 
   constructor(options: TunnelTrunksOptions) {
     this.#options = options;
@@ -61,6 +68,7 @@ export class TunnelTrunks {
       this.#retired.delete(trunk);
       if (code === CloseCode.abnormal) this.#options.lost();
     };
+    this.#unusedSince = undefined;
     this.#current.add(new HeldTrunk({ socket, keyId, ended }));
   }
 
@@ -71,16 +79,17 @@ export class TunnelTrunks {
       if (trunk.takesVisitors && (least === undefined || trunk.size < least.size)) least = trunk;
     }
     if (least === undefined) return undefined;
-    return { stream: least.open(), keyId: least.keyId, largeBytes: this.#largeBytes };
+    this.#unusedSince = undefined;
+    return { stream: least.open(), keyId: least.keyId, largeFrom: this.#largeFrom };
   }
 
   /**
    * All trunks connect to the same client, and the second is opened with the first visitors: if these are many, the
    * answer to its ping waits behind them and does not reflect the distance.
    */
-  get #largeBytes(): number {
-    for (const trunk of this.#current) if (trunk.isNear) return LARGE_BYTES;
-    return LARGE_FROM_FAR_BYTES;
+  get #largeFrom(): LargeFrom {
+    for (const trunk of this.#current) if (trunk.isNear) return LARGE_FROM_NEAR;
+    return LARGE_FROM_FAR;
   }
 
   /** Their control socket has ended: they only keep their present visitors. */
@@ -118,12 +127,25 @@ export class TunnelTrunks {
     for (const trunk of this.#all()) yield trunk.keyId;
   }
 
-  /** @param now monotonic ms; to be called about every second */
+  /**
+   * Closes the trunks if they had no visitor for {@link TRUNK_IDLE_MS}, and checks that the client is still there.
+   *
+   * @param now monotonic ms; to be called about every second
+   */
   tick(now: number): void {
     let isInDoubt = false;
     for (const trunk of this.#all()) if (trunk.tick(now)) isInDoubt = true;
     // The others may be dead as well, and its requests are repeated on one of them.
     if (isInDoubt) for (const trunk of this.#current) trunk.ask(now);
+    this.#closeUnused(now);
+  }
+
+  /** While one trunk is in use, the next visitors may need all of them. */
+  #closeUnused(now: number): void {
+    if (this.streams > 0) this.#unusedSince = undefined;
+    else this.#unusedSince ??= now;
+    if (this.#unusedSince === undefined || now - this.#unusedSince < TRUNK_IDLE_MS) return;
+    for (const trunk of this.#current) trunk.retire();
   }
 
   #all(): HeldTrunk[] {
@@ -147,8 +169,6 @@ export class HeldTrunk {
   readonly #trunk: Trunk;
   /** number of round-trip measurements */
   #pathPings = 0;
-  /** since when it has no stream, monotonic ms, as seen by {@link tick} */
-  #unusedSince: number | undefined;
   /** number of times that the client had sent something, and since when it has not although it should, monotonic ms */
   #words = 0;
   #quietSince: number | undefined;
@@ -194,7 +214,6 @@ export class HeldTrunk {
   }
 
   open(): TrunkStream {
-    this.#unusedSince = undefined;
     return this.#trunk.open();
   }
 
@@ -220,7 +239,7 @@ export class HeldTrunk {
   }
 
   /**
-   * Closes the trunk if it was unused for {@link TRUNK_IDLE_MS}, and checks that the client is still there: a client
+   * Checks that the client is still there: a client
    * that does not react to what it was sent is asked for a sign of life, and gets no visitors until it gives one;
    * without one, the trunk ends. It also ends if the client never answers the end of a stream, which would otherwise
    * be counted forever.
@@ -235,10 +254,7 @@ export class HeldTrunk {
       this.#answeredAt = now;
       this.#trunk.expectAnswers();
     }
-    if (this.size > 0) this.#unusedSince = undefined;
-    else this.#unusedSince ??= now;
-    if (this.#unusedSince !== undefined && now - this.#unusedSince >= TRUNK_IDLE_MS) this.retire();
-    else if (this.#askedAt === undefined) this.#listen(now);
+    if (this.#askedAt === undefined) this.#listen(now);
     else if (!this.#socket.isSilent) this.#askedAt = undefined;
     else if (now - this.#askedAt >= LIFE_SIGN_MS) this.#trunk.close(CloseCode.abnormal);
     if (!this.isNear && this.#pathPings < PATH_PINGS_MAX) this.#measurePath();

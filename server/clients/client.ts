@@ -322,7 +322,7 @@ export class ConnectedClient {
     if (opened === undefined) return undefined;
     traffic.trunkStreams += 1;
     const stream = this.#track(opened.stream, opened.keyId);
-    opened.stream.run.whenAbove(opened.largeBytes, () =>
+    opened.stream.run.whenLarge(opened.largeFrom, () =>
       this.#owner.large(this.tunnel, { trunk: opened.stream, data: stream }),
     );
     return stream;

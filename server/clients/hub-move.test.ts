@@ -4,7 +4,13 @@ import { CloseCode, PENDING_TIMEOUT_MS } from '../../shared/control.ts';
 import type { TrunkStream } from '../../shared/trunk/trunk-stream.ts';
 import { WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
 import { PLAN_RULES } from '../accounts/accounts.ts';
-import { FAR_PATH_MS, LARGE_BYTES, LARGE_FROM_FAR_BYTES } from '../limits.ts';
+import {
+  FAR_PATH_MS,
+  LARGE_AMONG_OTHERS_BYTES,
+  LARGE_BYTES,
+  LARGE_FROM_FAR_BYTES,
+  SLOW_TRUNK_RATE,
+} from '../limits.ts';
 import { anAccount } from '../testing/fixtures.ts';
 import { FakeClock, HeldTime } from '../testing/fake-clock.ts';
 import { settled, TrunkClient } from '../testing/trunk-client.ts';
@@ -136,6 +142,24 @@ describe('Hub, with a stream that has grown large on a trunk', () => {
     other.stream.write(Buffer.from('.'));
     await settled();
     assert.equal(near.moves.length, 1);
+  });
+
+  it('asks earlier while several streams compete for a slow trunk', async () => {
+    const visitors = [await visit(), await visit(), await visit()];
+    const write = async (bytes: number): Promise<void> => {
+      for (const each of visitors) each.stream.write(Buffer.alloc(bytes));
+      await settled();
+    };
+    const piece = LARGE_AMONG_OTHERS_BYTES / 4;
+    for (let sent = 0; sent < LARGE_AMONG_OTHERS_BYTES; sent += piece) await write(piece);
+    await write(1);
+    assert.equal(trunk.moves.length, 1);
+    time.pass((3 * LARGE_AMONG_OTHERS_BYTES) / SLOW_TRUNK_RATE + 1);
+    await write(1);
+    assert.deepEqual(
+      trunk.moves.map(([moved]) => moved),
+      trunk.streams,
+    );
   });
 
   it('accepts one data socket for it', () => {

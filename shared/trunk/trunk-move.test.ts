@@ -143,7 +143,7 @@ describe('TrunkStream, when it moves', () => {
       near = new TrunkEnd(turns, 'this');
       recorder = near.open();
       told = 0;
-      recorder.stream.run.whenAbove(LARGE_BYTES, () => (told += 1));
+      recorder.stream.run.whenLarge({ bytes: LARGE_BYTES }, () => (told += 1));
     });
 
     it('when more than 128 KiB were sent, not when they are written', () => {

@@ -3,7 +3,7 @@ import { CloseCode } from '../control.ts';
 import { FakeScheduler } from '../testing/fake-turns.ts';
 import { abort, data, end, FLUSH_MS, StreamRecorder, TrunkEnd, window } from '../testing/trunk-world.ts';
 import { WINDOW_BYTES } from './frames.ts';
-import { Run, type TrunkStream } from './trunk-stream.ts';
+import { type Carried, Run, type TrunkStream } from './trunk-stream.ts';
 
 const KIB = 1024;
 
@@ -332,12 +332,21 @@ function take(run: Run, step: number): void {
 }
 
 describe('Run', () => {
+  const FROM = { bytes: 100, crowded: { bytes: 20, rate: 1 } };
+  let carried: Carried;
+  let now: number;
+
+  beforeEach(() => {
+    now = 0;
+    carried = { sent: 0, received: 0 };
+  });
+
   for (const [what, steps, toldAfter] of RUNS) {
     it(`is ${toldAfter === undefined ? 'small' : 'large'} after ${what}`, () => {
-      const run = new Run();
+      const run = new Run(carried);
       const told: number[] = [];
       let taken = 0;
-      run.whenAbove(100, () => told.push(taken));
+      run.whenLarge(FROM, () => told.push(taken));
       for (const step of steps) {
         taken += 1;
         take(run, step);
@@ -347,14 +356,53 @@ describe('Run', () => {
   }
 
   it('is reported once', () => {
-    const run = new Run();
+    const run = new Run(carried);
     let told = 0;
-    run.whenAbove(100, () => (told += 1));
+    run.whenLarge(FROM, () => (told += 1));
     for (const step of [101, 1, -101, -1]) take(run, step);
     assert.equal(told, 1);
   });
 
+  for (const [what, others, ms, isLarge] of [
+    ['the others have carried as many on a slow trunk', [21], 42, true],
+    ['the others have carried that together', [10, 11], 42, true],
+    ['the trunk is fast', [21], 41.9, false],
+    ['the others have carried less', [20], 1000, false],
+    ['the others have carried it in the other direction', [-21], 1000, false],
+  ] as const) {
+    it(`is ${isLarge ? 'large' : 'small'} after more than the lower limit if ${what}`, () => {
+      for (const direction of [1, -1]) {
+        const start = now;
+        const run = new Run(carried, () => now);
+        let told = 0;
+        run.whenLarge(FROM, () => (told += 1));
+        take(run, direction);
+        for (const bytes of others) take(new Run(carried), direction * bytes);
+        take(run, direction * 19);
+        assert.equal(told, 0);
+        now = start + ms + 0.1;
+        take(run, direction);
+        assert.equal(told, isLarge ? 1 : 0);
+      }
+    });
+  }
+
+  it('does not count what others have carried before it', () => {
+    const run = new Run(carried, () => now);
+    let told = 0;
+    run.whenLarge(FROM, () => (told += 1));
+    take(run, 20);
+    take(new Run(carried), 1000);
+    take(new Run(carried), -1000);
+    now = 1e6;
+    take(run, -21);
+    take(run, 21);
+    now *= 2;
+    take(run, 21);
+    assert.equal(told, 0);
+  });
+
   it('may be large without a listener', () => {
-    take(new Run(), 1e12);
+    take(new Run(carried), 1e12);
   });
 });

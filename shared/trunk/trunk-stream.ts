@@ -20,6 +20,8 @@ export interface StreamCarrier {
   readonly windowBytes: number;
   /** its streams with windows that have grown */
   readonly wide: WideStreams<TrunkStream>;
+  /** bytes of all its streams */
+  readonly carried: Carried;
   /** Asks the peer for a sign of life. */
   probe(): void;
   /** The stream has data to send. */
@@ -37,7 +39,7 @@ export class TrunkStream {
   readonly #receiver: Receiver;
   readonly #sender: Sender;
   /** shows whether the stream is large */
-  readonly run = new Run();
+  readonly run: Run;
   /** 0 before anything was sent. */
   id: number;
 
@@ -66,6 +68,7 @@ export class TrunkStream {
    */
   constructor(trunk: StreamCarrier, id = 0) {
     this.#trunk = trunk;
+    this.run = new Run(trunk.carried);
     this.#receiver = new Receiver(this.#onReceiver, trunk.windowBytes);
     this.#sender = new Sender(trunk.windowBytes);
     this.id = id;
@@ -401,32 +404,82 @@ export class TrunkStream {
   }
 }
 
-/** Counts the bytes in one direction without any in the other, which shows whether a stream is large. */
+/** Bytes of all streams of a trunk, by direction. */
+export interface Carried {
+  sent: number;
+  received: number;
+}
 
+/** When a stream counts as large. */
+export interface LargeFrom {
+  /** bytes in one direction without any in the other */
+  readonly bytes: number;
+  /** when fewer are enough, because other streams compete for a slow trunk */
+  readonly crowded?: {
+    /** of this stream, and of the others meanwhile */
+    readonly bytes: number;
+    /** bytes per ms of all of them, below which the trunk is slow */
+    readonly rate: number;
+  };
+}
+
+/** Counts the bytes in one direction without any in the other, which shows whether a stream is large. */
 export class Run {
+  readonly #carried: Carried;
+  readonly #now: () => number;
   /** bytes received; negative for sent ones */
   #bytes = 0;
-  #limit = Infinity;
+  /** when the first of them was, and what the trunk had carried in this direction before */
+  #since = 0;
+  #before = 0;
+  #from: LargeFrom | undefined;
   #onLarge: (() => void) | undefined;
 
-  /** Calls back once when the count exceeds that many bytes. */
-  whenAbove(bytes: number, tell: () => void): void {
-    this.#limit = bytes;
+  /**
+   * @param carried of the trunk; this adds what it counts
+   * @param now monotonic ms
+   */
+  constructor(carried: Carried, now = () => performance.now()) {
+    this.#carried = carried;
+    this.#now = now;
+  }
+
+  /** Calls back once when the stream has become large. */
+  whenLarge(from: LargeFrom, tell: () => void): void {
+    this.#from = from;
     this.#onLarge = tell;
   }
 
   received(bytes: number): void {
-    this.#set(this.#bytes > 0 ? this.#bytes + bytes : bytes);
+    if (this.#bytes <= 0) this.#begin(this.#carried.received);
+    this.#carried.received += bytes;
+    this.#bytes += bytes;
+    this.#check(this.#bytes, this.#carried.received);
   }
 
   sent(bytes: number): void {
-    this.#set(this.#bytes < 0 ? this.#bytes - bytes : -bytes);
+    if (this.#bytes >= 0) this.#begin(this.#carried.sent);
+    this.#carried.sent += bytes;
+    this.#bytes -= bytes;
+    this.#check(-this.#bytes, this.#carried.sent);
   }
 
-  #set(bytes: number): void {
-    this.#bytes = bytes;
-    if (Math.abs(bytes) <= this.#limit) return;
-    this.#limit = Infinity;
+  #begin(before: number): void {
+    this.#bytes = 0;
+    this.#before = before;
+    if (this.#from?.crowded !== undefined) this.#since = this.#now();
+  }
+
+  #check(bytes: number, carried: number): void {
+    const from = this.#from;
+    if (from === undefined || (bytes <= from.bytes && !this.#isCrowded(from, bytes, carried))) return;
+    this.#from = undefined;
     this.#onLarge?.();
+  }
+
+  #isCrowded({ crowded }: LargeFrom, bytes: number, carried: number): boolean {
+    if (crowded === undefined || bytes <= crowded.bytes) return false;
+    const ofAll = carried - this.#before;
+    return ofAll - bytes > crowded.bytes && ofAll < crowded.rate * (this.#now() - this.#since);
   }
 }

@@ -68,6 +68,7 @@ export class Trunk implements StreamCarrier, ByteStreamHandler, FrameHandler {
   /** streams whose end the peer knows but has not answered: since {@link expectAnswers}, and for longer */
   #unanswered = new Set<TrunkStream>();
   readonly wide = new WideStreams<TrunkStream>();
+  readonly carried = { sent: 0, received: 0 };
   #overdue = new Set<TrunkStream>();
   /** streams with data in the current bytes */
   readonly #arrivals: TrunkStream[] = [];
