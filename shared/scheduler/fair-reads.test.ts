@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
 import * as fc from 'fast-check';
-import { FairQueue, BULK_READ_BYTES, BULK_TURN_MS, LoopScheduler, ScheduledReads } from './fair-reads.ts';
+import {
+  BULK_READ_BYTES,
+  BULK_TURN_BESIDE_SMALL_MS,
+  BULK_TURN_MS,
+  FairQueue,
+  LoopScheduler,
+  QUIET_TURNS,
+  ScheduledReads,
+} from './fair-reads.ts';
 
 describe('LoopScheduler', () => {
   let now: number;
@@ -74,6 +82,23 @@ describe('LoopScheduler', () => {
     assert.equal(coming.length, 1);
   });
 
+  it('gives large work less of each turn while small reads arrive, and its full time again afterwards', () => {
+    const ms = BULK_TURN_BESIDE_SMALL_MS;
+    turns.noteSmall();
+    for (let piece = 0; piece < 4; piece += 1) work('a', ms);
+    assert.equal(order, 'a');
+    turn();
+    assert.equal(order, 'aa');
+    for (let count = 0; count < QUIET_TURNS; count += 1) {
+      work('a', ms);
+      turn();
+    }
+    turn();
+    order = '';
+    for (let piece = 0; piece < 4; piece += 1) work('b', BULK_TURN_MS / 4);
+    assert.equal(order, 'bbbb');
+  });
+
   it('does not run cancelled work', () => {
     work('a', BULK_TURN_MS);
     const leave = work('b', 0);
@@ -132,6 +157,13 @@ describe('ScheduledReads', () => {
   it('hands over large data immediately while the turn has time', () => {
     socket.emit('data', Buffer.from(MUCH));
     assert.equal(came, MUCH);
+  });
+
+  it('tells the scheduler about small pieces, so that large ones soon leave room for more of them', () => {
+    socket.emit('data', Buffer.from(LITTLE));
+    turns.run('others', () => (now += BULK_TURN_BESIDE_SMALL_MS));
+    socket.emit('data', Buffer.from(MUCH));
+    assert.equal(came, LITTLE);
   });
 
   it('holds large data back for its turn and reads nothing until then', () => {

@@ -54,6 +54,13 @@ export class FairQueue<T, G = string> {
 
 /** @limit Duration of an event-loop iteration after which it processes no further large reads. */
 export const BULK_TURN_MS = 1;
+/**
+ * @limit The same while small reads arrive as well: each of them waits for about one iteration at each end, and a
+ * request and its response are four.
+ */
+export const BULK_TURN_BESIDE_SMALL_MS = 0.25;
+/** Number of iterations with large reads, but without small ones, after which only large ones are expected. */
+export const QUIET_TURNS = 100;
 
 interface LoopSchedulerDeps {
   /** monotonic ms */
@@ -73,10 +80,21 @@ export class LoopScheduler {
   /** ms used in this turn */
   #spent = 0;
   #turnComes = false;
+  /** iterations with large reads since the latest small one */
+  #quietTurns = QUIET_TURNS;
 
   constructor({ now, nextTurn }: LoopSchedulerDeps) {
     this.#now = now;
     this.#nextTurn = nextTurn;
+  }
+
+  /** A small read was processed, which does not need {@link run}. */
+  noteSmall(): void {
+    this.#quietTurns = 0;
+  }
+
+  get #turnMs(): number {
+    return this.#quietTurns < QUIET_TURNS ? BULK_TURN_BESIDE_SMALL_MS : BULK_TURN_MS;
   }
 
   /**
@@ -91,7 +109,7 @@ export class LoopScheduler {
       this.#turnComes = true;
       this.#nextTurn(this.#begin);
     }
-    if (this.#queue.size > 0 || this.#spent >= BULK_TURN_MS) return this.#queue.push(group, work);
+    if (this.#queue.size > 0 || this.#spent >= this.#turnMs) return this.#queue.push(group, work);
     this.#do(work);
     return 'begun';
   }
@@ -104,7 +122,8 @@ export class LoopScheduler {
 
   readonly #begin = (): void => {
     this.#spent = 0;
-    while (this.#spent < BULK_TURN_MS) {
+    this.#quietTurns += 1;
+    while (this.#spent < this.#turnMs) {
       const next = this.#queue.shift();
       if (next === undefined) break;
       this.#do(next.item);
@@ -204,8 +223,10 @@ export class ScheduledReads implements SocketReads {
 
   readonly #onData = (chunk: Buffer): void => {
     if (this.#held !== undefined) this.#held = joined(this.#held, chunk);
-    else if (chunk.length < BULK_READ_BYTES) this.#handler.onChunk(chunk);
-    else this.#waitForTurn(chunk);
+    else if (chunk.length < BULK_READ_BYTES) {
+      this.#turns.noteSmall();
+      this.#handler.onChunk(chunk);
+    } else this.#waitForTurn(chunk);
   };
 
   readonly #onEnd = (): void => {
