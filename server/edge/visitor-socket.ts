@@ -1,20 +1,27 @@
 /** The socket of an inbound connection: its flow in both directions, how it ends, and how it is handed over. */
-import type { Duplex } from 'node:stream';
 import { joined } from '../../shared/http1/fields.ts';
-import { ScheduledReads } from '../../shared/scheduler/fair-reads.ts';
+import { type ReadableSocket, ScheduledReads } from '../../shared/scheduler/fair-reads.ts';
 import { BACKLOG_MAX_BYTES, STALL_TIMEOUT_MS } from '../limits.ts';
 import type { VisitorSink } from './response.ts';
 
 const NONE = Buffer.alloc(0);
 
 /** A visitor's connection: a TCP or TLS socket, or one stream of HTTP/2. */
-export interface VisitorConnection extends Duplex {
+export interface VisitorConnection extends ReadableSocket {
   readonly bytesRead: number;
   readonly bytesWritten: number;
+  /** bytes that were written and not yet accepted by the system, or by the stream */
+  readonly writableLength: number;
+  readonly destroyed: boolean;
+  /** @param onSent called at the latest when there are no bytes left that were written */
+  write(bytes: Buffer, onSent?: () => void): unknown;
+  /** Half-closes. `onFlushed`: everything that was written has been accepted. */
+  end(onFlushed: () => void): unknown;
+  destroy(): unknown;
   /** Emits `timeout` when the visitor has accepted nothing for this many ms; 0: never. */
-  setTimeout(ms: number): this;
+  setTimeout(ms: number): unknown;
   /** Closes in a way that cannot be mistaken for a clean end. */
-  resetAndDestroy(): this;
+  resetAndDestroy(): unknown;
 }
 
 export interface VisitorSocketHandler {

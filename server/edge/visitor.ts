@@ -3,6 +3,7 @@
  * switch between tunnels and the API.
  */
 import type { Socket } from 'node:net';
+import { Duplex } from 'node:stream';
 import { API_ERRORS, ApiError } from '../../shared/errors.ts';
 import { fieldValue } from '../../shared/http1/fields.ts';
 import { HeadReader } from '../../shared/http1/head.ts';
@@ -18,6 +19,7 @@ import {
   REPLACED_IDLE_MS,
   REQUEST_HEAD_MAX_BYTES,
 } from '../limits.ts';
+import type { UpgradeRequest } from '../clients/upgrades.ts';
 import { countApiRefusal } from '../observe/counters.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { ByteStream } from '../tunnels/stream.ts';
@@ -322,11 +324,13 @@ export class Visitor implements SlotHolder, LimitedConnection, RequestsOwner, Vi
     }
   }
 
-  #giveAway(): ReturnType<VisitorSocket['release']> | undefined {
+  #giveAway(): ReturnType<UpgradeRequest['takeOver']> {
     if (this.#state !== 'upgrading') return undefined;
     this.#requests.upgraded();
     this.#leave();
-    return this.#socket.release();
+    const { socket, head } = this.#socket.release();
+    // No stream of HTTP/2 asks for an upgrade.
+    return socket instanceof Duplex ? { socket, head } : undefined;
   }
 
   switched(stream: ByteStream): void {
@@ -465,8 +469,18 @@ export async function passOn(
     if (!next.readableEnded) socket.resetAndDestroy();
   });
   socket.once('close', () => next.destroy());
+  const output = new VisitorOutput(socket, () => next.resume());
+  next.on('data', (piece: Buffer) => {
+    output.send(piece);
+    if (output.isFull) next.pause();
+  });
+  next.on('end', () => output.end(() => {}));
   next.write(bytes);
-  next.pipe(socket);
-  if (hasEnded) next.end();
-  else socket.pipe(next);
+  if (hasEnded) return void next.end();
+  socket.on('data', (piece: Buffer) => {
+    if (!next.write(piece)) socket.pause();
+  });
+  socket.on('end', () => next.end());
+  next.on('drain', () => socket.resume());
+  socket.resume();
 }

@@ -2,6 +2,7 @@
  * Schedules the processing of large reads: for a limited time in each turn of the event loop, with owners taking turns.
  * So a flood of one owner does not delay small data of others, or their floods.
  */
+import type { EventEmitter } from 'node:events';
 import type { Duplex } from 'node:stream';
 import { joined } from '../http1/fields.ts';
 
@@ -150,6 +151,13 @@ export const loopScheduler = new LoopScheduler({
  */
 export const BULK_READ_BYTES = 4096;
 
+/** What reading a socket takes. */
+export interface ReadableSocket extends EventEmitter {
+  pause(): unknown;
+  resume(): unknown;
+  isPaused(): boolean;
+}
+
 interface ReadsHandler {
   onChunk(chunk: Buffer): void;
   /** The other side has ended, and all its data was handed over. */
@@ -157,7 +165,7 @@ interface ReadsHandler {
 }
 
 export class ScheduledReads implements SocketReads {
-  readonly #socket: Duplex;
+  readonly #socket: ReadableSocket;
   readonly #group: () => unknown;
   readonly #handler: ReadsHandler;
   readonly #turns: LoopScheduler;
@@ -173,7 +181,7 @@ export class ScheduledReads implements SocketReads {
    * @param group the owner, asked for each chunk
    */
   constructor(
-    socket: Duplex,
+    socket: ReadableSocket,
     group: () => unknown,
     handler: ReadsHandler,
     turns: LoopScheduler = loopScheduler,

@@ -67,8 +67,9 @@ export class Http2Connection implements SlotHolder, LimitedConnection, StreamFlo
     session.on('stream', (stream, _headers, flags, fields) => {
       const isComplete = (flags & NGHTTP2_FLAG_END_STREAM) !== 0;
       this.#opened();
-      stream.once('close', () => this.#closed());
-      owner.onStream(new StreamConnection(stream, fields, isComplete, this));
+      const connection = new StreamConnection(stream, fields, isComplete, this);
+      owner.onStream(connection);
+      connection.begin();
     });
     // Node may neither close a session that is destroyed during a write, nor its socket.
     socket.once('close', () => {
@@ -101,7 +102,7 @@ export class Http2Connection implements SlotHolder, LimitedConnection, StreamFlo
     this.#address.busy();
   }
 
-  #closed(): void {
+  closed(): void {
     this.#streams -= 1;
     if (this.#streams > 0 || this.#session.destroyed) return;
     this.#slot.park();

@@ -2,13 +2,13 @@
  * One HTTP/2 stream as a connection with a single HTTP/1.1 request, so that it is served like any other connection
  * (docs/decisions/0024-http2.md).
  */
+import { EventEmitter } from 'node:events';
 import {
   constants,
   type IncomingHttpHeaders,
   type ServerHttp2Stream,
   type OutgoingHttpHeaders,
 } from 'node:http2';
-import { Duplex } from 'node:stream';
 import { type BodyTracker, responseFraming, trackBody } from '../../../shared/http1/body.ts';
 import type { Field } from '../../../shared/http1/fields.ts';
 import { HeadReader, parseResponseHead, type ResponseHead } from '../../../shared/http1/head.ts';
@@ -161,15 +161,22 @@ export interface StreamFlow {
   readonly pieceMax: number;
   /** The body of a request is passed on faster than it arrives. */
   widen(): void;
+  /** A stream is closed. */
+  closed(): void;
 }
 
-export class StreamConnection extends Duplex implements VisitorConnection {
+/** A `Duplex` of Node would take more processor time than the rest of the request (docs/decisions/0024-http2.md). */
+export class StreamConnection extends EventEmitter implements VisitorConnection {
   readonly #stream: ServerHttp2Stream;
   readonly #frames: ResponseFrames;
   readonly #body: RequestBody;
   /** whether the request ends with its head */
   readonly #isComplete: boolean;
   readonly #flow: StreamFlow;
+  /** bytes of the request that wait for a reader, the head first */
+  readonly #input: Buffer[];
+  #waiting = 0;
+  #isFlowing = false;
   /** bytes of the body that were passed on without a long pause */
   #flowed = 0;
   #pausedAt = Infinity;
@@ -177,11 +184,16 @@ export class StreamConnection extends Duplex implements VisitorConnection {
   #isResponseComplete = false;
   /** content that waits to be given to the stream */
   #content: Buffer[] = [];
+  /** whether the stream has content that it has not sent */
+  #isSending = false;
   #onSent: (() => void) | undefined;
+  #onFlushed: (() => void) | undefined;
   #isSlow = false;
   #stall: NodeJS.Timeout | undefined;
+  destroyed = false;
   bytesRead = 0;
   bytesWritten = 0;
+  writableLength = 0;
 
   /**
    * @param stream just opened by the visitor
@@ -189,7 +201,7 @@ export class StreamConnection extends Duplex implements VisitorConnection {
    * @param isComplete whether the request ends with its head
    */
   constructor(stream: ServerHttp2Stream, fields: readonly string[], isComplete: boolean, flow: StreamFlow) {
-    super({ readableHighWaterMark: INPUT_MAX_BYTES, writableHighWaterMark: 0 });
+    super();
     const { bytes, body, isHead } = writeRequestHead(fields, isComplete);
     this.#stream = stream;
     this.#body = body;
@@ -200,11 +212,14 @@ export class StreamConnection extends Duplex implements VisitorConnection {
       send: (content) => this.#content.push(content),
       complete: () => (this.#isResponseComplete = true),
     });
-    stream.on('error', () => this.destroy());
-    stream.on('close', () => this.destroy());
-    this.#give(bytes);
-    if (isComplete) stream.resume();
-    else this.#readBody();
+    stream.on('error', ignoreError);
+    stream.on('close', this.#onStreamClose);
+    this.bytesRead = bytes.length;
+    this.#input = [bytes];
+    this.#waiting = bytes.length;
+    // Of a complete request, Node reads the end itself, after the response: a stream that is destroyed before its last
+    // write was confirmed creates an error with a stack trace for that write.
+    if (!isComplete) this.#readBody();
   }
 
   #readBody(): void {
@@ -231,110 +246,165 @@ export class StreamConnection extends Duplex implements VisitorConnection {
     this.bytesRead += bytes.length;
     this.#flowed += bytes.length;
     if (this.#flowed > HTTP2_WIDEN_BYTES) this.#flow.widen();
-    if (this.push(bytes)) return;
+    this.#input.push(bytes);
+    this.#waiting += bytes.length;
+    this.#passInput();
+    if (this.#waiting < INPUT_MAX_BYTES) return;
     this.#pausedAt = performance.now();
     this.#stream.pause();
+  }
+
+  #passInput(): void {
+    while (this.#isFlowing) {
+      const piece = this.#input.shift();
+      if (piece === undefined) break;
+      this.#waiting -= piece.length;
+      this.emit('data', piece);
+    }
   }
 
   // Of a socket
 
   /** Cuts the response short. */
-  resetAndDestroy(): this {
-    return this.destroy();
+  resetAndDestroy(): void {
+    this.destroy();
   }
 
   /** Emits `timeout` when the visitor has taken nothing for this long; 0: never. */
-  setTimeout(ms: number): this {
+  setTimeout(ms: number): void {
     clearTimeout(this.#stall);
     this.#stall = ms === 0 ? undefined : setTimeout(() => this.emit('timeout'), ms).unref();
-    return this;
   }
 
   // Of a stream
 
-  override _read(): void {
-    if (performance.now() - this.#pausedAt > PAUSE_MS) this.#flowed = 0;
-    this.#pausedAt = Infinity;
-    this.#stream.resume();
+  /** Emits the head of the request, and whatever follows it, as `data`. To be called once, when there is a listener. */
+  begin(): void {
+    this.#isFlowing = true;
+    this.#passInput();
   }
 
-  override _write(bytes: Buffer, _encoding: string, done: (error?: Error) => void): void {
+  pause(): void {
+    this.#isFlowing = false;
+  }
+
+  isPaused(): boolean {
+    return !this.#isFlowing;
+  }
+
+  resume(): void {
+    if (this.#isFlowing || this.destroyed) return;
+    this.#isFlowing = true;
+    process.nextTick(() => {
+      this.#passInput();
+      if (!this.#isFlowing || this.#isComplete) return;
+      if (performance.now() - this.#pausedAt > PAUSE_MS) this.#flowed = 0;
+      this.#pausedAt = Infinity;
+      this.#stream.resume();
+    });
+  }
+
+  write(bytes: Buffer, onSent?: () => void): void {
     this.bytesWritten += bytes.length;
-    const stream = this.#stream;
-    if (stream.destroyed || stream.closed) return done();
+    if (this.destroyed || this.#stream.destroyed || this.#stream.closed) return;
     try {
       this.#frames.push(bytes);
     } catch {
       // The service's response does not fit HTTP/2.
       this.destroy();
-      return done();
+      return;
     }
-    this.#onSent = done;
-    this.#sendNext();
+    this.writableLength += bytes.length;
+    this.#onSent = onSent;
+    if (!this.#isSending) this.#sendNext();
   }
 
   /** Sends the waiting content piece by piece, because Node does not report how much of a piece was read. */
   #sendNext(): void {
     const content = this.#content.shift();
+    this.#isSending = content !== undefined;
     if (content === undefined) return this.#onAllSent();
     const size = this.#isSlow ? HTTP2_PIECE_MIN_BYTES : this.#flow.pieceMax;
     const piece = content.length > size ? content.subarray(0, size) : content;
     if (piece !== content) this.#content.unshift(content.subarray(size));
     const begin = performance.now();
-    const sent = (): void => {
+    this.#stream.write(piece, () => {
+      if (this.destroyed) return;
       this.#isSlow = performance.now() - begin > HTTP2_SLOW_PIECE_MS;
       this.#stall?.refresh();
       this.#sendNext();
-    };
+    });
     // The end fits into the frame of the last piece.
-    if (this.#isResponseComplete && this.#content.length === 0) this.#stream.end(piece, sent);
-    else this.#stream.write(piece, sent);
+    if (this.#isResponseComplete && this.#content.length === 0) this.#stream.end();
   }
 
   #onAllSent(): void {
+    this.writableLength = 0;
     if (this.#isResponseComplete) this.#endStream();
-    const done = this.#onSent;
-    this.#onSent = undefined;
-    done?.();
+    this.#onSent?.();
+    if (this.#onFlushed !== undefined) this.#finish(this.#onFlushed);
   }
 
   /** The response is complete. If the visitor is still sending its request, it should stop (RFC 9113 section 8.1). */
   #endStream(): void {
     const stream = this.#stream;
-    const stop = (): void => {
-      if (!this.#isComplete && !stream.readableEnded) stream.close(NGHTTP2_NO_ERROR);
-    };
     if (stream.destroyed) return;
-    if (!stream.writableEnded) stream.end(stop);
-    else if (stream.writableFinished) stop();
-    else stream.once('finish', stop);
+    if (!stream.writableEnded) stream.end();
+    if (this.#isComplete) return;
+    this.#whenFinished(() => {
+      if (!stream.readableEnded) stream.close(NGHTTP2_NO_ERROR);
+    });
   }
 
-  override _final(done: (error?: Error) => void): void {
-    const stream = this.#stream;
-    if (this.#isResponseComplete || this.#frames.endsWithConnection) {
-      this.#isResponseComplete = true;
-      this.#endStream();
-    } else {
-      this.destroy();
-    }
-    if (stream.destroyed || stream.writableFinished) done();
-    else stream.once('finish', () => done());
+  #whenFinished(then: () => void): void {
+    if (this.#stream.writableFinished) then();
+    else this.#stream.once('finish', then);
   }
 
-  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
+  end(onFlushed: () => void): void {
+    if (this.#isSending) this.#onFlushed = onFlushed;
+    else this.#finish(onFlushed);
+  }
+
+  /** There is no more to send. */
+  #finish(onFlushed: () => void): void {
+    this.#onFlushed = undefined;
+    if (this.destroyed) return;
+    if (this.#frames.endsWithConnection) this.#isResponseComplete = true;
+    if (!this.#isResponseComplete) return this.destroy();
+    this.#endStream();
+    this.#whenFinished(onFlushed);
+  }
+
+  destroy(): void {
+    if (this.destroyed) return;
+    this.#drop();
+    process.nextTick(() => this.emit('close'));
+  }
+
+  #drop(): void {
+    this.destroyed = true;
     clearTimeout(this.#stall);
     this.#content = [];
+    this.#input.length = 0;
+    this.#waiting = 0;
     const stream = this.#stream;
     if (!stream.destroyed && !stream.closed)
       stream.close(
         this.#isResponseComplete && stream.writableFinished ? NGHTTP2_NO_ERROR : NGHTTP2_INTERNAL_ERROR,
       );
-    done(error);
-    this.#onSent?.();
-    this.#onSent = undefined;
   }
+
+  readonly #onStreamClose = (): void => {
+    this.#flow.closed();
+    if (this.destroyed) return;
+    this.#drop();
+    this.emit('close');
+  };
 }
+
+/** The `close` that follows an error is sufficient. */
+function ignoreError(): void {}
 
 /** Additions of the relay to a head that has the largest accepted size. */
 const HEAD_EXTRA_BYTES = 4096;
@@ -382,7 +452,7 @@ class ResponseFrames {
       if (typeof end === 'string' || head === undefined) throw new Error('not a response');
       rest = end.rest;
       if (head.status >= 200) this.#commit(head, rest.length);
-      else this.#stream.additionalHeaders({ ':status': head.status, ...fieldsOf(head.fields) });
+      else this.#stream.additionalHeaders({ ':status': head.status, ...asObject(fieldsOf(head.fields)) });
     }
     this.#pushBody(this.#body, rest);
   }
@@ -391,13 +461,12 @@ class ResponseFrames {
   #commit(head: ResponseHead, arrived: number): void {
     const framing = responseFraming(head, this.#isHead ? 'HEAD' : 'GET');
     if (framing === undefined) throw new Error('not a response');
-    const headers = { ':status': head.status, ...fieldsOf(head.fields) };
     this.#isUntilClose = framing.kind === 'until-close';
     this.#isChunked = framing.kind === 'chunked';
     this.#body = trackBody(
       framing,
       (piece) => this.#sink.send(piece),
-      (trailers) => (this.#trailers = fieldsOf(trailers)),
+      (trailers) => (this.#trailers = asObject(fieldsOf(trailers))),
     );
     const endStream = this.#body.done;
     // Without waiting for trailers, Node would mark the last frame of a response that breaks off as its end. One that has
@@ -405,7 +474,10 @@ class ResponseFrames {
     const isWhole =
       framing.kind === 'length' && framing.length <= this.#sink.pieceMax() && arrived >= framing.length;
     const waitForTrailers = !endStream && !isWhole;
-    this.#stream.respond(headers, { endStream, sendDate: false, waitForTrailers } as never);
+    this.#stream.respond(
+      [':status', String(head.status), ...fieldsOf(head.fields)] as never,
+      { endStream, sendDate: false, waitForTrailers } as never,
+    );
     if (endStream) this.#sink.complete();
     else if (waitForTrailers)
       this.#stream.once('wantTrailers', () => this.#stream.sendTrailers(this.#trailers));
@@ -433,17 +505,24 @@ const ONCE = new Map<string, 'list' | 'value'>([
     .map((name) => [name, 'value'] as const),
 ]);
 
-/** Fields as Node sends them. */
-function fieldsOf(fields: readonly Field[]): OutgoingHttpHeaders {
-  const headers = Object.create(null) as Record<string, string | string[]>;
+/** @returns names and values in turn, as Node sends them; of those that it sends once, none is repeated */
+function fieldsOf(fields: readonly Field[]): string[] {
+  const list: string[] = [];
   for (const field of fields) {
     const name = field.lower;
     if (CONNECTION_FIELDS.has(name) || name === 'te') continue;
-    const known = headers[name];
-    if (known === undefined) headers[name] = field.value;
-    else if (typeof known !== 'string') known.push(field.value);
-    else if (!ONCE.has(name)) headers[name] = [known, field.value];
-    else if (ONCE.get(name) === 'list') headers[name] = `${known}, ${field.value}`;
+    const kind = ONCE.get(name);
+    const at = kind === undefined ? -1 : list.findIndex((text, index) => index % 2 === 0 && text === name);
+    if (at === -1) list.push(name, field.value);
+    else if (kind === 'list') list[at + 1] += `, ${field.value}`;
   }
+  return list;
+}
+
+/** Node takes lists only for the head of a response. */
+function asObject(list: readonly string[]): OutgoingHttpHeaders {
+  const headers = Object.create(null) as Record<string, string[]>;
+  for (let index = 0; index < list.length; index += 2)
+    (headers[list[index] ?? ''] ??= []).push(list[index + 1] ?? '');
   return headers;
 }
