@@ -326,6 +326,16 @@ describe('HTTP/2 for visitors', () => {
         await within(20_000, 'end', ended);
       });
     }
+
+    it('of a visitor that closes the stream without an error while content waits end the connection to the service', async () => {
+      answer = `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n186a0\r\n${'x'.repeat(100_000)}\r\n`;
+      const ended = new Promise<void>((resolve) => (onServiceEnd = resolve));
+      const connection = await FrameConnection.open(scope, target());
+      connection.write(get(1, otherHost));
+      while (connection.streams.get(1)?.body.length !== 65_535) await connection.change();
+      connection.write(frame(FRAMES.reset, 0, 1, Buffer.from([0, 0, 0, 0])));
+      await within(20_000, 'end', ended);
+    });
   });
 
   function fields(given: Record<string, string> = {}): [string, string][] {

@@ -165,7 +165,7 @@ export interface StreamFlow {
   closed(): void;
 }
 
-/** A `Duplex` of Node would take more processor time than the rest of the request (docs/decisions/0024-http2.md). */
+/** Not a `Duplex`, which would take a fifth more processor time per request (docs/decisions/0024-http2.md). */
 export class StreamConnection extends EventEmitter implements VisitorConnection {
   readonly #stream: ServerHttp2Stream;
   readonly #frames: ResponseFrames;
@@ -217,8 +217,9 @@ export class StreamConnection extends EventEmitter implements VisitorConnection 
     this.bytesRead = bytes.length;
     this.#input = [bytes];
     this.#waiting = bytes.length;
-    // Of a complete request, Node reads the end itself, after the response: a stream that is destroyed before its last
-    // write was confirmed creates an error with a stack trace for that write.
+    stream.on('end', this.#onStreamEnd);
+    // The end of a complete request is not read before its response was sent: Node would destroy the stream before its
+    // last write is confirmed, and then create an error with a stack trace for each.
     if (!isComplete) this.#readBody();
   }
 
@@ -233,13 +234,17 @@ export class StreamConnection extends EventEmitter implements VisitorConnection 
     stream.on('trailers', (_fields: IncomingHttpHeaders, _flags: number, raw?: readonly string[]) => {
       this.#trailers = writeTrailers(raw ?? []);
     });
-    // The connection stays open behind the body: its visitor is still there.
-    stream.on('end', () => {
-      if (stream.aborted || this.#body !== 'chunked') return;
-      if (this.#trailers === undefined) stream.close(NGHTTP2_PROTOCOL_ERROR);
-      else this.#give(this.#trailers);
-    });
   }
+
+  readonly #onStreamEnd = (): void => {
+    const stream = this.#stream;
+    // Its visitor may have closed it without an error, and Node would wait for the rest of the response to be sent.
+    if (stream.closed) setImmediate(() => stream.destroy());
+    // The connection stays open behind the body: its visitor is still there.
+    if (stream.aborted || this.#body !== 'chunked') return;
+    if (this.#trailers === undefined) stream.close(NGHTTP2_PROTOCOL_ERROR);
+    else this.#give(this.#trailers);
+  };
 
   #give(bytes: Buffer): void {
     if (this.destroyed) return;
