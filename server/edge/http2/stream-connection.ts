@@ -278,7 +278,8 @@ export class StreamConnection extends EventEmitter implements VisitorConnection 
   /** Emits `timeout` when the visitor has taken nothing for this long; 0: never. */
   setTimeout(ms: number): void {
     clearTimeout(this.#stall);
-    this.#stall = ms === 0 ? undefined : setTimeout(() => this.emit('timeout'), ms).unref();
+    this.#stall =
+      ms === 0 || this.destroyed ? undefined : setTimeout(() => this.emit('timeout'), ms).unref();
   }
 
   // Of a stream
