@@ -165,7 +165,7 @@ export interface StreamFlow {
   closed(): void;
 }
 
-/** Not a `Duplex`, which would take a fifth more processor time per request (docs/decisions/0024-http2.md). */
+/** A `Duplex` would be slower: docs/decisions/0024-http2.md. */
 export class StreamConnection extends EventEmitter implements VisitorConnection {
   readonly #stream: ServerHttp2Stream;
   readonly #frames: ResponseFrames;
@@ -278,8 +278,7 @@ export class StreamConnection extends EventEmitter implements VisitorConnection 
   /** Emits `timeout` when the visitor has taken nothing for this long; 0: never. */
   setTimeout(ms: number): void {
     clearTimeout(this.#stall);
-    this.#stall =
-      ms === 0 || this.destroyed ? undefined : setTimeout(() => this.emit('timeout'), ms).unref();
+    this.#stall = ms === 0 || this.destroyed ? undefined : setTimeout(() => this.emit('timeout'), ms).unref();
   }
 
   // Of a stream
@@ -372,7 +371,7 @@ export class StreamConnection extends EventEmitter implements VisitorConnection 
     else this.#finish(onFlushed);
   }
 
-  /** There is no more to send. */
+  /** Everything was sent. */
   #finish(onFlushed: () => void): void {
     this.#onFlushed = undefined;
     if (this.destroyed) return;
