@@ -347,7 +347,7 @@ export class StreamConnection extends EventEmitter implements VisitorConnection 
     this.writableLength = 0;
     if (this.#isResponseComplete) this.#endStream();
     this.#onSent?.();
-    if (this.#onFlushed !== undefined) this.#finish(this.#onFlushed);
+    if (this.#onFlushed !== undefined && !this.#isSending) this.#finish(this.#onFlushed);
   }
 
   /** The response is complete. If the visitor is still sending its request, it should stop (RFC 9113 section 8.1). */
