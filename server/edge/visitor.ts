@@ -475,6 +475,8 @@ export async function passOn(
     if (output.isFull) next.pause();
   });
   next.on('end', () => output.end(() => {}));
+  // It may have been paused after the greeting of the other relay.
+  next.resume();
   next.write(bytes);
   if (hasEnded) return void next.end();
   socket.on('data', (piece: Buffer) => {
