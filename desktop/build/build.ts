@@ -37,8 +37,8 @@ const NODE = {
 /** Browsers that know `light-dark()`, on which the window's colours are based. */
 const BROWSERS = ['chrome123', 'firefox128', 'safari17.5'];
 
-/** Electron 45 has Chromium 156, which esbuild does not know yet. */
-const PAGE = {
+/** The page of the app. Electron 45 has Chromium 156, which esbuild does not know yet. */
+export const PAGE = {
   ...COMMON,
   platform: 'browser',
   format: 'iife',

@@ -2,9 +2,9 @@ import type { Page } from 'playwright-core';
 import { Scope } from '../support/scope.ts';
 import { SCENES } from './gallery/gallery.ts';
 import { NOW } from './gallery/scripted.ts';
-import { openWindow, WINDOW_SIZE } from './support/app-window.ts';
+import { WINDOW_SIZE } from './support/app-window.ts';
 import { assertColorsReadable, assertNothingCutOff, assertReadable } from './support/readable.ts';
-import { sharedBrowser, sharedWindow } from './support/running-app.ts';
+import { openScripted } from './support/running-app.ts';
 import { Stage } from './support/visit.ts';
 
 /** The narrowest window, the usual one at a zoom of 200 % (half the width and height), and a wide one. */
@@ -22,8 +22,7 @@ describe('accessibility of every screen', function () {
 
   // One page shows all of them in turn.
   before(async () => {
-    const [browser, built] = await Promise.all([sharedBrowser(), sharedWindow()]);
-    page = await openWindow(scope, browser, built, stage, { reducedMotion: 'reduce', now: NOW });
+    page = await openScripted(scope, stage, { reducedMotion: 'reduce', now: NOW });
   });
   after(() => scope.end());
 

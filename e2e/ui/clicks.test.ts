@@ -5,8 +5,7 @@ import { exampleTunnel } from '../../desktop/testing/views.ts';
 import { eventually } from '../support/deadline.ts';
 import { testScope } from '../support/scope.ts';
 import { HERON, HOUR, NOW, PASSWORD, scripted, SHOP } from './gallery/scripted.ts';
-import { openWindow } from './support/app-window.ts';
-import { sharedBrowser, sharedWindow } from './support/running-app.ts';
+import { openScripted } from './support/running-app.ts';
 import type { ScriptedMain } from './support/scripted-main.ts';
 
 type Button = string | RegExp;
@@ -83,8 +82,7 @@ describe('at most the promised number of clicks', () => {
     it(`${title}: ${clicks}`, async () => {
       assert.equal(path.length, clicks);
       const main = mainOf();
-      const [browser, built] = await Promise.all([sharedBrowser(), sharedWindow()]);
-      const page = await openWindow(scope, browser, built, main, { now: NOW, reducedMotion: 'reduce' });
+      const page = await openScripted(scope, main, { now: NOW, reducedMotion: 'reduce' });
       for (const name of path) await click(page, name);
       if (shows !== undefined) {
         await shows(page).first().waitFor();

@@ -4,10 +4,10 @@ import { eventually } from '../support/deadline.ts';
 import { visit as visitRaw } from '../support/raw-http.ts';
 import { startSite } from '../support/services/echo.ts';
 import { startHttpService } from '../support/services/listen.ts';
-import { expose, servedScenarios } from './support/fixture.ts';
+import { expose, scenarios } from './support/fixture.ts';
 import { visit } from './support/visit.ts';
 
-servedScenarios('creating a tunnel', (fixture) => {
+scenarios('creating a tunnel', (fixture) => {
   it('exposes a port under a random name, and a visitor gets through', async () => {
     const { page, app } = await fixture.openSignedIn();
     const site = await startSite(fixture.scope);

@@ -5,9 +5,9 @@ import { eventually } from '../support/deadline.ts';
 import { Relay } from '../support/programs.ts';
 import { visit } from '../support/raw-http.ts';
 import { startSite } from '../support/services/echo.ts';
-import { servedScenarios } from './support/fixture.ts';
+import { scenarios } from './support/fixture.ts';
 
-servedScenarios('a custom domain', (fixture) => {
+scenarios('a custom domain', (fixture) => {
   it('is added, shows the missing records until they exist, and gets the tunnel', async () => {
     const dns = await DnsServer.start();
     fixture.scope.defer(() => dns.stop());

@@ -4,8 +4,7 @@ import { exampleSnapshot, exampleTunnel } from '../../desktop/testing/views.ts';
 import { testScope } from '../support/scope.ts';
 import { SCENES } from './gallery/gallery.ts';
 import { NOW } from './gallery/scripted.ts';
-import { openWindow } from './support/app-window.ts';
-import { sharedBrowser, sharedWindow } from './support/running-app.ts';
+import { openScripted } from './support/running-app.ts';
 import { ScriptedMain } from './support/scripted-main.ts';
 
 const STOPPED = { name: 'ended', reason: 'stopped', why: 'You stopped the tunnel.' } as const;
@@ -14,8 +13,7 @@ describe('a double click', () => {
   const scope = testScope();
 
   async function open(main: ScriptedMain): Promise<Page> {
-    const [browser, built] = await Promise.all([sharedBrowser(), sharedWindow()]);
-    return await openWindow(scope, browser, built, main, { now: NOW });
+    return await openScripted(scope, main, { now: NOW });
   }
 
   it('on Expose publishes one port', async () => {

@@ -3,8 +3,7 @@ import type { Page } from 'playwright-core';
 import { testScope } from '../support/scope.ts';
 import { SCENES } from './gallery/gallery.ts';
 import { NOW, type Scene } from './gallery/scripted.ts';
-import { openWindow } from './support/app-window.ts';
-import { sharedBrowser, sharedWindow } from './support/running-app.ts';
+import { openScripted } from './support/running-app.ts';
 
 async function drag(page: Page, type: string, relatedTarget: string): Promise<void> {
   await page.evaluate(`{
@@ -27,8 +26,7 @@ describe('the hint while something is dragged over the window', () => {
   const scope = testScope();
 
   it('describes the effect of dropping, until the drag leaves the window or ends', async () => {
-    const [browser, built] = await Promise.all([sharedBrowser(), sharedWindow()]);
-    const page = await openWindow(scope, browser, built, tunnelsScene().main(), { now: NOW });
+    const page = await openScripted(scope, tunnelsScene().main(), { now: NOW });
     await page.getByRole('main').waitFor();
     const words = page.getByText('Drop a folder to share it or to open the project in it');
     await drag(page, 'dragover', 'null');
@@ -44,8 +42,7 @@ describe('the hint while something is dragged over the window', () => {
   });
 
   it('works from the first moment at which the window shows anything', async () => {
-    const [browser, built] = await Promise.all([sharedBrowser(), sharedWindow()]);
-    const page = await openWindow(scope, browser, built, tunnelsScene().main(), {
+    const page = await openScripted(scope, tunnelsScene().main(), {
       now: NOW,
       isOwn: true,
     });

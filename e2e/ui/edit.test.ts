@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Page } from 'playwright-core';
 import { eventually } from '../support/deadline.ts';
 import { closedPort, startHttpService } from '../support/services/listen.ts';
-import { expose, servedScenarios } from './support/fixture.ts';
+import { expose, scenarios } from './support/fixture.ts';
 import { assertReadable } from './support/readable.ts';
 import { visit } from './support/visit.ts';
 
@@ -21,7 +21,7 @@ const until = (page: Page) => page.getByRole('button', { name: 'Send until 2xx' 
 const said = (page: Page, text: string | RegExp) => page.locator('.sender-words', { hasText: text });
 /** Sent once, or more often if a slow machine looks late. */
 const SENT_AGAIN = /^500\. Sent \d+ times?\.$/;
-servedScenarios('an edited request', (fixture) => {
+scenarios('an edited request', (fixture) => {
   /** Opens the editor on a webhook that the service has refused with 500. */
   async function openEdit() {
     const seen: Seen[] = [];

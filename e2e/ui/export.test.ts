@@ -4,11 +4,11 @@ import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Har } from '../../desktop/client/inspector/har.ts';
 import { startHttpService } from '../support/services/listen.ts';
-import { chooseMore, chooseOfLog, expose, scenarios } from './support/fixture.ts';
+import { chooseMore, chooseOfLog, expose, appScenarios } from './support/fixture.ts';
 import { assertReadable } from './support/readable.ts';
 import { visit } from './support/visit.ts';
 
-scenarios('an export', (fixture) => {
+appScenarios('an export', (fixture) => {
   async function openLog() {
     const service = await startHttpService(fixture.scope, (_request, response) => response.end('hello'));
     const { page, app, directory } = await fixture.openSignedIn();

@@ -8,7 +8,7 @@ import { temporaryDirectory } from '../support/programs.ts';
 import { suiteScope, testScope } from '../support/scope.ts';
 import { startHttpService } from '../support/services/listen.ts';
 import { WINDOW_SIZE } from './support/app-window.ts';
-import { newProfile, openLink, startUi } from './support/browser-driver.ts';
+import { newProfile, openLink, startUi } from './support/ui-program.ts';
 import { startFirefox } from './support/firefox.ts';
 import { card, signIn } from './support/fixture.ts';
 import { isDark, violations } from './support/readable.ts';

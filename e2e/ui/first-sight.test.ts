@@ -7,9 +7,9 @@ import { eventually } from '../support/deadline.ts';
 import { testScope } from '../support/scope.ts';
 import { SCENES } from './gallery/gallery.ts';
 import { HERON, HOOKS, HOUR, live, NOW, scripted, SHOP } from './gallery/scripted.ts';
-import { openWindow, WINDOW_SIZE } from './support/app-window.ts';
+import { WINDOW_SIZE } from './support/app-window.ts';
 import { assertReadable } from './support/readable.ts';
-import { sharedBrowser, sharedWindow } from './support/running-app.ts';
+import { openScripted } from './support/running-app.ts';
 import type { ScriptedMain } from './support/scripted-main.ts';
 import { bottomOf, focused, focusedName } from './support/visit.ts';
 
@@ -19,8 +19,7 @@ describe('at first sight, the window', () => {
   const scope = testScope();
 
   async function open(main: ScriptedMain, viewport = WINDOW_SIZE): Promise<Page> {
-    const [browser, built] = await Promise.all([sharedBrowser(), sharedWindow()]);
-    return await openWindow(scope, browser, built, main, { now: NOW, viewport, reducedMotion: 'reduce' });
+    return await openScripted(scope, main, { now: NOW, viewport, reducedMotion: 'reduce' });
   }
 
   async function openRequest(viewport = WINDOW_SIZE, main = live(SHOP)()): Promise<Page> {
@@ -190,8 +189,7 @@ describe('a stopped tunnel', () => {
       { tunnels: [SHOP] },
       { 'tunnel:stop': () => void main.show({ tunnels: [{ ...SHOP, status }] }) },
     )();
-    const [browser, built] = await Promise.all([sharedBrowser(), sharedWindow()]);
-    const page = await openWindow(scope, browser, built, main, { now: NOW, reducedMotion: 'reduce' });
+    const page = await openScripted(scope, main, { now: NOW, reducedMotion: 'reduce' });
     await page.locator('.card').waitFor();
     await page.evaluate(`{
       globalThis.told = [];
@@ -214,8 +212,7 @@ describe('a long list of tunnels', () => {
     const busy = exampleRequest({ id: 1, startedAt: NOW - 1000 });
     const tunnels = ['a', 'b', 'c', 'd'].map(idle);
     const main = live(...tunnels)();
-    const [browser, built] = await Promise.all([sharedBrowser(), sharedWindow()]);
-    const page = await openWindow(scope, browser, built, main, { now: NOW, reducedMotion: 'reduce' });
+    const page = await openScripted(scope, main, { now: NOW, reducedMotion: 'reduce' });
     const slugs = () =>
       page.locator('.card').evaluateAll((cards) => cards.map((card) => card.dataset['slug']));
     await page.locator('.card-folded').nth(3).waitFor();
@@ -240,8 +237,7 @@ describe('the access panel', () => {
   const scope = testScope();
 
   async function open(main: ScriptedMain): Promise<Page> {
-    const [browser, built] = await Promise.all([sharedBrowser(), sharedWindow()]);
-    const page = await openWindow(scope, browser, built, main, { now: NOW, reducedMotion: 'reduce' });
+    const page = await openScripted(scope, main, { now: NOW, reducedMotion: 'reduce' });
     await page.getByRole('button', { name: /^Who has access/ }).click();
     return page;
   }

@@ -4,7 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import type { RequestListener } from 'node:http';
 import { join } from 'node:path';
 import { closedPort, startHttpService } from '../support/services/listen.ts';
-import { expose, scenarios } from './support/fixture.ts';
+import { expose, appScenarios } from './support/fixture.ts';
 import { assertReadable } from './support/readable.ts';
 
 const entry = (path: string, body = '') => ({
@@ -16,7 +16,7 @@ const entry = (path: string, body = '') => ({
   },
 });
 
-scenarios('an import', (fixture) => {
+appScenarios('an import', (fixture) => {
   async function openLog() {
     const seen: string[] = [];
     const listener: RequestListener = (request, response) => {

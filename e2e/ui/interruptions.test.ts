@@ -5,10 +5,10 @@ import { FaultProxy } from '../support/fault-proxy.ts';
 import { Relay } from '../support/programs.ts';
 import { closedPort, startHttpService } from '../support/services/listen.ts';
 import { Scope } from '../support/scope.ts';
-import { card, expose, scenarios, signIn } from './support/fixture.ts';
+import { card, expose, appScenarios, signIn } from './support/fixture.ts';
 import { visit } from './support/visit.ts';
 
-scenarios('recovery without intervention', (fixture) => {
+appScenarios('recovery without intervention', (fixture) => {
   /** A relay for this test, and a port that is exposed through it. */
   async function exposed() {
     const relay = await Relay.start(fixture.scope);

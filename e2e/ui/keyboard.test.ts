@@ -3,10 +3,10 @@ import { createAccount } from '../support/accounts.ts';
 import { eventually } from '../support/deadline.ts';
 import { startSite } from '../support/services/echo.ts';
 import { startHttpService } from '../support/services/listen.ts';
-import { scenarios } from './support/fixture.ts';
+import { appScenarios } from './support/fixture.ts';
 import { focused, focusedName, tabTo, tabToId, visit } from './support/visit.ts';
 
-scenarios('the main job without a mouse', (fixture) => {
+appScenarios('the main job without a mouse', (fixture) => {
   /** Signs in and exposes a shop that accepts orders. Afterwards the button that copies its address has the focus. */
   async function signInAndExpose() {
     const account = await createAccount(fixture.relay);

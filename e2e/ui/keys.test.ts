@@ -4,17 +4,15 @@ import type { Page } from 'playwright-core';
 import { eventually } from '../support/deadline.ts';
 import { testScope } from '../support/scope.ts';
 import { live, NOW, SHOP } from './gallery/scripted.ts';
-import { openWindow } from './support/app-window.ts';
 import { assertReadable } from './support/readable.ts';
-import { sharedBrowser, sharedWindow } from './support/running-app.ts';
+import { openScripted } from './support/running-app.ts';
 import type { ScriptedMain } from './support/scripted-main.ts';
 
 describe('the keys of the window', () => {
   const scope = testScope();
 
   async function openLog(main: ScriptedMain): Promise<Page> {
-    const [browser, built] = await Promise.all([sharedBrowser(), sharedWindow()]);
-    const page = await openWindow(scope, browser, built, main, { now: NOW, reducedMotion: 'reduce' });
+    const page = await openScripted(scope, main, { now: NOW, reducedMotion: 'reduce' });
     await page.getByRole('button', { name: 'All requests to shop-demo' }).click();
     await page.locator('.log .row').first().waitFor();
     return page;

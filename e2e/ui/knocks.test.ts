@@ -5,8 +5,7 @@ import type { ApprovalRequestView } from '../../desktop/app/ipc/tunnel-views.ts'
 import { exampleSnapshot, exampleTunnel } from '../../desktop/testing/views.ts';
 import { eventually } from '../support/deadline.ts';
 import { testScope } from '../support/scope.ts';
-import { openWindow } from './support/app-window.ts';
-import { sharedBrowser, sharedWindow } from './support/running-app.ts';
+import { openScripted } from './support/running-app.ts';
 import { ScriptedMain } from './support/scripted-main.ts';
 import { focused, focusedName } from './support/visit.ts';
 
@@ -43,8 +42,7 @@ describe('approval requests', () => {
 
   async function open(...knocks: ApprovalRequestView[]): Promise<{ page: Page; main: ScriptedMain }> {
     const main = new ScriptedMain(exampleSnapshot({ tunnels: [{ ...TUNNEL, knocks }] }));
-    const [browser, built] = await Promise.all([sharedBrowser(), sharedWindow()]);
-    const page = await openWindow(scope, browser, built, main, { now: NOW, timezoneId: 'UTC' });
+    const page = await openScripted(scope, main, { now: NOW, timezoneId: 'UTC' });
     await page.getByRole('heading', { name: 'shop' }).waitFor();
     return { page, main };
   }

@@ -4,9 +4,9 @@ import { chooseLocale, type LanguageChoice, PSEUDO_LANGUAGE } from '../../deskto
 import { Scope } from '../support/scope.ts';
 import { SCENES } from './gallery/gallery.ts';
 import { NOW, type Scene } from './gallery/scripted.ts';
-import { openWindow, WINDOW_SIZE } from './support/app-window.ts';
+import { WINDOW_SIZE } from './support/app-window.ts';
 import { assertNothingCutOff, untranslated, violations } from './support/readable.ts';
-import { sharedBrowser, sharedWindow } from './support/running-app.ts';
+import { openScripted } from './support/running-app.ts';
 import { inLanguage, Stage } from './support/visit.ts';
 
 /** The narrowest window, and the usual one at a zoom of 200 %. */
@@ -49,8 +49,7 @@ for (const [language, { choice, look }] of Object.entries(VIEWS))
 
     // One page shows all of them in turn.
     before(async () => {
-      const [browser, built] = await Promise.all([sharedBrowser(), sharedWindow()]);
-      page = await openWindow(scope, browser, built, stage, { reducedMotion: 'reduce', now: NOW });
+      page = await openScripted(scope, stage, { reducedMotion: 'reduce', now: NOW });
     });
     after(() => scope.end());
 

@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
 import { eventually } from '../support/deadline.ts';
 import { startSite } from '../support/services/echo.ts';
-import { expose, type Fixture, scenarios, servedScenarios } from './support/fixture.ts';
+import { appScenarios, expose, type Fixture, scenarios } from './support/fixture.ts';
 import { focused, focusedName, tabTo, visit } from './support/visit.ts';
 
 // The password is still known where the app's key store keeps it.
-scenarios('access to a tunnel', (fixture) => {
+appScenarios('access to a tunnel', (fixture) => {
   it('by password: three generated words, copied with the address, and still known after a restart', async () => {
     const { page, app, directory } = await fixture.openSignedIn();
     const site = await startSite(fixture.scope);
@@ -42,7 +42,7 @@ scenarios('access to a tunnel', (fixture) => {
   });
 });
 
-servedScenarios('access to a tunnel in any window', (fixture) => {
+scenarios('access to a tunnel in any window', (fixture) => {
   it('by links: created with a note, copied, listed, and revoked individually', async () => {
     const { page, app } = await online(fixture);
     const { url, slug } = await app.tunnel();

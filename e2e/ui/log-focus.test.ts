@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { testScope } from '../support/scope.ts';
 import { SCENES } from './gallery/gallery.ts';
 import { NOW } from './gallery/scripted.ts';
-import { openWindow } from './support/app-window.ts';
-import { sharedBrowser, sharedWindow } from './support/running-app.ts';
+import { openScripted } from './support/running-app.ts';
 
 describe('the focus in the request log', () => {
   const scope = testScope();
@@ -11,8 +10,7 @@ describe('the focus in the request log', () => {
   it('is visible all around the row: nothing clips its ring', async () => {
     const scene = SCENES.find(({ name }) => name === 'log');
     assert.ok(scene);
-    const [browser, built] = await Promise.all([sharedBrowser(), sharedWindow()]);
-    const page = await openWindow(scope, browser, built, scene.main(), { now: NOW, reducedMotion: 'reduce' });
+    const page = await openScripted(scope, scene.main(), { now: NOW, reducedMotion: 'reduce' });
     await scene.go?.(page);
     const row = page.locator('.log .row').nth(1);
     await row.waitFor();

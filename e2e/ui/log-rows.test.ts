@@ -3,9 +3,9 @@ import type { Locator, Page } from 'playwright-core';
 import { exampleDetail, exampleSnapshot, exampleTunnel } from '../../desktop/testing/views.ts';
 import { eventually } from '../support/deadline.ts';
 import { testScope } from '../support/scope.ts';
-import { openWindow, type WindowOptions } from './support/app-window.ts';
+import { type WindowOptions } from './support/app-window.ts';
 import { assertReadable } from './support/readable.ts';
-import { sharedBrowser, sharedWindow } from './support/running-app.ts';
+import { openScripted } from './support/running-app.ts';
 import { ScriptedLog, ScriptedMain } from './support/scripted-main.ts';
 
 const COUNT = 10_000;
@@ -28,8 +28,7 @@ describe('a log of up to ten thousand requests', () => {
       'log:changes': ({ since }) => log.update(since),
       'log:detail': ({ id }) => exampleDetail({ id, target: `/${id}` }),
     });
-    const [browser, built] = await Promise.all([sharedBrowser(), sharedWindow()]);
-    const page = await openWindow(scope, browser, built, main, options);
+    const page = await openScripted(scope, main, options);
     await page.getByRole('button', { name: 'All requests to quiet-heron' }).click();
     await page.locator(`.log li[aria-posinset="1"][aria-setsize="${count}"]`).waitFor();
     const come = async (more: number): Promise<void> => {

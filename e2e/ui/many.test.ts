@@ -7,12 +7,12 @@ import type { TestAccount } from '../support/accounts.ts';
 import { giveTunnels } from '../support/database.ts';
 import { Relay } from '../support/programs.ts';
 import { startHttpService } from '../support/services/listen.ts';
-import { card, scenarios } from './support/fixture.ts';
+import { card, appScenarios } from './support/fixture.ts';
 import { visit } from './support/visit.ts';
 
 const TUNNELS = 50;
 
-scenarios('fifty tunnels', (fixture) => {
+appScenarios('fifty tunnels', (fixture) => {
   /** The app of a user with fifty tunnels, after a restart of relay and app. */
   async function openFifty() {
     const relay = await Relay.start(fixture.scope);

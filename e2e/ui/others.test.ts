@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { Api } from '../support/api.ts';
 import { Culvert } from '../support/programs.ts';
 import { startHttpService } from '../support/services/listen.ts';
-import { card, servedScenarios } from './support/fixture.ts';
+import { card, scenarios } from './support/fixture.ts';
 
-servedScenarios('tunnels of the command', (fixture) => {
+scenarios('tunnels of the command', (fixture) => {
   it('are shown with their origin, copied, extended and stopped, and their client is notified', async () => {
     const { app, page, account } = await fixture.openSignedIn();
     const site = await startHttpService(fixture.scope, (_, response) => response.end('hello'));

@@ -5,10 +5,9 @@ import { testScope } from '../support/scope.ts';
 import { startHttpService } from '../support/services/listen.ts';
 import { SCENES } from './gallery/gallery.ts';
 import { NOW } from './gallery/scripted.ts';
-import { openWindow } from './support/app-window.ts';
-import { expose, servedScenarios } from './support/fixture.ts';
+import { expose, scenarios } from './support/fixture.ts';
 import { assertReadable } from './support/readable.ts';
-import { sharedBrowser, sharedWindow } from './support/running-app.ts';
+import { openScripted } from './support/running-app.ts';
 import { focused, focusedName, visit } from './support/visit.ts';
 
 const palette = (page: Page): Locator => page.getByRole('dialog', { name: 'Commands' });
@@ -22,7 +21,7 @@ async function find(page: Page, typed: string, name: string | RegExp): Promise<v
   await chosen(page).and(page.getByRole('option', { name })).waitFor();
 }
 
-servedScenarios('the command palette', (fixture) => {
+scenarios('the command palette', (fixture) => {
   /** Two tunnels to one server. The older one has had a request. */
   async function openWithTunnels() {
     const { port } = await startHttpService(fixture.scope, (_, response) => response.end('ok'));
@@ -96,9 +95,8 @@ describe('the command palette for keyboard and assistive technology', () => {
   async function open(width: number, colorScheme: 'light' | 'dark'): Promise<Page> {
     const scene = SCENES.find(({ name }) => name === 'tunnels');
     assert.ok(scene);
-    const [browser, built] = await Promise.all([sharedBrowser(), sharedWindow()]);
     const viewport = { width, height: 640 };
-    const page = await openWindow(scope, browser, built, scene.main(), {
+    const page = await openScripted(scope, scene.main(), {
       now: NOW,
       viewport,
       colorScheme,

@@ -3,9 +3,8 @@ import type { Locator, Page } from 'playwright-core';
 import { testScope } from '../support/scope.ts';
 import { SCENES } from './gallery/gallery.ts';
 import { NOW } from './gallery/scripted.ts';
-import { openWindow } from './support/app-window.ts';
 import { assertReadable } from './support/readable.ts';
-import { sharedBrowser, sharedWindow } from './support/running-app.ts';
+import { openScripted } from './support/running-app.ts';
 
 const expose = (page: Page): Locator => page.getByRole('button', { name: 'Expose' });
 
@@ -15,9 +14,8 @@ describe('a wide window', () => {
   async function open(width: number): Promise<Page> {
     const scene = SCENES.find(({ name }) => name === 'tunnels');
     assert.ok(scene);
-    const [browser, built] = await Promise.all([sharedBrowser(), sharedWindow()]);
     const viewport = { width, height: 700 };
-    return await openWindow(scope, browser, built, scene.main(), { now: NOW, viewport });
+    return await openScripted(scope, scene.main(), { now: NOW, viewport });
   }
 
   it('shows the tunnels on the left, and the opened screen beside them', async () => {

@@ -10,9 +10,8 @@ import {
 } from '../../desktop/testing/views.ts';
 import { testScope } from '../support/scope.ts';
 import { startRawService } from '../support/services/listen.ts';
-import { openWindow } from './support/app-window.ts';
 import { assertReadable } from './support/readable.ts';
-import { sharedBrowser, sharedWindow } from './support/running-app.ts';
+import { openScripted } from './support/running-app.ts';
 import { ScriptedMain } from './support/scripted-main.ts';
 
 /** Messages of the policies about a page that tries to load, run or style something. */
@@ -48,8 +47,7 @@ describe('previews of bodies', () => {
     const main = new ScriptedMain(exampleSnapshot({ tunnels: [exampleTunnel({ recent })] }), {
       'log:detail': () => detailView(exampleDetail({ response })),
     });
-    const [browser, built] = await Promise.all([sharedBrowser(), sharedWindow()]);
-    const page = await openWindow(scope, browser, built, main, { expected: BLOCKED, isOwn: true });
+    const page = await openScripted(scope, main, { expected: BLOCKED, isOwn: true });
     await page.getByRole('button', { name: 'GET /body' }).click();
     await page.getByRole('region', { name: 'Response body' }).waitFor();
     return page;

@@ -4,8 +4,7 @@ import { eventually } from '../support/deadline.ts';
 import { testScope } from '../support/scope.ts';
 import { SCENES } from './gallery/gallery.ts';
 import { NOW } from './gallery/scripted.ts';
-import { openWindow } from './support/app-window.ts';
-import { sharedBrowser, sharedWindow } from './support/running-app.ts';
+import { openScripted } from './support/running-app.ts';
 import { Refusal, ScriptedMain } from './support/scripted-main.ts';
 
 /** A card asks for the time a few times when it is drawn, and then only at a tick. A hidden window has no ticks. */
@@ -23,8 +22,7 @@ describe('a snapshot in which one of fifty tunnels has changed', () => {
     const scene = SCENES.find(({ name }) => name === 'many');
     assert.ok(scene);
     const main = scene.main();
-    const [browser, built] = await Promise.all([sharedBrowser(), sharedWindow()]);
-    const page = await openWindow(scope, browser, built, main, { now: NOW });
+    const page = await openScripted(scope, main, { now: NOW });
     const { tunnels } = main.snapshot;
     const cards = page.locator('.card');
     await cards.nth(tunnels.length - 1).waitFor({ state: 'attached' });
@@ -49,8 +47,7 @@ describe('the port field', () => {
     const main = scene.main();
     const { ports } = main.snapshot;
     assert.ok(ports.length > 0);
-    const [browser, built] = await Promise.all([sharedBrowser(), sharedWindow()]);
-    const page = await openWindow(scope, browser, built, main, { now: NOW });
+    const page = await openScripted(scope, main, { now: NOW });
     const field = page.getByLabel('Port', { exact: true });
     await eventually(20_000, async () => assert.notEqual(await field.inputValue(), ''));
     await field.fill('');
@@ -70,8 +67,7 @@ describe('the port field', () => {
         throw new Refusal(refused);
       },
     });
-    const [browser, built] = await Promise.all([sharedBrowser(), sharedWindow()]);
-    const page = await openWindow(scope, browser, built, main, { now: NOW });
+    const page = await openScripted(scope, main, { now: NOW });
     const listens = async (port: number): Promise<void> => {
       await main.show({ ports: [{ port, process: 'node', framework: undefined }] });
     };
@@ -99,8 +95,7 @@ describe('the port field', () => {
     assert.ok(scene);
     const main = scene.main();
     const { ports } = main.snapshot;
-    const [browser, built] = await Promise.all([sharedBrowser(), sharedWindow()]);
-    const page = await openWindow(scope, browser, built, main, { now: NOW });
+    const page = await openScripted(scope, main, { now: NOW });
     const field = page.getByLabel('Port', { exact: true });
     await field.fill('');
     await page.keyboard.press('ArrowDown');

@@ -3,14 +3,14 @@ import { brotliCompressSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import type { Page } from 'playwright-core';
 import { eventually } from '../support/deadline.ts';
 import { startHttpService } from '../support/services/listen.ts';
-import { expose, servedScenarios, showRequest } from './support/fixture.ts';
+import { expose, scenarios, showRequest } from './support/fixture.ts';
 import { assertReadable } from './support/readable.ts';
 import { visit } from './support/visit.ts';
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 const answer = (page: Page) => page.getByRole('region', { name: 'Response', exact: true });
 
-servedScenarios('one request in full', (fixture) => {
+scenarios('one request in full', (fixture) => {
   /** Opens a request to a service that answers with these bodies, by path. */
   async function openRequest(
     bodies: Readonly<Record<string, [fields: Record<string, string>, body: Buffer]>>,

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
 import { eventually } from '../support/deadline.ts';
 import { startHttpService } from '../support/services/listen.ts';
-import { expose, servedScenarios } from './support/fixture.ts';
+import { expose, scenarios } from './support/fixture.ts';
 import type { RunningApp } from './support/running-app.ts';
 import { focusedName, visit } from './support/visit.ts';
 
-servedScenarios('the menu of a row of the log', (fixture) => {
+scenarios('the menu of a row of the log', (fixture) => {
   async function openLog() {
     const asked: string[] = [];
     const shop = await startHttpService(fixture.scope, (request, response) => {

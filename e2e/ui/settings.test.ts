@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { VERSION } from '../../shared/version.ts';
 import { eventually } from '../support/deadline.ts';
 import { assertReadable } from './support/readable.ts';
-import { scenarios } from './support/fixture.ts';
+import { appScenarios } from './support/fixture.ts';
 
-scenarios('settings', (fixture) => {
+appScenarios('settings', (fixture) => {
   it('take effect immediately, and survive a restart', async () => {
     const { page, app, directory } = await fixture.openSignedIn();
     await page.getByRole('button', { name: 'Settings' }).click();

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { createAccount } from '../support/accounts.ts';
 import { newApiKey } from '../support/programs.ts';
 import { closedPort, startHttpService, startRawService } from '../support/services/listen.ts';
-import { scenarios, signIn } from './support/fixture.ts';
+import { appScenarios, signIn } from './support/fixture.ts';
 import { reads } from './support/visit.ts';
 
-scenarios('signing in', (fixture) => {
+appScenarios('signing in', (fixture) => {
   it('accepts a relay and a key, and shows the account', async () => {
     const { page, account } = await fixture.openSignedIn();
     await page.getByText(`${account.name} · Dev plan`).waitFor();

@@ -3,28 +3,18 @@
  * their code.
  */
 import assert from 'node:assert/strict';
-import type { Browser } from 'playwright-core';
 import { exampleSnapshot, exampleTunnel } from '../../desktop/testing/views.ts';
 import { eventually } from '../support/deadline.ts';
 import { testScope } from '../support/scope.ts';
-import { openWindow } from './support/app-window.ts';
-import type { BuiltWindow } from './support/browser.ts';
-import { sharedBrowser, sharedWindow } from './support/running-app.ts';
+import { openScripted } from './support/running-app.ts';
 import { ScriptedMain } from './support/scripted-main.ts';
 import { focused } from './support/visit.ts';
 
-describe('the window after the global shortcut', function () {
+describe('the window after the global shortcut', () => {
   const scope = testScope();
-  let browser: Browser;
-  let built: BuiltWindow;
-
-  before(async () => {
-    [browser, built] = await Promise.all([sharedBrowser(), sharedWindow()]);
-  });
-
   async function open() {
     const main = new ScriptedMain(exampleSnapshot({ tunnels: [exampleTunnel({ key: 'shop' })] }));
-    const page = await openWindow(scope, browser, built, main);
+    const page = await openScripted(scope, main);
     await page.getByRole('button', { name: 'Settings' }).click();
     await page.getByRole('heading', { name: 'Settings' }).waitFor();
     const copies = () => main.calls.filter(({ channel }) => channel === 'tunnel:copy-url').length;

@@ -3,13 +3,13 @@ import assert from 'node:assert/strict';
 import { createAccount, withNewKey } from '../support/accounts.ts';
 import { eventually } from '../support/deadline.ts';
 import { testScope } from '../support/scope.ts';
-import { newProfile, openLink, startUi } from './support/browser-driver.ts';
-import { servedScenarios, signIn } from './support/fixture.ts';
+import { newProfile, openLink, startUi } from './support/ui-program.ts';
+import { scenarios, signIn } from './support/fixture.ts';
 import { assertReadable } from './support/readable.ts';
 import { sharedBrowser, sharedRelay } from './support/running-app.ts';
 import { temporaryDirectory } from '../support/programs.ts';
 
-servedScenarios('the team', (fixture) => {
+scenarios('the team', (fixture) => {
   it('is invited, joins, and is revoked by its owner, with the keyboard', async () => {
     const account = await createAccount(fixture.relay, { plan: 'team' });
     const owner = await withNewKey(fixture.relay, account, '--owner', '--label', 'olga');

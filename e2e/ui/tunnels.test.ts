@@ -3,10 +3,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { eventually } from '../support/deadline.ts';
 import { startSite } from '../support/services/echo.ts';
 import { startHttpService } from '../support/services/listen.ts';
-import { card, expose, servedScenarios } from './support/fixture.ts';
+import { card, expose, scenarios } from './support/fixture.ts';
 import { visit } from './support/visit.ts';
 
-servedScenarios('the list of tunnels', (fixture) => {
+scenarios('the list of tunnels', (fixture) => {
   it('shows requests and traffic as they arrive', async () => {
     const { page, app } = await fixture.openSignedIn();
     const site = await startSite(fixture.scope);

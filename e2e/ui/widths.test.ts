@@ -4,8 +4,7 @@ import type { Page } from 'playwright-core';
 import { eventually } from '../support/deadline.ts';
 import { testScope } from '../support/scope.ts';
 import { live, NOW, scripted, SHOP } from './gallery/scripted.ts';
-import { openWindow } from './support/app-window.ts';
-import { sharedBrowser, sharedWindow } from './support/running-app.ts';
+import { openScripted } from './support/running-app.ts';
 import type { ScriptedMain } from './support/scripted-main.ts';
 
 const WIDTHS = [400, 720, 1100, 1440, 1100, 720, 400];
@@ -14,9 +13,8 @@ describe('a window that is resized', () => {
   const scope = testScope();
 
   async function open(main: ScriptedMain, width = 400): Promise<Page> {
-    const [browser, built] = await Promise.all([sharedBrowser(), sharedWindow()]);
     const viewport = { width, height: 800 };
-    return await openWindow(scope, browser, built, main, { now: NOW, viewport, reducedMotion: 'reduce' });
+    return await openScripted(scope, main, { now: NOW, viewport, reducedMotion: 'reduce' });
   }
 
   it('keeps shown secrets and the view of a body', async () => {

@@ -48,22 +48,6 @@ interface TraceEvent {
 }
 
 /**
- * Makes the page draw continuously, and delivers main's answers in separate tasks, apart from those of the DevTools
- * protocol.
- */
-export async function prepareTrace(page: Page): Promise<void> {
-  await page.evaluate(`{
-    const invoke = globalThis.fakeInvoke;
-    globalThis.fakeInvoke = async (...given) => {
-      const answer = await invoke(...given);
-      await new Promise((resolve) => setTimeout(resolve));
-      return answer;
-    };
-  }`);
-  await page.evaluate(KEEP_DRAWING);
-}
-
-/**
  * The frames of a page during an action, without the tasks that served the DevTools protocol, which Electron does not
  * have.
  *
@@ -162,7 +146,7 @@ try {
     .locator('.card')
     .nth(TUNNELS - 1)
     .waitFor({ state: 'attached' });
-  await prepareTrace(page);
+  await page.evaluate(KEEP_DRAWING);
   say(
     `${'scene'.padEnd(58)} frames  median  longest frame: CPU = script + style + layout + paint (by the clock)  over ${LONG_MS} ms`,
   );

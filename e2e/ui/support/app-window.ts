@@ -1,7 +1,9 @@
-/** The window of the app, in a browser: the built page with the production policy, and the bundled preload. */
-import type { Browser, BrowserContextOptions, ConsoleMessage, Page } from 'playwright-core';
+/** The window, served to a browser by the server of `culvert ui`. */
+import type { Browser, BrowserContext, BrowserContextOptions, ConsoleMessage, Page } from 'playwright-core';
+import { WindowServer, type WindowServerOptions } from '../../../desktop/app/browser/window-server.ts';
+import type { Answer, Pushes } from '../../../desktop/app/ipc/ipc.ts';
+import { systemClock } from '../../../desktop/client/clock.ts';
 import type { Scope } from '../../support/scope.ts';
-import { type BuiltWindow, IDLE_PATH } from './browser.ts';
 import { type KeptPage, keptPage } from './kept-pages.ts';
 
 /** The size with which the app opens it. */
@@ -10,12 +12,14 @@ export const WINDOW_SIZE = { width: 400, height: 640 };
 /** How long a test waits for the window to show something. */
 const WAIT_MS = 90_000;
 
-/** The other side of the preload. */
+/** Resolves once the page has it. */
+export type Push = (name: keyof Pushes, value: unknown) => Promise<void>;
+
+/** What answers the page. */
 export interface MainSide {
-  /** Answers what `ipcRenderer.invoke` asks. */
-  invoke(channel: string, payload: unknown): unknown;
+  invoke(channel: string, payload: unknown): Answer<unknown>;
   /** Receives a function that pushes to the page. */
-  connect(push: (name: string, value: unknown) => Promise<void>): void;
+  connect(push: Push): void;
 }
 
 export interface WindowOptions extends BrowserContextOptions {
@@ -27,116 +31,131 @@ export interface WindowOptions extends BrowserContextOptions {
   readonly isOwn?: boolean;
 }
 
-/** Runs in the page before its own script: the preload, on as much of Electron as it uses. */
-function preloadScript(preload: string): string {
-  return `(() => {
-    const listeners = new Map();
-    const electron = {
-      contextBridge: { exposeInMainWorld: (name, api) => (globalThis[name] = Object.freeze(api)) },
-      ipcRenderer: {
-        invoke: (channel, payload) => globalThis.fakeInvoke(channel, payload),
-        on: (channel, listener) => listeners.set(channel, (listeners.get(channel) ?? new Set()).add(listener)),
-        off: (channel, listener) => listeners.get(channel)?.delete(listener),
-      },
-    };
-    // A file of the browser has no path: a test names it after what it stands for.
-    electron.webUtils = { getPathForFile: (file) => decodeURIComponent(file.name) };
-    // In a task of its own, like a message from main.
-    globalThis.fakePush = (channel, value) =>
-      setTimeout(() => listeners.get(channel)?.forEach((listener) => listener({}, value)));
-    const require = () => electron;
-    const module = { exports: {} };
-    const exports = module.exports;
-    ${preload}
-  })();`;
+/** Runs in the page before its own script: records what a test cannot see. */
+const RECORD = `{
+  const outside = { copied: [], opened: [] };
+  globalThis.outside = outside;
+  // about:blank, which comes first, has none in Firefox.
+  if (isSecureContext) navigator.clipboard.writeText = (text) => Promise.resolve(void outside.copied.push(text));
+  globalThis.open = (url) => (outside.opened.push(url), globalThis);
+}`;
+
+/** Opens the window on answers of a test. @param directory of the built page */
+export async function openWindow(
+  scope: Scope,
+  browser: Browser,
+  directory: string,
+  main: MainSide,
+  options?: WindowOptions,
+): Promise<Page> {
+  const asked = Promise.withResolvers<void>();
+  const handler: WindowServerOptions['handler'] = {
+    call(channel, payload) {
+      asked.resolve();
+      return Promise.resolve(main.invoke(channel, payload));
+    },
+    opened: () => undefined,
+    closed: () => undefined,
+    stateChanged: () => undefined,
+    clicked: () => undefined,
+  };
+  const server = new WindowServer({ directory, isRemote: false, clock: systemClock, handler });
+  main.connect(async (name, value) => {
+    for (const page of server.pages) {
+      page.push(name, value as never);
+      // The page answers in order, also what it does not know.
+      await page.ask('nothing' as 'copy', '');
+    }
+  });
+  const page = await openPage(scope, browser, await listen(scope, server), options);
+  await asked.promise;
+  return page;
+}
+
+/** @returns a link to the window of a server, which closes with the scope */
+export async function listen(scope: Scope, server: WindowServer): Promise<string> {
+  scope.defer(() => server.close());
+  return `http://127.0.0.1:${await server.listen('127.0.0.1', 0)}/#${server.access.createToken()}`;
 }
 
 interface KeptWindow extends KeptPage {
-  /** the other side of its preload, while a test uses it */
-  main: MainSide | undefined;
-  /** receives the addresses of requests to anything but the built files */
+  /** the origin of the window, while a test uses it */
+  origin: string;
+  /** receives the addresses of requests to any other */
   refuse: (url: string) => void;
 }
 
 /**
- * Opens the window, in a page that an earlier test has left if there is one. Errors that the page logs, and what its
- * policy blocks, fail the end of the scope.
+ * Opens a link to the window, in a page that an earlier test has left if there is one. Errors that the page logs, and
+ * what its policy blocks, fail the end of the scope.
  */
-export async function openWindow(
+export async function openPage(
   scope: Scope,
   browser: Browser,
-  built: BuiltWindow,
-  main: MainSide,
+  link: string,
   { now, expected, isOwn = false, viewport, ...options }: WindowOptions = {},
 ): Promise<Page> {
   const { colorScheme, forcedColors, reducedMotion, ...fixed } = options;
+  const { origin } = new URL(link);
   const kept = await keptPage<KeptWindow>(
     scope,
     browser,
     JSON.stringify(['window', now, fixed]),
-    () => newWindow(browser, built, fixed, now),
+    () => newWindow(browser, fixed, now),
     async ({ page }) => {
-      kept.main = undefined;
-      await (isOwn ? page.close() : page.goto(`${built.origin}${IDLE_PATH}`));
+      if (isOwn) return page.close();
+      await page.goto(`${origin}/nothing`);
+      await page.context().clearCookies();
     },
   );
   const { page } = kept;
   const errors = watchPage(scope, page, expected);
-  kept.main = main;
+  kept.origin = origin;
   kept.refuse = (url) => errors.push(`the page asked for ${url}`);
   await page.setViewportSize(viewport ?? WINDOW_SIZE);
-  const address = `${built.origin}/index.html`;
   await page.emulateMedia({
     colorScheme: colorScheme ?? 'light',
     forcedColors: forcedColors ?? 'none',
     reducedMotion: reducedMotion ?? 'no-preference',
   });
-  main.connect(async (name, value) => {
-    // A closed or idle window accepts no input.
-    if (kept.main !== main || page.isClosed() || page.url() !== address) return;
-    await page.evaluate(([pushed, sent]) => (globalThis as unknown as PageGlobals).fakePush(pushed, sent), [
-      name,
-      value,
-    ] as const);
-  });
-  await page.goto(address);
+  await page.goto(link);
   return page;
 }
 
 async function newWindow(
   browser: Browser,
-  built: BuiltWindow,
   options: BrowserContextOptions,
   now: number | undefined,
 ): Promise<KeptWindow> {
-  const context = await browser.newContext({ deviceScaleFactor: 1, ...options });
-  await context.exposeFunction('fakeInvoke', (channel: string, payload: unknown) =>
-    kept.main?.invoke(channel, payload),
-  );
-  await context.addInitScript({ content: preloadScript(built.preload) });
-  const page = await context.newPage();
-  const kept: KeptWindow = { page, main: undefined, refuse: () => undefined };
+  const page = await (await newContext(browser, options)).newPage();
+  const kept: KeptWindow = { page, origin: '', refuse: () => undefined };
   if (now !== undefined) await page.clock.setFixedTime(now);
-  // Watched instead of intercepted, because a browser with intercepted requests does not cache compiled scripts.
   // What the policy blocks also begins a request, and a failed one is an error on the console.
   page.on('requestfinished', (request) => {
-    if (new URL(request.url()).origin !== built.origin) kept.refuse(request.url());
+    if (new URL(request.url()).origin !== kept.origin) kept.refuse(request.url());
   });
   return kept;
+}
+
+export async function newContext(browser: Browser, options?: BrowserContextOptions): Promise<BrowserContext> {
+  const context = await browser.newContext({ deviceScaleFactor: 1, locale: 'en-US', ...options });
+  await context.addInitScript({ content: RECORD });
+  return context;
 }
 
 /** Drops files on the window; their names stand for their paths, which a browser does not know. */
 export async function dropOnWindow(page: Page, paths: readonly string[]): Promise<void> {
   const names = JSON.stringify(paths.map((path) => encodeURIComponent(path)));
-  await page.evaluate(`{
-    const dataTransfer = new DataTransfer();
-    for (const name of ${names}) dataTransfer.items.add(new File([], name));
-    const event = (type) => new DragEvent(type, { bubbles: true, cancelable: true, dataTransfer });
-    const target = document.querySelector('main, [role=main]');
-    // A browser would open what nobody takes.
-    if (target.dispatchEvent(event('dragover'))) throw new Error('the window does not take it');
-    target.dispatchEvent(event('drop'));
-  }`);
+  const dispatch = (type: string): Promise<void> =>
+    page.evaluate(`{
+      const dataTransfer = new DataTransfer();
+      for (const name of ${names}) dataTransfer.items.add(new File([], name));
+      const event = new DragEvent('${type}', { bubbles: true, cancelable: true, dataTransfer });
+      document.querySelector('main, [role=main]').dispatchEvent(event);
+    }`);
+  await dispatch('dragover');
+  await page.locator('.drop-here').waitFor();
+  await dispatch('drop');
 }
 
 /** Zooming gives a page correspondingly less room. */
@@ -170,8 +189,4 @@ export function watchPage(scope: Scope, page: Page, expected?: RegExp): string[]
   page.setDefaultTimeout(WAIT_MS);
   page.on('pageerror', onError).on('console', onMessage);
   return errors;
-}
-
-interface PageGlobals {
-  fakePush(name: string, value: unknown): void;
 }

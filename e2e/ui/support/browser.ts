@@ -1,12 +1,9 @@
 import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
+import { build } from 'esbuild';
 import { type Browser, chromium } from 'playwright-core';
-import { CONTENT_SECURITY_POLICY } from '../../../desktop/app/ipc/views.ts';
-import { readPageFile } from '../../../desktop/app/main/page-files.ts';
-import { buildPage, buildPreload } from '../../../desktop/build/build.ts';
-import { startHttpService } from '../../support/services/listen.ts';
+import { PAGE } from '../../../desktop/build/build.ts';
 import { temporaryDirectory } from '../../support/programs.ts';
 import type { Scope } from '../../support/scope.ts';
 
@@ -26,38 +23,29 @@ export async function startBrowser(scope: Scope): Promise<Browser> {
   return browser;
 }
 
-/** An empty page, beside the files of the window. */
-export const IDLE_PATH = '/idle';
+const RENDERER = join(import.meta.dirname, '../../../desktop/app/renderer');
 
-/** The window, as the app ships it. */
-export interface BuiltWindow {
-  /** where its files are served, with the production policy */
-  readonly origin: string;
-  /** source of the bundled preload, which loads `electron` with `require` */
-  readonly preload: string;
-}
+/** The page of the app, with the bridge of a browser in place of the preload; files are named after their paths. */
+const APP_PAGE = `
+  import { BrowserBridge } from './browser/browser-bridge.ts';
+  import { start } from './start.tsx';
+  import './style/browser.css';
+  start(() => {
+    const bridge = new BrowserBridge();
+    const pathOf = ({ name }) => decodeURIComponent(name);
+    const drop = (files) => bridge.call('folder:drop', { paths: files.map(pathOf) });
+    return Object.assign(bridge, { browser: undefined, drop });
+  });
+`;
 
-/** Bundles the page and its preload as the app's own build does. */
-export async function buildWindow(scope: Scope): Promise<BuiltWindow> {
+/** Builds the page of the app. @returns the directory of its files */
+export async function buildWindow(scope: Scope): Promise<string> {
   const directory = temporaryDirectory(scope);
-  const page = join(directory, 'page');
-  const preload = join(directory, 'preload.cjs');
-  await Promise.all([buildPage(page), buildPreload(preload)]);
-  const files = await startHttpService(scope, (request, response) => void serve(page, request, response));
-  return { origin: `http://127.0.0.1:${files.port}`, preload: await readFile(preload, 'utf8') };
-}
-
-async function serve(
-  directory: string,
-  { url = '' }: IncomingMessage,
-  response: ServerResponse,
-): Promise<void> {
-  if (url === IDLE_PATH) {
-    response.setHeader('content-type', 'text/html; charset=utf-8');
-    response.end('<!doctype html><title>idle</title>');
-    return;
-  }
-  const file = await readPageFile(directory, url, CONTENT_SECURITY_POLICY);
-  response.writeHead(file === undefined ? 404 : 200, { ...file?.headers, 'cache-control': 'max-age=3600' });
-  response.end(file?.body);
+  await build({
+    ...PAGE,
+    stdin: { contents: APP_PAGE, resolveDir: RENDERER },
+    outfile: join(directory, 'main.js'),
+  });
+  await cp(join(RENDERER, 'index.html'), join(directory, 'index.html'));
+  return directory;
 }

@@ -6,10 +6,9 @@ import type { Plan } from '../../../shared/tunnel.ts';
 import { createAccount, type TestAccount } from '../../support/accounts.ts';
 import { type Relay, temporaryDirectory } from '../../support/programs.ts';
 import { Scope, testScope } from '../../support/scope.ts';
-import { BROWSER_DRIVER } from './browser-driver.ts';
-import { CHROMIUM_DRIVER } from './chromium-driver.ts';
 import { electronDriver } from './electron-driver.ts';
 import { type Driver, sharedRelay, type StartApp, type StartedApp } from './running-app.ts';
+import { servedDriver } from './served-driver.ts';
 
 export interface OpenApp extends StartedApp {
   /** The directory of the app's files, for restarting it. */
@@ -42,18 +41,14 @@ export interface SignedInOptions {
 /**
  * Declares scenarios once for step 4 and once for step 5. If Electron's binary is missing, those of step 5 are listed
  * by name, but neither run nor counted.
- *
- * For what a browser lacks (paths of dropped files, the key store of the system, its shortcuts, sleep, links to the
- * app), for screens that a script sets up, and for scenarios about what is behind the window. That is the same in both,
- * but a `culvert ui` costs more than a second of processor time for each scenario, and the stand-in for IPC nearly none.
  */
 export function scenarios(title: string, declare: (fixture: Fixture) => void): void {
-  declareFor(CHROMIUM_DRIVER, title, declare);
+  declareFor(servedDriver({ isApp: false }), title, declare);
 }
 
-/** The same with step 6 instead of step 4, for scenarios that need nothing of the app that a browser lacks. */
-export function servedScenarios(title: string, declare: (fixture: Fixture) => void): void {
-  declareFor(BROWSER_DRIVER, title, declare);
+/** The same for what a browser lacks: a key store, a global shortcut, start at login, and paths of files. */
+export function appScenarios(title: string, declare: (fixture: Fixture) => void): void {
+  declareFor(servedDriver({ isApp: true }), title, declare);
 }
 
 function declareFor(driver: Driver, title: string, declare: (fixture: Fixture) => void): void {

@@ -3,6 +3,7 @@ import type { Page } from 'playwright-core';
 import type { TunnelView } from '../../../desktop/app/ipc/snapshot.ts';
 import { Relay } from '../../support/programs.ts';
 import { Scope } from '../../support/scope.ts';
+import { type MainSide, openWindow, type WindowOptions } from './app-window.ts';
 import { buildWindow, startBrowser } from './browser.ts';
 
 /** What a scenario sees and does outside the app's page. The same in every step (docs/contributing/testing.md). */
@@ -87,3 +88,9 @@ export const sharedBrowser = sharedByAll(startBrowser);
 export const sharedWindow = sharedByAll(buildWindow);
 /** A relay for scenarios that do not restart it, each with its own account. */
 export const sharedRelay = sharedByAll((scope) => Relay.start(scope));
+
+/** Opens the window on answers of a test. */
+export async function openScripted(scope: Scope, main: MainSide, options?: WindowOptions): Promise<Page> {
+  const [browser, built] = await Promise.all([sharedBrowser(), sharedWindow()]);
+  return await openWindow(scope, browser, built, main, options);
+}

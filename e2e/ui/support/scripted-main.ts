@@ -6,7 +6,7 @@ import type { Channels } from '../../../desktop/app/main/handlers/channels.ts';
 import { LOG_PART_MAX, LOG_REQUESTS_MAX } from '../../../desktop/app/main/limits.ts';
 import type { RequestSummary } from '../../../desktop/client/inspector/records.ts';
 import { exampleRequest } from '../../../desktop/testing/views.ts';
-import type { MainSide } from './app-window.ts';
+import type { MainSide, Push } from './app-window.ts';
 
 /** Handlers with the response of each channel. */
 export type ScriptedHandlers = {
@@ -28,7 +28,7 @@ export class ScriptedMain implements MainSide {
   readonly calls: { channel: string; payload: unknown }[] = [];
   readonly #handlers: ScriptedHandlers;
   #snapshot: Snapshot;
-  #push: (name: string, value: unknown) => Promise<void> = () => Promise.resolve();
+  #push: Push = () => Promise.resolve();
 
   constructor(snapshot: Snapshot, handlers: ScriptedHandlers = {}) {
     this.#snapshot = snapshot;
@@ -51,7 +51,7 @@ export class ScriptedMain implements MainSide {
     }
   }
 
-  connect(push: (name: string, value: unknown) => Promise<void>): void {
+  connect(push: Push): void {
     this.#push = push;
   }
 
@@ -61,9 +61,7 @@ export class ScriptedMain implements MainSide {
     await this.#push('snapshot:changed', this.#snapshot);
   }
 
-  async push(name: string, value: unknown): Promise<void> {
-    await this.#push(name, value);
-  }
+  readonly push: Push = (name, value) => this.#push(name, value);
 }
 
 /* The request log of a tunnel as main gives it to the page, part by part, with as many requests as a test wants. */

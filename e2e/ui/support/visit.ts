@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import type { Locator, Page } from 'playwright-core';
+import type { Answer } from '../../../desktop/app/ipc/ipc.ts';
 import type { Locale } from '../../../desktop/app/messages/locale.ts';
 import { pseudoText } from '../../../desktop/app/messages/translate.ts';
 import { eventually, within } from '../../support/deadline.ts';
@@ -71,7 +72,7 @@ export class Stage implements MainSide {
   /** the main process that answers from now on, until the page has been switched */
   main: MainSide | undefined;
 
-  invoke(channel: string, payload: unknown): unknown {
+  invoke(channel: string, payload: unknown): Answer<unknown> {
     return this.main?.invoke(channel, payload) ?? { ok: false, error: { code: 'none', text: '' } };
   }
 
@@ -93,10 +94,9 @@ export function inLanguage(main: ScriptedMain, locale: Locale): MainSide {
   return {
     invoke(channel, payload) {
       const answer = main.invoke(channel, payload);
-      const said = locale.language === 'ar-XB' ? translated(answer, '') : answer;
-      if (channel !== 'snapshot:get' || typeof said !== 'object') return said;
-      const { value } = said as { readonly value: object };
-      return { ok: true, value: { ...value, locale } };
+      const said = locale.language === 'ar-XB' ? (translated(answer, '') as typeof answer) : answer;
+      if (channel !== 'snapshot:get' || !said.ok) return said;
+      return { ok: true, value: { ...(said.value as object), locale } };
     },
     connect: () => undefined,
   };
