@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { eventually } from '../support/deadline.ts';
 import { startHttpService } from '../support/services/listen.ts';
-import { chooseMore, chooseOfLog, showRequest, expose, scenarios } from './support/fixture.ts';
+import { chooseMore, chooseOfLog, showRequest, expose, appScenarios } from './support/fixture.ts';
 import { assertReadable, colorOf } from './support/readable.ts';
 import { focused, reads, visit } from './support/visit.ts';
 
-scenarios('the request log', (fixture) => {
+appScenarios('the request log', (fixture) => {
   /** Opens the log of a tunnel to a shop that counts its orders, after three requests. */
   async function openLog() {
     const orders: string[] = [];

@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { eventually } from '../support/deadline.ts';
 import { temporaryDirectory } from '../support/programs.ts';
 import { startHttpService } from '../support/services/listen.ts';
-import { scenarios } from './support/fixture.ts';
+import { appScenarios } from './support/fixture.ts';
 import { violations } from './support/readable.ts';
 import { reads, visit } from './support/visit.ts';
 
-scenarios('a project that is opened', (fixture) => {
+appScenarios('a project that is opened', (fixture) => {
   function makeProject(text: string): string {
     const folder = join(temporaryDirectory(fixture.scope), 'web shop');
     mkdirSync(join(folder, 'public'), { recursive: true });

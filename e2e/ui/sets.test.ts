@@ -5,11 +5,11 @@ import type { Page } from 'playwright-core';
 import { eventually } from '../support/deadline.ts';
 import { Scope } from '../support/scope.ts';
 import { closedPort, startHttpService } from '../support/services/listen.ts';
-import { chooseMore, expose, scenarios } from './support/fixture.ts';
+import { chooseMore, expose, appScenarios } from './support/fixture.ts';
 import { assertReadable } from './support/readable.ts';
 import { focused, focusedName, reads, visit } from './support/visit.ts';
 
-scenarios('saved requests', (fixture) => {
+appScenarios('saved requests', (fixture) => {
   /** A tunnel to a service that accepts orders with a token. Its log has an order and a payment that was refused. */
   async function openShop() {
     const asked: string[] = [];

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { startHttpService } from '../support/services/listen.ts';
-import { expose, scenarios } from './support/fixture.ts';
+import { expose, appScenarios } from './support/fixture.ts';
 import { assertReadable } from './support/readable.ts';
 import { focused, focusedName, visit } from './support/visit.ts';
 
@@ -17,7 +17,7 @@ function stripeSignature(time: number, body: string): string {
   return `t=${time},v1=${createHmac('sha256', SECRET).update(`${time}.${body}`).digest('hex')}`;
 }
 
-scenarios('signatures of webhooks', (fixture) => {
+appScenarios('signatures of webhooks', (fixture) => {
   /** A tunnel to a service that accepts only webhooks of Stripe, and its log after two of them. */
   async function openHooks() {
     const answers: number[] = [];
