@@ -72,7 +72,7 @@ try {
     await tab.send('HeapProfiler.collectGarbage');
     const { usedSize } = await tab.send('Runtime.getHeapUsage');
     const { metrics } = await tab.send('Performance.getMetrics');
-    // Receiving the test's pushes costs more than Electron's IPC, and is not the page's work.
+    // What this program asks about the page is not the page's work.
     const protocol = metrics.find(({ name }) => name === 'DevToolsCommandDuration')?.value ?? 0;
     const { nodes } = await tab.send('Memory.getDOMCounters');
     return {

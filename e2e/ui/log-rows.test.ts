@@ -3,7 +3,7 @@ import type { Locator, Page } from 'playwright-core';
 import { exampleDetail, exampleSnapshot, exampleTunnel } from '../../desktop/testing/views.ts';
 import { eventually } from '../support/deadline.ts';
 import { testScope } from '../support/scope.ts';
-import { type WindowOptions } from './support/app-window.ts';
+import type { WindowOptions } from './support/app-window.ts';
 import { assertReadable } from './support/readable.ts';
 import { openScripted } from './support/running-app.ts';
 import { ScriptedLog, ScriptedMain } from './support/scripted-main.ts';

@@ -25,7 +25,7 @@ export async function startBrowser(scope: Scope): Promise<Browser> {
 
 const RENDERER = join(import.meta.dirname, '../../../desktop/app/renderer');
 
-/** The page of the app, with the bridge of a browser in place of the preload; files are named after their paths. */
+/** The page of the app, with the bridge of a browser instead of the preload; files are named after their paths. */
 const APP_PAGE = `
   import { BrowserBridge } from './browser/browser-bridge.ts';
   import { start } from './start.tsx';
