@@ -56,8 +56,8 @@ export class BrowserWindow {
       handler: { ...handler, opened: () => undefined, closed: () => this.#lookAtPages() },
     });
     core.snapshots.listen((snapshot) => {
-      const text = encodeMessage({ kind: 'push', name: 'snapshot:changed', value: snapshot });
-      for (const page of this.server.pages) if (page.state.isVisible) page.pushLatest(text);
+      const message = encodeMessage({ kind: 'push', name: 'snapshot:changed', value: snapshot });
+      for (const page of this.server.pages) if (page.state.isVisible) page.pushLatest(message);
     });
     const notifier = new Notifier({
       create: ({ title = '', body = '' }) => this.#notification(title, body),

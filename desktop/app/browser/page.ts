@@ -62,7 +62,7 @@ export class Page {
   #lastAsk = 0;
   /** Whether the last snapshot is still being sent, and the one that follows it. */
   #isSending = false;
-  #next: string | undefined;
+  #next: EncodedMessage | undefined;
   #isAlive = true;
 
   constructor(socket: WebSocket, clock: Pick<Clock, 'setTimeout'>, handler: PageHandler) {
@@ -98,13 +98,13 @@ export class Page {
   /**
    * Sends a snapshot, encoded. While the page does not take one, only the newest waits.
    */
-  pushLatest(text: string): void {
+  pushLatest(message: EncodedMessage): void {
     if (this.#isSending) {
-      this.#next = text;
+      this.#next = message;
       return;
     }
     this.#isSending = true;
-    this.#write(text, () => {
+    this.#write(message, () => {
       this.#isSending = false;
       const next = this.#next;
       this.#next = undefined;
@@ -149,10 +149,12 @@ export class Page {
     this.#clock.setTimeout(() => this.#socket.terminate(), 1000);
   }
 
-  #write(text: string, written: () => void = () => undefined): void {
+  #write({ parts, text }: EncodedMessage, written: () => void = () => undefined): void {
+    const length = parts.reduce((sum, part) => sum + part.length, text.length);
     // Such a page does not read, and would take up the memory of what it asks for.
-    if (this.#socket.bufferedAmount + text.length > UI_BACKLOG_MAX_BYTES) this.#socket.terminate();
-    else this.#socket.send(text, () => written());
+    if (this.#socket.bufferedAmount + length > UI_BACKLOG_MAX_BYTES) return this.#socket.terminate();
+    for (const part of parts) this.#socket.send(part);
+    this.#socket.send(text, () => written());
   }
 
   #ask(what: keyof Asks, given: unknown): Promise<unknown> {
@@ -220,13 +222,20 @@ export class Page {
   }
 }
 
-/** A line of JSON; bytes are base64. */
-export function encodeMessage(message: ToPage): string {
-  return JSON.stringify(message, function (this: Record<string, unknown>, key, value: unknown) {
+/** A message in JSON, after binary messages with its bytes. */
+export interface EncodedMessage {
+  readonly parts: readonly Uint8Array[];
+  readonly text: string;
+}
+
+export function encodeMessage(message: ToPage): EncodedMessage {
+  const parts: Uint8Array[] = [];
+  const text = JSON.stringify(message, function (this: Record<string, unknown>, key, value: unknown) {
     // What a Buffer's toJSON makes of it has ten times the size.
     const own = this[key];
-    return own instanceof Uint8Array ? { [BYTES_FIELD]: Buffer.from(own).toString('base64') } : value;
+    return own instanceof Uint8Array ? { [BYTES_FIELD]: parts.push(own) - 1 } : value;
   });
+  return { parts, text };
 }
 
 /** @returns `undefined` for anything that no page of ours sends */

@@ -51,7 +51,7 @@ export function contentSecurityPolicy(connect: string): string {
     "default-src 'none'",
     "script-src 'self'",
     "style-src 'self'",
-    "img-src 'self' data:",
+    "img-src 'self' data: blob:",
     `connect-src ${connect}`,
     "base-uri 'none'",
     "form-action 'none'",

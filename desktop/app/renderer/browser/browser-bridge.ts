@@ -138,7 +138,13 @@ export class BrowserBridge implements Bridge {
       window.clearTimeout(late);
       this.#opened();
     });
-    socket.addEventListener('message', ({ data }) => this.#take(decodeMessage(String(data))));
+    let parts: Uint8Array[] = [];
+    socket.addEventListener('message', ({ data }) => {
+      if (data instanceof ArrayBuffer) return void parts.push(new Uint8Array(data));
+      const message = decodeMessage(String(data), parts);
+      parts = [];
+      this.#take(message);
+    });
     socket.addEventListener('close', () => {
       if (this.#socket === socket) void this.#closed();
     });

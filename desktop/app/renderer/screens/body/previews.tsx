@@ -31,6 +31,7 @@ export function HtmlPreview({ label, html }: { label: string; html: string }): J
 }
 
 const STILL = '(prefers-reduced-motion: reduce)';
+const SVG = 'image/svg+xml';
 
 type State = { kind: 'waiting' | 'broken' | 'large' } | { kind: 'shown'; width: number; height: number };
 
@@ -51,12 +52,12 @@ export function ImagePreview({
   body: Uint8Array;
 }): JSX.Element {
   const name = t('body.picture.name', { format: image.name });
-  const source = useMemo(() => dataUrl(image.type, body), [image, body]);
+  const source = useSource(image.type, body);
   const [state, setState] = useState<State>({ kind: 'waiting' });
   const onLoad = ({ naturalWidth: width, naturalHeight: height }: HTMLImageElement): void =>
     setState(width * height > MOST_PIXELS ? { kind: 'large' } : { kind: 'shown', width, height });
   // Users who prefer no motion see the first frame of an animation.
-  const isStill = useMedia(STILL) && image.type !== 'image/svg+xml';
+  const isStill = useMedia(STILL) && image.type !== SVG;
   const canvas = useRef<HTMLCanvasElement>(null);
   const picture = useRef<HTMLImageElement>(null);
   useEffect(() => {
@@ -71,6 +72,7 @@ export function ImagePreview({
       <img
         ref={picture}
         src={source}
+        decoding="async"
         alt={name}
         hidden={isStill || state.kind !== 'shown'}
         onLoad={(event) => onLoad(event.currentTarget)}
@@ -83,6 +85,23 @@ export function ImagePreview({
       </p>
     </div>
   );
+}
+
+/**
+ * The URL of an image. An SVG image has one that cannot be opened as a page, because it could contain links. The others
+ * have one of the browser's own: as text, 10 MB would block the window for a second.
+ */
+function useSource(type: string, body: Uint8Array): string | undefined {
+  const isSvg = type === SVG;
+  const asText = useMemo(() => (isSvg ? dataUrl(type, body) : undefined), [type, body]);
+  const [blob, setBlob] = useState<string>();
+  useEffect(() => {
+    if (isSvg) return undefined;
+    const url = URL.createObjectURL(new Blob([body as Uint8Array<ArrayBuffer>], { type }));
+    setBlob(url);
+    return () => URL.revokeObjectURL(url);
+  }, [type, body]);
+  return asText ?? blob;
 }
 
 /** Copies untrusted HTML so that only its appearance remains. */
