@@ -1,5 +1,5 @@
 /** One HTTP/2 connection (RFC 9113): each of its streams becomes a visitor of its own. */
-import { constants, performServerHandshake, type ServerHttp2Session } from 'node:http2';
+import { performServerHandshake, type ServerHttp2Session } from 'node:http2';
 import { isIP } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import {
@@ -19,9 +19,10 @@ import {
 } from '../../limits.ts';
 import type { AddressCount, LimitedConnection, Slot, SlotHolder } from '../connection-limiter.ts';
 import type { VisitorConnection } from '../visitor-socket.ts';
-import { type StreamFlow, StreamConnection } from './stream-connection.ts';
+import { NO_ERROR, type StreamFlow, StreamConnection } from './stream-connection.ts';
 
-const { NGHTTP2_FLAG_END_STREAM, NGHTTP2_NO_ERROR } = constants;
+/** A flag of frames (RFC 9113 section 6.2). */
+const END_STREAM = 1;
 /** In a first GOAWAY: streams that are on their way are still served (RFC 9113 section 6.8). */
 const EVERY_STREAM = 2 ** 31 - 1;
 
@@ -65,7 +66,7 @@ export class Http2Connection implements SlotHolder, LimitedConnection, StreamFlo
     session.setLocalWindowSize(HTTP2_CONNECTION_WINDOW_BYTES);
     session.on('error', () => session.destroy());
     session.on('stream', (stream, _headers, flags, fields) => {
-      const isComplete = (flags & NGHTTP2_FLAG_END_STREAM) !== 0;
+      const isComplete = (flags & END_STREAM) !== 0;
       this.#opened();
       const connection = new StreamConnection(stream, fields, isComplete, this);
       owner.onStream(connection);
@@ -121,7 +122,7 @@ export class Http2Connection implements SlotHolder, LimitedConnection, StreamFlo
   drain(): void {
     if (this.#isDraining || this.#session.destroyed) return;
     this.#isDraining = true;
-    this.#session.goaway(NGHTTP2_NO_ERROR, EVERY_STREAM);
+    this.#session.goaway(NO_ERROR, EVERY_STREAM);
     this.#deadline = this.#now() + DRAIN_IDLE_MS;
   }
 

@@ -3,12 +3,7 @@
  * (docs/decisions/0024-http2.md).
  */
 import { EventEmitter } from 'node:events';
-import {
-  constants,
-  type IncomingHttpHeaders,
-  type ServerHttp2Stream,
-  type OutgoingHttpHeaders,
-} from 'node:http2';
+import type { IncomingHttpHeaders, ServerHttp2Stream, OutgoingHttpHeaders } from 'node:http2';
 import { type BodyTracker, responseFraming, trackBody } from '../../../shared/http1/body.ts';
 import type { Field } from '../../../shared/http1/fields.ts';
 import { HeadReader, parseResponseHead, type ResponseHead } from '../../../shared/http1/head.ts';
@@ -148,7 +143,11 @@ export function writeTrailers(fields: readonly string[]): Buffer | undefined {
   return Buffer.from(`${lines}\r\n`, 'latin1');
 }
 
-const { NGHTTP2_INTERNAL_ERROR, NGHTTP2_NO_ERROR, NGHTTP2_PROTOCOL_ERROR } = constants;
+// Error codes (RFC 9113 section 7). Those of `node:http2` would load it at every start, even of a relay without TLS.
+export const NO_ERROR = 0;
+const PROTOCOL_ERROR = 1;
+const INTERNAL_ERROR = 2;
+
 const LAST_CHUNK = Buffer.from('0\r\n\r\n');
 /** Input that waits here; the flow control of the stream limits what waits before. */
 const INPUT_MAX_BYTES = 16 * 1024;
@@ -242,7 +241,7 @@ export class StreamConnection extends EventEmitter implements VisitorConnection 
     if (stream.closed) setImmediate(() => stream.destroy());
     // The connection stays open behind the body: its visitor is still there.
     if (stream.aborted || this.#body !== 'chunked') return;
-    if (this.#trailers === undefined) stream.close(NGHTTP2_PROTOCOL_ERROR);
+    if (this.#trailers === undefined) stream.close(PROTOCOL_ERROR);
     else this.#give(this.#trailers);
   };
 
@@ -357,7 +356,7 @@ export class StreamConnection extends EventEmitter implements VisitorConnection 
     if (!stream.writableEnded) stream.end();
     if (this.#isComplete) return;
     this.#whenFinished(() => {
-      if (!stream.readableEnded) stream.close(NGHTTP2_NO_ERROR);
+      if (!stream.readableEnded) stream.close(NO_ERROR);
     });
   }
 
@@ -395,9 +394,7 @@ export class StreamConnection extends EventEmitter implements VisitorConnection 
     this.#waiting = 0;
     const stream = this.#stream;
     if (!stream.destroyed && !stream.closed)
-      stream.close(
-        this.#isResponseComplete && stream.writableFinished ? NGHTTP2_NO_ERROR : NGHTTP2_INTERNAL_ERROR,
-      );
+      stream.close(this.#isResponseComplete && stream.writableFinished ? NO_ERROR : INTERNAL_ERROR);
   }
 
   readonly #onStreamClose = (): void => {
