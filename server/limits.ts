@@ -387,7 +387,7 @@ export const PATH_PINGS_MAX = 10;
 export const LARGE_FROM_FAR_BYTES = 512 * 1024;
 /**
  * Number of bytes sent in only one direction after which a distant client's stream moves to its own connection if the
- * other streams of a slow trunk have carried as many meanwhile. Where packets are lost, they all share the speed of one
+ * other streams of a slow trunk have carried as many in that time. Where packets are lost, they all share the speed of one
  * connection.
  */
 export const LARGE_AMONG_OTHERS_BYTES = 128 * 1024;

@@ -56,8 +56,8 @@ export class FairQueue<T, G = string> {
 /** @limit Duration of an event-loop iteration after which it processes no further large reads. */
 export const BULK_TURN_MS = 1;
 /**
- * @limit The same while small reads arrive as well: each of them waits for about one iteration at each end, and a
- * request and its response are four.
+ * @limit Duration of an event-loop iteration after which it processes no further large reads while small ones arrive
+ * as well. Each of these waits for about one iteration at each end, and a request and its response are four.
  */
 export const BULK_TURN_BESIDE_SMALL_MS = 0.25;
 /** Number of iterations with large reads, but without small ones, after which only large ones are expected. */

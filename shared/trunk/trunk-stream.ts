@@ -416,7 +416,7 @@ export interface LargeFrom {
   readonly bytes: number;
   /** when fewer are enough, because other streams compete for a slow trunk */
   readonly crowded?: {
-    /** of this stream, and of the others meanwhile */
+    /** of this stream, and of the others in the same time */
     readonly bytes: number;
     /** bytes per ms of all of them, below which the trunk is slow */
     readonly rate: number;
