@@ -347,7 +347,7 @@ describe('large streams (protocol.md section 10.3)', () => {
     });
   });
 
-  it('hold up nobody when a visitor does not read, with at most two reads in the relay', async () => {
+  it('hold up nobody when a visitor does not read, with at most three reads in the relay', async () => {
     const { client, trunk } = await world.farClient();
     const [visitor, stream] = await world.connect(client, trunk);
     stream.send(UNTIL_END);
@@ -375,9 +375,9 @@ describe('large streams (protocol.md section 10.3)', () => {
     });
     assert.ok(at < body.length, 'all of it has left');
     const waiting = ((data.unsent + onTheWay(data).fromHere) * PIECE) / (PIECE + DATA_HEADER_BYTES);
-    // One read that is being written, with the message in which the previous read ended, and one that Node had started
-    // when it was told to stop.
-    assertHeldAtMost(2 * READ_BYTES + PIECE, stream.sent + at - waiting, visitor);
+    // One read that is being written, with the message in which the previous read ended. When Node is told to stop, it
+    // still reads until a whole read waits, which is less than two if the first of these was short.
+    assertHeldAtMost(3 * READ_BYTES + PIECE, stream.sent + at - waiting, visitor);
     stream.send(body.subarray(at));
     stream.end();
     assert.equal(checksum((await visitor.response()).body), checksum(Buffer.concat([first, body])));
