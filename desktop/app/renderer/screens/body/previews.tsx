@@ -13,9 +13,7 @@ import { useMedia } from '../../view/focus.ts';
  */
 export function HtmlPreview({ label, html }: { label: string; html: string }): JSX.Element {
   const frame = useRef<HTMLIFrameElement>(null);
-  useLayoutEffect(() => {
-    if (frame.current !== null) fillWithHtml(frame.current, html);
-  }, [html]);
+  useLayoutEffect(() => (frame.current === null ? undefined : fillWithHtml(frame.current, html)), [html]);
   return (
     <div class="preview" role="region" aria-label={label}>
       <iframe
@@ -110,6 +108,8 @@ function useSource(type: string, body: Uint8Array): string | undefined {
 export const PREVIEW_POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'";
 /** Maximum of copied elements; a larger page is cut. */
 const MOST_ELEMENTS = 20_000;
+/** How long copying may take at a time. The frame is then laid out again, which takes about as long. */
+const TURN_MS = 10;
 
 /** Purely visual elements. Other elements are replaced by their content, unless they are dropped. */
 const COPIED = new Set(
@@ -138,10 +138,14 @@ const CONTROLS = 'button, input, select, textarea';
 
 const parsing = trustedTypes.createPolicy('inert-html', { createHTML: (text) => text });
 
-/** Inserts a copy of the HTML into an empty frame. */
-export function fillWithHtml(frame: HTMLIFrameElement, html: string): void {
+/**
+ * Inserts a copy of the HTML into an empty frame, a large one in several turns of the event loop.
+ *
+ * @returns stops it
+ */
+function fillWithHtml(frame: HTMLIFrameElement, html: string): (() => void) | undefined {
   const target = frame.contentDocument;
-  if (target === null) return;
+  if (target === null) return undefined;
   const policy = target.createElement('meta');
   policy.httpEquiv = 'Content-Security-Policy';
   policy.content = PREVIEW_POLICY;
@@ -151,9 +155,17 @@ export function fillWithHtml(frame: HTMLIFrameElement, html: string): void {
   const sheets = [BASE, ...[...source.querySelectorAll('style')].map(({ textContent }) => textContent ?? '')];
   target.adoptedStyleSheets = sheets.map((text) => sheetOf(target, text));
   copyAttributes(source.body, target.body);
-  new Copier(target).copy(source.body, target.body);
   // Disables clicks and focus.
   target.body.inert = true;
+  const copier = new Copier(target);
+  const turns = copier.copy(source.body, target.body);
+  let timer: number | undefined;
+  const takeTurn = (): void => {
+    copier.turnEnds = performance.now() + TURN_MS;
+    if (turns.next().done !== true) timer = window.setTimeout(takeTurn);
+  };
+  takeTurn();
+  return () => window.clearTimeout(timer);
 }
 
 /** Stands for `style` in a parsed page. */
@@ -180,29 +192,32 @@ function sheetOf(document: Document, text: string): CSSStyleSheet {
 class Copier {
   readonly #target: Document;
   #left = MOST_ELEMENTS;
+  /** when to yield, as `performance.now()` */
+  turnEnds = 0;
 
   constructor(target: Document) {
     this.#target = target;
   }
 
-  /** Recursion is limited, because the parser nests at most 512 elements. */
-  copy(from: Element, into: Element): void {
+  /** Yields when its turn is over. Recursion is limited, because the parser nests at most 512 elements. */
+  *copy(from: Element, into: Element): Generator<void, void> {
     for (const child of from.childNodes) {
+      if (performance.now() > this.turnEnds) yield;
       if (child instanceof Text) into.append(this.#target.createTextNode(child.data));
-      if (child instanceof HTMLElement && this.#left > 0) this.#copyElement(child, into);
+      if (child instanceof HTMLElement && this.#left > 0) yield* this.#copyElement(child, into);
     }
   }
 
-  #copyElement(element: HTMLElement, into: Element): void {
+  *#copyElement(element: HTMLElement, into: Element): Generator<void, void> {
     const name = element.localName;
     if (DROPPED.has(name) || name === 'style') return;
-    if (!COPIED.has(name)) return this.copy(element, into);
+    if (!COPIED.has(name)) return yield* this.copy(element, into);
     this.#left -= 1;
     const copied = this.#target.createElement(name);
     copyAttributes(element, copied);
     if (copied.matches(CONTROLS)) copied.setAttribute('disabled', '');
     into.append(copied);
-    this.copy(element, copied);
+    yield* this.copy(element, copied);
   }
 }
 
