@@ -47,10 +47,10 @@ export function scenes(page: Page, world: World): readonly Scene[] {
     await click(`.log li[data-request$="${digit}"] button`);
     await until(
       page,
-      `document.querySelector('.message:last-of-type .body-bar')?.textContent.startsWith('${size}')`,
+      `document.querySelector('.message-response .body-bar')?.textContent.startsWith('${size}')`,
     );
   };
-  const tree = '.message:last-of-type .tree';
+  const tree = '.message-response .tree';
 
   return [
     { name: 'scrolling the cards', act: () => scroll('.cards', 40) },
@@ -169,7 +169,7 @@ export function scenes(page: Page, world: World): readonly Scene[] {
         name: `showing it as ${way}`,
         act: async () => {
           await page.evaluate(
-            `globalThis.wanted = [...document.querySelectorAll('.message:last-of-type .ways button')].find(({ textContent }) => textContent === '${way}'); wanted.id = 'wanted'`,
+            `globalThis.wanted = [...document.querySelectorAll('.message-response .ways button')].find(({ textContent }) => textContent === '${way}'); wanted.id = 'wanted'`,
           );
           await click('#wanted');
           await page.evaluate(`wanted.id = ''`);
