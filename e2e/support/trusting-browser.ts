@@ -6,8 +6,9 @@ import { type Browser, chromium } from 'playwright-core';
 import { temporaryDirectory } from './programs.ts';
 import type { Scope } from './scope.ts';
 
+/** Uses a seventh of the CPU time of the full browser to open a window. */
 const SHELL = '/usr/bin/chromium-headless-shell';
-/** Debian's Chromium without a window. The shell uses a fraction of the CPU time of the full browser. */
+/** Debian's Chromium. It has the same major version as the one in Electron. */
 export const CHROMIUM = process.env['CULVERT_CHROMIUM'] ?? (existsSync(SHELL) ? SHELL : '/usr/bin/chromium');
 
 /**

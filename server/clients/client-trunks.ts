@@ -239,10 +239,9 @@ export class HeldTrunk {
   }
 
   /**
-   * Checks that the client is still there: a client
-   * that does not react to what it was sent is asked for a sign of life, and gets no visitors until it gives one;
-   * without one, the trunk ends. It also ends if the client never answers the end of a stream, which would otherwise
-   * be counted forever.
+   * Checks that the client is still there: a client that does not react to what it was sent is asked for a sign of
+   * life, and gets no visitors until it gives one; without one, the trunk ends. It also ends if the client never answers
+   * the end of a stream, which would otherwise be counted forever.
    *
    * @param now monotonic ms; to be called about every second
    * @returns whether the client was asked for a sign of life

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { build } from 'esbuild';
@@ -6,11 +5,7 @@ import { type Browser, chromium } from 'playwright-core';
 import { PAGE } from '../../../desktop/build/build.ts';
 import { temporaryDirectory } from '../../support/programs.ts';
 import type { Scope } from '../../support/scope.ts';
-
-/** Uses a seventh of the CPU time of the full browser to open a window. */
-const SHELL = '/usr/bin/chromium-headless-shell';
-/** Debian's Chromium. It has the same major version as the one in Electron. */
-const CHROMIUM = process.env['CULVERT_CHROMIUM'] ?? (existsSync(SHELL) ? SHELL : '/usr/bin/chromium');
+import { CHROMIUM } from '../../support/trusting-browser.ts';
 
 /** Starts a real Chromium without a window; ends with the scope. */
 export async function startBrowser(scope: Scope): Promise<Browser> {

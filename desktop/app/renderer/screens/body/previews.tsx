@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { t, type TextKey } from '../../../messages/translate.ts';
 import { dataUrl, type ImageType, MOST_PIXELS } from '../../model/body/body-view.ts';
 import { countText } from '../../model/numbers.ts';
@@ -90,16 +90,14 @@ export function ImagePreview({
  * have one of the browser's own: as text, 10 MB would block the window for a second.
  */
 function useSource(type: string, body: Uint8Array): string | undefined {
-  const isSvg = type === SVG;
-  const asText = useMemo(() => (isSvg ? dataUrl(type, body) : undefined), [type, body]);
-  const [blob, setBlob] = useState<string>();
+  const [source, setSource] = useState<string>();
   useEffect(() => {
-    if (isSvg) return undefined;
-    const url = URL.createObjectURL(new Blob([body as Uint8Array<ArrayBuffer>], { type }));
-    setBlob(url);
+    const parts = [body as Uint8Array<ArrayBuffer>];
+    const url = type === SVG ? dataUrl(type, body) : URL.createObjectURL(new Blob(parts, { type }));
+    setSource(url);
     return () => URL.revokeObjectURL(url);
   }, [type, body]);
-  return asText ?? blob;
+  return source;
 }
 
 /** Copies untrusted HTML so that only its appearance remains. */
