@@ -94,6 +94,17 @@ describe('certificates in the store', () => {
     assert.deepEqual(turns.map(({ kind }) => kind).sort(), ['begun', 'held', 'held', 'held', 'held']);
   });
 
+  it('are not ordered again by a relay that asks while the certificate is being stored', async () => {
+    for (const index of Array.from({ length: 100 }).keys()) {
+      const order = (): OrderBegin => begin({ name: `${index}.test`, perHour: 1000, beyondFirst: 1000 });
+      await store.beginOrder(order());
+      const storing = store.storeCertificate(aCertificate({ name: `${index}.test` }), 0);
+      const turns = await Promise.all(Array.from({ length: 10 }, () => store.beginOrder(order())));
+      await storing;
+      for (const { kind } of turns) assert.notEqual(kind, 'begun');
+    }
+  });
+
   it('are not ordered while there is one that is not due for renewal', async () => {
     await store.beginOrder(begin());
     await store.storeCertificate(aCertificate({ renewAt: 1500 }), 0);

@@ -131,17 +131,18 @@ export const beginOrder = write((db, begin: OrderBegin): Promise<OrderTurn> => {
   const { name, now, heldUntil, ignoreWait } = begin;
   return db.transaction().execute(async (transaction) => {
     await takeTurns(transaction);
+    // In this order: a certificate that is stored in between belongs to an order that is still held here.
+    const order = await transaction
+      .selectFrom('acme_orders')
+      .selectAll()
+      .where('name', '=', name)
+      .executeTakeFirst();
     const stored = await transaction
       .selectFrom('certificates')
       .select('renew_at')
       .where('name', '=', name)
       .executeTakeFirst();
     if (stored !== undefined && stored.renew_at > now) return { kind: 'stored' };
-    const order = await transaction
-      .selectFrom('acme_orders')
-      .selectAll()
-      .where('name', '=', name)
-      .executeTakeFirst();
     if (order !== undefined && order.held_until > now) return { kind: 'held', until: order.held_until };
     // A time further away than anybody waits is from before the clock was set back.
     const wait = (order?.retry_at ?? 0) - now;
