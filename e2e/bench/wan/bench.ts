@@ -58,15 +58,23 @@ async function measure(
     return [{ name, lab }];
   });
   const labs = (await Promise.all(starting)).flat();
+  const visitorOf =
+    (lab: Lab) =>
+    (...args: string[]): Child =>
+      lab.run('visitor', process.execPath, [VISITOR, authority.path, ...args], {
+        TMPDIR: folder,
+        ...browser,
+      });
+  // A relay runs for weeks; V8 compiles its code only during the first requests.
+  for (const { name, lab } of labs) {
+    console.error(`${name}: warm-up`);
+    await measureTest(visitorOf(lab), 'requests', 0, signal);
+  }
   for (let round = 0; round < options.rounds; round += 1) {
     const run = async (name: string, lab: Lab, test: string): Promise<void> => {
       signal.throwIfAborted();
       console.error(`${name}, round ${round + 1}: ${test}`);
-      const visitor = (...args: string[]): Child =>
-        lab.run('visitor', process.execPath, [VISITOR, authority.path, ...args], {
-          TMPDIR: folder,
-          ...browser,
-        });
+      const visitor = visitorOf(lab);
       const values = await (test in DISTURBANCES
         ? measureRecovery(lab, visitor, test)
         : measureTest(visitor, test, round, signal));
