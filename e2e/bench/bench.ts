@@ -8,25 +8,14 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { format } from 'prettier';
 import { Scope } from '../support/scope.ts';
-import { besideDownload, slowReaders } from './cases/beside-download.ts';
 import { firstByte } from './cases/first-byte.ts';
-import { http2 } from './cases/http2.ts';
 import { manyTunnels } from './cases/many-tunnels.ts';
-import { type Bench, requests } from './cases/requests.ts';
+import { type Bench, http2, requests, responses, tls, webSockets } from './cases/requests.ts';
 import { startUp } from './cases/start-up.ts';
-import { tls, tlsHandshakes } from './cases/tls-handshakes.ts';
-import { responses, transfers, webSockets } from './cases/transfers.ts';
+import { tlsHandshakes } from './cases/tls-handshakes.ts';
+import { besideDownload, slowReaders, transfers } from './cases/transfers.ts';
 import { describeMachine, type Machine } from './machine.ts';
-import {
-  culvert,
-  culvertWithoutTrunks,
-  direct,
-  floor,
-  localtunnel,
-  nginx,
-  pipenet,
-  ssh,
-} from './peers/peer.ts';
+import { culvert, direct, floor, localtunnel, nginx, pipenet, ssh } from './peers.ts';
 import { casesTables, plot, resultsPage } from './report.ts';
 import { Samples } from './stats.ts';
 
@@ -44,7 +33,7 @@ const CASES = [
   tlsHandshakes,
   manyTunnels,
 ];
-const PEERS = [direct, nginx, ssh, floor, localtunnel, pipenet, culvert, culvertWithoutTrunks];
+const PEERS = [direct, nginx, ssh, floor, localtunnel, pipenet, culvert];
 const RESULTS = fileURLToPath(new URL('../../docs/contributing/benchmarks/', import.meta.url));
 
 const { values: options } = parseArgs({
@@ -59,7 +48,7 @@ const wanted = options.peers?.split(',');
 const bench: Bench = {
   rounds: Number(options.rounds),
   seconds: Number(options.seconds),
-  peers: PEERS.filter(({ name, isExtra }) => wanted?.includes(name) ?? isExtra !== true),
+  peers: PEERS.filter(({ name }) => wanted?.includes(name) ?? true),
   samples: new Samples(),
   log: (text) => console.error(text),
 };

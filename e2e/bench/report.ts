@@ -75,16 +75,7 @@ function measuresTable(samples: Samples, measures: readonly string[]): string {
 }
 
 /** In the order of columns; other tunnels come before what has no tunnel. */
-const PEERS = [
-  'culvert',
-  'culvert without trunks',
-  'floor',
-  'ssh',
-  'localtunnel',
-  'pipenet',
-  'nginx',
-  'direct',
-];
+const PEERS = ['culvert', 'floor', 'ssh', 'localtunnel', 'pipenet', 'nginx', 'direct'];
 
 /** The target figures as Markdown, without those that were not measured. */
 export function figuresTable(samples: Samples, figures: readonly Figure[] = FIGURES): string {

@@ -6,23 +6,20 @@ import { once } from 'node:events';
 import { connect as connectPlain, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
-import { fileURLToPath } from 'node:url';
 import { Authority } from '../../support/certificates.ts';
-import { startProgram } from '../../support/child.ts';
 import { within } from '../../support/deadline.ts';
 import { Culvert, Relay } from '../../support/programs.ts';
 import type { Scope } from '../../support/scope.ts';
 import { closedPort } from '../../support/services/listen.ts';
 import { startNginx } from '../nginx-program.ts';
-import { culvertAnd, type PeerName, tlsSettings } from '../peers/peer.ts';
+import { tlsSettings } from '../peers.ts';
 import { median } from '../stats.ts';
-import { type Bench, type Case, HELLO, startHello } from './requests.ts';
+import { type Bench, type Case, HELLO, startHello, startService } from './requests.ts';
 
 const DELAY_MS = 50;
 const VISITORS_A_ROUND = 5;
 /** ms without a visitor: a trunk is closed after 60 s (protocol.md section 10.1), and the relay looks once a second. */
 const SILENCE_MS = 65_000;
-const PROXY = fileURLToPath(new URL('../programs/delay-proxy.ts', import.meta.url));
 
 type Transport = 'plain' | 'TLS';
 
@@ -34,7 +31,6 @@ interface Target {
 
 /** A relay with one tunnel per round, because each round needs one silence. All tunnels are silent together. */
 interface Way {
-  readonly peer: PeerName;
   readonly tunnels: readonly Target[];
   /** the local service, visited without a tunnel */
   readonly direct: Target;
@@ -50,25 +46,22 @@ export const firstByte: Case = {
     const ways: Way[] = [];
     for (const transport of ['plain', 'TLS'] as const) {
       const direct = { port: transport === 'TLS' ? securePort : servicePort, host: '127.0.0.1', transport };
-      for (const { name, relaySettings = {} } of culvertAnd(bench.peers)) {
-        const secure = transport === 'TLS' ? tlsSettings(authority) : {};
-        const relay = await Relay.start(scope, { ...relaySettings, ...secure });
-        const url = await distantUrl(scope, relay);
-        const tunnels: Target[] = [];
-        for (let round = 1; round <= bench.rounds; round += 1) {
-          const tunnel = ['--name', `bench-${round}`];
-          const settings = { CULVERT_CA: authority.path };
-          await Culvert.start(scope, { url }, relay.bootstrapKey, servicePort, tunnel, settings);
-          tunnels.push({ port: relay.port, host: `bench-${round}.localhost`, transport });
-        }
-        ways.push({ peer: name, tunnels, direct });
+      const relay = await Relay.start(scope, transport === 'TLS' ? tlsSettings(authority) : {});
+      const url = await distantUrl(scope, relay);
+      const tunnels: Target[] = [];
+      for (let round = 1; round <= bench.rounds; round += 1) {
+        const tunnel = ['--name', `bench-${round}`];
+        const settings = { CULVERT_CA: authority.path };
+        await Culvert.start(scope, { url }, relay.bootstrapKey, servicePort, tunnel, settings);
+        tunnels.push({ port: relay.port, host: `bench-${round}.localhost`, transport });
       }
+      ways.push({ tunnels, direct });
     }
     for (let round = 1; round <= bench.rounds; round += 1) {
       for (const way of ways) await measure(bench, way, round, 'immediately', VISITORS_A_ROUND);
     }
     bench.log(`first-byte: silence of ${SILENCE_MS / 1000} s`);
-    if (ways.length > 0) await delay(SILENCE_MS);
+    await delay(SILENCE_MS);
     for (let round = 1; round <= bench.rounds; round += 1) {
       for (const way of ways) await measure(bench, way, round, 'after a minute', 1);
     }
@@ -78,10 +71,9 @@ export const firstByte: Case = {
 
 /** The address of a relay for clients that are {@link DELAY_MS} away. */
 async function distantUrl(scope: Scope, relay: Relay): Promise<string> {
-  const proxy = startProgram(scope, process.execPath, [PROXY, String(relay.port), String(DELAY_MS)]);
-  const [, port = ''] = await proxy.printed(/^listening (\d+)$/m);
+  const { port } = await startService(scope, 'distant', relay.port, DELAY_MS);
   const url = new URL(relay.url);
-  url.port = port;
+  url.port = String(port);
   return url.origin;
 }
 
@@ -91,7 +83,7 @@ async function distantUrl(scope: Scope, relay: Relay): Promise<string> {
  */
 async function measure(
   { samples }: Bench,
-  { peer, tunnels, direct }: Way,
+  { tunnels, direct }: Way,
   round: number,
   when: 'immediately' | 'after a minute',
   visitors: number,
@@ -106,9 +98,8 @@ async function measure(
     without.push(await timeToFirstByte(direct));
   }
   const load = `first byte, 50 ms, ${direct.transport}, ${when}`;
-  samples.add(`${load}/${peer}/ms`, median(times));
-  // If several forms of Culvert are measured, the reference is the first one in its round.
-  if (peer === 'culvert') samples.add(`${load}/direct + one round trip/ms`, median(without) + 2 * DELAY_MS);
+  samples.add(`${load}/culvert/ms`, median(times));
+  samples.add(`${load}/direct + one round trip/ms`, median(without) + 2 * DELAY_MS);
 }
 
 /** ms from opening a connection to the first byte of a 200. */

@@ -8,15 +8,14 @@ import { Child } from '../../support/child.ts';
 import { memoryOf } from '../../support/memory.ts';
 import { Culvert, Relay } from '../../support/programs.ts';
 import type { Scope } from '../../support/scope.ts';
-import { wrk } from '../wrk.ts';
-import { type Bench, type Case, startHello, warmUp } from './requests.ts';
+import { type Bench, type Case, startHello, warmUp, wrk } from './requests.ts';
 
 const COUNTS = [1, 1000, 10_000];
 const SETTLE_MS = 5000;
 /** ms within which the relay closes the trunks, none of which has a visitor: 60 s, and more for 10,000 of them. */
 const QUIET_MS = 120_000;
 const DAY_MS = 24 * 3600 * 1000;
-const CLIENTS = fileURLToPath(new URL('../programs/idle-clients.ts', import.meta.url));
+const CLIENTS = fileURLToPath(new URL('../programs/control-sockets.ts', import.meta.url));
 
 export const manyTunnels: Case = {
   name: 'many-tunnels',
@@ -31,7 +30,7 @@ export const manyTunnels: Case = {
     addMemory(bench, relays, 'RSS KiB');
     const host = 'bench.localhost';
     for (const { relay } of relays) {
-      await warmUp(scope, { port: relay.port, host, relayPids: () => [], clientPids: () => [] });
+      await warmUp(scope, { port: relay.port, host });
     }
     const { seconds } = bench;
     for (let round = 1; round <= bench.rounds; round += 1) {
@@ -91,8 +90,8 @@ function insertTunnels(path: string, count: number): string[] {
 }
 
 async function openTunnels(scope: Scope, relay: Relay, ids: readonly string[]): Promise<Child> {
-  const clients = new Child(process.execPath, [CLIENTS, String(relay.port), relay.bootstrapKey], {
-    input: ids.map((id) => `${id}\n`).join(''),
+  const clients = new Child(process.execPath, [CLIENTS, 'idle', String(relay.port)], {
+    input: ids.map((id) => `${id} ${relay.bootstrapKey}\n`).join(''),
   });
   scope.defer(() => clients.stop('SIGKILL'));
   await clients.printed(new RegExp(`^online ${ids.length}$`, 'm'));

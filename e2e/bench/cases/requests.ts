@@ -1,79 +1,23 @@
-/** Requests a second, latency, and CPU time: small responses, kept and new connections, 1 to 64 visitors. */
+/**
+ * Requests a second, latency, and CPU time: small responses over HTTP/1.1, with TLS and over HTTP/2, larger ones, and
+ * messages of WebSockets. And what every case needs.
+ */
+import { fileURLToPath } from 'node:url';
+import { Authority } from '../../support/certificates.ts';
+import { startProgram } from '../../support/child.ts';
 import type { Scope } from '../../support/scope.ts';
 import { closedPort } from '../../support/services/listen.ts';
 import { cpuSeconds } from '../machine.ts';
-import { startNginx } from '../nginx-program.ts';
-import { type Peer, type RunningPeer, startPeers } from '../peers/peer.ts';
+import { startFiles, startNginx } from '../nginx-program.ts';
+import {
+  culvertAnd,
+  type Peer,
+  type PeerName,
+  type RunningPeer,
+  startPeers,
+  startTlsPeers,
+} from '../peers.ts';
 import { rotated, type Samples } from '../stats.ts';
-import { wrk, type WrkRun } from '../wrk.ts';
-
-const LOADS = [16, 64, 1].flatMap((connections) => [
-  { name: `keep-alive c${connections}`, connections, closing: false },
-  { name: `new c${connections}`, connections, closing: true },
-]);
-
-/** The settings of a wrk run, except for its target. */
-export type Load = Pick<WrkRun, 'connections' | 'closing' | 'path' | 'secure'>;
-
-export const requests: Case = {
-  name: 'requests',
-  async run(scope, bench) {
-    const servicePort = await startHello(scope);
-    const running = await startPeers(scope, bench.peers, servicePort);
-    for (const { peer } of running) await warmUp(scope, peer);
-    for (let round = 1; round <= bench.rounds; round += 1) {
-      for (const load of LOADS) {
-        for (const { name, peer } of rotated(running, round)) {
-          await measureRequests(scope, bench, `${load.name}/${name}`, load, peer);
-        }
-      }
-      bench.log(`requests: round ${round} of ${bench.rounds}`);
-    }
-  },
-};
-
-/** nginx's directive for a fixed response of 29 bytes. */
-export const HELLO = 'return 200 "hello from behind the tunnel\\n";';
-
-/** A service so fast that it does not affect the measurement: nginx with {@link HELLO}. */
-export async function startHello(scope: Scope): Promise<number> {
-  const port = await closedPort();
-  await startNginx(scope, port, '', HELLO);
-  return port;
-}
-
-/**
- * s of each kind of load until Node's compiler has done its work, judged by the CPU time of a request. With 1 s, that
- * still halved in the following rounds, more so for more code.
- */
-export const WARM_UP_SECONDS = 4;
-
-/** Warms up Node's compiler with both kinds of load, without measuring. */
-export async function warmUp(
-  scope: Scope,
-  { port, host }: RunningPeer,
-  more: Pick<WrkRun, 'path' | 'secure'> = {},
-): Promise<void> {
-  for (const closing of [false, true]) {
-    await wrk(scope, { ...more, port, host, connections: 16, closing, seconds: WARM_UP_SECONDS });
-  }
-}
-
-/** One run of wrk: requests/s, latency, and CPU time of both ends, as samples `name/…`. */
-export async function measureRequests(
-  scope: Scope,
-  { samples, seconds }: Bench,
-  name: string,
-  load: Load,
-  peer: RunningPeer,
-): Promise<void> {
-  const addCpu = countCpu(peer);
-  const result = await wrk(scope, { ...load, port: peer.port, host: peer.host, seconds });
-  samples.add(`${name}/req/s`, result.perSecond);
-  samples.add(`${name}/p50 ms`, result.p50);
-  samples.add(`${name}/p99 ms`, result.p99);
-  addCpu(samples, name, '10k', result.requests / 10_000);
-}
 
 /** The parameters of every case. */
 export interface Bench {
@@ -90,6 +34,200 @@ export interface Case {
   readonly name: string;
   /** Starts what it needs in the scope, and adds samples named `case/peer/measure`. */
   run(scope: Scope, bench: Bench): Promise<void>;
+}
+
+interface Named {
+  readonly name: PeerName;
+  readonly peer: RunningPeer;
+}
+
+/** Measures each load in each round, with all peers in turn. */
+export async function measureInTurn<Load>(
+  name: string,
+  { rounds, log }: Bench,
+  peers: readonly Named[],
+  loads: readonly Load[],
+  measure: (load: Load, peer: Named) => Promise<void>,
+): Promise<void> {
+  for (let round = 1; round <= rounds; round += 1) {
+    for (const load of loads) {
+      for (const peer of rotated(peers, round)) await measure(load, peer);
+    }
+    log(`${name}: round ${round} of ${rounds}`);
+  }
+}
+
+const LOADS = [16, 64, 1].flatMap((connections) => [
+  { name: `keep-alive c${connections}`, connections, closing: false },
+  { name: `new c${connections}`, connections, closing: true },
+]);
+
+export const requests: Case = {
+  name: 'requests',
+  async run(scope, bench) {
+    const running = await startPeers(scope, bench.peers, await startHello(scope));
+    for (const { peer } of running) await warmUp(scope, peer);
+    await measureInTurn(this.name, bench, running, LOADS, (load, { name, peer }) =>
+      measureRequests(scope, bench, `${load.name}/${name}`, load, peer),
+    );
+  },
+};
+
+const SIZES_KB = [1, 10, 100];
+
+export const responses: Case = {
+  name: 'responses',
+  async run(scope, bench) {
+    const sizes = SIZES_KB.map((kb) => kb * 1000);
+    const peers = culvertAnd(bench.peers, 'nginx', 'ssh', 'floor');
+    const running = await startPeers(scope, peers, await startFiles(scope, sizes));
+    for (const { peer } of running) await warmUp(scope, peer, { path: '/1000' });
+    await measureInTurn(this.name, bench, running, SIZES_KB, (kb, { name, peer }) => {
+      const load = { connections: 16, closing: false, path: `/${kb * 1000}` };
+      return measureRequests(scope, bench, `keep-alive c16, ${kb} KB/${name}`, load, peer);
+    });
+  },
+};
+
+export const tls: Case = {
+  name: 'tls',
+  async run(scope, bench) {
+    const peers = culvertAnd(bench.peers, 'nginx');
+    const running = await startTlsPeers(scope, peers, await startHello(scope), new Authority(scope));
+    for (const { peer } of running) await warmUp(scope, peer, { secure: true });
+    await measureInTurn(this.name, bench, running, [false, true], (closing, { name, peer }) => {
+      const load = `TLS, ${closing ? 'new' : 'keep-alive'} c16/${name}`;
+      return measureRequests(scope, bench, load, { connections: 16, closing, secure: true }, peer);
+    });
+  },
+};
+
+const HTTP2_LOADS = [
+  { connections: 16, streams: 1 },
+  { connections: 4, streams: 16 },
+];
+type Http2Load = (typeof HTTP2_LOADS)[number];
+
+/** Several streams at a time on each kept connection, compared with nginx with HTTP/2 directly in front of the service. */
+export const http2: Case = {
+  name: 'http2',
+  async run(scope, bench) {
+    const peers = culvertAnd(bench.peers, 'nginx');
+    const running = await startTlsPeers(scope, peers, await startHello(scope), new Authority(scope));
+    for (const { peer } of running)
+      await h2load(scope, peer, { connections: 4, streams: 16 }, WARM_UP_SECONDS);
+    await measureInTurn(this.name, bench, running, HTTP2_LOADS, async (load, { name, peer }) => {
+      const title = `h2, c${load.connections} × ${load.streams} streams/${name}`;
+      const addCpu = countCpu(peer);
+      const succeeded = await h2load(scope, peer, load, bench.seconds);
+      bench.samples.add(`${title}/req/s`, succeeded / bench.seconds);
+      addCpu(bench.samples, title, '10k', succeeded / 10_000);
+    });
+  },
+};
+
+/**
+ * @returns how many requests succeeded
+ * @throws Error if one failed, because such a run measures nothing
+ */
+async function h2load(
+  scope: Scope,
+  { port, host }: RunningPeer,
+  { connections, streams }: Http2Load,
+  seconds: number,
+): Promise<number> {
+  const load = ['-t1', `-c${connections}`, `-m${streams}`, `-D${seconds}`, `--connect-to=127.0.0.1:${port}`];
+  const program = startProgram(scope, 'h2load', [...load, `https://${host}:${port}/`]);
+  const said = await program.finished((seconds + 20) * 1000);
+  const [, succeeded, failed] = /(\d+) succeeded, (\d+) failed/.exec(said) ?? [];
+  if (failed !== '0' || !said.includes('Application protocol: h2'))
+    throw new Error(`requests failed: ${said}`);
+  return Number(succeeded);
+}
+
+const WEB_SOCKETS = 16;
+
+export const webSockets: Case = {
+  name: 'web-sockets',
+  async run(scope, bench) {
+    const { port: servicePort } = await startService(scope, 'echo');
+    const running = await startPeers(scope, culvertAnd(bench.peers, 'direct', 'ssh'), servicePort);
+    await measureInTurn(this.name, bench, running, [WEB_SOCKETS], async (count, { name, peer }) => {
+      const args = ['echo', peer.port, peer.host, count, bench.seconds];
+      const output = await visit(scope, args, (bench.seconds + 20) * 1000);
+      const [, perSecond, p50, p99] = /^messages ([\d.]+) p50 ([\d.]+) p99 ([\d.]+)$/m.exec(output) ?? [];
+      const title = `WebSocket echo c${count}/${name}`;
+      bench.samples.add(`${title}/messages/s`, Number(perSecond));
+      bench.samples.add(`${title}/p50 ms`, Number(p50));
+      bench.samples.add(`${title}/p99 ms`, Number(p99));
+    });
+  },
+};
+
+/** nginx's directive for a fixed response of 29 bytes. */
+export const HELLO = 'return 200 "hello from behind the tunnel\\n";';
+
+/** A service so fast that it does not affect the measurement: nginx with {@link HELLO}. */
+export async function startHello(scope: Scope): Promise<number> {
+  const port = await closedPort();
+  await startNginx(scope, port, '', HELLO);
+  return port;
+}
+
+const SERVICES = fileURLToPath(new URL('../programs/services.ts', import.meta.url));
+
+/** @param args of `programs/services.ts` */
+export async function startService(
+  scope: Scope,
+  ...args: readonly (string | number)[]
+): Promise<{ port: number; pid: number }> {
+  const service = startProgram(scope, process.execPath, [SERVICES, ...args.map(String)]);
+  return { port: Number((await service.printed(/^listening (\d+)$/m))[1]), pid: service.pid };
+}
+
+export const VISITORS = fileURLToPath(new URL('../programs/visitors.ts', import.meta.url));
+
+/**
+ * Waits until visitors are done.
+ *
+ * @param args of `programs/visitors.ts`
+ * @returns what they print
+ */
+export async function visit(scope: Scope, args: readonly (string | number)[], ms: number): Promise<string> {
+  return startProgram(scope, process.execPath, [VISITORS, ...args.map(String)]).finished(ms);
+}
+
+/**
+ * s of each kind of load until Node's compiler has done its work, judged by the CPU time of a request. With 1 s, that
+ * still halved in the following rounds, more so for more code.
+ */
+const WARM_UP_SECONDS = 4;
+
+/** Warms up Node's compiler with both kinds of load, without measuring. */
+export async function warmUp(
+  scope: Scope,
+  { port, host }: Pick<RunningPeer, 'port' | 'host'>,
+  more: Pick<WrkRun, 'path' | 'secure'> = {},
+): Promise<void> {
+  for (const closing of [false, true]) {
+    await wrk(scope, { ...more, port, host, connections: 16, closing, seconds: WARM_UP_SECONDS });
+  }
+}
+
+/** One run of wrk: requests/s, latency, and CPU time of both ends, as samples `name/…`. */
+export async function measureRequests(
+  scope: Scope,
+  { samples, seconds }: Bench,
+  name: string,
+  load: Pick<WrkRun, 'connections' | 'closing' | 'path' | 'secure'>,
+  peer: RunningPeer,
+): Promise<void> {
+  const addCpu = countCpu(peer);
+  const result = await wrk(scope, { ...load, port: peer.port, host: peer.host, seconds });
+  samples.add(`${name}/req/s`, result.perSecond);
+  samples.add(`${name}/p50 ms`, result.p50);
+  samples.add(`${name}/p99 ms`, result.p99);
+  addCpu(samples, name, '10k', result.requests / 10_000);
 }
 
 /**
@@ -110,5 +248,60 @@ export function countCpu(
   return (samples, name, unit, units) => {
     for (const { end, pids, before } of ends)
       samples.add(`${name}/CPU s/${unit} ${end}`, (cpuSeconds(pids) - before) / units);
+  };
+}
+
+interface WrkRun {
+  readonly port: number;
+  /** value of the Host field */
+  readonly host: string;
+  readonly connections: number;
+  /** whether each request closes its connection */
+  readonly closing: boolean;
+  readonly seconds: number;
+  /** requested path; `/` by default */
+  readonly path?: string;
+  /** whether visitors use TLS, without checking the certificate */
+  readonly secure?: boolean;
+}
+
+interface WrkResult {
+  readonly requests: number;
+  readonly perSecond: number;
+  /** ms */
+  readonly p50: number;
+  /** ms */
+  readonly p99: number;
+}
+
+/** @throws Error if requests failed, because such a run measures nothing */
+export async function wrk(scope: Scope, run: WrkRun): Promise<WrkResult> {
+  const close = run.closing ? ['-H', 'Connection: close'] : [];
+  const args = ['-t1', `-c${run.connections}`, `-d${run.seconds}s`, '--latency', '--timeout', '10s'];
+  const url = `${run.secure === true ? 'https' : 'http'}://127.0.0.1:${run.port}${run.path ?? '/'}`;
+  const program = startProgram(scope, 'wrk', [...args, '-H', `Host: ${run.host}`, ...close, url]);
+  return parseWrk(await program.finished((run.seconds + 20) * 1000));
+}
+
+const MS: Readonly<Record<string, number>> = { us: 0.001, ms: 1, s: 1000, m: 60_000 };
+
+/** Parses the output of wrk. */
+export function parseWrk(output: string): WrkResult {
+  const value = (pattern: RegExp): RegExpExecArray => {
+    const match = pattern.exec(output);
+    if (match === null) throw new Error(`no ${pattern} in what wrk said: ${output}`);
+    return match;
+  };
+  const failed = /Non-2xx or 3xx responses: \d+|Socket errors: .*/.exec(output);
+  if (failed !== null) throw new Error(`requests failed: ${failed[0]}`);
+  const latency = (percent: string): number => {
+    const [, number, unit = ''] = value(new RegExp(`^\\s+${percent}%\\s+([\\d.]+)(us|ms|s|m)\\s*$`, 'm'));
+    return Number(number) * (MS[unit] ?? NaN);
+  };
+  return {
+    requests: Number(value(/(\d+) requests in/)[1]),
+    perSecond: Number(value(/Requests\/sec:\s+([\d.]+)/)[1]),
+    p50: latency('50'),
+    p99: latency('99'),
   };
 }

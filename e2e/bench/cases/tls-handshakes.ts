@@ -7,18 +7,15 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { SecureVersion } from 'node:tls';
-import { fileURLToPath } from 'node:url';
 import { Authority, type CertificateFiles } from '../../support/certificates.ts';
-import { startProgram } from '../../support/child.ts';
 import { memoryOf } from '../../support/memory.ts';
 import { Relay } from '../../support/programs.ts';
 import type { Scope } from '../../support/scope.ts';
 import { closedPort } from '../../support/services/listen.ts';
 import { HANDSHAKE_DOMAIN, hostOf } from '../handshakes.ts';
 import { cpuSeconds } from '../machine.ts';
-import { culvertAnd, startTlsPeers } from '../peers/peer.ts';
 import { rotated, type Samples } from '../stats.ts';
-import { type Case, measureRequests, startHello, warmUp } from './requests.ts';
+import { type Case, startService, visit } from './requests.ts';
 
 const MANY = 10_000;
 /** Handshakes of one measurement for each second of `--seconds`. */
@@ -28,8 +25,6 @@ const WARM_UP = 1000;
 /** ms for one handshake on a busy machine. */
 const HANDSHAKE_MS = 50;
 const BARE = 'node:tls';
-const SERVER = fileURLToPath(new URL('../programs/tls-server.ts', import.meta.url));
-const VISITOR = fileURLToPath(new URL('../programs/handshake-visitor.ts', import.meta.url));
 
 const LOADS = (['TLSv1.3', 'TLSv1.2'] as const).flatMap((version) =>
   (['full', 'resumed'] as const).map((kind) => ({ version, kind })),
@@ -44,7 +39,7 @@ interface Subject {
   readonly names: number;
 }
 
-/** The arguments of `handshake-visitor.ts`, except for the server. */
+/** The arguments of `visitors.ts handshakes`, except for the server. */
 interface Load {
   readonly version: SecureVersion;
   readonly kind: 'full' | 'resumed';
@@ -64,13 +59,13 @@ export const tlsHandshakes: Case = {
   async run(scope, { rounds, seconds, samples, log }) {
     const authority = new Authority(scope);
     const subjects = await startSubjects(scope, authority);
-    const visit = (subject: Subject, load: Load): Promise<Cost> => measure(scope, authority, subject, load);
+    const costOf = (subject: Subject, load: Load): Promise<Cost> => measure(scope, authority, subject, load);
     for (const subject of subjects.filter(({ names }) => names === 1)) {
-      for (const load of LOADS) await visit(subject, { ...load, count: WARM_UP, first: 0 });
+      for (const load of LOADS) await costOf(subject, { ...load, count: WARM_UP, first: 0 });
     }
     log('tls-handshakes: warmed up');
     await addMemory(samples, subjects, (subject) =>
-      visit(subject, { version: 'TLSv1.3', kind: 'full', count: MANY, first: 0 }),
+      costOf(subject, { version: 'TLSv1.3', kind: 'full', count: MANY, first: 0 }),
     );
     const count = PER_SECOND * seconds;
     let first = 0;
@@ -79,7 +74,7 @@ export const tlsHandshakes: Case = {
         const costs = new Map<string, Cost>();
         for (const subject of rotated(subjects, round)) {
           if (isMeasured(subject, kind))
-            costs.set(subject.name, await visit(subject, { version, kind, count, first }));
+            costs.set(subject.name, await costOf(subject, { version, kind, count, first }));
         }
         first += count;
         addCosts(samples, `${version} handshakes, ${kind}, c16`, costs);
@@ -91,13 +86,12 @@ export const tlsHandshakes: Case = {
 
 async function startSubjects(scope: Scope, authority: Authority): Promise<Subject[]> {
   const pair = authority.issue(`*.${HANDSHAKE_DOMAIN}`);
-  const bare = startProgram(scope, process.execPath, [SERVER, pair.cert, pair.key]);
-  const port = Number((await bare.printed(/^listening (\d+)$/m))[1]);
+  const bare = await startService(scope, 'tls', pair.cert, pair.key);
   const one = await startCertified(scope, 1, pair, authority);
   const many = await startCertified(scope, MANY, pair, authority);
   const manyAt = { port: many.port, pid: many.child.pid };
   return [
-    { name: BARE, port, pid: bare.pid, names: 1 },
+    { name: BARE, ...bare, names: 1 },
     { name: 'relay, 1 certificate', port: one.port, pid: one.child.pid, names: 1 },
     { name: 'relay, 10,000 certificates, one name', ...manyAt, names: 1 },
     { name: 'relay, 10,000 certificates, all names', ...manyAt, names: MANY },
@@ -115,9 +109,9 @@ async function measure(
   { port, pid, names }: Subject,
   { version, kind, count, first }: Load,
 ): Promise<Cost> {
-  const args = [VISITOR, port, authority.path, version, kind, count, names, first].map(String);
   const before = cpuSeconds([pid]);
-  const output = await startProgram(scope, process.execPath, args).finished(20_000 + count * HANDSHAKE_MS);
+  const args = ['handshakes', port, authority.path, version, kind, count, names, first];
+  const output = await visit(scope, args, 20_000 + count * HANDSHAKE_MS);
   const took = Number(/^seconds ([\d.]+)$/m.exec(output)?.[1]);
   return { perSecond: count / took, processor: ((cpuSeconds([pid]) - before) * 10_000) / count };
 }
@@ -152,27 +146,6 @@ async function addMemory(
   }
 }
 
-const TLS_LOADS = [false, true].map((closing) => ({ connections: 16, closing, secure: true }));
-
-export const tls: Case = {
-  name: 'tls',
-  async run(scope, bench) {
-    const servicePort = await startHello(scope);
-    const peers = culvertAnd(bench.peers, 'nginx');
-    const running = await startTlsPeers(scope, peers, servicePort, new Authority(scope));
-    for (const { peer } of running) await warmUp(scope, peer, { secure: true });
-    for (let round = 1; round <= bench.rounds; round += 1) {
-      for (const load of TLS_LOADS) {
-        const mode = load.closing ? 'new' : 'keep-alive';
-        for (const { name, peer } of rotated(running, round)) {
-          await measureRequests(scope, bench, `TLS, ${mode} c16/${name}`, load, peer);
-        }
-      }
-      bench.log(`tls: round ${round} of ${bench.rounds}`);
-    }
-  },
-};
-
 const OWN_HOST = 'relay.test';
 const DAY_MS = 24 * 3600 * 1000;
 
@@ -182,7 +155,7 @@ const DAY_MS = 24 * 3600 * 1000;
  * @param count how many certificates are stored, one for each host, in addition to the relay's own
  * @param pair the certificate and key that all of them share
  */
-export async function startCertified(
+async function startCertified(
   scope: Scope,
   count: number,
   pair: CertificateFiles,

@@ -13,9 +13,8 @@ import { describeMachine } from '../machine.ts';
 import { casesTables, figuresTable, machineText } from '../report.ts';
 import { Samples } from '../stats.ts';
 import { CLUSTER_FIGURES, type ClusterBench } from './case.ts';
-import { databaseCase } from './database.ts';
+import { databaseCase, redis } from './stores.ts';
 import { hop } from './hop.ts';
-import { redis } from './redis.ts';
 import { relays } from './relays.ts';
 import { tunnels } from './tunnels.ts';
 

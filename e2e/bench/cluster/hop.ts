@@ -6,12 +6,11 @@ import { fileURLToPath } from 'node:url';
 import { startProgram } from '../../support/child.ts';
 import { RelayCluster } from '../../support/cluster.ts';
 import type { Scope } from '../../support/scope.ts';
-import { startHello, warmUp } from '../cases/requests.ts';
+import { startHello, warmUp, wrk } from '../cases/requests.ts';
 import { startTransferService, transfer } from '../cases/transfers.ts';
 import { rotated } from '../stats.ts';
-import { wrk } from '../wrk.ts';
 import { type ClusterBench, type ClusterCase, type Groups, ProcessorTime } from './case.ts';
-import { type StoredTunnel, storeTunnels } from './database.ts';
+import { type StoredTunnel, storeTunnels } from './stores.ts';
 
 const CLIENT = fileURLToPath(new URL('../programs/split-client.ts', import.meta.url));
 const [A, B, C] = [0, 1, 2];
@@ -51,7 +50,7 @@ export const hop: ClusterCase = {
       ways.push({ ...layout, hello: await serve(services.hello), transfer: await serve(services.transfer) });
     }
     for (const { hello } of ways) {
-      await warmUp(scope, { ...hello, relayPids: () => [], clientPids: () => [] });
+      await warmUp(scope, hello);
     }
     for (let round = 1; round <= bench.rounds; round += 1) {
       for (const way of rotated(ways, round)) await requests(scope, bench, way, false);
@@ -99,7 +98,7 @@ async function download(scope: Scope, bench: ClusterBench, way: Way): Promise<vo
   const { port, host, groups } = way.transfer;
   const name = `download/${way.name}`;
   const time = new ProcessorTime(groups);
-  const seconds = await transfer(scope, { port, host, direction: 'download', bytes: BYTES });
+  const seconds = await transfer(scope, { port, host }, 'download', BYTES);
   bench.samples.add(`${name}/MB/s`, BYTES / 1e6 / seconds);
   for (const [group, used] of time.seconds()) {
     bench.samples.add(`${name}/CPU s/GiB ${group}`, (used * 1024 ** 3) / BYTES);

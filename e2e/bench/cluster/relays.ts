@@ -6,9 +6,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { RelayCluster } from '../../support/cluster.ts';
 import { Culvert } from '../../support/programs.ts';
 import type { Scope } from '../../support/scope.ts';
-import { startHello } from '../cases/requests.ts';
+import { startHello, wrk } from '../cases/requests.ts';
 import { rotated } from '../stats.ts';
-import { wrk } from '../wrk.ts';
 import { type Asked, type ClusterBench, type ClusterCase, ProcessorTime, StoreCounters } from './case.ts';
 
 const COUNTS = [1, 2, 3];

@@ -1,17 +1,14 @@
 /** Tunnels that are online without traffic on one relay of two: their cost, and what happens when that relay dies. */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { createInterface, type Interface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { Child } from '../../support/child.ts';
 import { RelayCluster } from '../../support/cluster.ts';
-import { within } from '../../support/deadline.ts';
 import { memoryOf } from '../../support/memory.ts';
 import type { Scope } from '../../support/scope.ts';
 import { type ClusterCase, ProcessorTime, StoreCounters } from './case.ts';
-import { type StoredTunnel, storeTunnels } from './database.ts';
+import { type StoredTunnel, storeTunnels } from './stores.ts';
 
-const CLIENTS = fileURLToPath(new URL('../programs/returning-clients.ts', import.meta.url));
+const CLIENTS = fileURLToPath(new URL('../programs/control-sockets.ts', import.meta.url));
 const SETTLE_MS = 5000;
 const REST_MS = 9000;
 const ONLINE_TIMEOUT_MS = 120_000;
@@ -26,11 +23,11 @@ export const tunnels: ClusterCase = {
     const name = `${count} tunnels online/one relay of two`;
     // The first half brings V8's heap to its size. The second half shows the cost of more tunnels.
     const half = count / 2;
-    const clients: AsyncIterator<string>[] = [];
+    const clients: Child[] = [];
     const memory: { relay: number; redis: number }[] = [];
     for (const share of [stored.slice(0, half), stored.slice(half)]) {
       const some = startClients(scope, [first.port, second.port], share);
-      await said(some, `online ${share.length}`);
+      await some.printed(new RegExp(`^online ${share.length}$`, 'm'), ONLINE_TIMEOUT_MS);
       await delay(SETTLE_MS);
       const redis = await cluster.redis.counters();
       memory.push({ relay: memoryOf(first.child.pid).resident, redis: redis.memory });
@@ -59,8 +56,10 @@ export const tunnels: ClusterCase = {
 
     const death = { time: new ProcessorTime(groups), asked: await stores.read() };
     await first.stop('SIGKILL');
-    const times = await Promise.all(clients.map((some) => said(some, /^back [\d.]+$/)));
-    const seconds = Math.max(...times.map((line) => Number(line.replace('back ', ''))));
+    const times = await Promise.all(
+      clients.map((some) => some.printed(/^back ([\d.]+)$/m, ONLINE_TIMEOUT_MS)),
+    );
+    const seconds = Math.max(...times.map(([, text]) => Number(text)));
     const back = `${count} clients back after kill -9/on the other relay`;
     samples.add(`${back}/s until all are`, seconds);
     const used = death.time.seconds();
@@ -73,30 +72,10 @@ export const tunnels: ClusterCase = {
   },
 };
 
-/** @returns the lines that they print */
-function startClients(
-  scope: Scope,
-  ports: readonly number[],
-  stored: readonly StoredTunnel[],
-): AsyncIterator<string> {
-  const clients = spawn(process.execPath, [CLIENTS, ...ports.map(String)], {
-    stdio: ['pipe', 'pipe', 'inherit'],
+function startClients(scope: Scope, ports: readonly number[], stored: readonly StoredTunnel[]): Child {
+  const clients = new Child(process.execPath, [CLIENTS, 'returning', ...ports.map(String)], {
+    input: stored.map(({ id, key }) => `${id} ${key}\n`).join(''),
   });
-  scope.defer(async () => {
-    clients.kill('SIGKILL');
-    if (clients.exitCode === null && clients.signalCode === null) await once(clients, 'close');
-  });
-  clients.stdin.end(stored.map(({ id, key }) => `${id} ${key}\n`).join(''));
-  const lines: Interface = createInterface({ input: clients.stdout });
-  return lines[Symbol.asyncIterator]();
-}
-
-/** Waits for the next line, which must be the expected one. */
-async function said(lines: AsyncIterator<string>, expected: string | RegExp): Promise<string> {
-  const { value, done } = await within(ONLINE_TIMEOUT_MS, String(expected), lines.next());
-  const line = done === true ? 'nothing more' : value;
-  if (typeof expected === 'string' ? line !== expected : !expected.test(line)) {
-    throw new Error(`expected ${String(expected)}, the clients said: ${line}`);
-  }
-  return line;
+  scope.defer(() => clients.stop('SIGKILL'));
+  return clients;
 }

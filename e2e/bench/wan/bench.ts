@@ -14,9 +14,8 @@ import { temporaryDirectory } from '../../support/programs.ts';
 import { Scope } from '../../support/scope.ts';
 import { describeMachine } from '../machine.ts';
 import { rotated } from '../stats.ts';
-import { allowCongestionControl, buildWanlink, Lab, removeAbandoned } from './lab.ts';
+import { allowCongestionControl, buildWanlink, disturb, Lab, removeAbandoned } from './lab.ts';
 import { type Options, PROFILES, readOptions, TESTS } from './options.ts';
-import { disturb } from './recovery.ts';
 import { type Run, wanPage, wanPlot, WanSamples } from './report.ts';
 import { NAMES, REFERENCE, startSystems, SYSTEMS } from './systems.ts';
 

@@ -7,13 +7,14 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { Child } from '../../support/child.ts';
 import { within } from '../../support/deadline.ts';
 import { reapDirectory } from '../../support/reaper.ts';
 import type { Scope } from '../../support/scope.ts';
 import type { Profile } from './options.ts';
 
-export type Place = 'visitor' | 'relay' | 'client';
+type Place = 'visitor' | 'relay' | 'client';
 
 /** The relay as its two neighbours see it, and the addresses of the client. */
 export const RELAY_ADDRESS = { visitor: '10.0.1.1', client: '10.0.2.1' } as const;
@@ -194,4 +195,62 @@ export function allowCongestionControl(scope: Scope): void {
   if (allowed.split(' ').includes(CONGESTION_CONTROL)) return;
   writeFileSync(ALLOWED, `${allowed} ${CONGESTION_CONTROL}`);
   scope.defer(() => writeFileSync(ALLOWED, allowed));
+}
+
+/** A response with status 200 to one of the requests that are made all the time; times in ms since 1970. */
+interface Answer {
+  readonly system: string;
+  readonly asked: number;
+  readonly answered: number;
+}
+
+/** A system that does not respond for so many ms is lost. ssh may need two minutes until its server frees the port. */
+const LOST_MS = 180_000;
+
+/**
+ * @param line an {@link Answer} as JSON
+ * @param from when the disturbance began: only requests after that count
+ * @param to when it was over
+ * @returns s between its end and this response; `undefined` for a response of another system or moment
+ */
+export function secondsUntil(line: string, system: string, from: number, to: number): number | undefined {
+  const answer = JSON.parse(line) as Answer;
+  const counts = answer.system === system && answer.asked > from && answer.answered > to;
+  return counts ? (answer.answered - to) / 1000 : undefined;
+}
+
+/**
+ * Disturbs all systems together, while a visitor makes requests through each of them.
+ *
+ * @param visitor a program that prints every {@link Answer}
+ * @param systems those that are to respond again
+ * @param cutMs how long the link is cut; without it the client gets another address
+ * @returns s for each system, `undefined` for one that was lost
+ */
+export async function disturb(
+  lab: Lab,
+  visitor: Child,
+  systems: readonly string[],
+  cutMs: number | undefined,
+): Promise<Map<string, number | undefined>> {
+  const untilAnswers = async (from: number, to: number): Promise<Map<string, number | undefined>> => {
+    const first = (system: string): Promise<number | undefined> =>
+      visitor.line((line) => secondsUntil(line, system, from, to), LOST_MS).catch(() => undefined);
+    return new Map(await Promise.all(systems.map(async (system) => [system, await first(system)] as const)));
+  };
+  await untilAnswers(0, 0);
+  const from = Date.now();
+  if (cutMs === undefined) lab.move();
+  else {
+    lab.cut();
+    await delay(cutMs);
+    lab.mend();
+  }
+  const result = await untilAnswers(from, Date.now());
+  if (cutMs === undefined) {
+    lab.move(true);
+    await untilAnswers(Date.now(), Date.now());
+  }
+  await visitor.end();
+  return result;
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { secondsUntil } from './recovery.ts';
+import { secondsUntil } from './lab.ts';
 
 describe('secondsUntil', () => {
   const line = JSON.stringify({ system: 'culvert', asked: 1500, answered: 2400 });

@@ -3,25 +3,20 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Authority, CertificateFiles } from '../../support/certificates.ts';
-import { startProgram } from '../../support/child.ts';
-import { Culvert, type Environment, Relay, temporaryDirectory } from '../../support/programs.ts';
-import type { Scope } from '../../support/scope.ts';
-import { closedPort } from '../../support/services/listen.ts';
-import { familyOf } from '../machine.ts';
-import { accepting, startNginx } from '../nginx-program.ts';
+import type { Authority, CertificateFiles } from '../support/certificates.ts';
+import { startProgram } from '../support/child.ts';
+import { Culvert, type Environment, Relay, temporaryDirectory } from '../support/programs.ts';
+import type { Scope } from '../support/scope.ts';
+import { closedPort } from '../support/services/listen.ts';
+import { familyOf } from './machine.ts';
+import { accepting, startNginx } from './nginx-program.ts';
 
-export type PeerName =
-  'direct' | 'nginx' | 'ssh' | 'floor' | 'localtunnel' | 'pipenet' | 'culvert' | 'culvert without trunks';
+export type PeerName = 'direct' | 'nginx' | 'ssh' | 'floor' | 'localtunnel' | 'pipenet' | 'culvert';
 
 export interface Peer {
   readonly name: PeerName;
   /** description for readers of the results */
   readonly title: string;
-  /** whether it is measured only when named explicitly */
-  readonly isExtra?: boolean;
-  /** only for Culvert: settings of its relay that define this form */
-  readonly relaySettings?: Environment;
   /**
    * Starts it in front of a local port; it ends with the scope.
    *
@@ -47,9 +42,9 @@ export interface RunningPeer {
   clientPids(): readonly number[];
 }
 
-/** Every measured form of Culvert, and the named peers. */
+/** Culvert and the named peers, without those that are not measured in this run. */
 export function culvertAnd(peers: readonly Peer[], ...others: readonly PeerName[]): Peer[] {
-  return peers.filter(({ name, relaySettings }) => relaySettings !== undefined || others.includes(name));
+  return peers.filter(({ name }) => name === 'culvert' || others.includes(name));
 }
 
 /** Starts peers one after the other in front of the same local port. */
@@ -79,31 +74,13 @@ export async function startTlsPeers(
 }
 
 /** The programs as built by `npm run build`. */
-export const culvert: Peer = form('culvert', 'Culvert', {});
-
-/** The baseline for trunks. */
-export const culvertWithoutTrunks: Peer = {
-  ...form('culvert without trunks', 'Culvert with a data socket for each visitor (`CULVERT_TRUNKS=0`)', {
-    CULVERT_TRUNKS: '0',
-  }),
-  isExtra: true,
+export const culvert: Peer = {
+  name: 'culvert',
+  title: 'Culvert',
+  start: (scope, servicePort) => start(scope, servicePort, {}, {}),
+  startTls: (scope, servicePort, authority) =>
+    start(scope, servicePort, tlsSettings(authority), { CULVERT_CA: authority.path }),
 };
-
-function form(name: PeerName, title: string, relaySettings: Environment): Peer {
-  return {
-    name,
-    title,
-    relaySettings,
-    start: (scope, servicePort) => start(scope, servicePort, relaySettings, {}),
-    startTls: (scope, servicePort, authority) =>
-      start(
-        scope,
-        servicePort,
-        { ...relaySettings, ...tlsSettings(authority) },
-        { CULVERT_CA: authority.path },
-      ),
-  };
-}
 
 /** Settings for a relay with TLS. */
 export function tlsSettings(authority: Authority): Environment {
@@ -141,17 +118,16 @@ export const direct: Peer = {
     }),
 };
 
-const RELAY = fileURLToPath(new URL('../floor/relay.ts', import.meta.url));
-const CLIENT = fileURLToPath(new URL('../floor/client.ts', import.meta.url));
+const FLOOR = fileURLToPath(new URL('programs/floor.ts', import.meta.url));
 
-/** Culvert's message flow over bare TCP in the same Node; see `floor/relay.ts`. */
+/** Culvert's message flow over bare TCP in the same Node. */
 export const floor: Peer = {
   name: 'floor',
   title: "Culvert's message flow over bare TCP, without HTTP, accounts or limits: a yardstick, not a tunnel",
   async start(scope, servicePort) {
-    const relay = startProgram(scope, process.execPath, [RELAY]);
+    const relay = startProgram(scope, process.execPath, [FLOOR, 'relay']);
     const [, visitors, clients = ''] = await relay.printed(/^listening (\d+) (\d+)$/m);
-    const client = startProgram(scope, process.execPath, [CLIENT, clients, String(servicePort)]);
+    const client = startProgram(scope, process.execPath, [FLOOR, 'client', clients, String(servicePort)]);
     await client.printed(/^online$/m);
     return {
       port: Number(visitors),

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { parseWrk } from './wrk.ts';
+import { parseWrk } from './requests.ts';
 
 const OUTPUT = `Running 2s test @ http://127.0.0.1:8080/
   1 threads and 16 connections
