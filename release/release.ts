@@ -7,8 +7,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { VERSION } from '../shared/version.ts';
-import { cutRelease } from './changelog.ts';
-import { obstacles, setVersion, type Situation, VERSION_FILES } from './plan.ts';
+import { cutRelease, obstacles, setVersion, type Situation, VERSION_FILES } from './plan.ts';
 import { readRepository, ROOT } from './repository.ts';
 
 const USAGE = `usage: npm run release -- X.Y.Z [--tested]
