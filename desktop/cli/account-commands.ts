@@ -1,7 +1,7 @@
 /** `culvert login`, `logout` and `status`. */
 import type { Domain } from '../../shared/domains.ts';
 import type { Account } from '../../shared/tunnel.ts';
-import { byteSize } from '../client/byte-size.ts';
+import { byteSize } from '../client/inspector/readable.ts';
 import {
   checkKey,
   checkProtected,

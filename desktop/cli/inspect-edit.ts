@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { byteSize } from '../client/byte-size.ts';
+import { byteSize } from '../client/inspector/readable.ts';
 import {
   editable,
   editableText,

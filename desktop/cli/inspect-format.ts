@@ -1,17 +1,16 @@
 /** Recorded requests as text for a terminal, and as JSON for programs. */
 import { isUtf8 } from 'node:buffer';
 import { escapeUnprintable } from '../../shared/unprintable.ts';
-import { byteSize } from '../client/byte-size.ts';
 import { decodeBody } from '../client/inspector/decode-body.ts';
-import { closeText, indentJson, isUnsent } from '../client/inspector/readable.ts';
-import type {
-  RecordedMessage,
-  RequestDetail,
-  RequestSummary,
-  SocketMessage,
-  SocketMessages,
+import { byteSize, closeText, indentJson, isUnsent } from '../client/inspector/readable.ts';
+import {
+  type RecordedMessage,
+  type RequestDetail,
+  type RequestSummary,
+  type SocketMessage,
+  type SocketMessages,
+  WEBHOOK_PROVIDERS,
 } from '../client/inspector/records.ts';
-import { WEBHOOK_PROVIDERS } from '../client/webhooks/provider.ts';
 import { clockTime, duration, escapeVisitorText, table, targetText } from './format.ts';
 
 const TARGET_MAX = 100;

@@ -3,18 +3,17 @@ import { createReadStream } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { REDACTED } from '../../shared/version.ts';
 import { curlCommand, shellOf } from '../client/inspector/curl.ts';
-import type { RequestEdit } from '../client/inspector/edit.ts';
+import { ImportRefused, type RequestEdit } from '../client/inspector/edit.ts';
 import { type Har, harOf } from '../client/inspector/har.ts';
 import { importText } from '../client/inspector/import-text.ts';
-import { ImportRefused } from '../client/inspector/imported.ts';
+import { matchingMessages } from '../client/inspector/readable.ts';
 import {
   findTunnels,
   type FoundTunnel,
   Inspector,
   InspectRefused,
-} from '../client/inspector/inspector-client.ts';
-import { matchingMessages } from '../client/inspector/readable.ts';
-import { runtimeFolder } from '../client/inspector/inspector-protocol.ts';
+  runtimeFolder,
+} from '../client/inspector/inspector-protocol.ts';
 import { matches, matching, type RequestDetail, type RequestSummary } from '../client/inspector/records.ts';
 import { IMPORT_MAX_BYTES, IMPORTED_REQUESTS_MAX, RECORDED_BODY_MAX_BYTES } from '../client/limits.ts';
 import { textOf } from '../client/messages.ts';

@@ -1,6 +1,6 @@
 /** `culvert list`, `close` and `extend`: one call of the REST interface each; a tunnel is named by id or slug. */
 import type { Tunnel } from '../../shared/tunnel.ts';
-import { byteSize } from '../client/byte-size.ts';
+import { byteSize } from '../client/inspector/readable.ts';
 import { describeAccess } from './access-options.ts';
 import { apiOf, defineCommand } from './command.ts';
 import { jsonLine, localTime, table } from './format.ts';

@@ -59,7 +59,7 @@ async function filesFor(args: readonly string[]): Promise<Files> {
   const own = end === -1 ? args : args.slice(0, end);
   if (!own.some((word) => PROJECT_COMMANDS.has(translateCommand(word))))
     return { readLogin, readProject: noProject };
-  const { readProject } = await import('../client/config/project-file.ts');
+  const { readProject } = await import('../client/config/project.ts');
   return {
     readLogin,
     readProject: (path, env) => readProject(path, process.cwd(), { env: env ?? process.env }),

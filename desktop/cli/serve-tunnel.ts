@@ -2,7 +2,7 @@
 import type { Tunnel } from '../../shared/tunnel.ts';
 import { type Clock, Deadlines, type Timer } from '../client/clock.ts';
 import { type Claim, type RelayAccess, ServedElsewhere } from '../client/config/relay-access.ts';
-import type { TunnelSpec } from '../client/config/tunnel-spec.ts';
+import { dueExtension, isKeptOpen, lifetimeMs, type TunnelSpec } from '../client/config/tunnel-spec.ts';
 import type { TunnelState } from '../client/control/tunnel-session.ts';
 import type { OfflineReason } from '../client/control/verdict.ts';
 import { describeFailure, type ExitCode, exitCodeOf, exitCodeOfFailure } from '../client/failures.ts';
@@ -10,14 +10,13 @@ import { runtimeFolder } from '../client/inspector/inspector-protocol.ts';
 import { type InspectedTunnel, InspectorServer } from '../client/inspector/inspector-server.ts';
 import { Replayer } from '../client/inspector/replay.ts';
 import type { RequestLog } from '../client/inspector/request-log.ts';
-import { dueExtension, isKeptOpen, lifetimeMs } from '../client/lifetime.ts';
 import { replacementHost } from '../client/local/local-error.ts';
 import { textOf } from '../client/messages.ts';
 import { ApiClient, createRequest, type CreateRequest } from '../client/relay/api-client.ts';
 import { withoutTokens } from '../client/relay/api-responses.ts';
 import { RelayRefusal } from '../client/relay/errors.ts';
 import { createTunnelClient } from '../client/tunnel-client.ts';
-import { serviceOfRequest } from '../client/visitors/hosted-connections.ts';
+import { serviceOfRequest } from '../client/visitors/connections.ts';
 import type { CommandWindow } from './command-window.ts';
 import {
   EXPIRY_FIRST_WARNING_MS,

@@ -10,7 +10,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { onPosix } from '../../shared/testing/posix.ts';
-import { readProject } from '../client/config/project-file.ts';
+import { readProject } from '../client/config/project.ts';
 import { StoredLogin } from '../client/config/stored-login.ts';
 import { UsageError } from '../client/failures.ts';
 import { parseRelayAddress } from '../client/relay/relay-address.ts';

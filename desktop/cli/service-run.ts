@@ -14,7 +14,7 @@ import { basename, dirname, join, resolve, sep } from 'node:path';
 import * as yup from 'yup';
 import { escapeUnprintable, hasUnprintable } from '../../shared/unprintable.ts';
 import { DurableFile, isMissing, OWNER_ONLY } from '../client/config/durable-file.ts';
-import { readProject } from '../client/config/project-file.ts';
+import { readProject } from '../client/config/project.ts';
 import type { Environment } from '../client/config/relay-access.ts';
 import { describeFailure, ExitCode, UsageError } from '../client/failures.ts';
 import type { RelayAddress } from '../client/relay/relay-address.ts';

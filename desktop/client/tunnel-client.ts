@@ -16,13 +16,14 @@ import { replacementHost, replacementOrigin } from './local/local-error.ts';
 import type { LocalTarget } from './local/local-service.ts';
 import { Network } from './network/network.ts';
 import type { RelayAddress } from './relay/relay-address.ts';
-import { type ConnectionProblem, Connections } from './visitors/connections.ts';
 import {
+  type ConnectionProblem,
+  Connections,
   HostedConnections,
   HostMap,
   type HostMapOptions,
   type VisitorConnections,
-} from './visitors/hosted-connections.ts';
+} from './visitors/connections.ts';
 
 interface TunnelClientOptions {
   readonly relay: RelayAddress;

@@ -6,7 +6,7 @@ import { homedir } from 'node:os';
 import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
 import { OPEN } from '../../shared/access.ts';
-import { type HeaderChanges, HEADER_NAMES_RULE, HEADERS_RULE } from '../../shared/header-changes.ts';
+import { HEADER_NAMES_RULE, type HeaderChanges, HEADERS_RULE } from '../../shared/header-changes.ts';
 import type { Tunnel as TunnelRecord } from '../../shared/tunnel.ts';
 import {
   COMPRESS_RULE,
@@ -16,7 +16,7 @@ import {
   UPSTREAM_RULE,
   type ValueRule,
 } from '../../shared/value-rules.ts';
-import { systemClock } from '../client/clock.ts';
+import { ProcessHold, systemClock } from '../client/clock.ts';
 import {
   claimNames,
   readRelayAccess,
@@ -31,10 +31,8 @@ import { RequestLog } from '../client/inspector/request-log.ts';
 import { LIBRARY_CLOSE_MS } from '../client/limits.ts';
 import { textOf } from '../client/messages.ts';
 import { lookupFor } from '../client/network/dial.ts';
-import { ProcessHold } from '../client/process-hold.ts';
-import { ApiClient, createRequest } from '../client/relay/api-client.ts';
+import { ApiClient, createPatiently, createRequest } from '../client/relay/api-client.ts';
 import { madeTokens } from '../client/relay/api-responses.ts';
-import { createPatiently } from '../client/relay/create-patiently.ts';
 import { createTunnelClient } from '../client/tunnel-client.ts';
 import { type Exposable, isExposable, type Listening, listening } from './own-server.ts';
 import type {

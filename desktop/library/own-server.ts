@@ -10,7 +10,7 @@ import {
 } from 'node:http';
 import { Server as SecureServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
-import { ProcessHold } from '../client/process-hold.ts';
+import { ProcessHold } from '../client/clock.ts';
 import type { Upstream } from '../../shared/value-rules.ts';
 import type { AppWithCallback } from './types/index.d.ts';
 

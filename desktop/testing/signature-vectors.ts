@@ -1,6 +1,6 @@
 /** Signed requests from the documentation of the services, or from their own tests, for our tests. */
-import type { SignedRequest } from '../client/inspector/signatures/schemes.ts';
-import type { WebhookProvider } from '../client/webhooks/provider.ts';
+import type { SignedRequest } from '../client/inspector/signatures.ts';
+import type { WebhookProvider } from '../client/inspector/records.ts';
 
 export interface Vector {
   readonly provider: WebhookProvider;

@@ -35,7 +35,7 @@ const { HeadReader } = await import('../../shared/http1/head.ts');
 const { parseRequestHead } = await import('../../shared/http1/head.ts');
 const { trackBody } = await import('../../shared/http1/body.ts');
 const { MessageTracker } = await import('../../desktop/client/inspector/recording.ts');
-const { LocalExchange } = await import('../../desktop/client/local/local-exchange.ts');
+const { LocalExchange } = await import('../../desktop/client/local/local-reuse.ts');
 const { EdgeFixture } = await import('../../server/testing/edge-fixture.ts');
 const { FakeSocket } = await import('../../server/testing/edge-fixture.ts');
 

@@ -1,5 +1,4 @@
-import type { RequestSummary } from '../../client/inspector/records.ts';
-import type { SignatureView, WebhookProvider } from '../../client/webhooks/provider.ts';
+import type { RequestSummary, SignatureView, WebhookProvider } from '../../client/inspector/records.ts';
 
 /** A request that is edited in the window. Its secrets stay in main: `[redacted]` stands for them here. */
 

@@ -1,6 +1,6 @@
 /** What went wrong with a call of the page, in words for people and with the field of the form it belongs to. */
 import { API_ERRORS, VARIABLE_API_ERRORS } from '../../../shared/errors.ts';
-import { ImportRefused } from '../../client/inspector/imported.ts';
+import { ImportRefused } from '../../client/inspector/edit.ts';
 import { ReplayRefused } from '../../client/inspector/replay.ts';
 import {
   AccessUnsupported,

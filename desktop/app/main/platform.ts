@@ -4,7 +4,7 @@ import type { Clock } from '../../client/clock.ts';
 import type { LocalTarget } from '../../client/local/local-service.ts';
 import type { InvitationAddress } from '../../client/relay/invitation.ts';
 import type { RelayAddress } from '../../client/relay/relay-address.ts';
-import type { HostMapOptions } from '../../client/visitors/hosted-connections.ts';
+import type { HostMapOptions } from '../../client/visitors/connections.ts';
 import type { About } from '../ipc/ipc.ts';
 import type { Problem, Settings } from '../ipc/snapshot.ts';
 import type { RelayApi } from './connection.ts';

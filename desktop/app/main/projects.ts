@@ -5,8 +5,13 @@ import { dirname, join } from 'node:path';
 import { readDomain } from '../../../shared/domains.ts';
 import { isWildcardDomain } from '../../../shared/wildcard-hosts.ts';
 import type { Tunnel } from '../../../shared/tunnel.ts';
-import { PROJECT_FILE, readProjectIn } from '../../client/config/project-file.ts';
-import { type Project, type ProjectTunnel, type WithheldTunnel } from '../../client/config/project.ts';
+import {
+  type Project,
+  PROJECT_FILE,
+  type ProjectTunnel,
+  readProjectIn,
+  type WithheldTunnel,
+} from '../../client/config/project.ts';
 import { localUrl, type TunnelSpec } from '../../client/config/tunnel-spec.ts';
 import { messageOf } from '../../client/messages.ts';
 import { RelayUnreachable } from '../../client/relay/errors.ts';

@@ -3,10 +3,9 @@ import { mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DurableFile } from '../../client/config/durable-file.ts';
-import { EditRefused, type RequestEdit } from '../../client/inspector/edit.ts';
+import { EditRefused, ImportRefused, type RequestEdit } from '../../client/inspector/edit.ts';
 import type { Har } from '../../client/inspector/har.ts';
 import { addImported } from '../../client/inspector/import-text.ts';
-import { ImportRefused } from '../../client/inspector/imported.ts';
 import type { RequestDetail } from '../../client/inspector/records.ts';
 import { ReplayRefused } from '../../client/inspector/replay.ts';
 import { RequestLog } from '../../client/inspector/request-log.ts';

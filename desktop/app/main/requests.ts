@@ -6,12 +6,12 @@ import {
   editable,
   editableText,
   EditRefused,
+  ImportRefused,
   shownValue,
   writtenValue,
 } from '../../client/inspector/edit.ts';
 import { type Har, harEntry, type HarEntry, harOfEntries } from '../../client/inspector/har.ts';
 import { importText } from '../../client/inspector/import-text.ts';
-import { ImportRefused } from '../../client/inspector/imported.ts';
 import type { RequestDetail } from '../../client/inspector/records.ts';
 import { IMPORT_MAX_BYTES, IMPORTED_REQUESTS_MAX, RECORDED_BODY_MAX_BYTES } from '../../client/limits.ts';
 import { replacementHost } from '../../client/local/local-error.ts';

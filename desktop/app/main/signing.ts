@@ -4,19 +4,17 @@
  */
 import { randomUUID } from 'node:crypto';
 import * as yup from 'yup';
-import type { RequestEdit } from '../../client/inspector/edit.ts';
-import type { ImportedRequest } from '../../client/inspector/imported.ts';
-import type { RequestSummary } from '../../client/inspector/records.ts';
-import type { PrepareReplay } from '../../client/inspector/replay.ts';
-import { RECORDED_REQUESTS_MAX } from '../../client/limits.ts';
-import { checkSignature, signAgain } from '../../client/inspector/signatures/check-signature.ts';
-import { SCHEMES } from '../../client/inspector/signatures/schemes.ts';
+import type { ImportedRequest, RequestEdit } from '../../client/inspector/edit.ts';
 import {
+  type RequestSummary,
   type SignatureView,
   WEBHOOK_PROVIDER_IDS,
   WEBHOOK_PROVIDERS,
   type WebhookProvider,
-} from '../../client/webhooks/provider.ts';
+} from '../../client/inspector/records.ts';
+import type { PrepareReplay } from '../../client/inspector/replay.ts';
+import { RECORDED_REQUESTS_MAX } from '../../client/limits.ts';
+import { checkSignature, SCHEMES, signAgain } from '../../client/inspector/signatures.ts';
 import type { NewSecret, SecretView, SignatureCheck } from '../ipc/request-views.ts';
 import type { KeyKept } from '../ipc/snapshot.ts';
 import { t } from '../messages/translate.ts';

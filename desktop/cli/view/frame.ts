@@ -1,6 +1,6 @@
 /** The frame for a state: a pure function, without a terminal. */
 import type { KnockMessage } from '../../../shared/control.ts';
-import { byteSize } from '../../client/byte-size.ts';
+import { byteSize } from '../../client/inspector/readable.ts';
 import { describeAccess } from '../access-options.ts';
 import { escapeVisitorText, localTime, timeLeft } from '../format.ts';
 import { EXPIRY_FIRST_WARNING_MS } from '../limits.ts';

@@ -1,8 +1,11 @@
 /** The request log in the view: a list that can be searched, and one request with both messages. */
-import { byteSize } from '../../client/byte-size.ts';
-import { isUnsent } from '../../client/inspector/readable.ts';
-import { matching, type RequestDetail, type RequestSummary } from '../../client/inspector/records.ts';
-import { WEBHOOK_PROVIDERS } from '../../client/webhooks/provider.ts';
+import { byteSize, isUnsent } from '../../client/inspector/readable.ts';
+import {
+  matching,
+  type RequestDetail,
+  type RequestSummary,
+  WEBHOOK_PROVIDERS,
+} from '../../client/inspector/records.ts';
 import { clockTime, duration, escapeVisitorText, targetText } from '../format.ts';
 import { detailText } from '../inspect-format.ts';
 import { LOG_SEARCH_MAX } from '../limits.ts';

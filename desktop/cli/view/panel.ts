@@ -1,11 +1,10 @@
 import type { KnockMessage } from '../../../shared/control.ts';
 import type { Tunnel } from '../../../shared/tunnel.ts';
 import type { Clock } from '../../client/clock.ts';
-import { localUrl, type TunnelSpec } from '../../client/config/tunnel-spec.ts';
+import { isKeptOpen, localUrl, type TunnelSpec } from '../../client/config/tunnel-spec.ts';
 import { describeFailure, describeWait } from '../../client/failures.ts';
 import type { RequestDetail, RequestSummary } from '../../client/inspector/records.ts';
 import { RECORDED_REQUESTS_MAX } from '../../client/limits.ts';
-import { isKeptOpen } from '../../client/lifetime.ts';
 import { textOf } from '../../client/messages.ts';
 import { type MadeToken, madeTokens, withoutTokens } from '../../client/relay/api-responses.ts';
 import type { ConnectionProblem } from '../../client/visitors/connections.ts';

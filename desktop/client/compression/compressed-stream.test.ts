@@ -9,8 +9,7 @@ import { RecordedStream } from '../data/stream-filter.ts';
 import { COMPRESSION_BREAK_MS, COMPRESSION_FLUSH_MS, RESPONSE_HEAD_MAX_BYTES } from '../limits.ts';
 import { CompressedStream, Compression, isCompressionOn, nearnessOf } from './compressed-stream.ts';
 import { CompressorSlots, hasCoding } from './compressor.ts';
-import type { Coding } from './eligibility.ts';
-import { WeakenedTags } from './heads.ts';
+import { type Coding, WeakenedTags } from './heads.ts';
 
 const GET = 'GET / HTTP/1.1\r\nHost: x\r\nAccept-Encoding: gzip\r\n\r\n';
 const TEXT = 'Some text that shrinks. '.repeat(200);

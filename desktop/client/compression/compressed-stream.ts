@@ -24,10 +24,12 @@ import { StreamFilter } from '../data/stream-filter.ts';
 import { COMPRESSION_BREAK_MS, REQUEST_HEAD_MAX_BYTES, RESPONSE_HEAD_MAX_BYTES } from '../limits.ts';
 import { isLoopback } from '../network/dial.ts';
 import { Compressor, type CompressorHandler, type CompressorSlots, hasCoding } from './compressor.ts';
-import { acceptedCoding, type Coding, isCompressible } from './eligibility.ts';
 import {
+  acceptedCoding,
+  type Coding,
   compressedHead,
   compressedTrailers,
+  isCompressible,
   notModifiedHead,
   restoredTags,
   varyingHead,

@@ -5,7 +5,7 @@
 import * as zlib from 'node:zlib';
 import type { Clock, Timer } from '../clock.ts';
 import { COMPRESSION_FLUSH_MS, COMPRESSORS_MAX } from '../limits.ts';
-import type { Coding } from './eligibility.ts';
+import type { Coding } from './heads.ts';
 
 interface Encoder {
   readonly create: () => zlib.BrotliCompress | zlib.Gzip;

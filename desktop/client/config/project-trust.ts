@@ -10,7 +10,7 @@ import type { TunnelSpec } from './tunnel-spec.ts';
 /** Thrown for a `culvert.yml`, with one line per problem: the file, the line, the field, and what it accepts. */
 export class ProjectFileError extends MessageError {}
 
-/* Which users may own the file. */
+/* Which users may own the file. Another user's must be named, as with repositories in git (safe.directory). */
 
 /**
  * @param env its `SUDO_UID` is the user who called `sudo`

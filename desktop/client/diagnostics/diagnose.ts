@@ -8,31 +8,30 @@ import { isCompressionOn, nearnessOf } from '../compression/compressed-stream.ts
 import { LocalDialer } from '../local/local-dialer.ts';
 import { LocalFailure } from '../local/local-error.ts';
 import { describeTarget, type LocalTarget } from '../local/local-service.ts';
-import { toMessage, type MessageValue, messageOf } from '../messages.ts';
-import { call, type CallResponse } from '../network/call.ts';
+import { messageOf, type MessageValue, toMessage } from '../messages.ts';
+import { call, type CallResponse, type Network } from '../network/network.ts';
 import {
-  isLoopback,
+  describeNetworkError,
   dial,
+  isLoopback,
   isLoopbackName,
   LOOPBACK_ADDRESSES,
-  describeNetworkError,
 } from '../network/dial.ts';
-import type { Network } from '../network/network.ts';
 import { ApiClient } from '../relay/api-client.ts';
-import { refusesKey, describeReachError } from '../relay/errors.ts';
+import { describeReachError, refusesKey } from '../relay/errors.ts';
 import type { RelayAddress } from '../relay/relay-address.ts';
 import { FolderUnreadable, locateFolder } from '../share/shared-folder.ts';
 import {
   checkHops,
+  connectOnce,
   DIAGNOSTICS_HOP_TIMEOUT_MS,
+  DIAGNOSTICS_RESPONSE_MAX_BYTES,
   type Hop,
   HopFailure,
   type HopResult,
   HopSkipped,
   type Subject,
   within,
-  connectOnce,
-  DIAGNOSTICS_RESPONSE_MAX_BYTES,
 } from './hop.ts';
 import { TunnelHops } from './tunnel-hops.ts';
 

@@ -10,16 +10,16 @@ import { ControlConnection, type ControlEnd } from '../control/control-connectio
 import type { TunnelSession } from '../control/tunnel-session.ts';
 import { DataDialer } from '../data/data-dialer.ts';
 import { localPort } from '../local/local-service.ts';
-import { MessageError, messageOf, toMessage, type MessageValue } from '../messages.ts';
-import { call } from '../network/call.ts';
+import { MessageError, messageOf, type MessageValue, toMessage } from '../messages.ts';
+import { call } from '../network/network.ts';
 import { describeNetworkError } from '../network/dial.ts';
 import { ApiClient } from '../relay/api-client.ts';
 import { readRefusal, RelayRefusal } from '../relay/errors.ts';
 import { parseRelayAddress, type RelayAddress } from '../relay/relay-address.ts';
 import { createTunnelClient } from '../tunnel-client.ts';
 import {
-  DIAGNOSTICS_RESPONSE_MAX_BYTES,
   DIAGNOSTICS_HOP_TIMEOUT_MS,
+  DIAGNOSTICS_RESPONSE_MAX_BYTES,
   type Hop,
   HopFailure,
   HopSkipped,

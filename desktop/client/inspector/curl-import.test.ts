@@ -3,8 +3,7 @@ import { execFileSync } from 'node:child_process';
 import * as fc from 'fast-check';
 import { importCurl, shellWords } from './curl-import.ts';
 import { curlCommand } from './curl.ts';
-import { checkEdit, composeRequest } from './edit.ts';
-import { ImportRefused } from './imported.ts';
+import { checkEdit, composeRequest, ImportRefused } from './edit.ts';
 import { type RequestDetail, trimBlanks } from './records.ts';
 import { RequestLog } from './request-log.ts';
 

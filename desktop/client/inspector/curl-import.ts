@@ -1,8 +1,7 @@
 /** Parses a `curl` command line, from a browser or {@link curlCommand}, into the request that curl would send. */
 import { toMessage, type MessageCode } from '../messages.ts';
 import { CUT_NOTICE } from './curl.ts';
-import { isOwnField, percentEncoded } from './edit.ts';
-import { type ImportedRequest, ImportRefused, targetOf } from './imported.ts';
+import { type ImportedRequest, ImportRefused, isOwnField, percentEncoded, targetOf } from './edit.ts';
 
 /** How {@link curlCommand} passes a body that does not fit into a shell word. */
 const PIPED = /^((?:\s|#[^\n]*\n)*)echo ([A-Za-z\d+/=]+) \| base64 -d \| (?=curl\b)/;

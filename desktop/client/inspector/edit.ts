@@ -1,4 +1,4 @@
-/** Validates edited requests: the relay must be able to forward them, and the log to record them completely. */
+/** Validates edited and imported requests: the relay must be able to forward them, and the log to record them completely. */
 import { isUtf8 } from 'node:buffer';
 import { tokenEnd, valueEnd } from '../../../shared/http1/fields.ts';
 import { REDACTED } from '../../../shared/version.ts';
@@ -9,7 +9,7 @@ import {
   EDITED_TARGET_MAX_CHARS,
   RECORDED_BODY_MAX_BYTES,
 } from '../limits.ts';
-import { type Message, toMessage } from '../messages.ts';
+import { type Message, MessageError, type MessageValue, toMessage } from '../messages.ts';
 import type { RequestDetail } from './records.ts';
 import { redactField, redactTarget } from './redaction.ts';
 
@@ -288,4 +288,46 @@ class KnownSecrets {
       return secret;
     };
   }
+}
+
+/** A request from elsewhere, in the form in which it is added to the request log. */
+export interface ImportedRequest extends RequestEdit {
+  readonly body: Uint8Array;
+  /** the body was longer than this */
+  readonly isCut: boolean;
+  /** the response it got, if known */
+  readonly response: ImportedResponse | undefined;
+}
+
+export interface ImportedResponse {
+  readonly status: number;
+  readonly reason: string;
+  /** without fields about the message's framing */
+  readonly fields: readonly (readonly [name: string, value: string])[];
+  /** as shown: without content coding */
+  readonly body: Uint8Array;
+  readonly isCut: boolean;
+  /** ms until the response was complete */
+  readonly durationMs: number;
+}
+
+/** Thrown for a malformed text. The message for people describes where, and what is accepted. */
+export class ImportRefused extends MessageError {
+  constructor(said: MessageValue) {
+    super(said);
+    this.name = 'ImportRefused';
+  }
+}
+
+/** Path and query of an address in visible ASCII, without its fragment and otherwise unchanged. */
+export function targetOf(url: string): string {
+  const [, rest = ''] = /^(?:[a-z][a-z\d+.-]*:)?(?:\/\/)?[^/?#]*([^#]*)/i.exec(url) ?? [];
+  const target = rest.replace(/[^!-~]+/g, (text) => encode(text));
+  return target.startsWith('/') ? target : `/${target}`;
+}
+
+function encode(text: string): string {
+  return [...Buffer.from(text)]
+    .map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`)
+    .join('');
 }

@@ -1,8 +1,7 @@
 import { VISITOR_FIELD } from '../../../shared/http1/hop-by-hop.ts';
 import { RECORDED_TARGET_MAX_CHARS } from '../limits.ts';
-import { recogniseWebhook, type WebhookProvider } from '../webhooks/provider.ts';
 import type { Capture } from './capture.ts';
-import type { RequestSummary, Timing } from './records.ts';
+import { recogniseWebhook, type RequestSummary, type Timing, type WebhookProvider } from './records.ts';
 import { redactTarget } from './redaction.ts';
 import type { MessageLog } from './websocket/message-log.ts';
 

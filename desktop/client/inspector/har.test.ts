@@ -2,10 +2,9 @@ import assert from 'node:assert/strict';
 import { gzipSync } from 'node:zlib';
 import * as fc from 'fast-check';
 import { textOf } from '../messages.ts';
-import { checkEdit, composeRequest } from './edit.ts';
+import { checkEdit, composeRequest, ImportRefused } from './edit.ts';
 import { type Har, harOf, importHar } from './har.ts';
 import { addImported, importText } from './import-text.ts';
-import { ImportRefused } from './imported.ts';
 import { trimBlanks } from './records.ts';
 import { RequestLog } from './request-log.ts';
 

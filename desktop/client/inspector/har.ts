@@ -3,8 +3,14 @@ import { isUtf8 } from 'node:buffer';
 import { array, boolean, type InferType, number, object, string, ValidationError } from 'yup';
 import { REDACTED, VERSION } from '../../../shared/version.ts';
 import { toMessage } from '../messages.ts';
-import { isOwnField, percentEncoded } from './edit.ts';
-import { type ImportedRequest, type ImportedResponse, ImportRefused, targetOf } from './imported.ts';
+import {
+  type ImportedRequest,
+  type ImportedResponse,
+  ImportRefused,
+  isOwnField,
+  percentEncoded,
+  targetOf,
+} from './edit.ts';
 import { decodeBody } from './decode-body.ts';
 import type { RecordedMessage, RequestDetail } from './records.ts';
 

@@ -2,10 +2,17 @@ import { setImmediate as otherWork } from 'node:timers/promises';
 import { RECORDED_BODY_MAX_BYTES, RECORDED_HEAD_MAX_BYTES } from '../limits.ts';
 import { type Message, toMessage } from '../messages.ts';
 import { importCurl } from './curl-import.ts';
-import { checkEdit, composeRequest, fieldBytes, isWritable } from './edit.ts';
+import {
+  checkEdit,
+  composeRequest,
+  fieldBytes,
+  type ImportedRequest,
+  type ImportedResponse,
+  ImportRefused,
+  isWritable,
+} from './edit.ts';
 import type { Capture } from './capture.ts';
 import { importHar } from './har.ts';
-import { type ImportedRequest, type ImportedResponse, ImportRefused } from './imported.ts';
 import type { RequestLog } from './request-log.ts';
 
 /** The requests found in a text, and why some are left out. */

@@ -7,14 +7,11 @@ import {
   INSPECTORS_MAX,
 } from '../limits.ts';
 import { toMessage } from '../messages.ts';
-import { signAgain } from './signatures/check-signature.ts';
-import { SCHEMES } from './signatures/schemes.ts';
-import { WEBHOOK_PROVIDERS } from '../webhooks/provider.ts';
-import { checkEdit, EditRefused } from './edit.ts';
+import { SCHEMES, signAgain } from './signatures.ts';
+import { checkEdit, EditRefused, type ImportedRequest } from './edit.ts';
 import { addImported } from './import-text.ts';
-import type { ImportedRequest } from './imported.ts';
-import { findTunnels } from './inspector-client.ts';
 import {
+  findTunnels,
   formatLine,
   type InspectAnswer,
   type InspectRequest,
@@ -23,7 +20,7 @@ import {
   type RuntimeFolder,
   type TunnelEntry,
 } from './inspector-protocol.ts';
-import type { RequestSummary } from './records.ts';
+import { type RequestSummary, WEBHOOK_PROVIDERS } from './records.ts';
 import { type PrepareReplay, type Replayer, ReplayRefused } from './replay.ts';
 import type { RequestLog } from './request-log.ts';
 import { LogSearch } from './search.ts';

@@ -5,9 +5,14 @@ import type { LocalDialer, LocalDialHandler } from '../local/local-dialer.ts';
 import { describeTarget, type LocalConnection, type LocalHandler } from '../local/local-service.ts';
 import { MessageError, toMessage, type MessageValue } from '../messages.ts';
 import type { Attempt } from '../network/dial.ts';
-import { composeRequest, editedRequest, EditRefused, type RequestEdit } from './edit.ts';
+import {
+  composeRequest,
+  editedRequest,
+  EditRefused,
+  type ImportedRequest,
+  type RequestEdit,
+} from './edit.ts';
 import type { Exchange } from './exchange.ts';
-import type { ImportedRequest } from './imported.ts';
 import type { ConnectionRecording } from './recording.ts';
 import type { RequestLog } from './request-log.ts';
 

@@ -24,7 +24,7 @@ import {
 } from './http2-fields.ts';
 import type { LocalSession, LocalSessions, SessionHandler } from './http2-sessions.ts';
 import { localErrorResponse, LocalFailure } from './local-error.ts';
-import { SAFE_METHODS } from './local-exchange.ts';
+import { SAFE_METHODS } from './local-reuse.ts';
 import { type LocalConnection, type LocalHandler, type LocalTarget, usesTls } from './local-service.ts';
 
 /** The relay has already refused longer heads. */

@@ -1,10 +1,9 @@
 import type { LookupAddress, LookupOptions } from 'node:dns';
 import { connect, isIP, isIPv4, type LookupFunction, type NetConnectOpts, type Socket } from 'node:net';
 import { connect as connectTls, type ConnectionOptions, type SecureContext, type TLSSocket } from 'node:tls';
-import type { Clock, Timer } from '../clock.ts';
+import { type Clock, ProcessHold, type Timer } from '../clock.ts';
 import { REDIAL_JITTER, REDIAL_MS, REDIAL_QUICK_MS, REDIALS_MAX } from '../limits.ts';
-import { MessageError, toMessage, type MessageValue, type MessageCode } from '../messages.ts';
-import { ProcessHold } from '../process-hold.ts';
+import { type MessageCode, MessageError, type MessageValue, toMessage } from '../messages.ts';
 
 export interface DialOptions {
   /** name or IP address */

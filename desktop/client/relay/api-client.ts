@@ -4,12 +4,12 @@ import {
   CHECKED_DOMAIN,
   type CheckedDomain,
   DOMAIN,
-  DOMAIN_LIST,
   type Domain,
+  DOMAIN_LIST,
 } from '../../../shared/domains.ts';
 import { API_ERRORS } from '../../../shared/errors.ts';
-import { KNOCK_LIST, type Knock } from '../../../shared/knocks.ts';
-import { LINK_LIST, type Link, type NewLink } from '../../../shared/links.ts';
+import { type Knock, KNOCK_LIST } from '../../../shared/knocks.ts';
+import { type Link, LINK_LIST, type NewLink } from '../../../shared/links.ts';
 import {
   NEW_TEAM_INVITES,
   type NewTeamInvites,
@@ -21,10 +21,10 @@ import {
 import type { CreateTunnelBody } from '../../../shared/tunnel-requests.ts';
 import { ACCOUNT, type Account, type Tunnel } from '../../../shared/tunnel.ts';
 import { isWildcardDomain } from '../../../shared/wildcard-hosts.ts';
-import { API_BODY_MAX_BYTES, API_TIMEOUT_MS } from '../limits.ts';
-import { messageOf, toMessage, type MessageValue } from '../messages.ts';
-import { call, type CallResponse } from '../network/call.ts';
-import { Network } from '../network/network.ts';
+import { type Clock, pause } from '../clock.ts';
+import { API_BODY_MAX_BYTES, API_TIMEOUT_MS, CREATE_RETRIES_MAX, CREATE_RETRY_MS } from '../limits.ts';
+import { messageOf, type MessageValue, toMessage } from '../messages.ts';
+import { call, type CallResponse, Network } from '../network/network.ts';
 import {
   accessRequest,
   asksVisitorsFor,
@@ -36,12 +36,12 @@ import {
 } from './api-responses.ts';
 import {
   AccessUnsupported,
+  describeReachError,
   DomainUnsupported,
   readRefusal,
   refusesKey,
   RelayRefusal,
   RelayUnreachable,
-  describeReachError,
   WildcardUnsupported,
 } from './errors.ts';
 import type { RelayAddress } from './relay-address.ts';
@@ -351,4 +351,36 @@ function domainPath(id: string): string {
 
 function tunnelPath(id: string): string {
   return `/v1/tunnels/${encodeURIComponent(id)}`;
+}
+
+export interface CreateTiming {
+  readonly clock: Clock;
+  readonly interrupted: AbortSignal;
+  /** called with the ms until the next try */
+  readonly onWait?: ((ms: number) => void) | undefined;
+}
+
+/**
+ * Creates a tunnel. If the relay says that this is too fast, waits as long as it asks for, up to
+ * {@link CREATE_RETRY_MS}, and tries again, up to {@link CREATE_RETRIES_MAX} times (protocol.md section 3.2).
+ *
+ * @throws what {@link ApiClient.createTunnel} throws, or the reason of the interruption
+ */
+export async function createPatiently(
+  api: Pick<ApiClient, 'createTunnel'>,
+  request: CreateRequest,
+  { clock, interrupted, onWait }: CreateTiming,
+): Promise<Tunnel> {
+  for (let tries = 1; ; tries += 1) {
+    interrupted.throwIfAborted();
+    try {
+      return await api.createTunnel(request);
+    } catch (error) {
+      const isLimited = error instanceof RelayRefusal && error.status === 429;
+      if (!isLimited || tries > CREATE_RETRIES_MAX) throw error;
+      const ms = Math.min(error.retryAfterMs ?? CREATE_RETRY_MS, CREATE_RETRY_MS);
+      onWait?.(ms);
+      await pause(clock, ms, interrupted);
+    }
+  }
 }

@@ -12,9 +12,8 @@ import {
 import { replaceUnprintable } from '../../../shared/unprintable.ts';
 import { API_BODY_MAX_BYTES, API_TIMEOUT_MS } from '../limits.ts';
 import { toMessage } from '../messages.ts';
-import { type Call, call, type CallResponse } from '../network/call.ts';
+import { type Call, call, type CallResponse, type Network } from '../network/network.ts';
 import { describeNetworkError } from '../network/dial.ts';
-import type { Network } from '../network/network.ts';
 import { read } from './api-responses.ts';
 import { readRefusal, RelayUnreachable } from './errors.ts';
 import { parseRelayAddress, type RelayAddress } from './relay-address.ts';

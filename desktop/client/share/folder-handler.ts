@@ -18,7 +18,7 @@ import {
   MARK,
 } from '../../../shared/page.ts';
 import { escapeUnprintable } from '../../../shared/unprintable.ts';
-import { byteSize } from '../byte-size.ts';
+import { byteSize } from '../inspector/readable.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import {
   findShared,

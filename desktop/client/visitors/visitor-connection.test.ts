@@ -10,7 +10,7 @@ import type { DataHandler } from '../data/data-dialer.ts';
 import { type FilterMaker, StreamFilter } from '../data/stream-filter.ts';
 import { DEADLINE_TICK_MS, LOCAL_BLOCKED_LOOK_MS, LOCAL_BLOCKED_MS, LOCAL_LINGER_MS } from '../limits.ts';
 import { LocalDialer } from '../local/local-dialer.ts';
-import { LocalExchange } from '../local/local-exchange.ts';
+import { LocalExchange } from '../local/local-reuse.ts';
 import { localPort, type LocalConnection } from '../local/local-service.ts';
 import { textOf } from '../messages.ts';
 import { Connections } from './connections.ts';

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
-import { composeRequest } from '../../../client/inspector/edit.ts';
+import { composeRequest, type ImportedRequest } from '../../../client/inspector/edit.ts';
 import { addImported } from '../../../client/inspector/import-text.ts';
-import type { ImportedRequest } from '../../../client/inspector/imported.ts';
 import { RequestLog } from '../../../client/inspector/request-log.ts';
 import { again, type App, failsWith, FORM, signedIn, start } from '../../../testing/core-app.ts';
 import { emptyLog, fakeSystem, type FakeSystem } from '../../../testing/fake-platform.ts';

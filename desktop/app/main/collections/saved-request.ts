@@ -1,6 +1,5 @@
 /** Conversion of a logged request to a saved one, with its secrets, and back into a log to be sent. */
-import { editable } from '../../../client/inspector/edit.ts';
-import type { ImportedRequest } from '../../../client/inspector/imported.ts';
+import { editable, type ImportedRequest } from '../../../client/inspector/edit.ts';
 import type { RequestDetail } from '../../../client/inspector/records.ts';
 import { RECORDED_BODY_MAX_BYTES } from '../../../client/limits.ts';
 import type { SendResult } from '../../ipc/request-views.ts';

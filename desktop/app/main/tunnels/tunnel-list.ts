@@ -4,7 +4,7 @@ import type { Access } from '../../../../shared/access.ts';
 import type { Tunnel } from '../../../../shared/tunnel.ts';
 import type { OfflineReason } from '../../../client/control/verdict.ts';
 import type { LocalTarget } from '../../../client/local/local-service.ts';
-import { dueExtension, isKeptOpen } from '../../../client/lifetime.ts';
+import { dueExtension, isKeptOpen } from '../../../client/config/tunnel-spec.ts';
 import { createRequest } from '../../../client/relay/api-client.ts';
 import { RelayRefusal } from '../../../client/relay/errors.ts';
 import type { KeptForm } from '../../ipc/ipc.ts';
@@ -28,7 +28,7 @@ import {
 import type { SavedTunnel } from './create-form-schema.ts';
 import { FolderService, localTarget, type Serve } from './folder-service.ts';
 import { TunnelItem } from './tunnel-item.ts';
-import type { HostMapOptions } from '../../../client/visitors/hosted-connections.ts';
+import type { HostMapOptions } from '../../../client/visitors/connections.ts';
 import { ShownLog, type TunnelLog } from './tunnel-log.ts';
 
 export interface TunnelListOptions {

@@ -2,9 +2,8 @@
 import { Deadlines, systemClock } from '../../../client/clock.ts';
 import type { Recorder } from '../../../client/data/stream-filter.ts';
 import { curlCommand, shellOf } from '../../../client/inspector/curl.ts';
-import type { RequestEdit } from '../../../client/inspector/edit.ts';
+import type { ImportedRequest, RequestEdit } from '../../../client/inspector/edit.ts';
 import { addImported } from '../../../client/inspector/import-text.ts';
-import type { ImportedRequest } from '../../../client/inspector/imported.ts';
 import type {
   LogChanges,
   RequestDetail,
@@ -16,7 +15,7 @@ import { type PrepareReplay, Replayer } from '../../../client/inspector/replay.t
 import { RequestLog } from '../../../client/inspector/request-log.ts';
 import { type Found, LogSearch } from '../../../client/inspector/search.ts';
 import type { LocalTarget } from '../../../client/local/local-service.ts';
-import { type HostMapOptions, serviceOfRequest } from '../../../client/visitors/hosted-connections.ts';
+import { type HostMapOptions, serviceOfRequest } from '../../../client/visitors/connections.ts';
 import type { LogPoint, LogUpdate } from '../../ipc/request-views.ts';
 import { LOG_PART_MAX, LOG_REQUESTS_MAX } from '../limits.ts';
 

@@ -1,7 +1,6 @@
 import { escapeUnprintable } from '../../../../shared/unprintable.ts';
 import { readableTarget } from '../../../client/inspector/readable.ts';
-import type { RequestSummary } from '../../../client/inspector/records.ts';
-import { WEBHOOK_PROVIDERS } from '../../../client/webhooks/provider.ts';
+import { type RequestSummary, WEBHOOK_PROVIDERS } from '../../../client/inspector/records.ts';
 import type { TunnelView } from '../../ipc/snapshot.ts';
 import { leadsTo } from '../../ipc/views.ts';
 import { t, type TextKey } from '../../messages/translate.ts';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Verdict } from '../../../client/webhooks/provider.ts';
+import type { Verdict } from '../../../client/inspector/records.ts';
 import { importedWords, signatureMark, signatureTone, signatureWords, writtenText } from './signature.ts';
 
 const VERDICTS: readonly Verdict[] = [

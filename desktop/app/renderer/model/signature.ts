@@ -1,7 +1,7 @@
 /** Words for the signature of a webhook. */
 import { escapeUnprintable } from '../../../../shared/unprintable.ts';
 import { REDACTED } from '../../../../shared/version.ts';
-import type { SignatureView, Verdict } from '../../../client/webhooks/provider.ts';
+import type { SignatureView, Verdict } from '../../../client/inspector/records.ts';
 import type { Imported, WrittenHar } from '../../ipc/request-views.ts';
 import { t } from '../../messages/translate.ts';
 

@@ -1,7 +1,6 @@
 import type { ComponentChildren, JSX, TargetedEvent } from 'preact';
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
-import type { RequestDetail } from '../../../client/inspector/records.ts';
-import type { SignatureView } from '../../../client/webhooks/provider.ts';
+import type { RequestDetail, SignatureView } from '../../../client/inspector/records.ts';
 import type { SecretView, SignatureCheck } from '../../ipc/request-views.ts';
 import { t } from '../../messages/translate.ts';
 import { momentText } from '../model/numbers.ts';

@@ -23,8 +23,14 @@ import {
 } from '../../limits.ts';
 import { toMessage } from '../../messages.ts';
 import { EditRefused, type RequestEdit } from '../edit.ts';
-import { findTunnels, type FoundTunnel, Inspector, InspectRefused } from '../inspector-client.ts';
-import { runtimeFolder, type RuntimeFolder } from '../inspector-protocol.ts';
+import {
+  findTunnels,
+  type FoundTunnel,
+  Inspector,
+  InspectRefused,
+  runtimeFolder,
+  type RuntimeFolder,
+} from '../inspector-protocol.ts';
 import { type InspectedTunnel, InspectorServer } from '../inspector-server.ts';
 import type { RequestSummary } from '../records.ts';
 import { type PrepareReplay, ReplayRefused } from '../replay.ts';

@@ -1,8 +1,11 @@
 import type { JSX } from 'preact';
 import { memo } from 'preact/compat';
 import { escapeUnprintable } from '../../../../../shared/unprintable.ts';
-import type { RequestSummary } from '../../../../client/inspector/records.ts';
-import { type SignatureView, WEBHOOK_PROVIDERS } from '../../../../client/webhooks/provider.ts';
+import {
+  type RequestSummary,
+  type SignatureView,
+  WEBHOOK_PROVIDERS,
+} from '../../../../client/inspector/records.ts';
 import { t } from '../../../messages/translate.ts';
 import { clockText } from '../../model/numbers.ts';
 import { agoText, durationFraction, outcome, statusText, targetText, timeText } from '../../model/request.ts';

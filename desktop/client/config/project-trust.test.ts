@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { OPEN } from '../../../shared/access.ts';
 import { describeOnPosix } from '../../../shared/testing/posix.ts';
-import { readProject, readProjectIn } from './project-file.ts';
+import { readProject, readProjectIn } from './project.ts';
 import { checkOwners, locateFolders, ProjectFileError, trustedOwners } from './project-trust.ts';
 import { FOLDER_RULE, SPEC_DEFAULTS } from './tunnel-spec.ts';
 
