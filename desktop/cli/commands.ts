@@ -3,22 +3,24 @@ import { nearest } from '../../shared/nearest.ts';
 import { VERSION } from '../../shared/version.ts';
 import type { Environment } from '../client/config/relay-access.ts';
 import { ExitCode, UsageError } from '../client/failures.ts';
-import { accessCommand, knockCommand, linkCommand, linksCommand } from './access-commands.ts';
-import { loginCommand, logoutCommand, statusCommand } from './account-commands.ts';
+import { domainCommand, statusCommand, teamCommand } from './account-commands.ts';
+import { loginCommand, logoutCommand } from './login-commands.ts';
 import { CommandLine, type Files, optionsOf, type Prepared, type Usage } from './command.ts';
-import { completionCommand } from './completion.ts';
 import { doctorCommand } from './doctor-command.ts';
-import { domainCommand } from './domain-commands.ts';
-import { commandHelp, manCommand, overview } from './help.ts';
+import { commandHelp, completionCommand, manCommand, overview } from './help.ts';
 import { inspectCommand } from './inspect-command.ts';
-import { closeCommand, extendCommand, listCommand } from './manage-commands.ts';
+import {
+  accessCommand,
+  closeCommand,
+  extendCommand,
+  knockCommand,
+  linkCommand,
+  linksCommand,
+  listCommand,
+} from './manage-commands.ts';
 import { isTarget, optionHint, parse, PORT_HINT, type Values } from './parse.ts';
-import { mcpCommand } from './mcp-command.ts';
-import { runCommand } from './run-command.ts';
-import { serviceCommand } from './service-command.ts';
-import { teamCommand } from './team-command.ts';
+import { mcpCommand, runCommand, serviceCommand, uiCommand } from './long-running-commands.ts';
 import { httpCommand, shareCommand, startCommand } from './tunnel-commands.ts';
-import { uiCommand } from './ui-command.ts';
 
 /** In the order of the help. */
 export const COMMANDS = [

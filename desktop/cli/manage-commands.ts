@@ -1,10 +1,24 @@
-/** `culvert list`, `close` and `extend`: one call of the REST interface each; a tunnel is named by id or slug. */
+/** Commands for tunnels that already exist, which are named by id or slug. */
+import { API_ERRORS } from '../../shared/errors.ts';
+import { LINK_NOTE_RULE, LINK_PATH_RULE } from '../../shared/links.ts';
 import type { Tunnel } from '../../shared/tunnel.ts';
+import { TTL_RULE } from '../../shared/value-rules.ts';
+import { UsageError } from '../client/failures.ts';
 import { byteSize } from '../client/inspector/readable.ts';
-import { describeAccess } from './access-options.ts';
-import { apiOf, defineCommand } from './command.ts';
+import type { ApiClient } from '../client/relay/api-client.ts';
+import { madeTokens } from '../client/relay/api-responses.ts';
+import { RelayRefusal } from '../client/relay/errors.ts';
+import {
+  type AccessOptions,
+  completeAccess,
+  describeAccess,
+  exposureWarning,
+  readAccessOptions,
+} from './access-options.ts';
+import { apiOf, type CommandLine, defineCommand } from './command.ts';
 import { jsonLine, localTime, table } from './format.ts';
-import { COMMON } from './options.ts';
+import { ACCESS_POLICY, COMMON } from './options.ts';
+import { readOption, type Values } from './parse.ts';
 
 export const listCommand = defineCommand({
   name: 'list',
@@ -96,4 +110,231 @@ function tunnelTable(tunnels: readonly Tunnel[]): string {
   ]);
   const titles = ['STATE', 'PORT', 'EXPIRES', 'REQUESTS', 'IN', 'OUT', 'LETS IN', 'ADDRESS', 'ID'];
   return table([['SLUG', ...(isShared ? ['BY'] : []), ...titles], ...rows]);
+}
+
+/* `culvert access`, `link`, `links` and `knock`: who may visit a tunnel. */
+
+export const accessCommand = defineCommand({
+  name: 'access',
+  operands: 'ID|SLUG',
+  summary: "Show or replace a tunnel's access policy",
+  options: { Access: [...ACCESS_POLICY, 'open'], ...COMMON },
+  meanings: { open: 'Admit everyone. This option cannot be combined with the other access options.' },
+  examples: {
+    'culvert access my-app': 'show the access policy, and when tokens were last used',
+    'culvert access my-app --token ci --token agent': 'admit two programs; to revoke a token, leave it out',
+    'culvert access my-app --links --allow 10.0.0.0/8': 'replace the access policy',
+    'culvert access my-app --open': 'make the tunnel public again',
+  },
+  details: `
+    Without access options, the command shows the current policy. With access options, it replaces the whole policy,
+    so include everything that should apply. If you combine --auth, --password, --links, --knock and --token, visitors
+    need to satisfy only one of them. --allow applies in addition.
+
+    --token keeps the tunnel's token of that name, or creates one and shows it once. Tokens that you leave out are
+    revoked, and everything that was opened with them is closed.
+
+    A change takes effect within a second. Visitors have to authenticate again, and open WebSockets are closed for visitors who no longer have access.`,
+  read: (line) => ({ tunnel: line.tunnelName(), wanted: readWanted(line.values), ...line.access() }),
+  async run(command, { prompt, output }) {
+    const { wanted, json } = command;
+    const api = apiOf(command);
+    const tunnel = findTunnel(await api.listTunnels(), command.tunnel);
+    if (wanted === undefined) {
+      output.out(json ? jsonLine(tunnel) : stateOf(tunnel) + usesOf(tunnel));
+      return;
+    }
+    const warning = exposureWarning(wanted);
+    if (warning !== undefined) output.err(warning);
+    const changed = await api.setAccess(tunnel.id, await completeAccess(wanted, prompt));
+    const { madePassword } = wanted;
+    if (json) {
+      output.out(jsonLine(madePassword === undefined ? changed : { ...changed, password: madePassword }));
+      return;
+    }
+    const before = describeAccess(tunnel.access) ?? 'open to everyone';
+    output.out(stateOf(changed));
+    for (const { name, token } of madeTokens(changed.access)) output.out(`Token ${name}: ${token}\n`);
+    if (madePassword !== undefined) output.out(`Password: ${madePassword}\n`);
+    output.out(`Before: ${before}.\n`);
+  },
+});
+
+export const linkCommand = defineCommand({
+  name: 'link',
+  operands: 'ID|SLUG | --revoke LINK',
+  summary: 'Create a signed link to a tunnel, or revoke one',
+  options: { Link: ['ttl', 'note', 'path', 'revoke'], ...COMMON },
+  meanings: {
+    ttl: 'How long the link is valid, such as 2h. Default: 24h.',
+    path: 'The page that the link opens, such as "/cart?step=2". Default: the start page.',
+  },
+  examples: {
+    'culvert link my-app --ttl 2h --note Ann': 'create a link for Ann that is valid for two hours',
+    "culvert link my-app --path '/cart?step=2'": 'create a link that opens a certain page',
+    'culvert link --revoke 0123456789abcdef': 'revoke the link with this id',
+  },
+  details: `
+    A link admits visitors only if the tunnel's access policy includes --links. The link stops working after --ttl,
+    when the tunnel ends, or when you revoke it. A visitor with a link has access to every path on the tunnel.
+
+    The command prints the link to standard output, and its id and expiry to standard error.`,
+  read: (line) => ({ action: readLinkAction(line), ...line.access() }),
+  async run(command, { output }) {
+    const { action, json } = command;
+    const api = apiOf(command);
+    const tunnels = await api.listTunnels();
+    if (action.name === 'revoke') {
+      await revokeLink(api, tunnels, action.link);
+      output.out(json ? '{"status":"revoked"}\n' : 'Revoked.\n');
+      return;
+    }
+    const link = await api.createLink(findTunnel(tunnels, action.tunnel).id, action.link);
+    output.out(json ? jsonLine(link) : `${link.url}\n`);
+    // On standard error, so that only the link reaches a clipboard or a program.
+    if (!json)
+      output.err(
+        `Valid until ${localTime(link.expires_at)}. To revoke it, run "culvert link --revoke ${link.id}".\n`,
+      );
+  },
+});
+
+export const linksCommand = defineCommand({
+  name: 'links',
+  operands: 'ID|SLUG',
+  summary: "List a tunnel's signed links",
+  options: COMMON,
+  examples: { 'culvert links my-app': 'list the links that are still valid' },
+  read: (line) => ({ tunnel: line.tunnelName(), ...line.access() }),
+  async run(command, { output }) {
+    const api = apiOf(command);
+    const links = await api.listLinks(findTunnel(await api.listTunnels(), command.tunnel).id);
+    if (command.json) output.out(jsonLine({ links }));
+    else if (links.length === 0) output.out('No signed links.\n');
+    else {
+      const rows = links.map(({ id, note, path = '/', created_at, expires_at }) => [
+        id,
+        localTime(created_at),
+        localTime(expires_at),
+        path,
+        note,
+      ]);
+      output.out(table([['LINK', 'CREATED', 'EXPIRES', 'PATH', 'NOTE'], ...rows]));
+    }
+  },
+});
+
+export const knockCommand = defineCommand({
+  name: 'knock',
+  operands: 'ID|SLUG KNOCK',
+  summary: 'Approve or deny a visitor who is asking for access',
+  options: { Answer: ['admit', 'refuse', 'for'], ...COMMON },
+  examples: {
+    'culvert knock my-app 0123456789abcdef --admit --for 8h': 'give a visitor access for eight hours',
+    'culvert knock my-app 0123456789abcdef --refuse': 'deny a visitor, or revoke an approval',
+  },
+  details: `
+    KNOCK is the id of the approval request. "culvert http --knock" prints this id when it is not running in a
+    terminal, and the "knock" event of --json contains it. A visitor waits for up to 5 minutes.`,
+  read(line) {
+    line.atMost(2);
+    const [tunnel = '', knock = ''] = line.operands;
+    const { admit = false, refuse = false, for: duration } = line.values;
+    if (tunnel === '' || knock === '')
+      throw new UsageError(
+        'Specify both the tunnel and the approval request. "culvert http --knock" shows both.',
+      );
+    if (admit === refuse) throw new UsageError('Use either --admit or --refuse.');
+    if (refuse && duration !== undefined) throw new UsageError('--for can only be used with --admit.');
+    return {
+      tunnel,
+      knock,
+      admit,
+      duration: readOption('for', duration, TTL_RULE),
+      ...line.access(),
+    };
+  },
+  async run(command, { output }) {
+    const { knock, admit, duration, json } = command;
+    const api = apiOf(command);
+    const { id } = findTunnel(await api.listTunnels(), command.tunnel);
+    await api.answerKnock(id, knock, admit, duration);
+    const status = admit ? 'admitted' : 'refused';
+    output.out(json ? jsonLine({ status }) : `${admit ? 'Approved' : 'Denied'} the visitor.\n`);
+  },
+});
+
+/**
+ * @returns who may visit from now on; `undefined` if that is only to be shown
+ * @throws UsageError
+ */
+function readWanted(values: Values): AccessOptions | undefined {
+  const { auth, password, allow, links, knock, token, open } = values;
+  const isGiven = [auth, password, allow, links, knock, token].some((value) => value !== undefined);
+  if (isGiven && open === true)
+    throw new UsageError('--open gives everyone access, so it cannot be combined with other access options.');
+  return isGiven || open === true ? readAccessOptions(values) : undefined;
+}
+
+/** @throws UsageError */
+function readLinkAction(line: CommandLine) {
+  const { revoke, note, path } = line.values;
+  const ttl = line.ttl();
+  if (revoke === undefined) {
+    const link = {
+      ...(ttl === undefined ? {} : { ttl }),
+      ...(note === undefined ? {} : { note: readOption('note', note, LINK_NOTE_RULE) }),
+      ...(path === undefined ? {} : { path: readOption('path', path, LINK_PATH_RULE) }),
+    };
+    return { name: 'make', tunnel: line.tunnelName(), link } as const;
+  }
+  line.atMost(0);
+  if ([ttl, note, path].some((value) => value !== undefined))
+    throw new UsageError('--revoke cannot be combined with --ttl, --note or --path.');
+  if (!/^[0-9a-f]{16}$/.test(revoke))
+    throw new UsageError(
+      `--revoke "${revoke}" is not valid. It must be the id of a link, as shown by "culvert links".`,
+    );
+  return { name: 'revoke', link: revoke } as const;
+}
+
+/** Thrown for an id that no link of a live tunnel has. */
+export class NoSuchLink extends Error {
+  constructor(id: string) {
+    super(
+      `None of your live tunnels has a link with the id "${id}". "culvert links" shows the links of a tunnel`,
+    );
+  }
+}
+
+/** A link is identified by its id alone; its tunnel is the one that does not report it as missing. */
+async function revokeLink(api: ApiClient, tunnels: readonly Tunnel[], link: string): Promise<void> {
+  for (const { id } of tunnels) {
+    try {
+      await api.deleteLink(id, link);
+      return;
+    } catch (error) {
+      const isOther = error instanceof RelayRefusal && error.isOwn && error.is(API_ERRORS.linkNotFound);
+      // It may have ended since it was listed, with all its links.
+      const isGone = error instanceof RelayRefusal && error.isOwn && error.is(API_ERRORS.tunnelNotFound);
+      if (!isOther && !isGone) throw error;
+    }
+  }
+  throw new NoSuchLink(link);
+}
+
+/** When its tokens were last used. */
+function usesOf({ access: { tokens = [] } }: Tunnel): string {
+  const rows = tokens.map(({ name, last_used_at }) => [
+    name,
+    last_used_at === undefined ? 'never' : localTime(last_used_at),
+  ]);
+  return rows.length === 0 ? '' : table([['TOKEN', 'LAST USED'], ...rows]);
+}
+
+function stateOf({ slug, access }: Tunnel): string {
+  const lock = describeAccess(access);
+  return lock === undefined
+    ? `${slug} is open to everyone.\n`
+    : `Access to ${slug} is restricted: ${lock}.\n`;
 }

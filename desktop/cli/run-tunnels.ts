@@ -5,19 +5,19 @@ import type { Tunnel } from '../../shared/tunnel.ts';
 import { type Clock, pause, systemClock } from '../client/clock.ts';
 import { type Claim, claimNames, type Prompt, type RelayAccess } from '../client/config/relay-access.ts';
 import type { TunnelSpec } from '../client/config/tunnel-spec.ts';
-import { ExitCode } from '../client/failures.ts';
+import { ExitCode, UsageError } from '../client/failures.ts';
 import { RequestLog } from '../client/inspector/request-log.ts';
 import { RECORDED_REQUESTS_MAX } from '../client/limits.ts';
 import { ApiClient, createPatiently, type CreateRequest } from '../client/relay/api-client.ts';
+import type { SharedFolder } from '../client/share/shared-folder.ts';
 import { type AccessOptions, completeAccess, exposureWarning } from './access-options.ts';
 import type { CommandContext } from './command.ts';
 import { CommandWindow } from './command-window.ts';
-import type { AccessOrLogin } from './first-login.ts';
+import type { AccessOrLogin } from './login-commands.ts';
 import { REOPEN_BASE_MS, REOPEN_CAP_MS } from './limits.ts';
 import { otherMachineWarning } from './parse.ts';
 import { openAddress } from './prompt.ts';
 import { type EndReason, followReporter, JsonReporter, type Output, TextReporter } from './reporter.ts';
-import type { ServedFolders } from './serve-folders.ts';
 import { Inspection, type ServeOptions, serveTunnel } from './serve-tunnel.ts';
 import { doOnceOnline, type OnceOnline } from './view/once-online.ts';
 import { canShowView, TerminalView } from './view/terminal-view.ts';
@@ -54,7 +54,7 @@ export async function openTunnels(
 ): Promise<ExitCode> {
   const wanted = await completeTunnels(given, prompt, output);
   const project = 'project' in given ? given.project : undefined;
-  const served = await servedFolders(wanted.tunnels, project);
+  const served = await serveFolders(wanted.tunnels, project);
   const window = new CommandWindow(wanted, project && basename(dirname(project)));
   try {
     const interrupted = interruptible();
@@ -98,13 +98,47 @@ export async function completeTunnel(
 }
 
 /** The server of files needs a list of all media types, so it is loaded only if a folder is shared. */
-async function servedFolders(
-  tunnels: readonly TunnelSpec[],
+/** Tunnels whose folders are now served on local ports. */
+interface ServedFolders {
+  readonly tunnels: readonly TunnelSpec[];
+  /** Ends the servers of the folders. */
+  close(): Promise<void>;
+}
+
+/**
+ * Starts file servers for tunnels to folders; tunnels to ports stay as they are.
+ *
+ * @param project path of the project's file, which is hidden from visitors
+ * @throws UsageError for something that is not a folder, or a folder that cannot be read
+ */
+async function serveFolders(
+  specs: readonly TunnelSpec[],
   project: string | undefined,
 ): Promise<ServedFolders> {
-  if (tunnels.every(({ folder }) => folder === undefined)) return { tunnels, close: () => Promise.resolve() };
-  const { serveFolders } = await import('./serve-folders.ts');
-  return serveFolders(tunnels, project);
+  if (specs.every(({ folder }) => folder === undefined))
+    return { tunnels: specs, close: () => Promise.resolve() };
+  const { FolderUnreadable, shareFolder } = await import('../client/share/shared-folder.ts');
+  const servers: SharedFolder[] = [];
+  const close = async (): Promise<void> => {
+    await Promise.all(servers.map((server) => server.close()));
+  };
+  const tunnels: TunnelSpec[] = [];
+  try {
+    for (const spec of specs) {
+      if (spec.folder === undefined) {
+        tunnels.push(spec);
+        continue;
+      }
+      const server = await shareFolder(spec.folder, { own: project === undefined ? [] : [project] });
+      servers.push(server);
+      const { path: folder, port, host: hostHeader } = server;
+      tunnels.push({ ...spec, folder, port, hostHeader, localHost: '127.0.0.1' });
+    }
+  } catch (error) {
+    await close();
+    throw error instanceof FolderUnreadable ? new UsageError(error.message) : error;
+  }
+  return { tunnels, close };
 }
 
 /** @param prompt for questions before anything is shown */

@@ -26,7 +26,7 @@ import { isLoopback } from '../client/network/dial.ts';
 import type { RelayAddress } from '../client/relay/relay-address.ts';
 import { readAccessOptions } from './access-options.ts';
 import { type CommandContext, type CommandLine, defineCommand, type Files } from './command.ts';
-import { completeLogin, readAccessOrLogin } from './first-login.ts';
+import { completeLogin, readAccessOrLogin } from './login-commands.ts';
 import { EXIT_CODES } from './help.ts';
 import { ACCESS_POLICY, COMMON, HEADERS, REQUESTS, WHEN_ONLINE } from './options.ts';
 import {

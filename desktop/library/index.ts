@@ -1,2 +1,392 @@
-/** `import { expose } from '@culvert/culvert'`; its public types are in types/index.d.ts. */
-export { expose } from './expose.ts';
+/** `import { expose } from '@culvert/culvert'`: opens tunnels for programs. Its public types are in types/index.d.ts. */
+import { EventEmitter } from 'node:events';
+import { type IncomingMessage, request as requestHttp } from 'node:http';
+import { request as requestHttps } from 'node:https';
+import { homedir } from 'node:os';
+import { Readable } from 'node:stream';
+import type { ReadableStream } from 'node:stream/web';
+import { OPEN } from '../../shared/access.ts';
+import { HEADER_NAMES_RULE, type HeaderChanges, HEADERS_RULE } from '../../shared/header-changes.ts';
+import type { Tunnel as TunnelRecord } from '../../shared/tunnel.ts';
+import {
+  COMPRESS_RULE,
+  type CompressMode,
+  type HostHeader,
+  PORT_RULE,
+  UPSTREAM_RULE,
+  type ValueRule,
+} from '../../shared/value-rules.ts';
+import { ProcessHold, systemClock } from '../client/clock.ts';
+import {
+  claimNames,
+  readRelayAccess,
+  type RelayAccess,
+  ServedElsewhere,
+} from '../client/config/relay-access.ts';
+import { configFolder, StoredLogin } from '../client/config/stored-login.ts';
+import type { TunnelSession, TunnelState } from '../client/control/tunnel-session.ts';
+import { describeFailure, describeWait } from '../client/failures.ts';
+import type { RequestSummary } from '../client/inspector/records.ts';
+import { RequestLog } from '../client/inspector/request-log.ts';
+import { LIBRARY_CLOSE_MS } from '../client/limits.ts';
+import { textOf } from '../client/messages.ts';
+import { lookupFor } from '../client/network/dial.ts';
+import { ApiClient, createPatiently, createRequest } from '../client/relay/api-client.ts';
+import { madeTokens } from '../client/relay/api-responses.ts';
+import { createTunnelClient } from '../client/tunnel-client.ts';
+import { type Exposable, isExposable, type Listening, listening } from './own-server.ts';
+import type {
+  expose as Expose,
+  ExposeOptions,
+  Tunnel,
+  TunnelEvents,
+  TunnelOptions,
+} from './types/index.d.ts';
+
+/** See types/index.d.ts. */
+export const expose: typeof Expose = async (
+  what: ExposeOptions | Exposable,
+  given: TunnelOptions = {},
+): Promise<Tunnel> => {
+  if ((typeof what !== 'object' && typeof what !== 'function') || what === null)
+    throw new TypeError('expose needs an object such as { port: 3000 }, a server or an app');
+  if (isExposable(what)) return await open(await listening(what), given);
+  const { port, host = 'localhost', https = false, upstream = 'http1' } = what;
+  if (!PORT_RULE.accepts(port)) throw new TypeError(`port must be ${PORT_RULE.accepted}`);
+  if (!UPSTREAM_RULE.accepts(upstream)) throw new TypeError(`upstream must be ${UPSTREAM_RULE.accepted}`);
+  if (upstream === 'h2c' && https)
+    throw new TypeError('upstream h2c is HTTP/2 without TLS: use h2 with https');
+  return await open({ port, host, https, upstream, unref() {}, close: () => Promise.resolve() }, what);
+};
+
+async function open(target: Listening, options: TunnelOptions): Promise<Tunnel> {
+  const { signal } = options;
+  try {
+    signal?.throwIfAborted();
+    const { hostHeader = 'keep', compress = 'auto' } = options;
+    if (!COMPRESS_RULE.accepts(compress)) throw new TypeError(`compress must be ${COMPRESS_RULE.accepted}`);
+    const changes = headersOf(options);
+    const secret = target.secret === undefined ? [] : [target.secret];
+    const headers = { ...changes, requestHeader: [...changes.requestHeader, ...secret] };
+    const access = accessTo(options);
+    const api = new ApiClient(access.relay, access.key, access.network);
+    const record = await create(api, target, options);
+    const tunnel = new OpenTunnel({ access, api, record, target, hostHeader, headers, compress });
+    const abort = (): void => void tunnel.close();
+    signal?.addEventListener('abort', abort, { once: true });
+    tunnel.once('offline', () => signal?.removeEventListener('abort', abort));
+    // The signal may have been aborted while the tunnel was being created.
+    if (signal?.aborted === true) abort();
+    await connect(tunnel);
+    return tunnel;
+  } catch (error) {
+    await target.close();
+    signal?.throwIfAborted();
+    throw error;
+  }
+}
+
+/** @throws TypeError */
+function headersOf({
+  requestHeaders = {},
+  removeRequestHeaders = [],
+  responseHeaders = {},
+  removeResponseHeaders = [],
+}: TunnelOptions): HeaderChanges {
+  return {
+    requestHeader: checkedList('requestHeaders', headerLines(requestHeaders), HEADERS_RULE),
+    removeRequestHeader: checkedList('removeRequestHeaders', removeRequestHeaders, HEADER_NAMES_RULE),
+    responseHeader: checkedList('responseHeaders', headerLines(responseHeaders), HEADERS_RULE),
+    removeResponseHeader: checkedList('removeResponseHeaders', removeResponseHeaders, HEADER_NAMES_RULE),
+  };
+}
+
+function headerLines(headers: Readonly<Record<string, string>>): readonly string[] {
+  return Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+}
+
+/** @throws TypeError */
+function checkedList(option: string, list: readonly string[], rule: ValueRule): readonly string[] {
+  if (!rule.accepts(list)) throw new TypeError(`${option} must be ${rule.accepted}`);
+  return list;
+}
+
+/** Closes the tunnel at the relay if it does not get online. */
+async function connect(tunnel: OpenTunnel): Promise<void> {
+  try {
+    await tunnel.online();
+  } catch (error) {
+    await tunnel.close();
+    throw error;
+  }
+}
+
+function accessTo({ relay, key, insecure }: TunnelOptions): RelayAccess {
+  const { platform, env } = process;
+  const stored = new StoredLogin(configFolder({ platform, env, home: homedir() }), (text) =>
+    process.emitWarning(text),
+  );
+  return readRelayAccess({ options: { relay, key, insecure }, env, readLogin: () => stored.read() });
+}
+
+async function create(api: ApiClient, { port }: Listening, options: TunnelOptions): Promise<TunnelRecord> {
+  const { name, wildcard = false, ttl, idle = false, access = {} } = options;
+  const claim = name === undefined ? undefined : (await claimNames(api, [name], undefined)).get(name);
+  if (claim === 'leave') throw new ServedElsewhere(name ?? '');
+  const { allow = [], basic = [], password, links = false, knock = false } = access;
+  const named = [...(options.tokens ?? []), ...(access.tokens ?? [])].map(({ name: tokenName, token }) => ({
+    name: tokenName,
+    token,
+  }));
+  const wanted = { ...OPEN, allow, basic, password, links, knock, tokens: named };
+  const request = createRequest({ port, name, wildcard, ttl, idle, access: wanted });
+  try {
+    return await createPatiently(api, claim === 'take-over' ? { ...request, take_over: true } : request, {
+      clock: systemClock,
+      interrupted: options.signal ?? new AbortController().signal,
+      onWait: (ms) => process.emitWarning(describeWait(ms)),
+    });
+  } catch (error) {
+    throw new Error(describeFailure(error), { cause: error });
+  }
+}
+
+/* One tunnel of a program, from its creation to its end. */
+
+interface OpenTunnelOptions {
+  readonly access: RelayAccess;
+  readonly api: ApiClient;
+  readonly record: TunnelRecord;
+  readonly target: Listening;
+  readonly hostHeader: HostHeader;
+  readonly headers: HeaderChanges;
+  readonly compress: CompressMode;
+}
+
+class OpenTunnel extends EventEmitter<TunnelEvents> implements Tunnel {
+  readonly id: string;
+  readonly url: string;
+  readonly urls: Tunnel['urls'];
+  readonly tokens: Readonly<Record<string, string>>;
+  readonly #options: OpenTunnelOptions;
+  readonly #session: TunnelSession;
+  readonly #hold = new ProcessHold();
+  readonly #online = Promise.withResolvers<void>();
+  readonly #offline = Promise.withResolvers<void>();
+  #closed: Promise<void> | undefined;
+
+  constructor(options: OpenTunnelOptions) {
+    super();
+    const { access, record, target, hostHeader, headers, compress } = options;
+    this.#options = options;
+    this.id = record.id;
+    this.url = record.public_url;
+    this.urls = record.urls;
+    this.tokens = Object.fromEntries(madeTokens(record.access).map(({ name, token }) => [name, token]));
+    const log = new RequestLog();
+    log.subscribe((summary) => this.#onRequest(summary));
+    this.#session = createTunnelClient({
+      relay: access.relay,
+      key: access.key,
+      network: access.network,
+      tunnelId: record.id,
+      local: {
+        host: target.host,
+        port: target.port,
+        https: target.https,
+        waitMs: 0,
+        upstream: target.upstream ?? 'http1',
+      },
+      hostHeader,
+      headers,
+      compress,
+      recorder: log,
+      onState: (state) => this.#onState(state),
+      onProblem() {},
+    });
+    // The caller may no longer be waiting for it.
+    this.#online.promise.catch(() => {});
+  }
+
+  /** Connects. @returns once visitors can reach it @throws Error if it does not get online */
+  online(): Promise<void> {
+    if (this.#closed === undefined) this.#hold.run(() => this.#session.start());
+    return this.#online.promise;
+  }
+
+  fetch(target: string | URL = '/', init?: RequestInit): Promise<Response> {
+    const isPath = typeof target === 'string' && target.startsWith('/');
+    return fetchTunnel(new URL(isPath ? `${this.url}${target}` : target), init);
+  }
+
+  unref(): this {
+    this.#hold.release();
+    this.#options.target.unref();
+    return this;
+  }
+
+  close(): Promise<void> {
+    // The process stays until it is closed, even after `unref`.
+    this.#closed ??= ProcessHold.outside(() => this.#close());
+    return this.#closed;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #close(): Promise<void> {
+    const { api, target } = this.#options;
+    this.#session.stop();
+    await this.#offline.promise;
+    // If the relay does not answer, the tunnel expires there.
+    await api.closeTunnel(this.id, LIBRARY_CLOSE_MS).catch(() => {});
+    await target.close();
+  }
+
+  #onState(state: TunnelState): void {
+    switch (state.name) {
+      case 'idle':
+      case 'connecting':
+        break;
+      case 'online':
+        this.#online.resolve();
+        this.#tell(() => this.emit('online'));
+        break;
+      case 'reconnecting':
+        this.#tell(() => this.emit('reconnecting', textOf(state.why)));
+        break;
+      case 'offline':
+        this.#online.reject(new Error(textOf(state.why)));
+        this.#offline.resolve();
+        // Nobody can reach the server any longer, and it would keep the process alive.
+        void this.#options.target.close();
+        this.#tell(() => this.emit('offline', textOf(state.why)));
+        break;
+    }
+  }
+
+  #onRequest({ method, target, status, durationMs, isBroken }: RequestSummary): void {
+    if (durationMs === undefined) return;
+    this.#tell(() => this.emit('request', { method, target, status, durationMs, isBroken }));
+  }
+
+  /** Calls a listener as if from a timer, so that one that throws does not stop what is under way. */
+  #tell(emit: () => void): void {
+    ProcessHold.outside(() => process.nextTick(emit));
+  }
+}
+
+/** As many as the Fetch standard follows. */
+const REDIRECTS_MAX = 20;
+const REDIRECTING: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+/** Responses that never have a body (Fetch standard, "null body status"). */
+const WITHOUT_BODY: ReadonlySet<number> = new Set([101, 103, 204, 205, 304]);
+/** Fields of a request that describe its body. */
+const BODY_FIELDS = ['content-encoding', 'content-language', 'content-location', 'content-type'];
+
+interface Outgoing {
+  readonly url: URL;
+  readonly method: string;
+  readonly headers: Headers;
+  readonly body: Buffer | undefined;
+  readonly redirect: Request['redirect'];
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Does what the global `fetch` does, and connects to this machine for every host that ends in `.localhost`. For those, it
+ * reads a request's body to its end before it sends it.
+ *
+ * @throws TypeError if there is no response; the reason of an aborted signal
+ */
+async function fetchTunnel(url: URL, init?: RequestInit): Promise<Response> {
+  if (!isLoopbackHost(url)) return await fetch(url, init);
+  const request = new Request(url, init);
+  const body = request.body === null ? undefined : Buffer.from(await request.arrayBuffer());
+  const { method, headers, redirect, signal } = request;
+  return await follow({ url, method, headers, body, redirect, signal });
+}
+
+function isLoopbackHost({ hostname }: URL): boolean {
+  return hostname.endsWith('.localhost');
+}
+
+async function follow(first: Outgoing): Promise<Response> {
+  let outgoing = first;
+  for (let redirects = 0; redirects <= REDIRECTS_MAX; redirects += 1) {
+    const response = await send(outgoing);
+    const { statusCode: status = 0 } = response;
+    const { location } = response.headers;
+    if (!REDIRECTING.has(status) || location === undefined || outgoing.redirect === 'manual')
+      return toResponse(response, outgoing.url, redirects > 0);
+    response.destroy();
+    if (outgoing.redirect === 'error') throw failed(new Error('it was redirected'));
+    const url = URL.parse(location, outgoing.url.href);
+    if (url === null || !/^https?:$/.test(url.protocol))
+      throw failed(new Error('it was redirected to something that is not an address'));
+    outgoing = redirected(outgoing, status, url);
+    const { method, headers, body, signal } = outgoing;
+    if (!isLoopbackHost(url))
+      return await fetch(url, {
+        method,
+        headers,
+        signal,
+        ...(body !== undefined && { body: new Uint8Array(body) }),
+      });
+  }
+  throw failed(new Error('it was redirected too often'));
+}
+
+/** The next request, as the Fetch standard has it ("HTTP-redirect fetch"). */
+function redirected(outgoing: Outgoing, status: number, url: URL): Outgoing {
+  const { method } = outgoing;
+  const headers = new Headers(outgoing.headers);
+  if (url.origin !== outgoing.url.origin)
+    for (const name of ['authorization', 'proxy-authorization', 'cookie', 'host']) headers.delete(name);
+  const isKept =
+    status === 307 || status === 308 || (status !== 303 && method !== 'POST') || method === 'HEAD';
+  if (isKept) return { ...outgoing, url, headers };
+  for (const name of BODY_FIELDS) headers.delete(name);
+  return { ...outgoing, url, headers, method: 'GET', body: undefined };
+}
+
+function send({ url, method, headers, body, signal }: Outgoing): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const request = url.protocol === 'https:' ? requestHttps : requestHttp;
+    const sent = request(url, {
+      method,
+      headers: Object.fromEntries(headers),
+      lookup: lookupFor(url.hostname),
+      // A connection that is kept would hold the process.
+      agent: false,
+      signal,
+    });
+    sent.once('response', resolve);
+    sent.on('error', (error) => reject(signal.aborted ? (signal.reason as Error) : failed(error)));
+    sent.end(body);
+  });
+}
+
+function failed(cause: Error): TypeError {
+  return new TypeError('fetch failed', { cause });
+}
+
+function toResponse(incoming: IncomingMessage, url: URL, isRedirected: boolean): Response {
+  const { statusCode: status = 0, statusMessage: statusText = '', rawHeaders } = incoming;
+  const headers = new Headers();
+  for (let at = 0; at < rawHeaders.length; at += 2)
+    headers.append(rawHeaders[at] ?? '', rawHeaders[at + 1] ?? '');
+  // Without a reader, the stream reports what breaks it to nobody.
+  incoming.on('error', () => {});
+  const hasBody = !WITHOUT_BODY.has(status);
+  if (!hasBody) incoming.resume();
+  const body = hasBody ? (Readable.toWeb(incoming) as ReadableStream<Uint8Array>) : null;
+  const response = new Response(body as ConstructorParameters<typeof Response>[0], {
+    status,
+    statusText,
+    headers,
+  });
+  Object.defineProperties(response, { url: { value: url.href }, redirected: { value: isRedirected } });
+  return response;
+}

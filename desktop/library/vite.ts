@@ -1,6 +1,6 @@
 /** `import culvert from '@culvert/culvert/vite'`; its public types are in types/vite.d.ts. */
 import type { AddressInfo } from 'node:net';
-import { expose } from './expose.ts';
+import { expose } from './index.ts';
 import { hostAt } from './own-server.ts';
 import type { Tunnel, TunnelOptions } from './types/index.d.ts';
 

@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
+import { PassThrough } from 'node:stream';
+import { setImmediate as turn } from 'node:timers/promises';
 import { OPEN } from '../../../shared/access.ts';
-import { boundedExtension, boundedTtl, type Bounds, checkAccess, checkPort } from './bounds.ts';
+import { type Message, toMessage } from '../../client/messages.ts';
+import type { AskOwner } from '../../client/owner-questions.ts';
+import { FakeClock } from '../../testing/fake-clock.ts';
+import { MCP_ASK_TIMEOUT_MS, MCP_QUESTIONS_MAX } from '../limits.ts';
+import { askAt } from './ask-on-terminal.ts';
+import { boundedExtension, boundedTtl, type Bounds, checkAccess, checkPort, Consent } from './bounds.ts';
 import { ToolFailure } from './parameters.ts';
 
 const FREE: Bounds = { ports: undefined, maxTtl: undefined, requireAccess: false, ask: false };
@@ -63,5 +70,117 @@ describe('bounds', () => {
     ])
       checkAccess(guarded, access);
     checkAccess(FREE, OPEN);
+  });
+});
+
+const NEVER = new AbortController().signal;
+
+function admit(address: string): Message {
+  return toMessage('question.admit', { address, slug: 'shop' });
+}
+
+function asking(...askers: AskOwner[]) {
+  const clock = new FakeClock();
+  return { clock, consent: new Consent({ clock, askers }) };
+}
+
+/** Never answers. */
+const silent: AskOwner = (_question, ended) =>
+  new Promise((resolve) => ended.addEventListener('abort', () => resolve(undefined)));
+
+const nobody: AskOwner = () => Promise.resolve(undefined);
+
+describe('the consent of the owner', () => {
+  it('is asked for where somebody can be asked', async () => {
+    await asking(nobody, () => Promise.resolve(true)).consent.ask(admit('open'), NEVER);
+    await assert.rejects(
+      asking(nobody, () => Promise.resolve(false)).consent.ask(admit('open'), NEVER),
+      /has refused/,
+    );
+    await assert.rejects(asking(nobody).consent.ask(admit('open'), NEVER), /nobody can be asked/);
+  });
+
+  it('is refused after 5 minutes, and the next question is asked', async () => {
+    const { clock, consent } = asking((question, ended) =>
+      question.values['address'] === 'first' ? silent(question, ended) : Promise.resolve(true),
+    );
+    const first = assert.rejects(consent.ask(admit('first'), NEVER), /not answered within 5 minutes/);
+    await turn();
+    clock.advance(MCP_ASK_TIMEOUT_MS - 1);
+    await turn();
+    clock.advance(1);
+    await first;
+    await consent.ask(admit('second'), NEVER);
+  });
+
+  it('does not count once it comes too late', async () => {
+    const late = Promise.withResolvers<boolean>();
+    const { clock, consent } = asking(() => late.promise);
+    const refused = assert.rejects(consent.ask(admit('open'), NEVER), /not answered/);
+    await turn();
+    clock.advance(MCP_ASK_TIMEOUT_MS);
+    late.resolve(true);
+    await refused;
+  });
+
+  it('is for one question: the others are asked by themselves, one after another', async () => {
+    const asked: string[] = [];
+    const { consent } = asking((question) => Promise.resolve(asked.push(question.text) === 1));
+    const results = await Promise.allSettled([
+      consent.ask(admit('one'), NEVER),
+      consent.ask(admit('one'), NEVER),
+    ]);
+    assert.deepEqual(
+      results.map(({ status }) => status),
+      ['fulfilled', 'rejected'],
+    );
+    assert.deepEqual(asked, [admit('one').text, admit('one').text]);
+  });
+
+  it('is not asked for by more than 8 questions at a time, nor by calls that were cancelled', async () => {
+    const asked: string[] = [];
+    const { consent } = asking((question, ended) => {
+      asked.push(question.text);
+      return silent(question, ended);
+    });
+    const cancel = new AbortController();
+    const waiting = Array.from({ length: MCP_QUESTIONS_MAX }, (_, index) =>
+      assert.rejects(consent.ask(admit(String(index)), cancel.signal), /cancelled/),
+    );
+    await assert.rejects(consent.ask(admit('more'), NEVER), /8 questions are waiting/);
+    cancel.abort();
+    await Promise.all(waiting);
+    await turn();
+    assert.deepEqual(asked, [admit('0').text]);
+  });
+});
+
+/** @param type from what the terminal shows to what its user types */
+async function answer(type: (shown: string) => string): Promise<{ agrees: boolean; shown: string }> {
+  const [input, output] = [new PassThrough(), new PassThrough()];
+  const agrees = askAt(input, output, admit('a\u{1b}[2Jb'), NEVER);
+  const shown = String(output.read());
+  input.write(type(shown));
+  return { agrees: await agrees, shown };
+}
+
+const codeIn = (shown: string): string => /Type (\d{4}) /.exec(shown)?.[1] ?? assert.fail(shown);
+
+describe('askAt', () => {
+  it('agrees only if the number is typed that it shows', async () => {
+    const { agrees, shown } = await answer((text) => `${codeIn(text)}\n`);
+    assert.equal(agrees, true);
+    assert.match(shown, /an agent wants to admit the visitor at a\\x1b\[2Jb to the tunnel shop\./);
+    for (const typed of ['y\n', 'yes\n', '\n'])
+      assert.equal((await answer(() => typed)).agrees, false, typed);
+    assert.equal((await answer((text) => `${Number(codeIn(text)) - 1}\n`)).agrees, false);
+  });
+
+  it('refuses at the end of the input, and once it is no longer wanted', async () => {
+    const input = new PassThrough();
+    const ended = askAt(input, new PassThrough(), admit('x'), NEVER);
+    input.end();
+    assert.equal(await ended, false);
+    assert.equal(await askAt(new PassThrough(), new PassThrough(), admit('x'), AbortSignal.abort()), false);
   });
 });

@@ -6,8 +6,7 @@ import { appDataFolder } from '../../client/config/stored-login.ts';
 import { ExitCode } from '../../client/failures.ts';
 import type { CommandContext } from '../command.ts';
 import { AgentTunnels } from './agent-tunnels.ts';
-import type { Bounds } from './bounds.ts';
-import { Consent } from './consent.ts';
+import { type Bounds, Consent } from './bounds.ts';
 import { StdioServer } from './stdio-server.ts';
 import { createToolbox } from './tools.ts';
 

@@ -37,16 +37,16 @@ import {
   MCP_WAITS_MAX,
 } from '../limits.ts';
 import { refuseRelayPort } from '../tunnel-commands.ts';
-import type { AgentTunnel, AgentTunnels } from './agent-tunnels.ts';
+import { type AgentTunnel, type AgentTunnels, waitForRequest } from './agent-tunnels.ts';
 import {
-  type Bounds,
   boundedExtension,
   boundedTtl,
+  type Bounds,
   checkAccess,
   checkPort,
+  type Consent,
   describePorts,
 } from './bounds.ts';
-import type { Consent } from './consent.ts';
 import {
   type ArgumentsOf,
   argumentsSchema,
@@ -63,7 +63,6 @@ import {
 } from './parameters.ts';
 import { detailView, failure, result, tunnelView, untrusted } from './results.ts';
 import type { Toolbox, ToolDescription, ToolResult } from './stdio-server.ts';
-import { waitForRequest } from './wait.ts';
 
 interface ToolsOptions {
   readonly access: RelayAccess;

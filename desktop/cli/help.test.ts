@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { optionsOf } from './command.ts';
 import { COMMANDS } from './commands.ts';
-import { completionScript, SHELLS } from './completion.ts';
-import { manualPage } from './help.ts';
+import { completionScript, manualPage, SHELLS } from './help.ts';
 import { OPTION_NAMES } from './options.ts';
 
 const offers = (...words: string[]): string[] => {

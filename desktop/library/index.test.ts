@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type RestResponse, startRestRelay } from '../testing/rest-relay.ts';
 import { closeServers } from '../testing/servers.ts';
-import { expose } from './expose.ts';
+import { expose } from './index.ts';
 
 const KEY = `cvt_${'k'.repeat(32)}`;
 const limited = (seconds: number): RestResponse => [

@@ -1,0 +1,238 @@
+/** `culvert login` and `logout`. */
+import {
+  checkKey,
+  checkProtected,
+  DEFAULT_RELAY_FROM,
+  findRelay,
+  type Prompt,
+  readNetwork,
+  readRelay,
+  readRelayAccess,
+  readSettings,
+  type RelayAccess,
+  type RelaySources,
+} from '../client/config/relay-access.ts';
+import { UsageError } from '../client/failures.ts';
+import type { Network } from '../client/network/network.ts';
+import { ApiClient } from '../client/relay/api-client.ts';
+import { type InvitationAddress, readInvitation, takeInvitation } from '../client/relay/invitation.ts';
+import { isProtected, type RelayAddress } from '../client/relay/relay-address.ts';
+import { type CommandContext, type CommandLine, defineCommand } from './command.ts';
+import { jsonLine } from './format.ts';
+import { COMMON } from './options.ts';
+
+interface LoginAddress {
+  readonly relay: RelayAddress;
+  /** the source of the address, for messages */
+  readonly relayFrom: string;
+  /** gives the key; `undefined` for the address of a relay */
+  readonly invitation: InvitationAddress | undefined;
+}
+
+export const loginCommand = defineCommand({
+  name: 'login',
+  operands: '[ADDRESS]',
+  summary: 'Store an API key, or accept an invitation',
+  options: COMMON,
+  meanings: { key: 'API key. Default: the command asks for it and does not show what you type.' },
+  examples: {
+    'culvert login https://relay.example.com': "ask for this relay's API key and store it",
+    'culvert login https://relay.example.com/invite/aB3_-aB3_-aB3_-aB3_-aB3_-aB3_-xy': 'accept an invitation',
+    'pass show culvert | culvert login https://relay.example.com': 'read the key from standard input',
+  },
+  details: `
+    ADDRESS is either a relay's address, as with --relay, or an invitation. An invitation works once and gives you a
+    new key. In the relay's list of keys, the operator sees that key under this machine's name.
+
+    Before storing the key, the command checks it with the relay. If it is not running in a terminal, it reads the key
+    from the first line of standard input. A stored key is sent only to the relay that accepted it.`,
+  read: readLogin,
+  async run(given, context) {
+    await runLogin(given, context);
+  },
+});
+
+export const logoutCommand = defineCommand({
+  name: 'logout',
+  operands: '',
+  summary: 'Delete the stored API key',
+  options: { Output: ['json'] },
+  examples: { 'culvert logout': 'delete the stored relay and API key' },
+  details: `
+    The key itself stays valid. The relay's operator can revoke it with "culvert-relay key revoke".`,
+  read(line) {
+    line.atMost(0);
+    return { json: line.values.json ?? false };
+  },
+  async run({ json }, { stored, output }) {
+    const wasSignedIn = await stored.remove();
+    const text = wasSignedIn
+      ? `Signed out and removed ${stored.path}. The key itself stays valid.`
+      : 'You were not signed in.';
+    output.out(json ? jsonLine({ signed_out: wasSignedIn }) : `${text}\n`);
+  },
+});
+
+export interface GivenLogin extends LoginAddress {
+  readonly network: Network;
+  /** certificates (PEM) of authorities to trust for this relay from now on */
+  readonly ca: string | undefined;
+  /** otherwise the user is asked for it */
+  readonly key: string | undefined;
+  readonly insecure: boolean;
+  readonly json: boolean;
+}
+
+function readLogin(line: CommandLine): GivenLogin {
+  line.atMost(1);
+  const { key, json = false, insecure = false } = line.values;
+  const sources = line.accessSources();
+  return {
+    ...readLoginAddress(line.operands[0], sources),
+    network: readNetwork(sources),
+    ca: readSettings(sources).ca,
+    key: key === undefined ? undefined : checkKey(key),
+    insecure,
+    json,
+  };
+}
+
+/**
+ * @param given an invitation, or the address of a relay; without it, options and environment decide
+ * @throws UsageError
+ */
+export function readLoginAddress(given: string | undefined, sources: RelaySources): LoginAddress {
+  if (given === undefined) {
+    const { relay, relayFrom } = findRelay(sources);
+    return { relay, relayFrom, invitation: undefined };
+  }
+  const { relay: other, key } = sources.options;
+  if (other !== undefined) throw new UsageError('--relay and an address cannot be combined.');
+  const invitation = readInvitation(given);
+  if (invitation === undefined) return { relay: readRelay(given), relayFrom: 'the address', invitation };
+  if (key !== undefined)
+    throw new UsageError(
+      '--key and an invitation cannot be combined, because the invitation gives you a key.',
+    );
+  return { relay: invitation.relay, relayFrom: 'the address', invitation };
+}
+
+/**
+ * Checks a key with the relay, or gets one for an invitation, and stores both.
+ *
+ * @returns the key
+ * @throws what {@link ApiClient.getAccount} and {@link takeInvitation} throw, and UsageError
+ */
+export async function runLogin(
+  command: GivenLogin,
+  { stored, prompt, output }: Pick<CommandContext, 'stored' | 'prompt' | 'output'>,
+): Promise<string> {
+  const relay = await chooseRelay(command, prompt);
+  checkProtected(relay, command.relayFrom, command.insecure);
+  const { key, isFromInvitation } = await findKey(command, relay, prompt);
+  // An invitation works once, so its key is stored before anything else can fail.
+  if (isFromInvitation) await stored.write({ relay, key, ca: command.ca });
+  const account = await new ApiClient(relay, key, command.network).getAccount();
+  await stored.write({ relay, key, ca: command.ca });
+  if (command.json) {
+    output.out(jsonLine({ relay: relay.origin, account: account.name, plan: account.plan }));
+  } else {
+    const where = `The key is stored in ${stored.path}, which only you can read.`;
+    output.out(`Signed in to ${relay.origin} as ${account.name} (${account.plan} plan).\n${where}\n`);
+  }
+  if (!isProtected(relay)) {
+    output.err(`culvert: The connection to ${relay.origin} is not encrypted, so others can read the key.\n`);
+  }
+  return key;
+}
+
+async function findKey(
+  { key, invitation, network }: GivenLogin,
+  relay: RelayAddress,
+  prompt: Prompt,
+): Promise<{ readonly key: string; readonly isFromInvitation: boolean }> {
+  if (key !== undefined) return { key, isFromInvitation: false };
+  const answer =
+    invitation === undefined ? (await prompt.askSecret(`API key for ${relay.origin}: `)).trim() : undefined;
+  const accepted = invitation ?? readInvitation(answer ?? '');
+  if (accepted === undefined) return { key: checkKey(answer ?? ''), isFromInvitation: false };
+  if (accepted.relay.origin !== relay.origin)
+    throw new UsageError(`The invitation is for ${accepted.relay.origin}, not for ${relay.origin}.`);
+  return { key: (await takeInvitation(accepted, network)).key, isFromInvitation: true };
+}
+
+async function chooseRelay(command: GivenLogin, prompt: Prompt): Promise<RelayAddress> {
+  const { relay, relayFrom } = command;
+  if (relayFrom !== DEFAULT_RELAY_FROM || !prompt.isInteractive) return relay;
+  const answer = (await prompt.ask(`Relay [${relay.origin}]: `)).trim();
+  return answer === '' ? relay : readRelay(answer.includes('://') ? answer : `https://${answer}`);
+}
+
+/* Signs in on the way to a first tunnel: `culvert http 3000 --relay ADDRESS`, with a relay or an invitation. */
+
+/** How to reach a relay; the key is empty until the login is complete. */
+export interface AccessOrLogin extends RelayAccess {
+  /** the login that has to come first */
+  readonly login?: PendingLogin;
+}
+
+interface PendingLogin {
+  readonly given: GivenLogin;
+  /** thrown if nobody can be asked */
+  readonly why: UsageError;
+}
+
+/**
+ * Accepts a relay without a key if it was named, and an invitation instead of a relay. An invitation to the relay that
+ * this machine is signed in to was used before, and stands for the relay.
+ *
+ * @throws UsageError
+ */
+export function readAccessOrLogin(sources: RelaySources): AccessOrLogin {
+  const { options, env } = sources;
+  const invitation = readInvitation(options.relay ?? env['CULVERT_RELAY'] ?? '');
+  const named =
+    invitation === undefined
+      ? sources
+      : { ...sources, options: { ...options, relay: invitation.relay.origin } };
+  const { relay, relayFrom, key } = findRelay(named);
+  if (key !== undefined || relayFrom === DEFAULT_RELAY_FROM) return readRelayAccess(named);
+  const why =
+    invitation === undefined
+      ? missingKey(named)
+      : new UsageError(
+          'An invitation can be accepted only in a terminal here. Run "culvert login" with its address first.',
+        );
+  const network = readNetwork(sources);
+  const { insecure = false, json = false } = options;
+  const ca = readSettings(sources).ca;
+  const given = { relay, relayFrom, invitation, network, ca, key: undefined, insecure, json: false };
+  return { relay, key: '', network, json, login: { given, why } };
+}
+
+function missingKey(sources: RelaySources): UsageError {
+  try {
+    readRelayAccess(sources);
+  } catch (error) {
+    if (error instanceof UsageError) return error;
+    throw error;
+  }
+  throw new Error('there is a key');
+}
+
+/**
+ * Asks for the key, or accepts the invitation, and stores it as `culvert login` does. Says so on standard error.
+ *
+ * @throws UsageError without a terminal, and what {@link runLogin} throws
+ */
+export async function completeLogin<T extends AccessOrLogin>(
+  given: T,
+  { stored, prompt, output }: Pick<CommandContext, 'stored' | 'prompt' | 'output'>,
+): Promise<T> {
+  const { login, json } = given;
+  if (login === undefined) return given;
+  if (json || !prompt.isInteractive) throw login.why;
+  const toStderr = { out: (text: string) => output.err(text), err: (text: string) => output.err(text) };
+  const key = await runLogin(login.given, { stored, prompt, output: toStderr });
+  return { ...given, key };
+}
