@@ -147,6 +147,6 @@ const ELECTRON: About['licences'] = [
 ];
 
 /** The list in the window under "About". */
-export function licenceList(packages: readonly Bundled[]): About['licences'] {
+function licenceList(packages: readonly Bundled[]): About['licences'] {
   return [...ELECTRON, ...packages.map(({ name, licence }) => ({ name, licence }))];
 }

@@ -15,7 +15,7 @@ const HOW_TO_GET_ELECTRON = `npm run desktop downloads it from github.com once, 
   (with it, set ELECTRON_GET_USE_PROXY=1);
 - ELECTRON_OVERRIDE_DIST_PATH names the directory of an Electron that is unpacked already.`;
 
-export interface ElectronPlace {
+interface ElectronPlace {
   readonly env: NodeJS.ProcessEnv;
   readonly platform: NodeJS.Platform;
   /** directory of the Electron that is installed with the project */

@@ -10,7 +10,7 @@ import { chromium, type Page } from 'playwright-core';
 /* The icons as SVG, all drawn from the mark of desktop/assets/culvert.svg. */
 
 /** A file of desktop/assets/tray, without its extension. */
-export interface TrayIcon {
+interface TrayIcon {
   readonly name: string;
   readonly svg: string;
 }
@@ -44,7 +44,7 @@ function trayIcon(mark: string, { cut, over }: { cut: string; over: string }, in
     <g mask="url(#m)">${mark}</g><g fill="currentColor">${over}</g></svg>`;
 }
 
-export interface Drawings {
+interface Drawings {
   readonly app: string;
   readonly tray: readonly TrayIcon[];
   /** checksum of all drawings; a test compares it to see whether the committed icons are current */
@@ -72,7 +72,7 @@ export function drawIcons(source: string): Drawings {
 
 /** Files that contain one icon in several sizes, each as a PNG. */
 
-export interface SizedPng {
+interface SizedPng {
   /** side length in pixels */
   readonly size: number;
   readonly png: Buffer;

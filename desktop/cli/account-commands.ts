@@ -184,7 +184,7 @@ function listText(domains: readonly Domain[]): string {
 }
 
 /** `pending`, `verified`, or `failing` for one whose records are no longer right. */
-export function domainStatus({ status, failing_since }: Domain): string {
+function domainStatus({ status, failing_since }: Domain): string {
   return failing_since === null ? status : 'failing';
 }
 

@@ -180,7 +180,7 @@ function readRequestLine(line: string): { method: string; target: string } {
 }
 
 /** @param text `Name: value` */
-export function readField(text: string): readonly [name: string, value: string] {
+function readField(text: string): readonly [name: string, value: string] {
   const colon = text.indexOf(':');
   if (colon === -1)
     throw new RequestTextError(`A header must have the form "Name: value", but this line is "${text}".`);

@@ -243,7 +243,7 @@ export async function readAll(path: string | undefined, input: Readable, maxByte
 /* `culvert inspect export` and `import`: requests to and from other programs. */
 
 /** What of a log is exported. */
-export interface Exported {
+interface Exported {
   /** their numbers; none: all that match */
   readonly requests: readonly number[];
   readonly filter: string;
@@ -282,7 +282,7 @@ async function ifThere(shown: Promise<RequestDetail>): Promise<RequestDetail | u
 }
 
 /** Summary of an import. */
-export interface Imports {
+interface Imports {
   /** in order */
   readonly added: readonly RequestSummary[];
   readonly warnings: readonly string[];

@@ -73,7 +73,7 @@ export const logoutCommand = defineCommand({
   },
 });
 
-export interface GivenLogin extends LoginAddress {
+interface GivenLogin extends LoginAddress {
   readonly network: Network;
   /** certificates (PEM) of authorities to trust for this relay from now on */
   readonly ca: string | undefined;

@@ -11,11 +11,11 @@ import { type CommandLine, defineCommand } from './command.ts';
 import { completeLogin } from './login-commands.ts';
 import type { PortRange } from './mcp/bounds.ts';
 import type { GivenMcp } from './mcp/run-mcp.ts';
-import { ACCESS_POLICY, COMMON, HEADERS, REQUESTS, WHEN_ONLINE } from './options.ts';
+import { COMMON } from './options.ts';
 import { readOption } from './parse.ts';
 import type { RunTunnel } from './run-service.ts';
 import type { ServiceOrder } from './service-run.ts';
-import { ADDRESS, limitHeap, LOCAL_SERVICE, readHttpTunnel, readStart } from './tunnel-commands.ts';
+import { HTTP_OPTIONS, limitHeap, readHttpTunnel, readStart } from './tunnel-commands.ts';
 import type { UiOptions } from './ui-run.ts';
 
 /* `culvert run`: starts a command with a tunnel to the port that it listens on. */
@@ -27,16 +27,7 @@ export const runCommand = defineCommand({
   name: 'run',
   operands: '[options] -- COMMAND…',
   summary: 'Start a command with a tunnel to its port',
-  options: {
-    Command: ['port'],
-    Address: ADDRESS,
-    'Local service': LOCAL_SERVICE,
-    Headers: HEADERS,
-    Access: ACCESS_POLICY,
-    'When online': WHEN_ONLINE,
-    Requests: REQUESTS,
-    ...COMMON,
-  },
+  options: { Command: ['port'], ...HTTP_OPTIONS },
   meanings: {
     name: "Name in the address. Default: the package's name and the branch, if your plan allows names and the name is free; otherwise a random name.",
     wait: `How many seconds (0 to ${WAIT_MAX_SECONDS}) requests wait if nothing is listening on the port, for example while the command starts. Default: ${WAIT_MAX_SECONDS}.`,

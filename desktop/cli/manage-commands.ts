@@ -85,7 +85,7 @@ export class NoSuchTunnel extends Error {
  *
  * @throws NoSuchTunnel
  */
-export function findTunnel(tunnels: readonly Tunnel[], name: string): Tunnel {
+function findTunnel(tunnels: readonly Tunnel[], name: string): Tunnel {
   const wanted = name.toLowerCase();
   const tunnel = tunnels.find(({ id }) => id === wanted) ?? tunnels.find(({ slug }) => slug === wanted);
   if (tunnel === undefined) throw new NoSuchTunnel(name);

@@ -70,14 +70,7 @@ type JsonEvent = { readonly name?: string } & (
       readonly message: string;
     }
   | { readonly event: 'problem'; readonly code: ConnectionProblem['code']; readonly message: string }
-  | {
-      readonly event: 'knock';
-      readonly tunnel: string;
-      readonly id: string;
-      readonly address: string;
-      readonly agent: string;
-      readonly at: string;
-    }
+  | ({ readonly event: 'knock'; readonly tunnel: string } & Omit<KnockMessage, 'type'>)
   | {
       readonly event: 'expiring';
       readonly in_seconds: number;

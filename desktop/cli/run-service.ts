@@ -283,10 +283,10 @@ const GROUP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGWINCH', 'SI
 /** Signals with a meaning of the command's own; other programs of its group would end. */
 const LEADER_SIGNALS = ['SIGUSR1', 'SIGUSR2'] as const;
 
-export type PassedSignal = (typeof GROUP_SIGNALS)[number] | (typeof LEADER_SIGNALS)[number];
+type PassedSignal = (typeof GROUP_SIGNALS)[number] | (typeof LEADER_SIGNALS)[number];
 
 /** All that are passed on. On Windows, a console sends its own to every program that is attached to it. */
-export const PASSED_SIGNALS: readonly PassedSignal[] =
+const PASSED_SIGNALS: readonly PassedSignal[] =
   process.platform === 'win32' ? [] : [...GROUP_SIGNALS, ...LEADER_SIGNALS];
 
 /** Exit codes of shells for a command that cannot be started. */

@@ -32,9 +32,13 @@ export interface HttpTunnel extends AccessOrLogin {
 }
 
 /** Tunnels of a `culvert.yml`. */
-export interface ProjectTunnels extends RelayAccess {
+export interface ProjectTunnels extends TunnelsToServe {
   /** path of the file */
   readonly project: string;
+}
+
+/** Tunnels of the command line or of `culvert.yml`, with their access policies. */
+interface TunnelsToServe extends RelayAccess {
   readonly tunnels: readonly TunnelSpec[];
   readonly onceOnline: OnceOnline;
   /** whether tunnels are created again after a failure, because no person does that for a service */
@@ -224,21 +228,13 @@ export function logOf({ keepBodies }: Pick<TunnelSpec, 'keepBodies'>): RequestLo
 
 /* Several tunnels in one process. */
 
-/** Tunnels of the command line or of `culvert.yml`, with their access policies. */
-interface TunnelsToServe extends RelayAccess {
-  readonly tunnels: readonly TunnelSpec[];
-  readonly onceOnline: OnceOnline;
-  readonly isService?: boolean;
-  readonly ui: boolean;
-}
-
 /** Creates what follows a tunnel. */
 type Attach = (
   spec: TunnelSpec,
 ) => Pick<ServeOptions, 'reporter' | 'log' | 'claim' | 'onReplay' | 'onAddress'>;
 
 /** What all tunnels share. */
-export type Surroundings = Pick<ServeOptions, 'output' | 'interrupted' | 'inspection' | 'clock'> & {
+type Surroundings = Pick<ServeOptions, 'output' | 'interrupted' | 'inspection' | 'clock'> & {
   readonly window: CommandWindow;
 };
 

@@ -14,7 +14,7 @@ import { EXIT_CODE_MEANINGS, ExitCode } from '../client/failures.ts';
 import { SERVICE_RESTART_SECONDS, SERVICE_STOP_SECONDS, SYSTEM_COMMAND_MS } from './limits.ts';
 
 /** What a definition is made of. */
-export interface ServiceDefinition {
+interface ServiceDefinition {
   /** lower-case letters, digits and hyphens */
   readonly name: string;
   /** any text, for people */

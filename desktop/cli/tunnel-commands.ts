@@ -61,30 +61,26 @@ const EVENTS = `{"event":"online","tunnel":{…}}
     key-refused, refused, failed.
 `;
 
-export const ADDRESS = ['name', 'domain', 'wildcard', 'ttl', 'idle'] as const;
+const ADDRESS = ['name', 'domain', 'wildcard', 'ttl', 'idle'] as const;
 
-export const LOCAL_SERVICE = [
-  'host-header',
-  'local-host',
-  'local-https',
-  'upstream',
-  'wait',
-  'compress',
-] as const;
+const LOCAL_SERVICE = ['host-header', 'local-host', 'local-https', 'upstream', 'wait', 'compress'] as const;
+
+/** Options of the commands that forward to a local port. */
+export const HTTP_OPTIONS = {
+  Address: ADDRESS,
+  'Local service': LOCAL_SERVICE,
+  Headers: HEADERS,
+  Access: ACCESS_POLICY,
+  'When online': WHEN_ONLINE,
+  Requests: REQUESTS,
+  ...COMMON,
+};
 
 export const httpCommand = defineCommand({
   name: 'http',
   operands: 'PORT',
   summary: 'Open a tunnel to a local port',
-  options: {
-    Address: ADDRESS,
-    'Local service': LOCAL_SERVICE,
-    Headers: HEADERS,
-    Access: ACCESS_POLICY,
-    'When online': WHEN_ONLINE,
-    Requests: REQUESTS,
-    ...COMMON,
-  },
+  options: HTTP_OPTIONS,
   examples: {
     'culvert http 3000': 'open a tunnel with a random name',
     'culvert 3000': 'do the same with a shorter command',

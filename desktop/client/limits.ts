@@ -130,6 +130,8 @@ export const LOCAL_BLOCKED_LOOK_MS = 500;
 export const REQUEST_HEAD_TIMEOUT_MS = 10_000;
 /** Maximum size of a request's headers from the relay: the relay accepts heads of 16 KiB and adds fields. */
 export const REQUEST_HEAD_MAX_BYTES = 32 * 1024;
+/** For parsing them: no further limits, because the relay has already refused longer ones. */
+export const NO_LIMITS = { target: Infinity, fields: Infinity };
 /**
  * Maximum size of response headers that the client parses. A response with a longer head is still passed on, but its
  * connection is not reused.

@@ -17,7 +17,7 @@ export interface Refused {
 }
 
 /** What a rule accepts (shared/value-rules.ts), in English. */
-export interface Accepted {
+interface Accepted {
   readonly accepted: string;
 }
 

@@ -254,7 +254,7 @@ function isOver({ durationMs, status, replayOf, isImported }: RequestSummary): b
   return isVisitors && (durationMs !== undefined || status === SWITCHING_PROTOCOLS);
 }
 
-export function isWanted(summary: RequestSummary, { method, path, status }: Wanted): boolean {
+function isWanted(summary: RequestSummary, { method, path, status }: Wanted): boolean {
   return (
     (method === undefined || summary.method.toUpperCase() === method.toUpperCase()) &&
     (status === undefined || summary.status === status) &&

@@ -21,7 +21,12 @@ import { isCleanClose } from '../../../shared/websocket/byte-stream.ts';
 import type { Clock, Timer } from '../clock.ts';
 import type { DataSocket } from '../data/data-dialer.ts';
 import { StreamFilter } from '../data/stream-filter.ts';
-import { COMPRESSION_BREAK_MS, REQUEST_HEAD_MAX_BYTES, RESPONSE_HEAD_MAX_BYTES } from '../limits.ts';
+import {
+  COMPRESSION_BREAK_MS,
+  NO_LIMITS,
+  REQUEST_HEAD_MAX_BYTES,
+  RESPONSE_HEAD_MAX_BYTES,
+} from '../limits.ts';
 import { isLoopback } from '../network/dial.ts';
 import { Compressor, type CompressorHandler, type CompressorSlots, hasCoding } from './compressor.ts';
 import {
@@ -96,8 +101,6 @@ export class Compression {
   }
 }
 
-/** The relay has already refused longer ones. */
-const NO_LIMITS = { target: Infinity, fields: Infinity };
 const NONE: Buffer = Buffer.alloc(0);
 const CRLF = '\r\n';
 

@@ -96,7 +96,7 @@ function aFlag(value: unknown): boolean {
 /* The access policy as the user writes it, with options or in `culvert.yml`: both have the same fields. */
 
 /** The fields as given. */
-export interface AccessFields {
+interface AccessFields {
   /** `USER:PASSWORD` each, or only `USER` */
   readonly auth: readonly string[];
   /** `true` asks for a generated one */

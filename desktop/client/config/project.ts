@@ -66,7 +66,7 @@ export type WithheldTunnel = Omit<ProjectTunnel, 'access' | 'madePassword'> & {
   readonly why: readonly Message[];
 };
 
-export interface ReadOptions {
+interface ReadOptions {
   /** fills in `${NAME}` in the access policy; by default the environment of this process */
   readonly env?: Environment;
   /** whether an unset variable affects its tunnel alone, rather than the whole file */

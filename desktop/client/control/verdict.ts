@@ -111,7 +111,7 @@ function judgeRefusal(refusal: RelayRefusal): Verdict {
 }
 
 /** How far the last try got. */
-export type Reach =
+type Reach =
   /** nothing left this machine, for example without a network: tries cost the relay nothing */
   | 'nowhere'
   /** it was sent, but nothing came back for as long as a try may take */

@@ -172,7 +172,7 @@ function upgradeFields(host: string, key?: string): string {
 }
 
 /** Sends the upgrade request and waits for the 101. The caller limits the time. */
-export class Upgrade implements Attempt {
+class Upgrade implements Attempt {
   readonly #socket: Socket;
   readonly #handler: UpgradeHandler;
   readonly #nonce = nextNonce();

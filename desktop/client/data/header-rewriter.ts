@@ -10,6 +10,7 @@ import {
 import { type Field, fieldValue } from '../../../shared/http1/fields.ts';
 import { HeadReader, HeadWriter, parseRequestHead, parseResponseHead } from '../../../shared/http1/head.ts';
 import {
+  NO_LIMITS,
   REQUEST_HEAD_MAX_BYTES,
   RESPONSE_HEAD_MAX_BYTES,
   UNANSWERED_REQUESTS_MAX,
@@ -17,9 +18,6 @@ import {
 } from '../limits.ts';
 import type { DataSocket } from './data-dialer.ts';
 import { StreamFilter } from './stream-filter.ts';
-
-/** The relay has already refused longer ones. */
-const NO_LIMITS = { target: Infinity, fields: Infinity };
 
 /** What to change in the heads of a tunnel. */
 export class HeadChanges {

@@ -217,7 +217,7 @@ async function isRelaysOwn({ relay, network }: RelayAccess): Promise<boolean> {
 /** When a test tunnel expires that could not be closed. */
 const TTL = '1m';
 
-export class TestTunnel {
+class TestTunnel {
   readonly tunnel: Tunnel;
   /** the response to every request */
   readonly answer: string;

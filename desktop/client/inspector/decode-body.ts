@@ -1,5 +1,5 @@
 import { DECODED_BODY_MAX_BYTES, DECODED_CODINGS_MAX } from '../limits.ts';
-import type { DecodedBody, RecordedMessage } from './records.ts';
+import { type DecodedBody, fieldValues, type RecordedMessage } from './records.ts';
 
 /** The largest window of a conforming zstd decoder (RFC 9659 section 3): 2^23 bytes are 8 MiB. */
 const ZSTD_WINDOW_LOG_MAX = 23;
@@ -9,10 +9,10 @@ const ZSTD_WINDOW_LOG_MAX = 23;
  * decodes to more than {@link DECODED_BODY_MAX_BYTES}, or has more than {@link DECODED_CODINGS_MAX} codings, is left
  * unchanged.
  */
-export function decodeBody({ fields, body, isTruncated }: RecordedMessage): DecodedBody {
-  const codings = fields
-    .filter(([name]) => name.toLowerCase() === 'content-encoding')
-    .flatMap(([, value]) => value.toLowerCase().split(','))
+export function decodeBody(message: RecordedMessage): DecodedBody {
+  const { body, isTruncated } = message;
+  const codings = fieldValues(message, 'content-encoding')
+    .flatMap((value) => value.toLowerCase().split(','))
     .map((coding) => coding.trim())
     .filter((coding) => coding !== '' && coding !== 'identity');
   const left = (problem: DecodedBody['problem']): DecodedBody => ({ bytes, removed, codings, problem });

@@ -10,7 +10,7 @@ import {
   RECORDED_BODY_MAX_BYTES,
 } from '../limits.ts';
 import { type Message, MessageError, type MessageValue, toMessage } from '../messages.ts';
-import type { RequestDetail } from './records.ts';
+import { fieldValues, type RequestDetail } from './records.ts';
 import { redactField, redactTarget } from './redaction.ts';
 
 const KIB = 1024;
@@ -125,9 +125,8 @@ export function editedRequest(original: RequestDetail, edit: RequestEdit): Buffe
   const { edit: restored, problems } = restoreSecrets(edit, original);
   const all = [...problems, ...checkEdit(restored)];
   if (all.length > 0) throw new EditRefused(all);
-  const { fields, body } = original.request;
-  const host = fields.find(([name]) => name.toLowerCase() === 'host')?.[1] ?? '';
-  return composeRequest({ ...restored, body: edit.body ?? body }, host);
+  const [host = ''] = fieldValues(original.request, 'host');
+  return composeRequest({ ...restored, body: edit.body ?? original.request.body }, host);
 }
 
 /** A recorded request in the form it has before editing: without generated fields, and with its body. */
@@ -230,7 +229,7 @@ export class EditRefused extends Error {
 }
 
 /** The request with its secrets, or the placeholder of an unknown secret. */
-export interface Restored {
+interface Restored {
   readonly edit: RequestEdit;
   readonly problems: readonly EditProblem[];
 }
@@ -241,7 +240,7 @@ export interface Restored {
  *
  * @param original with its secrets
  */
-export function restoreSecrets(edit: RequestEdit, original: RequestDetail): Restored {
+function restoreSecrets(edit: RequestEdit, original: RequestDetail): Restored {
   const problems: EditProblem[] = [];
   const known = new KnownSecrets(original);
   const restore = (part: string, place: string) => (key: string, text: string) => {

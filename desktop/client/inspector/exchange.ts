@@ -6,7 +6,7 @@ import { redactTarget } from './redaction.ts';
 import type { MessageLog } from './websocket/message-log.ts';
 
 /** The two captures of one exchange, which another exchange reuses when it is dropped. */
-export interface Captures {
+interface Captures {
   readonly request: Capture;
   readonly response: Capture;
 }
@@ -157,7 +157,7 @@ function hasHead(request: Buffer): boolean {
 }
 
 /** @param request recorded bytes, from the first one on; the head may be incomplete */
-export function readRequestLine(request: Buffer): RequestLine {
+function readRequestLine(request: Buffer): RequestLine {
   const headEnd = indexOr(request, END_OF_HEAD, request.length);
   const lineEnd = indexOr(request, END_OF_LINE, headEnd);
   const methodEnd = Math.min(lineEnd, indexOr(request, SPACE, lineEnd));

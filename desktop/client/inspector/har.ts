@@ -12,7 +12,7 @@ import {
   targetOf,
 } from './edit.ts';
 import { decodeBody } from './decode-body.ts';
-import type { RecordedMessage, RequestDetail } from './records.ts';
+import { fieldValues, type RecordedMessage, type RequestDetail } from './records.ts';
 
 const UNKNOWN_TYPE = 'application/octet-stream';
 const CUT = 'The rest of this body was not recorded.';
@@ -71,7 +71,7 @@ function requestOf({ method, target, request }: RequestDetail, origin: string): 
     method,
     url: origin + path,
     httpVersion: 'HTTP/1.1',
-    cookies: valuesOf(request, 'cookie').flatMap((value) => value.split(';').map(cookieOf)),
+    cookies: fieldValues(request, 'cookie').flatMap((value) => value.split(';').map(cookieOf)),
     headers: request.fields.map(pairOf),
     queryString: [...new URLSearchParams(query)].map(pairOf),
     ...(body === undefined ? {} : { postData: body }),
@@ -98,10 +98,10 @@ function responseOf(response: RecordedMessage | undefined): HarResponse {
     status: Number(status) || 0,
     statusText: reason.join(' '),
     httpVersion,
-    cookies: valuesOf(response, 'set-cookie').map((value) => cookieOf(value.split(';', 1)[0] ?? '')),
+    cookies: fieldValues(response, 'set-cookie').map((value) => cookieOf(value.split(';', 1)[0] ?? '')),
     headers: response.fields.map(pairOf),
     content: contentOf(response),
-    redirectURL: valuesOf(response, 'location')[0] ?? '',
+    redirectURL: fieldValues(response, 'location')[0] ?? '',
     headersSize: -1,
     bodySize: response.isTruncated ? -1 : response.body.length,
   };
@@ -137,11 +137,7 @@ function textOf(bytes: Uint8Array): { text: string; isBase64: boolean } {
 }
 
 function typeOf(message: RecordedMessage): string {
-  return valuesOf(message, 'content-type')[0] ?? UNKNOWN_TYPE;
-}
-
-function valuesOf({ fields }: RecordedMessage, lower: string): string[] {
-  return fields.filter(([name]) => name.toLowerCase() === lower).map(([, value]) => value);
+  return fieldValues(message, 'content-type')[0] ?? UNKNOWN_TYPE;
 }
 
 function pairOf([name, value]: readonly [string, string]): HarPair {

@@ -113,7 +113,7 @@ function base64(value: unknown): unknown {
 }
 
 /** @returns `undefined` for anything that is not an answer */
-export function parseAnswer(line: string): InspectAnswer | undefined {
+function parseAnswer(line: string): InspectAnswer | undefined {
   const value = parseJson(line);
   return typeof value === 'object' && value !== null && 'ok' in value ? (value as InspectAnswer) : undefined;
 }
@@ -145,14 +145,14 @@ function reviveRequest(request: InspectRequest): InspectRequest {
 }
 
 /** Decodes bodies to bytes. */
-export function reviveDetail(value: unknown): RequestDetail {
+function reviveDetail(value: unknown): RequestDetail {
   const detail = value as RequestDetail;
   const { request, response } = detail;
   return { ...detail, request: revive(request), response: response && revive(response) };
 }
 
 /** Decodes bodies to bytes. */
-export function reviveMessages(value: unknown): SocketMessages {
+function reviveMessages(value: unknown): SocketMessages {
   const sent = value as SocketMessages;
   return { ...sent, messages: sent.messages.map((message) => revive(message)) };
 }

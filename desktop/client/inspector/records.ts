@@ -74,6 +74,11 @@ export function beginningOf(message: RecordedMessage, bytes: number): RecordedMe
   return { ...message, body: Uint8Array.from(body.subarray(0, bytes)), wholeBytes: body.length };
 }
 
+/** The values of all fields with a name, which is given in lower case. */
+export function fieldValues({ fields }: Pick<RecordedMessage, 'fields'>, lower: string): string[] {
+  return fields.filter(([name]) => name.toLowerCase() === lower).map(([, value]) => value);
+}
+
 /** A message of a WebSocket, or a control frame. */
 export interface SocketMessage {
   /** counts up from 1 within one WebSocket, in both directions together */

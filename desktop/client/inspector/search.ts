@@ -3,7 +3,7 @@ import { setImmediate as otherWork } from 'node:timers/promises';
 import { SEARCH_MAX_CHARS, SEARCHED_DECODED_MAX_BYTES, SEARCHES_MAX } from '../limits.ts';
 import { decodeBody } from './decode-body.ts';
 import { utf8Text } from './readable.ts';
-import type { RecordedMessage } from './records.ts';
+import { fieldValues, type RecordedMessage } from './records.ts';
 import type { RequestLog } from './request-log.ts';
 
 /** What a search has found. */
@@ -136,7 +136,7 @@ class SearchRun {
 
   /** The bytes of a body that is text. */
   #textOf(message: RecordedMessage, budget: { left: number }): Buffer {
-    const isPacked = message.fields.some(([name]) => name.toLowerCase() === 'content-encoding');
+    const isPacked = fieldValues(message, 'content-encoding').length > 0;
     if (isPacked && budget.left <= 0) {
       this.#isPartial = true;
       return NOTHING;

@@ -1,6 +1,7 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { SIGNATURE_TOLERANCE_SECONDS } from '../limits.ts';
 import {
+  fieldValues,
   recogniseWebhook,
   type RecordedMessage,
   type SignatureView,
@@ -43,7 +44,7 @@ function textSecretProblem(secret: string): string | undefined {
 }
 
 /** A time in whole seconds since 1970, as services write it; `undefined` for any other text. */
-export function readSeconds(text: string | undefined): number | undefined {
+function readSeconds(text: string | undefined): number | undefined {
   return text !== undefined && /^\d{1,12}$/.test(text) ? Number(text) : undefined;
 }
 
@@ -341,20 +342,23 @@ export function checkSignature(
 }
 
 /** A recorded request as its sender signed it. @param message with the real values of its secrets */
-export function signedRequest({ startLine, fields, body }: RecordedMessage): SignedRequest {
-  const field = (name: string): string | undefined =>
-    fields.find(([other]) => other.toLowerCase() === name)?.[1];
-  const [, target = ''] = startLine.split(' ');
+function signedRequest(message: RecordedMessage): SignedRequest {
+  const field = (name: string): string | undefined => fieldValues(message, name)[0];
+  const [, target = ''] = message.startLine.split(' ');
   // The relay reports the visited address; of several proxies, the first was nearest to the visitor.
   const scheme = field('x-forwarded-proto')?.split(',')[0]?.trim() ?? 'http';
   const host = field('x-forwarded-host')?.split(',')[0]?.trim() ?? field('host') ?? '';
-  return { url: `${scheme}://${host}${field('x-forwarded-prefix') ?? ''}${target}`, field, body };
+  return {
+    url: `${scheme}://${host}${field('x-forwarded-prefix') ?? ''}${target}`,
+    field,
+    body: message.body,
+  };
 }
 
 /** Whether the body is complete: not cut, and fully received. */
-function hasWholeBody({ fields, body, isTruncated }: RecordedMessage): boolean {
-  const length = fields.find(([name]) => name.toLowerCase() === 'content-length')?.[1];
-  return !isTruncated && (length === undefined || Number(length) === body.length);
+function hasWholeBody(message: RecordedMessage): boolean {
+  const [length] = fieldValues(message, 'content-length');
+  return !message.isTruncated && (length === undefined || Number(length) === message.body.length);
 }
 
 const LINE_END = '\r\n';

@@ -12,7 +12,12 @@ import {
 } from '../../../shared/http1/body.ts';
 import { HeadReader, parseRequestHead, type RequestHead } from '../../../shared/http1/head.ts';
 import { uriHost } from '../../../shared/networks.ts';
-import { REQUEST_HEAD_MAX_BYTES, LOCAL_REPEATED_BODY_MAX_BYTES, LOCAL_TRIES_MAX } from '../limits.ts';
+import {
+  LOCAL_REPEATED_BODY_MAX_BYTES,
+  LOCAL_TRIES_MAX,
+  NO_LIMITS,
+  REQUEST_HEAD_MAX_BYTES,
+} from '../limits.ts';
 import type { Attempt } from '../network/dial.ts';
 import {
   type ResponseFraming,
@@ -26,9 +31,6 @@ import type { LocalSession, LocalSessions, SessionHandler } from './http2-sessio
 import { localErrorResponse, LocalFailure } from './local-error.ts';
 import { SAFE_METHODS } from './local-reuse.ts';
 import { type LocalConnection, type LocalHandler, type LocalTarget, usesTls } from './local-service.ts';
-
-/** The relay has already refused longer heads. */
-const NO_LIMITS = { target: Infinity, fields: Infinity };
 
 export class Http2Connection implements LocalConnection {
   readonly #sessions: LocalSessions;

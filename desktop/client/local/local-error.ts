@@ -9,11 +9,8 @@ import type { HostHeader } from '../../../shared/value-rules.ts';
 import type { ByteStreamHandler } from '../../../shared/websocket/byte-stream.ts';
 import type { Deadlines, Expiring } from '../clock.ts';
 import type { DataSocket } from '../data/data-dialer.ts';
-import { REQUEST_HEAD_MAX_BYTES, REQUEST_HEAD_TIMEOUT_MS } from '../limits.ts';
+import { NO_LIMITS, REQUEST_HEAD_MAX_BYTES, REQUEST_HEAD_TIMEOUT_MS } from '../limits.ts';
 import { type LocalTarget, usesTls } from './local-service.ts';
-
-/** The relay has already refused longer heads; only the method and `Accept` matter here. */
-const NO_LIMITS = { target: Infinity, fields: Infinity };
 
 /** How the local service failed. */
 export type LocalErrorCode = Extract<VisitorErrorCode, `local-${string}`>;

@@ -14,7 +14,13 @@ import {
   type ResponseHead,
 } from '../../../shared/http1/head.ts';
 import type { Deadlines, Expiring } from '../clock.ts';
-import { LOCAL_IDLE_MAX, LOCAL_IDLE_MS, REQUEST_HEAD_MAX_BYTES, RESPONSE_HEAD_MAX_BYTES } from '../limits.ts';
+import {
+  LOCAL_IDLE_MAX,
+  LOCAL_IDLE_MS,
+  NO_LIMITS,
+  REQUEST_HEAD_MAX_BYTES,
+  RESPONSE_HEAD_MAX_BYTES,
+} from '../limits.ts';
 import type { Attempt } from '../network/dial.ts';
 import type { LocalConnection, LocalHandler } from './local-service.ts';
 
@@ -184,8 +190,6 @@ const UNSUITABLE_FIELDS = new Set([
   'expect',
 ]);
 const CHALLENGES = new Set(['www-authenticate', 'proxy-authenticate']);
-/** The relay has already refused longer heads. */
-const NO_LIMITS = { target: Infinity, fields: Infinity };
 
 export class LocalExchange {
   readonly #method: string;

@@ -353,7 +353,7 @@ function tunnelPath(id: string): string {
   return `/v1/tunnels/${encodeURIComponent(id)}`;
 }
 
-export interface CreateTiming {
+interface CreateTiming {
   readonly clock: Clock;
   readonly interrupted: AbortSignal;
   /** called with the ms until the next try */

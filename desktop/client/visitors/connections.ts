@@ -14,6 +14,7 @@ import {
   CONTROL_BUSY_FOR_MS,
   LOCAL_SLOW_LOOK_MS,
   LOCAL_SLOW_MS,
+  NO_LIMITS,
   REQUEST_HEAD_MAX_BYTES,
 } from '../limits.ts';
 import { LocalDialer } from '../local/local-dialer.ts';
@@ -320,9 +321,6 @@ interface WaitingEvents {
   onFailed(error: RelayRefusal | RelayUnreachable): void;
   onLeft(): void;
 }
-
-/** The relay has already refused longer ones. */
-const NO_LIMITS = { target: Infinity, fields: Infinity };
 
 /** A visitor whose first request has not arrived. */
 class WaitingVisitor implements DataHandler, ByteStreamHandler {

@@ -13,7 +13,7 @@ import {
   RECORDED_MESSAGES_MAX_BYTES,
 } from '../../limits.ts';
 import { Capture } from '../capture.ts';
-import type { RecordedMessage, SocketMessage, SocketMessages } from '../records.ts';
+import { fieldValues, type RecordedMessage, type SocketMessage, type SocketMessages } from '../records.ts';
 import { type Compression, compressionOf, type InflateBudget, Inflater } from './inflate.ts';
 
 /** A complete message or control frame, as it was seen. */
@@ -370,15 +370,8 @@ const SWITCHING_PROTOCOLS = 101;
  * @param response head of the response to an upgrade
  * @returns the extensions of a WebSocket, `''` for none; `undefined` for another protocol
  */
-export function extensionsOf(
-  status: number,
-  { fields }: Pick<RecordedMessage, 'fields'>,
-): string | undefined {
-  const valueOf = (wanted: string): string =>
-    fields
-      .filter(([name]) => name.toLowerCase() === wanted)
-      .map(([, value]) => value)
-      .join(', ');
+export function extensionsOf(status: number, message: Pick<RecordedMessage, 'fields'>): string | undefined {
+  const valueOf = (name: string): string => fieldValues(message, name).join(', ');
   if (status !== SWITCHING_PROTOCOLS || valueOf('upgrade').toLowerCase() !== 'websocket') return undefined;
   return valueOf('sec-websocket-extensions');
 }
