@@ -11,8 +11,8 @@ import { CUSTOM, EMPTY_DRAFT, type FormDraft, readDraft } from './app/renderer/m
 import { readArguments } from './cli/commands.ts';
 import { parseProject } from './client/config/project.ts';
 import { UsageError } from './client/failures.ts';
-import { NO_FILES } from './testing/files.ts';
 import { ProjectFileError } from './client/config/project-trust.ts';
+import { NO_FILES } from './testing/command-context.ts';
 
 /** Tries one place of entry: whether it accepts a value. */
 type Door = (value: string) => boolean;

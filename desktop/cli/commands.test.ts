@@ -5,7 +5,7 @@ import { UsageError } from '../client/failures.ts';
 import { ProjectFileError } from '../client/config/project-trust.ts';
 import { Network } from '../client/network/network.ts';
 import { parseRelayAddress } from '../client/relay/relay-address.ts';
-import { NO_FILES } from '../testing/files.ts';
+import { NO_FILES } from '../testing/command-context.ts';
 import { readLoginAddress } from './login-commands.ts';
 import type { Files, Usage } from './command.ts';
 import { commandOf, COMMANDS, type PreparedCommand, readArguments } from './commands.ts';

@@ -8,9 +8,8 @@ import { UsageError } from '../client/failures.ts';
 import { Network } from '../client/network/network.ts';
 import { RelayRefusal } from '../client/relay/errors.ts';
 import { ACCOUNT } from '../testing/fake-platform.ts';
-import { contextOf, record } from '../testing/recorder.ts';
-import { type RestResponse, startRestRelay } from '../testing/rest-relay.ts';
-import { closeServers } from '../testing/servers.ts';
+import { contextOf, record } from '../testing/command-context.ts';
+import { closeServers, type RestResponse, startRestRelay } from '../testing/servers.ts';
 import { completeLogin, logoutCommand, readAccessOrLogin, runLogin } from './login-commands.ts';
 
 const KEY = `cvt_${'k'.repeat(32)}`;

@@ -6,10 +6,8 @@ import type { Prompt } from '../client/config/relay-access.ts';
 import { describeFailure } from '../client/failures.ts';
 import { RelayRefusal } from '../client/relay/errors.ts';
 import { TUNNEL } from '../testing/fake-platform.ts';
-import { NO_FILES } from '../testing/files.ts';
-import { contextOf, record } from '../testing/recorder.ts';
-import { type RestResponse, startRestRelay } from '../testing/rest-relay.ts';
-import { closeServers, startHttp } from '../testing/servers.ts';
+import { contextOf, NO_FILES, record } from '../testing/command-context.ts';
+import { closeServers, type RestResponse, startHttp, startRestRelay } from '../testing/servers.ts';
 import { readArguments } from './commands.ts';
 import { NoSuchLink, NoSuchTunnel } from './manage-commands.ts';
 

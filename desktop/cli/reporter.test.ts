@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { OPEN } from '../../shared/access.ts';
 import { SPEC_DEFAULTS, type TunnelSpec } from '../client/config/tunnel-spec.ts';
+import { record } from '../testing/command-context.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { TUNNEL } from '../testing/fake-platform.ts';
-import { record } from '../testing/recorder.ts';
 import { JsonReporter, TextReporter } from './reporter.ts';
 
 const SPEC: TunnelSpec = {

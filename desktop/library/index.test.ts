@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { type RestResponse, startRestRelay } from '../testing/rest-relay.ts';
-import { closeServers } from '../testing/servers.ts';
+import { closeServers, type RestResponse, startRestRelay } from '../testing/servers.ts';
 import { expose } from './index.ts';
 
 const KEY = `cvt_${'k'.repeat(32)}`;

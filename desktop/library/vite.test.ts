@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
-import { startRestRelay } from '../testing/rest-relay.ts';
-import { closeServers } from '../testing/servers.ts';
+import { startRestRelay, closeServers } from '../testing/servers.ts';
 import culvert from './vite.ts';
 
 describe('the Vite plugin', () => {

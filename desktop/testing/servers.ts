@@ -1,8 +1,17 @@
-/** Small servers on loopback for tests. */
-import { once } from 'node:events';
-import { createServer as createHttpServer, type RequestListener, type Server as HttpServer } from 'node:http';
-import { createServer, type Server, type Socket } from 'node:net';
+/** Small servers on loopback for tests: plain ones, a proxy, and the halves of a relay. */
+import { EventEmitter, once } from 'node:events';
+import {
+  createServer as createHttpServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server as HttpServer,
+  type ServerResponse,
+} from 'node:http';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { createServer as createTlsServer } from 'node:tls';
+import { type WebSocket, WebSocketServer } from 'ws';
 import { parseRelayAddress, type RelayAddress } from '../client/relay/relay-address.ts';
 
 const endings: (() => void)[] = [];
@@ -65,6 +74,135 @@ export async function closedPort(): Promise<number> {
 /** For `afterEach`. */
 export function closeServers(): void {
   for (const end of endings.splice(0)) end();
+}
+
+interface TestProxy {
+  readonly port: number;
+  /** authorities that were asked for, and the credentials, in order */
+  readonly asked: { readonly authority: string; readonly authorization: string | undefined }[];
+}
+
+/**
+ * @param answer its response to a request instead of connecting; `undefined` to connect, `''` to hang
+ * @param start makes it listen with TLS instead
+ */
+export async function startProxy(
+  answer: (authorization: string | undefined) => string | undefined = () => undefined,
+  start: typeof startTls = startTcp,
+): Promise<TestProxy> {
+  const asked: TestProxy['asked'] = [];
+  const port = await start((client) => {
+    let head = '';
+    client.on('data', function read(chunk: Buffer) {
+      head += chunk.toString('latin1');
+      if (!head.endsWith('\r\n\r\n')) return;
+      client.off('data', read);
+      const [, authority = ''] = /^CONNECT (\S+) HTTP\/1\.1\r\n/.exec(head) ?? [];
+      const authorization = /^Proxy-Authorization: (.*)$/m.exec(head)?.[1]?.trim();
+      asked.push({ authority, authorization });
+      const said = answer(authorization);
+      client.once('end', () => client.destroy()).resume();
+      if (said === undefined) join(client, authority);
+      else if (said !== '') client.end(said);
+    });
+  });
+  return { port, asked };
+}
+
+function join(client: Socket, authority: string): void {
+  const [, host = '', port] = /^\[?(.*?)\]?:(\d+)$/.exec(authority) ?? [];
+  // All names in the tests mean this machine.
+  const target = connect(Number(port), host.endsWith('.test') ? '127.0.0.1' : host);
+  atClose(() => target.destroy());
+  target.on('error', () => client.end('HTTP/1.1 502 Bad Gateway\r\n\r\n'));
+  target.once('connect', () => {
+    client.write('HTTP/1.1 200 Connection established\r\n\r\n');
+    client.pipe(target).pipe(client);
+    client.once('close', () => target.destroy());
+    target.once('close', () => client.destroy());
+  });
+}
+
+/** Status, JSON body and fields of a response. */
+export type RestResponse = readonly [status: number, body: unknown, fields?: Record<string, string>];
+
+/** The REST interface of a relay, without WebSockets; `closeServers` ends it. */
+interface RestRelay {
+  readonly address: RelayAddress;
+  /** method, path and body of the requests it got */
+  readonly calls: string[];
+}
+
+/** @param answer returns the response to `GET /v1/account` and the like */
+export async function startRestRelay(answer: (call: string) => RestResponse): Promise<RestRelay> {
+  const calls: string[] = [];
+  async function reply(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const call = `${request.method} ${request.url} ${await text(request)}`.trim();
+    calls.push(call);
+    const [status, body, fields] = answer(call);
+    response.writeHead(status, fields);
+    response.end(JSON.stringify(body));
+  }
+  return { address: await startHttp((request, response) => void reply(request, response)), calls };
+}
+
+export interface FakeRelay {
+  readonly address: RelayAddress;
+  /** `Authorization` fields of the control sockets, in order */
+  readonly keys: (string | undefined)[];
+  /** The next control socket. */
+  control(): Promise<WebSocket>;
+  /** The next data socket of an announced connection, and the request target it was opened with. */
+  data(): Promise<{ socket: WebSocket; target: string | undefined }>;
+  /** The next trunk, and the request target it was opened with. */
+  trunk(): Promise<{ socket: WebSocket; target: string | undefined }>;
+  /** Answers upgrades with these bytes instead of a handshake, from now on; `undefined` to accept them again. */
+  refuseWith(answer: string | undefined): void;
+}
+
+/** Starts a relay that accepts every control and data socket, and every trunk; `closeServers` ends it. */
+export async function startFakeRelay(): Promise<FakeRelay> {
+  const accepted = new EventEmitter();
+  const keys: (string | undefined)[] = [];
+  const sockets = new WebSocketServer({ noServer: true });
+  let refusal: string | undefined;
+  const server = createHttpServer();
+  server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    socket.on('error', () => {});
+    if (refusal !== undefined) {
+      socket.end(refusal);
+      return;
+    }
+    sockets.handleUpgrade(request, socket, head, (webSocket) => {
+      webSocket.on('error', () => {});
+      const [, kind = ''] = /^\/ws\/(\w+)\?/.exec(request.url ?? '') ?? [];
+      if (kind === 'control') keys.push(request.headers.authorization);
+      accepted.emit(kind, webSocket, request.url);
+    });
+  });
+  const port = await listen(server);
+  atClose(() => {
+    for (const socket of sockets.clients) socket.terminate();
+  });
+  return {
+    address: parseRelayAddress(`http://127.0.0.1:${port}`),
+    keys,
+    async control() {
+      const [socket] = (await once(accepted, 'control')) as [WebSocket];
+      return socket;
+    },
+    async data() {
+      const [socket, target] = (await once(accepted, 'data')) as [WebSocket, string | undefined];
+      return { socket, target };
+    },
+    async trunk() {
+      const [socket, target] = (await once(accepted, 'trunk')) as [WebSocket, string | undefined];
+      return { socket, target };
+    },
+    refuseWith(answer) {
+      refusal = answer;
+    },
+  };
 }
 
 /**

@@ -1,6 +1,5 @@
 /** Starts a built main process on a fake Electron, prints as JSON what it did, and ends. */
-import { fakeElectron } from '../../desktop/testing/electron/fake-electron.ts';
-import { loadBundle } from '../../desktop/testing/electron/load-bundle.ts';
+import { fakeElectron, loadBundle } from '../../desktop/testing/fake-electron.ts';
 
 const [, , main = '', directory = ''] = process.argv;
 const { module, ipc, windows, schemes, urls, tooltips, shortcuts, errors, shown } = fakeElectron(directory);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { record } from '../../testing/recorder.ts';
+import { record } from '../../testing/command-context.ts';
 import { doOnceOnline, type ErrorScreen, type OnceOnline } from './once-online.ts';
 
 const URL = 'https://shop.tunnel.example.com';

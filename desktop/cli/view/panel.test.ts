@@ -4,9 +4,9 @@ import { OPEN } from '../../../shared/access.ts';
 import type { KnockMessage } from '../../../shared/control.ts';
 import { SPEC_DEFAULTS } from '../../client/config/tunnel-spec.ts';
 import { RequestLog } from '../../client/inspector/request-log.ts';
+import { record } from '../../testing/command-context.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
 import { TUNNEL } from '../../testing/fake-platform.ts';
-import { record } from '../../testing/recorder.ts';
 import { Panel } from './panel.ts';
 
 function setUp({ isReachable = true } = {}) {

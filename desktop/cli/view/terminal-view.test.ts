@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
 import { OPEN } from '../../../shared/access.ts';
 import { SPEC_DEFAULTS } from '../../client/config/tunnel-spec.ts';
+import { record } from '../../testing/command-context.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
 import { TUNNEL } from '../../testing/fake-platform.ts';
-import { record } from '../../testing/recorder.ts';
 import { canShowView, LEAVE, PasteReader, Screen, splitKeys, TerminalView } from './terminal-view.ts';
 import { span } from './text.ts';
 

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
-import { startFakeRelay } from '../../testing/fake-relay.ts';
-import { atClose, closedPort, closeServers, listen } from '../../testing/servers.ts';
+import { startFakeRelay, atClose, closedPort, closeServers, listen } from '../../testing/servers.ts';
 import { textOf } from '../messages.ts';
 import { Network } from '../network/network.ts';
 import { parseRelayAddress } from '../relay/relay-address.ts';

@@ -12,8 +12,8 @@ import {
   type ServerOptions,
 } from 'node:http2';
 import type { Socket } from 'node:net';
-import { connectLocal } from '../../testing/attempts.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
+import { connectLocal } from '../../testing/fake-stream.ts';
 import {
   atClose,
   CERTIFICATE,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { networkInterfaces } from 'node:os';
-import { connectLocal } from '../../testing/attempts.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
+import { connectLocal } from '../../testing/fake-stream.ts';
 import { closedPort, closeServers, startTcp, startTls } from '../../testing/servers.ts';
 import { Deadlines } from '../clock.ts';
 import { LOCAL_CONNECT_TIMEOUT_MS, LOCAL_RETRY_MS } from '../limits.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { BULK_READ_BYTES, BULK_TURN_MS, loopScheduler } from '../../../shared/scheduler/fair-reads.ts';
-import { connectLocal } from '../../testing/attempts.ts';
+import { connectLocal } from '../../testing/fake-stream.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
 import { closeServers, startTcp } from '../../testing/servers.ts';
 import { Deadlines } from '../clock.ts';

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
-import { IDLE_ATTEMPT } from '../../testing/attempts.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
-import { FakeStream } from '../../testing/fake-stream.ts';
+import { IDLE_ATTEMPT, FakeStream } from '../../testing/fake-stream.ts';
 import { closedPort, closeServers, startTcp } from '../../testing/servers.ts';
 import { Deadlines } from '../clock.ts';
 import type { DataSource } from '../data/data-dialer.ts';

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
 import type { Socket } from 'node:net';
-import { IDLE_ATTEMPT, connectLocal } from '../../testing/attempts.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
-import { FakeStream } from '../../testing/fake-stream.ts';
+import { IDLE_ATTEMPT, connectLocal, FakeStream } from '../../testing/fake-stream.ts';
 import { closedPort, closeServers, startTcp } from '../../testing/servers.ts';
 import { Deadlines } from '../clock.ts';
 import type { DataHandler } from '../data/data-dialer.ts';

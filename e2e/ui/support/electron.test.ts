@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { loadBundle } from '../../../desktop/testing/electron/load-bundle.ts';
+import { loadBundle } from '../../../desktop/testing/fake-electron.ts';
 import { temporaryDirectory } from '../../support/programs.ts';
 import { testScope } from '../../support/scope.ts';
 import { buildEntry } from './electron-driver.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { App } from 'electron';
-import { fakeEmitter, fakeEvent } from '../../../testing/electron/emitter.ts';
 import { FakeClock } from '../../../testing/fake-clock.ts';
+import { fakeEmitter, fakeEvent } from '../../../testing/fake-electron.ts';
 import { collectLinks, listenToSystem, NetworkWatch } from './events.ts';
 
 function listening(mayQuit: boolean) {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { App, BrowserWindow, Rectangle, WebContents } from 'electron';
-import { fakeEmitter, fakeEvent } from '../../../testing/electron/emitter.ts';
+import { fakeEmitter, fakeEvent } from '../../../testing/fake-electron.ts';
 import type { WindowPlace } from '../settings/app-data.ts';
 import {
   besideTray,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { App, EditFlags, MenuItemConstructorOptions } from 'electron';
-import { fakeEmitter } from '../../../testing/electron/emitter.ts';
+import { fakeEmitter } from '../../../testing/fake-electron.ts';
 import { applicationMenu, contextMenu, offerContextMenu } from './menus.ts';
 
 const FLAGS: EditFlags = {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { NotificationConstructorOptions } from 'electron';
-import { fakeEmitter } from '../../../testing/electron/emitter.ts';
+import { fakeEmitter } from '../../../testing/fake-electron.ts';
 import { knockNotice, newVersionNotice } from '../notices.ts';
 import { Notifier, type ShownNotification } from './notifier.ts';
 

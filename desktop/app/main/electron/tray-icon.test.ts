@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Menu, MenuItemConstructorOptions, NativeImage, Tray } from 'electron';
-import { fakeEmitter } from '../../../testing/electron/emitter.ts';
+import { fakeEmitter } from '../../../testing/fake-electron.ts';
 import type { TrayAction, TrayModel } from '../tray.ts';
 import { barColour, TrayIconView, trayImages } from './tray-icon.ts';
 

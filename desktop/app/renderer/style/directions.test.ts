@@ -1,7 +1,6 @@
 /** Checks that the window is mirrored for languages that are written from right to left. */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
-import { sidedDeclarations } from '../../../testing/texts.ts';
 
 const ROOT = new URL('../../../../', import.meta.url);
 
@@ -61,4 +60,35 @@ describe('declarations that set a physical side', () => {
 
 function found(declarations: readonly string[]): string[] {
   return sidedDeclarations(`.x {\n${declarations.map((each) => `  ${each};\n`).join('')}}\n`);
+}
+
+/** Names of sides that do not turn round; the logical ones do (CSS Logical Properties and Values Level 1). */
+const SIDES =
+  /^(?:(?:margin|padding|border|scroll-margin|scroll-padding)-(?:left|right)\b|left$|right$|border-(?:top|bottom)-(?:left|right)-radius$)/;
+/** Shorthands of four sides, clockwise. */
+const SHORTHANDS = /^(?:margin|padding|inset|border-(?:width|style|color))$/;
+const SIDED_VALUES = /^(?:text-align|float|clear|transform-origin|background-position|object-position)$/;
+/** Movements along a line, which are mirrored in right-to-left text; a sheet marks them with `var(--forward)`. */
+const MOVES = /translate(?:X|3d)?\(|scaleX\(-/;
+
+/**
+ * @param sheet CSS as Prettier writes it, one declaration a line
+ * @returns those declarations, as they are written
+ */
+function sidedDeclarations(sheet: string): string[] {
+  return [...sheet.replaceAll(/\/\*[\s\S]*?\*\//g, '').matchAll(/^\s*([a-z-]+):\s+([^;{]+);/gm)]
+    .filter(([, property = '', value = '']) => isSided(property, value))
+    .map(([, property = '', value = '']) => `${property}: ${value}`);
+}
+
+function isSided(property: string, value: string): boolean {
+  if (SIDES.test(property)) return true;
+  if (value.includes('var(--forward)')) return false;
+  if (SHORTHANDS.test(property)) {
+    const [, right, , left = right] = value.split(/ (?![^(]*\))/);
+    return left !== right;
+  }
+  if (SIDED_VALUES.test(property)) return /\b(?:left|right)\b/.test(value);
+  if (property === 'box-shadow') return /^(?:inset )?-?[1-9.]\S* /.test(value);
+  return property === 'transform' && MOVES.test(value);
 }

@@ -1,9 +1,13 @@
 /** The part of the `electron` module that the main process uses; it records its calls for tests. */
+import { EventEmitter } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname } from 'node:path';
+import { compileFunction } from 'node:vm';
 import type * as Electron from 'electron';
 import type { IpcMain, IpcMainInvokeEvent, IpcRenderer, WebFrameMain } from 'electron';
-import { fakeEmitter } from './emitter.ts';
 
-export interface FakeElectron {
+interface FakeElectron {
   /** the result of `require('electron')` */
   readonly module: object;
   readonly ipc: FakeIpc;
@@ -143,4 +147,39 @@ export class FakeIpc {
     const event = { sender: 'not for the page' } as unknown as Parameters<Receiver>[0];
     for (const receiver of this.#receivers.get(channel) ?? []) receiver(event, value);
   }
+}
+
+/** An Electron object that emits events; `members` adds whatever else a test needs. */
+export function fakeEmitter<T extends object>(members: T): EventEmitter & T {
+  return Object.assign(new EventEmitter(), members);
+}
+
+/** An event that can be prevented. */
+interface FakeEvent {
+  isPrevented: boolean;
+  preventDefault(): void;
+}
+
+export function fakeEvent<T extends object>(members: T): FakeEvent & T {
+  const event = {
+    ...members,
+    isPrevented: false,
+    preventDefault: () => void (event.isPrevented = true),
+  };
+  return event;
+}
+
+/** A frame that shows an address. */
+export function fakeFrame(url: string): WebFrameMain {
+  return { url } satisfies Pick<WebFrameMain, 'url'> as WebFrameMain;
+}
+
+/** Runs a bundle as Electron would, with another `electron` module. */
+export function loadBundle(file: string, electron: object): void {
+  const require = createRequire(file);
+  const load = (name: string): unknown => (name === 'electron' ? electron : require(name));
+  const names = ['require', 'module', 'exports', '__dirname', '__filename'];
+  const run = compileFunction(readFileSync(file, 'utf8'), names, { filename: file });
+  const module = { exports: {} };
+  run(load, module, module.exports, dirname(file), file);
 }

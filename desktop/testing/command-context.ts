@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { tmpdir } from 'node:os';
-import type { CommandContext } from '../cli/command.ts';
+import type { CommandContext, Files } from '../cli/command.ts';
 import { COMMANDS } from '../cli/commands.ts';
 import type { Output } from '../cli/reporter.ts';
 import type { Prompt } from '../client/config/relay-access.ts';
@@ -29,3 +29,9 @@ export function contextOf(output: Output, prompt = NO_PROMPT): CommandContext {
     prompt,
   };
 }
+
+/** A signed-out machine, in a folder without a `culvert.yml`. */
+export const NO_FILES: Files = {
+  readLogin: () => undefined,
+  readProject: () => assert.fail('nobody asked for culvert.yml'),
+};
