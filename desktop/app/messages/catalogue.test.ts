@@ -254,16 +254,16 @@ function writtenTexts(source: Source): Text[] {
  * @param speakers names of the functions that say a message: its key is their first argument, its values the ones after
  */
 function saidMessages(source: Source, speakers: readonly string[]): Said[] {
-  const said: Said[] = [];
+  const calls: Said[] = [];
   walk(source, (node) => {
     if (node.type !== 'CallExpression' || !speakers.includes(nameOf(node['callee']))) return;
     const [key, ...values] = nodes(node['arguments']);
     const places = values.map(propertyNames);
     const isKnown = places.every((names) => names !== undefined);
     for (const { text, line } of strings(key))
-      said.push({ key: text, line, places: isKnown ? places.flatMap((names) => names ?? []) : undefined });
+      calls.push({ key: text, line, places: isKnown ? places.flatMap((names) => names ?? []) : undefined });
   });
-  return said;
+  return calls;
 }
 
 /**
