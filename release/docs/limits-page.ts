@@ -37,7 +37,6 @@ const CHAPTERS: readonly Chapter[] = [
       'desktop/cli/limits.ts': 'The command',
       'desktop/client/diagnostics/hop.ts': '`culvert doctor`',
       'desktop/app/main/limits.ts': 'The desktop app',
-      'desktop/app/browser/limits.ts': 'The window in a browser',
     },
   },
 ];

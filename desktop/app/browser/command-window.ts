@@ -10,14 +10,13 @@ import type { Replayer } from '../../client/inspector/replay.ts';
 import type { RequestLog } from '../../client/inspector/request-log.ts';
 import type { RelayApi } from '../main/connection.ts';
 import { type Core, createCore } from '../main/core.ts';
-import { writeLinkFile } from '../main/link-file.ts';
+import { writeLinkFile } from '../main/deep-link.ts';
 import { formOf } from '../main/projects.ts';
 import type { Serve, ServeOptions } from '../main/tunnels/folder-service.ts';
 import { tunnelLogOf } from '../main/tunnels/tunnel-log.ts';
-import { browserPlatform } from './browser-platform.ts';
-import { BrowserWindow, COMMAND_CHANNELS } from './browser-window.ts';
+import { browserPlatform, BrowserWindow, COMMAND_CHANNELS } from './browser-window.ts';
 import { DIRECTORY, listen, readAbout } from './open-window.ts';
-import type { PageAccess } from './page-access.ts';
+import type { PageAccess } from './window-server.ts';
 
 /** A tunnel that the command serves. */
 export interface CommandTunnel {

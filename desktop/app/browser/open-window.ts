@@ -13,12 +13,10 @@ import { readNetworkSettings } from '../../client/network/proxy-dial.ts';
 import type { RelayAddress } from '../../client/relay/relay-address.ts';
 import type { About } from '../ipc/ipc.ts';
 import { type Core, createCore } from '../main/core.ts';
-import { type ProjectLinks, projectLinks } from '../main/deep-link.ts';
+import { type ProjectLinks, projectLinks, removeLinkFile, writeLinkFile } from '../main/deep-link.ts';
 import { lockInstance } from '../main/instance-lock.ts';
-import { removeLinkFile, writeLinkFile } from '../main/link-file.ts';
-import { type BrowserPlatform, browserPlatform } from './browser-platform.ts';
-import { BROWSER_CHANNELS, BrowserWindow } from './browser-window.ts';
-import { UI_PORT, UI_PORTS_TRIED } from './limits.ts';
+import { UI_PORT, UI_PORTS_TRIED } from '../main/limits.ts';
+import { BROWSER_CHANNELS, type BrowserPlatform, browserPlatform, BrowserWindow } from './browser-window.ts';
 import type { WindowServer } from './window-server.ts';
 
 export { AlreadyRunning } from '../main/instance-lock.ts';

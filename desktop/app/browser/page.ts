@@ -19,7 +19,7 @@ import {
   UI_LANGUAGE_MAX_CHARS,
   UI_LANGUAGES_MAX,
   UI_NAME_MAX_CHARS,
-} from './limits.ts';
+} from '../main/limits.ts';
 
 /** What answers a page, and hears of it. */
 export interface PageHandler {

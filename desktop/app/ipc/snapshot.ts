@@ -3,17 +3,17 @@
  */
 import type { HostHeader } from '../../../shared/value-rules.ts';
 import type { HopResult } from '../../client/diagnostics/hop.ts';
-import type { TrafficSecond, RequestSummary } from '../../client/inspector/records.ts';
-import type { LanguageChoice, Locale } from '../messages/locale.ts';
+import type { RequestSummary, TrafficSecond } from '../../client/inspector/records.ts';
+import { type LanguageChoice, type Locale, t } from '../messages/translate.ts';
 import type { LogPoint, LogView } from './request-views.ts';
 import type {
   ApprovalRequestView,
-  TokenView,
+  GlobalShortcutKeys,
   KnownProject,
-  TunnelAccessView,
   ProjectRef,
   ProjectView,
-  GlobalShortcutKeys,
+  TokenView,
+  TunnelAccessView,
 } from './tunnel-views.ts';
 
 /** Everything the window can show without asking. Times are wall-clock ms of this machine unless said otherwise. */
@@ -252,4 +252,51 @@ export interface Settings {
   readonly logWidth: number;
   /** what shows the window from anywhere */
   readonly summonShortcut: GlobalShortcutKeys;
+}
+
+/* Words for parts of it, which the window, the tray and notifications share. */
+
+/** In this order: most browsers also claim to be an older one. */
+const PROGRAMS: readonly (readonly [RegExp, string])[] = [
+  [/\bEdg(?:e|A|iOS)?\//, 'Edge'],
+  [/\bOPR\//, 'Opera'],
+  [/\bSamsungBrowser\//, 'Samsung Internet'],
+  [/\b(?:Firefox|FxiOS)\//, 'Firefox'],
+  [/\b(?:Chrome|CriOS|Chromium)\//, 'Chrome'],
+  [/^(?=.*\bVersion\/\d).*\bSafari\//s, 'Safari'],
+  [/^curl\//, 'curl'],
+  [/^Wget\//, 'Wget'],
+  [/^git\//, 'git'],
+];
+const SYSTEMS: readonly (readonly [RegExp, string])[] = [
+  [/\biPhone\b/, 'iPhone'],
+  [/\biPad\b/, 'iPad'],
+  [/\bAndroid\b/, 'Android'],
+  [/\bCrOS\b/, 'ChromeOS'],
+  [/\bWindows\b/, 'Windows'],
+  [/\bMacintosh\b/, 'macOS'],
+  [/\bLinux\b/, 'Linux'],
+];
+
+/**
+ * @param agent a `User-Agent` field, which anybody can write as they like
+ * @returns `Chrome on Windows`; as much of it as is known
+ */
+export function agentWords(agent: string): string {
+  const program = nameOf(PROGRAMS, agent);
+  const system = nameOf(SYSTEMS, agent);
+  if (program !== undefined)
+    return system === undefined ? program : t('agent.programOn', { program, system });
+  return system === undefined ? t('agent.unknown') : t('agent.someOn', { system });
+}
+
+function nameOf(names: readonly (readonly [RegExp, string])[], agent: string): string | undefined {
+  return names.find(([pattern]) => pattern.test(agent))?.[1];
+}
+
+/** Where a tunnel leads, in a sentence: `folder dist`, or `port 3000`. */
+export function leadsTo({ folder, localPort }: Pick<TunnelView, 'folder' | 'localPort'>): string {
+  return folder === undefined
+    ? t('common.leadsToPort', { port: localPort })
+    : t('common.leadsToFolder', { folder });
 }

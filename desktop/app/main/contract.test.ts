@@ -8,8 +8,7 @@ import { FakeIpc, fakeFrame, loadBundle } from '../../testing/fake-electron.ts';
 import { fakeSystem } from '../../testing/fake-platform.ts';
 import { type Answer, PUSHES } from '../ipc/ipc.ts';
 import { createCore } from './core.ts';
-import { registerChannels } from './electron/ipc.ts';
-import { PAGE_URL } from './electron/page-scheme.ts';
+import { PAGE_URL, registerChannels } from './electron/main-window.ts';
 import { CHANNEL_NAMES } from './handlers/channels.ts';
 
 interface Bridge {

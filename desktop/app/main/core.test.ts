@@ -15,7 +15,7 @@ import {
   until,
 } from '../../testing/core-app.ts';
 import { fakeEncryption, fakeSystem } from '../../testing/fake-platform.ts';
-import type { PortScan } from './ports/port-scan.ts';
+import type { PortScan } from './ports.ts';
 
 describe('the app', () => {
   describe('signing in', () => {

@@ -1,11 +1,10 @@
 /** The app without Electron: its memory, its account, its tunnels, and the snapshots of them that the window shows. */
 import { join } from 'node:path';
 import type { Snapshot, UpdateView } from '../ipc/snapshot.ts';
-import { chooseLocale } from '../messages/locale.ts';
-import { currentLocale, setLocale, t } from '../messages/translate.ts';
-import { Collections, type RequestSetsOptions } from './collections/collections.ts';
+import { chooseLocale, currentLocale, setLocale, t } from '../messages/translate.ts';
+import { Domains, Team } from './account.ts';
+import { Collections, type RequestSetsOptions } from './collections.ts';
 import { Diagnostics } from './diagnostics.ts';
-import { Domains } from './domains.ts';
 import { Drops } from './drops.ts';
 import {
   APPROVAL_NOTICES_MAX,
@@ -19,16 +18,18 @@ import {
 } from './limits.ts';
 import { keyRefusedNotice, knockNotice, type Notice, Notices } from './notices.ts';
 import type { Platform } from './platform.ts';
-import type { PortScan } from './ports/port-scan.ts';
+import type { PortScan } from './ports.ts';
 import { Projects } from './projects.ts';
 import { Invitations } from './session/invitations.ts';
 import { nameDomainOf, SignIn } from './session/sign-in.ts';
-import { APP_DATA_VERSION, INITIAL_APP_DATA, readAppData } from './settings/app-data.ts';
 import {
+  APP_DATA_VERSION,
   AppStore,
+  INITIAL_APP_DATA,
   JsonFile,
   type JsonFileOptions,
   MemoryFile,
+  readAppData,
   type ValueFile,
 } from './settings/app-store.ts';
 import {
@@ -40,7 +41,6 @@ import {
 } from './settings/key-vault.ts';
 import { Feed, Poller, Signal } from './signals.ts';
 import { Signatures, SigningSecrets } from './signing.ts';
-import { Team } from './team.ts';
 import { trayModel } from './tray.ts';
 import { folderName, tunnelView } from './tunnel-view.ts';
 import { Approvals } from './tunnels/approvals.ts';

@@ -1,15 +1,18 @@
 /**
  * Links of the app. Anything can open one, so they only ask the user: `culvert://new?port=3000&name=my-app` opens the create form,
- * filled in, and accepts no key; `culvert://sign-in?invitation=ADDRESS` shows an invitation.
+ * filled in, and accepts no key; `culvert://sign-in?invitation=ADDRESS` shows an invitation. The other links are those in
+ * the window, and one in a file, which opens the window in a browser.
  */
+import { join } from 'node:path';
 import { NAME_RULE, parsePort } from '../../../shared/value-rules.ts';
+import { DurableFile } from '../../client/config/durable-file.ts';
 import { readInvitation } from '../../client/relay/invitation.ts';
 import type { TunnelForm } from '../ipc/ipc.ts';
 
 export const LINK_SCHEME = 'culvert';
 const LINK_MAX_CHARS = 2000;
 
-export type DeepLink =
+type DeepLink =
   | { readonly opens: 'form'; readonly form: Partial<TunnelForm> }
   | { readonly opens: 'invitation'; readonly address: string };
 
@@ -58,3 +61,24 @@ export function projectLinks(home: string, version: string) {
 
 /** The id of the app in the system; `appId` of electron-builder.yml. */
 export const APP_ID = 'dev.culvert.desktop';
+
+const NAME = 'open-window.html';
+
+/**
+ * Writes a file that only this user can read: other users can see the arguments of the program that opens it, and must
+ * not see the link.
+ *
+ * @param directory of the app's files
+ * @returns its path
+ */
+export async function writeLinkFile(directory: string, link: string): Promise<string> {
+  const file = new DurableFile(join(directory, NAME));
+  await file.write(
+    `<!doctype html><meta charset="utf-8"><title>Culvert</title><meta http-equiv="refresh" content="0; url=${link}">\n`,
+  );
+  return file.path;
+}
+
+export async function removeLinkFile(directory: string): Promise<void> {
+  await new DurableFile(join(directory, NAME)).remove();
+}

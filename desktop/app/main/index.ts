@@ -7,21 +7,22 @@ import { answerQuestions } from '../../client/owner-questions.ts';
 import type { About } from '../ipc/ipc.ts';
 import { t } from '../messages/translate.ts';
 import { type Core, createCore } from './core.ts';
-import { APP_ID, LINK_SCHEME, projectLinks, type ProjectLinks } from './deep-link.ts';
-import { askInDialog } from './electron/ask-owner.ts';
-import { isStartedAtLogin } from './electron/autostart.ts';
+import { APP_ID, LINK_SCHEME, projectLinks, type ProjectLinks, writeLinkFile } from './deep-link.ts';
 import * as electron from './electron/electron.ts';
 import { addressFingerprint, collectLinks, listenToSystem, NetworkWatch } from './electron/events.ts';
-import { registerChannels } from './electron/ipc.ts';
-import { denyNavigation, denyPermissions } from './electron/main-window.ts';
+import {
+  denyNavigation,
+  denyPermissions,
+  registerChannels,
+  registerPageScheme,
+  servePage,
+} from './electron/main-window.ts';
 import { applicationMenu, offerContextMenu } from './electron/menus.ts';
-import { registerPageScheme, servePage } from './electron/page-scheme.ts';
-import { electronPlatform } from './electron/platform.ts';
+import { askInDialog, electronPlatform, isStartedAtLogin } from './electron/platform.ts';
 import { Quit } from './electron/quit.ts';
 import { Shell } from './electron/shell.ts';
 import { keepUpToDate, readUpdateConfig, updateWay } from './electron/updater.ts';
 import { AlreadyRunning, lockInstance } from './instance-lock.ts';
-import { writeLinkFile } from './link-file.ts';
 import { newVersionNotice } from './notices.ts';
 import { Signal } from './signals.ts';
 

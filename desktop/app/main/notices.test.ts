@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { tunnelView } from '../../testing/views.ts';
 import type { TunnelStatus } from '../ipc/snapshot.ts';
-import { DEFAULT_LOCALE } from '../messages/locale.ts';
-import { setLocale } from '../messages/translate.ts';
+import { DEFAULT_LOCALE, setLocale } from '../messages/translate.ts';
 import { Notices, Outage } from './notices.ts';
 
 const MINUTE = 60_000;

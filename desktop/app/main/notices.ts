@@ -1,8 +1,7 @@
 /** Which notifications a user gets: only those that need the user, and each once. */
 import type { OfflineReason } from '../../client/control/verdict.ts';
-import type { TunnelView } from '../ipc/snapshot.ts';
+import { agentWords, type TunnelView } from '../ipc/snapshot.ts';
 import type { ApprovalRequestView } from '../ipc/tunnel-views.ts';
-import { agentWords } from '../ipc/views.ts';
 import { t } from '../messages/translate.ts';
 import { EXPIRY_NOTICE_MS, LOST_NOTICE_MS } from './limits.ts';
 

@@ -10,7 +10,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.png': 'image/png',
 };
 
-export interface PageFile {
+interface PageFile {
   readonly body: NonSharedBuffer;
   readonly headers: Readonly<Record<string, string>>;
 }
@@ -45,3 +45,28 @@ function headersOf(type: string, policy: string): Record<string, string> {
     'cross-origin-opener-policy': 'same-origin',
   };
 }
+
+/**
+ * The Content-Security-Policy of the page, sent as a header: only the page's own files, no inline code or style, no
+ * frames, no forms.
+ *
+ * @param connect what the page may connect to
+ */
+export function contentSecurityPolicy(connect: string): string {
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self' data: blob:",
+    `connect-src ${connect}`,
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+    // The one of screens/body/previews.tsx.
+    'trusted-types inert-html',
+  ].join('; ');
+}
+
+/** The policy in the app, whose page has no network. */
+export const CONTENT_SECURITY_POLICY = contentSecurityPolicy("'none'");

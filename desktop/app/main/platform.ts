@@ -11,7 +11,7 @@ import type { RelayApi } from './connection.ts';
 import type { ProjectLinks } from './deep-link.ts';
 import type { Diagnose } from './diagnostics.ts';
 import type { GlobalShortcutKey } from './global-shortcut.ts';
-import type { PortScan } from './ports/port-scan.ts';
+import type { PortScan } from './ports.ts';
 import type { Serve } from './tunnels/folder-service.ts';
 import type { TunnelLog } from './tunnels/tunnel-log.ts';
 

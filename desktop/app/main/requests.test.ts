@@ -13,8 +13,7 @@ import { IMPORT_MAX_BYTES, IMPORTED_REQUESTS_MAX } from '../../client/limits.ts'
 import { toMessage } from '../../client/messages.ts';
 import { failsWith, FORM, signedIn } from '../../testing/core-app.ts';
 import { fakeSystem } from '../../testing/fake-platform.ts';
-import { DEFAULT_LOCALE } from '../messages/locale.ts';
-import { setLocale } from '../messages/translate.ts';
+import { DEFAULT_LOCALE, setLocale } from '../messages/translate.ts';
 import { toCallError } from './failure.ts';
 import { HAR_MAX_BYTES } from './limits.ts';
 import type { FileToWrite } from './platform.ts';

@@ -1,6 +1,5 @@
 /** The tray, derived from the snapshot of the window: its menu alone is enough to use a tunnel. */
-import type { Snapshot, TunnelView } from '../ipc/snapshot.ts';
-import { agentWords } from '../ipc/views.ts';
+import { agentWords, type Snapshot, type TunnelView } from '../ipc/snapshot.ts';
 import { t } from '../messages/translate.ts';
 
 /** Shapes, not only colours: an arch, a filled one, one with a mark, a struck one. */

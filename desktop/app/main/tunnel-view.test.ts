@@ -6,7 +6,7 @@ import { TUNNEL } from '../../testing/fake-platform.ts';
 import { exampleDetail } from '../../testing/views.ts';
 import { LOG_START, WHOLE_LOG } from '../ipc/request-views.ts';
 import { RECENT_REQUESTS } from './limits.ts';
-import type { PortScan } from './ports/port-scan.ts';
+import type { PortScan } from './ports.ts';
 import { detailView, tunnelView } from './tunnel-view.ts';
 
 function message(body: Buffer, coding?: string): RecordedMessage {

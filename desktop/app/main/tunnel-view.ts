@@ -8,7 +8,7 @@ import type { DetailView, MessageView } from '../ipc/ipc.ts';
 import type { Problem, TunnelView } from '../ipc/snapshot.ts';
 import { t } from '../messages/translate.ts';
 import { RECENT_REQUESTS } from './limits.ts';
-import type { PortScan } from './ports/port-scan.ts';
+import type { PortScan } from './ports.ts';
 import type { TunnelItem } from './tunnels/tunnel-item.ts';
 import type { ShownLog } from './tunnels/tunnel-log.ts';
 

@@ -16,9 +16,8 @@ import { toMessage, MESSAGES, textOf } from '../../client/messages.ts';
 import { RelayRefusal } from '../../client/relay/errors.ts';
 import { REFUSALS_DE } from './de.ts';
 import { REFUSALS } from './en.ts';
-import { DEFAULT_LOCALE } from './locale.ts';
 import { acceptedText, translateMessage } from './message-text.ts';
-import { setLocale } from './translate.ts';
+import { DEFAULT_LOCALE, setLocale } from './translate.ts';
 
 describe('messages of the engine', () => {
   const said = toMessage('relay.unreachable', {

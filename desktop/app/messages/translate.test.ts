@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
-import { chooseLocale, DEFAULT_LOCALE } from './locale.ts';
-import { currentLocale, PSEUDO_MARK, setLocale, t, tagged } from './translate.ts';
+import {
+  chooseLocale,
+  currentLocale,
+  DEFAULT_LOCALE,
+  PSEUDO_MARK,
+  setLocale,
+  t,
+  tagged,
+} from './translate.ts';
 
 const marked = (word: string): string => `${PSEUDO_MARK}${word}\u202c`;
 const bold = (inside: unknown[]): { readonly bold: unknown[] } => ({ bold: inside });

@@ -1,6 +1,5 @@
 import { render } from 'preact';
-import { chooseLocale } from '../messages/locale.ts';
-import { setLocale } from '../messages/translate.ts';
+import { chooseLocale, setLocale } from '../messages/translate.ts';
 import { App } from './app.tsx';
 import type { Bridge } from './bridge.ts';
 import './style/main.css';

@@ -3,7 +3,14 @@ import { EventEmitter, once } from 'node:events';
 import type { WebSocket } from 'ws';
 import { KNOCK_AGENT_MAX_LENGTH } from '../../../shared/control.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
-import { type FakeRelay, startFakeRelay, startProxy, closedPort, closeServers, startTcp } from '../../testing/servers.ts';
+import {
+  type FakeRelay,
+  startFakeRelay,
+  startProxy,
+  closedPort,
+  closeServers,
+  startTcp,
+} from '../../testing/servers.ts';
 import { toMessage } from '../messages.ts';
 import { Network } from '../network/network.ts';
 import { parseRelayAddress, type RelayAddress } from '../relay/relay-address.ts';

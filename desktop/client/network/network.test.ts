@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
-import { startProxy, CERTIFICATE, closedPort, closeServers, startTcp, startTls } from '../../testing/servers.ts';
+import {
+  startProxy,
+  CERTIFICATE,
+  closedPort,
+  closeServers,
+  startTcp,
+  startTls,
+} from '../../testing/servers.ts';
 import { parseRelayAddress } from '../relay/relay-address.ts';
 import type { Attempt } from './dial.ts';
 import { Network, parseNoProxy } from './network.ts';

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
+import type { TeamView } from '../../../desktop/app/ipc/ipc.ts';
 import type { InvitationView } from '../../../desktop/app/ipc/snapshot.ts';
-import type { TeamView } from '../../../desktop/app/ipc/team-views.ts';
 import type { ProjectTunnelView } from '../../../desktop/app/ipc/tunnel-views.ts';
 import { t } from '../../../desktop/app/messages/translate.ts';
 import { Refusal } from '../support/scripted-main.ts';

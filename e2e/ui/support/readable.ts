@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Page } from 'playwright-core';
-import { LANGUAGE_NAMES } from '../../../desktop/app/messages/locale.ts';
-import { PSEUDO_MARK } from '../../../desktop/app/messages/translate.ts';
+import { LANGUAGE_NAMES, PSEUDO_MARK } from '../../../desktop/app/messages/translate.ts';
 import { eventually } from '../../support/deadline.ts';
 
 /** The number of visible pixels that a squeezed text needs to be recognizable: about five letters. */

@@ -2,18 +2,20 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Dialog, Page } from 'playwright-core';
-import { browserPlatform } from '../../../desktop/app/browser/browser-platform.ts';
-import { BROWSER_CHANNELS, BrowserWindow } from '../../../desktop/app/browser/browser-window.ts';
+import {
+  BROWSER_CHANNELS,
+  browserPlatform,
+  BrowserWindow,
+} from '../../../desktop/app/browser/browser-window.ts';
 import type { About } from '../../../desktop/app/ipc/ipc.ts';
 import type { TunnelView } from '../../../desktop/app/ipc/snapshot.ts';
 import { type Core, createCore } from '../../../desktop/app/main/core.ts';
 import { projectLinks, readDeepLink } from '../../../desktop/app/main/deep-link.ts';
-import { xdgAutostart } from '../../../desktop/app/main/electron/autostart.ts';
-import { systemEncryption } from '../../../desktop/app/main/electron/platform.ts';
+import { systemEncryption, xdgAutostart } from '../../../desktop/app/main/electron/platform.ts';
 import { GlobalShortcutKey } from '../../../desktop/app/main/global-shortcut.ts';
 import { CHANNEL_NAMES } from '../../../desktop/app/main/handlers/channels.ts';
 import type { Platform } from '../../../desktop/app/main/platform.ts';
-import { createPortScan } from '../../../desktop/app/main/ports/port-scan.ts';
+import { createPortScan } from '../../../desktop/app/main/ports.ts';
 import { readToImport } from '../../../desktop/app/main/requests.ts';
 import { systemClock, type Timer } from '../../../desktop/client/clock.ts';
 import { DurableFile } from '../../../desktop/client/config/durable-file.ts';

@@ -1,17 +1,30 @@
-/** The one window. It is hidden, not closed, until the app quits. */
+/**
+ * The one window, which is hidden, not closed, until the app quits; the scheme that serves its page; and the channels from
+ * the page.
+ */
 import type {
   App,
   BrowserWindow,
   BrowserWindowConstructorOptions,
+  IpcMain,
+  IpcMainInvokeEvent,
+  Protocol,
   Rectangle,
   Session,
   WebFrameMain,
 } from 'electron';
 import type { Pushes } from '../../ipc/ipc.ts';
-import type { WindowPlace } from '../settings/app-data.ts';
-import { PAGE_URL } from './page-scheme.ts';
+import { t } from '../../messages/translate.ts';
+import type { Core } from '../core.ts';
+import { answerCall, refuse, type ReportBug } from '../handlers/answer.ts';
+import { CHANNEL_NAMES } from '../handlers/channels.ts';
+import { CONTENT_SECURITY_POLICY, readPageFile } from '../page-files.ts';
+import type { WindowPlace } from '../settings/app-store.ts';
 
-export const WINDOW_SIZE = { width: 400, height: 640 };
+const PAGE_SCHEME = 'culvert-app';
+const PAGE_ORIGIN = `${PAGE_SCHEME}://app`;
+export const PAGE_URL = `${PAGE_ORIGIN}/index.html`;
+const WINDOW_SIZE = { width: 400, height: 640 };
 /** A click on the tray takes the focus from the window before the app hears of it. */
 const CLICK_MS = 500;
 const SMALLEST = { minWidth: 360, minHeight: 480 };
@@ -46,7 +59,7 @@ export function windowOptions(
   };
 }
 
-export interface MainWindowOptions {
+interface MainWindowOptions {
   readonly window: BrowserWindow;
   /** Whether the app is ending: then the window closes for good. */
   readonly isQuitting: () => boolean;
@@ -233,4 +246,54 @@ export function denyNavigation(app: Pick<App, 'on'>): void {
     contents.on('will-redirect', (event) => event.preventDefault());
     contents.on('will-attach-webview', (event) => event.preventDefault());
   });
+}
+
+/** Before the app is ready: an origin like https, so that the policy's `'self'` means it. */
+export function registerPageScheme(protocol: Pick<Protocol, 'registerSchemesAsPrivileged'>): void {
+  protocol.registerSchemesAsPrivileged([
+    { scheme: PAGE_SCHEME, privileges: { standard: true, secure: true, codeCache: true } },
+  ]);
+}
+
+/** @param directory of the built renderer */
+export function servePage(protocol: Pick<Protocol, 'handle'>, directory: string): void {
+  protocol.handle(PAGE_SCHEME, (request) => pageFile(request, directory));
+}
+
+async function pageFile({ url, method }: Request, directory: string): Promise<Response> {
+  const { origin, protocol, host, pathname } = new URL(url);
+  // Only Chromium treats the scheme as one with an origin.
+  const from = origin === 'null' ? `${protocol}//${host}` : origin;
+  const file =
+    from === PAGE_ORIGIN && method === 'GET'
+      ? await readPageFile(directory, pathname, CONTENT_SECURITY_POLICY)
+      : undefined;
+  if (file === undefined) return new Response(undefined, { status: 404 });
+  return new Response(file.body, { headers: file.headers });
+}
+
+interface RegisterChannelsOptions {
+  readonly ipc: Pick<IpcMain, 'handle'>;
+  readonly core: Core;
+  /** Returns the main frame of the app's own window, while there is one. */
+  readonly mainFrame: () => WebFrameMain | undefined;
+  readonly reportBug: ReportBug;
+}
+
+export function registerChannels({ ipc, core, mainFrame, reportBug }: RegisterChannelsOptions): void {
+  for (const channel of CHANNEL_NAMES)
+    ipc.handle(channel, (event, sent: unknown) =>
+      isFromPage(event, mainFrame())
+        ? answerCall(channel, sent, core, reportBug)
+        : refuse({ code: 'foreign-sender', text: t('problem.ownWindow') }),
+    );
+}
+
+/** Exactly the frame of our window, showing our page: what follows the file's name does not matter. */
+function isFromPage(
+  { senderFrame }: Pick<IpcMainInvokeEvent, 'senderFrame'>,
+  mainFrame: WebFrameMain | undefined,
+): boolean {
+  if (senderFrame === null || senderFrame !== mainFrame) return false;
+  return senderFrame.url.split(/[?#]/, 1)[0] === PAGE_URL;
 }

@@ -1,28 +1,31 @@
 /** The system around the app's core, as Electron gives it. */
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type * as Electron from 'electron';
-import type { SafeStorage } from 'electron';
+import type { App, Dialog, SafeStorage } from 'electron';
 import { systemClock } from '../../../client/clock.ts';
 import { DurableFile } from '../../../client/config/durable-file.ts';
 import { findTunnels, runtimeFolder } from '../../../client/inspector/inspector-protocol.ts';
 import { inventPassword } from '../../../client/invented-password.ts';
 import { Network } from '../../../client/network/network.ts';
 import { readNetworkSettings } from '../../../client/network/proxy-dial.ts';
+import type { AskOwner } from '../../../client/owner-questions.ts';
 import { ApiClient } from '../../../client/relay/api-client.ts';
 import { lookAtInvitation, takeInvitation } from '../../../client/relay/invitation.ts';
 import type { About } from '../../ipc/ipc.ts';
+import { translateMessage } from '../../messages/message-text.ts';
+import { t } from '../../messages/translate.ts';
 import type { ProjectLinks } from '../deep-link.ts';
 import { runDiagnostics } from '../diagnostics.ts';
 import { GlobalShortcutKey } from '../global-shortcut.ts';
-import type { Platform } from '../platform.ts';
-import { createPortScan } from '../ports/port-scan.ts';
+import type { Autostart, Platform } from '../platform.ts';
+import { createPortScan } from '../ports.ts';
 import { readToImport } from '../requests.ts';
 import { serveWithEngine } from '../tunnels/folder-service.ts';
 import { createTunnelLog } from '../tunnels/tunnel-log.ts';
-import { loginItem, xdgAutostart } from './autostart.ts';
 
-export interface ElectronPlatformOptions {
+interface ElectronPlatformOptions {
   readonly electron: Pick<
     typeof Electron,
     'app' | 'clipboard' | 'dialog' | 'globalShortcut' | 'nativeTheme' | 'net' | 'safeStorage' | 'shell'
@@ -129,5 +132,97 @@ export function systemEncryption(
     async decrypt(bytes) {
       return (await safeStorage.decryptStringAsync(bytes)).result;
     },
+  };
+}
+
+/** The argument with which the app starts without showing its window. */
+const HIDDEN_ARGUMENT = '--hidden';
+
+/** Desktops disable an entry with such a line, and leave the file. */
+const OFF = /^(?:Hidden=true|X-GNOME-Autostart-enabled=false)\s*$/m;
+
+/**
+ * @param configDirectory `$XDG_CONFIG_HOME`, or `~/.config`
+ * @param program path of the app, or of its AppImage
+ */
+export function xdgAutostart(configDirectory: string, program: string): Autostart {
+  const path = join(configDirectory, 'autostart', 'culvert.desktop');
+  return {
+    async isOn() {
+      try {
+        return !OFF.test(await readFile(path, 'utf8'));
+      } catch {
+        return false;
+      }
+    },
+    async set(isOn) {
+      if (!isOn) {
+        await rm(path, { force: true });
+        return;
+      }
+      await mkdir(dirname(path), { recursive: true });
+      await writeFile(path, desktopEntry(program));
+    },
+  };
+}
+
+function desktopEntry(program: string): string {
+  return `[Desktop Entry]
+Type=Application
+Name=Culvert
+Comment=Tunnels to ports of this computer
+Exec=${quote(program)} ${HIDDEN_ARGUMENT}
+Terminal=false
+X-GNOME-Autostart-enabled=true
+`;
+}
+
+/** Desktop Entry Specification, "The Exec key": quoted, and its backslashes escaped once more, because it is a string. */
+function quote(program: string): string {
+  const quoted = program.replace(/["`$\\]/g, '\\$&').replaceAll('%', '%%');
+  return `"${quoted.replaceAll('\\', '\\\\')}"`;
+}
+
+/** Start at login on macOS and Windows. */
+export function loginItem(app: Pick<App, 'getLoginItemSettings' | 'setLoginItemSettings'>): Autostart {
+  const args = [HIDDEN_ARGUMENT];
+  return {
+    isOn() {
+      const { openAtLogin, executableWillLaunchAtLogin } = app.getLoginItemSettings({ args });
+      // The Task Manager of Windows can disable it separately; macOS does not have this property.
+      return Promise.resolve(openAtLogin && (executableWillLaunchAtLogin as boolean | undefined) !== false);
+    },
+    set(isOn) {
+      app.setLoginItemSettings({ openAtLogin: isOn, args });
+      return Promise.resolve();
+    },
+  };
+}
+
+/** Whether the system has started the app, which then shows no window. macOS passes no arguments. */
+export function isStartedAtLogin(
+  app: Pick<App, 'getLoginItemSettings'>,
+  platform: NodeJS.Platform,
+  argv: readonly string[],
+): boolean {
+  return (
+    argv.includes(HIDDEN_ARGUMENT) || (platform === 'darwin' && app.getLoginItemSettings().wasOpenedAtLogin)
+  );
+}
+
+/** Asks in a dialog, which needs no window. Closing it refuses. */
+export function askInDialog(dialog: Pick<Dialog, 'showMessageBox'>): AskOwner {
+  return async (question, signal) => {
+    const { response } = await dialog.showMessageBox({
+      type: 'question',
+      message: t('agent.asks'),
+      detail: translateMessage(question),
+      buttons: [t('agent.refuse'), t('agent.allow')],
+      defaultId: 0,
+      cancelId: 0,
+      noLink: true,
+      signal,
+    });
+    return response === 1 && !signal.aborted;
   };
 }

@@ -12,9 +12,8 @@ import { type Notice, trayHint } from '../notices.ts';
 import type { Platform } from '../platform.ts';
 import type { TrayAction } from '../tray.ts';
 import { keptPlace, MainWindow, windowOptions } from './main-window.ts';
-import type { FolderChoice } from './menus.ts';
+import { barColour, type FolderChoice, TrayIconView, trayImages } from './menus.ts';
 import { Notifier } from './notifier.ts';
-import { barColour, TrayIconView, trayImages } from './tray-icon.ts';
 
 /** How long a visitor has access who is approved outside the window. */
 const APPROVED_TTL = '1h';

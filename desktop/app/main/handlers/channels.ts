@@ -1,5 +1,5 @@
 /**
- * What the page may ask main to do: one row for each channel. Main registers the rows (electron/ipc.ts), the build
+ * What the page may ask main to do: one row for each channel. Main registers the rows (electron/main-window.ts), the build
  * gives the preload their names (desktop/build/build.ts), and the page calls them with types derived from them
  * (renderer/bridge.ts).
  */
@@ -18,7 +18,7 @@ import { DROPPED_PATHS_MAX } from '../../ipc/ipc.ts';
 import type { CollectionsView } from '../../ipc/request-views.ts';
 import type { Settings } from '../../ipc/snapshot.ts';
 import { t } from '../../messages/translate.ts';
-import { openSaved, sendSaved } from '../collections/saved-request.ts';
+import { openSaved, sendSaved } from '../collections.ts';
 import { type Core, followLanguage } from '../core.ts';
 import { CallFailure } from '../failure.ts';
 import {
@@ -38,7 +38,7 @@ import {
 } from '../limits.ts';
 import { editView, exportHar, importFile, importInto, sendEdited } from '../requests.ts';
 import { leave } from '../session/invitations.ts';
-import { settingsSchema } from '../settings/app-data.ts';
+import { settingsSchema } from '../settings/app-store.ts';
 import { detailView } from '../tunnel-view.ts';
 import { accessOf } from '../tunnels/access.ts';
 import { accessSchema, createFormSchema, tokenName } from '../tunnels/create-form-schema.ts';

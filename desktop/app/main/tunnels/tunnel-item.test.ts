@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { emptyLog, TUNNEL } from '../../../testing/fake-platform.ts';
-import { DEFAULT_LOCALE } from '../../messages/locale.ts';
-import { setLocale, t } from '../../messages/translate.ts';
+import { DEFAULT_LOCALE, setLocale, t } from '../../messages/translate.ts';
 import type { Connection } from '../connection.ts';
 import { APPROVAL_WAIT_MS, APPROVALS_MAX } from '../limits.ts';
 import { TunnelItem, WaitingVisitors } from './tunnel-item.ts';

@@ -1,8 +1,7 @@
 import { escapeUnprintable } from '../../../../shared/unprintable.ts';
 import { readableTarget } from '../../../client/inspector/readable.ts';
 import { type RequestSummary, WEBHOOK_PROVIDERS } from '../../../client/inspector/records.ts';
-import type { TunnelView } from '../../ipc/snapshot.ts';
-import { leadsTo } from '../../ipc/views.ts';
+import { leadsTo, type TunnelView } from '../../ipc/snapshot.ts';
 import { t, type TextKey } from '../../messages/translate.ts';
 import { outcome } from './request.ts';
 import { tunnelState } from './tunnel-state.ts';

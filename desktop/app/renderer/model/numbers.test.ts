@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { env } from 'node:process';
-import { DEFAULT_LOCALE } from '../../messages/locale.ts';
-import { setLocale } from '../../messages/translate.ts';
+import { DEFAULT_LOCALE, setLocale } from '../../messages/translate.ts';
 import { bytesText, capitalised, clockText, countText, latencyText, momentText } from './numbers.ts';
 
 describe('numbers', () => {

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { exampleOther, exampleRequest, exampleTunnel } from '../../../testing/views.ts';
-import { DEFAULT_LOCALE } from '../../messages/locale.ts';
-import { setLocale } from '../../messages/translate.ts';
+import { DEFAULT_LOCALE, setLocale } from '../../messages/translate.ts';
 import { canDo, foundEntries, paletteEntries } from './palette.ts';
 
 describe('the command palette', () => {

@@ -1,10 +1,14 @@
 /** The entries of the command palette, and the search in them. */
 import { escapeUnprintable } from '../../../../shared/unprintable.ts';
-import type { OtherTunnelView, Settings, Snapshot, TunnelView } from '../../ipc/snapshot.ts';
+import {
+  leadsTo,
+  type OtherTunnelView,
+  type Settings,
+  type Snapshot,
+  type TunnelView,
+} from '../../ipc/snapshot.ts';
 import type { KnownProject } from '../../ipc/tunnel-views.ts';
-import { leadsTo } from '../../ipc/views.ts';
-import { LANGUAGE_NAMES, LANGUAGES } from '../../messages/locale.ts';
-import { t } from '../../messages/translate.ts';
+import { LANGUAGE_NAMES, LANGUAGES, t } from '../../messages/translate.ts';
 import type { Channels } from '../bridge.ts';
 import { wordsOf } from './filter.ts';
 import { otherState } from './other-tunnel.ts';

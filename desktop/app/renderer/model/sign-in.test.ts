@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { exampleSnapshot, exampleTunnel } from '../../../testing/views.ts';
-import { DEFAULT_LOCALE } from '../../messages/locale.ts';
-import { setLocale } from '../../messages/translate.ts';
+import { DEFAULT_LOCALE, setLocale } from '../../messages/translate.ts';
 import { leavingWords, pastedInvitation, signInProblems } from './sign-in.ts';
 
 const KEY = `cvt_${'a'.repeat(32)}`;

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { TeamActView } from '../../ipc/team-views.ts';
+import type { TeamActView } from '../../ipc/ipc.ts';
 import { actText, invitationChoices, memberAccess, memberName } from './team.ts';
 
 const MEMBERS = [

@@ -1,5 +1,5 @@
 /** The people of the account in words. */
-import type { MemberView, TeamActView } from '../../ipc/team-views.ts';
+import type { MemberView, TeamActView } from '../../ipc/ipc.ts';
 import { t } from '../../messages/translate.ts';
 import { capitalised } from './numbers.ts';
 import { type Choice, wholeChoice } from './time-left.ts';

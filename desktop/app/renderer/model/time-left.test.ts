@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { DEFAULT_LOCALE } from '../../messages/locale.ts';
-import { setLocale } from '../../messages/translate.ts';
+import { DEFAULT_LOCALE, setLocale } from '../../messages/translate.ts';
 import {
   createChoices,
   durationWords,

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { exampleSnapshot, exampleTunnel } from '../../../testing/views.ts';
 import type { Settings, TunnelView } from '../../ipc/snapshot.ts';
 import type { ProjectTunnelStatus } from '../../ipc/tunnel-views.ts';
-import { DEFAULT_LOCALE } from '../../messages/locale.ts';
-import { setLocale } from '../../messages/translate.ts';
+import { DEFAULT_LOCALE, setLocale } from '../../messages/translate.ts';
 import {
   announcements,
   isLive,

@@ -1,7 +1,12 @@
 /** The announcements of a screen reader when one snapshot replaces another: changes of state, never numbers. */
-import type { Settings, Snapshot, TunnelStatus, TunnelView } from '../../ipc/snapshot.ts';
+import {
+  agentWords,
+  type Settings,
+  type Snapshot,
+  type TunnelStatus,
+  type TunnelView,
+} from '../../ipc/snapshot.ts';
 import type { ProjectTunnelView, TunnelAccessView } from '../../ipc/tunnel-views.ts';
-import { agentWords } from '../../ipc/views.ts';
 import { t } from '../../messages/translate.ts';
 import { accessLine, accessWords } from './access.ts';
 import { expiresSoon } from './time-left.ts';

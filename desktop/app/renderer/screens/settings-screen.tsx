@@ -7,8 +7,8 @@ import {
   LANGUAGE_NAMES,
   type LanguageChoice,
   PSEUDO_LANGUAGE,
-} from '../../messages/locale.ts';
-import { t } from '../../messages/translate.ts';
+  t,
+} from '../../messages/translate.ts';
 import type { BrowserAbilities } from '../bridge.ts';
 import { capitalised } from '../model/numbers.ts';
 import { keepWords } from '../model/sign-in.ts';

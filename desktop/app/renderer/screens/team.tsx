@@ -1,6 +1,6 @@
 import type { JSX, TargetedEvent } from 'preact';
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import type { MemberView, NewInvitationView, OpenInvitationView, TeamView } from '../../ipc/team-views.ts';
+import type { MemberView, NewInvitationView, OpenInvitationView, TeamView } from '../../ipc/ipc.ts';
 import { t } from '../../messages/translate.ts';
 import { tokenUse } from '../model/access.ts';
 import { dayText, momentText } from '../model/numbers.ts';

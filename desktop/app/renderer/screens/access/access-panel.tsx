@@ -1,8 +1,7 @@
 import type { JSX, TargetedEvent } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { TunnelView } from '../../../ipc/snapshot.ts';
+import { agentWords, type TunnelView } from '../../../ipc/snapshot.ts';
 import type { ApprovedView, AccessKind } from '../../../ipc/tunnel-views.ts';
-import { agentWords } from '../../../ipc/views.ts';
 import { t } from '../../../messages/translate.ts';
 import {
   asksFor,

@@ -1,8 +1,7 @@
 import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
-import type { TunnelView } from '../../../ipc/snapshot.ts';
+import { agentWords, type TunnelView } from '../../../ipc/snapshot.ts';
 import type { ApprovalRequestView } from '../../../ipc/tunnel-views.ts';
-import { agentWords } from '../../../ipc/views.ts';
 import { t } from '../../../messages/translate.ts';
 import { type ApprovalChoice, APPROVAL_CHOICES, approvalTtl, approvalWords } from '../../model/access.ts';
 import { useShell } from '../../view/context.ts';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { agentWords } from './views.ts';
+import { agentWords } from './snapshot.ts';
 
 const GECKO = 'AppleWebKit/537.36 (KHTML, like Gecko)';
 

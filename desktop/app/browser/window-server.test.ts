@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { IncomingMessage } from 'node:http';
-import { UI_SESSIONS_MAX, UI_TOKENS_MAX } from './limits.ts';
-import { PageAccess, requestProblem, sessionCookie } from './page-access.ts';
+import { UI_SESSIONS_MAX, UI_TOKENS_MAX } from '../main/limits.ts';
+import { PageAccess, requestProblem, sessionCookie } from './window-server.ts';
 
 const HOST = '127.0.0.1:4040';
 

@@ -3,19 +3,23 @@
  */
 import { randomUUID } from 'node:crypto';
 import * as yup from 'yup';
-import { escapeUnprintable } from '../../../../shared/unprintable.ts';
-import type { RequestDetail } from '../../../client/inspector/records.ts';
-import { redactTarget } from '../../../client/inspector/redaction.ts';
-import type { KeyKept } from '../../ipc/snapshot.ts';
-import { t } from '../../messages/translate.ts';
-import { CallFailure } from '../failure.ts';
-import { REQUEST_SETS_MAX, REQUEST_SETS_MAX_BYTES, SET_REQUESTS_MAX } from '../limits.ts';
-import { writeProblem } from '../requests.ts';
-import type { Loaded } from '../settings/app-store.ts';
-import type { KeyVault } from '../settings/key-vault.ts';
-import { Signal } from '../signals.ts';
-import type { UndoList } from '../undo-list.ts';
-import { type SavedRequest, savedRequest } from './saved-request.ts';
+import { escapeUnprintable } from '../../../shared/unprintable.ts';
+import { editable, type ImportedRequest } from '../../client/inspector/edit.ts';
+import type { RequestDetail } from '../../client/inspector/records.ts';
+import { redactTarget } from '../../client/inspector/redaction.ts';
+import { RECORDED_BODY_MAX_BYTES } from '../../client/limits.ts';
+import type { SendResult } from '../ipc/request-views.ts';
+import type { KeyKept } from '../ipc/snapshot.ts';
+import { t } from '../messages/translate.ts';
+import { CallFailure } from './failure.ts';
+import { REQUEST_SETS_MAX, REQUEST_SETS_MAX_BYTES, SET_REQUESTS_MAX } from './limits.ts';
+import { localHost, writeProblem } from './requests.ts';
+import type { Loaded } from './settings/app-store.ts';
+import type { KeyVault } from './settings/key-vault.ts';
+import { Signal } from './signals.ts';
+import type { Signatures } from './signing.ts';
+import type { TunnelItem } from './tunnels/tunnel-item.ts';
+import type { UndoList } from './undo-list.ts';
 
 export interface RequestSetsOptions {
   readonly vault: Pick<KeyVault, 'loadAs' | 'keep' | 'forget'>;
@@ -229,7 +233,7 @@ function tooManySets(): CallFailure {
 
 /* Sets of requests as the text that is encrypted and stored. */
 
-export interface RequestSet {
+interface RequestSet {
   readonly id: string;
   readonly name: string;
   /** in the order of sending */
@@ -258,10 +262,96 @@ const setsSchema = yup
   .required();
 
 /** @throws for a text that {@link setsText} has not written */
-export function readSets(text: string): readonly RequestSet[] {
+function readSets(text: string): readonly RequestSet[] {
   return setsSchema.validateSync(JSON.parse(text), { strict: true });
 }
 
-export function setsText(sets: readonly RequestSet[]): string {
+function setsText(sets: readonly RequestSet[]): string {
   return JSON.stringify(sets);
+}
+
+interface SavedRequest {
+  readonly id: string;
+  readonly method: string;
+  readonly target: string;
+  /** in order; values as bytes, a character each */
+  readonly fields: readonly (readonly [name: string, value: string])[];
+  /** base64 */
+  readonly body: string;
+}
+
+const SWITCHING_PROTOCOLS = 101;
+
+/**
+ * @param id its id in the collection
+ * @param detail with its secrets
+ * @throws CallFailure for a request that was not recorded in full or cannot be replayed
+ */
+function savedRequest(id: string, detail: RequestDetail): SavedRequest {
+  if (detail.status === SWITCHING_PROTOCOLS)
+    throw new CallFailure({ code: 'not-kept', text: t('problem.keptUpgrade', { id: detail.id }) });
+  if (detail.request.isTruncated || detail.request.body.length > RECORDED_BODY_MAX_BYTES) {
+    const values = { id: detail.id, max: RECORDED_BODY_MAX_BYTES / 1024 };
+    throw new CallFailure({ code: 'not-kept', text: t('problem.keptCut', values) });
+  }
+  if (!isWhole(detail))
+    throw new CallFailure({ code: 'not-kept', text: t('problem.keptOpen', { id: detail.id }) });
+  const { method, target, fields } = editable(detail);
+  return { id, method, target, fields, body: Buffer.from(detail.request.body).toString('base64') };
+}
+
+/** Whether all of its body has come: the local service may have answered, or broken off, before that. */
+function isWhole({ request: { fields, body }, durationMs, isBroken }: RequestDetail): boolean {
+  const value = (wanted: string): string | undefined =>
+    fields.find(([name]) => name.toLowerCase() === wanted)?.[1];
+  const length = value('content-length');
+  if (length !== undefined) return body.length === Number(length);
+  return value('transfer-encoding') === undefined || (durationMs !== undefined && !isBroken);
+}
+
+/** Converts a saved request for a log. */
+function importedOf({ method, target, fields, body }: SavedRequest): ImportedRequest {
+  return {
+    method,
+    target,
+    fields,
+    body: Buffer.from(body, 'base64'),
+    isCut: false,
+    response: undefined,
+  };
+}
+
+/* Requests of a set, sent to the local service of a tunnel another day. */
+
+type Receiving = Pick<TunnelItem, 'key' | 'form' | 'log' | 'tunnel'>;
+
+/**
+ * Adds a saved request to the log of a tunnel for viewing and editing. Nothing is sent.
+ *
+ * @returns its number
+ * @throws CallFailure for a tunnel to a folder
+ */
+export function openSaved(tunnel: Receiving, request: SavedRequest): number {
+  requirePort(tunnel);
+  return tunnel.log.add(importedOf(request), localHost(tunnel));
+}
+
+/**
+ * Sends a saved request, signed again if the secret of its service is set. The log shows it with its response.
+ *
+ * @throws CallFailure for a tunnel to a folder; ReplayRefused
+ */
+export async function sendSaved(
+  tunnel: Receiving,
+  request: SavedRequest,
+  signatures: Pick<Signatures, 'send'>,
+): Promise<Extract<SendResult, { sent: unknown }>> {
+  requirePort(tunnel);
+  const id = await signatures.send(tunnel, importedOf(request), localHost(tunnel));
+  return { sent: { id, status: tunnel.log.detail(id, false)?.status } };
+}
+
+function requirePort({ form }: Receiving): void {
+  if (form.folder !== undefined)
+    throw new CallFailure({ code: 'not-imported', text: t('problem.importFolder') });
 }

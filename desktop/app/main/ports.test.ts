@@ -15,27 +15,28 @@ import {
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { onPosix } from '../../../../shared/testing/posix.ts';
+import { onPosix } from '../../../shared/testing/posix.ts';
 import {
   MANIFEST_MAX_BYTES,
   PORT_PROGRAM_MAX_BYTES,
   PORTS_MAX,
   PROCESS_FILES_MAX,
   PROCESSES_MAX,
-} from '../limits.ts';
+} from './limits.ts';
 import {
   firstFiles,
+  guessFramework,
   latestProcesses,
   type Listener,
   listListeners,
   listWithLsof,
   listWithNetstat,
+  portScan,
   programRunner,
   readTcpTable,
   run,
   SocketOwners,
-} from './listeners.ts';
-import { guessFramework, portScan } from './port-scan.ts';
+} from './ports.ts';
 
 const listener = (change: Partial<Listener>): Listener => ({
   port: 3000,
