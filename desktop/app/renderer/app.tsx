@@ -1,30 +1,27 @@
-import type { JSX } from 'preact';
+import { type JSX, render } from 'preact';
 import { useCallback, useEffect, useLayoutEffect, useMemo, useState } from 'preact/hooks';
 import { WHOLE_LOG } from '../ipc/request-views.ts';
 import type { Snapshot } from '../ipc/snapshot.ts';
-import { DEFAULT_LOCALE, directionOf, t } from '../messages/translate.ts';
+import { chooseLocale, DEFAULT_LOCALE, directionOf, setLocale, t } from '../messages/translate.ts';
 import type { Bridge } from './bridge.ts';
 import { draftFrom, EMPTY_DRAFT, type FormDraft } from './model/create-form.ts';
 import { backward, forward, HOME, homeAt, instead, type Route, type Trail } from './model/route.ts';
 import { leavingWords } from './model/sign-in.ts';
 import { announcements } from './model/tunnel-state.ts';
 import { DiagnosticsDialog } from './screens/diagnostics-dialog.tsx';
-import { DropDialog, DropHere, useDrops } from './screens/drop-dialog.tsx';
-import { KeysDialog } from './screens/keys-dialog.tsx';
-import { Palette, usePalette } from './screens/palette.tsx';
+import { DropDialog, DropHere, ProjectDialog, useDrops } from './screens/folder-dialogs.tsx';
+import { KeysDialog, Palette, usePalette } from './screens/palette.tsx';
 import { Panes } from './screens/panes.tsx';
-import { ProjectDialog } from './screens/project-dialog.tsx';
 import { InvitationDialog, SignIn } from './screens/sign-in.tsx';
 import { ImportDialog } from './screens/transfer.tsx';
+import './style/main.css';
 import { ShellContext, UndoContext } from './view/context.ts';
-import { Notice } from './view/controls.tsx';
-import { useReturnedFocus } from './view/focus.ts';
-import { Mark } from './view/icons.tsx';
-import { hasCommand, isLetter, useEscape, useKey } from './view/keys.ts';
+import { Mark, Notice } from './view/controls.tsx';
+import { hasCommand, isLetter, useEscape, useKey, useReturnedFocus } from './view/keyboard.ts';
 import { useLogViews, useSnapshot } from './view/use-snapshot.ts';
 
 /** The window: shows the snapshot that main pushes, and asks main for what the user wants. */
-export function App({ bridge }: { bridge: Bridge }): JSX.Element {
+function App({ bridge }: { bridge: Bridge }): JSX.Element {
   const [trail, setTrail] = useState<Trail>(HOME);
   const [search, setSearch] = useState('');
   const [draft, setDraft] = useState<FormDraft>(EMPTY_DRAFT);
@@ -194,7 +191,7 @@ export function App({ bridge }: { bridge: Bridge }): JSX.Element {
 const SLOW_MS = 3000;
 
 /** Before the first snapshot: nearly nothing, because it is over in a moment. */
-export function Loading({ problem }: { problem: string | undefined }): JSX.Element {
+function Loading({ problem }: { problem: string | undefined }): JSX.Element {
   const [isSlow, setSlow] = useState(false);
   useEffect(() => {
     const timer = window.setTimeout(() => setSlow(true), SLOW_MS);
@@ -217,7 +214,7 @@ export function Loading({ problem }: { problem: string | undefined }): JSX.Eleme
 /* People double-click everything, and what a button does moves other buttons under the pointer. */
 
 /** Makes a double click on any button of the window one click, and a key that is held down one press. */
-export function useSinglePresses(): void {
+function useSinglePresses(): void {
   useEffect(() => {
     const onClick = (event: MouseEvent): void => {
       // The system counts clicks by its own idea of how fast a double click is; a key counts as none.
@@ -243,4 +240,13 @@ function isButton(target: EventTarget | null): boolean {
 function swallow(event: Event): void {
   event.preventDefault();
   event.stopImmediatePropagation();
+}
+
+/** Shows the window. @param makeBridge called once the page speaks its user's language */
+export function start(makeBridge: () => Bridge): void {
+  const root = document.getElementById('root');
+  if (root === null) throw new Error('index.html has no root');
+  // Until main sends the user's choice.
+  setLocale(chooseLocale('system', navigator.languages));
+  render(<App bridge={makeBridge()} />, root);
 }

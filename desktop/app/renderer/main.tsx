@@ -1,3 +1,3 @@
-import { start } from './start.tsx';
+import { start } from './app.tsx';
 
 start(() => window.culvert);

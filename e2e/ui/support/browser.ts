@@ -23,7 +23,7 @@ const RENDERER = join(import.meta.dirname, '../../../desktop/app/renderer');
 /** The page of the app, with the bridge of a browser instead of the preload; files are named after their paths. */
 const APP_PAGE = `
   import { BrowserBridge } from './browser/browser-bridge.ts';
-  import { start } from './start.tsx';
+  import { start } from './app.tsx';
   import './style/browser.css';
   start(() => {
     const bridge = new BrowserBridge();

@@ -1,5 +1,5 @@
 /** The window as a page in a browser. */
-import { start } from '../start.tsx';
+import { start } from '../app.tsx';
 import { BrowserBridge } from './browser-bridge.ts';
 import '../style/browser.css';
 

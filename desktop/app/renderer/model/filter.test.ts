@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
-import { exampleRequest, exampleTunnel } from '../../../testing/views.ts';
-import { ALL, chips, filterTunnels, foundRequests, partOf, threads } from './filter.ts';
+import { exampleOther, exampleRequest, exampleTunnel } from '../../../testing/views.ts';
+import { ALL, chips, filterOthers, filterTunnels, foundRequests, partOf, threads } from './filter.ts';
+import { otherState } from './tunnel-state.ts';
 
 describe('search of tunnels', () => {
   const shop = exampleTunnel({ url: 'https://shop.example.com', localPort: 5173, framework: 'Vite' });
@@ -108,5 +109,42 @@ describe('request threads', () => {
 
   it('do not move a repetition of a dropped request', () => {
     assert.deepEqual(ids(threads(LOG_FILTER_LOG.slice(0, 2))), [6, 5]);
+  });
+});
+
+describe('a tunnel that this app does not serve', () => {
+  it('shows who serves it, if anybody', () => {
+    assert.deepEqual(otherState(exampleOther({ isHere: true })), {
+      shape: 'online',
+      word: 'Online',
+      where: 'The command on this computer',
+    });
+    assert.match(otherState(exampleOther()).where, /Another computer/);
+    const offline = otherState(exampleOther({ isOnline: false }));
+    assert.deepEqual([offline.word, offline.where], ['Offline', "The tunnel's client is not connected"]);
+    assert.equal(otherState(exampleOther({ isStopping: true })).word, 'Stopping');
+  });
+
+  it('is found by address, port and state', () => {
+    const [shop, docs] = [
+      exampleOther({ key: 'a', url: 'https://shop.example.com', localPort: 3000 }),
+      exampleOther({
+        key: 'b',
+        url: 'https://docs.example.com',
+        localPort: 4000,
+        isOnline: false,
+        createdBy: 'ann',
+      }),
+    ];
+    const all = [shop, docs];
+    for (const [typed, wanted] of [
+      ['', all],
+      ['SHOP', [shop]],
+      ['4000', [docs]],
+      ['offline example', [docs]],
+      ['ann', [docs]],
+      ['nothing', []],
+    ] as const)
+      assert.deepEqual(filterOthers(all, typed), wanted, typed);
   });
 });

@@ -1,10 +1,10 @@
 import { escapeUnprintable } from '../../../../shared/unprintable.ts';
 import { readableTarget } from '../../../client/inspector/readable.ts';
 import { type RequestSummary, WEBHOOK_PROVIDERS } from '../../../client/inspector/records.ts';
-import { leadsTo, type TunnelView } from '../../ipc/snapshot.ts';
+import { leadsTo, type OtherTunnelView, type TunnelView } from '../../ipc/snapshot.ts';
 import { t, type TextKey } from '../../messages/translate.ts';
 import { outcome } from './request.ts';
-import { tunnelState } from './tunnel-state.ts';
+import { otherState, tunnelState } from './tunnel-state.ts';
 
 /**
  * Tunnels whose address, port, framework or state contains every typed word, in the same order. @param now wall-clock
@@ -143,4 +143,14 @@ export function threads(requests: readonly RequestSummary[]): readonly RequestSu
   return requests
     .filter((request) => rootOf(request) === request)
     .flatMap((root) => [root, ...(repetitions.get(root) ?? [])]);
+}
+
+/** Tunnels that this app does not serve, whose address, port, state or owner contains every typed word, in the same order. */
+export function filterOthers(tunnels: readonly OtherTunnelView[], typed: string): readonly OtherTunnelView[] {
+  const words = wordsOf(typed);
+  if (words.length === 0) return tunnels;
+  return tunnels.filter((tunnel) => {
+    const { word, where } = otherState(tunnel);
+    return matchesAll(`${tunnel.url} ${tunnel.localPort} ${word} ${where} ${tunnel.createdBy ?? ''}`, words);
+  });
 }

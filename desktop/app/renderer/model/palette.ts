@@ -10,12 +10,11 @@ import {
 import type { KnownProject } from '../../ipc/tunnel-views.ts';
 import { LANGUAGE_NAMES, LANGUAGES, t } from '../../messages/translate.ts';
 import type { Channels } from '../bridge.ts';
+import { freePorts, programName } from './create-form.ts';
 import { wordsOf } from './filter.ts';
-import { otherState } from './other-tunnel.ts';
-import { freePorts, programName } from './ports.ts';
 import { statusText, targetText } from './request.ts';
 import type { Route } from './route.ts';
-import { isLive, tunnelState } from './tunnel-state.ts';
+import { isLive, otherState, tunnelState } from './tunnel-state.ts';
 
 /** Entries per group; the user types more to see others. */
 const MOST_OF_GROUP = 6;

@@ -1,19 +1,33 @@
 import assert from 'node:assert/strict';
+import type { SocketMessage, SocketMessages, Timing, Verdict } from '../../../client/inspector/records.ts';
 import { exampleRequest } from '../../../testing/views.ts';
 import type { LogUpdate } from '../../ipc/request-views.ts';
 import {
   agoText,
   headersSummary,
   hiddenSecrets,
-  savedMessage,
+  importedWords,
+  joinedMessages,
+  knownUpTo,
+  listedMessages,
+  messageWords,
   NOTHING_KNOWN,
   outcome,
+  phases,
+  phaseWords,
+  previewText,
   replayProblem,
+  savedMessage,
+  shares,
+  signatureMark,
+  signatureTone,
+  signatureWords,
   statusText,
   targetText,
   timeText,
   updated,
   visitorWords,
+  writtenText,
 } from './request.ts';
 
 const ago = (seconds: number): string => agoText(0, seconds * 1000);
@@ -172,5 +186,178 @@ describe('the known part of a log', () => {
 
   it('stays the same list if nothing has changed', () => {
     assert.equal(updated(known, update({})).requests, known.requests);
+  });
+});
+
+function timeWords(timing: Timing, durationMs?: number, isBroken = false): string {
+  return phaseWords(phases({ timing, durationMs }), isBroken);
+}
+
+describe('the phases of a request', () => {
+  const none = { waitedMs: 0, connectedMs: undefined, answeredMs: undefined };
+
+  it('are consecutive, and the server is named first', () => {
+    assert.equal(
+      timeWords({ waitedMs: 4, connectedMs: 2, answeredMs: 47 }, 1550),
+      'Your server 45 ms · relay 4 ms · connect 2 ms · rest 1.5 s',
+    );
+  });
+
+  it('end where the request is now', () => {
+    assert.equal(timeWords(none), 'Relay 0 ms · connect so far');
+    assert.equal(timeWords({ ...none, connectedMs: 1 }), 'Your server so far · relay 0 ms · connect 1 ms');
+    assert.match(timeWords({ ...none, connectedMs: 1, answeredMs: 5 }), /rest so far$/);
+    assert.match(timeWords({ ...none, connectedMs: 1 }, undefined, true), /^Your server cut off/);
+    assert.match(timeWords({ ...none, connectedMs: 1 }, 9), /^Your server 8 ms/);
+  });
+
+  it('have no server phase if nothing listened', () => {
+    assert.equal(
+      timeWords({ waitedMs: 0, connectedMs: undefined, answeredMs: 3 }, 4),
+      'Relay 0 ms · connect 3 ms · rest 1 ms',
+    );
+  });
+
+  it('have shares that add up to the whole', () => {
+    const all = phases({ timing: { waitedMs: 25, connectedMs: 25, answeredMs: 50 }, durationMs: 75 });
+    assert.deepEqual(
+      shares(all).map(({ share }) => share),
+      [0.25, 0.25, 0.25, 0.25],
+    );
+    assert.deepEqual(
+      shares(phases({ timing: none, durationMs: undefined })).map(({ share }) => share),
+      [0, 1],
+    );
+  });
+});
+
+function socketMessage(id: number, changes: Partial<SocketMessage> = {}): SocketMessage {
+  const body = new TextEncoder().encode(`text ${id}`);
+  const common = { atMs: id, kind: 'text', form: 'plain', isCut: false } as const;
+  return { ...common, id, isFromVisitor: id % 2 === 1, body, size: body.length, ...changes };
+}
+
+function part(messages: readonly SocketMessage[], oldest = 1): SocketMessages {
+  return { count: messages.at(-1)?.id ?? 0, oldest, messages, problem: undefined };
+}
+
+describe('the messages of a WebSocket in the window', () => {
+  it('are read on from the last one, and again from one that was being decompressed', () => {
+    const known = joinedMessages(
+      undefined,
+      part([socketMessage(1), socketMessage(2, { form: 'waiting' }), socketMessage(3)]),
+    );
+    assert.deepEqual([knownUpTo(undefined), knownUpTo(known)], [0, 1]);
+    const next = joinedMessages(known, part([socketMessage(2), socketMessage(3), socketMessage(4)]));
+    assert.deepEqual(
+      next.messages.map(({ id, form }) => [id, form]),
+      [1, 2, 3, 4].map((id) => [id, 'plain']),
+    );
+    assert.equal(knownUpTo(next), 4);
+  });
+
+  it('lose the ones that are no longer kept, and are the same list without a change', () => {
+    const known = part([socketMessage(1), socketMessage(2)]);
+    assert.equal(joinedMessages(known, { ...part([]), count: 2 }).messages, known.messages);
+    const next = joinedMessages(known, part([socketMessage(3)], 2));
+    assert.deepEqual(
+      next.messages.map(({ id }) => id),
+      [2, 3],
+    );
+  });
+
+  it('are listed newest first, by sender and words', () => {
+    const all = [1, 2, 3].map((id) => socketMessage(id));
+    const ids = (...filter: Parameters<typeof listedMessages> extends [unknown, ...infer F] ? F : never) =>
+      listedMessages(all, ...filter).map(({ id }) => id);
+    assert.deepEqual(ids('both', ''), [3, 2, 1]);
+    assert.deepEqual(ids('visitor', ''), [3, 1]);
+    assert.deepEqual(ids('service', 'TEXT 2'), [2]);
+  });
+
+  it('have a line that hides no characters, in hexadecimal digits if it is not text', () => {
+    assert.equal(previewText(socketMessage(7)), 'text 7');
+    assert.equal(previewText(socketMessage(1, { body: Uint8Array.of(0, 255) })), '00 ff');
+    assert.match(
+      previewText(socketMessage(1, { body: new TextEncoder().encode('\u202Ex\u0007') })),
+      /^\\u\{202e\}x\\x07$/,
+    );
+    const close = socketMessage(1, { kind: 'close', body: Uint8Array.of(3, 232, 98, 121, 101) });
+    assert.equal(previewText(close), '1000 bye');
+    assert.equal(previewText(socketMessage(1, { form: 'unreadable' })), 'Could not be decompressed');
+    const long = new TextEncoder().encode('é'.repeat(500));
+    assert.ok(previewText(socketMessage(1, { body: long })).startsWith('éé'));
+  });
+
+  it('say who sent them, and how they were compressed', () => {
+    const words = messageWords(0, socketMessage(2, { form: 'compressed', size: 4 }));
+    assert.match(words, /^Message 2, from your server, text, .*\.002.*, 6 bytes \(compressed to 4 bytes\)$/);
+  });
+});
+
+const VERDICTS: readonly Verdict[] = [
+  'valid',
+  'mismatch',
+  'body-changed',
+  'too-old',
+  'too-new',
+  'malformed',
+  'unsigned',
+  'no-secret',
+  'body-cut',
+];
+const view = (verdict: Verdict) => ({ provider: 'stripe', verdict }) as const;
+
+describe('words about a signature', () => {
+  it('differ for each verdict', () => {
+    assert.equal(new Set(VERDICTS.map((verdict) => signatureWords(view(verdict)))).size, VERDICTS.length);
+  });
+
+  it('include a mark in the log if a signature was checked', () => {
+    const marked = VERDICTS.filter((verdict) => signatureMark(view(verdict)) !== undefined);
+    assert.deepEqual(
+      marked,
+      VERDICTS.filter((verdict) => signatureTone(view(verdict)) !== 'open'),
+    );
+  });
+
+  it('promise only what is true', () => {
+    assert.deepEqual(
+      VERDICTS.filter((verdict) => signatureTone(view(verdict)) === 'good'),
+      ['valid'],
+    );
+  });
+});
+
+describe('the words about an import', () => {
+  it('contain the number of requests', () => {
+    assert.deepEqual(importedWords({ ids: [1], leftOut: [], hasRedacted: false }), [
+      '1 request was imported.',
+    ]);
+    assert.deepEqual(importedWords({ ids: [1, 2], leftOut: [], hasRedacted: false }), [
+      '2 requests were imported.',
+    ]);
+  });
+
+  it('contain what was left out, and what is missing in the others', () => {
+    const leftOut = Array.from({ length: 7 }, (_, index) => `No ${index}\u202e.`);
+    const words = importedWords({ ids: [], leftOut, hasRedacted: true });
+    assert.equal(words.length, 8);
+    assert.equal(words[1], 'No 0\\u{202e}.');
+    assert.deepEqual(words.slice(-2), [
+      '2 more were left out.',
+      'Some requests contain [redacted] instead of a secret. Choose Edit and send to fill it in.',
+    ]);
+  });
+});
+
+describe('the words about a HAR', () => {
+  it('name the file, and what is missing in it', () => {
+    const written = { path: '/home/ann/shop.har', count: 1, missing: 0, hidesSecrets: false };
+    assert.equal(writtenText(written), 'Saved 1 request to /home/ann/shop.har.');
+    assert.equal(
+      writtenText({ ...written, count: 2, missing: 3, hidesSecrets: true }),
+      'Saved 2 requests to /home/ann/shop.har, without secrets. 3 more are no longer available.',
+    );
   });
 });

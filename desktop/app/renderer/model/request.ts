@@ -1,14 +1,31 @@
-/** One line of the request log, in words. */
+/**
+ * A request in the window, in words: its line in the log, the phases of its time, the messages of its WebSocket, and its
+ * signature.
+ */
 import { escapeUnprintable } from '../../../../shared/unprintable.ts';
 import { REDACTED } from '../../../../shared/version.ts';
-import { isUnsent, readableTarget } from '../../../client/inspector/readable.ts';
-import type { RecordedMessage, RequestDetail, RequestSummary } from '../../../client/inspector/records.ts';
+import { closeText, isUnsent, matchingMessages, readableTarget } from '../../../client/inspector/readable.ts';
+import type {
+  RecordedMessage,
+  RequestDetail,
+  RequestSummary,
+  SignatureView,
+  SocketMessage,
+  SocketMessages,
+  Verdict,
+} from '../../../client/inspector/records.ts';
 import type { MessageView } from '../../ipc/ipc.ts';
-import { LOG_START, type LogPoint, type LogUpdate } from '../../ipc/request-views.ts';
+import {
+  type Imported,
+  LOG_START,
+  type LogPoint,
+  type LogUpdate,
+  type WrittenHar,
+} from '../../ipc/request-views.ts';
 import { t } from '../../messages/translate.ts';
-import { latencyText } from './numbers.ts';
+import { bytesText, capitalised, latencyText, preciseClockText } from './numbers.ts';
 
-export type Outcome = 'unsent' | 'pending' | 'live' | 'fine' | 'refused' | 'failed' | 'broken';
+type Outcome = 'unsent' | 'pending' | 'live' | 'fine' | 'refused' | 'failed' | 'broken';
 
 /**
  * The outcome of a request, which its row shows in words as well as in colour: `refused` with a status of 4xx, `failed`
@@ -159,4 +176,203 @@ export function updated(known: KnownLog, { at, isWhole, oldest, requests }: LogU
   const changed = new Map(requests.map((request) => [request.id, request]));
   const kept = before.filter(({ id }) => id >= oldest && !changed.has(id));
   return { at, requests: [...requests, ...kept].sort((one, other) => other.id - one.id) };
+}
+
+interface Phase {
+  readonly name: 'waiting' | 'connection' | 'server' | 'rest';
+  /** `undefined` while it lasts */
+  readonly ms: number | undefined;
+}
+
+/** The phases of a request so far. Each ends where the next begins. */
+export function phases({
+  timing,
+  durationMs,
+}: Pick<RequestDetail, 'timing' | 'durationMs'>): readonly Phase[] {
+  const { waitedMs, connectedMs, answeredMs } = timing;
+  const found: Phase[] = [{ name: 'waiting', ms: waitedMs }];
+  /** ends of the phases, from the first byte of the request, in this order */
+  let from = 0;
+  const add = (name: Phase['name'], until: number | undefined): void => {
+    found.push({ name, ms: until === undefined ? undefined : until - from });
+    from = until ?? from;
+  };
+  add('connection', connectedMs ?? answeredMs ?? durationMs);
+  if (connectedMs !== undefined) add('server', answeredMs ?? durationMs);
+  if (answeredMs !== undefined) add('rest', durationMs);
+  return found;
+}
+
+/** The parts of the whole, from 0 to 1 each. A running phase fills a bar that is otherwise empty. */
+export function shares(all: readonly Phase[]): readonly { name: Phase['name']; share: number }[] {
+  const total = all.reduce((sum, { ms = 0 }) => sum + ms, 0);
+  return all.map(({ name, ms }) => {
+    if (total === 0) return { name, share: ms === undefined ? 1 : 0 };
+    return { name, share: (ms ?? 0) / total };
+  });
+}
+
+/** `Your server 45 ms · relay 4 ms · connect 0 ms`: the server first. @param isBroken whether the last one was cut off */
+export function phaseWords(all: readonly Phase[], isBroken: boolean): string {
+  const server = all.filter(({ name }) => name === 'server');
+  const words = [...server, ...all.filter(({ name }) => name !== 'server')].map(({ name, ms }) => {
+    const open = isBroken ? t('request.timeBrokeOff') : t('request.soFar');
+    return t(`request.phase.${name}`, { took: ms === undefined ? open : latencyText(ms) });
+  });
+  return capitalised(words.join(' · '));
+}
+
+/** Whose messages are listed. */
+export type Sender = 'both' | 'visitor' | 'service';
+
+/** Number of the last message that need not be read again. */
+export function knownUpTo(known: SocketMessages | undefined): number {
+  if (known === undefined) return 0;
+  const waiting = known.messages.find(({ form }) => form === 'waiting');
+  return waiting === undefined ? known.count : waiting.id - 1;
+}
+
+/** Adds what was read after {@link knownUpTo}. Messages that stay the same stay the same objects. */
+export function joinedMessages(known: SocketMessages | undefined, read: SocketMessages): SocketMessages {
+  const upTo = knownUpTo(known);
+  const kept = known?.messages.filter(({ id }) => id <= upTo && id >= read.oldest) ?? [];
+  const isSame = read.messages.length === 0 && kept.length === known?.messages.length;
+  return { ...read, messages: isSame ? known.messages : [...kept, ...read.messages] };
+}
+
+/** The messages that are listed, newest first like requests. */
+export function listedMessages(
+  messages: readonly SocketMessage[],
+  sender: Sender,
+  typed: string,
+): readonly SocketMessage[] {
+  const of = messages.filter(
+    ({ isFromVisitor }) => sender === 'both' || isFromVisitor === (sender === 'visitor'),
+  );
+  return matchingMessages(of, typed).toReversed();
+}
+
+const PREVIEW_BYTES = 200;
+const HEX_BYTES = 24;
+const strict = new TextDecoder('utf-8', { fatal: true });
+const lenient = new TextDecoder();
+
+/** Its beginning on one line: text, or the hexadecimal digits of other content. */
+export function previewText({ kind, form, body, isCut }: SocketMessage): string {
+  if (form === 'waiting') return t('socket.waiting');
+  if (form === 'unreadable') return t('socket.unreadable');
+  if (kind === 'close') return escapeUnprintable(closeText(body));
+  const start = body.subarray(0, PREVIEW_BYTES);
+  // A character may be cut in the middle.
+  const isText = body.length > PREVIEW_BYTES || isCut ? !start.includes(0) && kind === 'text' : isUtf8(body);
+  if (isText) return escapeUnprintable(lenient.decode(start));
+  const hex = Array.from(body.subarray(0, HEX_BYTES), (byte) => byte.toString(16).padStart(2, '0'));
+  return `${hex.join(' ')}${body.length > HEX_BYTES ? ' …' : ''}`;
+}
+
+function isUtf8(body: Uint8Array): boolean {
+  if (body.includes(0)) return false;
+  try {
+    strict.decode(body);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** When it came. */
+export function messageTime(startedAt: number, { atMs }: SocketMessage): string {
+  return preciseClockText(startedAt + atMs);
+}
+
+/** What it is, for screen readers and above its content. */
+export function messageWords(startedAt: number, message: SocketMessage): string {
+  return t('socket.message', {
+    id: message.id,
+    sender: t(message.isFromVisitor ? 'socket.fromVisitor' : 'socket.fromService'),
+    kind: t(`socket.kind.${message.kind}`),
+    time: messageTime(startedAt, message),
+    size: sizeText(message),
+  });
+}
+
+/** Size on its row: of its content, as far as that is known. */
+export function rowSize({ form, size, body, isCut }: SocketMessage): string {
+  return bytesText(form === 'compressed' && !isCut ? body.length : size);
+}
+
+function sizeText(message: SocketMessage): string {
+  const { form, size, isCut } = message;
+  if (form !== 'compressed' || isCut) return bytesText(size);
+  return `${rowSize(message)} (${t('socket.compressed', { size: bytesText(size) })})`;
+}
+
+/** Its content as an HTTP message: both have the same views. */
+export function messageBody({ body, isCut }: SocketMessage): RecordedMessage {
+  return { startLine: '', fields: [], body, isTruncated: isCut };
+}
+
+/** How it is shown in addition to its words. */
+type SignatureTone = 'good' | 'bad' | 'open';
+
+const TONES: Readonly<Record<Verdict, SignatureTone>> = {
+  valid: 'good',
+  mismatch: 'bad',
+  'body-changed': 'bad',
+  'too-old': 'bad',
+  'too-new': 'bad',
+  malformed: 'bad',
+  unsigned: 'bad',
+  'no-secret': 'open',
+  'body-cut': 'open',
+};
+
+/** A log line shows nothing if nothing could be checked. */
+type Marked = Exclude<Verdict, 'no-secret' | 'body-cut'>;
+
+export function signatureTone({ verdict }: SignatureView): SignatureTone {
+  return TONES[verdict];
+}
+
+/** A word or two for the log; `undefined` if nothing could be checked. */
+export function signatureMark({ verdict }: SignatureView): string | undefined {
+  return isMarked(verdict) ? t(`signature.mark.${verdict}`) : undefined;
+}
+
+/** The provider's name for the secret, and where to find it. */
+export function secretWords({ provider }: SignatureView): { label: string; hint: string } {
+  return { label: t(`signature.secret.${provider}`), hint: t(`signature.secret.${provider}.hint`) };
+}
+
+/** The verdict in full. */
+export function signatureWords({ verdict }: SignatureView): string {
+  return t(`signature.verdict.${verdict}`);
+}
+
+function isMarked(verdict: Verdict): verdict is Marked {
+  return verdict !== 'no-secret' && verdict !== 'body-cut';
+}
+
+/** The number of left out requests that are listed. */
+const MOST_LEFT_OUT = 5;
+
+/** The number of imported requests, followed by further notes, one sentence each. */
+export function importedWords({ ids, leftOut, hasRedacted }: Imported): readonly string[] {
+  const more = leftOut.length - MOST_LEFT_OUT;
+  return [
+    t('import.done', { count: ids.length }),
+    ...leftOut.slice(0, MOST_LEFT_OUT).map((text) => escapeUnprintable(text)),
+    ...(more > 0 ? [t('import.moreLeftOut', { count: more })] : []),
+    ...(hasRedacted ? [t('import.redacted', { mark: REDACTED })] : []),
+  ];
+}
+
+/** The number of written requests, and the file. */
+export function writtenText({ path, count, missing, hidesSecrets }: WrittenHar): string {
+  return t('log.harWritten', {
+    count,
+    path: escapeUnprintable(path),
+    hidesSecrets: String(hidesSecrets),
+    missing,
+  });
 }

@@ -1,6 +1,7 @@
-/** The announcements of a screen reader when one snapshot replaces another: changes of state, never numbers. */
+/** The state of tunnels in words, and what a screen reader announces of it. */
 import {
   agentWords,
+  type OtherTunnelView,
   type Settings,
   type Snapshot,
   type TunnelStatus,
@@ -10,6 +11,8 @@ import type { ProjectTunnelView, TunnelAccessView } from '../../ipc/tunnel-views
 import { t } from '../../messages/translate.ts';
 import { accessLine, accessWords } from './access.ts';
 import { expiresSoon } from './time-left.ts';
+
+/* The announcements of a screen reader when one snapshot replaces another: changes of state, never numbers. */
 
 /** At most this many sentences together; the rest are only counted. */
 const MOST = 3;
@@ -184,4 +187,21 @@ export function openWishes(wishes: Partial<Settings>, settings: Settings): Parti
   const open = names.filter((name) => wishes[name] !== settings[name]);
   if (open.length === names.length) return wishes;
   return Object.fromEntries(open.map((name) => [name, wishes[name]]));
+}
+
+/** The state of a tunnel that this app does not serve, and who serves it. */
+export function otherState({
+  isOnline,
+  isHere,
+  isStopping,
+}: Pick<OtherTunnelView, 'isOnline' | 'isHere' | 'isStopping'>): TunnelState & { readonly where: string } {
+  const where = isHere
+    ? t('others.commandHere')
+    : isOnline
+      ? t('others.elsewhere')
+      : t('others.notConnected');
+  if (isStopping) return { shape: 'ended', word: t('others.stopping'), where };
+  return isOnline
+    ? { shape: 'online', word: t('state.online'), where }
+    : { shape: 'ended', word: t('others.offline'), where };
 }

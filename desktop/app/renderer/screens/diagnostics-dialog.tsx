@@ -5,9 +5,9 @@ import type { DiagnosticsView } from '../../ipc/snapshot.ts';
 import { translateMessage } from '../../messages/message-text.ts';
 import { t } from '../../messages/translate.ts';
 import { diagnosticsWords, hopWords, nextHop } from '../model/diagnostics.ts';
+import { useAction } from '../view/context.ts';
 import { Failure } from '../view/controls.tsx';
-import { useModal } from '../view/focus.ts';
-import { useAction } from '../view/use-action.ts';
+import { useModal } from '../view/keyboard.ts';
 
 const TITLE = 'checkup-title';
 const MARKS = { ok: '✓', failed: '✗', skipped: '–' } as const;

@@ -3,11 +3,12 @@ import { type Dispatch, type StateUpdater, useLayoutEffect, useMemo, useState } 
 import type { CallError } from '../../ipc/ipc.ts';
 import type { Snapshot, TunnelView } from '../../ipc/snapshot.ts';
 import { t } from '../../messages/translate.ts';
+import { WINDOW_KEYS } from '../../messages/window-keys.ts';
 import type { FormDraft } from '../model/create-form.ts';
 import {
-  type CardPart,
   canDo,
   cardFocus,
+  type CardPart,
   foundEntries,
   type PaletteAct,
   paletteEntries,
@@ -16,12 +17,10 @@ import {
 } from '../model/palette.ts';
 import { forward, type Route, type Trail } from '../model/route.ts';
 import { byActivity } from '../model/tunnel-state.ts';
-import { useShell } from '../view/context.ts';
+import { type Action, useAction, useShell } from '../view/context.ts';
 import { Failure, Shortcut } from '../view/controls.tsx';
-import { useModal } from '../view/focus.ts';
+import { hasCommand, useKey, useModal } from '../view/keyboard.ts';
 import { foldId } from './tunnels/tunnel-card.tsx';
-import { hasCommand, useKey } from '../view/keys.ts';
-import { type Action, useAction } from '../view/use-action.ts';
 
 /** Longer input is not a search. */
 const MOST_TYPED = 200;
@@ -111,7 +110,7 @@ export function Palette({
 const IS_CODE: ReadonlySet<PaletteGroup> = new Set(['tunnels', 'requests']);
 
 /** The results by group. @param active id of the entry that Enter chooses */
-export function PaletteList({
+function PaletteList({
   id,
   found,
   active,
@@ -161,7 +160,7 @@ export function PaletteList({
 }
 
 /** Navigation to other places of the window. */
-export interface PlaceActs {
+interface PlaceActs {
   readonly show: (focus: string) => void;
   readonly search: (key: string, search: string) => void;
   readonly newTunnel: (port: number | undefined) => void;
@@ -175,7 +174,7 @@ export interface PlaceActs {
  *
  * @returns the result in words, or the error
  */
-export function useActs(
+function useActs(
   places: PlaceActs,
   close: () => void,
 ): {
@@ -346,4 +345,41 @@ function expand(id: string): void {
 /** The tunnel with that digit as shortcut. */
 function numbered({ key }: KeyboardEvent, tunnels: readonly TunnelView[]): TunnelView | undefined {
   return /^[1-9]$/.test(key) ? byActivity(tunnels, Date.now())[Number(key) - 1] : undefined;
+}
+
+const KEYS_TITLE = 'keys-title';
+
+/** All keys of the window, over the window. */
+export function KeysDialog({ close }: { close: () => void }): JSX.Element {
+  const dialog = useModal();
+  return (
+    <dialog
+      ref={dialog}
+      class="dialog"
+      aria-labelledby={KEYS_TITLE}
+      onKeyDown={(event) => {
+        if (event.key !== 'Escape' && event.key !== '?') return;
+        event.preventDefault();
+        close();
+      }}
+      onClick={({ target, currentTarget }) => target === currentTarget && close()}
+    >
+      <h2 id={KEYS_TITLE}>{t('keys.title')}</h2>
+      <dl class="keys">
+        {WINDOW_KEYS.map(([keys, text]) => (
+          <div key={keys}>
+            <dt>
+              <Shortcut keys={keys} />
+            </dt>
+            <dd>{t(text)}</dd>
+          </div>
+        ))}
+      </dl>
+      <div class="dialog-buttons dialog-buttons-stay">
+        <button type="button" class="button" onClick={close}>
+          {t('common.close')}
+        </button>
+      </div>
+    </dialog>
+  );
 }

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import type { About } from '../../ipc/ipc.ts';
 import { KEPT_BODY_CHOICES, type SessionView, type Settings } from '../../ipc/snapshot.ts';
 import { GLOBAL_SHORTCUTS, type GlobalShortcutKeys } from '../../ipc/tunnel-views.ts';
 import {
@@ -13,10 +14,9 @@ import type { BrowserAbilities } from '../bridge.ts';
 import { capitalised } from '../model/numbers.ts';
 import { keepWords } from '../model/sign-in.ts';
 import { openWishes } from '../model/tunnel-state.ts';
-import { useShell } from '../view/context.ts';
-import { Failure, shortcutText } from '../view/controls.tsx';
+import { useAction, useShell } from '../view/context.ts';
+import { Failure, Mark, shortcutText } from '../view/controls.tsx';
 import { Screen } from '../view/screen.tsx';
-import { useAction } from '../view/use-action.ts';
 import { Team } from './team.tsx';
 
 type SignedIn = Extract<SessionView, { state: 'signed-in' }>;
@@ -216,7 +216,7 @@ function AskToNotify({ browser }: { browser: BrowserAbilities }): JSX.Element | 
 }
 
 /** A setting that is on or off. */
-export function Switch({
+function Switch({
   id,
   label,
   hint,
@@ -251,7 +251,7 @@ export function Switch({
 }
 
 /** A setting with a few choices. */
-export function Select<T extends string>({
+function Select<T extends string>({
   id,
   label,
   hint,
@@ -289,5 +289,74 @@ export function Select<T extends string>({
         ))}
       </select>
     </div>
+  );
+}
+
+/** Describes this program and its components. */
+export function AboutScreen(): JSX.Element {
+  const { bridge } = useShell();
+  const [about, setAbout] = useState<About>();
+  const load = useAction();
+  const { run } = load;
+  useEffect(() => {
+    const ask = async (): Promise<void> => {
+      const answer = await run('app:about', undefined);
+      if (answer.ok) setAbout(answer.value);
+    };
+    void ask();
+  }, [run]);
+  return (
+    <Screen title={t('about.title')}>
+      <Failure problem={load.error} />
+      {about !== undefined && (
+        <>
+          <div class="welcome">
+            <Mark size={44} />
+            <p>
+              <b dir="ltr">Culvert {about.version}</b>
+            </p>
+            <button
+              type="button"
+              class="link"
+              onClick={() => void bridge.call('app:open-link', { link: 'source' })}
+            >
+              {t('about.source')}
+            </button>
+            <button
+              type="button"
+              class="link"
+              onClick={() => void bridge.call('app:open-link', { link: 'releases' })}
+            >
+              {t('about.releases')}
+            </button>
+          </div>
+          <Table
+            title={t('about.versions')}
+            rows={about.versions.map(({ name, version }) => [name, version])}
+          />
+          <Table
+            title={t('about.licences')}
+            rows={about.licences.map(({ name, licence }) => [name, licence])}
+          />
+        </>
+      )}
+    </Screen>
+  );
+}
+
+function Table({
+  title,
+  rows,
+}: {
+  title: string;
+  rows: readonly (readonly [string, string])[];
+}): JSX.Element {
+  return (
+    <section class="group" aria-label={title}>
+      <h2>{title}</h2>
+      <dl class="pairs" translate={false}>
+        {rows.flatMap(([name, value]) => [<dt key={`${name}-name`}>{name}</dt>, <dd key={name}>{value}</dd>])}
+      </dl>
+    </section>
   );
 }

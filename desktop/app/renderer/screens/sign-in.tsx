@@ -9,13 +9,10 @@ import {
   type SignInProblems,
   signInProblems,
 } from '../model/sign-in.ts';
-import { useShell } from '../view/context.ts';
-import { Failure, Field, fieldControl, Notice } from '../view/controls.tsx';
-import { useModal } from '../view/focus.ts';
-import { Mark } from '../view/icons.tsx';
-import { rich } from '../view/rich.tsx';
+import { useAction, useShell } from '../view/context.ts';
+import { Failure, Field, fieldControl, Mark, Notice, rich } from '../view/controls.tsx';
+import { useModal } from '../view/keyboard.ts';
 import { UndoDock } from '../view/screen.tsx';
-import { useAction } from '../view/use-action.ts';
 
 type Session = Exclude<SessionView, { state: 'signed-in' }>;
 

@@ -4,13 +4,10 @@ import type { RequestDetail, SignatureView } from '../../../client/inspector/rec
 import type { SecretView, SignatureCheck } from '../../ipc/request-views.ts';
 import { t } from '../../messages/translate.ts';
 import { momentText } from '../model/numbers.ts';
-import { replayProblem } from '../model/request.ts';
-import { secretWords, signatureTone, signatureWords } from '../model/signature.ts';
-import { useShell } from '../view/context.ts';
-import { Failure, Field, fieldControl } from '../view/controls.tsx';
-import { useKeptFocus } from '../view/focus.ts';
-import { Icon } from '../view/icons.tsx';
-import { useAction } from '../view/use-action.ts';
+import { replayProblem, secretWords, signatureTone, signatureWords } from '../model/request.ts';
+import { useAction, useShell } from '../view/context.ts';
+import { Failure, Field, fieldControl, Icon } from '../view/controls.tsx';
+import { useKeptFocus } from '../view/keyboard.ts';
 
 const ICONS = { good: 'check', bad: 'close', open: 'locked' } as const;
 

@@ -12,11 +12,9 @@ import {
   memberName,
 } from '../model/team.ts';
 import { useTime } from '../view/clock.ts';
-import { useShell } from '../view/context.ts';
-import { CopyButton, Failure, Field, fieldControl } from '../view/controls.tsx';
-import { closeOnEscape, useKeptFocus, useModal } from '../view/focus.ts';
-import { rich } from '../view/rich.tsx';
-import { useAction } from '../view/use-action.ts';
+import { useAction, useShell } from '../view/context.ts';
+import { CopyButton, Failure, Field, fieldControl, rich } from '../view/controls.tsx';
+import { closeOnEscape, useKeptFocus, useModal } from '../view/keyboard.ts';
 
 const TITLE = 'team-title';
 const NAME = 'team-name';

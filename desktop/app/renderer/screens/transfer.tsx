@@ -4,11 +4,10 @@ import type { CallError } from '../../ipc/ipc.ts';
 import type { Imported } from '../../ipc/request-views.ts';
 import type { TunnelView } from '../../ipc/snapshot.ts';
 import { t } from '../../messages/translate.ts';
-import { importedWords, writtenText } from '../model/signature.ts';
-import { useShell } from '../view/context.ts';
+import { importedWords, writtenText } from '../model/request.ts';
+import { type Outcome, useAction, useShell } from '../view/context.ts';
 import { Failure, Field, fieldControl } from '../view/controls.tsx';
-import { useModal } from '../view/focus.ts';
-import { type Outcome, useAction } from '../view/use-action.ts';
+import { useModal } from '../view/keyboard.ts';
 
 const TITLE = 'import-title';
 const TEXT = 'import-text';

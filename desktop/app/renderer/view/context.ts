@@ -1,11 +1,13 @@
-/** Shared by every part of the window: main, announcements for screen readers, and navigation. */
+/** Shared by every part of the window: main and what it is asked, announcements for screen readers, and navigation. */
 import { type ComponentChildren, createContext } from 'preact';
-import { useContext } from 'preact/hooks';
+import { useCallback, useContext, useEffect, useRef, useState } from 'preact/hooks';
+import type { CallError } from '../../ipc/ipc.ts';
 import type { Settings, UndoView } from '../../ipc/snapshot.ts';
-import type { Bridge } from '../bridge.ts';
+import { t } from '../../messages/translate.ts';
+import type { Bridge, Channels } from '../bridge.ts';
 import type { Route } from '../model/route.ts';
 
-export interface Shell {
+interface Shell {
   readonly bridge: Bridge;
   /** whether the window belongs to a command, which creates and closes its tunnels itself */
   readonly isOfCommand: boolean;
@@ -31,7 +33,7 @@ export const UndoContext = createContext<readonly UndoView[]>([]);
 export const WrapContext = createContext<Settings['wrapsBodies']>(true);
 
 /** How a screen is placed beside others. */
-export interface Pane {
+interface Pane {
   /** whether it is the main screen of the window */
   readonly isMain: boolean;
   /** whether its heading gets the focus when it opens */
@@ -51,4 +53,55 @@ export function useShell(): Shell {
   const shell = useContext(ShellContext);
   if (shell === undefined) throw new Error('no shell around this part');
   return shell;
+}
+
+export interface Action {
+  readonly isBusy: boolean;
+  readonly error: CallError | undefined;
+  /** @returns whether it succeeded, with the result */
+  readonly run: <C extends keyof Channels>(
+    channel: C,
+    payload: Channels[C]['payload'],
+  ) => Promise<Outcome<C>>;
+  readonly clear: () => void;
+}
+
+export type Outcome<C extends keyof Channels> =
+  | { readonly ok: true; readonly value: Channels[C]['result'] }
+  | { readonly ok: false; readonly error: CallError };
+
+/** Sends the user's requests to main, one at a time, and keeps the last error. */
+export function useAction(): Action {
+  const { bridge } = useShell();
+  const [state, setState] = useState<{ isBusy: boolean; error: CallError | undefined }>({
+    isBusy: false,
+    error: undefined,
+  });
+  const isMounted = useRef(true);
+  useEffect(() => {
+    isMounted.current = true;
+    return () => {
+      isMounted.current = false;
+    };
+  }, []);
+  const run = useCallback(
+    async <C extends keyof Channels>(channel: C, payload: Channels[C]['payload']): Promise<Outcome<C>> => {
+      setState({ isBusy: true, error: undefined });
+      const answer = await ask(() => bridge.call(channel, payload));
+      if (isMounted.current) setState({ isBusy: false, error: answer.ok ? undefined : answer.error });
+      return answer;
+    },
+    [bridge],
+  );
+  const clear = useCallback(() => setState({ isBusy: false, error: undefined }), []);
+  return { ...state, run, clear };
+}
+
+async function ask<C extends keyof Channels>(call: () => Promise<Outcome<C>>): Promise<Outcome<C>> {
+  try {
+    return await call();
+  } catch {
+    const text = t('common.noAnswer');
+    return { ok: false, error: { code: 'no-answer', text } };
+  }
 }

@@ -1,11 +1,11 @@
-/** Small components shared by several screens. */
-import type { ComponentChildren, JSX } from 'preact';
+/** Small components shared by several screens, texts with markup, and icons. */
+import type { ComponentChild, ComponentChildren, JSX } from 'preact';
 import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
 import { encode } from 'uqr';
 import type { Problem } from '../../ipc/snapshot.ts';
-import { t, type TextValues } from '../../messages/translate.ts';
-import { useShell } from './context.ts';
-import { useAction } from './use-action.ts';
+import { t, tagged, type TextKey, type TextValues } from '../../messages/translate.ts';
+import type { Shape } from '../model/tunnel-state.ts';
+import { useAction, useShell } from './context.ts';
 
 /** A message and its remedy in a box. `alert` if it responds to an action of the user. */
 export function Notice({
@@ -254,5 +254,84 @@ export function FindOutWhy({ of }: { of?: { readonly key: string; readonly slug:
       </button>
       <Failure problem={action.error} />
     </>
+  );
+}
+
+type Tags = Readonly<Record<string, (inside: ComponentChild[]) => ComponentChild>>;
+
+const BOLD: Tags = { b: (inside) => <b>{inside}</b> };
+
+/**
+ * Renders a text with markup.
+ *
+ * @param tags the element for each tag of the message; by default `<b>`
+ */
+export function rich(key: TextKey, values: TextValues, tags: Tags = BOLD): ComponentChild[] {
+  return tagged<ComponentChild>(key, values, tags);
+}
+
+/** The Culvert logo: two arches. */
+export function Mark({ size = 20 }: { size?: number }): JSX.Element {
+  return (
+    <svg class="mark" width={size} height={size} viewBox="0 0 20 20" aria-hidden="true">
+      <path d="M2 16V9.5a8 8 0 0 1 16 0V16" />
+      <path class="mark-inner" d="M6.5 16v-6a3.5 3.5 0 0 1 7 0v6" />
+    </svg>
+  );
+}
+
+/** A tunnel's state as a shape; the word is next to it. */
+export function StateShape({ shape }: { shape: Shape }): JSX.Element {
+  return (
+    <svg class={`shape shape-${shape}`} viewBox="0 0 14 14" aria-hidden="true">
+      {drawing(shape)}
+    </svg>
+  );
+}
+
+function drawing(shape: Shape): JSX.Element {
+  switch (shape) {
+    case 'online':
+      return <circle class="filled" cx="7" cy="7" r="5" />;
+    case 'soon':
+      return <path class="filled" d="M7 1.5 13 12H1Z" />;
+    case 'trouble':
+      return <path class="drawn" d="M7 2.4a4.6 4.6 0 1 0 0 9.2 4.6 4.6 0 0 0 0-9.2ZM4 10l6-6" />;
+    case 'connecting':
+      return <path class="drawn" d="M7 2.4A4.6 4.6 0 1 1 2.4 7" />;
+    case 'reconnecting':
+      return <path class="drawn" d="M11.6 7A4.6 4.6 0 0 1 3 9.3M2.4 7A4.6 4.6 0 0 1 11 4.7" />;
+    case 'ended':
+      return <rect class="drawn" x="3" y="3" width="8" height="8" rx="1.5" />;
+  }
+}
+
+const ICONS = {
+  settings:
+    'M2 4.5h1.6M7.4 4.5H14M2 11.5h6.6M12.4 11.5H14M5.5 2.6a1.9 1.9 0 1 1 0 3.8 1.9 1.9 0 0 1 0-3.8ZM10.5 9.6a1.9 1.9 0 1 1 0 3.8 1.9 1.9 0 0 1 0-3.8Z',
+  back: 'M9.5 3 4.5 8l5 5',
+  search: 'M7 2.5a4.5 4.5 0 1 1 0 9 4.5 4.5 0 0 1 0-9ZM10.4 10.4 14 14',
+  close: 'm4 4 8 8M12 4l-8 8',
+  locked: 'M4.4 7.2h7.2v6H4.4ZM5.6 7.2V5a2.4 2.4 0 0 1 4.8 0v2.2',
+  unlocked: 'M4.4 7.2h7.2v6H4.4ZM5.6 7.2V4.6A2.4 2.4 0 0 1 10.2 4',
+  check: 'm3.5 8.5 3 3 6-7',
+  folder: 'M2 3.5h4.2l1.4 1.9H14v7.1H2Z',
+  next: 'm6 3.5 4.5 4.5L6 12.5',
+} as const;
+
+/** Icons that point to the start or end of a line. */
+const TURNING: ReadonlySet<keyof typeof ICONS> = new Set(['back']);
+
+export function Icon({ name }: { name: keyof typeof ICONS }): JSX.Element {
+  return (
+    <svg
+      class={TURNING.has(name) ? 'icon turns' : 'icon'}
+      width="16"
+      height="16"
+      viewBox="0 0 16 16"
+      aria-hidden="true"
+    >
+      <path d={ICONS[name]} />
+    </svg>
   );
 }

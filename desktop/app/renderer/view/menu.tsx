@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { t } from '../../messages/translate.ts';
-import { useModal } from './focus.ts';
+import { useModal } from './keyboard.ts';
 
 /** A position in the window, in px from its inline start and its top. */
 export interface Spot {

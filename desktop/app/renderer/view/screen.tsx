@@ -2,12 +2,9 @@ import type { ComponentChildren, JSX } from 'preact';
 import { useContext, useLayoutEffect, useRef } from 'preact/hooks';
 import type { UndoView } from '../../ipc/snapshot.ts';
 import { t } from '../../messages/translate.ts';
-import { PaneContext, UndoContext, useShell } from './context.ts';
-import { Failure, keysText } from './controls.tsx';
-import { useKeptFocus } from './focus.ts';
-import { Icon } from './icons.tsx';
-import { hasCommand, isTyping, useKey } from './keys.ts';
-import { useAction } from './use-action.ts';
+import { PaneContext, UndoContext, useAction, useShell } from './context.ts';
+import { Failure, Icon, keysText } from './controls.tsx';
+import { hasCommand, isTyping, useKeptFocus, useKey } from './keyboard.ts';
 
 /** A screen with a heading, which gets the focus when the screen opens, and a back button. */
 export function Screen({

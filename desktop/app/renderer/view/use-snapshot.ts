@@ -3,7 +3,6 @@ import { type LogView, WHOLE_LOG } from '../../ipc/request-views.ts';
 import type { Snapshot, TunnelView } from '../../ipc/snapshot.ts';
 import { setLocale, t } from '../../messages/translate.ts';
 import type { Bridge } from '../bridge.ts';
-import { share } from '../model/other-tunnel.ts';
 
 export interface Watched {
   /** `undefined` until main has sent the first */
@@ -78,4 +77,50 @@ export function useLogViews(bridge: Bridge): LogViews {
     [views],
   );
   return { viewOf, show };
+}
+
+/**
+ * Keeps every unchanged part of a value, so that nothing is redrawn needlessly: each snapshot arrives as a copy, mostly
+ * unchanged.
+ *
+ * @returns `next`, with each object or array that deeply equals its counterpart in `previous` replaced by that; items
+ *   of arrays are matched by `key` or `id` if they have one
+ */
+export function share<T>(previous: unknown, next: T): T {
+  return shareAny(previous, next) as T;
+}
+
+function shareAny(previous: unknown, next: unknown): unknown {
+  if (Object.is(previous, next)) return previous;
+  if (Array.isArray(previous) && Array.isArray(next)) return shareArray(previous, next);
+  if (isRecord(previous) && isRecord(next)) return shareRecord(previous, next);
+  return next;
+}
+
+function shareArray(previous: readonly unknown[], next: readonly unknown[]): readonly unknown[] {
+  const byIdentity = new Map(previous.map((item, index) => [identity(item) ?? index, item]));
+  const shared = next.map((item, index) => shareAny(byIdentity.get(identity(item) ?? index), item));
+  const same = previous.length === shared.length && shared.every((item, index) => item === previous[index]);
+  return same ? previous : shared;
+}
+
+function shareRecord(
+  previous: Record<string, unknown>,
+  next: Record<string, unknown>,
+): Record<string, unknown> {
+  const shared: Record<string, unknown> = {};
+  let same = Object.keys(previous).length === Object.keys(next).length;
+  for (const [name, value] of Object.entries(next)) {
+    shared[name] = shareAny(previous[name], value);
+    same &&= name in previous && Object.is(shared[name], previous[name]);
+  }
+  return same ? previous : shared;
+}
+
+function identity(item: unknown): unknown {
+  return isRecord(item) ? (item['key'] ?? item['id']) : undefined;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -11,10 +11,8 @@ import {
   accessLine,
   accessWords,
 } from '../../model/access.ts';
-import { useShell } from '../../view/context.ts';
-import { Failure, Field, fieldControl, useCopied } from '../../view/controls.tsx';
-import { Icon } from '../../view/icons.tsx';
-import { type Action, useAction } from '../../view/use-action.ts';
+import { type Action, useAction, useShell } from '../../view/context.ts';
+import { Failure, Field, fieldControl, Icon, useCopied } from '../../view/controls.tsx';
 
 /** The access policy: one of six choices, with its details. */
 export function AccessFields({

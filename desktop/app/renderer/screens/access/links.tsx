@@ -6,10 +6,9 @@ import type { LinkView } from '../../../ipc/tunnel-views.ts';
 import { t } from '../../../messages/translate.ts';
 import { LINK_DEFAULT_TTL, linkChoices, linkEnd, linkName } from '../../model/access.ts';
 import { useTime } from '../../view/clock.ts';
-import { useShell } from '../../view/context.ts';
+import { useAction, useShell } from '../../view/context.ts';
 import { Failure } from '../../view/controls.tsx';
-import { useKeptFocus } from '../../view/focus.ts';
-import { useAction } from '../../view/use-action.ts';
+import { useKeptFocus } from '../../view/keyboard.ts';
 
 /** Id of the field for the note of a new link. */
 export function linkNoteId(key: string): string {

@@ -1,23 +1,25 @@
 import type { JSX } from 'preact';
-import { useContext, useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useContext, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { MessageView } from '../../../ipc/ipc.ts';
 import { t } from '../../../messages/translate.ts';
 import {
   type BodyKind,
   type BodyView,
   bodyView,
+  type Form,
+  type FormFile,
   hexDump,
   plainText,
   prettyInPieces,
   shownWays,
   type Way,
 } from '../../model/body/body-view.ts';
-import type { Form, FormFile } from '../../model/body/form-parts.ts';
+import { findInJson, findInText, type Found, foundText, NOTHING_FOUND } from '../../model/body/find.ts';
+import type { JsonDocument } from '../../model/body/json-document.ts';
 import { bytesText } from '../../model/numbers.ts';
 import { useShell, WrapContext } from '../../view/context.ts';
-import { keysText } from '../../view/controls.tsx';
-import { hasCommand, useKey } from '../../view/keys.ts';
-import { type Find, FindBar, useFind } from './find-bar.tsx';
+import { Icon, keysText } from '../../view/controls.tsx';
+import { hasCommand, useKey } from '../../view/keyboard.ts';
 import { JsonTree } from './json-tree.tsx';
 import { HtmlPreview, ImagePreview } from './previews.tsx';
 import { TextView } from './text-view.tsx';
@@ -111,7 +113,7 @@ function isMeant(section: HTMLElement | null): boolean {
 }
 
 /** A body in one of its views. */
-export function ShownBody({
+function ShownBody({
   label,
   view,
   way,
@@ -145,7 +147,7 @@ export function ShownBody({
 }
 
 /** The fields and files of a form as a table. */
-export function FormTable({ label, form }: { label: string; form: Form }): JSX.Element {
+function FormTable({ label, form }: { label: string; form: Form }): JSX.Element {
   return (
     <div role="region" aria-label={label}>
       <table class="parameters">
@@ -180,14 +182,14 @@ function fileText({ name, type, size, isCut }: FormFile): string {
 const SLICE_MS = 10;
 
 /** The readable text of a body, once it is available. */
-export interface ReadText {
+interface ReadText {
   readonly way: Way;
   /** `undefined` if it is not text */
   readonly text: string | undefined;
 }
 
 /** The text of a body in a view. While a long one is formatted, returns the previous text. */
-export function useText(view: BodyView, way: Way): ReadText {
+function useText(view: BodyView, way: Way): ReadText {
   const work = useMemo(() => new TextWork(view, way), [view, way]);
   const shown = useRef(work);
   const [, redraw] = useState(0);
@@ -237,4 +239,93 @@ function* textInPieces(view: BodyView, way: Way): Generator<void, string | undef
   if (way === 'hex') return hexDump(view.bytes);
   if (way === 'pretty') return yield* prettyInPieces(view);
   return way === 'text' ? plainText(view) : undefined;
+}
+
+/** Searches a body: Enter moves to the next match, Shift+Enter to the previous one, Escape closes the bar. */
+function FindBar({ of, find, close }: { of: BodyKind; find: Find; close: () => void }): JSX.Element {
+  const { query = '', setQuery, found, current, move } = find;
+  const field = useRef<HTMLInputElement>(null);
+  // A layout effect, so that text typed immediately after opening goes into the field.
+  useLayoutEffect(() => field.current?.focus(), []);
+  return (
+    <div class="find" role="search">
+      <input
+        ref={field}
+        type="search"
+        aria-label={t(`body.findIn.${of}`)}
+        placeholder={t('body.findInThis')}
+        value={query}
+        onInput={(event) => setQuery(event.currentTarget.value)}
+        onKeyDown={(event) => {
+          if (event.key === 'Enter') move(event.shiftKey ? -1 : 1);
+          else if (event.key === 'Escape') close();
+          else return;
+          event.preventDefault();
+        }}
+      />
+      <span class="hint nowrap" role="status">
+        {query !== '' && foundText(found, current)}
+      </span>
+      <button
+        type="button"
+        class="icon-button find-previous"
+        aria-label={t('body.previous')}
+        title={t('body.previousWithKey')}
+        onClick={() => move(-1)}
+      >
+        <Icon name="next" />
+      </button>
+      <button
+        type="button"
+        class="icon-button find-next"
+        aria-label={t('body.next')}
+        title={t('body.nextWithKey')}
+        onClick={() => move(1)}
+      >
+        <Icon name="next" />
+      </button>
+      <button
+        type="button"
+        class="icon-button"
+        aria-label={t('body.closeFind')}
+        title={t('body.closeWithKey')}
+        onClick={close}
+      >
+        <Icon name="close" />
+      </button>
+    </div>
+  );
+}
+
+interface Find {
+  /** `undefined` while nothing is searched for */
+  readonly query: string | undefined;
+  readonly found: Found;
+  /** index of the current match */
+  readonly current: number;
+  readonly setQuery: (query: string | undefined) => void;
+  /** moves forward by that many matches, and wraps around */
+  readonly move: (by: number) => void;
+}
+
+/** Searches the visible content of a body. */
+function useFind(shown: JsonDocument | string | undefined): Find {
+  const [query, setQuery] = useState<string>();
+  const [current, setCurrent] = useState(0);
+  const found = useMemo(() => {
+    if (query === undefined || shown === undefined) return NOTHING_FOUND;
+    return typeof shown === 'string' ? findInText(shown, query) : findInJson(shown, query);
+  }, [shown, query]);
+  // A layout effect, so that Enter immediately afterwards continues from the first match.
+  useLayoutEffect(() => setCurrent(0), [found]);
+  const count = found.at.length;
+  return {
+    query,
+    found,
+    current: Math.min(current, Math.max(0, count - 1)),
+    setQuery,
+    move(by) {
+      if (count > 0) setCurrent((before) => (before + by + count) % count);
+    },
+  };
 }

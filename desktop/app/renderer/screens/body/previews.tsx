@@ -3,7 +3,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { t, type TextKey } from '../../../messages/translate.ts';
 import { dataUrl, type ImageType, MOST_PIXELS } from '../../model/body/body-view.ts';
 import { countText } from '../../model/numbers.ts';
-import { useMedia } from '../../view/focus.ts';
+import { useMedia } from '../../view/keyboard.ts';
 
 /**
  * Previews a page in a frame: nothing in it runs, is loaded from anywhere, or links anywhere. Four barriers stop a

@@ -17,13 +17,12 @@ import {
   type SavedResult,
   type SavedResults,
   sentWords,
-} from '../../model/request-draft.ts';
+} from '../../model/request-editor.ts';
 import { targetText } from '../../model/request.ts';
-import { useShell } from '../../view/context.ts';
+import { type Action, useAction, useShell } from '../../view/context.ts';
 import { ActionLink, Failure, Field, fieldControl, Notice } from '../../view/controls.tsx';
-import { useKeptFocus } from '../../view/focus.ts';
+import { useKeptFocus } from '../../view/keyboard.ts';
 import { Screen } from '../../view/screen.tsx';
-import { type Action, useAction } from '../../view/use-action.ts';
 
 /** Collections of saved requests, which can be sent to a tunnel's local server at any time. */
 export function SetsScreen({

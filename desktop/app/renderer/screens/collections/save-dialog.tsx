@@ -4,10 +4,9 @@ import type { RequestSummary } from '../../../../client/inspector/records.ts';
 import type { SetView } from '../../../ipc/request-views.ts';
 import { t } from '../../../messages/translate.ts';
 import { targetText } from '../../model/request.ts';
-import { useShell } from '../../view/context.ts';
+import { useAction, useShell } from '../../view/context.ts';
 import { Failure, Field, fieldControl } from '../../view/controls.tsx';
-import { closeOnEscape, useModal } from '../../view/focus.ts';
-import { useAction } from '../../view/use-action.ts';
+import { closeOnEscape, useModal } from '../../view/keyboard.ts';
 
 const TITLE = 'keep-title';
 const SET = 'keep-set';

@@ -6,17 +6,14 @@ import type { TunnelView } from '../../../ipc/snapshot.ts';
 import { t } from '../../../messages/translate.ts';
 import { ALL, chips, foundRequests, partOf, threads } from '../../model/filter.ts';
 import { countText } from '../../model/numbers.ts';
-import { useShell } from '../../view/context.ts';
+import { useAction, useShell } from '../../view/context.ts';
 import { Failure, Notice, SearchField } from '../../view/controls.tsx';
-import { hasCommand, isTyping, useKey } from '../../view/keys.ts';
+import { hasCommand, isTyping, useKey } from '../../view/keyboard.ts';
 import { Menu, type Spot, spotBelow } from '../../view/menu.tsx';
 import { Screen } from '../../view/screen.tsx';
-import { useRequestActs } from '../../view/request-acts.ts';
-import { useAction } from '../../view/use-action.ts';
 import { KeepDialog } from '../collections/save-dialog.tsx';
 import { useExport } from '../transfer.tsx';
-import { RequestList, RequestMenu, type RowMenu } from './request-list.tsx';
-import { useContentSearch } from './use-content-search.ts';
+import { RequestList, RequestMenu, type RowMenu, useRequestActs } from './request-list.tsx';
 import { type Log, useLog } from './use-log.ts';
 
 /** All recorded requests of one tunnel, newest first. */
@@ -230,7 +227,7 @@ function isInLog(): boolean {
 }
 
 /** The parts of a log with counts, one of which is shown. */
-export function ChipRow({
+function ChipRow({
   requests,
   chosen,
   choose,
@@ -255,4 +252,66 @@ export function ChipRow({
       ))}
     </div>
   );
+}
+
+/** How long typing pauses before main searches headers and bodies. */
+const PAUSE_MS = 250;
+/** How often a search is continued while the log changes. */
+const CONTINUE_MS = 1000;
+
+/** Requests that contain the words of a search anywhere, as far as it is known. */
+interface ContentFound {
+  readonly ids: ReadonlySet<number>;
+  /** whether some compressed bodies were left out */
+  readonly isPartial: boolean;
+}
+
+const NOTHING: ContentFound = { ids: new Set(), isPartial: false };
+
+/**
+ * Has main search headers and bodies, after a pause in typing and again when the log has changed. The result of other
+ * words is dropped.
+ *
+ * @param change anything that is another object once the log has changed
+ */
+function useContentSearch(key: string, search: string, change: unknown): ContentFound {
+  const { bridge } = useShell();
+  const [found, setFound] = useState({ key, search, result: NOTHING });
+  // Counted, because a search that kept an earlier log to compare it would keep its requests in memory.
+  const changes = useRef({ latest: change, count: 0 });
+  if (changes.current.latest !== change)
+    changes.current = { latest: change, count: changes.current.count + 1 };
+  useEffect(() => {
+    if (search.trim() === '') return undefined;
+    let isOver = false;
+    let timer = 0;
+    let searched = -1;
+    const look = async (): Promise<void> => {
+      if (searched !== changes.current.count) {
+        searched = changes.current.count;
+        const answer = await bridge.call('log:search', { key, search });
+        if (isOver) return;
+        if (answer.ok) {
+          const { ids, isPartial } = answer.value;
+          setFound({ key, search, result: { ids: new Set(ids), isPartial } });
+        }
+      }
+    };
+    const later = (ms: number): void => {
+      timer = window.setTimeout(() => {
+        // Without an answer, paths, methods and states are found all the same.
+        void look()
+          .catch(() => {})
+          .finally(() => {
+            if (!isOver) later(CONTINUE_MS);
+          });
+      }, ms);
+    };
+    later(PAUSE_MS);
+    return () => {
+      isOver = true;
+      window.clearTimeout(timer);
+    };
+  }, [bridge, key, search]);
+  return found.key === key && found.search === search && search.trim() !== '' ? found.result : NOTHING;
 }

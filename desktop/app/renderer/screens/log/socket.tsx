@@ -15,7 +15,7 @@ import {
   previewText,
   rowSize,
   type Sender,
-} from '../../model/socket.ts';
+} from '../../model/request.ts';
 import { useShell } from '../../view/context.ts';
 import { Failure, Notice, SearchField } from '../../view/controls.tsx';
 import { drawnRows, useVirtualRows } from '../../view/virtual-rows.ts';

@@ -14,10 +14,10 @@ import {
   nextTry,
   withHeader,
   withoutHeader,
-} from '../../model/request-draft.ts';
+} from '../../model/request-editor.ts';
 import { useShell } from '../../view/context.ts';
 import { Failure, Field, fieldControl, keysText } from '../../view/controls.tsx';
-import { hasCommand, useKey } from '../../view/keys.ts';
+import { hasCommand, useKey } from '../../view/keyboard.ts';
 import { Screen } from '../../view/screen.tsx';
 import { scrollerOf } from '../../view/virtual-rows.ts';
 import { Answers, resultWords, useAnswers } from './results.tsx';

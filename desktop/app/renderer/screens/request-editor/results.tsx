@@ -2,8 +2,8 @@ import type { JSX } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { DetailView } from '../../../ipc/ipc.ts';
 import { t } from '../../../messages/translate.ts';
-import { type AnswerDiff, answerDiff, isSame, type ShownRow } from '../../model/compare.ts';
 import { latencyText } from '../../model/numbers.ts';
+import { type AnswerDiff, answerDiff, isSame, type ShownRow } from '../../model/request-editor.ts';
 import { useShell } from '../../view/context.ts';
 
 /** The responses to a request and to its edited copy. */

@@ -8,15 +8,17 @@ import {
   type FormDraft,
   type FormField,
   type FormProblems,
+  freePorts,
   hasOptions,
+  portHint,
+  programName,
   readDraft,
+  suggestedPorts,
 } from '../../model/create-form.ts';
-import { freePorts, portHint, programName, suggestedPorts } from '../../model/ports.ts';
-import { useShell } from '../../view/context.ts';
+import { useAction, useShell } from '../../view/context.ts';
 import { Failure } from '../../view/controls.tsx';
-import { useEscape } from '../../view/keys.ts';
-import { useAction } from '../../view/use-action.ts';
-import type { FormFieldProps } from './name-field.tsx';
+import { useEscape } from '../../view/keyboard.ts';
+import type { FormFieldProps } from './domain-field.tsx';
 import { Options } from './options.tsx';
 
 /** Ids of the controls, in the order in which problems get the focus. */

@@ -11,12 +11,10 @@ import {
   isWildcardDraft,
 } from '../../model/create-form.ts';
 import { createChoices } from '../../model/time-left.ts';
-import { Failure, Field, fieldControl } from '../../view/controls.tsx';
-import { rich } from '../../view/rich.tsx';
-import { useAction } from '../../view/use-action.ts';
+import { useAction } from '../../view/context.ts';
+import { Failure, Field, fieldControl, rich } from '../../view/controls.tsx';
 import { AccessFields } from '../access/access-fields.tsx';
-import { DomainField } from './domain-field.tsx';
-import { NameField } from './name-field.tsx';
+import { DomainField, NameField } from './domain-field.tsx';
 
 /** The optional settings of a tunnel in addition to the port. */
 export function Options({

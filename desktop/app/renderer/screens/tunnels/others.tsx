@@ -5,13 +5,10 @@ import type { OtherTunnelView, TunnelView } from '../../../ipc/snapshot.ts';
 import { t } from '../../../messages/translate.ts';
 import { accessWords } from '../../model/access.ts';
 import { addressParts } from '../../model/address.ts';
-import { otherState } from '../../model/other-tunnel.ts';
-import { useShell } from '../../view/context.ts';
-import { ActionLink, Failure, useCopied } from '../../view/controls.tsx';
-import { useKeptFocus } from '../../view/focus.ts';
-import { StateShape } from '../../view/icons.tsx';
-import { rich } from '../../view/rich.tsx';
-import { type Action, useAction } from '../../view/use-action.ts';
+import { otherState } from '../../model/tunnel-state.ts';
+import { type Action, useAction, useShell } from '../../view/context.ts';
+import { ActionLink, Failure, rich, StateShape, useCopied } from '../../view/controls.tsx';
+import { useKeptFocus } from '../../view/keyboard.ts';
 import { Extend, Fuse, TimeLeft } from './time-row.tsx';
 
 /** The account's tunnels that this app does not serve, if there are any. */

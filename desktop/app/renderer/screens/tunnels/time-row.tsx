@@ -15,10 +15,9 @@ import {
 } from '../../model/time-left.ts';
 import type { Shape } from '../../model/tunnel-state.ts';
 import { useTime } from '../../view/clock.ts';
-import { useShell } from '../../view/context.ts';
+import { type Action, useAction, useShell } from '../../view/context.ts';
 import { ActionLink } from '../../view/controls.tsx';
-import { useMedia } from '../../view/focus.ts';
-import { type Action, useAction } from '../../view/use-action.ts';
+import { useMedia } from '../../view/keyboard.ts';
 
 /** The unfolded part of a card. */
 export type Unfolded = 'extend' | 'lock' | 'qr' | undefined;

@@ -1,23 +1,34 @@
 import type { JSX } from 'preact';
 import { memo } from 'preact/compat';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import type { TunnelStatus, TunnelView } from '../../../ipc/snapshot.ts';
-import type { AccessKind, TunnelAccessView } from '../../../ipc/tunnel-views.ts';
+import { agentWords, type TunnelStatus, type TunnelView } from '../../../ipc/snapshot.ts';
+import type { AccessKind, ApprovalRequestView, TunnelAccessView } from '../../../ipc/tunnel-views.ts';
 import { t } from '../../../messages/translate.ts';
-import { scanWords } from '../../model/access.ts';
+import {
+  APPROVAL_CHOICES,
+  type ApprovalChoice,
+  approvalTtl,
+  approvalWords,
+  scanWords,
+} from '../../model/access.ts';
 import { bytesText } from '../../model/numbers.ts';
 import { isIdle, isLive, retryWords, type Shape, tunnelState } from '../../model/tunnel-state.ts';
 import { useTime } from '../../view/clock.ts';
-import { useShell } from '../../view/context.ts';
-import { ActionLink, Failure, FindOutWhy, Notice, QrCode } from '../../view/controls.tsx';
-import { useKeptFocus } from '../../view/focus.ts';
-import { Icon, StateShape } from '../../view/icons.tsx';
-import { rich } from '../../view/rich.tsx';
-import { type Action, useAction } from '../../view/use-action.ts';
+import { type Action, useAction, useShell } from '../../view/context.ts';
+import {
+  ActionLink,
+  Failure,
+  FindOutWhy,
+  Icon,
+  Notice,
+  QrCode,
+  rich,
+  StateShape,
+} from '../../view/controls.tsx';
+import { useKeptFocus } from '../../view/keyboard.ts';
 import { AccessButton, AccessRow } from '../access/access-fields.tsx';
 import { AccessPanel } from '../access/access-panel.tsx';
-import { RequestRow } from '../log/request-row.tsx';
-import { ApprovalRequests } from './approvals.tsx';
+import { RequestRow } from '../log/request-list.tsx';
 import { Address } from './others.tsx';
 import { Extend, TimeRow, type Unfolded } from './time-row.tsx';
 
@@ -176,7 +187,7 @@ function ScanNote({ lock }: { lock: TunnelAccessView }): JSX.Element | null {
 }
 
 /** Why a tunnel ended, and the two likely next actions. */
-export function EndedRow({ tunnel, action }: { tunnel: TunnelView; action: Action }): JSX.Element {
+function EndedRow({ tunnel, action }: { tunnel: TunnelView; action: Action }): JSX.Element {
   const { say, isOfCommand } = useShell();
   const { key, slug, name, status } = tunnel;
   const remove = async (): Promise<void> => {
@@ -204,7 +215,7 @@ export function EndedRow({ tunnel, action }: { tunnel: TunnelView; action: Actio
 }
 
 /** The state in a word, the target of the tunnel, and its number of uses. */
-export function Meta({ tunnel, word }: { tunnel: TunnelView; word: string }): JSX.Element {
+function Meta({ tunnel, word }: { tunnel: TunnelView; word: string }): JSX.Element {
   const { requests, localPort, folder, framework, project } = tunnel;
   return (
     <p class="meta">
@@ -233,7 +244,7 @@ export function Meta({ tunnel, word }: { tunnel: TunnelView; word: string }): JS
 }
 
 /** The bytes in both directions. */
-export function Traffic({ tunnel: { bytesIn, bytesOut } }: { tunnel: TunnelView }): JSX.Element {
+function Traffic({ tunnel: { bytesIn, bytesOut } }: { tunnel: TunnelView }): JSX.Element {
   return (
     <>
       <Bytes arrow="↑" said="meta.received" bytes={bytesText(bytesIn)} />
@@ -266,7 +277,7 @@ function Bytes({
 const SHOWN = 3;
 
 /** The last few requests, with their results and a link to all of them. */
-export function Recent({ tunnel }: { tunnel: TunnelView }): JSX.Element | null {
+function Recent({ tunnel }: { tunnel: TunnelView }): JSX.Element | null {
   const { go } = useShell();
   const { key, slug, recent } = tunnel;
   const rows = useRef<HTMLUListElement>(null);
@@ -300,7 +311,7 @@ export function Recent({ tunnel }: { tunnel: TunnelView }): JSX.Element | null {
 }
 
 /** Why the connection is lost, and the time of the next attempt. */
-export function Retry({
+function Retry({
   status,
   of,
 }: {
@@ -318,5 +329,94 @@ export function Retry({
         <FindOutWhy of={of} />
       </div>
     </Notice>
+  );
+}
+
+/** The waiting visitors, with what is known about them, and buttons to answer. */
+function ApprovalRequests({ tunnel, action }: { tunnel: TunnelView; action: Action }): JSX.Element | null {
+  const { key, slug, knocks } = tunnel;
+  const list = useRef<HTMLUListElement>(null);
+  useKeptFocus(list, (place) => {
+    const left = list.current?.children;
+    const next = left?.[Math.min(place, left.length - 1)]?.querySelector('button');
+    return next ?? document.getElementById(`lock-${key}`);
+  });
+  if (knocks.length === 0) return null;
+  return (
+    <ul ref={list} class="knocks" aria-label={t('knocks.waiting', { slug })}>
+      {knocks.map((knock, index) => (
+        <ApprovalRequest
+          key={knock.id}
+          knock={knock}
+          tunnelKey={key}
+          admitId={index === 0 ? `admit-${key}` : undefined}
+          action={action}
+        />
+      ))}
+    </ul>
+  );
+}
+
+function ApprovalRequest({
+  knock: { id, address, agent },
+  tunnelKey: key,
+  admitId,
+  action,
+}: {
+  knock: ApprovalRequestView;
+  tunnelKey: string;
+  /** id by which a notification finds it */
+  admitId: string | undefined;
+  action: Action;
+}): JSX.Element {
+  const { say } = useShell();
+  const [admission, setAdmission] = useState<ApprovalChoice>('hour');
+  const who = agentWords(agent);
+  const label = `${who}, ${address}`;
+  const admit = async (): Promise<void> => {
+    const ttl = approvalTtl(admission, Date.now());
+    const answer = await action.run('knock:admit', { key, id, ttl });
+    if (answer.ok) say(t('knocks.admitted', { who }));
+  };
+  const refuse = async (): Promise<void> => {
+    const answer = await action.run('knock:refuse', { key, id });
+    if (answer.ok) say(t('knocks.refused', { who }));
+  };
+  return (
+    <li>
+      <span class="who-knocks">
+        {rich('knocks.wantsIn', { who })} <span class="from">{t('knocks.from', { address })}</span>
+      </span>
+      <span class="answers">
+        <button
+          type="button"
+          id={admitId}
+          class="button primary small"
+          aria-label={t('knocks.admitOf', { label })}
+          onClick={() => void admit()}
+        >
+          {t('knocks.admit')}
+        </button>
+        <select
+          aria-label={t('knocks.howLong', { label })}
+          value={admission}
+          onChange={(event) => setAdmission(event.currentTarget.value as ApprovalChoice)}
+        >
+          {APPROVAL_CHOICES.map((choice) => (
+            <option key={choice} value={choice}>
+              {approvalWords(choice)}
+            </option>
+          ))}
+        </select>
+        <button
+          type="button"
+          class="button small"
+          aria-label={t('knocks.refuseOf', { label })}
+          onClick={() => void refuse()}
+        >
+          {t('knocks.refuse')}
+        </button>
+      </span>
+    </li>
   );
 }
