@@ -15,7 +15,7 @@ import { ApiClient } from '../../client/relay/api-client.ts';
 import { MCP_OPEN_TIMEOUT_MS, MCP_TUNNELS_MAX } from '../limits.ts';
 import type { Output, Reporter } from '../reporter.ts';
 import type { Inspection } from '../serve-tunnel.ts';
-import { ToolFailure } from './parameters.ts';
+import { ToolFailure } from './tool-json.ts';
 
 /** What an agent and its user know of a connection. */
 type State = 'connecting' | 'online' | 'reconnecting';

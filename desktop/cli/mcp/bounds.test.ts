@@ -8,7 +8,7 @@ import { FakeClock } from '../../testing/fake-clock.ts';
 import { MCP_ASK_TIMEOUT_MS, MCP_QUESTIONS_MAX } from '../limits.ts';
 import { askAt } from './ask-on-terminal.ts';
 import { boundedExtension, boundedTtl, type Bounds, checkAccess, checkPort, Consent } from './bounds.ts';
-import { ToolFailure } from './parameters.ts';
+import { ToolFailure } from './tool-json.ts';
 
 const FREE: Bounds = { ports: undefined, maxTtl: undefined, requireAccess: false, ask: false };
 const HOUR: Bounds = { ...FREE, maxTtl: 3600 };

@@ -6,7 +6,7 @@ import type { Clock } from '../../client/clock.ts';
 import type { Message } from '../../client/messages.ts';
 import type { AskOwner } from '../../client/owner-questions.ts';
 import { MCP_ASK_TIMEOUT_MS, MCP_QUESTIONS_MAX } from '../limits.ts';
-import { ToolFailure } from './parameters.ts';
+import { ToolFailure } from './tool-json.ts';
 
 /** Both ends are included. */
 export interface PortRange {

@@ -50,18 +50,22 @@ import {
 import {
   type ArgumentsOf,
   argumentsSchema,
+  detailView,
+  failure,
   flag,
   integer,
   list,
   optional,
   type Parameters,
   readArguments,
+  result,
   shortText,
   text,
   ToolFailure,
+  tunnelView,
+  untrusted,
   word,
-} from './parameters.ts';
-import { detailView, failure, result, tunnelView, untrusted } from './results.ts';
+} from './tool-json.ts';
 import type { Toolbox, ToolDescription, ToolResult } from './stdio-server.ts';
 
 interface ToolsOptions {

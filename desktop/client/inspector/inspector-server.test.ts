@@ -13,16 +13,16 @@ import {
 import { connect, createServer } from 'node:net';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
-import { describeOnPosix } from '../../../../shared/testing/posix.ts';
+import { describeOnPosix } from '../../../shared/testing/posix.ts';
 import {
   INSPECT_BACKLOG_MAX_BYTES,
   INSPECT_REQUEST_MAX_BYTES,
   INSPECTORS_MAX,
   KEPT_BODY_MAX_BYTES,
   SEARCH_MAX_CHARS,
-} from '../../limits.ts';
-import { toMessage } from '../../messages.ts';
-import { EditRefused, type RequestEdit } from '../edit.ts';
+} from '../limits.ts';
+import { toMessage } from '../messages.ts';
+import { EditRefused, type RequestEdit } from './edit.ts';
 import {
   findTunnels,
   type FoundTunnel,
@@ -30,11 +30,11 @@ import {
   InspectRefused,
   runtimeFolder,
   type RuntimeFolder,
-} from '../inspector-protocol.ts';
-import { type InspectedTunnel, InspectorServer } from '../inspector-server.ts';
-import type { RequestSummary } from '../records.ts';
-import { type PrepareReplay, ReplayRefused } from '../replay.ts';
-import { RequestLog } from '../request-log.ts';
+} from './inspector-protocol.ts';
+import { type InspectedTunnel, InspectorServer } from './inspector-server.ts';
+import type { RequestSummary } from './records.ts';
+import { type PrepareReplay, ReplayRefused } from './replay.ts';
+import { RequestLog } from './request-log.ts';
 
 const REQUEST = 'POST /?token=abc HTTP/1.1\r\nContent-Length: 3\r\n\r\n\0\xff!';
 const REPLAYER = {
