@@ -3,18 +3,18 @@ import type { CollectionsView, SignatureCheck } from '../../../desktop/app/ipc/r
 import type { SocketMessage, SocketMessages } from '../../../desktop/client/inspector/records.ts';
 import { t } from '../../../desktop/app/messages/translate.ts';
 import { exampleRequest } from '../../../desktop/testing/views.ts';
-import { Refusal, type ScriptedMain } from '../support/scripted-main.ts';
+import { refuse, type ScriptedHandlers } from '../support/scripted-main.ts';
 import {
   detail,
   EDITED,
   HOUR,
-  live,
   logOf,
   MINUTE,
   NOW,
+  openCheckout,
   REQUESTS,
   type Scene,
-  scripted,
+  scene,
   SHOP,
 } from './scripted.ts';
 
@@ -43,160 +43,105 @@ function messagesAfter(after: number): SocketMessages {
 }
 
 async function openEdit(page: Page): Promise<void> {
-  await page
-    .getByRole('button', { name: /POST \/api\/checkout/ })
-    .first()
-    .click();
+  await openCheckout(page);
   await page.locator('#edit-request').click();
   await page.locator('#edit-body').waitFor();
 }
 
 export const BENCH_SCENES: readonly Scene[] = [
-  {
-    name: 'edit',
-    alt: 'A request as fields, each of which can be changed: method, path, headers and body',
-    main: live(SHOP),
-    go: openEdit,
-  },
-  {
-    name: 'edit-problems',
-    alt: 'A request with a word below each field that it cannot be sent with',
-    main: live(SHOP),
-    go: async (page) => {
-      await openEdit(page);
-      await page.locator('#edit-method').fill('P OST');
-      await page.locator('.screen-footer .primary').click();
-      await page.locator('#edit-method-note.problem').waitFor();
-    },
-  },
-  {
-    name: 'edit-signs',
-    alt: 'A webhook that is edited, with the choice of a new signature',
-    main: scripted({ tunnels: [SHOP] }, { 'bench:open': () => ({ ...EDITED, signer: 'Stripe' }) }),
-    go: async (page) => {
+  scene('edit', { tunnels: [SHOP] }, openEdit),
+  scene('edit-problems', { tunnels: [SHOP] }, async (page) => {
+    await openEdit(page);
+    await page.locator('#edit-method').fill('P OST');
+    await page.locator('.screen-footer .primary').click();
+    await page.locator('#edit-method-note.problem').waitFor();
+  }),
+  scene(
+    'edit-signs',
+    { tunnels: [SHOP], handlers: { 'bench:open': () => ({ ...EDITED, signer: 'Stripe' }) } },
+    async (page) => {
       await openEdit(page);
       await page.locator('.edit .choice').scrollIntoViewIfNeeded();
     },
-  },
-  {
-    name: 'edit-sent',
-    alt: 'The response to an edited request beside the one before: status, headers and lines of the body that differ are marked',
-    main: live(SHOP),
-    go: async (page) => {
-      await openEdit(page);
-      await page.locator('.screen-footer .primary').click();
-      await page.locator('.responses h2').waitFor();
-      await page.locator('.diff').last().scrollIntoViewIfNeeded();
-    },
-  },
+  ),
+  scene('edit-sent', { tunnels: [SHOP] }, async (page) => {
+    await openEdit(page);
+    await page.locator('.screen-footer .primary').click();
+    await page.locator('.responses h2').waitFor();
+    await page.locator('.diff').last().scrollIntoViewIfNeeded();
+  }),
 ];
 
 async function openLog(page: Page): Promise<void> {
   await page.locator('#log-shop').click();
 }
 
-function signed(check: SignatureCheck): () => ScriptedMain {
-  return scripted({ tunnels: [SHOP] }, { 'signature:look': () => check });
+function signed(check: SignatureCheck) {
+  return { tunnels: [SHOP], handlers: { 'signature:look': () => check } };
 }
 async function openSigned(page: Page): Promise<void> {
-  await page
-    .getByRole('button', { name: /POST \/api\/checkout/ })
-    .first()
-    .click();
+  await openCheckout(page);
   await page.locator('.verdict').waitFor();
 }
 
+const SOCKET = {
+  tunnels: [SHOP],
+  handlers: {
+    'log:detail': ({ id }) => ({ ...detail(id), status: 101, isWebSocket: true }),
+    'log:messages': ({ after }) => messagesAfter(after),
+  } satisfies ScriptedHandlers,
+};
+const UNKNOWN = signed({
+  signature: { provider: 'github', verdict: 'no-secret' },
+  name: 'GitHub',
+  secrets: [],
+  isKept: false,
+});
+const TOO_OLD = signed({
+  signature: { provider: 'stripe', verdict: 'too-old' },
+  name: 'Stripe',
+  secrets: [
+    { id: 's2', addedAt: NOW - HOUR },
+    { id: 's1', addedAt: NOW - 90 * 24 * HOUR },
+  ],
+  isKept: true,
+});
+
 export const LOG_SCENES: readonly Scene[] = [
-  { name: 'log', alt: 'The request log with its search', main: live(SHOP), go: openLog },
-  {
-    name: 'log-empty',
-    alt: 'The request log where nothing matches the search',
-    main: live(SHOP),
-    go: async (page) => {
-      await openLog(page);
-      await page.locator('#search-requests').fill('nowhere');
-      await page.locator('.nothing').waitFor();
-    },
-  },
-  {
-    name: 'log-menu',
-    alt: 'What can be done with a row of the log, in a menu at the mouse',
-    main: live(SHOP),
-    go: async (page) => {
-      await openLog(page);
-      await page.locator('.log .row').nth(2).click({ button: 'right' });
-      await page.locator('.menu :focus').waitFor();
-    },
-  },
-  {
-    name: 'request',
-    alt: 'One request: its actions, its time as a bar, and the body of its response above folded headers',
-    main: live(SHOP),
-    go: async (page) => {
-      await page
-        .getByRole('button', { name: /POST \/api\/checkout/ })
-        .first()
-        .click();
-      await page.locator('.message-response').waitFor();
-    },
-  },
-  {
-    name: 'socket',
-    alt: 'A WebSocket: its messages, newest first, and the chosen one as a tree',
-    main: scripted(
-      { tunnels: [SHOP] },
-      {
-        'log:detail': ({ id }) => ({ ...detail(id), status: 101, isWebSocket: true }),
-        'log:messages': ({ after }) => messagesAfter(after),
-      },
-    ),
-    go: async (page) => {
-      await page
-        .getByRole('button', { name: /POST \/api\/checkout/ })
-        .first()
-        .click();
-      await page.locator('.socket-row').nth(1).click();
-      await page.locator('.socket-chosen .body-view').waitFor();
-    },
-  },
-  {
-    name: 'signature',
-    alt: 'A webhook of Stripe whose signature is too old, and the secrets it was checked with',
-    main: signed({
-      signature: { provider: 'stripe', verdict: 'too-old' },
-      name: 'Stripe',
-      secrets: [
-        { id: 's2', addedAt: NOW - HOUR },
-        { id: 's1', addedAt: NOW - 90 * 24 * HOUR },
-      ],
-      isKept: true,
-    }),
-    go: async (page) => {
-      await openSigned(page);
-      await page.locator('.signature button[aria-expanded]').click();
-    },
-  },
-  {
-    name: 'signature-unknown',
-    alt: 'A webhook of GitHub whose secret is not known, with the field for it',
-    main: signed({
-      signature: { provider: 'github', verdict: 'no-secret' },
-      name: 'GitHub',
-      secrets: [],
-      isKept: false,
-    }),
-    go: async (page) => {
-      await openSigned(page);
-      await page.locator('#signing-secrets').click();
-      await page.locator('#signing-secret').waitFor();
-    },
-  },
-  {
-    name: 'log-signatures',
-    alt: 'The request log with what the signatures of webhooks say',
-    main: scripted(
-      { tunnels: [SHOP] },
-      {
+  scene('log', { tunnels: [SHOP] }, openLog),
+  scene('log-empty', { tunnels: [SHOP] }, async (page) => {
+    await openLog(page);
+    await page.locator('#search-requests').fill('nowhere');
+    await page.locator('.nothing').waitFor();
+  }),
+  scene('log-menu', { tunnels: [SHOP] }, async (page) => {
+    await openLog(page);
+    await page.locator('.log .row').nth(2).click({ button: 'right' });
+    await page.locator('.menu :focus').waitFor();
+  }),
+  scene('request', { tunnels: [SHOP] }, async (page) => {
+    await openCheckout(page);
+    await page.locator('.message-response').waitFor();
+  }),
+  scene('socket', SOCKET, async (page) => {
+    await openCheckout(page);
+    await page.locator('.socket-row').nth(1).click();
+    await page.locator('.socket-chosen .body-view').waitFor();
+  }),
+  scene('signature', TOO_OLD, async (page) => {
+    await openSigned(page);
+    await page.locator('.signature button[aria-expanded]').click();
+  }),
+  scene('signature-unknown', UNKNOWN, async (page) => {
+    await openSigned(page);
+    await page.locator('#signing-secrets').click();
+    await page.locator('#signing-secret').waitFor();
+  }),
+  scene(
+    'log-signatures',
+    {
+      tunnels: [SHOP],
+      handlers: {
         'log:changes': logOf(
           (['valid', 'mismatch', 'too-old', 'no-secret'] as const).map((verdict, index) =>
             exampleRequest({
@@ -211,25 +156,17 @@ export const LOG_SCENES: readonly Scene[] = [
           ),
         ),
       },
-    ),
-    go: openLog,
-  },
-  {
-    name: 'request-find',
-    alt: 'The body of a response as a tree, with what was found in it',
-    main: live(SHOP),
-    go: async (page) => {
-      await page
-        .getByRole('button', { name: /POST \/api\/checkout/ })
-        .first()
-        .click();
-      const response = page.locator('.message-response');
-      await response.locator('.body-bar button[aria-expanded]').click();
-      await response.getByRole('searchbox').fill('mug');
-      await response.locator('.tree-target').waitFor();
-      await response.locator('.tree-bar .copy').last().scrollIntoViewIfNeeded();
     },
-  },
+    openLog,
+  ),
+  scene('request-find', { tunnels: [SHOP] }, async (page) => {
+    await openCheckout(page);
+    const response = page.locator('.message-response');
+    await response.locator('.body-bar button[aria-expanded]').click();
+    await response.getByRole('searchbox').fill('mug');
+    await response.locator('.tree-target').waitFor();
+    await response.locator('.tree-bar .copy').last().scrollIntoViewIfNeeded();
+  }),
 ];
 
 async function openImport(page: Page): Promise<void> {
@@ -239,32 +176,23 @@ async function openImport(page: Page): Promise<void> {
   await page.locator('#import-text').fill('curl -d a=1 https://elsewhere.example/hook');
 }
 
+const IMPORTED = {
+  tunnels: [SHOP],
+  handlers: { 'import:text': () => ({ ids: [96, 97], leftOut: [], hasRedacted: true }) },
+};
+
 export const TRANSFER_SCENES: readonly Scene[] = [
-  {
-    name: 'import',
-    alt: 'A curl command that is taken into the request log, or a HAR file in its place',
-    main: live(SHOP),
-    go: openImport,
-  },
-  {
-    name: 'import-done',
-    alt: 'How many requests were imported, and that secrets are missing in some',
-    main: scripted(
-      { tunnels: [SHOP] },
-      { 'import:text': () => ({ ids: [96, 97], leftOut: [], hasRedacted: true }) },
-    ),
-    go: async (page) => {
-      await openImport(page);
-      await page.locator('dialog .primary').click();
-      await page.locator('dialog p').last().waitFor();
-    },
-  },
-  {
-    name: 'log-imported',
-    alt: 'The request log with requests that were imported, with and without a response',
-    main: scripted(
-      { tunnels: [SHOP] },
-      {
+  scene('import', { tunnels: [SHOP] }, openImport),
+  scene('import-done', IMPORTED, async (page) => {
+    await openImport(page);
+    await page.locator('dialog .primary').click();
+    await page.locator('dialog p').last().waitFor();
+  }),
+  scene(
+    'log-imported',
+    {
+      tunnels: [SHOP],
+      handlers: {
         'log:changes': logOf([
           exampleRequest({
             id: 97,
@@ -285,9 +213,9 @@ export const TRANSFER_SCENES: readonly Scene[] = [
           ...REQUESTS,
         ]),
       },
-    ),
-    go: (page) => page.locator('#log-shop').click(),
-  },
+    },
+    openLog,
+  ),
 ];
 
 const SETS: CollectionsView = {
@@ -306,13 +234,15 @@ const SETS: CollectionsView = {
   isKept: true,
 };
 
-const withSets = scripted(
-  { tunnels: [SHOP] },
-  {
+const WITH_SETS = {
+  tunnels: [SHOP],
+  handlers: {
     'set:list': () => SETS,
     'set:send': ({ request }) => ({ sent: { id: 95, status: request === 'k2' ? 500 : 201 } }),
-  },
-);
+  } satisfies ScriptedHandlers,
+};
+
+const NO_SETS = { tunnels: [SHOP], handlers: { 'set:list': () => ({ sets: [], isKept: false }) } };
 
 async function openSets(page: Page): Promise<void> {
   await page.locator('#log-shop').click();
@@ -321,51 +251,35 @@ async function openSets(page: Page): Promise<void> {
 }
 
 async function openKeep(page: Page): Promise<void> {
-  await page
-    .getByRole('button', { name: /POST \/api\/checkout/ })
-    .first()
-    .click();
+  await openCheckout(page);
   await page.locator('#more-request').click();
   await page.getByRole('menuitem').nth(1).click();
   await page.locator('#keep-set, #keep-name').first().waitFor();
 }
 
 export const SETS_SCENES: readonly Scene[] = [
-  {
-    name: 'sets',
-    alt: 'Requests that are kept in two sets, one of which was just sent: each with the status of its response',
-    main: withSets,
-    go: async (page) => {
-      await openSets(page);
-      await page.locator('.set').first().locator('.button').click();
-      await page.locator('#result-k3').waitFor();
-      await page.locator('#rename-s2').click();
-      await page.locator('#name-s2').waitFor();
-    },
-  },
-  {
-    name: 'sets-empty',
-    alt: 'How requests come to be kept, where none is',
-    main: scripted({ tunnels: [SHOP] }, { 'set:list': () => ({ sets: [], isKept: false }) }),
-    go: openSets,
-  },
-  { name: 'keep', alt: 'The question in which set a request is to be kept', main: withSets, go: openKeep },
-  {
-    name: 'keep-refused',
-    alt: 'A request that cannot be kept, with the reason',
-    main: scripted(
-      { tunnels: [SHOP] },
-      {
-        'set:list': () => ({ sets: [], isKept: false }),
-        'set:create': () => {
-          throw new Refusal({ code: 'bad-name', field: 'name', text: t('problem.setNoName') });
-        },
+  scene('sets', WITH_SETS, async (page) => {
+    await openSets(page);
+    await page.locator('.set').first().locator('.button').click();
+    await page.locator('#result-k3').waitFor();
+    await page.locator('#rename-s2').click();
+    await page.locator('#name-s2').waitFor();
+  }),
+  scene('sets-empty', NO_SETS, openSets),
+  scene('keep', WITH_SETS, openKeep),
+  scene(
+    'keep-refused',
+    {
+      ...NO_SETS,
+      handlers: {
+        ...NO_SETS.handlers,
+        'set:create': refuse({ code: 'bad-name', field: 'name', text: t('problem.setNoName') }),
       },
-    ),
-    go: async (page) => {
+    },
+    async (page) => {
       await openKeep(page);
       await page.locator('.dialog .primary').click();
       await page.locator('.dialog [role="alert"], #keep-name-note.problem').waitFor();
     },
-  },
+  ),
 ];

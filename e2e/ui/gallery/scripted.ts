@@ -68,6 +68,21 @@ export function live(...tunnels: TunnelView[]): () => ScriptedMain {
   return scripted({ tunnels });
 }
 
+/** A scene of {@link scripted}. */
+export function scene(
+  name: string,
+  { handlers, ...changes }: Partial<Snapshot> & { readonly handlers?: ScriptedHandlers },
+  go?: Scene['go'],
+): Scene {
+  return { name, main: scripted(changes, handlers), ...(go && { go }) };
+}
+
+/** Opens the request of the checkout that failed. */
+export async function openCheckout(page: Page): Promise<void> {
+  const rows = page.getByRole('button', { name: /POST \/api\/checkout/ });
+  await rows.first().click();
+}
+
 /** A fixed time for every screen, so that the pictures are always the same. */
 export const NOW = Date.UTC(2026, 10, 21, 10, 30);
 export const MINUTE = 60_000;
@@ -75,8 +90,6 @@ export const HOUR = 60 * MINUTE;
 
 export interface Scene {
   readonly name: string;
-  /** description of the picture for people who cannot see it */
-  readonly alt: string;
   readonly main: () => ScriptedMain;
   /** navigates from the main list to the screen */
   readonly go?: (page: Page) => Promise<void>;

@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core';
 import type { DiagnosticsView, OtherTunnelView } from '../../../desktop/app/ipc/snapshot.ts';
 import type { AccessKind, TokenView } from '../../../desktop/app/ipc/tunnel-views.ts';
 import { exampleOther, exampleSnapshot, exampleTunnel } from '../../../desktop/testing/views.ts';
-import { Refusal, ScriptedMain } from '../support/scripted-main.ts';
+import { refuse } from '../support/scripted-main.ts';
 import {
   CONNECTING,
   ENDED,
@@ -10,16 +10,14 @@ import {
   HOOKS,
   HOUR,
   KNOCKS,
-  live,
   LOCKED,
   LOST,
   MINUTE,
   NOW,
   PASSWORD,
-  PORTS,
   QUIET_SHOP,
   type Scene,
-  scripted,
+  scene,
   SHOP,
 } from './scripted.ts';
 
@@ -75,110 +73,56 @@ const CHECKUP: DiagnosticsView = {
 };
 
 export const LIST_SCENES: readonly Scene[] = [
-  {
-    name: 'tunnels',
-    alt: 'The list: a tunnel online, one about to expire, one without a server, and the form to expose another port',
-    main: live(SHOP, HOOKS, HERON),
-  },
-  {
-    name: 'tunnels-states',
-    alt: 'Tunnels that are connecting, reconnecting and expired',
-    main: scripted({
-      tunnels: [CONNECTING, { ...HERON, localProblem: undefined, status: LOST }, ENDED],
-    }),
-  },
-  {
-    name: 'others',
-    alt: 'Below the tunnels of this app those that were opened elsewhere: by the command on this computer, by another one, and one that nobody serves',
-    main: scripted({ tunnels: [{ ...QUIET_SHOP, requests: 12 }], others: OTHERS }),
-  },
-  {
-    name: 'checkup',
-    alt: 'Finding out why: the hops that were checked, the one at which it stops with its remedy, and the one that is being checked',
-    main: scripted({ tunnels: [{ ...SHOP, recent: [], status: LOST }], diagnostics: CHECKUP }),
-  },
-  {
-    name: 'palette',
-    alt: 'The command palette: tunnels, requests and commands that match what is typed, each with its keys',
-    main: live(SHOP, HOOKS, HERON),
-    go: async (page) => {
-      await page.locator('.create .primary').waitFor();
-      await page.keyboard.press('Control+k');
-      await page.locator('.palette input').fill('shop');
-    },
-  },
-  { name: 'empty', alt: 'No tunnel yet, with what to do', main: scripted({}) },
-  {
-    name: 'offline',
-    alt: 'No network: a notice above the list',
-    main: scripted({ tunnels: [{ ...SHOP, recent: [], status: LOST }], hasNetwork: false }),
-  },
-  {
-    name: 'relay-down',
-    alt: 'The relay cannot be reached: a notice above the list',
-    main: scripted({
-      tunnels: [{ ...SHOP, recent: [], status: LOST }],
-      session: {
-        ...signedIn,
-        problem: {
-          code: 'unreachable',
-          text: 'The relay at https://tunnels.example.com cannot be reached: it did not respond in time. Culvert keeps trying.',
-        },
+  scene('tunnels', { tunnels: [SHOP, HOOKS, HERON] }),
+  scene('tunnels-states', {
+    tunnels: [CONNECTING, { ...HERON, localProblem: undefined, status: LOST }, ENDED],
+  }),
+  scene('others', { tunnels: [{ ...QUIET_SHOP, requests: 12 }], others: OTHERS }),
+  scene('checkup', { tunnels: [{ ...SHOP, recent: [], status: LOST }], diagnostics: CHECKUP }),
+  scene('palette', { tunnels: [SHOP, HOOKS, HERON] }, async (page) => {
+    await page.locator('.create .primary').waitFor();
+    await page.keyboard.press('Control+k');
+    await page.locator('.palette input').fill('shop');
+  }),
+  scene('empty', {}),
+  scene('offline', { tunnels: [{ ...SHOP, recent: [], status: LOST }], hasNetwork: false }),
+  scene('relay-down', {
+    tunnels: [{ ...SHOP, recent: [], status: LOST }],
+    session: {
+      ...signedIn,
+      problem: {
+        code: 'unreachable',
+        text: 'The relay at https://tunnels.example.com cannot be reached: it did not respond in time. Culvert keeps trying.',
       },
-    }),
-  },
-  {
-    name: 'extend',
-    alt: 'A card with the lengths of time to extend by',
-    main: live(SHOP, HERON),
-    go: async (page) => await page.locator('#extend-shop').click(),
-  },
-  {
-    name: 'qr',
-    alt: 'A card with its address as a QR code',
-    main: live(SHOP),
-    go: async (page) => await page.locator('#qr-shop').click(),
-  },
-  {
-    name: 'qr-locked',
-    alt: 'A card with its address as a QR code, and the password that it asks for',
-    main: live({ ...QUIET_SHOP, lock: PASSWORD }),
-    go: async (page) => await page.locator('#qr-shop').click(),
-  },
-  {
-    name: 'many',
-    alt: 'Fifty tunnels with a search field',
-    main: live(
-      ...Array.from({ length: 50 }, (_, n) =>
-        exampleTunnel({
-          key: `many-${n}`,
-          slug: `service-${n}`,
-          url: `https://service-${n}.tunnels.example.com`,
-          localPort: 3000 + n,
-          expiresAt: NOW + (n + 10) * MINUTE,
-        }),
-      ),
+    },
+  }),
+  scene('extend', { tunnels: [SHOP, HERON] }, (page) => page.locator('#extend-shop').click()),
+  scene('qr', { tunnels: [SHOP] }, (page) => page.locator('#qr-shop').click()),
+  scene('qr-locked', { tunnels: [{ ...QUIET_SHOP, lock: PASSWORD }] }, (page) =>
+    page.locator('#qr-shop').click(),
+  ),
+  scene('many', {
+    tunnels: Array.from({ length: 50 }, (_, n) =>
+      exampleTunnel({
+        key: `many-${n}`,
+        slug: `service-${n}`,
+        url: `https://service-${n}.tunnels.example.com`,
+        localPort: 3000 + n,
+        expiresAt: NOW + (n + 10) * MINUTE,
+      }),
     ),
-  },
-  {
-    name: 'update',
-    alt: 'A newer version that is ready to be installed: a notice above the list',
-    main: scripted({ tunnels: [SHOP], update: { version: '0.2.0', isReady: true } }),
-  },
-  {
-    name: 'undo',
-    alt: 'What was just done, each with Undo, over the end of the list',
-    main: scripted({
-      tunnels: [
-        { ...QUIET_SHOP, status: { name: 'ended', reason: 'stopped', why: 'You stopped the tunnel.' } },
-        HERON,
-      ],
-      undos: [
-        { id: 'u1', text: 'Removed stripe-hooks.' },
-        { id: 'u2', text: 'Stopped shop-demo.' },
-      ],
-    }),
-  },
+  }),
+  scene('update', { tunnels: [SHOP], update: { version: '0.2.0', isReady: true } }),
+  scene('undo', {
+    tunnels: [
+      { ...QUIET_SHOP, status: { name: 'ended', reason: 'stopped', why: 'You stopped the tunnel.' } },
+      HERON,
+    ],
+    undos: [
+      { id: 'u1', text: 'Removed stripe-hooks.' },
+      { id: 'u2', text: 'Stopped shop-demo.' },
+    ],
+  }),
 ];
 
 async function openLock(page: Page, choice?: AccessKind): Promise<void> {
@@ -187,141 +131,81 @@ async function openLock(page: Page, choice?: AccessKind): Promise<void> {
 }
 
 export const LOCK_SCENES: readonly Scene[] = [
-  {
-    name: 'locked',
-    alt: 'Tunnels that ask for a password, for a link, for an address, and one that was locked elsewhere',
-    main: live(...LOCKED),
-  },
-  {
-    name: 'lock',
-    alt: 'A card with the choice of who may come in',
-    main: live(QUIET_SHOP),
-    go: openLock,
-  },
-  {
-    name: 'lock-password',
-    alt: 'The lock of a card: a password of three words, made up',
-    main: live(QUIET_SHOP),
-    go: async (page) => {
-      await openLock(page, 'password');
-      await page.getByRole('status').getByText('brisk-plum-tide').waitFor({ state: 'attached' });
-    },
-  },
-  {
-    name: 'lock-links',
-    alt: 'The lock of a card: only with a link, with the links that were made',
-    main: live({ ...QUIET_SHOP, lock: { kind: 'links' } }),
-    go: async (page) => {
-      await openLock(page);
-      await page.getByText('for the review').waitFor();
-    },
-  },
-  {
-    name: 'lock-tokens',
-    alt: 'The lock of a card: tokens, one of which can be copied',
-    main: live({ ...QUIET_SHOP, lock: { kind: 'tokens' }, tokens: TOKENS }),
-    go: async (page) => {
+  scene('locked', { tunnels: LOCKED }),
+  scene('lock', { tunnels: [QUIET_SHOP] }, openLock),
+  scene('lock-password', { tunnels: [QUIET_SHOP] }, async (page) => {
+    await openLock(page, 'password');
+    await page.getByRole('status').getByText('brisk-plum-tide').waitFor({ state: 'attached' });
+  }),
+  scene('lock-links', { tunnels: [{ ...QUIET_SHOP, lock: { kind: 'links' } }] }, async (page) => {
+    await openLock(page);
+    await page.getByText('for the review').waitFor();
+  }),
+  scene(
+    'lock-tokens',
+    { tunnels: [{ ...QUIET_SHOP, lock: { kind: 'tokens' }, tokens: TOKENS }] },
+    async (page) => {
       await openLock(page);
       await page.locator('.link-list li').last().waitFor();
     },
-  },
-  {
-    name: 'lock-addresses',
-    alt: 'The lock of a card: addresses, with one that is wrong',
-    main: live(QUIET_SHOP),
-    go: async (page) => {
-      await openLock(page, 'addresses');
-      await page.locator('#lock-form-shop-detail').fill('203.0.113.0/24, office.example.com');
-      await page.locator('.lock-apply button').click();
+  ),
+  scene('lock-addresses', { tunnels: [QUIET_SHOP] }, async (page) => {
+    await openLock(page, 'addresses');
+    await page.locator('#lock-form-shop-detail').fill('203.0.113.0/24, office.example.com');
+    await page.locator('.lock-apply button').click();
+  }),
+  scene(
+    'lock-refused',
+    {
+      tunnels: [QUIET_SHOP],
+      handlers: {
+        'lock:set': refuse({
+          code: 'relay-too-old',
+          field: 'lock',
+          text: 'This relay is too old to restrict access to a tunnel and must be updated. Nothing has changed.',
+        }),
+      },
     },
-  },
-  {
-    name: 'lock-refused',
-    alt: 'The lock of a card: the relay is too old for it',
-    main: () =>
-      new ScriptedMain(exampleSnapshot({ tunnels: [QUIET_SHOP], ports: PORTS }), {
-        'lock:set': () => {
-          throw new Refusal({
-            code: 'relay-too-old',
-            field: 'lock',
-            text: 'This relay is too old to restrict access to a tunnel and must be updated. Nothing has changed.',
-          });
-        },
-      }),
-    go: async (page) => {
+    async (page) => {
       await openLock(page, 'knock');
       await page.locator('.lock-apply button').click();
       await page.locator('.lock-form .problem').first().waitFor();
     },
-  },
-  {
-    name: 'knocks',
-    alt: 'Visitors who wait for approval, with Approve and Deny',
-    main: live({ ...QUIET_SHOP, lock: { kind: 'knock' }, knocks: KNOCKS }, HOOKS),
-  },
-  {
-    name: 'lock-knock',
-    alt: 'The lock of a card: visitors are asked for, with those who were admitted',
-    main: live({ ...QUIET_SHOP, lock: { kind: 'knock' } }),
-    go: async (page) => {
-      await openLock(page);
-      await page.getByText('203.0.113.7').waitFor();
-    },
-  },
+  ),
+  scene('knocks', { tunnels: [{ ...QUIET_SHOP, lock: { kind: 'knock' }, knocks: KNOCKS }, HOOKS] }),
+  scene('lock-knock', { tunnels: [{ ...QUIET_SHOP, lock: { kind: 'knock' } }] }, async (page) => {
+    await openLock(page);
+    await page.getByText('203.0.113.7').waitFor();
+  }),
 ];
 
 export const FORM_SCENES: readonly Scene[] = [
-  {
-    name: 'create',
-    alt: 'The form with its options unfolded: name, who may come in, lifetime, host header, idle mode',
-    main: live(SHOP),
-    go: async (page) => {
-      await page.locator('#options-button').click();
-      await page.locator('#name').fill('design-review');
-    },
-  },
-  {
-    name: 'create-domain',
-    alt: 'The form with a domain of the user: what to enter at the DNS provider, and what is still missing',
-    main: live(QUIET_SHOP),
-    go: async (page) => {
-      await page.locator('#options-button').click();
-      await page.locator('#domain').selectOption('shop.example.org');
-      await page.locator('.domain-setup > .button').click();
-      await page.getByText('203.0.113.7').scrollIntoViewIfNeeded();
-    },
-  },
-  {
-    name: 'create-problems',
-    alt: 'The form with a word beside each field that is wrong',
-    main: live(SHOP),
-    go: async (page) => {
-      await page.locator('#options-button').click();
-      await page.locator('#name').fill('café');
-      await page.locator('#ttl').selectOption('custom');
-      await page.locator('#custom-ttl').fill('soon');
-      await page.locator('#host').selectOption('custom');
-      await page.locator('#port').fill('99999');
-      await page.locator('.create .primary').click();
-    },
-  },
-  {
-    name: 'ports',
-    alt: 'Ports that something on this computer listens on, with the program',
-    main: live(SHOP),
-    go: async (page) => {
-      await page.locator('#port').click();
-      await page.keyboard.press('ArrowDown');
-    },
-  },
-  {
-    name: 'create-lock',
-    alt: 'The form with its options: a password for the new tunnel',
-    main: live(QUIET_SHOP),
-    go: async (page) => {
-      await page.locator('#options-button').click();
-      await page.locator('#lock-password').check();
-      await page.locator('#lock-detail').scrollIntoViewIfNeeded();
-    },
-  },
+  scene('create', { tunnels: [SHOP] }, async (page) => {
+    await page.locator('#options-button').click();
+    await page.locator('#name').fill('design-review');
+  }),
+  scene('create-domain', { tunnels: [QUIET_SHOP] }, async (page) => {
+    await page.locator('#options-button').click();
+    await page.locator('#domain').selectOption('shop.example.org');
+    await page.locator('.domain-setup > .button').click();
+    await page.getByText('203.0.113.7').scrollIntoViewIfNeeded();
+  }),
+  scene('create-problems', { tunnels: [SHOP] }, async (page) => {
+    await page.locator('#options-button').click();
+    await page.locator('#name').fill('café');
+    await page.locator('#ttl').selectOption('custom');
+    await page.locator('#custom-ttl').fill('soon');
+    await page.locator('#host').selectOption('custom');
+    await page.locator('#port').fill('99999');
+    await page.locator('.create .primary').click();
+  }),
+  scene('ports', { tunnels: [SHOP] }, async (page) => {
+    await page.locator('#port').click();
+    await page.keyboard.press('ArrowDown');
+  }),
+  scene('create-lock', { tunnels: [QUIET_SHOP] }, async (page) => {
+    await page.locator('#options-button').click();
+    await page.locator('#lock-password').check();
+    await page.locator('#lock-detail').scrollIntoViewIfNeeded();
+  }),
 ];

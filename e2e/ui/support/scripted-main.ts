@@ -23,6 +23,13 @@ export class Refusal extends Error {
   }
 }
 
+/** A handler that responds with an error. */
+export function refuse(error: CallError): () => never {
+  return () => {
+    throw new Refusal(error);
+  };
+}
+
 export class ScriptedMain implements MainSide {
   /** what the page asked for, in order */
   readonly calls: { channel: string; payload: unknown }[] = [];
