@@ -3,7 +3,7 @@ import type { Plan, Tunnel } from '../../shared/tunnel.ts';
 import { createAccount, type TestAccount } from '../support/accounts.ts';
 import { Api, type ApiResponse } from '../support/api.ts';
 import { RelayCluster } from '../support/cluster.ts';
-import { isLong } from '../support/concurrent-tests.ts';
+import { isLong } from '../support/scope.ts';
 import { eventually } from '../support/deadline.ts';
 import { query } from '../support/postgres.ts';
 

@@ -2,12 +2,11 @@ import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Tunnel } from '../../shared/tunnel.ts';
 import { RelayCluster, responseTo } from '../support/cluster.ts';
-import { concurrentTests } from '../support/concurrent-tests.ts';
 import { describeFailure, Load, tallyOf } from '../support/load.ts';
 import { DataConnection, hostOf } from '../support/manual-client.ts';
 import { Culvert, type Relay } from '../support/programs.ts';
 import { RawConnection, type Response } from '../support/raw-http.ts';
-import { type Scope, suiteScope } from '../support/scope.ts';
+import { concurrentTests, type Scope, suiteScope } from '../support/scope.ts';
 import { startHttpService } from '../support/services/listen.ts';
 import { ControlSocket, openData } from '../support/spec-client/client.ts';
 

@@ -9,7 +9,6 @@ describe('a first start on PostgreSQL that is killed after one of its statements
 
   it('leaves a database that the next start completes', async () => {
     const killed = await killAtStatements(scope, {
-      killer: new URL('../support/die-at-query.ts', import.meta.url).href,
       place: () => newDatabase(scope, POSTGRES_URL ?? ''),
       settings: (url) => ({ CULVERT_DATABASE_URL: url, CULVERT_DATA_DIR: temporaryDirectory(scope) }),
       schema: schemaOf,

@@ -9,12 +9,11 @@ import { RedisError, RedisLink } from '../../server/cluster/redis-client.ts';
 import { RELAYS } from '../../server/cluster/scripts.ts';
 import { Api } from '../support/api.ts';
 import { connectionEnds } from '../support/cluster.ts';
-import { concurrentTests } from '../support/concurrent-tests.ts';
 import { assertAtLimit, eventually, timed, within } from '../support/deadline.ts';
 import { newDatabase } from '../support/postgres.ts';
 import { newApiKey, POSTGRES_URL, Relay } from '../support/programs.ts';
 import { RedisServer } from '../support/redis.ts';
-import { type Scope, suiteScope } from '../support/scope.ts';
+import { concurrentTests, type Scope, suiteScope } from '../support/scope.ts';
 
 const SECRET = 's'.repeat(32);
 

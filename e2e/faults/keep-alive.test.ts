@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { Agent, request } from 'node:http';
-import { isLong } from '../support/concurrent-tests.ts';
 import { hostOf } from '../support/manual-client.ts';
 import { startPoolingProxy } from '../support/native-server.ts';
 import { Culvert, Relay } from '../support/programs.ts';
-import { type Scope, suiteScope } from '../support/scope.ts';
+import { isLong, type Scope, suiteScope } from '../support/scope.ts';
 import { startHttpService, startRawService } from '../support/services/listen.ts';
 
 const PAIRS = isLong ? 3000 : 1000;

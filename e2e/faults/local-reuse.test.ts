@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
-import { isLong } from '../support/concurrent-tests.ts';
 import { hostOf } from '../support/manual-client.ts';
 import { Culvert } from '../support/programs.ts';
 import { type Field, RawConnection } from '../support/raw-http.ts';
 import { sharedRelaySuite } from '../support/relay-suite.ts';
-import { Scope } from '../support/scope.ts';
+import { isLong, Scope } from '../support/scope.ts';
 import { FICKLE_RESPONSES, type FickleService, startFickleService } from '../support/services/scripted.ts';
 
 const REQUESTS = isLong ? 4000 : 1500;

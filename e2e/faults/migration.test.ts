@@ -10,7 +10,6 @@ describe('a first start that is killed after one of its statements', () => {
 
   it('leaves a database that the next start completes', async () => {
     const killed = await killAtStatements(scope, {
-      killer: new URL('../support/die-at-statement.ts', import.meta.url).href,
       place: () => temporaryDirectory(scope),
       settings: (folder) => ({ CULVERT_DATA_DIR: folder }),
       schema: schemaOf,

@@ -4,13 +4,12 @@ import { createServer } from 'node:http';
 import { connect as connectPlain, type Socket } from 'node:net';
 import { connect } from 'node:tls';
 import { Authority } from '../support/certificates.ts';
-import { concurrentTests } from '../support/concurrent-tests.ts';
 import { assertAtLimit, timed } from '../support/deadline.ts';
 import { hostOf } from '../support/manual-client.ts';
 import { Culvert, Relay, spawnCulvert } from '../support/programs.ts';
 import { RawConnection, visit } from '../support/raw-http.ts';
 import { sharedRelaySuite } from '../support/relay-suite.ts';
-import type { Scope } from '../support/scope.ts';
+import { concurrentTests, type Scope } from '../support/scope.ts';
 import { readEcho, startEchoService } from '../support/services/echo.ts';
 import type { HttpService } from '../support/services/listen.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
-import { concurrentTests } from '../support/concurrent-tests.ts';
+import { concurrentTests } from '../support/scope.ts';
 import { assertWithin, deferred, eventually, timed, within } from '../support/deadline.ts';
 import { FaultProxy } from '../support/fault-proxy.ts';
 import { hostOf } from '../support/manual-client.ts';

@@ -17,13 +17,12 @@ import { DnsServer } from '../../server/testing/dns-server.ts';
 import type { CheckedDomain } from '../../shared/domains.ts';
 import { createAccount } from '../support/accounts.ts';
 import { Api } from '../support/api.ts';
-import { concurrentTests } from '../support/concurrent-tests.ts';
 import { assertAtLimit, eventually, within } from '../support/deadline.ts';
 import { claimDomain, verifyDomain } from '../support/dns-servers.ts';
 import { hostOf, ManualClient } from '../support/manual-client.ts';
 import { Culvert, RelayProgram, spawnRelay } from '../support/programs.ts';
 import { RawConnection, visit } from '../support/raw-http.ts';
-import { suiteScope } from '../support/scope.ts';
+import { concurrentTests, suiteScope } from '../support/scope.ts';
 import { closedPort, startHttpService } from '../support/services/listen.ts';
 
 type Talk = Conversation<SuccessorMessage, PredecessorMessage>;

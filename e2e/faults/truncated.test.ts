@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { isLong } from '../support/concurrent-tests.ts';
 import { hostOf } from '../support/manual-client.ts';
 import { Culvert, Relay } from '../support/programs.ts';
-import { suiteScope } from '../support/scope.ts';
+import { isLong, suiteScope } from '../support/scope.ts';
 import { startRawService } from '../support/services/listen.ts';
 
 const URLS = isLong ? 1000 : 300;

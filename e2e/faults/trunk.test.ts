@@ -3,14 +3,13 @@ import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { AccountPool } from '../support/accounts.ts';
-import { concurrentTests } from '../support/concurrent-tests.ts';
 import { eventually, within } from '../support/deadline.ts';
 import { FaultProxy, type NetworkShape, type ProxiedConnection } from '../support/fault-proxy.ts';
 import { hostOf } from '../support/manual-client.ts';
 import { Culvert, Relay } from '../support/programs.ts';
 import { formatRequest, RawConnection, type Request, type Response, visit } from '../support/raw-http.ts';
 import { relaySuite } from '../support/relay-suite.ts';
-import { type Scope, suiteScope } from '../support/scope.ts';
+import { concurrentTests, type Scope, suiteScope } from '../support/scope.ts';
 import { type HttpService, startHttpService } from '../support/services/listen.ts';
 import { WITH_TRUNKS } from '../support/trunk-world.ts';
 

@@ -2,10 +2,9 @@ import assert from 'node:assert/strict';
 import type { Domain } from '../../shared/domains.ts';
 import { createAccount } from '../support/accounts.ts';
 import { CertifiedRelay, hostRecords } from '../support/certified-relay.ts';
-import { concurrentTests } from '../support/concurrent-tests.ts';
 import { deferred, eventually } from '../support/deadline.ts';
 import { dig, Unbound } from '../support/dns-servers.ts';
-import { suiteScope } from '../support/scope.ts';
+import { concurrentTests, suiteScope } from '../support/scope.ts';
 
 const CHALLENGES = '_acme-challenge.tunnels.test';
 const TUNNELS = '_acme-challenge.tunnels NS relay';

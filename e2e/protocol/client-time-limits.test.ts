@@ -7,14 +7,13 @@ import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { AccountPool } from '../support/accounts.ts';
 import { connectionEnds } from '../support/cluster.ts';
-import { concurrentTests } from '../support/concurrent-tests.ts';
 import { assertAtLimit, assertWithin, eventually, timed, within } from '../support/deadline.ts';
 import { hostOf, ManualClient } from '../support/manual-client.ts';
 import { trunksOf, WITH_METRICS } from '../support/memory.ts';
 import { Culvert, newApiKey, Relay, spawnCulvert } from '../support/programs.ts';
 import { formatRequest, RawConnection, visit } from '../support/raw-http.ts';
 import { sharedRelay } from '../support/relay-suite.ts';
-import { type Scope, suiteScope } from '../support/scope.ts';
+import { concurrentTests, type Scope, suiteScope } from '../support/scope.ts';
 import { startRawService } from '../support/services/listen.ts';
 
 /** The port on which a server of the test listens. */

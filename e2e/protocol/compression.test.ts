@@ -8,7 +8,7 @@ import { brotliDecompressSync, constants, gunzipSync, zstdDecompressSync } from 
 import send from 'send';
 import { createAccount } from '../support/accounts.ts';
 import type { Api } from '../support/api.ts';
-import { concurrentTests } from '../support/concurrent-tests.ts';
+import { concurrentTests } from '../support/scope.ts';
 import { assertWithin, eventually, timed } from '../support/deadline.ts';
 import { hostOf } from '../support/manual-client.ts';
 import { Culvert, spawnCulvert, temporaryDirectory } from '../support/programs.ts';

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer as createHttp2Server } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { WebSocket, WebSocketServer } from 'ws';
-import { concurrentTests } from '../support/concurrent-tests.ts';
+import { concurrentTests } from '../support/scope.ts';
 import { Culvert, spawnCulvert } from '../support/programs.ts';
 import { visit } from '../support/raw-http.ts';
 import { sharedRelaySuite } from '../support/relay-suite.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createAccount } from '../support/accounts.ts';
 import type { Child } from '../support/child.ts';
-import { concurrentTests } from '../support/concurrent-tests.ts';
+import { concurrentTests } from '../support/scope.ts';
 import { Culvert, spawnCulvert, temporaryDirectory } from '../support/programs.ts';
 import { relaySuite } from '../support/relay-suite.ts';
 

@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { createAccount, type TestAccount } from '../support/accounts.ts';
 import type { Child, Exit } from '../support/child.ts';
-import { concurrentTests } from '../support/concurrent-tests.ts';
+import { concurrentTests } from '../support/scope.ts';
 import { eventually } from '../support/deadline.ts';
 import { hostOf } from '../support/manual-client.ts';
 import { Culvert, newApiKey, Relay, spawnCulvert, temporaryDirectory } from '../support/programs.ts';

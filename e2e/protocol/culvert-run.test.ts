@@ -4,7 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createAccount, type TestAccount } from '../support/accounts.ts';
 import type { Child } from '../support/child.ts';
-import { concurrentTests } from '../support/concurrent-tests.ts';
+import { concurrentTests } from '../support/scope.ts';
 import { eventually } from '../support/deadline.ts';
 import { CULVERT_SCRIPT, newApiKey, spawnCulvert, temporaryDirectory } from '../support/programs.ts';
 import { visit } from '../support/raw-http.ts';

@@ -11,9 +11,8 @@ import {
 } from '@grpc/grpc-js';
 import { createAccount } from '../support/accounts.ts';
 import { Authority } from '../support/certificates.ts';
-import { concurrentTests } from '../support/concurrent-tests.ts';
 import { Culvert, Relay } from '../support/programs.ts';
-import { suiteScope } from '../support/scope.ts';
+import { concurrentTests, suiteScope } from '../support/scope.ts';
 import { ECHO, startGrpcService } from '../support/services/grpc.ts';
 
 const identity = (bytes: Buffer): Buffer => bytes;

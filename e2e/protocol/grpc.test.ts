@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { type ClientRequest, type IncomingMessage, request } from 'node:http';
 import { Authority } from '../support/certificates.ts';
-import { concurrentTests } from '../support/concurrent-tests.ts';
+import { concurrentTests } from '../support/scope.ts';
 import { hostOf } from '../support/manual-client.ts';
 import { Culvert } from '../support/programs.ts';
 import { visit } from '../support/raw-http.ts';

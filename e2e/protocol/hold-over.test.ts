@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { AccountPool } from '../support/accounts.ts';
-import { concurrentTests } from '../support/concurrent-tests.ts';
 import { eventually } from '../support/deadline.ts';
 import { type DataConnection, ManualClient } from '../support/manual-client.ts';
 import { Relay } from '../support/programs.ts';
 import { formatRequest, RawConnection, type Request } from '../support/raw-http.ts';
-import { suiteScope } from '../support/scope.ts';
+import { concurrentTests, suiteScope } from '../support/scope.ts';
 
 const ANSWER = 'HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nback';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Tunnel } from '../../shared/tunnel.ts';
 import { AccountPool, type TestAccount } from '../support/accounts.ts';
-import { concurrentTests } from '../support/concurrent-tests.ts';
+import { concurrentTests } from '../support/scope.ts';
 import { assertAtLimit, assertWithin, eventually, timed, within } from '../support/deadline.ts';
 import { hostOf, ManualClient } from '../support/manual-client.ts';
 import { Relay } from '../support/programs.ts';

@@ -6,7 +6,7 @@ import { createServer } from 'node:http';
 import { createServer as createHttp2Server } from 'node:http2';
 import { createServer as createSecureServer } from 'node:https';
 import { Authority } from '../support/certificates.ts';
-import { concurrentTests } from '../support/concurrent-tests.ts';
+import { concurrentTests } from '../support/scope.ts';
 import { hostOf } from '../support/manual-client.ts';
 import { Culvert } from '../support/programs.ts';
 import { type Field, RawConnection, visit } from '../support/raw-http.ts';

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
 import { AccountPool } from '../support/accounts.ts';
 import { bothClients } from '../support/clients.ts';
-import { concurrentTests } from '../support/concurrent-tests.ts';
 import { eventually } from '../support/deadline.ts';
 import { hostOf, ManualClient } from '../support/manual-client.ts';
 import { Relay } from '../support/programs.ts';
 import { formatRequest, RawConnection, visit } from '../support/raw-http.ts';
-import { suiteScope } from '../support/scope.ts';
+import { concurrentTests, suiteScope } from '../support/scope.ts';
 import { readEcho, type Site, startSite } from '../support/services/echo.ts';
 
 bothClients('a relay that restarts', (kind) => {

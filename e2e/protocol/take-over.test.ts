@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { createAccount } from '../support/accounts.ts';
-import { concurrentTests } from '../support/concurrent-tests.ts';
+import { concurrentTests } from '../support/scope.ts';
 import { eventually, within } from '../support/deadline.ts';
 import { hostOf } from '../support/manual-client.ts';
 import { Culvert, spawnCulvert } from '../support/programs.ts';

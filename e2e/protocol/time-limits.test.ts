@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 import { AccountPool } from '../support/accounts.ts';
-import { concurrentTests } from '../support/concurrent-tests.ts';
+import { concurrentTests } from '../support/scope.ts';
 import { assertAtLimit, assertWithin, eventually, timed, within } from '../support/deadline.ts';
 import { DataConnection, hostOf, ManualClient } from '../support/manual-client.ts';
 import { Relay } from '../support/programs.ts';

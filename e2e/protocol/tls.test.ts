@@ -7,13 +7,12 @@ import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls';
 import { WebSocket } from 'ws';
 import type { Tunnel } from '../../shared/tunnel.ts';
 import { Authority, type CertificateFiles, replaceFiles } from '../support/certificates.ts';
-import { concurrentTests } from '../support/concurrent-tests.ts';
 import { assertAtLimit, eventually, timed, within } from '../support/deadline.ts';
 import { hostOf } from '../support/manual-client.ts';
 import { Culvert, newApiKey, Relay, spawnRelay, temporaryDirectory } from '../support/programs.ts';
 import { formatRequest, RawConnection, type Response } from '../support/raw-http.ts';
 import { draining } from '../support/relay-suite.ts';
-import { type Scope, suiteScope } from '../support/scope.ts';
+import { concurrentTests, type Scope, suiteScope } from '../support/scope.ts';
 import { readEcho, seenField, startEchoService } from '../support/services/echo.ts';
 import { startRawService } from '../support/services/listen.ts';
 

@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { AccountPool, createAccount, withNewKey } from '../support/accounts.ts';
-import { concurrentTests } from '../support/concurrent-tests.ts';
 import { assertWithin, eventually, timed, within } from '../support/deadline.ts';
 import { hostOf, ManualClient } from '../support/manual-client.ts';
 import { trunksOf, WITH_METRICS } from '../support/memory.ts';
 import { Culvert, type Environment, newApiKey, Relay } from '../support/programs.ts';
 import { formatRequest, RawConnection, type Response, visit } from '../support/raw-http.ts';
 import { draining, sharedRelaySuite } from '../support/relay-suite.ts';
-import { suiteScope } from '../support/scope.ts';
+import { concurrentTests, suiteScope } from '../support/scope.ts';
 import { readEcho, startEchoService } from '../support/services/echo.ts';
 import { Kind, TrunkClient, trunkFrame } from '../support/spec-client/trunk.ts';
 import {

@@ -138,6 +138,19 @@ export class FaultProxy {
 /** ms after which an attempt to connect to this machine has got no answer. */
 const UNANSWERED_MS = 500;
 
+/**
+ * A worker that listens on a port and accepts no connections: once its queue is full, the system drops further attempts
+ * to connect, as a cut line does. It ends when the flag is set.
+ */
+const FULL_BACKLOG = `
+  const { parentPort, workerData: { port, flag } } = require('node:worker_threads');
+  const server = require('node:net').createServer();
+  server.listen({ port, host: '127.0.0.1', backlog: 1, reusePort: true }, () => {
+    parentPort.postMessage('listening');
+    Atomics.wait(flag, 0, 0); // blocks this thread, so that nothing is accepted
+    server.close();
+  });`;
+
 /** A port of this machine where attempts to connect get no answer. */
 class CutLine {
   readonly #worker: Worker;
@@ -147,7 +160,7 @@ class CutLine {
   private constructor(port: number) {
     this.#flag = new Int32Array(new SharedArrayBuffer(4));
     const workerData = { port, flag: this.#flag };
-    this.#worker = new Worker(new URL('full-backlog.ts', import.meta.url), { workerData });
+    this.#worker = new Worker(FULL_BACKLOG, { eval: true, workerData });
   }
 
   static async start(port: number): Promise<CutLine> {

@@ -100,8 +100,23 @@ export interface Relay {
   administer(...args: string[]): Promise<Record<string, unknown>>;
 }
 
+/**
+ * A relay that is like another one, except in the properties of `own`.
+ *
+ * @param relay called at each use, because it may start later
+ */
+export function standIn(relay: () => Relay, own: Partial<Relay> = {}): Relay {
+  return new Proxy(own as Relay, {
+    get(_own, name) {
+      const owner = name in own ? own : relay();
+      const value: unknown = Reflect.get(owner, name, owner);
+      return typeof value === 'function' ? (value.bind(owner) as unknown) : value;
+    },
+  });
+}
+
 /** Starts a relay and waits until it accepts requests. */
-export type StartRelay = (scope: Scope, settings?: Environment) => Promise<Relay>;
+type StartRelay = (scope: Scope, settings?: Environment) => Promise<Relay>;
 
 let startRelay: StartRelay = async (scope, settings) => await RelayProgram.start(scope, settings);
 
@@ -110,7 +125,7 @@ export const Relay = {
   start: (scope: Scope, settings: Environment = {}): Promise<Relay> => startRelay(scope, settings),
 };
 
-/** Makes all suites of this run test another implementation of the relay (e2e/cluster/behind-stream.ts). */
+/** Makes all suites of this run test another implementation of the relay (e2e/cluster/protocol.ts). */
 export function replaceRelay(start: StartRelay): void {
   startRelay = start;
 }

@@ -1,12 +1,11 @@
 /**
  * The last resort: removes everything that this process started and created once it is gone, even after SIGKILL. A
- * separate process waits for that (reaper-program.ts) and notices the end of its input.
+ * separate process, this file run as a program, waits for that: it notices the end of its input.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { Socket } from 'node:net';
-import { fileURLToPath } from 'node:url';
-
-const PROGRAM = fileURLToPath(new URL('reaper-program.ts', import.meta.url));
+import { createInterface } from 'node:readline';
 
 let reaper: Socket | undefined;
 
@@ -30,7 +29,10 @@ function tell(line: string): void {
 
 function start(): Socket {
   // In its own session, so that a Ctrl-C for all programs of a terminal does not end it first.
-  const child = spawn(process.execPath, [PROGRAM], { detached: true, stdio: ['pipe', 'ignore', 'ignore'] });
+  const child = spawn(process.execPath, [import.meta.filename], {
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore'],
+  });
   const { stdin } = child;
   if (!(stdin instanceof Socket)) throw new TypeError('a pipe is no socket');
   stdin.on('error', () => {});
@@ -40,3 +42,53 @@ function start(): Socket {
   stdin.unref();
   return stdin;
 }
+
+/** Waits until its input ends, and with it the process that wrote it. Then ends and removes what that left behind. */
+async function reap(): Promise<void> {
+  const pids = new Set<number>();
+  const directories = new Set<string>();
+
+  for await (const line of createInterface({ input: process.stdin })) {
+    const [, what, value = ''] = /^(\w+) (.+)$/.exec(line) ?? [];
+    if (what === 'run') pids.add(Number(value));
+    if (what === 'end') pids.delete(Number(value));
+    if (what === 'directory') directories.add(value);
+  }
+
+  const parents = readParents();
+  for (const pid of withDescendants([...pids], parents)) kill(pid);
+  for (const directory of directories) {
+    // A killed program may take a moment to release it.
+    rmSync(directory, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+  }
+}
+
+/** Collected before any is killed: once their parent is gone, they cannot be found any longer. */
+function withDescendants(roots: readonly number[], parents: ReadonlyMap<number, number>): number[] {
+  const children = [...parents].filter(([, parent]) => roots.includes(parent)).map(([pid]) => pid);
+  return children.length === 0 ? [...roots] : [...roots, ...withDescendants(children, parents)];
+}
+
+/** The parent of every process (proc(5), /proc/pid/stat). */
+function readParents(): Map<number, number> {
+  const found = new Map<number, number>();
+  for (const name of readdirSync('/proc').filter((entry) => /^\d+$/.test(entry))) {
+    try {
+      const [, parent = ''] = /\) \w (\d+) /.exec(readFileSync(`/proc/${name}/stat`, 'utf8')) ?? [];
+      found.set(Number(name), Number(parent));
+    } catch {
+      // The process has ended in the meantime.
+    }
+  }
+  return found;
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // The process has ended in the meantime.
+  }
+}
+
+if (import.meta.main) await reap();

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import { AccountPool } from './accounts.ts';
-import type { Exit } from './child.ts';
 import { eventually } from './deadline.ts';
-import { type Environment, newApiKey, Relay, type RelayProcess, spawnRelay } from './programs.ts';
+import { type Environment, newApiKey, Relay, spawnRelay, standIn } from './programs.ts';
 import type { Response } from './raw-http.ts';
 import { runScope, type Scope, suiteScope } from './scope.ts';
 
@@ -21,17 +20,21 @@ export interface RelaySuite {
  * @param settings environment of the relay
  */
 export function relaySuite(settings: Environment = {}): RelaySuite {
-  const scope = suiteScope();
-  const relay = new RelayToCome();
-  before(async () => relay.come(await Relay.start(scope, settings)));
-  return { scope, relay, pool: new AccountPool(relay) };
+  return suiteWith((scope) => Relay.start(scope, settings));
 }
 
 /** The same with a {@link sharedRelay}. */
 export function sharedRelaySuite(settings: Environment = {}): RelaySuite {
+  return suiteWith(() => sharedRelay(settings));
+}
+
+function suiteWith(start: (scope: Scope) => Promise<Relay>): RelaySuite {
   const scope = suiteScope();
-  const relay = new RelayToCome(true);
-  before(async () => relay.come(await sharedRelay(settings)));
+  let started: Relay | undefined;
+  const relay = standIn(() => started ?? assert.fail('the relay is there once hooks run'));
+  before(async () => {
+    started = await start(scope);
+  });
   return { scope, relay, pool: new AccountPool(relay) };
 }
 
@@ -44,71 +47,20 @@ const shared = new Map<string, Promise<Relay>>();
  */
 export async function sharedRelay(settings: Environment = {}): Promise<Relay> {
   const name = JSON.stringify(settings);
-  const started = shared.get(name) ?? Relay.start(runScope, settings);
-  shared.set(name, started);
-  const relay = new RelayToCome(true);
-  relay.come(await started);
-  return relay;
+  const starting = shared.get(name) ?? Relay.start(runScope, settings);
+  shared.set(name, starting);
+  const started = await starting;
+  return standIn(() => started, {
+    get child() {
+      return refuse();
+    },
+    stop: refuse,
+    restart: refuse,
+  });
 }
 
-/** A relay that is started later. */
-class RelayToCome implements Relay {
-  readonly #isShared: boolean;
-  #relay: Relay | undefined;
-
-  constructor(isShared = false) {
-    this.#isShared = isShared;
-  }
-
-  come(relay: Relay): void {
-    this.#relay = relay;
-  }
-
-  get port(): number {
-    return this.#started.port;
-  }
-
-  get url(): string {
-    return this.#started.url;
-  }
-
-  get bootstrapKey(): string {
-    return this.#started.bootstrapKey;
-  }
-
-  get dataDirectory(): string {
-    return this.#started.dataDirectory;
-  }
-
-  get databaseSettings(): Environment {
-    return this.#started.databaseSettings;
-  }
-
-  get child(): RelayProcess {
-    return this.#own.child;
-  }
-
-  async stop(signal?: NodeJS.Signals, ms?: number): Promise<Exit> {
-    return await this.#own.stop(signal, ms);
-  }
-
-  async restart(): Promise<void> {
-    await this.#own.restart();
-  }
-
-  async administer(...args: string[]): Promise<Record<string, unknown>> {
-    return await this.#started.administer(...args);
-  }
-
-  get #own(): Relay {
-    if (this.#isShared) throw new Error('other suites use this relay');
-    return this.#started;
-  }
-
-  get #started(): Relay {
-    if (this.#relay === undefined) throw new Error('the relay is there once hooks run');
-    return this.#relay;
-  }
+function refuse(): never {
+  assert.fail('other suites use this relay');
 }
 
 /**
@@ -135,10 +87,11 @@ const STATEMENTS_MAX = 400;
 /** One statement in this many is tried, beginning with a random one of them: each takes two starts. */
 const STRIDE = 8;
 
+/** Makes a relay die after statement number `DIE_AT`. */
+const KILLER = new URL('die-at.ts', import.meta.url).href;
+
 /** How the relays under test are started. */
 export interface Starts<Place> {
-  /** URL of a module that makes a relay die after statement number `DIE_AT` */
-  readonly killer: string;
   /** @returns the location of a new database */
   readonly place: () => Place | Promise<Place>;
   readonly settings: (place: Place) => Environment;
@@ -153,19 +106,19 @@ export interface Starts<Place> {
  * @returns how often one was killed
  */
 export async function killAtStatements<Place>(scope: Scope, starts: Starts<Place>): Promise<number> {
-  const { killer, place, settings, schema } = starts;
+  const { place, settings, schema } = starts;
   const complete = await place();
-  assert.equal(await start(scope, settings(complete)), 'listening');
+  assert.equal(await startOnce(scope, settings(complete)), 'listening');
   const expected = await schema(complete);
   assert.ok(expected.length > 5);
   let kills = 0;
   for (let killed = 1 + randomInt(STRIDE); killed < STATEMENTS_MAX; killed += STRIDE) {
     const at = await place();
-    const dying = { ...settings(at), NODE_OPTIONS: `--import=${killer}`, DIE_AT: String(killed) };
-    if ((await start(scope, dying)) === 'listening') return kills;
+    const dying = { ...settings(at), NODE_OPTIONS: `--import=${KILLER}`, DIE_AT: String(killed) };
+    if ((await startOnce(scope, dying)) === 'listening') return kills;
     kills += 1;
     assert.equal(
-      await start(scope, settings(at)),
+      await startOnce(scope, settings(at)),
       'listening',
       `after it was killed behind statement ${killed}`,
     );
@@ -174,7 +127,7 @@ export async function killAtStatements<Place>(scope: Scope, starts: Starts<Place
   assert.fail(`${STATEMENTS_MAX} statements`);
 }
 
-async function start(scope: Scope, settings: Environment): Promise<'listening' | 'killed'> {
+async function startOnce(scope: Scope, settings: Environment): Promise<'listening' | 'killed'> {
   const child = spawnRelay(scope, ['serve'], {
     CULVERT_BOOTSTRAP_KEY: newApiKey(),
     CULVERT_PORT: '0',

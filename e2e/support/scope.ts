@@ -25,8 +25,20 @@ export class Scope {
   }
 }
 
-/** A scope that ends with the run (end-of-run.ts); in a worker of `mocha --parallel`, with the process (reaper.ts). */
+/** A scope that ends with the run; in a worker of `mocha --parallel`, with the process (reaper.ts). */
 export const runScope = new Scope();
+
+/** Called by mocha in its first process only (.mocharc.json): workers end without it. */
+export async function mochaGlobalTeardown(): Promise<void> {
+  await runScope.end();
+}
+
+/**
+ * Ends the process immediately when nothing is left to do: Node 24 otherwise tears down its environment first, and was
+ * seen to wait there indefinitely, using a whole core, for a handle that never closes. A test that leaves something
+ * behind still keeps the process alive, because this hook runs only once nothing is left.
+ */
+process.once('beforeExit', () => process.exit());
 
 /** A scope that ends after the tests of the enclosing `describe`. */
 export function suiteScope(): Scope {
@@ -40,4 +52,28 @@ export function testScope(): Scope {
   const scope = new Scope();
   afterEach(() => scope.end());
   return scope;
+}
+
+/** Whether tests that depend on chance try as often as they can, instead of as often as needed to find what breaks. */
+export const isLong = process.env['LONG'] === '1';
+
+/**
+ * For tests that mostly wait: all of them start together, after the `before` hooks declared so far, and each is
+ * reported separately. They must not share mutable state or do much work: two dozen programs that start simultaneously
+ * on two cores meet no deadline.
+ *
+ * @returns a replacement for `it`
+ */
+export function concurrentTests(): (title: string, test: () => Promise<void>) => void {
+  const starts: (() => void)[] = [];
+  before(() => {
+    for (const start of starts) start();
+  });
+  return (title, test) => {
+    const outcome = Promise.withResolvers<void>();
+    // A test that fails early is reported when mocha reaches it.
+    outcome.promise.catch(() => undefined);
+    starts.push(() => void test().then(outcome.resolve, outcome.reject));
+    it(title, () => outcome.promise);
+  };
 }

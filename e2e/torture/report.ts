@@ -1,6 +1,6 @@
 /** Rows of reliability.md: what is done to Culvert, what is counted during that, and the acceptable limits. */
+import { execFileSync } from 'node:child_process';
 import { arch, cpus, release, totalmem, type } from 'node:os';
-import type { TreeState } from '../support/tree-state.ts';
 import type { Scope } from '../support/scope.ts';
 
 /** The threshold of a figure, fixed in the source and therefore before any run. */
@@ -224,4 +224,25 @@ function recordsMachine(): string {
   // Only the version: the rest names a vendor's build.
   const kernel = `${type()} ${release().replace(/-.*/, '')} ${arch()}`;
   return `${cpus().length} cores (${processor?.model ?? 'unknown'}), ${memory} GiB, ${kernel}`;
+}
+
+/** The state of the sources that a report was made from. */
+interface TreeState {
+  /** the date, in UTC */
+  readonly date: string;
+  /** followed by a note if the tree has changes; changes to pages and reports do not count */
+  readonly commit: string;
+}
+
+const NOT_SOURCES = [':/', ':(top,exclude)*.md', ':(top,exclude)docs'];
+
+/** The checked-out commit, and whether the tree has changes. */
+export function treeState(now: Date): TreeState {
+  const isChanged = git('status', '--porcelain', '--', ...NOT_SOURCES) !== '';
+  const commit = git('rev-parse', '--short', 'HEAD');
+  return { date: now.toISOString().slice(0, 10), commit: isChanged ? `${commit} with changes` : commit };
+}
+
+function git(...args: string[]): string {
+  return execFileSync('git', args, { cwd: import.meta.dirname, encoding: 'utf8' }).trim();
 }

@@ -6,10 +6,8 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { format, resolveConfig } from 'prettier';
-import { isLong } from '../support/concurrent-tests.ts';
 import { within } from '../support/deadline.ts';
-import { Scope } from '../support/scope.ts';
-import { treeState } from '../support/tree-state.ts';
+import { isLong, Scope } from '../support/scope.ts';
 import {
   broken,
   commandOf,
@@ -21,6 +19,7 @@ import {
   type RowRecord,
   type RowResult,
   summary,
+  treeState,
 } from './report.ts';
 
 const PAGE = fileURLToPath(new URL('../../docs/contributing/reliability.md', import.meta.url));

@@ -1,15 +1,93 @@
-/**
- * A relay whose visitors arrive over HTTP/2: suites connect to a proxy with HTTP/1.1 and without TLS, and it makes each
- * request on an HTTP/2 connection to the relay. Upgrades pass as bytes, because the relay has none over HTTP/2.
- */
+/** Relays behind a proxy, which suites use like one: three behind nginx, and one behind a proxy that speaks HTTP/2. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from 'node:http2';
 import { isIP, type Socket } from 'node:net';
 import { connect as connectTls, type ConnectionOptions } from 'node:tls';
 import { Authority } from './certificates.ts';
-import { type Environment, type Relay, RelayProgram } from './programs.ts';
+import type { Child, Exit } from './child.ts';
+import { RelayCluster } from './cluster.ts';
+import { type Environment, type Relay, type RelayProcess, RelayProgram, standIn } from './programs.ts';
 import type { Scope } from './scope.ts';
 import { closedPort } from './services/listen.ts';
+
+const RELAYS = 3;
+
+/**
+ * The previous start. Suites that start a dozen relays concurrently would otherwise start three dozen programs at the
+ * same time.
+ */
+let starting: Promise<unknown> = Promise.resolve();
+
+/**
+ * Starts three relays behind a balancer, after those that were requested before. Every action applies to all of them.
+ *
+ * @param startBalancer starts the balancer on a port, in front of other ports
+ * @param settings environment of each relay
+ */
+export async function startBalanced(
+  startBalancer: (scope: Scope, port: number, relayPorts: readonly number[]) => Promise<unknown>,
+  scope: Scope,
+  settings: Environment = {},
+): Promise<Relay> {
+  const start = async (): Promise<Relay> => {
+    const port = await closedPort();
+    const scheme = settings['CULVERT_TLS_CERT'] === undefined ? 'http' : 'https';
+    const url = { CULVERT_PUBLIC_URL: `${scheme}://localhost:${port}` };
+    const cluster = await RelayCluster.start(scope, RELAYS, { ...url, ...settings });
+    await startBalancer(
+      scope,
+      port,
+      cluster.relays.map((relay) => relay.port),
+    );
+    return together(port, cluster);
+  };
+  const started = starting.then(start, start);
+  starting = started;
+  return await started;
+}
+
+/** The relays of a cluster as one. Its address and its database are those of the first; output is joined. */
+function together(port: number, cluster: RelayCluster): Relay {
+  const { relays } = cluster;
+  const first = cluster.relay(0);
+  const children = (): readonly Child[] => relays.map(({ child }) => child);
+  const child: RelayProcess = {
+    get lines() {
+      return children().flatMap(({ lines }) => lines);
+    },
+    get stderr() {
+      return children()
+        .map(({ stderr }) => stderr)
+        .join('');
+    },
+    get hasExited() {
+      return children().every(({ hasExited }) => hasExited);
+    },
+    get pid() {
+      return first.child.pid;
+    },
+    kill: (signal) => children().forEach((each) => each.kill(signal)),
+    exit: async (ms) => worst(await Promise.all(children().map((each) => each.exit(ms)))),
+  };
+  return standIn(() => first, {
+    port,
+    url: first.url.replace(/\d+$/, String(port)),
+    child,
+    // The balancer keeps running.
+    stop: async (signal, ms) => worst(await Promise.all(relays.map((each) => each.stop(signal, ms)))),
+    restart: async () => void (await Promise.all(relays.map((each) => each.restart()))),
+  });
+}
+
+/** The first exit that is not a success, or success. */
+function worst(exits: readonly Exit[]): Exit {
+  return exits.find(({ code }) => code !== 0) ?? { code: 0, signal: null };
+}
+
+/*
+ * A relay whose visitors arrive over HTTP/2: suites connect to a proxy with HTTP/1.1 and without TLS, and it makes each
+ * request on an HTTP/2 connection to the relay. Upgrades pass as bytes, because the relay has none over HTTP/2.
+ */
 
 /** Fields of a connection, which HTTP/2 does not have (RFC 9113 section 8.2.2). */
 const OF_CONNECTION = new Set([
@@ -36,60 +114,17 @@ export async function startBehindHttp2(scope: Scope, settings: Environment = {})
     CULVERT_TLS_CERT: cert,
     CULVERT_TLS_KEY: key,
   });
-  const front = new Http2Front(() => relay.port);
-  await front.listen(scope, port);
-  return new FrontedRelay(relay, port);
-}
-
-class FrontedRelay implements Relay {
-  readonly #relay: RelayProgram;
-  readonly port: number;
-
-  constructor(relay: RelayProgram, port: number) {
-    this.#relay = relay;
-    this.port = port;
-  }
-
-  get url(): string {
-    return `http://localhost:${this.port}`;
-  }
-
-  get bootstrapKey(): string {
-    return this.#relay.bootstrapKey;
-  }
-
-  get dataDirectory(): string {
-    return this.#relay.dataDirectory;
-  }
-
-  get databaseSettings(): Environment {
-    return this.#relay.databaseSettings;
-  }
-
-  get child(): RelayProgram['child'] {
-    return this.#relay.child;
-  }
-
-  async stop(...args: Parameters<Relay['stop']>): ReturnType<Relay['stop']> {
-    return await this.#relay.stop(...args);
-  }
-
-  async restart(): Promise<void> {
-    await this.#relay.restart();
-  }
-
-  async administer(...args: string[]): Promise<Record<string, unknown>> {
-    return await this.#relay.administer(...args);
-  }
+  await new Http2Front(relay).listen(scope, port);
+  return standIn(() => relay, { port, url: `http://localhost:${port}` });
 }
 
 class Http2Front {
-  readonly #relayPort: () => number;
+  readonly #relay: Relay;
   /** for each connection of a visitor, a connection to the relay for each host */
   readonly #sessions = new WeakMap<Socket, Map<string, ClientHttp2Session>>();
 
-  constructor(relayPort: () => number) {
-    this.#relayPort = relayPort;
+  constructor(relay: Relay) {
+    this.#relay = relay;
   }
 
   async listen(scope: Scope, port: number): Promise<void> {
@@ -176,7 +211,7 @@ class Http2Front {
   #target(host: string): ConnectionOptions {
     const name = host.replace(/\.?(?::\d+)?$/, '').replace(/^\[(.*)\]$/, '$1');
     const servername = isIP(name) !== 0 || name === '' ? {} : { servername: name };
-    return { host: '127.0.0.1', port: this.#relayPort(), rejectUnauthorized: false, ...servername };
+    return { host: '127.0.0.1', port: this.#relay.port, rejectUnauthorized: false, ...servername };
   }
 }
 
