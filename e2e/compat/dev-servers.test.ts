@@ -1,5 +1,5 @@
 /** Dev servers that most projects use (docs/guides/frameworks.md). More of them are in more/dev-servers.test.ts. */
-import { testFramework } from './framework.ts';
+import { testFramework } from './project.ts';
 
 testFramework({
   name: 'Vite',

@@ -7,7 +7,7 @@ import { type Child, runScript } from '../support/child.ts';
 import { assertWithin, within } from '../support/deadline.ts';
 import { Relay } from '../support/programs.ts';
 import { suiteScope } from '../support/scope.ts';
-import { CHROMIUM } from '../support/trusting-browser.ts';
+import { CHROMIUM } from '../support/browser.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const MOCHA = join(ROOT, 'node_modules/mocha/bin/mocha.js');

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { Culvert, Relay } from '../support/programs.ts';
 import { suiteScope } from '../support/scope.ts';
 import { closedPort } from '../support/services/listen.ts';
-import { launchBrowser, openPage, Project } from './project.ts';
+import { openPage, Project } from './project.ts';
+import { startBrowser } from '../support/browser.ts';
 
 const SERVER = `
   import { createServer } from 'node:http';
@@ -36,7 +37,7 @@ describe('socket.io behind a tunnel', () => {
     await project.run(scope, 'server.mjs', [String(port)], /listening/);
     const culvert = await Culvert.start(scope, relay, relay.bootstrapKey, port, ['--name', 'io']);
     const { page, webSockets } = await openPage(
-      await launchBrowser(scope),
+      await startBrowser(scope),
       `http://io.localhost:${relay.port}/`,
     );
     const logHas = async (count: number): Promise<string[]> => {

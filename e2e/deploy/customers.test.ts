@@ -16,7 +16,7 @@ import { CertifiedRelay, hostRecords } from '../support/certified-relay.ts';
 import { eventually } from '../support/deadline.ts';
 import { type Environment, spawnCulvert, temporaryDirectory } from '../support/programs.ts';
 import { suiteScope } from '../support/scope.ts';
-import { launchTrustingBrowser } from '../support/trusting-browser.ts';
+import { launchTrustingBrowser } from '../support/browser.ts';
 
 const LOOKUP = new URL('../support/lookup-at-resolver.mjs', import.meta.url).href;
 const RECORDS = ['_acme-challenge.tunnels NS relay'];

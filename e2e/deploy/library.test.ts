@@ -4,7 +4,8 @@ import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { launchBrowser, openPage } from '../compat/project.ts';
+import { openPage } from '../compat/project.ts';
+import { startBrowser } from '../support/browser.ts';
 import { runScript } from '../support/child.ts';
 import { eventually } from '../support/deadline.ts';
 import { Relay, temporaryDirectory } from '../support/programs.ts';
@@ -177,7 +178,7 @@ describe("the library in a user's project (docs/reference/library.md)", () => {
     assert.equal(new URL(url).hostname, 'shop.localhost');
     const page = await visit(relay.port, { host: new URL(url).host, target: '/' });
     assert.match(page.text, /<p id="text"><\/p>/);
-    const browser = await launchBrowser(scope);
+    const browser = await startBrowser(scope);
     const watched = await openPage(browser, url);
     await watched.page.locator('#text', { hasText: 'before' }).waitFor();
     await eventually(30_000, () => assert.match(watched.messages.join(), /"connected"/));

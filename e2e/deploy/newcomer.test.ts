@@ -21,7 +21,7 @@ import {
 } from '../support/programs.ts';
 import { suiteScope } from '../support/scope.ts';
 import { type HttpService, startHttpService } from '../support/services/listen.ts';
-import { launchTrustingBrowser } from '../support/trusting-browser.ts';
+import { launchTrustingBrowser } from '../support/browser.ts';
 
 const RELAY = 'https://relay.test';
 const LOOKUP = new URL('../support/lookup-at-resolver.mjs', import.meta.url).href;

@@ -1,13 +1,13 @@
 /** Third-party web servers that run on free ports with all their files in a temporary directory. */
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { closeSync, fstatSync, openSync, readSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
+import { Child } from './child.ts';
 import { eventually } from './deadline.ts';
 import { temporaryDirectory } from './programs.ts';
 import { visit } from './raw-http.ts';
-import { reapProcess } from './reaper.ts';
 import type { Scope } from './scope.ts';
 import { closedPort } from './services/listen.ts';
 
@@ -197,35 +197,25 @@ export async function runServer(
   args: readonly string[],
   environment: Readonly<Record<string, string>> = {},
 ): Promise<void> {
-  const env = { ...process.env, ...environment };
-  const child = spawn(program, args, { stdio: ['ignore', 'ignore', 'pipe'], env });
-  let said = '';
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text));
-  reapProcess(child);
-  const ended = new Promise<void>((resolve) => {
-    child.once('error', (error) => {
-      said += error.message;
-      resolve();
-    });
-    child.once('close', () => resolve());
-  });
-  scope.defer(async () => {
-    child.kill('SIGTERM');
-    await ended;
-  });
+  const child = new Child(program, args, { environment: { ...process.env, ...environment } });
+  scope.defer(() => child.end(60_000));
   await eventually(START_MS, async () => {
     try {
       await canConnect(port);
     } catch (error) {
-      throw new Error(`${program} does not listen: ${said}`, { cause: error });
+      throw new Error(`${program} does not listen: ${child.output}`, { cause: error });
     }
   });
 }
 
-async function canConnect(port: number): Promise<void> {
-  const socket = connect({ port, host: '127.0.0.1' });
-  await new Promise<void>((resolve, reject) => socket.once('connect', resolve).once('error', reject));
-  socket.destroy();
+/** @throws Error if nothing accepts connections there */
+export async function canConnect(port: number, host = '127.0.0.1'): Promise<void> {
+  const socket = connect({ port, host });
+  try {
+    await once(socket, 'connect', { signal: AbortSignal.timeout(5000) });
+  } finally {
+    socket.destroy();
+  }
 }
 
 /** Counts the lines of a file that grows, reading each byte of it once. */

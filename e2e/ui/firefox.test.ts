@@ -1,15 +1,15 @@
 /** The window that `culvert ui` serves, in Debian's Firefox. */
 import assert from 'node:assert/strict';
-import type { Browser, Page } from 'playwright-core';
+import { delimiter, dirname, join } from 'node:path';
+import { type Browser, firefox, type Page } from 'playwright-core';
 import { describeOnLinux } from '../../shared/testing/posix.ts';
 import { createAccount } from '../support/accounts.ts';
 import { eventually } from '../support/deadline.ts';
 import { temporaryDirectory } from '../support/programs.ts';
-import { suiteScope, testScope } from '../support/scope.ts';
+import { type Scope, suiteScope, testScope } from '../support/scope.ts';
 import { startHttpService } from '../support/services/listen.ts';
 import { WINDOW_SIZE } from './support/app-window.ts';
 import { newProfile, openLink, startUi } from './support/ui-program.ts';
-import { startFirefox } from './support/firefox.ts';
 import { card, signIn } from './support/fixture.ts';
 import { isDark, violations } from './support/readable.ts';
 import { sharedRelay } from './support/running-app.ts';
@@ -112,4 +112,32 @@ async function choose(page: Page, typed: string, name: string): Promise<void> {
   await page.getByRole('option', { name, selected: true }).waitFor();
   await page.keyboard.press('Enter');
   await palette.waitFor({ state: 'detached' });
+}
+
+/** Firefox does not let a page's driver emulate these, so they are preferences of the whole browser. */
+const PREFERENCES = {
+  // dark
+  'layout.css.prefers-color-scheme.content-override': 0,
+  'ui.prefersReducedMotion': 1,
+  // Processes that stand ready for further pages cost CPU time.
+  'dom.ipc.processPrelaunch.enabled': false,
+};
+
+/** Starts Debian's Firefox without a window, for a user whose system is dark and without motion; ends with the scope. */
+async function startFirefox(scope: Scope): Promise<Browser> {
+  const browser = await firefox.launch({
+    // Drives it over WebDriver BiDi instead of a protocol that only Playwright's own build has.
+    channel: 'moz-firefox',
+    executablePath: join(import.meta.dirname, 'support/firefox-program.ts'),
+    firefoxUserPrefs: PREFERENCES,
+    env: {
+      ...process.env,
+      // That program runs in the Node.js that runs the tests.
+      PATH: `${dirname(process.execPath)}${delimiter}${process.env['PATH'] ?? ''}`,
+      // Firefox also writes outside of its profile.
+      HOME: temporaryDirectory(scope),
+    },
+  });
+  scope.defer(() => browser.close());
+  return browser;
 }

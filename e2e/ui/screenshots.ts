@@ -11,8 +11,8 @@ import { chooseLocale, type LanguageChoice, PSEUDO_LANGUAGE } from '../../deskto
 import { Scope } from '../support/scope.ts';
 import { SCENES } from './gallery/gallery.ts';
 import { NOW, type Scene } from './gallery/scripted.ts';
-import { openWindow, WINDOW_SIZE } from './support/app-window.ts';
-import { buildWindow, startBrowser } from './support/browser.ts';
+import { buildWindow, openWindow, WINDOW_SIZE } from './support/app-window.ts';
+import { startBrowser } from '../support/browser.ts';
 import { inLanguage } from './support/visit.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));

@@ -1,5 +1,5 @@
 /** Further dev servers (docs/guides/frameworks.md). They are installed and run only when this suite is named. */
-import { testFramework } from '../framework.ts';
+import { testFramework } from '../project.ts';
 
 const VITE = { apps: 'more', ready: /"type":"connected"/, setting: /Vite: server\.allowedHosts/ };
 

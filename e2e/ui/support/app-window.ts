@@ -1,10 +1,14 @@
 /** The window, served to a browser by the server of `culvert ui`. */
+import { cp } from 'node:fs/promises';
+import { join } from 'node:path';
+import { build } from 'esbuild';
 import type { Browser, BrowserContext, BrowserContextOptions, ConsoleMessage, Page } from 'playwright-core';
 import { WindowServer, type WindowServerOptions } from '../../../desktop/app/browser/window-server.ts';
 import type { Answer, Pushes } from '../../../desktop/app/ipc/ipc.ts';
+import { PAGE } from '../../../desktop/build/build.ts';
 import { systemClock } from '../../../desktop/client/clock.ts';
+import { temporaryDirectory } from '../../support/programs.ts';
 import type { Scope } from '../../support/scope.ts';
-import { type KeptPage, keptPage } from './kept-pages.ts';
 
 /** The size with which the app opens it. */
 export const WINDOW_SIZE = { width: 400, height: 640 };
@@ -78,12 +82,19 @@ export async function listen(scope: Scope, server: WindowServer): Promise<string
   return `http://127.0.0.1:${await server.listen('127.0.0.1', 0)}/#${server.access.createToken()}`;
 }
 
-interface KeptWindow extends KeptPage {
+interface KeptWindow {
+  readonly page: Page;
   /** the origin of the window, while a test uses it */
   origin: string;
   /** receives the addresses of requests to any other */
   refuse: (url: string) => void;
 }
+
+/**
+ * Pages that no test is using, by browser and by what sets their contexts apart. Tests use them one after the other,
+ * because a new one costs more processor time than most tests.
+ */
+const idle = new WeakMap<Browser, Map<string, KeptWindow[]>>();
 
 /**
  * Opens a link to the window, in a page that an earlier test has left if there is one. Errors that the page logs, and
@@ -97,18 +108,24 @@ export async function openPage(
 ): Promise<Page> {
   const { colorScheme, forcedColors, reducedMotion, ...fixed } = options;
   const { origin } = new URL(link);
-  const kept = await keptPage<KeptWindow>(
-    scope,
-    browser,
-    JSON.stringify(['window', now, fixed]),
-    () => newWindow(browser, fixed, now),
-    async ({ page }) => {
-      if (isOwn) return page.close();
-      await page.goto(`${origin}/nothing`);
-      await page.context().clearCookies();
-    },
-  );
+  const ofBrowser = idle.get(browser) ?? new Map<string, KeptWindow[]>();
+  idle.set(browser, ofBrowser);
+  const kind = JSON.stringify([now, fixed]);
+  const left = ofBrowser.get(kind) ?? [];
+  ofBrowser.set(kind, left);
+  const kept = left.pop() ?? (await newWindow(browser, fixed, now));
   const { page } = kept;
+  const leave = async (): Promise<void> => {
+    // Without leaving the site, because the browser would start another process for the next one.
+    await page.goto(`${origin}/nothing`);
+    await page.context().clearCookies();
+    // Otherwise, what the next test has below the pointer would show that.
+    await page.mouse.move(-1, -1);
+    left.push(kept);
+  };
+  const close = (): Promise<void> => page.context().close();
+  // If it cannot leave, the test has closed it, or it is stuck.
+  scope.defer(() => (isOwn ? close() : leave().catch(close)));
   const errors = watchPage(scope, page, expected);
   kept.origin = origin;
   kept.refuse = (url) => errors.push(`the page asked for ${url}`);
@@ -135,6 +152,33 @@ async function newWindow(
     if (new URL(request.url()).origin !== kept.origin) kept.refuse(request.url());
   });
   return kept;
+}
+
+const RENDERER = join(import.meta.dirname, '../../../desktop/app/renderer');
+
+/** The page of the app, with the bridge of a browser instead of the preload; files are named after their paths. */
+const APP_PAGE = `
+  import { BrowserBridge } from './browser/browser-bridge.ts';
+  import { start } from './app.tsx';
+  import './style/browser.css';
+  start(() => {
+    const bridge = new BrowserBridge();
+    const pathOf = ({ name }) => decodeURIComponent(name);
+    const drop = (files) => bridge.call('folder:drop', { paths: files.map(pathOf) });
+    return Object.assign(bridge, { browser: undefined, drop });
+  });
+`;
+
+/** Builds the page of the app. @returns the directory of its files */
+export async function buildWindow(scope: Scope): Promise<string> {
+  const directory = temporaryDirectory(scope);
+  await build({
+    ...PAGE,
+    stdin: { contents: APP_PAGE, resolveDir: RENDERER },
+    outfile: join(directory, 'main.js'),
+  });
+  await cp(join(RENDERER, 'index.html'), join(directory, 'index.html'));
+  return directory;
 }
 
 export async function newContext(browser: Browser, options?: BrowserContextOptions): Promise<BrowserContext> {

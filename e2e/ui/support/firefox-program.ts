@@ -10,7 +10,7 @@ import type { AddressInfo } from 'node:net';
 import { createInterface } from 'node:readline';
 import { WebSocket, WebSocketServer } from 'ws';
 
-/** Sets what a page sees of the system's theme. The preferences of the profile do that here (firefox.ts). */
+/** Sets what a page sees of the system's theme. The preferences of the profile do that here (firefox.test.ts). */
 const UNKNOWN = 'emulation.setMediaFeaturesOverride';
 /** Screenshots are the largest messages. */
 const MAX_MESSAGE_BYTES = 64 * 1024 * 1024;

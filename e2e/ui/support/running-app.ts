@@ -3,8 +3,8 @@ import type { Page } from 'playwright-core';
 import type { TunnelView } from '../../../desktop/app/ipc/snapshot.ts';
 import { Relay } from '../../support/programs.ts';
 import { Scope } from '../../support/scope.ts';
-import { type MainSide, openWindow, type WindowOptions } from './app-window.ts';
-import { buildWindow, startBrowser } from './browser.ts';
+import { buildWindow, type MainSide, openWindow, type WindowOptions } from './app-window.ts';
+import { startBrowser } from '../../support/browser.ts';
 
 /** What a scenario sees and does outside the app's page. The same in every step (docs/contributing/testing.md). */
 export interface RunningApp {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { request } from 'node:http';
 import type { Locator, Page } from 'playwright-core';
 import type { Answer } from '../../../desktop/app/ipc/ipc.ts';
 import { type Locale, pseudoText } from '../../../desktop/app/messages/translate.ts';
 import { eventually, within } from '../../support/deadline.ts';
+import { type Field, visit as send } from '../../support/raw-http.ts';
 import type { MainSide } from './app-window.ts';
 import type { ScriptedMain } from './scripted-main.ts';
 
@@ -18,8 +18,7 @@ interface VisitOptions {
 }
 
 /**
- * Sends a request to a tunnel as a visitor. Names below `localhost` resolve to loopback without the resolver (RFC
- * 6761).
+ * Sends a request to a tunnel as a visitor.
  *
  * @param options the request, and the ms to wait for the whole response
  * @returns status and body, and the cookie that it sets, as it is sent back
@@ -28,42 +27,13 @@ export async function visit(
   address: string,
   { method = 'GET', body = '', type = 'text/plain', ms = 10_000, cookie, headers = {} }: VisitOptions = {},
 ): Promise<{ status: number; body: string; cookie: string | undefined }> {
-  const url = new URL(address);
-  return await within(
-    ms,
-    `answer of ${address}`,
-    new Promise((resolve, reject) => {
-      const asked = request(
-        {
-          host: '127.0.0.1',
-          port: url.port,
-          path: url.pathname + url.search,
-          method,
-          agent: false,
-          headers: {
-            host: url.host,
-            ...(body === '' ? {} : { 'content-type': type }),
-            ...(cookie === undefined ? {} : { cookie }),
-            ...headers,
-          },
-        },
-        (response) => {
-          const chunks: Buffer[] = [];
-          response.on('data', (chunk: Buffer) => chunks.push(chunk));
-          response.on('error', reject);
-          response.on('end', () =>
-            resolve({
-              status: response.statusCode ?? 0,
-              body: Buffer.concat(chunks).toString(),
-              cookie: response.headers['set-cookie']?.[0]?.split(';')[0],
-            }),
-          );
-        },
-      );
-      asked.on('error', reject);
-      asked.end(body);
-    }),
-  );
+  const { host, port, pathname, search } = new URL(address);
+  const fields: Field[] = Object.entries(headers);
+  if (body !== '') fields.push(['Content-Type', type]);
+  if (cookie !== undefined) fields.push(['Cookie', cookie]);
+  const sent = { method, host, target: pathname + search, headers: fields, ...(body !== '' && { body }) };
+  const { status, head, text } = await within(ms, `answer of ${address}`, send(Number(port), sent));
+  return { status, body: text, cookie: head.all('set-cookie')[0]?.split(';')[0] };
 }
 
 /** Forwards calls to the current main process, so that one page can show several in turn. */

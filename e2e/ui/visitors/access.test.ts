@@ -10,7 +10,7 @@ import { visit } from '../../support/raw-http.ts';
 import { suiteScope, testScope } from '../../support/scope.ts';
 import { type HttpService, startHttpService } from '../../support/services/listen.ts';
 import { sharedBrowser } from '../support/running-app.ts';
-import { assertReadable, type OpenAddress, openAddress } from './support/readable.ts';
+import { assertPageReadable, openAddress, type OpenAddress } from '../support/readable.ts';
 
 const FORMS: Readonly<Record<string, (tunnel: Tunnel) => string>> = {
   subdomain: ({ urls }) => `${urls.subdomain}/`,
@@ -152,12 +152,12 @@ describe('a protected tunnel in a browser', () => {
   it('has a page that is readable in every view and width, also with an error', async () => {
     const tunnel = await start({ password: PASSWORD, links: true });
     const { page, requests, errors } = await open(tunnel.public_url);
-    await assertReadable(page);
+    await assertPageReadable(page);
     assert.equal(requests.length, 1);
     await page.getByLabel('Password').fill('wrong');
     await page.getByRole('button', { name: 'Continue' }).click();
     await page.getByRole('alert').waitFor();
-    await assertReadable(page);
+    await assertPageReadable(page);
     assert.deepEqual(
       errors.filter((error) => !NOT_A_PROBLEM.test(error)),
       [],
@@ -178,10 +178,10 @@ describe('a protected tunnel in a browser', () => {
     assert.equal(await page.title(), 'Too many wrong passwords');
     // A visitor who waits a minute can continue from here.
     assert.equal(await page.getByLabel('Password').isVisible(), true);
-    await assertReadable(page);
+    await assertPageReadable(page);
     await replace(tunnel, { allow: ['192.0.2.0/24'] });
     await page.goto(tunnel.public_url);
     assert.equal(await page.title(), 'Your network does not have access');
-    await assertReadable(page);
+    await assertPageReadable(page);
   });
 });

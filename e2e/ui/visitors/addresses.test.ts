@@ -9,7 +9,7 @@ import { Culvert, Relay } from '../../support/programs.ts';
 import { suiteScope, testScope } from '../../support/scope.ts';
 import { startHttpService } from '../../support/services/listen.ts';
 import { sharedBrowser } from '../support/running-app.ts';
-import { openAddress } from './support/readable.ts';
+import { openAddress } from '../support/readable.ts';
 
 /** The address of a page, which ends in a slash, so that everything it requests is below it. */
 const FORMS: Readonly<Record<string, (tunnel: Tunnel) => string>> = {

@@ -10,7 +10,7 @@ import { Culvert, Relay } from '../../support/programs.ts';
 import { suiteScope, testScope } from '../../support/scope.ts';
 import { closedPort, startRawService } from '../../support/services/listen.ts';
 import { sharedBrowser } from '../support/running-app.ts';
-import { assertReadable, openAddress } from './support/readable.ts';
+import { assertPageReadable, openAddress } from '../support/readable.ts';
 
 interface ErrorPage {
   readonly status: number;
@@ -176,7 +176,7 @@ describe('error pages in a browser', () => {
         [],
       );
 
-      await assertReadable(page);
+      await assertPageReadable(page);
     });
   }
 });

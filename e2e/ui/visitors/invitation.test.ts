@@ -6,7 +6,7 @@ import { administer } from '../../support/accounts.ts';
 import { Relay } from '../../support/programs.ts';
 import { suiteScope, testScope } from '../../support/scope.ts';
 import { sharedBrowser } from '../support/running-app.ts';
-import { assertReadable, openAddress } from './support/readable.ts';
+import { assertPageReadable, openAddress } from '../support/readable.ts';
 
 describe('builtin pages of the relay:', () => {
   const suite = suiteScope();
@@ -31,7 +31,7 @@ describe('builtin pages of the relay:', () => {
     assert.equal(await page.title(), 'You are invited');
     assert.ok((await page.locator('main').innerText()).includes(`culvert login ${address}`));
     assert.ok((await page.locator('strong').allInnerTexts()).includes('A team with a <b>long</b> name'));
-    await assertReadable(page);
+    await assertPageReadable(page);
   });
 
   it('an invitation opens in the app, and its address goes nowhere else', async () => {
@@ -51,7 +51,7 @@ describe('builtin pages of the relay:', () => {
     assert.equal(await get.getAttribute('href'), new URL(downloads).href);
     const response = await fetch(page.url(), { headers: { accept: 'text/html' } });
     assert.equal(response.headers.get('referrer-policy'), 'no-referrer');
-    await assertReadable(page);
+    await assertPageReadable(page);
   });
 
   it('an invitation shows that it was used', async () => {
@@ -59,12 +59,12 @@ describe('builtin pages of the relay:', () => {
     await fetch(address.replace('/invite/', '/v1/invites/'), { method: 'POST' });
     const { page } = await openAddress(scope, browser, address);
     assert.equal(await page.title(), 'This invitation is no longer valid');
-    await assertReadable(page);
+    await assertPageReadable(page);
   });
 
   it("the relay's address shows what it is", async () => {
     const { page } = await openAddress(scope, browser, `${relay.url}/`);
     assert.equal(await page.title(), 'A Culvert relay');
-    await assertReadable(page);
+    await assertPageReadable(page);
   });
 });

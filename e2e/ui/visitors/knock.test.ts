@@ -9,7 +9,7 @@ import { Relay } from '../../support/programs.ts';
 import { suiteScope, testScope } from '../../support/scope.ts';
 import { type HttpService, startHttpService } from '../../support/services/listen.ts';
 import { sharedBrowser } from '../support/running-app.ts';
-import { assertReadable, type OpenAddress, openAddress } from './support/readable.ts';
+import { assertPageReadable, openAddress, type OpenAddress } from '../support/readable.ts';
 
 const FORMS: Readonly<Record<string, (tunnel: Tunnel) => string>> = {
   subdomain: ({ urls }) => `${urls.subdomain}/`,
@@ -103,15 +103,15 @@ describe('an approval request in a browser', () => {
   it('is readable in every view and at every width', async () => {
     const address = FORMS['path']?.(tunnel) ?? '';
     const { page } = await openAddress(scope, browser, address);
-    await assertReadable(page);
+    await assertPageReadable(page);
     await freeze(page);
     await page.getByRole('button', { name: 'Ask for access' }).click();
     await heading(page, 'Waiting for approval');
-    await assertReadable(page);
+    await assertPageReadable(page);
     await owner.answer((await owner.hears()).id, false);
     await page.getByRole('link', { name: 'Check now' }).click();
     await heading(page, 'Access denied');
-    await assertReadable(page);
+    await assertPageReadable(page);
   });
 
   it('keeps waiting after a reload, and in two tabs', async () => {

@@ -9,7 +9,7 @@ import { Culvert, Relay } from '../../support/programs.ts';
 import { suiteScope, testScope } from '../../support/scope.ts';
 import { type HttpService, startHttpService } from '../../support/services/listen.ts';
 import { sharedBrowser } from '../support/running-app.ts';
-import { assertReadable, openAddress } from './support/readable.ts';
+import { assertPageReadable, openAddress } from '../support/readable.ts';
 
 const FORMS: Readonly<Record<string, (tunnel: Tunnel) => string>> = {
   subdomain: ({ urls }) => `${urls.subdomain}/`,
@@ -82,7 +82,7 @@ describe('a signed link in a browser', () => {
       assert.equal(await page.title(), 'Access is restricted');
       assert.equal((await page.goto(link))?.status(), 401);
       assert.equal(await page.title(), 'This link has expired');
-      await assertReadable(page);
+      await assertPageReadable(page);
     });
   }
 });

@@ -7,7 +7,7 @@ import type { Tunnel } from '../../../shared/tunnel.ts';
 import { Relay, spawnCulvert, temporaryDirectory } from '../../support/programs.ts';
 import { suiteScope, testScope } from '../../support/scope.ts';
 import { sharedBrowser } from '../support/running-app.ts';
-import { assertReadable, openAddress } from './support/readable.ts';
+import { assertPageReadable, openAddress } from '../support/readable.ts';
 
 describe('a shared folder in a browser', () => {
   const suite = suiteScope();
@@ -43,7 +43,7 @@ describe('a shared folder in a browser', () => {
           errors.filter((error) => !error.includes('a status of 404')),
           [],
         );
-        await assertReadable(page);
+        await assertPageReadable(page);
       }
   });
 

@@ -9,7 +9,7 @@ import { Culvert, Relay } from '../../support/programs.ts';
 import { suiteScope, testScope } from '../../support/scope.ts';
 import { startHttpService } from '../../support/services/listen.ts';
 import { sharedBrowser } from '../support/running-app.ts';
-import { openAddress } from './support/readable.ts';
+import { openAddress } from '../support/readable.ts';
 
 const MIB = 1024 * 1024;
 const UPLOAD_BYTES = 64 * MIB;

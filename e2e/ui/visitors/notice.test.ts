@@ -8,7 +8,7 @@ import { Culvert, Relay } from '../../support/programs.ts';
 import { suiteScope, testScope } from '../../support/scope.ts';
 import { startHttpService } from '../../support/services/listen.ts';
 import { sharedBrowser } from '../support/running-app.ts';
-import { assertReadable, openAddress } from './support/readable.ts';
+import { assertPageReadable, openAddress } from '../support/readable.ts';
 
 const FORMS: Readonly<Record<string, (tunnel: Tunnel) => string>> = {
   subdomain: ({ urls }) => `${urls.subdomain}/`,
@@ -98,6 +98,6 @@ describe('the notice of a tunnel on the free plan in a browser', () => {
       errors.filter((error) => !error.includes('a status of 403')),
       [],
     );
-    await assertReadable(page);
+    await assertPageReadable(page);
   });
 });

@@ -1,8 +1,7 @@
-/** Chromium on a machine whose certificate store trusts another authority. No certificate error is ignored. */
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Browser, chromium } from 'playwright-core';
+import { type Browser, chromium, type LaunchOptions } from 'playwright-core';
 import { temporaryDirectory } from './programs.ts';
 import type { Scope } from './scope.ts';
 
@@ -11,7 +10,22 @@ const SHELL = '/usr/bin/chromium-headless-shell';
 /** Debian's Chromium. It has the same major version as the one in Electron. */
 export const CHROMIUM = process.env['CULVERT_CHROMIUM'] ?? (existsSync(SHELL) ? SHELL : '/usr/bin/chromium');
 
+/** Starts Chromium without a window; ends with the scope. For it, `*.localhost` is this machine. */
+export async function startBrowser(scope: Scope, options: LaunchOptions = {}): Promise<Browser> {
+  const browser = await chromium.launch({
+    executablePath: CHROMIUM,
+    // The sandbox of Chromium needs privileges that containers do not have. The pages are our own.
+    chromiumSandbox: false,
+    timeout: 180_000,
+    ...options,
+  });
+  scope.defer(() => browser.close());
+  return browser;
+}
+
 /**
+ * Starts Chromium on a machine whose certificate store trusts another authority. No certificate error is ignored.
+ *
  * @param root the authority's certificate, PEM; added with Debian's `certutil`
  * @param address that all names below `test` resolve to
  */
@@ -23,14 +37,8 @@ export async function launchTrustingBrowser(scope: Scope, root: string, address:
   const database = ['-d', `sql:${store}`];
   execFileSync('certutil', ['-N', '--empty-password', ...database]);
   execFileSync('certutil', ['-A', ...database, '-t', 'C,,', '-n', 'authority', '-i', join(home, 'root.pem')]);
-  const isRoot = process.getuid?.() === 0;
-  const browser = await chromium.launch({
-    executablePath: CHROMIUM,
-    // Chromium refuses to run its sandbox as root, which containers do.
-    args: [`--host-resolver-rules=MAP *.test ${address}`, ...(isRoot ? ['--no-sandbox'] : [])],
+  return await startBrowser(scope, {
+    args: [`--host-resolver-rules=MAP *.test ${address}`],
     env: { ...process.env, HOME: home },
-    timeout: 180_000,
   });
-  scope.defer(() => browser.close());
-  return browser;
 }
