@@ -5,7 +5,7 @@ import type { Domain } from '../../shared/domains.ts';
 import { FaultyAuthority } from '../support/certified-relay.ts';
 import { RelayCluster } from '../support/cluster.ts';
 import { openRelayDatabase } from '../support/database.ts';
-import { deferred, eventually } from '../support/deadline.ts';
+import { eventually } from '../support/deadline.ts';
 import { createNamed, shake, visit } from '../support/handshakes.ts';
 import { Pebble } from '../support/pebble.ts';
 import type { RelayProgram } from '../support/programs.ts';
@@ -138,9 +138,9 @@ describe('an order of a relay that is killed', function () {
     const pebble = await Pebble.start(scope);
     const authority = await FaultyAuthority.start(scope, pebble);
     const clock = new ChangingClock(scope);
-    const { promise: known, resolve: begin } = deferred();
-    const { promise: inTheMiddle, resolve } = deferred();
-    const { promise: killed, resolve: goOn } = deferred();
+    const { promise: known, resolve: begin } = Promise.withResolvers<void>();
+    const { promise: inTheMiddle, resolve } = Promise.withResolvers<void>();
+    const { promise: killed, resolve: goOn } = Promise.withResolvers<void>();
     authority.before = async (path) => {
       // Validations arrive only once the balancer knows the relays.
       await known;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 import { concurrentTests } from '../support/scope.ts';
-import { assertWithin, deferred, eventually, timed, within } from '../support/deadline.ts';
+import { assertWithin, eventually, timed, within } from '../support/deadline.ts';
 import { FaultProxy } from '../support/fault-proxy.ts';
 import { hostOf } from '../support/manual-client.ts';
 import { Culvert } from '../support/programs.ts';
@@ -15,7 +15,7 @@ const ASK_MS = 100;
 
 /** Asks again and again, without waiting for answers, until a visitor gets one from the service. */
 async function firstAnswer(visit: () => Promise<Response>): Promise<void> {
-  const { promise, resolve } = deferred();
+  const { promise, resolve } = Promise.withResolvers<void>();
   const ask = async (): Promise<void> => {
     if ((await visit()).status === 200) resolve();
   };

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:tls';
 import { CertifiedRelay, FaultyAuthority } from '../support/certified-relay.ts';
-import { deferred, eventually, within } from '../support/deadline.ts';
+import { eventually, within } from '../support/deadline.ts';
 import { Asker, askHttp, askTcp, askUdp, createNamed, shake } from '../support/handshakes.ts';
 import { Pebble } from '../support/pebble.ts';
 import { RelayProgram } from '../support/programs.ts';
@@ -75,7 +75,7 @@ describe('serve --replace of a relay that obtains its own certificates', functio
       assert.ok((await shake(pebble.tlsPort, 'relay.test', root)).authorized),
     );
     await createNamed(pebble.tlsPort, 'relay.test', relay.bootstrapKey, 'web', root);
-    const [proving, replaced] = [deferred(), deferred()];
+    const [proving, replaced] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     authority.before = (path) => {
       if (!path.startsWith('/chalZ/')) return;
       proving.resolve();

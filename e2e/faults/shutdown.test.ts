@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { WebSocket, WebSocketServer } from 'ws';
-import { deferred, eventually, within } from '../support/deadline.ts';
+import { eventually, within } from '../support/deadline.ts';
 import { Load } from '../support/load.ts';
 import { hostOf } from '../support/manual-client.ts';
 import { Culvert, Relay } from '../support/programs.ts';
@@ -40,7 +40,7 @@ async function startStage(scope: Scope): Promise<Stage> {
 /** A visitor's WebSocket that sends continuously, and counts the echoes. */
 class Talker {
   readonly socket: WebSocket;
-  readonly closed = deferred<number>();
+  readonly closed = Promise.withResolvers<number>();
   said = 0;
   heard = 0;
 

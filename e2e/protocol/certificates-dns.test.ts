@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { Domain } from '../../shared/domains.ts';
 import { createAccount } from '../support/accounts.ts';
 import { CertifiedRelay, hostRecords } from '../support/certified-relay.ts';
-import { deferred, eventually } from '../support/deadline.ts';
+import { eventually } from '../support/deadline.ts';
 import { dig, Unbound } from '../support/dns-servers.ts';
 import { concurrentTests, suiteScope } from '../support/scope.ts';
 
@@ -16,7 +16,7 @@ describe('certificates that are validated by DNS', () => {
   const together = concurrentTests();
 
   together('cover all tunnels with one wildcard, which is available before the first visitor', async () => {
-    const seen = deferred();
+    const seen = Promise.withResolvers<void>();
     const before = (path: string) => (path.startsWith('/chalZ/') ? seen.promise : undefined);
     const world = await CertifiedRelay.start(scope, { records: [TUNNELS], before });
     // The challenge must be visible to every resolver that follows the delegation.

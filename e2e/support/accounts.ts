@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
 import { main } from '../../server/cli/main.ts';
 import { FakeShell } from '../../server/testing/fake-shell.ts';
 import type { Plan, Tunnel } from '../../shared/tunnel.ts';
@@ -71,7 +70,7 @@ export function onlyAccount(account: TestAccount): Pick<AccountPool, 'tunnel'> {
 }
 
 /** How many tunnels an account may create in a burst (protocol.md section 3.2). */
-const CREATES_AN_ACCOUNT = 5;
+export const CREATES_AN_ACCOUNT = 5;
 
 /** Hands out accounts that may still create a tunnel, and creates new ones as their rate limits are used up. */
 export class AccountPool {
@@ -106,43 +105,5 @@ export class AccountPool {
     });
     assert.equal(response.status, 201, JSON.stringify(response.json));
     return { tunnel: response.json as Tunnel, account };
-  }
-}
-
-/** How many tunnels an account may create in a burst (protocol.md section 3.2). */
-const BURST = 5;
-const PAUSE_MS = 800;
-
-/** Creates tunnels one after the other, and records which were acknowledged. */
-export class Creator {
-  readonly made: Tunnel[] = [];
-  /** what was received instead of an acknowledgement */
-  readonly failures: string[] = [];
-  readonly #apis: readonly Api[];
-  readonly #work: Promise<void>;
-  #over = false;
-
-  /** @param apis one for each account; each creates no more than its burst allows */
-  constructor(apis: readonly Api[]) {
-    this.#apis = apis;
-    this.#work = this.#create();
-  }
-
-  async stop(): Promise<void> {
-    this.#over = true;
-    await this.#work;
-  }
-
-  async #create(): Promise<void> {
-    const turns = Array.from({ length: BURST }, () => this.#apis).flat();
-    for (const api of turns) {
-      if (this.#over) return;
-      try {
-        this.made.push(await api.create({ local_port: 9 }));
-      } catch (error) {
-        this.failures.push(String(error));
-      }
-      await delay(PAUSE_MS);
-    }
   }
 }

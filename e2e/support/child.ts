@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Readable } from 'node:stream';
-import { deferred, within } from './deadline.ts';
+import { within } from './deadline.ts';
 import { reapProcess } from './reaper.ts';
 import type { Scope } from './scope.ts';
 
@@ -21,6 +21,8 @@ export interface ChildOptions {
   readonly input?: string | undefined;
   /** its working directory; this process's by default */
   readonly folder?: string | undefined;
+  /** the user that it runs as; this process's by default */
+  readonly owner?: { readonly uid?: number; readonly gid?: number };
   /** whether it runs in its own process group, which Ctrl-C in a terminal does not reach */
   readonly isApart?: boolean;
   /** whether its standard error is this process's, and is not recorded */
@@ -45,6 +47,7 @@ export class Child {
     const child = spawn(program, args, {
       env: options.environment ?? process.env,
       cwd: options.folder,
+      ...options.owner,
       detached: options.isApart ?? false,
       stdio: ['pipe', 'pipe', options.showsErrors === true ? 'inherit' : 'pipe'],
     });
@@ -55,7 +58,7 @@ export class Child {
     stdin.on('error', () => {}).end(options.input ?? '');
     running.add(this);
     reapProcess(child);
-    const exit = deferred<Exit>();
+    const exit = Promise.withResolvers<Exit>();
     this.exited = exit.promise;
     // Callers of {@link exit} get the failure.
     this.exited.catch(() => undefined);
@@ -120,7 +123,7 @@ export class Child {
 
   /** Waits until `look` returns a value. It is called whenever there is more output. */
   async #said<T>(ms: number, what: string, look: () => T | undefined): Promise<T> {
-    const found = deferred<T>();
+    const found = Promise.withResolvers<T>();
     const listener = (): void => {
       const value = look();
       if (value !== undefined) found.resolve(value);

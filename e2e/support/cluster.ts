@@ -1,11 +1,20 @@
 /** Three relays behind nginx, a tunnel through them that `culvert` serves, and load on both. */
 import { readFileSync } from 'node:fs';
-import { createAccount, Creator, type TestAccount } from './accounts.ts';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Tunnel } from '../../shared/tunnel.ts';
+import { CREATES_AN_ACCOUNT, createAccount, type TestAccount } from './accounts.ts';
 import { Api } from './api.ts';
 import { Load } from './load.ts';
 import { startBalancer } from './native-server.ts';
-import { newMigratedDatabase } from './migrated-database.ts';
-import { Culvert, type Environment, newApiKey, POSTGRES_URL, type Relay, RelayProgram } from './programs.ts';
+import {
+  Culvert,
+  type Environment,
+  newApiKey,
+  newMigratedDatabase,
+  POSTGRES_URL,
+  type Relay,
+  RelayProgram,
+} from './programs.ts';
 import type { Request } from './raw-http.ts';
 import { RedisServer } from './redis.ts';
 import { runScope, type Scope } from './scope.ts';
@@ -17,6 +26,43 @@ const VISITORS_PER_REQUEST_A_SECOND = 1 / 5;
 /** The body of the local service's response. */
 export function responseTo({ method = 'GET', target = '/', body = '' }: Request): string {
   return `${method} ${target} ${body.length}`;
+}
+
+/** ms between two tunnels */
+const PAUSE_MS = 800;
+
+/** Creates tunnels one after the other, and records which were acknowledged. */
+class Creator {
+  readonly made: Tunnel[] = [];
+  /** what was received instead of an acknowledgement */
+  readonly failures: string[] = [];
+  readonly #apis: readonly Api[];
+  readonly #work: Promise<void>;
+  #over = false;
+
+  /** @param apis one for each account; each creates no more than its burst allows */
+  constructor(apis: readonly Api[]) {
+    this.#apis = apis;
+    this.#work = this.#create();
+  }
+
+  async stop(): Promise<void> {
+    this.#over = true;
+    await this.#work;
+  }
+
+  async #create(): Promise<void> {
+    const turns = Array.from({ length: CREATES_AN_ACCOUNT }, () => this.#apis).flat();
+    for (const api of turns) {
+      if (this.#over) return;
+      try {
+        this.made.push(await api.create({ local_port: 9 }));
+      } catch (error) {
+        this.failures.push(String(error));
+      }
+      await delay(PAUSE_MS);
+    }
+  }
 }
 
 export class Fleet {

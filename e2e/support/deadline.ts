@@ -9,7 +9,7 @@ import { setTimeout as delay } from 'node:timers/promises';
  * @throws Error when the time is up
  */
 export async function within<T>(ms: number, what: string, promise: Promise<T>): Promise<T> {
-  const { promise: late, reject } = deferred<never>();
+  const { promise: late, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => reject(new Error(`no ${what} within ${ms} ms`)), ms);
   try {
     return await Promise.race([promise, late]);
@@ -65,22 +65,4 @@ export function assertAtLimit(ms: number, limitMs: number): void {
   // Shared timers are coarse.
   assert.ok(ms > limitMs * 0.95 - 100, `after ${ms} ms`);
   assertWithin(ms, limitMs);
-}
-
-/** A promise and the functions that settle it, for events that are reported by callbacks. */
-export interface Deferred<T> {
-  readonly promise: Promise<T>;
-  readonly resolve: (value: T) => void;
-  readonly reject: (error: Error) => void;
-}
-
-/** Creates a promise that is settled from outside. */
-export function deferred<T = void>(): Deferred<T> {
-  let resolve!: (value: T) => void;
-  let reject!: (error: Error) => void;
-  const promise = new Promise<T>((onResolve, onReject) => {
-    resolve = onResolve;
-    reject = onReject;
-  });
-  return { promise, resolve, reject };
 }

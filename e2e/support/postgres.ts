@@ -1,12 +1,13 @@
 /** A PostgreSQL server for tests, on a free port with all its files in a temporary directory. */
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
+import { Child } from './child.ts';
 import { eventually } from './deadline.ts';
-import { reapDirectory, reapProcess } from './reaper.ts';
+import { reapDirectory } from './reaper.ts';
 import type { Scope } from './scope.ts';
 import { closedPort } from './services/listen.ts';
 
@@ -16,15 +17,13 @@ const USER = 'culvert';
 /** Inserting many rows takes a second, and on a busy machine a minute. */
 const QUERY_TIMEOUT_MS = 120_000;
 
-const running = new Set<ChildProcess>();
-
 export class PostgresServer {
   readonly port: number;
   readonly #directory: string;
   readonly #password: string;
   readonly #bin: string;
   readonly #owner: { readonly uid?: number; readonly gid?: number };
-  #child: ChildProcess | undefined;
+  #child: Child | undefined;
 
   private constructor(port: number) {
     this.port = port;
@@ -44,7 +43,7 @@ export class PostgresServer {
   }
 
   get pid(): number {
-    if (this.#child?.pid === undefined) throw new Error('the server does not run');
+    if (this.#child === undefined) throw new Error('the server does not run');
     return this.#child.pid;
   }
 
@@ -60,22 +59,14 @@ export class PostgresServer {
       // Nothing lives long enough to need it.
       'autovacuum=off',
     ].flatMap((setting) => ['-c', setting]);
-    const child = spawn(join(this.#bin, 'postgres'), ['-D', this.#data, ...settings], {
-      ...this.#owner,
-      stdio: ['ignore', 'ignore', 'pipe'],
-    });
-    let said = '';
-    child.stderr.setEncoding('utf8').on('data', (text: string) => (said = (said + text).slice(-4000)));
-    child.once('error', (error) => (said += error.message));
-    child.once('close', () => running.delete(child));
-    running.add(child);
-    reapProcess(child);
+    const owner = this.#owner;
+    const child = new Child(join(this.#bin, 'postgres'), ['-D', this.#data, ...settings], { owner });
     this.#child = child;
     await eventually(20_000, async () => {
       try {
         await query(this.url, 'select 1');
       } catch (error) {
-        throw new Error(`PostgreSQL does not answer: ${said}`, { cause: error });
+        throw new Error(`PostgreSQL does not answer: ${child.output}`, { cause: error });
       }
     });
   }
@@ -84,10 +75,8 @@ export class PostgresServer {
   async stop(signal: 'SIGINT' | 'SIGQUIT' = 'SIGINT'): Promise<void> {
     const child = this.#child;
     this.#child = undefined;
-    if (child === undefined || !running.has(child)) return;
-    const closed = new Promise((resolve) => child.once('close', resolve));
-    child.kill(signal);
-    await closed;
+    child?.kill(signal);
+    await child?.exited;
   }
 
   /** Suspends all of its processes, which looks like a network that swallows everything. */
@@ -127,18 +116,13 @@ export class PostgresServer {
     for (const path of [this.#directory, this.#data, passwordFile]) {
       if (uid !== undefined && gid !== undefined) chownSync(path, uid, gid);
     }
-    const flags = [
-      '--auth=scram-sha-256',
-      '--encoding=UTF8',
-      '--locale=C',
-      '--no-sync',
-      `--username=${USER}`,
-    ];
-    execFileSync(
-      join(this.#bin, 'initdb'),
-      [...flags, `--pwfile=${passwordFile}`, `--pgdata=${this.#data}`],
-      { ...this.#owner, cwd: this.#directory, stdio: ['ignore', 'ignore', 'pipe'] },
-    );
+    const flags = `--auth=scram-sha-256 --encoding=UTF8 --locale=C --no-sync --username=${USER}`;
+    const places = [`--pwfile=${passwordFile}`, `--pgdata=${this.#data}`];
+    execFileSync(join(this.#bin, 'initdb'), [...flags.split(' '), ...places], {
+      ...this.#owner,
+      cwd: this.#directory,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
   }
 }
 

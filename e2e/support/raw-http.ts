@@ -1,5 +1,5 @@
 import { connect, type Socket } from 'node:net';
-import { deferred, within } from './deadline.ts';
+import { within } from './deadline.ts';
 import { Scope } from './scope.ts';
 
 export type Field = readonly [name: string, value: string];
@@ -102,7 +102,7 @@ export class RawConnection {
     const socket = connect({ port, host: '127.0.0.1', noDelay: true, localAddress });
     scope.defer(() => socket.destroy());
     const connection = new RawConnection(socket, timeoutMs);
-    const connected = deferred();
+    const connected = Promise.withResolvers<void>();
     socket.once('connect', connected.resolve);
     socket.once('error', connected.reject);
     await within(60_000, 'connection', connected.promise);
@@ -119,7 +119,7 @@ export class RawConnection {
   async write(bytes: string | Buffer): Promise<void> {
     const content = typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes;
     if (this.socket.write(content) || this.socket.destroyed) return;
-    const drained = deferred();
+    const drained = Promise.withResolvers<void>();
     const settle = (): void => drained.resolve();
     this.socket.once('drain', settle).once('close', settle);
     await within(30_000, 'room to write', drained.promise);
@@ -264,7 +264,7 @@ export class SocketReader {
   constructor(socket: Socket, timeoutMs = 60_000) {
     this.#socket = socket;
     this.#timeoutMs = timeoutMs;
-    const ending = deferred<Ending>();
+    const ending = Promise.withResolvers<Ending>();
     this.ending = ending.promise;
     const finish = (how: Ending): void => {
       this.#ended = true;
@@ -339,7 +339,7 @@ export class SocketReader {
   async #more(): Promise<boolean> {
     if (this.#ended) return false;
     const before = this.#size;
-    const arrived = deferred();
+    const arrived = Promise.withResolvers<void>();
     this.#wake = arrived.resolve;
     this.#socket.resume();
     await within(this.#timeoutMs, 'bytes', arrived.promise);

@@ -1,12 +1,11 @@
 /** A Redis server for tests, on a free port. Nothing outlives it. */
-import { type ChildProcess, spawn } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { once } from 'node:events';
+import { Child } from './child.ts';
 import { eventually } from './deadline.ts';
 import { temporaryDirectory } from './programs.ts';
-import { reapProcess } from './reaper.ts';
 import type { Scope } from './scope.ts';
 import { closedPort } from './services/listen.ts';
 
@@ -24,12 +23,10 @@ export interface RedisCounters {
   readonly memory: number;
 }
 
-const running = new Set<ChildProcess>();
-
 export class RedisServer {
   readonly port: number;
   readonly #directory: string;
-  #child: ChildProcess | undefined;
+  #child: Child | undefined;
   /** the cost of {@link command} itself */
   #asked = { bytesIn: 0, bytesOut: 0 };
 
@@ -50,50 +47,30 @@ export class RedisServer {
   }
 
   get pid(): number {
-    if (this.#child?.pid === undefined) throw new Error('the server does not run');
+    if (this.#child === undefined) throw new Error('the server does not run');
     return this.#child.pid;
   }
 
   /** Starts it again. */
   async resume(): Promise<void> {
-    const flags = [
-      '--port',
-      String(this.port),
-      '--bind',
-      '127.0.0.1',
-      '--save',
-      '',
-      '--dir',
-      this.#directory,
-    ];
-    const child = spawn(REDIS, flags, { stdio: 'ignore' });
-    running.add(child);
-    reapProcess(child);
-    child.once('close', () => running.delete(child));
-    this.#child = child;
+    const flags = `--port ${this.port} --bind 127.0.0.1 --dir ${this.#directory} --save`;
+    this.#child = new Child(REDIS, [...flags.split(' '), '']);
     this.#asked = { bytesIn: 0, bytesOut: 0 };
     await eventually(20_000, () => this.command('PING'));
   }
 
   /** Stops it cleanly, so that it has all its data after {@link resume}. */
   async shutDown(): Promise<void> {
-    const child = this.#child;
-    if (child === undefined) return;
-    const closed = once(child, 'close');
     // It may exit before the connection is closed.
     await this.command('SHUTDOWN SAVE').catch(() => undefined);
-    await closed;
+    await this.#child?.exited;
     this.#child = undefined;
   }
 
   /** Kills it, so that it has lost all its data after {@link resume}. */
   async stop(): Promise<void> {
-    const child = this.#child;
+    await this.#child?.stop('SIGKILL');
     this.#child = undefined;
-    if (child === undefined || !running.has(child)) return;
-    const closed = once(child, 'close');
-    child.kill('SIGKILL');
-    await closed;
     rmSync(join(this.#directory, 'dump.rdb'), { force: true });
   }
 

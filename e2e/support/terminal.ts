@@ -1,6 +1,6 @@
 /** A program on a pseudo-terminal (Debian's `script`), and the contents of its screen. */
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
-import { deferred, within } from './deadline.ts';
+import { within } from './deadline.ts';
 import type { Scope } from './scope.ts';
 
 const ROWS = 24;
@@ -106,7 +106,7 @@ export class Terminal {
    * @returns the contents of the screen
    */
   async shows(wanted: RegExp, ms = 60_000): Promise<string> {
-    const found = deferred<string>();
+    const found = Promise.withResolvers<string>();
     const look = (): void => {
       const { text } = this.screen;
       if (wanted.test(text)) found.resolve(text);

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { deferred, within } from '../deadline.ts';
+import { within } from '../deadline.ts';
 import { Random } from '../random.ts';
 import { SocketReader } from '../raw-http.ts';
 import type { Scope } from '../scope.ts';
@@ -23,7 +23,7 @@ export interface ScriptedService extends Service {
 
 export async function startScriptedService(scope: Scope): Promise<ScriptedService> {
   const arrived: LocalConnection[] = [];
-  let wake = deferred();
+  let wake = Promise.withResolvers<void>();
   const service = await startRawService(scope, (socket) => {
     const reader = new SocketReader(socket);
     arrived.push({
@@ -38,7 +38,7 @@ export async function startScriptedService(scope: Scope): Promise<ScriptedServic
     for (;;) {
       const connection = arrived.shift();
       if (connection !== undefined) return connection;
-      wake = deferred();
+      wake = Promise.withResolvers<void>();
       await within(20_000, 'connection to the local service', wake.promise);
     }
   }

@@ -1,4 +1,4 @@
-import { deferred, eventually } from '../deadline.ts';
+import { eventually } from '../deadline.ts';
 import type { Scope } from '../scope.ts';
 import type { RelayAddress } from './client.ts';
 import { type Closed, WebSocketClient } from './websocket.ts';
@@ -75,7 +75,7 @@ export class TrunkClientStream {
     this.id = id;
     this.grants = trunk.grants;
     this.#trunk = trunk;
-    const ended = deferred<StreamEnd>();
+    const ended = Promise.withResolvers<StreamEnd>();
     this.ended = ended.promise;
     this.#settle = ended.resolve;
   }

@@ -1,6 +1,5 @@
 import { createHash, randomBytes, randomFillSync } from 'node:crypto';
 import type { Socket } from 'node:net';
-import { deferred } from '../deadline.ts';
 import { type Field, formatRequest, RawConnection, type Response } from '../raw-http.ts';
 import type { Scope } from '../scope.ts';
 
@@ -60,7 +59,7 @@ export class WebSocketClient {
   private constructor(socket: Socket, head: Buffer) {
     this.#socket = socket;
     this.#head = head;
-    const closed = deferred<Closed>();
+    const closed = Promise.withResolvers<Closed>();
     this.closed = closed.promise;
     this.#settle = closed.resolve;
     socket.on('drain', () => this.#handler?.drain?.());

@@ -15,9 +15,8 @@ import { newApiKey, Relay, spawnCulvert, temporaryDirectory } from '../../suppor
 import { Random } from '../../support/random.ts';
 import { formatRequest, RawConnection, visit } from '../../support/raw-http.ts';
 import type { Scope } from '../../support/scope.ts';
-import type { RowResult, RunOptions } from '../report.ts';
 import { torture } from '../torture.ts';
-import { Faults } from '../tools/honest.ts';
+import { Faults } from '../tools/measure.ts';
 
 type Figure = 'resets' | 'addresses' | 'messages' | 'ended' | 'descriptors' | 'unserved';
 
@@ -48,7 +47,7 @@ torture<Figure>({
     unserved: { meaning: 'later visitors who were not served', atMost: 0 },
   },
 
-  async run({ scope, short, seed, say }: RunOptions): Promise<RowResult<Figure>> {
+  async run({ scope, short, seed, say }) {
     const counts = short ? COUNTS.short : COUNTS.whole;
     const faults = new Faults();
     const random = new Random(seed);

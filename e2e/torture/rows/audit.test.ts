@@ -12,12 +12,11 @@ import {
 import { Scope } from '../../support/scope.ts';
 import { startRawService } from '../../support/services/listen.ts';
 import { SHIPPED } from '../../support/shipped-proxies.ts';
-import type { RowResult, RunOptions } from '../report.ts';
 import { torture } from '../torture.ts';
-import { inParallel } from '../tools/attacked-relay.ts';
+import { Faults, inParallel } from '../tools/measure.ts';
 import { type Front, startFronts } from '../tools/fronts.ts';
-import { Faults, type Honest, HonestVisitor, startHonest } from '../tools/honest.ts';
-import { crowdedFields } from '../tools/tenant.ts';
+import { type Honest, HonestVisitor, startHonest } from '../tools/tenants.ts';
+import { crowdedFields } from '../tools/forked.ts';
 
 type Figure = 'tried' | 'succeeded' | 'served' | 'unserved' | 'strayed';
 
@@ -37,7 +36,7 @@ torture<Figure>({
     strayed: { meaning: "other visitors' requests that got another request's response", atMost: 0 },
   },
 
-  async run({ scope, say }: RunOptions): Promise<RowResult<Figure>> {
+  async run({ scope, say }) {
     const { relay, fronts } = await startFronts(scope, { CULVERT_MAX_CONNECTIONS: String(SEATS) });
     const service = await startEvilService(scope);
     const by = { url: `http://127.0.0.1:${relay.port}` };

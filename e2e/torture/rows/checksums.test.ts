@@ -8,7 +8,7 @@ import { RawConnection } from '../../support/raw-http.ts';
 import { Scope } from '../../support/scope.ts';
 import { digest, payload, payloadChecksum, startSite } from '../../support/services/echo.ts';
 import { torture } from '../torture.ts';
-import { Faults } from '../tools/honest.ts';
+import { Faults } from '../tools/measure.ts';
 
 const BYTES = 10_000_000_000;
 const SHORT_BYTES = 200_000_000;

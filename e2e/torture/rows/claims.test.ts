@@ -7,11 +7,9 @@ import { Scope } from '../../support/scope.ts';
 import { echo, type Echo } from '../../support/services/echo.ts';
 import { startHttpService } from '../../support/services/listen.ts';
 import { SHIPPED } from '../../support/shipped-proxies.ts';
-import type { RowResult, RunOptions } from '../report.ts';
 import { torture } from '../torture.ts';
-import { inParallel, sample } from '../tools/attacked-relay.ts';
+import { Faults, inParallel, sample } from '../tools/measure.ts';
 import { type Front, startFronts } from '../tools/fronts.ts';
-import { Faults } from '../tools/honest.ts';
 
 type Figure = 'distinct' | 'answered' | 'believed';
 
@@ -66,7 +64,7 @@ torture<Figure>({
     believed: { meaning: 'forged values that reached the service', atMost: 0 },
   },
 
-  async run({ scope, short, seed, say }: RunOptions): Promise<RowResult<Figure>> {
+  async run({ scope, short, seed, say }) {
     const { relay, fronts } = await startFronts(scope);
     const service = await startHttpService(scope, (request, response) => {
       echo(request, response).catch(() => request.destroy());

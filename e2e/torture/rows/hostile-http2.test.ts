@@ -20,10 +20,8 @@ import { Culvert, Relay } from '../../support/programs.ts';
 import { Random } from '../../support/random.ts';
 import { Scope } from '../../support/scope.ts';
 import { startSite } from '../../support/services/echo.ts';
-import type { RowResult, RunOptions } from '../report.ts';
 import { torture } from '../torture.ts';
-import { ResidentWatch } from '../tools/attacked-relay.ts';
-import { Faults } from '../tools/honest.ts';
+import { Faults, ResidentWatch } from '../tools/measure.ts';
 
 type Figure = 'attacks' | 'lasting' | 'growth' | 'ended' | 'stalls' | 'served' | 'unserved';
 
@@ -212,7 +210,7 @@ torture<Figure>({
     unserved: { meaning: "another visitor's requests without their own response", atMost: 0 },
   },
 
-  async run({ scope, short, seed, say }: RunOptions): Promise<RowResult<Figure>> {
+  async run({ scope, short, seed, say }) {
     const stage = await Stage.start(scope);
     const faults = new Faults();
     const watch = new ResidentWatch(scope, stage.relay.child.pid);

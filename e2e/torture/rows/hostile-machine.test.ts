@@ -10,11 +10,9 @@ import { Relay, temporaryDirectory } from '../../support/programs.ts';
 import { Scope } from '../../support/scope.ts';
 import { startHttpService } from '../../support/services/listen.ts';
 import { ChangingClock, fillDisk, smallDisk } from '../../support/small-disk.ts';
-import type { RunOptions } from '../report.ts';
-import { inParallel, secondsUntilServed } from '../tools/attacked-relay.ts';
-import { Faults } from '../tools/honest.ts';
-import { startTenant, type Tenant } from '../tools/tenant.ts';
-import { torture } from '../torture.ts';
+import { Faults, inParallel, secondsUntilServed } from '../tools/measure.ts';
+import { startTenant, type Tenant } from '../tools/tenants.ts';
+import { type RunOptions, torture } from '../torture.ts';
 
 /** Accounts that create, extend and close tunnels: half of them before the fault, half during it. */
 const ACCOUNTS = 40;

@@ -2,11 +2,10 @@ import { createAccount } from '../../support/accounts.ts';
 import { Culvert } from '../../support/programs.ts';
 import { Random } from '../../support/random.ts';
 import { SHIPPED } from '../../support/shipped-proxies.ts';
-import type { RowResult, RunOptions } from '../report.ts';
 import { torture } from '../torture.ts';
-import { sample } from '../tools/attacked-relay.ts';
+import { Faults, sample } from '../tools/measure.ts';
 import { startFronts } from '../tools/fronts.ts';
-import { Faults, startHonest } from '../tools/honest.ts';
+import { startHonest } from '../tools/tenants.ts';
 import { sendRequests, startWitnesses, type Target } from './hostile-messages/request-phase.ts';
 import { hostileRequests } from './hostile-messages/requests.ts';
 import { askForResponses, startHostileService } from './hostile-messages/response-phase.ts';
@@ -31,7 +30,7 @@ torture<Figure>({
     unserved: { meaning: "other visitors' requests without a response", atMost: 0 },
   },
 
-  async run({ scope, short, seed, say }: RunOptions): Promise<RowResult<Figure>> {
+  async run({ scope, short, seed, say }) {
     const { relay, fronts } = await startFronts(scope);
     const faults = new Faults();
     const honest = await startHonest(scope, relay);

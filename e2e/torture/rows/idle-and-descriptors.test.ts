@@ -5,11 +5,10 @@ import { describeFailure, Load, tallyOf } from '../../support/load.ts';
 import { type Culvert, Relay } from '../../support/programs.ts';
 import { Scope } from '../../support/scope.ts';
 import { startHttpService } from '../../support/services/listen.ts';
-import type { RunOptions } from '../report.ts';
-import { secondsUntilServed } from '../tools/attacked-relay.ts';
+import { secondsUntilServed } from '../tools/measure.ts';
 import { Crowd, loopbackAddresses } from '../tools/crowd.ts';
-import { startTenant } from '../tools/tenant.ts';
-import { torture } from '../torture.ts';
+import { startTenant } from '../tools/tenants.ts';
+import { type RunOptions, torture } from '../torture.ts';
 
 /** The relay's limit of connections. */
 const IDLE = 10_000;

@@ -12,9 +12,7 @@ import { visit } from '../../support/raw-http.ts';
 import type { Scope } from '../../support/scope.ts';
 import { startHttpService } from '../../support/services/listen.ts';
 import { torture } from '../torture.ts';
-import { mostWithin } from '../tools/process-watch.ts';
-import { inParallel } from '../tools/attacked-relay.ts';
-import { Faults } from '../tools/honest.ts';
+import { Faults, inParallel, mostWithin } from '../tools/measure.ts';
 
 const CLIENTS = 1000;
 const SHORT_CLIENTS = 200;

@@ -14,13 +14,10 @@ import { formatRequest, type RawConnection } from '../../support/raw-http.ts';
 import { Scope } from '../../support/scope.ts';
 import { type Service, startRawService } from '../../support/services/listen.ts';
 import { SHIPPED } from '../../support/shipped-proxies.ts';
-import type { RowResult, RunOptions } from '../report.ts';
 import { torture } from '../torture.ts';
-import { inParallel } from '../tools/attacked-relay.ts';
+import { Faults, HeapReport, inParallel } from '../tools/measure.ts';
 import { loopbackAddresses } from '../tools/crowd.ts';
 import { type Front, type Fronts, startFronts } from '../tools/fronts.ts';
-import { Faults } from '../tools/honest.ts';
-import { HeapReport } from '../tools/process-watch.ts';
 
 /** Number of waves, and visitors per wave on every front. */
 const SIZE = {
@@ -64,7 +61,7 @@ torture<Figure>({
     },
   },
 
-  async run({ scope, short, say }: RunOptions): Promise<RowResult<Figure>> {
+  async run({ scope, short, say }) {
     const { waves, visitors, streams } = short ? SIZE.short : SIZE.whole;
     const stage = await startStage(scope);
     const faults = new Faults();

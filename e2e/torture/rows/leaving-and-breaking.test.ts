@@ -7,11 +7,9 @@ import { formatRequest, type RawConnection, type Request, type Response } from '
 import { Scope } from '../../support/scope.ts';
 import { type Service, startRawService } from '../../support/services/listen.ts';
 import { SHIPPED } from '../../support/shipped-proxies.ts';
-import type { RowResult, RunOptions } from '../report.ts';
 import { torture } from '../torture.ts';
-import { inParallel } from '../tools/attacked-relay.ts';
+import { Faults, inParallel } from '../tools/measure.ts';
 import { type Front, straight } from '../tools/fronts.ts';
-import { Faults } from '../tools/honest.ts';
 
 type Figure = 'wrong' | 'endless' | 'leftBehind';
 
@@ -30,7 +28,7 @@ torture<Figure>({
     },
   },
 
-  async run({ scope, short, say }: RunOptions): Promise<RowResult<Figure>> {
+  async run({ scope, short, say }) {
     const { CULVERT_PUBLIC_URL, CULVERT_TUNNEL_DOMAIN } = SHIPPED.settings;
     // All waiting visitors use the same address.
     const settings = { CULVERT_PUBLIC_URL, CULVERT_TUNNEL_DOMAIN, CULVERT_ADDRESS_CONNECTIONS: '100000' };

@@ -12,10 +12,8 @@ import { Random } from '../../support/random.ts';
 import { type Field, formatRequest, RawConnection, visit } from '../../support/raw-http.ts';
 import type { Scope } from '../../support/scope.ts';
 import { startHttpService } from '../../support/services/listen.ts';
-import type { RowResult, RunOptions } from '../report.ts';
 import { torture } from '../torture.ts';
-import { inParallel, ResidentWatch } from '../tools/attacked-relay.ts';
-import { Faults } from '../tools/honest.ts';
+import { Faults, inParallel, ResidentWatch } from '../tools/measure.ts';
 
 type Figure =
   'tries' | 'inside' | 'leaked' | 'cut' | 'outlived' | 'growth' | 'ended' | 'stalls' | 'served' | 'unserved';
@@ -142,7 +140,7 @@ torture<Figure>({
     unserved: { meaning: 'visitors of other tunnels who were refused', atMost: 0 },
   },
 
-  async run({ scope, short, seed, say }: RunOptions): Promise<RowResult<Figure>> {
+  async run({ scope, short, seed, say }) {
     /** bodies, and requests with other methods, that arrived without credentials */
     let bodies = 0;
     const service = await startHttpService(scope, (request, response) => {

@@ -7,9 +7,8 @@ import { formatRequest, RawConnection, visit } from '../../support/raw-http.ts';
 import type { Scope } from '../../support/scope.ts';
 import { startHttpService } from '../../support/services/listen.ts';
 import { SpecClient } from '../../support/spec-client/client.ts';
-import type { RowResult, RunOptions } from '../report.ts';
 import { torture } from '../torture.ts';
-import { Faults } from '../tools/honest.ts';
+import { Faults } from '../tools/measure.ts';
 
 type Figure = 'tried' | 'misdirected' | 'back' | 'served' | 'pushed' | 'revived';
 
@@ -30,7 +29,7 @@ torture<Figure>({
     revived: { meaning: 'suspended or revoked items that were valid again after a restore', atMost: 0 },
   },
 
-  async run({ scope, say, short }: RunOptions): Promise<RowResult<Figure>> {
+  async run({ scope, say, short }) {
     const relay = await Relay.start(scope);
     const faults = new Faults();
     let tried = 0;

@@ -4,11 +4,10 @@ import { Random } from '../../support/random.ts';
 import { formatRequest } from '../../support/raw-http.ts';
 import { Scope } from '../../support/scope.ts';
 import { SHIPPED } from '../../support/shipped-proxies.ts';
-import type { RowResult, RunOptions } from '../report.ts';
 import { torture } from '../torture.ts';
-import { sample } from '../tools/attacked-relay.ts';
+import { Faults, sample } from '../tools/measure.ts';
 import { type Front, startFronts, talk } from '../tools/fronts.ts';
-import { Faults, type Honest, HonestVisitor, startHonest } from '../tools/honest.ts';
+import { type Honest, HonestVisitor, startHonest } from '../tools/tenants.ts';
 import { LOGIN, startHostileService } from './hostile-messages/response-phase.ts';
 import { hostileResponses } from './hostile-messages/responses.ts';
 
@@ -30,7 +29,7 @@ torture<Figure>({
     unserved: { meaning: "other visitors' requests without a response", atMost: 0 },
   },
 
-  async run({ scope, short, seed, say }: RunOptions): Promise<RowResult<Figure>> {
+  async run({ scope, short, seed, say }) {
     const { relay, fronts } = await startFronts(scope);
     const honest = await startHonest(scope, relay);
     const responses = sample(hostileResponses(), Infinity, new Random(seed));

@@ -18,11 +18,9 @@ import { reapProcess } from '../../support/reaper.ts';
 import { Scope } from '../../support/scope.ts';
 import { startEchoService } from '../../support/services/echo.ts';
 import { SHIPPED } from '../../support/shipped-proxies.ts';
-import type { RowResult, RunOptions } from '../report.ts';
 import { torture } from '../torture.ts';
-import { inParallel } from '../tools/attacked-relay.ts';
+import { Faults, inParallel } from '../tools/measure.ts';
 import { type Front, straight, talk } from '../tools/fronts.ts';
-import { Faults } from '../tools/honest.ts';
 
 type Figure = 'logs' | 'metrics' | 'answers' | 'processes' | 'files' | 'dumps' | 'searched';
 
@@ -42,7 +40,7 @@ torture<Figure>({
     dumps: { meaning: 'core dumps of a relay that crashed under the shipped systemd unit', atMost: 0 },
   },
 
-  async run({ scope, say }: RunOptions): Promise<RowResult<Figure>> {
+  async run({ scope, say }) {
     const { CULVERT_PUBLIC_URL, CULVERT_TUNNEL_DOMAIN } = SHIPPED.settings;
     const relay = await Relay.start(scope, {
       CULVERT_PUBLIC_URL,

@@ -10,9 +10,8 @@ import { hostOf } from '../../support/manual-client.ts';
 import { Culvert, Relay } from '../../support/programs.ts';
 import { visit } from '../../support/raw-http.ts';
 import { startHttpService } from '../../support/services/listen.ts';
-import type { RowResult, RunOptions } from '../report.ts';
 import { torture } from '../torture.ts';
-import { Faults } from '../tools/honest.ts';
+import { Faults } from '../tools/measure.ts';
 
 type Figure =
   'tries' | 'floods' | 'admitted' | 'refused' | 'written' | 'unwritten' | 'slowestVisit' | 'slowestWrite';
@@ -49,7 +48,7 @@ torture<Figure>({
     slowestWrite: { meaning: 'slowest write without a password, ms', atMost: 1000, onlyWhole: true },
   },
 
-  async run({ scope, short, say }: RunOptions): Promise<RowResult<Figure>> {
+  async run({ scope, short, say }) {
     const service = await startHttpService(scope, (_request, response) => response.end('inside'));
     const relay = await Relay.start(scope, {
       CULVERT_TRUST_PROXY: '127.0.0.1',

@@ -4,10 +4,9 @@ import { describeFailure, Load, tallyOf } from '../../support/load.ts';
 import { Relay } from '../../support/programs.ts';
 import { Scope } from '../../support/scope.ts';
 import { startHttpService } from '../../support/services/listen.ts';
-import type { RunOptions } from '../report.ts';
 import { type Behaviour, Crowd, loopbackAddresses } from '../tools/crowd.ts';
-import { startTenant } from '../tools/tenant.ts';
-import { torture } from '../torture.ts';
+import { startTenant } from '../tools/tenants.ts';
+import { type RunOptions, torture } from '../torture.ts';
 
 const CONNECTIONS = 5000;
 const SHORT_CONNECTIONS = 600;

@@ -1,18 +1,16 @@
 /** Half an hour of ordinary work, with continuous faults. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { openRelayDatabase } from '../../support/database.ts';
-import { eventually } from '../../support/deadline.ts';
 import { FaultProxy } from '../../support/fault-proxy.ts';
+import { metricsOf, WITH_METRICS } from '../../support/memory.ts';
 import { Culvert, Relay } from '../../support/programs.ts';
-import { visit } from '../../support/raw-http.ts';
 import { Scope } from '../../support/scope.ts';
 import { type HttpService, startHttpService } from '../../support/services/listen.ts';
 import { torture } from '../torture.ts';
 import { type Behaviour, Crowd, loopbackAddresses } from '../tools/crowd.ts';
-import { Forked } from '../tools/forked.ts';
-import { HeapReport, ProcessWatch } from '../tools/process-watch.ts';
-import type { Latencies, Measurement } from '../tools/steady-visitors.ts';
-import { startTenant, type Tenant } from '../tools/tenant.ts';
+import { Forked, type Latencies, type Measurement } from '../tools/forked.ts';
+import { HeapReport, ProcessWatch } from '../tools/measure.ts';
+import { startTenant, type Tenant } from '../tools/tenants.ts';
 
 /** Each slot begins with one fault. Programs are measured when its effects are gone. */
 const SLOT_MS = 20_000;
@@ -55,7 +53,7 @@ torture<Figure>({
 
   async run({ scope, say }) {
     const reports = [new HeapReport(scope), new HeapReport(scope)] as const;
-    const relay = await Relay.start(scope, { CULVERT_METRICS_PORT: '0', ...reports[0].environment });
+    const relay = await Relay.start(scope, { ...WITH_METRICS, ...reports[0].environment });
     const service = await startHttpService(scope, (request, response) => {
       response.end(request.url === '/long' ? LONG : 'ok');
     });
@@ -64,9 +62,9 @@ torture<Figure>({
       by: network,
       environment: reports[1].environment,
     });
-    const visitors = new Forked<Measurement, Latencies>(scope, 'steady-visitors.ts');
+    const visitors = new Forked(scope);
     const measure = (perSecond: Measurement['perSecond'], ms: number): Promise<Latencies> =>
-      visitors.tell({ port: relay.port, host: tenant.host, perSecond, ms }, ms + ANSWER_MS);
+      visitors.tell('measure', { port: relay.port, host: tenant.host, perSecond, ms }, ms + ANSWER_MS);
     const { requests: capacity } = await measure('most', CAPACITY_MS);
     const perSecond = (LOAD * capacity * 1000) / CAPACITY_MS;
     say(`${perSecond.toFixed()} requests a second`);
@@ -111,13 +109,7 @@ torture<Figure>({
 
 /** @returns ms, the p99 since the last call */
 async function eventLoopDelay(relay: Relay): Promise<number> {
-  const port = await eventually(20_000, () => {
-    const url = /"url":"http:\/\/127\.0\.0\.1:(\d+)\/metrics"/.exec(relay.child.stderr)?.[1];
-    if (url === undefined) throw new Error('the log does not say where metrics are');
-    return Number(url);
-  });
-  const { text } = await visit(port, { host: 'localhost', target: '/metrics' });
-  return 1000 * Number(/^nodejs_eventloop_lag_p99_seconds (\S+)$/m.exec(text)?.[1]);
+  return 1000 * Number((await metricsOf(relay)).get('nodejs_eventloop_lag_p99_seconds'));
 }
 
 /* Faults around a long-running relay, each of which is over within a few seconds. */

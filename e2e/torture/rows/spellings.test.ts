@@ -5,11 +5,9 @@ import { type Field, formatRequest } from '../../support/raw-http.ts';
 import { Scope } from '../../support/scope.ts';
 import { startRawService } from '../../support/services/listen.ts';
 import { SHIPPED } from '../../support/shipped-proxies.ts';
-import type { RowResult, RunOptions } from '../report.ts';
 import { torture } from '../torture.ts';
-import { inParallel, sample } from '../tools/attacked-relay.ts';
+import { Faults, inParallel, sample } from '../tools/measure.ts';
 import { type Front, startFronts } from '../tools/fronts.ts';
-import { Faults } from '../tools/honest.ts';
 
 type Figure = 'distinct' | 'strayed' | 'serverErrors' | 'reached';
 
@@ -35,7 +33,7 @@ torture<Figure>({
     reached: { meaning: 'requests that reached the right tunnel', atLeast: 120 },
   },
 
-  async run({ scope, short, seed, say }: RunOptions): Promise<RowResult<Figure>> {
+  async run({ scope, short, seed, say }) {
     const { relay, fronts } = await startFronts(scope);
     const reachedBy = new Map<string, string[]>();
     for (const { name, account } of PLACES) {

@@ -6,15 +6,9 @@ import { Random } from '../../support/random.ts';
 import { type Field, formatRequest, type RawConnection } from '../../support/raw-http.ts';
 import { Scope } from '../../support/scope.ts';
 import { SHIPPED } from '../../support/shipped-proxies.ts';
-import type { RowResult, RunOptions } from '../report.ts';
 import { torture } from '../torture.ts';
-import {
-  type AttackedRelay,
-  ResidentWatch,
-  settlesWithin,
-  startAttackedRelay,
-} from '../tools/attacked-relay.ts';
-import { Faults, HonestVisitor, startHonest } from '../tools/honest.ts';
+import { Faults, ResidentWatch, settlesWithin } from '../tools/measure.ts';
+import { type AttackedRelay, HonestVisitor, startAttackedRelay, startHonest } from '../tools/tenants.ts';
 
 type Figure = 'growth' | 'uncut' | 'sockets' | 'served' | 'unserved' | 'strayed' | 'ended';
 
@@ -39,7 +33,7 @@ torture<Figure>({
     strayed: { meaning: "other visitors' requests that got another request's response", atMost: 0 },
   },
 
-  async run({ scope, short, seed, say }: RunOptions): Promise<RowResult<Figure>> {
+  async run({ scope, short, seed, say }) {
     const stage = await Stage.start(scope, AT_A_TIME);
     const faults = new Faults();
     const visitor = new HonestVisitor(

@@ -9,11 +9,9 @@ import { hostOf } from '../../support/manual-client.ts';
 import { Culvert, Relay } from '../../support/programs.ts';
 import type { Scope } from '../../support/scope.ts';
 import { startHttpService } from '../../support/services/listen.ts';
-import type { Row } from '../report.ts';
-import { torture } from '../torture.ts';
-import { Forked } from '../tools/forked.ts';
-import type { Latencies, Measurement } from '../tools/steady-visitors.ts';
-import { type Attack, ATTACKS, type Order, type Reply, startTenant, type Target } from '../tools/tenant.ts';
+import { type Row, torture } from '../torture.ts';
+import { type Attack, ATTACKS, type AttackTarget, Forked, type Latencies } from '../tools/forked.ts';
+import { startTenant } from '../tools/tenants.ts';
 
 /** Enough visits in each window to make its slowest hundredth significant. */
 const REQUESTS_A_SECOND = 200;
@@ -59,15 +57,19 @@ torture<Attack>({
 
   async run({ scope, short, say }) {
     const service = await startHttpService(scope, (_request, response) => response.end('ok'));
-    const attacker = new Forked<Order, Reply>(scope, 'worst-tenant.ts', ATTACKER_NICE);
-    const servicePort = await attacker.tell({ what: 'serve' }, ANSWER_MS);
+    const attacker = new Forked(scope, ATTACKER_NICE);
+    const servicePort = await attacker.tell('serve', undefined, ANSWER_MS);
     const { relay, target } = await startAttacked(scope, servicePort);
     const { host } = await startTenant(scope, relay, service.port);
-    const visitors = new Forked<Measurement, Latencies>(scope, 'steady-visitors.ts');
+    const visitors = new Forked(scope);
     const ms = short ? SHORT_WINDOW_MS : WINDOW_MS;
     const readersSettleMs = short ? SHORT_READERS_SETTLE_MS : READERS_SETTLE_MS;
     const measure = (forMs: number): Promise<Latencies> =>
-      visitors.tell({ port: relay.port, host, perSecond: REQUESTS_A_SECOND, ms: forMs }, forMs + ANSWER_MS);
+      visitors.tell(
+        'measure',
+        { port: relay.port, host, perSecond: REQUESTS_A_SECOND, ms: forMs },
+        forMs + ANSWER_MS,
+      );
     await measure(ms);
     const { p50: usual } = await measure(ms);
     const samples = new Samples();
@@ -79,10 +81,10 @@ torture<Attack>({
           if (p50 > 2 * usual) throw new Error(`others still wait for ${p50} ms after an attack`);
         });
         const calm = await measure(ms);
-        await attacker.tell({ what: 'attack', attack, target }, ANSWER_MS);
+        await attacker.tell('attack', { attack, target }, ANSWER_MS);
         await delay(attack === 'readers' ? readersSettleMs : SETTLE_MS);
         const under = await measure(ms);
-        const responses = await attacker.tell({ what: 'stop' }, ANSWER_MS);
+        const responses = await attacker.tell('stop', undefined, ANSWER_MS);
         samples.add(`${attack}/calm`, calm.p99);
         samples.add(`${attack}/under`, under.p99);
         say(`${attack}: ${describe(calm)}; ${describe(under)}, ${responses} responses for the attacker`);
@@ -103,7 +105,7 @@ torture<Attack>({
 async function startAttacked(
   scope: Scope,
   servicePort: number,
-): Promise<{ readonly relay: Relay; readonly target: Target }> {
+): Promise<{ readonly relay: Relay; readonly target: AttackTarget }> {
   const relay = await Relay.start(scope);
   const account = await createAccount(relay, { plan: 'dev' });
   const first = await account.api.create({ local_port: 1 });

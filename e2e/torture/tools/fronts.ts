@@ -2,7 +2,7 @@
 import { connect as connectPlainly } from 'node:net';
 import { connect as connectWithTls } from 'node:tls';
 import { Authority } from '../../support/certificates.ts';
-import { deferred, within } from '../../support/deadline.ts';
+import { within } from '../../support/deadline.ts';
 import { type Environment, Relay } from '../../support/programs.ts';
 import { RawConnection } from '../../support/raw-http.ts';
 import type { Scope } from '../../support/scope.ts';
@@ -71,7 +71,7 @@ function front(name: string, port: number, ca?: Buffer): Front {
       const socket =
         ca === undefined ? connectPlainly(address) : connectWithTls({ ...address, ca, servername });
       scope.defer(() => socket.destroy());
-      const connected = deferred();
+      const connected = Promise.withResolvers<void>();
       socket.once(ca === undefined ? 'connect' : 'secureConnect', connected.resolve);
       socket.once('error', connected.reject);
       const connection = RawConnection.over(socket, timeoutMs);
@@ -102,7 +102,7 @@ export async function talk(
   { firstMs, quietMs }: Patience,
 ): Promise<Heard> {
   const pieces: Buffer[] = [];
-  const over = deferred();
+  const over = Promise.withResolvers<void>();
   let timer = setTimeout(over.resolve, firstMs);
   let ended = socket.destroyed || socket.readableEnded;
   const hear = (piece: Buffer): void => {

@@ -1,5 +1,5 @@
 /**
- * Preloaded by a program whose memory is watched (process-watch.ts), with `--expose-gc`. At each SIGUSR2 it collects
+ * Preloaded by a program whose memory is watched (measure.ts), with `--expose-gc`. At each SIGUSR2 it collects
  * garbage and writes how many bytes are still in use, in its heap and outside it, to the file that `HEAP_REPORT` names.
  */
 import { renameSync, writeFileSync } from 'node:fs';

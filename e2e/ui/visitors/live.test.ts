@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Browser, Page } from 'playwright-core';
 import { type WebSocket, WebSocketServer } from 'ws';
-import { deferred, eventually } from '../../support/deadline.ts';
+import { eventually } from '../../support/deadline.ts';
 import { Culvert, Relay } from '../../support/programs.ts';
 import { suiteScope, testScope } from '../../support/scope.ts';
 import { startHttpService } from '../../support/services/listen.ts';
@@ -93,7 +93,7 @@ describe('a page connected to its server', () => {
       perMessageDeflate: false,
     });
     scope.defer(() => sockets.close());
-    let connected = deferred<WebSocket>();
+    let connected = Promise.withResolvers<WebSocket>();
     sockets.on('connection', (socket) => {
       socket.on('error', () => socket.terminate());
       socket.on('message', (message: Buffer, isBinary) => socket.send(message, { binary: isBinary }));
@@ -102,7 +102,7 @@ describe('a page connected to its server', () => {
     });
     /** Connects again. @returns the service's end */
     async function connect(): Promise<WebSocket> {
-      connected = deferred();
+      connected = Promise.withResolvers<WebSocket>();
       await page.evaluate('void connect()');
       await waitForLog(page, ['open']);
       return await connected.promise;
@@ -184,7 +184,7 @@ describe('a page connected to its server', () => {
         () => response.destroy(),
       );
     });
-    const tap = { taken: 0, allowed: 0, more: deferred() };
+    const tap = { taken: 0, allowed: 0, more: Promise.withResolvers<void>() };
     /** Reads as much as is allowed, then waits until more is. @returns the checksum of everything */
     async function takeUpload(request: AsyncIterable<Buffer>): Promise<string> {
       const hash = createHash('sha256');
@@ -192,7 +192,7 @@ describe('a page connected to its server', () => {
         hash.update(chunk);
         tap.taken += chunk.length;
         while (tap.taken > tap.allowed) {
-          tap.more = deferred();
+          tap.more = Promise.withResolvers<void>();
           await tap.more.promise;
         }
       }

@@ -6,9 +6,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { startApacheSite, startNginxSite } from '../../../support/native-server.ts';
 import { Scope } from '../../../support/scope.ts';
 import { startHttpService, startRawService } from '../../../support/services/listen.ts';
-import { inParallel } from '../../tools/attacked-relay.ts';
+import { type Faults, inParallel } from '../../tools/measure.ts';
 import { type Front, talk } from '../../tools/fronts.ts';
-import { type Faults, type Honest, HonestVisitor } from '../../tools/honest.ts';
+import { type Honest, HonestVisitor } from '../../tools/tenants.ts';
 import { type HostileMessage, MARK, numbered } from './cases.ts';
 
 /** A witness with the requests for its tunnel. All witnesses get the same ones, except for the host. */

@@ -9,7 +9,9 @@ import {
   framingCases,
   type HostileMessage,
   MAIN,
+  message,
   shown,
+  words,
 } from './cases.ts';
 
 export interface Hosts {
@@ -21,28 +23,12 @@ export interface Hosts {
 }
 
 const WRONG_VERSIONS = [
-  'HTTP/0.9',
-  'HTTP/1.2',
-  'HTTP/1.10',
-  'HTTP/01.1',
-  'HTTP/2.0',
-  'HTTP/3',
-  'HTTP/1',
-  'HTTP/1.',
-  'HTTP/.1',
-  'HTTP//1.1',
-  'http/1.1',
-  'HTTP/1,1',
+  ...words(`
+    HTTP/0.9 HTTP/1.2 HTTP/1.10 HTTP/01.1 HTTP/2.0 HTTP/3 HTTP/1 HTTP/1. HTTP/.1 HTTP//1.1 http/1.1
+    HTTP/1,1 HTTP/1.1x HTTP/1.1\0 XTTP/1.1 HTTP/-1.1 HTTPS/1.1 ICY/1.1 HTTP/1.1; HTTP/\xb9.1
+  `),
   'HTTP 1.1',
-  'HTTP/1.1x',
-  'HTTP/1.1\0',
   'HTTP/ 1.1',
-  'XTTP/1.1',
-  'HTTP/-1.1',
-  'HTTPS/1.1',
-  'ICY/1.1',
-  'HTTP/1.1;',
-  'HTTP/\xb9.1',
 ];
 
 /** All requests, without duplicates. */
@@ -214,7 +200,7 @@ function behindAnother(hosts: Hosts): HostileMessage[] {
       fate,
       `${start} HTTP/1.1\r\nHost: ${host}\r\nCase: ${MAIN}\r\n${fields}\r\n\r\n${body}`,
     );
-  const methods = ['GET', 'HEAD', 'DELETE', 'OPTIONS', 'TRACE', 'PATCH', 'PROPFIND', 'PRI', 'PURGE'];
+  const methods = words(`GET HEAD DELETE OPTIONS TRACE PATCH PROPFIND PRI PURGE`);
   return [
     ...methods.map((method) => with11('any', `${method} /main`, length)),
     ...methods.map((method) => with11('any', `${method} /main`, 'X: y')),
@@ -271,8 +257,4 @@ function behindAnother(hosts: Hosts): HostileMessage[] {
       ),
     ),
   ];
-}
-
-function message(what: string, fate: Fate, text: string): HostileMessage {
-  return { what, fate, text };
 }

@@ -9,6 +9,7 @@ import {
   framingCases,
   type HostileMessage,
   MAIN,
+  message,
   PAUSE,
   shown,
 } from './cases.ts';
@@ -237,8 +238,4 @@ function steering(): HostileMessage[] {
     'Alt-Svc: h2="evil.example:443"',
   ];
   return fields.map((field) => message(shown(field), 'any', FINAL.replace('\r\n', `\r\n${field}\r\n`)));
-}
-
-function message(what: string, fate: Fate, text: string): HostileMessage {
-  return { what, fate, text };
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { certainGrowth, mostWithin } from './process-watch.ts';
+import { certainGrowth, mostWithin } from './measure.ts';
 
 /** Oscillates between -1 and 1 without a trend. */
 const noise = Array.from({ length: 60 }, (_, index) => Math.sin(index * 2.4));

@@ -1,16 +1,86 @@
 /**
- * Honest neighbours of an attacker: a tunnel whose responses only its own visitors may get, and an account that calls
- * the API.
+ * Accounts and their tunnels on the relay under torture: tenants, an attacker with many tunnels, and honest neighbours,
+ * whose tunnel only responds to its own visitors.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Tunnel } from '../../../shared/tunnel.ts';
+import type { Plan, Tunnel } from '../../../shared/tunnel.ts';
 import { createAccount, type TestAccount } from '../../support/accounts.ts';
-import { Culvert, type Relay } from '../../support/programs.ts';
+import { giveTunnels } from '../../support/database.ts';
+import { hostOf } from '../../support/manual-client.ts';
+import { Culvert, type Environment, Relay } from '../../support/programs.ts';
 import type { RawConnection, Request, Response } from '../../support/raw-http.ts';
 import { Scope } from '../../support/scope.ts';
 import { startHttpService } from '../../support/services/listen.ts';
 import { SHIPPED } from '../../support/shipped-proxies.ts';
-import type { Front } from './fronts.ts';
+import { type Front, straight } from './fronts.ts';
+import type { Faults } from './measure.ts';
+
+export interface Tenant {
+  readonly account: TestAccount;
+  readonly culvert: Culvert;
+  readonly tunnel: Tunnel;
+  /** the `Host` of its visitors */
+  readonly host: string;
+}
+
+interface TenantOptions {
+  /** by default the one without limits, so that only the relay's own limits protect others */
+  readonly plan?: Plan;
+  /** environment of its client */
+  readonly environment?: Environment;
+  /** where its client finds the relay; the relay's own address by default */
+  readonly by?: { readonly url: string };
+}
+
+/** @param servicePort the port to which its tunnel forwards */
+export async function startTenant(
+  scope: Scope,
+  relay: Relay,
+  servicePort: number,
+  { plan = 'team', environment = {}, by = relay }: TenantOptions = {},
+): Promise<Tenant> {
+  const account = await createAccount(relay, { plan });
+  const culvert = await Culvert.start(scope, by, account.key, servicePort, [], environment);
+  return { account, culvert, tunnel: culvert.tunnel, host: hostOf(culvert.tunnel, relay) };
+}
+
+export interface AttackedRelay {
+  readonly relay: Relay;
+  readonly front: Front;
+  readonly attacker: TestAccount;
+  /** @throws Error if there are not that many */
+  tunnel(index: number): Tunnel;
+}
+
+interface AttackedRelayOptions {
+  /** number of tunnels, each for one attack at a time */
+  readonly count: number;
+  /** prefix of their names */
+  readonly name: string;
+  readonly settings?: Environment;
+}
+
+export async function startAttackedRelay(
+  scope: Scope,
+  { count, name, settings = {} }: AttackedRelayOptions,
+): Promise<AttackedRelay> {
+  const { CULVERT_PUBLIC_URL, CULVERT_TUNNEL_DOMAIN } = SHIPPED.settings;
+  const relay = await Relay.start(scope, { ...settings, CULVERT_PUBLIC_URL, CULVERT_TUNNEL_DOMAIN });
+  const attacker = await createAccount(relay, { plan: 'team' });
+  const given = Array.from({ length: count }, (_, index) => ({ slug: `${name}-${index}`, localPort: 9 }));
+  await giveTunnels(scope, relay, attacker, given);
+  const tunnels = await attacker.api.list();
+  return {
+    relay,
+    front: straight(relay.port),
+    attacker,
+    tunnel(index) {
+      const tunnel = tunnels[index];
+      if (tunnel === undefined) throw new Error(`there is no tunnel ${index}`);
+      return tunnel;
+    },
+  };
+}
 
 /** ms between two requests of a visitor that keeps sending them. */
 const BREATH_MS = 50;
@@ -36,11 +106,8 @@ export async function startHonest(scope: Scope, relay: Relay): Promise<Honest> {
   return { account, tunnel, host: `${tunnel.slug}.${SHIPPED.tunnelDomain}` };
 }
 
-interface Question {
-  readonly request: Request;
-  /** the problem with a response, if any */
-  readonly problem: (response: Response) => string | undefined;
-}
+/** A request, and a function that returns the problem with its response, if any. */
+type Question = readonly [Request, (response: Response) => string | undefined];
 
 /**
  * Sends requests to the tunnel, and to the API with and without a key, in turn, over one connection as long as it
@@ -55,11 +122,6 @@ export class HonestVisitor {
   readonly #scope: Scope;
   #connection: { readonly raw: RawConnection; readonly scope: Scope } | undefined;
   #asked = 0;
-  readonly #questions: readonly [() => Question, ...(() => Question)[]] = [
-    () => this.#askTunnel(),
-    () => this.#askApi(),
-    () => this.#askWithoutKey(),
-  ];
 
   /** @param faults gets `strayed` for another visitor's response, `unserved` for none */
   constructor(scope: Scope, honest: Honest, front: Front, faults: Faults) {
@@ -71,10 +133,8 @@ export class HonestVisitor {
 
   /** @param after the preceding action, for the report */
   async ask(after: string): Promise<void> {
-    this.#asked += 1;
-    const question = this.#questions[this.#asked % this.#questions.length] ?? this.#questions[0];
+    const [request, look] = this.#question();
     try {
-      const { request, problem: look } = question();
       const response = await this.#request(request);
       const problem = look(response);
       if (problem === undefined) this.served += 1;
@@ -97,33 +157,13 @@ export class HonestVisitor {
     }
   }
 
-  #askTunnel(): Question {
+  #question(): Question {
+    const { host, account } = this.#honest;
+    this.#asked += 1;
+    if (this.#asked % 3 === 1) return apiQuestion('/v1/account', 200, `"${account.id}"`, account.key);
+    if (this.#asked % 3 === 2) return apiQuestion('/v1/tunnels', 401, 'missing api key');
     const token = `/honest/${this.#front.name}/${Math.random()}`;
-    return {
-      request: { host: this.#honest.host, target: token },
-      problem: (response) => tunnelProblem(response, token),
-    };
-  }
-
-  #askApi(): Question {
-    const headers = [['Authorization', `Bearer ${this.#honest.account.key}`]] as const;
-    return {
-      request: { host: SHIPPED.relayHost, target: '/v1/account', headers },
-      problem: ({ status, text }) =>
-        status === 200 && text.includes(`"${this.#honest.account.id}"`)
-          ? undefined
-          : `the API answered ${status} ${text.slice(0, 200)}`,
-    };
-  }
-
-  #askWithoutKey(): Question {
-    return {
-      request: { host: SHIPPED.relayHost, target: '/v1/tunnels' },
-      problem: ({ status, text }) =>
-        status === 401 && text.includes('missing api key')
-          ? undefined
-          : `without a key, the API answered ${status} ${text.slice(0, 200)}`,
-    };
+    return [{ host, target: token }, (response) => tunnelProblem(response, token)];
   }
 
   async #request(request: Request): Promise<Response> {
@@ -146,36 +186,17 @@ export class HonestVisitor {
   }
 }
 
+function apiQuestion(target: string, expected: number, part: string, key?: string): Question {
+  const headers = key === undefined ? [] : ([['Authorization', `Bearer ${key}`]] as const);
+  const problem = ({ status, text }: Response): string | undefined =>
+    status === expected && text.includes(part)
+      ? undefined
+      : `${target}, ${key === undefined ? 'without' : 'with'} a key, was answered ${status} ${text.slice(0, 200)}`;
+  return [{ host: SHIPPED.relayHost, target, headers }, problem];
+}
+
 function tunnelProblem({ status, head, text }: Response, token: string): string | undefined {
   const isOwn = status === 200 && text === `honest ${token}` && head.field('honest') === token;
   return isOwn ? undefined : `${token} was answered ${status} ${text.slice(0, 200)}`;
 }
 
-/** Failures of a row, counted by figure. The first few are kept in words. */
-
-const KEPT = 5;
-const MAX_CHARS = 2000;
-
-export class Faults {
-  readonly #counts = new Map<string, number>();
-  readonly #first: string[] = [];
-
-  add(figure: string, what: string): void {
-    const count = this.#counts.get(figure) ?? 0;
-    this.#counts.set(figure, count + 1);
-    // For each figure the first few are kept.
-    if (count < KEPT) this.#first.push(`${figure}: ${what}`.slice(0, MAX_CHARS));
-  }
-
-  get first(): readonly string[] {
-    return this.#first;
-  }
-
-  /** The counts of these figures. */
-  counts<Name extends string>(...names: readonly Name[]): Record<Name, number> {
-    return Object.fromEntries(names.map((name) => [name, this.#counts.get(name) ?? 0])) as Record<
-      Name,
-      number
-    >;
-  }
-}

@@ -1,5 +1,14 @@
 import assert from 'node:assert/strict';
-import { broken, merged, type Outcome, page, recordOf, type Row, type RowRecord, summary } from './report.ts';
+import {
+  broken,
+  merged,
+  type Outcome,
+  page,
+  recordOf,
+  type Row,
+  type RowRecord,
+  summary,
+} from './torture.ts';
 
 const TREE = { date: '2026-11-22', commit: 'abcdef0' };
 const row: Row<'lost' | 'served'> = {
