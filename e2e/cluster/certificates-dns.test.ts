@@ -3,8 +3,8 @@ import { createAccount } from '../support/accounts.ts';
 import { RelayCluster } from '../support/cluster.ts';
 import { eventually } from '../support/deadline.ts';
 import { ownAddress, Unbound } from '../support/dns-servers.ts';
-import { shake, visit } from '../support/handshakes.ts';
-import { Pebble } from '../support/pebble.ts';
+import { shake, visit } from '../support/certified-relay.ts';
+import { Pebble } from '../support/certificates.ts';
 import { RelayProgram } from '../support/programs.ts';
 import { suiteScope } from '../support/scope.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { Authority, type CertificateFiles } from '../support/certificates.ts';
 import { RelayCluster } from '../support/cluster.ts';
-import { visit } from '../support/handshakes.ts';
+import { visit } from '../support/certified-relay.ts';
 import { Culvert } from '../support/programs.ts';
 import { type Scope, suiteScope } from '../support/scope.ts';
 import { closedPort, startHttpService } from '../support/services/listen.ts';

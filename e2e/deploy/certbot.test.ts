@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Authority } from '../support/certificates.ts';
 import { eventually } from '../support/deadline.ts';
-import { shake } from '../support/handshakes.ts';
+import { shake } from '../support/certified-relay.ts';
 import { RelayProgram, temporaryDirectory } from '../support/programs.ts';
 import { suiteScope } from '../support/scope.ts';
 

@@ -10,8 +10,8 @@ import type { Browser } from 'playwright-core';
 import type { Child } from '../support/child.ts';
 import { eventually } from '../support/deadline.ts';
 import { ownAddress, Unbound } from '../support/dns-servers.ts';
-import { shake } from '../support/handshakes.ts';
-import { Pebble } from '../support/pebble.ts';
+import { shake } from '../support/certified-relay.ts';
+import { Pebble } from '../support/certificates.ts';
 import {
   Culvert,
   type Environment,

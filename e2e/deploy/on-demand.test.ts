@@ -4,7 +4,7 @@ import { createAccount } from '../support/accounts.ts';
 import { Api } from '../support/api.ts';
 import { eventually } from '../support/deadline.ts';
 import { bringDomain, claimDomain } from '../support/dns-servers.ts';
-import { shake } from '../support/handshakes.ts';
+import { shake } from '../support/certified-relay.ts';
 import { Relay } from '../support/programs.ts';
 import { suiteScope } from '../support/scope.ts';
 import { closedPort } from '../support/services/listen.ts';

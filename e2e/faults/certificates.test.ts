@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict';
-import { Authority } from '../support/certificates.ts';
-import { FaultyAuthority } from '../support/certified-relay.ts';
+import { Authority, Pebble } from '../support/certificates.ts';
+import { createNamed, FaultyAuthority, shake } from '../support/certified-relay.ts';
 import { openRelayDatabase } from '../support/database.ts';
 import { eventually } from '../support/deadline.ts';
-import { createNamed, shake } from '../support/handshakes.ts';
-import { Pebble } from '../support/pebble.ts';
 import { type Environment, RelayProgram } from '../support/programs.ts';
 import { type Scope, testScope } from '../support/scope.ts';
 import { ChangingClock, fillDisk, smallDisk } from '../support/small-disk.ts';

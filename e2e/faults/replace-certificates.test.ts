@@ -1,10 +1,18 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:tls';
-import { CertifiedRelay, FaultyAuthority } from '../support/certified-relay.ts';
+import {
+  Asker,
+  askHttp,
+  askTcp,
+  askUdp,
+  CertifiedRelay,
+  createNamed,
+  FaultyAuthority,
+  shake,
+} from '../support/certified-relay.ts';
 import { eventually, within } from '../support/deadline.ts';
-import { Asker, askHttp, askTcp, askUdp, createNamed, shake } from '../support/handshakes.ts';
-import { Pebble } from '../support/pebble.ts';
+import { Pebble } from '../support/certificates.ts';
 import { RelayProgram } from '../support/programs.ts';
 import { suiteScope } from '../support/scope.ts';
 

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
-import { FaultyAuthority } from '../support/certified-relay.ts';
+import { createNamed, FaultyAuthority, shake, visit } from '../support/certified-relay.ts';
 import { eventually } from '../support/deadline.ts';
-import { createNamed, shake, visit } from '../support/handshakes.ts';
-import { Pebble } from '../support/pebble.ts';
+import { Pebble } from '../support/certificates.ts';
 import { RelayProgram } from '../support/programs.ts';
 import { type Scope, suiteScope, testScope } from '../support/scope.ts';
 
@@ -83,18 +82,18 @@ describe('a relay that obtains its own certificates', function () {
 
   it('tells browsers to use https only at its own address, and does not do so for tunnels', async () => {
     const own = await visit({ port: pebble.tlsPort, host: OWN, path: '/healthz' }, root);
-    assert.equal(own.headers['strict-transport-security'], 'max-age=31536000');
+    assert.equal(own.head.field('strict-transport-security'), 'max-age=31536000');
     await tunnel('plain');
     const other = await visit({ port: pebble.tlsPort, host: 'plain.tunnels.test' }, root);
-    assert.equal(other.headers['strict-transport-security'], undefined);
+    assert.equal(other.head.field('strict-transport-security'), undefined);
     const path = await visit({ port: pebble.tlsPort, host: OWN, path: '/t/plain/' }, root);
-    assert.equal(path.headers['strict-transport-security'], undefined);
+    assert.equal(path.head.field('strict-transport-security'), undefined);
   });
 
   it('redirects plain HTTP to https, for its own names only', async () => {
     const own = await visit({ port: pebble.httpPort, host: `${OWN}:80`, path: '/a/b?c=d' });
     assert.equal(own.status, 308);
-    assert.equal(own.headers['location'], `https://${OWN}:${pebble.tlsPort}/a/b?c=d`);
+    assert.equal(own.head.field('location'), `https://${OWN}:${pebble.tlsPort}/a/b?c=d`);
     assert.equal((await visit({ port: pebble.httpPort, host: 'elsewhere.test' })).status, 404);
     assert.equal((await visit({ port: pebble.httpPort, host: 'nobody.tunnels.test' })).status, 404);
   });

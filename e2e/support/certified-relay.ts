@@ -1,15 +1,17 @@
 /** A relay that obtains its own certificates, on its own address, and an authority that finds it through a resolver. */
+import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import type { IncomingMessage } from 'node:http';
 import { createServer, request } from 'node:https';
-import { json } from 'node:stream/consumers';
-import { connect } from 'node:tls';
+import { connect as netConnect } from 'node:net';
+import { connect, type PeerCertificate } from 'node:tls';
+import { dnsQuery } from '../../server/testing/dns-server.ts';
+import { Pebble, type PebbleOptions } from './certificates.ts';
 import { within } from './deadline.ts';
 import { ownAddress, Unbound } from './dns-servers.ts';
-import { Pebble, type PebbleOptions } from './pebble.ts';
 import { type Environment, RelayProgram } from './programs.ts';
-import type { Scope } from './scope.ts';
+import { RawConnection, type Response } from './raw-http.ts';
+import { Scope } from './scope.ts';
 import { closedPort } from './services/listen.ts';
 
 export interface CertifiedOptions {
@@ -59,13 +61,10 @@ export class CertifiedRelay {
 
   /** @returns the names on the certificate that the relay presents for a host to a visitor who trusts the authority */
   async namesAt(host: string): Promise<string> {
-    const socket = connect({ host: this.address, port: this.relay.port, servername: host, ca: this.root });
-    try {
-      await within(60_000, `handshake of ${host}`, once(socket, 'secureConnect'));
-      return socket.getPeerX509Certificate()?.subjectAltName ?? '';
-    } finally {
-      socket.destroy();
-    }
+    const { port } = this.relay;
+    const { authorized, certificate } = await shake(port, host, this.root, this.address);
+    if (!authorized) throw new Error(`the certificate of ${host} is not trusted`);
+    return certificate.subjectaltname ?? '';
   }
 
   /** Calls the REST interface with a key, over TLS. */
@@ -73,19 +72,19 @@ export class CertifiedRelay {
     key: string,
   ): (method: string, path: string, body?: object) => Promise<{ status: number; json: unknown }> {
     return async (method, path, body) => {
-      const socket = request({
-        method,
-        path,
-        host: this.address,
-        port: this.relay.port,
-        servername: 'relay.test',
-        ca: this.root,
-        headers: { Host: `relay.test:${this.relay.port}`, Authorization: `Bearer ${key}` },
-        timeout: 60_000,
-      });
-      socket.end(body && JSON.stringify(body));
-      const [response] = (await once(socket, 'response')) as [IncomingMessage];
-      return { status: response.statusCode ?? 0, json: await json(response) };
+      const { status, text } = await visit(
+        {
+          method,
+          path,
+          address: this.address,
+          port: this.relay.port,
+          host: 'relay.test',
+          headers: { authorization: `Bearer ${key}` },
+          ...(body && { body: JSON.stringify(body) }),
+        },
+        this.root,
+      );
+      return { status, json: JSON.parse(text) as unknown };
     };
   }
 
@@ -175,4 +174,191 @@ export class FaultyAuthority {
     });
     return authority;
   }
+}
+
+/* Visits to a relay that has its own certificates, at any host name. */
+
+/** The result of a handshake. */
+export interface Shaken {
+  /** whether browsers would accept the certificate */
+  readonly authorized: boolean;
+  readonly certificate: PeerCertificate;
+  readonly protocol: string;
+}
+
+/**
+ * @param root PEM of the authority that is trusted
+ * @param host `undefined` to name none
+ * @throws Error if the handshake fails
+ */
+export function shake(
+  port: number,
+  host: string | undefined,
+  root: string,
+  address = '127.0.0.1',
+): Promise<Shaken> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({
+      port,
+      host: address,
+      ...(host !== undefined && { servername: host }),
+      ca: root,
+      rejectUnauthorized: false,
+      ALPNProtocols: ['http/1.1'],
+      timeout: 60_000,
+    });
+    socket.on('error', reject);
+    socket.on('timeout', () => socket.destroy(new Error('the handshake takes too long')));
+    socket.on('secureConnect', () => {
+      const { authorized } = socket;
+      resolve({ authorized, certificate: socket.getPeerCertificate(), protocol: socket.getProtocol() ?? '' });
+      socket.destroy();
+    });
+  });
+}
+
+export interface Visit {
+  /** 127.0.0.1 by default */
+  readonly address?: string;
+  readonly port: number;
+  readonly host: string;
+  readonly path?: string;
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+/** @param root PEM of the authority that is trusted; plain HTTP without it */
+export async function visit(to: Visit, root?: string): Promise<Response> {
+  const { address = '127.0.0.1', port, host, path: target = '/', method = 'GET', headers = {}, body } = to;
+  const scope = new Scope();
+  try {
+    const connection =
+      root === undefined
+        ? await RawConnection.open(scope, port, undefined, undefined, address)
+        : await RawConnection.openTls(scope, { port, host: address, servername: host, ca: root });
+    return await connection.request({
+      host,
+      target,
+      method,
+      headers: [['Connection', 'close'], ...Object.entries(headers)],
+      ...(body !== undefined && { body }),
+    });
+  } finally {
+    await scope.end();
+  }
+}
+
+/** Creates a tunnel through the relay name. */
+export async function createNamed(
+  port: number,
+  host: string,
+  key: string,
+  name: string,
+  root: string,
+): Promise<{ readonly id: string; readonly public_url: string }> {
+  const { status, text } = await visit(
+    {
+      port,
+      host,
+      path: '/v1/tunnels',
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}` },
+      body: JSON.stringify({ local_port: 1, name }),
+    },
+    root,
+  );
+  if (status !== 201) throw new Error(`the tunnel was not created: ${status} ${text}`);
+  return JSON.parse(text) as { id: string; public_url: string };
+}
+
+/* Continuous, independent requests that record which ones were not answered. */
+
+/** ms that an answer may take on a busy machine. */
+const ANSWER_MS = 20_000;
+
+/** Sends one request. @throws Error when there is no answer, or not the right one */
+export type Ask = () => Promise<unknown>;
+
+export class Asker {
+  readonly faults: string[] = [];
+  answered = 0;
+  readonly #ask: Ask;
+  readonly #loops: readonly Promise<void>[];
+  #isOver = false;
+
+  /** @param atOnce requests that are open at any time */
+  constructor(ask: Ask, atOnce: number) {
+    this.#ask = ask;
+    this.#loops = Array.from({ length: atOnce }, () => this.#loop());
+  }
+
+  /** Fulfilled when the last request is done. */
+  async stop(): Promise<void> {
+    this.#isOver = true;
+    await Promise.all(this.#loops);
+  }
+
+  async #loop(): Promise<void> {
+    while (!this.#isOver) {
+      try {
+        await this.#ask();
+        this.answered += 1;
+      } catch (error) {
+        this.faults.push(String(error));
+      }
+    }
+  }
+}
+
+let network = 0;
+
+/** An address of the network that was used least: servers limit each network. */
+function nextNetwork(): string {
+  network += 1;
+  return `127.${1 + (Math.floor(network / 250) % 60)}.${1 + (network % 250)}.1`;
+}
+
+/** Asks a DNS server for the TXT records of a name, over UDP, without retrying. */
+export async function askUdp(address: string, port: number, name: string): Promise<void> {
+  const socket = createSocket('udp4');
+  try {
+    socket.bind(0, nextNetwork());
+    await once(socket, 'listening');
+    const answer = once(socket, 'message');
+    socket.send(dnsQuery(name), port, address);
+    const [packet] = (await within(ANSWER_MS, 'an answer over UDP', answer)) as [Buffer];
+    assertAnswered(packet);
+  } finally {
+    socket.close();
+  }
+}
+
+/** Asks a DNS server for the TXT records of a name, over a new TCP connection. */
+export async function askTcp(address: string, port: number, name: string): Promise<void> {
+  const socket = netConnect({ host: address, port, localAddress: nextNetwork() });
+  try {
+    const query = dnsQuery(name);
+    socket.write(Buffer.concat([Buffer.from([query.length >> 8, query.length & 0xff]), query]));
+    const answer = once(socket, 'data');
+    // Rejects if the connection ends without an answer.
+    const end = once(socket, 'close').then(() => Promise.reject(new Error('the connection has ended')));
+    end.catch(() => {});
+    const [packet] = (await within(ANSWER_MS, 'an answer over TCP', Promise.race([answer, end]))) as [Buffer];
+    assertAnswered(packet.subarray(2));
+  } finally {
+    socket.destroy();
+  }
+}
+
+/** Sends a plain HTTP request to a port, over a new connection. */
+export async function askHttp(address: string, port: number, host: string): Promise<void> {
+  const { status } = await visit({ address, port, host, headers: { connection: 'close' } });
+  if (status !== 308) throw new Error(`HTTP ${status}`);
+}
+
+/** Asserts NOERROR from an authoritative server. */
+function assertAnswered(packet: Buffer): void {
+  const flags = packet.readUInt16BE(2);
+  if ((flags & 0x840f) !== 0x8400) throw new Error(`DNS flags ${flags.toString(16)}`);
 }

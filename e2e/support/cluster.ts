@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Tunnel } from '../../shared/tunnel.ts';
 import { CREATES_AN_ACCOUNT, createAccount, type TestAccount } from './accounts.ts';
 import { Api } from './api.ts';
-import { Load } from './load.ts';
+import { Load, mixedRequests } from './load.ts';
 import { startBalancer } from './native-server.ts';
 import {
   Culvert,
@@ -19,9 +19,6 @@ import type { Request } from './raw-http.ts';
 import { RedisServer } from './redis.ts';
 import { runScope, type Scope } from './scope.ts';
 import { closedPort, startHttpService } from './services/listen.ts';
-
-const BODY = 'x'.repeat(20_000);
-const VISITORS_PER_REQUEST_A_SECOND = 1 / 5;
 
 /** The body of the local service's response. */
 export function responseTo({ method = 'GET', target = '/', body = '' }: Request): string {
@@ -105,16 +102,10 @@ export class Fleet {
     return new Fleet(cluster, culvert, port, await Promise.all(made));
   }
 
-  /** Visitors of the tunnel, through the balancer. Every fourth request is a POST, every eighth one has a body. */
+  /** Visitors of the tunnel, through the balancer. */
   visit(perSecond: number): Load {
     const host = `${this.culvert.tunnel.slug}.localhost:${this.port}`;
-    let next = 0;
-    return new Load(this.port, perSecond, perSecond * VISITORS_PER_REQUEST_A_SECOND, (): Request => {
-      next += 1;
-      return next % 4 === 0
-        ? { host, method: 'POST', target: `/${next}`, body: next % 8 === 0 ? BODY : 'x' }
-        : { host, target: `/${next}` };
-    });
+    return new Load(this.port, perSecond, perSecond / 5, mixedRequests(host));
   }
 
   /** Starts creating tunnels through the balancer. */

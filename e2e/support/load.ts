@@ -115,6 +115,19 @@ export interface Asked {
   readonly outcome: Response | Error;
 }
 
+const BODY = 'x'.repeat(20_000);
+
+/** Requests with different targets. Every fourth one is a POST, every eighth one has a larger body. */
+export function mixedRequests(host: string): () => Request {
+  let next = 0;
+  return () => {
+    next += 1;
+    const target = `/${next}`;
+    if (next % 4 !== 0) return { host, target };
+    return { host, method: 'POST', target, body: next % 8 === 0 ? BODY : 'x' };
+  };
+}
+
 /**
  * A steady number of requests a second. Half of the visitors keep their connection as long as its responses allow, the
  * others open one for each request.

@@ -1,4 +1,5 @@
 import { connect, type Socket } from 'node:net';
+import { connect as connectTls, type ConnectionOptions, TLSSocket } from 'node:tls';
 import { within } from './deadline.ts';
 import { Scope } from './scope.ts';
 
@@ -92,18 +93,28 @@ export class RawConnection {
    *
    * @param timeoutMs longest wait for the next bytes, in ms
    * @param localAddress the source address
+   * @param host another address of this machine
    */
   static async open(
     scope: Scope,
     port: number,
     timeoutMs?: number,
     localAddress = '127.0.0.1',
+    host = '127.0.0.1',
   ): Promise<RawConnection> {
-    const socket = connect({ port, host: '127.0.0.1', noDelay: true, localAddress });
+    return await RawConnection.#opened(scope, connect({ port, host, localAddress }), timeoutMs);
+  }
+
+  /** Connects with TLS, to this machine by default; destroyed with the scope. */
+  static async openTls(scope: Scope, options: ConnectionOptions, timeoutMs?: number): Promise<RawConnection> {
+    return await RawConnection.#opened(scope, connectTls({ host: '127.0.0.1', ...options }), timeoutMs);
+  }
+
+  static async #opened(scope: Scope, socket: Socket, timeoutMs?: number): Promise<RawConnection> {
     scope.defer(() => socket.destroy());
-    const connection = new RawConnection(socket, timeoutMs);
+    const connection = new RawConnection(socket.setNoDelay(), timeoutMs);
     const connected = Promise.withResolvers<void>();
-    socket.once('connect', connected.resolve);
+    socket.once(socket instanceof TLSSocket ? 'secureConnect' : 'connect', connected.resolve);
     socket.once('error', connected.reject);
     await within(60_000, 'connection', connected.promise);
     socket.off('error', connected.reject);

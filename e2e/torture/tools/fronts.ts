@@ -1,16 +1,11 @@
 /** The routes to a relay: straight, and through each proxy for which `server/deploy` has a file. */
-import { connect as connectPlainly } from 'node:net';
-import { connect as connectWithTls } from 'node:tls';
 import { Authority } from '../../support/certificates.ts';
-import { within } from '../../support/deadline.ts';
 import { type Environment, Relay } from '../../support/programs.ts';
 import { RawConnection } from '../../support/raw-http.ts';
 import type { Scope } from '../../support/scope.ts';
 import { closedPort } from '../../support/services/listen.ts';
 import { SHIPPED, SHIPPED_PROXIES } from '../../support/shipped-proxies.ts';
 
-/** ms for a connection and its handshake, on a busy machine. */
-const OPEN_MS = 15_000;
 /** The source address of visitors. The relay trusts 127.0.0.1, where its proxies are. */
 const VISITOR_ADDRESS = '127.0.0.2';
 
@@ -66,18 +61,9 @@ function front(name: string, port: number, ca?: Buffer): Front {
     name,
     port,
     async open(scope, { from = VISITOR_ADDRESS, timeoutMs } = {}) {
-      const address = { port, host: '127.0.0.1', localAddress: from };
-      const servername = SHIPPED.relayHost;
-      const socket =
-        ca === undefined ? connectPlainly(address) : connectWithTls({ ...address, ca, servername });
-      scope.defer(() => socket.destroy());
-      const connected = Promise.withResolvers<void>();
-      socket.once(ca === undefined ? 'connect' : 'secureConnect', connected.resolve);
-      socket.once('error', connected.reject);
-      const connection = RawConnection.over(socket, timeoutMs);
-      await within(OPEN_MS, `connection (${name})`, connected.promise);
-      socket.setNoDelay(true);
-      return connection;
+      if (ca === undefined) return await RawConnection.open(scope, port, timeoutMs, from);
+      const options = { port, ca, servername: SHIPPED.relayHost, localAddress: from };
+      return await RawConnection.openTls(scope, options, timeoutMs);
     },
   };
 }

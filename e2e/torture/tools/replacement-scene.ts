@@ -1,29 +1,29 @@
 /** All activity at a relay while it is replaced: visitors, long responses, calls of its API. */
-import { createHash, type Hash } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import { connect } from 'node:tls';
 import { WebSocket, WebSocketServer } from 'ws';
 import type { Tunnel } from '../../../shared/tunnel.ts';
 import { createAccount, type TestAccount } from '../../support/accounts.ts';
 import { Authority } from '../../support/certificates.ts';
 import { eventually } from '../../support/deadline.ts';
-import { type Asked, describeFailure, Load, tallyOf } from '../../support/load.ts';
+import { type Asked, describeFailure, Load, mixedRequests, tallyOf } from '../../support/load.ts';
 import { Culvert, RelayProgram } from '../../support/programs.ts';
-import { RawConnection, type Request } from '../../support/raw-http.ts';
+import { RawConnection } from '../../support/raw-http.ts';
 import { Scope } from '../../support/scope.ts';
+import { digest } from '../../support/services/echo.ts';
 import { startHttpService } from '../../support/services/listen.ts';
 import { SpecClient } from '../../support/spec-client/client.ts';
 
 /* Visitors who stay longer than a replacement takes. Each resolves to its error, if any. */
 
 /** Opens a connection of a visitor. */
-export type Open = () => Promise<RawConnection>;
+type Open = () => Promise<RawConnection>;
 
 type Visit = (open: Open, host: string) => Promise<string | undefined>;
 
-export const LASTING: Readonly<Record<string, Visit>> = {
+const LASTING: Readonly<Record<string, Visit>> = {
   events: async (open, host) => {
     const { text } = await (await open()).request({ host, target: '/events' });
     const expected = Array.from({ length: PIECES }, (_, number) => `data: ${number}\n\n`).join('');
@@ -82,8 +82,6 @@ export const LASTING: Readonly<Record<string, Visit>> = {
  */
 const PER_SECOND = 500;
 const SPEC_PER_SECOND = 50;
-const VISITORS_PER_REQUEST_A_SECOND = 1 / 5;
-const BODY = 'x'.repeat(20_000);
 const ANSWER_MS = 60_000;
 /** One create per 800 ms is within the rate limit of four accounts. */
 const CREATE_MS = 800;
@@ -126,7 +124,8 @@ export class Scene {
     scope: Scope,
     relay: RelayProgram,
     authority: Authority | undefined,
-    [owner, ...accounts]: readonly [TestAccount, ...TestAccount[]],
+    owner: TestAccount,
+    accounts: readonly TestAccount[],
   ) {
     this.#scope = scope;
     this.#relay = relay;
@@ -138,13 +137,11 @@ export class Scene {
   static async start(scope: Scope, isSecure: boolean): Promise<Scene> {
     const authority = isSecure ? new Authority(scope) : undefined;
     const files = authority?.issue();
-    const relay = await RelayProgram.start(
-      scope,
-      files === undefined ? {} : { CULVERT_TLS_CERT: files.cert, CULVERT_TLS_KEY: files.key },
-    );
+    const settings = files && { CULVERT_TLS_CERT: files.cert, CULVERT_TLS_KEY: files.key };
+    const relay = await RelayProgram.start(scope, settings);
     const owner = await createAccount(relay, { plan: 'team' });
     const made = Array.from({ length: ACCOUNTS }, () => createAccount(relay, { plan: 'team' }));
-    const scene = new Scene(scope, relay, authority, [owner, ...(await Promise.all(made))]);
+    const scene = new Scene(scope, relay, authority, owner, await Promise.all(made));
     await scene.#serve(authority);
     return scene;
   }
@@ -163,22 +160,9 @@ export class Scene {
     this.#visit(client.tunnel, other, SPEC_PER_SECOND);
   }
 
-  /** Every fourth request is a POST, every eighth one with a larger body. */
   #visit(tunnel: Tunnel, site: Site, perSecond: number): void {
-    const host = this.#host(tunnel);
-    let next = 0;
-    const request = (): Request => {
-      next += 1;
-      return next % 4 === 0
-        ? { host, method: 'POST', target: `/${next}`, body: next % 8 === 0 ? BODY : 'x' }
-        : { host, target: `/${next}` };
-    };
-    const load = new Load(
-      (scope) => this.#open(scope),
-      perSecond,
-      perSecond * VISITORS_PER_REQUEST_A_SECOND,
-      request,
-    );
+    const request = mixedRequests(this.#host(tunnel));
+    const load = new Load((scope) => this.#open(scope), perSecond, perSecond / 5, request);
     this.#served.push({ tunnel, site, load });
   }
 
@@ -327,21 +311,19 @@ export class Scene {
   async #open(scope: Scope, timeoutMs = ANSWER_MS): Promise<RawConnection> {
     const { port } = this.#relay;
     if (this.#authority === undefined) return await RawConnection.open(scope, port, timeoutMs);
-    const socket = connect({ port, host: '127.0.0.1', servername: 'localhost', ca: this.#authority.pem });
-    scope.defer(() => socket.destroy());
-    await once(socket, 'secureConnect');
-    return RawConnection.over(socket, timeoutMs);
+    const options = { port, servername: 'localhost', ca: this.#authority.pem };
+    return await RawConnection.openTls(scope, options, timeoutMs);
   }
 }
 
 /* A local service with long-lasting exchanges. */
 
 /** Long exchanges consist of this many pieces with pauses in ms in between, and last longer than a replacement. */
-export const PIECES = 120;
-export const PIECE_MS = 25;
-export const DOWNLOAD_PIECE = Buffer.alloc(20_000, 'culvert ');
+const PIECES = 120;
+const PIECE_MS = 25;
+const DOWNLOAD_PIECE = Buffer.alloc(20_000, 'culvert ');
 
-export interface Site {
+interface Site {
   readonly port: number;
   /** requests that have arrived */
   readonly requests: number;
@@ -351,11 +333,11 @@ export interface Site {
  * `/events` streams events, `/download` a file, and an upgrade echoes. All other requests are described, with the hash
  * of the body.
  */
-export async function startSite(scope: Scope): Promise<Site> {
+async function startSite(scope: Scope): Promise<Site> {
   const count = { requests: 0 };
   const service = await startHttpService(scope, (request, response) => {
     count.requests += 1;
-    void respond(request, response);
+    respond(request, response).catch(() => response.destroy());
   });
   const sockets = new WebSocketServer({ noServer: true });
   service.server.on('upgrade', (request, socket, head) => {
@@ -382,15 +364,8 @@ async function respond(request: IncomingMessage, response: ServerResponse): Prom
     response.setHeader('Content-Length', PIECES * DOWNLOAD_PIECE.length);
     return await inPieces(response, () => DOWNLOAD_PIECE);
   }
-  const hash: Hash = createHash('sha256');
-  let length = 0;
-  request.on('data', (piece: Buffer) => {
-    length += piece.length;
-    hash.update(piece);
-  });
-  request.on('end', () =>
-    response.end(responseText(request.method, request.url, length, hash.digest('hex'))),
-  );
+  const { sha256, length } = await digest(request);
+  response.end(responseText(request.method, request.url, length, sha256));
 }
 
 async function inPieces(response: ServerResponse, piece: (number: number) => string | Buffer): Promise<void> {
@@ -402,6 +377,6 @@ async function inPieces(response: ServerResponse, piece: (number: number) => str
 }
 
 /** The service's description of a request. */
-export function responseText(method = 'GET', target = '/', length = 0, sha256 = ''): string {
+function responseText(method = 'GET', target = '/', length = 0, sha256 = ''): string {
   return `${method} ${target} ${length} ${sha256}`;
 }
