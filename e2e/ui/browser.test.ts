@@ -9,7 +9,7 @@ import { eventually } from '../support/deadline.ts';
 import { spawnCulvert, temporaryDirectory } from '../support/programs.ts';
 import { testScope } from '../support/scope.ts';
 import { startHttpService } from '../support/services/listen.ts';
-import { newProfile, openLink, startUi, uiEnvironment, uiFolder } from './support/ui-program.ts';
+import { newProfile, openLink, startUi, uiEnvironment, uiFolder } from './support/app-window.ts';
 import { chooseOfLog, expose, signIn } from './support/fixture.ts';
 import { sharedBrowser, sharedRelay } from './support/running-app.ts';
 import { visit } from './support/visit.ts';

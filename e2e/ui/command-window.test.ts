@@ -11,7 +11,7 @@ import { CULVERT_SCRIPT, spawnCulvert, temporaryDirectory } from '../support/pro
 import { testScope } from '../support/scope.ts';
 import { startHttpService } from '../support/services/listen.ts';
 import { Terminal } from '../support/terminal.ts';
-import { newProfile, openLink } from './support/ui-program.ts';
+import { newProfile, openLink } from './support/app-window.ts';
 import { card, chooseMore } from './support/fixture.ts';
 import { violations } from './support/readable.ts';
 import { sharedBrowser, sharedRelay } from './support/running-app.ts';

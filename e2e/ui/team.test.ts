@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { createAccount, withNewKey } from '../support/accounts.ts';
 import { eventually } from '../support/deadline.ts';
 import { testScope } from '../support/scope.ts';
-import { newProfile, openLink, startUi } from './support/ui-program.ts';
+import { newProfile, openLink, startUi } from './support/app-window.ts';
 import { scenarios, signIn } from './support/fixture.ts';
 import { assertReadable } from './support/readable.ts';
 import { sharedBrowser, sharedRelay } from './support/running-app.ts';
