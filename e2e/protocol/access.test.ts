@@ -5,7 +5,14 @@ import { Api } from '../support/api.ts';
 import { eventually } from '../support/deadline.ts';
 import { hostOf } from '../support/manual-client.ts';
 import { Culvert } from '../support/programs.ts';
-import { formatRequest, type Field, RawConnection, type Response, visit } from '../support/raw-http.ts';
+import {
+  type Field,
+  formatRequest,
+  RawConnection,
+  type Response,
+  visit,
+  WEBSOCKET,
+} from '../support/raw-http.ts';
 import { relaySuite } from '../support/relay-suite.ts';
 import { type HttpService, startHttpService } from '../support/services/listen.ts';
 import { SpecClient } from '../support/spec-client/client.ts';
@@ -122,7 +129,11 @@ describe('access to a tunnel (protocol.md section 11)', () => {
     ];
   }
 
-  async function ask(tunnel: Tunnel, headers: Field[] = [], request: object = {}): Promise<Response> {
+  async function ask(
+    tunnel: Tunnel,
+    headers: readonly Field[] = [],
+    request: object = {},
+  ): Promise<Response> {
     return await visit(relay.port, { host: hostOf(tunnel, relay), headers, ...request });
   }
 
@@ -609,12 +620,6 @@ describe('access to a tunnel (protocol.md section 11)', () => {
     }
   });
 
-  const WEBSOCKET: Field[] = [
-    ['Connection', 'Upgrade'],
-    ['Upgrade', 'websocket'],
-    ['Sec-WebSocket-Version', '13'],
-    ['Sec-WebSocket-Key', 'AAAAAAAAAAAAAAAAAAAAAA=='],
-  ];
   const PREFLIGHT: Field[] = [
     ['Origin', 'https://app.example'],
     ['Access-Control-Request-Method', 'PUT'],
@@ -635,7 +640,7 @@ describe('access to a tunnel (protocol.md section 11)', () => {
     path: string,
     password: string,
     host = hostOf(tunnel, relay),
-    headers: Field[] = [],
+    headers: readonly Field[] = [],
   ): Promise<Response> {
     return await visit(relay.port, {
       host,
@@ -647,14 +652,14 @@ describe('access to a tunnel (protocol.md section 11)', () => {
   }
 
   /** A visitor whose response has begun. */
-  async function enter(tunnel: Tunnel, headers: Field[], target = '/'): Promise<RawConnection> {
+  async function enter(tunnel: Tunnel, headers: readonly Field[], target = '/'): Promise<RawConnection> {
     const visitor = await RawConnection.open(scope, relay.port, 60_000);
     await visitor.write(formatRequest({ host: hostOf(tunnel, relay), target, headers }));
     await visitor.finalHead();
     return visitor;
   }
 
-  async function switches(tunnel: Tunnel, headers: Field[]): Promise<number> {
+  async function switches(tunnel: Tunnel, headers: readonly Field[]): Promise<number> {
     const visitor = await RawConnection.open(scope, relay.port, 60_000);
     await visitor.write(formatRequest({ host: hostOf(tunnel, relay), headers: [...WEBSOCKET, ...headers] }));
     return (await visitor.finalHead()).status;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { ManualClient } from '../support/manual-client.ts';
 import { Culvert, newApiKey, Relay } from '../support/programs.ts';
-import { formatRequest, RawConnection } from '../support/raw-http.ts';
+import { formatRequest, RawConnection, WEBSOCKET } from '../support/raw-http.ts';
 import { relaySuite } from '../support/relay-suite.ts';
 import { suiteScope } from '../support/scope.ts';
 import { startRawService } from '../support/services/listen.ts';
@@ -162,19 +162,13 @@ describe('wrong keys from one address', () => {
 
   it('are limited to 30 a minute, on the API and control sockets together; a valid key keeps working', async () => {
     const relay = await Relay.start(scope);
-    const upgrade = [
-      ['Upgrade', 'websocket'],
-      ['Connection', 'Upgrade'],
-      ['Sec-WebSocket-Version', '13'],
-      ['Sec-WebSocket-Key', 'dGhlIHNhbXBsZSBub25jZQ=='],
-    ] as const;
     const ask = async (key: string, target: string, address: string) => {
       const caller = await RawConnection.open(scope, relay.port, undefined, address);
       const headers = [
         ['Authorization', `Bearer ${key}`],
         // The relay determines the source of a request itself.
         ['X-Forwarded-For', '203.0.113.9'],
-        ...(target.startsWith('/ws') ? upgrade : []),
+        ...(target.startsWith('/ws') ? WEBSOCKET : []),
       ] as const;
       const answer = await caller.request({ host: 'localhost', target, headers });
       caller.reset();

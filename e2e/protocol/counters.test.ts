@@ -3,7 +3,7 @@ import { AccountPool } from '../support/accounts.ts';
 import { eventually } from '../support/deadline.ts';
 import { ManualClient } from '../support/manual-client.ts';
 import { Relay } from '../support/programs.ts';
-import { formatRequest, RawConnection } from '../support/raw-http.ts';
+import { formatRequest, RawConnection, WEBSOCKET } from '../support/raw-http.ts';
 import { sharedRelaySuite } from '../support/relay-suite.ts';
 
 /** Reads of the API lag at most this much (protocol.md section 3.3), with an allowance for a busy machine. */
@@ -80,12 +80,7 @@ describe('counters (protocol.md section 3.3)', () => {
     await visitor.write(
       formatRequest({
         host: client.host,
-        headers: [
-          ['Connection', 'Upgrade'],
-          ['Upgrade', 'websocket'],
-          ['Sec-WebSocket-Key', 'dGhlIHNhbXBsZSBub25jZQ=='],
-          ['Sec-WebSocket-Version', '13'],
-        ],
+        headers: WEBSOCKET,
       }),
     );
     const data = await client.accept();

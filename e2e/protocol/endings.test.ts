@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { bothClients, ScriptedTunnel } from '../support/clients.ts';
 import { timed, within } from '../support/deadline.ts';
 import { hostOf } from '../support/manual-client.ts';
-import { formatRequest, RawConnection, type Request } from '../support/raw-http.ts';
+import { formatRequest, RawConnection, WEBSOCKET } from '../support/raw-http.ts';
 import { suiteScope } from '../support/scope.ts';
 import { closedPort } from '../support/services/listen.ts';
 import { startFixedResponse } from '../support/services/scripted.ts';
@@ -166,14 +166,8 @@ bothClients('how connections end', (kind) => {
   });
 
   it('an upgraded connection ends with either side', async () => {
-    const upgrade: Request['headers'] = [
-      ['Connection', 'Upgrade'],
-      ['Upgrade', 'websocket'],
-      ['Sec-WebSocket-Key', 'dGhlIHNhbXBsZSBub25jZQ=='],
-      ['Sec-WebSocket-Version', '13'],
-    ];
     const answer = 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n';
-    const [first, firstLocal] = await tunnel.visit({ headers: upgrade });
+    const [first, firstLocal] = await tunnel.visit({ headers: WEBSOCKET });
     firstLocal.write(answer);
     assert.equal((await first.finalHead()).status, 101);
     await first.write('up');
@@ -181,13 +175,13 @@ bothClients('how connections end', (kind) => {
     firstLocal.socket.end();
     await assertEndsSoon('end of the visitor', first.ending);
 
-    const [second, secondLocal] = await tunnel.visit({ headers: upgrade });
+    const [second, secondLocal] = await tunnel.visit({ headers: WEBSOCKET });
     secondLocal.write(answer);
     assert.equal((await second.finalHead()).status, 101);
     second.reset();
     await assertEndsSoon('end of the local connection', secondLocal.reader.ending);
 
-    const [third, thirdLocal] = await tunnel.visit({ headers: upgrade });
+    const [third, thirdLocal] = await tunnel.visit({ headers: WEBSOCKET });
     thirdLocal.write(answer);
     assert.equal((await third.finalHead()).status, 101);
     third.halfClose();

@@ -6,7 +6,7 @@ import { Authority } from '../support/certificates.ts';
 import { concurrentTests } from '../support/scope.ts';
 import { hostOf } from '../support/manual-client.ts';
 import { Culvert } from '../support/programs.ts';
-import { visit } from '../support/raw-http.ts';
+import { visit, WEBSOCKET } from '../support/raw-http.ts';
 import { sharedRelaySuite } from '../support/relay-suite.ts';
 import { startGrpcService } from '../support/services/grpc.ts';
 import { startHttpService } from '../support/services/listen.ts';
@@ -129,12 +129,7 @@ describe('a local service that speaks HTTP/2', () => {
     const { host } = await start(port, '--upstream', 'h2c');
     const answer = await visit(relay.port, {
       host,
-      headers: [
-        ['Connection', 'Upgrade'],
-        ['Upgrade', 'websocket'],
-        ['Sec-WebSocket-Version', '13'],
-        ['Sec-WebSocket-Key', 'dGhlIHNhbXBsZSBub25jZQ=='],
-      ],
+      headers: WEBSOCKET,
     });
     assert.deepEqual([answer.status, answer.head.field('culvert-error')], [502, 'local-no-websocket']);
   });

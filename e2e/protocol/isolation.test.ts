@@ -4,15 +4,16 @@ import { createAccount, onlyAccount, type TestAccount } from '../support/account
 import { eventually } from '../support/deadline.ts';
 import { hostOf, ManualClient } from '../support/manual-client.ts';
 import { newApiKey } from '../support/programs.ts';
-import { type Field, formatRequest, RawConnection, type Response, visit } from '../support/raw-http.ts';
+import {
+  type Field,
+  formatRequest,
+  RawConnection,
+  type Response,
+  visit,
+  WEBSOCKET,
+} from '../support/raw-http.ts';
 import { relaySuite } from '../support/relay-suite.ts';
 
-const UPGRADE: readonly Field[] = [
-  ['Upgrade', 'websocket'],
-  ['Connection', 'Upgrade'],
-  ['Sec-WebSocket-Key', 'dGhlIHNhbXBsZSBub25jZQ=='],
-  ['Sec-WebSocket-Version', '13'],
-];
 /** Fields that differ between any two responses. */
 const OWN_OF_EACH_ANSWER = new Set(['date', 'x-request-id']);
 const GUESSES = 5000;
@@ -42,9 +43,9 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
   'extend by too much': { method: 'PUT', target: (id) => `/v1/tunnels/${id}/extend`, body: '{"ttl":"169h"}' },
   'extend by nonsense': { method: 'PUT', target: (id) => `/v1/tunnels/${id}/extend`, body: '{' },
   post: { method: 'POST', target: (id) => `/v1/tunnels/${id}`, body: '{}' },
-  control: { method: 'GET', target: (id) => `/ws/control?tunnel_id=${id}`, headers: UPGRADE },
-  'offer a data socket to': { method: 'GET', target: (id) => `/ws/data?tunnel_id=${id}`, headers: UPGRADE },
-  'open a data socket of': { method: 'GET', target: (id) => `/ws/data?id=${id}`, headers: UPGRADE },
+  control: { method: 'GET', target: (id) => `/ws/control?tunnel_id=${id}`, headers: WEBSOCKET },
+  'offer a data socket to': { method: 'GET', target: (id) => `/ws/data?tunnel_id=${id}`, headers: WEBSOCKET },
+  'open a data socket of': { method: 'GET', target: (id) => `/ws/data?id=${id}`, headers: WEBSOCKET },
   'control, without an upgrade': { method: 'GET', target: (id) => `/ws/control?tunnel_id=${id}` },
 };
 
@@ -226,7 +227,7 @@ describe('two accounts', () => {
       const connection = await RawConnection.open(scope, relay.port);
       for (let count = 0; count < GUESSES / GUESSERS && performance.now() < end; count += 1) {
         const target = `/ws/data?id=${randomUUID()}`;
-        const answer = await connection.request({ host: 'localhost', target, headers: UPGRADE });
+        const answer = await connection.request({ host: 'localhost', target, headers: WEBSOCKET });
         assert.equal(answer.status, 404);
       }
     };

@@ -5,7 +5,7 @@ import { createAccount, type TestAccount } from '../support/accounts.ts';
 import { Api } from '../support/api.ts';
 import { ask, BROWSER, cookieOf, knock, KnockOwner, mustKnock, type Place } from '../support/approvals.ts';
 import { Culvert, Relay, spawnCulvert } from '../support/programs.ts';
-import { type Field, formatRequest, RawConnection, type Response } from '../support/raw-http.ts';
+import { type Field, formatRequest, RawConnection, type Response, WEBSOCKET } from '../support/raw-http.ts';
 import { relaySuite } from '../support/relay-suite.ts';
 import { testScope } from '../support/scope.ts';
 import { type HttpService, startHttpService } from '../support/services/listen.ts';
@@ -246,19 +246,13 @@ describe('an approval request (protocol.md section 11.3)', () => {
   it('can be revoked, which ends access and cuts WebSockets and event streams', async () => {
     const [mine, other] = [await mustKnock(place()), await mustKnock(place())];
     for (const number of [0, 1]) await owner.answer((await owner.hears(number)).id, true);
-    const open = async (cookie: Field, target: string, headers: Field[]): Promise<RawConnection> => {
+    const open = async (cookie: Field, target: string, headers: readonly Field[]): Promise<RawConnection> => {
       const connection = await RawConnection.open(scope, relay.port, 60_000);
       await connection.write(formatRequest({ host: place().host, target, headers: [cookie, ...headers] }));
       await connection.finalHead();
       return connection;
     };
-    const upgrade: Field[] = [
-      ['Connection', 'Upgrade'],
-      ['Upgrade', 'websocket'],
-      ['Sec-WebSocket-Version', '13'],
-      ['Sec-WebSocket-Key', 'dGhlIHNhbXBsZSBub25jZQ=='],
-    ];
-    const cut = [await open(mine, '/socket', upgrade), await open(mine, '/events', [])];
+    const cut = [await open(mine, '/socket', WEBSOCKET), await open(mine, '/events', [])];
     const kept = await open(other, '/events', []);
     assert.equal((await owner.answer((await owner.hears()).id, false)).status, 'refused');
     await Promise.all(cut.map(({ ending }) => ending));

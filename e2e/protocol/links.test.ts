@@ -6,18 +6,19 @@ import { administer, createAccount, type TestAccount } from '../support/accounts
 import { Api } from '../support/api.ts';
 import { eventually } from '../support/deadline.ts';
 import { Culvert } from '../support/programs.ts';
-import { type Field, formatRequest, RawConnection, type Response, visit } from '../support/raw-http.ts';
+import {
+  type Field,
+  formatRequest,
+  RawConnection,
+  type Response,
+  visit,
+  WEBSOCKET,
+} from '../support/raw-http.ts';
 import { relaySuite } from '../support/relay-suite.ts';
 import { type HttpService, startHttpService } from '../support/services/listen.ts';
 import { SpecClient } from '../support/spec-client/client.ts';
 
 const BROWSER: Field = ['Accept', 'text/html,application/xhtml+xml,*/*;q=0.8'];
-const WEBSOCKET: Field[] = [
-  ['Connection', 'Upgrade'],
-  ['Upgrade', 'websocket'],
-  ['Sec-WebSocket-Version', '13'],
-  ['Sec-WebSocket-Key', 'AAAAAAAAAAAAAAAAAAAAAA=='],
-];
 const PREFLIGHT: Field[] = [
   ['Origin', 'https://app.example'],
   ['Access-Control-Request-Method', 'PUT'],
@@ -127,7 +128,11 @@ describe('signed links (protocol.md section 11.2)', () => {
   }
 
   /** A visitor whose response has begun. */
-  async function enter({ host, prefix }: Form, target: string, headers: Field[]): Promise<RawConnection> {
+  async function enter(
+    { host, prefix }: Form,
+    target: string,
+    headers: readonly Field[],
+  ): Promise<RawConnection> {
     const visitor = await RawConnection.open(scope, relay.port, 60_000);
     await visitor.write(formatRequest({ host, target: prefix + target, headers }));
     const { status } = await visitor.finalHead();

@@ -5,7 +5,7 @@ import { openRelayDatabase } from '../support/database.ts';
 import { eventually } from '../support/deadline.ts';
 import { hostOf } from '../support/manual-client.ts';
 import { newApiKey, spawnRelay, temporaryDirectory } from '../support/programs.ts';
-import { formatRequest, RawConnection, type Request, visit } from '../support/raw-http.ts';
+import { formatRequest, RawConnection, type Request, visit, WEBSOCKET } from '../support/raw-http.ts';
 import { relaySuite } from '../support/relay-suite.ts';
 import { startEchoService } from '../support/services/echo.ts';
 import { SpecClient } from '../support/spec-client/client.ts';
@@ -92,12 +92,6 @@ describe('the log of the relay (docs/reference/log-events.md)', () => {
       const host = `localhost:${relay.port}`;
       const authorization = ['Authorization', `Bearer ${account.key}`] as const;
       const key = account.key;
-      const upgrade = [
-        ['Connection', 'Upgrade'],
-        ['Upgrade', 'websocket'],
-        ['Sec-WebSocket-Version', '13'],
-        ['Sec-WebSocket-Key', 'AAAAAAAAAAAAAAAAAAAAAA=='],
-      ] as const;
       const requests: Request[] = [
         { host, target: '/v1/tunnels', headers: [authorization, ['Cookie', SECRET]] },
         { host, target: '/v1/tunnels', headers: [['Authorization', `Bearer ${wrongKey}`]] },
@@ -105,12 +99,12 @@ describe('the log of the relay (docs/reference/log-events.md)', () => {
         { host, target: `/v1/tunnels?key=${key}&token=${SECRET}`, headers: [authorization] },
         { host, target: `/v1/tunnels/${key}`, headers: [authorization] },
         { host, target: `/v1/${SECRET}/${key}` },
-        { host, target: `/ws/control?tunnel_id=${key}`, headers: [authorization, ...upgrade] },
-        { host, target: `/ws/data?id=${key}`, headers: [authorization, ...upgrade] },
+        { host, target: `/ws/control?tunnel_id=${key}`, headers: [authorization, ...WEBSOCKET] },
+        { host, target: `/ws/data?id=${key}`, headers: [authorization, ...WEBSOCKET] },
         {
           host,
           target: `/ws/data?tunnel_id=${SECRET}`,
-          headers: [['Authorization', `Bearer ${wrongKey}`], ...upgrade],
+          headers: [['Authorization', `Bearer ${wrongKey}`], ...WEBSOCKET],
         },
         {
           method: 'POST',

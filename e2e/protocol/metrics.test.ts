@@ -4,7 +4,7 @@ import type { TestAccount } from '../support/accounts.ts';
 import { eventually } from '../support/deadline.ts';
 import { hostOf, ManualClient } from '../support/manual-client.ts';
 import { metricsOf, WITH_METRICS } from '../support/memory.ts';
-import { RawConnection, visit } from '../support/raw-http.ts';
+import { RawConnection, visit, WEBSOCKET } from '../support/raw-http.ts';
 import { relaySuite } from '../support/relay-suite.ts';
 import { startEchoService } from '../support/services/echo.ts';
 import { SpecClient } from '../support/spec-client/client.ts';
@@ -98,12 +98,7 @@ describe('GET /metrics (docs/reference/metrics.md)', () => {
         visit(relay.port, {
           host: 'localhost',
           target: '/ws/data?id=2c6a8f0e-7d4b-4f3a-9a51-0d9c3f1b2e47',
-          headers: [
-            ['Connection', 'Upgrade'],
-            ['Upgrade', 'websocket'],
-            ['Sec-WebSocket-Version', '13'],
-            ['Sec-WebSocket-Key', 'AAAAAAAAAAAAAAAAAAAAAA=='],
-          ],
+          headers: WEBSOCKET,
         }),
     );
   });

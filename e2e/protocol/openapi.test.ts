@@ -11,16 +11,10 @@ import { Api, type ApiRequest, type ApiResponse } from '../support/api.ts';
 import { mustKnock } from '../support/approvals.ts';
 import { bringDomain, claimDomain } from '../support/dns-servers.ts';
 import { newApiKey } from '../support/programs.ts';
-import type { Field } from '../support/raw-http.ts';
+import { type Field, WEBSOCKET } from '../support/raw-http.ts';
 import { relaySuite } from '../support/relay-suite.ts';
 import { WITH_TRUNKS } from '../support/trunk-world.ts';
 
-const UPGRADE: readonly Field[] = [
-  ['Connection', 'Upgrade'],
-  ['Upgrade', 'websocket'],
-  ['Sec-WebSocket-Version', '13'],
-  ['Sec-WebSocket-Key', 'AAAAAAAAAAAAAAAAAAAAAA=='],
-];
 const UNKNOWN = '2c6a8f0e-7d4b-4f3a-9a51-0d9c3f1b2e47';
 
 /** Responses that only a broken or overloaded relay gives, and successful upgrades, which other suites test. */
@@ -257,7 +251,7 @@ describe('GET /v1/openapi.json', () => {
       const operation = response.slice(0, -' 401'.length);
       const isSocket = operation.includes('/ws/');
       const path = isSocket ? `${operation.split(' ')[1]}?tunnel_id=${tunnel.id}` : '';
-      const request = isSocket ? { headers: UPGRADE } : {};
+      const request = isSocket ? { headers: WEBSOCKET } : {};
       // The id of a connection is enough for its data socket.
       if (operation !== 'GET /ws/data') await send(operation, 401, request, new Api(relay, undefined), path);
       await send(operation, 401, request, new Api(relay, newApiKey()), path);
@@ -451,7 +445,7 @@ describe('GET /v1/openapi.json', () => {
     for (const operation of keyed.map((response) => response.slice(0, -' 401'.length))) {
       const isSocket = operation.includes('/ws/');
       const path = isSocket ? `${operation.split(' ')[1]}?tunnel_id=${tunnel.id}` : '';
-      await send(operation, 403, isSocket ? { headers: UPGRADE } : {}, api, path);
+      await send(operation, 403, isSocket ? { headers: WEBSOCKET } : {}, api, path);
     }
   });
 
@@ -472,7 +466,7 @@ describe('GET /v1/openapi.json', () => {
     for (const operation of keyed.map((response) => response.slice(0, -' 401'.length))) {
       const isSocket = operation.includes('/ws/');
       const path = isSocket ? `${operation.split(' ')[1]}?tunnel_id=${tunnel.id}` : '';
-      await refused(operation, path, isSocket ? [...UPGRADE, from] : [from]);
+      await refused(operation, path, isSocket ? [...WEBSOCKET, from] : [from]);
     }
   });
 
@@ -489,7 +483,7 @@ describe('GET /v1/openapi.json', () => {
   ];
   for (const [target, status] of refusals) {
     it(`describes the refusal of ${target}`, () =>
-      send(`GET ${target.split('?')[0]}`, status, { headers: UPGRADE }, account.api, target));
+      send(`GET ${target.split('?')[0]}`, status, { headers: WEBSOCKET }, account.api, target));
   }
 
   for (const path of ['/ws/control', '/ws/data', '/ws/trunk']) {

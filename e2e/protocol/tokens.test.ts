@@ -5,7 +5,14 @@ import { createAccount, type TestAccount } from '../support/accounts.ts';
 import { eventually } from '../support/deadline.ts';
 import { hostOf } from '../support/manual-client.ts';
 import { Culvert } from '../support/programs.ts';
-import { type Field, formatRequest, RawConnection, type Response, visit } from '../support/raw-http.ts';
+import {
+  type Field,
+  formatRequest,
+  RawConnection,
+  type Response,
+  visit,
+  WEBSOCKET,
+} from '../support/raw-http.ts';
 import { relaySuite } from '../support/relay-suite.ts';
 import { type HttpService, startHttpService } from '../support/services/listen.ts';
 import { SpecClient } from '../support/spec-client/client.ts';
@@ -15,12 +22,6 @@ const BROWSER: Field = ['Accept', 'text/html,application/xhtml+xml,*/*;q=0.8'];
 const AGENT: Field = ['Accept', 'application/json, text/event-stream'];
 const CI = `ci-${'x'.repeat(21)}`;
 const METADATA = ['/.well-known/oauth-protected-resource', '/.well-known/oauth-authorization-server'];
-const WEBSOCKET: Field[] = [
-  ['Connection', 'Upgrade'],
-  ['Upgrade', 'websocket'],
-  ['Sec-WebSocket-Version', '13'],
-  ['Sec-WebSocket-Key', 'AAAAAAAAAAAAAAAAAAAAAA=='],
-];
 const PREFLIGHT: Field[] = [
   ['Origin', 'https://app.example'],
   ['Access-Control-Request-Method', 'POST'],

@@ -4,16 +4,17 @@ import { documentedCode } from '../support/api.ts';
 import { eventually } from '../support/deadline.ts';
 import { ManualClient } from '../support/manual-client.ts';
 import { newApiKey } from '../support/programs.ts';
-import { type Field, formatRequest, RawConnection, type Response, visit } from '../support/raw-http.ts';
+import {
+  type Field,
+  formatRequest,
+  RawConnection,
+  type Response,
+  visit,
+  WEBSOCKET,
+} from '../support/raw-http.ts';
 import { relaySuite } from '../support/relay-suite.ts';
 
 const UNKNOWN = '2c6a8f0e-7d4b-4f3a-9a51-0d9c3f1b2e47';
-const UPGRADE: readonly Field[] = [
-  ['Upgrade', 'websocket'],
-  ['Connection', 'Upgrade'],
-  ['Sec-WebSocket-Key', 'dGhlIHNhbXBsZSBub25jZQ=='],
-  ['Sec-WebSocket-Version', '13'],
-];
 
 function bearer(key: string): Field {
   return ['Authorization', `Bearer ${key}`];
@@ -65,15 +66,15 @@ describe('refusals before a WebSocket is opened (protocol.md section 5.4)', () =
 
   describe('/ws/control', () => {
     it('400 without tunnel_id, even before the key', async () => {
-      assertRefused(await ask('/ws/control', UPGRADE), 400);
-      assertRefused(await ask('/ws/control?tunnel_id=', UPGRADE), 400);
-      assertRefused(await ask(`/ws/control?id=${UNKNOWN}`, UPGRADE), 400);
+      assertRefused(await ask('/ws/control', WEBSOCKET), 400);
+      assertRefused(await ask('/ws/control?tunnel_id=', WEBSOCKET), 400);
+      assertRefused(await ask(`/ws/control?id=${UNKNOWN}`, WEBSOCKET), 400);
     });
 
     it('401 without a key, and with one that does not exist, even before the tunnel', async () => {
       const target = `/ws/control?tunnel_id=${UNKNOWN}`;
-      assertRefused(await ask(target, UPGRADE), 401, 'missing api key');
-      assertRefused(await ask(target, [...UPGRADE, bearer(newApiKey())]), 401, 'invalid api key');
+      assertRefused(await ask(target, WEBSOCKET), 401, 'missing api key');
+      assertRefused(await ask(target, [...WEBSOCKET, bearer(newApiKey())]), 401, 'invalid api key');
     });
 
     it('404 for a tunnel that is unknown, closed, expired, not a UUID or owned by another account', async () => {
@@ -86,7 +87,7 @@ describe('refusals before a WebSocket is opened (protocol.md section 5.4)', () =
         assert.equal((await account.api.send('GET', `/v1/tunnels/${expired.id}`)).status, 404),
       );
       for (const id of [UNKNOWN, closed.id, expired.id, 'my-app', foreign.id]) {
-        const answer = await ask(`/ws/control?tunnel_id=${id}`, [...UPGRADE, bearer(account.key)]);
+        const answer = await ask(`/ws/control?tunnel_id=${id}`, [...WEBSOCKET, bearer(account.key)]);
         assertRefused(answer, 404, 'tunnel not found');
       }
     });
@@ -94,28 +95,28 @@ describe('refusals before a WebSocket is opened (protocol.md section 5.4)', () =
 
   describe('/ws/data', () => {
     it('400 without id, and with id and tunnel_id together, even before the key', async () => {
-      assertRefused(await ask('/ws/data', UPGRADE), 400);
-      assertRefused(await ask('/ws/data?id=', UPGRADE), 400);
-      assertRefused(await ask(`/ws/data?id=${UNKNOWN}&tunnel_id=${UNKNOWN}`, UPGRADE), 400);
+      assertRefused(await ask('/ws/data', WEBSOCKET), 400);
+      assertRefused(await ask('/ws/data?id=', WEBSOCKET), 400);
+      assertRefused(await ask(`/ws/data?id=${UNKNOWN}&tunnel_id=${UNKNOWN}`, WEBSOCKET), 400);
     });
 
     it('401 for a key that does not exist, even before the id', async () => {
-      const answer = await ask(`/ws/data?id=${UNKNOWN}`, [...UPGRADE, bearer(newApiKey())]);
+      const answer = await ask(`/ws/data?id=${UNKNOWN}`, [...WEBSOCKET, bearer(newApiKey())]);
       assertRefused(answer, 401, 'invalid api key');
     });
 
     it('404 for an id that is unknown or not a UUID', async () => {
       for (const id of [UNKNOWN, 'x']) {
-        assertRefused(await ask(`/ws/data?id=${id}`, UPGRADE), 404, 'connection not found');
+        assertRefused(await ask(`/ws/data?id=${id}`, WEBSOCKET), 404, 'connection not found');
       }
     });
 
     it('404 for a tunnel_id, even if its client is connected: data sockets can no longer be offered', async () => {
       const { tunnel, account } = await ManualClient.start(scope, relay, pool);
       const target = `/ws/data?tunnel_id=${tunnel.id}`;
-      assertRefused(await ask(target, [...UPGRADE, bearer(account.key)]), 404, 'connection not found');
-      assertRefused(await ask(target, UPGRADE), 404, 'connection not found');
-      assertRefused(await ask(target, [...UPGRADE, bearer(newApiKey())]), 401, 'invalid api key');
+      assertRefused(await ask(target, [...WEBSOCKET, bearer(account.key)]), 404, 'connection not found');
+      assertRefused(await ask(target, WEBSOCKET), 404, 'connection not found');
+      assertRefused(await ask(target, [...WEBSOCKET, bearer(newApiKey())]), 401, 'invalid api key');
       assertRefused(await ask(target, [bearer(account.key)]), 426);
     });
 
@@ -124,10 +125,10 @@ describe('refusals before a WebSocket is opened (protocol.md section 5.4)', () =
       const visitor = await RawConnection.open(scope, relay.port);
       await visitor.write(formatRequest({ host: client.host }));
       const data = await client.accept();
-      assertRefused(await ask(`/ws/data?id=${data.id}`, UPGRADE), 404, 'connection not found');
+      assertRefused(await ask(`/ws/data?id=${data.id}`, WEBSOCKET), 404, 'connection not found');
       data.send('HTTP/1.1 204 No Content\r\n\r\n');
       assert.equal((await visitor.response()).status, 204);
-      assertRefused(await ask(`/ws/data?id=${data.id}`, UPGRADE), 404, 'connection not found');
+      assertRefused(await ask(`/ws/data?id=${data.id}`, WEBSOCKET), 404, 'connection not found');
     });
 
     it('404 for another account’s id, and no refused attempt uses it up', async () => {
@@ -137,9 +138,9 @@ describe('refusals before a WebSocket is opened (protocol.md section 5.4)', () =
       const id = await client.announced();
       const target = `/ws/data?id=${id}`;
       assertRefused(await ask(target, []), 426);
-      assertRefused(await ask(`${target}&tunnel_id=${client.tunnel.id}`, UPGRADE), 400);
-      assertRefused(await ask(target, [...UPGRADE, bearer(newApiKey())]), 401, 'invalid api key');
-      assertRefused(await ask(target, [...UPGRADE, bearer(stranger.key)]), 404, 'connection not found');
+      assertRefused(await ask(`${target}&tunnel_id=${client.tunnel.id}`, WEBSOCKET), 400);
+      assertRefused(await ask(target, [...WEBSOCKET, bearer(newApiKey())]), 401, 'invalid api key');
+      assertRefused(await ask(target, [...WEBSOCKET, bearer(stranger.key)]), 404, 'connection not found');
       const data = await client.open(id);
       data.send('HTTP/1.1 204 No Content\r\n\r\n');
       assert.equal((await visitor.response()).status, 204);
@@ -154,7 +155,7 @@ describe('refusals before a WebSocket is opened (protocol.md section 5.4)', () =
         formatRequest({
           host: `localhost:${relay.port}`,
           target: `/ws/data?id=${await client.announced()}`,
-          headers: [...UPGRADE, bearer(client.account.key)],
+          headers: [...WEBSOCKET, bearer(client.account.key)],
         }),
       );
       assert.equal((await connection.finalHead()).status, 101);
@@ -170,7 +171,7 @@ describe('refusals before a WebSocket is opened (protocol.md section 5.4)', () =
         formatRequest({
           host: `localhost:${relay.port}`,
           target: `/ws/control?tunnel_id=${tunnel.id}`,
-          headers: [...UPGRADE, offer, bearer(account.key)],
+          headers: [...WEBSOCKET, offer, bearer(account.key)],
         }),
       );
       const head = await connection.finalHead();
@@ -189,7 +190,7 @@ describe('refusals before a WebSocket is opened (protocol.md section 5.4)', () =
         formatRequest({
           host: `localhost:${relay.port}`,
           target: `/ws/data?id=${await client.announced()}`,
-          headers: [...UPGRADE, ['Sec-WebSocket-Extensions', 'permessage-deflate']],
+          headers: [...WEBSOCKET, ['Sec-WebSocket-Extensions', 'permessage-deflate']],
         }),
       );
       const head = await connection.finalHead();
@@ -198,7 +199,7 @@ describe('refusals before a WebSocket is opened (protocol.md section 5.4)', () =
 
     it('asks for version 13 if another is offered', async () => {
       const { tunnel, account } = await pool.tunnel();
-      const headers = UPGRADE.map(([name, value]): Field => [
+      const headers = WEBSOCKET.map(([name, value]): Field => [
         name,
         name === 'Sec-WebSocket-Version' ? '8' : value,
       ]);

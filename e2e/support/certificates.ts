@@ -1,7 +1,10 @@
 import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
 import { get } from 'node:https';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { Child } from './child.ts';
 import { eventually } from './deadline.ts';
 import { type Environment, temporaryDirectory } from './programs.ts';
@@ -100,16 +103,16 @@ export function resume(handshake: Handshake): Shaken {
 function shake({ port, authority, version }: Handshake, ...sessions: string[]): Shaken {
   const args = ['s_client', '-connect', `127.0.0.1:${port}`, '-servername', 'localhost', `-${version}`];
   const trust = ['-CAfile', authority, '-verify_return_error', '-ign_eof'];
-  const text = execFileSync('openssl', [...args, ...trust, ...sessions], {
+  const output = execFileSync('openssl', [...args, ...trust, ...sessions], {
     input: REQUEST,
     encoding: 'utf8',
     timeout: 30_000,
     stdio: ['pipe', 'pipe', 'pipe'],
   });
-  if (!text.includes('HTTP/1.1 200')) throw new Error(`there is no response: ${text}`);
+  if (!output.includes('HTTP/1.1 200')) throw new Error(`there is no response: ${output}`);
   return {
-    reused: /^Reused, TLSv1\.[23],/m.test(text),
-    lifetime: Number(/ticket lifetime hint: (\d+)/.exec(text)?.[1]),
+    reused: /^Reused, TLSv1\.[23],/m.test(output),
+    lifetime: Number(/ticket lifetime hint: (\d+)/.exec(output)?.[1]),
   };
 }
 
@@ -138,7 +141,8 @@ export interface PebbleOptions {
 export class Pebble {
   readonly #start: () => Child;
   #child: Child;
-  readonly #authority: Authority;
+  /** issued the certificate of its HTTPS endpoint */
+  readonly authority: Authority;
   readonly #management: number;
   readonly port: number;
   readonly httpPort: number;
@@ -151,7 +155,7 @@ export class Pebble {
   ) {
     this.#start = start;
     this.#child = start();
-    this.#authority = authority;
+    this.authority = authority;
     [this.port, this.#management, this.httpPort, this.tlsPort] = ports;
   }
 
@@ -193,7 +197,7 @@ export class Pebble {
     return {
       CULVERT_ACME_EMAIL: 'operator@relay.test',
       CULVERT_ACME_DIRECTORY: this.directory,
-      CULVERT_ACME_CA: this.#authority.path,
+      CULVERT_ACME_CA: this.authority.path,
       CULVERT_HTTP_PORT: String(this.httpPort),
       CULVERT_PORT: String(this.tlsPort),
     };
@@ -201,11 +205,6 @@ export class Pebble {
 
   get directory(): string {
     return `https://localhost:${this.port}/dir`;
-  }
-
-  /** The authority that issued the certificate of its HTTPS endpoint. */
-  get authority(): Authority {
-    return this.#authority;
   }
 
   /** Makes it forget everything: accounts, orders and its signing key. */
@@ -227,20 +226,10 @@ export class Pebble {
 
   /** The root certificate in PEM. Each start generates a new one. */
   async root(): Promise<string> {
-    return await this.#ask('/roots/0');
-  }
-
-  #ask(path: string): Promise<string> {
-    const url = `https://localhost:${this.#management}${path}`;
-    return new Promise((resolve, reject) => {
-      const request = get(url, { ca: this.#authority.pem, timeout: 10_000 }, (response) => {
-        let text = '';
-        response.on('data', (part) => (text += String(part)));
-        response.on('end', () => resolve(text));
-        response.on('error', reject);
-      });
-      request.on('error', reject);
-    });
+    const url = `https://localhost:${this.#management}/roots/0`;
+    const request = get(url, { ca: this.authority.pem, timeout: 10_000 });
+    const [response] = (await once(request, 'response')) as [IncomingMessage];
+    return await text(response);
   }
 }
 

@@ -126,7 +126,7 @@ export class FaultProxy {
     const relay = connect({ port: this.#target, host: '127.0.0.1', allowHalfOpen: true, noDelay: true });
     const connection = new ProxiedConnection(client, relay, {
       shape: this.shape,
-      gate: this.#gate,
+      gates: [this.#gate],
       random: this.#random,
       onRequest: () => this.onRequest(connection),
       onClose: () => this.#connections.delete(connection),
@@ -209,8 +209,8 @@ class Gate {
 
 interface Surroundings {
   readonly shape: NetworkShape;
-  /** the gate of all connections */
-  readonly gate: Gate;
+  /** bytes arrive only while all of them are open */
+  readonly gates: readonly Gate[];
   readonly random: Random;
   readonly onRequest: () => void;
   readonly onClose: () => void;
@@ -223,16 +223,16 @@ export class ProxiedConnection {
   #path: string | undefined;
   #openEnds = 2;
 
-  constructor(client: Socket, relay: Socket, { shape, gate, random, onRequest, onClose }: Surroundings) {
-    const onLaneClose = (): void => {
+  constructor(client: Socket, relay: Socket, around: Surroundings) {
+    const onClose = (): void => {
       this.#openEnds -= 1;
-      if (this.#openEnds === 0) onClose();
+      if (this.#openEnds === 0) around.onClose();
     };
-    const options = { shape, gates: [gate, this.#gate], random, onClose: onLaneClose };
-    this.#lanes = [new Lane(client, relay, options), new Lane(relay, client, options)];
+    const ofLanes = { ...around, gates: [...around.gates, this.#gate], onClose };
+    this.#lanes = [new Lane(client, relay, ofLanes), new Lane(relay, client, ofLanes)];
     client.once('data', (bytes: Buffer) => {
       this.#path = /^[A-Z]+ ([^ ?]+)/.exec(bytes.toString('latin1', 0, 1024))?.[1];
-      onRequest();
+      around.onRequest();
     });
   }
 
@@ -274,36 +274,25 @@ export class ProxiedConnection {
   }
 }
 
-interface LaneOptions {
-  readonly shape: NetworkShape;
-  /** bytes arrive only while all of them are open */
-  readonly gates: readonly Gate[];
-  readonly random: Random;
-  readonly onClose: () => void;
-}
-
 /** One direction of one connection. */
 class Lane {
+  /** bytes that have arrived so far */
+  delivered = 0;
   readonly #from: Socket;
   readonly #to: Socket;
-  readonly #shape: NetworkShape;
-  readonly #gates: readonly Gate[];
-  readonly #random: Random;
+  readonly #o: Surroundings;
   readonly #queue: { readonly bytes: Buffer; readonly due: number }[] = [];
   #queued = 0;
   #isSwallowing = false;
   #hasEnded = false;
   #isPumping = false;
-  #delivered = 0;
 
-  constructor(from: Socket, to: Socket, { shape, gates, random, onClose }: LaneOptions) {
+  constructor(from: Socket, to: Socket, o: Surroundings) {
     this.#from = from;
     this.#to = to;
-    this.#shape = shape;
-    this.#gates = gates;
-    this.#random = random;
+    this.#o = o;
     from.on('data', (bytes: Buffer) => {
-      this.#queue.push({ bytes, due: performance.now() + shape.latencyMs });
+      this.#queue.push({ bytes, due: performance.now() + o.shape.latencyMs });
       this.#queued += bytes.length;
       if (this.#queued > IN_FLIGHT_MAX_BYTES) from.pause();
       void this.#pump();
@@ -314,13 +303,9 @@ class Lane {
     });
     from.on('error', () => this.#isSwallowing || to.resetAndDestroy());
     from.on('close', () => {
-      onClose();
+      o.onClose();
       if (!this.#hasEnded && !this.#isSwallowing) to.destroy();
     });
-  }
-
-  get delivered(): number {
-    return this.#delivered;
   }
 
   swallow(): void {
@@ -337,7 +322,7 @@ class Lane {
     for (let next = this.#queue.shift(); next !== undefined; next = this.#queue.shift()) {
       const wait = next.due - performance.now();
       if (wait > 0) await delay(wait);
-      if (this.#isLost(next.bytes)) await delay(2 * this.#shape.latencyMs);
+      if (this.#isLost(next.bytes)) await delay(2 * this.#o.shape.latencyMs);
       await this.#deliver(next.bytes);
       this.#queued -= next.bytes.length;
       if (this.#queued <= IN_FLIGHT_MAX_BYTES) this.#from.resume();
@@ -347,18 +332,18 @@ class Lane {
   }
 
   #isLost(bytes: Buffer): boolean {
-    const { bytesPerLoss } = this.#shape;
-    return bytesPerLoss > 0 && this.#random.below(bytesPerLoss) < bytes.length;
+    const { bytesPerLoss } = this.#o.shape;
+    return bytesPerLoss > 0 && this.#o.random.below(bytesPerLoss) < bytes.length;
   }
 
   async #deliver(bytes: Buffer): Promise<void> {
-    const { pieceBytes, bytesPerSecond } = this.#shape;
+    const { pieceBytes, bytesPerSecond } = this.#o.shape;
     const size = pieceBytes > 0 ? pieceBytes : bytes.length;
     for (let at = 0; at < bytes.length; at += size) {
-      for (const gate of this.#gates) await gate.passed;
+      for (const gate of this.#o.gates) await gate.passed;
       if (this.#isSwallowing || this.#to.destroyed) return;
       const piece = bytes.subarray(at, at + size);
-      this.#delivered += piece.length;
+      this.delivered += piece.length;
       // A broken receiver is noticed in the next turn of the event loop.
       if (!this.#to.write(piece))
         await Promise.race([once(this.#to, 'drain'), once(this.#to, 'close')]).catch(() => undefined);

@@ -5,6 +5,14 @@ import { Scope } from './scope.ts';
 
 export type Field = readonly [name: string, value: string];
 
+/** Asks for a WebSocket (RFC 6455 section 4.1). */
+export const WEBSOCKET: readonly Field[] = [
+  ['Connection', 'Upgrade'],
+  ['Upgrade', 'websocket'],
+  ['Sec-WebSocket-Version', '13'],
+  ['Sec-WebSocket-Key', 'dGhlIHNhbXBsZSBub25jZQ=='],
+];
+
 /** A response head exactly as received. */
 export class ResponseHead {
   readonly version: string;

@@ -9,7 +9,7 @@ import { within } from '../../support/deadline.ts';
 import { hostOf } from '../../support/manual-client.ts';
 import { Culvert, Relay } from '../../support/programs.ts';
 import { Random } from '../../support/random.ts';
-import { type Field, formatRequest, RawConnection, visit } from '../../support/raw-http.ts';
+import { type Field, formatRequest, RawConnection, visit, WEBSOCKET } from '../../support/raw-http.ts';
 import type { Scope } from '../../support/scope.ts';
 import { startHttpService } from '../../support/services/listen.ts';
 import { torture } from '../torture.ts';
@@ -45,12 +45,6 @@ const SECRETS: readonly Field[] = [
 ];
 /** The only one of them that a visitor with access gets. */
 const MAY_LEAVE = 'x-inside';
-const WEBSOCKET: readonly Field[] = [
-  ['Connection', 'Upgrade'],
-  ['Upgrade', 'websocket'],
-  ['Sec-WebSocket-Version', '13'],
-  ['Sec-WebSocket-Key', 'AAAAAAAAAAAAAAAAAAAAAA=='],
-];
 const PREFLIGHT: readonly Field[] = [
   ['Origin', 'https://a.example'],
   ['Access-Control-Request-Method', 'PUT'],

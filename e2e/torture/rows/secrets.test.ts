@@ -13,7 +13,7 @@ import {
   spawnCulvert,
   temporaryDirectory,
 } from '../../support/programs.ts';
-import { type Field, formatRequest, visit } from '../../support/raw-http.ts';
+import { type Field, formatRequest, visit, WEBSOCKET } from '../../support/raw-http.ts';
 import { reapProcess } from '../../support/reaper.ts';
 import { Scope } from '../../support/scope.ts';
 import { startEchoService } from '../../support/services/echo.ts';
@@ -174,13 +174,6 @@ export async function crash(scope: Scope, limit: string): Promise<string[]> {
 /* Uses keys in every way, correctly and incorrectly. */
 
 const PATIENCE = { firstMs: 2000, quietMs: 30 };
-
-const WEBSOCKET: readonly Field[] = [
-  ['Connection', 'Upgrade'],
-  ['Upgrade', 'websocket'],
-  ['Sec-WebSocket-Version', '13'],
-  ['Sec-WebSocket-Key', 'dGhlIHNhbXBsZSBub25jZQ=='],
-];
 
 /**
  * Sends each key in many ways.

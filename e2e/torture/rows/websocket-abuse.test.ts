@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { within } from '../../support/deadline.ts';
 import { Random } from '../../support/random.ts';
-import { type Field, formatRequest, type RawConnection } from '../../support/raw-http.ts';
+import { type Field, formatRequest, type RawConnection, WEBSOCKET } from '../../support/raw-http.ts';
 import { Scope } from '../../support/scope.ts';
 import { SHIPPED } from '../../support/shipped-proxies.ts';
 import { torture } from '../torture.ts';
@@ -327,13 +327,6 @@ async function announced({ reader }: RawConnection): Promise<string> {
   return await within(ANNOUNCED_MS, 'announcement', read());
 }
 
-const HANDSHAKE: readonly Field[] = [
-  ['Connection', 'Upgrade'],
-  ['Upgrade', 'websocket'],
-  ['Sec-WebSocket-Version', '13'],
-  ['Sec-WebSocket-Key', 'dGhlIHNhbXBsZSBub25jZQ=='],
-];
-
 /**
  * Turns a connection into a WebSocket, and leaves its frames to the caller.
  *
@@ -344,7 +337,7 @@ export async function upgrade(
   request: { readonly host: string; readonly target: string; readonly headers?: readonly Field[] },
 ): Promise<void> {
   const { host, target, headers = [] } = request;
-  await connection.write(formatRequest({ host, target, headers: [...HANDSHAKE, ...headers] }));
+  await connection.write(formatRequest({ host, target, headers: [...WEBSOCKET, ...headers] }));
   const head = await connection.finalHead();
   if (head.status !== 101) throw new Error(`${target} answered ${head.status}`);
 }

@@ -95,7 +95,7 @@ export interface Scene {
   readonly go?: (page: Page) => Promise<void>;
 }
 
-export const PENDING_DOMAIN: DomainView = {
+const PENDING_DOMAIN: DomainView = {
   id: 'd2',
   domain: 'shop.example.org',
   status: 'pending',
@@ -108,11 +108,11 @@ export const PENDING_DOMAIN: DomainView = {
     },
   ],
 };
-export const DOMAINS: readonly DomainView[] = [
+const DOMAINS: readonly DomainView[] = [
   { id: 'd1', domain: 'app.example.org', status: 'verified', records: [] },
   PENDING_DOMAIN,
 ];
-export const DOMAIN_PROBLEMS = [
+const DOMAIN_PROBLEMS = [
   { text: 'shop.example.org does not point to this relay.', found: ['203.0.113.7'] },
   { text: 'There is no TXT record _culvert.shop.example.org.', found: [] },
 ];
@@ -138,7 +138,7 @@ export const REQUESTS = [
   exampleRequest({ id: 91, startedAt: NOW - 20_000, target: '/video.mp4', durationMs: 2140, isBroken: true }),
 ];
 /** Older requests of the log. */
-export const EARLIER = [
+const EARLIER = [
   exampleRequest({ id: 90, startedAt: NOW - 44_000, target: '/live', durationMs: undefined }),
   exampleRequest({
     id: 89,
@@ -196,8 +196,8 @@ export const EDITED: EditView = {
   signer: undefined,
 };
 /** The result of sending the edited request. */
-export const SENT = { id: 96, status: 201 };
-export const EDIT_PROBLEMS = [
+const SENT = { id: 96, status: 201 };
+const EDIT_PROBLEMS = [
   { part: 'method', text: 'The method must be 1 to 32 letters, digits and hyphens, such as POST.' },
   { part: 'target', text: 'The path cannot contain a line break.' },
   { part: 'fields.1.name', text: 'Culvert sets the header Host itself, based on the rest of the request.' },
@@ -247,11 +247,13 @@ export const PULSE = Array.from({ length: 42 }, (_none, index) => ({
   errors: index % 9 === 8 ? 2 : 0,
 }));
 
-export const SHOP = exampleTunnel({
-  key: 'shop',
-  slug: 'shop-demo',
+/** A tunnel with that address. */
+function tunnel(key: string, slug: string, changes: Partial<TunnelView>): TunnelView {
+  return exampleTunnel({ key, slug, url: `https://${slug}.tunnels.example.com`, ...changes });
+}
+
+export const SHOP = tunnel('shop', 'shop-demo', {
   name: 'shop-demo',
-  url: 'https://shop-demo.tunnels.example.com',
   localPort: 5173,
   framework: 'Vite',
   isIdle: true,
@@ -262,11 +264,8 @@ export const SHOP = exampleTunnel({
   recent: REQUESTS.slice(0, 3),
   pulse: PULSE,
 });
-export const HOOKS = exampleTunnel({
-  key: 'hooks',
-  slug: 'stripe-hooks',
+export const HOOKS = tunnel('hooks', 'stripe-hooks', {
   name: 'stripe-hooks',
-  url: 'https://stripe-hooks.tunnels.example.com',
   localPort: 3000,
   framework: 'Node',
   expiresAt: NOW + 4 * MINUTE,
@@ -274,10 +273,7 @@ export const HOOKS = exampleTunnel({
   bytesIn: 21_300,
   bytesOut: 4100,
 });
-export const HERON = exampleTunnel({
-  key: 'heron',
-  slug: 'quiet-heron-k3f9',
-  url: 'https://quiet-heron-k3f9.tunnels.example.com',
+export const HERON = tunnel('heron', 'quiet-heron-k3f9', {
   localPort: 8080,
   ttl: 4 * 3600,
   expiresAt: NOW + 2 * HOUR + 58 * MINUTE,
@@ -286,19 +282,13 @@ export const HERON = exampleTunnel({
     text: 'Nothing is listening on port 8080. Visitors see a 502 error until you start your server.',
   },
 });
-export const CONNECTING = exampleTunnel({
-  key: 'new',
-  slug: 'calm-otter-p7c2',
-  url: 'https://calm-otter-p7c2.tunnels.example.com',
+export const CONNECTING = tunnel('new', 'calm-otter-p7c2', {
   localPort: 4321,
   framework: 'Astro',
   status: { name: 'connecting' },
   expiresAt: NOW + HOUR,
 });
-export const ENDED = exampleTunnel({
-  key: 'old',
-  slug: 'brave-finch-t5x1',
-  url: 'https://brave-finch-t5x1.tunnels.example.com',
+export const ENDED = tunnel('old', 'brave-finch-t5x1', {
   localPort: 8000,
   status: { name: 'ended', reason: 'expired', why: 'The tunnel has expired.' },
   requests: 3,
@@ -330,34 +320,21 @@ export const KNOCKS: readonly ApprovalRequestView[] = [
     agent: 'Mozilla/5.0 (iPhone; CPU iPhone OS 26_0 like Mac OS X) Version/26.0 Mobile/15E148 Safari/604.1',
   },
 ];
-export const ADMITTED: readonly ApprovedView[] = KNOCKS.map((knock, index) => ({
+const ADMITTED: readonly ApprovedView[] = KNOCKS.map((knock, index) => ({
   ...knock,
   endsAt: NOW + (index * 6 * 24 + 1) * HOUR - 17 * MINUTE,
 }));
+function locked(key: string, slug: string, lock: TunnelAccessView): TunnelView {
+  const { url } = tunnel(key, slug, {});
+  return { ...HERON, key, slug, url, localProblem: undefined, lock };
+}
+
 export const LOCKED: readonly TunnelView[] = [
   { ...QUIET_SHOP, lock: PASSWORD },
-  {
-    ...HERON,
-    key: 'review',
-    slug: 'design-review',
-    url: 'https://design-review.tunnels.example.com',
-    localProblem: undefined,
-    lock: { kind: 'links' },
-  },
-  {
-    ...HERON,
-    key: 'office',
-    slug: 'office-wiki',
-    url: 'https://office-wiki.tunnels.example.com',
-    localProblem: undefined,
-    lock: { kind: 'addresses', allow: ['203.0.113.0/24', '198.51.100.7', '2001:db8::/32'] },
-  },
-  {
-    ...HERON,
-    key: 'other',
-    slug: 'nightly-build',
-    url: 'https://nightly-build.tunnels.example.com',
-    localProblem: undefined,
-    lock: { kind: 'other', parts: ['addresses', 'users'], password: undefined },
-  },
+  locked('review', 'design-review', { kind: 'links' }),
+  locked('office', 'office-wiki', {
+    kind: 'addresses',
+    allow: ['203.0.113.0/24', '198.51.100.7', '2001:db8::/32'],
+  }),
+  locked('other', 'nightly-build', { kind: 'other', parts: ['addresses', 'users'], password: undefined }),
 ];

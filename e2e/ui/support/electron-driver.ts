@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { build } from 'esbuild';
 import { _electron, type ElectronApplication, type Page } from 'playwright-core';
 import type { Answer } from '../../../desktop/app/ipc/ipc.ts';
-import type { Snapshot, TunnelView } from '../../../desktop/app/ipc/snapshot.ts';
+import type { Snapshot } from '../../../desktop/app/ipc/snapshot.ts';
 import { APP_DIRECTORY, buildApp } from '../../../desktop/build/build.ts';
 import { within } from '../../support/deadline.ts';
 import { temporaryDirectory } from '../../support/programs.ts';
@@ -40,7 +40,7 @@ export function electronDriver(program: string): Driver {
         scope.defer(() => endApp(app));
         const page = await openedWindow(app, scope);
         return {
-          app: new ElectronApp(app, page),
+          app: electronApp(app, page),
           page,
           drop: (paths) => dropOnWindow(page, paths),
           zoom: (factor) => zoomWindow(app, factor),
@@ -117,61 +117,31 @@ async function endApp(app: ElectronApplication): Promise<void> {
   }
 }
 
-class ElectronApp implements RunningApp {
-  readonly #app: ElectronApplication;
-  readonly #page: Page;
-
-  constructor(app: ElectronApplication, page: Page) {
-    this.#app = app;
-    this.#page = page;
-  }
-
-  async tunnel(): Promise<TunnelView> {
-    const answer = await this.#page.evaluate(() =>
-      (globalThis as unknown as PageGlobals).culvert.call('snapshot:get'),
-    );
-    if (!answer.ok) throw new Error(answer.error.text);
-    return newest(answer.value.tunnels);
-  }
-
-  async copied(): Promise<readonly string[]> {
-    return (await this.#outside()).copied;
-  }
-
-  async opened(): Promise<readonly string[]> {
-    return (await this.#outside()).opened;
-  }
-
-  theme(): Promise<string> {
-    return this.#app.evaluate(({ nativeTheme }) => nativeTheme.themeSource);
-  }
-
-  async chooseNext(folder: string | undefined): Promise<void> {
-    await this.#app.evaluate(
-      (_given, chosen) => void ((globalThis as unknown as EntryGlobals).culvertOutside.folder = chosen),
-      folder,
-    );
-  }
-
-  async openLink(link: string): Promise<void> {
+function electronApp(app: ElectronApplication, page: Page): RunningApp {
+  const outside = (): Promise<ElectronOutside> =>
+    app.evaluate(() => (globalThis as unknown as EntryGlobals).culvertOutside);
+  return {
+    async tunnel() {
+      const answer = await page.evaluate(() =>
+        (globalThis as unknown as PageGlobals).culvert.call('snapshot:get'),
+      );
+      if (!answer.ok) throw new Error(answer.error.text);
+      return newest(answer.value.tunnels);
+    },
+    copied: async () => (await outside()).copied,
+    opened: async () => (await outside()).opened,
+    theme: () => app.evaluate(({ nativeTheme }) => nativeTheme.themeSource),
+    chooseNext: (folder) =>
+      app.evaluate(
+        (_given, chosen) => void ((globalThis as unknown as EntryGlobals).culvertOutside.folder = chosen),
+        folder,
+      ),
     // As on Linux and Windows: the system starts the app a second time.
-    await this.#app.evaluate(
-      ({ app }, given) => void app.emit('second-instance', {}, ['culvert', given]),
-      link,
-    );
-  }
-
-  async suspend(): Promise<void> {
-    await this.#app.evaluate(({ powerMonitor }) => void powerMonitor.emit('suspend'));
-  }
-
-  async wake(): Promise<void> {
-    await this.#app.evaluate(({ powerMonitor }) => void powerMonitor.emit('resume'));
-  }
-
-  #outside(): Promise<ElectronOutside> {
-    return this.#app.evaluate(() => (globalThis as unknown as EntryGlobals).culvertOutside);
-  }
+    openLink: (link) =>
+      app.evaluate((given, chosen) => void given.app.emit('second-instance', {}, ['culvert', chosen]), link),
+    suspend: () => app.evaluate(({ powerMonitor }) => void powerMonitor.emit('suspend')),
+    wake: () => app.evaluate(({ powerMonitor }) => void powerMonitor.emit('resume')),
+  };
 }
 
 /** The globals that the preload exposes. */

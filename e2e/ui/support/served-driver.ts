@@ -8,7 +8,6 @@ import {
   BrowserWindow,
 } from '../../../desktop/app/browser/browser-window.ts';
 import type { About } from '../../../desktop/app/ipc/ipc.ts';
-import type { TunnelView } from '../../../desktop/app/ipc/snapshot.ts';
 import { type Core, createCore } from '../../../desktop/app/main/core.ts';
 import { projectLinks, readDeepLink } from '../../../desktop/app/main/deep-link.ts';
 import { systemEncryption, xdgAutostart } from '../../../desktop/app/main/electron/platform.ts';
@@ -44,7 +43,7 @@ export function servedDriver({ isApp }: { readonly isApp: boolean }): Driver {
         const page = await openPage(scope, browser, link, { reducedMotion: 'reduce' });
         await page.getByRole('main').waitFor();
         return {
-          app: new ServedApp(scope, core, page),
+          app: servedApp(scope, core, page),
           page,
           drop: (paths) => dropOnWindow(page, paths),
           zoom: (factor) => zoomWindow(page, factor),
@@ -129,53 +128,25 @@ interface PageGlobals {
   readonly outside: { readonly copied: string[]; readonly opened: string[] };
 }
 
-class ServedApp implements RunningApp {
-  readonly #core: Core;
-  readonly #page: Page;
-  #folder: string | undefined;
-
-  constructor(scope: Scope, core: Core, page: Page) {
-    this.#core = core;
-    this.#page = page;
-    const answer = (dialog: Dialog): void =>
-      void (this.#folder === undefined ? dialog.dismiss() : dialog.accept(this.#folder));
-    page.on('dialog', answer);
-    scope.defer(() => page.off('dialog', answer));
-  }
-
-  tunnel(): Promise<TunnelView> {
-    return Promise.resolve(newest(this.#core.snapshots.make().tunnels));
-  }
-
-  copied(): Promise<readonly string[]> {
-    return this.#page.evaluate(() => (globalThis as unknown as PageGlobals).outside.copied);
-  }
-
-  opened(): Promise<readonly string[]> {
-    return this.#page.evaluate(() => (globalThis as unknown as PageGlobals).outside.opened);
-  }
-
-  async theme(): Promise<string> {
-    return (await this.#page.locator(':root').getAttribute('data-theme')) ?? '';
-  }
-
-  /** The browser asks for its path. */
-  chooseNext(folder: string | undefined): Promise<void> {
-    this.#folder = folder;
-    return Promise.resolve();
-  }
-
-  openLink(link: string): Promise<void> {
-    const read = readDeepLink(link);
-    if (read?.opens === 'invitation') this.#core.openInvitation(read.address);
-    return Promise.resolve();
-  }
-
-  suspend(): Promise<void> {
-    return Promise.resolve(this.#core.suspend());
-  }
-
-  wake(): Promise<void> {
-    return Promise.resolve(this.#core.wake());
-  }
+function servedApp(scope: Scope, core: Core, page: Page): RunningApp {
+  let folder: string | undefined;
+  const answer = (dialog: Dialog): void =>
+    void (folder === undefined ? dialog.dismiss() : dialog.accept(folder));
+  page.on('dialog', answer);
+  scope.defer(() => page.off('dialog', answer));
+  return {
+    tunnel: () => Promise.resolve(newest(core.snapshots.make().tunnels)),
+    copied: () => page.evaluate(() => (globalThis as unknown as PageGlobals).outside.copied),
+    opened: () => page.evaluate(() => (globalThis as unknown as PageGlobals).outside.opened),
+    theme: async () => (await page.locator(':root').getAttribute('data-theme')) ?? '',
+    // The browser asks for its path.
+    chooseNext: (chosen) => Promise.resolve(void (folder = chosen)),
+    openLink(link) {
+      const read = readDeepLink(link);
+      if (read?.opens === 'invitation') core.openInvitation(read.address);
+      return Promise.resolve();
+    },
+    suspend: () => Promise.resolve(core.suspend()),
+    wake: () => Promise.resolve(core.wake()),
+  };
 }
