@@ -214,11 +214,11 @@ function relay(minor: 0 | 1 = 1, mapped = false): Take {
 function planner(): Take {
   const reader = new HeadReader(UNLIMITED);
   return (piece) => {
-    const end = reader.push(piece);
-    if (typeof end !== 'object') return;
-    parseRequest(end.head, context);
+    const read = reader.push(piece);
+    if (typeof read !== 'object') return;
+    parseRequest(read.head, context);
     // With any number of fields: the limit of a request would hide how the work grows.
-    const head = parseRequestHead(end.head, { target: UNLIMITED, fields: UNLIMITED });
+    const head = parseRequestHead(read.head, { target: UNLIMITED, fields: UNLIMITED });
     if (typeof head === 'string') throw new Error(head);
     const peer = { address: '203.0.113.9', proto: 'http', trusted: true } as const;
     tunnelRequestHead(head, peer, {

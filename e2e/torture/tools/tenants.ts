@@ -199,4 +199,3 @@ function tunnelProblem({ status, head, text }: Response, token: string): string 
   const isOwn = status === 200 && text === `honest ${token}` && head.field('honest') === token;
   return isOwn ? undefined : `${token} was answered ${status} ${text.slice(0, 200)}`;
 }
-
