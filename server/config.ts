@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { formatDuration } from '../shared/duration.ts';
-import { nearest } from '../shared/nearest.ts';
+import { nearest } from '../shared/help-text.ts';
 import { CLIENT_VARIABLES } from '../shared/version.ts';
 import { certifiable } from './certificates/known-certificates.ts';
 import {

@@ -1,5 +1,5 @@
 /** Every command of `culvert`, and the command line that names one. */
-import { nearest } from '../../shared/nearest.ts';
+import { nearest } from '../../shared/help-text.ts';
 import { VERSION } from '../../shared/version.ts';
 import type { Environment } from '../client/config/relay-access.ts';
 import { ExitCode, UsageError } from '../client/failures.ts';

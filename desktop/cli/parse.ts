@@ -6,7 +6,7 @@ import {
   type HeaderChanges,
   HEADERS_MAX,
 } from '../../shared/header-changes.ts';
-import { nearest } from '../../shared/nearest.ts';
+import { nearest } from '../../shared/help-text.ts';
 import {
   LOCAL_HOST_RULE,
   parsePort,

@@ -2,8 +2,8 @@
 import { setFlagsFromString } from 'node:v8';
 import { DOMAIN_RULE } from '../../shared/domains.ts';
 import { limitOldGeneration, limitYoungGeneration } from '../../shared/heap.ts';
-import { nearest } from '../../shared/nearest.ts';
-import { isWildcardDomain } from '../../shared/wildcard-hosts.ts';
+import { nearest } from '../../shared/help-text.ts';
+import { isWildcardDomain } from '../../shared/networks.ts';
 import {
   COMPRESS_RULE,
   type CompressMode,

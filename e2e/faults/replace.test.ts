@@ -10,8 +10,13 @@ import {
   SUCCESSION_VERSION,
   type SuccessorMessage,
 } from '../../server/handoff/conversation.ts';
-import { HandoffSocket, handoffSocketPath, meet } from '../../server/handoff/handoff-socket.ts';
-import { sendListeners, takeListeners } from '../../server/handoff/listener-transfer.ts';
+import {
+  HandoffSocket,
+  handoffSocketPath,
+  meet,
+  sendListeners,
+  takeListeners,
+} from '../../server/handoff/handoff-socket.ts';
 import { BODY_TIMEOUT_MS, HANDOFF_SETTLE_MS, HANDOFF_STEP_MS, LISTEN_BACKLOG } from '../../server/limits.ts';
 import { DnsServer } from '../../server/testing/dns-server.ts';
 import type { CheckedDomain } from '../../shared/domains.ts';

@@ -9,7 +9,7 @@ import { hasUnprintable } from '../../shared/unprintable.ts';
 import { NAME_PATTERN, TTL_MIN_SECONDS, looksLikeId } from '../../shared/value-rules.ts';
 import { type IssuedKey, type NewAccount, newAccount, newKey, type NewKey } from '../accounts/accounts.ts';
 import { SCOPE_WORDS, shownScope } from '../accounts/api-keys.ts';
-import { newInvitation, type NewInvitation } from '../accounts/invitations.ts';
+import { newInvitation, type NewInvitation } from '../accounts/team.ts';
 import type { Clock } from '../clock.ts';
 import { AGENT_PREFIX_MAX_LENGTH, KEY_LABEL_MAX_LENGTH, REASON_MAX_LENGTH } from '../limits.ts';
 import type {
@@ -21,7 +21,7 @@ import type {
   SuspendedName,
 } from '../store/records.ts';
 import type { ActOperation, Store } from '../store/store.ts';
-import { storedTunnels } from '../tunnels/standalone-tunnels.ts';
+import { storedTunnels } from '../tunnels/coordination.ts';
 
 /** The named object does not exist. */
 export class NotThereError extends Error {

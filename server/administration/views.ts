@@ -16,7 +16,7 @@ import {
 import { invitationUrl, INVITE_LABEL } from '../../shared/team.ts';
 import { PLANS } from '../../shared/tunnel.ts';
 import { shownScope } from '../accounts/api-keys.ts';
-import type { NewInvitation } from '../accounts/invitations.ts';
+import type { NewInvitation } from '../accounts/team.ts';
 import type {
   AccountRecord,
   AuditRecord,

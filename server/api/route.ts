@@ -5,7 +5,7 @@ import { type JsonObject, objectSchema, onlyValue } from '../../shared/fields.ts
 import type { TtlLimits } from '../../shared/tunnel.ts';
 import type { PasswordHashes } from '../access/password-hashes.ts';
 import type { Authenticator } from '../accounts/authenticator.ts';
-import type { Invitations } from '../accounts/invitations.ts';
+import type { Invitations } from '../accounts/team.ts';
 import type { OwnNames } from '../administration/admin-actions.ts';
 import type { Hub } from '../clients/hub.ts';
 import type { Clock } from '../clock.ts';
@@ -13,8 +13,7 @@ import type { DomainService } from '../domains/domain-service.ts';
 import type { CreateLimiter } from '../rate-limiter.ts';
 import type { Store } from '../store/store.ts';
 import type { Addresses } from '../tunnels/live-tunnel.ts';
-import type { TunnelApprovals } from '../tunnels/tunnel-approvals.ts';
-import type { TunnelLinks } from '../tunnels/tunnel-links.ts';
+import type { TunnelApprovals, TunnelLinks } from '../tunnels/links-and-approvals.ts';
 import type { TunnelService } from '../tunnels/tunnel-service.ts';
 import {
   administrate,

@@ -1,8 +1,11 @@
 /**
  * When requests of the API begin: one in each turn of the event loop, groups of callers one after the other, and only
  * for a share of the loop while visitors need it (docs/decisions/0012-fair-api.md). Nothing more is read from those who
- * wait.
+ * wait. Each admitted request gets its own in-process stream to Node's HTTP server, so that the API is just another
+ * upstream.
  */
+import { createServer, type RequestListener, type Server } from 'node:http';
+import { type Duplex, duplexPair } from 'node:stream';
 import { FairQueue } from '../../shared/scheduler/fair-reads.ts';
 import type { Clock } from '../clock.ts';
 import {
@@ -13,6 +16,7 @@ import {
   API_WRITES_MAX,
   VISITORS_RECENT_MS,
 } from '../limits.ts';
+import type { ByteStream, Dial, DialHandler, StreamHandler } from '../tunnels/stream.ts';
 
 interface RequestSchedulerDeps {
   readonly clock: Clock;
@@ -162,5 +166,82 @@ export class Writes {
     const count = (this.#underWay.get(account) ?? 0) + change;
     if (count === 0) this.#underWay.delete(account);
     else this.#underWay.set(account, count);
+  }
+}
+
+export class InProcessApi {
+  readonly #server: Server;
+  readonly #turns: Pick<RequestScheduler, 'take'>;
+
+  constructor(listener: RequestListener, turns: Pick<RequestScheduler, 'take'>) {
+    this.#server = createServer(listener);
+    // A persistent connection would let the next request bypass the scheduler.
+    this.#server.maxRequestsPerSocket = 1;
+    this.#turns = turns;
+  }
+
+  /** @param group group of visitors, whose requests take turns with those of other groups */
+  dial(handler: DialHandler, group: string): Dial {
+    const cancel = this.#turns.take(group, () => {
+      const [near, far] = duplexPair();
+      far.on('error', () => far.destroy());
+      this.#server.emit('connection', far);
+      handler.opened(new DuplexStream(near, far));
+    });
+    return { cancel };
+  }
+}
+
+/** A Node stream as a byte stream. */
+class DuplexStream implements ByteStream {
+  readonly #duplex: Duplex;
+  readonly #server: Duplex;
+  #handler: StreamHandler | undefined;
+  #ended = false;
+
+  /** @param server the other side, which is not notified when this one is destroyed */
+  constructor(duplex: Duplex, server: Duplex) {
+    this.#duplex = duplex;
+    this.#server = server;
+    duplex.on('error', () => duplex.destroy());
+    duplex.on('drain', () => this.#handler?.onRoom());
+    duplex.on('end', () => this.#close(true));
+    duplex.on('close', () => this.#close(false));
+  }
+
+  attach(handler: StreamHandler): void {
+    const isFirst = this.#handler === undefined;
+    this.#handler = handler;
+    if (isFirst) this.#duplex.on('data', (piece: Buffer) => this.#handler?.onBytes(piece));
+  }
+
+  write(chunk: Buffer): boolean {
+    return this.#duplex.write(chunk);
+  }
+
+  pause(): void {
+    this.#duplex.pause();
+  }
+
+  resume(): void {
+    this.#duplex.resume();
+  }
+
+  finish(): void {
+    this.#ended = true;
+    this.#duplex.end();
+  }
+
+  abort(): void {
+    this.#ended = true;
+    this.#duplex.destroy();
+    this.#server.destroy();
+  }
+
+  #close(clean: boolean): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#handler?.onEnded(clean);
+    this.#duplex.destroy();
   }
 }

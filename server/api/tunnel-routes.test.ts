@@ -4,7 +4,7 @@ import { ACCESS_POLL_MS, ACCOUNT_WRITES_MAX, LIST_BATCH, APPROVED_MAX } from '..
 import type { StoredKnock } from '../store/records.ts';
 import { ApiFixture, anAccount, CALLER, PUBLIC, type ApiResponse } from '../testing/fixtures.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
-import { TooManyApprovalRequestsError } from '../tunnels/tunnel-approvals.ts';
+import { TooManyApprovalRequestsError } from '../tunnels/links-and-approvals.ts';
 
 function tokensOf({ access }: Record<string, unknown>): { name: string; token?: string }[] {
   return (access as { tokens: { name: string; token?: string }[] }).tokens;

@@ -1,7 +1,7 @@
 /** Routes of tunnels (protocol.md section 3). */
 import { type Access, readAccess } from '../../shared/access.ts';
 import { formatDuration } from '../../shared/duration.ts';
-import { KNOCK, KNOCK_ANSWER_SCHEMA, KNOCK_LIST, type Knock, readKnockAnswer } from '../../shared/knocks.ts';
+import { KNOCK, type Knock, KNOCK_ANSWER_SCHEMA, KNOCK_LIST, readKnockAnswer } from '../../shared/knocks.ts';
 import {
   CREATE_LINK,
   type Link,
@@ -17,16 +17,15 @@ import {
   extendTunnelBody,
   readExtendTunnel,
 } from '../../shared/tunnel-requests.ts';
-import { TUNNEL, TUNNEL_LIST, type Tunnel } from '../../shared/tunnel.ts';
+import { TUNNEL, type Tunnel, TUNNEL_LIST } from '../../shared/tunnel.ts';
 import { type PreparedAccess, withMadeTokens } from '../access/access-policy.ts';
 import { endOf, stateOf } from '../access/approval-requests.ts';
 import { ttlLimitsOf } from '../accounts/accounts.ts';
-import { reachesTunnel, maxTtlOf } from '../accounts/api-keys.ts';
-import { batches } from '../batches.ts';
-import { CREATE_BURST, CREATES_PER_MINUTE, LIST_BATCH, LINKS_MAX, REVOKED_LINKS_MAX } from '../limits.ts';
-import type { LinkRecord, StoredKnock } from '../store/records.ts';
+import { maxTtlOf, reachesTunnel } from '../accounts/api-keys.ts';
+import { CREATE_BURST, CREATES_PER_MINUTE, LINKS_MAX, LIST_BATCH, REVOKED_LINKS_MAX } from '../limits.ts';
+import { batches, type LinkRecord, type StoredKnock } from '../store/records.ts';
 import { type Addresses, type LiveTunnel, tunnelUrls } from '../tunnels/live-tunnel.ts';
-import type { MadeLink } from '../tunnels/tunnel-links.ts';
+import type { MadeLink } from '../tunnels/links-and-approvals.ts';
 import {
   allowName,
   type ApiContext,
@@ -42,7 +41,7 @@ import {
   requireDomain,
   TUNNEL_SCOPES,
 } from './guards.ts';
-import { type ApiDeps, idOf, rfc3339, type Route, statusOf, partOf } from './route.ts';
+import { type ApiDeps, idOf, partOf, rfc3339, type Route, statusOf } from './route.ts';
 
 /**
  * @param online ids of the tunnels whose client is connected

@@ -12,7 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openSqlite } from '../store/sqlite/open-sqlite.ts';
-import { lockDatabase } from '../store/sqlite/sqlite-lock.ts';
+import { lockDatabase } from '../store/sqlite/sqlite-files.ts';
 import { ConflictError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
 import { aDomain, aKeyRecord, aLink, allTunnels, anAccount, aTunnel } from '../testing/fixtures.ts';

@@ -1,7 +1,7 @@
 /** What the commands of `culvert-relay` share. */
 import type { Config, ConfigResult } from '../config.ts';
 import type { Log } from '../log.ts';
-import type { AccessLog } from '../observe/access-log.ts';
+import type { AccessLog } from '../observe/logger.ts';
 
 /** An access log, and how to continue in a new file if it writes to one. */
 export interface OpenAccessLog {

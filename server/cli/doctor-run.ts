@@ -2,8 +2,7 @@
 import { systemClock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import { type Check, type Finding, lookAtAll } from '../diagnostics/check.ts';
-import { clusterChecks } from '../diagnostics/cluster-checks.ts';
-import { machineChecks, storeChecks } from '../diagnostics/machine-checks.ts';
+import { clusterChecks, machineChecks, storeChecks } from '../diagnostics/machine-checks.ts';
 import { addressChecks, certificateChecks, nameChecks } from '../diagnostics/name-checks.ts';
 import { Visit } from '../diagnostics/test-tunnel.ts';
 import { proxyChecks, tunnelChecks } from '../diagnostics/tunnel-checks.ts';

@@ -1,5 +1,5 @@
 /** Chooses the command of `culvert-relay`, loads it, and turns its failures into lines and an exit code. */
-import { nearest } from '../../shared/nearest.ts';
+import { nearest } from '../../shared/help-text.ts';
 import { VERSION } from '../../shared/version.ts';
 import { CommandError, ExitCode, type RelayCommand, type Shell, usageError } from './command.ts';
 import type { StartRelay } from './serve.ts';

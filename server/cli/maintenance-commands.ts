@@ -12,7 +12,7 @@ export const backupCommand = adminCommand({
   options: {},
   examples: { 'culvert-relay backup /var/backups/culvert.db': 'write a copy that only you can read' },
   details: `FILE must not exist yet.`,
-  run: async (given, shell) => (await import('./backup-run.ts')).runBackup(given, shell),
+  run: async (given, shell) => (await import('./database-run.ts')).runBackup(given, shell),
 });
 
 export const restoreCommand = adminCommand({
@@ -24,7 +24,7 @@ export const restoreCommand = adminCommand({
   details: `
     Stop the relay first. The previous database is kept. Anything that was revoked, removed or closed after the
     backup stays that way: keys, links, accounts, invitations, tunnels and domains.`,
-  run: async (given, shell) => (await import('./backup-run.ts')).runRestore(given, shell),
+  run: async (given, shell) => (await import('./database-run.ts')).runRestore(given, shell),
 });
 
 /* `culvert-relay audit`: who did what, and when. */
@@ -115,5 +115,5 @@ export const migrateCommand = adminCommand({
     'culvert-relay migrate --undo sqlite:/var/lib/culvert/culvert.db': 'go back to the SQLite file',
   },
   details: `Stop all relays that use either database first.`,
-  run: async (given, shell) => (await import('./migrate-run.ts')).runMigrate(given, shell),
+  run: async (given, shell) => (await import('./database-run.ts')).runMigrate(given, shell),
 });

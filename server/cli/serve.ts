@@ -12,12 +12,12 @@ import { HandoffError } from '../handoff/take.ts';
 import { STOP_DEADLINE_MS } from '../limits.ts';
 import { describeError, errorFields, type Log } from '../log.ts';
 import type { RunningRelay } from '../relay.ts';
-import type { Operator } from '../relay/operator.ts';
+import type { Operator } from '../observe/logger.ts';
 import { CommandError, ExitCode, type OpenAccessLog, type Shell, usageError } from './command.ts';
 
 export { systemClock } from '../clock.ts';
 export { loadConfig } from '../config.ts';
-export { AccessFile, createAccessLog } from '../observe/access-log.ts';
+export { AccessFile, createAccessLog } from '../observe/logger.ts';
 export { createLog, finishLog, stderrStream } from '../observe/logger.ts';
 export { startRelay } from '../relay.ts';
 

@@ -10,7 +10,7 @@ import type { Clock } from '../clock.ts';
 import { CLUSTER_START_TIMEOUT_MS, LEAVING_REPEAT_MS } from '../limits.ts';
 import type { Log } from '../log.ts';
 import type { CreateLimiter, Rate } from '../rate-limiter.ts';
-import type { DomainNews, Peers, TunnelNews } from '../tunnels/peers.ts';
+import type { DomainNews, Peers, TunnelNews } from '../tunnels/lifecycle.ts';
 import { HopDialer } from './hop/hop-dialer.ts';
 import { HopListener } from './hop/hop-listener.ts';
 import { Membership } from './members.ts';

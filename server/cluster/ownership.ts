@@ -1,5 +1,5 @@
 /** Which relay has which client, recorded in Redis and looked up there (docs/decisions/0009-cluster.md). */
-import { batches } from '../batches.ts';
+import { batches } from '../store/records.ts';
 import type { Announced, Announcement, Found, HeldControl, Ownership } from '../clients/ownership.ts';
 import type { Clock, Timer } from '../clock.ts';
 import {
@@ -11,9 +11,14 @@ import {
   OWNERSHIP_REPEAT_MS,
   RENEWAL_TICK_MS,
 } from '../limits.ts';
-import { connectionId } from './connection-id.ts';
 import type { Membership } from './members.ts';
-import { type NewsSeal, type ChangeNotifier, readNumber, writeAnnouncement } from './notifications.ts';
+import {
+  type ChangeNotifier,
+  connectionId,
+  type NewsSeal,
+  readNumber,
+  writeAnnouncement,
+} from './notifications.ts';
 import { type RedisCommands, RedisError } from './redis-client.ts';
 import { ANNOUNCE, ASSERT, CLAIM, FIND, ONLINE, RELEASE } from './scripts.ts';
 

@@ -1,4 +1,4 @@
-/** Cooperation of a relay with others on the same database: none (standalone.ts), or all of cluster.ts. */
+/** Cooperation of a relay with others on the same database: none, or all of cluster.ts. */
 import type { Duplex } from 'node:stream';
 import type { Hub } from '../clients/hub.ts';
 import {
@@ -11,7 +11,7 @@ import {
 import type { VerifiedDomains } from '../domains/verified-domains.ts';
 import type { CreateLimiter, Rate } from '../rate-limiter.ts';
 import type { Coordination } from '../tunnels/coordination.ts';
-import type { DomainNews, Peers, TunnelNews } from '../tunnels/peers.ts';
+import type { DomainNews, Peers, TunnelNews } from '../tunnels/lifecycle.ts';
 
 /** The parts of the relay that are notified about other relays. */
 export interface PeeredParts {

@@ -9,18 +9,17 @@ import {
   createSecureContext,
   createServer as createTlsServer,
   getCACertificates,
-  setDefaultCACertificates,
   type Server as TlsServer,
+  setDefaultCACertificates,
 } from 'node:tls';
 import { certificate, newKey, pemOf, publicKeyOf } from '../certificates/acme/x509.ts';
 import { type Config, loadConfig } from '../config.ts';
 import type { DnsAnswer } from '../domains/domain-check.ts';
 import { openStore } from '../store/open-store.ts';
-import { aDomain, anAccount } from '../testing/fixtures.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
+import { aDomain, anAccount } from '../testing/fixtures.ts';
 import { type Check, Fault, Skipped } from './check.ts';
-import { clusterChecks } from './cluster-checks.ts';
-import { congestionControl, storeChecks } from './machine-checks.ts';
+import { clusterChecks, congestionControl, storeChecks } from './machine-checks.ts';
 import { addressChecks, certificateChecks, nameChecks } from './name-checks.ts';
 
 const DAY_MS = 24 * 3_600_000;

@@ -1,6 +1,5 @@
 /** Checks verified domains again, each about once a day, and releases neglected ones. */
 import { API_ERRORS, ApiError } from '../../shared/errors.ts';
-import { batches } from '../batches.ts';
 import type { Clock, Timer } from '../clock.ts';
 import {
   DOMAIN_CHECK_JITTER_MS,
@@ -14,11 +13,11 @@ import {
 } from '../limits.ts';
 import type { Log } from '../log.ts';
 import type { DomainRelease } from '../store/queries/tunnel-queries.ts';
-import type { DomainRecord } from '../store/records.ts';
+import { batches, type DomainRecord } from '../store/records.ts';
 import { ConflictError, orUnavailable, StoreError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
 import type { Coordination } from '../tunnels/coordination.ts';
-import type { DomainNews, Peers } from '../tunnels/peers.ts';
+import type { DomainNews, Peers } from '../tunnels/lifecycle.ts';
 import { type DnsLookup, lookAt, proofText, verdictOf } from './domain-check.ts';
 import type { VerifiedDomains } from './verified-domains.ts';
 

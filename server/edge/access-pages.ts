@@ -4,8 +4,13 @@ import { fieldValue, prefersHtml } from '../../shared/http1/fields.ts';
 import type { RequestHead } from '../../shared/http1/head.ts';
 import { escapeHtml, page } from '../../shared/page.ts';
 import type { AccessPolicy } from '../access/access-policy.ts';
-import { type OwnResponse, wholeResponse } from './builtin-responses.ts';
-import { onThisHost, type Visit, withoutParameter } from './notice.ts';
+import {
+  onThisHost,
+  type OwnResponse,
+  type Visit,
+  wholeResponse,
+  withoutParameter,
+} from './builtin-responses.ts';
 import { challengeBelow, isBarePrefix } from './path-form.ts';
 
 /** Query parameter that the page's form adds: a POST with it is for the access page, not for the tunnel. */

@@ -4,23 +4,22 @@ import { fieldValue, prefersHtml } from '../../shared/http1/fields.ts';
 import type { RequestHead } from '../../shared/http1/head.ts';
 import { ADMISSION_MAX_SECONDS, KNOCK_SECONDS } from '../../shared/knocks.ts';
 import { escapeHtml, page } from '../../shared/page.ts';
-import { isSentFromHere, approvedVisitor } from '../access/access-check.ts';
+import { approvedVisitor, isSentFromHere } from '../access/access-check.ts';
 import type { AccessPolicy } from '../access/access-policy.ts';
-import { endOf, type ApprovalState, type ApprovalWaits } from '../access/approval-requests.ts';
+import { type ApprovalState, type ApprovalWaits, endOf } from '../access/approval-requests.ts';
 import { type Passes, passScope } from '../access/passes.ts';
 import { KNOCK_HOLD_MS, KNOCK_LOOK_SECONDS } from '../limits.ts';
 import type { StoredKnock } from '../store/records.ts';
-import { TooManyApprovalRequestsError, type TunnelApprovals } from '../tunnels/tunnel-approvals.ts';
+import { TooManyApprovalRequestsError, type TunnelApprovals } from '../tunnels/links-and-approvals.ts';
 import {
   ACCESS_PAGE_FIELDS,
   type AccessStep,
-  redirect,
   approvalForm,
   plainAddress,
+  redirect,
   waitAddress,
 } from './access-pages.ts';
-import { type OwnResponse, wholeResponse } from './builtin-responses.ts';
-import type { Visit } from './notice.ts';
+import { type OwnResponse, type Visit, wholeResponse } from './builtin-responses.ts';
 import { passCookie } from './request-head.ts';
 
 /** A visitor without access, at a tunnel that accepts approval requests. */

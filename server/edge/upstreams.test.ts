@@ -3,7 +3,7 @@ import { BlockList } from 'node:net';
 import { API_ERRORS, ApiError } from '../../shared/errors.ts';
 import { parseFields } from '../../shared/http1/fields.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
-import { Notice } from './notice.ts';
+import { Notice } from './builtin-responses.ts';
 import { HostResolver, parseRequest } from './route.ts';
 import type { UpstreamRequest } from './tunnel-request.ts';
 import { Upstreams } from './upstreams.ts';

@@ -5,8 +5,8 @@
 import { fieldValue } from '../../shared/http1/fields.ts';
 import type { RequestHead } from '../../shared/http1/head.ts';
 import {
-  type Credentials,
   type AccessCheck,
+  type Credentials,
   isSentFromHere,
   type Kept,
   PassedPasswords,
@@ -14,14 +14,14 @@ import {
 import type { AccessPolicy } from '../access/access-policy.ts';
 import { type Passes, passScope } from '../access/passes.ts';
 import { BusyError, type PasswordHashes } from '../access/password-hashes.ts';
-import type { StoredToken } from '../store/records.ts';
 import { KNOWN_NETWORKS_MAX, PASS_SECONDS } from '../limits.ts';
 import type { RateLimiter } from '../rate-limiter.ts';
+import type { StoredToken } from '../store/records.ts';
 import { TenantCache } from '../tenant-cache.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import {
-  type AccessPageContext,
   accessPage,
+  type AccessPageContext,
   accessStep,
   isAuthorizationMetadata,
   notFoundResponse,
@@ -29,8 +29,7 @@ import {
   redirect,
 } from './access-pages.ts';
 import type { Approvals } from './approvals.ts';
-import type { OwnResponse } from './builtin-responses.ts';
-import type { Visit } from './notice.ts';
+import type { OwnResponse, Visit } from './builtin-responses.ts';
 import { passCookie } from './request-head.ts';
 
 /** A visitor who has access. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { AccessEntry } from '../observe/access-log.ts';
+import type { AccessEntry } from '../observe/logger.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import { type EdgeContext, HostResolver, parseRequest } from './route.ts';
 import { AccessRecord } from './visitor-requests.ts';

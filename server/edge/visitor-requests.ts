@@ -6,7 +6,7 @@ import type { VisitorErrorCode } from '../../shared/errors.ts';
 import { BodyError } from '../../shared/http1/body.ts';
 import { fieldValue } from '../../shared/http1/fields.ts';
 import { BARRED_RESPONSE_MS } from '../limits.ts';
-import type { AccessLog } from '../observe/access-log.ts';
+import type { AccessLog } from '../observe/logger.ts';
 import { type RequestCounts, refusals, requests } from '../observe/counters.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { ByteStream } from '../tunnels/stream.ts';

@@ -2,7 +2,7 @@
 import type { Socket } from 'node:net';
 import { HANDOFF_LINE_MAX_BYTES, SUCCESSION_WAITING_MAX } from '../limits.ts';
 import type { TrafficDelta } from '../store/queries/tunnel-changes.ts';
-import type { EndReason } from '../tunnels/peers.ts';
+import type { EndReason } from '../tunnels/lifecycle.ts';
 
 const LINE_FEED = 10;
 

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { HANDOFF_READY_MS, HANDOFF_RETRY_MS, HANDOFF_STEP_MS } from '../limits.ts';
 import { describeError, type Log } from '../log.ts';
 import type { TrafficDelta } from '../store/queries/tunnel-changes.ts';
-import type { EndReason } from '../tunnels/peers.ts';
+import type { EndReason } from '../tunnels/lifecycle.ts';
 import {
   Conversation,
   type Hello,
@@ -14,8 +14,7 @@ import {
   SUCCESSION_VERSION,
   type SuccessorMessage,
 } from './conversation.ts';
-import { meet, HandoffSocket } from './handoff-socket.ts';
-import { sendListeners } from './listener-transfer.ts';
+import { HandoffSocket, meet, sendListeners } from './handoff-socket.ts';
 
 /** Steps of a handoff for the old relay, in this order; `resume` reverts `release`. */
 export interface Replaceable {

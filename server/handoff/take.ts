@@ -5,7 +5,7 @@
 import type { Duplex } from 'node:stream';
 import { HANDOFF_READY_MS, HANDOFF_STEP_MS } from '../limits.ts';
 import type { TrafficDelta } from '../store/queries/tunnel-changes.ts';
-import type { EndReason } from '../tunnels/peers.ts';
+import type { EndReason } from '../tunnels/lifecycle.ts';
 import {
   Conversation,
   type MissedClient,
@@ -15,8 +15,7 @@ import {
   type SuccessorMessage,
   TimeoutError,
 } from './conversation.ts';
-import { meet } from './handoff-socket.ts';
-import { type Handle, takeListeners } from './listener-transfer.ts';
+import { type Handle, meet, takeListeners } from './handoff-socket.ts';
 
 /** Why this relay must not serve; the old one continues. */
 export class HandoffError extends Error {}

@@ -1,8 +1,25 @@
-/** The log as lines on a stream, written by pino. */
+/**
+ * How a relay reports to its operator: the log as lines on a stream, written by pino, and the access log
+ * (docs/operating/monitoring.md), a line of JSON for each request, for operators who enable it.
+ */
+import { randomUUID } from 'node:crypto';
+import { closeSync, open, openSync } from 'node:fs';
+import { promisify } from 'node:util';
 import { pino } from 'pino';
+import { API_ERRORS, ApiError, type VisitorErrorCode } from '../../shared/errors.ts';
 import type { Clock } from '../clock.ts';
-import { LOG_BUFFER_MAX_BYTES, LOG_CLOSE_TIMEOUT_MS } from '../limits.ts';
-import { type Log, LOG_EVENTS, type LogFields, type LogFormat, type LogLevel } from '../log.ts';
+import { LOG_BUFFER_MAX_BYTES, LOG_CLOSE_TIMEOUT_MS, LOG_REPEAT_MS } from '../limits.ts';
+import {
+  describeError,
+  errorFields,
+  type Log,
+  LOG_EVENTS,
+  type LogFields,
+  type LogFormat,
+  type LogLevel,
+  REQUEST_ID_FIELD,
+} from '../log.ts';
+import { accessLines, type RequestCounts } from './counters.ts';
 
 interface LogOptions {
   readonly format: LogFormat;
@@ -11,7 +28,7 @@ interface LogOptions {
 }
 
 /** Accepts whole lines. */
-export interface LineStream {
+interface LineStream {
   write(line: string): unknown;
 }
 
@@ -70,7 +87,7 @@ export function finishLog(stream: LogStream, clock: Clock): Promise<void> {
 }
 
 /** A text without the API keys in it. */
-export function withoutKeys(text: string): string {
+function withoutKeys(text: string): string {
   return text.replaceAll(KEY, 'cvt_…');
 }
 
@@ -113,4 +130,153 @@ function shownValue(value: unknown): string {
 /** Replaces characters that could control the terminal. */
 function printable(text: string): string {
   return text.replaceAll(/[^\P{Cc}\n]/gu, '?');
+}
+
+/** One request that has ended. Nothing in it grants access: no query, no field except `Host`, no body. */
+export interface AccessEntry {
+  /** of the visitor, as reported by trusted proxies */
+  readonly address: string;
+  /** `undefined`, like `host` and `path`, if the head could not be read */
+  readonly method?: string | undefined;
+  /** as sent, latin1 */
+  readonly host?: string | undefined;
+  /** as sent, latin1, without its query */
+  readonly path?: string | undefined;
+  /** `undefined` if no response was begun */
+  readonly status?: number | undefined;
+  readonly outcome: keyof RequestCounts;
+  /** the `Culvert-Error` code, if the relay itself responded */
+  readonly error?: VisitorErrorCode | undefined;
+  /** of the request, its head included */
+  readonly bytes_in: number;
+  /** of the response, its head included */
+  readonly bytes_out: number;
+  /** from the end of the request's head to the end of the response */
+  readonly ms: number;
+  /** id, `undefined` if the request went to none */
+  readonly tunnel?: string | undefined;
+  readonly slug?: string | undefined;
+  /** id of the tunnel's account */
+  readonly account?: string | undefined;
+}
+
+export type AccessLog = (entry: AccessEntry) => void;
+
+/** Characters that JSON does not escape and a terminal may obey, and bytes of a target in an unknown encoding. */
+const UNSAFE = /[\u007f-\uffff]/g;
+
+export function createAccessLog(stream: LineStream, clock: Clock): AccessLog {
+  return (entry) => {
+    const line = JSON.stringify({ time: new Date(clock.now()).toISOString(), ...entry });
+    stream.write(`${withoutKeys(line).replaceAll(UNSAFE, escape)}\n`);
+  };
+}
+
+function escape(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+}
+
+/* The file of the access log: reopened after it was moved away, and never waited for. */
+
+/** Its user reads and writes it, its group may read it: visits are private. */
+const MODE = 0o640;
+
+export class AccessFile implements LineStream {
+  readonly #path: string;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  #stream: LogStream;
+  #opening: Promise<void> = Promise.resolve();
+  #isClosed = false;
+  #lastReport = -Infinity;
+
+  /**
+   * Creates the file if it does not exist; its content is kept.
+   *
+   * @param log called if lines cannot be written, or not fast enough
+   * @throws the system's error if it cannot be opened
+   */
+  constructor(path: string, clock: Clock, log: Log) {
+    this.#path = path;
+    this.#clock = clock;
+    this.#log = log;
+    this.#stream = this.#streamTo(openSync(path, 'a', MODE));
+  }
+
+  /**
+   * Accepts a line immediately. If more than {@link LOG_BUFFER_MAX_BYTES} wait for the disk, it is dropped and
+   * counted.
+   */
+  write(line: string): void {
+    this.#stream.write(line);
+  }
+
+  /** Continues in a new file of the same name, after the previous one was moved away. Never rejects. */
+  reopen(): Promise<void> {
+    this.#opening = this.#opening.then(() => this.#reopen());
+    return this.#opening;
+  }
+
+  /** Writes pending lines, like {@link finishLog}. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await finishLog(this.#stream, this.#clock);
+  }
+
+  async #reopen(): Promise<void> {
+    try {
+      const fd = await promisify(open)(this.#path, 'a', MODE);
+      // The log was closed in the meantime, so nothing would ever close this file.
+      if (this.#isClosed) return closeSync(fd);
+      const before = this.#stream;
+      this.#stream = this.#streamTo(fd);
+      await finishLog(before, this.#clock);
+    } catch (error) {
+      this.#report(error);
+    }
+  }
+
+  #streamTo(dest: number): LogStream {
+    const stream = pino.destination({ dest, sync: false, maxLength: LOG_BUFFER_MAX_BYTES });
+    stream.on('error', (error) => this.#report(error));
+    stream.on('drop', () => {
+      accessLines.dropped += 1;
+      this.#report(undefined);
+    });
+    return stream;
+  }
+
+  #report(error: unknown): void {
+    const now = this.#clock.monotonic();
+    if (now - this.#lastReport < LOG_REPEAT_MS) return;
+    this.#lastReport = now;
+    const { dropped } = accessLines;
+    this.#log('access log failing', {
+      error: error === undefined ? undefined : describeError(error),
+      dropped,
+    });
+  }
+}
+
+export interface Operator {
+  readonly log: Log;
+  /** called for each request, if the access log is enabled */
+  readonly accessLog: AccessLog | undefined;
+  /** Shows a person at a terminal text that must not be in a log: a key. `undefined` without a terminal. */
+  readonly tell: ((line: string) => void) | undefined;
+  /** listeners provided by the service manager, by name */
+  readonly listeners: ReadonlyMap<string, object>;
+  /** Notifies the service manager, if there is one, that this process serves; never rejects. */
+  readonly announce: () => Promise<void>;
+}
+
+/** Reports an unexpected error; the response to it names the line of the log. */
+export type Unexpected = (error: unknown) => ApiError;
+
+export function reportTo(log: Log): Unexpected {
+  return (error) => {
+    const request_id = randomUUID();
+    log('internal error', { request_id, at: 'connection', ...errorFields(error) });
+    return new ApiError(API_ERRORS.internal, { [REQUEST_ID_FIELD]: request_id });
+  };
 }

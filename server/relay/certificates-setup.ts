@@ -14,7 +14,7 @@ import { boundPort, readAuthorities } from '../edge/listener.ts';
 import type { Listeners } from '../listeners.ts';
 import type { Log } from '../log.ts';
 import type { Store } from '../store/store.ts';
-import type { Names } from './domains-setup.ts';
+import type { Names } from './tunnels-setup.ts';
 
 interface CertificatesParts {
   readonly store: Store;

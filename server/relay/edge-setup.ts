@@ -9,15 +9,15 @@ import type { ApprovalWaits } from '../access/approval-requests.ts';
 import { KeyRing, LinkTokens, Passes } from '../access/passes.ts';
 import type { PasswordHashes } from '../access/password-hashes.ts';
 import type { Authenticator } from '../accounts/authenticator.ts';
-import { Invitations } from '../accounts/invitations.ts';
-import { RequestScheduler, Writes } from '../api/scheduler.ts';
+import { Invitations } from '../accounts/team.ts';
+import { InProcessApi, RequestScheduler, Writes } from '../api/scheduler.ts';
 import type { MayHave } from '../certificates/challenge-solver.ts';
 import type { Upgrades } from '../clients/upgrades.ts';
 import { systemClock as clock } from '../clock.ts';
 import type { Peering } from '../cluster/peering.ts';
 import { type Config, publicUrlOf, schemeOf } from '../config.ts';
-import { InProcessApi } from '../edge/api-upstream.ts';
 import { Approvals } from '../edge/approvals.ts';
+import { Notice } from '../edge/builtin-responses.ts';
 import type { HandshakeGuide } from '../edge/client-hello.ts';
 import { AddressLimits } from '../edge/connection-limiter.ts';
 import { Edge } from '../edge/edge.ts';
@@ -29,32 +29,29 @@ import {
   type Pair,
   TicketKeys,
 } from '../edge/listener.ts';
-import { Notice } from '../edge/notice.ts';
 import { ProxyHeaders } from '../edge/proxy-header.ts';
 import { isTrusted, passCookieName } from '../edge/request-head.ts';
 import { HostResolver } from '../edge/route.ts';
 import { Upstreams } from '../edge/upstreams.ts';
 import { VisitorAccess } from '../edge/visitor-access.ts';
 import {
+  ACCESS_ATTEMPTS_PER_MINUTE,
   ADDRESS_STREAM_SHARE,
   CREATE_BURST,
   CREATES_PER_MINUTE,
   DOMAIN_CALLS_BURST,
   DOMAIN_CALLS_PER_MINUTE,
   NEWCOMERS_MAX,
-  ACCESS_ATTEMPTS_PER_MINUTE,
   PASS_SECONDS,
   TUNNEL_ATTEMPTS_PER_MINUTE,
 } from '../limits.ts';
 import { traffic } from '../observe/counters.ts';
+import type { Operator, Unexpected } from '../observe/logger.ts';
 import { RateLimiter } from '../rate-limiter.ts';
 import type { Store } from '../store/store.ts';
 import type { TunnelRegistry } from '../tunnels/registry.ts';
-import { TunnelApprovals } from '../tunnels/tunnel-approvals.ts';
-import { TunnelLinks } from '../tunnels/tunnel-links.ts';
-import type { Domains } from './domains-setup.ts';
-import type { Operator, Unexpected } from './operator.ts';
-import type { Tunnels } from './tunnels-setup.ts';
+import { TunnelApprovals, TunnelLinks } from '../tunnels/links-and-approvals.ts';
+import type { Domains, Tunnels } from './tunnels-setup.ts';
 
 /** The parts that the listener's connections need. */
 interface EdgeSetupOptions {

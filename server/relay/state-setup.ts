@@ -7,12 +7,11 @@ import type { Config } from '../config.ts';
 import { LOG_REPEAT_MS, STORE_SLOW_MS } from '../limits.ts';
 import type { Log } from '../log.ts';
 import { countStoreOperation } from '../observe/counters.ts';
+import type { Operator } from '../observe/logger.ts';
 import { lockDatabase, openServingStore } from '../store/open-store.ts';
-import { makeFolder } from '../store/sqlite/sqlite-files.ts';
-import type { RelayLock } from '../store/sqlite/sqlite-lock.ts';
+import { makeFolder, type RelayLock } from '../store/sqlite/sqlite-files.ts';
 import { StoreError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
-import type { Operator } from './operator.ts';
 
 export interface State {
   readonly store: Store;

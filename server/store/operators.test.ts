@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { batches } from '../batches.ts';
 import { AUDIT_ACTS_PER_DAY, AUDIT_KEPT_MS, AUDIT_MAX, CLOSED_TUNNELS_KEPT_MS } from '../limits.ts';
 import { aDomain, aKeyRecord, anAccount, aTunnel, openTestStore } from '../testing/fixtures.ts';
-import type { AuditRecord } from './records.ts';
+import { type AuditRecord, batches } from './records.ts';
 import { ConflictError, FullError, StoreError } from './store-errors.ts';
 import type { Store } from './store.ts';
 

@@ -1,7 +1,17 @@
 /** The relay's persistent data: the same queries on every database that Kysely supports. */
 import { type Kysely, sql } from 'kysely';
 import { describeError, type Log } from '../log.ts';
-import * as queries from './queries/all.ts';
+import * as accounts from './queries/account-queries.ts';
+import * as audit from './queries/audit-queries.ts';
+import * as certificates from './queries/certificate-queries.ts';
+import * as domains from './queries/domain-queries.ts';
+import * as endings from './queries/ending-queries.ts';
+import * as keys from './queries/key-queries.ts';
+import * as links from './queries/link-queries.ts';
+import * as names from './queries/namespace.ts';
+import * as relay from './queries/relay-queries.ts';
+import * as tunnelChanges from './queries/tunnel-changes.ts';
+import * as tunnels from './queries/tunnel-queries.ts';
 import { read, write } from './queries/operation.ts';
 import type { AuditRecord } from './records.ts';
 import type { Database } from './schema.ts';
@@ -9,7 +19,17 @@ import { ConflictError, FullError, StoreError } from './store-errors.ts';
 
 /** All queries; those that are marked are operations, the others are shared between queries. */
 const OPERATIONS = {
-  ...queries,
+  ...accounts,
+  ...audit,
+  ...certificates,
+  ...domains,
+  ...endings,
+  ...keys,
+  ...links,
+  ...names,
+  ...relay,
+  ...tunnelChanges,
+  ...tunnels,
   ping: read(async (db): Promise<void> => void (await sql`select 1 from accounts limit 1`.execute(db))),
   close: write((db) => db.destroy()),
 };
@@ -95,7 +115,7 @@ function act(
   return db.transaction().execute(async (transaction) => {
     const result = await query(transaction, ...args);
     if (recorded === 'always' || (result !== undefined && result !== false))
-      await queries.keepActs(transaction, entries);
+      await audit.keepActs(transaction, entries);
     return result;
   });
 }

@@ -8,8 +8,7 @@ import { PasswordHashes } from '../access/password-hashes.ts';
 import { issueKey, type NewKey } from '../accounts/accounts.ts';
 import { hashKey } from '../accounts/api-keys.ts';
 import { Authenticator } from '../accounts/authenticator.ts';
-import { Invitations } from '../accounts/invitations.ts';
-import type { Caller } from '../accounts/team.ts';
+import { type Caller, Invitations } from '../accounts/team.ts';
 import { createApi } from '../api/app.ts';
 import { Writes } from '../api/scheduler.ts';
 import type { DnsAnswer, DnsLookup } from '../domains/domain-check.ts';
@@ -30,10 +29,9 @@ import type {
 import { openSqlite } from '../store/sqlite/open-sqlite.ts';
 import { StoreError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
+import { storedTunnels } from '../tunnels/coordination.ts';
 import { TunnelRegistry } from '../tunnels/registry.ts';
-import { storedTunnels } from '../tunnels/standalone-tunnels.ts';
-import { TunnelApprovals } from '../tunnels/tunnel-approvals.ts';
-import { TunnelLinks } from '../tunnels/tunnel-links.ts';
+import { TunnelApprovals, TunnelLinks } from '../tunnels/links-and-approvals.ts';
 import { TunnelService } from '../tunnels/tunnel-service.ts';
 import { FakeClock } from './fake-clock.ts';
 

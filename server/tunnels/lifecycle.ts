@@ -1,8 +1,11 @@
-/** How tunnels come to life on this relay and how they end: keeps the registry, the expiry and the store consistent. */
+/**
+ * How tunnels come to life on this relay and how they end: keeps the registry, the expiry and the store consistent. Relays
+ * on one database notify each other of it (docs/decisions/0009-cluster.md).
+ */
 import type { Clock, Timer } from '../clock.ts';
 import type { Log } from '../log.ts';
-import type { ReleasedTunnel } from '../store/queries/tunnel-queries.ts';
 import type { TunnelTerms } from '../store/queries/tunnel-changes.ts';
+import type { ReleasedTunnel } from '../store/queries/tunnel-queries.ts';
 import type {
   AccountRecord,
   OwnedTunnel,
@@ -12,9 +15,36 @@ import type {
   TunnelRecord,
 } from '../store/records.ts';
 import { LiveTunnel, tunnelFields } from './live-tunnel.ts';
-import type { EndReason } from './peers.ts';
 import type { TunnelRegistry } from './registry.ts';
 import type { StoreSync } from './store-sync.ts';
+
+/** Why a tunnel ended. */
+export type EndReason =
+  | 'closed'
+  | 'expired'
+  /** its account was deleted */
+  | 'removed'
+  /** its domain no longer belongs to its account */
+  | 'displaced';
+
+export type TunnelNews =
+  /** `domain` is empty for none */
+  | { readonly kind: 'created'; readonly slug: string; readonly domain: string }
+  /** the access policy, links or approval requests have changed, or a client has taken the tunnel over */
+  | { readonly kind: 'access'; readonly id: string }
+  | { readonly kind: 'extended'; readonly id: string; readonly expiresAt: number }
+  | { readonly kind: 'ended'; readonly id: string; readonly reason: EndReason };
+
+/** The owner of a domain has changed. */
+export interface DomainNews {
+  readonly kind: 'domain';
+  readonly domain: string;
+}
+
+/** The other relays. Notifications may be lost; their content is in the store. */
+export interface Peers<News = TunnelNews> {
+  tell(news: News): void;
+}
 
 export interface LifecycleDeps {
   readonly registry: TunnelRegistry;

@@ -25,7 +25,7 @@ import {
 } from '../testing/fixtures.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { LiveTunnel } from './live-tunnel.ts';
-import type { EndReason, TunnelNews } from './peers.ts';
+import type { EndReason, TunnelNews } from './lifecycle.ts';
 import { TunnelRegistry } from './registry.ts';
 import { bySlug, NameLookup, RecentIds, StoreReview } from './shared-tunnels.ts';
 import { TunnelService } from './tunnel-service.ts';

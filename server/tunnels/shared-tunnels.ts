@@ -2,29 +2,27 @@
  * Tunnels of one of several relays, kept consistent with the changes that all relays on the database make
  * (docs/decisions/0009-cluster.md).
  */
-import { NAME_PATTERN, looksLikeId } from '../../shared/value-rules.ts';
-import { wildcardSlugsOf } from '../../shared/wildcard-hosts.ts';
-import { batches } from '../batches.ts';
+import { wildcardSlugsOf } from '../../shared/networks.ts';
+import { looksLikeId, NAME_PATTERN } from '../../shared/value-rules.ts';
 import type { Clock } from '../clock.ts';
 import {
   FOLLOW_BATCH,
-  RECENT_MS,
-  REVIEW_PAUSE_MS,
-  REVIEW_RETRY_MS,
   LOOKUP_BATCH,
   LOOKUP_MISS_MS,
   LOOKUP_MISSES_MAX,
   LOOKUPS_MAX,
   LOOKUPS_WAITING_MAX,
+  RECENT_MS,
+  REVIEW_PAUSE_MS,
+  REVIEW_RETRY_MS,
 } from '../limits.ts';
 import type { ReleasedTunnel } from '../store/queries/tunnel-queries.ts';
-import type { AccountRecord, AuditRecord, OwnedTunnel } from '../store/records.ts';
+import { type AccountRecord, type AuditRecord, batches, type OwnedTunnel } from '../store/records.ts';
 import { orUnavailable, StoreError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
 import type { Coordination, CoordinationDeps, WantedExtension } from './coordination.ts';
-import { Lifecycle } from './lifecycle.ts';
+import { type EndReason, Lifecycle, type Peers, type TunnelNews } from './lifecycle.ts';
 import type { LiveTunnel } from './live-tunnel.ts';
-import type { EndReason, Peers, TunnelNews } from './peers.ts';
 import type { TunnelRegistry } from './registry.ts';
 import { OverdueSweep, SharedExpiry } from './shared-expiry.ts';
 

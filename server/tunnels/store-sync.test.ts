@@ -8,7 +8,7 @@ import { FakeClock } from '../testing/fake-clock.ts';
 import { LiveTunnel } from './live-tunnel.ts';
 import { TunnelRegistry } from './registry.ts';
 import { SharedTunnels } from './shared-tunnels.ts';
-import { StandaloneTunnels } from './standalone-tunnels.ts';
+import { StandaloneTunnels } from './coordination.ts';
 import { StoreSync } from './store-sync.ts';
 
 describe('StoreSync', () => {

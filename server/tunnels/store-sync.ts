@@ -10,7 +10,7 @@ import type { ReleasedTunnel } from '../store/queries/tunnel-queries.ts';
 import type { TrafficDelta } from '../store/queries/tunnel-changes.ts';
 import { StoreError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
-import { batches } from '../batches.ts';
+import { batches } from '../store/records.ts';
 import type { LiveTunnel } from './live-tunnel.ts';
 
 export class StoreSync {

@@ -6,9 +6,9 @@ import type { Store } from '../store/store.ts';
 import { anAccess, anAccount, aStore, type TestStore, CALLER } from '../testing/fixtures.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import type { LiveTunnel } from './live-tunnel.ts';
-import type { TunnelNews } from './peers.ts';
+import type { TunnelNews } from './lifecycle.ts';
 import { TunnelRegistry } from './registry.ts';
-import { ApprovalExpiry, TunnelApprovals } from './tunnel-approvals.ts';
+import { ApprovalExpiry, TunnelApprovals } from './links-and-approvals.ts';
 import { TunnelService } from './tunnel-service.ts';
 
 const WANTED = {

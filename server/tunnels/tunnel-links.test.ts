@@ -6,9 +6,9 @@ import type { Store } from '../store/store.ts';
 import { aLink, anAccess, anAccount, aStore, aTunnel, type TestStore, CALLER } from '../testing/fixtures.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import type { LiveTunnel } from './live-tunnel.ts';
-import type { Peers } from './peers.ts';
+import type { Peers } from './lifecycle.ts';
 import { TunnelRegistry } from './registry.ts';
-import { TunnelLinks } from './tunnel-links.ts';
+import { TunnelLinks } from './links-and-approvals.ts';
 import { TunnelService } from './tunnel-service.ts';
 
 const WANTED = {

@@ -17,7 +17,7 @@ import {
   type TestStore,
 } from '../testing/fixtures.ts';
 import type { LiveTunnel } from './live-tunnel.ts';
-import type { EndReason } from './peers.ts';
+import type { EndReason } from './lifecycle.ts';
 import { TunnelRegistry } from './registry.ts';
 import { type NewTunnel, randomSlug, SLUG_BITS, TunnelService } from './tunnel-service.ts';
 

@@ -6,7 +6,7 @@ import { randomInt, randomUUID } from 'node:crypto';
 import { formatDuration } from '../../shared/duration.ts';
 import { API_ERRORS, ApiError, type ApiErrorEntry, tooManyTunnels, ttlTooLong } from '../../shared/errors.ts';
 import type { CreateTunnel, TtlLimits, WantedTunnel } from '../../shared/tunnel.ts';
-import { isWildcardDomain } from '../../shared/wildcard-hosts.ts';
+import { isWildcardDomain } from '../../shared/networks.ts';
 import { PLAN_RULES, ttlLimitsOf } from '../accounts/accounts.ts';
 import { mustReach, reachesTunnel } from '../accounts/api-keys.ts';
 import { type Caller, orRateLimited, teamAct } from '../accounts/team.ts';
@@ -29,13 +29,11 @@ import {
   UnansweredError,
 } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
-import type { Coordination } from './coordination.ts';
-import type { Lifecycle, LifecycleDeps } from './lifecycle.ts';
+import { type Coordination, StandaloneTunnels } from './coordination.ts';
+import type { EndReason, Lifecycle, LifecycleDeps, Peers } from './lifecycle.ts';
 import { type LiveTunnel, tunnelFields } from './live-tunnel.ts';
-import type { EndReason, Peers } from './peers.ts';
 import type { TunnelRegistry } from './registry.ts';
 import { SharedTunnels } from './shared-tunnels.ts';
-import { StandaloneTunnels } from './standalone-tunnels.ts';
 import { StoreSync } from './store-sync.ts';
 
 interface TunnelServiceDeps {

@@ -6,7 +6,7 @@ import * as yup from 'yup';
 import { OPEN } from '../../../shared/access.ts';
 import { DOMAIN_RULE } from '../../../shared/domains.ts';
 import { HEADER_NAMES_RULE, HEADERS_RULE } from '../../../shared/header-changes.ts';
-import { nearest } from '../../../shared/nearest.ts';
+import { nearest } from '../../../shared/help-text.ts';
 import { escapeUnprintable } from '../../../shared/unprintable.ts';
 import {
   API_KEY_PREFIX,
@@ -21,7 +21,7 @@ import {
   UPSTREAM_RULE,
   type ValueRule,
 } from '../../../shared/value-rules.ts';
-import { isWildcardDomain } from '../../../shared/wildcard-hosts.ts';
+import { isWildcardDomain } from '../../../shared/networks.ts';
 import { CONFIG_FILE_MAX_BYTES, CONFIG_TUNNELS_MAX, LABEL_MAX_LENGTH } from '../limits.ts';
 import {
   isLines,

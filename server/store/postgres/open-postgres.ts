@@ -36,7 +36,7 @@ import type { Log } from '../../log.ts';
 import { type DatabaseAddress, nameOfDatabase } from '../database-address.ts';
 import { type Creation, migrate, MIGRATIONS } from '../migrations.ts';
 import type { Database } from '../schema.ts';
-import type { RelayLock } from '../sqlite/sqlite-lock.ts';
+import type { RelayLock } from '../sqlite/sqlite-files.ts';
 import { UnansweredError } from '../store-errors.ts';
 import { kyselyStore, type Store } from '../store.ts';
 

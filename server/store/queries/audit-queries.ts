@@ -1,6 +1,5 @@
 /** Queries on who did what, in SQL that every supported database understands. */
 import type { Kysely } from 'kysely';
-import { batches } from '../../batches.ts';
 import {
   AUDIT_ACTS_PER_DAY,
   AUDIT_KEPT_MS,
@@ -8,7 +7,7 @@ import {
   MEMBER_ACTS_PER_DAY,
   TRANSFER_BATCH,
 } from '../../limits.ts';
-import type { AccountRecord, AuditRecord } from '../records.ts';
+import { type AccountRecord, type AuditRecord, batches } from '../records.ts';
 import { type Database, reader, rowOf } from '../schema.ts';
 import { FullError } from '../store-errors.ts';
 import { inTransaction, read, write } from './operation.ts';

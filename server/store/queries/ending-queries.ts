@@ -3,14 +3,13 @@
  * ended while they were suspended, and things without a row of their own that a restored backup would bring back.
  */
 import type { Kysely } from 'kysely';
-import { batches } from '../../batches.ts';
 import {
   ENDED_DOMAIN_KEPT_MS,
   ENDED_DOMAINS_MAX,
   ENDED_TAKEN_OVER_KEPT_MS,
   TRANSFER_BATCH,
 } from '../../limits.ts';
-import type { SuspendedName, TunnelRecord } from '../records.ts';
+import { batches, type SuspendedName, type TunnelRecord } from '../records.ts';
 import type { Database, EndingsTable, TunnelsTable } from '../schema.ts';
 import { ConflictError } from '../store-errors.ts';
 import { act, read } from './operation.ts';

@@ -3,13 +3,12 @@
  * Additions since then are not taken over.
  */
 import type { Kysely } from 'kysely';
-import { batches } from '../../batches.ts';
 import { TRANSFER_BATCH } from '../../limits.ts';
-import { forgetCertificates } from '../queries/certificate-queries.ts';
 import { raiseAccessRevision, removeWithAll } from '../queries/account-queries.ts';
+import { forgetCertificates } from '../queries/certificate-queries.ts';
 import { holdName } from '../queries/ending-queries.ts';
 import { readRevoked, releaseTunnelsOf, writtenRevoked } from '../queries/tunnel-queries.ts';
-import type { RevokedLink } from '../records.ts';
+import { batches, type RevokedLink } from '../records.ts';
 import type { Database, EndingKind, TunnelsTable } from '../schema.ts';
 
 /** How many of each were ended since the backup and stay so. */

@@ -1,15 +1,28 @@
-/** Opens the embedded database. */
+/** Opens the embedded database, with a Kysely dialect on Node's own driver: nothing to compile, nothing to download. */
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { Kysely } from 'kysely';
-import { SQLITE_BUSY_MS } from '../../limits.ts';
+import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  CompiledQuery,
+  type DatabaseConnection,
+  type DatabaseIntrospector,
+  type Dialect,
+  type Driver,
+  Kysely,
+  type QueryCompiler,
+  type QueryResult,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+} from 'kysely';
+import { SQLITE_BUSY_MS, SQLITE_RETRY_MS } from '../../limits.ts';
 import type { Log } from '../../log.ts';
 import { refuseMoved } from '../database-address.ts';
 import { type Creation, migrate, MIGRATIONS, MissingDatabaseError } from '../migrations.ts';
 import type { Database } from '../schema.ts';
 import { kyselyStore, type Store } from '../store.ts';
-import { NodeSqliteDialect } from './dialect.ts';
-import { FileGuard, loadSqlite, makeFolder, makePrivate } from './sqlite-files.ts';
+import { FileGuard, isBusy, loadSqlite, makeFolder, makePrivate } from './sqlite-files.ts';
 
 /**
  * Opens a SQLite file, for the own user only, and brings it up to date.
@@ -68,4 +81,167 @@ function openDatabase(path: string) {
   database.prepare('pragma user_version').get();
   database.exec('pragma busy_timeout = 0');
   return database;
+}
+
+export class NodeSqliteDialect implements Dialect {
+  readonly #database: DatabaseSync;
+  readonly #guard: FileGuard | undefined;
+
+  /**
+   * @param database open database, closed with the Kysely instance
+   * @param guard called before each write, for a database in a file
+   */
+  constructor(database: DatabaseSync, guard: FileGuard | undefined) {
+    this.#database = database;
+    this.#guard = guard;
+  }
+
+  createDriver(): Driver {
+    return new NodeSqliteDriver(this.#database, this.#guard);
+  }
+
+  createQueryCompiler(): QueryCompiler {
+    return new WithoutRowLocks();
+  }
+
+  createAdapter(): SqliteAdapter {
+    return new TransactionalDdlAdapter();
+  }
+
+  createIntrospector(db: Kysely<unknown>): DatabaseIntrospector {
+    return new SqliteIntrospector(db);
+  }
+}
+
+/** A transaction here has the whole database to itself, and SQLite does not know `for update`. */
+class WithoutRowLocks extends SqliteQueryCompiler {
+  protected override visitSelectModifier(): void {}
+}
+
+/**
+ * Lets all migrations run in one transaction, which SQLite can roll back. Because the transaction acquires the write
+ * lock when it begins, it also keeps a second program from migrating at the same time.
+ */
+class TransactionalDdlAdapter extends SqliteAdapter {
+  override get supportsTransactionalDdl(): boolean {
+    return true;
+  }
+}
+
+/** One connection, taken in turns: transactions never mix. */
+class NodeSqliteDriver implements Driver {
+  readonly #database: DatabaseSync;
+  readonly #connection: SqliteConnection;
+  /** fulfilled when the last in the line has given the connection back */
+  #free: Promise<void> = Promise.resolve();
+  /** one for each in the line, in order: the first has the connection */
+  readonly #line: (() => void)[] = [];
+
+  constructor(database: DatabaseSync, guard: FileGuard | undefined) {
+    this.#database = database;
+    this.#connection = new SqliteConnection(database, guard);
+  }
+
+  init(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  async acquireConnection(): Promise<DatabaseConnection> {
+    const before = this.#free;
+    this.#free = new Promise((resolve) => {
+      this.#line.push(resolve);
+    });
+    await before;
+    return this.#connection;
+  }
+
+  async beginTransaction(connection: DatabaseConnection): Promise<void> {
+    await connection.executeQuery(CompiledQuery.raw(BEGIN));
+  }
+
+  async commitTransaction(connection: DatabaseConnection): Promise<void> {
+    await connection.executeQuery(CompiledQuery.raw('commit'));
+  }
+
+  async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
+    try {
+      await connection.executeQuery(CompiledQuery.raw('rollback'));
+    } catch (error) {
+      // Some failures, a full disk for one, have already ended the transaction.
+      if (!String(error).includes('no transaction is active')) throw error;
+    }
+  }
+
+  releaseConnection(): Promise<void> {
+    this.#line.shift()?.();
+    return Promise.resolve();
+  }
+
+  destroy(): Promise<void> {
+    this.#database.close();
+    return Promise.resolve();
+  }
+}
+
+/* A SQLite file as the connection through which Kysely sends its queries. */
+
+/** A transaction that first reads and then writes could not get the lock in between without a restart. */
+export const BEGIN = 'begin immediate';
+
+class SqliteConnection implements DatabaseConnection {
+  readonly #database: DatabaseSync;
+  readonly #guard: FileGuard | undefined;
+  /** Since when every write has found the file locked by another process, monotonic ms. */
+  #lockedSince: number | undefined;
+
+  /** @param guard called before each write, for a database in a file */
+  constructor(database: DatabaseSync, guard: FileGuard | undefined) {
+    this.#database = database;
+    this.#guard = guard;
+  }
+
+  /**
+   * Runs one statement. SQLite's own wait for a locked file would stop the whole process, so a busy statement is
+   * retried here, for at most {@link SQLITE_BUSY_MS}. If a file stays locked for longer, every further write fails at
+   * its first attempt, because reads wait in line behind it.
+   */
+  async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
+    const writes = isWrite(query) || query.sql === BEGIN;
+    if (writes) this.#guard?.check();
+    let since: number | undefined;
+    for (;;) {
+      try {
+        const result = this.#execute<R>(query);
+        if (writes) this.#lockedSince = undefined;
+        return result;
+      } catch (error) {
+        if (!isBusy(error)) throw error;
+        since ??= performance.now();
+        if (writes) since = this.#lockedSince ??= since;
+        if (performance.now() >= since + SQLITE_BUSY_MS) throw error;
+      }
+      await sleep(SQLITE_RETRY_MS);
+    }
+  }
+
+  streamQuery(): never {
+    throw new Error('streaming is not supported');
+  }
+
+  #execute<R>(query: CompiledQuery): QueryResult<R> {
+    const statement = this.#database.prepare(query.sql);
+    const parameters = query.parameters as readonly SQLInputValue[];
+    if (!isWrite(query) || returnsRows(query)) return { rows: statement.all(...parameters) as R[] };
+    const { changes } = statement.run(...parameters);
+    return { rows: [], numAffectedRows: BigInt(changes) };
+  }
+}
+
+function returnsRows({ query }: CompiledQuery): boolean {
+  return 'returning' in query && query.returning !== undefined;
+}
+
+/** Whether it changes the database. */
+function isWrite({ query: { kind } }: CompiledQuery): boolean {
+  return kind === 'InsertQueryNode' || kind === 'UpdateQueryNode' || kind === 'DeleteQueryNode';
 }

@@ -1,11 +1,22 @@
 import assert from 'node:assert/strict';
-import { copyFileSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { onPosix } from '../../../shared/testing/posix.ts';
 import { allTunnels, anAccount, aTunnel } from '../../testing/fixtures.ts';
 import { StoreError } from '../store-errors.ts';
 import type { Store } from '../store.ts';
 import { openSqlite } from './open-sqlite.ts';
+import { lockDatabase, type RelayLock } from './sqlite-files.ts';
 
 describe('a database whose files have moved', () => {
   const account = anAccount();
@@ -50,5 +61,70 @@ describe('a database whose files have moved', () => {
     renameSync(join(folder, 'aside'), path);
     await store.insertTunnel(aTunnel(account.id));
     assert.equal((await allTunnels(store)).length, 1);
+  });
+});
+
+describe('lockDatabase', () => {
+  let folder: string;
+  let locks: RelayLock[];
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'culvert-test-'));
+    locks = [];
+  });
+
+  afterEach(() => {
+    for (const taken of locks) taken.release();
+    rmSync(folder, { recursive: true });
+  });
+
+  function lock(...path: string[]): RelayLock {
+    const taken = lockDatabase(join(folder, ...path));
+    locks.push(taken);
+    return taken;
+  }
+
+  it('creates the folder, and leaves the database to a program that opens it without a lock', async () => {
+    lock('data', 'culvert.db');
+    await (await openSqlite(join(folder, 'data', 'culvert.db'), () => {})).close();
+    assert.ok(existsSync(join(folder, 'data', 'culvert.db')));
+  });
+
+  it('locks each database for one relay', () => {
+    lock('one.db');
+    assert.doesNotThrow(() => lock('two.db'));
+  });
+
+  it('is acquired by the next relay when it is released', () => {
+    locks.splice(locks.indexOf(lock('culvert.db')), 1)[0]?.release();
+    assert.doesNotThrow(() => lock('culvert.db'));
+  });
+
+  onPosix('is nothing that another user could take', () => {
+    lock('culvert.db');
+    assert.equal(statSync(join(folder, 'culvert.db.lock')).mode & 0o777, 0o600);
+  });
+
+  it('names the folder that cannot be used', () => {
+    writeFileSync(join(folder, 'file'), '');
+    assert.throws(() => lock('file', 'culvert.db'), /^Error: cannot lock the database .*culvert\.db$/);
+  });
+
+  onPosix('knows a database by any of its names', () => {
+    symlinkSync(folder, `${folder}-other`);
+    try {
+      lock('culvert.db');
+      assert.throws(
+        () => lockDatabase(join(`${folder}-other`, 'culvert.db'), 0),
+        /another relay is using the database .*culvert\.db; stop that relay first, or use a different database with/,
+      );
+    } finally {
+      rmSync(`${folder}-other`);
+    }
+  });
+
+  it('has nothing to lock in memory', () => {
+    const [one, two] = [lockDatabase(':memory:'), lockDatabase(':memory:')];
+    for (const taken of [one, two]) assert.doesNotThrow(() => taken.release());
   });
 });

@@ -4,7 +4,7 @@ import { INVITE_TRIES_PER_MINUTE } from '../limits.ts';
 import { anAccount, aStore, type TestStore } from '../testing/fixtures.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { hashKey } from './api-keys.ts';
-import { Invitations, newInvitation } from './invitations.ts';
+import { Invitations, newInvitation } from './team.ts';
 
 const DAY_SECONDS = 24 * 3600;
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
-import { Names } from './domains-setup.ts';
+import { Names } from './tunnels-setup.ts';
 
 const owner = { id: 'ann', subdomain: 'acme' };
 const tunnel = { slug: 'web', account: owner } as LiveTunnel;

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { nearest } from './nearest.ts';
+import { nearest } from './help-text.ts';
 
 describe('nearest', () => {
   const known = ['http', 'start', 'status', 'list', 'local-host'];
