@@ -177,6 +177,11 @@ export const DRAIN_IDLE_MS = 1000;
  * arrive.
  */
 export const DRAIN_BACKLOG_MS = 5000;
+/**
+ * How long a relay that is shutting down waits for that moment before it holds new requests back until the listener is
+ * closed: a busy relay accepts connections more slowly than they arrive.
+ */
+export const DRAIN_HOLD_AFTER_MS = 500;
 /** Longest event-loop iteration that counts as a quiet moment to close the listener. */
 export const QUIET_TURN_MS = 0.2;
 /**

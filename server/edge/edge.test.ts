@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect as connectSocket, createServer, type Server, type Socket } from 'node:net';
-import { LISTEN_BACKLOG } from '../limits.ts';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { DEADLINE_TICK_MS, DRAIN_IDLE_MS, LISTEN_BACKLOG } from '../limits.ts';
 import { EdgeFixture, type FakeStream, TestVisitor, until } from '../testing/edge-fixture.ts';
 import { Edge } from './edge.ts';
 import { bind, boundPort } from './listener.ts';
@@ -250,6 +251,37 @@ describe('Edge', () => {
       fixture.step = 0;
       assert.ok(fixture.now >= earliest && fixture.now <= latest, `turns of ${turnMs} ms: ${fixture.now} ms`);
     }
+  });
+
+  it('holds new requests back while it has waited for 500 ms to close its listener, and serves them afterwards', async () => {
+    const near = connectSocket(boundPort(server), '127.0.0.1');
+    await once(server, 'connection');
+    let dialsAtClose: number | undefined;
+    const close = server.close.bind(server);
+    server.close = (callback) => {
+      dialsAtClose ??= fixture.dials.length;
+      return close(callback);
+    };
+    fixture.now = 0;
+    fixture.step = 0.6;
+    const handedOver = edge.handOver();
+    while (fixture.now < 520) await nextTurn();
+    near.write('GET / HTTP/1.1\r\nHost: abc.localhost\r\n\r\n');
+    await handedOver;
+    fixture.step = 0;
+    assert.equal(dialsAtClose, 0);
+    await until(() => fixture.dials.length === 1);
+    near.destroy();
+  });
+
+  it('closes no idle connection at shutdown whose next request has arrived while the relay was busy', async () => {
+    const visitor = await served(await connect());
+    await edge.handOver();
+    fixture.now += DRAIN_IDLE_MS;
+    visitor.get('abc.localhost');
+    const begin = performance.now();
+    while (performance.now() - begin < DEADLINE_TICK_MS);
+    await until(() => fixture.dials.length === 1 || streams.some(isAsked));
   });
 
   it('accepts a whole burst of connections, and serves all of them at shutdown', async () => {

@@ -5,6 +5,7 @@ import { Server as TlsServer, TLSSocket } from 'node:tls';
 import {
   DEADLINE_TICK_MS,
   DRAIN_BACKLOG_MS,
+  DRAIN_HOLD_AFTER_MS,
   DRAIN_LOOK_MS,
   QUIET_DOUBLING_MS,
   QUIET_TURN_MS,
@@ -92,11 +93,14 @@ export class Edge {
     server.on('connection', () => (this.#taken += 1));
     // Out of file descriptors, for example: open connections continue, and the next accept may succeed.
     server.on('error', (error) => upstreams.unexpected(error));
-    this.#ticker = setInterval(() => {
-      const now = upstreams.now();
-      for (const visitor of this.#visitors) visitor.tick(now);
-      for (const connection of this.#http2) connection.tick(now);
-    }, DEADLINE_TICK_MS);
+    // Reads come first: a busy relay must not close a connection whose next request has already arrived.
+    this.#ticker = setInterval(() => setImmediate(() => this.#tick()), DEADLINE_TICK_MS);
+  }
+
+  #tick(): void {
+    const now = this.#upstreams.now();
+    for (const visitor of this.#visitors) visitor.tick(now);
+    for (const connection of this.#http2) connection.tick(now);
   }
 
   /** Visitors' open connections, without those that turned out to be clients. Each HTTP/2 stream counts as one. */
@@ -111,8 +115,7 @@ export class Edge {
    * @returns false if that takes too long
    */
   async hold(): Promise<boolean> {
-    this.#isHolding = true;
-    for (const visitor of this.#visitors) visitor.hold();
+    this.#holdVisitors();
     const begin = this.#upstreams.now();
     for (;;) {
       const working = [...this.#visitors].filter((visitor) => visitor.ownWork !== 'none');
@@ -123,6 +126,11 @@ export class Edge {
         for (const visitor of working) if (visitor.ownWork === 'unread') visitor.refuseUnread();
       await sleep(DRAIN_LOOK_MS);
     }
+  }
+
+  #holdVisitors(): void {
+    this.#isHolding = true;
+    for (const visitor of this.#visitors) visitor.hold();
   }
 
   /** Serves requests again, including those that have waited. */
@@ -157,7 +165,8 @@ export class Edge {
    * limits of visitors bound the wait.
    */
   async settle(): Promise<void> {
-    await this.#backlogTaken();
+    const heldBack = await this.#backlogTaken();
+    if (heldBack) this.resume();
     this.#turnsAway = true;
     this.#shakingAtDrain = new Set(this.#newcomers);
     for (const visitor of this.#visitors) this.#standing.add(visitor);
@@ -172,8 +181,9 @@ export class Edge {
    * after that, so that the balancer does not open new ones to a listener that is about to close.
    */
   async handOver(): Promise<void> {
-    await this.#backlogTaken();
+    const heldBack = await this.#backlogTaken();
     this.#server.close();
+    if (heldBack) this.resume();
     this.#drainVisitors();
   }
 
@@ -186,9 +196,13 @@ export class Edge {
   /**
    * Accepts what the system has already accepted. Node takes one connection out of the backlog in each iteration of
    * the event loop, so all have been accepted when an iteration yields none. A connection that arrives after that
-   * check is lost when the listener closes: so it should be an iteration with almost no work, if there is one.
+   * check is lost when the listener closes: so it should be an iteration with almost no work. If there is none for
+   * {@link DRAIN_HOLD_AFTER_MS}, new requests are held back.
+   *
+   * @returns whether it holds requests back, which the caller has to resume
    */
-  async #backlogTaken(): Promise<void> {
+  async #backlogTaken(): Promise<boolean> {
+    let heldBack = false;
     const begin = this.#upstreams.now();
     await nextTurn();
     for (;;) {
@@ -198,7 +212,11 @@ export class Edge {
       const now = this.#upstreams.now();
       const waited = now - begin;
       const isQuiet = now - turn < QUIET_TURN_MS * 2 ** (waited / QUIET_DOUBLING_MS);
-      if (waited > DRAIN_BACKLOG_MS || (isQuiet && taken === this.#taken)) return;
+      if (waited > DRAIN_BACKLOG_MS || (isQuiet && taken === this.#taken)) return heldBack;
+      if (waited > DRAIN_HOLD_AFTER_MS && !this.#isHolding) {
+        this.#holdVisitors();
+        heldBack = true;
+      }
     }
   }
 
