@@ -15,7 +15,8 @@ import {
   type TypeOf,
   UUID,
 } from './fields.ts';
-import { baseOfWildcard, isIPv6 } from './networks.ts';
+import { isIPv6 } from './networks.ts';
+import { baseOfWildcard } from './wildcard-hosts.ts';
 import type { ValueRule } from './value-rules.ts';
 
 /** Domains that users bring to their tunnels, as the REST interface has them (protocol.md section 12). */

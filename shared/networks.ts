@@ -1,4 +1,4 @@
-/** Hosts as text: IP addresses and networks, names, and the hosts of wildcard tunnels. */
+/** IP addresses and CIDR networks in text form (RFC 4632 section 3.1, RFC 4291 section 2.3). */
 interface Network {
   readonly address: string;
   readonly family: 'ipv4' | 'ipv6';
@@ -54,46 +54,4 @@ export function hostname(host: string): string {
 /** A name or IP address as written in a URL and a Host field, with brackets around IPv6 (RFC 3986 section 3.2.2). */
 export function uriHost(host: string): string {
   return host.includes(':') ? `[${host}]` : host;
-}
-
-const LABEL = /^[a-z0-9-]{1,63}$/;
-const SEPARATOR = '--';
-
-/** The label that stands for all hosts of a wildcard tunnel. */
-export function wildcardLabel(slug: string): string {
-  return `*${SEPARATOR}${slug}`;
-}
-
-/**
- * The slugs of wildcard tunnels that have a label among their hosts, longest first: where several exist, the longest
- * wins. A label in punycode (RFC 5890 section 2.3.2.1) is displayed as different text, so it belongs to none.
- *
- * @param label in lower case
- */
-export function wildcardSlugsOf(label: string): string[] {
-  if (!label.includes(SEPARATOR) || !LABEL.test(label) || label.startsWith('xn--')) return [];
-  const slugs: string[] = [];
-  for (let at = label.indexOf(SEPARATOR, 1); at !== -1; at = label.indexOf(SEPARATOR, at + 1)) {
-    const slug = label.slice(at + SEPARATOR.length);
-    if (slug !== '' && !slug.startsWith('-') && !slug.endsWith('-')) slugs.push(slug);
-  }
-  return slugs;
-}
-
-/** Whether a domain stands for all hosts one label below another: `*.example.com`. */
-export function isWildcardDomain(domain: string): boolean {
-  return domain.startsWith('*.');
-}
-
-/** The domain without `*.`. */
-export function baseOfWildcard(domain: string): string {
-  return isWildcardDomain(domain) ? domain.slice(2) : domain;
-}
-
-/** The wildcard domain that has a host among its own; `undefined` for a host without a label that `*` stands for. */
-export function wildcardDomainOf(host: string): string | undefined {
-  const [first = '', ...rest] = host.split('.');
-  return rest.length > 1 && LABEL.test(first) && !first.startsWith('xn--')
-    ? `*.${rest.join('.')}`
-    : undefined;
 }

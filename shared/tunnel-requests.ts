@@ -39,7 +39,7 @@ import {
   NAME_RULE,
   PORT_RULE,
 } from './value-rules.ts';
-import { isWildcardDomain } from './networks.ts';
+import { isWildcardDomain } from './wildcard-hosts.ts';
 
 const localPort: Field<number> = {
   schema: LOCAL_PORT_SCHEMA,

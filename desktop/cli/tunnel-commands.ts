@@ -3,7 +3,7 @@ import { setFlagsFromString } from 'node:v8';
 import { DOMAIN_RULE } from '../../shared/domains.ts';
 import { limitOldGeneration, limitYoungGeneration } from '../../shared/heap.ts';
 import { nearest } from '../../shared/help-text.ts';
-import { isWildcardDomain } from '../../shared/networks.ts';
+import { isWildcardDomain } from '../../shared/wildcard-hosts.ts';
 import {
   COMPRESS_RULE,
   type CompressMode,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { connectionId } from '../../server/cluster/notifications.ts';
+import { connectionId } from '../../server/cluster/connection-id.ts';
 import { HopDialer } from '../../server/cluster/hop/hop-dialer.ts';
 import { HopListener } from '../../server/cluster/hop/hop-listener.ts';
 import { RedisError, RedisLink } from '../../server/cluster/redis-client.ts';

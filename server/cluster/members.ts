@@ -6,7 +6,8 @@ import { createHmac, randomInt, timingSafeEqual } from 'node:crypto';
 import { uriHost } from '../../shared/networks.ts';
 import { RELAY_LEASE_MS, RELAY_NUMBER_ATTEMPTS, STRANGERS_MAX } from '../limits.ts';
 import type { Log } from '../log.ts';
-import { readNumber, RELAY_NUMBER_MAX } from './notifications.ts';
+import { readNumber } from './notifications.ts';
+import { RELAY_NUMBER_MAX } from './connection-id.ts';
 import { type RedisCommands, RedisError } from './redis-client.ts';
 import { LEASE, LEAVE, RELAYS } from './scripts.ts';
 

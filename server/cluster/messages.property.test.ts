@@ -6,7 +6,8 @@ import { anyJson, mutated } from '../../shared/testing/mutated.ts';
 import { readHello, readPredecessorMessage, readSuccessorMessage } from '../handoff/conversation.ts';
 import { readRequest } from './hop/hop-protocol.ts';
 import { readList, readRecord, writeRecord } from './members.ts';
-import { NewsSeal, readNews, relayOf } from './notifications.ts';
+import { NewsSeal, readNews } from './notifications.ts';
+import { relayOf } from './connection-id.ts';
 import { readAnnounced } from './ownership.ts';
 
 const RUNS = { numRuns: 2000 };

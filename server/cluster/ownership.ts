@@ -12,13 +12,8 @@ import {
   RENEWAL_TICK_MS,
 } from '../limits.ts';
 import type { Membership } from './members.ts';
-import {
-  type ChangeNotifier,
-  connectionId,
-  type NewsSeal,
-  readNumber,
-  writeAnnouncement,
-} from './notifications.ts';
+import { type ChangeNotifier, type NewsSeal, readNumber, writeAnnouncement } from './notifications.ts';
+import { connectionId } from './connection-id.ts';
 import { type RedisCommands, RedisError } from './redis-client.ts';
 import { ANNOUNCE, ASSERT, CLAIM, FIND, ONLINE, RELEASE } from './scripts.ts';
 

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { isIP } from 'node:net';
 import { connect } from 'node:tls';
-import { baseOfWildcard, isWildcardDomain } from '../../shared/networks.ts';
+import { baseOfWildcard, isWildcardDomain } from '../../shared/wildcard-hosts.ts';
 import type { Clock } from '../clock.ts';
 import { type Config, publicUrlOf } from '../config.ts';
 import type { DnsLookup } from '../domains/domain-check.ts';

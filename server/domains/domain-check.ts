@@ -2,7 +2,7 @@
 import { Resolver } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { type DomainCheck, PROOF_LABEL } from '../../shared/domains.ts';
-import { baseOfWildcard } from '../../shared/networks.ts';
+import { baseOfWildcard } from '../../shared/wildcard-hosts.ts';
 import { replaceUnprintable } from '../../shared/unprintable.ts';
 import { DNS_ANSWER_MS, DNS_SHOWN_LENGTH, DNS_SHOWN_MAX, DNS_TRIES, DNS_TRY_MS } from '../limits.ts';
 import type { DomainRecord } from '../store/records.ts';

@@ -4,7 +4,7 @@ import { isIP } from 'node:net';
 import { parse } from 'tldts';
 import type { DnsRecord } from '../../shared/domains.ts';
 import { API_ERRORS, ApiError, invalidDomain, tooManyDomains } from '../../shared/errors.ts';
-import { baseOfWildcard, isWildcardDomain } from '../../shared/networks.ts';
+import { baseOfWildcard, isWildcardDomain } from '../../shared/wildcard-hosts.ts';
 import { PLAN_RULES } from '../accounts/accounts.ts';
 import type { Clock } from '../clock.ts';
 import {

@@ -2,7 +2,7 @@
  * All verified domains and their owners, in memory: requests to other hosts cause no lookups. The store decides; this
  * is what was last read from it.
  */
-import { baseOfWildcard, wildcardDomainOf } from '../../shared/networks.ts';
+import { baseOfWildcard, wildcardDomainOf } from '../../shared/wildcard-hosts.ts';
 import { API_ERRORS, ApiError } from '../../shared/errors.ts';
 import type { Clock, Timer } from '../clock.ts';
 import { DOMAIN_RETRY_MS, DOMAINS_BATCH } from '../limits.ts';

@@ -1,6 +1,6 @@
 /** One live tunnel: its state in memory for routing, counting and the API. */
 import type { Tunnel } from '../../shared/tunnel.ts';
-import { isWildcardDomain, wildcardLabel } from '../../shared/networks.ts';
+import { isWildcardDomain, wildcardLabel } from '../../shared/wildcard-hosts.ts';
 import { AccessPolicy, RevokedLinks } from '../access/access-policy.ts';
 import { ApprovalRequests, NO_APPROVALS } from '../access/approval-requests.ts';
 import type { Clock } from '../clock.ts';

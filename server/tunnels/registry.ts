@@ -1,6 +1,6 @@
 /** The live tunnels, authoritative for routing. */
 import { looksLikeId } from '../../shared/value-rules.ts';
-import { wildcardSlugsOf } from '../../shared/networks.ts';
+import { wildcardSlugsOf } from '../../shared/wildcard-hosts.ts';
 import type { LiveTunnel } from './live-tunnel.ts';
 
 export class TunnelRegistry {

@@ -2,7 +2,7 @@
  * Tunnels of one of several relays, kept consistent with the changes that all relays on the database make
  * (docs/decisions/0009-cluster.md).
  */
-import { wildcardSlugsOf } from '../../shared/networks.ts';
+import { wildcardSlugsOf } from '../../shared/wildcard-hosts.ts';
 import { looksLikeId, NAME_PATTERN } from '../../shared/value-rules.ts';
 import type { Clock } from '../clock.ts';
 import {

@@ -6,7 +6,7 @@ import { randomInt, randomUUID } from 'node:crypto';
 import { formatDuration } from '../../shared/duration.ts';
 import { API_ERRORS, ApiError, type ApiErrorEntry, tooManyTunnels, ttlTooLong } from '../../shared/errors.ts';
 import type { CreateTunnel, TtlLimits, WantedTunnel } from '../../shared/tunnel.ts';
-import { isWildcardDomain } from '../../shared/networks.ts';
+import { isWildcardDomain } from '../../shared/wildcard-hosts.ts';
 import { PLAN_RULES, ttlLimitsOf } from '../accounts/accounts.ts';
 import { mustReach, reachesTunnel } from '../accounts/api-keys.ts';
 import { type Caller, orRateLimited, teamAct } from '../accounts/team.ts';

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { readDomain } from '../../../shared/domains.ts';
-import { isWildcardDomain } from '../../../shared/networks.ts';
+import { isWildcardDomain } from '../../../shared/wildcard-hosts.ts';
 import type { Tunnel } from '../../../shared/tunnel.ts';
 import {
   type Project,

@@ -21,7 +21,7 @@ import {
   UPSTREAM_RULE,
   type ValueRule,
 } from '../../../shared/value-rules.ts';
-import { isWildcardDomain } from '../../../shared/networks.ts';
+import { isWildcardDomain } from '../../../shared/wildcard-hosts.ts';
 import { CONFIG_FILE_MAX_BYTES, CONFIG_TUNNELS_MAX, LABEL_MAX_LENGTH } from '../limits.ts';
 import {
   isLines,

@@ -20,7 +20,7 @@ import {
 } from '../../../shared/team.ts';
 import type { CreateTunnelBody } from '../../../shared/tunnel-requests.ts';
 import { ACCOUNT, type Account, type Tunnel } from '../../../shared/tunnel.ts';
-import { isWildcardDomain } from '../../../shared/networks.ts';
+import { isWildcardDomain } from '../../../shared/wildcard-hosts.ts';
 import { type Clock, pause } from '../clock.ts';
 import { API_BODY_MAX_BYTES, API_TIMEOUT_MS, CREATE_RETRIES_MAX, CREATE_RETRY_MS } from '../limits.ts';
 import { messageOf, type MessageValue, toMessage } from '../messages.ts';

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { hashKey, hintOf } from '../../../server/accounts/api-keys.ts';
-import { connectionId } from '../../../server/cluster/notifications.ts';
+import { connectionId } from '../../../server/cluster/connection-id.ts';
 import { RedisLink } from '../../../server/cluster/redis-client.ts';
 import { ANNOUNCE, ASSERT, CLAIM, LEASE, RELAYS } from '../../../server/cluster/scripts.ts';
 import { FLUSH_BATCH, OWNERSHIP_BATCH } from '../../../server/limits.ts';

@@ -15,7 +15,7 @@ import {
   HOPS_ASKED_MAX,
   STALL_TIMEOUT_MS,
 } from '../../limits.ts';
-import { relayOf } from '../notifications.ts';
+import { relayOf } from '../connection-id.ts';
 import type { Membership, RelayAddress } from '../members.ts';
 import { HOP_TLS, hopKey, hopTrunk, writeRequest } from './hop-protocol.ts';
 

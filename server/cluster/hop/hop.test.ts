@@ -22,7 +22,7 @@ import {
   HOPS_ASKED_MAX,
 } from '../../limits.ts';
 import { FakeSocket, settled, until } from '../../testing/edge-fixture.ts';
-import { connectionId } from '../notifications.ts';
+import { connectionId } from '../connection-id.ts';
 import { ForwardedSocket, HopDialer } from './hop-dialer.ts';
 import { acceptor, HopListener, type TakeHop } from './hop-listener.ts';
 import { HOP_TLS, hopKey, HopSocket, hopTrunk, readRequest, writeRequest } from './hop-protocol.ts';

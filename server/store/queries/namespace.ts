@@ -5,7 +5,7 @@
  * own first and then looks at the other's, in the same transaction.
  */
 import { type Kysely, sql } from 'kysely';
-import { wildcardSlugsOf } from '../../../shared/networks.ts';
+import { wildcardSlugsOf } from '../../../shared/wildcard-hosts.ts';
 import { EXPIRED_GRACE_MS } from '../../limits.ts';
 import type { TunnelRecord } from '../records.ts';
 import type { Database } from '../schema.ts';

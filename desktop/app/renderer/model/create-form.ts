@@ -11,7 +11,7 @@ import {
   parsePort,
   type Upstream,
 } from '../../../../shared/value-rules.ts';
-import { isWildcardDomain } from '../../../../shared/networks.ts';
+import { isWildcardDomain } from '../../../../shared/wildcard-hosts.ts';
 import type { CreateForm, TunnelForm } from '../../ipc/ipc.ts';
 import type { AccountView, PortView, TunnelView } from '../../ipc/snapshot.ts';
 import { t } from '../../messages/translate.ts';

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import type { Upstream } from '../../../../../shared/value-rules.ts';
-import { isWildcardDomain, wildcardLabel } from '../../../../../shared/networks.ts';
+import { isWildcardDomain, wildcardLabel } from '../../../../../shared/wildcard-hosts.ts';
 import { t } from '../../../messages/translate.ts';
 import {
   CUSTOM,
