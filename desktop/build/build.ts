@@ -101,7 +101,7 @@ export async function buildApp(): Promise<void> {
   await cp(join(DESKTOP, 'assets/icons/512x512.png'), join(APP_DIRECTORY, 'icon.png'));
 }
 
-/** The app's manifest, read by Electron, electron-builder and the app itself (desktop/app/main/electron/about.ts). */
+/** The app's manifest, read by Electron, electron-builder and the app itself (desktop/app/main/index.ts). */
 function manifest(): object {
   const { address, author } = readRepository();
   return {
