@@ -6,7 +6,23 @@ import { BlockList } from 'node:net';
 import { ADDRESS_CONNECTIONS_MAX, CONNECTIONS_MAX, ORDERS_PER_HOUR, TRUNKS_MAX } from './limits.ts';
 import * as readers from './setting-readers.ts';
 
+/** The headings of the help and of docs/reference/settings.md, in their order. */
+const AREAS = [
+  'Addresses',
+  'Data and keys',
+  'Certificates',
+  'Tunnels',
+  'Visitors',
+  'Monitoring',
+  'Several relays',
+  'Obsolete',
+] as const;
+
+type Area = (typeof AREAS)[number];
+
 export interface Setting<T> {
+  /** the heading it appears under */
+  readonly area: Area;
   /** the flag without its dashes */
   readonly name: string;
   /** the environment variable */
@@ -44,6 +60,7 @@ type ValueOf<R> =
 
 /** A setting with a default; `standard` is for a default that is not a text the setting itself accepts. */
 function setting<T extends {}>(
+  area: Area,
   name: string,
   reader: readers.SettingReader<T>,
   fallback: string,
@@ -51,18 +68,19 @@ function setting<T extends {}>(
   standard = reader.read(fallback, name),
 ): Setting<T> {
   if (standard === undefined) throw new Error(`the default ${fallback} is not ${reader.takes}`);
-  return { ...optional(name, reader, fallback, meaning), standard };
+  return { ...optional(area, name, reader, fallback, meaning), standard };
 }
 
 /** A setting that has no default, or one that depends on other settings. */
 function optional<T extends {}>(
+  area: Area,
   name: string,
   reader: readers.SettingReader<T>,
   fallback: string,
   meaning: string,
 ): Setting<T | undefined> {
   const variable = `CULVERT_${name.toUpperCase().replaceAll('-', '_')}`;
-  return { name, variable, reader, fallback, standard: undefined, meaning };
+  return { area, name, variable, reader, fallback, standard: undefined, meaning };
 }
 
 function together<const R extends Rows, N extends keyof R>(needs: readonly N[], rows: R): Group<R, N> {
@@ -77,35 +95,46 @@ const DEFAULT_RESERVED_NAMES: readonly string[] = [
 ].flatMap((line) => line.split(' '));
 
 export const SETTINGS = {
-  host: setting('host', readers.host, '127.0.0.1', 'Address to listen on.'),
-  port: setting('port', readers.port, '8080', 'Port to listen on; 0 picks a free port.'),
+  host: setting('Addresses', 'host', readers.host, '127.0.0.1', 'Address to listen on.'),
+  port: setting('Addresses', 'port', readers.port, '8080', 'Port to listen on; 0 picks a free port.'),
   /** `undefined` when not given: it then holds the bound port, see `publicUrlOf` */
   publicUrl: optional(
+    'Addresses',
     'public-url',
     readers.publicUrl,
     'http://localhost:<port>',
     "The relay's public address, without a path.",
   ),
   tunnelDomain: setting(
+    'Addresses',
     'tunnel-domain',
     readers.domain,
     'localhost',
     "Domain for tunnels. Each tunnel's address is {slug}.<tunnel domain>.",
   ),
   serviceDomain: optional(
+    'Addresses',
     'service-domain',
     readers.domain,
     'the tunnel domain',
     'Domain for accounts with a subdomain. Their tunnels are also available at {slug}.{account}.<service domain>.',
   ),
-  dataDir: setting('data-dir', readers.path, './.culvert', 'Folder for the database and other files.'),
+  dataDir: setting(
+    'Data and keys',
+    'data-dir',
+    readers.path,
+    './.culvert',
+    'Folder for the database and other files.',
+  ),
   database: optional(
+    'Data and keys',
     'database-url',
     readers.databaseUrl,
     'sqlite:<data dir>/culvert.db',
     'Database: sqlite:FILE or postgres://USER:PASSWORD@HOST/NAME.',
   ),
   bootstrapKey: optional(
+    'Data and keys',
     'bootstrap-key',
     readers.apiKey,
     'created at the first start',
@@ -114,14 +143,22 @@ export const SETTINGS = {
   /** `undefined` to serve without TLS, or with certificates of an authority */
   tls: together(['cert', 'key'], {
     cert: optional(
+      'Certificates',
       'tls-cert',
       readers.file,
       'none',
       'Certificate file (PEM) for serving TLS. The relay reloads it when it changes.',
     ),
-    key: optional('tls-key', readers.file, 'none', 'Private key file (PEM) for the certificate.'),
+    key: optional(
+      'Certificates',
+      'tls-key',
+      readers.file,
+      'none',
+      'Private key file (PEM) for the certificate.',
+    ),
   }),
   http2: setting(
+    'Certificates',
     'http2',
     readers.onOff,
     'on',
@@ -130,36 +167,42 @@ export const SETTINGS = {
   /** `undefined` where certificates, if there are any, come from elsewhere */
   acme: together(['email'], {
     email: optional(
+      'Certificates',
       'acme-email',
       readers.mail,
       'none',
       "Your email address for the certificate authority. Setting it turns on automatic certificates and means that you accept the certificate authority's terms.",
     ),
     directory: setting(
+      'Certificates',
       'acme-directory',
       readers.directory,
       'https://acme-v02.api.letsencrypt.org/directory',
       "URL of the certificate authority's ACME directory.",
     ),
     ca: optional(
+      'Certificates',
       'acme-ca',
       readers.file,
       'none',
       'CA certificate file (PEM) used to verify the ACME server.',
     ),
     ordersPerHour: setting(
+      'Certificates',
       'acme-orders-per-hour',
       readers.ordersPerHour,
       String(ORDERS_PER_HOUR),
       'Maximum number of certificates ordered per hour.',
     ),
     httpPort: setting(
+      'Certificates',
       'http-port',
       readers.port,
       '80',
       'Port for plain HTTP when certificates are automatic. It serves certificate challenges and redirects to HTTPS. 0 picks a free port.',
     ),
     dnsPort: optional(
+      'Certificates',
       'dns-port',
       readers.port,
       'none',
@@ -167,9 +210,10 @@ export const SETTINGS = {
     ),
   }),
   /** seconds */
-  maxTtl: setting('max-ttl', readers.ttl, '168h', 'Maximum time to live for a tunnel.'),
+  maxTtl: setting('Tunnels', 'max-ttl', readers.ttl, '168h', 'Maximum time to live for a tunnel.'),
   /** seconds */
   nameHold: setting(
+    'Tunnels',
     'name-hold',
     readers.nameHold,
     '0s',
@@ -177,12 +221,14 @@ export const SETTINGS = {
   ),
   /** seconds */
   defaultTtl: setting(
+    'Tunnels',
     'default-ttl',
     readers.ttl,
     '1h',
     'Default time to live for a tunnel if its client does not request one.',
   ),
   trustedProxies: setting(
+    'Visitors',
     'trust-proxy',
     readers.networks,
     'none',
@@ -190,6 +236,7 @@ export const SETTINGS = {
     new BlockList(),
   ),
   proxyProtocol: setting(
+    'Visitors',
     'proxy-protocol',
     readers.onOff,
     'off',
@@ -197,6 +244,7 @@ export const SETTINGS = {
   ),
   /** settings that are given and no longer have an effect, as the operator wrote them */
   ignored: setting(
+    'Obsolete',
     'warm-sockets',
     readers.ignored,
     'none',
@@ -204,6 +252,7 @@ export const SETTINGS = {
     [],
   ),
   trunks: setting(
+    'Tunnels',
     'trunks',
     readers.trunks,
     String(TRUNKS_MAX),
@@ -211,22 +260,31 @@ export const SETTINGS = {
   ),
   metrics: together(['port'], {
     port: optional(
+      'Monitoring',
       'metrics-port',
       readers.port,
       'none',
       'Port of the separate listener for /metrics; 0 picks a free port. If this is not set, metrics are not served.',
     ),
-    host: setting('metrics-host', readers.host, '127.0.0.1', 'Address that the metrics listener binds to.'),
+    host: setting(
+      'Monitoring',
+      'metrics-host',
+      readers.host,
+      '127.0.0.1',
+      'Address that the metrics listener binds to.',
+    ),
   }),
   log: {
     /** depends on whether stderr is a terminal unless it is given */
     format: optional(
+      'Monitoring',
       'log-format',
       readers.logFormat,
       'pretty in a terminal, otherwise json',
       'Format of the log on stderr: pretty or json.',
     ),
     level: setting(
+      'Monitoring',
       'log-level',
       readers.logLevel,
       'info',
@@ -234,12 +292,14 @@ export const SETTINGS = {
     ),
   },
   accessLog: setting(
+    'Monitoring',
     'access-log',
     readers.accessLog,
     'off',
     'Where to write an access log, with one line of JSON per request: off, stderr or a file path.',
   ),
   maxConnections: setting(
+    'Visitors',
     'max-connections',
     readers.connections,
     String(CONNECTIONS_MAX),
@@ -247,12 +307,14 @@ export const SETTINGS = {
   ),
   address: {
     connections: setting(
+      'Visitors',
       'address-connections',
       readers.addressConnections,
       String(ADDRESS_CONNECTIONS_MAX),
       'Maximum number of simultaneous connections from one visitor address; 0 means no limit.',
     ),
     requests: setting(
+      'Visitors',
       'address-requests',
       readers.addressRequests,
       '0',
@@ -260,6 +322,7 @@ export const SETTINGS = {
     ),
   },
   notice: setting(
+    'Visitors',
     'notice',
     readers.notice,
     'off',
@@ -267,12 +330,14 @@ export const SETTINGS = {
   ),
   /** the address of a link */
   abuseContact: optional(
+    'Visitors',
     'abuse-contact',
     readers.contact,
     'none',
     "Email address or web page for abuse reports, shown on the relay's pages.",
   ),
   downloadPage: optional(
+    'Visitors',
     'download-page',
     readers.webPage,
     'none',
@@ -280,18 +345,21 @@ export const SETTINGS = {
   ),
   /** whether search engines may show tunnels */
   indexed: setting(
+    'Visitors',
     'robots',
     readers.robots,
     'noindex',
     'Whether search engines may index tunnels. With noindex, responses have an X-Robots-Tag header that forbids it; with allow, they do not.',
   ),
   pathForm: setting(
+    'Addresses',
     'path-form',
     readers.onOff,
     'on',
     'Whether tunnels are also available at <public URL>/t/{slug}, where browsers treat all tunnels as a single origin: on or off.',
   ),
   resolver: optional(
+    'Addresses',
     'resolver',
     readers.resolver,
     "the system's",
@@ -300,24 +368,28 @@ export const SETTINGS = {
   /** the other relays, if several form a cluster */
   cluster: together(['redisUrl', 'secret'], {
     redisUrl: optional(
+      'Several relays',
       'redis-url',
       readers.redisUrl,
       'none',
       'Redis address (redis:// or rediss://). Relays that share a PostgreSQL database and a Redis server work as one cluster.',
     ),
     secret: optional(
+      'Several relays',
       'cluster-secret',
       readers.clusterSecret,
       'none',
       'Secret of at least 32 characters that all relays in the cluster share.',
     ),
     host: setting(
+      'Several relays',
       'cluster-host',
       readers.clusterHost,
       '127.0.0.1',
       'Address that other relays use to reach this one over a private network.',
     ),
     port: setting(
+      'Several relays',
       'cluster-port',
       readers.port,
       '0',
@@ -325,12 +397,14 @@ export const SETTINGS = {
     ),
   }),
   reusePort: setting(
+    'Several relays',
     'reuse-port',
     readers.truth,
     'false',
     'Whether several relays in a cluster can listen on the same port on this machine.',
   ),
   reservedNames: setting(
+    'Tunnels',
     'reserved-names',
     readers.names,
     'www, api, admin, …',
@@ -339,8 +413,12 @@ export const SETTINGS = {
   ),
 };
 
-/** Every setting, in the order of `--help`. */
 export const ALL_SETTINGS: readonly Setting<unknown>[] = rowsOf(SETTINGS);
+
+/** Headings, and the settings that `--help` lists under each of them. */
+export const SETTINGS_BY_AREA = AREAS.map(
+  (area) => [area, ALL_SETTINGS.filter((row) => row.area === area)] as const,
+);
 
 export function isSetting(entry: Table[string]): entry is Setting<unknown> {
   return 'reader' in entry;
@@ -355,35 +433,3 @@ function rowsOf(table: Table): Setting<unknown>[] {
     isSetting(entry) ? entry : rowsOf(isGroup(entry) ? entry.rows : entry),
   );
 }
-
-/** The settings by the headings of the help and of docs/reference/settings.md; a test checks that none is missing. */
-export const SETTING_GROUPS: Readonly<Record<string, readonly string[]>> = {
-  Addresses: ['host', 'port', 'public-url', 'tunnel-domain', 'service-domain', 'path-form', 'resolver'],
-  'Data and keys': ['data-dir', 'database-url', 'bootstrap-key'],
-  Certificates: [
-    'acme-email',
-    'acme-directory',
-    'acme-ca',
-    'acme-orders-per-hour',
-    'http-port',
-    'dns-port',
-    'tls-cert',
-    'tls-key',
-    'http2',
-  ],
-  Tunnels: ['default-ttl', 'max-ttl', 'name-hold', 'reserved-names', 'trunks'],
-  Visitors: [
-    'trust-proxy',
-    'proxy-protocol',
-    'max-connections',
-    'address-connections',
-    'address-requests',
-    'notice',
-    'robots',
-    'abuse-contact',
-    'download-page',
-  ],
-  Monitoring: ['log-format', 'log-level', 'access-log', 'metrics-port', 'metrics-host'],
-  'Several relays': ['redis-url', 'cluster-secret', 'cluster-host', 'cluster-port', 'reuse-port'],
-  Obsolete: ['warm-sockets'],
-};

@@ -2,7 +2,7 @@
 import { COMMAND_GROUPS } from '../../server/cli/commands.ts';
 import type { RelayUsage } from '../../server/cli/command.ts';
 import { SERVE_USAGE } from '../../server/cli/serve-command.ts';
-import { ALL_SETTINGS, SETTING_GROUPS } from '../../server/settings.ts';
+import { SETTINGS_BY_AREA } from '../../server/settings.ts';
 import { paragraphsOf } from '../../shared/help-text.ts';
 import { CLIENT_VARIABLE_MEANINGS } from '../../shared/version.ts';
 import { code, codeBlock, markdownTable, pageStart, prose } from './page.ts';
@@ -61,16 +61,14 @@ function section({ words, forms, summary, options, examples, details = '' }: Rel
 
 /** @returns settings.md */
 export function settingsPage(): string {
-  const areas = Object.entries(SETTING_GROUPS).map(([heading, names]) => {
-    const rows = ALL_SETTINGS.filter(({ name }) => names.includes(name)).map(
-      ({ name, variable, fallback, meaning, reader }) => [
-        `<a id="${variable.toLowerCase()}"></a>${code(variable)}, ${code(`--${name}`)}`,
-        prose(meaning),
-        prose(reader.takes),
-        fallback === 'none' ? '' : fallback.includes('…') ? fallback : code(fallback),
-      ],
-    );
-    return `### ${heading}\n\n${markdownTable(['setting', 'meaning', 'accepts', 'default'], rows)}`;
+  const areas = SETTINGS_BY_AREA.map(([area, settings]) => {
+    const rows = settings.map(({ name, variable, fallback, meaning, reader }) => [
+      `<a id="${variable.toLowerCase()}"></a>${code(variable)}, ${code(`--${name}`)}`,
+      prose(meaning),
+      prose(reader.takes),
+      fallback === 'none' ? '' : fallback.includes('…') ? fallback : code(fallback),
+    ]);
+    return `### ${area}\n\n${markdownTable(['setting', 'meaning', 'accepts', 'default'], rows)}`;
   });
   return [
     pageStart('Settings', 'server/settings.ts and shared/version.ts', SETTINGS_INTRODUCTION),

@@ -1,7 +1,7 @@
 /** Every command of `culvert-relay`, and the texts of `--help`. */
 import { helpParagraph, helpRow, paragraphsOf } from '../../shared/help-text.ts';
 import { VERSION } from '../../shared/version.ts';
-import { ALL_SETTINGS, type Setting, SETTING_GROUPS } from '../settings.ts';
+import { type Setting, SETTINGS_BY_AREA } from '../settings.ts';
 import * as account from './account-commands.ts';
 import { EXIT_CODE_MEANINGS, type RelayCommand, type RelayUsage } from './command.ts';
 import * as key from './key-commands.ts';
@@ -103,12 +103,7 @@ function commandLine({ words, forms, summary }: RelayUsage): string {
 }
 
 function settingsHelp(): string {
-  const groups = Object.entries(SETTING_GROUPS).map(
-    ([heading, names]) =>
-      `${heading}:\n${ALL_SETTINGS.filter(({ name }) => names.includes(name))
-        .map(settingRow)
-        .join('')}`,
-  );
+  const groups = SETTINGS_BY_AREA.map(([area, rows]) => `${area}:\n${rows.map(settingRow).join('')}`);
   return `Settings, given as options or environment variables (options take precedence).\n\n${groups.join('\n')}`;
 }
 
