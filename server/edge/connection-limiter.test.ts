@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { BlockList } from 'node:net';
 import { parseRequestHead, type RequestHead } from '../../shared/http1/head.ts';
+import { onlyTunnel } from '../testing/edge-fixture.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import {
@@ -44,12 +45,7 @@ describe('ConnectionLimiter', () => {
       Buffer.from(`GET / HTTP/1.1\r\nHost: ${host}\r\nX-Forwarded-For: 192.0.2.1\r\n\r\n`),
       {
         hosts: new HostResolver({ own: 'localhost', tunnel: 'localhost', service: 'localhost' }),
-        tunnels: {
-          bySlug: () => tunnel,
-          byLabel: () => tunnel,
-          byDomain: () => undefined,
-          domainsOf: () => [],
-        },
+        ...onlyTunnel(tunnel),
         pathForm: true,
         trustedProxies: proxies,
       },

@@ -282,30 +282,25 @@ export class Edge {
     if (socket.destroyed) return;
     const peer = { ...tcpPeer, covers: coverageOf(socket) };
     const slots = isLate ? this.#noSlots : this.#slots;
-    const connection = new Http2Connection(
-      socket,
-      {
-        now: this.#upstreams.now,
-        slot: (holder) => new Slot(slots, holder),
-        address: (limited) => new AddressCount(this.#addresses, peer, limited),
+    const connection = new Http2Connection(socket, {
+      now: this.#upstreams.now,
+      slot: (holder) => new Slot(slots, holder),
+      address: (limited) => new AddressCount(this.#addresses, peer, limited),
+      onStream: (stream) => {
+        const limiter = (entering: Visitor) =>
+          peer.trusted
+            ? this.#limiter(peer, entering, isLate)
+            : new ConnectionLimiter(
+                new Slot(slots, entering),
+                new StreamCount(this.#addresses, connection.address),
+              );
+        this.#arrive(stream, peer, limiter, isLate);
       },
-      {
-        onStream: (stream) => {
-          const limiter = (entering: Visitor) =>
-            peer.trusted
-              ? this.#limiter(peer, entering, isLate)
-              : new ConnectionLimiter(
-                  new Slot(slots, entering),
-                  new StreamCount(this.#addresses, connection.address),
-                );
-          this.#arrive(stream, peer, limiter, isLate);
-        },
-        onClosed: () => {
-          this.#http2.delete(connection);
-          this.#onGone();
-        },
+      onClosed: () => {
+        this.#http2.delete(connection);
+        this.#onGone();
       },
-    );
+    });
     this.#http2.add(connection);
     // There is no half-close: the end of the connection is the end of its streams, whose responses nobody reads.
     socket.once('end', () => connection.destroy());
@@ -339,8 +334,8 @@ export class Edge {
     limiter: (entering: Visitor) => ConnectionLimiter,
     isPassed = false,
   ): Visitor {
-    const owner = { enter: limiter, gone: (gone: Visitor) => this.#forget(gone) };
-    const visitor = new Visitor(socket, peer, this.#upstreams, owner, isPassed);
+    const options = { enter: limiter, gone: (gone: Visitor) => this.#forget(gone), isPassed };
+    const visitor = new Visitor(socket, peer, this.#upstreams, options);
     this.#visitors.add(visitor);
     return visitor;
   }

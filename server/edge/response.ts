@@ -21,6 +21,7 @@ import { isHopByHop, namedByConnection, steersProxy } from '../../shared/http1/h
 import { INFORMATIONAL_RESPONSES_MAX, RESPONSE_FIELDS_MAX, RESPONSE_HEAD_MAX_BYTES } from '../limits.ts';
 import type { Peer } from './request-head.ts';
 import type { ParsedRequest } from './route.ts';
+import type { VisitorSocket } from './visitor-socket.ts';
 
 const EMPTY = Buffer.alloc(0);
 
@@ -54,11 +55,7 @@ export interface ResponseContext {
 }
 
 /** A visitor's connection, as seen by the writer of a response. */
-export interface VisitorSink {
-  send(bytes: Buffer): void;
-  /** Whether the visitor has not yet read what was sent, so that no more should be sent. */
-  readonly isFull: boolean;
-}
+export type VisitorSink = Pick<VisitorSocket, 'send' | 'isFull'>;
 
 /**
  * `more`: not complete yet. `done`: the response is complete. `switched`: the connection is a WebSocket now.

@@ -16,15 +16,29 @@ import {
 } from './route.ts';
 
 const routeHosts = new HostResolver({ own: 'localhost', tunnel: 'localhost', service: 'localhost' });
-const tunnel = { slug: 'abc', account: { subdomain: 'acme' }, terms: { wildcard: false } } as LiveTunnel;
+const tunnel = {
+  slug: 'abc',
+  account: { id: 'acme-id', subdomain: 'acme' },
+  terms: { wildcard: false },
+} as LiveTunnel;
 const tunnels = {
-  bySlug: (slug: string) => (slug === 'abc' ? tunnel : undefined),
-  byLabel: (label: string) => (label === 'abc' || label === 'x--abc' ? tunnel : undefined),
-  byDomain: (domain: string) => (domain === 'shop.example' ? tunnel : undefined),
-  domainsOf: (host: string) => (host.endsWith('shop.example') ? [host] : []),
+  registry: {
+    bySlug: (slug: string) => (slug === 'abc' ? tunnel : undefined),
+    byDomain: (domain: string) => (domain === 'shop.example' ? tunnel : undefined),
+  },
+  coordination: {
+    byLabel: (label: string) => (label === 'abc' || label === 'x--abc' ? tunnel : undefined),
+    find: undefined,
+    findByLabel: undefined,
+    findByDomain: undefined,
+  },
+  verified: {
+    domainsOf: (host: string) => (host.endsWith('shop.example') ? [host] : []),
+    ownerOf: () => 'acme-id',
+  },
 };
 // This relay still knows the tunnel, although the domain is no longer verified.
-const afterRemoval = { ...tunnels, domainsOf: () => [] };
+const afterRemoval = { ...tunnels, verified: { domainsOf: () => [], ownerOf: () => undefined } };
 
 function head(text: string) {
   const parsed = parseRequestHead(Buffer.from(`${text}\r\n\r\n`), { target: 1000, fields: 20 });
@@ -34,7 +48,7 @@ function head(text: string) {
 
 /** The route of a request, in short. */
 function to(text: string, pathForm = true): string {
-  const found = route(head(text), { hosts: routeHosts, tunnels, pathForm });
+  const found = route(head(text), { hosts: routeHosts, ...tunnels, pathForm });
   if (found.kind === 'refuse') return found.code;
   if (found.kind === 'redirect') return `redirect ${found.location}`;
   if (found.kind === 'tunnel') return `tunnel ${found.prefix} ${found.target}`;
@@ -162,25 +176,30 @@ describe('route', () => {
 
   it('refuses a tunnel at a domain that is no longer verified', () => {
     const refused = { kind: 'refuse', code: 'misdirected' };
-    const context = { hosts: routeHosts, tunnels: afterRemoval, pathForm: true };
+    const context = { hosts: routeHosts, ...afterRemoval, pathForm: true };
     assert.deepEqual(route(head('GET / HTTP/1.1\r\nHost: shop.example'), context), refused);
   });
 });
 
 describe('route at a host with several domains', () => {
-  const [own, wild] = [{ slug: 'own' }, { slug: 'wild' }] as [LiveTunnel, LiveTunnel];
+  const account = { id: 'acme-id' };
+  const [own, wild] = [
+    { slug: 'own', account },
+    { slug: 'wild', account },
+  ] as [LiveTunnel, LiveTunnel];
   const domains = ['a.shop.example', '*.shop.example'];
 
   async function at(found: Record<string, LiveTunnel>, isShared: boolean): Promise<string> {
     const byDomain = (domain: string) => (isShared ? undefined : found[domain]);
     const findByDomain = (domain: string) => Promise.resolve(found[domain]);
-    const directory = {
-      ...tunnels,
-      byDomain,
-      domainsOf: () => domains,
-      ...(isShared ? { findByDomain } : {}),
+    const { registry, coordination, verified } = tunnels;
+    const context = {
+      hosts: routeHosts,
+      registry: { ...registry, byDomain },
+      coordination: isShared ? { ...coordination, findByDomain } : coordination,
+      verified: { ...verified, domainsOf: () => domains },
+      pathForm: true,
     };
-    const context = { hosts: routeHosts, tunnels: directory, pathForm: true };
     const decided = route(head('GET / HTTP/1.1\r\nHost: a.shop.example'), context);
     if (decided.kind === 'refuse') return decided.code;
     assert.ok(decided.kind === 'tunnel');

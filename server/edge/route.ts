@@ -7,7 +7,10 @@ import { parseRequestHead, type RequestHead } from '../../shared/http1/head.ts';
 import { LINK_PARAMETER } from '../../shared/links.ts';
 import { hostname } from '../../shared/networks.ts';
 import { REMEMBERED_HOSTS_MAX, REQUEST_FIELDS_MAX, REQUEST_TARGET_MAX_BYTES } from '../limits.ts';
+import type { VerifiedDomains } from '../domains/verified-domains.ts';
+import type { Coordination } from '../tunnels/coordination.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
+import type { TunnelRegistry } from '../tunnels/registry.ts';
 import type { Dial, Dialer, DialFault, DialHandler } from '../tunnels/stream.ts';
 import type { OwnResponse, OwnRoute } from './builtin-responses.ts';
 
@@ -31,27 +34,15 @@ export type Route =
 /** The upstream of a request. */
 export type Destination = Extract<Route, { kind: 'tunnel' | 'relay' }>;
 
-/** The edge's view of all tunnels. */
-interface TunnelDirectory {
-  bySlug(slug: string): LiveTunnel | undefined;
-  /** The tunnel at a label below the tunnel domain: its own slug, otherwise a host of a wildcard tunnel. */
-  byLabel(label: string): LiveTunnel | undefined;
-  /** Looks further, in case another relay has created the tunnel. */
-  readonly find?: ((slug: string) => Promise<LiveTunnel | undefined>) | undefined;
-  /** The same for a label. */
-  readonly findByLabel?: ((label: string) => Promise<LiveTunnel | undefined>) | undefined;
-  /** The tunnel at a verified domain, if it belongs to the account that now owns the domain. */
-  byDomain(domain: string): LiveTunnel | undefined;
-  /** Looks further for the tunnel of a verified domain. */
-  readonly findByDomain?: ((domain: string) => Promise<LiveTunnel | undefined>) | undefined;
-  /** The verified domains that a host belongs to, in order of precedence. */
-  domainsOf(host: string): readonly string[];
-}
-
 /** Everything a route depends on besides its request, the same for every connection. */
 interface RouteContext {
   readonly hosts: HostResolver;
-  readonly tunnels: TunnelDirectory;
+  /** the tunnels that this relay knows */
+  readonly registry: Pick<TunnelRegistry, 'bySlug' | 'byDomain'>;
+  /** finds those that another relay may have created */
+  readonly coordination: Pick<Coordination, 'byLabel' | 'find' | 'findByLabel' | 'findByDomain'>;
+  /** the verified domains */
+  readonly verified: Pick<VerifiedDomains, 'domainsOf' | 'ownerOf'>;
   /** whether `/t/{slug}` names a tunnel */
   readonly pathForm: boolean;
 }
@@ -63,7 +54,7 @@ const PATH_FORM = /^(\/t\/([^/?]+))(.*)$/s;
 const PAGE = /^\/(?:$|\?|invite\/)/;
 
 export function route(head: RequestHead, context: RouteContext): Route {
-  const { hosts, tunnels } = context;
+  const { hosts, coordination } = context;
   if (head.method === 'CONNECT') return refuse('method-not-allowed');
   const named = namedByHost(head, hosts);
   const target = targetOf(head);
@@ -74,8 +65,8 @@ export function route(head: RequestHead, context: RouteContext): Route {
   if (named.kind === 'other') return domainRoute(named.name, head, target, context);
   const tunnel =
     named.account === undefined
-      ? tunnelAtLabel(named.slug, tunnels)
-      : tunnelOf(named.slug, named.account, tunnels);
+      ? tunnelAtLabel(named.slug, coordination)
+      : tunnelOf(named.slug, named.account, context);
   if (tunnel === undefined) return refuse('tunnel-unknown');
   return toTunnel(tunnel, '', target);
 }
@@ -85,21 +76,22 @@ export function route(head: RequestHead, context: RouteContext): Route {
  * under that name: the owner of its DNS could pass off other users' tunnels as their own content.
  */
 function domainRoute(host: string, head: RequestHead, target: string, context: RouteContext): Route {
-  const { tunnels } = context;
-  const domains = tunnels.domainsOf(host);
+  const domains = context.verified.domainsOf(host);
   const [first] = domains;
   if (first === undefined) {
     const isShown = PATH_FORM.test(target) || PAGE.test(target);
     return isShown ? refuse('misdirected') : ownRoute(head, target, context);
   }
-  const { findByDomain } = tunnels;
-  const known = (findByDomain === undefined ? domains : [first]).map((domain) => tunnels.byDomain(domain));
+  const { findByDomain } = context.coordination;
+  const known = (findByDomain === undefined ? domains : [first]).map((domain) =>
+    tunnelAtDomain(domain, context),
+  );
   const tunnel = known.find((found) => found !== undefined);
   if (tunnel !== undefined) return toTunnel(tunnel, '', target);
   if (findByDomain === undefined) return refuse('domain-offline');
   const find = async (): Promise<LiveTunnel | undefined> => {
     for (const domain of domains) {
-      const found = tunnels.byDomain(domain) ?? (await findByDomain(domain));
+      const found = tunnelAtDomain(domain, context) ?? (await findByDomain(domain));
       if (found !== undefined) return found;
     }
     return undefined;
@@ -107,10 +99,17 @@ function domainRoute(host: string, head: RequestHead, target: string, context: R
   return toTunnel(new TunnelLookup(find, 'domain-offline'), '', target);
 }
 
-function ownRoute(head: RequestHead, target: string, { tunnels, pathForm }: RouteContext): Route {
+/** The tunnel at a verified domain, if it belongs to the account that now owns the domain. */
+function tunnelAtDomain(domain: string, { registry, verified }: RouteContext): LiveTunnel | undefined {
+  const tunnel = registry.byDomain(domain);
+  // The notification that the previous owner's tunnel has ended may still be in transit from another relay.
+  return tunnel?.account.id === verified.ownerOf(domain) ? tunnel : undefined;
+}
+
+function ownRoute(head: RequestHead, target: string, context: RouteContext): Route {
   const [, prefix, slug, rest] = PATH_FORM.exec(target) ?? [];
   if (prefix !== undefined && slug !== undefined && rest !== undefined) {
-    const tunnel = pathForm ? tunnelOf(slug, undefined, tunnels) : undefined;
+    const tunnel = context.pathForm ? tunnelOf(slug, undefined, context) : undefined;
     if (tunnel === undefined) return refuse('tunnel-unknown');
     // Its scope could cover all tunnels below `/t/`, or it could outlive its tunnel and be used with the next one of
     // that name.
@@ -150,9 +149,12 @@ function targetOf({ method, target, fields }: RequestHead): string | undefined {
   return rest === '' && method === 'OPTIONS' ? '*' : originForm(rest);
 }
 
-function tunnelAtLabel(label: string, tunnels: TunnelDirectory): LiveTunnel | TunnelLookup | undefined {
-  const tunnel = tunnels.byLabel(label);
-  const { findByLabel } = tunnels;
+function tunnelAtLabel(
+  label: string,
+  coordination: RouteContext['coordination'],
+): LiveTunnel | TunnelLookup | undefined {
+  const tunnel = coordination.byLabel(label);
+  const { findByLabel } = coordination;
   return tunnel !== undefined || findByLabel === undefined
     ? tunnel
     : new TunnelLookup(() => findByLabel(label));
@@ -162,12 +164,11 @@ function tunnelAtLabel(label: string, tunnels: TunnelDirectory): LiveTunnel | Tu
 function tunnelOf(
   slug: string,
   account: string | undefined,
-  tunnels: TunnelDirectory,
+  { registry, coordination: { find } }: RouteContext,
 ): LiveTunnel | TunnelLookup | undefined {
   const belongs = (tunnel: LiveTunnel | undefined) =>
     account === undefined || tunnel?.account.subdomain === account ? tunnel : undefined;
-  const tunnel = tunnels.bySlug(slug);
-  const { find } = tunnels;
+  const tunnel = registry.bySlug(slug);
   if (tunnel !== undefined || find === undefined) return belongs(tunnel);
   return new TunnelLookup(async () => belongs(await find(slug)));
 }

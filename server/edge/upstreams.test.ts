@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { BlockList } from 'node:net';
 import { API_ERRORS, ApiError } from '../../shared/errors.ts';
 import { parseFields } from '../../shared/http1/fields.ts';
+import { onlyTunnel } from '../testing/edge-fixture.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import { Notice } from './builtin-responses.ts';
 import { HostResolver, parseRequest } from './route.ts';
@@ -33,12 +34,7 @@ describe('Upstreams', () => {
     const upstreams = new Upstreams({
       context: {
         hosts: new HostResolver({ own: 'localhost', tunnel: 'localhost', service: 'localhost' }),
-        tunnels: {
-          bySlug: () => tunnel,
-          byLabel: () => tunnel,
-          byDomain: () => undefined,
-          domainsOf: () => [],
-        },
+        ...onlyTunnel(tunnel),
         pathForm: true,
         trustedProxies: new BlockList(),
       },

@@ -5,7 +5,7 @@ import { fieldValue } from '../../shared/http1/fields.ts';
 import type { RequestHead } from '../../shared/http1/head.ts';
 import { hostname } from '../../shared/networks.ts';
 import { networkOf } from '../address-network.ts';
-import type { UpgradeRequest } from '../clients/upgrades.ts';
+import type { UpgradeRequest, Upgrades } from '../clients/upgrades.ts';
 import { requests } from '../observe/counters.ts';
 import type { AccessLog } from '../observe/logger.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
@@ -50,18 +50,12 @@ const NOTHING = Buffer.alloc(0);
  */
 export type AllowedRequest = AllowedVisitor | FormEntry | Promise<Entry | undefined> | undefined;
 
-/** The relay's own WebSocket endpoints. */
-export interface UpgradeEndpoints {
-  handles(path: string): boolean;
-  /** @throws ApiError with the connection untouched */
-  upgrade(request: UpgradeRequest): Promise<void>;
-}
-
 interface UpstreamsOptions {
   readonly context: EdgeContext;
   readonly dialer: Dialer;
   readonly api: Pick<InProcessApi, 'dial'>;
-  readonly endpoints: UpgradeEndpoints;
+  /** the relay's own WebSocket endpoints */
+  readonly endpoints: Pick<Upgrades, 'handles' | 'upgrade'>;
   /** Whether search engines may show tunnels. */
   readonly indexed: boolean;
   /** Whether browsers are told to use https only for the relay's own host. */
@@ -88,7 +82,7 @@ export class Upstreams {
   readonly accessLog: AccessLog | undefined;
   readonly #dialer: Dialer;
   readonly #api: Pick<InProcessApi, 'dial'>;
-  readonly #endpoints: UpgradeEndpoints;
+  readonly #endpoints: UpstreamsOptions['endpoints'];
   /** for tunnels with their own host */
   readonly #ownHost: ResponseRules;
   readonly #pathEnding: ResponseEnding;

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type { AccessEntry } from '../observe/logger.ts';
+import { onlyTunnel } from '../testing/edge-fixture.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import { type EdgeContext, HostResolver, parseRequest } from './route.ts';
 import { AccessRecord } from './visitor-requests.ts';
@@ -16,12 +17,7 @@ function loggedPath(start: string, host = 'relay.example'): string | undefined {
   );
   const plan = parseRequest(bytes, {
     hosts: new HostResolver({ own: 'relay.example', tunnel: 'tunnels.example', service: 'tunnels.example' }),
-    tunnels: {
-      bySlug: (slug: string) => (slug === 'abc' ? tunnel : undefined),
-      byLabel: (slug: string) => (slug === 'abc' ? tunnel : undefined),
-      byDomain: () => undefined,
-      domainsOf: () => [],
-    },
+    ...onlyTunnel(tunnel),
     pathForm: true,
   } as unknown as EdgeContext);
   assert.ok(typeof plan === 'object');

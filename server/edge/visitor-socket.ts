@@ -2,7 +2,6 @@
 import { joined } from '../../shared/http1/fields.ts';
 import { type ReadableSocket, ScheduledReads } from '../../shared/scheduler/fair-reads.ts';
 import { BACKLOG_MAX_BYTES, STALL_TIMEOUT_MS } from '../limits.ts';
-import type { VisitorSink } from './response.ts';
 
 const NONE = Buffer.alloc(0);
 
@@ -37,7 +36,7 @@ export interface VisitorSocketHandler {
   onClosed(): void;
 }
 
-export class VisitorSocket implements VisitorSink {
+export class VisitorSocket {
   readonly #socket: VisitorConnection;
   readonly #handler: VisitorSocketHandler;
   readonly #output: VisitorOutput;
@@ -103,6 +102,7 @@ export class VisitorSocket implements VisitorSink {
 
   // Output
 
+  /** Whether the visitor has not yet read what was sent, so that no more should be sent. */
   get isFull(): boolean {
     return this.#output.isFull;
   }

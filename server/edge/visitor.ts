@@ -47,19 +47,20 @@ type State = 'head' | 'exchange' | 'upgrading' | 'piped' | 'passed' | 'lingering
 
 const MISDIRECTED: Route = { kind: 'refuse', code: 'misdirected' };
 
-/** Callbacks of a connection to the edge. */
-interface VisitorOwner {
+interface VisitorOptions {
   /** Returns the limiter that decides on each of its requests. */
-  enter(visitor: Visitor): ConnectionLimiter;
-  /** Called once, when the connection is closed or given away. */
-  gone(visitor: Visitor): void;
+  readonly enter: (visitor: Visitor) => ConnectionLimiter;
+  /** called once, when the connection is closed or given away */
+  readonly gone: (visitor: Visitor) => void;
+  /** whether the relay that this one has replaced passed it on; by default not */
+  readonly isPassed?: boolean;
 }
 
 export class Visitor implements SlotHolder, LimitedConnection, RequestsOwner, VisitorSocketHandler {
   readonly #socket: VisitorSocket;
   readonly #peer: Peer;
   readonly #upstreams: Upstreams;
-  readonly #owner: VisitorOwner;
+  readonly #gone: VisitorOptions['gone'];
   readonly #requests: VisitorRequests;
   readonly #reader = new HeadReader(REQUEST_HEAD_MAX_BYTES);
   #state: State = 'head';
@@ -79,15 +80,14 @@ export class Visitor implements SlotHolder, LimitedConnection, RequestsOwner, Vi
     socket: VisitorConnection,
     peer: Peer,
     upstreams: Upstreams,
-    owner: VisitorOwner,
-    isPassed = false,
+    { enter, gone, isPassed = false }: VisitorOptions,
   ) {
     this.#isPassed = isPassed;
     this.#socket = new VisitorSocket(socket, () => this.#requests.target ?? peer.address, this);
     this.#peer = peer;
     this.#upstreams = upstreams;
-    this.#owner = owner;
-    this.#requests = new VisitorRequests(this.#socket, peer, upstreams, owner.enter(this), this);
+    this.#gone = gone;
+    this.#requests = new VisitorRequests(this.#socket, peer, upstreams, enter(this), this);
     this.#deadline = upstreams.now() + IDLE_TIMEOUT_MS;
   }
 
@@ -352,7 +352,7 @@ export class Visitor implements SlotHolder, LimitedConnection, RequestsOwner, Vi
     const bytes = Buffer.concat([begun, head]);
     void passOn({ socket, bytes, hasEnded: this.#inputEnded }, this.#peer, onward, () => {
       this.#state = 'gone';
-      this.#owner.gone(this);
+      this.#gone(this);
     });
   }
 
@@ -378,7 +378,7 @@ export class Visitor implements SlotHolder, LimitedConnection, RequestsOwner, Vi
     this.#state = 'gone';
     this.#deadline = Infinity;
     this.#requests.leave();
-    this.#owner.gone(this);
+    this.#gone(this);
   }
 }
 

@@ -178,19 +178,9 @@ export async function setUpEdge(
   const upstreams = new Upstreams({
     context: {
       hosts: new HostResolver({ own: publicUrl.hostname, tunnel: tunnelDomain, service: serviceDomain }),
-      tunnels: {
-        bySlug: (slug) => registry.bySlug(slug),
-        byLabel: (label) => service.coordination.byLabel(label),
-        find: service.coordination.find,
-        findByLabel: service.coordination.findByLabel,
-        byDomain: (domain) => {
-          const tunnel = registry.byDomain(domain);
-          // The notification that the previous owner's tunnel has ended may still be in transit from another relay.
-          return tunnel?.account.id === domains.verified.ownerOf(domain) ? tunnel : undefined;
-        },
-        findByDomain: service.coordination.findByDomain,
-        domainsOf: (host) => domains.verified.domainsOf(host),
-      },
+      registry,
+      coordination: service.coordination,
+      verified: domains.verified,
       pathForm,
       trustedProxies,
       abuseContact: config.abuseContact,

@@ -5,9 +5,10 @@ import { BlockList, connect, type Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import { API_ERRORS, ApiError } from '../../shared/errors.ts';
 import { InProcessApi } from '../api/scheduler.ts';
+import type { Upgrades } from '../clients/upgrades.ts';
 import { AddressLimits } from '../edge/connection-limiter.ts';
-import { HostResolver } from '../edge/route.ts';
-import { type UpgradeEndpoints, Upstreams } from '../edge/upstreams.ts';
+import { type EdgeContext, HostResolver } from '../edge/route.ts';
+import { Upstreams } from '../edge/upstreams.ts';
 import type { AllowedVisitor, Standing } from '../edge/visitor-access.ts';
 import type { AccessEntry } from '../observe/logger.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
@@ -54,6 +55,16 @@ export class FakeStream implements ByteStream {
   }
 }
 
+/** Where an edge looks for tunnels, with one at the slug `abc` and no domains. */
+export function onlyTunnel(tunnel: LiveTunnel): Pick<EdgeContext, 'registry' | 'coordination' | 'verified'> {
+  const find = (slug: string): LiveTunnel | undefined => (slug === 'abc' ? tunnel : undefined);
+  return {
+    registry: { bySlug: find, byDomain: () => undefined },
+    coordination: { byLabel: find, find: undefined, findByLabel: undefined, findByDomain: undefined },
+    verified: { domainsOf: () => [], ownerOf: () => undefined },
+  };
+}
+
 /** A scheduler that starts everything immediately. */
 function beginSoon(_group: string, begin: () => void): () => void {
   const turn = setImmediate(begin);
@@ -88,7 +99,7 @@ export class EdgeFixture {
   );
 
   /** what the WebSocket endpoints do with a connection */
-  upgrade: UpgradeEndpoints['upgrade'] = (request) => {
+  upgrade: Upgrades['upgrade'] = (request) => {
     const taken = request.takeOver();
     if (taken !== undefined) this.given.push(taken.socket as Socket);
     taken?.socket.write('HTTP/1.1 101 Switching Protocols\r\n\r\n');
@@ -106,12 +117,7 @@ export class EdgeFixture {
     this.upstreams = new Upstreams({
       context: {
         hosts: new HostResolver({ own: 'localhost', tunnel: 'localhost', service: 'localhost' }),
-        tunnels: {
-          bySlug: (slug) => (slug === 'abc' ? tunnel : undefined),
-          byLabel: (slug) => (slug === 'abc' ? tunnel : undefined),
-          byDomain: () => undefined,
-          domainsOf: () => [],
-        },
+        ...onlyTunnel(tunnel),
         pathForm: true,
         trustedProxies: new BlockList(),
       },

@@ -8,6 +8,7 @@ import { BlockList } from 'node:net';
 import { duplexPair } from 'node:stream';
 import * as fc from 'fast-check';
 import type { Field } from '../../../shared/http1/fields.ts';
+import { onlyTunnel } from '../../testing/edge-fixture.ts';
 import type { LiveTunnel } from '../../tunnels/live-tunnel.ts';
 import { type Peer, tunnelRequestHead } from '../request-head.ts';
 import { type EdgeContext, HostResolver, type ParsedRequest, parseRequest } from '../route.ts';
@@ -15,12 +16,7 @@ import { type EdgeContext, HostResolver, type ParsedRequest, parseRequest } from
 const tunnel = { slug: 'abc', account: { subdomain: 'acme' }, terms: { wildcard: false } } as LiveTunnel;
 const context: EdgeContext = {
   hosts: new HostResolver({ own: 'relay.test', tunnel: 'relay.test', service: 'relay.test' }),
-  tunnels: {
-    bySlug: (slug) => (slug === 'abc' ? tunnel : undefined),
-    byLabel: (slug) => (slug === 'abc' ? tunnel : undefined),
-    byDomain: () => undefined,
-    domainsOf: () => [],
-  },
+  ...onlyTunnel(tunnel),
   pathForm: true,
   trustedProxies: new BlockList(),
 };

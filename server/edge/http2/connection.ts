@@ -26,19 +26,16 @@ const END_STREAM = 1;
 /** In a first GOAWAY: streams that are on their way are still served (RFC 9113 section 6.8). */
 const EVERY_STREAM = 2 ** 31 - 1;
 
-interface Http2Owner {
-  /** The visitor has opened a stream with a request. */
-  onStream(stream: VisitorConnection): void;
-  /** Called once, when the connection is closed. */
-  onClosed(): void;
-}
-
 interface Http2Options {
   /** Monotonic ms, as coarse as the deadlines permit. */
   readonly now: () => number;
   /** its slot among the relay's connections while it has no stream: each stream has its own */
   readonly slot: (holder: SlotHolder) => Slot;
   readonly address: (connection: LimitedConnection) => AddressCount;
+  /** called when the visitor has opened a stream with a request */
+  readonly onStream: (stream: VisitorConnection) => void;
+  /** called once, when the connection is closed */
+  readonly onClosed: () => void;
 }
 
 export class Http2Connection implements SlotHolder, LimitedConnection, StreamFlow {
@@ -55,7 +52,7 @@ export class Http2Connection implements SlotHolder, LimitedConnection, StreamFlo
   #isClosing = false;
 
   /** @param socket whose handshake has chosen `h2` */
-  constructor(socket: TLSSocket, { now, slot, address }: Http2Options, owner: Http2Owner) {
+  constructor(socket: TLSSocket, { now, slot, address, onStream, onClosed }: Http2Options) {
     this.#socket = socket;
     this.#now = now;
     this.#deadline = now() + IDLE_TIMEOUT_MS;
@@ -69,14 +66,14 @@ export class Http2Connection implements SlotHolder, LimitedConnection, StreamFlo
       const isComplete = (flags & END_STREAM) !== 0;
       this.#opened();
       const connection = new StreamConnection(stream, fields, isComplete, this);
-      owner.onStream(connection);
+      onStream(connection);
       connection.begin();
     });
     // Node may neither close a session that is destroyed during a write, nor its socket.
     socket.once('close', () => {
       this.#slot.leave();
       this.#address.leave();
-      owner.onClosed();
+      onClosed();
     });
   }
 

@@ -206,10 +206,11 @@ export class StreamConnection extends EventEmitter implements VisitorConnection 
     this.#body = body;
     this.#isComplete = isComplete;
     this.#flow = flow;
-    this.#frames = new ResponseFrames(stream, isHead, {
-      pieceMax: () => flow.pieceMax,
+    this.#frames = new ResponseFrames(stream, {
+      isHead,
+      flow,
       send: (content) => this.#content.push(content),
-      complete: () => (this.#isResponseComplete = true),
+      onComplete: () => (this.#isResponseComplete = true),
     });
     stream.on('error', ignoreError);
     stream.on('close', this.#onStreamClose);
@@ -411,32 +412,30 @@ function ignoreError(): void {}
 /** Additions of the relay to a head that has the largest accepted size. */
 const HEAD_EXTRA_BYTES = 4096;
 
-/** The body of a response, as far as it is read. */
-interface FrameSink {
-  /** Bytes that one piece may have now. */
-  pieceMax(): number;
+interface ResponseFramesOptions {
+  /** whether the request is a HEAD, whose response has no body */
+  readonly isHead: boolean;
+  /** with the bytes that one piece may have now */
+  readonly flow: Pick<StreamFlow, 'pieceMax'>;
   /** Sends content. The bytes stay unchanged until it was sent. */
-  send(content: Buffer): void;
-  /** The response is complete. */
-  complete(): void;
+  readonly send: (content: Buffer) => void;
+  /** called when the response is complete */
+  readonly onComplete: () => void;
 }
 
 /** Reads an HTTP/1.1 response that the relay has written, and sends it as an HTTP/2 response (RFC 9113 section 8). */
 class ResponseFrames {
   readonly #stream: ServerHttp2Stream;
-  readonly #isHead: boolean;
-  readonly #sink: FrameSink;
+  readonly #options: ResponseFramesOptions;
   #reader = new HeadReader(RESPONSE_HEAD_MAX_BYTES + HEAD_EXTRA_BYTES);
   #body: BodyTracker | undefined;
   #isChunked = false;
   #isUntilClose = false;
   #trailers: OutgoingHttpHeaders = {};
 
-  /** @param isHead whether the request is a HEAD, whose response has no body */
-  constructor(stream: ServerHttp2Stream, isHead: boolean, sink: FrameSink) {
+  constructor(stream: ServerHttp2Stream, options: ResponseFramesOptions) {
     this.#stream = stream;
-    this.#isHead = isHead;
-    this.#sink = sink;
+    this.#options = options;
   }
 
   /** Whether the end of the connection completes the response. */
@@ -461,26 +460,26 @@ class ResponseFrames {
 
   /** @param arrived how many bytes have arrived after the head */
   #commit(head: ResponseHead, arrived: number): void {
-    const framing = responseFraming(head, this.#isHead ? 'HEAD' : 'GET');
+    const framing = responseFraming(head, this.#options.isHead ? 'HEAD' : 'GET');
     if (framing === undefined) throw new Error('not a response');
     this.#isUntilClose = framing.kind === 'until-close';
     this.#isChunked = framing.kind === 'chunked';
     this.#body = trackBody(
       framing,
-      (piece) => this.#sink.send(piece),
+      (piece) => this.#options.send(piece),
       (trailers) => (this.#trailers = asObject(fieldsOf(trailers))),
     );
     const endStream = this.#body.done;
     // Without waiting for trailers, Node would mark the last frame of a response that breaks off as its end. One that has
     // arrived as a whole, and leaves in one piece, cannot.
     const isWhole =
-      framing.kind === 'length' && framing.length <= this.#sink.pieceMax() && arrived >= framing.length;
+      framing.kind === 'length' && framing.length <= this.#options.flow.pieceMax && arrived >= framing.length;
     const waitForTrailers = !endStream && !isWhole;
     this.#stream.respond(
       [':status', String(head.status), ...fieldsOf(head.fields)] as never,
       { endStream, sendDate: false, waitForTrailers } as never,
     );
-    if (endStream) this.#sink.complete();
+    if (endStream) this.#options.onComplete();
     else if (waitForTrailers)
       this.#stream.once('wantTrailers', () => this.#stream.sendTrailers(this.#trailers));
   }
@@ -488,8 +487,9 @@ class ResponseFrames {
   #pushBody(body: BodyTracker, bytes: Buffer): void {
     if (body.done || bytes.length === 0) return;
     const end = body.advance(bytes, 0);
-    if (!this.#isChunked && end > 0) this.#sink.send(end === bytes.length ? bytes : bytes.subarray(0, end));
-    if (body.done) this.#sink.complete();
+    if (!this.#isChunked && end > 0)
+      this.#options.send(end === bytes.length ? bytes : bytes.subarray(0, end));
+    if (body.done) this.#options.onComplete();
   }
 }
 
