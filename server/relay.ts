@@ -5,7 +5,7 @@ import { uriHost } from '../shared/networks.ts';
 import { PasswordHashes } from './access/password-hashes.ts';
 import { AccessWatch, Authenticator, KeyUses, PolledAccessFeed } from './accounts/authenticator.ts';
 import type { Hub } from './clients/hub.ts';
-import type { HopRequest, UpgradeToPass } from './clients/ownership.ts';
+import type { HopRequest } from './clients/ownership.ts';
 import { Upgrades } from './clients/upgrades.ts';
 import { systemClock as clock } from './clock.ts';
 import { Cluster } from './cluster/cluster.ts';
@@ -30,33 +30,14 @@ import type { EndReason } from './tunnels/lifecycle.ts';
 import type { LiveTunnel } from './tunnels/live-tunnel.ts';
 import type { TunnelService } from './tunnels/tunnel-service.ts';
 
-export interface RunningRelay {
-  /** its address */
-  readonly url: string;
-  /** whether this is the first start, which created a key */
-  readonly isNew: boolean;
-  /** Fulfilled once commands know its address, and the service manager that it serves. */
-  readonly announced: Promise<void>;
-  /** Fulfilled when another relay has taken over; end the rest with {@link stop}. */
-  readonly replaced: Promise<unknown>;
-  /** Lets open connections finish for up to `deadlineMs`, stores the last counters, and ends. */
-  stop(deadlineMs: number): Promise<void>;
-  /** Cuts everything immediately. */
-  abort(): void;
-  /** Checks for a renewed certificate now; `undefined` without TLS. */
-  readonly reload: (() => void) | undefined;
-}
+export type RunningRelay = Awaited<ReturnType<typeof startRelay>>;
 
 /**
  * @param replaces whether to take over from a running relay on the same data folder and port, if there is one
  * @throws Error with a text for the operator if the database cannot be opened, the address cannot be bound, or the
  *   other relay continues
  */
-export async function startRelay(
-  config: Config,
-  operator: Operator,
-  replaces: boolean,
-): Promise<RunningRelay> {
+export async function startRelay(config: Config, operator: Operator, replaces: boolean) {
   const takeover = replaces ? await takeOver(config, operator.log) : undefined;
   try {
     return await startParts(config, operator, takeover);
@@ -66,11 +47,7 @@ export async function startRelay(
   }
 }
 
-async function startParts(
-  config: Config,
-  operator: Operator,
-  takeover: HandoffReceiver | undefined,
-): Promise<RunningRelay> {
+async function startParts(config: Config, operator: Operator, takeover: HandoffReceiver | undefined) {
   const { log } = operator;
   const unexpected = reportTo(log);
   const listeners = new Listeners(takeover?.listeners ?? operator.listeners);
@@ -99,12 +76,15 @@ async function startParts(
   const domains = await openDomains(config, { store, tunnels, peering, log });
   const keyUses = new KeyUses(store, clock);
   const authenticator = new Authenticator(store, clock, keyUses);
-  const others = {
-    dial: (request: UpgradeToPass) => peering.dial(request),
-    followTunnel: (id: string) => service.coordination.followTunnel(id),
-  };
-  const maxSockets = CLIENT_SOCKETS_MAX;
-  const upgrades = new Upgrades({ hub, registry, authenticator, clock, maxSockets, others });
+  const upgrades = new Upgrades({
+    hub,
+    registry,
+    authenticator,
+    clock,
+    maxSockets: CLIENT_SOCKETS_MAX,
+    coordination: service.coordination,
+    dialHop: peering.dialHop,
+  });
   // Before the first visitors: other relays can only find connections that wait here once it has its own number.
   await peering.start({ hub, tunnels: service.coordination, domains: domains.verified, openHop });
   const alone = config.cluster === undefined && takeover === undefined;
@@ -168,7 +148,7 @@ async function startParts(
     });
   }
 
-  const replaced = Promise.withResolvers<Successor>();
+  const replaced = Promise.withResolvers<void>();
   let successor: Successor | undefined;
   let certificatesLeft: Promise<void> | undefined;
   const handover = await beReplaceable(
@@ -194,7 +174,7 @@ async function startParts(
         successor = by;
         metrics?.close();
         certificatesLeft = certificates?.leave();
-        replaced.resolve(by);
+        replaced.resolve();
       },
     }),
     config,
@@ -209,6 +189,7 @@ async function startParts(
     takeover?.serving();
   })();
 
+  /** Lets open connections finish for up to `deadlineMs`, stores the last counters, and ends. */
   async function stop(deadlineMs: number): Promise<void> {
     handover?.close();
     beginToDrain();
@@ -239,12 +220,18 @@ async function startParts(
   );
   const reload = certificate && (() => void certificate.reload());
   return {
+    /** its address */
     url,
+    /** whether this is the first start, which created a key */
     isNew: state.isNew,
+    /** Fulfilled once commands know its address, and the service manager that it serves. */
     announced,
+    /** Fulfilled when another relay has taken over; end the rest with `stop`. */
     replaced: replaced.promise,
     stop,
-    abort: () => edge.destroy(),
+    /** Cuts everything immediately. */
+    abort: (): void => edge.destroy(),
+    /** Checks for a renewed certificate now; `undefined` without TLS. */
     reload,
   };
 }

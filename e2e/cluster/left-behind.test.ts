@@ -66,7 +66,7 @@ describe('a relay on PostgreSQL, after others have died', function () {
       log: () => {},
       ttl: { defaultTtl: 3600, maxTtl: 604_800 },
       nameHold: HOLD_SECONDS,
-      peers: { tell: () => {} },
+      tellPeers: () => {},
       onAccess: () => {},
       onEnd: () => {},
     });

@@ -106,8 +106,10 @@ async function openLink(scope: Scope, redis: RedisServer): Promise<RedisLink> {
   const link = await RedisLink.open({
     url: redis.url,
     channels: ['channel'],
-    events: { up() {}, message() {}, unsent() {} },
     log: () => {},
+    onUp: () => {},
+    onMessage: () => {},
+    onUnsent: () => {},
   });
   scope.defer(() => link.close());
   await eventually(20_000, () => assert.ok(link.isUp));

@@ -2,15 +2,14 @@
 import { CloseCode, closeReason, KEY_ENDS, type KeyEnd } from '../../shared/control.ts';
 import type { WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
 import { PLAN_RULES } from '../accounts/accounts.ts';
-import type { Clock } from '../clock.ts';
 import { HOLD_OVER_MS, RELAY_LEASE_MS, WAITING_MAX } from '../limits.ts';
 import { type ClientGauges, rendezvousWait, traffic } from '../observe/counters.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
-import { DataStream, type LargeStream, type StreamSocket, TunnelStreams } from './client-streams.ts';
+import { DataStream, type StreamSocket, TunnelStreams } from './client-streams.ts';
 import { TunnelTrunks } from './client-trunks.ts';
 import type { ControlSocket, SocketKey } from './control-socket.ts';
-import type { HeldControl, Ownership } from './ownership.ts';
-import { type ConnectionIds, type Pending, WaitingVisitors } from './waiting-visitors.ts';
+import type { HeldControl } from './ownership.ts';
+import { type ClientsContext, type Pending, WaitingVisitors } from './waiting-visitors.ts';
 
 /** The client's control socket on another relay, as reported to this one. */
 interface RemoteControl {
@@ -21,28 +20,9 @@ interface RemoteControl {
   readonly until: number;
 }
 
-interface ConnectedClientOptions {
-  readonly clock: Clock;
-  /** since when the client is away, monotonic ms */
-  readonly leftAt: number;
-  /** which other relay may have the client */
-  readonly ownership: Ownership;
-  readonly owner: ConnectedClientOwner;
-}
-
-/** Manages the clients of all tunnels. */
-export interface ConnectedClientOwner extends ConnectionIds {
-  /** The client has a newer control socket on another relay. */
-  moved(tunnel: LiveTunnel): void;
-  /** A stream of a trunk may perform better on its own data socket. */
-  large(tunnel: LiveTunnel, stream: LargeStream): void;
-}
-
 export class ConnectedClient {
   readonly tunnel: LiveTunnel;
-  readonly #clock: Clock;
-  readonly #ownership: Ownership;
-  readonly #owner: ConnectedClientOwner;
+  readonly #o: ClientsContext;
   /** ids of agents' keys that its sockets were opened with */
   readonly #agents = new Set<string>();
   #control: ControlSocket | undefined;
@@ -56,19 +36,11 @@ export class ConnectedClient {
   /** `undefined` before there is one: most tunnels are idle */
   #trunks: TunnelTrunks | undefined;
 
-  constructor(tunnel: LiveTunnel, { clock, leftAt, ownership, owner }: ConnectedClientOptions) {
+  /** @param leftAt since when the client is away, monotonic ms */
+  constructor(tunnel: LiveTunnel, leftAt: number, context: ClientsContext) {
     this.tunnel = tunnel;
-    this.#clock = clock;
-    this.#ownership = ownership;
-    this.#owner = owner;
-    this.#waiting = new WaitingVisitors({
-      clock,
-      leftAt,
-      tunnelId: tunnel.id,
-      ownership,
-      link: this,
-      ids: owner,
-    });
+    this.#o = context;
+    this.#waiting = new WaitingVisitors(this, leftAt, context);
   }
 
   /** The client's control socket, if it has one. */
@@ -85,7 +57,7 @@ export class ConnectedClient {
   get offerKey(): SocketKey | undefined {
     if (this.#control !== undefined) return this.#control.key;
     const remote = this.#remote;
-    return remote !== undefined && this.#clock.monotonic() < remote.until ? remote.key : undefined;
+    return remote !== undefined && this.#o.clock.monotonic() < remote.until ? remote.key : undefined;
   }
 
   /** Number of trunks that accept visitors. */
@@ -125,7 +97,7 @@ export class ConnectedClient {
   detach(control: ControlSocket, code: number): void {
     const wasLost = code === CloseCode.abnormal || code === CloseCode.noStatus;
     const isCurrent = this.#control === control;
-    if (wasLost) this.#streams.clientLost(this.#clock.monotonic(), !isCurrent);
+    if (wasLost) this.#streams.clientLost(this.#o.clock.monotonic(), !isCurrent);
     if (this.#replaced === control) this.#replaced = undefined;
     if (!isCurrent) return;
     this.#control = undefined;
@@ -139,8 +111,8 @@ export class ConnectedClient {
   addTrunk(socket: WebSocketByteStream, key: Pick<SocketKey, 'keyId' | 'isAgents'>): void {
     this.#noteAgent(key);
     this.#trunks ??= new TunnelTrunks({
-      clock: this.#clock,
-      lost: () => this.#control?.probe(this.#clock.monotonic()),
+      clock: this.#o.clock,
+      lost: () => this.#control?.probe(this.#o.clock.monotonic()),
     });
     this.#trunks.add(socket, key.keyId);
   }
@@ -152,7 +124,7 @@ export class ConnectedClient {
       return this.#waiting.failIn(0, pending, 'plan-limit', this.#limitText());
     this.#waiting.add(pending);
     // The client may be on another relay now, which is just being checked.
-    if (!this.#ownership.isSure) return this.#waiting.failIn(HOLD_OVER_MS, pending, 'tunnel-offline');
+    if (!this.#o.ownership.isSure) return this.#waiting.failIn(HOLD_OVER_MS, pending, 'tunnel-offline');
     const stream = this.#openOnTrunk();
     if (stream !== undefined) return queueMicrotask(() => this.#handFromTrunk(pending, stream));
     if (this.#waiting.size > WAITING_MAX) return this.#waiting.failIn(0, pending, 'tunnel-busy');
@@ -168,7 +140,7 @@ export class ConnectedClient {
   /** The client has its control socket on another relay, with this fencing number, and may open trunks with the key. */
   foundElsewhere(fence: number, key: SocketKey): void {
     if (this.#control !== undefined) return;
-    this.#remote = { fence, key, until: this.#clock.monotonic() + RELAY_LEASE_MS };
+    this.#remote = { fence, key, until: this.#o.clock.monotonic() + RELAY_LEASE_MS };
   }
 
   /**
@@ -179,7 +151,7 @@ export class ConnectedClient {
     if (this.#control !== undefined) return;
     this.#streams.retireAllIdle();
     // It may be another client, after the previous one was lost without notice.
-    this.#streams.clientLost(this.#clock.monotonic(), true);
+    this.#streams.clientLost(this.#o.clock.monotonic(), true);
     // Its trunks belong to the previous control socket.
     if (this.#remote === undefined || this.#remote.fence < fence) {
       this.#remote = undefined;
@@ -193,14 +165,14 @@ export class ConnectedClient {
     if (this.#control !== undefined) return;
     this.#streams.retireAllIdle();
     // The other relay does not report whether the client was lost there.
-    this.#streams.clientLost(this.#clock.monotonic(), false);
+    this.#streams.clientLost(this.#o.clock.monotonic(), false);
     this.#forgetRemote();
     this.#waiting.holdOver();
   }
 
   /** Announces a connection that waits on another relay. */
   announceFor(connectionId: string): void {
-    if (this.#ownership.isSure) this.#control?.announce(connectionId);
+    if (this.#o.ownership.isSure) this.#control?.announce(connectionId);
   }
 
   /** The inbound connection no longer waits. */
@@ -323,7 +295,7 @@ export class ConnectedClient {
     traffic.trunkStreams += 1;
     const stream = this.#track(opened.stream, opened.keyId);
     opened.stream.run.whenLarge(opened.largeFrom, () =>
-      this.#owner.large(this.tunnel, { trunk: opened.stream, data: stream }),
+      this.#o.awaited.move(this.tunnel, { trunk: opened.stream, data: stream }),
     );
     return stream;
   }
@@ -342,7 +314,7 @@ export class ConnectedClient {
 
   #hand(pending: Pending, stream: DataStream, wasWarm: boolean): void {
     this.#waiting.release(pending);
-    rendezvousWait.add((this.#clock.monotonic() - pending.since) / 1000);
+    rendezvousWait.add((this.#o.clock.monotonic() - pending.since) / 1000);
     pending.handler.opened(stream, wasWarm);
   }
 
@@ -354,11 +326,11 @@ export class ConnectedClient {
   #hold(control: ControlSocket): void {
     const replaced = () => this.#moved(control);
     this.#held = { tunnelId: this.tunnel.id, keyId: control.key.keyId, replaced };
-    this.#ownership.claim(this.#held);
+    this.#o.ownership.claim(this.#held);
   }
 
   #releaseControl(code: number): void {
-    if (this.#held !== undefined) this.#ownership.release(this.#held, code);
+    if (this.#held !== undefined) this.#o.ownership.release(this.#held, code);
     this.#held = undefined;
   }
 
@@ -368,7 +340,7 @@ export class ConnectedClient {
     control.close(CloseCode.replaced);
     this.detach(control, CloseCode.replaced);
     this.#trunks?.question();
-    this.#owner.moved(this.tunnel);
+    this.#o.onMoved(this.tunnel);
     this.#waiting.seekAgain();
   }
 }

@@ -103,7 +103,7 @@ describe('Hub, in its metrics', () => {
   it('counts data sockets', async () => {
     for (let count = 0; count < 2; count += 1) {
       const visiting = visit();
-      hub.open(hub.awaiting(announced[count] ?? '') ?? assert.fail(), dataSocket());
+      hub.open(hub.awaited.find(announced[count] ?? '') ?? assert.fail(), dataSocket());
       await visiting;
     }
     assertGrown({ dataSockets: 2 });
@@ -124,7 +124,7 @@ describe('Hub, in its metrics', () => {
   it('counts a stream that moves, and its data socket', async () => {
     const trunk = await offerTrunk();
     const id = await grow(await visit(), trunk);
-    hub.open(hub.awaiting(id) ?? assert.fail(), dataSocket());
+    hub.open(hub.awaited.find(id) ?? assert.fail(), dataSocket());
     clock.advance(PENDING_TIMEOUT_MS);
     assertGrown({ trunkStreams: 1, dataSockets: 1, moved: 1 });
   });
@@ -146,7 +146,7 @@ describe('Hub, in its metrics', () => {
     const trunk = await offerTrunk();
     const id = await grow(await visit(), trunk);
     const [near, far] = duplexPair();
-    hub.open(hub.awaiting(id) ?? assert.fail(), new WebSocketByteStream(far, 'server', Buffer.alloc(0)));
+    hub.open(hub.awaited.find(id) ?? assert.fail(), new WebSocketByteStream(far, 'server', Buffer.alloc(0)));
     trunk.moves[0]?.[0].moveTo(new WebSocketByteStream(near, 'client', Buffer.alloc(0)));
     await settled();
     assert.deepEqual([hub.gauges().trunkStreams, hub.gauges().streams], [0, 1]);

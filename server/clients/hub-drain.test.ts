@@ -130,7 +130,7 @@ function streamVia(via: string | undefined) {
   hub.attach(tunnel, control.socket);
   const opened: ByteStream[] = [];
   hub.dial(tunnel, { opened: (stream) => opened.push(stream), failed: () => assert.fail() });
-  const pending = hub.awaiting(String(control.told[0])) ?? assert.fail();
+  const pending = hub.awaited.find(String(control.told[0])) ?? assert.fail();
   const [near, far] = duplexPair();
   const closed: number[] = [];
   new WebSocketByteStream(near, 'client', Buffer.alloc(0)).attach({

@@ -7,7 +7,7 @@ import { TrunkClient } from '../testing/trunk-client.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { ByteStream, DialFault } from '../tunnels/stream.ts';
 import { Hub } from './hub.ts';
-import { ALONE, type Announced, type Announcement, type Found, type Ownership } from './ownership.ts';
+import { ALONE, type Announced, type Found, type Ownership } from './ownership.ts';
 
 const tunnel = { id: 'one', account: anAccount(), countIn() {} } as unknown as LiveTunnel;
 
@@ -21,7 +21,7 @@ async function settled(): Promise<void> {
 }
 
 describe('Hub, for visitors whose client is on another relay', () => {
-  let asked: Announcement[];
+  let asked: ((result: Announced) => void)[];
   let clock: FakeClock;
   let hub: Hub;
 
@@ -30,7 +30,7 @@ describe('Hub, for visitors whose client is on another relay', () => {
     const ownership: Ownership = {
       ...ALONE,
       hasOthers: true,
-      announce: (_tunnel, announcement) => asked.push(announcement),
+      announce: (_tunnel, _id, announced) => asked.push(announced),
     };
     clock = new FakeClock();
     hub = new Hub({ clock, maxTrunks: 2, ownership });
@@ -39,7 +39,7 @@ describe('Hub, for visitors whose client is on another relay', () => {
 
   /** Replies to the last request to another relay. */
   function reply(result: Announced): void {
-    asked.at(-1)?.announced(result);
+    asked.at(-1)?.(result);
   }
 
   it('has each connection announced once on each control socket, whichever relay reports first', () => {
@@ -84,8 +84,8 @@ describe('Hub, for visitors whose client is on another relay', () => {
   it('stops asking for connections that no longer wait', () => {
     const dial = hub.dial(tunnel, { opened: () => assert.fail(), failed: () => assert.fail() });
     dial.cancel();
-    asked.at(-1)?.announced({ kind: 'away', ms: 0 });
-    asked.at(0)?.announced(sent(5));
+    asked.at(-1)?.({ kind: 'away', ms: 0 });
+    asked.at(0)?.(sent(5));
     hub.get(tunnel.id)?.cameElsewhere(5);
     assert.equal(asked.length, 2);
   });

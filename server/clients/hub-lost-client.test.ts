@@ -86,7 +86,7 @@ describe('A client whose control socket was lost', () => {
       stream.attach(visitor);
     };
     hub.dial(tunnel, { opened, failed: () => assert.fail() });
-    const pending = hub.awaiting(announced.at(-1) ?? '') ?? assert.fail();
+    const pending = hub.awaited.find(announced.at(-1) ?? '') ?? assert.fail();
     hub.open(pending, new WebSocketByteStream(far, 'server', Buffer.alloc(0)), 'key');
     await settled();
     return { visitor, client };

@@ -103,7 +103,7 @@ describe('Hub, with a stream that has grown large on a trunk', () => {
   function openData(keyId?: string, via?: string): void {
     const [near, far] = duplexPair();
     const socket = new WebSocketByteStream(far, 'server', Buffer.alloc(0));
-    hub.open(hub.awaiting(id) ?? assert.fail('nothing waits for it'), socket, keyId, via);
+    hub.open(hub.awaited.find(id) ?? assert.fail('nothing waits for it'), socket, keyId, via);
     stream.moveTo(new WebSocketByteStream(near, 'client', Buffer.alloc(0)));
   }
 
@@ -164,14 +164,14 @@ describe('Hub, with a stream that has grown large on a trunk', () => {
 
   it('accepts one data socket for it', () => {
     openData();
-    assert.deepEqual([hub.awaiting(id), clock.pending], [undefined, 0]);
+    assert.deepEqual([hub.awaited.find(id), clock.pending], [undefined, 0]);
   });
 
   it('accepts the data socket within 10 s, and otherwise keeps the stream on the trunk', async () => {
     clock.advance(PENDING_TIMEOUT_MS - 1);
-    assert.ok(hub.awaiting(id));
+    assert.ok(hub.awaited.find(id));
     clock.advance(1);
-    assert.deepEqual([hub.awaiting(id), clock.pending], [undefined, 0]);
+    assert.deepEqual([hub.awaited.find(id), clock.pending], [undefined, 0]);
     visitor.stream.write(Buffer.from('a'));
     await settled();
     assert.deepEqual([received, visitor.ends], ['a', []]);
@@ -198,7 +198,7 @@ describe('Hub, with a stream that has grown large on a trunk', () => {
     it(`accepts no data socket once ${how}, and forgets it`, async () => {
       end();
       await settled();
-      assert.equal(hub.awaiting(id), undefined);
+      assert.equal(hub.awaited.find(id), undefined);
       clock.advance(PENDING_TIMEOUT_MS);
       assert.equal(clock.pending, 0);
     });

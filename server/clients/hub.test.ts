@@ -99,7 +99,7 @@ describe('Hub', () => {
     const closed: number[] = [];
     const client = new WebSocketByteStream(near, 'client', Buffer.alloc(0));
     client.attach({ onStreamData() {}, onStreamDrain() {}, onStreamClose: (code) => closed.push(code) });
-    const pending = hub.awaiting(control.announced.at(-1) ?? '') ?? assert.fail();
+    const pending = hub.awaited.find(control.announced.at(-1) ?? '') ?? assert.fail();
     hub.open(pending, new WebSocketByteStream(far, 'server', Buffer.alloc(0)), keyId);
     return { closed };
   }
@@ -132,12 +132,12 @@ describe('Hub', () => {
     const control = attach();
     dial();
     const [id = ''] = control.announced;
-    assert.ok(hub.awaiting(id));
+    assert.ok(hub.awaited.find(id));
     clock.advance(9999);
     assert.deepEqual(results, []);
     clock.advance(1);
     assert.deepEqual(results, ['client-timeout']);
-    assert.equal(hub.awaiting(id), undefined);
+    assert.equal(hub.awaited.find(id), undefined);
   });
 
   it('immediately reports a client offline that never connected, but not before dial has returned', () => {
@@ -171,14 +171,14 @@ describe('Hub', () => {
     const [id = ''] = first.announced;
     clock.advance(9000);
     hub.detach(tunnel, first.socket, CloseCode.abnormal);
-    assert.ok(hub.awaiting(id));
+    assert.ok(hub.awaited.find(id));
     clock.advance(1000);
-    assert.equal(hub.awaiting(id), undefined);
+    assert.equal(hub.awaited.find(id), undefined);
     clock.advance(8000);
     const second = attach();
     assert.deepEqual(second.announced, [id]);
     clock.advance(9999);
-    assert.ok(hub.awaiting(id));
+    assert.ok(hub.awaited.find(id));
     assert.deepEqual(results, []);
     clock.advance(1);
     assert.deepEqual(results, ['client-timeout']);
@@ -232,7 +232,7 @@ describe('Hub', () => {
   it('forgets a connection whose visitor has left', () => {
     const control = attach();
     dial().cancel();
-    assert.equal(hub.awaiting(control.announced[0] ?? ''), undefined);
+    assert.equal(hub.awaited.find(control.announced[0] ?? ''), undefined);
     clock.advance(20_000);
     assert.deepEqual(results, []);
     assert.equal(clock.pending, 0);
@@ -278,7 +278,7 @@ describe('Hub', () => {
     const streams: ByteStream[] = [];
     for (let count = 0; count < FREE_CONNECTIONS; count += 1) {
       hub.dial(tunnel, { opened: (stream) => streams.push(stream), failed: () => assert.fail() });
-      const pending = hub.awaiting(control.announced.at(-1) ?? '') ?? assert.fail();
+      const pending = hub.awaited.find(control.announced.at(-1) ?? '') ?? assert.fail();
       hub.open(pending, new WebSocketByteStream(duplexPair()[1], 'server', Buffer.alloc(0)));
     }
     for (const index of [3, 1, 2]) streams[index]?.attach({ ...handlerOf(index), rests: true });
@@ -320,7 +320,7 @@ describe('Hub', () => {
       dial();
       const [id = ''] = control.announced;
       hub.revoke(new Map([['one', 'revoked']]));
-      assert.deepEqual([results, hub.awaiting(id)], [['tunnel-offline'], undefined]);
+      assert.deepEqual([results, hub.awaited.find(id)], [['tunnel-offline'], undefined]);
     });
 
     it('lets new visitors wait for a client with another key', () => {
@@ -338,7 +338,7 @@ describe('Hub', () => {
         const opened = (stream: ByteStream) =>
           stream.attach({ onBytes() {}, onRoom() {}, onEnded: () => closed.push(String(keyId)) });
         hub.dial(tunnel, { opened, failed: () => assert.fail() });
-        const pending = hub.awaiting(control.announced.at(-1) ?? '') ?? assert.fail();
+        const pending = hub.awaited.find(control.announced.at(-1) ?? '') ?? assert.fail();
         const [, far] = duplexPair();
         hub.open(pending, new WebSocketByteStream(far, 'server', Buffer.alloc(0)), keyId);
       }
@@ -361,7 +361,10 @@ describe('Hub', () => {
         [data.closed, trunk.closed],
         [[CloseCode.accountSuspended], [CloseCode.accountSuspended]],
       );
-      assert.deepEqual([hub.keysInUse(), hub.awaiting(control.announced[1] ?? '')], [new Set(), undefined]);
+      assert.deepEqual(
+        [hub.keysInUse(), hub.awaited.find(control.announced[1] ?? '')],
+        [new Set(), undefined],
+      );
     });
 
     it('closes a control socket that was accepted just before', () => {
@@ -376,9 +379,9 @@ describe('Hub', () => {
     const control = attach();
     for (let count = 0; count < 100; count += 1) dial();
     for (let guess = 0; guess < 1_000_000; guess += 1) {
-      if (hub.awaiting(randomUUID()) !== undefined) assert.fail('a guess was right');
+      if (hub.awaited.find(randomUUID()) !== undefined) assert.fail('a guess was right');
     }
-    assert.ok(control.announced.every((id) => hub.awaiting(id) !== undefined));
+    assert.ok(control.announced.every((id) => hub.awaited.find(id) !== undefined));
   });
 
   describe('with trunks', () => {

@@ -6,11 +6,11 @@ import { CLAIM_LOOK_MS, DRAIN_LOOK_MS, DRAIN_MOVE_MS, HOLD_OVER_MS } from '../li
 import type { ClientGauges } from '../observe/counters.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { Dial, Dialer, DialHandler } from '../tunnels/stream.ts';
-import { type LargeStream, Move } from './client-streams.ts';
-import { ConnectedClient, type ConnectedClientOwner } from './client.ts';
+import { Move } from './client-streams.ts';
+import { ConnectedClient } from './client.ts';
 import type { ControlSocket, SocketKey } from './control-socket.ts';
 import type { Ownership } from './ownership.ts';
-import type { Pending } from './waiting-visitors.ts';
+import { AwaitedSockets, type ClientsContext, type Pending } from './waiting-visitors.ts';
 
 /** How often sockets are checked: accurate enough for pings and dead peers. */
 const TICK_MS = 1000;
@@ -41,24 +41,19 @@ export class Hub implements Dialer {
   readonly #clock: Clock;
   readonly #ownership: Ownership;
   readonly #clients = new Map<string, ConnectedClient>();
-  /** visitors who wait for a data socket, by its id */
-  readonly #pending = new Map<string, Pending>();
-  /** streams that wait for their own data socket, by its id */
-  readonly #moves = new Map<string, Move>();
-  /** one for all clients: most tunnels are idle, and whatever each of them has determines the memory that they need */
-  readonly #clientOwner: ConnectedClientOwner = {
-    name: (pending) => this.#name(pending),
-    forget: (id) => void this.#pending.delete(id),
-    moved: (tunnel) => this.#options.onMoved?.(tunnel),
-    large: (tunnel, stream) => this.#move(tunnel, stream),
-  };
+  /** what waits for a data socket */
+  readonly awaited: AwaitedSockets;
+  readonly #context: ClientsContext;
   #ticker: NodeJS.Timeout | undefined;
   #stage: 'running' | 'leaving' | 'draining' = 'running';
 
   constructor(options: HubOptions) {
+    const { clock, ownership, onMoved = () => {} } = options;
     this.#options = options;
-    this.#clock = options.clock;
-    this.#ownership = options.ownership;
+    this.#clock = clock;
+    this.#ownership = ownership;
+    this.awaited = new AwaitedSockets(clock, ownership);
+    this.#context = { clock, ownership, awaited: this.awaited, onMoved };
   }
 
   /** Starts the keepalive of control sockets (protocol.md section 5.2). */
@@ -113,17 +108,6 @@ export class Hub implements Dialer {
     };
     client.wait(pending);
     return { cancel: () => client.release(pending) };
-  }
-
-  /**
-   * The inbound connection that waits for the data socket with that id, if there is one. It may wait longer than its
-   * id is valid (protocol.md section 6.1), for a client that has just disconnected.
-   */
-  awaiting(id: string): Pending | Move | undefined {
-    const pending = this.#pending.get(id);
-    if (pending !== undefined) return this.#clock.monotonic() < pending.idEnds ? pending : undefined;
-    const move = this.#moves.get(id);
-    return move?.isOpen === true ? move : undefined;
   }
 
   /**
@@ -268,28 +252,10 @@ export class Hub implements Dialer {
     for (const client of this.#clients.values()) client.drain();
   }
 
-  #name(pending: Pending): string {
-    // At least 106 random bits: the id alone authorizes the data socket (protocol.md section 6.1).
-    const id = this.#ownership.connectionId();
-    this.#pending.set(id, pending);
-    return id;
-  }
-
-  #move(tunnel: LiveTunnel, stream: LargeStream): void {
-    const id = this.#ownership.connectionId();
-    const over = (): void => void this.#moves.delete(id);
-    this.#moves.set(id, new Move({ id, tunnel, stream, clock: this.#clock, over }));
-  }
-
   #client(tunnel: LiveTunnel, leftAt = -Infinity): ConnectedClient {
     let client = this.#clients.get(tunnel.id);
     if (client === undefined) {
-      client = new ConnectedClient(tunnel, {
-        clock: this.#clock,
-        leftAt,
-        ownership: this.#ownership,
-        owner: this.#clientOwner,
-      });
+      client = new ConnectedClient(tunnel, leftAt, this.#context);
       this.#clients.set(tunnel.id, client);
     }
     return client;

@@ -23,18 +23,12 @@ export type Found =
   /** The relays cannot reach each other. */
   | { readonly kind: 'apart' };
 
-/** A pending connection that another relay may have to announce. */
-export interface Announcement {
-  readonly id: string;
-  announced(result: Announced): void;
-}
-
 /** A control socket on this relay, as published to other relays. */
 export interface HeldControl {
   readonly tunnelId: string;
   readonly keyId: string;
-  /** Another relay has a newer control socket of the tunnel. */
-  replaced(): void;
+  /** called when another relay has a newer control socket of the tunnel */
+  readonly replaced: () => void;
 }
 
 export interface Ownership {
@@ -48,8 +42,12 @@ export interface Ownership {
   claim(control: HeldControl): void;
   /** It has ended, with this close code. */
   release(control: HeldControl, code: number): void;
-  /** Asks the relay with the tunnel's control socket, if there is one, to announce a connection; answers within 2 s. */
-  announce(tunnelId: string, announcement: Announcement): void;
+  /**
+   * Asks the relay with the tunnel's control socket, if there is one, to announce a connection.
+   *
+   * @param announced called with the result, within 2 s
+   */
+  announce(tunnelId: string, connectionId: string, announced: (result: Announced) => void): void;
   /** Looks for a tunnel's control socket on other relays; answers within 2 s. */
   find(tunnelId: string): Promise<Found>;
   /**
@@ -89,32 +87,16 @@ export interface HopRequest extends UpgradeToPass {
   readonly via: string;
 }
 
-/** Another relay that has accepted the data socket. */
-export interface Hop {
-  /** Joins it with the client's connection, which is given away for good. `head`: bytes read after the request. */
-  carry(client: Duplex, head: Buffer): void;
-  /** The client has disconnected. */
-  cancel(): void;
-}
+/**
+ * Joins a data socket that another relay has accepted with the client's connection, which is given away for good.
+ *
+ * @param taken `undefined` if the client has disconnected; `head`: bytes read after the request
+ */
+export type Hop = (taken: { readonly socket: Duplex; readonly head: Buffer } | undefined) => void;
 
-/** Access to the other relays. */
-export interface OtherRelays {
-  /**
-   * Forwards a data socket to the relay where its visitor waits.
-   *
-   * @returns `undefined` if the id does not name another relay that can be reached
-   */
-  dial(request: UpgradeToPass): Promise<Hop | undefined>;
-  /**
-   * Learns of a tunnel that another relay has created.
-   *
-   * @throws ApiError 503
-   */
-  followTunnel(id: string): Promise<void>;
-}
-
-/** For a standalone relay. */
-export const NO_OTHER_RELAYS: OtherRelays = {
-  dial: () => Promise.resolve(undefined),
-  followTunnel: () => Promise.resolve(),
-};
+/**
+ * Forwards a data socket to the relay where its visitor waits.
+ *
+ * @returns `undefined` if the id does not name another relay that can be reached
+ */
+export type DialHop = (request: UpgradeToPass) => Promise<Hop | undefined>;

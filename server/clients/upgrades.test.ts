@@ -14,7 +14,7 @@ import { TunnelRegistry } from '../tunnels/registry.ts';
 import type { ByteStream } from '../tunnels/stream.ts';
 import type { ControlSocket } from './control-socket.ts';
 import { Hub } from './hub.ts';
-import { ALONE, NO_OTHER_RELAYS } from './ownership.ts';
+import { ALONE } from './ownership.ts';
 import { Upgrades } from './upgrades.ts';
 
 const HANDSHAKE = { 'sec-websocket-version': '13', 'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==' };
@@ -50,7 +50,15 @@ describe('Upgrades', () => {
     const { key } = await issueKey(test.store, clock, account);
     headers = { ...HANDSHAKE, authorization: `Bearer ${key}` };
     const authenticator = new Authenticator(test.store, clock, { note() {} });
-    upgrades = new Upgrades({ hub, registry, authenticator, clock, maxSockets: 2, others: NO_OTHER_RELAYS });
+    upgrades = new Upgrades({
+      hub,
+      registry,
+      authenticator,
+      clock,
+      maxSockets: 2,
+      coordination: { followTunnel: () => Promise.resolve() },
+      dialHop: () => Promise.resolve(undefined),
+    });
     sockets = [];
   });
 

@@ -14,12 +14,13 @@ import { mustReach, reachesTunnel, sameHash } from '../accounts/api-keys.ts';
 import type { Authenticator } from '../accounts/authenticator.ts';
 import type { Clock } from '../clock.ts';
 import type { KeyOwner } from '../store/records.ts';
+import type { Coordination } from '../tunnels/coordination.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { TunnelRegistry } from '../tunnels/registry.ts';
 import type { Move } from './client-streams.ts';
 import { ControlSocket, type ControlSocketOptions, type SocketKey } from './control-socket.ts';
 import type { Hub } from './hub.ts';
-import type { HopRequest, OtherRelays } from './ownership.ts';
+import type { DialHop, HopRequest } from './ownership.ts';
 import type { Pending } from './waiting-visitors.ts';
 
 /** A peer's request to upgrade to `websocket`; its connection is not yet given away. */
@@ -50,7 +51,8 @@ interface UpgradesOptions {
   readonly clock: Clock;
   /** control and data sockets of all clients that may be open */
   readonly maxSockets: number;
-  readonly others: OtherRelays;
+  readonly coordination: Pick<Coordination, 'followTunnel'>;
+  readonly dialHop: DialHop;
 }
 
 export class Upgrades {
@@ -147,12 +149,12 @@ export class Upgrades {
       takeOver: () => (socket.destroyed ? undefined : { socket, head: Buffer.alloc(0) }),
     };
     const owner = await this.#keyOwner(request);
-    this.#openFor(request, key, this.#options.hub.awaiting(id), owner, via);
+    this.#openFor(request, key, this.#options.hub.awaited.find(id), owner, via);
   }
 
   async #openAnnounced(request: UpgradeRequest, key: string, id: string): Promise<void> {
     const owner = await this.#keyOwner(request);
-    const awaiting = this.#options.hub.awaiting(id);
+    const awaiting = this.#options.hub.awaited.find(id);
     if (awaiting === undefined && (await this.#passOn(request, key, id))) return;
     this.#openFor(request, key, awaiting, owner);
   }
@@ -182,15 +184,14 @@ export class Upgrades {
 
   /** @returns whether another relay has it now, which then responds instead of this one */
   async #passOn(request: UpgradeRequest, key: string, id: string): Promise<boolean> {
-    const hop = await this.#options.others.dial({ id, key, authorization: request.header('authorization') });
-    if (hop === undefined) return false;
+    const join = await this.#options.dialHop({ id, key, authorization: request.header('authorization') });
+    if (join === undefined) return false;
     let taken;
     try {
       taken = this.#takeOver(request);
     } finally {
-      if (taken === undefined) hop.cancel();
+      join(taken);
     }
-    if (taken !== undefined) hop.carry(taken.socket, taken.head);
     return true;
   }
 
@@ -237,7 +238,7 @@ export class Upgrades {
     );
     // Another relay may have given an agent's tunnel to another key of the account.
     if (this.#options.registry.byId(id) === undefined || owner.scope.kind === 'agent')
-      await this.#options.others.followTunnel(id);
+      await this.#options.coordination.followTunnel(id);
     const tunnel = this.#options.registry.byId(id);
     if (tunnel?.account.id !== owner.account.id) throw new ApiError(API_ERRORS.tunnelNotFound);
     mustReach(owner, tunnel);

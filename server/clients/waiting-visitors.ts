@@ -4,6 +4,7 @@ import type { Clock, Timer } from '../clock.ts';
 import { CLAIM_GRACE_MS, HOLD_OVER_MS } from '../limits.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { DialFault, DialHandler } from '../tunnels/stream.ts';
+import { type LargeStream, Move } from './client-streams.ts';
 import type { ControlSocket } from './control-socket.ts';
 import type { Announced, Ownership } from './ownership.ts';
 
@@ -28,24 +29,60 @@ export interface Pending {
   newestFence: number;
 }
 
-interface WaitingVisitorsOptions {
+/** Shared by the clients of all tunnels: most are idle, and whatever each of them has determines the memory they need. */
+export interface ClientsContext {
   readonly clock: Clock;
-  /** since when the client is away, monotonic ms */
-  readonly leftAt: number;
-  readonly tunnelId: string;
-  /** which other relay may have the client */
+  /** which other relays may have clients */
   readonly ownership: Ownership;
-  /** with the client's control socket, if it is here */
-  readonly link: { readonly control: ControlSocket | undefined };
-  readonly ids: ConnectionIds;
+  readonly awaited: AwaitedSockets;
+  /** called when the client of a tunnel has a newer control socket on another relay */
+  readonly onMoved: (tunnel: LiveTunnel) => void;
 }
 
-/** Ids of the waiting connections of all tunnels. */
-export interface ConnectionIds {
-  /** Assigns the id that opens its data socket. */
-  name(pending: Pending): string;
-  /** The id is no longer valid. */
-  forget(id: string): void;
+/** What waits for a data socket on this relay, by the id that opens it. */
+export class AwaitedSockets {
+  readonly #clock: Clock;
+  readonly #ownership: Pick<Ownership, 'connectionId'>;
+  /** visitors */
+  readonly #pending = new Map<string, Pending>();
+  /** streams that are to continue on a data socket of their own */
+  readonly #moves = new Map<string, Move>();
+
+  constructor(clock: Clock, ownership: Pick<Ownership, 'connectionId'>) {
+    this.#clock = clock;
+    this.#ownership = ownership;
+  }
+
+  /**
+   * What waits for the data socket with that id, if anything does. A visitor may wait longer than its id is valid
+   * (protocol.md section 6.1), for a client that has just disconnected.
+   */
+  find(id: string): Pending | Move | undefined {
+    const pending = this.#pending.get(id);
+    if (pending !== undefined) return this.#clock.monotonic() < pending.idEnds ? pending : undefined;
+    const move = this.#moves.get(id);
+    return move?.isOpen === true ? move : undefined;
+  }
+
+  /** Assigns the id that opens a visitor's data socket. */
+  name(pending: Pending): string {
+    // At least 106 random bits: the id alone authorizes the data socket (protocol.md section 6.1).
+    const id = this.#ownership.connectionId();
+    this.#pending.set(id, pending);
+    return id;
+  }
+
+  /** The id of a visitor is no longer valid. */
+  forget(id: string): void {
+    this.#pending.delete(id);
+  }
+
+  /** A stream of a trunk may perform better on its own data socket. */
+  move(tunnel: LiveTunnel, stream: LargeStream): void {
+    const id = this.#ownership.connectionId();
+    const over = (): void => void this.#moves.delete(id);
+    this.#moves.set(id, new Move({ id, tunnel, stream, clock: this.#clock, over }));
+  }
 }
 
 /** For tunnels that never had one, which are most: an empty set would also take memory. */
@@ -55,22 +92,24 @@ const APART_TEXT =
   "The relays of this service cannot reach each other right now, and this tunnel's client may be connected to a different relay. Try again in a moment.";
 
 export class WaitingVisitors {
-  readonly #clock: Clock;
-  readonly #tunnelId: string;
-  readonly #ownership: Ownership;
-  readonly #link: WaitingVisitorsOptions['link'];
-  readonly #ids: ConnectionIds;
+  readonly #client: { readonly tunnel: LiveTunnel; readonly control: ControlSocket | undefined };
+  readonly #o: Pick<ClientsContext, 'clock' | 'ownership' | 'awaited'>;
   #pending = NONE;
   /** When the client was last seen to leave, monotonic ms; -Infinity for one that never connected. */
   #leftAt: number;
 
-  constructor({ clock, leftAt, tunnelId, ownership, link, ids }: WaitingVisitorsOptions) {
-    this.#clock = clock;
+  /**
+   * @param client with its control socket, if it is here
+   * @param leftAt since when the client is away, monotonic ms
+   */
+  constructor(
+    client: { readonly tunnel: LiveTunnel; readonly control: ControlSocket | undefined },
+    leftAt: number,
+    context: Pick<ClientsContext, 'clock' | 'ownership' | 'awaited'>,
+  ) {
+    this.#client = client;
     this.#leftAt = leftAt;
-    this.#tunnelId = tunnelId;
-    this.#ownership = ownership;
-    this.#link = link;
-    this.#ids = ids;
+    this.#o = context;
   }
 
   get size(): number {
@@ -90,21 +129,22 @@ export class WaitingVisitors {
   release(pending: Pending): void {
     pending.timer?.cancel();
     this.#pending.delete(pending);
-    if (pending.id !== undefined) this.#ids.forget(pending.id);
+    if (pending.id !== undefined) this.#o.awaited.forget(pending.id);
   }
 
   /**
    * Announces a connection to the client on whichever relay has it, or lets it wait for a client that has just left.
    */
   seek(pending: Pending): void {
-    const control = this.#link.control;
+    const control = this.#client.control;
     if (control !== undefined) return this.#announce(pending, control);
-    if (!this.#ownership.hasOthers) return this.failIn(this.#holdOver(), pending, 'tunnel-offline');
+    if (!this.#o.ownership.hasOthers) return this.failIn(this.#holdOver(), pending, 'tunnel-offline');
     this.#expectData(pending);
     pending.asking = true;
     pending.newestFence = 0;
     const announced = (result: Announced) => this.#announcedElsewhere(pending, result);
-    this.#ownership.announce(this.#tunnelId, { id: (pending.id ??= this.#ids.name(pending)), announced });
+    pending.id ??= this.#o.awaited.name(pending);
+    this.#o.ownership.announce(this.#client.tunnel.id, pending.id, announced);
   }
 
   /** Announces all of them to the client on whichever relay has it now. */
@@ -125,12 +165,12 @@ export class WaitingVisitors {
 
   /** ms since the client has left; Infinity for one that never connected. */
   get awayMs(): number {
-    return this.#clock.monotonic() - this.#leftAt;
+    return this.#o.clock.monotonic() - this.#leftAt;
   }
 
   /** The client has left this relay, and its announcements are lost, so all connections wait for it like new ones. */
   clientLeft(): void {
-    this.#leftAt = this.#clock.monotonic();
+    this.#leftAt = this.#o.clock.monotonic();
     this.holdOver();
   }
 
@@ -159,7 +199,7 @@ export class WaitingVisitors {
   /** Fails a connection `ms` from now. */
   failIn(ms: number, pending: Pending, fault: DialFault, text?: string): void {
     pending.timer?.cancel();
-    pending.timer = this.#clock.setTimeout(() => this.#fail(pending, fault, text), ms);
+    pending.timer = this.#o.clock.setTimeout(() => this.#fail(pending, fault, text), ms);
   }
 
   #fail(pending: Pending, fault: DialFault, text?: string): void {
@@ -168,14 +208,14 @@ export class WaitingVisitors {
   }
 
   #announce(pending: Pending, control: ControlSocket): void {
-    control.announce((pending.id ??= this.#ids.name(pending)));
+    control.announce((pending.id ??= this.#o.awaited.name(pending)));
     pending.announcedTo = control.key.keyId;
     this.#expectData(pending);
   }
 
   #announcedElsewhere(pending: Pending, result: Announced): void {
     pending.asking = false;
-    if (!this.#pending.has(pending) || this.#link.control !== undefined) return;
+    if (!this.#pending.has(pending) || this.#client.control !== undefined) return;
     const fence = result.kind === 'sent' ? result.fence : 0;
     // The client has connected, or reconnected, while the other relay was asked.
     if (pending.newestFence > fence) return this.seek(pending);
@@ -192,12 +232,12 @@ export class WaitingVisitors {
   }
 
   #expectData(pending: Pending): void {
-    pending.idEnds = this.#clock.monotonic() + PENDING_TIMEOUT_MS;
+    pending.idEnds = this.#o.clock.monotonic() + PENDING_TIMEOUT_MS;
     this.failIn(PENDING_TIMEOUT_MS, pending, 'client-timeout');
   }
 
   /** ms that visitors wait for a client that left a relay this many ms ago. */
   #holdOver(awayMs = Infinity): number {
-    return Math.max(0, HOLD_OVER_MS - Math.min(awayMs, this.#clock.monotonic() - this.#leftAt));
+    return Math.max(0, HOLD_OVER_MS - Math.min(awayMs, this.#o.clock.monotonic() - this.#leftAt));
   }
 }

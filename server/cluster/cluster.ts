@@ -5,12 +5,12 @@
 import { randomBytes } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Hop, HopRequest, UpgradeToPass } from '../clients/ownership.ts';
+import type { DialHop, HopRequest } from '../clients/ownership.ts';
 import type { Clock } from '../clock.ts';
 import { CLUSTER_START_TIMEOUT_MS, LEAVING_REPEAT_MS } from '../limits.ts';
 import type { Log } from '../log.ts';
 import type { CreateLimiter, Rate } from '../rate-limiter.ts';
-import type { DomainNews, Peers, TunnelNews } from '../tunnels/lifecycle.ts';
+import type { DomainNews, TellPeers, TunnelNews } from '../tunnels/lifecycle.ts';
 import { HopDialer } from './hop/hop-dialer.ts';
 import { HopListener } from './hop/hop-listener.ts';
 import { Membership } from './members.ts';
@@ -54,8 +54,6 @@ interface ClusterDeps {
 
 export class Cluster implements Peering {
   readonly ownership: RedisOwnership;
-  /** notifies them through Redis */
-  readonly peers: Peers<TunnelNews | DomainNews>;
   readonly #redis: RedisLink;
   readonly #listener: HopListener;
   readonly #hops: HopDialer;
@@ -86,7 +84,6 @@ export class Cluster implements Peering {
     const onDown = (): void => this.#parts?.tunnels.review();
     this.#renewal = new OwnershipRenewal({ redis, membership, ownership: this.ownership, clock, onDown });
     this.#hops = new HopDialer(membership, incarnation, secret);
-    this.peers = { tell: (news) => this.#tellAll(writeNews(news)) };
     this.#log = log;
   }
 
@@ -109,20 +106,19 @@ export class Cluster implements Peering {
     const redis = await RedisLink.open({
       url: redisUrl,
       channels: [channelOf(incarnation), ALL_CHANNEL],
-      events: {
-        up: () => tell((it) => void it.#cameUp()),
-        message: (text) => tell((it) => it.#hear(text)),
-        unsent: () => tell((it) => it.#owe()),
-      },
       log,
+      onUp: () => tell((it) => void it.#cameUp()),
+      onMessage: (text) => tell((it) => it.#hear(text)),
+      onUnsent: () => tell((it) => it.#owe()),
     });
     cluster = new Cluster({ redis, listener, host, incarnation, secret, clock, log });
     return cluster;
   }
 
-  dial(request: UpgradeToPass): Promise<Hop | undefined> {
-    return this.#hops.dial(request);
-  }
+  readonly dialHop: DialHop = (request) => this.#hops.dial(request);
+
+  /** Notifies them through Redis. */
+  readonly tellPeers: TellPeers<TunnelNews | DomainNews> = (news) => this.#tellAll(writeNews(news));
 
   limit(local: CreateLimiter, rate: Rate): CreateLimiter {
     return new SharedRateLimiter(this.#redis, local, rate);

@@ -232,23 +232,23 @@ function isEndReason(text: string): text is EndReason {
  * so none of them may be served until that has been checked.
  */
 
-interface ChangeEvents {
-  /** It was paused for this many ms; it is steady again when the promise is fulfilled. */
-  leapt(ms: number): Promise<void>;
-  /** It is steady again. */
-  steady(): void;
+interface ChangeNotifierOptions {
+  /** called after a pause of this many ms; the process is steady again when the promise is fulfilled */
+  readonly leapt: (ms: number) => Promise<void>;
+  /** called when it is steady again */
+  readonly steady: () => void;
 }
 
 export class ChangeNotifier {
   readonly #clock: Clock;
-  readonly #events: ChangeEvents;
+  readonly #options: ChangeNotifierOptions;
   #at: number;
   #timer: Timer | undefined;
   #checking = false;
 
-  constructor(clock: Clock, events: ChangeEvents) {
+  constructor(clock: Clock, options: ChangeNotifierOptions) {
     this.#clock = clock;
-    this.#events = events;
+    this.#options = options;
     this.#at = clock.monotonic();
   }
 
@@ -277,8 +277,8 @@ export class ChangeNotifier {
   }
 
   async #check(gap: number): Promise<void> {
-    await this.#events.leapt(gap);
+    await this.#options.leapt(gap);
     this.#checking = false;
-    this.#events.steady();
+    this.#options.steady();
   }
 }

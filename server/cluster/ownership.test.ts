@@ -66,7 +66,7 @@ describe('RedisOwnership', () => {
   }
 
   async function announced(): Promise<Announced> {
-    return await new Promise((resolve) => ownership.announce('t', { id: 'c', announced: resolve }));
+    return await new Promise((resolve) => ownership.announce('t', 'c', resolve));
   }
 
   it('finds a control socket on another relay, or none, or reports that no relay can be asked', async () => {
@@ -134,7 +134,7 @@ describe('RedisOwnership', () => {
   it('reveals no id of a connection to Redis, except to the relay that is to announce it', async () => {
     const tunnelId = '0b9d7c52-5a4e-4d3c-9d0a-3f1f6b1f2a77';
     const connectionId = '00071234-5a4e-4d3c-9d0a-3f1f6b1f2a12';
-    await new Promise((resolve) => ownership.announce(tunnelId, { id: connectionId, announced: resolve }));
+    await new Promise((resolve) => ownership.announce(tunnelId, connectionId, resolve));
     const [, tunnel, sealed] = calls[0] ?? [];
     assert.deepEqual(
       [tunnel, readNews(String(sealed), seal)],

@@ -1,6 +1,6 @@
 /** Which relay has which client, recorded in Redis and looked up there (docs/decisions/0009-cluster.md). */
 import { batches } from '../store/records.ts';
-import type { Announced, Announcement, Found, HeldControl, Ownership } from '../clients/ownership.ts';
+import type { Announced, Found, HeldControl, Ownership } from '../clients/ownership.ts';
 import type { Clock, Timer } from '../clock.ts';
 import {
   LEAP_CHECK_MS,
@@ -78,12 +78,12 @@ export class RedisOwnership implements Ownership {
     this.#deps.redis.run(RELEASE, tunnelId, incarnation, OWNERSHIP_KEEP_MS, code).catch(() => {});
   }
 
-  announce(tunnelId: string, announcement: Announcement): void {
+  announce(tunnelId: string, id: string, announced: (result: Announced) => void): void {
     // The id is all that a data socket needs: readers of the traffic through Redis must not learn it.
-    const sealed = this.#deps.seal.seal(writeAnnouncement(tunnelId, announcement.id));
+    const sealed = this.#deps.seal.seal(writeAnnouncement(tunnelId, id));
     this.#deps.redis.run(ANNOUNCE, tunnelId, sealed, this.#deps.membership.incarnation).then(
-      (reply) => announcement.announced(readAnnounced(reply)),
-      () => announcement.announced({ kind: 'apart' }),
+      (reply) => announced(readAnnounced(reply)),
+      () => announced({ kind: 'apart' }),
     );
   }
 

@@ -1,17 +1,11 @@
 /** Cooperation of a relay with others on the same database: none, or all of cluster.ts. */
 import type { Duplex } from 'node:stream';
 import type { Hub } from '../clients/hub.ts';
-import {
-  ALONE,
-  type HopRequest,
-  NO_OTHER_RELAYS,
-  type OtherRelays,
-  type Ownership,
-} from '../clients/ownership.ts';
+import { ALONE, type DialHop, type HopRequest, type Ownership } from '../clients/ownership.ts';
 import type { VerifiedDomains } from '../domains/verified-domains.ts';
 import type { CreateLimiter, Rate } from '../rate-limiter.ts';
 import type { Coordination } from '../tunnels/coordination.ts';
-import type { DomainNews, Peers, TunnelNews } from '../tunnels/lifecycle.ts';
+import type { DomainNews, TellPeers, TunnelNews } from '../tunnels/lifecycle.ts';
 
 /** The parts of the relay that are notified about other relays. */
 export interface PeeredParts {
@@ -22,10 +16,11 @@ export interface PeeredParts {
   readonly openHop: (request: HopRequest, socket: Duplex) => void;
 }
 
-export interface Peering extends Pick<OtherRelays, 'dial'> {
+export interface Peering {
   readonly ownership: Ownership;
-  /** those that share the tunnels; `undefined` if there are none */
-  readonly peers: Peers<TunnelNews | DomainNews> | undefined;
+  readonly dialHop: DialHop;
+  /** notifies those that share the tunnels; `undefined` if there are none */
+  readonly tellPeers: TellPeers<TunnelNews | DomainNews> | undefined;
   /** Extends the limit of `local` across all relays. */
   limit(local: CreateLimiter, rate: Rate): CreateLimiter;
   /**
@@ -47,8 +42,8 @@ export interface Peering extends Pick<OtherRelays, 'dial'> {
 
 export const STANDALONE: Peering = {
   ownership: ALONE,
-  peers: undefined,
-  dial: (request) => NO_OTHER_RELAYS.dial(request),
+  dialHop: () => Promise.resolve(undefined),
+  tellPeers: undefined,
   limit: (local) => local,
   start: () => Promise.resolve(),
   hasOthers: false,

@@ -13,22 +13,18 @@ export class RedisError extends Error {
   }
 }
 
-interface RedisEvents {
-  /** Both connections are open, called again after each time they were lost. */
-  up(): void;
-  /** A message has arrived. */
-  message(text: string): void;
-  /** A message was not sent, or may not have been. */
-  unsent(): void;
-}
-
 interface RedisLinkOptions {
   /** `redis://` or `rediss://` */
   readonly url: string;
   /** those to subscribe to */
   readonly channels: readonly string[];
-  readonly events: RedisEvents;
   readonly log: Log;
+  /** called when both connections are open, again after each time they were lost */
+  readonly onUp: () => void;
+  /** called with each message that has arrived */
+  readonly onMessage: (text: string) => void;
+  /** called when a message was not sent, or may not have been */
+  readonly onUnsent: () => void;
 }
 
 type ScriptCall = (...args: (string | number)[]) => Promise<unknown>;
@@ -39,29 +35,28 @@ export type RedisCommands = Pick<RedisLink, 'run'>;
 export class RedisLink {
   readonly #commands: Redis;
   readonly #messages: Redis;
-  readonly #events: RedisEvents;
-  readonly #log: Log;
+  readonly #options: RedisLinkOptions;
   #isUp = false;
   /** Whether it has been logged that Redis is down. */
   #reported = false;
   #closed = false;
   #corked = false;
 
-  private constructor(commands: Redis, messages: Redis, events: RedisEvents, log: Log) {
+  private constructor(commands: Redis, messages: Redis, options: RedisLinkOptions) {
     this.#commands = commands;
     this.#messages = messages;
-    this.#events = events;
-    this.#log = log;
+    this.#options = options;
     for (const connection of [commands, messages]) {
       connection.on('error', (error: unknown) => this.#failed(error));
       connection.on('close', () => this.#failed());
       connection.on('ready', () => this.#becameReady());
     }
-    messages.on('message', (_channel: string, text: string) => events.message(text));
+    messages.on('message', (_channel: string, text: string) => options.onMessage(text));
   }
 
   /** Starts to connect, which may take until Redis is up. The client library is loaded only now. */
-  static async open({ url, channels, events, log }: RedisLinkOptions): Promise<RedisLink> {
+  static async open(given: RedisLinkOptions): Promise<RedisLink> {
+    const { url, channels } = given;
     // A CommonJS module: in a bundle it has no named exports.
     const { Redis: Client } = (await import('ioredis')).default;
     const options = {
@@ -78,7 +73,7 @@ export class RedisLink {
     const scripts = Object.fromEntries(SCRIPTS.map(({ name, lua }) => [name, { lua, numberOfKeys: 0 }]));
     const commands = new Client(url, { ...options, scripts });
     const messages = new Client(url, { ...options, autoResubscribe: false });
-    const link = new RedisLink(commands, messages, events, log);
+    const link = new RedisLink(commands, messages, given);
     link.#subscribeTo(channels);
     // Neither waits for Redis: a relay also starts without it.
     for (const connection of [commands, messages]) connection.connect().catch(() => {});
@@ -106,11 +101,11 @@ export class RedisLink {
     }
   }
 
-  /** Notifies every relay, if possible: see {@link RedisEvents.unsent}. */
+  /** Notifies every relay, if possible: see {@link RedisLinkOptions.onUnsent}. */
   publish(channel: string, text: string): void {
-    if (!this.#isUp) return this.#events.unsent();
+    if (!this.#isUp) return this.#options.onUnsent();
     this.#commands.publish(channel, text).catch((error: unknown) => {
-      this.#events.unsent();
+      this.#options.onUnsent();
       this.#failed(error);
     });
   }
@@ -148,9 +143,9 @@ export class RedisLink {
     this.#subscribed = subscribed;
     if (this.#isUp || !subscribed || this.#commands.status !== 'ready') return;
     this.#isUp = true;
-    if (this.#reported) this.#log('redis recovered');
+    if (this.#reported) this.#options.log('redis recovered');
     this.#reported = false;
-    this.#events.up();
+    this.#options.onUp();
   }
 
   #failed(error?: unknown): void {
@@ -158,7 +153,7 @@ export class RedisLink {
     this.#isUp &&= this.#subscribed && this.#commands.status === 'ready';
     if (this.#isUp || this.#closed || this.#reported) return;
     this.#reported = true;
-    this.#log('redis failing', {
+    this.#options.log('redis failing', {
       error: error === undefined ? 'the connection was lost' : describeError(error),
     });
   }

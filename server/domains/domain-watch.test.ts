@@ -48,7 +48,7 @@ describe('DomainWatch', () => {
     const { store } = test;
     verified = new VerifiedDomains(store, clock);
     const coordination = { displace: (ids: readonly string[]) => void displaced.push(...ids) };
-    held = new HeldDomains({ store, clock, verified, coordination, peers: undefined, nameHold: 0 });
+    held = new HeldDomains({ store, clock, verified, coordination, tellPeers: undefined, nameHold: 0 });
     watch = new DomainWatch({
       store,
       clock,

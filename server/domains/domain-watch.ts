@@ -17,7 +17,7 @@ import { batches, type DomainRecord } from '../store/records.ts';
 import { ConflictError, orUnavailable, StoreError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
 import type { Coordination } from '../tunnels/coordination.ts';
-import type { DomainNews, Peers } from '../tunnels/lifecycle.ts';
+import type { DomainNews, TellPeers } from '../tunnels/lifecycle.ts';
 import { type DnsLookup, lookAt, proofText, verdictOf } from './domain-check.ts';
 import type { VerifiedDomains } from './verified-domains.ts';
 
@@ -116,8 +116,8 @@ interface HeldDomainsDeps {
   readonly verified: Pick<VerifiedDomains, 'follow'>;
   /** ends the tunnels of a domain that no longer belongs to its account */
   readonly coordination: Pick<Coordination, 'displace'>;
-  /** other relays on the same database, if there may be any */
-  readonly peers: Peers<DomainNews> | undefined;
+  /** notifies other relays on the same database, if there may be any */
+  readonly tellPeers: TellPeers<DomainNews> | undefined;
   /** seconds that the name of an ended tunnel is reserved for its account */
   readonly nameHold: number;
 }
@@ -193,9 +193,9 @@ export class HeldDomains {
 
   /** Immediately on this relay, soon on others. */
   async #changed(domain: string, ended: readonly string[]): Promise<void> {
-    const { verified, coordination, peers } = this.#deps;
+    const { verified, coordination, tellPeers } = this.#deps;
     coordination.displace(ended);
-    peers?.tell({ kind: 'domain', domain });
+    tellPeers?.({ kind: 'domain', domain });
     await verified.follow(domain);
   }
 }

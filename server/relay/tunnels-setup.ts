@@ -6,7 +6,7 @@ import { Hub, type SocketEnd } from '../clients/hub.ts';
 import { systemClock as clock } from '../clock.ts';
 import type { Peering } from '../cluster/peering.ts';
 import { type Config, publicUrlOf } from '../config.ts';
-import { Dns, type DnsLookup } from '../domains/domain-check.ts';
+import { Dns } from '../domains/domain-check.ts';
 import { DomainWatch, HeldDomains } from '../domains/domain-watch.ts';
 import { type OwnNames, VerifiedDomains } from '../domains/verified-domains.ts';
 import { type HostTarget, resolveHost } from '../edge/route.ts';
@@ -56,7 +56,7 @@ export async function startTunnels(
 ): Promise<Tunnels> {
   const registry = new TunnelRegistry(config.reservedNames);
   const { nameHold, trunks } = config;
-  const { peers, ownership } = peering;
+  const { tellPeers, ownership } = peering;
   const waits = new ApprovalWaits(clock);
   const ends = new ApprovalExpiry(clock, onAccess);
   const hub = new Hub({
@@ -79,7 +79,7 @@ export async function startTunnels(
     log,
     ttl: config,
     nameHold,
-    peers,
+    tellPeers,
     onAccess: (tunnel) => {
       if (tunnel.account.suspended !== null) hub.get(tunnel.id)?.suspend(tunnel.account.suspended);
       tellKnocks(tunnel);
@@ -109,22 +109,7 @@ function viewKnock({ id, address, agent, at }: StoredKnock): Omit<KnockMessage, 
   return { id, address, agent, at: new Date(at).toISOString() };
 }
 
-export interface Domains {
-  readonly own: OwnNames;
-  readonly lookup: DnsLookup;
-  readonly verified: VerifiedDomains;
-  readonly held: HeldDomains;
-  /** decides which hosts this relay serves */
-  readonly names: Names;
-  /**
-   * Checks none again, and cancels DNS lookups, until {@link resume}. Everything pending has been stored when this
-   * returns.
-   */
-  pause(): Promise<void>;
-  /** Undoes {@link pause}. */
-  resume(): void;
-  stop(): Promise<void>;
-}
+export type Domains = Awaited<ReturnType<typeof openDomains>>;
 
 interface DomainsDeps {
   readonly store: Store;
@@ -134,23 +119,25 @@ interface DomainsDeps {
 }
 
 /** @throws StoreError */
-export async function openDomains(
-  config: Config,
-  { store, tunnels, peering, log }: DomainsDeps,
-): Promise<Domains> {
+export async function openDomains(config: Config, { store, tunnels, peering, log }: DomainsDeps) {
   const { tunnelDomain, serviceDomain, nameHold } = config;
   // The port is irrelevant.
   const host = publicUrlOf(config, 0).hostname.replaceAll(/[[\]]/g, '');
-  const own = { host, tunnelDomain, serviceDomain };
+  const own: OwnNames = { host, tunnelDomain, serviceDomain };
   const dns = new Dns(config.resolver);
   const { lookup } = dns;
   const verified = new VerifiedDomains(store, clock);
   await verified.start();
   const { registry, service } = tunnels;
   const { coordination } = service;
-  const held = new HeldDomains({ store, clock, verified, coordination, peers: peering.peers, nameHold });
+  const { tellPeers } = peering;
+  const held = new HeldDomains({ store, clock, verified, coordination, tellPeers, nameHold });
   const watch = new DomainWatch({ store, clock, log, lookup, host, held });
   watch.start();
+
+  /**
+   * Checks none again, and cancels DNS lookups, until `resume`. Everything pending has been stored when this returns.
+   */
   function pause(): Promise<void> {
     dns.pause();
     return watch.stop();
@@ -161,13 +148,15 @@ export async function openDomains(
     lookup,
     verified,
     held,
+    /** decides which hosts this relay serves */
     names: new Names({ own, registry, coordination, verified }),
     pause,
-    resume() {
+    /** Undoes `pause`. */
+    resume(): void {
       dns.resume();
       watch.start();
     },
-    async stop() {
+    async stop(): Promise<void> {
       await pause();
       verified.stop();
     },

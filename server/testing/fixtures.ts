@@ -150,7 +150,7 @@ export class ApiFixture {
     const { clock, lookup } = this;
     const verified = new VerifiedDomains(store, clock);
     const { coordination } = this.tunnels;
-    const held = new HeldDomains({ store, clock, verified, coordination, peers: undefined, nameHold: 0 });
+    const held = new HeldDomains({ store, clock, verified, coordination, tellPeers: undefined, nameHold: 0 });
     const own = { host: 'relay.example', tunnelDomain: 'localhost', serviceDomain: 'localhost' };
     const calls = new RateLimiter(clock, { perMinute: 20, burst: 10 });
     const answersDns = false;

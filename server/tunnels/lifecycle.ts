@@ -41,10 +41,8 @@ export interface DomainNews {
   readonly domain: string;
 }
 
-/** The other relays. Notifications may be lost; their content is in the store. */
-export interface Peers<News = TunnelNews> {
-  tell(news: News): void;
-}
+/** Notifies the other relays. Notifications may be lost; their content is in the store. */
+export type TellPeers<News = TunnelNews> = (news: News) => void;
 
 export interface LifecycleDeps {
   readonly registry: TunnelRegistry;

@@ -99,7 +99,7 @@ describe('TunnelService, sharing its database with another', () => {
       log: () => {},
       ttl: { defaultTtl: 3600, maxTtl: 7200 },
       nameHold: 0,
-      peers: { tell: (news) => posted.push(news) },
+      tellPeers: (news) => posted.push(news),
       onAccess: ({ slug }) => changed.push(slug),
       onEnd: (_tunnel, reason) => ended.push(reason),
     });

@@ -21,17 +21,17 @@ import { type AccountRecord, type AuditRecord, batches, type OwnedTunnel } from 
 import { orUnavailable, StoreError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
 import type { Coordination, CoordinationDeps, WantedExtension } from './coordination.ts';
-import { type EndReason, Lifecycle, type Peers, type TunnelNews } from './lifecycle.ts';
+import { type EndReason, Lifecycle, type TellPeers, type TunnelNews } from './lifecycle.ts';
 import type { LiveTunnel } from './live-tunnel.ts';
 import type { TunnelRegistry } from './registry.ts';
 import { OverdueSweep, SharedExpiry } from './shared-expiry.ts';
 
 export class SharedTunnels implements Coordination {
   readonly lifecycle: Lifecycle;
+  readonly tell: TellPeers;
   readonly #store: Store;
   readonly #registry: TunnelRegistry;
   readonly #clock: Clock;
-  readonly #peers: Peers;
   readonly #recentlyEnded: RecentIds;
   readonly #recentlyChanged: RecentIds;
   readonly #lookup: NameLookup;
@@ -44,12 +44,12 @@ export class SharedTunnels implements Coordination {
    */
   readonly #orders = { followed: 0, recentUntil: -Infinity };
 
-  constructor(deps: CoordinationDeps, peers: Peers) {
+  constructor(deps: CoordinationDeps, tell: TellPeers) {
     const { store, registry, sync, clock, nameHold, onEnd } = deps;
     this.#store = store;
     this.#registry = registry;
     this.#clock = clock;
-    this.#peers = peers;
+    this.tell = tell;
     this.#recentlyEnded = new RecentIds(clock);
     this.#recentlyChanged = new RecentIds(clock);
     this.lifecycle = new Lifecycle({
@@ -172,10 +172,6 @@ export class SharedTunnels implements Coordination {
   ordersFollowed(): void {
     this.#orders.followed += 1;
     this.#orders.recentUntil = this.#clock.monotonic() + RECENT_MS;
-  }
-
-  tell(news: TunnelNews): void {
-    this.#peers.tell(news);
   }
 
   hear(news: TunnelNews): void {

@@ -117,7 +117,7 @@ describe('StoreSync', () => {
       const deps = { store: test.store, sync, clock, nameHold: 0, log() {}, onAccess() {}, onEnd() {} };
       const registry = new TunnelRegistry(new Set());
       const { lifecycle } = shared
-        ? new SharedTunnels({ ...deps, registry }, { tell() {} })
+        ? new SharedTunnels({ ...deps, registry }, () => {})
         : new StandaloneTunnels({ ...deps, registry });
       const record = aTunnel(account.id, {
         slug: randomUUID(),

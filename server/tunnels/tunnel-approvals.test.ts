@@ -58,7 +58,7 @@ describe('TunnelApprovals', () => {
       log: () => {},
       ttl: { defaultTtl: 3600, maxTtl: 7200 },
       nameHold: 0,
-      peers: shared ? { tell: (news) => posted.push(news) } : undefined,
+      tellPeers: shared ? (news) => posted.push(news) : undefined,
       onAccess: ({ knocks }) => told.push(knocks.waiting(clock.now()).length),
       onEnd: () => {},
     });

@@ -6,7 +6,7 @@ import type { Store } from '../store/store.ts';
 import { aLink, anAccess, anAccount, aStore, aTunnel, type TestStore, CALLER } from '../testing/fixtures.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import type { LiveTunnel } from './live-tunnel.ts';
-import type { Peers } from './lifecycle.ts';
+import type { TellPeers } from './lifecycle.ts';
 import { TunnelRegistry } from './registry.ts';
 import { TunnelLinks } from './links-and-approvals.ts';
 import { TunnelService } from './tunnel-service.ts';
@@ -54,7 +54,7 @@ describe('TunnelLinks', () => {
     for (const service of started) await service.stop();
   });
 
-  async function start(peers?: Peers, store = test.store): Promise<Side> {
+  async function start(tellPeers?: TellPeers, store = test.store): Promise<Side> {
     const registry = new TunnelRegistry(new Set());
     const reviewed: string[] = [];
     const service = new TunnelService({
@@ -64,7 +64,7 @@ describe('TunnelLinks', () => {
       log: () => {},
       ttl: { defaultTtl: 3600, maxTtl: 7200 },
       nameHold: 0,
-      peers,
+      tellPeers,
       onAccess: ({ slug }) => reviewed.push(slug),
       onEnd: () => {},
     });
@@ -164,8 +164,8 @@ describe('TunnelLinks', () => {
 
   it('notifies other relays, which query the store', async () => {
     let other: Side | undefined = undefined as Side | undefined;
-    const one = await start({ tell: (news) => other?.service.coordination.hear(news) });
-    other = await start({ tell: () => {} });
+    const one = await start((news) => other?.service.coordination.hear(news));
+    other = await start(() => {});
     const { id } = await one.service.create(account, WANTED);
     const { link } = await one.links.create(account, id, LINK);
     await other.service.coordination.followTunnel(id);

@@ -30,7 +30,7 @@ import {
 } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
 import { type Coordination, StandaloneTunnels } from './coordination.ts';
-import type { EndReason, Lifecycle, LifecycleDeps, Peers } from './lifecycle.ts';
+import type { EndReason, Lifecycle, LifecycleDeps, TellPeers } from './lifecycle.ts';
 import { type LiveTunnel, tunnelFields } from './live-tunnel.ts';
 import type { TunnelRegistry } from './registry.ts';
 import { SharedTunnels } from './shared-tunnels.ts';
@@ -45,8 +45,8 @@ interface TunnelServiceDeps {
   readonly ttl: TtlLimits;
   /** how long the name of an ended tunnel is reserved for its account, in seconds (protocol.md section 3.5) */
   readonly nameHold: number;
-  /** other relays on the same database, if there may be any */
-  readonly peers?: Peers | undefined;
+  /** notifies other relays on the same database, if there may be any */
+  readonly tellPeers?: TellPeers | undefined;
   /**
    * called when the access policy, links or approval requests of a tunnel change; connections that are no longer
    * allowed must be closed
@@ -89,7 +89,7 @@ export class TunnelService {
   /** the last change of a tunnel's lifetime that is in progress */
   readonly #lifeChanges = new WeakMap<LiveTunnel, Promise<unknown>>();
 
-  constructor({ ttl, peers, ...given }: TunnelServiceDeps) {
+  constructor({ ttl, tellPeers, ...given }: TunnelServiceDeps) {
     const { store, registry, clock, log, nameHold } = given;
     this.#store = store;
     this.#registry = registry;
@@ -99,7 +99,8 @@ export class TunnelService {
     this.#nameHold = nameHold;
     this.#sync = new StoreSync(store, clock, log);
     const deps = { ...given, sync: this.#sync };
-    this.coordination = peers === undefined ? new StandaloneTunnels(deps) : new SharedTunnels(deps, peers);
+    this.coordination =
+      tellPeers === undefined ? new StandaloneTunnels(deps) : new SharedTunnels(deps, tellPeers);
     this.#lifecycle = this.coordination.lifecycle;
   }
 

@@ -193,8 +193,10 @@ async function openLink(scope: Scope, server: RedisServer): Promise<RedisLink> {
   const link = await RedisLink.open({
     url: server.url,
     channels: ['culvert:none'],
-    events: { up: isUp.resolve, message() {}, unsent() {} },
     log: () => {},
+    onUp: isUp.resolve,
+    onMessage: () => {},
+    onUnsent: () => {},
   });
   scope.defer(() => link.close());
   await isUp.promise;

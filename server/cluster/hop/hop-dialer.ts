@@ -59,15 +59,13 @@ export class HopDialer {
     }
     const accepted = await relay.ask(request);
     if (accepted === undefined) return undefined;
-    return {
-      carry: (client, head) => {
-        this.#open += 1;
-        const done = (): void => {
-          this.#open -= 1;
-        };
-        accepted.handOver(new ForwardedSocket(client, head, accepted.stream, done));
-      },
-      cancel: () => accepted.stream.destroy(),
+    return (taken) => {
+      if (taken === undefined) return accepted.stream.destroy();
+      this.#open += 1;
+      const done = (): void => {
+        this.#open -= 1;
+      };
+      accepted.handOver(new ForwardedSocket(taken.socket, taken.head, accepted.stream, done));
     };
   }
 
@@ -206,7 +204,7 @@ const SWITCHING = Buffer.from('HTTP/1.1 101 ');
 interface AcceptedStream {
   readonly stream: TrunkStream;
   /** Passes everything received so far, and all that follows, to a handler. */
-  handOver(handler: ByteStreamHandler): void;
+  readonly handOver: (handler: ByteStreamHandler) => void;
 }
 
 /** `lost`: the trunk has ended without notice. */

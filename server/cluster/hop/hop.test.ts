@@ -233,9 +233,9 @@ describe('HopListener', () => {
 
     /** The response that a client gets for a text, when it has all of an echo. */
     async function carried(text: string): Promise<string> {
-      const hop = await dialer.dial(request);
-      const [near, far] = await pair();
-      hop?.carry(far, Buffer.from('head '));
+      const join = await dialer.dial(request);
+      const [near, socket] = await pair();
+      join?.({ socket, head: Buffer.from('head ') });
       let echoed = '';
       near.on('data', (chunk: Buffer) => {
         echoed += chunk.toString();
