@@ -41,21 +41,11 @@ export interface Replaceable {
 }
 
 /** The relay that now serves, as seen by the previous one. */
-export interface Successor {
-  /** Opens a connection that continues one of a visitor. `onReset`: it is to be cut. */
-  pass(
-    visitor: Omit<Extract<Hello, { kind: 'visitor' }>, 'kind' | 'id'>,
-    onReset: () => void,
-  ): Promise<Socket>;
-  /** Reports what has been stored. */
-  tellCounted(deltas: readonly TrafficDelta[]): void;
-  /** Ends the conversation. */
-  end(): void;
-}
+export type Successor = Pick<HandoffSender, 'pass' | 'tellCounted' | 'end'>;
 
 type Talk = Conversation<PredecessorMessage, SuccessorMessage>;
 
-export class HandoffSender implements Successor {
+export class HandoffSender {
   readonly #path: string;
   readonly #relay: Replaceable;
   readonly #log: Log;
@@ -178,7 +168,15 @@ export class HandoffSender implements Successor {
 
   // As seen by the old relay
 
-  async pass(visitor: Parameters<Successor['pass']>[0], onReset: () => void): Promise<Socket> {
+  /**
+   * Opens a connection to the other relay that continues one of a visitor.
+   *
+   * @param onReset called when it is to be cut
+   */
+  async pass(
+    visitor: Omit<Extract<Hello, { kind: 'visitor' }>, 'kind' | 'id'>,
+    onReset: () => void,
+  ): Promise<Socket> {
     this.#passed += 1;
     const id = this.#passed;
     const socket = await meetSoon(this.#path, { kind: 'visitor', id, ...visitor });
@@ -188,10 +186,12 @@ export class HandoffSender implements Successor {
     return socket;
   }
 
+  /** Reports what has been stored. */
   tellCounted(deltas: readonly TrafficDelta[]): void {
     this.#talk?.send({ kind: 'counted', deltas });
   }
 
+  /** Ends the conversation. */
   end(): void {
     this.#talk?.end();
   }

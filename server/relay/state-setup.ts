@@ -13,21 +13,7 @@ import { makeFolder, type RelayLock } from '../store/sqlite/sqlite-files.ts';
 import { StoreError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
 
-export interface State {
-  readonly store: Store;
-  /** whether there was no key before, so that one was created */
-  readonly isNew: boolean;
-  /**
-   * Locks the database for this relay.
-   *
-   * @throws Error with a text for the operator if another relay has locked it
-   */
-  lock(): Promise<void>;
-  /** Unlocks it for another relay; the store stays open. */
-  unlock(): void;
-  /** Releases the database for another relay. */
-  close(): Promise<void>;
-}
+export type State = Awaited<ReturnType<typeof openState>>;
 
 /**
  * Opens the store.
@@ -39,7 +25,7 @@ export async function openState(
   { database, cluster, bootstrapKey, dataDir }: Config,
   operator: Operator,
   isShared: boolean,
-): Promise<State> {
+) {
   const { log } = operator;
   const take = (): Promise<RelayLock> =>
     lockDatabase(database, cluster === undefined ? 'one' : 'cluster', log);
@@ -53,15 +39,23 @@ export async function openState(
   });
   return {
     store,
+    /** whether there was no key before, so that one was created */
     isNew,
-    async lock() {
+    /**
+     * Locks the database for this relay.
+     *
+     * @throws Error with a text for the operator if another relay has locked it
+     */
+    async lock(): Promise<void> {
       lock = await take();
     },
-    unlock() {
+    /** Unlocks it for another relay; the store stays open. */
+    unlock(): void {
       lock?.release();
       lock = undefined;
     },
-    async close() {
+    /** Releases the database for another relay. */
+    async close(): Promise<void> {
       await store.close();
       lock?.release();
     },

@@ -164,30 +164,22 @@ export interface Answer {
   readonly retryAfterMs: number | undefined;
 }
 
-export interface Transport {
-  /**
-   * @param body of a POST; without one, a GET or `method`
-   * @throws AuthorityError
-   */
-  send(url: string, body?: string, method?: 'HEAD'): Promise<Answer>;
-  /** Cuts all connections; later requests fail. */
-  close(): void;
-}
+export type Transport = ReturnType<typeof httpsTransport>;
 
 /**
  * @param ca trusted certificates instead of the system's, in PEM
  * @param userAgent RFC 8555 section 6.1
  */
-export function httpsTransport(
-  ca: readonly string[] | undefined,
-  userAgent: string,
-  clock: Clock,
-): Transport {
+export function httpsTransport(ca: readonly string[] | undefined, userAgent: string, clock: Clock) {
   const agent = new Agent({ keepAlive: true, maxSockets: 8, maxFreeSockets: 2 });
   const trusted = ca && { ca: [...ca] };
   const closing = new AbortController();
   return {
-    async send(url, body, method) {
+    /**
+     * @param body of a POST; without one, a GET or `method`
+     * @throws AuthorityError
+     */
+    async send(url: string, body?: string, method?: 'HEAD'): Promise<Answer> {
       const headers = {
         'user-agent': userAgent,
         'accept-language': 'en',
@@ -209,7 +201,8 @@ export function httpsTransport(
         timer.cancel();
       }
     },
-    close() {
+    /** Cuts all connections; later requests fail. */
+    close(): void {
       closing.abort();
       agent.destroy();
     },
