@@ -6,8 +6,8 @@ import { MACHINE_LOOK_MS, SLEEP_MIN_MS } from '../limits.ts';
 interface MachineWatchOptions {
   readonly clock: Clock;
   /** The machine's addresses. A different text means a different network; `undefined` means unknown. */
-  addresses(): string | undefined;
-  onChange(): void;
+  readonly addresses: () => string | undefined;
+  readonly onChange: () => void;
 }
 
 /** Polls every {@link MACHINE_LOOK_MS}, because not every system notifies a program without a window. */

@@ -10,7 +10,7 @@ import {
   SUSPENDED_RETRY_MS,
 } from '../limits.ts';
 import { toMessage, type MessageValue } from '../messages.ts';
-import type { ControlEnd, ControlHandler } from './control-connection.ts';
+import type { ControlConnection, ControlEnd, ControlHandler } from './control-connection.ts';
 import { judge, type OfflineReason, retryDelay, type Verdict } from './verdict.ts';
 
 type Retriable = Extract<Verdict, { retry: true }>;
@@ -34,30 +34,24 @@ export type TunnelState =
 interface TunnelSessionOptions {
   readonly clock: Clock;
   /** from 0 up to 1, as `Math.random` */
-  random(): number;
+  readonly random: () => number;
   /** Opens a control connection; `close` ends it without another call to the handler. */
-  openControl(handler: ControlHandler): Control;
+  readonly openControl: (handler: ControlHandler) => Control;
   /** Serves a visitor's pending connection. */
-  serve(connectionId: string): void;
+  readonly serve: (connectionId: string) => void;
   /** A visitor asks the owner for approval. */
-  onKnock(knock: KnockMessage): void;
-  onState(state: TunnelState): void;
+  readonly onKnock: (knock: KnockMessage) => void;
+  readonly onState: (state: TunnelState) => void;
   /**
    * The relay of the control connection is shutting down. The tunnel stays online through it until another connection
    * is open.
    */
-  onDraining(): void;
+  readonly onDraining: () => void;
   /** The tunnel is online through another control connection, without a gap. */
-  onRenewed(): void;
+  readonly onRenewed: () => void;
 }
 
-interface Control {
-  /** Whether the relay may have accepted it, and may have replaced an earlier one with it. */
-  readonly mayHaveArrived: boolean;
-  /** Asks the relay for a sign of life. */
-  probe(): void;
-  close(): void;
-}
+type Control = Pick<ControlConnection, 'mayHaveArrived' | 'probe' | 'close'>;
 
 /** A control connection and its role in the session. */
 interface Link {

@@ -95,7 +95,7 @@ interface DataAttemptOptions {
   readonly handler: SocketHandler;
 }
 
-class DataAttempt implements Attempt, DialHandler, UpgradeHandler, Expiring {
+class DataAttempt implements Attempt, DialHandler, Expiring {
   readonly #options: DataAttemptOptions;
   /** Whether the name is tried when this address fails. */
   #hasName: boolean;
@@ -120,11 +120,13 @@ class DataAttempt implements Attempt, DialHandler, UpgradeHandler, Expiring {
     this.#step = this.#options.dial(undefined, this);
   }
 
+  /** The handshake has succeeded. */
   opened(stream: WebSocketByteStream): void {
     this.#options.deadlines.delete(this);
     this.#options.handler.opened(stream);
   }
 
+  /** @param error a {@link RelayRefusal} if the relay responded to the handshake with another status */
   refused(error: Error): void {
     this.#options.deadlines.delete(this);
     this.#options.handler.failed(error instanceof RelayRefusal ? error : this.#unreachable(error));
@@ -154,14 +156,6 @@ class DataAttempt implements Attempt, DialHandler, UpgradeHandler, Expiring {
  * 1.9 times the CPU (docs/decisions/0002-own-websocket-on-the-data-path.md).
  */
 
-/** Called once with the outcome of a handshake. */
-interface UpgradeHandler {
-  /** Attaches to the stream before it returns. */
-  opened(stream: WebSocketByteStream): void;
-  /** @param error a {@link RelayRefusal} if the relay responded with another status */
-  refused(error: Error): void;
-}
-
 /** The request up to the key. Only the key and the query differ between requests. */
 function upgradeFields(host: string, key?: string): string {
   return (
@@ -174,7 +168,7 @@ function upgradeFields(host: string, key?: string): string {
 /** Sends the upgrade request and waits for the 101. The caller limits the time. */
 class Upgrade implements Attempt {
   readonly #socket: Socket;
-  readonly #handler: UpgradeHandler;
+  readonly #attempt: DataAttempt;
   readonly #nonce = nextNonce();
   readonly #reader = new HeadReader(UPGRADE_HEAD_MAX_BYTES);
   readonly #onHeadBytes = (chunk: Buffer): void => this.#push(chunk);
@@ -186,9 +180,9 @@ class Upgrade implements Attempt {
    * @param target path and query of the request
    * @param fields {@link upgradeFields}
    */
-  constructor(socket: Socket, target: string, fields: string, handler: UpgradeHandler) {
+  constructor(socket: Socket, target: string, fields: string, attempt: DataAttempt) {
     this.#socket = socket;
-    this.#handler = handler;
+    this.#attempt = attempt;
     socket.on('data', this.#onHeadBytes);
     socket.on('end', this.#onGone);
     socket.on('close', this.#onGone);
@@ -211,13 +205,13 @@ class Upgrade implements Attempt {
     if (typeof head === 'string') return;
     this.#isOver = true;
     this.#socket.off('data', this.#onHeadBytes).off('end', this.#onGone).off('close', this.#onGone);
-    this.#handler.opened(new WebSocketByteStream(this.#socket, 'client', head.rest, { read: readInTurns }));
+    this.#attempt.opened(new WebSocketByteStream(this.#socket, 'client', head.rest, { read: readInTurns }));
   }
 
   #fail(error: Error): void {
     if (this.#isOver) return;
     this.cancel();
-    this.#handler.refused(error);
+    this.#attempt.refused(error);
   }
 }
 

@@ -15,17 +15,17 @@ import type { DataHandler, DataSocket, DataSource, SocketHandler } from './data-
 interface TrunksOptions {
   readonly clock: Clock;
   /** Opens a trunk's socket. */
-  open(handler: SocketHandler): Attempt;
+  readonly open: (handler: SocketHandler) => Attempt;
   /**
    * Opens the data socket of a stream that has grown large.
    *
    * @param connectionId the id that the relay gave
    */
-  openData(connectionId: string, handler: SocketHandler): Attempt;
+  readonly openData: (connectionId: string, handler: SocketHandler) => Attempt;
   /** Serves a visitor of a trunk, starting with its first bytes. */
-  serve(stream: DataSocket, first: Buffer): void;
+  readonly serve: (stream: DataSocket, first: Buffer) => void;
   /** A trunk of the current control connection broke. */
-  onLost(): void;
+  readonly onLost: () => void;
 }
 
 export class Trunks {

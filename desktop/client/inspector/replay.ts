@@ -195,8 +195,8 @@ function refusePlaceholder(request: Buffer, id: number, { fields }: RequestEdit)
 
 interface ReplayOutcome {
   readonly local: LocalDialer;
-  resolve(id: number): void;
-  reject(error: ReplayRefused): void;
+  readonly resolve: (id: number) => void;
+  readonly reject: (error: ReplayRefused) => void;
 }
 
 class Replay implements LocalDialHandler, LocalHandler, Expiring {

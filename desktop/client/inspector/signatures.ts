@@ -288,14 +288,7 @@ export const SCHEMES: Readonly<Record<WebhookProvider, SignatureScheme>> = {
 /* How a service signs its webhooks, with one interface for all of them. */
 
 /** The signed parts of a request. */
-export interface SignedRequest {
-  /** the address that the sender called, exactly as it wrote it */
-  readonly url: string;
-  /** The value of a field; `undefined` if missing. @param name in lower case */
-  field(name: string): string | undefined;
-  /** as sent: with its content coding, but without chunked coding */
-  readonly body: Uint8Array;
-}
+export type SignedRequest = Readonly<ReturnType<typeof signedRequest>>;
 
 /** Possible results of a check with a secret and a complete body. */
 type SignatureResult = Exclude<Verdict, 'no-secret' | 'body-cut'>;
@@ -342,15 +335,18 @@ export function checkSignature(
 }
 
 /** A recorded request as its sender signed it. @param message with the real values of its secrets */
-function signedRequest(message: RecordedMessage): SignedRequest {
+function signedRequest(message: RecordedMessage) {
+  /** The value of a field; `undefined` if missing. @param name in lower case */
   const field = (name: string): string | undefined => fieldValues(message, name)[0];
   const [, target = ''] = message.startLine.split(' ');
   // The relay reports the visited address; of several proxies, the first was nearest to the visitor.
   const scheme = field('x-forwarded-proto')?.split(',')[0]?.trim() ?? 'http';
   const host = field('x-forwarded-host')?.split(',')[0]?.trim() ?? field('host') ?? '';
   return {
+    /** the address that the sender called, exactly as it wrote it */
     url: `${scheme}://${host}${field('x-forwarded-prefix') ?? ''}${target}`,
     field,
+    /** as sent: with its content coding, but without chunked coding */
     body: message.body,
   };
 }

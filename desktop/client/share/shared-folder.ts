@@ -17,16 +17,7 @@ export class FolderUnreadable extends MessageError {
   }
 }
 
-export interface SharedFolder {
-  /** on 127.0.0.1 */
-  readonly port: number;
-  /** the `Host` that requests need, known only to the tunnel */
-  readonly host: string;
-  /** real path of the folder */
-  readonly path: string;
-  /** Closes the server and its connections. */
-  close(): Promise<void>;
-}
+export type SharedFolder = Awaited<ReturnType<typeof shareFolder>>;
 
 /** A `Host` that cannot be guessed. */
 export function secretHost(): string {
@@ -45,10 +36,7 @@ interface ShareOptions {
  *
  * @throws FolderUnreadable if it is not a folder, or this user may not list it
  */
-export async function shareFolder(
-  folder: string,
-  { host = secretHost(), own = [] }: ShareOptions = {},
-): Promise<SharedFolder> {
+export async function shareFolder(folder: string, { host = secretHost(), own = [] }: ShareOptions = {}) {
   const path = await locateFolder(folder);
   const settings = configFolder({ platform: process.platform, env: process.env, home: homedir() });
   const server = createServer(
@@ -60,10 +48,14 @@ export async function shareFolder(
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('a TCP server has a port');
   return {
+    /** on 127.0.0.1 */
     port: address.port,
+    /** the `Host` that requests need, known only to the tunnel */
     host,
+    /** real path of the folder */
     path,
-    close: () =>
+    /** Closes the server and its connections. */
+    close: (): Promise<void> =>
       new Promise((resolve) => {
         server.close(() => resolve());
         server.closeAllConnections();

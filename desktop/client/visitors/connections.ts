@@ -293,45 +293,51 @@ export class HostedConnections implements VisitorConnections {
 
   /** @returns `undefined` if too many are waiting */
   #wait(open: ((handler: DataHandler) => Attempt) | undefined): WaitingVisitor | undefined {
-    const { hosts, byPort, main } = this.#options;
     if (this.#waiting.size >= CONNECTIONS_MAX) {
-      main.refuse();
+      this.#options.main.refuse();
       return undefined;
     }
-    const visitor: WaitingVisitor = new WaitingVisitor({
-      onHead: (stream, first, host) => {
-        this.#waiting.delete(visitor);
-        (byPort.get(hosts.portOf(host)) ?? main).acceptStream(stream, first);
-      },
-      onFailed: (error) => {
-        this.#waiting.delete(visitor);
-        main.failed(error);
-      },
-      onLeft: () => this.#waiting.delete(visitor),
-    });
+    const visitor = new WaitingVisitor(this);
     this.#waiting.add(visitor);
     if (open !== undefined) visitor.open(open);
     return visitor;
   }
-}
 
-interface WaitingEvents {
-  /** @param first everything that has arrived so far; `host` is empty if the head cannot be parsed */
-  onHead(stream: DataSocket, first: Buffer, host: string): void;
-  onFailed(error: RelayRefusal | RelayUnreachable): void;
-  onLeft(): void;
+  // Callbacks of its visitors
+
+  /**
+   * The first request has arrived.
+   *
+   * @param first everything that has arrived so far
+   * @param host empty if the head cannot be parsed
+   */
+  onHead(visitor: WaitingVisitor, stream: DataSocket, first: Buffer, host: string): void {
+    const { hosts, byPort, main } = this.#options;
+    this.#waiting.delete(visitor);
+    (byPort.get(hosts.portOf(host)) ?? main).acceptStream(stream, first);
+  }
+
+  /** The data socket could not be opened. */
+  onFailed(visitor: WaitingVisitor, error: RelayRefusal | RelayUnreachable): void {
+    this.#waiting.delete(visitor);
+    this.#options.main.failed(error);
+  }
+
+  onLeft(visitor: WaitingVisitor): void {
+    this.#waiting.delete(visitor);
+  }
 }
 
 /** A visitor whose first request has not arrived. */
 class WaitingVisitor implements DataHandler, ByteStreamHandler {
-  readonly #events: WaitingEvents;
+  readonly #connections: HostedConnections;
   readonly #head = new HeadReader(REQUEST_HEAD_MAX_BYTES);
   readonly #held: Buffer[] = [];
   #attempt: Attempt | undefined;
   #stream: DataSocket | undefined;
 
-  constructor(events: WaitingEvents) {
-    this.#events = events;
+  constructor(connections: HostedConnections) {
+    this.#connections = connections;
   }
 
   open(open: (handler: DataHandler) => Attempt): void {
@@ -350,7 +356,7 @@ class WaitingVisitor implements DataHandler, ByteStreamHandler {
   }
 
   failed(error: RelayRefusal | RelayUnreachable): void {
-    this.#events.onFailed(error);
+    this.#connections.onFailed(this, error);
   }
 
   onStreamData(piece: Buffer): void {
@@ -362,7 +368,7 @@ class WaitingVisitor implements DataHandler, ByteStreamHandler {
     const head = typeof end === 'string' ? end : parseRequestHead(end.head, NO_LIMITS);
     const host = typeof head === 'string' ? '' : (fieldValue(head.fields, 'host') ?? '');
     this.#stream = undefined;
-    this.#events.onHead(stream, Buffer.concat(this.#held), host);
+    this.#connections.onHead(this, stream, Buffer.concat(this.#held), host);
   }
 
   onStreamDrain(): void {}
@@ -370,7 +376,7 @@ class WaitingVisitor implements DataHandler, ByteStreamHandler {
   onStreamClose(): void {
     if (this.#stream === undefined) return;
     this.#stream = undefined;
-    this.#events.onLeft();
+    this.#connections.onLeft(this);
   }
 }
 

@@ -21,7 +21,7 @@ export interface VisitorContext {
   readonly onLocalRefused: (error: Error) => void;
   /** The local service has closed a connection without a response. */
   readonly onLocalReset: () => void;
-  /** Inspects a piece of a response, like {@link BridgeOwner.inspect}; `isNext`: the previous piece asked for it. */
+  /** Inspects a piece of a response, like {@link VisitorConnection.inspect}; `isNext`: the previous piece asked for it. */
   readonly inspect: (piece: Buffer, isNext: boolean, request: Buffer | undefined) => boolean;
   readonly onDataFailed: (error: RelayRefusal | RelayUnreachable) => void;
   /** May be called more than once. */
@@ -33,7 +33,7 @@ export interface VisitorContext {
  * bytes decide whether a used local connection is suitable.
  */
 export class VisitorConnection
-  implements DataHandler, LocalDialHandler, ReuseHandler, ByteStreamHandler, BridgeOwner, Attempt
+  implements DataHandler, LocalDialHandler, ReuseHandler, ByteStreamHandler, Attempt
 {
   readonly #context: VisitorContext;
   #data: Attempt | undefined;
@@ -131,13 +131,45 @@ export class VisitorConnection
     this.#dialLocal();
   }
 
+  // Callbacks of its bridge
+
+  /** The bridge has ended, and its local connection is free for another visitor. */
   released(local: LocalConnection): void {
     this.#context.pool.put(local);
     this.ended();
   }
 
+  /** The bridge has ended, and its local connection is closed. */
   ended(): void {
     this.#context.onEnd(this);
+  }
+
+  /**
+   * The local service has closed without a byte of a response. The data socket is open and now belongs to the visitor.
+   *
+   * @param request the request that {@link Bridge.start} sent
+   */
+  unansweredBy(request: Buffer): void {
+    const stream = this.#stream;
+    if (stream === undefined) return;
+    this.#context.onLocalReset();
+    this.#answer(stream, 'local-reset', [request]);
+  }
+
+  /** The request could not be sent to the local service. The visitor has got an error response. */
+  localFailed(error: Error): void {
+    this.#context.onLocalRefused(error);
+  }
+
+  /**
+   * Inspects a piece of a response that may have a 4xx status, or may have no head. Returns `true` to see the next
+   * piece as well.
+   *
+   * @param request what {@link Bridge.start} sent, if nothing of a response came before
+   */
+  inspect(piece: Buffer, request: Buffer | undefined): boolean {
+    this.#isInspected = this.#context.inspect(piece, this.#isInspected, request);
+    return this.#isInspected;
   }
 
   /** @returns the receiver of the first bytes, if they have already arrived */
@@ -159,22 +191,6 @@ export class VisitorConnection
     outer.attach(this);
     if (this.#refusal !== undefined && this.#service === undefined) this.#refuse(outer, this.#refusal);
     return entry ?? this;
-  }
-
-  unansweredBy(request: Buffer): void {
-    const stream = this.#stream;
-    if (stream === undefined) return;
-    this.#context.onLocalReset();
-    this.#answer(stream, 'local-reset', [request]);
-  }
-
-  localFailed(error: Error): void {
-    this.#context.onLocalRefused(error);
-  }
-
-  inspect(piece: Buffer, request: Buffer | undefined): boolean {
-    this.#isInspected = this.#context.inspect(piece, this.#isInspected, request);
-    return this.#isInspected;
   }
 
   /**
@@ -240,27 +256,7 @@ export class VisitorConnection
   }
 }
 
-interface BridgeOwner {
-  /** The bridge has ended, and its local connection is free for another visitor. */
-  released(local: LocalConnection): void;
-  /** The bridge has ended, and its local connection is closed. */
-  ended(): void;
-  /**
-   * The local service has closed without a byte of a response. The data socket is open and now belongs to the owner.
-   *
-   * @param request the request that {@link Bridge.start} sent
-   */
-  unansweredBy(request: Buffer): void;
-  /** The request could not be sent to the local service. The visitor has got an error response. */
-  localFailed(error: Error): void;
-  /**
-   * Inspects a piece of a response that may have a 4xx status, or may have no head. Returns `true` to see the next
-   * piece as well.
-   *
-   * @param request what {@link Bridge.start} sent, if nothing of a response came before
-   */
-  inspect(piece: Buffer, request: Buffer | undefined): boolean;
-}
+type BridgeOwner = Pick<VisitorConnection, 'released' | 'ended' | 'unansweredBy' | 'localFailed' | 'inspect'>;
 
 /** The first letter of a response. */
 const H = 0x48;
