@@ -101,28 +101,19 @@ export async function completeTunnel(
   return { ...tunnel, access: await completeAccess(wanted, prompt) };
 }
 
-/** The server of files needs a list of all media types, so it is loaded only if a folder is shared. */
-/** Tunnels whose folders are now served on local ports. */
-interface ServedFolders {
-  readonly tunnels: readonly TunnelSpec[];
-  /** Ends the servers of the folders. */
-  close(): Promise<void>;
-}
-
 /**
- * Starts file servers for tunnels to folders; tunnels to ports stay as they are.
+ * Starts file servers for tunnels to folders; tunnels to ports stay as they are. The server of files needs a list of all
+ * media types, so it is loaded only if a folder is shared.
  *
  * @param project path of the project's file, which is hidden from visitors
  * @throws UsageError for something that is not a folder, or a folder that cannot be read
  */
-async function serveFolders(
-  specs: readonly TunnelSpec[],
-  project: string | undefined,
-): Promise<ServedFolders> {
+async function serveFolders(specs: readonly TunnelSpec[], project: string | undefined) {
   if (specs.every(({ folder }) => folder === undefined))
     return { tunnels: specs, close: () => Promise.resolve() };
   const { FolderUnreadable, shareFolder } = await import('../client/share/shared-folder.ts');
   const servers: SharedFolder[] = [];
+  /** Ends the servers of the folders. */
   const close = async (): Promise<void> => {
     await Promise.all(servers.map((server) => server.close()));
   };

@@ -67,7 +67,7 @@ export interface ServiceMachine extends Machine {
   readonly username: string;
   readonly uid: number | undefined;
   /** Runs a program of the system to its end. */
-  run(program: string, ...args: string[]): Promise<Ran>;
+  readonly run: typeof runProgram;
 }
 
 /** Runs a program without a shell and without input, for at most {@link SYSTEM_COMMAND_MS}. */

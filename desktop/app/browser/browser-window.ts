@@ -28,7 +28,7 @@ import { importTooLarge } from '../main/requests.ts';
 import { serveWithEngine } from '../main/tunnels/folder-service.ts';
 import { createTunnelLog } from '../main/tunnels/tunnel-log.ts';
 import { t, type TextKey } from '../messages/translate.ts';
-import { encodeMessage, type Page, type PageHandler } from './page.ts';
+import { encodeMessage, type Page } from './page.ts';
 import { WindowServer } from './window-server.ts';
 
 interface BrowserWindowOptions {
@@ -66,16 +66,16 @@ export class BrowserWindow {
   constructor(options: BrowserWindowOptions) {
     this.#options = options;
     const { core, platform, directory, isRemote } = options;
-    const handler: PageHandler = {
-      call: (channel, payload, page) => this.#call(channel, payload, page),
-      stateChanged: (page) => this.#stateChanged(page),
-      clicked: (id) => this.#notifications.get(id)?.(),
-    };
     this.server = new WindowServer({
       directory,
       isRemote,
       clock: platform.clock,
-      handler: { ...handler, opened: () => undefined, closed: () => this.#lookAtPages() },
+      handler: {
+        call: (channel, payload, page) => this.#call(channel, payload, page),
+        stateChanged: (page) => this.#stateChanged(page),
+        clicked: (id) => this.#notifications.get(id)?.(),
+        closed: () => this.#lookAtPages(),
+      },
     });
     core.snapshots.listen((snapshot) => {
       const message = encodeMessage({ kind: 'push', name: 'snapshot:changed', value: snapshot });
@@ -111,8 +111,8 @@ export class BrowserWindow {
   #stateChanged(page: Page): void {
     const { core, platform } = this.#options;
     const { languages, isVisible } = page.state;
-    if (languages.length > 0 && languages.join() !== platform.languages.join()) {
-      platform.languages = languages;
+    if (languages.length > 0 && languages.join() !== platform.preferredLanguages().join()) {
+      platform.setLanguages(languages);
       followLanguage(core.store, platform);
       core.snapshots.changed();
     }
@@ -167,12 +167,7 @@ interface BrowserPlatformOptions {
   readonly say: (text: string) => void;
 }
 
-export interface BrowserPlatform extends Platform {
-  /** Does what a page asks for: its browser copies, opens and saves. */
-  runFor<T>(page: Page, work: () => T): T;
-  /** The languages of the user's browser, best first. */
-  languages: readonly string[];
-}
+export type BrowserPlatform = ReturnType<typeof browserPlatform>;
 
 /** Its timers do not keep the process alive, which ends with the server. */
 const CLOCK: Clock = {
@@ -180,7 +175,7 @@ const CLOCK: Clock = {
   setTimeout: (callback, ms) => new LongTimer(callback, ms, false),
 };
 
-export function browserPlatform(options: BrowserPlatformOptions): BrowserPlatform {
+export function browserPlatform(options: BrowserPlatformOptions) {
   const { machine, about, links, networkTo, dataDirectory, say } = options;
   const { env, platform } = machine;
   const pages = new AsyncLocalStorage<Page>();
@@ -190,14 +185,7 @@ export function browserPlatform(options: BrowserPlatformOptions): BrowserPlatfor
     return page;
   };
   let languages: readonly string[] = [Intl.DateTimeFormat().resolvedOptions().locale];
-  return {
-    runFor: (page, work) => pages.run(page, work),
-    get languages() {
-      return languages;
-    },
-    set languages(tags) {
-      languages = tags;
-    },
+  const platformOfPages: Platform = {
     clock: CLOCK,
     dataDirectory,
     // A page has no key store. The key is stored as `culvert login` stores it, if the user wants that.
@@ -248,6 +236,14 @@ export function browserPlatform(options: BrowserPlatformOptions): BrowserPlatfor
     report: (what, error) =>
       say(`${what}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`),
   };
+  return Object.assign(platformOfPages, {
+    /** Does what a page asks for: its browser copies, opens and saves. */
+    runFor: <T>(page: Page, work: () => T): T => pages.run(page, work),
+    /** Sets the languages of the user's browser, best first. */
+    setLanguages(tags: readonly string[]): void {
+      languages = tags;
+    },
+  });
 }
 
 /** @throws CallFailure unless the browser has done it */

@@ -16,7 +16,6 @@ import type { Serve, ServeOptions } from '../main/tunnels/folder-service.ts';
 import { tunnelLogOf } from '../main/tunnels/tunnel-log.ts';
 import { browserPlatform, BrowserWindow, COMMAND_CHANNELS } from './browser-window.ts';
 import { DIRECTORY, listen, readAbout } from './open-window.ts';
-import type { PageAccess } from './window-server.ts';
 
 /** A tunnel that the command serves. */
 export interface CommandTunnel {
@@ -36,15 +35,7 @@ export interface CommandTunnel {
 
 export type TunnelListener = Pick<ServeOptions, 'onState' | 'onProblem' | 'onKnock'>;
 
-export interface OpenCommandWindow {
-  readonly origin: string;
-  readonly access: PageAccess;
-  /** Creates a file that opens a link. @returns its path */
-  createLinkFile(link: string): Promise<string>;
-  /** Shows another tunnel. */
-  add(tunnel: CommandTunnel): void;
-  close(): Promise<void>;
-}
+export type OpenCommandWindow = Awaited<ReturnType<typeof openCommandWindow>>;
 
 /**
  * Opens the window of a command, on this machine only. It uses no file of the app's, which may be running.
@@ -56,7 +47,7 @@ export async function openCommandWindow(
   machine: Machine,
   access: Pick<RelayAccess, 'relay' | 'key' | 'network'>,
   say: (text: string) => void,
-): Promise<OpenCommandWindow> {
+) {
   const { relay, key, network } = access;
   const platform = browserPlatform({
     ...readAbout(),
@@ -85,12 +76,14 @@ export async function openCommandWindow(
   return {
     origin,
     access: server.access,
-    createLinkFile(link) {
+    /** Creates a file that opens a link. @returns its path */
+    createLinkFile(link: string): Promise<string> {
       folder ??= mkdtempSync(join(tmpdir(), 'culvert-window-'));
       return writeLinkFile(folder, link);
     },
-    add: (tunnel) => adopt(core, tunnel, api),
-    close() {
+    /** Shows another tunnel. */
+    add: (tunnel: CommandTunnel): void => adopt(core, tunnel, api),
+    close(): Promise<void> {
       server.close();
       removeFolder();
       return Promise.resolve();

@@ -16,7 +16,7 @@ import { type Core, createCore } from '../main/core.ts';
 import { type ProjectLinks, projectLinks, removeLinkFile, writeLinkFile } from '../main/deep-link.ts';
 import { lockInstance } from '../main/instance-lock.ts';
 import { UI_PORT, UI_PORTS_TRIED } from '../main/limits.ts';
-import { BROWSER_CHANNELS, type BrowserPlatform, browserPlatform, BrowserWindow } from './browser-window.ts';
+import { BROWSER_CHANNELS, browserPlatform, type BrowserPlatform, BrowserWindow } from './browser-window.ts';
 import type { WindowServer } from './window-server.ts';
 
 export { AlreadyRunning } from '../main/instance-lock.ts';
@@ -35,20 +35,7 @@ export interface OpenWindowOptions {
   readonly ask: AskOwner;
 }
 
-export interface OpenWindow {
-  readonly core: Core;
-  readonly platform: BrowserPlatform;
-  readonly window: BrowserWindow;
-  /** Creates a link that opens the window, once. */
-  createLink(): string;
-  /**
-   * Creates a file that opens such a link.
-   *
-   * @returns its path
-   */
-  createLinkFile(): Promise<string>;
-  close(): Promise<void>;
-}
+export type OpenWindow = Awaited<ReturnType<typeof openWindow>>;
 
 /** The window's files, which the build puts beside the program. */
 export const DIRECTORY = join(import.meta.dirname, 'window');
@@ -57,7 +44,7 @@ export const DIRECTORY = join(import.meta.dirname, 'window');
  * @throws AlreadyRunning; NetworkSettingError if the environment describes a way to relays that cannot be used; Error if the
  *   port is not free, or the app's files cannot be read
  */
-export async function openWindow(options: OpenWindowOptions): Promise<OpenWindow> {
+export async function openWindow(options: OpenWindowOptions) {
   const { machine, login, host, port, say } = options;
   const dataDirectory = appDataFolder(machine);
   const platform = browserPlatform({
@@ -69,6 +56,7 @@ export async function openWindow(options: OpenWindowOptions): Promise<OpenWindow
   });
   let origin = '';
   let window: BrowserWindow | undefined;
+  /** Creates a link that opens the window, once. */
   const createLink = (): string => `${origin}/#${window?.server.access.createToken() ?? ''}`;
   const lock = await lockInstance(dataDirectory, () => ({
     program: 'culvert ui',
@@ -101,8 +89,9 @@ export async function openWindow(options: OpenWindowOptions): Promise<OpenWindow
       platform,
       window,
       createLink,
-      createLinkFile: () => writeLinkFile(dataDirectory, createLink()),
-      async close() {
+      /** Creates a file that opens such a link. @returns its path */
+      createLinkFile: (): Promise<string> => writeLinkFile(dataDirectory, createLink()),
+      async close(): Promise<void> {
         watch.stop();
         endQuestions();
         server.close();

@@ -21,14 +21,16 @@ import {
   UI_NAME_MAX_CHARS,
 } from '../main/limits.ts';
 
-/** What answers a page, and hears of it. */
+/** What answers pages, and hears of them. */
 export interface PageHandler {
   /** Never rejects. */
-  call(channel: string, payload: unknown, page: Page): Promise<Answer<unknown>>;
-  /** How the page is shown has changed. */
-  stateChanged(page: Page): void;
-  /** A notification was clicked. @param id of {@link Page.notify} */
-  clicked(id: number): void;
+  readonly call: (channel: string, payload: unknown, page: Page) => Promise<Answer<unknown>>;
+  /** called when a page is shown in another way */
+  readonly stateChanged: (page: Page) => void;
+  /** called when a notification was clicked, with the id of {@link Page.notify} */
+  readonly clicked: (id: number) => void;
+  /** called when a page is gone */
+  readonly closed: (page: Page) => void;
 }
 
 /** A file that the user has chosen. */

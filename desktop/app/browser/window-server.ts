@@ -35,12 +35,7 @@ export interface WindowServerOptions {
   /** directory of the built renderer */
   readonly directory: string;
   readonly clock: Pick<Clock, 'setTimeout'>;
-  readonly handler: PageHandler & {
-    /** A page has connected. */
-    opened(page: Page): void;
-    /** It is gone. */
-    closed(page: Page): void;
-  };
+  readonly handler: PageHandler;
   /** whether other machines may use the window */
   readonly isRemote: boolean;
 }
@@ -159,7 +154,6 @@ export class WindowServer {
         this.#pages.delete(page);
         handler.closed(page);
       });
-      handler.opened(page);
     });
   }
 }

@@ -4,11 +4,13 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onPosix } from '../../../shared/testing/posix.ts';
-import { AlreadyRunning, type InstanceLock, lockInstance } from './instance-lock.ts';
+import { AlreadyRunning, lockInstance } from './instance-lock.ts';
+
+type Lock = Awaited<ReturnType<typeof lockInstance>>;
 
 describe('lockInstance', () => {
   let directory: string;
-  let locks: InstanceLock[];
+  let locks: Lock[];
 
   beforeEach(() => {
     directory = join(mkdtempSync(join(tmpdir(), 'culvert-lock-')), 'files');
@@ -20,7 +22,7 @@ describe('lockInstance', () => {
     rmSync(join(directory, '..'), { recursive: true, force: true });
   });
 
-  async function lock(pid: number, link?: string): Promise<InstanceLock> {
+  async function lock(pid: number, link?: string): Promise<Lock> {
     const held = await lockInstance(directory, () => ({ program: 'culvert ui', pid, link }));
     locks.push(held);
     return held;

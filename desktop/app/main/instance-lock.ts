@@ -26,17 +26,12 @@ export class AlreadyRunning extends Error {
   }
 }
 
-export interface InstanceLock {
-  /** Call it before the program ends. */
-  release(): void;
-}
-
 /**
  * @param directory of the app's files; created if it is missing
  * @param describe called when another program asks for the lock
  * @throws AlreadyRunning; Error if it cannot be locked
  */
-export async function lockInstance(directory: string, describe: () => Owner): Promise<InstanceLock> {
+export async function lockInstance(directory: string, describe: () => Owner) {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const isPipe = process.platform === 'win32';
   const path = socketPath(directory, 'instance');
@@ -52,7 +47,8 @@ export async function lockInstance(directory: string, describe: () => Owner): Pr
   else await listenOnSocket(server, path);
   server.on('error', () => undefined);
   return {
-    release() {
+    /** Call it before the program ends. */
+    release(): void {
       server.close();
       if (!isPipe) rmSync(path, { force: true });
     },

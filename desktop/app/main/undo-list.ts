@@ -17,11 +17,7 @@ export interface Undoable {
   commit(): Promise<void>;
 }
 
-/** Both do nothing once it is undone or final. */
-export interface Pending {
-  undo(): Promise<void>;
-  commit(): Promise<void>;
-}
+export type Pending = ReturnType<UndoList['offer']>;
 
 interface Entry {
   readonly view: UndoView;
@@ -51,13 +47,15 @@ export class UndoList {
     return this.#entries.size === 0;
   }
 
-  offer(action: Undoable): Pending {
+  /** @returns functions that do nothing once it is undone or final */
+  offer(action: Undoable) {
     const id = randomUUID();
     const commit = (): Promise<void> => this.#commit(id);
     const timer = this.#clock.setTimeout(() => void commit(), UNDO_MS);
     this.#entries.set(id, { view: { id, text: action.text }, action, timer });
     this.changed.emit();
-    return { commit, undo: () => (this.#entries.has(id) ? this.undo(id) : Promise.resolve()) };
+    const undo = (): Promise<void> => (this.#entries.has(id) ? this.undo(id) : Promise.resolve());
+    return { commit, undo };
   }
 
   /** @throws CallFailure if it is final, and what the undoing itself throws */

@@ -38,7 +38,7 @@ export interface AgentTunnel {
   /** the last reason why a visitor could not be served */
   readonly problem: string | undefined;
   /** Closes it at the relay. @returns what happened */
-  close(): Promise<string>;
+  readonly close: () => Promise<string>;
 }
 
 interface AgentTunnelsOptions {

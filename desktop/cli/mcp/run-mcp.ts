@@ -23,8 +23,8 @@ export async function runMcp(
   const interrupted = interruptible();
   const tunnels = new AgentTunnels({ access, clock, output });
   const consent = bounds.ask ? await askingOwner(clock) : undefined;
-  const toolbox = createToolbox({ access, bounds, tunnels, consent, clock });
-  const server = new StdioServer({ input: process.stdin, output: process.stdout, toolbox, clock });
+  const tools = createToolbox({ access, bounds, tunnels, consent, clock });
+  const server = new StdioServer({ input: process.stdin, output: process.stdout, clock, ...tools });
   await server.serve(interrupted);
   await tunnels.closeAll();
   return ExitCode.ok;

@@ -3,7 +3,7 @@ import { PassThrough, Writable } from 'node:stream';
 import { setImmediate as turn } from 'node:timers/promises';
 import { FakeClock } from '../../testing/fake-clock.ts';
 import { MCP_OUTPUT_MAX_BYTES, MCP_PROGRESS_MS } from '../limits.ts';
-import { StdioServer, type Toolbox } from './stdio-server.ts';
+import { StdioServer, type StdioServerOptions } from './stdio-server.ts';
 
 interface Message {
   readonly id?: unknown;
@@ -11,7 +11,7 @@ interface Message {
   readonly params?: unknown;
 }
 
-function serving(call: Toolbox['call'] = () => Promise.resolve({ content: [] })) {
+function serving(call: StdioServerOptions['call'] = () => Promise.resolve({ content: [] })) {
   const input = new PassThrough();
   const clock = new FakeClock();
   const messages: Message[] = [];
@@ -22,9 +22,8 @@ function serving(call: Toolbox['call'] = () => Promise.resolve({ content: [] }))
     },
   });
   const tools = [{ name: 'act', title: 'Act', description: '', inputSchema: {}, annotations: {} }];
-  const toolbox = { instructions: 'Be kind.', tools, call };
   const interrupt = new AbortController();
-  const server = new StdioServer({ input, output, toolbox, clock });
+  const server = new StdioServer({ input, output, instructions: 'Be kind.', tools, call, clock });
   const ended = server.serve(interrupt.signal);
   const act = (id: number, params: object = {}): void =>
     void input.write(
@@ -104,7 +103,7 @@ describe('StdioServer', () => {
     const stuck = new Writable({ write: () => {} });
     const toolbox = { instructions: 'x'.repeat(10_000), tools: [], call: () => assert.fail() };
     const interrupt = new AbortController();
-    const server = new StdioServer({ input, output: stuck, toolbox, clock: new FakeClock() });
+    const server = new StdioServer({ input, output: stuck, ...toolbox, clock: new FakeClock() });
     const ended = server.serve(interrupt.signal);
     for (let id = 0; id < 10_000; id += 1) {
       input.write(`${JSON.stringify({ jsonrpc: '2.0', id, method: 'initialize' })}\n`);

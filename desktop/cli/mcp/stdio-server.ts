@@ -25,16 +25,6 @@ export interface ToolResult {
   readonly isError?: true;
 }
 
-export interface Toolbox {
-  readonly instructions: string;
-  readonly tools: readonly ToolDescription[];
-  /**
-   * @param signal aborted if the client cancels the call, or the connection ends
-   * @returns also for a failure, which the result then describes
-   */
-  call(name: string, given: unknown, signal: AbortSignal): Promise<ToolResult>;
-}
-
 /** The newest first: it is the answer to a client that asks for an unknown one. */
 const HANDSHAKE_REVISIONS = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'];
 /** Revisions without a handshake. */
@@ -74,11 +64,20 @@ interface Request {
   readonly isStateless: boolean;
 }
 
-interface StdioServerOptions {
+export interface StdioServerOptions {
   readonly input: Readable;
   readonly output: Writable;
-  readonly toolbox: Toolbox;
   readonly clock: Clock;
+  /** what a client tells its model about the server */
+  readonly instructions: string;
+  readonly tools: readonly ToolDescription[];
+  /**
+   * Calls a tool.
+   *
+   * @param signal aborted if the client cancels the call, or the connection ends
+   * @returns also for a failure, which the result then describes
+   */
+  readonly call: (name: string, given: unknown, signal: AbortSignal) => Promise<ToolResult>;
 }
 
 export class StdioServer {
@@ -147,7 +146,7 @@ export class StdioServer {
 
   /** @throws RpcError */
   #answer(request: Request): void {
-    const { instructions, tools } = this.#options.toolbox;
+    const { instructions, tools } = this.#options;
     switch (request.method) {
       case 'initialize': {
         const wanted = request.params['protocolVersion'];
@@ -184,9 +183,8 @@ export class StdioServer {
   /** @throws RpcError */
   #call(request: Request): void {
     const { id, params } = request;
-    const { toolbox } = this.#options;
     const { name, arguments: given } = params;
-    if (typeof name !== 'string' || !toolbox.tools.some((tool) => tool.name === name)) {
+    if (typeof name !== 'string' || !this.#options.tools.some((tool) => tool.name === name)) {
       const shown = typeof name === 'string' ? JSON.stringify(name.slice(0, 80)) : 'without a name';
       throw new RpcError(ErrorCode.invalidParams, `There is no tool ${shown}.`);
     }
@@ -204,7 +202,7 @@ export class StdioServer {
 
   async #run(request: Request, name: string, given: unknown, cancelled: AbortSignal): Promise<void> {
     const stopProgress = this.#reportProgress(request.params);
-    const result = await this.#options.toolbox.call(name, given, cancelled);
+    const result = await this.#options.call(name, given, cancelled);
     stopProgress();
     this.#calls.delete(request.id);
     // A cancelled call has no response.

@@ -66,7 +66,7 @@ import {
   untrusted,
   word,
 } from './tool-json.ts';
-import type { Toolbox, ToolDescription, ToolResult } from './stdio-server.ts';
+import type { ToolDescription, ToolResult } from './stdio-server.ts';
 
 interface ToolsOptions {
   readonly access: RelayAccess;
@@ -81,14 +81,14 @@ interface ToolsOptions {
 interface Call extends ToolsOptions {
   readonly cancelled: AbortSignal;
   /** Asks the owner, if the owner wants that. @throws ToolFailure */
-  approve(question: Message): Promise<void>;
+  readonly approve: (question: Message) => Promise<void>;
   /** Runs at most so many at a time. @throws ToolFailure */
-  limited<T>(tool: string, max: number, run: () => Promise<T>): Promise<T>;
+  readonly limited: <T>(tool: string, max: number, run: () => Promise<T>) => Promise<T>;
 }
 
 interface Tool {
   readonly description: ToolDescription;
-  run(given: unknown, call: Call): Promise<ToolResult>;
+  readonly run: (given: unknown, call: Call) => Promise<ToolResult>;
 }
 
 /** `read`: changes nothing. `local`: reaches only the local service. `public`: changes who can reach it. */
@@ -449,7 +449,7 @@ function instructions({ ports, maxTtl, requireAccess, ask }: Bounds): string {
 }
 
 /** All tools, for a server. */
-export function createToolbox(options: ToolsOptions): Toolbox {
+export function createToolbox(options: ToolsOptions) {
   const running = new Map<string, number>();
   async function limited<T>(name: string, max: number, run: () => Promise<T>): Promise<T> {
     const count = running.get(name) ?? 0;
@@ -464,7 +464,7 @@ export function createToolbox(options: ToolsOptions): Toolbox {
   return {
     instructions: instructions(options.bounds),
     tools: TOOLS.map(({ description }) => description),
-    async call(name, given, cancelled) {
+    async call(name: string, given: unknown, cancelled: AbortSignal): Promise<ToolResult> {
       const { consent } = options;
       try {
         const found = TOOLS.find(({ description }) => description.name === name);

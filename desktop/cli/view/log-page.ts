@@ -13,13 +13,13 @@ import type { PanelState, Size } from './state.ts';
 import { fit, type Line, shorten, span, type Style } from './text.ts';
 
 /** The requests of one tunnel. */
-export interface LogSource {
+interface LogSource {
   readonly label: string | undefined;
   /** newest first */
-  list(): readonly RequestSummary[];
-  detail(id: number): RequestDetail | undefined;
+  readonly list: () => readonly RequestSummary[];
+  readonly detail: (id: number) => RequestDetail | undefined;
   /** Sends a request to the local port again; rejects with an Error whose message is for people. */
-  replay(id: number): Promise<number>;
+  readonly replay: (id: number) => Promise<number>;
 }
 
 /** From this width on, the list and a request are side by side. */

@@ -16,7 +16,6 @@ import {
   VIEW_REFRESH_MS,
 } from '../limits.ts';
 import { type EndReason, type Output, type Reporter, TextReporter } from '../reporter.ts';
-import type { LogSource } from './log-page.ts';
 import type { PanelState, PanelStatus, WaitingApproval } from './state.ts';
 
 export interface PanelOptions {
@@ -101,13 +100,14 @@ export class Panel implements Reporter {
   }
 
   /** Its requests, as the log of the view shows them. */
-  get requests(): LogSource {
+  get requests() {
     const { spec, requests, detail } = this.#options;
     return {
       label: spec.label,
       list: () => requests(RECORDED_REQUESTS_MAX),
       detail,
-      replay: (id) => this.#replay?.(id) ?? Promise.reject(new Error('The tunnel is not open yet.')),
+      replay: (id: number): Promise<number> =>
+        this.#replay?.(id) ?? Promise.reject(new Error('The tunnel is not open yet.')),
     };
   }
 

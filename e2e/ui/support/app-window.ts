@@ -59,7 +59,6 @@ export async function openWindow(
       asked.resolve();
       return Promise.resolve(main.invoke(channel, payload));
     },
-    opened: () => undefined,
     closed: () => undefined,
     stateChanged: () => undefined,
     clicked: () => undefined,
