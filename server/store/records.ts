@@ -74,6 +74,13 @@ export interface StoredToken {
 /** When a token was last used: its hash, and the wall time in ms, to within a minute. */
 export type TokenUse = readonly [hash: string, at: number];
 
+/** @returns the latest use of each token, by its hash */
+export function latestUses(uses: Iterable<TokenUse>): Map<string, number> {
+  const latest = new Map<string, number>();
+  for (const [hash, at] of uses) latest.set(hash, Math.max(at, latest.get(hash) ?? 0));
+  return latest;
+}
+
 /** A tunnel's access policy as stored: passwords are hashes. */
 export interface StoredAccess {
   /** changes with each change and each pass, which invalidates earlier cookies and links */

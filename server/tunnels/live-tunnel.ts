@@ -6,19 +6,19 @@ import { ApprovalRequests, NO_APPROVALS } from '../access/approval-requests.ts';
 import type { Clock } from '../clock.ts';
 import type { LogFields } from '../log.ts';
 import { TOKEN_USE_MS } from '../limits.ts';
-import {
-  type KnockRevisions,
-  latestUses,
-  type TokenUses,
-  type TrafficDelta,
-  type TunnelTerms,
-} from '../store/queries/tunnel-changes.ts';
 import type {
-  AccountRecord,
-  OwnedTunnel,
-  StoredAccess,
-  StoredKnocks,
-  TunnelRecord,
+  KnockRevisions,
+  TokenUses,
+  TrafficDelta,
+  TunnelTerms,
+} from '../store/queries/tunnel-changes.ts';
+import {
+  type AccountRecord,
+  latestUses,
+  type OwnedTunnel,
+  type StoredAccess,
+  type StoredKnocks,
+  type TunnelRecord,
 } from '../store/records.ts';
 
 /**

@@ -4,13 +4,14 @@
  */
 import { type ExpressionBuilder, type Kysely, sql } from 'kysely';
 import { CLOSED_TUNNELS_KEPT_MS } from '../../limits.ts';
-import type {
-  StoredAccess,
-  StoredKnocks,
-  TokenUse,
-  TunnelRecord,
-  OwnedTunnel,
-  TunnelOrders,
+import {
+  latestUses,
+  type OwnedTunnel,
+  type StoredAccess,
+  type StoredKnocks,
+  type TokenUse,
+  type TunnelOrders,
+  type TunnelRecord,
 } from '../records.ts';
 import type { Database, TunnelsTable } from '../schema.ts';
 import { raiseAccessRevision } from './account-queries.ts';
@@ -279,13 +280,6 @@ export const markTokensUsed = write(async (db, tunnels: readonly TokenUses[]): P
     }
   });
 });
-
-/** @returns the latest use of each token, by its hash */
-export function latestUses(uses: Iterable<TokenUse>): Map<string, number> {
-  const latest = new Map<string, number>();
-  for (const [hash, at] of uses) latest.set(hash, Math.max(at, latest.get(hash) ?? 0));
-  return latest;
-}
 
 /** The deltas as a table, one row for each tunnel, so that any number of them takes one statement. */
 function sumOf(deltas: readonly TrafficDelta[]) {
