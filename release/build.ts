@@ -17,6 +17,9 @@ const LIBRARY = 'desktop/library';
 const WINDOW = join(DIST, 'desktop/window');
 const LINE_LENGTH = 120;
 
+/** Modules that packages require at every start, and call later, if at all. */
+const CALLED_LATER: ReadonlySet<string> = new Set(['assert', 'https', 'module', 'node:assert', 'tls']);
+
 /**
  * Replaces imports of Node's builtin modules by `require`, and only of the exports in use. An `import` reads all
  * exports, and some load more code when they are read: `node:http` then loads an unused HTTP client, at twice the cost
@@ -33,7 +36,7 @@ const builtins: Plugin = {
       return { path, namespace, suffix: `?${relative(ROOT, importer)}` };
     });
     building.onLoad({ filter: /./, namespace: 'required' }, ({ path }) => ({
-      contents: `module.exports = ${builtin(path)};`,
+      contents: CALLED_LATER.has(path) ? calledLater(path) : `module.exports = ${builtin(path)};`,
     }));
     building.onLoad({ filter: /./, namespace: 'imported' }, ({ path }) => ({
       contents: [
@@ -59,6 +62,20 @@ function isPlainFunction(name: string, value: unknown): boolean {
     /^[a-z]/.test(name) &&
     Object.keys(value).length + Object.getOwnPropertySymbols(value).length === 0
   );
+}
+
+/** A stand-in for a module that loads it when one of its functions is called, or anything else of it is read. */
+function calledLater(path: string): string {
+  const functions = Object.entries(process.getBuiltinModule(path) ?? {})
+    .filter(([name, value]) => isPlainFunction(name, value))
+    .map(([name]) => name);
+  return `
+    const load = () => ${builtin(path)};
+    const functions = new Set(${JSON.stringify(functions)});
+    module.exports = new Proxy(() => {}, {
+      apply: (_, self, given) => load()(...given),
+      get: (_, name) => functions.has(name) ? (...given) => load()[name](...given) : load()[name],
+    });`;
 }
 
 function builtin(path: string): string {

@@ -3,7 +3,7 @@
  * issued first, and a client that speaks `acme-tls/1` is an authority that validates a challenge (RFC 8737).
  */
 import type { Server, Socket } from 'node:net';
-import { type SecureContext, type Server as TlsServer, TLSSocket } from 'node:tls';
+import type { SecureContext, Server as TlsServer, TLSSocket } from 'node:tls';
 import { TLS_HANDSHAKE_TIMEOUT_MS } from '../limits.ts';
 
 const ACME = 'acme-tls/1';
@@ -53,7 +53,9 @@ async function resume(
 
 /** The connection serves nothing but this handshake. */
 function prove(tcp: Socket, secureContext: SecureContext): void {
-  const socket = new TLSSocket(tcp, { isServer: true, secureContext, ALPNProtocols: [ACME] });
+  // Imported, it would be loaded at every start.
+  const tls = process.getBuiltinModule('node:tls');
+  const socket = new tls.TLSSocket(tcp, { isServer: true, secureContext, ALPNProtocols: [ACME] });
   const end = (): void => void socket.destroy();
   const timer = setTimeout(end, TLS_HANDSHAKE_TIMEOUT_MS);
   timer.unref();

@@ -1,7 +1,7 @@
 /** The public listener: accepts connections, enforces their deadlines, and ends them at shutdown. */
 import type { Server, Socket } from 'node:net';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
-import { Server as TlsServer, TLSSocket } from 'node:tls';
+import type { Server as TlsServer, TLSSocket } from 'node:tls';
 import {
   DEADLINE_TICK_MS,
   DRAIN_BACKLOG_MS,
@@ -82,7 +82,7 @@ export class Edge {
     this.#trustsAny = upstreams.context.trustedProxies.rules.length > 0;
     this.#slots = new ConnectionSlots(limits);
     this.#noSlots = new ConnectionSlots({ ...limits, visitors: 0 });
-    if (server instanceof TlsServer) {
+    if (isTls(server)) {
       this.#proto = 'https';
       this.#handshakes = new Handshakes(server, limits.newcomers, (socket, tcp) => this.#accept(socket, tcp));
     } else {
@@ -260,8 +260,7 @@ export class Edge {
     if (peer === undefined) return void socket.destroy();
     traffic.connections += 1;
     const isLate = this.#turnsAway && !this.#shakingAtDrain.has(tcp);
-    if (socket instanceof TLSSocket && socket.alpnProtocol === 'h2')
-      return this.#acceptHttp2(socket, peer, isLate);
+    if (speaksHttp2(socket)) return this.#acceptHttp2(socket, peer, isLate);
     this.#arrive(socket, peer, (entering) => this.#limiter(peer, entering, isLate), isLate);
   }
 
@@ -356,4 +355,14 @@ export class Edge {
   #onGone(): void {
     if (this.#isEmpty) this.#onEmpty?.();
   }
+}
+
+/* `instanceof` would load TLS at every start. */
+
+function isTls(server: Server): server is TlsServer {
+  return 'setSecureContext' in server;
+}
+
+function speaksHttp2(socket: Socket): socket is TLSSocket {
+  return 'alpnProtocol' in socket && socket.alpnProtocol === 'h2';
 }

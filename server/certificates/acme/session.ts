@@ -1,7 +1,7 @@
 /** Communicates with one authority: its directory, its nonces, and signed requests (RFC 8555 sections 6 and 7.1). */
 import { createHash, createPublicKey, type KeyObject, sign } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { Agent, request } from 'node:https';
+import { request } from 'node:https';
 import type { Clock } from '../../clock.ts';
 import {
   ACME_ANSWER_MAX_BYTES,
@@ -171,7 +171,9 @@ export type Transport = ReturnType<typeof httpsTransport>;
  * @param userAgent RFC 8555 section 6.1
  */
 export function httpsTransport(ca: readonly string[] | undefined, userAgent: string, clock: Clock) {
-  const agent = new Agent({ keepAlive: true, maxSockets: 8, maxFreeSockets: 2 });
+  // Imported, it would be loaded at every start.
+  const https = process.getBuiltinModule('node:https');
+  const agent = new https.Agent({ keepAlive: true, maxSockets: 8, maxFreeSockets: 2 });
   const trusted = ca && { ca: [...ca] };
   const closing = new AbortController();
   return {
