@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { createAccount, onlyAccount, type TestAccount, withNewKey } from '../support/accounts.ts';
+import { administer, createAccount, onlyAccount, type TestAccount, withNewKey } from '../support/accounts.ts';
 import { Api, assertError } from '../support/api.ts';
 import { eventually, timed, within } from '../support/deadline.ts';
 import { hostOf, ManualClient } from '../support/manual-client.ts';
@@ -112,8 +112,8 @@ describe('accounts and keys, changed while the relay runs', () => {
     it('is final: a bootstrap key is not restored at the next start', async () => {
       const key = newApiKey();
       const other = await Relay.start(scope, { CULVERT_BOOTSTRAP_KEY: key });
-      const { keys } = (await other.administer('key', 'list')) as { keys: { id: string }[] };
-      await other.administer('key', 'revoke', keys[0]?.id ?? '');
+      const { keys } = (await administer(other, 'key', 'list')) as { keys: { id: string }[] };
+      await administer(other, 'key', 'revoke', keys[0]?.id ?? '');
       await other.stop();
       const again = spawnRelay(scope, ['serve'], {
         ...other.databaseSettings,
@@ -130,11 +130,11 @@ describe('accounts and keys, changed while the relay runs', () => {
       const account = await createAccount(relay, { plan: 'free' });
       const named = { json: { local_port: 9, name: 'planned', ttl: '48h' } };
       assertError(await account.api.send('POST', '/v1/tunnels', named), 400, 'ttl must be at most 24h0m0s');
-      await relay.administer('account', 'set-plan', '--name', account.name, '--plan', 'dev');
+      await administer(relay, 'account', 'set-plan', '--name', account.name, '--plan', 'dev');
       assert.equal((await account.api.account()).plan, 'dev');
       const tunnel = await account.api.create(named.json);
       assert.deepEqual([tunnel.slug, tunnel.ttl], ['planned', '48h0m0s']);
-      await relay.administer('account', 'set-plan', '--name', account.name, '--plan', 'free');
+      await administer(relay, 'account', 'set-plan', '--name', account.name, '--plan', 'free');
       assert.equal((await account.api.get(tunnel.id)).expires_at, tunnel.expires_at);
       const extended = await account.api.send('PUT', `/v1/tunnels/${tunnel.id}/extend`, {
         json: { ttl: '1h' },
@@ -176,12 +176,12 @@ describe('accounts and keys, changed while the relay runs', () => {
 
   it('are reflected in the lists', async () => {
     const account = await createAccount(relay, { plan: 'team' });
-    const { accounts } = (await relay.administer('account', 'list')) as {
+    const { accounts } = (await administer(relay, 'account', 'list')) as {
       accounts: Record<string, unknown>[];
     };
     const listed = accounts.find(({ id }) => id === account.id);
     assert.deepEqual([listed?.['name'], listed?.['plan']], [account.name, 'team']);
-    const { keys } = (await relay.administer('key', 'list', '--account', account.name)) as {
+    const { keys } = (await administer(relay, 'key', 'list', '--account', account.name)) as {
       keys: Record<string, unknown>[];
     };
     assert.equal(keys.length, 1);
@@ -292,7 +292,7 @@ describe('accounts and keys, changed while the relay runs', () => {
     const before = Date.now();
     await api.account();
     await eventually(90_000, async () => {
-      const { keys } = (await relay.administer('key', 'list', '--account', account.name)) as {
+      const { keys } = (await administer(relay, 'key', 'list', '--account', account.name)) as {
         keys: { id: string; last_used_at: string | null }[];
       };
       const used = keys.find(({ id }) => id === keyId)?.last_used_at ?? null;

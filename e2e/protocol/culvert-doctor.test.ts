@@ -27,9 +27,15 @@ interface Result {
 describe('culvert doctor', () => {
   const { scope, relay, pool } = sharedRelaySuite(WITH_TRUNKS);
   let service: HttpService;
+  let authority: Authority;
+  /** a relay with TLS */
+  let secure: Relay;
 
   before(async () => {
     service = await startEchoService(scope);
+    authority = new Authority(scope);
+    const { cert, key } = authority.issue();
+    secure = await Relay.start(scope, { ...WITH_TRUNKS, CULVERT_TLS_CERT: cert, CULVERT_TLS_KEY: key });
   });
 
   async function doctor(args: string[], environment: Record<string, string>) {
@@ -134,9 +140,6 @@ describe('culvert doctor', () => {
   });
 
   it('names a certificate that is not trusted, and trusts a given authority', async () => {
-    const authority = new Authority(scope);
-    const { cert, key } = authority.issue();
-    const secure = await Relay.start(scope, { ...WITH_TRUNKS, CULVERT_TLS_CERT: cert, CULVERT_TLS_KEY: key });
     const environment = { CULVERT_RELAY: secure.url, CULVERT_API_KEY: secure.bootstrapKey };
     const without = await doctor([], environment);
     assert.deepEqual(without.failed, ['tls']);
@@ -157,9 +160,6 @@ describe('culvert doctor', () => {
   });
 
   it('names a relay that expects TLS but is addressed without; an authority given to login is kept', async () => {
-    const authority = new Authority(scope);
-    const { cert, key } = authority.issue();
-    const secure = await Relay.start(scope, { ...WITH_TRUNKS, CULVERT_TLS_CERT: cert, CULVERT_TLS_KEY: key });
     const plain = secure.url.replace(/^https/, 'http');
     const { failed, results } = await doctor([], { CULVERT_RELAY: plain });
     assert.deepEqual(failed, ['relay']);

@@ -12,7 +12,7 @@ import {
   visit,
   WEBSOCKET,
 } from '../support/raw-http.ts';
-import { relaySuite } from '../support/relay-suite.ts';
+import { sharedRelaySuite } from '../support/relay-suite.ts';
 
 /** Fields that differ between any two responses. */
 const OWN_OF_EACH_ANSWER = new Set(['date', 'x-request-id']);
@@ -65,7 +65,7 @@ function unknownLike(id: string): string {
 }
 
 describe('two accounts', () => {
-  const { scope, relay } = relaySuite();
+  const { scope, relay } = sharedRelaySuite();
   let accounts: TestAccount[];
 
   before(async () => {

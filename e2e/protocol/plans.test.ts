@@ -7,8 +7,7 @@ import { eventually } from '../support/deadline.ts';
 import { ManualClient } from '../support/manual-client.ts';
 import { Relay } from '../support/programs.ts';
 import { formatRequest, RawConnection } from '../support/raw-http.ts';
-import { relaySuite } from '../support/relay-suite.ts';
-import { suiteScope } from '../support/scope.ts';
+import { relaySuite, sharedRelaySuite } from '../support/relay-suite.ts';
 
 describe('plans', () => {
   const { scope, relay } = relaySuite();
@@ -90,10 +89,9 @@ describe('plans', () => {
 });
 
 describe('idle connections', () => {
-  const scope = suiteScope();
+  const { scope, relay } = sharedRelaySuite();
 
   it('do not count against the plan of a tunnel when another visitor needs a slot', async () => {
-    const relay = await Relay.start(scope);
     const account = await createAccount(relay, { plan: 'free' });
     const client = await ManualClient.start(scope, relay, onlyAccount(account));
     for (let count = 0; count < 203; count += 1) {

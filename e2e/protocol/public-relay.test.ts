@@ -3,45 +3,47 @@ import type { IncomingMessage } from 'node:http';
 import { createAccount, type TestAccount } from '../support/accounts.ts';
 import { eventually } from '../support/deadline.ts';
 import { hostOf } from '../support/manual-client.ts';
-import { Relay } from '../support/programs.ts';
+import type { Relay } from '../support/programs.ts';
 import { type Field, visit } from '../support/raw-http.ts';
-import { suiteScope } from '../support/scope.ts';
+import { relaySuite, sharedRelay } from '../support/relay-suite.ts';
 import { type HttpService, startHttpService } from '../support/services/listen.ts';
 import { SpecClient } from '../support/spec-client/client.ts';
 
 const BROWSER: Field = ['Accept', 'text/html,application/xhtml+xml,*/*;q=0.8'];
 
 describe('a relay for users the operator does not know (docs/operating/public-relay.md)', () => {
-  const scope = suiteScope();
+  const { scope, relay } = relaySuite({
+    CULVERT_ROBOTS: 'allow',
+    CULVERT_ABUSE_CONTACT: 'https://example.com/report?a=1&b="2"',
+    CULVERT_NOTICE: 'free',
+  });
 
-  async function startTunnel(settings: Record<string, string>) {
-    const [relay, service] = await Promise.all([
-      Relay.start(scope, settings),
-      startHttpService(scope, (_request, response) => {
-        response.writeHead(200, { 'X-Robots-Tag': 'all' }).end('ok');
-      }),
-    ]);
-    const client = await SpecClient.start(scope, relay, relay.bootstrapKey, { local_port: service.port });
-    return { relay, host: hostOf(client.tunnel, relay), slug: client.tunnel.slug };
+  async function startTunnel(at: Relay) {
+    const service = await startHttpService(scope, (_request, response) => {
+      response.writeHead(200, { 'X-Robots-Tag': 'all' }).end('ok');
+    });
+    const { key } = await createAccount(at);
+    const { tunnel } = await SpecClient.start(scope, at, key, { local_port: service.port });
+    return { host: hostOf(tunnel, at), slug: tunnel.slug };
   }
 
   it('keeps tunnels out of search engines in every form, even if their services allow indexing', async () => {
-    const { relay, host, slug } = await startTunnel({});
-    for (const request of [{ host }, { host: `localhost:${relay.port}`, target: `/t/${slug}/` }]) {
-      const { status, head } = await visit(relay.port, request);
+    const plain = await sharedRelay();
+    const { host, slug } = await startTunnel(plain);
+    for (const request of [{ host }, { host: `localhost:${plain.port}`, target: `/t/${slug}/` }]) {
+      const { status, head } = await visit(plain.port, request);
       assert.deepEqual([status, head.all('x-robots-tag')], [200, ['all', 'noindex']]);
     }
-    const own = await visit(relay.port, { host: `localhost:${relay.port}`, target: '/healthz' });
+    const own = await visit(plain.port, { host: `localhost:${plain.port}`, target: '/healthz' });
     assert.deepEqual(own.head.all('x-robots-tag'), []);
   });
 
   it('leaves that to the services with CULVERT_ROBOTS=allow', async () => {
-    const { relay, host } = await startTunnel({ CULVERT_ROBOTS: 'allow' });
+    const { host } = await startTunnel(relay);
     assert.deepEqual((await visit(relay.port, { host })).head.all('x-robots-tag'), ['all']);
   });
 
   it('shows people where to complain on its pages, without changing responses for programs', async () => {
-    const relay = await Relay.start(scope, { CULVERT_ABUSE_CONTACT: 'https://example.com/report?a=1&b="2"' });
     const page = await visit(relay.port, { host: 'nobody.localhost', headers: [BROWSER] });
     assert.ok(page.text.includes('<a href="https://example.com/report?a=1&amp;b=%222%22">'), page.text);
     const refused = await visit(relay.port, { host: 'nobody.localhost', target: 'x', headers: [BROWSER] });
@@ -53,7 +55,6 @@ describe('a relay for users the operator does not know (docs/operating/public-re
   describe('with CULVERT_NOTICE=free', () => {
     const VISIT: Field[] = [BROWSER, ['Sec-Fetch-Mode', 'navigate'], ['Sec-Fetch-Site', 'none']];
     const CLICK: Field[] = [BROWSER, ['Sec-Fetch-Mode', 'navigate'], ['Sec-Fetch-Site', 'same-origin']];
-    let relay: Relay;
     let service: HttpService;
     let account: TestAccount;
     let free: SpecClient;
@@ -62,7 +63,6 @@ describe('a relay for users the operator does not know (docs/operating/public-re
     let seen: IncomingMessage | undefined;
 
     before(async () => {
-      relay = await Relay.start(scope, { CULVERT_NOTICE: 'free' });
       service = await startHttpService(scope, (request, response) => {
         seen = request;
         response.appendHeader('Set-Cookie', 'culvert-notice=1');

@@ -4,7 +4,7 @@ import { createAccount, type TestAccount } from '../support/accounts.ts';
 import { Api, type ApiResponse, assertError } from '../support/api.ts';
 import { newApiKey, type Relay } from '../support/programs.ts';
 import { RawConnection, visit } from '../support/raw-http.ts';
-import { relaySuite } from '../support/relay-suite.ts';
+import { sharedRelaySuite } from '../support/relay-suite.ts';
 
 const ENDPOINTS: [method: string, path: string][] = [
   ['POST', '/v1/tunnels'],
@@ -21,7 +21,7 @@ async function authorized(relay: Relay, value: string): Promise<ApiResponse> {
 }
 
 describe('the REST interface', () => {
-  const { scope, relay } = relaySuite();
+  const { scope, relay } = sharedRelaySuite();
   let account: TestAccount;
   let tunnel: Tunnel;
 
@@ -164,11 +164,11 @@ describe('the REST interface', () => {
     it('shows plan and subdomain', async () => {
       const [free, acme] = await Promise.all([
         createAccount(relay, { plan: 'free' }),
-        createAccount(relay, { plan: 'team', subdomain: 'acme' }),
+        createAccount(relay, { plan: 'team', subdomain: 'shown' }),
       ]);
       assert.equal((await free.api.account()).plan, 'free');
       const { plan, subdomain } = await acme.api.account();
-      assert.deepEqual([plan, subdomain], ['team', 'acme']);
+      assert.deepEqual([plan, subdomain], ['team', 'shown']);
     });
   });
 

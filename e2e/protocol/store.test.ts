@@ -6,7 +6,7 @@ import { assertWithin, timed } from '../support/deadline.ts';
 import { hostOf } from '../support/manual-client.ts';
 import { POSTGRES_URL, Relay, spawnRelay } from '../support/programs.ts';
 import { visit } from '../support/raw-http.ts';
-import { sharedRelaySuite } from '../support/relay-suite.ts';
+import { relaySuite, sharedRelaySuite } from '../support/relay-suite.ts';
 import { suiteScope } from '../support/scope.ts';
 import { readEcho, startEchoService } from '../support/services/echo.ts';
 import { SpecClient } from '../support/spec-client/client.ts';
@@ -61,10 +61,9 @@ describe('a store that cannot be written', () => {
 });
 
 describe('a database that another relay uses', () => {
-  const scope = suiteScope();
+  const { scope, relay } = relaySuite();
 
   it('is refused with a message that names the cause, while commands for accounts and keys work', async () => {
-    const relay = await Relay.start(scope);
     const second = spawnRelay(scope, ['serve'], {
       ...relay.databaseSettings,
       CULVERT_PORT: '0',
@@ -76,7 +75,6 @@ describe('a database that another relay uses', () => {
   });
 
   it('is free again when that relay was killed', async () => {
-    const relay = await Relay.start(scope);
     await relay.stop('SIGKILL');
     await relay.restart();
     assert.deepEqual(await new Api(relay, relay.bootstrapKey).list(), []);

@@ -19,9 +19,12 @@ import { startRawService } from '../support/services/listen.ts';
 describe('TLS by the relay itself', () => {
   const scope = suiteScope();
   let authority: Authority;
+  /** for tests that neither stop it nor change its certificate */
+  let common: Relay;
 
-  before(() => {
+  before(async () => {
     authority = new Authority(scope);
+    ({ relay: common } = await start());
   });
 
   async function start(): Promise<{ relay: Relay; files: CertificateFiles }> {
@@ -66,7 +69,7 @@ describe('TLS by the relay itself', () => {
   const together = concurrentTests();
 
   together('visitors, API, control and data sockets, with culvert', async () => {
-    const { relay } = await start();
+    const relay = common;
     assert.equal(relay.url, `https://localhost:${relay.port}`);
     const service = await startEchoService(scope);
     const { tunnel } = await serve(relay, service.port);
@@ -85,7 +88,7 @@ describe('TLS by the relay itself', () => {
   });
 
   together('with another WebSocket client', async () => {
-    const { relay } = await start();
+    const relay = common;
     const headers = { Authorization: `Bearer ${relay.bootstrapKey}` };
     const api = await visitor(relay);
     const created = await api.request({
@@ -113,7 +116,7 @@ describe('TLS by the relay itself', () => {
   });
 
   together('a response that breaks off is a reset, not an end', async () => {
-    const { relay } = await start();
+    const relay = common;
     const service = await startRawService(scope, (socket) => {
       socket.once('data', () => {
         socket.write('HTTP/1.1 200 OK\r\n\r\nhalf of');
@@ -146,7 +149,7 @@ describe('TLS by the relay itself', () => {
   });
 
   together('plain HTTP on its port is closed immediately, without affecting others', async () => {
-    const { relay } = await start();
+    const relay = common;
     const plain = await RawConnection.open(scope, relay.port);
     await plain.write(formatRequest({ host: 'localhost', target: '/healthz' }));
     assert.equal(await within(20_000, 'end', plain.ending), 'end');
@@ -154,14 +157,14 @@ describe('TLS by the relay itself', () => {
   });
 
   together('a handshake that does not complete within 10 s is cut', async () => {
-    const { relay } = await start();
+    const relay = common;
     const silent = await tcp(relay);
     const { ms } = await timed(() => within(25_000, 'end', once(silent, 'close')));
     assertAtLimit(ms, 10_000);
   });
 
   together('a visitor that closes its side after its request still gets the response', async () => {
-    const { relay } = await start();
+    const relay = common;
     const service = await startEchoService(scope);
     const { tunnel } = await serve(relay, service.port);
     const socket = await shakeHands(relay, { allowHalfOpen: true } as ConnectionOptions);

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
 import type { Tunnel } from '../../shared/tunnel.ts';
-import { AccountPool, createAccount, onlyAccount, withNewKey } from '../support/accounts.ts';
+import { AccountPool, administer, createAccount, onlyAccount, withNewKey } from '../support/accounts.ts';
 import { assertAtLimit, assertWithin, eventually, timed, within } from '../support/deadline.ts';
 import { FaultProxy } from '../support/fault-proxy.ts';
 import { hostOf, ManualClient } from '../support/manual-client.ts';
 import { Culvert, newApiKey, Relay } from '../support/programs.ts';
 import { formatRequest, RawConnection, type Request, SocketReader, visit } from '../support/raw-http.ts';
-import { relaySuite } from '../support/relay-suite.ts';
-import { concurrentTests, suiteScope } from '../support/scope.ts';
+import { sharedRelaySuite } from '../support/relay-suite.ts';
+import { concurrentTests } from '../support/scope.ts';
 import { payload, payloadChecksum } from '../support/services/echo.ts';
 import { startRawService } from '../support/services/listen.ts';
 import { openData } from '../support/spec-client/client.ts';
@@ -91,7 +91,7 @@ async function codeOf(data: WebSocketClient): Promise<number> {
 }
 
 describe('large streams (protocol.md section 10.3)', () => {
-  const { scope, relay, pool } = relaySuite(WITH_TRUNKS);
+  const { scope, relay, pool } = sharedRelaySuite(WITH_TRUNKS);
   const world = new TrunkWorld(scope, relay, pool);
 
   /** @param key API key to send, if any */
@@ -566,7 +566,7 @@ describe('large streams (protocol.md section 10.3)', () => {
       it(`with the key of the trunk, with ${half} moved`, async () => {
         const owner = await createAccount(relay);
         const { trunk, data, rest } = await moved(half, onlyAccount(owner));
-        await relay.administer('key', 'revoke', owner.keyId);
+        await administer(relay, 'key', 'revoke', owner.keyId);
         await assertBroken(rest);
         assert.equal(await closeCode(trunk), 4003);
         const code = await codeOf(data);
@@ -585,7 +585,7 @@ describe('large streams (protocol.md section 10.3)', () => {
       stream.move();
       await stream.relayMoved();
       await world.assertServes(client, trunk);
-      await relay.administer('key', 'revoke', other.keyId);
+      await administer(relay, 'key', 'revoke', other.keyId);
       assert.equal(await codeOf(data), 4003);
       await assertBroken(rest);
       await world.assertServes(client, trunk);
@@ -624,7 +624,7 @@ describe('large streams (protocol.md section 10.3)', () => {
 
 /** These tests wait, all of them at the same time. */
 describe('large streams, in time (protocol.md section 10.3)', () => {
-  const scope = suiteScope();
+  const { scope, relay: shared } = sharedRelaySuite(WITH_TRUNKS);
   const together = concurrentTests();
 
   interface OwnWorld {
@@ -634,8 +634,7 @@ describe('large streams, in time (protocol.md section 10.3)', () => {
     readonly trunk: TrunkClient;
   }
 
-  async function start(): Promise<OwnWorld> {
-    const relay = await Relay.start(scope, WITH_TRUNKS);
+  async function start(relay = shared): Promise<OwnWorld> {
     const world = new TrunkWorld(scope, relay, new AccountPool(relay));
     return { relay, world, ...(await world.farClient()) };
   }
@@ -688,7 +687,7 @@ describe('large streams, in time (protocol.md section 10.3)', () => {
   });
 
   together('complete when the relay is told to stop, and hold no trunk', async () => {
-    const own = await start();
+    const own = await start(await Relay.start(scope, WITH_TRUNKS));
     const { stream, first, rest } = await downloading(own);
     own.relay.child.kill('SIGTERM');
     assert.equal((await within(20_000, 'close', own.client.control.closed)).code, 1001);
@@ -747,7 +746,7 @@ async function serve(socket: Socket): Promise<void> {
 
 /** Uses `culvert`, and counts the bytes of its connections to the relay on the way. */
 describe('large streams of culvert', () => {
-  const { scope, relay, pool } = relaySuite(WITH_TRUNKS);
+  const { scope, relay, pool } = sharedRelaySuite(WITH_TRUNKS);
   /** a control socket and two trunks */
   const SHARED = 3;
   const SIZE = 3_000_000;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { AccountPool, createAccount, withNewKey } from '../support/accounts.ts';
+import { AccountPool, administer, createAccount, withNewKey } from '../support/accounts.ts';
 import { assertWithin, eventually, timed, within } from '../support/deadline.ts';
 import { hostOf, ManualClient } from '../support/manual-client.ts';
 import { trunksOf, WITH_METRICS } from '../support/memory.ts';
@@ -640,7 +640,7 @@ describe('trunks (protocol.md section 10)', () => {
       const trunk = await open(other.key, tunnel.id);
       const { rest } = await world.halfway(client, trunk);
       const kept = await client.trunk();
-      await relay.administer('key', 'revoke', other.keyId);
+      await administer(relay, 'key', 'revoke', other.keyId);
       assert.equal(await closeCode(trunk), 4003);
       assert.match(await rest, BROKEN);
       await world.assertServes(client, kept);

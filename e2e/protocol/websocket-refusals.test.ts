@@ -12,7 +12,7 @@ import {
   visit,
   WEBSOCKET,
 } from '../support/raw-http.ts';
-import { relaySuite } from '../support/relay-suite.ts';
+import { sharedRelaySuite } from '../support/relay-suite.ts';
 
 const UNKNOWN = '2c6a8f0e-7d4b-4f3a-9a51-0d9c3f1b2e47';
 
@@ -29,7 +29,7 @@ function assertRefused(answer: Response, status: number, text?: string): void {
 }
 
 describe('refusals before a WebSocket is opened (protocol.md section 5.4)', () => {
-  const { scope, relay, pool } = relaySuite();
+  const { scope, relay, pool } = sharedRelaySuite();
   let stranger: TestAccount;
 
   before(async () => {
