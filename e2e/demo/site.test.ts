@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import type { Server } from 'node:http';
 import { WebSocket } from 'ws';
+import { suiteScope } from '../support/scope.ts';
 import { page, startSite } from './site.ts';
 
 describe('page', () => {
@@ -22,18 +22,11 @@ describe('page', () => {
 });
 
 describe('startSite', () => {
-  let server: Server;
+  const scope = suiteScope();
   let origin: string;
 
   before(async () => {
-    const site = await startSite();
-    server = site.server;
-    origin = `http://127.0.0.1:${site.port}`;
-  });
-
-  after(() => {
-    server.close();
-    server.closeAllConnections();
+    origin = `http://127.0.0.1:${(await startSite(scope)).port}`;
   });
 
   it('serves the page, and responds 404 to other paths', async () => {

@@ -1,36 +1,24 @@
 /** The sample local site of the demo: a page, a clock by server-sent events, an echo WebSocket and an upload. */
-import { createHash } from 'node:crypto';
-import {
-  createServer,
-  type IncomingHttpHeaders,
-  type IncomingMessage,
-  type Server,
-  type ServerResponse,
-} from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { type WebSocket, WebSocketServer } from 'ws';
+import type { Scope } from '../support/scope.ts';
+import { digest } from '../support/services/echo.ts';
+import { type HttpService, startHttpService } from '../support/services/listen.ts';
 
 const TICK_MS = 1000;
 const ECHO_MAX_BYTES = 1024 * 1024;
 
-/** Starts the site on a free port of 127.0.0.1. */
-export function startSite(): Promise<{ port: number; server: Server }> {
-  const server = createServer(answer);
-  const sockets = new WebSocketServer({ noServer: true, maxPayload: ECHO_MAX_BYTES });
-  server.on('upgrade', (request, socket, head) => {
-    if (request.url === '/echo') sockets.handleUpgrade(request, socket, head, echo);
-    else socket.destroy();
+/** Starts the site on a free port of 127.0.0.1; ends with the scope. */
+export async function startSite(scope: Scope): Promise<HttpService> {
+  const service = await startHttpService(scope, (request, response) => {
+    answer(request, response).catch(() => response.destroy());
   });
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      if (address === null || typeof address === 'string') reject(new Error('the site has no port'));
-      else resolve({ port: address.port, server });
-    });
-  });
+  const sockets = new WebSocketServer({ server: service.server, path: '/echo', maxPayload: ECHO_MAX_BYTES });
+  sockets.on('connection', echo);
+  return service;
 }
 
-function answer(request: IncomingMessage, response: ServerResponse): void {
+async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const path = request.url?.split('?', 1)[0];
   switch (`${request.method} ${path}`) {
     case 'GET /':
@@ -42,7 +30,7 @@ function answer(request: IncomingMessage, response: ServerResponse): void {
       tick(response);
       break;
     case 'POST /upload':
-      receive(request, response);
+      await receive(request, response);
       break;
     default:
       response.writeHead(404, { 'content-type': 'text/plain; charset=utf-8' });
@@ -60,18 +48,10 @@ function tick(response: ServerResponse): void {
 }
 
 /** Reads a body of any size in constant memory and responds with what arrived. */
-function receive(request: IncomingMessage, response: ServerResponse): void {
-  const hash = createHash('sha256');
-  let bytes = 0;
-  request.on('data', (chunk: Buffer) => {
-    hash.update(chunk);
-    bytes += chunk.length;
-  });
-  request.on('error', () => response.destroy());
-  request.on('end', () => {
-    response.setHeader('content-type', 'application/json; charset=utf-8');
-    response.end(`${JSON.stringify({ bytes, sha256: hash.digest('hex') })}\n`);
-  });
+async function receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { sha256, length: bytes } = await digest(request);
+  response.setHeader('content-type', 'application/json; charset=utf-8');
+  response.end(`${JSON.stringify({ bytes, sha256 })}\n`);
 }
 
 function echo(socket: WebSocket): void {
