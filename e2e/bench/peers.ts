@@ -1,15 +1,15 @@
 /** A subject of the comparison: a way from a visitor to a local service. */
-import { existsSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, ftruncateSync, openSync, writeFileSync } from 'node:fs';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Authority, CertificateFiles } from '../support/certificates.ts';
 import { startProgram } from '../support/child.ts';
+import { type NativeServer, runNginx, runServer } from '../support/native-server.ts';
 import { Culvert, type Environment, Relay, temporaryDirectory } from '../support/programs.ts';
 import type { Scope } from '../support/scope.ts';
 import { closedPort } from '../support/services/listen.ts';
 import { familyOf } from './machine.ts';
-import { accepting, startNginx } from './nginx-program.ts';
 
 export type PeerName = 'direct' | 'nginx' | 'ssh' | 'floor' | 'localtunnel' | 'pipenet' | 'culvert';
 
@@ -178,8 +178,7 @@ async function startOfNpm(
   if (!existsSync(PIPENET)) throw new Error('the peers of npm are not installed: run e2e/bench/setup.sh');
   const port = await closedPort();
   const listen = ['--port', String(port), '--address', '127.0.0.1', '--domain', 'localhost'];
-  const relay = startProgram(scope, process.execPath, [...server, ...listen]);
-  await accepting(port);
+  const relay = await runServer(scope, port, process.execPath, [...server, ...listen]);
   const to = ['--port', String(servicePort), '--local-host', '127.0.0.1'];
   const remote = ['--host', `http://localhost:${port}`, '--subdomain', 'bench'];
   const client = startProgram(scope, process.execPath, [...local, ...to, ...remote]);
@@ -210,8 +209,59 @@ async function nginxStart(
   server 127.0.0.1:${servicePort}; keepalive 128; keepalive_requests 1000000000; }`;
   const location = `proxy_pass http://service; proxy_http_version 1.1; proxy_set_header Connection "";
   proxy_request_buffering off; proxy_max_temp_file_size 0;`;
-  const program = await startNginx(scope, port, upstream, location, certificate);
-  return { port, host: '127.0.0.1', relayPids: () => [program.pid], clientPids: () => [] };
+  const { pid } = await startNginx(scope, port, upstream, location, certificate);
+  return { port, host: '127.0.0.1', relayPids: () => [pid], clientPids: () => [] };
+}
+
+/**
+ * Starts nginx without a log, on connections that visitors may keep.
+ *
+ * @param port of 127.0.0.1 that it listens on
+ * @param http directives of the `http` block
+ * @param location directives of `location /`
+ * @param certificate for TLS; plain HTTP without it
+ */
+export async function startNginx(
+  scope: Scope,
+  port: number,
+  http: string,
+  location: string,
+  certificate?: CertificateFiles,
+): Promise<NativeServer> {
+  // Like Node: Debian's nginx has no TLS 1.3 by default.
+  const tls =
+    certificate &&
+    `ssl_protocols TLSv1.3; ssl_session_tickets off;
+     ssl_certificate ${certificate.cert}; ssl_certificate_key ${certificate.key};`;
+  return await runNginx(
+    scope,
+    port,
+    `${http}
+     server {
+       listen 127.0.0.1:${port} backlog=4096${tls ? ' ssl http2' : ''}; ${tls ?? ''}
+       access_log off; keepalive_requests 1000000000; keepalive_timeout 600s; client_max_body_size 0;
+       location / { ${location} }
+     }`,
+  );
+}
+
+/**
+ * Starts nginx with files; it ends with the scope.
+ *
+ * @param sizes bytes of each file; `/BYTES` is its path
+ * @returns its port
+ */
+export async function startFiles(scope: Scope, sizes: readonly number[]): Promise<number> {
+  const folder = temporaryDirectory(scope);
+  for (const bytes of sizes) {
+    const file = openSync(join(folder, String(bytes)), 'w');
+    // A sparse file: the disk is not measured.
+    ftruncateSync(file, bytes);
+    closeSync(file);
+  }
+  const port = await closedPort();
+  await startNginx(scope, port, 'sendfile on; tcp_nopush on; open_file_cache max=16;', `root ${folder};`);
+  return port;
 }
 
 /** `ssh -R` to a dedicated sshd, with keys generated for this run. */
@@ -219,35 +269,12 @@ export const ssh: Peer = {
   name: 'ssh',
   title: 'ssh -R (OpenSSH)',
   async start(scope, servicePort) {
-    const directory = temporaryDirectory(scope);
-    const hostKey = await makeKey(scope, join(directory, 'host'));
-    const userKey = await makeKey(scope, join(directory, 'user'));
     const [sshPort, port] = [await closedPort(), await closedPort()];
-    const settings = join(directory, 'sshd_config');
-    writeFileSync(
-      settings,
-      `ListenAddress 127.0.0.1
-Port ${sshPort}
-HostKey ${hostKey}
-AuthorizedKeysFile ${userKey}.pub
-PidFile none
-StrictModes no
-UsePAM no
-PasswordAuthentication no
-`,
-    );
-    const server = startProgram(scope, '/usr/sbin/sshd', ['-D', '-e', '-f', settings]);
-    await accepting(sshPort);
-    const known = ['-o', 'StrictHostKeyChecking=no', '-o', 'UserKnownHostsFile=/dev/null'];
-    const identity = ['-F', 'none', '-i', userKey, '-o', 'IdentitiesOnly=yes', ...known];
+    const { settings, options } = await sshFiles(scope, '127.0.0.1', sshPort);
+    const server = await runServer(scope, sshPort, SSHD, ['-D', '-e', '-f', settings]);
     const remote = `127.0.0.1:${port}:127.0.0.1:${servicePort}`;
-    const forward = ['-N', '-o', 'ExitOnForwardFailure=yes', '-R', remote, '-p', String(sshPort)];
-    const client = startProgram(scope, 'ssh', [...identity, ...forward, `${userInfo().username}@127.0.0.1`]);
-    try {
-      await accepting(port);
-    } catch (error) {
-      throw new Error(`no tunnel: ${client.output} ${server.output}`, { cause: error });
-    }
+    const to = `${userInfo().username}@127.0.0.1`;
+    const client = await runServer(scope, port, 'ssh', [...options, '-R', remote, to]);
     return {
       port,
       host: '127.0.0.1',
@@ -257,7 +284,39 @@ PasswordAuthentication no
   },
 };
 
-async function makeKey(scope: Scope, path: string): Promise<string> {
-  await startProgram(scope, 'ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', path]).finished(10_000);
-  return path;
+export const SSHD = '/usr/sbin/sshd';
+
+/**
+ * Generates keys for an sshd, and a client that only forwards ports.
+ *
+ * @param address where sshd listens
+ * @param more lines of its configuration
+ * @returns the path of its configuration, and options of the client
+ */
+export async function sshFiles(
+  scope: Scope,
+  address: string,
+  port: number,
+  more = '',
+): Promise<{ readonly settings: string; readonly options: readonly string[] }> {
+  const folder = temporaryDirectory(scope);
+  const [hostKey, userKey] = [join(folder, 'host'), join(folder, 'user')];
+  for (const path of [hostKey, userKey])
+    await startProgram(scope, 'ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', path]).finished(20_000);
+  const settings = join(folder, 'sshd_config');
+  writeFileSync(
+    settings,
+    `ListenAddress ${address}
+Port ${port}
+HostKey ${hostKey}
+AuthorizedKeysFile ${userKey}.pub
+PidFile none
+StrictModes no
+UsePAM no
+PasswordAuthentication no
+${more}`,
+  );
+  const known = ['-o', 'StrictHostKeyChecking=no', '-o', 'UserKnownHostsFile=/dev/null'];
+  const identity = ['-F', 'none', '-i', userKey, '-o', 'IdentitiesOnly=yes', ...known];
+  return { settings, options: [...identity, '-N', '-o', 'ExitOnForwardFailure=yes', '-p', String(port)] };
 }

@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { DnsServer } from '../../server/testing/dns-server.ts';
 import type { Link } from '../../shared/links.ts';
 import { administer, createAccount } from '../support/accounts.ts';
-import { addAccounts, addCertificate, addTunnels } from '../support/database.ts';
+import { addAccounts, addCertificates, addTunnels } from '../support/database.ts';
 import { bringDomain, claimDomain } from '../support/dns-servers.ts';
 import { newDatabase, query } from '../support/postgres.ts';
 import { newApiKey, POSTGRES_URL, Relay, spawnRelay, temporaryDirectory } from '../support/programs.ts';
@@ -78,7 +78,7 @@ describe('culvert-relay migrate', () => {
     await administer(old, 'invite', 'create', '--account', revoked.name);
     addAccounts(old, revoked, 2500);
     addTunnels(old, tunnel, 2500);
-    addCertificate(old);
+    addCertificates(old, ['a.test'], 'chain', 'key');
   });
 
   function migrate(...args: string[]) {

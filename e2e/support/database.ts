@@ -10,6 +10,8 @@ import type { TestAccount } from './accounts.ts';
 import { newApiKey, type Relay } from './programs.ts';
 import type { Scope } from './scope.ts';
 
+const HOUR_MS = 3_600_000;
+
 type Row = Record<string, SQLOutputValue>;
 
 export function databasePath(relay: Relay): string {
@@ -36,26 +38,30 @@ export function addAccounts(relay: Relay, like: { readonly id: string }, count: 
   });
 }
 
-/** Adds tunnels like an existing one. */
-export function addTunnels(relay: Relay, like: { readonly id: string }, count: number): void {
-  inTransaction(relay, (database) => {
+/**
+ * Adds tunnels like an existing one.
+ *
+ * @returns their ids
+ */
+export function addTunnels(relay: Relay, like: { readonly id: string }, count: number): string[] {
+  return inTransaction(relay, (database) => {
     const tunnel = one(database, 'tunnels', 'id', like.id);
-    for (let left = count; left > 0; left -= 1)
-      insert(database, 'tunnels', {
-        ...tunnel,
-        id: randomUUID(),
-        slug: `many-${randomBytes(8).toString('hex')}`,
-      });
+    return Array.from({ length: count }, () => {
+      const id = randomUUID();
+      insert(database, 'tunnels', { ...tunnel, id, slug: `many-${randomBytes(8).toString('hex')}` });
+      return id;
+    });
   });
 }
 
-/** Adds a certificate, and the ACME account that ordered it. */
-export function addCertificate(relay: Relay): void {
+/** Adds an ACME account, and certificates that need not be renewed today; all of them have the same chain and key. */
+export function addCertificates(relay: Relay, names: readonly string[], chain: string, key: string): void {
+  const day = Date.now() + 24 * HOUR_MS;
   inTransaction(relay, (database) => {
-    const directory = 'https://authority.test/directory';
+    const directory = `https://authority.test/${names[0]}`;
     insert(database, 'acme_accounts', { directory, key: 'key', url: null, created_at: 1 });
-    const times = { renew_at: 1, not_after: 2, stored_at: 1 };
-    insert(database, 'certificates', { name: 'a.test', chain: 'chain', key: 'key', ...times });
+    for (const name of names)
+      insert(database, 'certificates', { name, chain, key, renew_at: day, not_after: day, stored_at: 1 });
   });
 }
 
@@ -147,8 +153,6 @@ function overPostgres(client: Client): RelayDatabase {
 function insertion(table: string, row: object, places: readonly string[]): string {
   return `insert into ${table} (${Object.keys(row).join()}) values (${places.join()})`;
 }
-
-const HOUR_MS = 3_600_000;
 
 export interface GivenTunnel {
   readonly slug: string;

@@ -24,6 +24,7 @@ const START_MS = 60_000;
 
 export interface NativeServer {
   readonly port: number;
+  readonly pid: number;
   /** Requests in its log so far, including refused ones. A line is written when its request has ended. */
   countRequests(): number;
   /** path of its log */
@@ -143,7 +144,7 @@ export async function runNginx(
   const log = join(directory, 'access.log');
   const config = `${stream === '' ? '' : `load_module ${STREAM_MODULE};`} daemon off; master_process off; pid ${join(directory, 'pid')};
     error_log ${join(directory, 'error.log')};
-    events { worker_connections 4096; }
+    events { worker_connections 8192; }
     http {
       log_format line escape=json '${line.nginx}'; access_log ${log} line;
       keepalive_requests 1000000; ${temporary.join(' ')} ${http}
@@ -151,8 +152,9 @@ export async function runNginx(
     ${stream === '' ? '' : `stream { ${stream} }`}`;
   const file = join(directory, 'nginx.conf');
   writeFileSync(file, config);
-  await runServer(scope, port, NGINX, ['-c', file, '-p', directory, '-e', join(directory, 'error.log')]);
-  return { port, countRequests: lineCounter(log), log };
+  const args = ['-c', file, '-p', directory, '-e', join(directory, 'error.log')];
+  const { pid } = await runServer(scope, port, NGINX, args);
+  return { port, pid, countRequests: lineCounter(log), log };
 }
 
 /** Apache as a web server. All its responses are 404, which is enough here. */
@@ -180,8 +182,8 @@ export async function startApacheSite(scope: Scope, line = STATUS_AND_REQUEST): 
   ].join('\n');
   const file = join(directory, 'apache.conf');
   writeFileSync(file, `${config}\n`);
-  await runServer(scope, port, APACHE, ['-f', file, '-D', 'FOREGROUND']);
-  return { port, countRequests: lineCounter(log), log };
+  const { pid } = await runServer(scope, port, APACHE, ['-f', file, '-D', 'FOREGROUND']);
+  return { port, pid, countRequests: lineCounter(log), log };
 }
 
 /**
@@ -196,7 +198,7 @@ export async function runServer(
   program: string,
   args: readonly string[],
   environment: Readonly<Record<string, string>> = {},
-): Promise<void> {
+): Promise<Child> {
   const child = new Child(program, args, { environment: { ...process.env, ...environment } });
   scope.defer(() => child.end(60_000));
   await eventually(START_MS, async () => {
@@ -206,6 +208,7 @@ export async function runServer(
       throw new Error(`${program} does not listen: ${child.output}`, { cause: error });
     }
   });
+  return child;
 }
 
 /** @throws Error if nothing accepts connections there */

@@ -11,8 +11,7 @@ import { within } from '../../support/deadline.ts';
 import { Culvert, Relay } from '../../support/programs.ts';
 import type { Scope } from '../../support/scope.ts';
 import { closedPort } from '../../support/services/listen.ts';
-import { startNginx } from '../nginx-program.ts';
-import { tlsSettings } from '../peers.ts';
+import { startNginx, tlsSettings } from '../peers.ts';
 import { median } from '../stats.ts';
 import { type Bench, type Case, HELLO, startHello, startService } from './requests.ts';
 

@@ -1,10 +1,9 @@
 /** One relay with 1, 1,000 and 10,000 tunnels online: memory for each, and requests a second through one of them. */
-import { randomUUID } from 'node:crypto';
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { createAccount, type TestAccount } from '../../support/accounts.ts';
 import { Child } from '../../support/child.ts';
+import { addTunnels } from '../../support/database.ts';
 import { memoryOf } from '../../support/memory.ts';
 import { Culvert, Relay } from '../../support/programs.ts';
 import type { Scope } from '../../support/scope.ts';
@@ -14,7 +13,6 @@ const COUNTS = [1, 1000, 10_000];
 const SETTLE_MS = 5000;
 /** ms within which the relay closes the trunks, none of which has a visitor: 60 s, and more for 10,000 of them. */
 const QUIET_MS = 120_000;
-const DAY_MS = 24 * 3600 * 1000;
 const CLIENTS = fileURLToPath(new URL('../programs/control-sockets.ts', import.meta.url));
 
 export const manyTunnels: Case = {
@@ -62,36 +60,26 @@ function addMemory({ samples }: Bench, relays: readonly BusyRelay[], measure: st
 /** A relay with this many tunnels online; the client program serves one of them, `bench`. */
 async function startRelayWith(scope: Scope, count: number, servicePort: number): Promise<BusyRelay> {
   const relay = await Relay.start(scope);
-  await relay.stop();
-  const ids = insertTunnels(join(relay.dataDirectory, 'culvert.db'), count - 1);
-  await relay.restart();
-  const clients = ids.length > 0 ? await openTunnels(scope, relay, ids) : undefined;
-  await Culvert.start(scope, relay, relay.bootstrapKey, servicePort, ['--name', 'bench']);
+  // The only plan that allows this many.
+  const account = await createAccount(relay, { plan: 'team' });
+  const clients = count > 1 ? await openTunnels(scope, relay, account, count - 1) : undefined;
+  await Culvert.start(scope, relay, account.key, servicePort, ['--name', 'bench']);
   return { count, relay, clients };
 }
 
-/** Inserts tunnels of the bootstrap account into a closed store, bypassing the rate limit. */
-function insertTunnels(path: string, count: number): string[] {
-  const database = new DatabaseSync(path);
-  const account = database.prepare('SELECT id FROM accounts').get()?.['id'] ?? null;
-  // The only plan that allows this many.
-  database.exec("UPDATE accounts SET plan = 'team'");
-  const insert = database.prepare(
-    `INSERT INTO tunnels (id, account_id, slug, name, local_port, ttl_seconds, idle, created_at, expires_at,
-       bytes_in, bytes_out, requests) VALUES (?, ?, ?, '', 9, 86400, 0, ?, ?, 0, 0, 0)`,
-  );
-  const ids = Array.from({ length: count }, () => randomUUID());
-  const now = Date.now();
-  database.exec('BEGIN');
-  for (const [index, id] of ids.entries()) insert.run(id, account, `idle-${index}`, now, now + DAY_MS);
-  database.exec('COMMIT');
-  database.close();
-  return ids;
-}
-
-async function openTunnels(scope: Scope, relay: Relay, ids: readonly string[]): Promise<Child> {
+/** Inserts tunnels into the closed store, all but one bypassing the rate limit, and puts them online. */
+async function openTunnels(
+  scope: Scope,
+  relay: Relay,
+  { api, key }: TestAccount,
+  count: number,
+): Promise<Child> {
+  const first = await api.create({ local_port: 9, ttl: '24h' });
+  await relay.stop();
+  const ids = [first.id, ...addTunnels(relay, first, count - 1)];
+  await relay.restart();
   const clients = new Child(process.execPath, [CLIENTS, 'idle', String(relay.port)], {
-    input: ids.map((id) => `${id} ${relay.bootstrapKey}\n`).join(''),
+    input: ids.map((id) => `${id} ${key}\n`).join(''),
   });
   scope.defer(() => clients.stop('SIGKILL'));
   await clients.printed(new RegExp(`^online ${ids.length}$`, 'm'));

@@ -8,12 +8,13 @@ import { startProgram } from '../../support/child.ts';
 import type { Scope } from '../../support/scope.ts';
 import { closedPort } from '../../support/services/listen.ts';
 import { cpuSeconds } from '../machine.ts';
-import { startFiles, startNginx } from '../nginx-program.ts';
 import {
   culvertAnd,
   type Peer,
   type PeerName,
   type RunningPeer,
+  startFiles,
+  startNginx,
   startPeers,
   startTlsPeers,
 } from '../peers.ts';

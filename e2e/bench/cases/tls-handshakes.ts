@@ -4,10 +4,9 @@
  * are not.
  */
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import type { SecureVersion } from 'node:tls';
 import { Authority, type CertificateFiles } from '../../support/certificates.ts';
+import { addCertificates } from '../../support/database.ts';
 import { memoryOf } from '../../support/memory.ts';
 import { Relay } from '../../support/programs.ts';
 import type { Scope } from '../../support/scope.ts';
@@ -147,7 +146,6 @@ async function addMemory(
 }
 
 const OWN_HOST = 'relay.test';
-const DAY_MS = 24 * 3600 * 1000;
 
 /**
  * Starts a relay that has no reason to contact an authority, because no certificate is missing.
@@ -170,24 +168,13 @@ async function startCertified(
   });
   await relay.stop();
   const hosts = Array.from({ length: count }, (_, number) => hostOf(number));
-  const path = join(relay.dataDirectory, 'culvert.db');
-  insertCertificates(path, hosts, pair);
-  // Visitors of a host fail if they get this one.
-  insertCertificates(path, [OWN_HOST], authority.issue(OWN_HOST));
+  // Visitors of a host fail if they get the relay's own one.
+  const stored = [
+    [hosts, pair],
+    [[OWN_HOST], authority.issue(OWN_HOST)],
+  ] as const;
+  for (const [names, { cert, key }] of stored)
+    addCertificates(relay, names, readFileSync(cert, 'utf8'), readFileSync(key, 'utf8'));
   await relay.restart();
   return relay;
-}
-
-/** Inserts certificates into a closed store. */
-function insertCertificates(path: string, names: readonly string[], { cert, key }: CertificateFiles): void {
-  const [chain, secret] = [readFileSync(cert, 'utf8'), readFileSync(key, 'utf8')];
-  const database = new DatabaseSync(path);
-  const insert = database.prepare(
-    'INSERT INTO certificates (name, chain, key, renew_at, not_after, stored_at) VALUES (?, ?, ?, ?, ?, ?)',
-  );
-  const now = Date.now();
-  database.exec('BEGIN');
-  for (const name of names) insert.run(name, chain, secret, now + DAY_MS, now + DAY_MS, now);
-  database.exec('COMMIT');
-  database.close();
 }

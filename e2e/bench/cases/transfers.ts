@@ -8,8 +8,7 @@ import { type Child, startProgram } from '../../support/child.ts';
 import { memoryOf } from '../../support/memory.ts';
 import { Culvert, Relay } from '../../support/programs.ts';
 import type { Scope } from '../../support/scope.ts';
-import { startFiles } from '../nginx-program.ts';
-import { culvertAnd, type PeerName, type RunningPeer, startPeers } from '../peers.ts';
+import { culvertAnd, type PeerName, type RunningPeer, startFiles, startPeers } from '../peers.ts';
 import { rotated } from '../stats.ts';
 import {
   type Bench,

@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Authority } from '../../support/certificates.ts';
 import { CULVERT_SCRIPT, newApiKey, RELAY_SCRIPT, temporaryDirectory } from '../../support/programs.ts';
 import type { Scope } from '../../support/scope.ts';
-import { startProgram } from '../../support/child.ts';
+import { SSHD, sshFiles } from '../peers.ts';
 import { CLIENT_ADDRESS, type Lab, RELAY_ADDRESS } from './lab.ts';
 
 export interface System {
@@ -90,42 +90,19 @@ export async function startSystems(scope: Scope, lab: Lab, authority: Authority)
     ),
   );
   await Promise.all(tunnels.map((client) => client.printed(/"event":"online"/, START_MS)));
-  await startSsh(scope, lab, folder);
+  await startSsh(scope, lab);
 }
 
 /** An sshd of its own, and a client that starts again whenever it loses the connection. */
-async function startSsh(scope: Scope, lab: Lab, folder: string): Promise<void> {
-  const [hostKey, userKey] = [join(folder, 'host'), join(folder, 'user')];
-  for (const path of [hostKey, userKey]) {
-    await startProgram(scope, 'ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', path]).finished(20_000);
-  }
-  const settings = join(folder, 'sshd_config');
-  writeFileSync(
-    settings,
-    `ListenAddress ${RELAY_ADDRESS.client}
-Port ${SSHD_PORT}
-HostKey ${hostKey}
-AuthorizedKeysFile ${userKey}.pub
-PidFile none
-StrictModes no
-UsePAM no
-PasswordAuthentication no
-ClientAliveInterval 15
-ClientAliveCountMax 3
-`,
+async function startSsh(scope: Scope, lab: Lab): Promise<void> {
+  const alive = 'ClientAliveInterval 15\nClientAliveCountMax 3\n';
+  const { settings, options } = await sshFiles(scope, RELAY_ADDRESS.client, SSHD_PORT, alive);
+  lab.run('relay', SSHD, ['-D', '-e', '-f', settings]);
+  const patience = ['ServerAliveInterval=15', 'ServerAliveCountMax=3', 'ConnectTimeout=10'].flatMap(
+    (option) => ['-o', option],
   );
-  lab.run('relay', '/usr/sbin/sshd', ['-D', '-e', '-f', settings]);
-  const options = Object.entries({
-    IdentitiesOnly: 'yes',
-    StrictHostKeyChecking: 'no',
-    UserKnownHostsFile: '/dev/null',
-    ExitOnForwardFailure: 'yes',
-    ServerAliveInterval: '15',
-    ServerAliveCountMax: '3',
-    ConnectTimeout: '10',
-  }).flatMap(([name, value]) => ['-o', `${name}=${value}`]);
   const remote = `127.0.0.1:${FORWARDED_PORT}:127.0.0.1:${SERVICE_PORT}`;
-  const args = ['-F', 'none', '-N', '-i', userKey, ...options, '-p', String(SSHD_PORT), '-R', remote];
+  const args = [...options, ...patience, '-R', remote];
   const ending = new AbortController();
   scope.defer(() => ending.abort());
   const keepRunning = async (): Promise<void> => {

@@ -1,5 +1,5 @@
 /**
- * How long the frames of the app's window take with 50 busy tunnels and 10,000 requests in one log.
+ * The CPU time of the frames of the app's window with 50 busy tunnels and 10,000 requests in one log.
  * `node e2e/bench/window/frames.ts [words of the scenes to measure]`
  */
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -7,6 +7,7 @@ import type { Browser, Page } from 'playwright-core';
 import { Scope } from '../../support/scope.ts';
 import { buildWindow, openWindow } from '../../ui/support/app-window.ts';
 import { startBrowser } from '../../support/browser.ts';
+import { median } from '../stats.ts';
 import { scenes } from './scenes.ts';
 import { TUNNELS, World } from './world.ts';
 
@@ -18,23 +19,6 @@ const KEEP_DRAWING = `{
   look();
 }`;
 
-/** ms of the thread's CPU time, by purpose. */
-export interface Parts {
-  readonly script: number;
-  readonly style: number;
-  readonly layout: number;
-  readonly paint: number;
-}
-
-/** The work between two frames, up to the end of drawing the second one. */
-export interface Frame {
-  /** ms of elapsed time, without waiting for work */
-  readonly wallMs: number;
-  /** ms of the thread's CPU time, which other programs do not affect */
-  readonly cpuMs: number;
-  readonly parts: Parts;
-}
-
 /** An event of the trace (Trace Event Format); times in µs. */
 interface TraceEvent {
   readonly name: string;
@@ -43,7 +27,7 @@ interface TraceEvent {
   readonly tid: number;
   readonly ts: number;
   readonly dur?: number;
-  /** of the thread's CPU time */
+  /** of the thread's CPU time, which other programs do not affect */
   readonly tdur?: number;
 }
 
@@ -51,34 +35,30 @@ interface TraceEvent {
  * The frames of a page during an action, without the tasks that served the DevTools protocol, which Electron does not
  * have.
  *
- * @param settleMs ms to wait for delayed effects
+ * @returns ms of CPU time that the thread worked for each frame, up to the end of drawing it
  */
-export async function framesOf(
-  browser: Browser,
-  page: Page,
-  act: () => Promise<void>,
-  settleMs = 300,
-): Promise<readonly Frame[]> {
+async function framesOf(browser: Browser, page: Page, act: () => Promise<void>): Promise<readonly number[]> {
   await browser.startTracing(page, { categories: CATEGORIES });
   await act();
-  await sleep(settleMs);
+  await sleep(SETTLE_MS);
   return readFrames(await browser.stopTracing());
 }
 
-function readFrames(trace: Buffer): readonly Frame[] {
+function readFrames(trace: Buffer): readonly number[] {
   const { traceEvents } = JSON.parse(trace.toString()) as { traceEvents: TraceEvent[] };
   const drawn = traceEvents.find(({ name }) => name === 'FireAnimationFrame');
   if (drawn === undefined) throw new Error('the trace has no frame');
   const own = traceEvents
     .filter(({ ph, pid, tid }) => ph === 'X' && pid === drawn.pid && tid === drawn.tid)
     .toSorted((one, other) => one.ts - other.ts || (other.dur ?? 0) - (one.dur ?? 0));
-  const frames: Frame[] = [];
-  let tasks: TraceEvent[][] = [];
+  const frames: number[] = [];
+  let cpuMs = 0;
   for (const task of tasksOf(own)) {
-    if (!task.some(({ name }) => name.startsWith('DevToolsSession'))) tasks.push(task);
-    if (!task.some(({ name }) => name === 'FireAnimationFrame')) continue;
-    frames.push(frameOf(tasks));
-    tasks = [];
+    const names = task.map(({ name }) => name);
+    if (!names.some((name) => name.startsWith('DevToolsSession'))) cpuMs += (task[0]?.tdur ?? 0) / 1000;
+    if (!names.includes('FireAnimationFrame')) continue;
+    frames.push(cpuMs);
+    cpuMs = 0;
   }
   return frames;
 }
@@ -96,42 +76,8 @@ function tasksOf(events: readonly TraceEvent[]): readonly TraceEvent[][] {
   return tasks;
 }
 
-function frameOf(tasks: readonly (readonly TraceEvent[])[]): Frame {
-  const outer = tasks.flatMap(([task]) => task ?? []);
-  const cpuMs = sum(outer.map(({ tdur = 0 }) => tdur)) / 1000;
-  const own = tasks.flatMap(ownTimes);
-  const of = (...names: readonly string[]): number =>
-    sum(own.filter(([{ name }]) => names.includes(name)).map(([, time]) => time)) / 1000;
-  const [style, layout, paint] = [
-    of('UpdateLayoutTree'),
-    of('Layout'),
-    of('PrePaint', 'Paint', 'Layerize', 'Commit'),
-  ];
-  return {
-    wallMs: sum(outer.map(({ dur = 0 }) => dur)) / 1000,
-    cpuMs,
-    // Everything else, such as garbage collection, counts as running scripts.
-    parts: { script: cpuMs - style - layout - paint, style, layout, paint },
-  };
-}
-
-/** Each event with its own CPU time, excluding nested events. */
-function ownTimes(task: readonly TraceEvent[]): readonly (readonly [TraceEvent, number])[] {
-  const times = new Map(task.map((event) => [event, event.tdur ?? 0]));
-  const open: TraceEvent[] = [];
-  for (const event of task) {
-    while ((open.at(-1)?.ts ?? 0) + (open.at(-1)?.dur ?? Infinity) <= event.ts) open.pop();
-    const around = open.at(-1);
-    if (around !== undefined) times.set(around, (times.get(around) ?? 0) - (event.tdur ?? 0));
-    open.push(event);
-  }
-  return [...times];
-}
-
-function sum(numbers: readonly number[]): number {
-  return numbers.reduce((total, number) => total + number, 0);
-}
-
+/** ms to wait for delayed effects. */
+const SETTLE_MS = 300;
 const WINDOW = { width: 1280, height: 800 };
 /** A longer frame is noticeable. */
 const LONG_MS = 50;
@@ -147,9 +93,7 @@ try {
     .nth(TUNNELS - 1)
     .waitFor({ state: 'attached' });
   await page.evaluate(KEEP_DRAWING);
-  say(
-    `${'scene'.padEnd(58)} frames  median  longest frame: CPU = script + style + layout + paint (by the clock)  over ${LONG_MS} ms`,
-  );
+  say(`${'scene'.padEnd(58)} frames  median  longest  over ${LONG_MS} ms`);
   for (const { name, act } of scenes(page, world)) {
     if (!name.includes(wanted)) {
       await act();
@@ -161,16 +105,11 @@ try {
   await scope.end();
 }
 
-function line(frames: readonly Frame[]): string {
-  const sorted = frames.toSorted((one, other) => one.cpuMs - other.cpuMs);
-  const longest = sorted.at(-1);
-  const median = sorted[Math.floor(sorted.length / 2)];
-  if (longest === undefined || median === undefined) return 'no frame';
-  const { script, style, layout, paint } = longest.parts;
-  const parts = [script, style, layout, paint].map((ms) => ms.toFixed(1)).join(' + ');
-  const clock = Math.max(...frames.map(({ wallMs }) => wallMs)).toFixed(0);
-  const long = frames.filter(({ cpuMs }) => cpuMs > LONG_MS).length;
-  return `${String(frames.length).padStart(6)}  ${median.cpuMs.toFixed(1).padStart(6)}  ${longest.cpuMs.toFixed(1)} = ${parts} (${clock})  ${long}`;
+function line(frames: readonly number[]): string {
+  const longest = Math.max(...frames);
+  const long = frames.filter((cpuMs) => cpuMs > LONG_MS).length;
+  const cells = [frames.length, median(frames).toFixed(1), longest.toFixed(1)];
+  return `${cells.map((cell) => String(cell).padStart(7)).join(' ')}  ${long}`;
 }
 
 function say(text: string): void {
