@@ -3,7 +3,8 @@ import { createAccount } from '../support/accounts.ts';
 import { RelayCluster } from '../support/cluster.ts';
 import { eventually } from '../support/deadline.ts';
 import { ownAddress, Unbound } from '../support/dns-servers.ts';
-import { shake, visit } from '../support/certified-relay.ts';
+import { Api } from '../support/api.ts';
+import { shake } from '../support/certified-relay.ts';
 import { Pebble } from '../support/certificates.ts';
 import { RelayProgram } from '../support/programs.ts';
 import { suiteScope } from '../support/scope.ts';
@@ -45,20 +46,10 @@ describe('certificates of a cluster that are validated by DNS', function () {
       assert.ok((await shake(pebble.tlsPort, 'relay.test', root, asked)).authorized);
     });
     const { key } = await createAccount(first, { plan: 'dev', subdomain: 'ann' });
+    const tls = { host: asked, servername: 'relay.test', ca: root };
+    const api = new Api({ port: pebble.tlsPort }, key, tls);
     await eventually(60_000, async () => {
-      const { status, text } = await visit(
-        {
-          address: asked,
-          port: pebble.tlsPort,
-          host: 'relay.test',
-          path: '/v1/tunnels',
-          method: 'POST',
-          headers: { authorization: `Bearer ${key}` },
-          body: JSON.stringify({ local_port: 1, name: 'hello' }),
-        },
-        root,
-      );
-      assert.equal(status, 201, text);
+      await api.create({ local_port: 1, name: 'hello' });
     });
     for (const address of [ordering, asked]) {
       await eventually(60_000, async () => {

@@ -2,12 +2,14 @@ import assert from 'node:assert/strict';
 import { connect, createServer } from 'node:net';
 import { DnsServer } from '../../server/testing/dns-server.ts';
 import type { Domain } from '../../shared/domains.ts';
-import { createNamed, FaultyAuthority, shake, visit } from '../support/certified-relay.ts';
+import { Api } from '../support/api.ts';
+import { createNamed, FaultyAuthority, shake } from '../support/certified-relay.ts';
 import { RelayCluster } from '../support/cluster.ts';
 import { openRelayDatabase } from '../support/database.ts';
 import { eventually } from '../support/deadline.ts';
 import { Pebble } from '../support/certificates.ts';
 import type { RelayProgram } from '../support/programs.ts';
+import { visit } from '../support/raw-http.ts';
 import { type Scope, suiteScope } from '../support/scope.ts';
 import { ChangingClock } from '../support/small-disk.ts';
 
@@ -93,16 +95,13 @@ describe('certificates of a cluster', function () {
 
   it('are removed with their domain, from all relays and from the database', async () => {
     const domain = 'app.shop.test';
-    const call = async (method: string, path: string, body?: string): Promise<Domain> => {
-      const headers = { authorization: `Bearer ${cluster.key}` };
-      const { status, text } = await visit(
-        { port: ports[0] ?? 0, host: OWN, method, path, headers, ...(body && { body }) },
-        root,
-      );
-      assert.ok(status < 300, text);
-      return JSON.parse(text) as Domain;
+    const api = new Api({ port: ports[0] ?? 0 }, cluster.key, { servername: OWN, ca: root });
+    const call = async (method: string, path: string, json?: object): Promise<Domain> => {
+      const answered = await api.send(method, path, { json });
+      assert.ok(answered.status < 300, JSON.stringify(answered.json));
+      return answered.json as Domain;
     };
-    const { id, records } = await call('POST', '/v1/domains', JSON.stringify({ domain }));
+    const { id, records } = await call('POST', '/v1/domains', { domain });
     dns.enter(records);
     assert.equal((await call('POST', `/v1/domains/${id}/verify`)).status, 'verified');
     await eventually(60_000, async () => {
@@ -123,7 +122,7 @@ describe('certificates of a cluster', function () {
   it('redirect plain HTTP to https on each relay', async () => {
     for (const relay of cluster.relays) {
       const [, url = ''] = await relay.child.printed(/"url":"(http:[^"]+)","msg":"http listening"/);
-      const { status } = await visit({ port: Number(new URL(url).port), host: OWN, path: '/x' });
+      const { status } = await visit(Number(new URL(url).port), { host: OWN, target: '/x' });
       assert.equal(status, 308);
     }
   });

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { Authority, type CertificateFiles } from '../support/certificates.ts';
 import { RelayCluster } from '../support/cluster.ts';
-import { visit } from '../support/certified-relay.ts';
 import { Culvert } from '../support/programs.ts';
+import { visit } from '../support/raw-http.ts';
 import { type Scope, suiteScope } from '../support/scope.ts';
 import { closedPort, startHttpService } from '../support/services/listen.ts';
 import { SHIPPED, startCaddy, startClusterNginx } from '../support/shipped-proxies.ts';
@@ -43,12 +43,13 @@ for (const [proxy, start] of Object.entries(PROXIES))
       const trusting = { NODE_EXTRA_CA_CERTS: authority.path };
       const { tunnel } = await Culvert.start(scope, { url }, cluster.key, service.port, [], trusting);
       const host = `${tunnel.slug}.${SHIPPED.tunnelDomain}`;
-      const root = String(authority.pem);
       const wrong: string[] = [];
       const load = { asked: 0, isOver: false };
       const visitor = async (method: string): Promise<void> => {
         while (!load.isOver) {
-          const { status, text } = await visit({ port, host, path: `/${(load.asked += 1)}`, method }, root);
+          load.asked += 1;
+          const request = { host, target: `/${load.asked}`, method };
+          const { status, text } = await visit({ port, ca: authority.pem }, request);
           if (status !== 200) wrong.push(`${method}: ${status} ${text}`);
         }
       };

@@ -135,13 +135,14 @@ describe('an app with a subdomain for each customer', () => {
   it('is served at every host of a domain of its own, with one DNS record for certificates', async () => {
     const app = await startApp();
     const api = world.api(account.key);
-    const { id, records } = (await api('POST', '/v1/domains', { domain: '*.mine.test' })).json as Domain;
+    const { id, records } = (await api.send('POST', '/v1/domains', { json: { domain: '*.mine.test' } }))
+      .json as Domain;
     const lines = records.map(
       ({ type, name, value }) => `${name}. ${type} ${type === 'TXT' ? `"${value}"` : `${value}.`}`,
     );
     await world.unbound.change([...hostRecords(world.address), ...RECORDS, ...lines]);
     await eventually(60_000, async () =>
-      assert.equal(((await api('POST', `/v1/domains/${id}/verify`)).json as Domain).status, 'verified'),
+      assert.equal(((await api.send('POST', `/v1/domains/${id}/verify`)).json as Domain).status, 'verified'),
     );
     await start(`    port: ${app}\n    domain: "*.mine.test"\n    host_header: keep\n`);
     await eventually(90_000, async () =>

@@ -97,7 +97,7 @@ describe('certificates of wildcard tunnels', () => {
     const world = await CertifiedRelay.start(scope, { records: [TUNNELS] });
     const account = await createAccount(world.relay);
     const api = world.api(account.key);
-    const { json } = await api('POST', '/v1/domains', { domain: '*.shop.test' });
+    const { json } = await api.send('POST', '/v1/domains', { json: { domain: '*.shop.test' } });
     const { id, records } = json as Domain;
     assert.deepEqual(
       records.map(({ type, name }) => [type, name]),
@@ -116,11 +116,11 @@ describe('certificates of wildcard tunnels', () => {
     await eventually(60_000, () => assert.equal(issued(world, '*.tunnels.test'), 1));
     await world.unbound.change([...hostRecords(world.address), TUNNELS, ...lines]);
     await eventually(60_000, async () => {
-      const verified = await api('POST', `/v1/domains/${id}/verify`);
+      const verified = await api.send('POST', `/v1/domains/${id}/verify`);
       assert.equal((verified.json as Domain).status, 'verified', JSON.stringify(verified.json));
     });
     const wanted = { local_port: 9, name: 'many', wildcard: true, domain: '*.shop.test' };
-    assert.equal((await api('POST', '/v1/tunnels', wanted)).status, 201);
+    assert.equal((await api.send('POST', '/v1/tunnels', { json: wanted })).status, 201);
     await eventually(90_000, async () =>
       assert.equal(await world.namesAt('ann.shop.test'), 'DNS:*.shop.test'),
     );
@@ -134,12 +134,15 @@ describe('certificates of wildcard tunnels', () => {
     const world = await CertifiedRelay.start(scope);
     const { key } = await createAccount(world.relay);
     const api = world.api(key);
-    await api('POST', '/v1/tunnels', { local_port: 9, name: 'many', wildcard: true });
+    await api.send('POST', '/v1/tunnels', { json: { local_port: 9, name: 'many', wildcard: true } });
     await eventually(60_000, async () =>
       assert.equal(await world.namesAt('many.tunnels.test'), 'DNS:many.tunnels.test'),
     );
     for (const any of ['a', 'b', 'c']) await world.namesAt(`${any}--many.tunnels.test`).catch(() => {});
-    assert.equal((await api('POST', '/v1/tunnels', { local_port: 9, name: 'exact--many' })).status, 201);
+    assert.equal(
+      (await api.send('POST', '/v1/tunnels', { json: { local_port: 9, name: 'exact--many' } })).status,
+      201,
+    );
     await eventually(60_000, async () =>
       assert.equal(await world.namesAt('exact--many.tunnels.test'), 'DNS:exact--many.tunnels.test'),
     );
@@ -161,5 +164,5 @@ function issued(world: CertifiedRelay, name: string): number {
 async function tunnel(world: CertifiedRelay, name: string, subdomain?: string): Promise<void> {
   const settings = { plan: 'dev', ...(subdomain !== undefined && { subdomain }) } as const;
   const { key } = await createAccount(world.relay, settings);
-  await eventually(60_000, () => world.createTunnel(key, name));
+  await eventually(60_000, () => world.api(key).create({ local_port: 3000, name }));
 }

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { createNamed, FaultyAuthority, shake, visit } from '../support/certified-relay.ts';
+import { createNamed, FaultyAuthority, shake } from '../support/certified-relay.ts';
 import { eventually } from '../support/deadline.ts';
 import { Pebble } from '../support/certificates.ts';
 import { RelayProgram } from '../support/programs.ts';
+import { visit } from '../support/raw-http.ts';
 import { type Scope, suiteScope, testScope } from '../support/scope.ts';
 
 const OWN = 'relay.test';
@@ -58,7 +59,7 @@ describe('a relay that obtains its own certificates', function () {
     );
     assert.ok(shaken.every(({ authorized }) => authorized));
     assert.equal(shaken[0]?.certificate.subjectaltname, 'DNS:hello.tunnels.test');
-    const { status } = await visit({ port: pebble.tlsPort, host: 'hello.tunnels.test' }, root);
+    const { status } = await visit({ port: pebble.tlsPort, ca: root }, { host: 'hello.tunnels.test' });
     assert.equal(status, 503);
     assert.equal(pebble.orders, before + 1);
   });
@@ -81,21 +82,21 @@ describe('a relay that obtains its own certificates', function () {
   }).timeout(900_000);
 
   it('tells browsers to use https only at its own address, and does not do so for tunnels', async () => {
-    const own = await visit({ port: pebble.tlsPort, host: OWN, path: '/healthz' }, root);
+    const own = await visit({ port: pebble.tlsPort, ca: root }, { host: OWN, target: '/healthz' });
     assert.equal(own.head.field('strict-transport-security'), 'max-age=31536000');
     await tunnel('plain');
-    const other = await visit({ port: pebble.tlsPort, host: 'plain.tunnels.test' }, root);
+    const other = await visit({ port: pebble.tlsPort, ca: root }, { host: 'plain.tunnels.test' });
     assert.equal(other.head.field('strict-transport-security'), undefined);
-    const path = await visit({ port: pebble.tlsPort, host: OWN, path: '/t/plain/' }, root);
+    const path = await visit({ port: pebble.tlsPort, ca: root }, { host: OWN, target: '/t/plain/' });
     assert.equal(path.head.field('strict-transport-security'), undefined);
   });
 
   it('redirects plain HTTP to https, for its own names only', async () => {
-    const own = await visit({ port: pebble.httpPort, host: `${OWN}:80`, path: '/a/b?c=d' });
+    const own = await visit(pebble.httpPort, { host: `${OWN}:80`, target: '/a/b?c=d' });
     assert.equal(own.status, 308);
     assert.equal(own.head.field('location'), `https://${OWN}:${pebble.tlsPort}/a/b?c=d`);
-    assert.equal((await visit({ port: pebble.httpPort, host: 'elsewhere.test' })).status, 404);
-    assert.equal((await visit({ port: pebble.httpPort, host: 'nobody.tunnels.test' })).status, 404);
+    assert.equal((await visit(pebble.httpPort, { host: 'elsewhere.test' })).status, 404);
+    assert.equal((await visit(pebble.httpPort, { host: 'nobody.tunnels.test' })).status, 404);
   });
 
   it('has its certificates again after a restart, without an order', async () => {
@@ -111,7 +112,8 @@ describe('a relay that obtains its own certificates', function () {
 
   it('tells authorized callers which names are served', async () => {
     const ask = async (domain: string): Promise<number> =>
-      (await visit({ port: pebble.tlsPort, host: OWN, path: `/v1/ask?domain=${domain}` }, root)).status;
+      (await visit({ port: pebble.tlsPort, ca: root }, { host: OWN, target: `/v1/ask?domain=${domain}` }))
+        .status;
     await tunnel('asked');
     assert.equal(await ask(OWN), 200);
     assert.equal(await ask('asked.tunnels.test'), 200);
@@ -184,7 +186,7 @@ describe('certificates', function () {
     });
     await relay.child.printed(/"msg":"certificate order failed"/);
     await assert.rejects(shake(pebble.tlsPort, OWN, await pebble.root()), /handshake failure/);
-    const { status } = await visit({ port: pebble.httpPort, host: OWN });
+    const { status } = await visit(pebble.httpPort, { host: OWN });
     assert.equal(status, 308);
   });
 

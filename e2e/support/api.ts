@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
+import type { ConnectionOptions } from 'node:tls';
 import type { Account, Tunnel } from '../../shared/tunnel.ts';
 import { type Field, type ResponseHead, visit } from './raw-http.ts';
 
@@ -21,14 +22,17 @@ export interface ApiRequest {
 /** The REST interface with one account's key, over raw connections, so that paths arrive as written. */
 export class Api {
   readonly #relay: { readonly port: number };
+  readonly #tls: ConnectionOptions | undefined;
   readonly #authorization: string | undefined;
 
   /**
    * @param relay its port is read for each request, because relays may restart
    * @param key API key, or `undefined` to send none
+   * @param tls with the relay's name as `servername`; without it, connections have no TLS
    */
-  constructor(relay: { readonly port: number }, key: string | undefined) {
+  constructor(relay: { readonly port: number }, key: string | undefined, tls?: ConnectionOptions) {
     this.#relay = relay;
+    this.#tls = tls;
     this.#authorization = key === undefined ? undefined : `Bearer ${key}`;
   }
 
@@ -40,10 +44,10 @@ export class Api {
     const body = request.json === undefined ? request.body : JSON.stringify(request.json);
     const isTyped = headers.some(([name]) => name === 'Content-Type');
     if (body !== undefined && !isTyped) headers.push(['Content-Type', 'application/json']);
-    const response = await visit(port, {
+    const response = await visit(this.#tls === undefined ? port : { port, ...this.#tls }, {
       method,
       target: path,
-      host: `localhost:${port}`,
+      host: this.#tls?.servername ?? `localhost:${port}`,
       headers,
       ...(body === undefined ? {} : { body }),
     });

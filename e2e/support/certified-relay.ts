@@ -6,11 +6,13 @@ import { createServer, request } from 'node:https';
 import { connect as netConnect } from 'node:net';
 import { connect, type PeerCertificate } from 'node:tls';
 import { dnsQuery } from '../../server/testing/dns-server.ts';
+import type { Tunnel } from '../../shared/tunnel.ts';
+import { Api } from './api.ts';
 import { Pebble, type PebbleOptions } from './certificates.ts';
 import { within } from './deadline.ts';
 import { ownAddress, Unbound } from './dns-servers.ts';
 import { type Environment, RelayProgram } from './programs.ts';
-import { RawConnection, type Response } from './raw-http.ts';
+import { RawConnection } from './raw-http.ts';
 import { Scope } from './scope.ts';
 import { closedPort } from './services/listen.ts';
 
@@ -67,31 +69,9 @@ export class CertifiedRelay {
     return certificate.subjectaltname ?? '';
   }
 
-  /** Calls the REST interface with a key, over TLS. */
-  api(
-    key: string,
-  ): (method: string, path: string, body?: object) => Promise<{ status: number; json: unknown }> {
-    return async (method, path, body) => {
-      const { status, text } = await visit(
-        {
-          method,
-          path,
-          address: this.address,
-          port: this.relay.port,
-          host: 'relay.test',
-          headers: { authorization: `Bearer ${key}` },
-          ...(body && { body: JSON.stringify(body) }),
-        },
-        this.root,
-      );
-      return { status, json: JSON.parse(text) as unknown };
-    };
-  }
-
-  /** @throws Error when the tunnel cannot be created */
-  async createTunnel(key: string, name: string): Promise<void> {
-    const { status } = await this.api(key)('POST', '/v1/tunnels', { local_port: 3000, name });
-    if (status !== 201) throw new Error(`creating ${name} gave ${status}`);
+  /** The REST interface with a key, over TLS. */
+  api(key: string): Api {
+    return new Api(this.relay, key, { host: this.address, servername: 'relay.test', ca: this.root });
   }
 
   /** The log lines of an event. */
@@ -176,7 +156,7 @@ export class FaultyAuthority {
   }
 }
 
-/* Visits to a relay that has its own certificates, at any host name. */
+/* Handshakes with a relay that has its own certificates, at any host name. */
 
 /** The result of a handshake. */
 export interface Shaken {
@@ -217,38 +197,6 @@ export function shake(
   });
 }
 
-export interface Visit {
-  /** 127.0.0.1 by default */
-  readonly address?: string;
-  readonly port: number;
-  readonly host: string;
-  readonly path?: string;
-  readonly method?: string;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: string;
-}
-
-/** @param root PEM of the authority that is trusted; plain HTTP without it */
-export async function visit(to: Visit, root?: string): Promise<Response> {
-  const { address = '127.0.0.1', port, host, path: target = '/', method = 'GET', headers = {}, body } = to;
-  const scope = new Scope();
-  try {
-    const connection =
-      root === undefined
-        ? await RawConnection.open(scope, port, undefined, undefined, address)
-        : await RawConnection.openTls(scope, { port, host: address, servername: host, ca: root });
-    return await connection.request({
-      host,
-      target,
-      method,
-      headers: [['Connection', 'close'], ...Object.entries(headers)],
-      ...(body !== undefined && { body }),
-    });
-  } finally {
-    await scope.end();
-  }
-}
-
 /** Creates a tunnel through the relay name. */
 export async function createNamed(
   port: number,
@@ -256,20 +204,8 @@ export async function createNamed(
   key: string,
   name: string,
   root: string,
-): Promise<{ readonly id: string; readonly public_url: string }> {
-  const { status, text } = await visit(
-    {
-      port,
-      host,
-      path: '/v1/tunnels',
-      method: 'POST',
-      headers: { authorization: `Bearer ${key}` },
-      body: JSON.stringify({ local_port: 1, name }),
-    },
-    root,
-  );
-  if (status !== 201) throw new Error(`the tunnel was not created: ${status} ${text}`);
-  return JSON.parse(text) as { id: string; public_url: string };
+): Promise<Tunnel> {
+  return await new Api({ port }, key, { servername: host, ca: root }).create({ local_port: 1, name });
 }
 
 /* Continuous, independent requests that record which ones were not answered. */
@@ -353,8 +289,14 @@ export async function askTcp(address: string, port: number, name: string): Promi
 
 /** Sends a plain HTTP request to a port, over a new connection. */
 export async function askHttp(address: string, port: number, host: string): Promise<void> {
-  const { status } = await visit({ address, port, host, headers: { connection: 'close' } });
-  if (status !== 308) throw new Error(`HTTP ${status}`);
+  const scope = new Scope();
+  try {
+    const connection = await RawConnection.open(scope, port, undefined, undefined, address);
+    const { status } = await connection.request({ host });
+    if (status !== 308) throw new Error(`HTTP ${status}`);
+  } finally {
+    await scope.end();
+  }
 }
 
 /** Asserts NOERROR from an authoritative server. */

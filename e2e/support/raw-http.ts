@@ -250,11 +250,19 @@ export class RawConnection {
   }
 }
 
-/** Makes one request on a new connection, and closes it. */
-export async function visit(port: number, request: Request): Promise<Response> {
+/**
+ * Makes one request on a new connection, and closes it.
+ *
+ * @param to a port of this machine, or where to connect with TLS, by default with the host of the request
+ */
+export async function visit(to: number | ConnectionOptions, request: Request): Promise<Response> {
   const scope = new Scope();
   try {
-    return await (await RawConnection.open(scope, port)).request(request);
+    const connection =
+      typeof to === 'number'
+        ? await RawConnection.open(scope, to)
+        : await RawConnection.openTls(scope, { servername: request.host, ...to });
+    return await connection.request(request);
   } finally {
     await scope.end();
   }
