@@ -7,10 +7,9 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { format } from 'prettier';
-import { Scope } from '../support/scope.ts';
 import { firstByte } from './cases/first-byte.ts';
 import { manyTunnels } from './cases/many-tunnels.ts';
-import { type Bench, http2, requests, responses, tls, webSockets } from './cases/requests.ts';
+import { type Bench, http2, requests, responses, runCases, tls, webSockets } from './cases/requests.ts';
 import { startUp } from './cases/start-up.ts';
 import { tlsHandshakes } from './cases/tls-handshakes.ts';
 import { besideDownload, slowReaders, transfers } from './cases/transfers.ts';
@@ -55,19 +54,8 @@ const bench: Bench = {
 for (const name of wanted ?? []) {
   if (!PEERS.some((peer) => peer.name === name)) throw new Error(`no peer ${name}`);
 }
-if (options.only !== undefined && !CASES.some(({ name }) => name === options.only)) {
-  throw new Error(`no case ${options.only}`);
-}
 const machine = describeMachine();
-for (const each of CASES) {
-  if (options.only !== undefined && options.only !== each.name) continue;
-  const scope = new Scope();
-  try {
-    await each.run(scope, bench);
-  } finally {
-    await scope.end();
-  }
-}
+await runCases(CASES, options.only, bench);
 console.log(`${resultsPage(bench.samples, machine, bench)}\n${casesTables(bench.samples)}`);
 if (options.only === undefined && wanted === undefined) await write(bench, machine);
 

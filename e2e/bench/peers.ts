@@ -9,7 +9,7 @@ import { type NativeServer, runNginx, runServer } from '../support/native-server
 import { Culvert, type Environment, Relay, temporaryDirectory } from '../support/programs.ts';
 import type { Scope } from '../support/scope.ts';
 import { closedPort } from '../support/services/listen.ts';
-import { familyOf } from './machine.ts';
+import { familyOf } from '../support/processes.ts';
 
 export type PeerName = 'direct' | 'nginx' | 'ssh' | 'floor' | 'localtunnel' | 'pipenet' | 'culvert';
 

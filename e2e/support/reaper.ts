@@ -3,9 +3,10 @@
  * separate process, this file run as a program, waits for that: it notices the end of its input.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { readdirSync, readFileSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { createInterface } from 'node:readline';
+import { familyOf } from './processes.ts';
 
 let reaper: Socket | undefined;
 
@@ -55,32 +56,12 @@ async function reap(): Promise<void> {
     if (what === 'directory') directories.add(value);
   }
 
-  const parents = readParents();
-  for (const pid of withDescendants([...pids], parents)) kill(pid);
+  // Collected before any is killed: once their parent is gone, they cannot be found any longer.
+  for (const pid of familyOf(...pids)) kill(pid);
   for (const directory of directories) {
     // A killed program may take a moment to release it.
     rmSync(directory, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
   }
-}
-
-/** Collected before any is killed: once their parent is gone, they cannot be found any longer. */
-function withDescendants(roots: readonly number[], parents: ReadonlyMap<number, number>): number[] {
-  const children = [...parents].filter(([, parent]) => roots.includes(parent)).map(([pid]) => pid);
-  return children.length === 0 ? [...roots] : [...roots, ...withDescendants(children, parents)];
-}
-
-/** The parent of every process (proc(5), /proc/pid/stat). */
-function readParents(): Map<number, number> {
-  const found = new Map<number, number>();
-  for (const name of readdirSync('/proc').filter((entry) => /^\d+$/.test(entry))) {
-    try {
-      const [, parent = ''] = /\) \w (\d+) /.exec(readFileSync(`/proc/${name}/stat`, 'utf8')) ?? [];
-      found.set(Number(name), Number(parent));
-    } catch {
-      // The process has ended in the meantime.
-    }
-  }
-  return found;
 }
 
 function kill(pid: number): void {

@@ -5,9 +5,9 @@
 import { fileURLToPath } from 'node:url';
 import { Authority } from '../../support/certificates.ts';
 import { startProgram } from '../../support/child.ts';
-import type { Scope } from '../../support/scope.ts';
+import { Scope } from '../../support/scope.ts';
 import { closedPort } from '../../support/services/listen.ts';
-import { cpuSeconds } from '../machine.ts';
+import { cpuSeconds } from '../../support/processes.ts';
 import {
   culvertAnd,
   type Peer,
@@ -35,6 +35,28 @@ export interface Case {
   readonly name: string;
   /** Starts what it needs in the scope, and adds samples named `case/peer/measure`. */
   run(scope: Scope, bench: Bench): Promise<void>;
+}
+
+/**
+ * Runs cases one after the other, or only one of them.
+ *
+ * @throws Error if there is none of that name
+ */
+export async function runCases<B>(
+  cases: readonly { readonly name: string; run(scope: Scope, bench: B): Promise<void> }[],
+  only: string | undefined,
+  bench: B,
+): Promise<void> {
+  const wanted = cases.filter(({ name }) => only === undefined || name === only);
+  if (wanted.length === 0) throw new Error(`no case ${only}`);
+  for (const each of wanted) {
+    const scope = new Scope();
+    try {
+      await each.run(scope, bench);
+    } finally {
+      await scope.end();
+    }
+  }
 }
 
 interface Named {

@@ -10,7 +10,7 @@ import {
   temporaryDirectory,
 } from '../../support/programs.ts';
 import type { Scope } from '../../support/scope.ts';
-import { cpuSeconds, endedCpuSeconds } from '../machine.ts';
+import { cpuSeconds, endedCpuSeconds } from '../../support/processes.ts';
 import { rotated } from '../stats.ts';
 import type { Case } from './requests.ts';
 

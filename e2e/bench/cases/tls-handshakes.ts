@@ -12,7 +12,7 @@ import { Relay } from '../../support/programs.ts';
 import type { Scope } from '../../support/scope.ts';
 import { closedPort } from '../../support/services/listen.ts';
 import { HANDSHAKE_DOMAIN, hostOf } from '../handshakes.ts';
-import { cpuSeconds } from '../machine.ts';
+import { cpuSeconds } from '../../support/processes.ts';
 import { rotated, type Samples } from '../stats.ts';
 import { type Case, startService, visit } from './requests.ts';
 

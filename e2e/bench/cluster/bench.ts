@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { format } from 'prettier';
 import { PostgresServer } from '../../support/postgres.ts';
-import { Scope } from '../../support/scope.ts';
+import { runCases } from '../cases/requests.ts';
 import { describeMachine } from '../machine.ts';
 import { casesTables, figuresTable, machineText } from '../report.ts';
 import { Samples } from '../stats.ts';
@@ -51,15 +51,7 @@ const bench: ClusterBench = {
   log: (text) => console.error(text),
 };
 try {
-  for (const each of CASES) {
-    if (options.only !== undefined && options.only !== each.name) continue;
-    const scope = new Scope();
-    try {
-      await each.run(scope, bench);
-    } finally {
-      await scope.end();
-    }
-  }
+  await runCases(CASES, options.only, bench);
 } finally {
   await postgres.remove();
 }

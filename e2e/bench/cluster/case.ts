@@ -1,7 +1,7 @@
 import type { RelayCluster } from '../../support/cluster.ts';
 import { type PostgresServer, query } from '../../support/postgres.ts';
 import type { Scope } from '../../support/scope.ts';
-import { familyCpuSeconds } from '../machine.ts';
+import { familyCpuSeconds } from '../../support/processes.ts';
 import type { Figure } from '../report.ts';
 import type { Samples } from '../stats.ts';
 
@@ -62,12 +62,10 @@ export interface Asked {
   readonly bytesOut: number;
   /** single statements included */
   readonly transactions: number;
-  readonly rowsWritten: number;
 }
 
 /** PostgreSQL's own statistics, which its processes update once a second while they are active. */
-const COUNTS = `select xact_commit as transactions, tup_inserted + tup_updated + tup_deleted as rows
-  from pg_stat_database where datname = current_database()`;
+const COUNTS = 'select xact_commit as transactions from pg_stat_database where datname = current_database()';
 
 export class StoreCounters {
   readonly #cluster: RelayCluster;
@@ -83,7 +81,7 @@ export class StoreCounters {
       query(this.#cluster.database, COUNTS),
     ]);
     const transactions = Number(row?.['transactions']);
-    return { scripts, published, bytesIn, bytesOut, transactions, rowsWritten: Number(row?.['rows']) };
+    return { scripts, published, bytesIn, bytesOut, transactions };
   }
 
   /** The load between two readings, divided by a number of units. */
@@ -95,7 +93,6 @@ export class StoreCounters {
       bytesIn: each(({ bytesIn }) => bytesIn),
       bytesOut: each(({ bytesOut }) => bytesOut),
       transactions: each(({ transactions }) => transactions),
-      rowsWritten: each(({ rowsWritten }) => rowsWritten),
     };
   }
 }

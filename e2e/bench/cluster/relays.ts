@@ -1,6 +1,6 @@
 /**
- * 1, 2 and 3 relays, with the client on the first and visitors spread over all: requests a second, CPU time of each, and the
- * load on Redis and PostgreSQL.
+ * 1, 2 and 3 relays, with the client on the first and new visitors spread over all: the load on Redis and PostgreSQL at
+ * rest, and the messages through Redis for each visitor.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { RelayCluster } from '../../support/cluster.ts';
@@ -8,7 +8,7 @@ import { Culvert } from '../../support/programs.ts';
 import type { Scope } from '../../support/scope.ts';
 import { startHello, wrk } from '../cases/requests.ts';
 import { rotated } from '../stats.ts';
-import { type Asked, type ClusterBench, type ClusterCase, ProcessorTime, StoreCounters } from './case.ts';
+import { type Asked, type ClusterBench, type ClusterCase, StoreCounters } from './case.ts';
 
 const COUNTS = [1, 2, 3];
 /** Divisible by each of {@link COUNTS}. */
@@ -19,7 +19,6 @@ const REST_MS = 9000;
 interface Sized {
   readonly name: string;
   readonly cluster: RelayCluster;
-  readonly client: Culvert;
   readonly stores: StoreCounters;
 }
 
@@ -29,16 +28,14 @@ export const relays: ClusterCase = {
     const servicePort = await startHello(scope);
     const sizes: Sized[] = [];
     for (const count of COUNTS) sizes.push(await start(scope, bench, count, servicePort));
-    for (const size of sizes) await load(scope, { ...bench, seconds: 1 }, size, true);
+    for (const size of sizes) await load(scope, size, 1);
     for (const { name, asked } of await atRest(sizes)) {
       bench.samples.add(`at rest/${name}/Redis scripts/s`, asked.scripts);
       bench.samples.add(`at rest/${name}/Redis bytes/s`, asked.bytesIn + asked.bytesOut);
       bench.samples.add(`at rest/${name}/PostgreSQL transactions/s`, asked.transactions);
     }
     for (let round = 1; round <= bench.rounds; round += 1) {
-      for (const closing of [false, true]) {
-        for (const size of rotated(sizes, round)) await measure(scope, bench, size, closing);
-      }
+      for (const size of rotated(sizes, round)) await measure(scope, bench, size);
       bench.log(`relays: round ${round} of ${bench.rounds}`);
     }
   },
@@ -51,9 +48,9 @@ async function start(
   servicePort: number,
 ): Promise<Sized> {
   const cluster = await RelayCluster.start(scope, count, {}, postgres.url);
-  const client = await Culvert.start(scope, cluster.relay(0), cluster.key, servicePort, ['--name', 'bench']);
+  await Culvert.start(scope, cluster.relay(0), cluster.key, servicePort, ['--name', 'bench']);
   const name = count === 1 ? '1 relay' : `${count} relays`;
-  return { name, cluster, client, stores: new StoreCounters(cluster) };
+  return { name, cluster, stores: new StoreCounters(cluster) };
 }
 
 /** The idle load of each cluster, all of them over the same period. */
@@ -68,52 +65,24 @@ async function atRest(sizes: readonly Sized[]): Promise<{ name: string; asked: A
   });
 }
 
-async function measure(scope: Scope, bench: ClusterBench, size: Sized, closing: boolean): Promise<void> {
-  const { cluster, client, stores } = size;
-  const load12 = `${closing ? 'new' : 'keep-alive'} c${VISITORS}`;
-  const relayPids = cluster.relays.map(({ child }) => child.pid);
-  const first = relayPids.slice(0, 1);
-  const time = new ProcessorTime({
-    'first relay': first,
-    'other relays': relayPids.slice(1),
-    client: [client.child.pid],
-    Redis: [cluster.redis.pid],
-    PostgreSQL: [bench.postgres.pid],
-  });
-  const before = await stores.read();
-  const began = performance.now();
-  const { requests, perSecond } = await load(scope, bench, size, closing);
-  const after = await stores.read();
-  const elapsed = (performance.now() - began) / 1000;
-  const name = `${load12}, visitors on all/${size.name}`;
-  bench.samples.add(`${name}/req/s`, perSecond);
-  for (const [group, seconds] of time.seconds()) {
-    bench.samples.add(`${name}/CPU µs/request ${group}`, (seconds * 1e6) / requests);
-  }
-  const each = StoreCounters.rate(before, after, requests);
-  bench.samples.add(`${name}/Redis scripts/request`, each.scripts);
-  bench.samples.add(`${name}/Redis messages/request`, each.published);
-  const { transactions, rowsWritten } = StoreCounters.rate(before, after, elapsed);
-  bench.samples.add(`${name}/PostgreSQL transactions/s`, transactions);
-  bench.samples.add(`${name}/rows written/s`, rowsWritten);
+async function measure(scope: Scope, bench: ClusterBench, size: Sized): Promise<void> {
+  const before = await size.stores.read();
+  const requests = await load(scope, size, bench.seconds);
+  const { published } = StoreCounters.rate(before, await size.stores.read(), requests);
+  bench.samples.add(`new c${VISITORS}, visitors on all/${size.name}/Redis messages/request`, published);
 }
 
-/** The same total number of visitors, however many relays they are spread over. */
-async function load(
-  scope: Scope,
-  { seconds }: ClusterBench,
-  { cluster }: Sized,
-  closing: boolean,
-): Promise<{ requests: number; perSecond: number }> {
+/**
+ * New visitors, the same total number at a time, however many relays they are spread over.
+ *
+ * @returns how many requests there were
+ */
+async function load(scope: Scope, { cluster }: Sized, seconds: number): Promise<number> {
   const connections = VISITORS / cluster.relays.length;
   const runs = await Promise.all(
     cluster.relays.map(({ port }) =>
-      wrk(scope, { port, host: 'bench.localhost', connections, closing, seconds }),
+      wrk(scope, { port, host: 'bench.localhost', connections, closing: true, seconds }),
     ),
   );
-  return { requests: sum(runs.map((run) => run.requests)), perSecond: sum(runs.map((run) => run.perSecond)) };
-}
-
-function sum(values: readonly number[]): number {
-  return values.reduce((total, value) => total + value, 0);
+  return runs.reduce((total, { requests }) => total + requests, 0);
 }

@@ -5,15 +5,15 @@ import { connect } from 'node:net';
 import { hashKey, hintOf } from '../../../server/accounts/api-keys.ts';
 import { connectionId } from '../../../server/cluster/connection-id.ts';
 import { RedisLink } from '../../../server/cluster/redis-client.ts';
-import { ANNOUNCE, ASSERT, CLAIM, LEASE, RELAYS } from '../../../server/cluster/scripts.ts';
-import { FLUSH_BATCH, OWNERSHIP_BATCH } from '../../../server/limits.ts';
+import { ANNOUNCE, CLAIM, LEASE, RELAYS } from '../../../server/cluster/scripts.ts';
+import { FLUSH_BATCH } from '../../../server/limits.ts';
 import { openPostgres } from '../../../server/store/postgres/open-postgres.ts';
 import type { Store } from '../../../server/store/store.ts';
 import { newDatabase, query } from '../../support/postgres.ts';
 import { newApiKey } from '../../support/programs.ts';
 import { RedisServer } from '../../support/redis.ts';
 import type { Scope } from '../../support/scope.ts';
-import { cpuSeconds, familyCpuSeconds } from '../machine.ts';
+import { cpuSeconds, familyCpuSeconds } from '../../support/processes.ts';
 import type { ClusterCase } from './case.ts';
 
 const TUNNELS = 4000;
@@ -164,11 +164,6 @@ export const redis: ClusterCase = {
       'announcement of a visitor to another relay',
       await cost(CALLS, (index) => link.run(ANNOUNCE, id(index), connectionId(2, 'secret'), 'two')),
     );
-    const batch = ids.slice(0, OWNERSHIP_BATCH).flatMap((each) => [each, '1', id(0)]);
-    const told = await cost((2 * CALLS) / OWNERSHIP_BATCH, () =>
-      link.run(ASSERT, 1, 'one', KEEP_MS, ...batch),
-    );
-    add('tunnel told again (of 500 at a time)', told / OWNERSHIP_BATCH);
     let members = 1;
     for (const count of MEMBERS) {
       for (; members < count; members += 1)

@@ -5,7 +5,7 @@ import { Child } from '../../support/child.ts';
 import { RelayCluster } from '../../support/cluster.ts';
 import { memoryOf } from '../../support/memory.ts';
 import type { Scope } from '../../support/scope.ts';
-import { type ClusterCase, ProcessorTime, StoreCounters } from './case.ts';
+import { type ClusterCase, ProcessorTime } from './case.ts';
 import { type StoredTunnel, storeTunnels } from './stores.ts';
 
 const CLIENTS = fileURLToPath(new URL('../programs/control-sockets.ts', import.meta.url));
@@ -19,7 +19,6 @@ export const tunnels: ClusterCase = {
     const cluster = await RelayCluster.start(scope, 2, {}, postgres.url);
     const [first, second] = [cluster.relay(0), cluster.relay(1)];
     const stored = await storeTunnels(cluster.database, count);
-    const stores = new StoreCounters(cluster);
     const name = `${count} tunnels online/one relay of two`;
     // The first half brings V8's heap to its size. The second half shows the cost of more tunnels.
     const half = count / 2;
@@ -46,15 +45,13 @@ export const tunnels: ClusterCase = {
       Redis: [cluster.redis.pid],
       PostgreSQL: [postgres.pid],
     };
-    const rest = { time: new ProcessorTime(groups), asked: await stores.read() };
+    const rest = new ProcessorTime(groups);
     await delay(REST_MS);
-    const asked = StoreCounters.rate(rest.asked, await stores.read(), REST_MS / 1000);
-    samples.add(`${name}/Redis scripts/s at rest`, asked.scripts);
-    for (const [group, seconds] of rest.time.seconds()) {
+    for (const [group, seconds] of rest.seconds()) {
       samples.add(`${name}/CPU % at rest, ${group}`, (seconds * 100_000) / REST_MS);
     }
 
-    const death = { time: new ProcessorTime(groups), asked: await stores.read() };
+    const death = new ProcessorTime(groups);
     await first.stop('SIGKILL');
     const times = await Promise.all(
       clients.map((some) => some.printed(/^back ([\d.]+)$/m, ONLINE_TIMEOUT_MS)),
@@ -62,12 +59,10 @@ export const tunnels: ClusterCase = {
     const seconds = Math.max(...times.map(([, text]) => Number(text)));
     const back = `${count} clients back after kill -9/on the other relay`;
     samples.add(`${back}/s until all are`, seconds);
-    const used = death.time.seconds();
+    const used = death.seconds();
     for (const group of ['the other relay', 'Redis', 'PostgreSQL']) {
       samples.add(`${back}/CPU µs each, ${group}`, ((used.get(group) ?? NaN) * 1e6) / count);
     }
-    const each = StoreCounters.rate(death.asked, await stores.read(), count);
-    samples.add(`${back}/Redis scripts each`, each.scripts);
     log('tunnels: done');
   },
 };

@@ -14,10 +14,8 @@ import { ScriptedLog, ScriptedMain } from '../../ui/support/scripted-main.ts';
 export const TUNNELS = 50;
 const METHODS = ['GET', 'GET', 'GET', 'POST', 'PUT', 'DELETE'] as const;
 const PULSE_SECONDS = 60;
-const KIB = 1024;
-
-/** Sizes of JSON bodies in bytes, by the remainder of a request's number by 10. */
-const BODIES = [64 * KIB, 1024 * KIB];
+/** The last digit of the requests whose responses have a body of 1 MiB. */
+export const LARGE_DIGIT = 1;
 
 export class World {
   readonly main: ScriptedMain;
@@ -97,11 +95,10 @@ function pulseAfter(pulse: readonly TrafficSecond[], id: number, count: number):
 }
 
 function detailOf(id: number): DetailView {
-  const size = BODIES[id % 10];
   const response = {
     startLine: 'HTTP/1.1 200 OK',
     fields: [['content-type', 'application/json']] as const,
-    body: new TextEncoder().encode(size === undefined ? '{"ok":true}' : orders(size)),
+    body: new TextEncoder().encode(id % 10 === LARGE_DIGIT ? orders(1024 * 1024) : '{"ok":true}'),
     isTruncated: false,
   };
   const answered = exampleRequest({ id, ...ordinary(id, Date.now()) });
