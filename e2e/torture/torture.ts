@@ -4,11 +4,10 @@
  * docs/contributing/reliability.md. SEED repeats random choices.
  */
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { arch, cpus, release, totalmem, type } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { format, resolveConfig } from 'prettier';
+import { describeMachine } from '../bench/machine.ts';
 import { within } from '../support/deadline.ts';
 import { isLong, Scope } from '../support/scope.ts';
 
@@ -128,7 +127,7 @@ function textOf(error: unknown): string {
 /** Writes after each row, so that an interrupted run keeps its measurements. */
 async function write(outcome: Outcome): Promise<void> {
   const before = existsSync(DATA) ? (JSON.parse(readFileSync(DATA, 'utf8')) as readonly RowRecord[]) : [];
-  const records = merged(before, recordOf(outcome, SEED, treeState(new Date())), isRow);
+  const records = merged(before, recordOf(outcome, SEED, new Date().toISOString().slice(0, 10)), isRow);
   const style = await resolveConfig(PAGE);
   writeFileSync(DATA, await format(JSON.stringify(records), { ...style, parser: 'json' }));
   writeFileSync(PAGE, await format(page(records), { ...style, parser: 'markdown' }));
@@ -213,7 +212,7 @@ export interface FigureRecord {
   readonly passed: boolean;
 }
 
-export interface RowRecord extends TreeState {
+export interface RowRecord {
   readonly name: string;
   readonly title: string;
   readonly passed: boolean;
@@ -222,15 +221,18 @@ export interface RowRecord extends TreeState {
   readonly faults: readonly string[];
   readonly seed: number;
   readonly seconds: number;
+  /** the date of the run, in UTC */
+  readonly date: string;
+  /** the commit, with `+` if sources have changed since */
+  readonly commit: string;
   readonly node: string;
   readonly machine: string;
 }
 
-const GIBIBYTE = 1024 ** 3;
-
 /** The record of a row that has just run. */
-export function recordOf(outcome: Outcome, seed: number, tree: TreeState): RowRecord {
+export function recordOf(outcome: Outcome, seed: number, date: string): RowRecord {
   const { row, result, problems, seconds } = outcome;
+  const { cores, processor, memoryGiB, kernel, node, commit } = describeMachine([]);
   return {
     name: row.name,
     title: row.title,
@@ -240,9 +242,10 @@ export function recordOf(outcome: Outcome, seed: number, tree: TreeState): RowRe
     faults: wrongs(outcome),
     seed,
     seconds: Math.round(seconds),
-    ...tree,
-    node: process.version,
-    machine: recordsMachine(),
+    date,
+    commit,
+    node,
+    machine: `${cores} cores (${processor}), ${memoryGiB} GiB, ${kernel}`,
   };
 }
 
@@ -284,33 +287,4 @@ export function numberText(value: number): string {
   return Number.isInteger(value)
     ? value.toLocaleString('en-US')
     : value.toLocaleString('en-US', { maximumSignificantDigits: 4 });
-}
-
-function recordsMachine(): string {
-  const [processor] = cpus();
-  const memory = Math.round(totalmem() / GIBIBYTE);
-  // Only the version: the rest names a vendor's build.
-  const kernel = `${type()} ${release().replace(/-.*/, '')} ${arch()}`;
-  return `${cpus().length} cores (${processor?.model ?? 'unknown'}), ${memory} GiB, ${kernel}`;
-}
-
-/** The state of the sources that a report was made from. */
-interface TreeState {
-  /** the date, in UTC */
-  readonly date: string;
-  /** followed by a note if the tree has changes; changes to pages and reports do not count */
-  readonly commit: string;
-}
-
-const NOT_SOURCES = [':/', ':(top,exclude)*.md', ':(top,exclude)docs'];
-
-/** The checked-out commit, and whether the tree has changes. */
-export function treeState(now: Date): TreeState {
-  const isChanged = git('status', '--porcelain', '--', ...NOT_SOURCES) !== '';
-  const commit = git('rev-parse', '--short', 'HEAD');
-  return { date: now.toISOString().slice(0, 10), commit: isChanged ? `${commit} with changes` : commit };
-}
-
-function git(...args: string[]): string {
-  return execFileSync('git', args, { cwd: import.meta.dirname, encoding: 'utf8' }).trim();
 }
