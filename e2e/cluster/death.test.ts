@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { Api } from '../support/api.ts';
-import { Fleet, responseTo } from '../support/cluster.ts';
+import { type Fleet, responseTo, startFleet } from '../support/cluster.ts';
 import { assertWithin, eventually } from '../support/deadline.ts';
 import { type Asked, describeFailure, latenessOf, tallyOf } from '../support/load.ts';
 import { suiteScope } from '../support/scope.ts';
@@ -17,7 +17,7 @@ describe('a relay that is killed under load', function () {
   let fleet: Fleet;
 
   before(async () => {
-    fleet = await Fleet.start(scope, 3);
+    fleet = await startFleet(scope, 3);
   });
 
   /** The relay that has the client's control socket, or one that does not have it. */

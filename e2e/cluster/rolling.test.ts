@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { Fleet, responseTo } from '../support/cluster.ts';
+import { responseTo, startFleet } from '../support/cluster.ts';
 import { eventually } from '../support/deadline.ts';
 import { describeFailure, tallyOf } from '../support/load.ts';
 import { backInTurn } from '../support/native-server.ts';
@@ -12,7 +12,7 @@ describe('a rolling restart of three relays behind nginx', function () {
   const scope = suiteScope();
 
   it(`at ${REQUESTS_PER_SECOND} requests/s fails no request, loses no tunnel, and keeps the client online`, async () => {
-    const fleet = await Fleet.start(scope, 3);
+    const fleet = await startFleet(scope, 3);
     const load = fleet.visit(REQUESTS_PER_SECOND);
     const creator = fleet.create();
     await eventually(60_000, () => assert.ok(load.asked.length > 100));

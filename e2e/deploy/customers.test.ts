@@ -12,7 +12,7 @@ import Koa from 'koa';
 import type { Browser, BrowserContext } from 'playwright-core';
 import type { Domain } from '../../shared/domains.ts';
 import { createAccount, type TestAccount } from '../support/accounts.ts';
-import { CertifiedRelay, hostRecords } from '../support/certified-relay.ts';
+import { type CertifiedRelay, hostRecords, startCertifiedRelay } from '../support/certified-relay.ts';
 import { eventually } from '../support/deadline.ts';
 import { type Environment, spawnCulvert, temporaryDirectory } from '../support/programs.ts';
 import { suiteScope } from '../support/scope.ts';
@@ -49,7 +49,7 @@ describe('an app with a subdomain for each customer', () => {
   let port: string;
 
   before(async () => {
-    world = await CertifiedRelay.start(scope, { records: RECORDS });
+    world = await startCertifiedRelay(scope, { records: RECORDS });
     browser = await launchTrustingBrowser(scope, world.root, world.address);
     account = await createAccount(world.relay);
     port = String(world.pebble.tlsPort);

@@ -1,20 +1,21 @@
 import assert from 'node:assert/strict';
+import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
+import { connect as netConnect } from 'node:net';
 import { connect } from 'node:tls';
+import { dnsQuery } from '../../server/testing/dns-server.ts';
 import {
-  Asker,
-  askHttp,
-  askTcp,
-  askUdp,
-  CertifiedRelay,
+  type CertifiedRelay,
   createNamed,
   FaultyAuthority,
   shake,
+  startCertifiedRelay,
 } from '../support/certified-relay.ts';
 import { eventually, within } from '../support/deadline.ts';
 import { Pebble } from '../support/certificates.ts';
 import { RelayProgram } from '../support/programs.ts';
-import { suiteScope } from '../support/scope.ts';
+import { RawConnection } from '../support/raw-http.ts';
+import { Scope, suiteScope } from '../support/scope.ts';
 
 const TIMES = 3;
 const CHALLENGES = '_acme-challenge.tunnels.test';
@@ -31,7 +32,7 @@ describe('serve --replace of a relay that obtains its own certificates', functio
   const scope = suiteScope();
 
   it(`answers all DNS and plain HTTP, orders nothing, and resumes sessions, ${TIMES} times`, async () => {
-    const world = await CertifiedRelay.start(scope, { records: ['_acme-challenge.tunnels NS relay'] });
+    const world = await startCertifiedRelay(scope, { records: ['_acme-challenge.tunnels NS relay'] });
     const { address, relay, pebble } = world;
     await eventually(120_000, () => {
       const names = world.logged('certificate issued').map((line) => line['name']);
@@ -61,7 +62,7 @@ describe('serve --replace of a relay that obtains its own certificates', functio
   });
 
   it('answers plain HTTP at the configured address, and no longer at that of the previous relay', async () => {
-    const { address, relay, pebble } = await CertifiedRelay.start(scope);
+    const { address, relay, pebble } = await startCertifiedRelay(scope);
     const next = pebble.httpPort + 1;
     const before = await relay.replace({ CULVERT_HTTP_PORT: String(next) });
     await askHttp(address, next, 'relay.test');
@@ -114,4 +115,101 @@ async function visitWith(world: CertifiedRelay, session?: Buffer): Promise<Visit
   socket.write(REQUEST);
   await within(60_000, 'the response', once(socket.resume(), 'end'));
   return { isReused, session: given };
+}
+
+/* Continuous, independent requests that record which ones were not answered. */
+
+/** ms that an answer may take on a busy machine. */
+const ANSWER_MS = 20_000;
+
+/** Sends one request. @throws Error when there is no answer, or not the right one */
+type Ask = () => Promise<unknown>;
+
+class Asker {
+  readonly faults: string[] = [];
+  answered = 0;
+  readonly #ask: Ask;
+  readonly #loops: readonly Promise<void>[];
+  #isOver = false;
+
+  /** @param atOnce requests that are open at any time */
+  constructor(ask: Ask, atOnce: number) {
+    this.#ask = ask;
+    this.#loops = Array.from({ length: atOnce }, () => this.#loop());
+  }
+
+  /** Fulfilled when the last request is done. */
+  async stop(): Promise<void> {
+    this.#isOver = true;
+    await Promise.all(this.#loops);
+  }
+
+  async #loop(): Promise<void> {
+    while (!this.#isOver) {
+      try {
+        await this.#ask();
+        this.answered += 1;
+      } catch (error) {
+        this.faults.push(String(error));
+      }
+    }
+  }
+}
+
+let network = 0;
+
+/** An address of the network that was used least: servers limit each network. */
+function nextNetwork(): string {
+  network += 1;
+  return `127.${1 + (Math.floor(network / 250) % 60)}.${1 + (network % 250)}.1`;
+}
+
+/** Asks a DNS server for the TXT records of a name, over UDP, without retrying. */
+async function askUdp(address: string, port: number, name: string): Promise<void> {
+  const socket = createSocket('udp4');
+  try {
+    socket.bind(0, nextNetwork());
+    await once(socket, 'listening');
+    const answer = once(socket, 'message');
+    socket.send(dnsQuery(name), port, address);
+    const [packet] = (await within(ANSWER_MS, 'an answer over UDP', answer)) as [Buffer];
+    assertAnswered(packet);
+  } finally {
+    socket.close();
+  }
+}
+
+/** Asks a DNS server for the TXT records of a name, over a new TCP connection. */
+async function askTcp(address: string, port: number, name: string): Promise<void> {
+  const socket = netConnect({ host: address, port, localAddress: nextNetwork() });
+  try {
+    const query = dnsQuery(name);
+    socket.write(Buffer.concat([Buffer.from([query.length >> 8, query.length & 0xff]), query]));
+    const answer = once(socket, 'data');
+    // Rejects if the connection ends without an answer.
+    const end = once(socket, 'close').then(() => Promise.reject(new Error('the connection has ended')));
+    end.catch(() => {});
+    const [packet] = (await within(ANSWER_MS, 'an answer over TCP', Promise.race([answer, end]))) as [Buffer];
+    assertAnswered(packet.subarray(2));
+  } finally {
+    socket.destroy();
+  }
+}
+
+/** Sends a plain HTTP request to a port, over a new connection. */
+async function askHttp(address: string, port: number, host: string): Promise<void> {
+  const scope = new Scope();
+  try {
+    const connection = await RawConnection.open(scope, port, undefined, undefined, address);
+    const { status } = await connection.request({ host });
+    if (status !== 308) throw new Error(`HTTP ${status}`);
+  } finally {
+    await scope.end();
+  }
+}
+
+/** Asserts NOERROR from an authoritative server. */
+function assertAnswered(packet: Buffer): void {
+  const flags = packet.readUInt16BE(2);
+  if ((flags & 0x840f) !== 0x8400) throw new Error(`DNS flags ${flags.toString(16)}`);
 }

@@ -3,10 +3,9 @@
  * request that a server saw and the relay did not count was smuggled.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Tunnel } from '../../shared/tunnel.ts';
-import { AccountPool, type TestAccount } from '../support/accounts.ts';
+import { createAccount } from '../support/accounts.ts';
+import { Api } from '../support/api.ts';
 import { Authority } from '../support/certificates.ts';
-import { type Http2Target, openHttp2, request } from '../support/http2.ts';
 import { startApacheSite, startNginxSite } from '../support/native-server.ts';
 import { Culvert, type Environment, Relay } from '../support/programs.ts';
 import { Random } from '../support/random.ts';
@@ -45,23 +44,20 @@ export interface FuzzRun {
 
 export type HttpVersion = '1.1' | '2';
 
-/** How visitors and the one who counts reach the relay. */
-interface Protocol {
-  /** Sends mutated requests. @returns whether they were answered in time */
-  visit(random: Random, address: Address): Promise<boolean>;
-  /** @returns how many requests the relay has handed to the tunnel */
-  countRequests(id: string): Promise<number>;
-}
+/** Sends mutated requests. @returns whether they were answered in time */
+type Visit = (random: Random, address: Address) => Promise<boolean>;
 
 export class Fuzzer {
   readonly #relay: Relay;
-  readonly #protocol: Protocol;
+  readonly #api: Api;
+  readonly #visit: Visit;
   readonly #targets: readonly Target[];
   #unanswered = 0;
 
-  private constructor(relay: Relay, protocol: Protocol, targets: readonly Target[]) {
+  private constructor(relay: Relay, api: Api, visit: Visit, targets: readonly Target[]) {
     this.#relay = relay;
-    this.#protocol = protocol;
+    this.#api = api;
+    this.#visit = visit;
     this.#targets = targets;
   }
 
@@ -73,10 +69,16 @@ export class Fuzzer {
   /** Starts the relay and, each behind a tunnel, Node's server, nginx and Apache. */
   static async start(scope: Scope, version: HttpVersion): Promise<Fuzzer> {
     const authority = new Authority(scope);
-    const relay = await Relay.start(scope, version === '2' ? tlsSettings(authority) : {});
-    const account = await new AccountPool(relay).take();
-    const protocol =
-      version === '2' ? overHttp2(scope, relay, authority, account.key) : overHttp1(relay, account);
+    const isHttp2 = version === '2';
+    const relay = await Relay.start(scope, isHttp2 ? tlsSettings(authority) : {});
+    const { key } = await createAccount(relay);
+    const tls = isHttp2 ? { ca: authority.pem, servername: 'localhost' } : undefined;
+    const visit: Visit = isHttp2
+      ? (random, { slug, host }) => {
+          const target = { port: relay.port, ca: authority.pem, servername: `${slug}.tunnels.test` };
+          return visitOverHttp2(target, random, host);
+        }
+      : (random, address) => visitOverHttp1(relay.port, random, address);
     const servers = {
       node: await startNodeSite(scope),
       nginx: await startNginxSite(scope),
@@ -84,7 +86,7 @@ export class Fuzzer {
     };
     const targets: Target[] = [];
     for (const [name, server] of Object.entries(servers)) {
-      const { tunnel } = await Culvert.start(scope, relay, account.key, server.port, [], {
+      const { tunnel } = await Culvert.start(scope, relay, key, server.port, [], {
         NODE_EXTRA_CA_CERTS: authority.path,
       });
       const { id, slug, public_url: url } = tunnel;
@@ -92,7 +94,7 @@ export class Fuzzer {
       const before = server.countRequests();
       targets.push({ name, id, address, countSeen: () => server.countRequests() - before });
     }
-    return new Fuzzer(relay, protocol, targets);
+    return new Fuzzer(relay, new Api(relay, key, tls), visit, targets);
   }
 
   /**
@@ -139,7 +141,7 @@ export class Fuzzer {
         next += 1;
         // Repeated batches must send the same, so everything depends on the number.
         const random = new Random(seed, number);
-        if (!(await this.#protocol.visit(random, target.address))) this.#unanswered += 1;
+        if (!(await this.#visit(random, target.address))) this.#unanswered += 1;
       }
     };
     await Promise.all(Array.from({ length: CONCURRENCY }, work));
@@ -151,7 +153,7 @@ export class Fuzzer {
       const counts: Record<string, Counts> = {};
       for (const { name, id, countSeen } of this.#targets) {
         const seen = countSeen();
-        counts[name] = { seen, counted: await this.#protocol.countRequests(id) };
+        counts[name] = { seen, counted: (await this.#api.get(id)).requests };
       }
       const text = JSON.stringify(counts);
       if (text !== last) [last, since] = [text, performance.now()];
@@ -169,31 +171,6 @@ async function startNodeSite(scope: Scope): Promise<{ port: number; countRequest
     response.end('node\n');
   });
   return { port: service.port, countRequests: () => requests };
-}
-
-function overHttp1(relay: Relay, account: TestAccount): Protocol {
-  return {
-    visit: (random, address) => visitOverHttp1(relay.port, random, address),
-    countRequests: async (id) => (await account.api.get(id)).requests,
-  };
-}
-
-function overHttp2(scope: Scope, relay: Relay, authority: Authority, key: string): Protocol {
-  const target = (servername: string): Http2Target => ({ port: relay.port, ca: authority.pem, servername });
-  const session = openHttp2(scope, target('counts.tunnels.test'));
-  return {
-    visit: (random, { slug, host }) => visitOverHttp2(target(`${slug}.tunnels.test`), random, host),
-    async countRequests(id) {
-      const relayHost = `localhost:${relay.port}`;
-      const headers = {
-        ':path': `/v1/tunnels/${id}`,
-        ':authority': relayHost,
-        authorization: `Bearer ${key}`,
-      };
-      const { text } = await request(await session, headers);
-      return (JSON.parse(text) as Tunnel).requests;
-    },
-  };
 }
 
 function tlsSettings(authority: Authority): Environment {

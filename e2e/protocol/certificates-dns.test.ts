@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Domain } from '../../shared/domains.ts';
 import { createAccount } from '../support/accounts.ts';
-import { CertifiedRelay, hostRecords } from '../support/certified-relay.ts';
+import { type CertifiedRelay, hostRecords, startCertifiedRelay } from '../support/certified-relay.ts';
 import { eventually } from '../support/deadline.ts';
 import { dig, Unbound } from '../support/dns-servers.ts';
 import { concurrentTests, suiteScope } from '../support/scope.ts';
@@ -18,7 +18,7 @@ describe('certificates that are validated by DNS', () => {
   together('cover all tunnels with one wildcard, which is available before the first visitor', async () => {
     const seen = Promise.withResolvers<void>();
     const before = (path: string) => (path.startsWith('/chalZ/') ? seen.promise : undefined);
-    const world = await CertifiedRelay.start(scope, { records: [TUNNELS], before });
+    const world = await startCertifiedRelay(scope, { records: [TUNNELS], before });
     // The challenge must be visible to every resolver that follows the delegation.
     await eventually(60_000, async () => {
       const { answer } = await dig(world.unbound.port, '127.0.0.1', [CHALLENGES, 'TXT']);
@@ -35,7 +35,7 @@ describe('certificates that are validated by DNS', () => {
   });
 
   together('are issued for an account when the first visitor of its tunnels arrives', async () => {
-    const world = await CertifiedRelay.start(scope, { records: [TUNNELS, ANN] });
+    const world = await startCertifiedRelay(scope, { records: [TUNNELS, ANN] });
     await tunnel(world, 'hello', 'ann');
     await eventually(60_000, async () =>
       assert.equal(await world.namesAt('hello.ann.tunnels.test'), 'DNS:*.ann.tunnels.test'),
@@ -47,7 +47,7 @@ describe('certificates that are validated by DNS', () => {
   together(
     'are issued per host without the delegation, and the log says once which records to add',
     async () => {
-      const world = await CertifiedRelay.start(scope);
+      const world = await startCertifiedRelay(scope);
       await tunnel(world, 'hello');
       await eventually(60_000, async () =>
         assert.equal(await world.namesAt('hello.tunnels.test'), 'DNS:hello.tunnels.test'),
@@ -66,7 +66,7 @@ describe('certificates that are validated by DNS', () => {
 
   together('are issued per host if the authority cannot reach the relay', async () => {
     const elsewhere = await Unbound.start(scope, []);
-    const world = await CertifiedRelay.start(scope, {
+    const world = await startCertifiedRelay(scope, {
       records: [TUNNELS],
       pebble: { dns: elsewhere.address },
     });
@@ -82,7 +82,7 @@ describe('certificates that are validated by DNS', () => {
   });
 
   together('are renewed at two thirds of their life', async () => {
-    const world = await CertifiedRelay.start(scope, { records: [TUNNELS], pebble: { validity: 60 } });
+    const world = await startCertifiedRelay(scope, { records: [TUNNELS], pebble: { validity: 60 } });
     await eventually(120_000, () => assert.equal(issued(world, '*.tunnels.test'), 2));
     assert.equal(await world.namesAt('anything.tunnels.test'), 'DNS:*.tunnels.test');
     assert.deepEqual(world.logged('certificate order failed'), []);
@@ -94,7 +94,7 @@ describe('certificates of wildcard tunnels', () => {
   const together = concurrentTests();
 
   together('are those of the tunnel domain, and of a domain whose challenges are delegated', async () => {
-    const world = await CertifiedRelay.start(scope, { records: [TUNNELS] });
+    const world = await startCertifiedRelay(scope, { records: [TUNNELS] });
     const account = await createAccount(world.relay);
     const api = world.api(account.key);
     const { json } = await api.send('POST', '/v1/domains', { json: { domain: '*.shop.test' } });
@@ -131,7 +131,7 @@ describe('certificates of wildcard tunnels', () => {
   });
 
   together('are never ordered for single hosts, which visitors can invent', async () => {
-    const world = await CertifiedRelay.start(scope);
+    const world = await startCertifiedRelay(scope);
     const { key } = await createAccount(world.relay);
     const api = world.api(key);
     await api.send('POST', '/v1/tunnels', { json: { local_port: 9, name: 'many', wildcard: true } });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
-import { CertifiedRelay } from '../support/certified-relay.ts';
+import { type CertifiedRelay, startCertifiedRelay } from '../support/certified-relay.ts';
 import { eventually } from '../support/deadline.ts';
 import { dig, type Dug } from '../support/dns-servers.ts';
 import { Random } from '../support/random.ts';
@@ -17,7 +17,7 @@ describe('the relay as a DNS server', () => {
   let network = 1;
 
   before(async () => {
-    world = await CertifiedRelay.start(scope);
+    world = await startCertifiedRelay(scope);
   });
 
   /** Queries from a separate network, so that tests do not use up each other's limit. */

@@ -1,19 +1,13 @@
 /** A relay that obtains its own certificates, on its own address, and an authority that finds it through a resolver. */
-import { createSocket } from 'node:dgram';
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer, request } from 'node:https';
-import { connect as netConnect } from 'node:net';
 import { connect, type PeerCertificate } from 'node:tls';
-import { dnsQuery } from '../../server/testing/dns-server.ts';
 import type { Tunnel } from '../../shared/tunnel.ts';
 import { Api } from './api.ts';
 import { Pebble, type PebbleOptions } from './certificates.ts';
-import { within } from './deadline.ts';
 import { ownAddress, Unbound } from './dns-servers.ts';
 import { type Environment, RelayProgram } from './programs.ts';
-import { RawConnection } from './raw-http.ts';
-import { Scope } from './scope.ts';
+import type { Scope } from './scope.ts';
 import { closedPort } from './services/listen.ts';
 
 export interface CertifiedOptions {
@@ -25,62 +19,51 @@ export interface CertifiedOptions {
   readonly before?: FaultyAuthority['before'];
 }
 
-export class CertifiedRelay {
-  readonly relay: RelayProgram;
-  readonly pebble: Pebble;
-  readonly unbound: Unbound;
-  readonly address: string;
-  /** the authority's own certificate, PEM */
-  readonly root: string;
+export type CertifiedRelay = Awaited<ReturnType<typeof startCertifiedRelay>>;
 
-  private constructor(relay: RelayProgram, pebble: Pebble, unbound: Unbound, address: string, root: string) {
-    this.relay = relay;
-    this.pebble = pebble;
-    this.unbound = unbound;
-    this.address = address;
-    this.root = root;
-  }
+export async function startCertifiedRelay(scope: Scope, options: CertifiedOptions = {}) {
+  const address = ownAddress();
+  const { records = [], pebble: wanted, settings, before } = options;
+  const unbound = await Unbound.start(scope, [...hostRecords(address), ...records]);
+  const pebble = await Pebble.start(scope, { dns: unbound.address, ...wanted });
+  const root = await pebble.root();
+  const watched = before && (await FaultyAuthority.start(scope, pebble, before));
+  const relay = await RelayProgram.start(scope, {
+    ...pebble.settings,
+    ...(watched && { CULVERT_ACME_DIRECTORY: watched.directory }),
+    CULVERT_HOST: address,
+    CULVERT_PUBLIC_URL: `https://relay.test:${pebble.tlsPort}`,
+    CULVERT_TUNNEL_DOMAIN: 'tunnels.test',
+    CULVERT_DNS_PORT: '53',
+    CULVERT_RESOLVER: unbound.address,
+    ...settings,
+  });
+  return {
+    relay,
+    pebble,
+    unbound,
+    address,
+    /** the authority's own certificate, PEM */
+    root,
 
-  static async start(scope: Scope, options: CertifiedOptions = {}): Promise<CertifiedRelay> {
-    const address = ownAddress();
-    const { records = [], pebble: wanted, settings, before } = options;
-    const unbound = await Unbound.start(scope, [...hostRecords(address), ...records]);
-    const pebble = await Pebble.start(scope, { dns: unbound.address, ...wanted });
-    const root = await pebble.root();
-    const watched = before && (await FaultyAuthority.start(scope, pebble, before));
-    const relay = await RelayProgram.start(scope, {
-      ...pebble.settings,
-      ...(watched && { CULVERT_ACME_DIRECTORY: watched.directory }),
-      CULVERT_HOST: address,
-      CULVERT_PUBLIC_URL: `https://relay.test:${pebble.tlsPort}`,
-      CULVERT_TUNNEL_DOMAIN: 'tunnels.test',
-      CULVERT_DNS_PORT: '53',
-      CULVERT_RESOLVER: unbound.address,
-      ...settings,
-    });
-    return new CertifiedRelay(relay, pebble, unbound, address, root);
-  }
+    /** @returns the names on the certificate that the relay presents for a host to a visitor who trusts the authority */
+    async namesAt(host: string): Promise<string> {
+      const { authorized, certificate } = await shake(relay.port, host, root, address);
+      if (!authorized) throw new Error(`the certificate of ${host} is not trusted`);
+      return certificate.subjectaltname ?? '';
+    },
 
-  /** @returns the names on the certificate that the relay presents for a host to a visitor who trusts the authority */
-  async namesAt(host: string): Promise<string> {
-    const { port } = this.relay;
-    const { authorized, certificate } = await shake(port, host, this.root, this.address);
-    if (!authorized) throw new Error(`the certificate of ${host} is not trusted`);
-    return certificate.subjectaltname ?? '';
-  }
+    /** The REST interface with a key, over TLS. */
+    api: (key: string): Api => new Api(relay, key, { host: address, servername: 'relay.test', ca: root }),
 
-  /** The REST interface with a key, over TLS. */
-  api(key: string): Api {
-    return new Api(this.relay, key, { host: this.address, servername: 'relay.test', ca: this.root });
-  }
-
-  /** The log lines of an event. */
-  logged(event: string): Record<string, unknown>[] {
-    return this.relay.child.stderr
-      .split('\n')
-      .filter((line) => line.includes(`"msg":"${event}"`))
-      .map((line) => JSON.parse(line) as Record<string, unknown>);
-  }
+    /** The log lines of an event. */
+    logged(event: string): Record<string, unknown>[] {
+      return relay.child.stderr
+        .split('\n')
+        .filter((line) => line.includes(`"msg":"${event}"`))
+        .map((line) => JSON.parse(line) as Record<string, unknown>);
+    },
+  };
 }
 
 /** The records that a relay needs without delegations. */
@@ -206,101 +189,4 @@ export async function createNamed(
   root: string,
 ): Promise<Tunnel> {
   return await new Api({ port }, key, { servername: host, ca: root }).create({ local_port: 1, name });
-}
-
-/* Continuous, independent requests that record which ones were not answered. */
-
-/** ms that an answer may take on a busy machine. */
-const ANSWER_MS = 20_000;
-
-/** Sends one request. @throws Error when there is no answer, or not the right one */
-export type Ask = () => Promise<unknown>;
-
-export class Asker {
-  readonly faults: string[] = [];
-  answered = 0;
-  readonly #ask: Ask;
-  readonly #loops: readonly Promise<void>[];
-  #isOver = false;
-
-  /** @param atOnce requests that are open at any time */
-  constructor(ask: Ask, atOnce: number) {
-    this.#ask = ask;
-    this.#loops = Array.from({ length: atOnce }, () => this.#loop());
-  }
-
-  /** Fulfilled when the last request is done. */
-  async stop(): Promise<void> {
-    this.#isOver = true;
-    await Promise.all(this.#loops);
-  }
-
-  async #loop(): Promise<void> {
-    while (!this.#isOver) {
-      try {
-        await this.#ask();
-        this.answered += 1;
-      } catch (error) {
-        this.faults.push(String(error));
-      }
-    }
-  }
-}
-
-let network = 0;
-
-/** An address of the network that was used least: servers limit each network. */
-function nextNetwork(): string {
-  network += 1;
-  return `127.${1 + (Math.floor(network / 250) % 60)}.${1 + (network % 250)}.1`;
-}
-
-/** Asks a DNS server for the TXT records of a name, over UDP, without retrying. */
-export async function askUdp(address: string, port: number, name: string): Promise<void> {
-  const socket = createSocket('udp4');
-  try {
-    socket.bind(0, nextNetwork());
-    await once(socket, 'listening');
-    const answer = once(socket, 'message');
-    socket.send(dnsQuery(name), port, address);
-    const [packet] = (await within(ANSWER_MS, 'an answer over UDP', answer)) as [Buffer];
-    assertAnswered(packet);
-  } finally {
-    socket.close();
-  }
-}
-
-/** Asks a DNS server for the TXT records of a name, over a new TCP connection. */
-export async function askTcp(address: string, port: number, name: string): Promise<void> {
-  const socket = netConnect({ host: address, port, localAddress: nextNetwork() });
-  try {
-    const query = dnsQuery(name);
-    socket.write(Buffer.concat([Buffer.from([query.length >> 8, query.length & 0xff]), query]));
-    const answer = once(socket, 'data');
-    // Rejects if the connection ends without an answer.
-    const end = once(socket, 'close').then(() => Promise.reject(new Error('the connection has ended')));
-    end.catch(() => {});
-    const [packet] = (await within(ANSWER_MS, 'an answer over TCP', Promise.race([answer, end]))) as [Buffer];
-    assertAnswered(packet.subarray(2));
-  } finally {
-    socket.destroy();
-  }
-}
-
-/** Sends a plain HTTP request to a port, over a new connection. */
-export async function askHttp(address: string, port: number, host: string): Promise<void> {
-  const scope = new Scope();
-  try {
-    const connection = await RawConnection.open(scope, port, undefined, undefined, address);
-    const { status } = await connection.request({ host });
-    if (status !== 308) throw new Error(`HTTP ${status}`);
-  } finally {
-    await scope.end();
-  }
-}
-
-/** Asserts NOERROR from an authoritative server. */
-function assertAnswered(packet: Buffer): void {
-  const flags = packet.readUInt16BE(2);
-  if ((flags & 0x840f) !== 0x8400) throw new Error(`DNS flags ${flags.toString(16)}`);
 }

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Tunnel } from '../../shared/tunnel.ts';
-import { CREATES_AN_ACCOUNT, createAccount, type TestAccount } from './accounts.ts';
+import { CREATES_AN_ACCOUNT, createAccount } from './accounts.ts';
 import { Api } from './api.ts';
 import { Load, mixedRequests } from './load.ts';
 import { startBalancer } from './native-server.ts';
@@ -62,81 +62,68 @@ class Creator {
   }
 }
 
-export class Fleet {
-  readonly cluster: RelayCluster;
-  readonly culvert: Culvert;
-  /** the balancer's port */
-  readonly port: number;
-  readonly #accounts: readonly TestAccount[];
+export type Fleet = Awaited<ReturnType<typeof startFleet>>;
 
-  private constructor(
-    cluster: RelayCluster,
-    culvert: Culvert,
-    port: number,
-    accounts: readonly TestAccount[],
-  ) {
-    this.cluster = cluster;
-    this.culvert = culvert;
-    this.port = port;
-    this.#accounts = accounts;
-  }
+/** @param accountCount how many accounts create tunnels at the same time */
+export async function startFleet(scope: Scope, accountCount: number) {
+  const port = await closedPort();
+  const url = `http://localhost:${port}`;
+  const settings = { CULVERT_PUBLIC_URL: url, CULVERT_TRUST_PROXY: '127.0.0.1' };
+  const cluster = await RelayCluster.start(scope, 3, settings);
+  await startBalancer(
+    scope,
+    port,
+    cluster.relays.map((relay) => relay.port),
+  );
+  const service = await startHttpService(scope, (request, response) => {
+    let length = 0;
+    request.on('data', (chunk: Buffer) => (length += chunk.length));
+    request.on('end', () => response.end(`${request.method} ${request.url} ${length}`));
+  });
+  const culvert = await Culvert.start(scope, { url }, cluster.key, service.port);
+  const accounts = await Promise.all(
+    Array.from({ length: accountCount }, () => createAccount(cluster.relay(0), { plan: 'team' })),
+  );
+  return {
+    cluster,
+    culvert,
+    /** the balancer's port */
+    port,
 
-  /** @param accounts how many accounts create tunnels at the same time */
-  static async start(scope: Scope, accounts: number): Promise<Fleet> {
-    const port = await closedPort();
-    const url = `http://localhost:${port}`;
-    const settings = { CULVERT_PUBLIC_URL: url, CULVERT_TRUST_PROXY: '127.0.0.1' };
-    const cluster = await RelayCluster.start(scope, 3, settings);
-    await startBalancer(
-      scope,
-      port,
-      cluster.relays.map((relay) => relay.port),
-    );
-    const service = await startHttpService(scope, (request, response) => {
-      let length = 0;
-      request.on('data', (chunk: Buffer) => (length += chunk.length));
-      request.on('end', () => response.end(`${request.method} ${request.url} ${length}`));
-    });
-    const culvert = await Culvert.start(scope, { url }, cluster.key, service.port);
-    const made = Array.from({ length: accounts }, () => createAccount(cluster.relay(0), { plan: 'team' }));
-    return new Fleet(cluster, culvert, port, await Promise.all(made));
-  }
+    /** Visitors of the tunnel, through the balancer. */
+    visit(perSecond: number): Load {
+      const host = `${culvert.tunnel.slug}.localhost:${port}`;
+      return new Load(port, perSecond, perSecond / 5, mixedRequests(host));
+    },
 
-  /** Visitors of the tunnel, through the balancer. */
-  visit(perSecond: number): Load {
-    const host = `${this.culvert.tunnel.slug}.localhost:${this.port}`;
-    return new Load(this.port, perSecond, perSecond / 5, mixedRequests(host));
-  }
+    /** Starts creating tunnels through the balancer. */
+    create: (): Creator => new Creator(accounts.map(({ key }) => new Api({ port }, key))),
 
-  /** Starts creating tunnels through the balancer. */
-  create(): Creator {
-    return new Creator(this.#accounts.map(({ key }) => new Api(this, key)));
-  }
+    /** @returns ids of the created tunnels that a relay does not have */
+    async missing({ made }: Creator): Promise<string[]> {
+      const missing: string[] = [];
+      for (const relay of cluster.relays) {
+        const lists = await Promise.all(accounts.map(({ key }) => new Api(relay, key).list()));
+        const found = new Set(lists.flat().map(({ id }) => id));
+        missing.push(...made.map(({ id }) => id).filter((id) => !found.has(id)));
+      }
+      return missing;
+    },
 
-  /** @returns ids of the created tunnels that a relay does not have */
-  async missing({ made }: Creator): Promise<string[]> {
-    const missing: string[] = [];
-    for (const relay of this.cluster.relays) {
-      const lists = await Promise.all(this.#accounts.map(({ key }) => new Api(relay, key).list()));
-      const found = new Set(lists.flat().map(({ id }) => id));
-      missing.push(...made.map(({ id }) => id).filter((id) => !found.has(id)));
-    }
-    return missing;
-  }
+    /** Connections of the relays' listeners, including those not accepted yet. */
+    openOn(...relays: readonly Relay[]): number {
+      const ports = new Set(relays.map((relay) => relay.port));
+      return connectionEnds().filter((end) => ports.has(end.port)).length;
+    },
 
-  /** Connections of the relays' listeners, including those not accepted yet. */
-  openOn(...relays: readonly Relay[]): number {
-    const ports = new Set(relays.map(({ port }) => port));
-    return connectionEnds().filter(({ port }) => ports.has(port)).length;
-  }
-
-  /** What `culvert` has printed about the tunnel so far, without problems of individual visitors. */
-  get events(): string[] {
-    const events = this.culvert.child.lines.map(
-      (line) => (JSON.parse(line) as { readonly event: string }).event,
-    );
-    return events.filter((event) => event !== 'problem');
-  }
+    /** What `culvert` has printed about the tunnel so far, without problems of individual visitors. */
+    get events(): string[] {
+      const events = culvert.child.lines.map(
+        (line) => (JSON.parse(line) as { readonly event: string }).event,
+      );
+      return events.filter((event) => event !== 'problem');
+    },
+  };
 }
 
 /** One end of an established connection on 127.0.0.1. */

@@ -3,9 +3,11 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { ConnectionOptions } from 'node:tls';
 import { WebSocket, WebSocketServer } from 'ws';
 import type { Tunnel } from '../../../shared/tunnel.ts';
 import { createAccount, type TestAccount } from '../../support/accounts.ts';
+import { Api } from '../../support/api.ts';
 import { Authority } from '../../support/certificates.ts';
 import { eventually } from '../../support/deadline.ts';
 import { type Asked, describeFailure, Load, mixedRequests, tallyOf } from '../../support/load.ts';
@@ -109,7 +111,7 @@ export interface Outcome {
 export class Scene {
   readonly #scope: Scope;
   readonly #relay: RelayProgram;
-  readonly #authority: Authority | undefined;
+  readonly #tls: ConnectionOptions | undefined;
   /** owner of the visited tunnels */
   readonly #owner: TestAccount;
   /** these accounts create tunnels at the same time */
@@ -123,13 +125,13 @@ export class Scene {
   private constructor(
     scope: Scope,
     relay: RelayProgram,
-    authority: Authority | undefined,
+    tls: ConnectionOptions | undefined,
     owner: TestAccount,
     accounts: readonly TestAccount[],
   ) {
     this.#scope = scope;
     this.#relay = relay;
-    this.#authority = authority;
+    this.#tls = tls;
     this.#owner = owner;
     this.#accounts = accounts;
   }
@@ -141,7 +143,8 @@ export class Scene {
     const relay = await RelayProgram.start(scope, settings);
     const owner = await createAccount(relay, { plan: 'team' });
     const made = Array.from({ length: ACCOUNTS }, () => createAccount(relay, { plan: 'team' }));
-    const scene = new Scene(scope, relay, authority, owner, await Promise.all(made));
+    const tls = authority && { servername: 'localhost', ca: authority.pem };
+    const scene = new Scene(scope, relay, tls, owner, await Promise.all(made));
     await scene.#serve(authority);
     return scene;
   }
@@ -274,13 +277,12 @@ export class Scene {
 
   /** A counter lags at most one second. */
   async #miscounted(): Promise<number> {
-    const { key } = this.#owner;
+    const api = this.#api(this.#owner.key);
     let off = Infinity;
     await eventually(10_000, async () => {
       off = 0;
       for (const { tunnel, site } of this.#served) {
-        const { requests } = await this.#get(key, `/v1/tunnels/${tunnel.id}`);
-        off += Math.abs(Number(requests) - site.requests);
+        off += Math.abs((await api.get(tunnel.id)).requests - site.requests);
       }
       if (off > 0) throw new Error(`counters are off by ${off}`);
     }).catch(() => {});
@@ -290,18 +292,15 @@ export class Scene {
   async #missing(): Promise<number> {
     let missing = 0;
     for (const { id, key } of this.#created) {
-      await this.#get(key, `/v1/tunnels/${id}`).catch(() => (missing += 1));
+      await this.#api(key)
+        .get(id)
+        .catch(() => (missing += 1));
     }
     return missing;
   }
 
-  async #get(key: string, target: string): Promise<Record<string, unknown>> {
-    const scope = new Scope();
-    try {
-      return await this.#ask(await this.#open(scope), 200, key, 'GET', target);
-    } finally {
-      await scope.end();
-    }
+  #api(key: string): Api {
+    return new Api(this.#relay, key, this.#tls);
   }
 
   #host(tunnel: Tunnel): string {
@@ -310,9 +309,8 @@ export class Scene {
 
   async #open(scope: Scope, timeoutMs = ANSWER_MS): Promise<RawConnection> {
     const { port } = this.#relay;
-    if (this.#authority === undefined) return await RawConnection.open(scope, port, timeoutMs);
-    const options = { port, servername: 'localhost', ca: this.#authority.pem };
-    return await RawConnection.openTls(scope, options, timeoutMs);
+    if (this.#tls === undefined) return await RawConnection.open(scope, port, timeoutMs);
+    return await RawConnection.openTls(scope, { port, ...this.#tls }, timeoutMs);
   }
 }
 
