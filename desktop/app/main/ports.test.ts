@@ -33,6 +33,7 @@ import {
   listWithNetstat,
   portScan,
   programRunner,
+  readListening,
   readTcpTable,
   run,
   SocketOwners,
@@ -101,6 +102,20 @@ describe('ports on Linux', () => {
 
   it('are the listening ones in the table', () => {
     assert.deepEqual(readTcpTable(TABLE), [{ port: 5173, inode: '4711' }]);
+  });
+
+  onPosix('are read without the thousands of connections after them', async () => {
+    const path = join(makeProc(42, '{}'), 'net/tcp');
+    const [connection = ''] = TABLE.split('\n').slice(2);
+    const many = `${connection}\n`.repeat(20_000);
+    writeFileSync(path, TABLE + many);
+    const read = await readListening(path);
+    assert.ok(read.length < many.length / 10);
+    assert.deepEqual(readTcpTable(read), [{ port: 5173, inode: '4711' }]);
+    // Not every system that imitates Linux sorts them.
+    const few = `${connection}\n`.repeat(200);
+    writeFileSync(path, few + TABLE);
+    assert.deepEqual(readTcpTable(await readListening(path)), [{ port: 5173, inode: '4711' }]);
   });
 
   /** A `/proc` with a process `pid` that owns the socket of the table. */

@@ -1,5 +1,6 @@
 /** Ports of this machine on which programs listen. */
 import { execFile } from 'node:child_process';
+import { createReadStream } from 'node:fs';
 import { readdir, readFile, readlink, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -193,7 +194,7 @@ export async function listListeners(
   root = '/proc',
   socketOwners = new SocketOwners(root),
 ): Promise<Listener[]> {
-  const tables = await Promise.all(['tcp', 'tcp6'].map((name) => read(join(root, 'net', name))));
+  const tables = await Promise.all(['tcp', 'tcp6'].map((name) => readListening(join(root, 'net', name))));
   const sockets = tables.flatMap(readTcpTable);
   const owners = await socketOwners.find(new Set(sockets.map(({ inode }) => inode)));
   const programs = new Map<number, Omit<Listener, 'port'>>();
@@ -206,6 +207,25 @@ export async function listListeners(
     const known = pid === undefined ? undefined : programs.get(pid);
     return { port, ...(known ?? { pid: undefined, process: undefined, command: '', manifest: undefined }) };
   });
+}
+
+/** Bytes of a table without a socket that listens, after which none is expected: Linux lists those first. */
+const CONNECTIONS_BYTES = 65_536;
+
+/** The part of a table that has the sockets that listen, but not all of the thousands of connections after them. */
+export async function readListening(path: string): Promise<string> {
+  let text = '';
+  let since = 0;
+  try {
+    for await (const part of createReadStream(path, { encoding: 'latin1' }) as AsyncIterable<string>) {
+      text += part;
+      since = part.includes(` ${LISTEN} `) ? 0 : since + part.length;
+      if (since >= CONNECTIONS_BYTES) break;
+    }
+  } catch {
+    // A machine without IPv6 has no table for it.
+  }
+  return text;
 }
 
 async function readProgram(root: string, pid: number): Promise<Omit<Listener, 'port'>> {
