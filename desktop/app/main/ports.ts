@@ -1,6 +1,6 @@
 /** Ports of this machine on which programs listen. */
 import { execFile } from 'node:child_process';
-import { createReadStream } from 'node:fs';
+import { createReadStream, readlinkSync } from 'node:fs';
 import { readdir, readFile, readlink, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -301,7 +301,7 @@ export class SocketOwners {
       if (left === 0) break;
       const directory = join(this.#root, String(pid), 'fd');
       for (const fd of firstFiles(await readNames(directory))) {
-        const inode = /^socket:\[(\d+)\]$/.exec(await link(join(directory, fd)))?.[1];
+        const inode = /^socket:\[(\d+)\]$/.exec(linkNow(join(directory, fd)))?.[1];
         if (inode === undefined || !inodes.has(inode)) continue;
         if (owners.get(inode) === undefined) left -= 1;
         owners.set(inode, pid);
@@ -339,6 +339,15 @@ async function readNames(path: string): Promise<string[]> {
 async function link(path: string): Promise<string> {
   try {
     return await readlink(path);
+  } catch {
+    return '';
+  }
+}
+
+/** The same for the links of `/proc`, which lead nowhere slow: waiting for each of thousands costs five times as much. */
+function linkNow(path: string): string {
+  try {
+    return readlinkSync(path);
   } catch {
     return '';
   }
