@@ -2,21 +2,10 @@
 import { execFileSync } from 'node:child_process';
 import { arch, cpus, loadavg, release, totalmem, type } from 'node:os';
 
-export interface Machine {
-  readonly cores: number;
-  readonly processor: string;
-  readonly memoryGiB: number;
-  readonly kernel: string;
-  readonly node: string;
-  readonly programs: readonly string[];
-  /** the measured commit, with `+` if files have changed since */
-  readonly commit: string;
-  /** load of the last minute before the run */
-  readonly load: number;
-}
+export type Machine = ReturnType<typeof describeMachine>;
 
 /** @param programs commands that print the versions of the programs involved */
-export function describeMachine(programs: readonly string[] = ['nginx -v', 'ssh -V', 'wrk -v']): Machine {
+export function describeMachine(programs: readonly string[] = ['nginx -v', 'ssh -V', 'wrk -v']) {
   const processors = cpus();
   return {
     cores: processors.length,
@@ -26,7 +15,9 @@ export function describeMachine(programs: readonly string[] = ['nginx -v', 'ssh 
     kernel: `${type()} ${release().replace(/-.*/, '')} ${arch()}`,
     node: process.version,
     programs: programs.map(version),
+    /** the measured commit, with `+` if files have changed since */
     commit: commit(),
+    /** load of the last minute before the run */
     load: loadavg()[0] ?? 0,
   };
 }

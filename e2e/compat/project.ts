@@ -71,14 +71,10 @@ async function listening(child: Child, port: number): Promise<void> {
 }
 
 /** A page, with the addresses of the WebSockets that it has opened and what they received. */
-interface WatchedPage {
-  readonly page: Page;
-  readonly webSockets: readonly string[];
-  readonly messages: readonly string[];
-}
+type WatchedPage = Awaited<ReturnType<typeof openPage>>;
 
 /** Opens a page whose waits give up after 2 min. */
-export async function openPage(browser: Browser, url: string): Promise<WatchedPage> {
+export async function openPage(browser: Browser, url: string) {
   const page = await browser.newPage();
   page.setDefaultTimeout(120_000);
   const webSockets: string[] = [];

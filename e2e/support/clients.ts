@@ -6,7 +6,7 @@ import { Culvert, type Relay } from './programs.ts';
 import { formatRequest, RawConnection, type Request } from './raw-http.ts';
 import { sharedRelay } from './relay-suite.ts';
 import type { Scope } from './scope.ts';
-import { type LocalConnection, type ScriptedService, startScriptedService } from './services/scripted.ts';
+import { type LocalConnection, startScriptedService } from './services/scripted.ts';
 import { SpecClient } from './spec-client/client.ts';
 
 /** Options that a suite can request for a client's tunnel. */
@@ -57,41 +57,30 @@ export function bothClients(name: string, suite: (client: ClientKind) => void): 
 }
 
 /** A relay with one tunnel to a service whose every byte the test sends. */
-export class ScriptedTunnel {
-  readonly relay: Relay;
-  readonly service: ScriptedService;
-  readonly pool: AccountPool;
-  /** The `Host` of the tunnel. */
-  readonly host: string;
-  readonly #scope: Scope;
+export type ScriptedTunnel = Awaited<ReturnType<typeof ScriptedTunnel.start>>;
 
-  private constructor(scope: Scope, relay: Relay, service: ScriptedService, pool: AccountPool, host: string) {
-    this.#scope = scope;
-    this.relay = relay;
-    this.service = service;
-    this.pool = pool;
-    this.host = host;
-  }
-
-  static async start(scope: Scope, kind: ClientKind): Promise<ScriptedTunnel> {
+export const ScriptedTunnel = {
+  async start(scope: Scope, kind: ClientKind) {
     const [relay, service] = await Promise.all([sharedRelay(), startScriptedService(scope)]);
     const pool = new AccountPool(relay);
     const { key } = await pool.take();
     const { tunnel } = await kind.start(scope, relay, key, { localPort: service.port });
-    return new ScriptedTunnel(scope, relay, service, pool, hostOf(tunnel, relay));
-  }
+    /** The `Host` of the tunnel. */
+    const host = hostOf(tunnel, relay);
 
-  /** Sends these bytes as a visitor. @returns also the local connection on which their head arrived */
-  async send(bytes: string | Buffer): Promise<[RawConnection, LocalConnection]> {
-    const visitor = await RawConnection.open(this.#scope, this.relay.port);
-    await visitor.write(bytes);
-    const local = await this.service.next();
-    await local.head();
-    return [visitor, local];
-  }
+    /** Sends these bytes as a visitor. @returns also the local connection on which their head arrived */
+    async function send(bytes: string | Buffer): Promise<[RawConnection, LocalConnection]> {
+      const visitor = await RawConnection.open(scope, relay.port);
+      await visitor.write(bytes);
+      const local = await service.next();
+      await local.head();
+      return [visitor, local];
+    }
 
-  /** Sends a request as a visitor. @returns also the local connection on which it arrived */
-  async visit(request: Omit<Request, 'host'> = {}): Promise<[RawConnection, LocalConnection]> {
-    return await this.send(formatRequest({ host: this.host, ...request }));
-  }
-}
+    /** Sends a request as a visitor. @returns also the local connection on which it arrived */
+    const visit = (request: Omit<Request, 'host'> = {}): Promise<[RawConnection, LocalConnection]> =>
+      send(formatRequest({ host, ...request }));
+
+    return { relay, service, pool, host, send, visit };
+  },
+};

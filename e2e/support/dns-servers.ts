@@ -108,36 +108,29 @@ auth-zone:
 `;
 }
 
-export interface Dug {
-  /** `NOERROR`, `NXDOMAIN`, … */
-  readonly status: string;
-  /** `qr`, `aa`, `tc`, `rd`, `ra` */
-  readonly flags: readonly string[];
-  /** lines of each section, with blanks collapsed to one space */
-  readonly answer: readonly string[];
-  readonly authority: readonly string[];
-  /** bytes of the response */
-  readonly size: number;
-  /** the whole output */
-  readonly text: string;
-}
+export type Dug = Awaited<ReturnType<typeof dig>>;
 
 /**
  * @param question arguments of `dig`: a name, a type, options
  * @throws Error when there is no response, or `dig` rejects it
  */
-export async function dig(port: number, server: string, question: readonly string[]): Promise<Dug> {
+export async function dig(port: number, server: string, question: readonly string[]) {
   const args = ['-p', String(port), `@${server}`, '+tries=1', '+time=5', '+nocmd', ...question];
   const { stdout } = await promisify(execFile)('dig', args, { timeout: 30_000 });
   const status = /status: (\w+)/.exec(stdout)?.[1];
   if (status === undefined || stdout.includes(';; Warning') || stdout.includes('malformed'))
     throw new Error(stdout);
   return {
+    /** `NOERROR`, `NXDOMAIN`, … */
     status,
+    /** `qr`, `aa`, `tc`, `rd`, `ra` */
     flags: (/flags: ([\w ]*);/.exec(stdout)?.[1] ?? '').split(' '),
+    // Lines, with blanks collapsed to one space.
     answer: section(stdout, 'ANSWER'),
     authority: section(stdout, 'AUTHORITY'),
+    /** bytes of the response */
     size: Number(/MSG SIZE +rcvd: (\d+)/.exec(stdout)?.[1]),
+    /** the whole output */
     text: stdout,
   };
 }

@@ -5,12 +5,7 @@ import { connect, type TLSSocket } from 'node:tls';
 import { within } from './deadline.ts';
 import type { Scope } from './scope.ts';
 
-export interface Http2Response {
-  readonly status: number;
-  readonly headers: IncomingHttpHeaders;
-  readonly text: string;
-  readonly trailers: IncomingHttpHeaders | undefined;
-}
+export type Http2Response = Awaited<ReturnType<typeof request>>;
 
 export interface Http2Target {
   readonly port: number;
@@ -50,7 +45,7 @@ export async function request(
   session: ClientHttp2Session,
   headers: Record<string, string | string[]>,
   body?: Buffer | string,
-): Promise<Http2Response> {
+) {
   const stream = session.request(headers, { endStream: body === undefined });
   if (body !== undefined) stream.end(body);
   let trailers: IncomingHttpHeaders | undefined;

@@ -74,15 +74,12 @@ export class Ledger {
 
 /* Counts a load's requests, and describes each failure. */
 
-export interface Tally {
-  readonly sent: number;
-  readonly good: number;
-  /** requests that got no response, another status than 200, or another body than the service sends */
-  readonly failed: readonly Asked[];
-}
-
-/** The results of {@link Asked} requests to a service that always responds with this text. */
-export function tallyOf(asked: readonly Asked[], expected: (request: Request) => string): Tally {
+/**
+ * The results of {@link Asked} requests to a service that always responds with this text.
+ *
+ * @returns `failed`: those that got no response, another status than 200, or another body than the service sends
+ */
+export function tallyOf(asked: readonly Asked[], expected: (request: Request) => string) {
   const failed = asked.filter(
     ({ request, outcome }) =>
       request === undefined ||

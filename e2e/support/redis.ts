@@ -12,17 +12,6 @@ import { closedPort } from './services/listen.ts';
 /** Debian's package `redis-server`; `e2e/support/setup.sh` installs it. */
 const REDIS = '/usr/bin/redis-server';
 
-export interface RedisCounters {
-  /** scripts that relays have run */
-  readonly scripts: number;
-  /** messages, by scripts or without */
-  readonly published: number;
-  readonly bytesIn: number;
-  readonly bytesOut: number;
-  /** bytes that the server uses now */
-  readonly memory: number;
-}
-
 export class RedisServer {
   readonly port: number;
   readonly #directory: string;
@@ -80,17 +69,20 @@ export class RedisServer {
   }
 
   /** What the server has done since it started, without the cost of reading the counters. */
-  async counters(): Promise<RedisCounters> {
+  async counters() {
     const before = this.#asked.bytesOut;
     const text = await this.command('INFO everything');
     const calls = (command: string): number =>
       Number(new RegExp(`^cmdstat_${command}:calls=(\\d+)`, 'm').exec(text)?.[1] ?? 0);
     const value = (field: string): number => Number(new RegExp(`^${field}:(\\d+)`, 'm').exec(text)?.[1]);
     return {
+      /** scripts that relays have run */
       scripts: calls('eval') + calls('evalsha'),
+      /** messages, by scripts or without */
       published: calls('publish'),
       bytesIn: value('total_net_input_bytes') - this.#asked.bytesIn,
       bytesOut: value('total_net_output_bytes') - before,
+      /** bytes that the server uses now */
       memory: value('used_memory'),
     };
   }

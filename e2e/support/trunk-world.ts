@@ -80,12 +80,7 @@ export async function sendUntilMove(stream: TrunkClientStream): Promise<Buffer> 
 }
 
 /** A visitor who has received half of a response. */
-export interface Halfway {
-  readonly visitor: RawConnection;
-  readonly stream: TrunkClientStream;
-  /** the whole body, or what went wrong */
-  readonly rest: Promise<string>;
-}
+export type Halfway = Awaited<ReturnType<TrunkWorld['halfway']>>;
 
 /** Visitors, clients and trunks of one relay. */
 export class TrunkWorld {
@@ -130,7 +125,7 @@ export class TrunkWorld {
     return [visitor, stream];
   }
 
-  async halfway(client: ManualClient, trunk: TrunkClient): Promise<Halfway> {
+  async halfway(client: ManualClient, trunk: TrunkClient) {
     const [visitor, stream] = await this.connect(client, trunk);
     stream.send(HALF);
     const head = await visitor.finalHead();
@@ -138,7 +133,12 @@ export class TrunkWorld {
       ({ text }) => text,
       (error: unknown) => String(error),
     );
-    return { visitor, stream, rest };
+    return {
+      visitor,
+      stream,
+      /** the whole body, or what went wrong */
+      rest,
+    };
   }
 
   /** Asserts that a visitor gets a response through the trunk. */

@@ -212,25 +212,10 @@ export interface FigureRecord {
   readonly passed: boolean;
 }
 
-export interface RowRecord {
-  readonly name: string;
-  readonly title: string;
-  readonly passed: boolean;
-  readonly figures: readonly FigureRecord[];
-  readonly done: string;
-  readonly faults: readonly string[];
-  readonly seed: number;
-  readonly seconds: number;
-  /** the date of the run, in UTC */
-  readonly date: string;
-  /** the commit, with `+` if sources have changed since */
-  readonly commit: string;
-  readonly node: string;
-  readonly machine: string;
-}
+export type RowRecord = ReturnType<typeof recordOf>;
 
-/** The record of a row that has just run. */
-export function recordOf(outcome: Outcome, seed: number, date: string): RowRecord {
+/** The record of a row that has just run. @param date in UTC */
+export function recordOf(outcome: Outcome, seed: number, date: string) {
   const { row, result, problems, seconds } = outcome;
   const { cores, processor, memoryGiB, kernel, node, commit } = describeMachine([]);
   return {

@@ -53,48 +53,18 @@ function sum(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0);
 }
 
-export interface Asked {
-  /** scripts that Redis has run */
-  readonly scripts: number;
-  /** messages through Redis, each one to one relay or to all */
-  readonly published: number;
-  readonly bytesIn: number;
-  readonly bytesOut: number;
-  /** single statements included */
-  readonly transactions: number;
-}
-
 /** PostgreSQL's own statistics, which its processes update once a second while they are active. */
 const COUNTS = 'select xact_commit as transactions from pg_stat_database where datname = current_database()';
 
-export class StoreCounters {
-  readonly #cluster: RelayCluster;
-
-  constructor(cluster: RelayCluster) {
-    this.#cluster = cluster;
-  }
-
-  /** Totals since the servers have started. */
-  async read(): Promise<Asked> {
-    const [{ scripts, published, bytesIn, bytesOut }, [row]] = await Promise.all([
-      this.#cluster.redis.counters(),
-      query(this.#cluster.database, COUNTS),
-    ]);
-    const transactions = Number(row?.['transactions']);
-    return { scripts, published, bytesIn, bytesOut, transactions };
-  }
-
-  /** The load between two readings, divided by a number of units. */
-  static rate(from: Asked, to: Asked, units: number): Asked {
-    const each = (of: (asked: Asked) => number): number => (of(to) - of(from)) / units;
-    return {
-      scripts: each(({ scripts }) => scripts),
-      published: each(({ published }) => published),
-      bytesIn: each(({ bytesIn }) => bytesIn),
-      bytesOut: each(({ bytesOut }) => bytesOut),
-      transactions: each(({ transactions }) => transactions),
-    };
-  }
+/** What the relays of a cluster have asked of Redis and PostgreSQL since these have started. */
+export async function readCounters(cluster: RelayCluster) {
+  const [{ scripts, published, bytesIn, bytesOut }, [row]] = await Promise.all([
+    cluster.redis.counters(),
+    query(cluster.database, COUNTS),
+  ]);
+  /** Single statements included. */
+  const transactions = Number(row?.['transactions']);
+  return { scripts, published, bytes: bytesIn + bytesOut, transactions };
 }
 
 /* The target figures for several relays as one. */

@@ -8,7 +8,7 @@ import { Culvert } from '../../support/programs.ts';
 import type { Scope } from '../../support/scope.ts';
 import { startHello, wrk } from '../cases/requests.ts';
 import { rotated } from '../stats.ts';
-import { type Asked, type ClusterBench, type ClusterCase, StoreCounters } from './case.ts';
+import { type ClusterBench, type ClusterCase, readCounters } from './case.ts';
 
 const COUNTS = [1, 2, 3];
 /** Divisible by each of {@link COUNTS}. */
@@ -19,7 +19,6 @@ const REST_MS = 9000;
 interface Sized {
   readonly name: string;
   readonly cluster: RelayCluster;
-  readonly stores: StoreCounters;
 }
 
 export const relays: ClusterCase = {
@@ -29,11 +28,7 @@ export const relays: ClusterCase = {
     const sizes: Sized[] = [];
     for (const count of COUNTS) sizes.push(await start(scope, bench, count, servicePort));
     for (const size of sizes) await load(scope, size, 1);
-    for (const { name, asked } of await atRest(sizes)) {
-      bench.samples.add(`at rest/${name}/Redis scripts/s`, asked.scripts);
-      bench.samples.add(`at rest/${name}/Redis bytes/s`, asked.bytesIn + asked.bytesOut);
-      bench.samples.add(`at rest/${name}/PostgreSQL transactions/s`, asked.transactions);
-    }
+    await measureAtRest(bench, sizes);
     for (let round = 1; round <= bench.rounds; round += 1) {
       for (const size of rotated(sizes, round)) await measure(scope, bench, size);
       bench.log(`relays: round ${round} of ${bench.rounds}`);
@@ -50,26 +45,32 @@ async function start(
   const cluster = await RelayCluster.start(scope, count, {}, postgres.url);
   await Culvert.start(scope, cluster.relay(0), cluster.key, servicePort, ['--name', 'bench']);
   const name = count === 1 ? '1 relay' : `${count} relays`;
-  return { name, cluster, stores: new StoreCounters(cluster) };
+  return { name, cluster };
 }
 
 /** The idle load of each cluster, all of them over the same period. */
-async function atRest(sizes: readonly Sized[]): Promise<{ name: string; asked: Asked }[]> {
-  const before = await Promise.all(sizes.map(({ stores }) => stores.read()));
+async function measureAtRest({ samples }: ClusterBench, sizes: readonly Sized[]): Promise<void> {
+  const read = () => Promise.all(sizes.map(({ cluster }) => readCounters(cluster)));
+  const before = await read();
   await delay(REST_MS);
-  const after = await Promise.all(sizes.map(({ stores }) => stores.read()));
-  return sizes.map(({ name }, at) => {
-    const [from, to] = [before[at], after[at]];
+  const after = await read();
+  for (const [index, { name }] of sizes.entries()) {
+    const [from, to] = [before[index], after[index]];
     if (from === undefined || to === undefined) throw new RangeError(name);
-    return { name, asked: StoreCounters.rate(from, to, REST_MS / 1000) };
-  });
+    const add = (what: string, count: number): void =>
+      samples.add(`at rest/${name}/${what}`, (count * 1000) / REST_MS);
+    add('Redis scripts/s', to.scripts - from.scripts);
+    add('Redis bytes/s', to.bytes - from.bytes);
+    add('PostgreSQL transactions/s', to.transactions - from.transactions);
+  }
 }
 
 async function measure(scope: Scope, bench: ClusterBench, size: Sized): Promise<void> {
-  const before = await size.stores.read();
+  const before = await readCounters(size.cluster);
   const requests = await load(scope, size, bench.seconds);
-  const { published } = StoreCounters.rate(before, await size.stores.read(), requests);
-  bench.samples.add(`new c${VISITORS}, visitors on all/${size.name}/Redis messages/request`, published);
+  const { published } = await readCounters(size.cluster);
+  const name = `new c${VISITORS}, visitors on all/${size.name}/Redis messages/request`;
+  bench.samples.add(name, (published - before.published) / requests);
 }
 
 /**

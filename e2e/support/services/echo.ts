@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createCipheriv, createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -70,20 +70,10 @@ export function seenFields(seen: Echo): [string, string][] {
 
 const BLOCK_BYTES = 1024 * 1024;
 
-/** One block of bytes that neither compresses nor repeats: pseudo-random, the same in every run (xorshift32). */
-function pseudoRandomBlock(): Buffer {
-  const words = new Uint32Array(BLOCK_BYTES / 4);
-  let state = 0x9e3779b9;
-  for (let i = 0; i < words.length; i += 1) {
-    state ^= state << 13;
-    state ^= state >>> 17;
-    state ^= state << 5;
-    words[i] = state;
-  }
-  return Buffer.from(words.buffer);
-}
-
-const block = pseudoRandomBlock();
+/** One block of bytes that neither compresses nor repeats, the same in every run. */
+const block = createCipheriv('aes-128-ctr', Buffer.alloc(16), Buffer.alloc(16)).update(
+  Buffer.alloc(BLOCK_BYTES),
+);
 
 /** Generates `length` bytes. Each block starts with its number, so that no two are alike. */
 export function* payload(length: number): Generator<Buffer> {

@@ -41,20 +41,8 @@ const trailers = (): Metadata => {
   return sent;
 };
 
-export interface GrpcService {
-  readonly port: number;
-  /** Cuts all calls and connections. */
-  stop(): void;
-  /** Waits until a call is cancelled. @returns the name of its method */
-  nextCancelled(): Promise<string>;
-  /** a unary call waits for its answer */
-  readonly waiting: Promise<void>;
-  /** the metadata of the last unary call */
-  readonly metadata: Metadata | undefined;
-}
-
 /** @param tls without it, the service speaks h2c */
-export async function startGrpcService(scope: Scope, tls?: KeyCertPair): Promise<GrpcService> {
+export async function startGrpcService(scope: Scope, tls?: KeyCertPair) {
   const server = new Server();
   let metadata: Metadata | undefined;
   const waiting = Promise.withResolvers<void>();
@@ -105,9 +93,13 @@ export async function startGrpcService(scope: Scope, tls?: KeyCertPair): Promise
   scope.defer(() => server.forceShutdown());
   return {
     port,
+    /** Cuts all calls and connections. */
     stop: () => server.forceShutdown(),
+    /** Waits until a call is cancelled. @returns the name of its method */
     nextCancelled: () => cancelled.promise,
+    /** a unary call waits for its answer */
     waiting: waiting.promise,
+    /** the metadata of the last unary call */
     get metadata() {
       return metadata;
     },

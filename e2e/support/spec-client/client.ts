@@ -1,6 +1,5 @@
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Tunnel } from '../../../shared/tunnel.ts';
 import { Api } from '../api.ts';
 import { Scope } from '../scope.ts';
 import { type Closed, WebSocketClient } from './websocket.ts';
@@ -13,80 +12,62 @@ const RETRY_MS = 500;
  * carries every announced connection to the local port. It implements nothing optional: no close code, no event, no
  * header.
  */
-export class SpecClient {
-  readonly tunnel: Tunnel;
-  readonly #relay: RelayAddress;
-  readonly #key: string;
-  readonly #api: Api;
-  readonly #scope: Scope;
-  #control: ControlSocket;
-  #stopped = false;
+export type SpecClient = Awaited<ReturnType<typeof SpecClient.start>>;
 
-  private constructor(
-    relay: RelayAddress,
-    key: string,
-    scope: Scope,
-    tunnel: Tunnel,
-    control: ControlSocket,
-  ) {
-    this.#relay = relay;
-    this.#key = key;
-    this.#scope = scope;
-    this.#api = new Api(relay, key);
-    this.tunnel = tunnel;
-    this.#control = control;
-    this.#hold(control);
-  }
-
+export const SpecClient = {
   /**
    * Creates a tunnel and goes online.
    *
    * @param request body of the create request (protocol.md section 3.2)
    */
-  static async start(outer: Scope, relay: RelayAddress, key: string, request: object): Promise<SpecClient> {
+  async start(outer: Scope, relay: RelayAddress, key: string, request: object) {
     const scope = new Scope();
     outer.defer(() => scope.end());
-    const tunnel = await new Api(relay, key).create(request);
-    const control = await ControlSocket.open(scope, relay, key, tunnel.id);
-    const client = new SpecClient(relay, key, scope, tunnel, control);
-    scope.defer(() => (client.#stopped = true));
-    return client;
-  }
+    const api = new Api(relay, key);
+    const tunnel = await api.create(request);
+    const openControl = (): Promise<ControlSocket> => ControlSocket.open(scope, relay, key, tunnel.id);
+    let control = await openControl();
+    const ending = new AbortController();
+    scope.defer(() => ending.abort());
+    hold();
+    return {
+      tunnel,
 
-  /** Closes the tunnel and every connection. */
-  async stop(): Promise<void> {
-    this.#stopped = true;
-    await this.#api.close(this.tunnel.id);
-    this.#control.socket.close();
-    await this.#control.closed;
-  }
+      /** Closes the tunnel and every connection. */
+      async stop(): Promise<void> {
+        ending.abort();
+        await api.close(tunnel.id);
+        control.socket.close();
+        await control.closed;
+      },
+    };
 
-  #hold(control: ControlSocket): void {
-    this.#control = control;
-    for (const message of control.messages) void this.#serve(message.id);
-    control.onMessage = (message) => void this.#serve(message.id);
-    void control.closed.then(() => this.#reconnect());
-  }
+    function hold(): void {
+      control.onMessage = (message) => void serve(message.id);
+      void control.closed.then(reconnect);
+    }
 
-  async #reconnect(): Promise<void> {
-    while (!this.#stopped) {
-      try {
-        return this.#hold(await ControlSocket.open(this.#scope, this.#relay, this.#key, this.tunnel.id));
-      } catch {
-        // The relay is gone, or still starting.
-        await delay(RETRY_MS);
+    async function reconnect(): Promise<void> {
+      while (!ending.signal.aborted) {
+        try {
+          control = await openControl();
+          return hold();
+        } catch {
+          // The relay is gone, or still starting.
+          await delay(RETRY_MS);
+        }
       }
     }
-  }
 
-  async #serve(id: string): Promise<void> {
-    try {
-      bridge(await openData(this.#scope, this.#relay, id), this.tunnel.local_port);
-    } catch {
-      // The visitor has left, so nobody needs an answer.
+    async function serve(id: string): Promise<void> {
+      try {
+        bridge(await openData(scope, relay, id), tunnel.local_port);
+      } catch {
+        // The visitor has left, so nobody needs an answer.
+      }
     }
-  }
-}
+  },
+};
 
 export interface RelayAddress {
   readonly port: number;

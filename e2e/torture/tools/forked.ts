@@ -48,14 +48,7 @@ export interface Measurement {
   readonly ms: number;
 }
 
-export interface Latencies {
-  readonly requests: number;
-  /** requests without a 200 */
-  readonly failed: number;
-  /** ms from the scheduled time of each to the end of its response */
-  readonly p50: number;
-  readonly p99: number;
-}
+export type Latencies = Awaited<ReturnType<typeof measure>>;
 
 const TIMEOUT_MS = 10_000;
 /** requests of visitors that measure the maximum throughput */
@@ -63,13 +56,15 @@ const AT_ONCE = 16;
 const agent = new Agent({ keepAlive: true, maxSockets: 256, maxFreeSockets: AT_ONCE });
 
 /** Visitors at a steady rate, independent of response times, so that all of them notice a relay that stalls. */
-async function measure(measurement: Measurement): Promise<Latencies> {
+async function measure(measurement: Measurement) {
   const results = await (measurement.perSecond === 'most' ? askAll(measurement) : askPaced(measurement));
   // A visitor without a response has waited longest.
   const times = results.map((time) => time ?? TIMEOUT_MS).toSorted((a, b) => a - b);
   return {
     requests: times.length,
+    /** requests without a 200 */
     failed: results.filter((time) => time === undefined).length,
+    /** ms from the scheduled time of each to the end of its response */
     p50: times[Math.floor(times.length * 0.5)] ?? NaN,
     p99: times[Math.floor(times.length * 0.99)] ?? NaN,
   };

@@ -25,16 +25,10 @@ export interface Front {
 }
 
 /** A relay with all routes to it. */
-export interface Fronts {
-  readonly relay: Relay;
-  /** the straight one first */
-  readonly fronts: readonly Front[];
-  /** path of the certificate that the proxies' clients have to trust */
-  readonly authority: string;
-}
+export type Fronts = Awaited<ReturnType<typeof startFronts>>;
 
 /** @param settings of the relay, in addition to those that the files of `server/deploy` require */
-export async function startFronts(scope: Scope, settings: Environment = {}): Promise<Fronts> {
+export async function startFronts(scope: Scope, settings: Environment = {}) {
   const authority = new Authority(scope);
   const files = authority.issue(SHIPPED.relayHost, `*.${SHIPPED.tunnelDomain}`);
   const relay = await Relay.start(scope, { ...SHIPPED.settings, ...settings });
@@ -45,7 +39,9 @@ export async function startFronts(scope: Scope, settings: Environment = {}): Pro
   });
   return {
     relay,
+    /** the straight one first */
     fronts: [straight(relay.port), ...(await Promise.all(proxies))],
+    /** path of the certificate that the proxies' clients have to trust */
     authority: authority.path,
   };
 }

@@ -4,7 +4,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Plan, Tunnel } from '../../../shared/tunnel.ts';
-import { createAccount, type TestAccount } from '../../support/accounts.ts';
+import { createAccount } from '../../support/accounts.ts';
 import { giveTunnels } from '../../support/database.ts';
 import { hostOf } from '../../support/manual-client.ts';
 import { Culvert, type Environment, Relay } from '../../support/programs.ts';
@@ -15,13 +15,7 @@ import { SHIPPED } from '../../support/shipped-proxies.ts';
 import { type Front, straight } from './fronts.ts';
 import type { Faults } from './measure.ts';
 
-export interface Tenant {
-  readonly account: TestAccount;
-  readonly culvert: Culvert;
-  readonly tunnel: Tunnel;
-  /** the `Host` of its visitors */
-  readonly host: string;
-}
+export type Tenant = Awaited<ReturnType<typeof startTenant>>;
 
 interface TenantOptions {
   /** by default the one without limits, so that only the relay's own limits protect others */
@@ -38,19 +32,16 @@ export async function startTenant(
   relay: Relay,
   servicePort: number,
   { plan = 'team', environment = {}, by = relay }: TenantOptions = {},
-): Promise<Tenant> {
+) {
   const account = await createAccount(relay, { plan });
   const culvert = await Culvert.start(scope, by, account.key, servicePort, [], environment);
-  return { account, culvert, tunnel: culvert.tunnel, host: hostOf(culvert.tunnel, relay) };
+  const { tunnel } = culvert;
+  /** The `Host` of its visitors. */
+  const host = hostOf(tunnel, relay);
+  return { account, culvert, tunnel, host };
 }
 
-export interface AttackedRelay {
-  readonly relay: Relay;
-  readonly front: Front;
-  readonly attacker: TestAccount;
-  /** @throws Error if there are not that many */
-  tunnel(index: number): Tunnel;
-}
+export type AttackedRelay = Awaited<ReturnType<typeof startAttackedRelay>>;
 
 interface AttackedRelayOptions {
   /** number of tunnels, each for one attack at a time */
@@ -60,10 +51,7 @@ interface AttackedRelayOptions {
   readonly settings?: Environment;
 }
 
-export async function startAttackedRelay(
-  scope: Scope,
-  { count, name, settings = {} }: AttackedRelayOptions,
-): Promise<AttackedRelay> {
+export async function startAttackedRelay(scope: Scope, { count, name, settings = {} }: AttackedRelayOptions) {
   const { CULVERT_PUBLIC_URL, CULVERT_TUNNEL_DOMAIN } = SHIPPED.settings;
   const relay = await Relay.start(scope, { ...settings, CULVERT_PUBLIC_URL, CULVERT_TUNNEL_DOMAIN });
   const attacker = await createAccount(relay, { plan: 'team' });
@@ -74,7 +62,8 @@ export async function startAttackedRelay(
     relay,
     front: straight(relay.port),
     attacker,
-    tunnel(index) {
+    /** @throws Error if there are not that many */
+    tunnel(index: number): Tunnel {
       const tunnel = tunnels[index];
       if (tunnel === undefined) throw new Error(`there is no tunnel ${index}`);
       return tunnel;
@@ -87,15 +76,10 @@ const BREATH_MS = 50;
 /** Statuses with which a proxy or the relay itself reports that there is no response. */
 const UNSERVED = new Set([502, 503, 504]);
 
-export interface Honest {
-  readonly account: TestAccount;
-  readonly tunnel: Tunnel;
-  /** of the tunnel */
-  readonly host: string;
-}
+export type Honest = Awaited<ReturnType<typeof startHonest>>;
 
 /** A tunnel whose service responds with the requested path. */
-export async function startHonest(scope: Scope, relay: Relay): Promise<Honest> {
+export async function startHonest(scope: Scope, relay: Relay) {
   const account = await createAccount(relay);
   const { port } = await startHttpService(scope, (request, response) => {
     response.setHeader('Honest', request.url ?? '');

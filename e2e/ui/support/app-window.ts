@@ -7,7 +7,6 @@ import { WindowServer, type WindowServerOptions } from '../../../desktop/app/bro
 import type { Answer, Pushes } from '../../../desktop/app/ipc/ipc.ts';
 import { PAGE } from '../../../desktop/build/build.ts';
 import { systemClock } from '../../../desktop/client/clock.ts';
-import type { Child } from '../../support/child.ts';
 import { spawnCulvert, temporaryDirectory } from '../../support/programs.ts';
 import type { Scope } from '../../support/scope.ts';
 
@@ -237,16 +236,8 @@ export function watchPage(scope: Scope, page: Page, expected?: RegExp): string[]
 
 /* The program `culvert ui`, and a browser of its user. */
 
-/** A running `culvert ui`. */
-interface UiProgram {
-  readonly child: Child;
-  /** opens the window, once */
-  readonly link: string;
-  readonly origin: string;
-}
-
-/** Starts `culvert ui`. @param home for its files */
-export async function startUi(scope: Scope, home: string, args: readonly string[] = []): Promise<UiProgram> {
+/** Starts `culvert ui`. @param home for its files. @returns also a link that opens the window, once */
+export async function startUi(scope: Scope, home: string, args: readonly string[] = []) {
   const child = spawnCulvert(scope, ['ui', '--port', '0', '--no-open', ...args], uiEnvironment(home));
   const link = await child.line((line) => /^http:\S+$/.exec(line)?.[0]);
   return { child, link, origin: new URL(link).origin };

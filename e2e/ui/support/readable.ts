@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import type { Browser, BrowserContextOptions, Page, Response } from 'playwright-core';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { LANGUAGE_NAMES, PSEUDO_MARK } from '../../../desktop/app/messages/translate.ts';
 import { eventually } from '../../support/deadline.ts';
 import type { Scope } from '../../support/scope.ts';
@@ -169,15 +169,7 @@ export async function assertPageReadable(page: Page): Promise<void> {
 }
 
 /** A page that a visitor has opened. */
-export interface OpenAddress {
-  readonly page: Page;
-  /** the response to the address itself */
-  readonly answer: Response;
-  /** addresses of all requests, in order */
-  readonly requests: readonly string[];
-  /** errors that the page logs, failed scripts included */
-  readonly errors: readonly string[];
-}
+export type OpenAddress = Awaited<ReturnType<typeof openAddress>>;
 
 /** Opens an address in a browser that stores only what the options contain. Ends with the scope. */
 export async function openAddress(
@@ -185,7 +177,7 @@ export async function openAddress(
   browser: Browser,
   address: string,
   options: BrowserContextOptions = {},
-): Promise<OpenAddress> {
+) {
   const context = await browser.newContext(options);
   scope.defer(() => context.close());
   const page = await context.newPage();
@@ -200,5 +192,13 @@ export async function openAddress(
   });
   const answer = await page.goto(address);
   if (answer === null) throw new Error(`${address} was not asked for`);
-  return { page, answer, requests, errors };
+  return {
+    page,
+    /** the response to the address itself */
+    answer,
+    /** addresses of all requests, in order */
+    requests,
+    /** errors that the page logs, failed scripts included */
+    errors,
+  };
 }

@@ -126,16 +126,8 @@ function describe({ front, response, number }: Asked): string {
 const PAUSE_MS = 150;
 const ASKED = /^\S+ \/answer\/(\d+)\/(\d+) /gm;
 
-export interface HostileService {
-  readonly port: number;
-  readonly requests: AnsweredRequests;
-}
-
 /** Starts a service that responds to `/answer/INDEX/NUMBER` with the response of that index. */
-export async function startHostileService(
-  scope: Scope,
-  responses: readonly HostileMessage[],
-): Promise<HostileService> {
+export async function startHostileService(scope: Scope, responses: readonly HostileMessage[]) {
   const requests = new AnsweredRequests();
   const { port } = await startRawService(scope, (socket) => {
     let text = '';
