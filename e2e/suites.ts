@@ -14,12 +14,13 @@ export interface Suite {
 
 const MOCHA = 'node_modules/mocha/bin/mocha.js';
 const SETUP = 'e2e/support/setup.sh';
-/** Suites that kill relays at a hundred different moments. */
-const KILLS = 'kill|migration';
-/** Suites with bodies of 1 GiB. */
-const LARGE = 'large-bodies';
-/** Every screen of the window, in each theme, size and language. */
-const EVERY_SCREEN = 'accessibility|languages';
+/** Files that take a minute or more each: authorities, takeovers, relays killed at a hundred moments, bodies of 1 GiB. */
+const LONG = {
+  faults: 'certificates|kill|migration|replace',
+  protocol: 'certificates|certificates-dns|client-time-limits|large-bodies',
+};
+/** The window's screens in each theme, size and language, and the window in another browser. */
+const EVERY_SCREEN = 'accessibility|languages|firefox';
 /** Root hooks that set up what the window tests share. */
 const WINDOW = ['--require', './e2e/ui/support/running-app.ts'];
 /** Protocol suites that use nothing specific to Linux. */
@@ -31,16 +32,16 @@ export const SUITES: readonly Suite[] = [
   {
     name: 'ui',
     runs: 'always',
-    setup: `${SETUP} chromium firefox-esr`,
+    setup: `${SETUP} chromium`,
     runsBuild: true,
-    command: mocha(2, ...WINDOW, ...longFirst('e2e/ui', 'log*', EVERY_SCREEN), 'e2e/ui/*/**/*.test.ts'),
+    command: mocha(2, ...WINDOW, ...longFirst('e2e/ui', 'log*', EVERY_SCREEN), 'e2e/ui/support/*.test.ts'),
   },
   {
     name: 'protocol',
     runs: 'always',
     setup: SETUP,
     runsBuild: true,
-    command: mocha(3, ...longFirst('e2e/protocol', '*time-limits|certificates', LARGE)),
+    command: mocha(3, ...longFirst('e2e/protocol', 'http2|culvert-lifetime', LONG.protocol)),
   },
   {
     name: 'torture',
@@ -51,11 +52,18 @@ export const SUITES: readonly Suite[] = [
     command: mocha(1, '--exit', 'e2e/torture/rows/*.test.ts'),
   },
   {
-    name: 'ui:screens',
+    name: 'ui:more',
     runs: 'with all',
-    setup: `${SETUP} chromium`,
-    runsBuild: false,
-    command: mocha(2, ...WINDOW, `e2e/ui/@(${EVERY_SCREEN}).test.ts`),
+    setup: `${SETUP} chromium firefox-esr`,
+    runsBuild: true,
+    command: mocha(2, ...WINDOW, `e2e/ui/@(${EVERY_SCREEN}).test.ts`, 'e2e/ui/visitors/*.test.ts'),
+  },
+  {
+    name: 'long',
+    runs: 'with all',
+    setup: SETUP,
+    runsBuild: true,
+    command: mocha(2, `e2e/faults/@(${LONG.faults}).test.ts`, `e2e/protocol/@(${LONG.protocol}).test.ts`),
   },
   {
     name: 'deploy',
@@ -69,7 +77,7 @@ export const SUITES: readonly Suite[] = [
     runs: 'always',
     setup: SETUP,
     runsBuild: true,
-    command: mocha(2, ...longFirst('e2e/faults', 'certificates|network', KILLS)),
+    command: mocha(2, ...longFirst('e2e/faults', 'network|smuggling', LONG.faults)),
   },
   {
     name: 'cluster',
@@ -85,14 +93,6 @@ export const SUITES: readonly Suite[] = [
     ],
   },
   {
-    // Each file takes a minute or more.
-    name: 'long',
-    runs: 'with all',
-    setup: SETUP,
-    runsBuild: true,
-    command: mocha(2, `e2e/faults/@(${KILLS}).test.ts`, `e2e/protocol/@(${LARGE}).test.ts`),
-  },
-  {
     name: 'unit',
     runs: 'always',
     runsBuild: false,
@@ -100,7 +100,7 @@ export const SUITES: readonly Suite[] = [
       1,
       '@(shared|server|desktop|release)/**/*.test.ts',
       'e2e/@(bench|demo|mutation|structure)/**/*.test.ts',
-      'e2e/torture/{,tools/}*.test.ts',
+      'e2e/torture/{,tools/,rows/*/}*.test.ts',
     ),
   },
   {
