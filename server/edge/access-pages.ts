@@ -1,9 +1,10 @@
-/** Responses to visitors without access: a page for people, JSON for programs. */
+/** Responses to visitors without access, a page for people and JSON for programs, and how its form is read. */
 import { API_ERRORS, VISITOR_ERRORS } from '../../shared/errors.ts';
 import { fieldValue, prefersHtml } from '../../shared/http1/fields.ts';
 import type { RequestHead } from '../../shared/http1/head.ts';
 import { escapeHtml, page } from '../../shared/page.ts';
 import type { AccessPolicy } from '../access/access-policy.ts';
+import type { ByteStream, Dial, StreamHandler } from '../tunnels/stream.ts';
 import {
   onThisHost,
   type OwnResponse,
@@ -12,6 +13,7 @@ import {
   withoutParameter,
 } from './builtin-responses.ts';
 import { challengeBelow, isBarePrefix } from './path-form.ts';
+import type { UpstreamHandler } from './route.ts';
 
 /** Query parameter that the page's form adds: a POST with it is for the access page, not for the tunnel. */
 const FORM_PARAMETER = 'culvert_gate';
@@ -202,4 +204,84 @@ function withParameter(address: string, parameter: string): string {
 function withoutForm(path: string): string {
   const parameter = [FORM_PARAMETER, KNOCK_PARAMETER, WAIT_PARAMETER].find((each) => has(path, each));
   return parameter === undefined ? path : withoutParameter(path, parameter);
+}
+
+/* The upstream of a submitted form: the relay reads its body, and responds to it. */
+
+const CONTINUE = Buffer.from('HTTP/1.1 100 Continue\r\n\r\n');
+
+interface FormOptions {
+  /** bytes of the body */
+  readonly length: number;
+  /** Whether the visitor waits for a 100 before it sends them. */
+  readonly expectsContinue: boolean;
+  /** The response to the body, given as text; never rejects. */
+  readonly respond: (body: string) => Promise<OwnResponse>;
+}
+
+/** Reads the body, and has the relay respond to it. */
+export function dialForm(handler: UpstreamHandler, options: FormOptions): Dial {
+  let stream: FormStream | undefined;
+  let isCancelled = false;
+  queueMicrotask(() => {
+    if (isCancelled) return;
+    stream = new FormStream(handler, options);
+    handler.opened(stream);
+    stream.begin();
+  });
+  return {
+    cancel() {
+      isCancelled = true;
+      stream?.abort();
+    },
+  };
+}
+
+class FormStream implements ByteStream {
+  readonly #handler: UpstreamHandler;
+  readonly #options: FormOptions;
+  readonly #pieces: Buffer[] = [];
+  #reader: StreamHandler | undefined;
+  #left: number;
+  #isOver = false;
+
+  constructor(handler: UpstreamHandler, options: FormOptions) {
+    this.#handler = handler;
+    this.#options = options;
+    this.#left = options.length;
+  }
+
+  begin(): void {
+    if (this.#options.length === 0) void this.#respond();
+    else if (this.#options.expectsContinue) this.#reader?.onBytes(CONTINUE);
+  }
+
+  attach(handler: StreamHandler): void {
+    this.#reader = handler;
+  }
+
+  write(chunk: Buffer): boolean {
+    if (chunk.length === 0) return true;
+    this.#pieces.push(Buffer.from(chunk));
+    this.#left -= chunk.length;
+    if (this.#left <= 0) void this.#respond();
+    return true;
+  }
+
+  pause(): void {}
+
+  resume(): void {}
+
+  finish(): void {
+    this.#isOver = true;
+  }
+
+  abort(): void {
+    this.#isOver = true;
+  }
+
+  async #respond(): Promise<void> {
+    const response = await this.#options.respond(Buffer.concat(this.#pieces).toString());
+    if (!this.#isOver) this.#handler.intercepted(response);
+  }
 }

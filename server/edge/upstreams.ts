@@ -4,19 +4,28 @@ import type { Framing } from '../../shared/http1/body.ts';
 import { fieldValue } from '../../shared/http1/fields.ts';
 import type { RequestHead } from '../../shared/http1/head.ts';
 import { hostname } from '../../shared/networks.ts';
+import { shownVisitor } from '../access/access-check.ts';
 import { networkOf } from '../address-network.ts';
 import type { UpgradeRequest, Upgrades } from '../clients/upgrades.ts';
-import { requests } from '../observe/counters.ts';
+import { type RequestCounts, requests } from '../observe/counters.ts';
 import type { AccessLog } from '../observe/logger.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
-import type { ByteStream, Dial, Dialer, StreamHandler } from '../tunnels/stream.ts';
-import { mayBeAccessPage } from './access-pages.ts';
+import type { Dial, Dialer } from '../tunnels/stream.ts';
+import { dialForm, mayBeAccessPage } from './access-pages.ts';
 import type { InProcessApi } from '../api/scheduler.ts';
 import { errorResponse, type Notice, type OwnResponse, requestFacts } from './builtin-responses.ts';
 import { limitedAddress, visitorAddress } from './connection-limiter.ts';
+import type { ExchangeRequest } from './exchange.ts';
 import { belowPrefix, isBarePrefix, ownCookies, PATH_FORM_FIELDS } from './path-form.ts';
-import { type Peer, relayRequestHead } from './request-head.ts';
-import { endingWith, NOINDEX_ENDING, PLAIN_ENDING, type ResponseEnding } from './response.ts';
+import { type Peer, relayRequestHead, tunnelRequestHead } from './request-head.ts';
+import {
+  directsNoCache,
+  endingWith,
+  type FieldMap,
+  NOINDEX_ENDING,
+  PLAIN_ENDING,
+  type ResponseEnding,
+} from './response.ts';
 import {
   type Destination,
   type EdgeContext,
@@ -24,12 +33,6 @@ import {
   TunnelLookup,
   type UpstreamHandler,
 } from './route.ts';
-import {
-  type ResponseRules,
-  TunnelRequest,
-  type TunnelRequestOptions,
-  type UpstreamRequest,
-} from './tunnel-request.ts';
 import {
   type AllowedVisitor,
   type Arriving,
@@ -168,7 +171,7 @@ export class Upstreams {
   }
 
   /** The address whose limits apply, if any. */
-  limitedAddress(head: RequestHead, peer: Peer): string | undefined {
+  #limitedAddress(head: RequestHead, peer: Peer): string | undefined {
     return limitedAddress(peer, head, this.context.trustedProxies);
   }
 
@@ -201,7 +204,7 @@ export class Upstreams {
   ): Promise<void> {
     return this.#endpoints.upgrade({
       target,
-      address: this.limitedAddress(head, peer),
+      address: this.#limitedAddress(head, peer),
       header: (name) => fieldValue(head.fields, name),
       takeOver,
     });
@@ -211,7 +214,7 @@ export class Upstreams {
     const group = networkOf(visitorAddress(plan.head.fields, peer, this.context.trustedProxies));
     return {
       target: this.#api,
-      head: relayRequestHead(plan.head, target, this.limitedAddress(plan.head, peer)),
+      head: relayRequestHead(plan.head, target, this.#limitedAddress(plan.head, peer)),
       repeatable: false,
       // A kept stream would bypass the scheduler of the API's requests.
       fresh: true,
@@ -310,82 +313,155 @@ function isShort(framing: Framing): boolean {
   return framing.kind === 'none' || (framing.kind === 'length' && framing.length <= FORM_MAX_BYTES);
 }
 
-/* The upstream of a request whose whole body is for the relay: a short form. */
+/* A request to a tunnel, as its client receives it, from a visitor with access. */
 
-const CONTINUE = Buffer.from('HTTP/1.1 100 Continue\r\n\r\n');
+/** Methods whose requests may be sent again without repeating their effect (RFC 9110 section 9.2.2). */
+const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE']);
 
-interface FormOptions {
-  /** bytes of the body */
-  readonly length: number;
-  /** Whether the visitor waits for a 100 before it sends them. */
-  readonly expectsContinue: boolean;
-  /** The response to the body, given as text; never rejects. */
-  readonly respond: (body: string) => Promise<OwnResponse>;
+/** Schemes that authenticate the connection instead of the request (RFC 4559 section 5). */
+const OF_CONNECTION = /^[ \t]*(?:ntlm|negotiate)(?=[ \t,]|$)/i;
+
+/** A cache in front would serve one visitor's response to others; of several directives it follows the strictest. */
+const PRIVATE = 'Cache-Control: private\r\n';
+
+/** How the responses of an upstream reach the visitor. */
+type ResponseRules = Pick<ExchangeRequest, 'ending' | 'mapField'>;
+
+/** A request as its upstream receives it, and the upstream. */
+export interface UpstreamRequest extends ExchangeRequest {
+  /** The upstream; the same object for the same tunnel. */
+  readonly target: object;
+  /**
+   * Whether it needs its own stream: it could not be sent again, or must wait in a queue that a kept stream would
+   * bypass.
+   */
+  readonly fresh: boolean;
+  /** Whether its stream may serve the next request of the visitor's connection. */
+  readonly keepsStream: boolean;
+  /** A kept stream serves requests with the same host only: the client may forward hosts to different services. */
+  readonly host: string;
+  /** The requested tunnel, once it is known; `undefined` for other upstreams. */
+  readonly tunnel: LiveTunnel | undefined;
+  /** The visitor who got access, if the tunnel has an access policy. */
+  readonly entrant: AllowedVisitor | undefined;
+  /** Counts how the request ends. */
+  readonly outcomes: RequestCounts;
 }
 
-/** Reads the body, and has the relay respond to it. */
-function dialForm(handler: UpstreamHandler, options: FormOptions): Dial {
-  let stream: FormStream | undefined;
-  let isCancelled = false;
-  queueMicrotask(() => {
-    if (isCancelled) return;
-    stream = new FormStream(handler, options);
-    handler.opened(stream);
-    stream.begin();
-  });
-  return {
-    cancel() {
-      isCancelled = true;
-      stream?.abort();
-    },
-  };
+interface TunnelRequestOptions {
+  readonly plan: ParsedRequest;
+  readonly route: Extract<Destination, { kind: 'tunnel' }>;
+  readonly peer: Peer;
+  readonly rules: ResponseRules;
+  readonly dialer: Dialer;
+  /**
+   * the visitor who got access, or may get it later; `undefined`: no access policy, or not known before the tunnel is
+   */
+  readonly entry: AllowedVisitor | Promise<Entry | undefined> | undefined;
+  /** Gives access to a visitor who had to wait for it, or returns the response instead; never rejects. */
+  readonly authorize: (
+    request: TunnelRequest,
+    found: LiveTunnel,
+  ) => Promise<AllowedVisitor | OwnResponse | undefined>;
 }
 
-class FormStream implements ByteStream {
-  readonly #handler: UpstreamHandler;
-  readonly #options: FormOptions;
-  readonly #pieces: Buffer[] = [];
-  #reader: StreamHandler | undefined;
-  #left: number;
-  #isOver = false;
+/** Its getters are valid once the request is sent to a stream: before that, the visitor may have to wait for access. */
+class TunnelRequest implements UpstreamRequest {
+  readonly plan: ParsedRequest;
+  readonly route: Extract<Destination, { kind: 'tunnel' }>;
+  readonly peer: Peer;
+  readonly entry: AllowedVisitor | Promise<Entry | undefined> | undefined;
+  readonly target: LiveTunnel | TunnelLookup;
+  readonly repeatable: boolean;
+  readonly fresh: boolean;
+  readonly keepsStream: boolean;
+  readonly outcomes = requests.tunnel;
+  entrant: AllowedVisitor | undefined;
+  readonly #rules: ResponseRules;
+  readonly #dialer: Dialer;
+  readonly #authorize: TunnelRequestOptions['authorize'];
 
-  constructor(handler: UpstreamHandler, options: FormOptions) {
-    this.#handler = handler;
-    this.#options = options;
-    this.#left = options.length;
+  constructor({ plan, route, peer, rules, dialer, entry, authorize }: TunnelRequestOptions) {
+    const { head, framing } = plan;
+    const waits = entry instanceof Promise;
+    this.plan = plan;
+    this.route = route;
+    this.peer = peer;
+    this.entry = entry;
+    this.target = route.tunnel;
+    this.repeatable = framing.kind === 'none' && IDEMPOTENT.has(head.method);
+    // An idle connection may end at the moment it is reused, which a request that cannot be repeated must not
+    // encounter.
+    this.fresh = !this.repeatable || waits;
+    this.keepsStream = !peer.trusted || !authenticatesConnection(head);
+    this.entrant = waits ? undefined : entry;
+    this.#rules = rules;
+    this.#dialer = dialer;
+    this.#authorize = authorize;
   }
 
-  begin(): void {
-    if (this.#options.length === 0) void this.#respond();
-    else if (this.#options.expectsContinue) this.#reader?.onBytes(CONTINUE);
+  get tunnel(): LiveTunnel | undefined {
+    return this.target instanceof TunnelLookup ? this.target.found : this.target;
   }
 
-  attach(handler: StreamHandler): void {
-    this.#reader = handler;
+  /** As sent, if it distinguishes services; otherwise empty. */
+  get host(): string {
+    if (this.tunnel?.terms.wildcard !== true) return '';
+    return fieldValue(this.plan.head.fields, 'host') ?? '';
   }
 
-  write(chunk: Buffer): boolean {
-    if (chunk.length === 0) return true;
-    this.#pieces.push(Buffer.from(chunk));
-    this.#left -= chunk.length;
-    if (this.#left <= 0) void this.#respond();
-    return true;
+  get head(): Buffer {
+    const { plan, route, entrant } = this;
+    return tunnelRequestHead(plan.head, this.peer, {
+      target: route.target,
+      prefix: route.prefix,
+      upgrade: plan.upgrade,
+      hidesAuthorization: entrant?.kept.authorization === true,
+      visitor: entrant?.visitor && shownVisitor(entrant.visitor),
+    });
   }
 
-  pause(): void {}
-
-  resume(): void {}
-
-  finish(): void {
-    this.#isOver = true;
+  get ending(): ResponseEnding {
+    const { entrant } = this;
+    const { ending } = this.#rules;
+    if (entrant === undefined) return ending;
+    const { cookie } = entrant;
+    return endingWith(cookie === undefined ? PRIVATE : `${PRIVATE}Set-Cookie: ${cookie}\r\n`, ending);
   }
 
-  abort(): void {
-    this.#isOver = true;
+  get mapField(): FieldMap | undefined {
+    const { mapField } = this.#rules;
+    return this.entrant === undefined ? mapField : directsNoCache(mapField);
   }
 
-  async #respond(): Promise<void> {
-    const response = await this.#options.respond(Buffer.concat(this.#pieces).toString());
-    if (!this.#isOver) this.#handler.intercepted(response);
+  get isPreflight(): boolean {
+    return this.entrant?.isPreflight === true;
   }
+
+  open(handler: UpstreamHandler): Dial {
+    const { target } = this;
+    if (!(target instanceof TunnelLookup) && !(this.entry instanceof Promise))
+      return this.#dialer.dial(target, handler);
+    const lookup = target instanceof TunnelLookup ? target : new TunnelLookup(() => Promise.resolve(target));
+    return lookup.dial(this.#dialer, handler, (found) => this.#enter(found));
+  }
+
+  onHanded(): void {
+    this.tunnel?.countRequest();
+  }
+
+  async #enter(found: LiveTunnel): Promise<OwnResponse | undefined> {
+    const decided = await this.#authorize(this, found);
+    if (decided !== undefined && !isAllowedVisitor(decided)) return decided;
+    this.entrant = decided;
+    return undefined;
+  }
+}
+
+/**
+ * Whether a service may attribute all later requests on the same connection to the same person. A proxy's connection
+ * carries other visitors' requests next.
+ */
+function authenticatesConnection({ fields }: RequestHead): boolean {
+  return fields.some((field) => field.is('authorization') && OF_CONNECTION.test(field.value));
 }

@@ -22,8 +22,7 @@ import { Exchange, type ExchangeOwner, KeptStream } from './exchange.ts';
 import type { Peer } from './request-head.ts';
 import { informationalResponsesFor } from './response.ts';
 import { type Destination, type ParsedRequest, TunnelLookup } from './route.ts';
-import type { UpstreamRequest } from './tunnel-request.ts';
-import type { AllowedRequest, Upstreams } from './upstreams.ts';
+import type { AllowedRequest, UpstreamRequest, Upstreams } from './upstreams.ts';
 import { isAllowedVisitor, isFormEntry } from './visitor-access.ts';
 import type { VisitorSocket } from './visitor-socket.ts';
 
