@@ -18,7 +18,7 @@ import {
 /** @limit How long a visitor waits for the response to an approval request. */
 export const KNOCK_SECONDS = 5 * 60;
 /** @limit How long an approved visitor has access by default. */
-export const ADMISSION_DEFAULT_SECONDS = 3600;
+const ADMISSION_DEFAULT_SECONDS = 3600;
 /** @limit Longest time for which a visitor can be approved, as for a signed link. */
 export const ADMISSION_MAX_SECONDS = 30 * 24 * 3600;
 

@@ -13,7 +13,7 @@ import type { AccessPolicy } from './access-policy.ts';
 import { type LinkTokens, type Passes, type PassScope, passScope, type SignedLink } from './passes.ts';
 
 /** A request whose access is checked. */
-export interface Arrival {
+interface Arrival {
   readonly head: RequestHead;
   /** Whether it has a body, of whatever length. */
   readonly hasBody: boolean;

@@ -21,7 +21,7 @@ import type { WindowServer } from './window-server.ts';
 
 export { AlreadyRunning } from '../main/instance-lock.ts';
 
-export interface OpenWindowOptions {
+interface OpenWindowOptions {
   readonly machine: Machine;
   /** what `culvert login` has stored */
   readonly login: Login | undefined;

@@ -34,7 +34,7 @@ export interface PageHandler {
 }
 
 /** A file that the user has chosen. */
-export interface ChosenFile {
+interface ChosenFile {
   readonly name: string;
   /** in bytes */
   readonly size: number;
@@ -225,7 +225,7 @@ export class Page {
 }
 
 /** A message in JSON, after binary messages with its bytes. */
-export interface EncodedMessage {
+interface EncodedMessage {
   readonly parts: readonly Uint8Array[];
   readonly text: string;
 }

@@ -85,16 +85,7 @@ export interface LogView {
 /** All of it. */
 export const WHOLE_LOG: LogView = { part: 'all', search: '' };
 
-/** Exporting requests of a log as a file, and importing them. */
-
-export interface ExportedRequests {
-  /** of the tunnel */
-  key: string;
-  /** their numbers */
-  ids: number[];
-  /** whether the values of secrets are in it */
-  reveal: boolean;
-}
+/* Exporting requests of a log as a file, and importing them. */
 
 export interface WrittenHar {
   /** of the file */

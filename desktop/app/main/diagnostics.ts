@@ -22,7 +22,7 @@ export type Diagnose = (
   tell: (result: HopResult) => void,
 ) => Promise<boolean>;
 
-export interface DiagnosticsOptions {
+interface DiagnosticsOptions {
   /** who is signed in */
   readonly connection: () => Connection | undefined;
   readonly examine: Diagnose;

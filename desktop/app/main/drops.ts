@@ -12,7 +12,7 @@ import { folderName } from './tunnel-view.ts';
 import { FOLDER_PORT } from './tunnels/folder-service.ts';
 import type { TunnelList } from './tunnels/tunnel-list.ts';
 
-export interface DropsOptions {
+interface DropsOptions {
   readonly tunnelList: Pick<TunnelList, 'create'>;
   readonly isSignedIn: () => boolean;
 }

@@ -2,7 +2,7 @@ import type { GlobalShortcutKeys } from '../ipc/tunnel-views.ts';
 import { Signal } from './signals.ts';
 
 /** Shortcuts of the system, as Electron gives them. */
-export interface SystemShortcuts {
+interface SystemShortcuts {
   /** @returns whether the app gets it */
   register(shortcut: string, onPress: () => void): boolean;
   unregister(shortcut: string): void;
@@ -48,7 +48,7 @@ export class GlobalShortcutKey {
 /** Time between the two presses. */
 const TWICE_MS = 1000;
 
-export interface GlobalShortcutOptions {
+interface GlobalShortcutOptions {
   /** the newest tunnel that is not ended */
   readonly newest: () => string | undefined;
   /** ms, from any point in time */

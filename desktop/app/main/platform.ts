@@ -93,7 +93,7 @@ export interface Autostart {
   set(isOn: boolean): Promise<void>;
 }
 
-export type SummonKey = Pick<GlobalShortcutKey, 'use' | 'isRefused' | 'pressed'>;
+type SummonKey = Pick<GlobalShortcutKey, 'use' | 'isRefused' | 'pressed'>;
 
 /** A file that the user has named. */
 export interface FileToWrite {

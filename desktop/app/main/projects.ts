@@ -32,7 +32,7 @@ import type { OtherTunnels } from './tunnels/other-tunnels.ts';
 import type { TunnelList } from './tunnels/tunnel-list.ts';
 import { leadsElsewhere, locateFolders, ProjectFileError } from '../../client/config/project-trust.ts';
 
-export interface ProjectsOptions {
+interface ProjectsOptions {
   readonly tunnelList: Pick<TunnelList, 'create' | 'tunnels'>;
   readonly others: Pick<OtherTunnels, 'tunnels'>;
   /** who is signed in */

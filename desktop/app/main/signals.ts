@@ -1,7 +1,7 @@
 /** Events within main, and work that repeats. */
 import type { Clock, Timer } from '../../client/clock.ts';
 
-export interface FeedOptions<T> {
+interface FeedOptions<T> {
   readonly clock: Clock;
   /** Builds the value that listeners get. */
   readonly make: () => T;
@@ -76,7 +76,7 @@ export class Signal<T = void> {
   }
 }
 
-export interface PollerOptions {
+interface PollerOptions {
   readonly clock: Clock;
   readonly work: () => Promise<void>;
   /** Called after each time. */

@@ -24,7 +24,7 @@ import type { KeyVault } from './settings/key-vault.ts';
 import type { TunnelLog } from './tunnels/tunnel-log.ts';
 
 /** Secrets belong to the name of a tunnel, or to its key if it has none. */
-export interface SecretOwner {
+interface SecretOwner {
   readonly key: string;
   readonly form: { readonly name: string };
 }
@@ -41,7 +41,7 @@ const secretSchema = yup
 type Kept = yup.InferType<typeof secretSchema>;
 const fileSchema = yup.array(secretSchema).required();
 
-export interface SigningSecretsOptions {
+interface SigningSecretsOptions {
   readonly vault: Pick<KeyVault, 'load' | 'keep' | 'forget'>;
   /** wall-clock ms */
   readonly now: () => number;

@@ -8,7 +8,7 @@ import { UNDO_MS } from './limits.ts';
 import { Signal } from './signals.ts';
 
 /** An action that is done here but not final yet. Exactly one of the two functions is called. */
-export interface Undoable {
+interface Undoable {
   /** the action, as a sentence */
   readonly text: string;
   /** Takes it back. @throws if that fails: then it can be tried again */

@@ -83,7 +83,7 @@ function openDatabase(path: string) {
   return database;
 }
 
-export class NodeSqliteDialect implements Dialect {
+class NodeSqliteDialect implements Dialect {
   readonly #database: DatabaseSync;
   readonly #guard: FileGuard | undefined;
 

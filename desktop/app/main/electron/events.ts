@@ -5,7 +5,7 @@ import { machineAddresses } from '../../../client/control/machine-watch.ts';
 import { findDeepLink } from '../deep-link.ts';
 import { NETWORK_INTERVAL_MS } from '../limits.ts';
 
-export interface AppEvents {
+interface AppEvents {
   /** The app was started a second time, or its icon in the dock was clicked. */
   readonly onShow: () => void;
   /** A `culvert://` link was opened. */
@@ -21,7 +21,7 @@ export interface AppEvents {
 }
 
 /** Passes links to a listener, including those that came before it. */
-export type LinkSource = (listener: (link: string) => void) => void;
+type LinkSource = (listener: (link: string) => void) => void;
 
 /** macOS sends links this way, even one that starts the app, before the app is ready. */
 export function collectLinks(app: Pick<App, 'on'>): LinkSource {
@@ -61,7 +61,7 @@ export function listenToSystem(
   powerMonitor.on('shutdown', () => events.onShutdown());
 }
 
-export interface NetworkWatchOptions {
+interface NetworkWatchOptions {
   readonly clock: Clock;
   /** whether the system reports a network */
   readonly isOnline: () => boolean;

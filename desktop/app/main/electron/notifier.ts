@@ -5,7 +5,7 @@ import type { Notice } from '../notices.ts';
 /** What is used of a notification. */
 export type ShownNotification = Pick<ElectronNotification, 'on' | 'show' | 'close'>;
 
-export interface NotifierOptions {
+interface NotifierOptions {
   readonly create: (options: NotificationConstructorOptions) => ShownNotification;
   readonly platform: NodeJS.Platform;
   readonly isSupported: () => boolean;

@@ -9,7 +9,7 @@ import type { Platform } from '../platform.ts';
 
 type QuitChoice = 'close' | 'leave' | 'stay';
 
-export interface QuitOptions {
+interface QuitOptions {
   readonly core: {
     readonly tunnelList: Pick<Core['tunnelList'], 'liveCount' | 'closeAll'>;
     readonly undos: Pick<Core['undos'], 'commitAll'>;

@@ -18,7 +18,7 @@ import { Notifier } from './notifier.ts';
 /** How long a visitor has access who is approved outside the window. */
 const APPROVED_TTL = '1h';
 
-export interface ShellOptions {
+interface ShellOptions {
   readonly electron: Pick<
     typeof Electron,
     'app' | 'BrowserWindow' | 'Menu' | 'nativeImage' | 'nativeTheme' | 'Notification' | 'screen' | 'Tray'

@@ -19,7 +19,7 @@ export type Updater = Pick<
 /** What an app does about a newer version: install it, announce it, or leave it to a package manager. */
 export type UpdateWay = 'install' | 'tell' | 'leave';
 
-export interface UpdaterOptions {
+interface UpdaterOptions {
   /** see {@link updateWay} */
   readonly way: UpdateWay;
   /** Called only if there is something to do. */
@@ -36,7 +36,7 @@ export interface UpdaterOptions {
 }
 
 /** Facts about how an app was installed. */
-export interface Installation {
+interface Installation {
   readonly isPackaged: boolean;
   readonly platform: NodeJS.Platform;
   readonly env: NodeJS.ProcessEnv;
@@ -99,7 +99,7 @@ export function keepUpToDate(options: UpdaterOptions): void {
   updater.on('error', () => {});
 }
 
-export interface UpdateGateOptions {
+interface UpdateGateOptions {
   readonly clock: Clock;
   /** Looks for a newer version and downloads it. @throws if that fails; the next check tries again */
   readonly check: () => Promise<void>;

@@ -145,7 +145,7 @@ export class Invitations {
   }
 }
 
-export interface LeaveOptions {
+interface LeaveOptions {
   readonly signIn: SignIn;
   readonly tunnelList: TunnelList;
   readonly secrets: Pick<SigningSecrets, 'setAside'>;

@@ -12,7 +12,7 @@ import type { AppStore } from '../settings/app-store.ts';
 import type { KeyVault } from '../settings/key-vault.ts';
 import { Signal } from '../signals.ts';
 
-export interface SignInOptions {
+interface SignInOptions {
   readonly vault: KeyVault;
   readonly store: AppStore;
   readonly connect: (relay: RelayAddress, key: string) => RelayApi;
@@ -240,7 +240,7 @@ export class SignIn {
 }
 
 /** What the window shows of an account. */
-export function accountView(account: Account, nameDomain: string): AccountView {
+function accountView(account: Account, nameDomain: string): AccountView {
   return {
     name: account.name,
     plan: account.plan,

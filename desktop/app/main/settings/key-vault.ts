@@ -6,7 +6,7 @@ import type { TunnelPasswords } from '../tunnels/access.ts';
 import type { Loaded, ValueFile } from './app-store.ts';
 
 /** The content of the vault's file: base64 of the encrypted key, or the key itself. */
-export interface KeptKey {
+interface KeptKey {
   readonly kept: 'system' | 'file';
   readonly value: string;
 }

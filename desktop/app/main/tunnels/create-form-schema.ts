@@ -107,7 +107,7 @@ const fields = {
 };
 
 /** What is remembered of it. */
-export const tunnelFormSchema: yup.ObjectSchema<KeptForm> = yup
+const tunnelFormSchema: yup.ObjectSchema<KeptForm> = yup
   .object({
     ...fields,
     folder: yup.string(),

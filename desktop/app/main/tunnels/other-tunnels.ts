@@ -11,7 +11,7 @@ import { accessView } from './access.ts';
 import type { TunnelItem } from './tunnel-item.ts';
 import { RelayCloser } from './tunnel-list.ts';
 
-export interface OtherTunnelsOptions {
+interface OtherTunnelsOptions {
   /** who is signed in */
   readonly connection: () => Connection | undefined;
   readonly undos: Pick<UndoList, 'offer'>;

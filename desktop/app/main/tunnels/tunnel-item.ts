@@ -16,7 +16,7 @@ import type { SavedTunnel } from './create-form-schema.ts';
 import type { Serve, Served } from './folder-service.ts';
 import type { ShownLog } from './tunnel-log.ts';
 
-export interface TunnelItemOptions {
+interface TunnelItemOptions {
   readonly now: () => number;
   readonly serve: Serve;
   readonly log: ShownLog;
@@ -29,7 +29,7 @@ export interface TunnelItemOptions {
 }
 
 /** A sentence for the window, made each time it is shown, because the user may change the language. */
-export type Sentence = () => string;
+type Sentence = () => string;
 
 /** Only the latest of these is shown, until the local service has responded to a visitor. */
 interface LocalProblem {

@@ -31,7 +31,7 @@ import { TunnelItem } from './tunnel-item.ts';
 import type { HostMapOptions } from '../../../client/visitors/connections.ts';
 import { ShownLog, type TunnelLog } from './tunnel-log.ts';
 
-export interface TunnelListOptions {
+interface TunnelListOptions {
   readonly now: () => number;
   readonly serve: Serve;
   readonly createLog: (target: LocalTarget, hosts?: HostMapOptions) => TunnelLog;

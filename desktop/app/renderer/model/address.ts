@@ -4,7 +4,7 @@ import { t } from '../../messages/translate.ts';
 
 /** Splits a tunnel's address into parts of different visual weight. */
 
-export interface AddressParts {
+interface AddressParts {
   readonly before: string;
   /** the part that differs between tunnels */
   readonly slug: string;
@@ -25,7 +25,7 @@ export function addressParts(url: string, slug: string): AddressParts {
 /** Nobody reads more as a table. */
 const MOST_PARAMETERS = 200;
 
-export interface AddressParameters {
+interface AddressParameters {
   /** in order, including repeated names */
   readonly shown: readonly (readonly [name: string, value: string])[];
   /** the number of parameters left out */

@@ -29,7 +29,7 @@ export function wordsOf(typed: string): readonly string[] {
 }
 
 /** Whether a text contains every one of {@link wordsOf}, in any case. */
-export function matchesAll(text: string, words: readonly string[]): boolean {
+function matchesAll(text: string, words: readonly string[]): boolean {
   const lower = text.toLowerCase();
   return words.every((word) => lower.includes(word));
 }
@@ -74,7 +74,7 @@ function textOf(request: RequestSummary): string {
 /* Selects the visible requests of a log, and their order. */
 
 /** A part of the log, with its name and its number of requests. */
-export interface Chip {
+interface Chip {
   readonly id: string;
   readonly label: string;
   readonly count: number;

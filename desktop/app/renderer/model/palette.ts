@@ -232,7 +232,7 @@ function requestCommands({ key, recent }: TunnelView): readonly PaletteEntry[] {
 }
 
 /** Commands that open previous projects. */
-export function projectCommands(projects: readonly KnownProject[]): readonly PaletteEntry[] {
+function projectCommands(projects: readonly KnownProject[]): readonly PaletteEntry[] {
   return projects.map(({ name, folder }, index) => ({
     ...command(`project-${index}`, t('project.reopen', { name }), { kind: 'reopen', folder }),
     detail: folder,
@@ -241,7 +241,7 @@ export function projectCommands(projects: readonly KnownProject[]): readonly Pal
 }
 
 /** Commands for a tunnel. */
-export function tunnelCommands(tunnel: TunnelView): readonly PaletteEntry[] {
+function tunnelCommands(tunnel: TunnelView): readonly PaletteEntry[] {
   const { key, slug, folder } = tunnel;
   const log = named(
     'log',
@@ -282,7 +282,7 @@ export function tunnelCommands(tunnel: TunnelView): readonly PaletteEntry[] {
 }
 
 /** Commands for a tunnel that this app does not serve. */
-export function otherCommands(tunnel: OtherTunnelView): readonly PaletteEntry[] {
+function otherCommands(tunnel: OtherTunnelView): readonly PaletteEntry[] {
   return tunnel.isStopping ? [copyCommand(tunnel)] : [copyCommand(tunnel), ...liveCommands(tunnel)];
 }
 
@@ -363,7 +363,7 @@ export interface PaletteEntry {
 export type CardPart = 'lock' | 'extend' | 'qr';
 
 /** Channels that need only the tunnel. */
-export type TunnelChannel = Extract<
+type TunnelChannel = Extract<
   keyof Channels,
   'tunnel:copy-url' | 'tunnel:open-url' | 'tunnel:stop' | 'tunnel:start'
 >;

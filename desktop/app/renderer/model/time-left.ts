@@ -153,7 +153,7 @@ export const SPARKLINE_WIDTH = 60;
 export const SPARKLINE_HEIGHT = 18;
 const BAR_WIDTH = 0.7;
 
-export interface SparklineDrawing {
+interface SparklineDrawing {
   /** paths for SVG: all requests, and in front of them those that were refused (4xx) and those that failed */
   readonly requests: string;
   readonly refused: string;

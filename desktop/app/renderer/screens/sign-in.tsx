@@ -259,7 +259,7 @@ function Question({ invitation }: { invitation: InvitationView }): JSX.Element {
 }
 
 /** Where to store the key, with the meaning of each choice. */
-export function KeepChoice({
+function KeepChoice({
   keeps,
   value,
   onChange,

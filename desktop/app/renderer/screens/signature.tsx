@@ -204,17 +204,14 @@ function keptWords(count: number, isKept: boolean): string {
   return isKept ? t('secrets.keptBySystem') : t('secrets.inMemory');
 }
 
-export interface WatchedSignature {
+interface WatchedSignature {
   /** `undefined` if it is not a webhook, and until main has answered */
   readonly check: SignatureCheck | undefined;
   readonly reload: () => Promise<void>;
 }
 
 /** The signature of a request, checked again as more of the request arrives. */
-export function useSignature(
-  key: string,
-  { id, bytesIn }: Pick<RequestDetail, 'id' | 'bytesIn'>,
-): WatchedSignature {
+function useSignature(key: string, { id, bytesIn }: Pick<RequestDetail, 'id' | 'bytesIn'>): WatchedSignature {
   const { bridge } = useShell();
   const [check, setCheck] = useState<SignatureCheck>();
   const asked = useRef(0);

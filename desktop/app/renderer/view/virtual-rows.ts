@@ -2,7 +2,7 @@
 import type { RefObject } from 'preact';
 import { useCallback, useLayoutEffect, useRef, useState } from 'preact/hooks';
 
-export interface VirtualRows {
+interface VirtualRows {
   readonly window: RowWindow;
   /** px of one row; 0 until it is known */
   readonly rowHeight: number;
@@ -107,7 +107,7 @@ export function scrollerOf(list: HTMLElement): Element {
 /** Selects the drawn rows of a long list: the visible ones and some around them. All rows have the same height. */
 
 /** Rows from one up to, but not including, another. */
-export interface RowWindow {
+interface RowWindow {
   readonly from: number;
   readonly to: number;
 }

@@ -3,7 +3,7 @@
  * last of repeated names. Does not recurse, so any depth of nesting works.
  */
 
-export type JsonKind = 'object' | 'array' | 'string' | 'number' | 'literal';
+type JsonKind = 'object' | 'array' | 'string' | 'number' | 'literal';
 
 /** Nodes are numbered in the order of the text; 0 is the root. */
 export interface JsonDocument {
@@ -70,7 +70,7 @@ function isTree(root: JsonNode | undefined): boolean {
 }
 
 /** The position at which a text stops being JSON. */
-export interface JsonFault {
+interface JsonFault {
   /** counted from 1 */
   readonly line: number;
   /** in the line, counted from 1, in UTF-16 units as in editors */

@@ -167,7 +167,7 @@ function escapeUnits(character: string): string {
  * every language, and so is its tree: the right arrow unfolds.
  */
 
-export type TreeMove =
+type TreeMove =
   /** moves to the row at that position */
   | { readonly kind: 'go'; readonly to: number }
   /** folds or unfolds the row, or shows more members */

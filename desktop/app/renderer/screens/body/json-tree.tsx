@@ -159,7 +159,7 @@ function elementOf(base: string, row: RowName): HTMLElement | null {
 const MOST_STEPS = 16;
 
 /** One value of a JSON tree, or a placeholder for more members. Memoized, because few of many rows change at a time. */
-export const JsonRowView = memo(function JsonRowView({
+const JsonRowView = memo(function JsonRowView({
   id,
   document,
   isUnfolded,
@@ -262,7 +262,7 @@ function Value({
 const ROW_PX = 24;
 
 /** Rows of a tree that are drawn only near the visible area. */
-export function JsonPart({
+function JsonPart({
   rows,
   isNeeded,
   draw,

@@ -103,7 +103,7 @@ function useSource(type: string, body: Uint8Array): string | undefined {
 /** Copies untrusted HTML so that only its appearance remains. */
 
 /** The frame may load nothing. Images and styles are in the page itself. */
-export const PREVIEW_POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'";
+const PREVIEW_POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'";
 /** Maximum of copied elements; a larger page is cut. */
 const MOST_ELEMENTS = 20_000;
 /** How long copying may take at a time. The frame is then laid out again, which takes about as long. */

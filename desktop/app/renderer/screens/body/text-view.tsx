@@ -84,7 +84,7 @@ CSS.highlights.set('found-current', useHighlightsCurrent);
  * @param at index of the current match
  * @param text as shown
  */
-export function useHighlights(
+function useHighlights(
   element: RefObject<HTMLElement | null>,
   starts: readonly number[],
   length: number,

@@ -81,7 +81,7 @@ export function SetsScreen({
 }
 
 /** One collection, whose name unfolds its requests. */
-export function SetCard({
+function SetCard({
   tunnelKey,
   set,
   isOnly,
@@ -188,12 +188,12 @@ export function SetCard({
 }
 
 /** Id of the control that unfolds a collection. */
-export function setHeadingId(id: string): string {
+function setHeadingId(id: string): string {
   return `set-${id}`;
 }
 
 /** A saved request, its last result, and its actions. */
-export function SavedRow({
+function SavedRow({
   tunnelKey,
   set,
   request,
@@ -263,7 +263,7 @@ export function SavedRow({
 }
 
 /** Renames a collection. @param close called with the announcement, or nothing if the name stays */
-export function RenameForm({
+function RenameForm({
   set: { id, name },
   close,
 }: {
@@ -316,7 +316,7 @@ export function RenameForm({
 }
 
 /** The collections, reloaded whenever one changes. @param revision of the collections, from the snapshot */
-export function useSets(revision: number): { view?: CollectionsView; error?: CallError } {
+function useSets(revision: number): { view?: CollectionsView; error?: CallError } {
   const { bridge } = useShell();
   const [state, setState] = useState<{ view?: CollectionsView; error?: CallError }>({});
   useEffect(() => {
@@ -335,7 +335,7 @@ export function useSets(revision: number): { view?: CollectionsView; error?: Cal
   return state;
 }
 
-export interface SetSender {
+interface SetSender {
   /** id of the collection that is being sent, completely or in part */
   readonly busy: string | undefined;
   /** the progress or result of the last collection */
@@ -360,7 +360,7 @@ const TUNNELS_MAX = 20;
 const kept = new Map<string, SavedResults>();
 
 /** Sends saved requests to a tunnel. Ends with the screen, and at the first request that cannot be sent. */
-export function useSetSender(key: string): SetSender {
+function useSetSender(key: string): SetSender {
   const { bridge, say } = useShell();
   const [state, setState] = useState(IDLE);
   const [results, setResults] = useState(kept.get(key) ?? NO_RESULTS);

@@ -70,7 +70,7 @@ function knownOf(key: string): KnownLog | undefined {
 
 /* Reads a request log in parts, and only its changes since the last time. */
 
-export interface LogReaderOptions {
+interface LogReaderOptions {
   readonly bridge: Pick<Bridge, 'call'>;
   /** key of the tunnel */
   readonly key: string;

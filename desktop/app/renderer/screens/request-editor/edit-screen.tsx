@@ -165,7 +165,7 @@ function useEditView(key: string, id: number): { view?: EditView; error?: CallEr
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'];
 
 /** Method, path, headers and body, each with its problem. */
-export function RequestForm({
+function RequestForm({
   view,
   draft,
   setDraft,
@@ -264,7 +264,7 @@ function bodyHint({ body, bodySize, isCut, isLarge }: EditView, draft: EditDraft
 }
 
 /** A name and a value for each header, with their problems. */
-export function HeaderFields({
+function HeaderFields({
   draft,
   setDraft,
   problemOf,
@@ -354,7 +354,7 @@ const IDLE: State = {
 };
 
 /** Sends an edited request, once or until it succeeds. Repeating ends with the screen. */
-export function useSender(key: string, id: number): Sender {
+function useSender(key: string, id: number): Sender {
   const { bridge, say } = useShell();
   const [state, setState] = useState(IDLE);
   /** changes when the current run should end */

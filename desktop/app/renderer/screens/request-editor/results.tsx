@@ -7,7 +7,7 @@ import { type AnswerDiff, answerDiff, isSame, type ShownRow } from '../../model/
 import { useShell } from '../../view/context.ts';
 
 /** The responses to a request and to its edited copy. */
-export interface AnswersView {
+interface AnswersView {
   /** number of the edited request */
   readonly after: number;
   readonly detail: DetailView;
@@ -113,7 +113,7 @@ function useRequest(key: string, id: number | undefined): DetailView | undefined
 /**
  * Compares two texts side by side, or below each other in a narrow window. Differences are marked by more than colour.
  */
-export function DiffRows({ title, rows }: { title: string; rows: readonly ShownRow[] }): JSX.Element {
+function DiffRows({ title, rows }: { title: string; rows: readonly ShownRow[] }): JSX.Element {
   return (
     <div class="diff mono" tabIndex={0} role="region" aria-label={t('bench.beforeAndNow', { title })}>
       {rows.map((row, index) => {

@@ -160,7 +160,7 @@ function isField(field: string | undefined): field is FormField {
  * The port, with suggestions of ports that currently have a listener: a combobox with a list (ARIA Authoring Practices,
  * "Editable combobox with list autocomplete").
  */
-export function PortField({ context, draft, problem, change }: FormFieldProps): JSX.Element {
+function PortField({ context, draft, problem, change }: FormFieldProps): JSX.Element {
   const [isOpen, setOpen] = useState(false);
   // Identified by port, so that a new listener does not change the choice.
   const [chosen, setChosen] = useState<number>();

@@ -108,11 +108,7 @@ const STILL = '(prefers-reduced-motion: reduce)';
 const STILL_SECONDS = 15;
 
 /** The traffic of the last minute, above the fuse. Without traffic nothing moves. */
-export const Sparkline = memo(function Pulse({
-  seconds,
-}: {
-  seconds: readonly TrafficSecond[];
-}): JSX.Element {
+const Sparkline = memo(function Pulse({ seconds }: { seconds: readonly TrafficSecond[] }): JSX.Element {
   const step = useMedia(STILL) ? STILL_SECONDS : 1;
   const last = seconds.at(-1)?.id ?? 0;
   const until = useTime((now) => {

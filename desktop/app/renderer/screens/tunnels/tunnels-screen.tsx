@@ -168,7 +168,7 @@ function Starting(): JSX.Element {
 }
 
 /** The only banner during an outage: the cause, the time of the next attempt, and a button to try immediately. */
-export function OutageNotice({ outage: { text, retryAt } }: { outage: OutageView }): JSX.Element {
+function OutageNotice({ outage: { text, retryAt } }: { outage: OutageView }): JSX.Element {
   const action = useAction();
   return (
     <Notice>
@@ -200,7 +200,7 @@ function Countdown({ retryAt }: { retryAt: number }): JSX.Element {
 }
 
 /** Announces a newer version of the app, with a link to it. */
-export function UpdateNotice({ update: { version, isReady } }: { update: UpdateView }): JSX.Element {
+function UpdateNotice({ update: { version, isReady } }: { update: UpdateView }): JSX.Element {
   const action = useAction();
   return (
     <div class="notice notice-news">
