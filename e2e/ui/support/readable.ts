@@ -156,8 +156,11 @@ export async function assertPageReadable(page: Page): Promise<void> {
     await page.emulateMedia(media);
     assert.deepEqual(await violations(page), [], view);
     papers.add(await page.evaluate<string>('getComputedStyle(document.body).backgroundColor'));
-    for (const width of WIDTHS_PX) {
-      await page.setViewportSize({ width, height: 640 });
+  }
+  for (const width of WIDTHS_PX) {
+    await page.setViewportSize({ width, height: 640 });
+    for (const [view, media] of Object.entries(VIEWS)) {
+      await page.emulateMedia(media);
       const wide = await page.evaluate<number>('document.documentElement.scrollWidth');
       assert.ok(wide <= width, `${view}: ${wide} px in a window of ${width} px`);
     }

@@ -6,10 +6,10 @@ import assert from 'node:assert/strict';
 import type { Browser, BrowserContextOptions } from 'playwright-core';
 import { createAccount, onlyAccount, type TestAccount } from '../../support/accounts.ts';
 import { ManualClient } from '../../support/manual-client.ts';
-import { Culvert, Relay } from '../../support/programs.ts';
-import { suiteScope, testScope } from '../../support/scope.ts';
+import { Culvert, type Relay } from '../../support/programs.ts';
+import { testScope } from '../../support/scope.ts';
 import { closedPort, startRawService } from '../../support/services/listen.ts';
-import { sharedBrowser } from '../support/running-app.ts';
+import { sharedBrowser, sharedRelay } from '../support/running-app.ts';
 import { assertPageReadable, openAddress } from '../support/readable.ts';
 
 interface ErrorPage {
@@ -33,14 +33,13 @@ interface Situation {
 }
 
 describe('error pages in a browser', () => {
-  const suite = suiteScope();
   const scope = testScope();
   let relay: Relay;
   let browser: Browser;
   let account: TestAccount;
 
   before(async function () {
-    [relay, browser] = await Promise.all([Relay.start(suite), sharedBrowser()]);
+    [relay, browser] = await Promise.all([sharedRelay(), sharedBrowser()]);
   });
 
   beforeEach(async () => {

@@ -5,10 +5,10 @@ import { WebSocketServer } from 'ws';
 import type { NewLink } from '../../../shared/links.ts';
 import type { Tunnel } from '../../../shared/tunnel.ts';
 import { createAccount, type TestAccount } from '../../support/accounts.ts';
-import { Culvert, Relay } from '../../support/programs.ts';
+import { Culvert, type Relay } from '../../support/programs.ts';
 import { suiteScope, testScope } from '../../support/scope.ts';
 import { type HttpService, startHttpService } from '../../support/services/listen.ts';
-import { sharedBrowser } from '../support/running-app.ts';
+import { sharedBrowser, sharedRelay } from '../support/running-app.ts';
 import { assertPageReadable, openAddress } from '../support/readable.ts';
 
 const FORMS: Readonly<Record<string, (tunnel: Tunnel) => string>> = {
@@ -36,7 +36,7 @@ describe('a signed link in a browser', () => {
   let told: string;
 
   before(async () => {
-    relay = await Relay.start(suite);
+    relay = await sharedRelay();
     service = await startHttpService(suite, ({ url = '', headers }, response) => {
       told += `${url} ${String(headers.referer)} ${String(headers.cookie)}\n`;
       if (url === '/who') return response.end(`you are ${String(headers['culvert-visitor'])}`);

@@ -4,9 +4,9 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import type { Tunnel } from '../../../shared/tunnel.ts';
-import { Relay, spawnCulvert, temporaryDirectory } from '../../support/programs.ts';
+import { spawnCulvert, temporaryDirectory } from '../../support/programs.ts';
 import { suiteScope, testScope } from '../../support/scope.ts';
-import { sharedBrowser } from '../support/running-app.ts';
+import { sharedBrowser, sharedRelay } from '../support/running-app.ts';
 import { assertPageReadable, openAddress } from '../support/readable.ts';
 
 describe('a shared folder in a browser', () => {
@@ -24,7 +24,7 @@ describe('a shared folder in a browser', () => {
     writeFileSync(join(folder, 'café.txt'), 'é');
     writeFileSync(join(folder, 'readme.md'), 'read');
     writeFileSync(join(folder, 'report.pdf'), Buffer.alloc(30_000));
-    const [relay, shared] = await Promise.all([Relay.start(suite), sharedBrowser()]);
+    const [relay, shared] = await Promise.all([sharedRelay(), sharedBrowser()]);
     browser = shared;
     const child = spawnCulvert(suite, ['share', folder, '--json'], {
       CULVERT_RELAY: relay.url,
