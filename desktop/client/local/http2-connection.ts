@@ -2,7 +2,7 @@
  * A connection to an HTTP/2 service with the interface of one over HTTP/1.1: each request of a visitor becomes a stream of
  * a session, and the response of the stream becomes an HTTP/1.1 response.
  */
-import { type ClientHttp2Stream, type OutgoingHttpHeaders, constants } from 'node:http2';
+import type { ClientHttp2Stream, OutgoingHttpHeaders } from 'node:http2';
 import {
   requestFraming,
   BodyError,
@@ -186,7 +186,11 @@ export class Http2Connection implements LocalConnection {
   }
 }
 
-const { NGHTTP2_CANCEL, NGHTTP2_FLAG_END_STREAM, NGHTTP2_REFUSED_STREAM } = constants;
+// A flag and error codes (RFC 9113 sections 6.2 and 7). Those of `node:http2` would load it at every start.
+const END_STREAM = 1;
+const REFUSED_STREAM = 7;
+const CANCEL = 8;
+
 const LINE_END = Buffer.from('\r\n');
 const LAST_CHUNK = Buffer.from('0\r\n\r\n');
 
@@ -290,7 +294,7 @@ class Http2Exchange implements SessionHandler {
   cancel(): void {
     this.#isOver = true;
     this.#attempt?.cancel();
-    this.#stream?.close(NGHTTP2_CANCEL);
+    this.#stream?.close(CANCEL);
   }
 
   acquired(session: LocalSession): void {
@@ -371,7 +375,7 @@ class Http2Exchange implements SessionHandler {
 
   #onResponse(stream: ClientHttp2Stream, flags: number, raw: readonly string[]): void {
     if (this.#isOver) return;
-    const response = toHttp1Response(raw, this.head.method, (flags & NGHTTP2_FLAG_END_STREAM) !== 0);
+    const response = toHttp1Response(raw, this.head.method, (flags & END_STREAM) !== 0);
     if (response === undefined) return this.#break();
     this.#sent = undefined;
     this.#response = response.framing;
@@ -416,7 +420,7 @@ class Http2Exchange implements SessionHandler {
     this.#stream = undefined;
     // The service needs no more of the request, whose rest is discarded.
     if (this.#isResponseDone) return this.#owner.drained();
-    const isRepeatable = code === NGHTTP2_REFUSED_STREAM || (isLost && this.#isSafe);
+    const isRepeatable = code === REFUSED_STREAM || (isLost && this.#isSafe);
     const hasResponse = this.#response !== undefined || this.#hasInformational;
     if (isRepeatable && !hasResponse && this.#sent !== undefined && this.#tries < LOCAL_TRIES_MAX)
       this.#again();

@@ -1,12 +1,6 @@
 /** HTTP/2 connections to the local service, which its requests share (RFC 9113 section 5). */
-import {
-  type ClientHttp2Session,
-  type ClientHttp2Stream,
-  connect,
-  type OutgoingHttpHeaders,
-} from 'node:http2';
+import type { ClientHttp2Session, ClientHttp2Stream, OutgoingHttpHeaders } from 'node:http2';
 import type { Socket } from 'node:net';
-import { TLSSocket } from 'node:tls';
 import type { Deadlines, Expiring } from '../clock.ts';
 import {
   LOCAL_CONNECT_TIMEOUT_MS,
@@ -140,7 +134,8 @@ export class LocalSessions {
   }
 
   #start(socket: Socket): void {
-    if (socket instanceof TLSSocket && socket.alpnProtocol !== 'h2') {
+    // Only with TLS. `instanceof` would load TLS at every start.
+    if ('alpnProtocol' in socket && socket.alpnProtocol !== 'h2') {
       socket.destroy();
       return this.#fail(new LocalFailure('local-not-http2'));
     }
@@ -209,6 +204,8 @@ export class LocalSession implements Expiring {
     this.#deadlines = deadlines;
     this.#owner = owner;
     // Named only because Node wants an address: every request has an authority of its own.
+    // Imported, it would be loaded at every start.
+    const { connect } = process.getBuiltinModule('node:http2');
     const session = connect('http://localhost', {
       createConnection: () => socket,
       settings: {
