@@ -1,5 +1,4 @@
 /** Time, injected so that tests control it. */
-import { performance } from 'node:perf_hooks';
 import { LongTimer } from '../shared/timer.ts';
 
 /** A timer that has been set. */
