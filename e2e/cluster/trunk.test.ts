@@ -24,14 +24,13 @@ async function closeCode(trunk: TrunkClient): Promise<number> {
 /** A balancer spreads a client's trunks over all relays: each brings the visitors of the relay where it landed. */
 describe('a trunk that lands on a relay without the control socket', function () {
   this.timeout(600_000);
-  const suite = suiteScope();
   const scope = testScope();
   let cluster: RelayCluster;
   let account: TestAccount;
   let tunnel: Tunnel;
 
   before(async () => {
-    cluster = await RelayCluster.start(suite, 2, WITH_TRUNKS);
+    cluster = await RelayCluster.shared(WITH_TRUNKS);
   });
 
   beforeEach(async () => {

@@ -8,7 +8,7 @@ import { FaultProxy, type NetworkShape, type ProxiedConnection } from '../suppor
 import { hostOf } from '../support/manual-client.ts';
 import { Culvert, Relay } from '../support/programs.ts';
 import { formatRequest, RawConnection, type Request, type Response, visit } from '../support/raw-http.ts';
-import { relaySuite } from '../support/relay-suite.ts';
+import { sharedRelaySuite } from '../support/relay-suite.ts';
 import { concurrentTests, type Scope, suiteScope } from '../support/scope.ts';
 import { type HttpService, startHttpService } from '../support/services/listen.ts';
 import { WITH_TRUNKS } from '../support/trunk-world.ts';
@@ -258,7 +258,7 @@ async function visitorsUntil(
 }
 
 describe('trunks on a bad network', function () {
-  const { scope, relay, pool } = relaySuite(WITH_TRUNKS);
+  const { scope, relay, pool } = sharedRelaySuite(WITH_TRUNKS);
   const together = concurrentTests();
 
   async function start(): Promise<World> {
@@ -382,7 +382,7 @@ describe('trunks on a bad network', function () {
 
 /** Sequential, because they transfer much data. */
 describe('large transfers on a bad network', () => {
-  const { scope, relay, pool } = relaySuite(WITH_TRUNKS);
+  const { scope, relay, pool } = sharedRelaySuite(WITH_TRUNKS);
 
   /** A distant client, so that streams may move. */
   async function start(): Promise<World> {

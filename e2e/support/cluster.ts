@@ -157,8 +157,8 @@ export function connectionEnds(): ConnectionEnd[] {
 
 /* Several relays on one PostgreSQL database and one Redis. */
 
-/** {@link RelayCluster.shared} */
-let sharedCluster: Promise<RelayCluster> | undefined;
+/** {@link RelayCluster.shared}, by their settings */
+const sharedClusters = new Map<string, Promise<RelayCluster>>();
 
 export class RelayCluster {
   readonly relays: readonly RelayProgram[];
@@ -199,12 +199,14 @@ export class RelayCluster {
   }
 
   /**
-   * Three relays with default settings that all suites of this process share, as they share a relay (relay-suite.ts).
-   * For tests with their own accounts and names, which stop neither a relay nor Redis.
+   * Three relays that all suites of this process share, as they share a relay (relay-suite.ts). For tests with their own
+   * accounts and names, which stop neither a relay nor Redis.
    */
-  static async shared(): Promise<RelayCluster> {
-    sharedCluster ??= RelayCluster.start(runScope, 3);
-    return await sharedCluster;
+  static async shared(settings: Environment = {}): Promise<RelayCluster> {
+    const name = JSON.stringify(settings);
+    const started = sharedClusters.get(name) ?? RelayCluster.start(runScope, 3, settings);
+    sharedClusters.set(name, started);
+    return await started;
   }
 
   /** @param index from 0 */
