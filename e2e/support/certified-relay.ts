@@ -1,7 +1,7 @@
 /** A relay that obtains its own certificates, on its own address, and an authority that finds it through a resolver. */
 import { readFileSync } from 'node:fs';
 import { createServer, request } from 'node:https';
-import { connect, type PeerCertificate } from 'node:tls';
+import { connect, createSecureContext, type PeerCertificate, type SecureContext } from 'node:tls';
 import type { Tunnel } from '../../shared/tunnel.ts';
 import { Api } from './api.ts';
 import { Pebble, type PebbleOptions } from './certificates.ts';
@@ -149,6 +149,9 @@ export interface Shaken {
   readonly protocol: string;
 }
 
+/** by root; some tests shake hands thousands of times */
+const trusting = new Map<string, SecureContext>();
+
 /**
  * @param root PEM of the authority that is trusted
  * @param host `undefined` to name none
@@ -160,12 +163,14 @@ export function shake(
   root: string,
   address = '127.0.0.1',
 ): Promise<Shaken> {
+  const secureContext = trusting.get(root) ?? createSecureContext({ ca: root });
+  trusting.set(root, secureContext);
   return new Promise((resolve, reject) => {
     const socket = connect({
       port,
       host: address,
       ...(host !== undefined && { servername: host }),
-      ca: root,
+      secureContext,
       rejectUnauthorized: false,
       ALPNProtocols: ['http/1.1'],
       timeout: 60_000,
