@@ -19,8 +19,8 @@ const LONG = {
   faults: 'certificates|kill|migration|replace',
   protocol: 'certificates|certificates-dns|client-time-limits|large-bodies',
 };
-/** The window's screens in each theme, size and language, and the window in another browser. */
-const EVERY_SCREEN = 'accessibility|languages|firefox';
+/** The window's screens in each theme, size and language, and the windows of `culvert ui` and other commands. */
+const MORE_OF_WINDOW = 'accessibility|languages|browser|command-window|firefox';
 /** Root hooks that set up what the window tests share. */
 const WINDOW = ['--require', './e2e/ui/support/running-app.ts'];
 /** Protocol suites that use nothing specific to Linux. */
@@ -34,7 +34,7 @@ export const SUITES: readonly Suite[] = [
     runs: 'always',
     setup: `${SETUP} chromium`,
     runsBuild: true,
-    command: mocha(2, ...WINDOW, ...longFirst('e2e/ui', 'log*', EVERY_SCREEN), 'e2e/ui/support/*.test.ts'),
+    command: mocha(2, ...WINDOW, ...longFirst('e2e/ui', 'log*', MORE_OF_WINDOW), 'e2e/ui/support/*.test.ts'),
   },
   {
     name: 'protocol',
@@ -56,7 +56,7 @@ export const SUITES: readonly Suite[] = [
     runs: 'with all',
     setup: `${SETUP} chromium firefox-esr`,
     runsBuild: true,
-    command: mocha(2, ...WINDOW, `e2e/ui/@(${EVERY_SCREEN}).test.ts`, 'e2e/ui/visitors/*.test.ts'),
+    command: mocha(2, ...WINDOW, `e2e/ui/@(${MORE_OF_WINDOW}).test.ts`, 'e2e/ui/visitors/*.test.ts'),
   },
   {
     name: 'long',
