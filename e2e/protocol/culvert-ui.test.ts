@@ -3,7 +3,7 @@
  * users of this machine, and too much of everything (docs/concepts/security-model.md).
  */
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
+import { on, once } from 'node:events';
 import { readdir, stat } from 'node:fs/promises';
 import { request as httpRequest } from 'node:http';
 import { join } from 'node:path';
@@ -220,14 +220,20 @@ describe('culvert ui', () => {
 
   it('checks payloads as the app does, and has no channel that takes paths or ends the program', async () => {
     const socket = await opened();
+    // An answer may arrive together with a change of the state.
+    const messages = on(socket, 'message', { close: ['close'] }) as AsyncIterableIterator<[Buffer]>;
     const call = async (id: number, channel: string, payload?: unknown) => {
       socket.send(JSON.stringify({ kind: 'call', id, channel, payload }));
-      for (;;) {
-        const [data] = (await once(socket, 'message')) as [Buffer];
-        const message = JSON.parse(data.toString()) as { kind: string; id?: number; answer?: object };
+      for (let next = await messages.next(); next.done !== true; next = await messages.next()) {
+        const message = JSON.parse(next.value[0].toString()) as {
+          kind: string;
+          id?: number;
+          answer?: object;
+        };
         if (message.kind === 'answer' && message.id === id)
           return message.answer as { ok: boolean; error?: { code: string } };
       }
+      throw new Error('the connection was closed');
     };
     assert.equal((await call(1, 'snapshot:get')).ok, true);
     assert.equal((await call(2, 'tunnel:stop', { key: 7 })).error?.code, 'bad-payload');
