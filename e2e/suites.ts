@@ -27,7 +27,7 @@ const WINDOW = ['--require', './e2e/ui/support/running-app.ts'];
 const PORTABLE =
   'addresses|connections|create|data|endings|forwarding|main-job|messages|own-answers|path-form|rest|strictness|tunnels|websocket-refusals';
 
-/** Longest first, so that none of them starts when the others are almost done. */
+/** Longest first, so that none of them starts when the others are almost done; `unit` uses only one core. */
 export const SUITES: readonly Suite[] = [
   {
     name: 'ui',
@@ -44,19 +44,23 @@ export const SUITES: readonly Suite[] = [
     command: mocha(3, ...longFirst('e2e/protocol', 'http2|culvert-lifetime', LONG.protocol)),
   },
   {
+    name: 'unit',
+    runs: 'always',
+    runsBuild: false,
+    command: mocha(
+      1,
+      '@(shared|server|desktop|release)/**/*.test.ts',
+      'e2e/@(bench|demo|mutation|structure)/**/*.test.ts',
+      'e2e/torture/{,tools/,rows/*/}*.test.ts',
+    ),
+  },
+  {
     name: 'torture',
     runs: 'with all',
     setup: `${SETUP} openssl curl nginx haproxy caddy apache2-bin strace libfaketime`,
     runsBuild: true,
     // One row at a time, because they measure memory and times. A failed row may have left something running.
     command: mocha(1, '--exit', 'e2e/torture/rows/*.test.ts'),
-  },
-  {
-    name: 'ui:more',
-    runs: 'with all',
-    setup: `${SETUP} chromium firefox-esr`,
-    runsBuild: true,
-    command: mocha(2, ...WINDOW, `e2e/ui/@(${MORE_OF_WINDOW}).test.ts`, 'e2e/ui/visitors/*.test.ts'),
   },
   {
     name: 'long',
@@ -66,18 +70,11 @@ export const SUITES: readonly Suite[] = [
     command: mocha(2, `e2e/faults/@(${LONG.faults}).test.ts`, `e2e/protocol/@(${LONG.protocol}).test.ts`),
   },
   {
-    name: 'deploy',
+    name: 'ui:more',
     runs: 'with all',
-    setup: SETUP,
+    setup: `${SETUP} chromium firefox-esr`,
     runsBuild: true,
-    command: mocha(2, 'e2e/deploy/*.test.ts'),
-  },
-  {
-    name: 'faults',
-    runs: 'always',
-    setup: SETUP,
-    runsBuild: true,
-    command: mocha(2, ...longFirst('e2e/faults', 'network|smuggling', LONG.faults)),
+    command: mocha(2, ...WINDOW, `e2e/ui/@(${MORE_OF_WINDOW}).test.ts`, 'e2e/ui/visitors/*.test.ts'),
   },
   {
     name: 'cluster',
@@ -93,15 +90,18 @@ export const SUITES: readonly Suite[] = [
     ],
   },
   {
-    name: 'unit',
+    name: 'deploy',
+    runs: 'with all',
+    setup: SETUP,
+    runsBuild: true,
+    command: mocha(2, 'e2e/deploy/*.test.ts'),
+  },
+  {
+    name: 'faults',
     runs: 'always',
-    runsBuild: false,
-    command: mocha(
-      1,
-      '@(shared|server|desktop|release)/**/*.test.ts',
-      'e2e/@(bench|demo|mutation|structure)/**/*.test.ts',
-      'e2e/torture/{,tools/,rows/*/}*.test.ts',
-    ),
+    setup: SETUP,
+    runsBuild: true,
+    command: mocha(2, ...longFirst('e2e/faults', 'network|smuggling', LONG.faults)),
   },
   {
     name: 'compat',
