@@ -27,7 +27,7 @@ const WINDOW = ['--require', './e2e/ui/support/running-app.ts'];
 const PORTABLE =
   'addresses|connections|create|data|endings|forwarding|main-job|messages|own-answers|path-form|rest|strictness|tunnels|websocket-refusals';
 
-/** Longest first, so that none of them starts when the others are almost done; `unit` uses only one core. */
+/** Longest first, so that none of them starts when the others are almost done; `unit` early, as it uses one core. */
 export const SUITES: readonly Suite[] = [
   {
     name: 'ui',

@@ -1,6 +1,6 @@
 /**
- * The settings of `culvert-relay` (docs/reference/settings.md), one row each: name, reader, default and meaning. `--help`, the flags,
- * the variables and the type of the configuration follow from this table.
+ * The settings of `culvert-relay` (docs/reference/settings.md), one row each: area, name, reader, default and meaning.
+ * `--help`, the flags, the variables and the type of the configuration follow from this table.
  */
 import { BlockList } from 'node:net';
 import { ADDRESS_CONNECTIONS_MAX, CONNECTIONS_MAX, ORDERS_PER_HOUR, TRUNKS_MAX } from './limits.ts';

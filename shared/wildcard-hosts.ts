@@ -9,7 +9,7 @@ export function wildcardLabel(slug: string): string {
 }
 
 /**
- * The slugs of wildcard tunnels that have a label among their hosts, longest first: where several exist, the longest
+ * The slugs of wildcard tunnels that have a label among their hosts, longest first: if several exist, the longest
  * wins. A label in punycode (RFC 5890 section 2.3.2.1) is displayed as different text, so it belongs to none.
  *
  * @param label in lower case

@@ -88,9 +88,9 @@ export interface HopRequest extends UpgradeToPass {
 }
 
 /**
- * Joins a data socket that another relay has accepted with the client's connection, which is given away for good.
+ * Joins the client's connection, which it then owns, to the data socket that another relay has accepted.
  *
- * @param taken `undefined` if the client has disconnected; `head`: bytes read after the request
+ * @param taken `undefined` to give up, because the client has disconnected; `head`: bytes read after the request
  */
 export type Hop = (taken: { readonly socket: Duplex; readonly head: Buffer } | undefined) => void;
 

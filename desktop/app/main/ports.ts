@@ -344,7 +344,7 @@ async function link(path: string): Promise<string> {
   }
 }
 
-/** The same for the links of `/proc`, which lead nowhere slow: waiting for each of thousands costs five times as much. */
+/** The same for the links in `/proc`, which are in memory: asynchronous reads take five times as long. */
 function linkNow(path: string): string {
   try {
     return readlinkSync(path);
