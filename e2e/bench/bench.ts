@@ -9,30 +9,25 @@ import { parseArgs } from 'node:util';
 import { format } from 'prettier';
 import { firstByte } from './cases/first-byte.ts';
 import { manyTunnels } from './cases/many-tunnels.ts';
-import { type Bench, http2, requests, responses, runCases, tls, webSockets } from './cases/requests.ts';
-import { startUp } from './cases/start-up.ts';
-import { tlsHandshakes } from './cases/tls-handshakes.ts';
+import { type Bench, http2, requests, responses, runCases, tls } from './cases/requests.ts';
 import { besideDownload, slowReaders, transfers } from './cases/transfers.ts';
 import { describeMachine, type Machine } from './machine.ts';
-import { culvert, direct, floor, localtunnel, nginx, pipenet, ssh } from './peers.ts';
+import { culvert, direct, floor, localtunnel, nginx, ssh } from './peers.ts';
 import { casesTables, plot, resultsPage } from './report.ts';
 import { Samples } from './stats.ts';
 
 const CASES = [
-  startUp,
   firstByte,
   slowReaders,
   transfers,
   besideDownload,
-  webSockets,
   requests,
   responses,
   tls,
   http2,
-  tlsHandshakes,
   manyTunnels,
 ];
-const PEERS = [direct, nginx, ssh, floor, localtunnel, pipenet, culvert];
+const PEERS = [direct, nginx, ssh, floor, localtunnel, culvert];
 const RESULTS = fileURLToPath(new URL('../../docs/contributing/benchmarks/', import.meta.url));
 
 const { values: options } = parseArgs({

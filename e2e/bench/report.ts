@@ -36,7 +36,7 @@ ${figuresTable(samples)}
 
 Requests per second, or MB/s where the case says so.
 
-${measuresTable(samples, ['req/s', 'messages/s', 'MB/s'])}
+${measuresTable(samples, ['req/s', 'MB/s'])}
 
 ![Requests/s and MB/s of each tunnel](results.svg)
 
@@ -75,7 +75,7 @@ function measuresTable(samples: Samples, measures: readonly string[]): string {
 }
 
 /** In the order of columns; other tunnels come before what has no tunnel. */
-const PEERS = ['culvert', 'floor', 'ssh', 'localtunnel', 'pipenet', 'nginx', 'direct'];
+const PEERS = ['culvert', 'floor', 'ssh', 'localtunnel', 'nginx', 'direct'];
 
 /** The target figures as Markdown, without those that were not measured. */
 export function figuresTable(samples: Samples, figures: readonly Figure[] = FIGURES): string {
@@ -148,48 +148,35 @@ export interface Figure {
 }
 
 export const FIGURES: readonly Figure[] = [
-  perSecond('keep-alive', 16, 'floor', 1),
-  perSecond('keep-alive', 64, 'floor', 1.1),
-  perSecond('new', 16, 'floor', 1.8),
-  perSecond('new', 64, 'floor', 1.8),
-  perSecond('new', 16, 'ssh', 1.5),
-  perSecond('new', 64, 'ssh', 1.3),
-  perSecond('keep-alive', 16, 'ssh', 1.4),
-  perSecond('keep-alive', 64, 'ssh', 1),
-  perSecond('keep-alive', 16, 'localtunnel', 8),
-  perSecond('new', 16, 'localtunnel', 2.5),
-  perSecond('keep-alive', 16, 'pipenet', 1),
-  perSecond('new', 16, 'pipenet', 1),
-  perSecond('keep-alive', 64, 'nginx', 0.45),
-  perSecond('new', 64, 'nginx', 0.45),
-  slowest('keep-alive', 1),
-  slowest('new', 1),
-  processorTime('keep-alive c64', '10k', 'keep-alive c64', 1),
-  firstByte('plain', 'after a minute', 1.05),
-  firstByte('plain', 'immediately', 1.05),
-  firstByte('TLS', 'after a minute', 1.05),
-  firstByte('TLS', 'immediately', 1.05),
-  transfer('download', 'ssh', 1.2),
-  transfer('upload', 'ssh', 1.2),
-  processorTime('download', 'GiB', '1 GiB down', 1.4),
-  figuresFigure('p99 of small requests beside a large download', 'without it', '<=', 2, (samples) =>
-    samples.ratio(
-      'small requests c16, beside a download/culvert/p99 ms',
-      'small requests c16, alone/culvert/p99 ms',
-    ),
+  perSecond('keep-alive c16', 'floor', 0.95),
+  perSecond('keep-alive c64', 'floor', 0.95),
+  perSecond('new c16', 'floor', 1.5),
+  perSecond('new c64', 'floor', 1.6),
+  perSecond('keep-alive c16, 100 KB', 'floor', 0.7),
+  perSecond('h2, c4 × 16 streams', 'nginx', 0.4),
+  slowest('keep-alive c16', 'floor', 1.2),
+  figuresFigure('CPU of the relay, keep-alive c64', 'floor', '<=', 1.1, (samples) =>
+    samples.ratio('keep-alive c64/culvert/CPU s/10k relay', 'keep-alive c64/floor/CPU s/10k relay'),
   ),
-  figuresFigure('p99 of small requests beside a large download', 'ssh', '<=', 1, (samples) =>
+  figuresFigure('CPU of the relay, HTTP/2 c4 × 16 streams', 'HTTP/1.1 keep-alive c16', '<=', 1.3, (samples) =>
     samples.ratio(
-      'small requests c16, beside a download/culvert/p99 ms',
-      'small requests c16, beside a download/ssh/p99 ms',
+      'h2, c4 × 16 streams/culvert/CPU s/10k relay',
+      'TLS, keep-alive c16/culvert/CPU s/10k relay',
     ),
   ),
   figuresFigure('CPU of the relay, new TLS connections', 'nginx', '<=', 2, (samples) =>
     samples.ratio('TLS, new c16/culvert/CPU s/10k relay', 'TLS, new c16/nginx/CPU s/10k relay'),
   ),
+  firstByte('plain', 'after a minute', 1.05),
+  firstByte('plain', 'immediately', 1.05),
+  firstByte('TLS', 'after a minute', 1.05),
+  firstByte('TLS', 'immediately', 1.05),
+  transfer('download', 'ssh', 1.1),
+  transfer('upload', 'ssh', 1.1),
+  slowest('small requests c16, beside a download', 'ssh', 1.5),
   crowded('keep-alive', 0.95),
   crowded('new', 0.9),
-  figuresFigure('relay RSS for an idle tunnel, KiB', '10,000 of them', '<=', 10, (samples) => {
+  figuresFigure('relay RSS for an idle tunnel, KiB', '10,000 of them', '<=', 12, (samples) => {
     const many = samples.median('idle tunnels 10000/culvert/RSS KiB');
     const one = samples.median('idle tunnels 1/culvert/RSS KiB');
     return many === undefined || one === undefined ? undefined : (many - one) / 9999;
@@ -197,12 +184,6 @@ export const FIGURES: readonly Figure[] = [
   figuresFigure('relay RSS for a slow reader, KiB', '1,000 of them', '<=', 64, (samples) =>
     samples.median('slow readers/culvert/KiB each'),
   ),
-  startUp('culvert --version', 4),
-  startUp('culvert list', 4),
-  startUp('culvert-relay --version', 4),
-  startUp('culvert-relay account list', 4),
-  startUp('culvert-relay key create', 4),
-  startUp('culvert-relay serve', 8),
 ];
 
 function figuresFigure(
@@ -215,25 +196,15 @@ function figuresFigure(
   return { what, against, goal, atMost: sign === '<=', value };
 }
 
-function perSecond(mode: string, connections: number, peer: string, goal: number): Figure {
-  const load = `${mode} c${connections}`;
+function perSecond(load: string, peer: string, goal: number): Figure {
   return figuresFigure(`requests/s, ${load}`, peer, '>=', goal, (samples) =>
     samples.ratio(`${load}/culvert/req/s`, `${load}/${peer}/req/s`),
   );
 }
 
-function slowest(mode: string, goal: number): Figure {
-  const load = `${mode} c16`;
-  return figuresFigure(`p99, ${load}`, 'floor', '<=', goal, (samples) =>
-    samples.ratio(`${load}/culvert/p99 ms`, `${load}/floor/p99 ms`),
-  );
-}
-
-function processorTime(load: string, unit: string, title: string, goal: number): Figure {
-  const bothEnds = (peer: string): string[] =>
-    ['relay', 'client'].map((end) => `${load}/${peer}/CPU s/${unit} ${end}`);
-  return figuresFigure(`CPU of relay and client, ${title}`, 'floor', '<=', goal, (samples) =>
-    samples.ratio(bothEnds('culvert'), bothEnds('floor')),
+function slowest(load: string, peer: string, goal: number): Figure {
+  return figuresFigure(`p99, ${load}`, peer, '<=', goal, (samples) =>
+    samples.ratio(`${load}/culvert/p99 ms`, `${load}/${peer}/p99 ms`),
   );
 }
 
@@ -266,13 +237,7 @@ function crowded(mode: string, goal: number): Figure {
   );
 }
 
-function startUp(program: string, goal: number): Figure {
-  return figuresFigure(`CPU to start ${program}`, 'Node with an empty file', '<=', goal, (samples) =>
-    samples.ratio(`start-up/${program}/CPU ms`, 'start-up/node/CPU ms'),
-  );
-}
-
-export function isReached({ goal, atMost }: Figure, value: number): boolean {
+function isReached({ goal, atMost }: Figure, value: number): boolean {
   return atMost ? value <= goal : value >= goal;
 }
 
@@ -289,7 +254,6 @@ const COLOURS = {
   floor: '#8b949e',
   ssh: '#2da44e',
   localtunnel: '#d29922',
-  pipenet: '#a371f7',
 };
 
 /** An SVG of requests/s and MB/s: a group of bars for each case, and a bar for each peer. */

@@ -78,7 +78,7 @@ async function openTunnels(
   await relay.stop();
   const ids = [first.id, ...addTunnels(relay, first, count - 1)];
   await relay.restart();
-  const clients = new Child(process.execPath, [CLIENTS, 'idle', String(relay.port)], {
+  const clients = new Child(process.execPath, [CLIENTS, String(relay.port)], {
     input: ids.map((id) => `${id} ${key}\n`).join(''),
   });
   scope.defer(() => clients.stop('SIGKILL'));

@@ -1,6 +1,6 @@
 /**
- * Requests a second, latency, and CPU time: small responses over HTTP/1.1, with TLS and over HTTP/2, larger ones, and
- * messages of WebSockets. And what every case needs.
+ * Requests a second, latency, and CPU time: small responses over HTTP/1.1, with TLS and over HTTP/2, and larger ones. And
+ * what every case needs.
  */
 import { fileURLToPath } from 'node:url';
 import { Authority } from '../../support/certificates.ts';
@@ -167,25 +167,6 @@ async function h2load(
     throw new Error(`requests failed: ${said}`);
   return Number(succeeded);
 }
-
-const WEB_SOCKETS = 16;
-
-export const webSockets: Case = {
-  name: 'web-sockets',
-  async run(scope, bench) {
-    const { port: servicePort } = await startService(scope, 'echo');
-    const running = await startPeers(scope, culvertAnd(bench.peers, 'direct', 'ssh'), servicePort);
-    await measureInTurn(this.name, bench, running, [WEB_SOCKETS], async (count, { name, peer }) => {
-      const args = ['echo', peer.port, peer.host, count, bench.seconds];
-      const output = await visit(scope, args, (bench.seconds + 20) * 1000);
-      const [, perSecond, p50, p99] = /^messages ([\d.]+) p50 ([\d.]+) p99 ([\d.]+)$/m.exec(output) ?? [];
-      const title = `WebSocket echo c${count}/${name}`;
-      bench.samples.add(`${title}/messages/s`, Number(perSecond));
-      bench.samples.add(`${title}/p50 ms`, Number(p50));
-      bench.samples.add(`${title}/p99 ms`, Number(p99));
-    });
-  },
-};
 
 /** nginx's directive for a fixed response of 29 bytes. */
 export const HELLO = 'return 200 "hello from behind the tunnel\\n";';

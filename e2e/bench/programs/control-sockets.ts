@@ -1,17 +1,12 @@
 /**
- * Control sockets without traffic, on which clients only answer pings; a tunnel id and a key on each line of standard
- * input. Prints `online COUNT` when all are open.
- *
- * - `control-sockets.ts idle PORT`: every second client opens a trunk, as `culvert` does, which the relay closes after a
- *   while. If all did, 10,000 would need more file descriptors than many systems allow a process. Prints `quiet` when all
- *   trunks are closed.
- * - `control-sockets.ts returning PORT...`: clients that reconnect when they are lost, each after a wait like that of
- *   `culvert`. Each tries the ports in turn, as a balancer would. Prints `back SECONDS` when all are open again.
+ * `control-sockets.ts PORT`: control sockets without traffic, on which clients only answer pings; a tunnel id and a key
+ * on each line of standard input. Prints `online COUNT` when all are open. Every second client opens a trunk, as
+ * `culvert` does, which the relay closes after a while. If all did, 10,000 would need more file descriptors than many
+ * systems allow a process. Prints `quiet` when all trunks are closed.
  */
 import { randomBytes } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
-import { retryDelay } from '../../../desktop/client/control/verdict.ts';
 
 /** How many sockets are being opened at a time at first, so that no backlog overflows. */
 const OPENING_MAX = 100;
@@ -81,74 +76,21 @@ function closeInTurn(trunk: Socket): void {
   });
 }
 
-let online = 0;
-let wanted = 0;
-let lostAt: number | undefined;
-
-/** Opens a control socket, again whenever it is lost. Resolves when it is online for the first time. */
-function keepOnline(ports: readonly number[], { id, key }: Tunnel): Promise<void> {
-  let calls = 0;
-  let failures = 0;
-  return new Promise((resolve) => {
-    const call = (): void => {
-      let isOnline = false;
-      let isAnswered = false;
-      const port = ports[calls % ports.length] ?? 0;
-      calls += 1;
-      const socket = open(port, `/ws/control?tunnel_id=${id}`, key, (head) => {
-        isAnswered = true;
-        isOnline = isUpgraded(head);
-        if (!isOnline) {
-          socket.destroy();
-          return;
-        }
-        failures = 0;
-        cameOnline();
-        resolve();
-      });
-      socket.on('error', () => socket.destroy());
-      socket.on('close', () => {
-        if (isOnline) lost();
-        const awayMs = lostAt === undefined ? 0 : performance.now() - lostAt;
-        const reach = isAnswered && !isOnline ? 'answered' : 'unanswered';
-        setTimeout(call, retryDelay({ attempt: failures, random: Math.random(), reach, awayMs }));
-        failures += 1;
-      });
-    };
-    call();
-  });
-}
-
-function cameOnline(): void {
-  online += 1;
-  if (online < wanted || lostAt === undefined) return;
-  console.log(`back ${((performance.now() - lostAt) / 1000).toFixed(3)}`);
-  lostAt = undefined;
-}
-
-function lost(): void {
-  online -= 1;
-  lostAt ??= performance.now();
-}
-
 function fail(why: unknown): never {
   console.error(why);
   process.exit(1);
 }
 
-const [kind, ...args] = process.argv.slice(2);
-const ports = args.map(Number);
+const port = Number(process.argv[2]);
 const tunnels: Tunnel[] = [];
 for await (const line of createInterface({ input: process.stdin })) {
   const [id = '', key = ''] = line.split(' ');
   tunnels.push({ id, key });
 }
-wanted = tunnels.length;
+const wanted = tunnels.length;
 const openers = Array.from({ length: OPENING_MAX }, async () => {
-  for (let tunnel = tunnels.pop(); tunnel !== undefined; tunnel = tunnels.pop()) {
-    if (kind === 'idle') await openIdle(ports[0] ?? 0, tunnel, tunnels.length % 2 === 0);
-    else await keepOnline(ports, tunnel);
-  }
+  for (let tunnel = tunnels.pop(); tunnel !== undefined; tunnel = tunnels.pop())
+    await openIdle(port, tunnel, tunnels.length % 2 === 0);
 });
 await Promise.all(openers);
 console.log(`online ${wanted}`);

@@ -1,28 +1,14 @@
 /**
  * What stands behind a tunnel, or between two ends of it. Each prints `listening PORT`:
  *
- * - `services.ts echo`: WebSockets; sends back what it receives
  * - `services.ts transfer`: `GET /BYTES` responds with that many bytes, `POST` reads a body of any `Content-Length` and
  *   then responds
- * - `services.ts tls CERTIFICATE KEY`: a server of `node:tls` with one certificate and nothing behind it
  * - `services.ts distant TARGET_PORT MS`: a network with latency that forwards bytes with a delay of MS each way
  */
-import { readFileSync } from 'node:fs';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
-import { createServer as createTlsServer } from 'node:tls';
-import { WebSocketServer } from 'ws';
 
 const CHUNK = Buffer.alloc(256 * 1024, 'culvert ');
 const OK = 'HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\nContent-Length: ';
-
-function echo(): void {
-  const server = new WebSocketServer({ port: 0, host: '127.0.0.1', perMessageDeflate: false });
-  server.on('connection', (socket) => {
-    socket.on('error', () => socket.terminate());
-    socket.on('message', (data, isBinary) => socket.send(data, { binary: isBinary }));
-  });
-  server.on('listening', () => console.log(`listening ${(server.address() as AddressInfo).port}`));
-}
 
 function transfer(): Server {
   return createServer({ noDelay: true }, (socket) => {
@@ -59,14 +45,6 @@ function send(socket: Socket, bytes: number): void {
   pump();
 }
 
-function tls(cert: string, key: string): Server {
-  return createTlsServer({ cert: readFileSync(cert), key: readFileSync(key) }, (socket) => {
-    socket.on('error', () => socket.destroy());
-    // Ends when the visitor does.
-    socket.resume();
-  });
-}
-
 /**
  * A TCP handshake would also take a round trip, so data counts as sent no earlier than that after the start of its
  * connection.
@@ -96,8 +74,6 @@ function listen(server: Server): void {
 }
 
 const [kind, first = '', second = ''] = process.argv.slice(2);
-if (kind === 'echo') echo();
-else if (kind === 'transfer') listen(transfer());
-else if (kind === 'tls') listen(tls(first, second));
+if (kind === 'transfer') listen(transfer());
 else if (kind === 'distant') listen(distant(Number(first), Number(second)));
 else throw new Error(`no service ${kind}`);

@@ -1,60 +1,14 @@
 /**
  * Visitors of a tunnel:
  *
- * - `visitors.ts echo PORT HOST CONNECTIONS SECONDS`: each sends a small message over a WebSocket, waits for its echo and
- *   sends the next. Prints `messages PER_SECOND p50 MS p99 MS`, for the time after {@link WARM_MS}.
  * - `visitors.ts download|upload PORT HOST BYTES`: one that moves one large body. Prints `seconds S`, from the
  *   connection's start to the last byte of the response, and fails when the response is not complete.
  * - `visitors.ts downloads PORT HOST BYTES`: one that downloads the same body repeatedly, each time on a new connection,
  *   until SIGTERM. Prints `begun` with the first bytes, and `received BYTES in S` at its end.
- * - `visitors.ts handshakes PORT AUTHORITY VERSION full|resumed COUNT NAMES FIRST`: several that only perform TLS
- *   handshakes. They name host `FIRST` and the following ones, cycling through `NAMES`. Prints `seconds S`.
  */
-import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
-import type { SecureVersion } from 'node:tls';
-import { WebSocket } from 'ws';
-import { shakeHands } from '../handshakes.ts';
-import { quantile } from '../stats.ts';
 
-/** ms at the beginning that are not measured. */
-const WARM_MS = 500;
-const MESSAGE = Buffer.alloc(32, 'culvert ');
 const PIECE_BYTES = 256 * 1024;
-const HANDSHAKE_VISITORS = 16;
-
-async function echo(port: string, host: string, connections: number, seconds: number): Promise<void> {
-  /** ms from each message to its echo */
-  let times: number[] = [];
-  const sockets = Array.from({ length: connections }, () => {
-    const options = { headers: { Host: host }, perMessageDeflate: false };
-    const socket = new WebSocket(`ws://127.0.0.1:${port}/`, options);
-    socket.on('error', fail);
-    socket.on('close', () => fail('a WebSocket was closed'));
-    return socket;
-  });
-  await Promise.all(sockets.map((socket) => once(socket, 'open')));
-  for (const socket of sockets) {
-    let sent = performance.now();
-    socket.on('message', (message: Buffer) => {
-      if (!message.equals(MESSAGE)) fail('an echo is not what was sent');
-      const now = performance.now();
-      times.push(now - sent);
-      sent = now;
-      socket.send(MESSAGE);
-    });
-    socket.send(MESSAGE);
-  }
-  await delay(WARM_MS);
-  times = [];
-  const started = performance.now();
-  await delay(seconds * 1000);
-  const perSecond = (times.length * 1000) / (performance.now() - started);
-  console.log(`messages ${perSecond} p50 ${quantile(times, 0.5)} p99 ${quantile(times, 0.99)}`);
-  process.exit(0);
-}
 
 function transfer(port: string, host: string, bytes: number, isUpload: boolean): void {
   const chunk = Buffer.alloc(PIECE_BYTES, 'culvert ');
@@ -153,21 +107,6 @@ function downloads(port: string, host: string, bytes: number): void {
   download();
 }
 
-async function handshakes(port: string, authority: string, args: readonly string[]): Promise<void> {
-  const [version, kind, count, names, first] = args;
-  const seconds = await shakeHands({
-    port: Number(port),
-    authority: readFileSync(authority),
-    version: version as SecureVersion,
-    resumes: kind === 'resumed',
-    visitors: HANDSHAKE_VISITORS,
-    count: Number(count),
-    names: Number(names),
-    first: Number(first),
-  });
-  console.log(`seconds ${seconds}`);
-}
-
 function failClosed(): void {
   fail('the connection was closed');
 }
@@ -177,10 +116,7 @@ function fail(why: unknown): never {
   process.exit(1);
 }
 
-const [kind, port = '', hostOrAuthority = '', ...rest] = process.argv.slice(2);
-if (kind === 'echo') await echo(port, hostOrAuthority, Number(rest[0]), Number(rest[1]));
-else if (kind === 'download' || kind === 'upload')
-  transfer(port, hostOrAuthority, Number(rest[0]), kind === 'upload');
-else if (kind === 'downloads') downloads(port, hostOrAuthority, Number(rest[0]));
-else if (kind === 'handshakes') await handshakes(port, hostOrAuthority, rest);
+const [kind, port = '', host = '', bytes] = process.argv.slice(2);
+if (kind === 'download' || kind === 'upload') transfer(port, host, Number(bytes), kind === 'upload');
+else if (kind === 'downloads') downloads(port, host, Number(bytes));
 else fail(`no visitor ${kind}`);
