@@ -24,7 +24,7 @@ describe('loadConfig', () => {
       reusePort: false,
       publicUrl: undefined,
       tunnelDomain: 'localhost',
-      ignored: [],
+      serviceLinks: [],
       trunks: 2,
       maxConnections: 10_000,
       address: { connections: 256, requests: 0 },
@@ -78,6 +78,31 @@ describe('loadConfig', () => {
       config({ CULVERT_RELAY: 'https://relay.example', CULVERT_API_KEY: 'x', CULVERT_CA: 'x' }).port,
       8080,
     );
+  });
+
+  it('passes over the variables with which Kubernetes describes a service "culvert…"', () => {
+    const links = {
+      CULVERT_METRICS_PORT: 'tcp://10.96.0.8:9090',
+      CULVERT_PORT: 'tcp://10.96.0.7:80',
+      CULVERT_PORT_53_UDP: 'udp://10.96.0.7:53',
+      CULVERT_PORT_80_TCP: 'tcp://10.96.0.7:80',
+      CULVERT_PORT_80_TCP_ADDR: '10.96.0.7',
+      CULVERT_PORT_80_TCP_PORT: '80',
+      CULVERT_PORT_80_TCP_PROTO: 'tcp',
+      CULVERT_RELAY_PORT: 'tcp://10.96.0.9:443',
+      CULVERT_RELAY_PORT_443_TCP: 'tcp://10.96.0.9:443',
+      CULVERT_RELAY_SERVICE_HOST: '10.96.0.9',
+      CULVERT_SERVICE_HOST: '10.96.0.7',
+      CULVERT_SERVICE_PORT: '80',
+      CULVERT_SERVICE_PORT_HTTP_ALT: '80',
+    };
+    const { port, metrics, serviceLinks } = config({ ...links, CULVERT_SERVICE_DOMAIN: 'example.com' });
+    assert.deepEqual(
+      { port, metrics, serviceLinks },
+      { port: 8080, metrics: undefined, serviceLinks: Object.keys(links) },
+    );
+    assert.equal(config(links, '--port', '81').port, 81);
+    assert.match(problems({ CULVERT_PORT: 'http://10.96.0.7:80' }).join(), /^CULVERT_PORT must be/);
   });
 
   it('keeps the database in the data folder unless told otherwise', () => {
@@ -187,12 +212,6 @@ describe('loadConfig', () => {
       'CULVERT_ADDRESS_CONNECTIONS must be a number from 0 to 500000',
       'CULVERT_ADDRESS_REQUESTS must be a number from 0 to 100000',
     ]);
-  });
-
-  it('accepts obsolete settings with any value', () => {
-    assert.deepEqual(config({ CULVERT_WARM_SOCKETS: 'some' }).ignored, ['CULVERT_WARM_SOCKETS']);
-    assert.deepEqual(config({}, '--warm-sockets', '0').ignored, ['--warm-sockets']);
-    assert.deepEqual(config({ CULVERT_WARM_SOCKETS: '' }).ignored, []);
   });
 
   it('serves metrics only if a port is given', () => {

@@ -25,6 +25,8 @@ interface Completed {
   readonly acme:
     (NonNullable<Settings['acme']> & { /** the relay's own name */ readonly host: string }) | undefined;
   readonly accessLog: Exclude<Settings['accessLog'], 'off'> | undefined;
+  /** variables of Kubernetes that are named like settings */
+  readonly serviceLinks: readonly string[];
 }
 
 type Settings = ConfigOf<typeof SETTINGS>;
@@ -103,6 +105,7 @@ function readConfig(
     acme: completeAcme(given, settings),
     accessLog: accessLog === 'off' ? undefined : accessLog,
     reservedNames: new Set([...reservedNames, ...ownLabels(publicUrl, tunnelDomain)]),
+    serviceLinks: given.serviceLinks,
   };
   return given.problems.length === 0 ? { config, flags } : { problems: given.problems };
 }
@@ -189,15 +192,30 @@ function ownLabels(publicUrl: URL | undefined, tunnelDomain: string): string[] {
 /** What the names of all variables of Culvert begin with. */
 const PREFIX = 'CULVERT_';
 
+/**
+ * Kubernetes describes each service of a namespace to each pod in variables that begin with the service's name: those of
+ * a service "culvert" or "culvert-metrics" look like settings, such as CULVERT_PORT=tcp://10.96.0.7:80.
+ */
+function isServiceLink(name: string, value = ''): boolean {
+  if (/_SERVICE_(?:HOST|PORT(?:_\w+)?)$|_PORT_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?$/.test(name))
+    return true;
+  return name.endsWith('_PORT') && /^(?:tcp|udp|sctp):\/\//.test(value);
+}
+
 /** An empty text counts as not given. */
 class GivenSettings {
   /** One line for each wrong setting, with its name and the accepted values. */
   readonly problems: string[] = [];
+  /** Variables that are passed over. */
+  readonly serviceLinks: readonly string[];
   readonly #env: NodeJS.ProcessEnv;
   readonly #flags: Flags;
 
   constructor(env: NodeJS.ProcessEnv, flags: Flags) {
-    this.#env = env;
+    const given = Object.keys(env).filter((name) => name.startsWith(PREFIX));
+    this.serviceLinks = given.filter((name) => isServiceLink(name, env[name])).toSorted();
+    const links = new Set(this.serviceLinks);
+    this.#env = Object.fromEntries(given.filter((name) => !links.has(name)).map((name) => [name, env[name]]));
     this.#flags = flags;
   }
 
@@ -253,7 +271,7 @@ class GivenSettings {
     const known = ALL_SETTINGS.map(({ variable }) => variable);
     const others = new Set<string>([...known, ...CLIENT_VARIABLES]);
     for (const name of Object.keys(this.#env).toSorted()) {
-      if (!name.startsWith(PREFIX) || others.has(name)) continue;
+      if (others.has(name)) continue;
       this.problems.push(`unknown setting ${name}; did you mean ${nearest(name, known, Infinity)}?`);
     }
   }

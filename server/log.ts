@@ -33,8 +33,9 @@ export const LOG_EVENTS = {
     meaning: 'the relay is running, but not all of its addresses work; `reason` says why and what to set',
   },
   'setting ignored': {
-    level: 'warn',
-    meaning: '`setting` no longer has any effect; remove it, because version 1.0 will reject it',
+    level: 'info',
+    meaning:
+      'the environment variables in `settings` are not settings: Kubernetes adds them to each pod if a service is called `culvert` or `culvert-…`',
   },
   'setting unsafe': {
     level: 'warn',

@@ -39,12 +39,6 @@ export const file: SettingReader<TlsFile> = {
   read: (given, setting) => ({ path: resolve(given), setting }),
 };
 
-/** For a setting that no longer has an effect: takes any text, and remembers which name the operator wrote. */
-export const ignored: SettingReader<readonly string[]> = {
-  takes: 'a text',
-  read: (_given, name) => [name],
-};
-
 export const host: SettingReader<string> = {
   takes: 'an IP address or a host name, without a port',
   read: (given) => (isIP(given) !== 0 || /^[\w.-]+$/.test(given) ? given : undefined),

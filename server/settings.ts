@@ -15,7 +15,6 @@ const AREAS = [
   'Visitors',
   'Monitoring',
   'Several relays',
-  'Obsolete',
 ] as const;
 
 type Area = (typeof AREAS)[number];
@@ -241,15 +240,6 @@ export const SETTINGS = {
     readers.onOff,
     'off',
     'Whether connections from trusted proxies begin with a PROXY protocol header (version 1 or 2), as TCP load balancers send it: on or off.',
-  ),
-  /** settings that are given and no longer have an effect, as the operator wrote them */
-  ignored: setting(
-    'Obsolete',
-    'warm-sockets',
-    readers.ignored,
-    'none',
-    'This setting has no effect. It will still be accepted until version 1.0, because earlier versions had it.',
-    [],
   ),
   trunks: setting(
     'Tunnels',

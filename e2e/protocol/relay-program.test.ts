@@ -172,20 +172,6 @@ describe('culvert-relay', () => {
       );
     });
 
-    it('warns about a setting that no longer has an effect, regardless of its value, and starts', async () => {
-      const child = spawnRelay(scope, ['serve'], environment({ CULVERT_WARM_SOCKETS: '8' }));
-      await child.line((line) => (line.startsWith('listening on ') ? line : undefined));
-      assert.equal((await child.stop('SIGTERM')).code, 0);
-      const warnings = child.stderr
-        .split('\n')
-        .filter((line) => line.includes('"msg":"setting ignored"'))
-        .map((line) => JSON.parse(line) as { level: string; setting: string });
-      assert.deepEqual(
-        warnings.map(({ level, setting }) => [level, setting]),
-        [['warn', 'CULVERT_WARM_SOCKETS']],
-      );
-    });
-
     it('ends with SIGINT as with SIGTERM', async () => {
       const relay = await Relay.start(scope);
       assert.deepEqual(await relay.stop('SIGINT'), { code: 0, signal: null });

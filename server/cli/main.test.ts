@@ -240,6 +240,12 @@ describe('culvert-relay', () => {
       );
     });
 
+    it('logs the variables of a Kubernetes service in one line', async () => {
+      Object.assign(shell.env, { CULVERT_SERVICE_HOST: '10.0.0.7', CULVERT_PORT: 'tcp://10.0.0.7:80' });
+      await serveOnce([], false);
+      assert.deepEqual(logged('setting ignored'), [{ settings: 'CULVERT_PORT CULVERT_SERVICE_HOST' }]);
+    });
+
     it('logs that all proxies are trusted, and serves', async () => {
       await serveOnce(['--trust-proxy', '0.0.0.0/0'], false);
       const [unsafe] = logged('setting unsafe');

@@ -32,7 +32,6 @@ describe('metrics', () => {
       culvert_tunnels: 3,
       culvert_tunnels_online: 2,
       culvert_data_streams: 5,
-      culvert_warm_sockets: 0,
       culvert_trunks: 4,
       culvert_trunk_streams: 6,
       culvert_rendezvous_pending: 1,

@@ -76,11 +76,6 @@ export const METRICS = {
     help: 'Data sockets opened by clients, including those that took over large streams from a trunk.',
   },
   culvert_data_streams: { type: 'gauge', help: 'Data sockets and trunk streams that are serving a visitor.' },
-  // The name is guaranteed until 1.0.
-  culvert_warm_sockets: {
-    type: 'gauge',
-    help: 'Always 0. This metric is kept until version 1.0 for compatibility with earlier versions.',
-  },
   culvert_trunks: { type: 'gauge', help: 'Open trunks (client connections that several visitors share).' },
   culvert_trunk_streams: { type: 'gauge', help: 'Open streams on trunks.' },
   culvert_trunk_streams_total: {
@@ -198,7 +193,6 @@ export function createMetrics(gauges: Gauges): Registry {
   gauge('culvert_tunnels_online', () => gauges.links().online);
   gauge('culvert_visitor_connections', gauges.visitors);
   gauge('culvert_data_streams', () => gauges.links().streams);
-  gauge('culvert_warm_sockets', () => 0);
   gauge('culvert_trunks', () => gauges.links().trunks);
   gauge('culvert_trunk_streams', () => gauges.links().trunkStreams);
   counter('culvert_certificate_orders_total', () =>
