@@ -22,6 +22,17 @@ describe('expose', () => {
     assert.match((await warned)[0].message, /limits how many tunnels you can create per minute/);
   });
 
+  for (const [access, message] of [
+    [{ password: undefined }, /^access\.password must not be undefined$/],
+    [{ pasword: 'secret' }, /^access\.pasword is not a field of an access policy$/],
+  ] as const)
+    it(`creates no tunnel with access ${JSON.stringify(Object.entries(access))}`, async () => {
+      const { address, calls } = await startRestRelay(() => [500, { error: 'not expected' }]);
+      const options = { port: 1, relay: address.origin, key: KEY, access: access as object };
+      await assert.rejects(expose(options), { message });
+      assert.equal(calls.length, 0);
+    });
+
   it('stops waiting for the reason of the signal', async () => {
     const stop = new AbortController();
     const { address, calls } = await startRestRelay(() => limited(60));

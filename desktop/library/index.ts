@@ -68,6 +68,7 @@ async function open(target: Listening, options: TunnelOptions): Promise<Tunnel> 
     const changes = headersOf(options);
     const secret = target.secret === undefined ? [] : [target.secret];
     const headers = { ...changes, requestHeader: [...changes.requestHeader, ...secret] };
+    checkAccess(options);
     const access = accessTo(options);
     const api = new ApiClient(access.relay, access.key, access.network);
     const record = await create(api, target, options);
@@ -83,6 +84,19 @@ async function open(target: Listening, options: TunnelOptions): Promise<Tunnel> 
     await target.close();
     signal?.throwIfAborted();
     throw error;
+  }
+}
+
+/**
+ * Rejects what would silently leave a tunnel open, such as `password: process.env.MISSING`.
+ *
+ * @throws TypeError
+ */
+function checkAccess({ access = {} }: TunnelOptions): void {
+  for (const [field, value] of Object.entries(access)) {
+    if (!Object.hasOwn(OPEN, field))
+      throw new TypeError(`access.${field} is not a field of an access policy`);
+    if (value === undefined) throw new TypeError(`access.${field} must not be undefined`);
   }
 }
 
