@@ -8,7 +8,7 @@ import { byteSize } from '../client/inspector/readable.ts';
 import type { ApiClient } from '../client/relay/api-client.ts';
 import { DomainUnsupported, RelayRefusal } from '../client/relay/errors.ts';
 import { describeAccess } from './access-options.ts';
-import { apiOf, type CommandLine, defineCommand } from './command.ts';
+import { apiOf, type CommandLine, defineCommand, printOnce } from './command.ts';
 import { jsonLine, localTime, table, timeLeft } from './format.ts';
 import { COMMON } from './options.ts';
 import type { Output } from './reporter.ts';
@@ -253,7 +253,9 @@ export const teamCommand = defineCommand({
       }
       case 'invite': {
         const made = await api.inviteToTeam(action.labels, ttl);
-        output.out(json ? jsonLine(made) : invitesText(made));
+        await printOnce(output, json ? jsonLine(made) : invitesText(made), async () => {
+          for (const { id } of made.invites) await api.revokeFromTeam(id);
+        });
         return ExitCode.ok;
       }
       case 'revoke': {

@@ -16,7 +16,7 @@ import { ExitCode, UsageError } from '../client/failures.ts';
 import { ApiClient } from '../client/relay/api-client.ts';
 import { type OptionGroups, type OptionName, OPTIONS } from './options.ts';
 import { readOption, type Values } from './parse.ts';
-import type { Output } from './reporter.ts';
+import type { Output, PrintedOutput } from './reporter.ts';
 
 /** How a command is called. */
 export interface Usage {
@@ -48,8 +48,8 @@ export function meaningOf({ meanings = {} }: Pick<Usage, 'meanings'>, option: Op
   return meanings[option] ?? OPTIONS[option].text;
 }
 
-/** The program around a command. */
-export interface CommandContext {
+/** The program around a command that may print elsewhere. */
+export interface CommandSurroundings {
   readonly output: Output;
   readonly prompt: Prompt;
   readonly stored: StoredLogin;
@@ -57,6 +57,13 @@ export interface CommandContext {
   readonly commands: readonly Usage[];
   /** @returns a signal that the first Ctrl-C aborts, instead of ending the program */
   readonly interruptible: () => AbortSignal;
+  /** whether a standard stream was a terminal when the program was started */
+  readonly hasTerminal: boolean;
+}
+
+/** The program around a command. */
+export interface CommandContext extends CommandSurroundings {
+  readonly output: PrintedOutput;
 }
 
 interface Definition<N extends string, T> extends Usage {
@@ -84,6 +91,29 @@ export function defineCommand<const N extends string, T>(definition: Definition<
       return { name, given, run: async (context) => (await definition.run(given, context)) ?? ExitCode.ok };
     },
   };
+}
+
+/** Says that standard output cannot be written, and why. */
+export function cannotPrint({ message }: Error): string {
+  return `Standard output cannot be written (${message}).`;
+}
+
+/**
+ * Prints what the relay shows once.
+ *
+ * @param undo withdraws it if it could not be printed
+ * @throws Error then
+ */
+export async function printOnce(
+  output: PrintedOutput,
+  text: string,
+  undo: () => Promise<void>,
+): Promise<void> {
+  output.out(text);
+  const failure = await output.flush();
+  if (failure === undefined) return;
+  await undo();
+  throw new Error(`${cannotPrint(failure)} What could not be shown was withdrawn`, { cause: failure });
 }
 
 export function apiOf({ relay, key, network }: RelayAccess): ApiClient {

@@ -17,7 +17,7 @@ import type { Network } from '../client/network/network.ts';
 import { ApiClient } from '../client/relay/api-client.ts';
 import { type InvitationAddress, readInvitation, takeInvitation } from '../client/relay/invitation.ts';
 import { isProtected, type RelayAddress } from '../client/relay/relay-address.ts';
-import { type CommandContext, type CommandLine, defineCommand } from './command.ts';
+import { type CommandLine, type CommandSurroundings, defineCommand } from './command.ts';
 import { jsonLine } from './format.ts';
 import { COMMON } from './options.ts';
 
@@ -125,7 +125,7 @@ export function readLoginAddress(given: string | undefined, sources: RelaySource
  */
 export async function runLogin(
   command: GivenLogin,
-  { stored, prompt, output }: Pick<CommandContext, 'stored' | 'prompt' | 'output'>,
+  { stored, prompt, output }: Pick<CommandSurroundings, 'stored' | 'prompt' | 'output'>,
 ): Promise<string> {
   const relay = await chooseRelay(command, prompt);
   checkProtected(relay, command.relayFrom, command.insecure);
@@ -227,7 +227,7 @@ function missingKey(sources: RelaySources): UsageError {
  */
 export async function completeLogin<T extends AccessOrLogin>(
   given: T,
-  { stored, prompt, output }: Pick<CommandContext, 'stored' | 'prompt' | 'output'>,
+  { stored, prompt, output }: Pick<CommandSurroundings, 'stored' | 'prompt' | 'output'>,
 ): Promise<T> {
   const { login, json } = given;
   if (login === undefined) return given;

@@ -48,8 +48,8 @@ export const runCommand = defineCommand({
     as with --host-header local.
 
     COMMAND keeps the terminal, its input and its output. Culvert prints its own lines on standard error. When COMMAND ends,
-    the tunnel is closed. Signals such as Ctrl-C are passed on to COMMAND and to everything that it has started.
-    After SIGTERM or SIGHUP, it has 10 seconds to end before it is killed. If the tunnel ends first, COMMAND continues.
+    the tunnel is closed. Signals such as Ctrl-C are passed on to COMMAND and to everything that it has started,
+    except SIGHUP without a terminal, so that nohup works. After SIGTERM or SIGHUP, it has 10 seconds to end before it is killed. If the tunnel ends first, COMMAND continues.
 
     The exit code is that of COMMAND; after a signal it is 128 and the number of the signal. If COMMAND cannot be started, it is 127
     or 126. If the tunnel cannot be opened, COMMAND is not started, and the exit code is the same as for "culvert http".`,

@@ -15,7 +15,7 @@ import {
   exposureWarning,
   readAccessOptions,
 } from './access-options.ts';
-import { apiOf, type CommandLine, defineCommand } from './command.ts';
+import { apiOf, cannotPrint, type CommandLine, defineCommand, printOnce } from './command.ts';
 import { jsonLine, localTime, table } from './format.ts';
 import { ACCESS_POLICY, COMMON } from './options.ts';
 import { readOption, type Values } from './parse.ts';
@@ -148,17 +148,39 @@ export const accessCommand = defineCommand({
     if (warning !== undefined) output.err(warning);
     const changed = await api.setAccess(tunnel.id, await completeAccess(wanted, prompt));
     const { madePassword } = wanted;
-    if (json) {
-      output.out(jsonLine(madePassword === undefined ? changed : { ...changed, password: madePassword }));
-      return;
-    }
+    const made = madeTokens(changed.access);
     const before = describeAccess(tunnel.access) ?? 'open to everyone';
-    output.out(stateOf(changed));
-    for (const { name, token } of madeTokens(changed.access)) output.out(`Token ${name}: ${token}\n`);
-    if (madePassword !== undefined) output.out(`Password: ${madePassword}\n`);
-    output.out(`Before: ${before}.\n`);
+    const lines = [
+      ...made.map(({ name, token }) => `Token ${name}: ${token}\n`),
+      ...(madePassword === undefined ? [] : [`Password: ${madePassword}\n`]),
+      `Before: ${before}.\n`,
+    ];
+    const object = madePassword === undefined ? changed : { ...changed, password: madePassword };
+    output.out(json ? jsonLine(object) : stateOf(changed) + lines.join(''));
+    if (made.length + (madePassword === undefined ? 0 : 1) === 0) return;
+    const failure = await output.flush();
+    // The previous policy cannot be restored, because the relay does not show its secrets.
+    if (failure !== undefined)
+      throw new Unshown(
+        made.map(({ name }) => name),
+        failure,
+      );
   },
 });
+
+/** Thrown for new secrets of an access policy that could not be printed. */
+export class Unshown extends Error {
+  constructor(tokens: readonly string[], cause: Error) {
+    const names = tokens.map((name) => ` --token ${name}`).join('');
+    const remedy =
+      names === ''
+        ? 'Run the command again'
+        : `Replace the tokens: run the command without${names}, then with it`;
+    super(`${cannotPrint(cause)} The policy applies, but its new secrets were not shown. ${remedy}`, {
+      cause,
+    });
+  }
+}
 
 export const linkCommand = defineCommand({
   name: 'link',
@@ -189,8 +211,9 @@ export const linkCommand = defineCommand({
       output.out(json ? '{"status":"revoked"}\n' : 'Revoked.\n');
       return;
     }
-    const link = await api.createLink(findTunnel(tunnels, action.tunnel).id, action.link);
-    output.out(json ? jsonLine(link) : `${link.url}\n`);
+    const { id } = findTunnel(tunnels, action.tunnel);
+    const link = await api.createLink(id, action.link);
+    await printOnce(output, json ? jsonLine(link) : `${link.url}\n`, () => api.deleteLink(id, link.id));
     // On standard error, so that only the link reaches a clipboard or a program.
     if (!json)
       output.err(

@@ -2,15 +2,19 @@
  * `culvert`, the tunnel client without a window (culvert.md). `--help` documents the commands, the events of
  * `--json` and the exit codes. Standard output carries what was asked for, standard error what went wrong.
  */
+import { fstatSync, writeSync } from 'node:fs';
 import { homedir } from 'node:os';
+import { isatty } from 'node:tty';
+import { isReaderGone, StandardOutput } from '../../shared/standard-output.ts';
+import { onStopSignals } from '../../shared/stop-signals.ts';
 import { escapeUnprintable } from '../../shared/unprintable.ts';
 import { ProjectFileError } from '../client/config/project-trust.ts';
 import { configFolder, StoredLogin, StoredLoginError } from '../client/config/stored-login.ts';
 import { describeFailure, ExitCode, exitCodeOfFailure, UsageError } from '../client/failures.ts';
-import type { CommandContext, Files } from './command.ts';
+import { cannotPrint, type CommandContext, type Files } from './command.ts';
 import { commandOf, COMMANDS, readArguments, translateCommand } from './commands.ts';
 import { terminalPrompt } from './prompt.ts';
-import type { Output } from './reporter.ts';
+import type { PrintedOutput } from './reporter.ts';
 
 // Everybody on the machine may read the process list; a secret given by a flag is removed from it.
 if (process.argv.some((argument) => /^--(?:key|auth|basic-auth|password)|\/invite\//.test(argument)))
@@ -22,9 +26,18 @@ const EXIT_TIMEOUT_MS = 2000;
 /** Escapes output, because much of it comes from relays and visitors. */
 const printable = (text: string): string => escapeUnprintable(text, '\n\t');
 
-const output: Output = {
-  out: (text) => void process.stdout.write(printable(text)),
-  err: (text) => void process.stderr.write(printable(text)),
+const files = { fstatSync, writeSync };
+const stderr = new StandardOutput(process.stderr, files);
+const stdout = new StandardOutput(process.stdout, files, (error) => {
+  if (isServing) output.err(`culvert: ${cannotPrint(error)} The command continues.\n`);
+});
+/** Whether the command runs until it is ended. */
+let isServing = false;
+
+const output: PrintedOutput = {
+  out: (text) => stdout.write(printable(text)),
+  err: (text) => stderr.write(printable(text)),
+  flush: () => stdout.flush(),
 };
 
 const stored = new StoredLogin(
@@ -32,20 +45,21 @@ const stored = new StoredLogin(
   (text) => output.err(`culvert: ${text}\n`),
 );
 
+/** A terminal whose window is closed is none any more, so this is found out at the start. */
+const hasTerminal = [0, 1, 2].some((fd) => isatty(fd));
+
 /** Aborted by the first Ctrl-C; a second one exits immediately. */
 function watchInterrupt(): AbortSignal {
   const controller = new AbortController();
-  const interrupt = (): void => {
-    if (controller.signal.aborted) process.exit(ExitCode.failed);
-    controller.abort();
-  };
-  process.on('SIGINT', interrupt);
-  process.on('SIGTERM', interrupt);
-  // The terminal's window was closed, so nobody sees the tunnel. The kernel may report that twice.
-  process.on('SIGHUP', () => controller.abort());
-  // The reader of the events has exited: the tunnel must not continue unseen.
-  process.stdout.on('error', () => controller.abort());
-  process.stderr.on('error', () => controller.abort());
+  isServing = true;
+  onStopSignals(process, hasTerminal, {
+    stop() {
+      if (controller.signal.aborted) process.exit(ExitCode.failed);
+      controller.abort();
+    },
+    // Nobody sees the tunnel any longer. The kernel may report that twice.
+    hangUp: () => controller.abort(),
+  });
   return controller.signal;
 }
 
@@ -75,6 +89,7 @@ const context: CommandContext = {
   stored,
   commands: COMMANDS,
   interruptible: watchInterrupt,
+  hasTerminal,
   get prompt() {
     return terminalPrompt(process.stdin, process.stderr);
   },
@@ -83,7 +98,11 @@ const context: CommandContext = {
 async function main(): Promise<number> {
   const args = process.argv.slice(2);
   try {
-    return await readArguments(args, process.env, await filesFor(args)).run(context);
+    const code = await readArguments(args, process.env, await filesFor(args)).run(context);
+    const failure = await stdout.flush();
+    if (failure === undefined || isReaderGone(failure) || isServing || code !== ExitCode.ok) return code;
+    output.err(`culvert: ${cannotPrint(failure)}\n`);
+    return ExitCode.failed;
   } catch (error) {
     if (error instanceof UsageError) {
       const help = commandOf(args);

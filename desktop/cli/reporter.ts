@@ -60,6 +60,12 @@ export interface Output {
   err(text: string): void;
 }
 
+/** The output of a program. */
+export interface PrintedOutput extends Output {
+  /** @returns why the last text of {@link Output.out} could not be written, once that is known */
+  flush(): Promise<Error | undefined>;
+}
+
 /** What `--json` prints; `--help` documents it. */
 type JsonEvent = { readonly name?: string } & (
   | { readonly event: 'online'; readonly tunnel: Tunnel; readonly password?: string }

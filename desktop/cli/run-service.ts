@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { constants } from 'node:os';
 import { isatty } from 'node:tty';
+import { SignalFilter } from '../../shared/stop-signals.ts';
 import type { Tunnel } from '../../shared/tunnel.ts';
 import { type Clock, systemClock } from '../client/clock.ts';
 import { type Claim, claimNames, type Prompt } from '../client/config/relay-access.ts';
@@ -45,17 +46,15 @@ export interface RunTunnel extends HttpTunnel {
  * @throws UsageError
  */
 export async function runWithTunnel(given: RunTunnel, context: CommandContext): Promise<number> {
-  const { output } = context;
+  const { output, hasTerminal } = context;
   const clock = systemClock;
-  // If nobody reads Culvert's lines, the command continues without them.
-  process.stderr.on('error', () => {});
   const plan = planCommand(given.command, findPackage(process.cwd()));
   const port = await choosePort(given.port ?? plan.ownPort);
   const { spec, claim, isNameOptional } = await chooseTunnel(given, plan, port, context);
   const reporter = given.json
     ? new OneLine(output, spec)
     : new TextReporter(toStderr(output), clock, spec, END);
-  const running = new RunningCommand((url) => {
+  const running = new RunningCommand(hasTerminal, (url) => {
     const command = plan.with(port, new URL(url).hostname);
     if (command !== given.command && !given.json) output.err(`Runs         ${command.join(' ')}\n`);
     const hint = plan.hint(process.cwd());
@@ -106,12 +105,23 @@ class RunningCommand {
   /** the exit code, as soon as it is known */
   #code: number | undefined;
 
-  /** Takes over all signals that end this process, or are for the command. */
-  constructor(start: (url: string) => ChildCommand) {
+  /**
+   * Takes over all signals that end this process, or are for the command.
+   *
+   * @param hasTerminal whether the end of a terminal ends the command
+   */
+  constructor(hasTerminal: boolean, start: (url: string) => ChildCommand) {
     this.#start = start;
-    for (const signal of PASSED_SIGNALS) process.on(signal, () => this.#onSignal(signal));
+    for (const signal of PASSED_SIGNALS) {
+      const filter = STOP_SIGNALS.has(signal) ? new SignalFilter() : undefined;
+      process.on(signal, () => {
+        const isIgnored = signal === 'SIGHUP' && !hasTerminal;
+        if (!isIgnored && filter?.isRepeated() !== true) this.#onSignal(signal);
+      });
+    }
     // On Windows, the console tells the command itself; this process has to outlive it.
-    if (PASSED_SIGNALS.length === 0) process.on('SIGINT', () => this.#onSignal('SIGINT'));
+    if (PASSED_SIGNALS.length === 0)
+      for (const signal of ['SIGINT', 'SIGBREAK']) process.on(signal, () => this.#onSignal('SIGINT'));
   }
 
   /** aborted when the tunnel is to be closed */
@@ -282,6 +292,9 @@ async function listenBriefly(host: string | undefined, port: number): Promise<nu
 const GROUP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGWINCH', 'SIGCONT'] as const;
 /** Signals with a meaning of the command's own; other programs of its group would end. */
 const LEADER_SIGNALS = ['SIGUSR1', 'SIGUSR2'] as const;
+
+/** A launcher may send these to this process twice; the command gets them once. */
+const STOP_SIGNALS: ReadonlySet<PassedSignal> = new Set(['SIGINT', 'SIGTERM']);
 
 type PassedSignal = (typeof GROUP_SIGNALS)[number] | (typeof LEADER_SIGNALS)[number];
 

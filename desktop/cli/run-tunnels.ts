@@ -11,7 +11,7 @@ import { RECORDED_REQUESTS_MAX } from '../client/limits.ts';
 import { ApiClient, createPatiently, type CreateRequest } from '../client/relay/api-client.ts';
 import type { SharedFolder } from '../client/share/shared-folder.ts';
 import { type AccessOptions, completeAccess, exposureWarning } from './access-options.ts';
-import type { CommandContext } from './command.ts';
+import type { CommandSurroundings } from './command.ts';
 import { CommandWindow } from './command-window.ts';
 import type { AccessOrLogin } from './login-commands.ts';
 import { REOPEN_BASE_MS, REOPEN_CAP_MS } from './limits.ts';
@@ -54,7 +54,7 @@ interface TunnelsToServe extends RelayAccess {
  */
 export async function openTunnels(
   given: HttpTunnel | ProjectTunnels,
-  { prompt, output, interruptible }: CommandContext,
+  { prompt, output, interruptible }: CommandSurroundings,
 ): Promise<ExitCode> {
   const wanted = await completeTunnels(given, prompt, output);
   const project = 'project' in given ? given.project : undefined;

@@ -1,5 +1,6 @@
 /** Runs `culvert ui` in a terminal: shows the link, opens the browser, and ends with Ctrl-C. */
 import { homedir } from 'node:os';
+import { onStopSignals } from '../../shared/stop-signals.ts';
 import { AlreadyRunning, type OpenWindow, openWindow } from '../app/browser/open-window.ts';
 import { Quit } from '../app/main/electron/quit.ts';
 import { ExitCode } from '../client/failures.ts';
@@ -21,7 +22,7 @@ export interface UiOptions {
 /** @throws Error with what to do, if the window cannot be opened */
 export async function runUi(
   { port, host, isQuiet }: UiOptions,
-  { output, prompt, stored }: CommandContext,
+  { output, prompt, stored, hasTerminal }: CommandContext,
 ): Promise<ExitCode> {
   const machine = { platform: process.platform, env: process.env, home: homedir() };
   const say = (text: string): void => output.err(`culvert: ${text}\n`);
@@ -35,7 +36,7 @@ export async function runUi(
       cause: error,
     });
   }
-  const end = ended(opened, prompt);
+  const end = ended(opened, prompt, hasTerminal);
   output.out(`${opened.createLink()}\n`);
   output.err(
     'This link opens the window once. For another one, run "culvert ui" in a second terminal. Press Ctrl-C to end.\n',
@@ -70,7 +71,11 @@ function sayWhereItRuns({ owner }: AlreadyRunning, output: CommandContext['outpu
  * Resolves once the command may end: tunnels are closed, or stay at the relay, as the user wants. Ctrl-C asks on a
  * terminal, and does not ask a second time; without a terminal, tunnels are closed.
  */
-function ended({ core, platform }: OpenWindow, prompt: CommandContext['prompt']): Promise<void> {
+function ended(
+  { core, platform }: OpenWindow,
+  prompt: CommandContext['prompt'],
+  hasTerminal: boolean,
+): Promise<void> {
   return new Promise((resolve) => {
     let canAsk = prompt.isInteractive;
     const quit = new Quit({
@@ -89,11 +94,10 @@ function ended({ core, platform }: OpenWindow, prompt: CommandContext['prompt'])
       canAsk = false;
       request();
     };
-    process.on('SIGINT', request);
-    process.on('SIGTERM', force);
-    process.on('SIGHUP', force);
-    process.stdout.on('error', force);
-    process.stderr.on('error', force);
+    onStopSignals(process, hasTerminal, {
+      stop: (signal) => (signal === 'SIGTERM' ? force() : request()),
+      hangUp: force,
+    });
     core.quitRequested.listen(request);
   });
 }

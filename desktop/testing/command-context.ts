@@ -2,16 +2,17 @@ import assert from 'node:assert/strict';
 import { tmpdir } from 'node:os';
 import type { CommandContext, Files } from '../cli/command.ts';
 import { COMMANDS } from '../cli/commands.ts';
-import type { Output } from '../cli/reporter.ts';
+import type { PrintedOutput } from '../cli/reporter.ts';
 import type { Prompt } from '../client/config/relay-access.ts';
 import { StoredLogin } from '../client/config/stored-login.ts';
 
-/** Keeps what a command prints. */
-export function record(): { printed: { out: string; err: string }; output: Output } {
+/** Keeps what a command prints. @param failure why standard output cannot be written */
+export function record(failure?: Error): { printed: { out: string; err: string }; output: PrintedOutput } {
   const printed = { out: '', err: '' };
-  const output: Output = {
+  const output: PrintedOutput = {
     out: (text) => void (printed.out += text),
     err: (text) => void (printed.err += text),
+    flush: () => Promise.resolve(failure),
   };
   return { printed, output };
 }
@@ -20,12 +21,13 @@ const unanswered = (): never => assert.fail('nobody answers');
 const NO_PROMPT: Prompt = { isInteractive: false, ask: unanswered, askSecret: unanswered };
 
 /** A signed-out program without a terminal. */
-export function contextOf(output: Output, prompt = NO_PROMPT): CommandContext {
+export function contextOf(output: PrintedOutput, prompt = NO_PROMPT): CommandContext {
   return {
     output,
     commands: COMMANDS,
     stored: new StoredLogin(tmpdir(), () => {}),
     interruptible: () => new AbortController().signal,
+    hasTerminal: false,
     prompt,
   };
 }

@@ -9,7 +9,9 @@
  */
 import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:net';
+import { isatty } from 'node:tty';
 import { parseArgs } from 'node:util';
+import { onStopSignals } from '../../shared/stop-signals.ts';
 import type { Tunnel } from '../../shared/tunnel.ts';
 import { Child } from '../support/child.ts';
 import { canConnect } from '../support/native-server.ts';
@@ -25,8 +27,8 @@ const ACCOUNT = 'demo';
 
 async function main(): Promise<number> {
   const interrupted = new Promise<undefined>((resolve) => {
-    process.on('SIGINT', () => resolve(undefined));
-    process.on('SIGTERM', () => resolve(undefined));
+    const end = (): void => resolve(undefined);
+    onStopSignals(process, isatty(0), { stop: end, hangUp: end });
   });
   const scope = new Scope();
   try {

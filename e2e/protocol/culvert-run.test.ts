@@ -150,11 +150,14 @@ describe('culvert run', () => {
     together('passes each signal on once', async () => {
       const { child } = await run(['--', NODE, 'server.cjs'], { environment: { ENDS: '0' } });
       await ready(child);
-      for (const [index, signal] of (['SIGHUP', 'SIGUSR2', 'SIGINT', 'SIGINT'] as const).entries()) {
+      // Without a terminal, SIGHUP is ignored: nohup may have started culvert.
+      child.kill('SIGHUP');
+      for (const [index, signal] of (['SIGUSR2', 'SIGINT', 'SIGTERM'] as const).entries()) {
         child.kill(signal);
+        // A launcher such as `bun run` passes on what the terminal has sent already.
+        if (signal === 'SIGINT' || signal === 'SIGTERM') child.kill(signal);
         await child.line((line) => (line === `got ${signal} ${index + 1}` ? true : undefined));
       }
-      // The first of them has asked it to end.
       assert.equal((await child.exit()).code, 137);
     });
 

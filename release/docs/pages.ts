@@ -95,7 +95,8 @@ function exitCodesPage(): string {
     ),
     '## culvert\n',
     markdownTable(['code', 'meaning', 'what to do'], client),
-    `- SIGTERM and closing the terminal have the same effect as Ctrl-C. A second Ctrl-C ends the program immediately with code 1; its tunnels then remain until they expire.
+    `- SIGTERM and closing the terminal have the same effect as Ctrl-C. A second Ctrl-C, more than half a second later, ends the program immediately with code 1; its tunnels then remain until they expire. Without a terminal, SIGHUP is ignored, as with nohup.
+- A full disk does not end a tunnel: the client reports it on standard error, and continues the log when there is space again. A command such as \`list\` exits with code 1 if standard output cannot be written, and with code 0 if its reader has ended, as with \`head\`.
 - If the tunnels opened by \`culvert start\` end with different codes, the command exits with the first of these that occurred: 3, 1, 5, 4, 0.
 - \`culvert run\` exits with the code of its command, or with 128 and the number of the signal that ended the command. It exits with 127 if the command was not found, and with 126 if it cannot be executed.
 - \`culvert doctor\` exits with 1 if a check fails, and \`culvert domain verify\` exits with 1 if a record is wrong.

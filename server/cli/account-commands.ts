@@ -14,7 +14,7 @@ import { ACCOUNTS_AT_ONCE_MAX } from '../limits.ts';
 import { describeError } from '../log.ts';
 import { nameOfDatabase } from '../store/database-address.ts';
 import { adminCommand, failure, readAccountName, readCount, readReason, table } from './administration.ts';
-import { type Shell, usageError } from './command.ts';
+import { printOnce, usageError } from './command.ts';
 
 export const listAccountsCommand = adminCommand({
   words: 'account list',
@@ -201,32 +201,36 @@ export const createAccountCommand = adminCommand({
     const isMany = flags['count'] !== undefined || flags['from'] !== undefined;
     if (isMany && subdomain !== null) throw usageError('--subdomain can only be used for one account');
     const withKeys = flags['with-key'] === true;
-    const made = await administer(async (administration) => {
+    await administer(async (administration) => {
       const known = new Set((await administration.listAccounts()).map(({ name }) => name));
       const taken = isMany ? names.find((name) => known.has(name)) : undefined;
       if (taken !== undefined) throw failure(`the name "${taken}" is taken; no account was created`);
-      return administration.createAccounts({ names, plan, subdomain, withKeys });
+      const made = await administration.createAccounts({ names, plan, subdomain, withKeys });
+      if (isMany && !json)
+        shell.err(
+          `Created ${made.length} accounts.${withKeys ? ' Their keys will not be shown again:' : ''}`,
+        );
+      const lines = isMany ? linesOfMany(made, json) : made.flatMap((one) => linesOf(one, json));
+      await printOnce(shell, lines, async () => {
+        // Without keys, nothing is lost.
+        if (withKeys) for (const { account } of made) await administration.removeAccount(account.name);
+      });
     });
-    if (isMany) showMany(shell, made, json);
-    else for (const one of made) showOne(shell, one, json);
   },
 });
 
-function showOne(shell: Shell, { account, key }: MadeAccount, json: boolean): void {
+function linesOf({ account, key }: MadeAccount, json: boolean): string[] {
   const { name, plan, subdomain } = account;
-  if (json) return shell.out(JSON.stringify(viewMade({ account, key })));
+  if (json) return [JSON.stringify(viewMade({ account, key }))];
   const label = subdomain === null ? 'no subdomain' : `subdomain ${subdomain}`;
   const created = `Created the account "${name}" (${plan} plan, ${label}).`;
-  if (key === undefined) return shell.out(`${created} Create a key for it with: key create`);
-  shell.out(`${created} Its key will not be shown again:`);
-  shell.out(key);
+  if (key === undefined) return [`${created} Create a key for it with: key create`];
+  return [`${created} Its key will not be shown again:`, key];
 }
 
-function showMany(shell: Shell, made: readonly MadeAccount[], json: boolean): void {
-  if (json) return shell.out(JSON.stringify({ accounts: made.map(viewMade) }));
-  const hasKeys = made.some(({ key }) => key !== undefined);
-  shell.err(`Created ${made.length} accounts.${hasKeys ? ' Their keys will not be shown again:' : ''}`);
-  for (const line of table(made.map(({ account, key = '' }) => [account.name, key]))) shell.out(line);
+function linesOfMany(made: readonly MadeAccount[], json: boolean): string[] {
+  if (json) return [JSON.stringify({ accounts: made.map(viewMade) })];
+  return table(made.map(({ account, key = '' }) => [account.name, key]));
 }
 
 function viewMade({ account, key }: MadeAccount) {

@@ -1,6 +1,7 @@
 /** What the commands of `culvert-relay` share. */
+import { isReaderGone } from '../../shared/standard-output.ts';
 import type { Config, ConfigResult } from '../config.ts';
-import type { Log } from '../log.ts';
+import { describeError, type Log } from '../log.ts';
 import type { AccessLog } from '../observe/logger.ts';
 
 /** An access log, and how to continue in a new file if it writes to one. */
@@ -16,6 +17,8 @@ export interface Shell {
   readonly user: string;
   /** Writes a line to stdout, which programs read. */
   out(line: string): void;
+  /** @returns why the last line of {@link out} could not be written, once that is known */
+  flush(): Promise<Error | undefined>;
   /** Whether stderr is a terminal, so that its output is not stored anywhere. */
   readonly isTerminal: boolean;
   /** Writes a line to stderr, which people read. */
@@ -37,10 +40,12 @@ export interface Shell {
    * @throws the system's error when its file cannot be opened
    */
   openAccessLog(place: NonNullable<Config['accessLog']>, log: Log): Promise<OpenAccessLog>;
-  /** Calls `handler` at each SIGTERM and SIGINT. */
-  onStopSignal(handler: () => void): void;
-  /** Calls `handler` at each SIGHUP, which no longer ends the program. */
-  onReloadSignal(handler: () => void): void;
+  /**
+   * Calls `stop` at each SIGTERM and SIGINT, and at SIGHUP when the window of the terminal is closed.
+   *
+   * @param reload called at each SIGHUP instead
+   */
+  onSignals(stop: () => void, reload: (() => void) | undefined): void;
   /** Calls `handler` with an uncaught error before the program ends because of it. */
   onCrash(handler: (error: unknown) => void): void;
 }
@@ -103,6 +108,36 @@ export class CommandError extends Error {
 /** The command was given wrongly. */
 export function usageError(...lines: string[]): CommandError {
   return new CommandError(ExitCode.usage, lines);
+}
+
+/**
+ * Prints what cannot be shown again.
+ *
+ * @param undo withdraws it if it could not be printed
+ * @throws CommandError then
+ */
+export async function printOnce(
+  shell: Shell,
+  lines: readonly string[],
+  undo: () => Promise<unknown>,
+): Promise<void> {
+  for (const line of lines) shell.out(line);
+  const failure = await shell.flush();
+  if (failure === undefined) return;
+  await undo();
+  throw new CommandError(ExitCode.failed, [
+    `standard output cannot be written (${describeError(failure)}); what could not be shown was withdrawn`,
+  ]);
+}
+
+/**
+ * @returns the exit code of a command that has printed everything
+ * @throws CommandError if some of it could not be written; a reader such as `head` may end early
+ */
+export async function printed(shell: Shell, code: number): Promise<number> {
+  const failure = await shell.flush();
+  if (failure === undefined || isReaderGone(failure) || code !== ExitCode.ok) return code;
+  throw new CommandError(ExitCode.failed, [`standard output cannot be written (${describeError(failure)})`]);
 }
 
 /** @throws CommandError with the usage exit code, one line for each wrong setting */

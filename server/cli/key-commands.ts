@@ -4,6 +4,7 @@ import { namePrefix, shownScope } from '../accounts/api-keys.ts';
 import { type Plan, PLANS } from '../../shared/tunnel.ts';
 import {
   ACCOUNT_NAME_RULE,
+  type Administration,
   AGENT_PREFIX_DEFAULT,
   AGENT_PREFIX_RULE,
   INVITE_DEFAULT_TTL_SECONDS,
@@ -37,7 +38,7 @@ import {
   readTtl,
   table,
 } from './administration.ts';
-import { type CommandError, type Shell, usageError } from './command.ts';
+import { type CommandError, printOnce, type Shell, usageError } from './command.ts';
 
 export const createKeyCommand = adminCommand({
   words: 'key create',
@@ -81,10 +82,17 @@ export const createKeyCommand = adminCommand({
       ttl: readTtl(flags['expires'], '--expires', KEY_TTL_CEILING_SECONDS),
       scope: readScope(flags),
     };
-    const { key, record, account } = await administer((administration) =>
-      administration.createKey(name, wanted),
-    );
-    const { id, createdAt, expiresAt } = record;
+    const { account } = await administer(async (administration) => {
+      const made = await administration.createKey(name, wanted);
+      const { id, createdAt, expiresAt } = made.record;
+      const end = expiresAt === null ? '' : `, valid until ${timestamp(expiresAt)}`;
+      const text = `Created a key ${purposeOf(wanted.scope)} the account "${name}"${end}. It will not be shown again:`;
+      const object = { id, account: name, key: made.key, created_at: timestamp(createdAt) };
+      await printOnce(shell, json ? [JSON.stringify(object)] : [text, made.key], () =>
+        administration.revokeKey(id),
+      );
+      return made;
+    });
     const { title, customNames } = PLAN_RULES[account.plan];
     if (wanted.scope.kind === 'tunnel' && !customNames) {
       shell.err(
@@ -92,12 +100,6 @@ export const createKeyCommand = adminCommand({
       );
       shell.err(`  To allow names, run: culvert-relay account set-plan --name "${name}" --plan dev`);
     }
-    if (json) return shell.out(JSON.stringify({ id, account: name, key, created_at: timestamp(createdAt) }));
-    const end = expiresAt === null ? '' : `, valid until ${timestamp(expiresAt)}`;
-    shell.out(
-      `Created a key ${purposeOf(wanted.scope)} the account "${name}"${end}. It will not be shown again:`,
-    );
-    shell.out(key);
   },
 });
 
@@ -223,19 +225,27 @@ export const createInvitesCommand = adminCommand({
     const label = readLabel(flags['label'], '--label');
     const count =
       flags['count'] === undefined ? 1 : readCount(flags['count'], '--count', INVITES_AT_ONCE_MAX);
-    const views = await administer(async (administration, store) => {
+    await administer(async (administration, store) => {
       const base = await relayOrigin(config, store);
       const made = await administration.invite(name, { plan, ttl, count, label });
-      return made.map((invitation) => viewNewInvitation(invitation, name, base));
+      const views = made.map((invitation) => viewNewInvitation(invitation, name, base));
+      const end = views[0]?.expires_at ?? '';
+      if (!json)
+        shell.err(
+          `Each invitation works once, until ${end}, and gives one person a key for the account "${name}":`,
+        );
+      const lines = json ? [JSON.stringify({ invites: views })] : views.map(({ url }) => url);
+      await printOnce(shell, lines, () => withdraw(administration, views));
     });
-    if (json) return shell.out(JSON.stringify({ invites: views }));
-    const end = views[0]?.expires_at ?? '';
-    shell.err(
-      `Each invitation works once, until ${end}, and gives one person a key for the account "${name}":`,
-    );
-    for (const { url } of views) shell.out(url);
   },
 });
+
+async function withdraw(
+  administration: Administration,
+  invitations: readonly { id: string }[],
+): Promise<void> {
+  for (const { id } of invitations) await administration.revokeInvitation(id);
+}
 
 /** `invite create --from`. */
 async function inviteEach({ config, flags, json, administer }: GivenCommand, shell: Shell): Promise<void> {
@@ -244,17 +254,19 @@ async function inviteEach({ config, flags, json, administer }: GivenCommand, she
   const plan = flags['plan'] === undefined ? 'dev' : readPlan(flags['plan']);
   const ttl = readTtl(flags['ttl'], '--ttl', INVITE_TTL_CEILING_SECONDS) ?? INVITE_DEFAULT_TTL_SECONDS;
   const people = readPeople(String(flags['from']), plan, config);
-  const views = await administer(async (administration, store) => {
+  await administer(async (administration, store) => {
     const base = await relayOrigin(config, store);
     const made = await administration.inviteEach(people, ttl);
-    return made.map((invitation) => viewNewInvitation(invitation, invitation.record.label, base));
+    const views = made.map((invitation) => viewNewInvitation(invitation, invitation.record.label, base));
+    if (!json)
+      shell.err(
+        `Each invitation works once, until ${views[0]?.expires_at ?? ''}, and gives one person a key for their own account:`,
+      );
+    const lines = json
+      ? [JSON.stringify(views.map(({ account, url }) => ({ name: account, account, url })))]
+      : views.map(({ account, url }) => `${account}\t${url}`);
+    await printOnce(shell, lines, () => withdraw(administration, views));
   });
-  if (json)
-    return shell.out(JSON.stringify(views.map(({ account, url }) => ({ name: account, account, url }))));
-  shell.err(
-    `Each invitation works once, until ${views[0]?.expires_at ?? ''}, and gives one person a key for their own account:`,
-  );
-  for (const { account, url } of views) shell.out(`${account}\t${url}`);
 }
 
 /** @throws CommandError that names the first wrong line */

@@ -1,7 +1,7 @@
 /** Chooses the command of `culvert-relay`, loads it, and turns its failures into lines and an exit code. */
 import { nearest } from '../../shared/help-text.ts';
 import { VERSION } from '../../shared/version.ts';
-import { CommandError, ExitCode, type RelayCommand, type Shell, usageError } from './command.ts';
+import { CommandError, ExitCode, printed, type RelayCommand, type Shell, usageError } from './command.ts';
 import type { StartRelay } from './serve.ts';
 import { serveCommand } from './serve-command.ts';
 
@@ -26,13 +26,20 @@ export async function main(shell: Shell, argv: readonly string[], startRelay: St
 
 async function run(shell: Shell, argv: readonly string[], startRelay: StartRelay): Promise<number> {
   const { words, rest } = splitCommand(argv);
+  if (words.length === 0 || words.join(' ') === 'serve') {
+    const isShort = argv.some((each) => ['--help', '-h', '--version'].includes(each));
+    if (!isShort) return await serveCommand(shell, rest, startRelay);
+  }
+  return await printed(shell, await runOneShot(shell, argv, words));
+}
+
+async function runOneShot(shell: Shell, argv: readonly string[], words: readonly string[]): Promise<number> {
   if (words[0] === 'help') return await showHelp(shell, words.slice(1));
   if (argv.includes('--help') || argv.includes('-h')) return await showHelp(shell, words);
   if (argv.includes('--version')) {
     shell.out(`culvert-relay ${VERSION}`);
     return ExitCode.ok;
   }
-  if (words.length === 0 || words.join(' ') === 'serve') return await serveCommand(shell, rest, startRelay);
   const command = await findCommand(argv);
   if (command === undefined) throw await unknownCommand(words);
   return (await command.run(shell, argv.slice(command.words.split(' ').length))) ?? ExitCode.ok;

@@ -2,9 +2,13 @@
  * `culvert-relay` on a Node that is new enough: the process as its commands see it. What only `serve` needs is loaded
  * by `serve`.
  */
+import { fstatSync, writeSync } from 'node:fs';
 import process from 'node:process';
+import { isatty } from 'node:tty';
 import { setFlagsFromString } from 'node:v8';
 import { limitOldGeneration, limitYoungGeneration } from '../../shared/heap.ts';
+import { StandardOutput } from '../../shared/standard-output.ts';
+import { onStopSignals } from '../../shared/stop-signals.ts';
 import { OLD_GENERATION_GROWTH_PERCENT } from '../limits.ts';
 import type { AccessFile, LogStream } from '../observe/logger.ts';
 import { ExitCode, type Shell } from './command.ts';
@@ -29,6 +33,12 @@ async function exit(code: number): Promise<never> {
   process.exit(code);
 }
 
+const files = { fstatSync, writeSync };
+const stdout = new StandardOutput(process.stdout, files);
+const stderr = new StandardOutput(process.stderr, files);
+/** A terminal whose window is closed is none any more, so this is found out at the start. */
+const hasTerminal = [0, 1, 2].some((fd) => isatty(fd));
+
 const shell: Shell = {
   env: process.env,
   get user() {
@@ -37,8 +47,9 @@ const shell: Shell = {
   get isTerminal() {
     return process.stderr.isTTY;
   },
-  out: (line) => void process.stdout.write(`${line}\n`),
-  err: (line) => void process.stderr.write(`${line}\n`),
+  out: (line) => stdout.write(`${line}\n`),
+  flush: () => stdout.flush(),
+  err: (line) => stderr.write(`${line}\n`),
   async startDetached(argv) {
     const [, program = ''] = process.argv;
     return await startDetached([process.execPath, ...process.execArgv, program, ...argv], (line) =>
@@ -62,12 +73,8 @@ const shell: Shell = {
     accessFile = file;
     return { write: createAccessLog(file, systemClock), reopen: () => void file.reopen() };
   },
-  onStopSignal(handler) {
-    process.on('SIGTERM', handler);
-    process.on('SIGINT', handler);
-  },
-  onReloadSignal(handler) {
-    process.on('SIGHUP', handler);
+  onSignals(stop, reload) {
+    onStopSignals(process, hasTerminal || reload !== undefined, { stop, hangUp: reload ?? stop });
   },
   onCrash(handler) {
     // Replaces Node's own report, which would print secrets that the log never shows.
@@ -86,7 +93,4 @@ const done = main(shell, process.argv.slice(2), async (config, operator, replace
   limitOldGeneration(OLD_GENERATION_GROWTH_PERCENT, process.execArgv, setFlagsFromString);
   return relay;
 });
-// The reader of the output may exit before the relay does.
-process.stdout.on('error', () => {});
-process.stderr.on('error', () => {});
 await exit(await done);

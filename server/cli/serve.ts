@@ -62,9 +62,9 @@ export async function serve(
       }
     },
   });
-  const ended = untilEnded(shell, relay, log);
   const reloads = [relay.reload, accessLog?.reopen].filter((reload) => reload !== undefined);
-  if (reloads.length > 0) shell.onReloadSignal(() => reloads.forEach((reload) => reload()));
+  const reload = reloads.length === 0 ? undefined : (): void => reloads.forEach((each) => each());
+  const ended = untilEnded(shell, relay, log, reload);
   await relay.announced;
   log('listening', { url: relay.url });
   shell.out(`listening on ${relay.url}`);
@@ -107,11 +107,16 @@ async function openAccessLog(
   }
 }
 
-function untilEnded(shell: Shell, relay: RunningRelay, log: Log): Promise<number> {
+function untilEnded(
+  shell: Shell,
+  relay: RunningRelay,
+  log: Log,
+  reload: (() => void) | undefined,
+): Promise<number> {
   return new Promise((resolve) => {
     let signals = 0;
     let isReplaced = false;
-    shell.onStopSignal(() => {
+    shell.onSignals(() => {
       signals += 1;
       if (signals === 1 && isReplaced) return;
       if (signals === 1) {
@@ -122,7 +127,7 @@ function untilEnded(shell: Shell, relay: RunningRelay, log: Log): Promise<number
       log('relay aborted');
       relay.abort();
       resolve(ExitCode.failed);
-    });
+    }, reload);
     const leave = async (): Promise<void> => {
       await relay.replaced;
       if (signals > 0) return;

@@ -23,6 +23,12 @@ export class FakeShell implements Shell {
     if (line.startsWith('listening on ')) this.#serving.resolve();
   }
 
+  failure: Error | undefined;
+
+  flush(): Promise<Error | undefined> {
+    return Promise.resolve(this.failure);
+  }
+
   err(line: string): void {
     this.stderr.push(line);
   }
@@ -48,13 +54,11 @@ export class FakeShell implements Shell {
     return Promise.resolve({ write: () => {}, reopen: undefined });
   }
 
-  onReloadSignal(): void {}
-
   onCrash(handler: (error: unknown) => void): void {
     this.crash = handler;
   }
 
-  onStopSignal(handler: () => void): void {
+  onSignals(handler: () => void): void {
     this.signal = handler;
   }
 }
