@@ -336,10 +336,7 @@ describe('culvert team', () => {
   it('does not guess whom to revoke', async () => {
     await assert.rejects(runTeam('team revoke eve'), NoSuchMember);
     const twice = { ...TEAM, invites: [{ id: BOB, label: 'ann', expires_at: AT }] };
-    await assert.rejects(
-      runTeam('team revoke ann', none, twice),
-      /^NoSuchMember|2 keys and invitations have the label/,
-    );
+    await assert.rejects(runTeam('team revoke ann', none, twice), /2 keys and invitations have the label/);
   });
 
   it('shows what was done', async () => {

@@ -142,7 +142,7 @@ describe('culvert share', () => {
 
   it('ends with 2 for a path that is not a folder', async () => {
     for (const [args, why] of [
-      [['/nonexistent'], /The folder "\/nonexistent" cannot be read \(ENOENT\)/],
+      [[join(folder(), 'missing')], /The folder ".*missing" cannot be read \(ENOENT\)/],
       [[process.execPath], /is not a folder/],
       [[], /FOLDER is missing/],
       [['.', '--host-header', 'local'], /"culvert share" has no option --host-header/],

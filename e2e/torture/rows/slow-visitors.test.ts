@@ -25,24 +25,26 @@ const ANSWER = Buffer.alloc(250_000, 'x');
 
 type Kind = 'heads' | 'bodies' | 'reads';
 
-const behaviours: Record<Kind, (hosts: readonly string[]) => Behaviour> = {
-  heads: (hosts) => ({
-    begin: (socket) => socket.resume().write(`GET / HTTP/1.1\r\nHost: ${anyOf(hosts)}\r\n`),
+const behaviours: Record<Kind, (nextHost: () => string) => Behaviour> = {
+  heads: (nextHost) => ({
+    begin: (socket) => socket.resume().write(`GET / HTTP/1.1\r\nHost: ${nextHost()}\r\n`),
     goOn: (socket) => socket.write('A: b\r\n'),
   }),
-  bodies: (hosts) => ({
+  bodies: (nextHost) => ({
     begin: (socket) =>
-      socket.resume().write(`POST /ok HTTP/1.1\r\nHost: ${anyOf(hosts)}\r\nContent-Length: 100000\r\n\r\n`),
+      socket.resume().write(`POST /ok HTTP/1.1\r\nHost: ${nextHost()}\r\nContent-Length: 100000\r\n\r\n`),
     goOn: (socket) => socket.write('x'),
   }),
-  reads: (hosts) => ({
-    begin: (socket) => socket.pause().write(`GET /long HTTP/1.1\r\nHost: ${anyOf(hosts)}\r\n\r\n`),
+  reads: (nextHost) => ({
+    begin: (socket) => socket.pause().write(`GET /long HTTP/1.1\r\nHost: ${nextHost()}\r\n\r\n`),
     goOn: (socket) => socket.read(1000),
   }),
 };
 
-function anyOf(hosts: readonly string[]): string {
-  return hosts[Math.floor(Math.random() * hosts.length)] ?? '';
+/** Takes the hosts in turn. */
+function inTurn(hosts: readonly string[]): () => string {
+  let count = 0;
+  return () => hosts[count++ % hosts.length] ?? '';
 }
 
 const servedShare = (what: string) => ({
@@ -97,7 +99,7 @@ async function torment({ short, say }: RunOptions, kind: Kind): Promise<Torment>
       size: short ? SHORT_CONNECTIONS : CONNECTIONS,
       arrivalsASecond: ARRIVALS_A_SECOND,
       addresses: loopbackAddresses(ADDRESSES),
-      behaviour: behaviours[kind](hosts.slice(0, ATTACKED)),
+      behaviour: behaviours[kind](inTurn(hosts.slice(0, ATTACKED))),
     });
     await crowd.complete();
     let next = 0;
