@@ -196,6 +196,11 @@ export const LOCAL_SESSION_WINDOW_BYTES = 4 * 1024 * 1024;
  */
 export const LOCAL_SESSION_MEMORY_MB = 32;
 /**
+ * Maximum number of streams that are reset on one HTTP/2 connection to the local service before another connection
+ * takes its place. Services end a connection with too many: Node's after 1000 in a burst.
+ */
+export const LOCAL_SESSION_RESETS_MAX = 200;
+/**
  * Maximum size of the head of an HTTP/2 response, as RFC 9113 section 6.5.2 counts it. The relay accepts no larger
  * heads.
  */

@@ -29,6 +29,8 @@ import { Deadlines } from '../clock.ts';
 import {
   LOCAL_CONNECT_TIMEOUT_MS,
   LOCAL_SESSION_IDLE_MS,
+  LOCAL_SESSION_RESETS_MAX,
+  LOCAL_SESSIONS_MAX,
   LOCAL_STREAM_WAIT_MS,
   LOCAL_STREAM_WINDOW_BYTES,
 } from '../limits.ts';
@@ -525,6 +527,36 @@ describe('LocalSessions', () => {
     streams[0]?.end();
     await first.has('0\r\n\r\n');
     assert.equal(service.sessions.length, 2);
+  });
+
+  it('uses a new connection after 200 visitors have left, while the old one serves its requests', async () => {
+    const service = await Service.start(waiting);
+    const first = await service.send(GET);
+    await first.has('.');
+    for (let left = 0; left < LOCAL_SESSION_RESETS_MAX; left += 1) {
+      const visitor = await service.send(GET);
+      await visitor.has('.');
+      assert.equal(service.sessions.length, 1, `after ${left}`);
+      visitor.local.destroy();
+    }
+    await (await service.send(GET)).has('.');
+    assert.equal(service.sessions.length, 2);
+    assert.equal(first.end, 'open');
+    first.local.destroy();
+    await once(service.sessions[0] as ServerHttp2Session, 'close');
+  });
+
+  it('serves further visitors, no matter how many connections others keep from closing', async () => {
+    const service = await Service.start((stream) => {
+      waiting(stream, {});
+      stream.session?.goaway();
+      stream.write('!');
+    });
+    for (let count = 0; count <= LOCAL_SESSIONS_MAX; count += 1) {
+      // The client has seen the GOAWAY when it has the byte behind it.
+      await (await service.send(GET)).has('!');
+      assert.equal(service.sessions.length, count + 1);
+    }
   });
 
   it('sends a refused request again, with its body', async () => {

@@ -186,10 +186,9 @@ export class Http2Connection implements LocalConnection {
   }
 }
 
-// A flag and error codes (RFC 9113 sections 6.2 and 7). Those of `node:http2` would load it at every start.
+// A flag and an error code (RFC 9113 sections 6.2 and 7). Those of `node:http2` would load it at every start.
 const END_STREAM = 1;
 const REFUSED_STREAM = 7;
-const CANCEL = 8;
 
 const LINE_END = Buffer.from('\r\n');
 const LAST_CHUNK = Buffer.from('0\r\n\r\n');
@@ -217,6 +216,8 @@ class Http2Exchange implements SessionHandler {
   #attempt: Attempt | undefined;
   #tries = 0;
   #stream: ClientHttp2Stream | undefined;
+  /** of the stream */
+  #session: LocalSession | undefined;
   /** Whether the service has sent END_STREAM. */
   #isEndSeen = false;
   /** of the final response, once its head was received */
@@ -294,7 +295,7 @@ class Http2Exchange implements SessionHandler {
   cancel(): void {
     this.#isOver = true;
     this.#attempt?.cancel();
-    this.#stream?.close(CANCEL);
+    if (this.#stream !== undefined) this.#session?.reset(this.#stream);
   }
 
   acquired(session: LocalSession): void {
@@ -327,6 +328,7 @@ class Http2Exchange implements SessionHandler {
 
   #listen(stream: ClientHttp2Stream, session: LocalSession, isReused: boolean): void {
     this.#stream = stream;
+    this.#session = session;
     this.#isEndSeen = false;
     watchEnd(stream, () => (this.#isEndSeen = true));
     stream.on('error', () => {});

@@ -8,6 +8,7 @@ import {
   LOCAL_RESPONSE_HEAD_MAX_BYTES,
   LOCAL_SESSION_IDLE_MS,
   LOCAL_SESSION_MEMORY_MB,
+  LOCAL_SESSION_RESETS_MAX,
   LOCAL_SESSION_STREAMS_MAX,
   LOCAL_SESSION_WINDOW_BYTES,
   LOCAL_SESSIONS_MAX,
@@ -17,6 +18,9 @@ import {
 import type { Attempt } from '../network/dial.ts';
 import type { LocalTarget } from './local-service.ts';
 import { LocalFailure } from './local-error.ts';
+
+/** RFC 9113 section 7. The constants of `node:http2` would load it at every start. */
+const CANCEL = 8;
 
 /** Called once with the outcome, never before {@link LocalSessions.acquire} has returned. */
 export interface SessionHandler {
@@ -118,8 +122,15 @@ export class LocalSessions {
     return false;
   }
 
+  /** Those that are closing do not count: visitors could keep them from ending, and nobody else would get a session. */
+  get #usable(): number {
+    let count = 0;
+    for (const session of this.#sessions) if (!session.isClosing) count += 1;
+    return count;
+  }
+
   #grow(since: number): void {
-    if (this.#isConnecting || this.#sessions.size >= LOCAL_SESSIONS_MAX) return;
+    if (this.#isConnecting || this.#usable >= LOCAL_SESSIONS_MAX) return;
     const handler: SocketHandler = {
       connected: (socket) => {
         this.#dial = undefined;
@@ -144,7 +155,7 @@ export class LocalSessions {
 
   /** A new connection has failed. Requests that can wait for another session keep waiting. */
   #fail(error: Error): void {
-    if (this.#sessions.size > 0) return;
+    if (this.#usable > 0) return;
     const { deadlines, target } = this.#options;
     const now = deadlines.now();
     for (const waiter of this.#waiting) {
@@ -197,6 +208,7 @@ export class LocalSession implements Expiring {
   /** requests under way, and streams reserved for them */
   #streams = 0;
   #requests = 0;
+  #resets = 0;
 
   /** @param socket connected, with an `error` listener */
   constructor(socket: Socket, deadlines: Deadlines, owner: LocalSessions) {
@@ -231,6 +243,11 @@ export class LocalSession implements Expiring {
   /** Whether the service has not shown yet that it speaks HTTP/2. */
   get isStarting(): boolean {
     return this.#state === 'starting';
+  }
+
+  /** Whether it ends with the requests that it has. */
+  get isClosing(): boolean {
+    return this.#state === 'closing';
   }
 
   /** Whether it accepts another request. */
@@ -279,6 +296,19 @@ export class LocalSession implements Expiring {
     options: { readonly endStream: boolean; readonly waitForTrailers: boolean },
   ): ClientHttp2Stream {
     return this.#session.request(headers, options);
+  }
+
+  /**
+   * Resets a stream because its visitor is gone. Services end a session that resets too many streams, with the requests
+   * of all other visitors, so it is left before that.
+   */
+  reset(stream: ClientHttp2Stream): void {
+    if (stream.closed) return;
+    stream.close(CANCEL);
+    this.#resets += 1;
+    if (this.#resets < LOCAL_SESSION_RESETS_MAX || this.#state !== 'open') return;
+    this.#leave();
+    this.#session.close();
   }
 
   /** The service has sent no settings in time, or there was no request for a while. */
