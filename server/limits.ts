@@ -475,7 +475,10 @@ export const BACKLOG_MAX_BYTES = 64 * 1024;
 
 /** How long a request's headers may take to arrive after their first byte (protocol.md section 4.5: 408 after). */
 export const HEAD_TIMEOUT_MS = 15_000;
-/** How long the relay waits for more of an unfinished request body (protocol.md section 4.5: 408 after). */
+/**
+ * How long the relay waits for more of an unfinished request body before a response begins (protocol.md section 4.5: 408
+ * after), and after the response is complete.
+ */
 export const BODY_TIMEOUT_MS = 60_000;
 /** How long a visitor can go without reading while data is waiting (protocol.md section 4.5). */
 export const STALL_TIMEOUT_MS = 60_000;

@@ -210,7 +210,7 @@ export const ERROR_HELP: Readonly<Record<string, string>> = {
   'visitor:method-not-allowed':
     'Use a different method. The relay never accepts `CONNECT`, and accepts `TRACE` only for tunnels.',
   'request-timeout':
-    'Send the headers within 15 s, and do not pause for 60 s or longer while sending the body.',
+    'Send the headers within 15 s, and do not pause for 60 s or longer while sending the body. The pause has no limit once the response has begun.',
   'uri-too-long': 'Shorten the address to 8 KiB or less.',
   suspended: "Ask the relay's operator. The tunnel's owner can see the reason.",
   'expectation-failed': 'Send `Expect: 100-continue`, or leave out the `Expect` header.',

@@ -1,11 +1,21 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { connect as connectHttp2 } from 'node:http2';
 import { connect as connectSocket, createServer, type Server, type Socket } from 'node:net';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import { createSecureContext } from 'node:tls';
+import { certificate, newKey, pemOf, publicKeyOf } from '../certificates/acme/x509.ts';
 import { DEADLINE_TICK_MS, DRAIN_IDLE_MS, LISTEN_BACKLOG } from '../limits.ts';
 import { EdgeFixture, type FakeStream, TestVisitor, until } from '../testing/edge-fixture.ts';
 import { Edge } from './edge.ts';
-import { bind, boundPort } from './listener.ts';
+import { bind, boundPort, listen, type Pair } from './listener.ts';
+
+async function selfSigned(name: string): Promise<Pair> {
+  const key = await newKey();
+  const content = { names: [name], publicKey: publicKeyOf(key), extensions: [] };
+  const cert = certificate({ ...content, from: Date.now() - 60_000, until: Date.now() + 3_600_000 }, key);
+  return { cert, key: pemOf(key) };
+}
 
 /** Whether a whole request has arrived on the stream. */
 function isAsked(stream: FakeStream): boolean {
@@ -282,6 +292,50 @@ describe('Edge', () => {
     const begin = performance.now();
     while (performance.now() - begin < DEADLINE_TICK_MS);
     await until(() => fixture.dials.length === 1 || streams.some(isAsked));
+  });
+
+  describe('with TLS', () => {
+    let pair: Pair;
+
+    before(async () => (pair = await selfSigned('abc.localhost')));
+
+    beforeEach(async () => {
+      edge.destroy();
+      const guide = {
+        context: () => createSecureContext(pair),
+        prepare: () => undefined,
+        challenge: () => Promise.resolve(undefined),
+      };
+      const using = { tickets: undefined, guide, pair };
+      ({ server } = await listen(
+        { tls: undefined, http2: true },
+        using,
+        () => {},
+        async (opened) => {
+          opened.listen(0, '127.0.0.1');
+          await once(opened, 'listening');
+        },
+      ));
+      edge = new Edge(server, fixture.upstreams, { visitors: 2, newcomers: 3 }, fixture.addresses);
+    });
+
+    it('cuts no HTTP/2 stream whose response has begun, however long either side is silent', async () => {
+      const session = connectHttp2(`https://127.0.0.1:${boundPort(server)}`, { rejectUnauthorized: false });
+      const request = session.request({ ':method': 'POST', ':authority': 'abc.localhost' });
+      request.write('asked');
+      await until(() => fixture.dials.length === 1);
+      const stream = fixture.openStream();
+      await until(() => stream.received.includes('asked'));
+      stream.answer('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n');
+      await once(request, 'response');
+      fixture.now += 24 * 3600_000;
+      await sleep(2 * DEADLINE_TICK_MS);
+      stream.answer('4\r\nlate\r\n');
+      assert.equal(String((await once(request, 'data'))[0]), 'late');
+      request.write('again');
+      await until(() => stream.received.includes('again'));
+      session.destroy();
+    });
   });
 
   it('accepts a whole burst of connections, and serves all of them at shutdown', async () => {

@@ -149,6 +149,11 @@ export class Exchange implements UpstreamHandler, StreamHandler {
     return this.#response.committed;
   }
 
+  /** Whether a response is being sent whose request may still be: such a stream may be silent (protocol.md section 4.5). */
+  get isTwoWay(): boolean {
+    return this.#response.committed && !this.#responded;
+  }
+
   /** The status of the response, once its head was passed on. */
   get status(): number | undefined {
     return this.#response.status;
@@ -289,6 +294,7 @@ export class Exchange implements UpstreamHandler, StreamHandler {
   #respond(): void {
     this.#responded = true;
     if (this.#body.done || this.#stream === undefined) this.#complete();
+    else this.#owner.flowChanged();
   }
 
   #complete(): void {

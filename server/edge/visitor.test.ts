@@ -360,6 +360,27 @@ describe('Visitor', () => {
     assert.equal(stream.ended, 'abort');
   });
 
+  it('is not cut for the silence of either side once a response has begun, until that is complete', async () => {
+    await send('POST / HTTP/1.1\r\nHost: abc.localhost\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n');
+    const stream = fixture.openStream();
+    advance(BODY_TIMEOUT_MS - 1);
+    stream.answer('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n');
+    for (const [asked, answered] of [
+      ['2\r\nbc\r\n', '5\r\nlater'],
+      ['1\r\nd\r\n', '\r\n0\r\n\r\n'],
+    ] as const) {
+      advance(24 * 3600 * 1000);
+      stream.answer(answered);
+      await peer.receives(answered);
+      await send(asked);
+      assert.ok(stream.received.endsWith(asked));
+    }
+    advance(BODY_TIMEOUT_MS - 1);
+    assert.equal(socket.destroyed, false);
+    advance(1);
+    assert.equal(socket.destroyed, true);
+  });
+
   it('has no deadline while the local service works', async () => {
     await send('GET / HTTP/1.1\r\nHost: abc.localhost\r\n\r\n');
     const stream = fixture.openStream();

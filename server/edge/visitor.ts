@@ -99,10 +99,12 @@ export class Visitor implements SlotHolder, LimitedConnection, RequestsOwner, Vi
     if (now < this.#deadline) return;
     // A reset: if the visitor still reads, it must not see a complete response.
     if (this.#mayHaveLeft) return this.#socket.reset();
+    const { exchange } = this.#requests;
+    // A response has begun in the meantime.
+    if (exchange?.isTwoWay === true) return void (this.#deadline = Infinity);
     const waitsForRequest = (this.#state === 'head' && this.#reader.partial) || this.#state === 'exchange';
     const head = this.#state === 'head' ? this.#reader.text : undefined;
-    if (waitsForRequest && this.#requests.exchange?.committed !== true)
-      this.#requests.refuse('request-timeout', head);
+    if (waitsForRequest && exchange?.committed !== true) this.#requests.refuse('request-timeout', head);
     else if ((this.#draining || this.#onward !== undefined) && this.#state === 'head') this.#end();
     else this.#socket.destroy();
   }
@@ -244,11 +246,11 @@ export class Visitor implements SlotHolder, LimitedConnection, RequestsOwner, Vi
     this.#watchBody();
   }
 
-  /** A request body may be silent for this long, unless the other side does not accept it. */
+  /** A request body may be silent for this long, unless the other side does not accept it, or sends its response. */
   #watchBody(): void {
     const { exchange } = this.#requests;
     if (exchange === undefined || this.#inputEnded) return;
-    if (exchange.requestDone || exchange.isBlocked) this.#deadline = Infinity;
+    if (exchange.requestDone || exchange.isBlocked || exchange.isTwoWay) this.#deadline = Infinity;
     else if (this.#deadline === Infinity) this.#deadline = this.#upstreams.now() + BODY_TIMEOUT_MS;
   }
 
