@@ -649,7 +649,7 @@ export const HASHES_WAITING_MAX = 1024;
 export const KNOWN_PASSES_MAX = 10_000;
 /** Maximum number of correct passwords that the relay caches; about 1 MB. Others are hashed again. */
 export const PASSED_PASSWORDS_MAX = 10_000;
-/** Maximum number of wrong passwords that an IP address may enter for a tunnel per minute, and in one burst. */
+/** Maximum number of wrong passwords and tokens that an IP address may send to a tunnel per minute, and in one burst. */
 export const ACCESS_ATTEMPTS_PER_MINUTE = 10;
 /**
  * Maximum number of wrong passwords, per minute and in one burst, that a tunnel checks for all unknown addresses

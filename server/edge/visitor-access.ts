@@ -234,19 +234,14 @@ export class VisitorAccess {
     network: string,
     token: StoredToken | undefined,
   ): Entry {
-    const { attempts, tunnelAttempts } = this.#options;
     const { tunnel } = visit;
     const who = triesOf(tunnel, network);
-    const isKnown = this.#known.get(who) === true;
-    // Also for a correct one: otherwise, tokens could be guessed as fast as requests arrive.
-    if (attempts.isOut(who) || (!isKnown && tunnelAttempts.isOut(tunnel.id)))
-      return this.#refuse('access-attempts', head, visit, access);
     if (token === undefined) {
-      attempts.take(who);
-      if (!isKnown) tunnelAttempts.take(tunnel.id);
-      return this.#refuse('access-required', head, visit, access);
+      // A token cannot be guessed, so others' wrong ones must not keep a right one out, nor a password.
+      const isOut = this.#options.attempts.take(who) > 0;
+      return this.#refuse(isOut ? 'access-attempts' : 'access-required', head, visit, access);
     }
-    if (!isKnown) this.#known.set(tunnel.account.id, who, true);
+    if (this.#known.get(who) !== true) this.#known.set(tunnel.account.id, who, true);
     tunnel.tokenUses.note(token.hash);
     const { version } = access;
     const visitor = `token:${token.name}`;
