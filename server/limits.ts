@@ -76,6 +76,8 @@ export const FLUSH_BATCH = 200;
 export const SQLITE_BUSY_MS = 2000;
 /** ms between two tries of such a statement. */
 export const SQLITE_RETRY_MS = 10;
+/** ms between two times that a SQLite file receives what is in its log. */
+export const SQLITE_CHECKPOINT_MS = 5000;
 
 /**
  * Maximum number of operations waiting for the thread of an embedded database; further ones are refused with 503. The

@@ -18,6 +18,11 @@ interface LogEventEntry {
 /** All log events. Their texts are stable, because alerts are built on them. */
 export const LOG_EVENTS = {
   'relay starting': { level: 'info', meaning: 'the relay has read its settings and is starting' },
+  'database created': {
+    level: 'warn',
+    meaning:
+      'there was no `database`, so the relay created an empty one. This is normal at the first start. At any other time, the data folder is wrong or its disk is not mounted: stop the relay, and put the database back',
+  },
   'first key made': {
     level: 'warn',
     meaning:

@@ -260,7 +260,13 @@ describe('culvert-relay account and key', () => {
     assert.deepEqual(shell.stderr, [`${NAMES_DATABASE}${join(folder, 'culvert.db')}`]);
   });
 
-  for (const what of ['nothing', 'an empty file'])
+  for (const [what, why] of [
+    ['nothing', 'there is no relay database; "culvert-relay serve" creates one'],
+    [
+      'an empty file',
+      'the file is empty, so it is not what a relay has stored: restore a backup, or remove the file to begin with a new database',
+    ],
+  ])
     it(`do not create a database for ${what}`, async () => {
       const elsewhere = join(folder, 'elsewhere');
       const file = join(elsewhere, 'culvert.db');
@@ -271,9 +277,7 @@ describe('culvert-relay account and key', () => {
       shell.env['CULVERT_DATA_DIR'] = elsewhere;
       for (const argv of ['account list', 'account create --name x --plan dev', `key revoke ${UNKNOWN_ID}`]) {
         assert.equal(await run(argv), 1);
-        assert.deepEqual(shell.stderr.splice(0), [
-          `culvert-relay: cannot open the database ${file}: there is no relay database; "culvert-relay serve" creates one`,
-        ]);
+        assert.deepEqual(shell.stderr.splice(0), [`culvert-relay: cannot open the database ${file}: ${why}`]);
       }
       assert.equal(existsSync(elsewhere), what !== 'nothing');
     });

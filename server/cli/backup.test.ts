@@ -294,10 +294,12 @@ describe('culvert-relay backup and restore', () => {
 
   it('warn without a database to compare with, and restore the copy', async () => {
     await run('backup', file);
-    await store.close();
-    const log = readFileSync(database);
-    rmSync(database);
+    await store.insertAccount(anAccount({ name: 'after' }));
     // Left behind by a database that is gone, whose pages must not get into the copy.
+    const log = readFileSync(`${database}-wal`);
+    assert.ok(log.includes('after'));
+    await store.close();
+    rmSync(database);
     writeFileSync(`${database}-wal`, log);
     assert.equal(await run('restore', file), 0, shell.stderr.join());
     assert.match(

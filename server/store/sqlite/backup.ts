@@ -1,16 +1,6 @@
 /** Backups of a SQLite database: made while a relay uses it, and restored while none does. */
-import {
-  closeSync,
-  copyFileSync,
-  existsSync,
-  fsyncSync,
-  openSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import { copyFileSync, existsSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import type { Kysely } from 'kysely';
 import { SQLITE_BUSY_MS } from '../../limits.ts';
 import { MovedDatabaseError, refuseMoved } from '../database-address.ts';
@@ -20,7 +10,7 @@ import type { AuditRecord } from '../records.ts';
 import type { Database } from '../schema.ts';
 import { keepEnded, type KeptEndings, NOTHING_KEPT } from './keep-ended.ts';
 import { openSqliteDatabase } from './open-sqlite.ts';
-import { createPart, loadSqlite } from './sqlite-files.ts';
+import { createPart, loadSqlite, publish } from './sqlite-files.ts';
 
 /**
  * Copies a database as it is at one moment, for its owner only, without the secrets with which cookies and links are
@@ -199,21 +189,5 @@ function settle(path: string): void {
     database.exec('pragma wal_checkpoint(truncate)');
   } finally {
     database.close();
-  }
-}
-
-/** Renames a file once its contents are on the disk, then syncs the directory entry. */
-function publish(part: string, file: string): void {
-  sync(part);
-  renameSync(part, file);
-  sync(dirname(resolve(file)));
-}
-
-function sync(path: string): void {
-  const descriptor = openSync(path, 'r');
-  try {
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
   }
 }

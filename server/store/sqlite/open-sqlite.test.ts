@@ -1,9 +1,20 @@
 import assert from 'node:assert/strict';
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { mock } from 'node:test';
 import { onPosix } from '../../../shared/testing/posix.ts';
-import { PASS_KEY_MS } from '../../limits.ts';
+import { PASS_KEY_MS, SQLITE_CHECKPOINT_MS } from '../../limits.ts';
 import { describeError } from '../../log.ts';
 import { anAccount } from '../../testing/fixtures.ts';
 import { StoreError } from '../store-errors.ts';
@@ -145,6 +156,55 @@ describe('openSqlite', () => {
     path = join(folder, 'notes.txt');
     writeFileSync(path, 'this is a text file, and a rather long one at that. '.repeat(50));
     assert.match(await refusal(), /^cannot open the database .*notes\.txt: file is not a database$/);
+  });
+
+  it('logs that it has created a database, once', async () => {
+    const log: string[] = [];
+    for (const _ of [1, 2]) await (await openSqlite(path, (event) => log.push(event))).close();
+    assert.deepEqual(log, ['database created']);
+  });
+
+  for (const [what, place, text] of [
+    ['an empty file', () => writeFileSync(path, ''), /culvert\.db: the file is empty.*restore a backup/],
+    [
+      'a copy without tables',
+      () => new DatabaseSync(path).exec('pragma journal_mode = wal'),
+      /culvert\.db: the file is empty/,
+    ],
+    [
+      'a link to nothing',
+      () => symlinkSync(join(folder, 'away'), path),
+      /it is a link to a file that does not exist/,
+    ],
+    [
+      'a log alone',
+      () => writeFileSync(`${path}-wal`, 'x'),
+      /the file is missing, but .*culvert\.db-wal is there/,
+    ],
+  ] as const)
+    it(`does not begin anew with ${what}, and leaves it as it was`, async () => {
+      mkdirSync(join(folder, 'data'));
+      place();
+      const before = readdirSync(join(folder, 'data')).sort();
+      assert.match(await refusal(), text);
+      assert.deepEqual(readdirSync(join(folder, 'data')).sort(), before);
+    });
+
+  it('has everything in its file a few seconds later, for a plain copy', async () => {
+    mock.timers.enable({ apis: ['setInterval'] });
+    try {
+      const store = await open();
+      await store.insertAccount(anAccount({ name: 'ann' }));
+      mock.timers.tick(SQLITE_CHECKPOINT_MS);
+      await store.ping();
+    } finally {
+      mock.timers.reset();
+    }
+    const copy = join(folder, 'copy.db');
+    copyFileSync(path, copy);
+    const copied = await openSqlite(copy, () => {});
+    stores.push(copied);
+    assert.equal((await copied.findAccount('ann'))?.name, 'ann');
   });
 
   it('names the folder that cannot be created', async () => {

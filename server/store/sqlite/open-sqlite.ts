@@ -1,5 +1,5 @@
 /** Opens the embedded database, with a Kysely dialect on Node's own driver: nothing to compile, nothing to download. */
-import { existsSync } from 'node:fs';
+import { existsSync, linkSync, lstatSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -16,13 +16,21 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely';
-import { SQLITE_BUSY_MS, SQLITE_RETRY_MS } from '../../limits.ts';
+import { SQLITE_BUSY_MS, SQLITE_CHECKPOINT_MS, SQLITE_RETRY_MS } from '../../limits.ts';
 import type { Log } from '../../log.ts';
 import { refuseMoved } from '../database-address.ts';
 import { type Creation, migrate, MIGRATIONS, MissingDatabaseError } from '../migrations.ts';
 import type { Database } from '../schema.ts';
 import { kyselyStore, type Store } from '../store.ts';
-import { FileGuard, isBusy, loadSqlite, makeFolder, makePrivate } from './sqlite-files.ts';
+import {
+  createPart,
+  FileGuard,
+  isBusy,
+  loadSqlite,
+  makeFolder,
+  makePrivate,
+  syncFolderOf,
+} from './sqlite-files.ts';
 
 /**
  * Opens a SQLite file, for the own user only, and brings it up to date.
@@ -33,6 +41,10 @@ import { FileGuard, isBusy, loadSqlite, makeFolder, makePrivate } from './sqlite
  * @throws Error with a text for the operator, also for a database that was moved away
  */
 export async function openSqlite(path: string, log: Log, creation: Creation = 'make'): Promise<Store> {
+  if (creation === 'make' && path !== ':memory:' && !existsSync(path)) {
+    await createDatabase(path);
+    log('database created', { database: path });
+  }
   const db = await openSqliteDatabase(path, creation);
   try {
     await refuseMoved(db, path);
@@ -43,21 +55,62 @@ export async function openSqlite(path: string, log: Log, creation: Creation = 'm
   return kyselyStore(db, log);
 }
 
+/**
+ * Creates a file that has all tables when it has its name. So a file without them is not from a first start that was
+ * interrupted, and a relay that finds one must not begin anew with it.
+ */
+async function createDatabase(path: string): Promise<void> {
+  try {
+    makeFolder(dirname(path));
+    if (lstatSync(path, { throwIfNoEntry: false }) !== undefined)
+      throw new Error('it is a link to a file that does not exist');
+    // SQLite would apply it to the new file.
+    if ((statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0)
+      throw new Error(
+        `the file is missing, but ${path}-wal is there; put the file back, or remove the other`,
+      );
+    const part = createPart(path);
+    try {
+      const db = connect(part);
+      try {
+        await migrate(db, MIGRATIONS, 'make');
+      } finally {
+        await db.destroy();
+      }
+      place(part, path);
+    } finally {
+      for (const suffix of ['', '-wal', '-shm']) rmSync(part + suffix, { force: true });
+    }
+  } catch (error) {
+    throw new Error(`cannot open the database ${path}`, { cause: error });
+  }
+}
+
+/** Another program may have created the file in the meantime; its file stays. */
+function place(part: string, path: string): void {
+  try {
+    linkSync(part, path);
+  } catch {
+    // Some file systems have no links.
+    if (!existsSync(path)) renameSync(part, path);
+  }
+  syncFolderOf(path);
+}
+
 /** The same without the store around it, even if it was moved. */
 export async function openSqliteDatabase(
   path: string,
   creation: Creation = 'make',
 ): Promise<Kysely<Database>> {
+  const isFile = path !== ':memory:';
   try {
-    if (creation !== 'make' && !existsSync(path)) throw new MissingDatabaseError();
-    const database = openDatabase(path);
-    const guard = path === ':memory:' ? undefined : new FileGuard(path);
-    const db = new Kysely<Database>({ dialect: new NodeSqliteDialect(database, guard) });
+    if (isFile && !existsSync(path)) throw new MissingDatabaseError();
+    const db = connect(path);
     try {
-      await migrate(db, MIGRATIONS, creation);
+      await migrate(db, MIGRATIONS, isFile && creation === 'make' ? 'must-exist' : creation);
     } catch (error) {
       await db.destroy();
-      throw error;
+      throw error instanceof MissingDatabaseError ? new EmptyDatabaseError() : error;
     }
     return db;
   } catch (error) {
@@ -65,12 +118,25 @@ export async function openSqliteDatabase(
   }
 }
 
+/** A file without any of a relay's tables: a copy without its log, a new file on another disk, an empty file. */
+class EmptyDatabaseError extends Error {
+  constructor() {
+    super(
+      'the file is empty, so it is not what a relay has stored: restore a backup, or remove the file to begin with a new database',
+    );
+    this.name = 'EmptyDatabaseError';
+  }
+}
+
+function connect(path: string): Kysely<Database> {
+  const database = openDatabase(path);
+  const guard = path === ':memory:' ? undefined : new FileGuard(path);
+  return new Kysely<Database>({ dialect: new NodeSqliteDialect(database, guard) });
+}
+
 function openDatabase(path: string) {
   const { DatabaseSync } = loadSqlite();
-  if (path !== ':memory:') {
-    makeFolder(dirname(path));
-    makePrivate(path);
-  }
+  if (path !== ':memory:') makePrivate(path);
   const database = new DatabaseSync(path, { enableForeignKeyConstraints: true });
   // While opening, before there is anybody to delay, SQLite may wait for another program itself.
   database.exec(`pragma busy_timeout = ${SQLITE_BUSY_MS}`);
@@ -136,14 +202,29 @@ class NodeSqliteDriver implements Driver {
   #free: Promise<void> = Promise.resolve();
   /** one for each in the line, in order: the first has the connection */
   readonly #line: (() => void)[] = [];
+  #checkpoints: NodeJS.Timeout | undefined;
 
   constructor(database: DatabaseSync, guard: FileGuard | undefined) {
     this.#database = database;
     this.#connection = new SqliteConnection(database, guard);
   }
 
+  /** From now on, the file soon gets what is in its log, so that a plain copy of the file misses only little. */
   init(): Promise<void> {
+    this.#checkpoints = setInterval(() => void this.#checkpoint(), SQLITE_CHECKPOINT_MS).unref();
     return Promise.resolve();
+  }
+
+  /** In line with others, because SQLite refuses it during a transaction. */
+  async #checkpoint(): Promise<void> {
+    await this.acquireConnection();
+    try {
+      this.#database.exec('pragma wal_checkpoint(passive)');
+    } catch {
+      // The file is closed or its disk is full; the log has everything.
+    } finally {
+      await this.releaseConnection();
+    }
   }
 
   async acquireConnection(): Promise<DatabaseConnection> {
@@ -178,6 +259,7 @@ class NodeSqliteDriver implements Driver {
   }
 
   destroy(): Promise<void> {
+    clearInterval(this.#checkpoints);
     this.#database.close();
     return Promise.resolve();
   }

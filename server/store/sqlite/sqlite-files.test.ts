@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
 import {
+  chownSync,
   copyFileSync,
   existsSync,
   mkdtempSync,
   renameSync,
+  readdirSync,
   rmSync,
+  type Stats,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -15,6 +18,7 @@ import { onPosix } from '../../../shared/testing/posix.ts';
 import { allTunnels, anAccount, aTunnel } from '../../testing/fixtures.ts';
 import { StoreError } from '../store-errors.ts';
 import type { Store } from '../store.ts';
+import { backUp } from './backup.ts';
 import { openSqlite } from './open-sqlite.ts';
 import { lockDatabase, type RelayLock } from './sqlite-files.ts';
 
@@ -126,5 +130,32 @@ describe('lockDatabase', () => {
   it('has nothing to lock in memory', () => {
     const [one, two] = [lockDatabase(':memory:'), lockDatabase(':memory:')];
     for (const taken of [one, two]) assert.doesNotThrow(() => taken.release());
+  });
+});
+
+describe('what root creates in the folder of a service', () => {
+  let folder: string;
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'culvert-test-'));
+    // Another user cannot give files away, and then its own are right.
+    if (process.getuid?.() === 0) chownSync(folder, 65_534, 65_534);
+  });
+
+  afterEach(() => rmSync(folder, { recursive: true }));
+
+  onPosix('belongs to the service: the database, its lock and a copy', async () => {
+    const path = join(folder, 'culvert.db');
+    lockDatabase(path).release();
+    const store = await openSqlite(path, () => {});
+    await store.insertAccount(anAccount());
+    backUp(path, join(folder, 'copy.db'));
+    const owner = ({ uid, gid }: Stats) => `${uid}:${gid}`;
+    const files = readdirSync(folder);
+    const expected = owner(statSync(folder));
+    for (const file of files) assert.equal(owner(statSync(join(folder, file))), expected, file);
+    for (const file of ['culvert.db', 'culvert.db-wal', 'culvert.db.lock', 'copy.db'])
+      assert.ok(files.includes(file), file);
+    await store.close();
   });
 });

@@ -1,7 +1,18 @@
 /** Node's own SQLite, and the files of a database: for their owner only, and locked by the one relay that serves on them. */
 import { randomBytes } from 'node:crypto';
-import { chmodSync, closeSync, existsSync, mkdirSync, openSync, realpathSync, statSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  fchownSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  realpathSync,
+  renameSync,
+  statSync,
+} from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
 import type * as sqlite from 'node:sqlite';
 import type { DatabaseSync } from 'node:sqlite';
 import { SQLITE_BUSY_MS } from '../../limits.ts';
@@ -92,7 +103,7 @@ const OWNER_ONLY = 0o600;
 export function makePrivate(path: string): void {
   try {
     // Opened only if it is new: closing a file that is in use would end the locks this process has on it.
-    closeSync(openSync(path, 'ax', OWNER_ONLY));
+    createFile(path, 'ax');
   } catch (error) {
     if (codeOf(error) !== 'EEXIST') return;
   }
@@ -109,8 +120,42 @@ export function makePrivate(path: string): void {
  */
 export function createPart(path: string): string {
   const part = `${path}.${randomBytes(12).toString('hex')}.part`;
-  closeSync(openSync(part, 'wx', OWNER_ONLY));
+  createFile(part, 'wx');
   return part;
+}
+
+/** A file that root creates in the folder of another user, such as that of the service, is for that user. */
+function createFile(path: string, flags: 'ax' | 'wx'): void {
+  const file = openSync(path, flags, OWNER_ONLY);
+  try {
+    if (process.getuid?.() !== 0) return;
+    const { uid, gid } = statSync(dirname(path));
+    fchownSync(file, uid, gid);
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Renames a file once its contents are on the disk, then syncs the directory entry. */
+export function publish(part: string, file: string): void {
+  sync(part);
+  renameSync(part, file);
+  syncFolderOf(file);
+}
+
+/** Without it, a file may have lost its name after a power failure. Windows offers nothing like it. */
+export function syncFolderOf(file: string): void {
+  if (process.platform !== 'win32') sync(dirname(resolve(file)));
+}
+
+function sync(path: string): void {
+  // Windows syncs only what may be written.
+  const descriptor = openSync(path, process.platform === 'win32' ? 'r+' : 'r');
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
 }
 
 function restrict(file: string): void {

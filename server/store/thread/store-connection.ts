@@ -4,6 +4,7 @@ import { Worker } from 'node:worker_threads';
 import type { Clock, Timer } from '../../clock.ts';
 import { STORE_ANSWER_TIMEOUT_MS, STORE_CALLS_MAX, STORE_THREAD_RETRY_MS } from '../../limits.ts';
 import { describeError, type Log } from '../../log.ts';
+import type { Creation } from '../migrations.ts';
 import { StoreError, UnansweredError } from '../store-errors.ts';
 import type { Store } from '../store.ts';
 import { type Call, errorOf, type Report } from './messages.ts';
@@ -48,7 +49,7 @@ class StoreConnection {
    */
   static async open(path: string, clock: Clock, log: Log): Promise<StoreConnection> {
     const connection = new StoreConnection(path, clock, log);
-    await connection.#start();
+    await connection.#start('make');
     return connection;
   }
 
@@ -73,8 +74,8 @@ class StoreConnection {
     });
   }
 
-  async #start(): Promise<void> {
-    const worker = new Worker(PROGRAM, { workerData: this.#path });
+  async #start(creation: Creation): Promise<void> {
+    const worker = new Worker(PROGRAM, { workerData: { path: this.#path, creation } });
     let failure: unknown = 'it has ended';
     await new Promise<void>((resolve, reject) => {
       worker.on('error', (error) => (failure = error));
@@ -126,7 +127,8 @@ class StoreConnection {
   #startAgainSoon(): void {
     this.#clock.setTimeout(() => {
       if (this.#closing) return;
-      this.#start().then(
+      // A file that has gone is not replaced under a relay that serves.
+      this.#start('must-exist').then(
         () => this.#log('store thread back'),
         () => this.#startAgainSoon(),
       );

@@ -1,14 +1,15 @@
 /**
  * The thread of an embedded database: commits wait here for the disk, and visitors do not
- * (docs/decisions/0012-fair-api.md). store-connection.ts starts it and passes the database's address in `workerData`.
+ * (docs/decisions/0012-fair-api.md). store-connection.ts starts it and passes `workerData`.
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import { describeError } from '../../log.ts';
+import type { Creation } from '../migrations.ts';
 import { openSqlite } from '../sqlite/open-sqlite.ts';
 import type { Store } from '../store.ts';
 import { type Call, failureOf, type Report } from './messages.ts';
 
-const path = String(workerData);
+const { path, creation } = workerData as { readonly path: string; readonly creation: Creation };
 
 function say(report: Report): void {
   parentPort?.postMessage(report);
@@ -27,7 +28,7 @@ async function answer(store: Store, { call, operation, args }: Call): Promise<vo
 
 async function run(): Promise<void> {
   try {
-    const store = await openSqlite(path, (event, fields) => say({ kind: 'log', event, fields }));
+    const store = await openSqlite(path, (event, fields) => say({ kind: 'log', event, fields }), creation);
     parentPort?.on('message', (call: Call) => void answer(store, call));
     say({ kind: 'opened', operations: Object.keys(store) as (keyof Store)[] });
   } catch (error) {
