@@ -175,7 +175,7 @@ export const LOG_EVENTS = {
   'certificate refused': {
     level: 'error',
     meaning:
-      'the new certificate or key cannot be used, so the relay keeps using the previous pair; `reason` says what is wrong',
+      'the certificate or key in the files cannot be used, has expired or is not valid yet, so the relay keeps using the pair it has; `reason` says what is wrong',
   },
   'dns listening': {
     level: 'info',

@@ -13,6 +13,7 @@ import { type Peering, STANDALONE } from './cluster/peering.ts';
 import { type Config, publicUrlOf } from './config.ts';
 import { upgradeRefusal } from './edge/builtin-responses.ts';
 import type { Edge } from './edge/edge.ts';
+import type { CertificateWatch } from './edge/listener.ts';
 import { HandoffSender, type Replaceable, type Successor } from './handoff/give.ts';
 import { handoffSocketPath } from './handoff/handoff-socket.ts';
 import { HandoffError, HandoffReceiver } from './handoff/take.ts';
@@ -56,7 +57,7 @@ async function startParts(config: Config, operator: Operator, takeover: HandoffR
   const peering = config.cluster === undefined ? STANDALONE : await Cluster.join(config.cluster, clock, log);
   const hashes = new PasswordHashes();
   /** There are no visitors before the edge exists. */
-  const inside: { edge?: Edge } = {};
+  const inside: { edge?: Edge; certificate?: CertificateWatch } = {};
   const onAccess = (tunnel: LiveTunnel): void => {
     inside.edge?.review(tunnel);
     takeover?.tellAccess(tunnel.id);
@@ -97,7 +98,7 @@ async function startParts(config: Config, operator: Operator, takeover: HandoffR
     certificates: () => ({
       stored: certificates?.size ?? 0,
       waiting: certificates?.waits ?? 0,
-      ownSecondsLeft: certificates?.ownSecondsLeft,
+      ownSecondsLeft: certificates ? (certificates.ownSecondsLeft ?? 0) : inside.certificate?.secondsLeft,
     }),
   };
   // Before the edge: after that, a relay that takes over from another must not fail.
@@ -125,7 +126,7 @@ async function startParts(config: Config, operator: Operator, takeover: HandoffR
     },
   );
   const { url, port, edge, certificate, tickets, accessKeys, loadApi, beginToDrain } = entrance;
-  inside.edge = edge;
+  Object.assign(inside, { edge, certificate });
   certificates?.start(entrance.useOwn);
   const loopWatch = new StallDetector(clock, log);
   loopWatch.start();

@@ -302,4 +302,34 @@ describe('culvert-relay doctor', () => {
       assert.deepEqual(asked, []);
     });
   });
+
+  it('reads the certificate in the files of the settings, which a running relay may refuse', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'culvert-doctor-'));
+    const [cert, key] = ['cert', 'key'].map((name) => join(folder, name));
+    const pair = await newKey();
+    const now = 100 * DAY_MS;
+    const times = { from: now - 2 * DAY_MS, until: now };
+    const content = { names: ['a.test'], publicKey: publicKeyOf(pair), ...times, extensions: [] };
+    writeFileSync(cert ?? '', certificate(content, pair));
+    writeFileSync(key ?? '', pemOf(pair));
+    const read = loadConfig({ CULVERT_TLS_CERT: cert, CULVERT_TLS_KEY: key }, []);
+    if ('problems' in read) assert.fail(read.problems.join());
+    const check = (at: number): Promise<string> =>
+      look(certificateChecks(read.config, { now: () => at }), 'certificate-files');
+    try {
+      assert.equal(await check(now - 1), `${cert}, valid until ${new Date(now).toISOString()}`);
+      for (const [at, why] of [
+        [now, /cert: it expired at /],
+        [now - 3 * DAY_MS, /cert: it is not valid before /],
+      ] as const)
+        await assert.rejects(check(at), (error) => error instanceof Fault && why.test(error.message));
+      writeFileSync(cert ?? '', 'no certificate');
+      await assert.rejects(
+        check(now - 1),
+        (error) => error instanceof Fault && /CULVERT_TLS_CERT must be/.test(error.message),
+      );
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
 });

@@ -5,6 +5,7 @@ import { connect } from 'node:tls';
 import { baseOfWildcard, isWildcardDomain } from '../../shared/wildcard-hosts.ts';
 import type { Clock } from '../clock.ts';
 import { type Config, publicUrlOf } from '../config.ts';
+import { outsideItsTime, readKeyPair, TlsFileError } from '../edge/listener.ts';
 import type { DnsLookup } from '../domains/domain-check.ts';
 import { CERTIFICATE_ENDING_MS, DIAGNOSIS_ANSWER_MS, DOMAINS_BATCH } from '../limits.ts';
 import { describeError } from '../log.ts';
@@ -162,8 +163,25 @@ export function certificateChecks(config: Config, clock: Pick<Clock, 'now'>): Ch
     return `for ${domains.join(', ')}`;
   }
 
+  /** A running relay keeps a better certificate than that of its files, until it is restarted. */
+  async function inFiles(): Promise<string> {
+    const { tls } = config;
+    if (tls === undefined) throw new Skipped('CULVERT_TLS_CERT is not set');
+    const fix =
+      'Get a valid certificate. Until then, a running relay keeps the previous one; do not restart it.';
+    try {
+      const pair = await readKeyPair(tls);
+      const fault = outsideItsTime(pair, clock.now());
+      if (fault === undefined) return `${tls.cert.path}, valid until ${new Date(pair.validTo).toISOString()}`;
+      throw new Fault(`${tls.cert.path}: ${fault}`, fix);
+    } catch (error) {
+      throw error instanceof TlsFileError ? new Fault(error.message, fix) : error;
+    }
+  }
+
   const own = url.hostname.replace(/^\[|\]$/g, '');
   return [
+    { name: 'certificate-files', look: inFiles },
     { name: 'certificate', needs: 'public', look: () => look(own, own) },
     { name: 'tunnel-certificate', needs: 'public', look: ofTunnels },
     { name: 'user-wildcards', needs: 'public', look: ofUsers },

@@ -1,10 +1,15 @@
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { certificate, newKey, pemOf, publicKeyOf } from '../certificates/acme/x509.ts';
 import { STORE_RETRY_MS, TICKET_KEY_MS } from '../limits.ts';
 import { StoreError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
 import { openTestStore } from '../testing/fixtures.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
-import { TicketKeys } from './listener.ts';
+import type { Log } from '../log.ts';
+import { CertificateWatch, readKeyPair, TicketKeys } from './listener.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -105,3 +110,81 @@ describe('TicketKeys', () => {
 function next(keys: TicketKeys): Promise<Buffer> {
   return new Promise((resolve) => keys.follow(resolve));
 }
+
+describe('CertificateWatch', () => {
+  const clock = new FakeClock();
+  let folder: string;
+  let used: number;
+  let logged: Parameters<Log>[];
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'culvert-certificates-'));
+    used = 0;
+    logged = [];
+  });
+
+  afterEach(() => rmSync(folder, { recursive: true }));
+
+  /** Certifies the hours from now, and writes the files. */
+  async function renew(from: number, until: number): Promise<void> {
+    const key = await newKey();
+    const now = clock.now();
+    const times = { from: now + from * HOUR_MS, until: now + until * HOUR_MS };
+    const content = { names: ['a.test'], publicKey: publicKeyOf(key), ...times, extensions: [] };
+    writeFileSync(join(folder, 'cert'), certificate(content, key));
+    writeFileSync(join(folder, 'key'), pemOf(key));
+  }
+
+  async function watch(): Promise<CertificateWatch> {
+    const files = {
+      cert: { path: join(folder, 'cert'), setting: 'CULVERT_TLS_CERT' },
+      key: { path: join(folder, 'key'), setting: 'CULVERT_TLS_KEY' },
+    };
+    return new CertificateWatch(
+      files,
+      await readKeyPair(files),
+      () => (used += 1),
+      clock,
+      (...line) => {
+        logged.push(line);
+      },
+    );
+  }
+
+  for (const [what, from, until, why] of [
+    ['has expired', -2, -1, /^CULVERT_TLS_CERT: .*cert: it expired at 2/],
+    ['is not valid yet', 1, 2, /^CULVERT_TLS_CERT: .*cert: it is not valid before 2/],
+  ] as const)
+    it(`keeps a good certificate when the new one ${what}, and warns once`, async () => {
+      await renew(-1, 5);
+      const watched = await watch();
+      await renew(from, until);
+      for (const _ of [1, 2]) await watched.reload();
+      assert.deepEqual(
+        logged.map(([event]) => event),
+        ['certificate refused'],
+      );
+      assert.match(String(logged[0]?.[1]?.['reason']), why);
+      assert.deepEqual([used, Math.round(watched.secondsLeft / 3600)], [0, 5]);
+    });
+
+  it('loads a certificate when its time has begun', async () => {
+    await renew(-1, 5);
+    const watched = await watch();
+    await renew(1, 9);
+    await watched.reload();
+    clock.advance(HOUR_MS);
+    await watched.reload();
+    assert.deepEqual([used, logged.at(-1)?.[0]], [1, 'certificate loaded']);
+  });
+
+  it('warns when the only certificate expires', async () => {
+    await renew(-1, 1);
+    const watched = await watch();
+    await watched.reload();
+    assert.deepEqual(logged, []);
+    clock.advance(HOUR_MS);
+    await watched.reload();
+    assert.deepEqual([logged.length, logged[0]?.[0], watched.secondsLeft], [1, 'certificate refused', 0]);
+  });
+});

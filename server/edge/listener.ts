@@ -80,6 +80,8 @@ export async function listen(
   if (guide !== undefined) guardHandshakes(server, guide);
   const certificate = tls && files && new CertificateWatch(tls, files, useNext, systemClock, log);
   await open(server);
+  // Not awaited: it reports a certificate that is outside its time, and there is no other.
+  void certificate?.reload();
   certificate?.start();
   return { server, certificate, useOwn: useNext };
 }
@@ -157,8 +159,9 @@ interface TlsFiles {
 interface KeyPair {
   readonly cert: Buffer;
   readonly key: Buffer;
-  /** as in the certificate */
-  readonly validTo: string;
+  /** ms since the epoch */
+  readonly validFrom: number;
+  readonly validTo: number;
 }
 
 /** A file is missing or has the wrong content; the text names its setting and what that accepts. */
@@ -180,7 +183,14 @@ export async function readKeyPair(files: TlsFiles): Promise<KeyPair> {
   const privateKey = attempt(files.key, takesKey, () => createPrivateKey(key));
   attempt(files.key, takesKey, () => mustFit(parsed, privateKey));
   attempt(files.cert, takesCert, () => createSecureContext({ cert, key }));
-  return { cert, key, validTo: parsed.validTo };
+  const [validFrom, validTo] = [Date.parse(parsed.validFrom), Date.parse(parsed.validTo)];
+  return { cert, key, validFrom, validTo };
+}
+
+/** @returns why visitors would refuse the certificate now; `undefined` if its time is right */
+export function outsideItsTime({ validFrom, validTo }: KeyPair, now: number): string | undefined {
+  if (now >= validTo) return `it expired at ${new Date(validTo).toISOString()}`;
+  return now < validFrom ? `it is not valid before ${new Date(validFrom).toISOString()}` : undefined;
 }
 
 /**
@@ -223,7 +233,8 @@ function mustFit(cert: X509Certificate, key: KeyObject): void {
 
 /**
  * Reads the files every {@link TLS_RELOAD_MS}, because the system's notifications miss files that are replaced by a
- * rename or behind a symbolic link. If a pair is invalid, or only half renewed, the previous one stays in use.
+ * rename or behind a symbolic link. If a pair is invalid, outside its time, or only half renewed, the previous one stays
+ * in use.
  */
 export class CertificateWatch {
   readonly #files: TlsFiles;
@@ -257,6 +268,11 @@ export class CertificateWatch {
     this.#timer = undefined;
   }
 
+  /** Remaining seconds of the certificate in use; negative once it has expired. */
+  get secondsLeft(): number {
+    return (this.#current.validTo - this.#clock.now()) / 1000;
+  }
+
   /** Reads the files now. Never rejects. */
   reload(): Promise<void> {
     this.#looking = this.#looking.then(() => this.#look());
@@ -271,11 +287,14 @@ export class CertificateWatch {
   async #look(): Promise<void> {
     try {
       const pair = await readKeyPair(this.#files);
+      const fault = outsideItsTime(pair, this.#clock.now());
+      if (fault !== undefined)
+        throw new Error(`${this.#files.cert.setting}: ${this.#files.cert.path}: ${fault}`);
       this.#problem = '';
       if (pair.cert.equals(this.#current.cert) && pair.key.equals(this.#current.key)) return;
       this.#use(pair);
       this.#current = pair;
-      this.#log('certificate loaded', { valid_to: pair.validTo });
+      this.#log('certificate loaded', { valid_to: new Date(pair.validTo).toISOString() });
     } catch (error) {
       const problem = describeError(error);
       if (problem !== this.#problem) this.#log('certificate refused', { reason: problem });

@@ -196,12 +196,12 @@ export interface ClientGauges {
   readonly pending: number;
 }
 
-/** Certificates that the relay has ordered itself. */
+/** Certificates that the relay has ordered itself, or that are in files. */
 interface CertificateGauges {
   readonly stored: number;
   /** handshakes that wait for one */
   readonly waiting: number;
-  /** of the relay's own name; `undefined` without one */
+  /** of the relay's own name; `undefined` if it does not serve TLS */
   readonly ownSecondsLeft: number | undefined;
 }
 

@@ -11,13 +11,14 @@ import { MetricsServer } from './metrics-server.ts';
 
 describe('metrics', () => {
   let registry: Registry;
+  let ownSecondsLeft: number | undefined = 3600;
 
   before(() => {
     registry = createMetrics({
       tunnels: () => 3,
       links: () => ({ online: 2, streams: 5, trunks: 4, trunkStreams: 6, pending: 1 }),
       visitors: () => 11,
-      certificates: () => ({ stored: 4, waiting: 2, ownSecondsLeft: 3600 }),
+      certificates: () => ({ stored: 4, waiting: 2, ownSecondsLeft }),
     });
   });
 
@@ -40,6 +41,13 @@ describe('metrics', () => {
     for (const [series, expected] of Object.entries(gauges)) {
       assert.equal(await value(series), expected, series);
     }
+  });
+
+  it('show how long the certificate is valid, even negative, unless there is no TLS', async () => {
+    for (ownSecondsLeft of [3600, -5])
+      assert.equal(await value('culvert_certificate_seconds_left'), ownSecondsLeft);
+    ownSecondsLeft = undefined;
+    await assert.rejects(value('culvert_certificate_seconds_left'), /no series/);
   });
 
   it('show what was counted, however often they are collected', async () => {

@@ -105,7 +105,7 @@ export const METRICS = {
   },
   culvert_certificate_seconds_left: {
     type: 'gauge',
-    help: "Seconds until the certificate for the relay's own name expires, or 0 if there is no certificate. The relay renews it 30 days before it expires.",
+    help: "Seconds until the certificate for the relay's own name expires; negative after that, 0 if there is none yet. A relay that does not serve TLS lacks this metric.",
   },
   culvert_dns_questions_total: {
     type: 'counter',
@@ -161,13 +161,16 @@ export function createMetrics(gauges: Gauges): Registry {
     });
   }
 
-  function gauge(name: MetricName, read: () => number) {
+  /** @param read returns `undefined` for a metric that this relay does not have */
+  function gauge(name: MetricName, read: () => number | undefined) {
     return new Gauge({
       name,
       help: METRICS[name].help,
       registers,
       collect() {
-        this.set(read());
+        const value = read();
+        if (value === undefined) this.remove();
+        else this.set(value);
       },
     });
   }
@@ -200,7 +203,7 @@ export function createMetrics(gauges: Gauges): Registry {
   );
   gauge('culvert_certificates', () => gauges.certificates().stored);
   gauge('culvert_certificate_waits', () => gauges.certificates().waiting);
-  gauge('culvert_certificate_seconds_left', () => gauges.certificates().ownSecondsLeft ?? 0);
+  gauge('culvert_certificate_seconds_left', () => gauges.certificates().ownSecondsLeft);
   counter('culvert_dns_questions_total', () =>
     Object.entries(dnsQuestions).map(([outcome, value]) => [{ outcome }, value]),
   );

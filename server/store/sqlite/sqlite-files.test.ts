@@ -150,7 +150,6 @@ describe('what root creates in the folder of a service', () => {
     const store = await openSqlite(path, () => {});
     await store.insertAccount(anAccount());
     backUp(path, join(folder, 'copy.db'));
-    const owner = ({ uid, gid }: Stats) => `${uid}:${gid}`;
     const files = readdirSync(folder);
     const expected = owner(statSync(folder));
     for (const file of files) assert.equal(owner(statSync(join(folder, file))), expected, file);
@@ -159,3 +158,7 @@ describe('what root creates in the folder of a service', () => {
     await store.close();
   });
 });
+
+function owner({ uid, gid }: Stats): string {
+  return `${uid}:${gid}`;
+}
