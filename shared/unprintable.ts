@@ -59,3 +59,8 @@ export function withoutEnd(text: string): string {
   while (end > 0 && /[\s.?!…]/.test(text[end - 1] as string)) end -= 1;
   return text.slice(0, end);
 }
+
+/** Quotes a text that people chose, such as a label, within a line: it cannot pass for what follows it. */
+export function quoted(text: string): string {
+  return escapeUnprintable(JSON.stringify(text));
+}

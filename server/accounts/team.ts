@@ -5,6 +5,7 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { API_ERRORS, ApiError, noSuch } from '../../shared/errors.ts';
 import { INVITATION_TOKEN } from '../../shared/team.ts';
+import { quoted } from '../../shared/unprintable.ts';
 import type { Clock } from '../clock.ts';
 import { INVITE_TRIES_PER_MINUTE } from '../limits.ts';
 import type { Log } from '../log.ts';
@@ -65,7 +66,7 @@ export class Team {
       this.#entry(account, caller, {
         action: 'team.invite',
         subject: account.name,
-        detail: `invite:${id} for "${label}"`,
+        detail: `invite:${id} for ${quoted(label)}`,
       }),
     );
     await this.#act(this.#store.act('insertInvitations', [records, this.#clock.now()], entries));
@@ -86,7 +87,7 @@ export class Team {
     const entry = this.#entry(account, caller, {
       action: 'team.revoke',
       subject: id,
-      detail: `${what} of "${label}"`,
+      detail: `${what} of ${quoted(label)}`,
     });
     const now = this.#clock.now();
     const revoked = await this.#act<unknown>(
@@ -131,7 +132,7 @@ export function teamAct(
     actor: `key:${keyId}`,
     action,
     subject,
-    detail: `${detail}, by "${label}"`,
+    detail: `${detail}, by ${quoted(label)}`,
     accountId: account.id,
   };
 }
@@ -224,7 +225,7 @@ export class Invitations {
       actor: `invite:${id}`,
       action: 'invite.take',
       subject: account.name,
-      detail: `key ${issued.record.hint}…, "${label}"`,
+      detail: `key ${issued.record.hint}…, ${quoted(label)}`,
       accountId: null,
     };
     const isTaken = await orUnavailable(store.takeInvitation(id, { key: issued.record, act }, clock.now()));

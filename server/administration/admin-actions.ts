@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { formatDuration, parseDuration } from '../../shared/duration.ts';
 import type { Plan } from '../../shared/tunnel.ts';
-import { hasUnprintable } from '../../shared/unprintable.ts';
+import { hasUnprintable, quoted } from '../../shared/unprintable.ts';
 import { NAME_PATTERN, TTL_MIN_SECONDS, looksLikeId } from '../../shared/value-rules.ts';
 import { type IssuedKey, type NewAccount, newAccount, newKey, type NewKey } from '../accounts/accounts.ts';
 import { SCOPE_WORDS, shownScope } from '../accounts/api-keys.ts';
@@ -145,7 +145,7 @@ export class Administration {
     const account = await this.account(name);
     const issued = newKey(this.#clock, account, wanted);
     const { id, hint, label, scope } = issued.record;
-    const detail = `${hint}… of ${name}, ${shownScope(scope)}, "${label}"`;
+    const detail = `${hint}… of ${name}, ${shownScope(scope)}, ${quoted(label)}`;
     await this.#act('insertKey', [issued.record], ['key.create', id, detail]);
     return { ...issued, account };
   }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { Administration } from '../administration/admin-actions.ts';
 import { AUDIT_ACTS_PER_DAY, CREATE_BURST, MEMBER_ACTS_PER_DAY } from '../limits.ts';
 import type { AccountRecord } from '../store/records.ts';
 import { ApiFixture, anAccount } from '../testing/fixtures.ts';
@@ -251,6 +252,29 @@ describe('the REST interface of teams', () => {
     );
     assert.match(String(acts[1]?.['actor']), /^invite:/);
     assert.match(String(acts[2]?.['detail']), /^the key cvt_.{4}… of "ann", by "olga"$/);
+  });
+
+  it("hides the names of the operator's people", async () => {
+    const by = { actor: 'shell:root (SUDO_USER=oscar)', accountId: null };
+    const { clock, store } = api;
+    await new Administration({ store, clock, nameHold: 0, by }).suspendAccount('team', 'unpaid');
+    await new Administration({ store, clock, nameHold: 0, by }).suspendAccount('team', null);
+    const acts = await audit();
+    assert.deepEqual(
+      acts.map(({ actor, action }) => [actor, action]),
+      [
+        ['operator', 'account.suspend'],
+        ['operator', 'account.resume'],
+      ],
+    );
+    assert.doesNotMatch(JSON.stringify(acts), /oscar|root|shell/);
+  });
+
+  it('quotes labels, so that none can claim to be another key', async () => {
+    const [mallory, ann] = [await member('m", by "bob'), await member('ann')];
+    const { id } = await create(ann, 'web', {});
+    assert.equal((await call(mallory, 'DELETE', `/v1/tunnels/${String(id)}`)).status, 200);
+    assert.equal((await audit()).at(-1)?.['detail'], String.raw`of "ann", by "m\", by \"bob"`);
   });
 
   it('leaves owners room in the audit log when a member fills their share of it', async () => {

@@ -287,7 +287,7 @@ describe('culvert-relay backup and restore', () => {
       acts.map(({ actor, action, subject, detail }) => [actor, action, subject, detail]),
       [
         ['shell:ann', 'x', 'web', ''],
-        ['shell:ann', 'restore', database, `from ${file}`],
+        ['shell:ann', 'restore', database, `from "${file}"`],
       ],
     );
   });

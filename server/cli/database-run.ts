@@ -1,6 +1,7 @@
 /** The commands that copy a whole database: `culvert-relay backup` and `restore` for SQLite, and `migrate` from SQLite to PostgreSQL. */
 import { randomUUID } from 'node:crypto';
 import { existsSync, lstatSync } from 'node:fs';
+import { quoted } from '../../shared/unprintable.ts';
 import type { Kysely } from 'kysely';
 import { systemClock } from '../clock.ts';
 import type { Config } from '../config.ts';
@@ -49,7 +50,7 @@ export async function runRestore({ config, operands, json }: GivenCommand, shell
     actor: `shell:${shell.user}`,
     action: 'restore',
     subject: path,
-    detail: `from ${file}`,
+    detail: `from ${quoted(file)}`,
     accountId: null,
   };
   const { kept, ended, endedLinks } = await attempt('nothing was restored', async () => {

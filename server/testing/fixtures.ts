@@ -76,6 +76,10 @@ export class ApiFixture {
   /** The store's answer to a readiness probe. */
   ping: () => Promise<void>;
 
+  get store(): Store {
+    return this.#test.store;
+  }
+
   /** @param accounts accounts that exist */
   static async start(...accounts: readonly AccountRecord[]): Promise<ApiFixture> {
     const fixture = new ApiFixture(await aStore(...accounts));

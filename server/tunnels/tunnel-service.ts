@@ -7,6 +7,7 @@ import { formatDuration } from '../../shared/duration.ts';
 import { API_ERRORS, ApiError, type ApiErrorEntry, tooManyTunnels, ttlTooLong } from '../../shared/errors.ts';
 import type { CreateTunnel, TtlLimits, WantedTunnel } from '../../shared/tunnel.ts';
 import { isWildcardDomain } from '../../shared/wildcard-hosts.ts';
+import { quoted } from '../../shared/unprintable.ts';
 import { PLAN_RULES, ttlLimitsOf } from '../accounts/accounts.ts';
 import { mustReach, reachesTunnel } from '../accounts/api-keys.ts';
 import { type Caller, orRateLimited, teamAct } from '../accounts/team.ts';
@@ -406,7 +407,11 @@ export class TunnelService {
     const { createdKey, createdBy } = terms;
     if (createdKey === null || createdKey === caller.keyId) return [];
     return [
-      teamAct(this.#clock, account, caller, { action, subject: slug, detail: `of "${createdBy ?? ''}"` }),
+      teamAct(this.#clock, account, caller, {
+        action,
+        subject: slug,
+        detail: `of ${quoted(createdBy ?? '')}`,
+      }),
     ];
   }
 
