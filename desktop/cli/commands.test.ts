@@ -329,6 +329,7 @@ describe('a command line', () => {
         assert.deepEqual(read('start', env, signedIn), {
           command: 'start',
           project: 'culvert.yml',
+          takesOver: false,
           tunnels,
           onceOnline: NOTHING,
           ui: false,

@@ -93,7 +93,7 @@ export const serviceCommand = defineCommand({
   words: ['install', 'status', 'uninstall'],
   summary: 'Keep the tunnels of culvert.yml open in the background',
   options: {
-    Project: ['config', 'allow-other-hosts'],
+    Project: ['config', 'allow-other-hosts', 'take-over'],
     Relay: ['relay', 'ca', 'insecure'],
     Output: ['json'],
   },
@@ -116,6 +116,7 @@ export const serviceCommand = defineCommand({
     CULVERT_RELAY, CULVERT_CA and the proxy settings as they are when you install it, in a file that only you can read.
 
     Unlike "culvert start", the service keeps trying if there is no network, the relay is down or another client serves a tunnel.
+    A name in culvert.yml that one of your live tunnels has is treated as by "culvert start" without a terminal.
     It does not reopen a tunnel that was closed with "culvert close", or whose "ttl" has passed. To restart the service,
     for example after you change culvert.yml or update Culvert, run "culvert service install" again.
 
@@ -161,7 +162,7 @@ function readInstall(line: CommandLine, names: readonly string[]): ServiceOrder 
     },
   });
   const given = readStart(line, names, (path) => files.readProject(path, watched));
-  const { config, relay, ca, insecure, 'allow-other-hosts': otherHosts } = values;
+  const { config, relay, ca, insecure, 'allow-other-hosts': otherHosts, 'take-over': takeOver } = values;
   const project = absolute(given.project);
   return {
     action: 'install',
@@ -178,6 +179,7 @@ function readInstall(line: CommandLine, names: readonly string[]): ServiceOrder 
       ...(ca === undefined ? [] : [`--ca=${resolve(ca)}`]),
       ...(insecure === true ? ['--insecure'] : []),
       ...(otherHosts === true ? ['--allow-other-hosts'] : []),
+      ...(takeOver === true ? ['--take-over'] : []),
       ...names,
     ],
     used: [...used],

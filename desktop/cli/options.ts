@@ -39,6 +39,10 @@ export const OPTION_TABLE = {
     type: 'boolean',
     text: 'Allow culvert.yml to expose ports on other machines (local_host).',
   },
+  'take-over': {
+    type: 'boolean',
+    text: 'Take over your live tunnels that have a name in culvert.yml without asking, and replace their access policies.',
+  },
   name: {
     type: 'string',
     value: 'NAME',

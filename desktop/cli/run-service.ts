@@ -7,7 +7,8 @@ import { isatty } from 'node:tty';
 import { SignalFilter } from '../../shared/stop-signals.ts';
 import type { Tunnel } from '../../shared/tunnel.ts';
 import { type Clock, systemClock } from '../client/clock.ts';
-import { type Claim, claimNames, type Prompt } from '../client/config/relay-access.ts';
+import { type Claim, claimNames } from '../client/config/claims.ts';
+import type { Prompt } from '../client/config/relay-access.ts';
 import type { TunnelSpec } from '../client/config/tunnel-spec.ts';
 import { UsageError } from '../client/failures.ts';
 import { ApiClient, type CreateRequest } from '../client/relay/api-client.ts';
@@ -181,10 +182,12 @@ async function chooseTunnel(
   const isNameOptional = asked.name === undefined && asked.domain === undefined;
   const name = isNameOptional ? projectName(process.cwd()) : asked.name;
   const api = new ApiClient(given.relay, given.key, given.network);
-  const names = name === undefined ? [] : [name];
-  const claims = await claimNames(api, names, isNameOptional || given.json ? undefined : prompt);
+  const claims = await claimNames(api, [{ name, access: asked.access }], {
+    from: isNameOptional ? 'program' : 'person',
+    prompt: given.json ? undefined : prompt,
+  });
   const claim = claims.get(name ?? '');
-  const isTaken = isNameOptional && claim === 'leave';
+  const isTaken = isNameOptional && claim !== undefined;
   const hostHeader = plan.isLocalOnly && !given.hasHostHeader ? 'local' : asked.hostHeader;
   return {
     spec: { ...asked, port, hostHeader, name: isTaken ? undefined : name },
@@ -216,7 +219,7 @@ const createNamed: Create = async (queue, api, request, onWait) => {
   } catch (error) {
     const isAboutName = error instanceof RelayRefusal && [400, 403, 409].includes(error.status);
     if (!isAboutName || request.name === undefined) throw error;
-    const { name: _name, take_over: _takeOver, ...rest } = request;
+    const { name: _name, ...rest } = request;
     return await queue.create(api, rest, onWait);
   }
 };

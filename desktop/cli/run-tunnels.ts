@@ -3,7 +3,8 @@ import { basename, dirname } from 'node:path';
 import { fullJitter } from '../../shared/timer.ts';
 import type { Tunnel } from '../../shared/tunnel.ts';
 import { type Clock, pause, systemClock } from '../client/clock.ts';
-import { type Claim, claimNames, type Prompt, type RelayAccess } from '../client/config/relay-access.ts';
+import { type Claim, claimNames } from '../client/config/claims.ts';
+import type { Prompt, RelayAccess } from '../client/config/relay-access.ts';
 import type { TunnelSpec } from '../client/config/tunnel-spec.ts';
 import { ExitCode, UsageError } from '../client/failures.ts';
 import { RequestLog } from '../client/inspector/request-log.ts';
@@ -35,10 +36,14 @@ export interface HttpTunnel extends AccessOrLogin {
 export interface ProjectTunnels extends TunnelsToServe {
   /** path of the file */
   readonly project: string;
+  /** whether the user wants to take over live tunnels that have a name of the file */
+  readonly takesOver: boolean;
 }
 
 /** Tunnels of the command line or of `culvert.yml`, with their access policies. */
 interface TunnelsToServe extends RelayAccess {
+  readonly project?: string;
+  readonly takesOver?: boolean;
   readonly tunnels: readonly TunnelSpec[];
   readonly onceOnline: OnceOnline;
   /** whether tunnels are created again after a failure, because no person does that for a service */
@@ -142,13 +147,17 @@ async function runTunnels(
   prompt: Prompt,
   around: Omit<Surroundings, 'clock'>,
 ): Promise<ExitCode> {
-  const names = command.tunnels.flatMap(({ name }) => name ?? []);
   const api = new ApiClient(command.relay, command.key, command.network);
   const asked = prompt.isInteractive && !command.json ? prompt : undefined;
-  const claims = await claimNames(api, names, asked);
+  const claims = await claimNames(api, command.tunnels, { ...claiming(command), prompt: asked });
   const hasView = !command.json && command.isService !== true && canShowView(process.stdout, process.env);
   const run = hasView ? runInView : runInLines;
   return run(command, claims, { ...around, clock: systemClock });
+}
+
+/** A person has typed a name on the command line; anyone may have written one in a file. */
+function claiming({ project, takesOver }: Pick<TunnelsToServe, 'project' | 'takesOver'>) {
+  return { from: project === undefined ? 'person' : 'file', takesOver } as const;
 }
 
 const SERVICE_END = 'The tunnel closes when the service stops.';
@@ -275,19 +284,20 @@ type ServeOnce = (spec: TunnelSpec, attached: ReturnType<Attach>) => Promise<Exi
  * @returns when it is closed, its chosen lifetime is over, the key is refused, or the service stops
  */
 async function serveForGood(
-  access: RelayAccess,
+  command: TunnelsToServe,
   spec: TunnelSpec,
   attach: Attach,
   serveOnce: ServeOnce,
   { output, interrupted, clock }: Surroundings,
 ): Promise<ExitCode> {
-  const api = new ApiClient(access.relay, access.key, access.network);
+  const api = new ApiClient(command.relay, command.key, command.network);
+  const made = new Set<string>();
   const label = spec.label === undefined ? '' : `${spec.label}: `;
   let attempt = 0;
   let said: string | undefined;
   for (;;) {
     // Another client may have begun to serve it, or have stopped.
-    const claims = await claimNames(api, spec.name === undefined ? [] : [spec.name], undefined);
+    const claims = await claimNames(api, [spec], { ...claiming(command), made });
     const { reporter, ...attached } = attach(spec);
     let end: { readonly reason: EndReason; readonly why: string } | undefined;
     const code = await serveOnce(spec, {
@@ -297,6 +307,7 @@ async function serveForGood(
         online(tunnel) {
           attempt = 0;
           said = undefined;
+          made.add(tunnel.id);
           reporter.online(tunnel);
         },
         offline: (reason, why) => void (end = { reason, why }),

@@ -1,7 +1,8 @@
 /** One tunnel of `culvert http` or `culvert start`, from its creation to its end. */
 import type { Tunnel } from '../../shared/tunnel.ts';
 import { type Clock, Deadlines, type Timer } from '../client/clock.ts';
-import { type Claim, type RelayAccess, ServedElsewhere } from '../client/config/relay-access.ts';
+import { type Claim, claimRequest } from '../client/config/claims.ts';
+import type { RelayAccess } from '../client/config/relay-access.ts';
 import { dueExtension, isKeptOpen, lifetimeMs, type TunnelSpec } from '../client/config/tunnel-spec.ts';
 import type { TunnelState } from '../client/control/tunnel-session.ts';
 import type { OfflineReason } from '../client/control/verdict.ts';
@@ -46,7 +47,7 @@ export interface ServeOptions {
   readonly window?: CommandWindow | undefined;
   /** told the address when visitors first reach the tunnel */
   readonly onAddress?: ((url: string) => void) | undefined;
-  /** what becomes of the name that is wanted; `create` without it */
+  /** what happens to the live tunnel that has the wanted name; `undefined` for a new one */
   readonly claim?: Claim | undefined;
   /** Asks the relay for the tunnel; usually `createTunnel` of an {@link ApiClient}. */
   readonly create?: ((api: ApiClient, request: CreateRequest) => Promise<Tunnel>) | undefined;
@@ -59,9 +60,7 @@ export async function serveTunnel(options: ServeOptions): Promise<ExitCode> {
   const create = options.create ?? ((_api, request) => api.createTunnel(request));
   let tunnel: Tunnel;
   try {
-    if (claim === 'leave') throw new ServedElsewhere(spec.name ?? '');
-    const request = createRequest(spec);
-    tunnel = await create(api, claim === 'take-over' ? { ...request, take_over: true } : request);
+    tunnel = await create(api, claimRequest(createRequest(spec), claim));
   } catch (error) {
     const isStopped = interrupted.aborted && error === interrupted.reason;
     reporter.offline(

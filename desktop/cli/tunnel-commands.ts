@@ -150,7 +150,7 @@ export const startCommand = defineCommand({
   operands: '[NAME…]',
   summary: 'Open the tunnels defined in culvert.yml',
   options: {
-    Project: ['config', 'allow-other-hosts'],
+    Project: ['config', 'allow-other-hosts', 'take-over'],
     'When online': WHEN_ONLINE,
     Requests: REQUESTS,
     ...COMMON,
@@ -171,6 +171,11 @@ export const startCommand = defineCommand({
   details: `
     The tunnels stay open until you press Ctrl-C, which closes them. The command opens them one after another, and
     waits if the relay limits how many tunnels you can create per minute. If one tunnel closes, the others stay open.
+
+    If you already have a live tunnel with a name in culvert.yml, the command takes over that tunnel if no client is
+    serving it and it has the same access policy or none. Otherwise, the command asks first; if it is not running in
+    a terminal, it exits with code 1 unless you use --take-over. Because a relay shows no passwords, policies with "auth" or "password" never count
+    as the same.
 
     The key from CULVERT_API_KEY or --key is sent to the relay in culvert.yml only if you also specify that relay with
     CULVERT_RELAY, --relay or "culvert login". If culvert.yml belongs to another user, the command uses it only with
@@ -321,7 +326,14 @@ export function readStart(
   if (values['allow-other-hosts'] !== true) checkLocalHosts({ path, tunnels });
   const access = line.access(relay && { path, relay });
   for (const tunnel of tunnels) refuseRelayPort(access.relay, tunnel);
-  return { project: path, tunnels, onceOnline: onceOnline(values), ui: values.ui ?? false, ...access };
+  return {
+    project: path,
+    takesOver: values['take-over'] ?? false,
+    tunnels,
+    onceOnline: onceOnline(values),
+    ui: values.ui ?? false,
+    ...access,
+  };
 }
 
 function ofAnyTunnel(line: CommandLine) {

@@ -1,6 +1,7 @@
 import { API_ERRORS } from '../../shared/errors.ts';
 import { withoutEnd } from '../../shared/unprintable.ts';
 import type { OfflineReason } from './control/verdict.ts';
+import { MessageError, toMessage } from './messages.ts';
 import { refusesKey, RelayRefusal, RelayUnreachable } from './relay/errors.ts';
 
 /** Describes a failed call of the REST interface, and what to do about it. */
@@ -9,6 +10,7 @@ export function describeFailure(error: unknown): string {
   if (error instanceof RelayUnreachable) {
     return `${text}. Check --relay or CULVERT_RELAY, or run "culvert doctor" to find the cause.`;
   }
+  if (error instanceof NameInUse) return `${text}. ${error.fix}`;
   if (!(error instanceof RelayRefusal)) return `${text}.`;
   if (refusesKey(error))
     return `The relay rejected the API key: ${text}. Run "culvert login", or check --key or CULVERT_API_KEY.`;
@@ -34,6 +36,30 @@ export function describeFailure(error: unknown): string {
   if (error.status !== 429) return `The relay rejected the request: ${text}.`;
   const seconds = Math.ceil((error.retryAfterMs ?? 0) / 1000);
   return `The relay rejected the request: ${text}. Try again in ${seconds === 0 ? 'a minute' : `${seconds} s`}.`;
+}
+
+/** Who chose a tunnel's name: a person typed it, a `culvert.yml` has it, or a program made it up or derived it. */
+export type NameSource = 'person' | 'file' | 'program';
+
+/** Why a live tunnel of the account keeps its name: another client serves it, its policy differs, a program asks for it. */
+export type NameObstacle = 'online' | 'access' | 'program';
+
+/** The account has a live tunnel with the wanted name, which this client leaves alone (config/claims.ts). */
+export class NameInUse extends MessageError {
+  /** what the user of a command can do */
+  readonly fix: string;
+
+  constructor(name: string, obstacle: NameObstacle, from: NameSource) {
+    super(toMessage(`name.${obstacle}`, { name }));
+    this.name = 'NameInUse';
+    const close = `close the tunnel with "culvert close ${name}"`;
+    const takeOver = from === 'file' ? ', or take it over with --take-over' : '';
+    this.fix = {
+      online: `Stop that client, or ${close}${takeOver}.`,
+      access: `To replace its policy, use --take-over. Otherwise, ${close}.`,
+      program: `Choose another name, or ${close}.`,
+    }[obstacle];
+  }
 }
 
 /** @param retryInMs ms until a tunnel is requested again that the relay refused with 429 */

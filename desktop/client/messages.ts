@@ -329,6 +329,9 @@ const TUNNEL_MESSAGES = {
   'tunnel.refused': 'The relay rejected the connection: {why}.',
   'tunnel.sleeps': 'This computer is going to sleep.',
   'tunnel.stopped': 'Stopped.',
+  'name.online': 'Another client is serving your tunnel "{name}"',
+  'name.access': 'Your tunnel "{name}" is open with a different access policy, and no client is serving it',
+  'name.program': 'You already have a tunnel "{name}", which was not opened here',
   'local.noHttps': 'Cannot connect to {service} over HTTPS: {why}. The tunnel stays open.',
   'local.refused': 'Nothing is listening on {service}. Start the service there; the tunnel stays open.',
   'local.reset':
@@ -354,11 +357,12 @@ const TUNNEL_MESSAGES = {
 /** What an agent wants its owner to allow (client/owner-questions.ts); each completes "an agent wants to". */
 export const QUESTION_MESSAGES = {
   'question.open': 'open a tunnel to port {port}, {access}',
+  'question.openNamed': 'open the tunnel {name} to port {port}, {access}',
   'question.access': 'change who can visit the tunnel {slug} to port {port}: {access}',
   'question.extend': 'extend the tunnel {slug} to port {port}',
   'question.extendBy': 'extend the tunnel {slug} to port {port} by {ttl}',
   'question.link': 'create a link that gives access to the tunnel {slug} to port {port}',
-  'question.admit': 'admit the visitor at {address} to the tunnel {slug}',
+  'question.admit': 'admit the visitor at {address} to the tunnel {slug} to port {port}',
   'question.everybody': 'open to everybody',
   'question.visitors': 'for visitors with: {ways}',
   'policy.login': 'login ({names})',

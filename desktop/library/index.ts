@@ -17,12 +17,8 @@ import {
   type ValueRule,
 } from '../../shared/value-rules.ts';
 import { ProcessHold, systemClock } from '../client/clock.ts';
-import {
-  claimNames,
-  readRelayAccess,
-  type RelayAccess,
-  ServedElsewhere,
-} from '../client/config/relay-access.ts';
+import { claimNames, claimRequest } from '../client/config/claims.ts';
+import { readRelayAccess, type RelayAccess } from '../client/config/relay-access.ts';
 import { configFolder, StoredLogin } from '../client/config/stored-login.ts';
 import type { TunnelSession, TunnelState } from '../client/control/tunnel-session.ts';
 import { describeFailure, describeWait } from '../client/failures.ts';
@@ -145,8 +141,6 @@ function accessTo({ relay, key, insecure }: TunnelOptions): RelayAccess {
 
 async function create(api: ApiClient, { port }: Listening, options: TunnelOptions): Promise<TunnelRecord> {
   const { name, wildcard = false, ttl, idle = false, access = {} } = options;
-  const claim = name === undefined ? undefined : (await claimNames(api, [name], undefined)).get(name);
-  if (claim === 'leave') throw new ServedElsewhere(name ?? '');
   const { allow = [], basic = [], password, links = false, knock = false } = access;
   const named = [...(options.tokens ?? []), ...(access.tokens ?? [])].map(({ name: tokenName, token }) => ({
     name: tokenName,
@@ -155,7 +149,8 @@ async function create(api: ApiClient, { port }: Listening, options: TunnelOption
   const wanted = { ...OPEN, allow, basic, password, links, knock, tokens: named };
   const request = createRequest({ port, name, wildcard, ttl, idle, access: wanted });
   try {
-    return await createPatiently(api, claim === 'take-over' ? { ...request, take_over: true } : request, {
+    const claims = await claimNames(api, [{ name, access: wanted }], { from: 'person' });
+    return await createPatiently(api, claimRequest(request, claims.get(name ?? '')), {
       clock: systemClock,
       interrupted: options.signal ?? new AbortController().signal,
       onWait: (ms) => process.emitWarning(describeWait(ms)),

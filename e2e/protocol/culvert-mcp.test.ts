@@ -325,11 +325,11 @@ describe('culvert mcp', () => {
       const ui = new Terminal(scope, `'${process.execPath}' '${CULVERT_SCRIPT}' ui --no-open --port 0`, home);
       await ui.shows(/Press Ctrl-C to end/);
       const { client, must, refused } = await agent(['--ask'], 'legacy', home);
-      const opening = must('open_tunnel', { port: service.port });
+      const opening = must('open_tunnel', { port: service.port, name: 'named' });
       const shown = await ui.shows(/Type \d{4} to allow/);
       assert.match(
         shown,
-        new RegExp(`an agent wants to open a tunnel to port ${service.port}, open to everybody`),
+        new RegExp(`an agent wants to open the tunnel named to port ${service.port}, open to everybody`),
       );
       assert.equal(await live(), 0);
       ui.type(`${/Type (\d{4})/.exec(shown)?.[1]}\r`);
@@ -366,6 +366,8 @@ describe('culvert mcp', () => {
       for (const tunnel of ['others', id, `../tunnels/${id}`, `${id}/`])
         for (const name of ['close_tunnel', 'extend_tunnel', 'set_access', 'create_link', 'list_requests'])
           assert.match(await refused(name, { tunnel }), /You have no open tunnel/);
+      const open = { port: service.port, name: 'others' };
+      assert.match(await refused('open_tunnel', open), /already have a tunnel "others", .*not opened here/);
       assert.deepEqual(await must('list_tunnels'), { tunnels: [] });
       assert.equal(await live(), 1);
       await new Api(relay, key).send('DELETE', `/v1/tunnels/${id}`);

@@ -159,6 +159,25 @@ describe('culvert with files', () => {
       assert.deepEqual(await api.list(), []);
     });
 
+    it('takes over a tunnel with another policy only with --take-over', async () => {
+      const { api, key } = await createAccount(relay);
+      const locked = { local_port: 1, name: 'locked-of-yml', access: { links: true } };
+      const made = await api.send('POST', '/v1/tunnels', { json: locked });
+      const file = project(`tunnels: {web: {port: ${service.port}, name: locked-of-yml}}`);
+      const environment = { CULVERT_RELAY: relay.url, CULVERT_API_KEY: key };
+      const start = (...args: string[]) =>
+        spawnCulvert(scope, ['start', '--json', '--config', file, ...args], environment);
+      const refused = start();
+      assert.equal((await refused.exit()).code, 1);
+      assert.match(refused.lines.join(), /different access policy.*--take-over/);
+      assert.deepEqual((await api.list())[0]?.access, { links: true });
+      const taken = start('--take-over');
+      await online(taken, 1);
+      const [tunnel] = await api.list();
+      assert.deepEqual([tunnel?.id, tunnel?.access], [(made.json as { id: string }).id, {}]);
+      await taken.stop('SIGINT');
+    });
+
     it('exits 2 for an invalid file, with every problem and its line, and 3 for a refused key', async () => {
       const wrong = project('tunnels:\n  web:\n    port: 70000\n    key: x\n');
       const environment = { CULVERT_RELAY: relay.url, CULVERT_API_KEY: newApiKey() };

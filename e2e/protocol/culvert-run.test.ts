@@ -255,6 +255,21 @@ describe('culvert run', () => {
       await Promise.all([first.child.stop('SIGINT'), second.child.stop('SIGINT')]);
     });
 
+    together('leaves alone a tunnel that has the name and no client', async () => {
+      const account = await createAccount(relay);
+      const json = { local_port: 1, name: 'mine-of-run-fix-two', access: { password: 'a long secret' } };
+      await account.api.send('POST', '/v1/tunnels', { json });
+      const { child } = await run(['--', NODE, 'server.cjs'], {
+        files: packageOnBranch('mine-of-run'),
+        environment: { CULVERT_API_KEY: account.key },
+      });
+      const [, url = ''] = await ready(child);
+      assert.doesNotMatch(url, /mine-of-run/);
+      await child.stop('SIGINT');
+      const [left, ...others] = await account.api.list();
+      assert.deepEqual([left?.name, left?.access, others], [json.name, { password: true }, []]);
+    });
+
     together('gets a random one on a plan without names', async () => {
       const { child } = await run(['--', NODE, 'server.cjs'], {
         plan: 'free',

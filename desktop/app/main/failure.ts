@@ -1,5 +1,6 @@
 /** What went wrong with a call of the page, in words for people and with the field of the form it belongs to. */
 import { API_ERRORS, VARIABLE_API_ERRORS } from '../../../shared/errors.ts';
+import { NameInUse } from '../../client/failures.ts';
 import { ImportRefused } from '../../client/inspector/edit.ts';
 import { ReplayRefused } from '../../client/inspector/replay.ts';
 import {
@@ -44,6 +45,12 @@ export function toCallError(error: unknown): CallError | undefined {
   if (error instanceof CallFailure) return error.error;
   if (error instanceof RelayAddressError)
     return { code: 'relay-address', field: 'relay', text: sentence(translateMessage(error.said)) };
+  if (error instanceof NameInUse)
+    return {
+      code: 'name-in-use',
+      field: 'name',
+      text: t('problem.nameInUse', { why: translateMessage(error.said) }),
+    };
   if (error instanceof DomainUnsupported)
     return { code: 'relay-too-old', field: 'domain', text: sentence(translateMessage(error.said)) };
   if (error instanceof AccessUnsupported)

@@ -221,10 +221,11 @@ describe('an opened project', () => {
   it('recognises its running tunnels, in this app or elsewhere, and takes over an abandoned one', async () => {
     const app = await signedIn();
     await app.call('tunnel:create', { ...FORM, name: 'web' });
-    app.api.tunnels = [...app.api.tunnels, atRelay('api', true, 'o1'), atRelay('left', false, 'o2')];
+    const locked = { ...atRelay('locked', false, 'o3'), access: { links: true as const } };
+    app.api.tunnels = [...app.api.tunnels, atRelay('api', true, 'o1'), atRelay('left', false, 'o2'), locked];
     app.core.setVisible(true);
     app.clock.advance(POLL_VISIBLE_MS);
-    await until(() => (app.core.snapshots.make().others.length === 2 ? true : undefined));
+    await until(() => (app.core.snapshots.make().others.length === 3 ? true : undefined));
     const requests: unknown[] = [];
     const create = app.api.createTunnel.bind(app.api);
     app.api.createTunnel = (request) => {
@@ -232,11 +233,12 @@ describe('an opened project', () => {
       return create(request);
     };
     await opened(
-      'tunnels: {a: {port: 1, name: web}, b: {port: 2, name: api}, c: {port: 3, name: left}}',
+      'tunnels: {a: {port: 1, name: web}, b: {port: 2, name: api}, c: {port: 3, name: left}, d: {port: 4, name: locked}}',
       Promise.resolve(app),
     );
-    assert.deepEqual(statuses(app), ['online', 'online', 'ready']);
-    assert.deepEqual(await startAll(app), { started: 1, failed: 0 });
+    assert.deepEqual(statuses(app), ['online', 'online', 'ready', 'ready']);
+    assert.deepEqual(await startAll(app), { started: 1, failed: 1 });
+    assert.match(why(listed(app)[3]), /"locked" is open with a different access policy/);
     assert.deepEqual(
       requests.map((request) => (request as { take_over?: boolean }).take_over),
       [true],

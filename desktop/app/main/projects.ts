@@ -170,7 +170,7 @@ export class Projects {
       await this.#options.tunnelList.create(
         { ...formOf(start), project: { name, label: start.label } },
         start.access,
-        this.#isLeft(spec),
+        'file',
       );
       this.#set(tunnel, { name: 'started' });
       return true;
@@ -188,13 +188,6 @@ export class Projects {
     return (
       tunnelList.tunnels.some(({ isEnded, tunnel }) => !isEnded && isSame(tunnel, spec)) ||
       others.tunnels.some((tunnel) => tunnel.online && isSame(tunnel, spec))
-    );
-  }
-
-  /** Whether there is one whose program has ended without it: as with the command, it is the one that is meant. */
-  #isLeft(spec: FoundTunnel['spec']): boolean {
-    return this.#options.others.tunnels.some(
-      (tunnel) => !tunnel.online && spec.name !== undefined && tunnel.name === spec.name,
     );
   }
 

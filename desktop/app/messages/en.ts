@@ -686,6 +686,7 @@ export const PROBLEMS = {
   'problem.tunnelGone': 'The tunnel was closed or has expired. Start it again.',
   'problem.notRelay': 'The server at this address is not a Culvert relay. Check the address.',
   'problem.nameReserved': 'This name is reserved by the relay. Choose a different one.',
+  'problem.nameInUse': '{why}. Stop that tunnel first, or choose a different name.',
   'problem.nameTaken': 'Someone else is using this name. Choose a different one.',
   'problem.refused': 'The relay rejected this: {message}',
   'problem.port': 'Enter a port from 1 to 65535.',

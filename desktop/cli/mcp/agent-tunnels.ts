@@ -5,7 +5,8 @@
 import type { Access, AccessView } from '../../../shared/access.ts';
 import type { Tunnel } from '../../../shared/tunnel.ts';
 import type { Clock } from '../../client/clock.ts';
-import { claimNames, type RelayAccess } from '../../client/config/relay-access.ts';
+import { claimNames } from '../../client/config/claims.ts';
+import type { RelayAccess } from '../../client/config/relay-access.ts';
 import { lifetimeMs, type TunnelSpec } from '../../client/config/tunnel-spec.ts';
 import type { InspectedTunnel } from '../../client/inspector/inspector-server.ts';
 import type { RequestSummary } from '../../client/inspector/records.ts';
@@ -50,6 +51,8 @@ interface AgentTunnelsOptions {
 export class AgentTunnels {
   readonly #options: AgentTunnelsOptions;
   readonly #tunnels = new Map<string, AgentTunnel>();
+  /** ids of all that were opened here: one that could not be closed may be opened again */
+  readonly #made = new Set<string>();
   /** also those that are still opening */
   readonly #ends = new Set<{ readonly stop: AbortController; readonly ended: Promise<unknown> }>();
   readonly #over = new AbortController();
@@ -144,6 +147,7 @@ export class AgentTunnels {
     const add = (tunnel: Tunnel): void => {
       if (replayer === undefined) return;
       ({ id } = tunnel);
+      this.#made.add(id);
       this.#tunnels.set(id, {
         id,
         slug: tunnel.slug,
@@ -183,7 +187,7 @@ export class AgentTunnels {
         ended.resolve(why);
       },
     };
-    const claims = await claimNames(this.api, spec.name === undefined ? [] : [spec.name], undefined);
+    const claims = await claimNames(this.api, [spec], { from: 'program', made: this.#made });
     await serveTunnel({
       access,
       spec,

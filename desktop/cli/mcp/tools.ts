@@ -286,11 +286,11 @@ const TOOLS: readonly Tool[] = [
       for: optional(text('How long, such as 1h', DURATION_RULE)),
     },
     async ({ tunnel: name, approval, admit, for: duration }, call) => {
-      const { id, slug } = call.tunnels.find(name);
+      const { id, slug, port } = call.tunnels.find(name);
       const { api } = call.tunnels;
       const asked = (await api.listKnocks(id)).find((knock) => knock.id === approval);
       if (asked === undefined) throw new ToolFailure(`There is no approval request ${approval}.`);
-      if (admit) await call.approve(toMessage('question.admit', { address: asked.address, slug }));
+      if (admit) await call.approve(toMessage('question.admit', { address: asked.address, slug, port }));
       await api.answerKnock(id, approval, admit, admit ? duration : undefined);
       return result({ approval, status: admit ? 'admitted' : 'refused' });
     },
@@ -508,7 +508,12 @@ async function openTunnel(
     madePassword,
   };
   refuseRelayPort(call.access.relay, spec);
-  await call.approve(toMessage('question.open', { port, access: wantedMessage(access) }));
+  const asked = { port, access: wantedMessage(access) };
+  await call.approve(
+    name === undefined
+      ? toMessage('question.open', asked)
+      : toMessage('question.openNamed', { ...asked, name }),
+  );
   const tunnel = await tunnels.open(spec, call.cancelled);
   return result(withSecrets(tunnel, madePassword));
 }

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
-import { TUNNEL } from '../../testing/fake-platform.ts';
 import { UsageError } from '../failures.ts';
 import { parseRelayAddress } from '../relay/relay-address.ts';
 import { ProjectFileError } from './project-trust.ts';
-import { claimNames, findRelay, type Prompt, readRelayAccess, type RelaySources } from './relay-access.ts';
+import { findRelay, readRelayAccess, type RelaySources } from './relay-access.ts';
 
 const KEY = `cvt_${'k'.repeat(32)}`;
 const ENV_KEY = `cvt_${'e'.repeat(32)}`;
@@ -166,49 +165,5 @@ describe('readRelayAccess', () => {
         'a key must not be in a log',
       );
     }
-  });
-});
-
-const OFFLINE = { ...TUNNEL, name: 'off', online: false };
-const ONLINE = { ...TUNNEL, name: 'on', online: true };
-const api = { listTunnels: () => Promise.resolve([OFFLINE, ONLINE, { ...TUNNEL, name: '' }]) };
-
-function answering(answer: string): Prompt & { readonly questions: string[] } {
-  const questions: string[] = [];
-  const ask = (question: string): Promise<string> => {
-    questions.push(question);
-    return Promise.resolve(answer);
-  };
-  return { isInteractive: true, ask, askSecret: ask, questions };
-}
-
-describe('claimNames', () => {
-  it('takes over a tunnel without a client, without a question', async () => {
-    const prompt = answering('');
-    assert.deepEqual([...(await claimNames(api, ['off', 'new'], prompt))], [['off', 'take-over']]);
-    assert.deepEqual(prompt.questions, []);
-  });
-
-  for (const [answer, claim] of [
-    ['y', 'take-over'],
-    ['Yes ', 'take-over'],
-    ['', 'leave'],
-    ['n', 'leave'],
-  ] as const) {
-    it(`asks about a tunnel with a client: "${answer}" means ${claim}`, async () => {
-      const prompt = answering(answer);
-      assert.deepEqual([...(await claimNames(api, ['on'], prompt))], [['on', claim]]);
-      assert.match(prompt.questions.join(''), /"on" from its port 3000\. Take over the tunnel\? \[y\/N\] $/);
-    });
-  }
-
-  it('leaves a tunnel with a client alone if nobody can be asked', async () => {
-    assert.deepEqual([...(await claimNames(api, ['on'], undefined))], [['on', 'leave']]);
-  });
-
-  it('sends no request without a name, and ignores errors, which the create reports', async () => {
-    const failing = { listTunnels: () => Promise.reject(new Error('down')) };
-    assert.equal((await claimNames(failing, [], undefined)).size, 0);
-    assert.equal((await claimNames(failing, ['on'], undefined)).size, 0);
   });
 });

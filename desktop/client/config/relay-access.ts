@@ -3,7 +3,6 @@ import { API_KEY_PATTERN, API_KEY_PREFIX } from '../../../shared/value-rules.ts'
 import { ExitCode, UsageError } from '../failures.ts';
 import { Network } from '../network/network.ts';
 import { NetworkSettingError, type NetworkSettings, readNetworkSettings } from '../network/proxy-dial.ts';
-import type { ApiClient } from '../relay/api-client.ts';
 import {
   isProtected,
   parseRelayAddress,
@@ -187,48 +186,4 @@ export interface Prompt {
   ask(question: string): Promise<string>;
   /** Like {@link Prompt.ask}, but does not echo what is typed. */
   askSecret(question: string): Promise<string>;
-}
-
-/* Decides about names that live tunnels of the account already have. */
-
-/**
- * `take-over`: this client replaces the previous one of that tunnel. `leave`: another client keeps serving it.
- */
-export type Claim = 'create' | 'take-over' | 'leave';
-
-/** Thrown for a name that another client of the account serves. */
-export class ServedElsewhere extends Error {
-  constructor(name: string) {
-    super(
-      `Another client is serving your tunnel "${name}". Stop that client, or close the tunnel with "culvert close ${name}"`,
-    );
-  }
-}
-
-/**
- * Takes over tunnels without a client: their program was killed, or their machine went down. Asks the user about a
- * tunnel that has a client.
- *
- * @param prompt `undefined` if nobody can be asked
- * @returns claims by name; a missing name is new, or the relay could not be asked, which the create then reports
- */
-export async function claimNames(
-  api: Pick<ApiClient, 'listTunnels'>,
-  names: readonly string[],
-  prompt: Prompt | undefined,
-): Promise<ReadonlyMap<string, Claim>> {
-  const claims = new Map<string, Claim>();
-  if (names.length === 0) return claims;
-  const tunnels = await api.listTunnels().catch(() => []);
-  for (const { name, local_port, online } of tunnels) {
-    if (name === '' || !names.includes(name)) continue;
-    const mayTake = !online || (prompt !== undefined && (await mayReplace(name, local_port, prompt)));
-    claims.set(name, mayTake ? 'take-over' : 'leave');
-  }
-  return claims;
-}
-
-async function mayReplace(name: string, port: number, prompt: Prompt): Promise<boolean> {
-  const question = `Another client is serving your tunnel "${name}" from its port ${port}. Take over the tunnel? [y/N] `;
-  return /^y(?:es)?$/i.test((await prompt.ask(question)).trim());
 }

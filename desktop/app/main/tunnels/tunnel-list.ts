@@ -4,7 +4,9 @@ import type { Access } from '../../../../shared/access.ts';
 import type { Tunnel } from '../../../../shared/tunnel.ts';
 import type { OfflineReason } from '../../../client/control/verdict.ts';
 import type { LocalTarget } from '../../../client/local/local-service.ts';
+import { claimNames, claimRequest } from '../../../client/config/claims.ts';
 import { dueExtension, isKeptOpen } from '../../../client/config/tunnel-spec.ts';
+import type { NameSource } from '../../../client/failures.ts';
 import { createRequest } from '../../../client/relay/api-client.ts';
 import { RelayRefusal } from '../../../client/relay/errors.ts';
 import type { KeptForm } from '../../ipc/ipc.ts';
@@ -121,11 +123,11 @@ export class TunnelList {
 
   /**
    * @param access the access policy
-   * @param takesOver whether to take over the account's existing tunnel of that name, if there is one
+   * @param from who chose the name, which decides whether a live tunnel that has it is taken over
    * @returns the new tunnel, which is stored and being served
-   * @throws what the engine throws when the relay refuses
+   * @throws NameInUse, and what the engine throws when the relay refuses
    */
-  async create(form: KeptForm, access: Access, takesOver = false): Promise<TunnelItem> {
+  async create(form: KeptForm, access: Access, from: NameSource = 'person'): Promise<TunnelItem> {
     const connection = this.#connection();
     if (this.#tunnels.length >= TUNNELS_MAX && !this.#tunnels.some((other) => other.isEnded)) {
       throw new CallFailure({
@@ -133,8 +135,10 @@ export class TunnelList {
         text: t('problem.tooManyTunnels', { max: TUNNELS_MAX }),
       });
     }
-    const request = createRequest({ ...form, access });
-    const tunnel = await this.#make(connection, takesOver ? { ...request, take_over: true } : request);
+    const { name } = form;
+    const claims = await claimNames(this.#others(connection), [{ name, access }], { from });
+    const request = claimRequest(createRequest({ ...form, access }), claims.get(name));
+    const tunnel = await this.#make(connection, request);
     const opened = this.#open({ key: randomUUID(), form, tunnel, ended: undefined }, access.password);
     this.#tunnels = this.#withRoom([opened, ...this.#tunnels]);
     await this.#saveOrClose(connection, opened, tunnel);
@@ -387,6 +391,13 @@ export class TunnelList {
     const made = await this.#make(connection, createRequest({ ...tunnel.form, access }));
     tunnel.serve(connection, made, access.password);
     await this.#saveOrClose(connection, tunnel, made);
+  }
+
+  /** The account's live tunnels without those of this app, which stopped ones may still be. */
+  #others({ api }: Connection): Pick<RelayApi, 'listTunnels'> {
+    return {
+      listTunnels: async () => (await api.listTunnels()).filter(({ id }) => this.ownIds?.has(id) === false),
+    };
   }
 
   /** Creates a tunnel at the relay. A tunnel stopped a moment ago may still occupy its name or its slot in the plan. */
