@@ -428,6 +428,8 @@ export const EARLIER_TRUNK_ANSWER_MS = 1000;
 export const RETIRED_TRUNKS_MAX = 8;
 /** Maximum size of the announcements queued for a client that is not reading them; about ten thousand announcements. */
 export const CONTROL_BUFFER_MAX_BYTES = 1024 * 1024;
+/** How long a tunnel's client is not told about another problem of the same kind. */
+export const PROBLEM_INTERVAL_MS = 1000;
 /**
  * How long a client has to answer the Close frame on its control socket. Until then, a tunnel keeps at most one
  * replaced control socket.

@@ -30,8 +30,25 @@ export interface KnockMessage {
   readonly at: string;
 }
 
-type ControlMessage = ConnectionMessage | DrainMessage | KnockMessage;
+/** Problems of a tunnel that the relay notices and its client does not. */
+const RELAY_PROBLEMS = ['local-malformed'] as const;
 
+type RelayProblemCode = (typeof RELAY_PROBLEMS)[number];
+
+/** A visitor could not be served as the local service intended. Sent only on a socket that was opened with `events=1`. */
+export interface ProblemMessage {
+  readonly type: 'problem';
+  readonly code: RelayProblemCode;
+  /** for `local-malformed`: the line that was refused; printable ASCII */
+  readonly detail: string;
+}
+
+export type RelayProblem = Omit<ProblemMessage, 'type'>;
+
+type ControlMessage = ConnectionMessage | DrainMessage | KnockMessage | ProblemMessage;
+
+/** @limit Maximum length of the `detail` of a `problem` message; the rest is cut off. */
+export const PROBLEM_DETAIL_MAX_LENGTH = 80;
 /** @limit Maximum length of the visitor's `User-Agent` in a `knock` message; the rest is cut off. */
 export const KNOCK_AGENT_MAX_LENGTH = 256;
 
@@ -123,6 +140,27 @@ export function knockMessage({ id, address, agent, at }: Omit<KnockMessage, 'typ
   return JSON.stringify({ type: 'knock', id, address, agent, at } satisfies KnockMessage);
 }
 
+/** Writes a `problem` message. */
+export function problemMessage({ code, detail }: RelayProblem): string {
+  return JSON.stringify({ type: 'problem', code, detail } satisfies ProblemMessage);
+}
+
+/**
+ * Text from a local service or a visitor, as the `detail` of a `problem` message.
+ *
+ * @param bytes its start is enough
+ */
+export function problemDetail(bytes: Buffer): string {
+  let detail = '';
+  for (const byte of bytes.subarray(0, PROBLEM_DETAIL_MAX_LENGTH)) {
+    const isPrintable = byte >= 0x20 && byte < 0x7f;
+    const next = isPrintable ? String.fromCharCode(byte) : `\\x${byte.toString(16).padStart(2, '0')}`;
+    if (detail.length + next.length > PROBLEM_DETAIL_MAX_LENGTH) break;
+    detail += next;
+  }
+  return detail;
+}
+
 /** The form of a tunnel's or pending connection's id (RFC 9562 section 4). */
 export const UUID_PATTERN = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
 
@@ -139,11 +177,19 @@ export function parseControlMessage(text: string): ControlMessage | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   const { type, id, ...rest } = value as Partial<Record<string, unknown>>;
   if (type === 'drain') return { type };
+  if (type === 'problem') return readProblem(rest);
   if (typeof id !== 'string') return undefined;
   if (type === 'knock') return readKnock(id, rest);
   return type === 'connection' && UUID_PATTERN.test(id) ? { type, id } : undefined;
 }
 
+function readProblem({ code, detail }: Partial<Record<string, unknown>>): ProblemMessage | undefined {
+  const known = RELAY_PROBLEMS.find((one) => one === code);
+  if (known === undefined || typeof detail !== 'string' || !PROBLEM_DETAIL.test(detail)) return undefined;
+  return { type: 'problem', code: known, detail };
+}
+
+const PROBLEM_DETAIL = /^[ -~]{0,80}$/;
 const KNOCK_ID = /^[\w-]{1,64}$/;
 const ADDRESS = /^[\da-f.:]{2,45}$/i;
 /** RFC 3339 in UTC. */

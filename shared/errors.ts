@@ -384,6 +384,11 @@ export const VISITOR_ERRORS = {
     title: 'The local service closed the connection',
     text: 'The local service behind this tunnel received the request and closed the connection without sending a response. Its output may show the reason.',
   },
+  'local-malformed': {
+    status: 502,
+    title: 'The response is not HTTP',
+    text: 'The local service behind this tunnel sent something that is not HTTP, so its response cannot be shown. The output of its client names the line that was refused.',
+  },
   'local-not-http2': {
     status: 502,
     title: 'The local service does not speak HTTP/2',

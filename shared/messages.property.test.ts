@@ -26,6 +26,7 @@ describe('a message on the control channel', () => {
     mutated({ type: 'connection', id: ID }),
     mutated({ type: 'drain' }),
     mutated({ type: 'knock', id: 'k1', address: '192.0.2.7', agent: 'x', at: '2026-07-10T12:00:00.000Z' }),
+    mutated({ type: 'problem', code: 'local-malformed', detail: 'x' }),
   );
 
   it('has the form of its type, or is ignored', () => {
@@ -33,6 +34,7 @@ describe('a message on the control channel', () => {
       fc.property(messages, (value) => {
         const message = parseControlMessage(JSON.stringify(value));
         if (message === undefined || message.type === 'drain') return;
+        if (message.type === 'problem') return assert.match(message.detail, /^[ -~]{0,80}$/);
         assert.ok(encodeURIComponent(message.id).length < 200);
         if (message.type === 'connection') return assert.match(message.id, UUID_PATTERN);
         const { id, address, agent, at } = message;

@@ -47,9 +47,9 @@ const EVENTS = `{"event":"online","tunnel":{…}}
 {"event":"reconnecting","attempt":1,"retry_in_ms":250,"message":"…"}
     The connection to the relay was lost.
 {"event":"problem","code":"local-refused","message":"…"}
-    A visitor could not be served, but the tunnel stays open. Codes: local-refused, local-reset, local-not-http2,
-    local-no-websocket, local-busy, local-slow, host-blocked, visitor-gone, data-refused, data-failed,
-    too-many-connections.
+    A visitor could not be served, but the tunnel stays open. Codes: local-refused, local-reset, local-malformed,
+    local-not-http2, local-no-websocket, local-busy, local-slow, host-blocked, visitor-gone, data-refused,
+    data-failed, too-many-connections.
 {"event":"knock","tunnel":"ID","id":"KNOCK","address":"…","agent":"…","at":"…"}
     A visitor is asking for access and will wait for up to 5 minutes. To respond, run
     "culvert knock ID KNOCK --admit" or --refuse.

@@ -336,6 +336,8 @@ const TUNNEL_MESSAGES = {
   'local.refused': 'Nothing is listening on {service}. Start the service there; the tunnel stays open.',
   'local.reset':
     'The service at {service} closed a connection without a response. Its output may show the reason.',
+  'local.malformed':
+    'The service at {service} sent something that is not HTTP, so a visitor got an error. The refused line: {line}',
   'local.notHttp2':
     'The service at {service} does not speak HTTP/2 as --upstream {upstream} requires. Leave out --upstream if the service speaks HTTP/1.1. Use h2c for HTTP/2 without TLS, or h2 for HTTP/2 over TLS.',
   'local.noWebSocket':

@@ -22,6 +22,7 @@ import {
   HostedConnections,
   HostMap,
   type HostMapOptions,
+  relayProblem,
   type VisitorConnections,
 } from './visitors/connections.ts';
 
@@ -114,6 +115,7 @@ export function createTunnelClient(options: TunnelClientOptions): TunnelSession 
       trunks.visited();
     },
     onKnock: (knock) => options.onKnock?.(knock),
+    onProblem: (problem) => onProblem(relayProblem(problem, options.local)),
     onState(state) {
       if (state.name === 'connecting') watch.start();
       if (state.name === 'online') {

@@ -58,7 +58,7 @@ bothClients('kinds of messages (RFC 9110 and 9112)', (kind) => {
       assert.deepEqual((await visitor.head()).fields, [['X-A', 'b']]);
       local.write('HTTP/1.1 103 x\r\n\r\n'.repeat(64));
       const { status, head } = await visitor.response();
-      assert.deepEqual([status, head.field('culvert-error')], [502, 'client-closed']);
+      assert.deepEqual([status, head.field('culvert-error')], [502, 'local-malformed']);
     });
   });
 

@@ -176,7 +176,7 @@ describe('malformed and ambiguous requests (protocol.md section 4.2; RFC 9112)',
       const connection = await RawConnection.open(scope, relay.port);
       rawAnswer = `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5${extension}\r\nhello\r\n0\r\n\r\n`;
       await connection.write(`GET / HTTP/1.1\r\nHost: ${rawHost}\r\n\r\n`);
-      assert.equal((await connection.response()).head.field('culvert-error'), 'client-closed');
+      assert.equal((await connection.response()).head.field('culvert-error'), 'local-malformed');
     });
   }
 

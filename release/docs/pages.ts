@@ -224,6 +224,8 @@ export const ERROR_HELP: Readonly<Record<string, string>> = {
   'local-refused':
     "Start your local service, or check that the port is correct. With `--wait`, visitors' requests are held while the service restarts.",
   'local-reset': "Check your local service's log. If the service uses HTTPS, use `--local-https`.",
+  'local-malformed':
+    'The owner sees the refused line in the output of `culvert`. Send a valid HTTP/1.1 response: a status line, fields without line folding, and either one `Content-Length` or `Transfer-Encoding: chunked`. A response head can have up to 500 fields, totalling up to 64 KiB.',
   'local-not-http2':
     'Leave out `--upstream` if your local service speaks HTTP/1.1. Otherwise, use `--upstream h2c` for HTTP/2 without TLS, or `--upstream h2` for HTTP/2 over TLS with ALPN.',
   'local-no-websocket': 'Open another tunnel without `--upstream` for WebSockets.',

@@ -1,8 +1,8 @@
 /** The client of one tunnel: its control socket, its data sockets, and the visitors who wait for one. */
-import { CloseCode, closeReason, KEY_ENDS, type KeyEnd } from '../../shared/control.ts';
+import { CloseCode, closeReason, KEY_ENDS, type KeyEnd, type RelayProblem } from '../../shared/control.ts';
 import type { WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
 import { PLAN_RULES } from '../accounts/accounts.ts';
-import { HOLD_OVER_MS, RELAY_LEASE_MS, WAITING_MAX } from '../limits.ts';
+import { HOLD_OVER_MS, PROBLEM_INTERVAL_MS, RELAY_LEASE_MS, WAITING_MAX } from '../limits.ts';
 import { type ClientGauges, rendezvousWait, traffic } from '../observe/counters.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import { DataStream, type StreamSocket, TunnelStreams } from './client-streams.ts';
@@ -31,6 +31,8 @@ export class ConnectedClient {
   #remote: RemoteControl | undefined;
   /** The previous one, while it closes. */
   #replaced: ControlSocket | undefined;
+  /** when the owner was last told about each kind of problem, monotonic ms */
+  readonly #problemsAt = new Map<RelayProblem['code'], number>();
   readonly #streams = new TunnelStreams();
   readonly #waiting: WaitingVisitors;
   /** `undefined` before there is one: most tunnels are idle */
@@ -173,6 +175,18 @@ export class ConnectedClient {
   /** Announces a connection that waits on another relay. */
   announceFor(connectionId: string): void {
     if (this.#o.ownership.isSure) this.#control?.announce(connectionId);
+  }
+
+  /**
+   * Tells the owner about a problem of the local service. Every visitor may cause one, so each kind is reported at most
+   * once per {@link PROBLEM_INTERVAL_MS}.
+   */
+  tellProblem(problem: RelayProblem): void {
+    const now = this.#o.clock.monotonic();
+    if (now - (this.#problemsAt.get(problem.code) ?? -Infinity) < PROBLEM_INTERVAL_MS) return;
+    this.#problemsAt.set(problem.code, now);
+    if (this.#control === undefined) this.#o.ownership.tellProblem(this.tunnel.id, problem);
+    else this.#control.tellProblem(problem);
   }
 
   /** The inbound connection no longer waits. */

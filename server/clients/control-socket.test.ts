@@ -129,6 +129,13 @@ describe('ControlSocket', () => {
     assert.deepEqual(socket.calls, messages);
   });
 
+  it('reports problems to a client that accepts such messages', () => {
+    const problem = { code: 'local-malformed', detail: 'SSH-2.0' } as const;
+    control.tellProblem(problem);
+    controlOn(socket, true, () => {}).tellProblem(problem);
+    assert.deepEqual(socket.calls, [JSON.stringify({ type: 'problem', ...problem })]);
+  });
+
   it('answers pings', () => {
     socket.emit('ping', Buffer.from('hi'));
     assert.deepEqual(socket.calls, ['pong hi']);

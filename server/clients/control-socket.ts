@@ -9,6 +9,8 @@ import {
   type KnockMessage,
   PING_INTERVAL_MS,
   PONG_TIMEOUT_MS,
+  problemMessage,
+  type RelayProblem,
 } from '../../shared/control.ts';
 import { PingLimit } from '../../shared/websocket/byte-stream.ts';
 import { CONTROL_BUFFER_MAX_BYTES, CONTROL_CLOSE_TIMEOUT_MS } from '../limits.ts';
@@ -97,6 +99,11 @@ export class ControlSocket {
     this.#knocks = new Set(waiting.map(({ id }) => id));
     for (const knock of waiting)
       if (!told.has(knock.id)) this.#send(() => this.#socket.send(knockMessage(knock)));
+  }
+
+  /** Reports a problem of the local service, if the client accepts such a message. */
+  tellProblem(problem: RelayProblem): void {
+    if (this.#takesEvents) this.#send(() => this.#socket.send(problemMessage(problem)));
   }
 
   /**

@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict';
 import { CloseCode } from '../../shared/control.ts';
-import { CLAIM_GRACE_MS, CLAIM_LOOK_MS, EARLIER_TRUNK_ANSWER_MS, RELAY_LEASE_MS } from '../limits.ts';
+import {
+  CLAIM_GRACE_MS,
+  CLAIM_LOOK_MS,
+  EARLIER_TRUNK_ANSWER_MS,
+  PROBLEM_INTERVAL_MS,
+  RELAY_LEASE_MS,
+} from '../limits.ts';
 import { anAccount } from '../testing/fixtures.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { TrunkClient } from '../testing/trunk-client.ts';
@@ -22,15 +28,19 @@ async function settled(): Promise<void> {
 
 describe('Hub, for visitors whose client is on another relay', () => {
   let asked: ((result: Announced) => void)[];
+  /** lines of problems for other relays */
+  let problems: string[];
   let clock: FakeClock;
   let hub: Hub;
 
   beforeEach(() => {
     asked = [];
+    problems = [];
     const ownership: Ownership = {
       ...ALONE,
       hasOthers: true,
       announce: (_tunnel, _id, announced) => asked.push(announced),
+      tellProblem: (_tunnel, { detail }) => problems.push(detail),
     };
     clock = new FakeClock();
     hub = new Hub({ clock, maxTrunks: 2, ownership });
@@ -50,6 +60,19 @@ describe('Hub, for visitors whose client is on another relay', () => {
     hub.get(tunnel.id)?.cameElsewhere(6);
     reply(sent(6));
     assert.equal(asked.length, 2);
+  });
+
+  it('passes on what is wrong with the local service, at most once a second', () => {
+    const client = hub.get(tunnel.id);
+    for (const [detail, ms] of [
+      ['1', PROBLEM_INTERVAL_MS - 1],
+      ['2', 1],
+      ['3', 0],
+    ] as const) {
+      client?.tellProblem({ code: 'local-malformed', detail });
+      clock.advance(ms);
+    }
+    assert.deepEqual(problems, ['1', '3']);
   });
 
   it('asks again if the client has connected in the meantime', () => {

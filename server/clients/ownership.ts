@@ -4,6 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Duplex } from 'node:stream';
+import type { RelayProblem } from '../../shared/control.ts';
 
 /** The result of an announcement through another relay. */
 export type Announced =
@@ -48,6 +49,8 @@ export interface Ownership {
    * @param announced called with the result, within 2 s
    */
   announce(tunnelId: string, connectionId: string, announced: (result: Announced) => void): void;
+  /** Passes a problem to the relay with the tunnel's control socket, if there is one. */
+  tellProblem(tunnelId: string, problem: RelayProblem): void;
   /** Looks for a tunnel's control socket on other relays; answers within 2 s. */
   find(tunnelId: string): Promise<Found>;
   /**
@@ -65,6 +68,7 @@ export const ALONE: Ownership = {
   claim() {},
   release() {},
   announce() {},
+  tellProblem() {},
   find: () => Promise.resolve({ kind: 'nowhere' }),
   online: () => Promise.resolve([]),
 };

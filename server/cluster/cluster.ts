@@ -183,6 +183,8 @@ export class Cluster implements Peering {
         return;
       case 'announce':
         return hub.get(news.tunnelId)?.announceFor(news.connectionId);
+      case 'problem':
+        return hub.get(news.tunnelId)?.control?.tellProblem(news.problem);
       case 'replaced':
         return this.ownership.replaced(news.tunnelId, news.fence);
       case 'online':

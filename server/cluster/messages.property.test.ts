@@ -18,6 +18,7 @@ const RECORD = writeRecord({ incarnation: 'one', host: '10.0.0.1', port: 8081 },
 
 const KINDS = [
   'announce',
+  'problem',
   'replaced',
   'online',
   'offline',

@@ -3,7 +3,12 @@
  * writes are sealed; those of a script that runs in Redis are not, because Redis does not know the cluster's secret.
  */
 import { createCipheriv, createDecipheriv, createHmac } from 'node:crypto';
-import { UUID_PATTERN } from '../../shared/control.ts';
+import {
+  parseControlMessage,
+  problemMessage,
+  type RelayProblem,
+  UUID_PATTERN,
+} from '../../shared/control.ts';
 import type { Clock, Timer } from '../clock.ts';
 import { CHANGE_LEAP_MS, CHANGE_POLL_MS } from '../limits.ts';
 import type { DomainNews, EndReason, TunnelNews } from '../tunnels/lifecycle.ts';
@@ -47,6 +52,8 @@ type RedisNews =
 type RelayNews =
   /** to one relay: announce a connection that waits on another one */
   | { readonly kind: 'announce'; readonly tunnelId: string; readonly connectionId: string }
+  /** to all: the owner of a tunnel should be told about a problem */
+  | { readonly kind: 'problem'; readonly tunnelId: string; readonly problem: RelayProblem }
   /** to all: a relay is shutting down, and data sockets should not pass through it longer than necessary */
   | { readonly kind: 'leaving'; readonly incarnation: string }
   /** to all: one of them could not send its notifications about tunnels */
@@ -80,6 +87,11 @@ export function writeNews(news: TunnelNews | DomainNews): string {
 /** For the relay that has the client of a tunnel. */
 export function writeAnnouncement(tunnelId: string, id: string): string {
   return `announce ${tunnelId} ${id}`;
+}
+
+/** For the relay that has the client of a tunnel. */
+export function writeProblem(tunnelId: string, problem: RelayProblem): string {
+  return `problem ${tunnelId} ${Buffer.from(problemMessage(problem)).toString('base64url')}`;
 }
 
 /**
@@ -187,6 +199,8 @@ function readRelayNews([kind = '', first = '', second = '']: readonly string[]):
   switch (kind) {
     case 'announce':
       return isId(first) && isId(second) ? { kind, tunnelId: first, connectionId: second } : undefined;
+    case 'problem':
+      return isId(first) ? readProblem(first, second) : undefined;
     case 'leaving':
       return INCARNATION.test(first) ? { kind, incarnation: first } : undefined;
     case MISSED:
@@ -205,6 +219,16 @@ function readRelayNews([kind = '', first = '', second = '']: readonly string[]):
       return isId(first) && isEndReason(second) ? { kind, id: first, reason: second } : undefined;
     default:
       return undefined;
+  }
+}
+
+function readProblem(tunnelId: string, encoded: string): RelayNews | undefined {
+  try {
+    const message = parseControlMessage(Buffer.from(encoded, 'base64url').toString());
+    return message?.type === 'problem' ? { kind: 'problem', tunnelId, problem: message } : undefined;
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
   }
 }
 

@@ -9,7 +9,7 @@ import {
 } from '../limits.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { Membership } from './members.ts';
-import { NewsSeal, readNews } from './notifications.ts';
+import { ALL_CHANNEL, NewsSeal, readNews } from './notifications.ts';
 import { RedisOwnership, OwnershipRenewal } from './ownership.ts';
 import { RedisError } from './redis-client.ts';
 import { ANNOUNCE, ASSERT, CLAIM, FIND, LEASE, RELAYS, RELEASE, type Script } from './scripts.ts';
@@ -51,7 +51,7 @@ describe('RedisOwnership', () => {
     );
     await membership.renew();
     ownership = new RedisOwnership({
-      redis,
+      redis: { ...redis, publish: (channel, text) => void calls.push(['publish', channel, text]) },
       membership,
       pulse: { isSteady: true },
       secret: 's'.repeat(32),
@@ -129,6 +129,19 @@ describe('RedisOwnership', () => {
     ownership.release(second, 1000);
     ownership.release(second, 1000);
     assert.equal(calls.length, 1);
+  });
+
+  it('passes a problem of a tunnel to the other relays, sealed', () => {
+    const tunnelId = '0b9d7c52-5a4e-4d3c-9d0a-3f1f6b1f2a77';
+    const problem = { code: 'local-malformed', detail: 'SSH-2.0 x' } as const;
+    ownership.tellProblem(tunnelId, problem);
+    const [, channel, sealed] = calls[0] ?? [];
+    const news = readNews(String(sealed), seal);
+    assert.deepEqual(
+      [channel, news],
+      [ALL_CHANNEL, { kind: 'problem', tunnelId, problem: { type: 'problem', ...problem } }],
+    );
+    assert.equal(readNews(seal.seal(`problem ${tunnelId} bm8ganNvbg`), seal), undefined);
   });
 
   it('reveals no id of a connection to Redis, except to the relay that is to announce it', async () => {

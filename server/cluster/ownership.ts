@@ -1,4 +1,5 @@
 /** Which relay has which client, recorded in Redis and looked up there (docs/decisions/0009-cluster.md). */
+import type { RelayProblem } from '../../shared/control.ts';
 import { batches } from '../store/records.ts';
 import type { Announced, Found, HeldControl, Ownership } from '../clients/ownership.ts';
 import type { Clock, Timer } from '../clock.ts';
@@ -12,9 +13,16 @@ import {
   RENEWAL_TICK_MS,
 } from '../limits.ts';
 import type { Membership } from './members.ts';
-import { type ChangeNotifier, type NewsSeal, readNumber, writeAnnouncement } from './notifications.ts';
+import {
+  ALL_CHANNEL,
+  type ChangeNotifier,
+  type NewsSeal,
+  readNumber,
+  writeAnnouncement,
+  writeProblem,
+} from './notifications.ts';
 import { connectionId } from './connection-id.ts';
-import { type RedisCommands, RedisError } from './redis-client.ts';
+import { RedisError, type RedisLink } from './redis-client.ts';
 import { ANNOUNCE, ASSERT, CLAIM, FIND, ONLINE, RELEASE } from './scripts.ts';
 
 interface Held {
@@ -30,7 +38,7 @@ interface Held {
 }
 
 interface RedisOwnershipDeps {
-  readonly redis: RedisCommands;
+  readonly redis: Pick<RedisLink, 'run' | 'publish'>;
   readonly membership: Membership;
   readonly pulse: Pick<ChangeNotifier, 'isSteady'>;
   /** known only to the relays of the cluster */
@@ -85,6 +93,10 @@ export class RedisOwnership implements Ownership {
       (reply) => announced(readAnnounced(reply)),
       () => announced({ kind: 'apart' }),
     );
+  }
+
+  tellProblem(tunnelId: string, problem: RelayProblem): void {
+    this.#deps.redis.publish(ALL_CHANNEL, this.#deps.seal.seal(writeProblem(tunnelId, problem)));
   }
 
   async find(tunnelId: string): Promise<Found> {

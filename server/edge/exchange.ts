@@ -2,6 +2,7 @@
  * One request and its response over one stream: opened or reused, followed to their ends in both directions. While one
  * side accepts nothing, nothing more is read from the other.
  */
+import { problemDetail } from '../../shared/control.ts';
 import type { VisitorErrorCode } from '../../shared/errors.ts';
 import { type BodyTracker, trackBody } from '../../shared/http1/body.ts';
 import type { ByteStream, Dial, DialFault, StreamHandler } from '../tunnels/stream.ts';
@@ -16,8 +17,8 @@ import {
 import type { UpstreamHandler, ParsedRequest } from './route.ts';
 
 /**
- * Callbacks of an exchange to the connection it serves. All of them end the exchange, except `flowChanged` and
- * `staysOpen`.
+ * Callbacks of an exchange to the connection it serves. All of them end the exchange, except `flowChanged`,
+ * `staysOpen` and `malformed`.
  */
 export interface ExchangeOwner {
   /** Whether bytes of the body are accepted has changed: see {@link Exchange.takesBody}. */
@@ -28,6 +29,8 @@ export interface ExchangeOwner {
   switched(stream: ByteStream): void;
   /** The response is an event stream, which has no end of its own. Does not end the exchange. */
   staysOpen(): void;
+  /** The response is not valid HTTP. Does not end the exchange. @param line the refused one, as `problemDetail` shows it */
+  malformed(line: string): void;
   /** There is no response, and no byte of one was passed on. `text` replaces the catalogue's text. */
   failed(code: VisitorErrorCode, text?: string): void;
   /** The relay itself responds; nothing was sent to a stream. */
@@ -250,12 +253,11 @@ export class Exchange implements UpstreamHandler, StreamHandler {
         // From here on, the new owner of the stream controls the flow.
         if (this.#sink.isFull) stream.resume();
         return this.#owner.switched(stream);
-      case 'no-head':
-        stream.abort();
-        return this.#fail('client-closed');
+      case 'malformed':
       case 'broken':
         stream.abort();
-        return this.#breakOff();
+        this.#owner.malformed(problemDetail(this.#response.refused));
+        return progress === 'broken' ? this.#breakOff() : this.#fail('local-malformed');
     }
   }
 

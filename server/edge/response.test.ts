@@ -89,7 +89,7 @@ describe('ResponseRelay', () => {
       const flood = Array<string>(INFORMATIONAL_RESPONSES_MAX).fill('HTTP/1.1 102 x\r\n\r\n');
       assert.ok(relay(flood, { interims }).progress.every((progress) => progress === 'more'));
       const { response, progress } = relay([...flood, 'HTTP/1.1 102 x\r\n\r\n'], { interims });
-      assert.deepEqual([progress.at(-1), response.committed], ['no-head', false]);
+      assert.deepEqual([progress.at(-1), response.committed], ['malformed', false]);
     }
   });
 
@@ -98,7 +98,7 @@ describe('ResponseRelay', () => {
     assert.deepEqual(relay([`HTTP/1.1 204 x\r\n${fields}\r\n`]).progress, ['done']);
     for (const status of [204, 103]) {
       const { sent, progress } = relay([`HTTP/1.1 ${status} x\r\n${fields}b:\r\n\r\n`]);
-      assert.deepEqual([progress, sent], [['no-head'], '']);
+      assert.deepEqual([progress, sent], [['malformed'], '']);
     }
   });
 
@@ -233,7 +233,7 @@ describe('ResponseRelay', () => {
 
     it('rejects a head that could be read in two ways', () => {
       const both = 'HTTP/1.1 200 x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n';
-      assert.deepEqual(preflight([both]).progress, ['no-head']);
+      assert.deepEqual(preflight([both]).progress, ['malformed']);
     });
   });
 
@@ -260,9 +260,9 @@ describe('ResponseRelay', () => {
     const { sent, progress } = relay(pieces, { upgrade: true });
     assert.deepEqual(progress, ['switched']);
     assert.equal(sent, 'HTTP/1.1 101 x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\nframe');
-    assert.deepEqual(relay(pieces).progress, ['no-head']);
+    assert.deepEqual(relay(pieces).progress, ['malformed']);
     assert.deepEqual(relay(['HTTP/1.1 101 x\r\nUpgrade: h2c\r\n\r\n'], { upgrade: true }).progress, [
-      'no-head',
+      'malformed',
     ]);
   });
 
@@ -274,10 +274,10 @@ describe('ResponseRelay', () => {
 
   it('rejects a head above 64 KiB, and passes on no part of it', () => {
     assert.deepEqual(relay([responseRelayHead(RESPONSE_HEAD_MAX_BYTES)]).progress, ['done']);
-    assert.deepEqual(relay([responseRelayHead(RESPONSE_HEAD_MAX_BYTES + 1)]).progress, ['no-head']);
+    assert.deepEqual(relay([responseRelayHead(RESPONSE_HEAD_MAX_BYTES + 1)]).progress, ['malformed']);
     assert.deepEqual(relay([responseRelayHead(RESPONSE_HEAD_MAX_BYTES + 1).slice(0, -3)]).progress, ['more']);
     assert.deepEqual(relay([responseRelayHead(RESPONSE_HEAD_MAX_BYTES + 9).slice(0, -3)]).progress, [
-      'no-head',
+      'malformed',
     ]);
   });
 
@@ -289,7 +289,7 @@ describe('ResponseRelay', () => {
       'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n',
     ]) {
       const { response, sent, progress } = relay([broken]);
-      assert.deepEqual([progress, sent, response.committed], [['no-head'], '', false]);
+      assert.deepEqual([progress, sent, response.committed], [['malformed'], '', false]);
     }
     const late = relay(['HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n', 'zz\r\n']);
     assert.deepEqual(late.progress, ['more', 'broken']);

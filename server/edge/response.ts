@@ -15,6 +15,7 @@ import {
   HeadReader,
   HeadWriter,
   parseResponseHead,
+  refusedLine,
   type ResponseHead,
 } from '../../shared/http1/head.ts';
 import { isHopByHop, namedByConnection, steersProxy } from '../../shared/http1/hop-by-hop.ts';
@@ -59,10 +60,10 @@ export type VisitorSink = Pick<VisitorSocket, 'send' | 'isFull'>;
 
 /**
  * `more`: not complete yet. `done`: the response is complete. `switched`: the connection is a WebSocket now.
- * `no-head`: the bytes are not a response, and none of them has been passed on. `broken`: the body violates its own
+ * `malformed`: the bytes are not a response, and none of them has been passed on. `broken`: the body violates its own
  * framing.
  */
-type ResponseProgress = 'more' | 'done' | 'switched' | 'no-head' | 'broken';
+type ResponseProgress = 'more' | 'done' | 'switched' | 'malformed' | 'broken';
 
 export class ResponseRelay {
   readonly #context: ResponseContext;
@@ -78,6 +79,7 @@ export class ResponseRelay {
   #closes: boolean;
   #reusable = true;
   #isWithheld = false;
+  #refused: Buffer = EMPTY;
 
   constructor(context: ResponseContext, sink: VisitorSink) {
     this.#context = context;
@@ -136,6 +138,11 @@ export class ResponseRelay {
     return clean && this.#untilClose;
   }
 
+  /** What made the response `malformed` or `broken`: the line that was refused, or the bytes that hold it. */
+  get refused(): Buffer {
+    return this.#refused;
+  }
+
   /** Bytes arrived after the complete response: they belong to no request, so the stream is not reused. */
   spoil(): void {
     this.#reusable = false;
@@ -146,14 +153,16 @@ export class ResponseRelay {
     for (;;) {
       const end = this.#reader.push(rest);
       if (end === undefined) return 'more';
-      const head = typeof end === 'string' ? undefined : parseResponseHead(end.head);
-      if (typeof end === 'string' || head === undefined) return 'no-head';
-      if (head.fields.length > RESPONSE_FIELDS_MAX) return 'no-head';
+      if (typeof end === 'string') return this.#refuse(refusedLine(Buffer.from(this.#reader.text, 'latin1')));
+      const head = parseResponseHead(end.head);
+      if (head === undefined) return this.#refuse(refusedLine(end.head));
+      const excess = head.fields[RESPONSE_FIELDS_MAX];
+      if (excess !== undefined) return this.#refuse(lineOf(head, excess));
       rest = end.rest;
       if (head.status === 101) return this.#switch(head, rest);
       if (head.status >= 200) return this.#commit(head, rest);
       this.#interimResponses += 1;
-      if (this.#interimResponses > INFORMATIONAL_RESPONSES_MAX) return 'no-head';
+      if (this.#interimResponses > INFORMATIONAL_RESPONSES_MAX) return this.#refuse(statusLine(head));
       if (this.#passes(head))
         this.#sink.send(informationalResponseHead(head, this.#context.rules.mapField, EMPTY));
       if (rest.length === 0) return 'more';
@@ -168,7 +177,7 @@ export class ResponseRelay {
 
   #switch(head: ResponseHead, rest: Buffer): ResponseProgress {
     if (!this.#context.upgrade || listMembers(head.fields, 'upgrade').join() !== 'websocket')
-      return 'no-head';
+      return this.#refuse(statusLine(head));
     this.#sink.send(informationalResponseHead(head, this.#context.rules.mapField, rest));
     this.status = head.status;
     return 'switched';
@@ -177,7 +186,7 @@ export class ResponseRelay {
   #commit(head: ResponseHead, rest: Buffer): ResponseProgress {
     const { method, minor } = this.#context;
     const framing = responseFraming(head, method);
-    if (framing === undefined) return 'no-head';
+    if (framing === undefined) return this.#refuse(lineOf(head, head.fields.findLast(declaresLength)));
     if (this.#context.rules.isPreflight === true) return this.#withhold(head, framing, rest);
     this.#untilClose = framing.kind === 'until-close';
     this.#unchunk = framing.kind === 'chunked' && minor === 0;
@@ -219,7 +228,7 @@ export class ResponseRelay {
       if (!(error instanceof BodyError)) throw error;
       this.#body = undefined;
       this.status = undefined;
-      return 'no-head';
+      return this.#refuse(error.line);
     }
     this.#sink.send(this.#finalHead(head, end === piece.length ? piece : piece.subarray(0, end)));
     return this.#progress(body, end < piece.length);
@@ -243,8 +252,14 @@ export class ResponseRelay {
       return this.#progress(body, end < piece.length);
     } catch (error) {
       if (!(error instanceof BodyError)) throw error;
+      this.#refused = error.line;
       return 'broken';
     }
+  }
+
+  #refuse(line: Buffer): ResponseProgress {
+    this.#refused = line;
+    return 'malformed';
   }
 
   /** @param hasMore whether bytes followed the body, as far as it is complete */
@@ -253,6 +268,21 @@ export class ResponseRelay {
     if (hasMore) this.spoil();
     return 'done';
   }
+}
+
+/** @returns the status line without a field */
+function lineOf({ bytes }: ResponseHead, field: Field | undefined): Buffer {
+  return field === undefined
+    ? bytes.subarray(0, bytes.indexOf('\r\n'))
+    : bytes.subarray(field.start, field.end - 2);
+}
+
+function declaresLength(field: Field): boolean {
+  return field.is('content-length') || field.is('transfer-encoding');
+}
+
+function statusLine(head: ResponseHead): Buffer {
+  return lineOf(head, undefined);
 }
 
 /** Whether the response consists of server-sent events (HTML Living Standard section 9.2). */

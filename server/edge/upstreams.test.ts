@@ -56,6 +56,7 @@ describe('Upstreams', () => {
       notice,
       now: () => 0,
       unexpected: () => new ApiError(API_ERRORS.internal),
+      tellOwner: () => {},
       accessLog: undefined,
     });
     const plan = parseRequest(Buffer.from(`${head}\r\n\r\n`, 'latin1'), upstreams.context);

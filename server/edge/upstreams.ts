@@ -1,4 +1,5 @@
 /** Upstreams: what a tunnel or the relay's own API is sent, and how a stream to it is opened. */
+import type { RelayProblem } from '../../shared/control.ts';
 import type { ApiError } from '../../shared/errors.ts';
 import type { Framing } from '../../shared/http1/body.ts';
 import { fieldValue } from '../../shared/http1/fields.ts';
@@ -71,6 +72,8 @@ interface UpstreamsOptions {
   readonly now: () => number;
   /** Reports an unexpected error, and returns the error to respond with. */
   readonly unexpected: (error: unknown) => ApiError;
+  /** Tells the owner of a tunnel about a problem of its local service. */
+  readonly tellOwner: (tunnel: LiveTunnel, problem: RelayProblem) => void;
   /** Called for each request that has ended, if there is an access log. */
   readonly accessLog: AccessLog | undefined;
 }
@@ -83,6 +86,7 @@ export class Upstreams {
   readonly now: () => number;
   readonly unexpected: (error: unknown) => ApiError;
   readonly accessLog: AccessLog | undefined;
+  readonly tellOwner: UpstreamsOptions['tellOwner'];
   readonly #dialer: Dialer;
   readonly #api: Pick<InProcessApi, 'dial'>;
   readonly #endpoints: UpstreamsOptions['endpoints'];
@@ -104,11 +108,13 @@ export class Upstreams {
     notice,
     now,
     unexpected,
+    tellOwner,
     accessLog,
   }: UpstreamsOptions) {
     this.context = context;
     this.now = now;
     this.unexpected = unexpected;
+    this.tellOwner = tellOwner;
     this.accessLog = accessLog;
     this.#dialer = dialer;
     this.#api = api;

@@ -280,6 +280,11 @@ export class VisitorRequests implements ExchangeOwner {
     this.#endIfBarred();
   }
 
+  malformed(detail: string): void {
+    const tunnel = this.#request?.tunnel;
+    if (tunnel !== undefined) this.#upstreams.tellOwner(tunnel, { code: 'local-malformed', detail });
+  }
+
   failed(code: VisitorErrorCode, text?: string): void {
     const { abuseContact } = this.#upstreams.context;
     this.#standIn(errorResponse(code, requestFacts(this.#plan), abuseContact, text));

@@ -136,6 +136,30 @@ describe('Visitor', () => {
     );
   });
 
+  for (const [what, answer, refused] of [
+    ['a banner', 'SSH-2.0-x\r\n\r\n', 'SSH-2.0-x'],
+    ['a folded field', 'HTTP/1.1 200 x\r\nA: b\r\n c\r\n\r\n', ' c'],
+    ['two lengths', 'HTTP/1.1 200 x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n', 'Content-Length: 2'],
+    ['a bad chunk', 'HTTP/1.1 200 x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n', 'zz'],
+    ['an upgrade that was not asked for', 'HTTP/1.1 101 x\r\nUpgrade: websocket\r\n\r\n', 'HTTP/1.1 101 x'],
+  ] as const) {
+    it(`says that the service sent something that is not HTTP for ${what}, and tells its owner the line`, async () => {
+      const stream = await begin(answer);
+      assert.match(peer.text, /sent something that is not HTTP.*"code":"local-malformed"/);
+      assert.deepEqual([fixture.problems, stream.ended], [[`local-malformed: ${refused}`], 'abort']);
+    });
+  }
+
+  it('tells the owner also of a line that breaks a response', async () => {
+    const stream = await begin('HTTP/1.1 200 x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n');
+    stream.answer('zz\r\n');
+    await peer.ended;
+    assert.deepEqual(
+      [fixture.problems, peer.text.includes('Culvert-Error')],
+      [['local-malformed: zz'], false],
+    );
+  });
+
   describe('of a tunnel with an access policy', () => {
     const ENTRANT = { visitor: 'password', version: 'v1', kept: { authorization: false }, cookie: undefined };
 

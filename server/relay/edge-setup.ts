@@ -195,6 +195,7 @@ export async function setUpEdge(
     notice,
     now: () => clock.monotonic(),
     unexpected,
+    tellOwner: (tunnel, problem) => hub.get(tunnel.id)?.tellProblem(problem),
     accessLog,
   });
   return {

@@ -85,6 +85,8 @@ export class EdgeFixture {
   readonly given: Socket[] = [];
   /** the lines of the access log */
   readonly accesses: AccessEntry[] = [];
+  /** what owners were told */
+  readonly problems: string[] = [];
   readonly upstreams: Upstreams;
   /** `abc`; one with `access` requires access */
   readonly tunnel: LiveTunnel;
@@ -144,6 +146,7 @@ export class EdgeFixture {
       accessLog: (entry) => void this.accesses.push(entry),
       now: () => (this.now += this.step),
       unexpected: () => new ApiError(API_ERRORS.internal),
+      tellOwner: (_tunnel, { code, detail }) => void this.problems.push(`${code}: ${detail}`),
     });
   }
 

@@ -4,8 +4,18 @@ import { provenance, steersProxy } from './hop-by-hop.ts';
 
 /** Finds the end of a message body in the bytes that carry it, without copying them. */
 
+const EMPTY: Buffer = Buffer.alloc(0);
+
 /** Thrown for a body that violates its framing. Nothing after it on the connection may be read. */
-export class BodyError extends Error {}
+export class BodyError extends Error {
+  /** The line that violates it, or the part of it that has arrived; empty if it is not a line. */
+  readonly line: Buffer;
+
+  constructor(message: string, line: Buffer = EMPTY) {
+    super(message);
+    this.line = line;
+  }
+}
 
 export interface BodyTracker {
   /** Whether the body is complete. */
@@ -169,8 +179,6 @@ const FORBIDDEN_TRAILERS = new Set([
   'content-range',
 ]);
 
-const EMPTY: Buffer = Buffer.alloc(0);
-
 type State = 'size' | 'size-lf' | 'data' | 'data-cr' | 'data-lf' | 'trailers' | 'done';
 
 class ChunkedBody implements BodyTracker {
@@ -235,10 +243,11 @@ class ChunkedBody implements BodyTracker {
   #collect(chunk: Buffer, position: number): number {
     const end = chunk.indexOf(CR, position);
     const stop = end === -1 ? chunk.length : end;
-    if (this.#line.length + stop - position > SIZE_LINE_MAX) throw new BodyError('chunk-size line too long');
+    if (this.#line.length + stop - position > SIZE_LINE_MAX)
+      throw new BodyError('chunk-size line too long', Buffer.from(this.#line, 'latin1'));
     const piece = chunk.toString('latin1', position, stop);
     // Reject lines with any other ending, instead of waiting for more.
-    if (piece.includes('\n')) throw new BodyError('malformed chunk size');
+    if (piece.includes('\n')) throw new BodyError('malformed chunk size', Buffer.from(piece, 'latin1'));
     this.#line += piece;
     if (end === -1) return stop;
     this.#state = 'size-lf';
@@ -247,7 +256,7 @@ class ChunkedBody implements BodyTracker {
 
   #startChunk(): void {
     const digits = SIZE_LINE.exec(this.#line)?.[1];
-    if (digits === undefined) throw new BodyError('malformed chunk size');
+    if (digits === undefined) throw new BodyError('malformed chunk size', Buffer.from(this.#line, 'latin1'));
     this.#line = '';
     this.#left = Number.parseInt(digits, 16);
     this.#state = this.#left === 0 ? 'trailers' : 'data';

@@ -95,6 +95,26 @@ export function parseResponseHead(bytes: Buffer): ResponseHead | undefined {
   return fields && { bytes, status, minor, fields };
 }
 
+/**
+ * The first line of a response head that is malformed; if there is none, the last one, whose end may be missing.
+ *
+ * @param bytes from the first byte of the head on
+ */
+export function refusedLine(bytes: Buffer): Buffer {
+  for (let start = 0; ;) {
+    const at = bytes.indexOf(LF, start);
+    const end = at > start && bytes[at - 1] === CR ? at - 1 : at;
+    const line = bytes.subarray(start, at === -1 ? bytes.length : end);
+    if (at === -1 || !isHeadLine(line, start === 0)) return line;
+    start = at + 1;
+  }
+}
+
+function isHeadLine(line: Buffer, isFirst: boolean): boolean {
+  const head = Buffer.concat([line, Buffer.from(line.length === 0 ? '\r\n' : END)]);
+  return (isFirst ? parseResponseHead(head) : parseFields(head, 0)) !== undefined;
+}
+
 /** Start of the field lines, just after the first line. */
 export function fieldsStart({ bytes, fields }: Pick<RequestHead, 'bytes' | 'fields'>): number {
   return fields[0]?.start ?? bytes.length - 2;

@@ -436,6 +436,8 @@ export const ENGINE_DE: Translation<typeof MESSAGES> = {
   'local.refused': 'Auf {service} lauscht nichts. Starten Sie den Dienst dort; der Tunnel bleibt offen.',
   'local.reset':
     'Der Dienst auf {service} hat eine Verbindung ohne Antwort geschlossen. Seine eigene Ausgabe sagt wohl, warum.',
+  'local.malformed':
+    'Der Dienst auf {service} hat etwas gesendet, das kein HTTP ist; ein Besucher bekam einen Fehler. Die abgelehnte Zeile: {line}',
   'local.notHttp2':
     'Der Dienst auf {service} spricht kein HTTP/2, wie es --upstream {upstream} erwartet. Lassen Sie die Option für HTTP/1.1 weg, oder verwenden Sie h2c für HTTP/2 ohne TLS und h2 für HTTP/2 mit TLS.',
   'local.noWebSocket':

@@ -49,6 +49,7 @@ function connectTo(
       },
       onDrain: () => told.emit('drain'),
       onKnock: (knock) => told.emit('knock', knock),
+      onProblem: (problem) => told.emit('problem', problem),
       onSilent: () => heard.push('silence'),
       onHeard() {
         heard.push('heard');
@@ -136,6 +137,18 @@ describe('ControlConnection', () => {
     socket.send(JSON.stringify({ type: 'connection', id: PENDING }));
     await once(told, 'connection');
     assert.deepEqual(knocks, [{ ...knock, agent: 'x'.repeat(KNOCK_AGENT_MAX_LENGTH) }, knock]);
+  });
+
+  it('reports problems that the relay has found', async () => {
+    const { socket, told } = await open();
+    const problem = { type: 'problem', code: 'local-malformed', detail: 'SSH-2.0' };
+    const problems: unknown[] = [];
+    told.on('problem', (heard) => problems.push(heard));
+    for (const change of [{ code: 'unknown' }, { detail: '\x1b[31m' }, { detail: 7 }, {}])
+      socket.send(JSON.stringify({ ...problem, ...change }));
+    socket.send(JSON.stringify({ type: 'connection', id: PENDING }));
+    await once(told, 'connection');
+    assert.deepEqual(problems, [problem]);
   });
 
   it('answers pings', async () => {

@@ -7,6 +7,7 @@ import {
   CONTROL_MESSAGE_MAX_BYTES,
   type KnockMessage,
   parseControlMessage,
+  type RelayProblem,
 } from '../../../shared/control.ts';
 import { replaceUnprintable } from '../../../shared/unprintable.ts';
 import type { Clock, Timer } from '../clock.ts';
@@ -49,6 +50,8 @@ export interface ControlHandler {
   onDrain(): void;
   /** A visitor asks the owner for approval. */
   onKnock(knock: KnockMessage): void;
+  /** The relay has found a problem with the local service. */
+  onProblem(problem: RelayProblem): void;
   /** The relay has not answered a ping for {@link CONTROL_ANSWER_MS}; called again at times while nothing arrives. */
   onSilent(): void;
   /** Something has arrived from the relay. */
@@ -218,6 +221,8 @@ export class ControlConnection {
         return this.#handler?.onDrain();
       case 'knock':
         return this.#handler?.onKnock(message);
+      case 'problem':
+        return this.#handler?.onProblem(message);
     }
   }
 

@@ -53,6 +53,7 @@ function setUp(random = 0.5) {
     serve: (id) => void served.push(id),
     onState: (state) => void states.push('why' in state ? { ...state, why: textOf(state.why) } : state),
     onKnock: () => {},
+    onProblem: () => {},
     onDraining: () => void (draining.times += 1),
     onRenewed: () => void (renewed.times += 1),
   });

@@ -1,5 +1,5 @@
 /** Keeps one tunnel online: the state machine around its control connection. */
-import type { KnockMessage } from '../../../shared/control.ts';
+import type { KnockMessage, RelayProblem } from '../../../shared/control.ts';
 import type { Clock, Timer } from '../clock.ts';
 import {
   DRAIN_SPREAD_MS,
@@ -41,6 +41,8 @@ interface TunnelSessionOptions {
   readonly serve: (connectionId: string) => void;
   /** A visitor asks the owner for approval. */
   readonly onKnock: (knock: KnockMessage) => void;
+  /** The relay has found a problem with the local service. */
+  readonly onProblem: (problem: RelayProblem) => void;
   readonly onState: (state: TunnelState) => void;
   /**
    * The relay of the control connection is shutting down. The tunnel stays online through it until another connection
@@ -153,6 +155,7 @@ export class TunnelSession {
       onConnection: (id) => this.#options.serve(id),
       onDrain: () => this.#onDrain(link),
       onKnock: (knock) => this.#options.onKnock(knock),
+      onProblem: (problem) => this.#options.onProblem(problem),
       onSilent: () => {
         if (link === this.#current) this.#doubt(0);
       },

@@ -77,6 +77,7 @@ export class TunnelHops {
         onConnection: () => {},
         onDrain: () => {},
         onKnock: () => {},
+        onProblem: () => {},
         onEnd: resolve,
       });
     });

@@ -17,7 +17,7 @@ export type LocalErrorCode = Extract<VisitorErrorCode, `local-${string}`>;
 
 /** Why a local service that accepts connections could not be asked. */
 export class LocalFailure extends Error {
-  readonly code: Exclude<LocalErrorCode, 'local-refused' | 'local-reset'>;
+  readonly code: Exclude<LocalErrorCode, 'local-refused' | 'local-reset' | 'local-malformed'>;
 
   constructor(code: LocalFailure['code']) {
     super(VISITOR_ERRORS[code].text);

@@ -1,5 +1,5 @@
 /** The visitors' connections of one tunnel. */
-import { CloseCode } from '../../../shared/control.ts';
+import { CloseCode, type RelayProblem } from '../../../shared/control.ts';
 import { fieldValue } from '../../../shared/http1/fields.ts';
 import { HeadReader, parseRequestHead } from '../../../shared/http1/head.ts';
 import { hostname } from '../../../shared/networks.ts';
@@ -33,6 +33,8 @@ export interface ConnectionProblem {
     | 'local-refused'
     /** the local service closed a connection without a response: the visitor got an error page */
     | 'local-reset'
+    /** the local service sent something that is not HTTP: the visitor got an error page, or a response that breaks off */
+    | 'local-malformed'
     /** the local service does not speak HTTP/2: the visitor got an error page */
     | 'local-not-http2'
     /** a WebSocket for a service that is used over HTTP/2: the visitor got an error page */
@@ -222,6 +224,11 @@ function localRefused(target: LocalTarget, error: NodeJS.ErrnoException): Messag
   if (usesTls(target) && error.code !== 'ECONNREFUSED' && error.code !== 'ETIMEDOUT')
     return toMessage('local.noHttps', { service, why: describeNetworkError(error) });
   return toMessage('local.refused', { service });
+}
+
+/** A problem that the relay has reported. */
+export function relayProblem({ code, detail }: RelayProblem, target: LocalTarget): ConnectionProblem {
+  return { code, text: toMessage('local.malformed', { service: describeTarget(target), line: detail }) };
 }
 
 function dataProblem(error: RelayRefusal | RelayUnreachable): ConnectionProblem {
