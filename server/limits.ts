@@ -10,13 +10,19 @@
 export const BODY_MAX_BYTES = 16 * 1024;
 
 /**
- * Maximum number of invalid API keys that an IP address may send per minute, and in one burst. Keys cannot be guessed,
- * but each try costs a query.
+ * Maximum number of invalid API keys that an IP address may send per minute, and in one burst; further ones get 429
+ * instead of 401, so that a misconfigured program slows down. Valid keys are never refused.
  */
 export const WRONG_KEYS_PER_MINUTE = 30;
+/** Maximum number of unknown API keys or invitations that the database looks up at the same time. */
+export const LOOKUPS_AT_ONCE = 8;
+/** Maximum number of them from one IP address; addresses take turns, and the relay's own machine counts as one. */
+export const ADDRESS_LOOKUPS_AT_ONCE = 2;
+/** Maximum number of an IP address's unknown API keys or invitations that may wait for that; more get 503. */
+export const ADDRESS_LOOKUPS_WAITING_MAX = 1000;
 /**
- * Maximum number of valid API keys that the relay caches; about 1 MB. Beyond that, the least recently used key is
- * dropped and has to be looked up again.
+ * Maximum number of valid API keys that the relay caches, which do not have to wait for that; about 1 MB. Beyond that,
+ * the least recently used key is dropped.
  */
 export const KNOWN_KEYS_MAX = 10_000;
 /** Average number of create requests that an account may make per minute (protocol.md section 3.2). */
@@ -853,10 +859,7 @@ export const ENDED_TAKEN_OVER_KEPT_MS = 30 * 24 * 3_600_000;
 export const REASON_MAX_LENGTH = 200;
 /** Maximum number of accounts that one command can create. */
 export const ACCOUNTS_AT_ONCE_MAX = 1000;
-/**
- * Maximum number of times per minute that an IP address may open or accept an invitation that is not valid: they cannot
- * be guessed, and each try costs a query.
- */
+/** Maximum number of times per minute that an IP address may open or accept an invitation that is not valid. */
 export const INVITE_TRIES_PER_MINUTE = 30;
 /** Longest lifetime of an invitation. */
 export const INVITE_TTL_CEILING_SECONDS = 90 * 24 * 3600;

@@ -15,11 +15,11 @@ import {
   WRONG_KEYS_PER_MINUTE,
 } from '../limits.ts';
 import type { Log } from '../log.ts';
-import { RateLimiter } from '../rate-limiter.ts';
 import { type AccountRecord, batches, type KeyOwner, type TunnelOrders } from '../store/records.ts';
 import { orUnavailable, StoreError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
 import { hashKey, sameHash } from './api-keys.ts';
+import { CredentialLookups } from './credential-lookups.ts';
 
 /** The scheme in any case, one or more spaces, the key (RFC 9110 section 11.2). */
 const BEARER = /^bearer +(\S.*)$/i;
@@ -29,9 +29,8 @@ export class Authenticator {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #uses: Pick<KeyUses, 'note'>;
-  /** by address, presented keys that were not known to be valid */
-  readonly #strangers: RateLimiter;
-  /** hashes of keys that were recently valid, the most recent at the end */
+  readonly #lookups: CredentialLookups;
+  /** hashes of keys that were recently valid and need not wait, the most recent at the end */
   readonly #known = new Set<string>();
 
   /** @param uses called with each valid key */
@@ -39,9 +38,11 @@ export class Authenticator {
     this.#store = store;
     this.#clock = clock;
     this.#uses = uses;
-    this.#strangers = new RateLimiter(clock, {
+    this.#lookups = new CredentialLookups({
+      clock,
       perMinute: WRONG_KEYS_PER_MINUTE,
-      burst: WRONG_KEYS_PER_MINUTE,
+      wrong: () => new ApiError(API_ERRORS.invalidKey, CHALLENGE),
+      tooMany: API_ERRORS.tooManyWrongKeys,
     });
   }
 
@@ -50,22 +51,16 @@ export class Authenticator {
    *
    * @param authorization value of the `Authorization` field
    * @param address the address that wrong keys are counted for, if any
-   * @throws ApiError 401 for a missing or unknown key, 403 for one of a suspended account, 429 after too many wrong
-   *   keys from the address, 503 if the store fails
+   * @throws ApiError 401 for a missing or unknown key, 429 for an unknown one after too many from the address, 403 for
+   *   one of a suspended account, 503 if the store fails
    */
   async authenticate(authorization: string | undefined, address?: string): Promise<KeyOwner> {
     const hash = this.hashOf(authorization);
-    // One misconfigured program must not lock out an office, so keys that were valid before are not counted. All
-    // others are refused without a check, so that neither the response nor its time reveals whether one is valid.
-    const counted = this.#known.has(hash) ? undefined : address;
-    if (counted !== undefined) this.#count(counted);
-    const found = await this.#find(hash).catch((error: unknown) => {
-      this.#forgive(counted);
-      throw error;
-    });
-    this.#known.delete(hash);
+    const isKnown = this.#known.delete(hash);
+    const found = isKnown
+      ? await this.#find(hash)
+      : await this.#lookups.find(address, () => this.#find(hash));
     if (found === undefined) throw new ApiError(API_ERRORS.invalidKey, CHALLENGE);
-    this.#forgive(counted);
     this.#remember(hash);
     this.#uses.note(found.keyId);
     const { suspended } = found.account;
@@ -93,16 +88,6 @@ export class Authenticator {
     if (owner === undefined || !sameHash(owner.hash, hash)) return undefined;
     const isOver = owner.expiresAt !== null && owner.expiresAt <= this.#clock.now();
     return isOver ? undefined : owner;
-  }
-
-  /** Before the store is queried: simultaneous requests must also count. */
-  #count(address: string): void {
-    const wait = this.#strangers.take(address);
-    if (wait > 0) throw new ApiError(API_ERRORS.tooManyWrongKeys, { 'Retry-After': String(wait) });
-  }
-
-  #forgive(address: string | undefined): void {
-    if (address !== undefined) this.#strangers.giveBack(address);
   }
 
   #remember(hash: string): void {

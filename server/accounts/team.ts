@@ -9,7 +9,6 @@ import { quoted } from '../../shared/unprintable.ts';
 import type { Clock } from '../clock.ts';
 import { INVITE_TRIES_PER_MINUTE } from '../limits.ts';
 import type { Log } from '../log.ts';
-import { RateLimiter } from '../rate-limiter.ts';
 import type {
   AccountRecord,
   AuditRecord,
@@ -21,6 +20,7 @@ import type {
 import { FullError, orUnavailable } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
 import { type IssuedKey, newKey } from './accounts.ts';
+import { CredentialLookups } from './credential-lookups.ts';
 
 /** The key that a request was made with. Its label may be empty. */
 export type Caller = Pick<KeyOwner, 'keyId' | 'label' | 'scope'>;
@@ -182,13 +182,16 @@ interface InvitationsOptions {
 
 export class Invitations {
   readonly #options: InvitationsOptions;
-  /** by address: views and attempts that are not known to be valid, so that a whole office can accept invitations */
-  readonly #tries: RateLimiter;
+  readonly #lookups: CredentialLookups;
 
   constructor(options: InvitationsOptions) {
     this.#options = options;
-    const rate = { perMinute: INVITE_TRIES_PER_MINUTE, burst: INVITE_TRIES_PER_MINUTE };
-    this.#tries = new RateLimiter(options.clock, rate);
+    this.#lookups = new CredentialLookups({
+      clock: options.clock,
+      perMinute: INVITE_TRIES_PER_MINUTE,
+      wrong: () => new ApiError(API_ERRORS.invitationNotFound),
+      tooMany: API_ERRORS.rateLimited,
+    });
   }
 
   /**
@@ -200,12 +203,9 @@ export class Invitations {
   async find(token: string, address: string | undefined): Promise<OpenInvitation> {
     const { store, clock } = this.#options;
     if (!INVITATION_TOKEN.test(token)) throw new ApiError(API_ERRORS.invitationNotFound);
-    const wait = address === undefined ? 0 : this.#tries.take(address);
-    if (wait > 0) throw new ApiError(API_ERRORS.rateLimited, { 'Retry-After': String(wait) });
-    const found = await orUnavailable(store.findInvitation(hashOf(token), clock.now()));
-    if (found === undefined) throw new ApiError(API_ERRORS.invitationNotFound);
-    if (address !== undefined) this.#tries.giveBack(address);
-    return found;
+    return await this.#lookups.find(address, () =>
+      orUnavailable(store.findInvitation(hashOf(token), clock.now())),
+    );
   }
 
   /**

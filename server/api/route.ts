@@ -15,6 +15,7 @@ import type { Store } from '../store/store.ts';
 import type { Addresses } from '../tunnels/live-tunnel.ts';
 import type { TunnelApprovals, TunnelLinks } from '../tunnels/links-and-approvals.ts';
 import type { TunnelService } from '../tunnels/tunnel-service.ts';
+import type { Turnstile } from '../turnstile.ts';
 import {
   administrate,
   ANY_SCOPE,
@@ -29,7 +30,7 @@ import {
   TUNNEL_SCOPES,
   waitForTurn,
 } from './guards.ts';
-import type { RequestScheduler, Writes } from './scheduler.ts';
+import type { RequestScheduler } from './scheduler.ts';
 
 export interface Route {
   readonly method: 'get' | 'post' | 'put' | 'delete';
@@ -101,7 +102,7 @@ export interface ApiDeps {
   /** knows which clients are connected */
   readonly clients: Pick<Hub, 'online'>;
   readonly turns: Pick<RequestScheduler, 'next'>;
-  readonly writes: Writes;
+  readonly writes: Turnstile;
   /** hashes passwords */
   readonly hashes: Pick<PasswordHashes, 'hash'>;
   readonly store: Pick<Store, 'ping'>;

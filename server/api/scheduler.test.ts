@@ -1,15 +1,9 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
-import {
-  ACCOUNT_WRITES_MAX,
-  API_COST_FACTOR,
-  API_LOOP_SHARE,
-  API_WRITES_MAX,
-  VISITORS_RECENT_MS,
-} from '../limits.ts';
+import { API_COST_FACTOR, API_LOOP_SHARE, VISITORS_RECENT_MS } from '../limits.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import type { ByteStream } from '../tunnels/stream.ts';
-import { InProcessApi, LoopShare, RequestScheduler, Writes } from './scheduler.ts';
+import { InProcessApi, LoopShare, RequestScheduler } from './scheduler.ts';
 
 /** ms that a request in these tests takes before it waits for the store. */
 const COST_MS = 1;
@@ -161,68 +155,6 @@ describe('LoopShare', () => {
         }
       }),
     );
-  });
-});
-
-async function settled(): Promise<void> {
-  await new Promise((resolve) => setImmediate(resolve));
-}
-
-describe('Writes', () => {
-  let writes: Writes;
-  /** the accounts whose writes have begun, in order, and how to end each */
-  let begun: { readonly account: string; readonly end: () => void }[];
-
-  beforeEach(() => {
-    writes = new Writes();
-    begun = [];
-  });
-
-  function write(account: string): Promise<void> {
-    return writes.run(account, () => new Promise((end) => begun.push({ account, end })));
-  }
-
-  async function endFirst(): Promise<string | undefined> {
-    const first = begun.shift();
-    first?.end();
-    await settled();
-    return first?.account;
-  }
-
-  it('starts at most the limit of writes for one account', async () => {
-    for (let asked = 0; asked < 10; asked += 1) void write('a');
-    await settled();
-    assert.equal(begun.length, ACCOUNT_WRITES_MAX);
-    await endFirst();
-    assert.equal(begun.length, ACCOUNT_WRITES_MAX);
-  });
-
-  it('starts at most the limit of writes for all accounts', async () => {
-    for (let account = 0; account < 20; account += 1) void write(`account ${account}`);
-    await settled();
-    assert.equal(begun.length, API_WRITES_MAX);
-  });
-
-  it('serves an account after one write of each account before it, however many they have queued', async () => {
-    const flooders = Array.from(
-      { length: API_WRITES_MAX / ACCOUNT_WRITES_MAX },
-      (_, index) => `flood ${index}`,
-    );
-    for (let asked = 0; asked < 100; asked += 1) for (const flooder of flooders) void write(flooder);
-    void write('other');
-    await settled();
-    assert.equal(begun.length, API_WRITES_MAX);
-    for (let ended = 0; ended <= flooders.length; ended += 1) await endFirst();
-    assert.ok(begun.some(({ account }) => account === 'other'));
-  });
-
-  it('returns the result of the work, begins the next one after a failure, and keeps nothing of finished work', async () => {
-    assert.equal(await writes.run('a', () => Promise.resolve(1)), 1);
-    const failed = Array.from({ length: 10 }, () =>
-      assert.rejects(writes.run('a', () => Promise.reject(new Error('no')))),
-    );
-    await Promise.all(failed);
-    assert.equal(await writes.run('a', () => Promise.resolve(2)), 2);
   });
 });
 

@@ -8,14 +8,7 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import { type Duplex, duplexPair } from 'node:stream';
 import { FairQueue } from '../../shared/scheduler/fair-reads.ts';
 import type { Clock } from '../clock.ts';
-import {
-  ACCOUNT_WRITES_MAX,
-  API_COST_FACTOR,
-  API_LOOP_BURST_MS,
-  API_LOOP_SHARE,
-  API_WRITES_MAX,
-  VISITORS_RECENT_MS,
-} from '../limits.ts';
+import { API_COST_FACTOR, API_LOOP_BURST_MS, API_LOOP_SHARE, VISITORS_RECENT_MS } from '../limits.ts';
 import type { ByteStream, Dial, DialHandler, StreamHandler } from '../tunnels/stream.ts';
 
 interface RequestSchedulerDeps {
@@ -123,49 +116,6 @@ export class LoopShare {
   /** @param ms the loop has been busy with the API */
   spend(ms: number): void {
     this.#credit -= ms;
-  }
-}
-
-/* Writes of the API to the store: few at a time, fewer of one account, and accounts one after the other. */
-
-export class Writes {
-  readonly #queue = new FairQueue<() => void>();
-  /** writes under way, by account */
-  readonly #underWay = new Map<string, number>();
-  #count = 0;
-
-  /**
-   * Does the work when its turn has come.
-   *
-   * @param account id of the account on whose behalf
-   */
-  async run<T>(account: string, work: () => Promise<T>): Promise<T> {
-    await new Promise<void>((resolve) => {
-      this.#queue.push(account, resolve);
-      this.#beginNext();
-    });
-    try {
-      return await work();
-    } finally {
-      this.#add(account, -1);
-      this.#beginNext();
-    }
-  }
-
-  #beginNext(): void {
-    while (this.#count < API_WRITES_MAX) {
-      const next = this.#queue.shift((account) => (this.#underWay.get(account) ?? 0) < ACCOUNT_WRITES_MAX);
-      if (next === undefined) return;
-      this.#add(next.group, 1);
-      next.item();
-    }
-  }
-
-  #add(account: string, change: 1 | -1): void {
-    this.#count += change;
-    const count = (this.#underWay.get(account) ?? 0) + change;
-    if (count === 0) this.#underWay.delete(account);
-    else this.#underWay.set(account, count);
   }
 }
 

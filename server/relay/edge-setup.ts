@@ -10,7 +10,7 @@ import { KeyRing, LinkTokens, Passes } from '../access/passes.ts';
 import type { PasswordHashes } from '../access/password-hashes.ts';
 import type { Authenticator } from '../accounts/authenticator.ts';
 import { Invitations } from '../accounts/team.ts';
-import { InProcessApi, RequestScheduler, Writes } from '../api/scheduler.ts';
+import { InProcessApi, RequestScheduler } from '../api/scheduler.ts';
 import type { MayHave } from '../certificates/challenge-solver.ts';
 import type { Upgrades } from '../clients/upgrades.ts';
 import { systemClock as clock } from '../clock.ts';
@@ -36,7 +36,9 @@ import { Upstreams } from '../edge/upstreams.ts';
 import { VisitorAccess } from '../edge/visitor-access.ts';
 import {
   ACCESS_ATTEMPTS_PER_MINUTE,
+  ACCOUNT_WRITES_MAX,
   ADDRESS_STREAM_SHARE,
+  API_WRITES_MAX,
   CREATE_BURST,
   CREATES_PER_MINUTE,
   DOMAIN_CALLS_BURST,
@@ -51,6 +53,7 @@ import { RateLimiter } from '../rate-limiter.ts';
 import type { Store } from '../store/store.ts';
 import type { TunnelRegistry } from '../tunnels/registry.ts';
 import { TunnelApprovals, TunnelLinks } from '../tunnels/links-and-approvals.ts';
+import { Turnstile } from '../turnstile.ts';
 import type { Domains, Tunnels } from './tunnels-setup.ts';
 
 /** The parts that the listener's connections need. */
@@ -132,7 +135,7 @@ export async function setUpEdge(
       setImmediate(second);
     },
   });
-  const writes = new Writes();
+  const writes = new Turnstile({ all: API_WRITES_MAX, group: ACCOUNT_WRITES_MAX });
   const resources = {
     authenticator,
     tunnels: service,

@@ -10,11 +10,11 @@ import { hashKey } from '../accounts/api-keys.ts';
 import { Authenticator } from '../accounts/authenticator.ts';
 import { type Caller, Invitations } from '../accounts/team.ts';
 import { createApi } from '../api/app.ts';
-import { Writes } from '../api/scheduler.ts';
 import type { DnsAnswer, DnsLookup } from '../domains/domain-check.ts';
 import { DomainService } from '../domains/domain-service.ts';
 import { HeldDomains } from '../domains/domain-watch.ts';
 import { VerifiedDomains } from '../domains/verified-domains.ts';
+import { ACCOUNT_WRITES_MAX, API_WRITES_MAX } from '../limits.ts';
 import type { Log, LogEvent, LogFields } from '../log.ts';
 import { RateLimiter } from '../rate-limiter.ts';
 import type {
@@ -33,6 +33,7 @@ import { storedTunnels } from '../tunnels/coordination.ts';
 import { TunnelRegistry } from '../tunnels/registry.ts';
 import { TunnelApprovals, TunnelLinks } from '../tunnels/links-and-approvals.ts';
 import { TunnelService } from '../tunnels/tunnel-service.ts';
+import { Turnstile } from '../turnstile.ts';
 import { FakeClock } from './fake-clock.ts';
 
 export interface ApiResponse {
@@ -50,7 +51,7 @@ export class ApiFixture {
   readonly tunnels: TunnelService;
   readonly knocks: TunnelApprovals;
   readonly #server: Server;
-  readonly writes = new Writes();
+  readonly writes = new Turnstile({ all: API_WRITES_MAX, group: ACCOUNT_WRITES_MAX });
   /** delays the hashing of passwords */
   hashGate: Promise<void> = Promise.resolve();
   readonly #hashes = new PasswordHashes(async (password, salt) => {

@@ -20,6 +20,11 @@ export class FairQueue<T, G = string> {
     return this.#size;
   }
 
+  /** How many items of a group wait. */
+  sizeOf(group: G): number {
+    return this.#groups.get(group)?.size ?? 0;
+  }
+
   /** @returns a function that removes the item if it is still waiting */
   push(group: G, item: T): () => void {
     const entry = { item };

@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { setImmediate as settled } from 'node:timers/promises';
+import { Turnstile } from './turnstile.ts';
+
+const ALL = 8;
+const GROUP = 2;
+
+describe('Turnstile', () => {
+  let turnstile: Turnstile;
+  /** the groups whose work has begun, in order, and how to end each */
+  let begun: { readonly group: string; readonly end: () => void }[];
+
+  beforeEach(() => {
+    turnstile = new Turnstile({ all: ALL, group: GROUP });
+    begun = [];
+  });
+
+  function work(group: string): Promise<void> {
+    return turnstile.run(group, () => new Promise((end) => begun.push({ group, end })));
+  }
+
+  async function endFirst(): Promise<string | undefined> {
+    const first = begun.shift();
+    first?.end();
+    await settled();
+    return first?.group;
+  }
+
+  it('starts at most the limit of one group, and says how much of it waits', async () => {
+    for (let asked = 0; asked < 10; asked += 1) void work('a');
+    await settled();
+    assert.equal(begun.length, GROUP);
+    await endFirst();
+    assert.equal(begun.length, GROUP);
+    assert.deepEqual([turnstile.waiting('a'), turnstile.waiting('b')], [7, 0]);
+  });
+
+  it('starts at most the limit of all groups', async () => {
+    for (let group = 0; group < 20; group += 1) void work(`group ${group}`);
+    await settled();
+    assert.equal(begun.length, ALL);
+  });
+
+  it('serves a group after one of each group before it, however much they have queued', async () => {
+    const flooders = Array.from({ length: ALL / GROUP }, (_, index) => `flood ${index}`);
+    for (let asked = 0; asked < 100; asked += 1) for (const flooder of flooders) void work(flooder);
+    void work('other');
+    await settled();
+    assert.equal(begun.length, ALL);
+    for (let ended = 0; ended <= flooders.length; ended += 1) await endFirst();
+    assert.ok(begun.some(({ group }) => group === 'other'));
+  });
+
+  it('returns the result of the work, begins the next one after a failure, and keeps nothing of finished work', async () => {
+    assert.equal(await turnstile.run('a', () => Promise.resolve(1)), 1);
+    const failed = Array.from({ length: 10 }, () =>
+      assert.rejects(turnstile.run('a', () => Promise.reject(new Error('no')))),
+    );
+    await Promise.all(failed);
+    assert.equal(await turnstile.run('a', () => Promise.resolve(2)), 2);
+  });
+});

@@ -1,0 +1,56 @@
+/** Work that only a few may do at a time, fewer of one group, with groups taking turns. */
+import { FairQueue } from '../shared/scheduler/fair-reads.ts';
+
+interface TurnstileLimits {
+  /** how many may work at the same time */
+  readonly all: number;
+  /** how many of them may belong to one group */
+  readonly group: number;
+}
+
+export class Turnstile {
+  readonly #limits: TurnstileLimits;
+  readonly #queue = new FairQueue<() => void>();
+  /** work under way, by group */
+  readonly #underWay = new Map<string, number>();
+  #count = 0;
+
+  constructor(limits: TurnstileLimits) {
+    this.#limits = limits;
+  }
+
+  /** How much work of a group waits. */
+  waiting(group: string): number {
+    return this.#queue.sizeOf(group);
+  }
+
+  /** Does the work when its turn has come. */
+  async run<T>(group: string, work: () => Promise<T>): Promise<T> {
+    await new Promise<void>((resolve) => {
+      this.#queue.push(group, resolve);
+      this.#beginNext();
+    });
+    try {
+      return await work();
+    } finally {
+      this.#add(group, -1);
+      this.#beginNext();
+    }
+  }
+
+  #beginNext(): void {
+    while (this.#count < this.#limits.all) {
+      const next = this.#queue.shift((group) => (this.#underWay.get(group) ?? 0) < this.#limits.group);
+      if (next === undefined) return;
+      this.#add(next.group, 1);
+      next.item();
+    }
+  }
+
+  #add(group: string, change: 1 | -1): void {
+    this.#count += change;
+    const count = (this.#underWay.get(group) ?? 0) + change;
+    if (count === 0) this.#underWay.delete(group);
+    else this.#underWay.set(group, count);
+  }
+}
