@@ -1,5 +1,27 @@
 import assert from 'node:assert/strict';
-import { duration, escapeVisitorText, jsonLine, localTime, table, targetText, timeLeft } from './format.ts';
+import {
+  duration,
+  escapeVisitorText,
+  jsonLine,
+  localTime,
+  showsUtf8,
+  table,
+  targetText,
+  timeLeft,
+} from './format.ts';
+
+it('a locale decides whether a terminal shows UTF-8', () => {
+  for (const [env, expected] of [
+    [{}, true],
+    [{ LANG: 'C' }, false],
+    [{ LANG: 'en_US.UTF-8' }, true],
+    [{ LC_CTYPE: 'de_DE.utf8', LANG: 'C' }, true],
+    [{ LC_ALL: 'POSIX', LC_CTYPE: 'C.UTF-8', LANG: 'C.UTF-8' }, false],
+    [{ LC_ALL: '', LANG: 'en_US.ISO-8859-1' }, false],
+  ] as const)
+    assert.equal(showsUtf8(env, 'linux'), expected, JSON.stringify(env));
+  assert.ok(showsUtf8({ LC_ALL: 'C' }, 'darwin') && showsUtf8({ LANG: 'C' }, 'win32'));
+});
 
 describe('duration', () => {
   const cases: [number, string][] = [

@@ -1,6 +1,36 @@
 import { escapeCharacter, replaceUnprintable } from '../../shared/unprintable.ts';
 import { readableTarget, utf8Text } from '../client/inspector/readable.ts';
 
+/**
+ * Whether the terminal shows UTF-8, by the locale of POSIX: the first of these variables that is set decides. Without
+ * any it does, because most terminals do and minimal systems set none. Windows and macOS have no other terminals.
+ */
+export function showsUtf8(env: NodeJS.ProcessEnv, platform: NodeJS.Platform = process.platform): boolean {
+  if (platform === 'win32' || platform === 'darwin') return true;
+  const locale = [env['LC_ALL'], env['LC_CTYPE'], env['LANG']].find((value) => (value ?? '') !== '');
+  return locale === undefined || /utf-?8/i.test(locale);
+}
+
+/** The marks of this program that are not ASCII. */
+const MARKS: Readonly<Record<string, string>> = {
+  '…': '~',
+  '●': '*',
+  '○': 'o',
+  '◌': 'o',
+  '✕': 'x',
+  '✗': 'x',
+  '✓': '+',
+  '›': '>',
+  '│': '|',
+  '×': 'x',
+  '→': '>',
+};
+
+/** For a terminal without UTF-8, in as many columns. @param other replaces characters that are no marks */
+export function toAscii(text: string, other?: string): string {
+  return text.replace(/\P{ASCII}/gu, (character) => MARKS[character] ?? other ?? character);
+}
+
 /** Values as people read them. */
 
 /** `2026-07-10 14:03:05` in the time zone of this machine. */

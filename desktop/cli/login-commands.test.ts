@@ -115,11 +115,14 @@ describe('login', () => {
   describe('with an invitation', () => {
     const token = 't'.repeat(32);
 
-    async function accept(answer: RestResponse, account: RestResponse = [200, ACCOUNT]) {
+    async function accept(
+      answer: RestResponse,
+      account: RestResponse = [200, ACCOUNT],
+      { printed, output } = record(),
+    ) {
       const { address, calls } = await startRestRelay((call) =>
         call.startsWith('POST /v1/invites/') ? answer : account,
       );
-      const { printed, output } = record();
       const command = {
         relay: address,
         relayFrom: 'the address',
@@ -160,6 +163,17 @@ describe('login', () => {
       const taken = { id: 'x', account: 'acme', key: KEY, relay: 'https://x' };
       await assert.rejects(accept([201, taken], [503, { error: 'service unavailable' }]));
       assert.equal(stored.read()?.key, KEY);
+    });
+
+    it('shows the key if it cannot be stored, because no other can be had', async () => {
+      stored = new StoredLogin('/dev/null/folder', () => {});
+      const taken = { id: 'x', account: 'acme', key: KEY, relay: 'https://x' };
+      const recorded = record();
+      await assert.rejects(
+        accept([201, taken], undefined, recorded),
+        /login\.json cannot be written \(ENOTDIR/,
+      );
+      assert.match(recorded.printed.err, new RegExp(`could not be stored: ${KEY}\n$`));
     });
 
     it('rejects a malformed key', async () => {

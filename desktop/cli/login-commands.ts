@@ -131,7 +131,13 @@ export async function runLogin(
   checkProtected(relay, command.relayFrom, command.insecure);
   const { key, isFromInvitation } = await findKey(command, relay, prompt);
   // An invitation works once, so its key is stored before anything else can fail.
-  if (isFromInvitation) await stored.write({ relay, key, ca: command.ca });
+  if (isFromInvitation)
+    await stored.write({ relay, key, ca: command.ca }).catch((error: unknown) => {
+      output.err(
+        `culvert: The invitation is used up. Keep its key, because it could not be stored: ${key}\n`,
+      );
+      throw error;
+    });
   const account = await new ApiClient(relay, key, command.network).getAccount();
   await stored.write({ relay, key, ca: command.ca });
   if (command.json) {

@@ -13,6 +13,7 @@ import { configFolder, StoredLogin, StoredLoginError } from '../client/config/st
 import { describeFailure, ExitCode, exitCodeOfFailure, UsageError } from '../client/failures.ts';
 import { cannotPrint, type CommandContext, type Files } from './command.ts';
 import { commandOf, COMMANDS, readArguments, translateCommand } from './commands.ts';
+import { showsUtf8, toAscii } from './format.ts';
 import { terminalPrompt } from './prompt.ts';
 import type { PrintedOutput } from './reporter.ts';
 
@@ -24,7 +25,10 @@ if (process.argv.some((argument) => /^--(?:key|auth|basic-auth|password)|\/invit
 const EXIT_TIMEOUT_MS = 2000;
 
 /** Escapes output, because much of it comes from relays and visitors. */
-const printable = (text: string): string => escapeUnprintable(text, '\n\t');
+function printable(text: string, { isTTY }: { readonly isTTY?: boolean }): string {
+  const shown = escapeUnprintable(text, '\n\t');
+  return isTTY === true && !showsUtf8(process.env) ? toAscii(shown.replaceAll('…', '...')) : shown;
+}
 
 const files = { fstatSync, writeSync };
 const stderr = new StandardOutput(process.stderr, files);
@@ -35,8 +39,8 @@ const stdout = new StandardOutput(process.stdout, files, (error) => {
 let isServing = false;
 
 const output: PrintedOutput = {
-  out: (text) => stdout.write(printable(text)),
-  err: (text) => stderr.write(printable(text)),
+  out: (text) => stdout.write(printable(text, process.stdout)),
+  err: (text) => stderr.write(printable(text, process.stderr)),
   flush: () => stdout.flush(),
 };
 

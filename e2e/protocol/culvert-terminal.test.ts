@@ -73,7 +73,7 @@ describe('culvert on a terminal', () => {
       const { key } = await createAccount(relay);
       const environment = { NO_COLOR: '1', CULVERT_API_KEY: key };
       const { terminal } = await open(`start --config ${file}`, environment, columns);
-      await terminal.shows(new RegExp(`^shop +›● http://${name}\\.[^]*^administr`, 'm'));
+      await terminal.shows(new RegExp(`^shop +›●\\s+http://${name}\\.[^]*^administr`, 'm'));
       await request('/page', name);
       const text = await terminal.shows(/^shop +GET +200 +\d+ ms +\/page$/m);
       for (const line of text.split('\n')) assert.ok(line.length <= columns, line);
@@ -131,6 +131,30 @@ describe('culvert on a terminal', () => {
     } finally {
       relay.child.kill('SIGCONT');
     }
+  });
+
+  it('stops at Ctrl-Z, runs on in the background, and comes back in the foreground', async () => {
+    const account = await createAccount(relay);
+    const access = { CULVERT_RELAY: relay.url, CULVERT_API_KEY: account.key };
+    const culvert = `${process.execPath} ${CULVERT_SCRIPT} http ${service.port}`;
+    // Jobs need an interactive shell.
+    const terminal = new Terminal(scope, `PS1='$ ' exec bash --norc -i`, access);
+    await terminal.shows(/\$ $/);
+    terminal.type(`${culvert}; echo "code $?"\r`);
+    await terminal.shows(/● Online/);
+    terminal.type('\u{1A}');
+    await terminal.shows(/Stopped/);
+    assert.ok(!terminal.screen.isAlternate && terminal.screen.isCursorShown);
+    terminal.type('bg\r');
+    const [tunnel] = await account.api.list();
+    const host = `${tunnel?.slug}.localhost:${relay.port}`;
+    assert.equal((await visit(relay.port, { host, target: '/background' })).status, 200);
+    assert.ok(!terminal.screen.isAlternate);
+    terminal.type('fg\r');
+    await terminal.shows(/● Online[^]*\/background/);
+    terminal.type(CTRL_C);
+    await terminal.shows(/Tunnel closed\./);
+    assert.deepEqual(await account.api.list(), []);
   });
 
   it('starts with the QR code if the command line asks for it', async () => {

@@ -76,7 +76,13 @@ export class Terminal {
     const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('CULVERT_'));
     const prepared = `stty rows ${ROWS} cols ${columns}; ${command}`;
     this.#process = spawn('script', ['-qfec', prepared, '/dev/null'], {
-      env: { ...Object.fromEntries(inherited), TERM: 'xterm', SHELL: '/bin/sh', ...environment },
+      env: {
+        ...Object.fromEntries(inherited),
+        TERM: 'xterm',
+        SHELL: '/bin/sh',
+        LC_ALL: 'C.UTF-8',
+        ...environment,
+      },
     });
     this.#process.stdin.on('error', () => {});
     this.#process.stdout.setEncoding('utf8').on('data', (text: string) => {

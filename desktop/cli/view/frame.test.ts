@@ -50,6 +50,7 @@ function draw(panels: PanelState[], changes: Partial<ViewState> = {}, columns = 
       window: undefined,
       note: undefined,
       hasKeys: true,
+      hasUtf8: true,
       ...changes,
     } as const,
     { columns, rows },
@@ -134,7 +135,7 @@ describe('frame', () => {
     const status = { name: 'reconnecting', retryAt: NOW + 2500, why: 'The relay is away.' } as const;
     const lines = draw([panel({ problem, status })], {}, 40);
     assert.deepEqual(lines.slice(2, 4), ['◌ Reconnecting. The relay is away. Next', '  try in 3 s.']);
-    assert.deepEqual(lines.slice(10, 12), [
+    assert.deepEqual(lines.slice(13, 15), [
       '! Nothing is listening on port 3000.',
       '  Start the service there; the tunnel',
     ]);
@@ -224,14 +225,31 @@ describe('frame', () => {
 
   it('shows the state of each tunnel and how to quit in 40 columns', () => {
     const panels = [panel({ label: 'administration-of-everything' }), panel({ label: 'web' })];
-    assert.deepEqual(draw(panels, {}, 40).slice(0, 5), [
+    assert.deepEqual(draw(panels, {}, 40).slice(0, 6), [
       'culvert   ? keys   q quits   Tab next  …',
       '',
-      'administr… ›● http://my-app.demo.localh…',
+      'administr… ›● ',
+      'http://my-app.demo.localhost:8080',
       '              1m 00s left (e extends), …',
-      'web         ● http://my-app.demo.localh…',
+      'web         ● ',
     ]);
-    assert.equal(draw([panel()], {}, 40)[3], 'Address      http://my-app.demo.localho…');
+  });
+
+  it('shows addresses and secrets whole, from the edge of a window that is too narrow', () => {
+    const tunnel = { ...TUNNEL, access: { password: true } as const };
+    const one = panel({ tunnel, madePassword: 'correct-horse-battery-staple' });
+    const lines = draw([one], { window: 'http://127.0.0.1:4040/#0123456789' }, 30);
+    for (const [name, ...whole] of [
+      ['Address', 'http://my-app.demo.localhost:8', '080'],
+      ['also', 'http://my-app.localhost:8080'],
+      ['Password', 'correct-horse-battery-staple'],
+      ['Window', 'http://127.0.0.1:4040/#0123456', '789'],
+    ] as const) {
+      const at = lines.findIndex((line) => line.trim() === name);
+      assert.deepEqual(lines.slice(at + 1, at + 1 + whole.length), whole, name);
+    }
+    const code = draw([one], { page: 'code' }, 30).slice(1, 3);
+    assert.deepEqual(code, ['http://my-app.demo.localhost:8', '080']);
   });
 
   it('omits the least important parts from a narrow line', () => {
@@ -245,6 +263,10 @@ describe('frame', () => {
     assert.ok(!lines.join('\n').includes('GET'));
     const small = draw([panel()], { page: 'code' }, 90, 12).at(-1) ?? '';
     assert.match(small, /^The QR code needs \d+ × \d+ characters, so make the window larger\.$/);
+    assert.match(
+      draw([panel()], { page: 'code', hasUtf8: false }).at(-1) ?? '',
+      /needs a terminal with UTF-8/,
+    );
   });
 
   it('fits any window', () => {

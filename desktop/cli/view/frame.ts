@@ -8,7 +8,7 @@ import { KEPT_OPEN } from '../reporter.ts';
 import { NARROW_LABEL_COLUMNS, requestRows, WIDE_COLUMNS } from './log-page.ts';
 import { codeLines } from './once-online.ts';
 import type { PanelState, PanelStatus, Size, ViewState } from './state.ts';
-import { escapeControls, type Line, shorten, span, type Span, wrap } from './text.ts';
+import { escapeControls, type Line, shorten, span, type Span, whole, wholeRow, wrap } from './text.ts';
 
 const NAME_COLUMNS = 13;
 
@@ -32,14 +32,14 @@ function pageOf(state: ViewState, size: Size): Line[] {
   const knock = next && knockLine(next, panels, hasKeys);
   if (page === 'help') return [...(knock === undefined ? [] : [knock]), ...helpPage()];
   if (page === 'code' && shown !== undefined)
-    return codePage(shown.public_url, knock ?? codeTitle(panels.length), size);
+    return codePage(shown.public_url, knock ?? codeTitle(panels.length), size, state.hasUtf8);
   return overview(state, size, knock);
 }
 
 /** A code needs most of a window of 24 rows. */
-function codePage(url: string, first: Line, { columns, rows }: Size): Line[] {
-  const head: Line[] = [first, [span(escapeControls(url), 'strong')]];
-  return [...head, ...codeLines(url, { columns, rows: rows - head.length })];
+function codePage(url: string, first: Line, { columns, rows }: Size, hasUtf8: boolean): Line[] {
+  const head = [first, ...whole(escapeControls(url), 'strong', columns, url)];
+  return [...head, ...codeLines(url, { columns, rows: rows - head.length }, hasUtf8)];
 }
 
 function overview(state: ViewState, { columns, rows }: Size, knock: Line | undefined): Line[] {
@@ -53,7 +53,7 @@ function overview(state: ViewState, { columns, rows }: Size, knock: Line | undef
     ...(knock === undefined ? [] : [knock]),
     note === undefined ? [] : [span(escapeControls(note), 'good')],
     ...head,
-    ...(window === undefined ? [] : [row('Window', window)]),
+    ...(window === undefined ? [] : link('Window', window, columns)),
     [],
   ];
   const requests = requestRows(panels, columns, rows - lines.length);
@@ -89,9 +89,12 @@ function singleHead(panel: PanelState, context: Context): Line[] {
     const others = [urls.account, urls.subdomain, urls.path, urls.wildcard].filter(
       (url): url is string => url !== undefined && url !== public_url,
     );
-    lines.push(link('Address', public_url, 'strong'), ...others.map((url) => link('also', url)));
+    lines.push(
+      ...link('Address', public_url, context.columns, 'strong'),
+      ...others.flatMap((url) => link('also', url, context.columns)),
+    );
   }
-  lines.push(...lockLines(panel), row('Forwards to', localUrl));
+  lines.push(...lockLines(panel, context.columns), row('Forwards to', localUrl));
   if (tunnel !== undefined) {
     const left = timeLeft(Date.parse(tunnel.expires_at) - now);
     const idle = tunnel.idle_ttl ? ', extended by traffic' : panel.isKeptOpen ? KEPT_OPEN : '';
@@ -123,15 +126,25 @@ function blockOf(panel: PanelState, context: Context): Line[] {
   }
   const left = timeLeft(Date.parse(tunnel.expires_at) - now);
   const { style, hint } = ending(panel, context);
+  const url = escapeControls(tunnel.public_url);
+  const [[, ...beside] = [], ...below] = wholeRow(
+    '',
+    url,
+    'strong',
+    labelColumns + 4,
+    columns,
+    tunnel.public_url,
+  );
   return [
-    [label, span('● ', 'good'), span(escapeControls(tunnel.public_url), 'strong')],
+    [label, span('● ', 'good'), ...beside],
+    ...below,
     [
       indent,
       span('  '),
       span(`${left} left`, style),
       span(`${hint}, to ${panel.localUrl}, ${traffic(panel)}`, 'dim'),
     ],
-    ...lockLines(panel).map((line) => [indent, span('  '), ...line]),
+    ...lockLines(panel, columns - labelColumns - 4).map((line) => [indent, span('  '), ...line]),
     ...problem,
   ];
 }
@@ -163,8 +176,8 @@ function marked(mark: string, text: string, style: Span['style'], columns: numbe
 }
 
 /** An address that a click opens, if the terminal can do that. */
-function link(name: string, url: string, style: Span['style'] = 'plain'): Line {
-  return [span(name.padEnd(NAME_COLUMNS), 'dim'), { ...span(escapeControls(url), style), url }];
+function link(name: string, url: string, columns: number, style: Span['style'] = 'plain'): Line[] {
+  return wholeRow(name, escapeControls(url), style, NAME_COLUMNS, columns, url);
 }
 
 function row(name: string, value: string, style: Span['style'] = 'plain'): Line {
@@ -172,15 +185,17 @@ function row(name: string, value: string, style: Span['style'] = 'plain'): Line 
 }
 
 /** Nothing for a tunnel that is open to everybody. */
-function lockLines({ tunnel, madePassword, madeTokens }: PanelState): Line[] {
+function lockLines({ tunnel, madePassword, madeTokens }: PanelState, columns: number): Line[] {
   const lock = describeAccess(tunnel?.access ?? {});
   if (lock === undefined) return [];
   const password = tunnel?.access.password === true ? madePassword : undefined;
+  const secret = (name: string, text: string): Line[] =>
+    wholeRow(name, escapeControls(text), 'strong', NAME_COLUMNS, columns);
   const valid = madeTokens.filter((made) => tunnel?.access.tokens?.some(({ name }) => name === made.name));
   return [
     row('Access', lock),
-    ...(password === undefined ? [] : [row('Password', password, 'strong')]),
-    ...valid.map(({ name, token }) => row('Token', `${name}: ${token}`, 'strong')),
+    ...(password === undefined ? [] : secret('Password', password)),
+    ...valid.flatMap(({ name, token }) => secret('Token', `${name}: ${token}`)),
   ];
 }
 
@@ -209,6 +224,7 @@ export const KEYS: readonly (readonly [key: string, meaning: string])[] = [
   ['a, x', 'approves or denies the visitor who is asking for access'],
   ['Tab', 'selects the next tunnel'],
   ['q', 'quits after you confirm; Ctrl-C quits immediately'],
+  ['Ctrl-Z', 'stops culvert and its tunnels until you run "fg", or "bg" for the background'],
   ['Ctrl-L', 'redraws the screen'],
   ['?', 'shows this list of keys'],
 ];

@@ -1,5 +1,6 @@
 /** What `--open`, `--qr` and `--copy` have done with the address of a tunnel once visitors reach it. */
 import { renderUnicodeCompact } from 'uqr';
+import { showsUtf8 } from '../format.ts';
 import type { Output } from '../reporter.ts';
 import type { Size } from './state.ts';
 import { type Line, span } from './text.ts';
@@ -34,7 +35,11 @@ export function doOnceOnline(
   env: NodeJS.ProcessEnv,
   openAddress: (url: string, failed: (why: string) => void) => void,
 ): void {
-  if (qr) output.err(`${codeText(url, screen.isTTY === true ? screen.columns : undefined)}${url}\n`);
+  const canShow = screen.isTTY !== true || showsUtf8(env);
+  if (qr)
+    output.err(
+      `${canShow ? codeText(url, screen.isTTY === true ? screen.columns : undefined) : `${NEEDS_UTF8}\n`}${url}\n`,
+    );
   if (copy) {
     const canCopy = screen.isTTY === true && env['TERM'] !== 'dumb';
     // Past the output, which escapes what controls a terminal.
@@ -59,7 +64,8 @@ export function copySequence(text: string): string {
 const BORDER = 2;
 
 /** The address as a QR code, or a line with the size it needs. */
-export function codeLines(url: string, { columns, rows }: Size): Line[] {
+export function codeLines(url: string, { columns, rows }: Size, hasUtf8: boolean): Line[] {
+  if (!hasUtf8) return [[span(NEEDS_UTF8, 'warning')]];
   const lines = renderUnicodeCompact(url, { border: BORDER }).split('\n');
   const width = lines[0]?.length ?? 0;
   if (width <= columns && lines.length <= rows) return lines.map((line) => [span(line, 'inverse')]);
@@ -77,6 +83,8 @@ function codeText(url: string, columns = Infinity): string {
   const width = lines[0]?.length ?? 0;
   return `${width <= columns ? lines.join('\n') : needsRoom(lines)}\n`;
 }
+
+const NEEDS_UTF8 = 'The QR code needs a terminal with UTF-8, so set LC_ALL or LANG.';
 
 function needsRoom(lines: readonly string[]): string {
   return `The QR code needs ${lines[0]?.length ?? 0} × ${lines.length} characters, so make the window larger.`;

@@ -57,6 +57,8 @@ export interface ViewState {
   readonly window: string | undefined;
   /** what a key has done */
   readonly note: string | undefined;
+  /** whether the terminal shows more than ASCII */
+  readonly hasUtf8: boolean;
   /** whether keys are read */
   readonly hasKeys: boolean;
 }

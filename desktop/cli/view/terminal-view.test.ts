@@ -27,7 +27,14 @@ function setUp(env: NodeJS.ProcessEnv = {}) {
       return Promise.resolve(window.address);
     },
   };
-  const view = new TerminalView(...streams, env, clock, window);
+  const jobs = {
+    canStop: true,
+    isHere: true,
+    stops: 0,
+    stop: () => void (jobs.stops += 1),
+    isForeground: () => jobs.isHere,
+  };
+  const view = new TerminalView(...streams, env, clock, window, jobs);
   const panel = view.add(
     {
       ...SPEC_DEFAULTS,
@@ -52,7 +59,7 @@ function setUp(env: NodeJS.ProcessEnv = {}) {
       },
     },
   );
-  return { clock, window, written, rawModes, answered, stdin, stdout, view, panel };
+  return { clock, window, jobs, written, rawModes, answered, stdin, stdout, view, panel };
 }
 
 describe('TerminalView', () => {
@@ -122,6 +129,36 @@ describe('TerminalView', () => {
       out: 'The command stopped, but the tunnel was not closed.\n',
       err: 'It could not be closed.\n',
     });
+  });
+
+  it('leaves the terminal to the shell at Ctrl-Z, until it is in the foreground again', () => {
+    const { clock, jobs, written, rawModes, stdin, view, panel } = setUp();
+    view.open();
+    panel.online(TUNNEL);
+    stdin.emit('data', '\u{1A}');
+    assert.deepEqual([jobs.stops, written.at(-1), rawModes], [1, LEAVE, [true, false]]);
+    written.length = 0;
+    jobs.isHere = false;
+    process.emit('SIGCONT');
+    clock.advance(1000);
+    assert.deepEqual([written, rawModes.length], [[], 2], 'it continues in the background');
+    jobs.isHere = true;
+    clock.advance(300);
+    assert.match(written.join(''), /1049h.*Online/s);
+    assert.equal(rawModes.at(-1), true);
+    stdin.emit('data', '\u{1A}');
+    view.close(record().output);
+    assert.deepEqual([written.at(-1), rawModes.at(-1), clock.waiting], [LEAVE, false, []]);
+  });
+
+  it('draws ASCII if the locale has no UTF-8', () => {
+    const { clock, written, view, panel } = setUp({ LC_ALL: 'C', LANG: 'de_DE.UTF-8' });
+    view.open();
+    panel.reconnecting(1, 1000, 'Das Gerät ist weg.');
+    clock.advance(300);
+    assert.match(written.join(''), /o .*Reconnecting\. Das Ger\?t ist weg\./);
+    assert.doesNotMatch(written.join(''), /\P{ASCII}/u);
+    view.close(record().output);
   });
 
   it('answers the visitor who is shown when a key is pressed, and no one else', () => {

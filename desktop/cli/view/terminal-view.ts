@@ -1,7 +1,8 @@
-import { writeSync } from 'node:fs';
+import { readFileSync, writeSync } from 'node:fs';
 import type { Clock, Timer } from '../../client/clock.ts';
 import type { TunnelSpec } from '../../client/config/tunnel-spec.ts';
 import { LOG_SEARCH_MAX, VIEW_DRAW_MS, VIEW_NOTE_MS } from '../limits.ts';
+import { showsUtf8, toAscii } from '../format.ts';
 import { openAddress } from '../prompt.ts';
 import type { CommandWindow } from '../command-window.ts';
 import type { Output } from '../reporter.ts';
@@ -36,6 +37,9 @@ export class TerminalView {
   #hasShownCode = false;
   /** the request log, while it is open */
   #log: LogPage | undefined;
+  readonly #hasUtf8: boolean;
+  readonly #jobs: Jobs;
+  #isSuspended = false;
   #note: { readonly text: string; readonly until: number } | undefined;
   /** the visitor that keys apply to: only a visitor who is shown can be approved */
   #shownKnock: NextKnock | undefined;
@@ -46,12 +50,15 @@ export class TerminalView {
     env: NodeJS.ProcessEnv,
     clock: Clock,
     window: Pick<CommandWindow, 'open' | 'address'>,
+    jobs = JOBS,
   ) {
     this.#clock = clock;
+    this.#jobs = jobs;
+    this.#hasUtf8 = showsUtf8(env);
     this.#window = window;
     this.#stdin = stdin;
     this.#stdout = stdout;
-    this.#screen = new Screen(stdout, (env['NO_COLOR'] ?? '') === '', knowsLinks(env));
+    this.#screen = new Screen(stdout, (env['NO_COLOR'] ?? '') === '', knowsLinks(env), this.#hasUtf8);
   }
 
   /** Messages held back while the view occupies the terminal. */
@@ -69,7 +76,7 @@ export class TerminalView {
   open(): void {
     this.#screen.open();
     this.#stdout.on('resize', this.#redraw);
-    process.on('SIGCONT', this.#redraw);
+    process.on('SIGCONT', this.#resume);
     process.on('exit', this.#restore);
     // Runs before Node prints the error, which would vanish with the alternate screen.
     process.on('uncaughtExceptionMonitor', this.#restore);
@@ -84,12 +91,12 @@ export class TerminalView {
   close(output: Output): void {
     this.#timer?.cancel();
     this.#stdout.off('resize', this.#redraw);
-    process.off('SIGCONT', this.#redraw);
+    process.off('SIGCONT', this.#resume);
     process.off('exit', this.#restore);
     process.off('uncaughtExceptionMonitor', this.#restore);
     if (this.#stdin.isTTY) {
       this.#stdin.off('data', this.#onKeys);
-      this.#stdin.setRawMode(false);
+      if (!this.#isSuspended) this.#stdin.setRawMode(false);
       this.#stdin.pause();
     }
     this.#screen.close();
@@ -122,8 +129,32 @@ export class TerminalView {
     if (link !== undefined) this.#say('The link below opens the window, once.');
   }
 
+  /** Gives the terminal back to the shell, and stops. The shell decides when this process goes on, and where. */
+  #suspend(): void {
+    if (!this.#jobs.canStop) return;
+    this.#isSuspended = true;
+    this.#stdin.setRawMode(false);
+    this.#screen.close();
+    this.#jobs.stop();
+  }
+
+  /** Others may have changed the terminal in the meantime. In the background, it belongs to them. */
+  readonly #resume = (): void => {
+    if (!this.#jobs.isForeground()) return;
+    this.#isSuspended = false;
+    if (this.#stdin.isTTY) {
+      // Node does nothing if it believes that the mode is set already.
+      this.#stdin.setRawMode(false);
+      this.#stdin.setRawMode(true);
+    }
+    this.#screen.close();
+    this.#screen.open();
+    this.#redraw();
+  };
+
   #tick(): void {
-    this.#draw();
+    if (this.#isSuspended) this.#resume();
+    else this.#draw();
     this.#timer = this.#clock.setTimeout(() => this.#tick(), VIEW_DRAW_MS);
   }
 
@@ -142,6 +173,7 @@ export class TerminalView {
       current: this.#current,
       window: this.#window.address,
       note: isNoteOver ? undefined : this.#note?.text,
+      hasUtf8: this.#hasUtf8,
       hasKeys: this.#stdin.isTTY,
     };
     if (this.#screen.draw(frame(state, size))) this.#shownKnock = nextKnock(panels);
@@ -165,6 +197,7 @@ export class TerminalView {
     // When keys are read one by one, Ctrl-C is one of them and not a signal.
     if (key === 'ctrl-c') process.emit('SIGINT');
     else if (key === 'ctrl-l') this.#redraw();
+    else if (key === 'ctrl-z') this.#suspend();
     else if (this.#log !== undefined) {
       if (!this.#log.key(key)) this.#log = undefined;
       this.#draw();
@@ -247,6 +280,34 @@ export class TerminalView {
   };
 }
 
+/* Jobs of a shell. */
+
+export interface Jobs {
+  /** whether the system knows jobs */
+  readonly canStop: boolean;
+  /** Stops all processes of the job, such as npm that has started this one, until the shell continues them. */
+  stop(): void;
+  /** Whether the terminal belongs to this job. */
+  isForeground(): boolean;
+}
+
+const JOBS: Jobs = {
+  canStop: process.platform !== 'win32',
+  stop: () => void process.kill(0, 'SIGTSTP'),
+  isForeground() {
+    try {
+      // After the name: state, parent, group, session, terminal, and the group in its foreground (proc_pid_stat(5)).
+      const [, , group, , , foreground] = readFileSync('/proc/self/stat', 'latin1')
+        .replace(/^.*\) /s, '')
+        .split(' ');
+      return group === foreground;
+    } catch {
+      // Elsewhere, the system stops a job in the background again as soon as it uses the terminal.
+      return true;
+    }
+  },
+};
+
 /** Keys as a terminal sends them. */
 
 /** Sequences of terminals, by the names that the view gives their keys. */
@@ -265,6 +326,7 @@ const SEQUENCES: Readonly<Record<string, string>> = {
   '\u{8}': 'backspace',
   '\u{3}': 'ctrl-c',
   '\u{C}': 'ctrl-l',
+  '\u{1A}': 'ctrl-z',
 };
 
 const ESCAPE = '\u{1B}';
@@ -353,11 +415,17 @@ export class Screen {
   #shown: string[] | undefined;
   #isOpen = false;
 
-  /** @param hasLinks whether the terminal opens hyperlinks */
-  constructor(stream: TerminalStream, hasColour: boolean, hasLinks = false) {
+  readonly #hasUtf8: boolean;
+
+  /**
+   * @param hasLinks whether the terminal opens hyperlinks
+   * @param hasUtf8 whether it shows more than ASCII
+   */
+  constructor(stream: TerminalStream, hasColour: boolean, hasLinks = false, hasUtf8 = true) {
     this.#stream = stream;
     this.#hasColour = hasColour;
     this.#hasLinks = hasLinks;
+    this.#hasUtf8 = hasUtf8;
   }
 
   get isOpen(): boolean {
@@ -381,7 +449,8 @@ export class Screen {
     if (!this.#isOpen || this.#stream.writableLength > 0) return false;
     const { columns } = this.size;
     const before = this.#shown;
-    const shown = lines.map((line) => paint(line, columns, this.#hasColour, this.#hasLinks));
+    const painted = lines.map((line) => paint(line, columns, this.#hasColour, this.#hasLinks));
+    const shown = this.#hasUtf8 ? painted : painted.map((line) => toAscii(line, '?'));
     let text = before === undefined ? `${CSI}2J` : '';
     shown.forEach((line, index) => {
       if (before?.[index] !== line) text += `${CSI}${index + 1};1H${CSI}K${line}`;
@@ -400,6 +469,7 @@ export class Screen {
   close(): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;
+    this.#shown = undefined;
     this.#stream.write(LEAVE);
   }
 }

@@ -35,6 +35,34 @@ export function escapeControls(text: string): string {
   return escapeUnprintable(text).replace(/\p{Cs}|[\u{10000}-\u{10ffff}]/gu, escapeCharacter);
 }
 
+/**
+ * A value that must be whole, beside its name or below it. There it begins at the edge, so that it can be selected.
+ *
+ * @param nameColumns width of the column of names
+ * @param url what a click on it opens
+ */
+export function wholeRow(
+  name: string,
+  text: string,
+  style: Style,
+  nameColumns: number,
+  columns: number,
+  url?: string,
+): Line[] {
+  const title = span(name.padEnd(nameColumns), 'dim');
+  if (nameColumns + text.length <= columns) return [[title, ...whole(text, style, text.length, url).flat()]];
+  return [[title], ...whole(text, style, columns, url)];
+}
+
+/** A value on as many lines as it needs. */
+export function whole(text: string, style: Style, columns: number, url?: string): Line[] {
+  const size = Math.max(1, columns);
+  return Array.from({ length: Math.ceil(text.length / size) }, (_, index) => {
+    const part = span(text.slice(index * size, (index + 1) * size), style);
+    return [url === undefined ? part : { ...part, url }];
+  });
+}
+
 /** Shortens to this many columns, with `…` at the end of a longer text. */
 export function shorten(text: string, columns: number): string {
   if (text.length <= columns) return text;

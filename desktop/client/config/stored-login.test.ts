@@ -32,7 +32,7 @@ describe('StoredLogin', () => {
   it("keeps the relay's authority, but not a whole collection of them", async () => {
     await stored.write({ ...LOGIN, ca: 'a certificate' });
     assert.deepEqual(stored.read(), { ...LOGIN, ca: 'a certificate' });
-    assert.throws(() => stored.write({ ...LOGIN, ca: 'x'.repeat(70_000) }), StoredLoginError);
+    await assert.rejects(stored.write({ ...LOGIN, ca: 'x'.repeat(70_000) }), StoredLoginError);
     assert.deepEqual(stored.read(), { ...LOGIN, ca: 'a certificate' });
   });
 
@@ -49,6 +49,32 @@ describe('StoredLogin', () => {
     assert.deepEqual(stored.read(), LOGIN);
     assert.equal(mode(stored.path), 0o600);
     assert.match(warnings.join(), /other users.*login\.json.*revoke/);
+  });
+
+  onPosix('says what to do about a file of another user', async () => {
+    await stored.write(LOGIN);
+    chmodSync(join(root, 'a'), 0);
+    const isRoot = process.geteuid?.() === 0;
+    // Root may read everything.
+    if (isRoot) process.seteuid?.(65_534);
+    try {
+      for (const act of [
+        async () => stored.read(),
+        async () => await stored.write(LOGIN),
+        async () => await stored.remove(),
+      ])
+        await assert.rejects(act, (error) => {
+          assert.ok(error instanceof StoredLoginError);
+          assert.match(
+            error.message,
+            /login\.json cannot be \w+ by this user.*chown -R "\$USER" '.*culvert'$/,
+          );
+          return true;
+        });
+    } finally {
+      if (isRoot) process.seteuid?.(0);
+      chmodSync(join(root, 'a'), 0o700);
+    }
   });
 
   it('forgets a login once', async () => {

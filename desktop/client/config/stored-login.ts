@@ -54,7 +54,7 @@ export class StoredLogin {
     try {
       text = this.#readText();
     } catch (error) {
-      throw new StoredLoginError(`${this.path} cannot be read: ${String(error)}`, { cause: error });
+      throw this.#failure('read', error);
     }
     if (text === undefined) return undefined;
     try {
@@ -71,20 +71,38 @@ export class StoredLogin {
   /**
    * Stores a login, replacing the previous one.
    *
-   * @throws StoredLoginError for too many authorities to store
+   * @throws StoredLoginError also for too many authorities to store
    */
-  write({ relay, key, ca }: Login): Promise<void> {
+  async write({ relay, key, ca }: Login): Promise<void> {
     const text = `${JSON.stringify({ relay: relay.origin, key, ca })}\n`;
     if (text.length > CONFIG_FILE_MAX_BYTES)
       throw new StoredLoginError(
         `${this.path} would be larger than ${CONFIG_FILE_MAX_BYTES} bytes: use a --ca file that contains only the certificate of the relay's certificate authority.`,
       );
-    return this.#file.write(text);
+    try {
+      await this.#file.write(text);
+    } catch (error) {
+      throw this.#failure('written', error);
+    }
   }
 
-  /** @returns whether a login was stored */
-  remove(): Promise<boolean> {
-    return this.#file.remove();
+  /** @returns whether a login was stored @throws StoredLoginError */
+  async remove(): Promise<boolean> {
+    try {
+      return await this.#file.remove();
+    } catch (error) {
+      throw this.#failure('removed', error);
+    }
+  }
+
+  #failure(what: 'read' | 'written' | 'removed', cause: unknown): StoredLoginError {
+    const { code, message } = cause as NodeJS.ErrnoException;
+    const folder = dirname(this.path);
+    const why =
+      code === 'EACCES' || code === 'EPERM'
+        ? ` by this user, for example because "sudo culvert login" created it. Run: sudo chown -R "$USER" '${folder}'`
+        : ` (${message}).`;
+    return new StoredLoginError(`${this.path} cannot be ${what}${why}`, { cause });
   }
 
   #readText(): string | undefined {
@@ -107,7 +125,14 @@ export class StoredLogin {
 
   /** Other users could read the key. */
   #close(): void {
-    chmodSync(this.path, OWNER_ONLY);
+    try {
+      chmodSync(this.path, OWNER_ONLY);
+    } catch {
+      this.#warn(
+        `Other users of this machine can read the API key in ${this.path}. Only its owner can change that.`,
+      );
+      return;
+    }
     this.#warn(
       `Until now, other users of this machine could read ${this.path}. ` +
         'If someone may have read it, revoke the key in it and sign in with a new one.',
