@@ -222,6 +222,18 @@ const PROJECT_MESSAGES = {
     '{path} belongs to another user (uid {uid}) and defines which of your ports are exposed and who can reach them. Read it first. If you agree, run "culvert start --config {path}".',
   'project.takesTunnels': 'the file must have a "tunnels" field with a name and a port for each tunnel',
   'project.noTunnel': 'must define at least one tunnel, each with a name and a port',
+  'project.list':
+    'is a list, but must be a mapping: write "web:" above the fields of the tunnel instead of "- name: web"',
+  'project.listAlone':
+    'the file is a list, but must have a "tunnels" field with a name and a port for each tunnel',
+  'project.documents': 'a second YAML document begins here (---), but the file can have only one',
+  'project.toml':
+    'the file is TOML, not YAML. culvert.yml has a "tunnels" field with a name and a port for each tunnel',
+  'project.foreign':
+    'belongs to the configuration of {program}. culvert.yml has a "tunnels" field with a name and a port for each tunnel',
+  'project.utf16': 'it is encoded in UTF-16. Save it as UTF-8',
+  'project.yaml': '{path} has the wrong name. Rename it to {name}, or use "culvert start --config {path}".',
+  'project.takesFilled': '{given} stands for {value}, but must be {accepted}',
   'project.tooMany': 'has {count} tunnels, but the maximum is {max}',
   'project.label': 'is not a valid tunnel name. Use 1 to {max} letters, digits, hyphens and underscores',
   'project.takesFields': 'is {value}, but must be a mapping with these fields: {fields}',
@@ -257,6 +269,7 @@ const PROJECT_MESSAGES = {
   'access.manyTokens': 'can have at most {max} tokens',
   'access.tokenTwice': 'the token {name} appears twice',
   'access.unset': 'the variable {name} is not set',
+  'access.publicSecret': 'the variable {name} may hold a secret, but names and domains are public',
   'access.unsetIn': '{field}: {problem}',
   'access.reference':
     '{reference} must contain the name of a variable, as in {example}. Use {escape} to write a literal {begin}',

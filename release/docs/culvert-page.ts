@@ -169,7 +169,7 @@ export function projectPage(): string {
       ['field', 'accepts', 'meaning'],
       [...rules, ...access].map(([name, accepted]) => [code(name), prose(accepted), fieldMeaning(name)]),
     ),
-    `In \`auth\`, \`password\`, \`allow\` and the tokens of \`tokens\`, \`\${NAME}\` stands for the value of an environment variable, which must be set and not empty; \`$\${\`
+    `In \`name\`, \`domain\`, \`auth\`, \`password\`, \`allow\` and the tokens of \`tokens\`, \`\${NAME}\` stands for the value of an environment variable, which must be set and not empty; \`$\${\`
 stands for \`\${\`. All errors are reported together, each with its file, line and field. The file may have at most ${readable('CONFIG_FILE_MAX_BYTES', CONFIG_FILE_MAX_BYTES)} and must not contain a key.
 `,
     SECURITY,

@@ -620,6 +620,18 @@ export const ENGINE_DE: Translation<typeof MESSAGES> = {
     '{path} gehört jemand anderem (uid {uid}) und sagt, welche Ihrer Ports für wen geöffnet werden: Lesen Sie die Datei, und wenn Sie das wollen, führen Sie „culvert start --config {path}“ aus.',
   'project.takesTunnels': 'es braucht das Feld „tunnels“, mit einem Namen und einem Port für jeden Tunnel',
   'project.noTunnel': 'es braucht einen Namen und einen Port für jeden Tunnel, mindestens einen',
+  'project.list': 'ist eine Liste: Schreiben Sie „web:“ über die Felder des Tunnels statt „- name: web“',
+  'project.listAlone':
+    'die Datei ist eine Liste; es braucht das Feld „tunnels“, mit einem Namen und einem Port für jeden Tunnel',
+  'project.documents': 'hier beginnt ein zweites YAML-Dokument (---); erlaubt ist nur eines',
+  'project.toml':
+    'die Datei ist TOML statt YAML; culvert.yml hat das Feld „tunnels“, mit einem Namen und einem Port für jeden Tunnel',
+  'project.foreign':
+    'gehört zur Konfiguration von {program}; culvert.yml hat das Feld „tunnels“, mit einem Namen und einem Port für jeden Tunnel',
+  'project.utf16': 'die Datei hat die Kodierung UTF-16. Speichern Sie sie als UTF-8',
+  'project.yaml':
+    '{path} heißt falsch: Benennen Sie die Datei in {name} um, oder führen Sie „culvert start --config {path}“ aus.',
+  'project.takesFilled': '{given} steht für {value}; erlaubt: {accepted}',
   'project.tooMany': 'hat {count} Tunnel; erlaubt sind höchstens {max}',
   'project.label':
     'ist kein Name für einen Tunnel; erlaubt: 1 bis {max} Buchstaben ohne Umlaute, Ziffern, Binde- und Unterstriche',
@@ -656,6 +668,8 @@ export const ENGINE_DE: Translation<typeof MESSAGES> = {
   'access.manyTokens': 'erlaubt sind höchstens {max} Tokens',
   'access.tokenTwice': 'das Token {name} ist zweimal da',
   'access.unset': 'die Variable {name} ist nicht gesetzt',
+  'access.publicSecret':
+    'die Variable {name} kann ein Geheimnis enthalten; Namen und Domains sind öffentlich',
   'access.unsetIn': '{field}: {problem}',
   'access.reference':
     '{reference} nimmt den Namen einer Variablen, etwa {example}; {escape} steht für {begin}',

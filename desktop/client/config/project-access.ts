@@ -173,13 +173,15 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 /** `${NAME}`; a `$` before it escapes it. */
 const REFERENCE = /(\$?)\$\{([^}]*)(\}?)/g;
 const NAME = /^[A-Za-z_]\w*$/;
+/** Names of variables that are likely to hold a secret. */
+const SECRET_NAME = /KEY|TOKEN|SECRET|PASS|CREDENTIAL|AUTH/i;
 const EXAMPLES = { reference: '${…}', example: '${PASSWORD}', escape: '$${', begin: '${' };
 
 /** Thrown for a text that cannot be filled in. The message says why. */
 export class EnvironmentError extends MessageError {}
 
 /** Thrown for a variable that is unset or empty; the text itself is valid. */
-class VariableUnset extends EnvironmentError {}
+export class VariableUnset extends EnvironmentError {}
 
 /**
  * Fills in variables: `ann:${ANN_PASSWORD}`. `$${` stands for `${`; any other `$` stands for itself.
@@ -187,10 +189,26 @@ class VariableUnset extends EnvironmentError {}
  * @throws EnvironmentError; VariableUnset if a variable is unset or empty
  */
 export function fillIn(text: string, env: Environment): string {
+  return replaceVariables(text, (name) => env[name]);
+}
+
+/**
+ * The same for text that becomes public, such as the name of a tunnel. Windows has `USERNAME` instead of `USER`.
+ *
+ * @throws EnvironmentError also for variables that may hold a secret
+ */
+export function fillInPublic(text: string, env: Environment): string {
+  return replaceVariables(text, (name) => {
+    if (SECRET_NAME.test(name)) throw new EnvironmentError(toMessage('access.publicSecret', { name }));
+    return env[name] ?? (name === 'USER' ? env['USERNAME'] : undefined);
+  });
+}
+
+function replaceVariables(text: string, read: (name: string) => string | undefined): string {
   return text.replace(REFERENCE, (reference, dollar: string, name: string, end: string) => {
     if (dollar !== '') return reference.slice(1);
     if (end === '' || !NAME.test(name)) throw new EnvironmentError(toMessage('access.reference', EXAMPLES));
-    const value = env[name] ?? '';
+    const value = read(name) ?? '';
     if (value === '') throw new VariableUnset(toMessage('access.unset', { name }));
     return value;
   });

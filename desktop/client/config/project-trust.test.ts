@@ -69,6 +69,30 @@ describe('readProject', () => {
     assert.equal(readProject(undefined, inner, {}, undefined).tunnels[0]?.port, 1);
   });
 
+  it('names what is wrong with the file itself', () => {
+    const text = 'tunnels: {web: {port: 3000}}\n';
+    const file = join(root, 'culvert.yml');
+    const utf16 = Buffer.from(`\ufeff${text}`, 'utf16le');
+    for (const bytes of [utf16, utf16.subarray(2), Buffer.from(utf16).swap16()]) {
+      writeFileSync(file, bytes);
+      assert.throws(
+        () => readProject(file, root),
+        isRefusal(/yml cannot be read: it is encoded in UTF-16\. Save it as UTF-8\.$/),
+      );
+    }
+    writeFileSync(file, `\ufeff${text}`);
+    assert.equal(readProject(file, root).tunnels.length, 1);
+    rmSync(file);
+    write('culvert.yaml', 1);
+    assert.throws(
+      () => readProject(undefined, inner),
+      isRefusal(
+        /culvert\.yaml has the wrong name\. Rename it to culvert\.yml, or use "culvert start --config/,
+      ),
+    );
+    assert.equal(readProject('culvert.yaml', root).tunnels.length, 1);
+  });
+
   it('reads at most 64 KiB', () => {
     writeFileSync(join(root, 'culvert.yml'), '#'.repeat(64 * 1024 + 1));
     assert.throws(() => readProject(undefined, inner), /larger than 65536 bytes/);

@@ -34,6 +34,9 @@ function portAndWildcard(fields: string) {
   return [only?.port, only?.wildcard];
 }
 
+const filled = (field: string, env: Record<string, string>) =>
+  parseProject(`tunnels: {web: {port: 1, ${field}}}`, 'culvert.yml', { env }).tunnels[0];
+
 describe('parseProject', () => {
   it('reads every field', () => {
     const text = `
@@ -248,7 +251,7 @@ describe('parseProject', () => {
 
   const refused: [string, RegExp][] = [
     ['', /^culvert\.yml:1: the file must have a "tunnels" field/],
-    ['- a\n', /^culvert\.yml:1: the file must have a "tunnels" field/],
+    ['- a\n', /^culvert\.yml:1: the file is a list, but must have a "tunnels" field/],
     [
       'tunnels:\n',
       /^culvert\.yml:1: tunnels: must define at least one tunnel, each with a name and a port\.$/,
@@ -301,8 +304,30 @@ describe('parseProject', () => {
     [tunnel('hostheader: local'), /:4: tunnels\.web\.hostheader: is unknown\. Did you mean host_header\?$/],
     ['tunnels: {web: {port?: 3000}}', /: tunnels\.web\.port\?: is unknown\. Did you mean port\?$/m],
     [
-      tunnel('subdomain: x'),
-      /subdomain: is unknown\. The fields are port, share, name, domain, wildcard, hosts, ttl/,
+      tunnel('other: x'),
+      /other: is unknown\. The fields are port, share, name, domain, wildcard, hosts, ttl/,
+    ],
+    // What other programs call it.
+    [tunnel('subdomain: x'), /subdomain: is unknown\. Did you mean name\?$/],
+    ['tunnels: {web: {addr: 3000}}', /web\.addr: is unknown\. Did you mean port\?$/m],
+    [tunnel('hostname: a.example.com'), /hostname: is unknown\. Did you mean domain\?$/],
+    [
+      'version: 3\nagent: {authtoken: x}\nendpoints: []\n',
+      /^culvert\.yml:1: version: .* configuration of ngrok\./,
+    ],
+    ['tunnel: x\ningress: []\n', /^culvert\.yml:1: tunnel: .* configuration of cloudflared\./],
+    [
+      '# frp\n\nserverAddr = "a"\n[[proxies]]\n',
+      /^culvert\.yml:1: the file is TOML, not YAML\. .* "tunnels" field[^\n]*$/,
+    ],
+    ['[common]\nserver_addr = a\n', /the file is TOML/],
+    [
+      'tunnels:\n  - name: web\n    port: 1\n',
+      /:1: tunnels: is a list, .* write "web:" .* instead of "- name: web"\.$/,
+    ],
+    [
+      `${tunnel('idle: true')}---\n${tunnel('idle: true')}`,
+      /^culvert\.yml:5: a second YAML document begins here \(---\)/,
     ],
     [tunnel('port: 4000'), /:4: Map keys must be unique/],
     [
@@ -348,6 +373,30 @@ describe('parseProject', () => {
   it('rejects aliases that multiply', () => {
     const lines = Array.from({ length: 9 }, (_, i) => `a${i + 1}: &a${i + 1} [${`*a${i},`.repeat(9)}]`);
     assert.match(refusal(`a0: &a0 [x]\n${lines.join('\n')}\n`), /aliases/);
+  });
+
+  describe('fills in variables of the name and the domain', () => {
+    it('so that each developer has a name of their own', () => {
+      assert.equal(filled("name: '${USER}-shop'", { USER: 'ann' })?.name, 'ann-shop');
+      assert.equal(filled("name: '${USER}-shop'", { USERNAME: 'ann' })?.name, 'ann-shop', 'on Windows');
+      assert.equal(filled("domain: '${WHO}.example.com'", { WHO: 'ann' })?.domain, 'ann.example.com');
+    });
+
+    for (const [name, env, message] of [
+      [
+        '${USER}-shop',
+        { USER: 'Ann.Lee' },
+        /name: "\$\{USER\}-shop" stands for "Ann\.Lee-shop", but must be 2 to 63 lower/,
+      ],
+      ['${USER}-shop', {}, /name: the variable USER is not set\.$/],
+      [
+        '${API_TOKEN}',
+        { API_TOKEN: 'abcdef' },
+        /name: the variable API_TOKEN may hold a secret, but names and/,
+      ],
+    ] as const)
+      it(`or says why not: ${name} with ${JSON.stringify(env)}`, () =>
+        assert.throws(() => filled(`name: '${name}'`, env), message));
   });
 
   it('withholds tunnels with unset variables, and gives them no access policy', () => {

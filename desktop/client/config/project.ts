@@ -33,7 +33,14 @@ import {
   toMessage,
 } from '../messages.ts';
 import { parseRelayAddress, type RelayAddress, RelayAddressError } from '../relay/relay-address.ts';
-import { ACCESS_FIELDS, type Environment, readProjectAccess } from './project-access.ts';
+import {
+  ACCESS_FIELDS,
+  type Environment,
+  EnvironmentError,
+  fillInPublic,
+  readProjectAccess,
+  VariableUnset,
+} from './project-access.ts';
 import { checkOwners, ProjectFileError, trustedOwners } from './project-trust.ts';
 import {
   ANY_HOST,
@@ -124,6 +131,34 @@ const tunnelSchema = yup
   .strict();
 const TUNNEL_FIELDS = [...Object.keys(TUNNEL_FIELD_RULES), ...ACCESS_FIELDS];
 
+/** Fields whose variables are filled in, besides those of the access policy. */
+const FILLED_FIELDS = ['name', 'domain'];
+
+/** What other programs and guesses call our fields. */
+const FIELD_ALIASES: ReadonlyMap<string, string> = new Map([
+  ['addr', 'port'],
+  ['local_port', 'port'],
+  ['localPort', 'port'],
+  ['hostname', 'domain'],
+  ['url', 'domain'],
+  ['customDomains', 'domain'],
+  ['subdomain', 'name'],
+  ['basic_auth', 'auth'],
+  ['folder', 'share'],
+]);
+
+/** Fields at the top of the configurations of other programs. */
+const FOREIGN_FIELDS: ReadonlyMap<string, string> = new Map([
+  ['agent', 'ngrok'],
+  ['authtoken', 'ngrok'],
+  ['endpoints', 'ngrok'],
+  ['version', 'ngrok'],
+  ['ingress', 'cloudflared'],
+  ['tunnel', 'cloudflared'],
+  ['serverAddr', 'frp'],
+  ['proxies', 'frp'],
+]);
+
 /** Fields for a port that make no sense for a folder. */
 const PORT_FIELDS = ['port', 'hosts', 'host_header', 'local_host', 'local_https', 'upstream', 'wait'];
 
@@ -146,7 +181,12 @@ export function parseProject(text: string, path: string, options: ReadOptions = 
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
   const report = new ProjectReport(path, document, lines);
-  for (const error of document.errors) report.add(lines.linePos(error.pos[0]).line, error.message);
+  if (looksLikeToml(text)) report.add(1, toMessage('project.toml'));
+  else
+    for (const error of document.errors) {
+      const isSecond = error.code === 'MULTIPLE_DOCS';
+      report.add(lines.linePos(error.pos[0]).line, isSecond ? toMessage('project.documents') : error.message);
+    }
   report.end();
   let value: unknown;
   try {
@@ -156,6 +196,12 @@ export function parseProject(text: string, path: string, options: ReadOptions = 
     throw new ProjectFileError(toMessage('project.repeats', { path }));
   }
   return new ProjectReader(path, options, report).read(value);
+}
+
+/** A table or a setting of TOML, such as frp's, on the first line that is no comment. */
+function looksLikeToml(text: string): boolean {
+  const first = text.split('\n').find((line) => !/^\s*(?:#|$)/.test(line)) ?? '';
+  return /^\s*(?:\[\[?[\w.-]+\]\]?\s*$|[\w.-]+\s*=)/.test(first);
 }
 
 class ProjectReader {
@@ -175,7 +221,13 @@ class ProjectReader {
   read(value: unknown): Project {
     const report = this.#report;
     if (!isObject(value)) {
-      report.field([], toMessage('project.takesTunnels'));
+      report.field([], toMessage(Array.isArray(value) ? 'project.listAlone' : 'project.takesTunnels'));
+      throw report.error();
+    }
+    const foreign = Object.keys(value).find((name) => FOREIGN_FIELDS.has(name));
+    if (foreign !== undefined && !('relay' in value)) {
+      const program = FOREIGN_FIELDS.get(foreign) ?? '';
+      report.field([foreign], toMessage('project.foreign', { program }));
       throw report.error();
     }
     this.#checkNames(value, [], PROJECT_FIELDS);
@@ -198,7 +250,7 @@ class ProjectReader {
 
   #readTunnels(value: unknown): Project['tunnels'] {
     if (!isObject(value) || Object.keys(value).length === 0) {
-      this.#report.field(['tunnels'], toMessage('project.noTunnel'));
+      this.#report.field(['tunnels'], toMessage(Array.isArray(value) ? 'project.list' : 'project.noTunnel'));
       return [];
     }
     const entries = Object.entries(value);
@@ -230,8 +282,9 @@ class ProjectReader {
       if (isUnset && this.#withholds) unset.push(toMessage('access.unsetIn', { field: name, problem: said }));
       else this.#report.field([...path, name], said);
     });
+    const filled = this.#fillIn(value, path, unset);
     try {
-      const fields = tunnelSchema.validateSync(value, { abortEarly: false });
+      const fields = tunnelSchema.validateSync(filled, { abortEarly: false });
       const spec = {
         label,
         port: fields.port ?? fields.hosts?.[ANY_HOST] ?? 0,
@@ -266,13 +319,40 @@ class ProjectReader {
       const wrong = new Set(error.inner.map(({ path: name }) => name));
       for (const [name, rule] of Object.entries(TUNNEL_FIELD_RULES)) {
         if (!wrong.has(name)) continue;
+        const values = { value: shown(filled[name]), accepted: rule };
+        const isFilled = filled[name] !== value[name];
         this.#report.field(
           [...path, name],
-          toMessage('project.takes', { value: shown(value[name]), accepted: rule }),
+          isFilled
+            ? toMessage('project.takesFilled', { ...values, given: shown(value[name]) })
+            : toMessage('project.takes', values),
         );
       }
       return undefined;
     }
+  }
+
+  /** @param unset gets the variables that withhold the tunnel. @returns the tunnel without fields that cannot be filled in */
+  #fillIn(
+    tunnel: Readonly<Record<string, unknown>>,
+    path: readonly string[],
+    unset: Message[],
+  ): Readonly<Record<string, unknown>> {
+    const filled = { ...tunnel };
+    for (const name of FILLED_FIELDS) {
+      const value = tunnel[name];
+      if (typeof value !== 'string') continue;
+      try {
+        filled[name] = fillInPublic(value, this.#env);
+      } catch (error) {
+        if (!(error instanceof EnvironmentError)) throw error;
+        delete filled[name];
+        if (error instanceof VariableUnset && this.#withholds)
+          unset.push(toMessage('access.unsetIn', { field: name, problem: error.said }));
+        else this.#report.field([...path, name], error.said);
+      }
+    }
+    return filled;
   }
 
   /** A tunnel forwards to either a port or a folder. */
@@ -293,7 +373,8 @@ class ProjectReader {
   #checkNames(value: object, path: readonly string[], known: readonly string[]): void {
     for (const name of Object.keys(value)) {
       if (known.includes(name)) continue;
-      const meant = nearest(name, known);
+      const alias = FIELD_ALIASES.get(name);
+      const meant = alias !== undefined && known.includes(alias) ? alias : nearest(name, known);
       const unknown =
         meant === undefined
           ? toMessage('project.unknownField', { fields: known.join(', ') })
@@ -450,16 +531,30 @@ function readText(path: string, owners: ReadonlySet<number> | undefined): string
     checkOwners(path, [link.uid, uid], owners);
     if (size > CONFIG_FILE_MAX_BYTES)
       throw new MessageError(toMessage('project.tooLarge', { max: CONFIG_FILE_MAX_BYTES }));
-    return readFileSync(file, 'utf8');
+    return decode(readFileSync(file));
   } finally {
     closeSync(file);
   }
 }
 
+/** @throws MessageError for UTF-16, which editors and PowerShell of Windows write */
+function decode(bytes: Buffer): string {
+  const isUtf16 = /^(?:\xff\xfe|\xfe\xff|[^\0]\0|\0[^\0])/.test(bytes.toString('latin1', 0, 2));
+  if (isUtf16) throw new MessageError(toMessage('project.utf16'));
+  return bytes.toString('utf8');
+}
+
+function isFile(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+}
+
 function findProjectFile(start: string): string {
   for (let folder = resolve(start); ; folder = dirname(folder)) {
     const file = join(folder, PROJECT_FILE);
-    if (statSync(file, { throwIfNoEntry: false })?.isFile() === true) return file;
+    if (isFile(file)) return file;
+    const other = join(folder, 'culvert.yaml');
+    if (isFile(other))
+      throw new ProjectFileError(toMessage('project.yaml', { path: other, name: PROJECT_FILE }));
     if (dirname(folder) === folder) break;
   }
   throw new ProjectFileError(
