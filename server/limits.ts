@@ -311,37 +311,35 @@ export const HTTP2_STREAM_WINDOW_BYTES = 64 * 1024;
  * Maximum number of streams that a visitor may reset in a burst on one HTTP/2 connection: a browser that leaves a page
  * resets all of its streams. More resets end the connection (CVE-2023-44487).
  */
-export const HTTP2_RESETS_BURST = 200;
+export const HTTP2_RESETS_BURST = 1000;
 /** Maximum average number of streams that a visitor may reset per second on one HTTP/2 connection. */
-export const HTTP2_RESETS_PER_SECOND = 50;
+export const HTTP2_RESETS_PER_SECOND = 100;
+/**
+ * Maximum number of frames in a burst on one HTTP/2 connection that carry nothing of a request: PING, SETTINGS,
+ * PRIORITY, empty DATA, and WINDOW_UPDATE beyond two for each frame of a response. More end the connection.
+ */
+export const HTTP2_CONTROL_BURST = 2000;
+/** Maximum average number of such frames per second on one HTTP/2 connection. */
+export const HTTP2_CONTROL_PER_SECOND = 200;
 /** Maximum number of bytes of request bodies that wait in the relay for each HTTP/2 connection. */
 export const HTTP2_CONNECTION_WINDOW_BYTES = 1024 * 1024;
 /**
- * Number of bytes of a request body that the tunnel must accept without a pause before a stream may use the whole
- * window of its HTTP/2 connection.
+ * Number of bytes of a request body that the tunnel must accept, without another body in between, before its stream may
+ * use the whole window of its HTTP/2 connection.
  */
 export const HTTP2_WIDEN_BYTES = 256 * 1024;
 /**
- * Maximum size of a piece of a response that is queued for an HTTP/2 stream. The relay can only tell whether a visitor
- * has read a whole piece, so with 32 KiB a visitor must read at least 550 bytes per second.
+ * How long a request body may wait in the relay without being read, if all bodies together use up the window of their
+ * HTTP/2 connection. Then its stream is closed, so that the others can continue.
  */
-export const HTTP2_PIECE_MAX_BYTES = 32 * 1024;
-/** Minimum size of a piece of a response on HTTP/2, for slow visitors and connections with many streams. */
-export const HTTP2_PIECE_MIN_BYTES = 2 * 1024;
-/** Maximum total size of the pieces that are queued for all streams of one HTTP/2 connection. */
-export const HTTP2_PIECES_MAX_BYTES = 1024 * 1024;
-/** How long a visitor on HTTP/2 may take to read one piece of a response before counting as slow. */
-export const HTTP2_SLOW_PIECE_MS = 5000;
+export const HTTP2_STANDSTILL_MS = 5000;
+/** Number of bytes of responses that are written to an HTTP/2 connection at a time. */
+export const HTTP2_WRITE_BYTES = 64 * 1024;
 /**
- * Maximum size of a decoded HTTP/2 head; the relay resets the stream of a larger one. A head that is larger than {@link
- * REQUEST_HEAD_MAX_BYTES} but within this limit gets a response with status 431.
+ * Maximum size of the compressed fields of an HTTP/2 request. A visitor that sends more loses its connection. A head
+ * that is larger than {@link REQUEST_HEAD_MAX_BYTES} but within this limit gets a response with status 431.
  */
-export const HTTP2_HEAD_MAX_BYTES = 64 * 1024;
-/**
- * Maximum number of fields in an HTTP/2 head; the relay resets the stream of a head with more fields instead of
- * responding with status 431.
- */
-export const HTTP2_FIELDS_MAX = 512;
+export const HTTP2_BLOCK_MAX_BYTES = 256 * 1024;
 /**
  * Share of `CULVERT_MAX_CONNECTIONS` that the connections and HTTP/2 streams from one address may use in total. With the
  * defaults, about 25 people who share an address can have 100 streams each.

@@ -1,20 +1,39 @@
 import assert from 'node:assert/strict';
 import { parseRequestHead } from '../../../shared/http1/head.ts';
-import { writeRequestHead, writeTrailers } from './stream-connection.ts';
+import { headerField } from './hpack.ts';
+import { RequestFields, TrailerFields, type WrittenHead } from './request.ts';
 
 const PLAIN = [':method', 'GET', ':scheme', 'https', ':authority', 'abc.test', ':path', '/a?b'];
 const LIMITS = { target: 8192, fields: 200 };
 
+/** @param fields names and values in turn */
+function addAll(fields: readonly string[], to: RequestFields | TrailerFields): void {
+  for (let index = 0; index < fields.length; index += 2)
+    to.add(headerField(fields[index] ?? '', fields[index + 1] ?? ''));
+}
+
+function write(fields: readonly string[], isComplete = true): WrittenHead {
+  const request = new RequestFields();
+  addAll(fields, request);
+  return request.write(isComplete);
+}
+
 function written(fields: readonly string[], isComplete = true): string {
-  return writeRequestHead(fields, isComplete).bytes.toString('latin1');
+  return write(fields, isComplete).bytes.toString('latin1');
 }
 
 function fault(fields: readonly string[]): unknown {
-  const head = parseRequestHead(writeRequestHead(fields, true).bytes, LIMITS);
+  const head = parseRequestHead(write(fields).bytes, LIMITS);
   return typeof head === 'string' ? head : undefined;
 }
 
-describe('writeRequestHead', () => {
+function trailers(fields: readonly string[]): string | undefined {
+  const collected = new TrailerFields();
+  addAll(fields, collected);
+  return collected.write()?.toString();
+}
+
+describe('RequestFields', () => {
   it('writes the request line, Host and the fields as sent', () => {
     assert.equal(
       written([...PLAIN, 'x-a', '1', 'x-a', '2']),
@@ -41,18 +60,18 @@ describe('writeRequestHead', () => {
   });
 
   it('announces a body without a length as chunked', () => {
-    assert.equal(writeRequestHead(PLAIN, false).body, 'chunked');
+    assert.equal(write(PLAIN, false).body, 'chunked');
     assert.match(written(PLAIN, false), /\r\nTransfer-Encoding: chunked\r\n/);
   });
 
   it('keeps the length of a body that has one', () => {
     const fields = [...PLAIN, 'content-length', '5'];
-    assert.equal(writeRequestHead(fields, false).body, 'length');
+    assert.equal(write(fields, false).body, 'length');
     assert.doesNotMatch(written(fields, false), /chunked/);
   });
 
   it('writes no body for a request that ends with its head', () => {
-    assert.equal(writeRequestHead(PLAIN, true).body, 'none');
+    assert.equal(write(PLAIN).body, 'none');
   });
 
   const replaced = (name: string, value: string): string[] =>
@@ -86,12 +105,12 @@ describe('writeRequestHead', () => {
   });
 });
 
-describe('writeTrailers', () => {
+describe('TrailerFields', () => {
   it('ends a chunked body', () => {
-    assert.equal(writeTrailers(['x-sum', '1'])?.toString(), '0\r\nx-sum: 1\r\n\r\n');
+    assert.equal(trailers(['x-sum', '1']), '0\r\nx-sum: 1\r\n\r\n');
   });
 
   it('writes nothing for malformed fields', () => {
-    assert.equal(writeTrailers(['x', 'a\r\nb']), undefined);
+    assert.equal(trailers(['x', 'a\r\nb']), undefined);
   });
 });

@@ -1,0 +1,420 @@
+/**
+ * One HTTP/2 stream as a connection with a single HTTP/1.1 request, so that it is served like any other connection
+ * (docs/decisions/0024-http2.md).
+ */
+import { EventEmitter } from 'node:events';
+import { type BodyTracker, responseFraming, trackBody } from '../../../shared/http1/body.ts';
+import type { Field } from '../../../shared/http1/fields.ts';
+import { HeadReader, parseResponseHead, type ResponseHead } from '../../../shared/http1/head.ts';
+import { CONNECTION_FIELDS } from '../../../shared/http1/hop-by-hop.ts';
+import { RESPONSE_HEAD_MAX_BYTES } from '../../limits.ts';
+import type { VisitorConnection } from '../visitor-socket.ts';
+import {
+  DATA,
+  END_STREAM,
+  FLOW_CONTROL_ERROR,
+  frame,
+  FRAME_MAX,
+  headersFrames,
+  INTERNAL_ERROR,
+  NO_ERROR,
+  PROTOCOL_ERROR,
+  STREAM_CLOSED,
+  WINDOW_MAX,
+} from './frames.ts';
+import type { HeaderEncoder } from './hpack.ts';
+import type { WrittenHead } from './request.ts';
+
+/** Additions of the relay to a head that has the largest accepted size. */
+const HEAD_EXTRA_BYTES = 4096;
+const LAST_CHUNK = Buffer.from('0\r\n\r\n');
+const EMPTY = Buffer.alloc(0);
+
+/** The connection of a stream. */
+export interface StreamCarrier {
+  /** monotonic ms */
+  readonly now: () => number;
+  /** The stream has something to send. */
+  ready(stream: Http2Stream): void;
+  /** The reader has accepted content, and the visitor may send as much again. */
+  accepted(stream: Http2Stream, bytes: number): void;
+  /** Sends RST_STREAM and forgets the stream. */
+  reset(stream: Http2Stream, code: number): void;
+  /** Both sides have ended. */
+  over(stream: Http2Stream): void;
+  /** Sends an informational response, unless it would have to wait. */
+  inform(stream: Http2Stream, head: ResponseHead): void;
+}
+
+export class Http2Stream extends EventEmitter implements VisitorConnection {
+  readonly id: number;
+  readonly #carrier: StreamCarrier;
+  readonly #isHead: boolean;
+
+  // The request
+  readonly #bodyKind: WrittenHead['body'];
+  /** bytes of the announced length that have not arrived */
+  #missing: number;
+  /** what waits for a reader, the head first; `content`: how many of the bytes the visitor sent as content */
+  readonly #input: { readonly bytes: Buffer; readonly content: number }[];
+  #isFlowing = false;
+  #hasEnded = false;
+  /** bytes that the visitor may still send */
+  receiveWindow: number;
+  /** content that waits for a reader */
+  waiting = 0;
+  /** Monotonic ms since which content has waited without any being accepted; `Infinity` while none waits. */
+  waitsSince = Infinity;
+
+  // The response
+  #reader: HeadReader | undefined = new HeadReader(RESPONSE_HEAD_MAX_BYTES + HEAD_EXTRA_BYTES);
+  #body: BodyTracker | undefined;
+  #isChunked = false;
+  #isUntilClose = false;
+  #head: ResponseHead | undefined;
+  readonly #content: Buffer[] = [];
+  #contentBytes = 0;
+  #trailers: readonly Field[] | undefined;
+  /** whether everything that belongs to the response has been written */
+  #isComplete = false;
+  /** whether END_STREAM was sent */
+  #isEnded = false;
+  sendWindow: number;
+  #onSent: (() => void) | undefined;
+  #onFlushed: (() => void) | undefined;
+  #stallMs = 0;
+  #stallsAt = Infinity;
+
+  destroyed = false;
+  bytesRead: number;
+  bytesWritten = 0;
+  writableLength = 0;
+
+  /**
+   * @param windows bytes that either side may send at first
+   * @param isComplete whether the request ends with its head
+   */
+  constructor(
+    id: number,
+    { bytes, body, length, isHead }: WrittenHead,
+    isComplete: boolean,
+    windows: { readonly receive: number; readonly send: number },
+    carrier: StreamCarrier,
+  ) {
+    super();
+    this.id = id;
+    this.#carrier = carrier;
+    this.#isHead = isHead;
+    this.#bodyKind = body;
+    this.#missing = length;
+    this.#hasEnded = isComplete;
+    this.receiveWindow = windows.receive;
+    this.sendWindow = windows.send;
+    this.bytesRead = bytes.length;
+    this.#input = [{ bytes, content: 0 }];
+  }
+
+  /** Whether the body of the request may continue. */
+  get receives(): boolean {
+    return !this.#hasEnded;
+  }
+
+  /** Whether the request ended without the body that it announced. */
+  get lacksBody(): boolean {
+    return this.#hasEnded && this.#missing > 0;
+  }
+
+  // For its connection: the request
+
+  /**
+   * Content has arrived.
+   *
+   * @returns how much of it nobody will read
+   */
+  receive(content: Buffer): number {
+    if (this.destroyed || content.length === 0) return content.length;
+    if (this.#bodyKind === 'length') {
+      this.#missing -= content.length;
+      if (this.#missing < 0) {
+        this.fail(PROTOCOL_ERROR);
+        return content.length;
+      }
+      this.#give(content, content.length);
+    } else if (this.#bodyKind === 'chunked') this.#give(chunk(content), content.length);
+    else return content.length;
+    if (this.waiting > 0 && this.waitsSince === Infinity) this.waitsSince = this.#carrier.now();
+    return 0;
+  }
+
+  /** The request has ended. @param trailers its last bytes in the chunked coding; `undefined` if they are malformed */
+  ends(trailers: Buffer | undefined = LAST_CHUNK): void {
+    this.#hasEnded = true;
+    if (this.destroyed) return;
+    if (trailers === undefined || this.#missing > 0) return this.fail(PROTOCOL_ERROR);
+    if (this.#bodyKind === 'chunked') this.#give(trailers, 0);
+    if (this.#isEnded && this.writableLength === 0) this.#over();
+  }
+
+  /** The visitor has closed the stream, or its connection is closed. */
+  aborted(): void {
+    if (this.destroyed) return;
+    this.#drop();
+    process.nextTick(() => this.emit('close'));
+  }
+
+  /** Closes the stream because of what the visitor sent. */
+  fail(code: number): void {
+    if (this.destroyed) return;
+    this.#drop();
+    this.#carrier.reset(this, code);
+    process.nextTick(() => this.emit('close'));
+  }
+
+  /** The visitor has used this much of its window. */
+  spend(bytes: number): void {
+    this.receiveWindow -= bytes;
+    if (this.#hasEnded) this.fail(STREAM_CLOSED);
+    else if (this.receiveWindow < 0) this.fail(FLOW_CONTROL_ERROR);
+  }
+
+  #give(bytes: Buffer, content: number): void {
+    this.bytesRead += bytes.length;
+    this.waiting += content;
+    this.#input.push({ bytes, content });
+    this.#passInput();
+  }
+
+  #passInput(): void {
+    let content = 0;
+    while (this.#isFlowing && !this.destroyed) {
+      const piece = this.#input.shift();
+      if (piece === undefined) break;
+      this.waiting -= piece.content;
+      content += piece.content;
+      this.emit('data', piece.bytes);
+    }
+    if (content === 0 || this.destroyed) return;
+    this.waitsSince = Infinity;
+    this.#carrier.accepted(this, content);
+  }
+
+  // For its connection: the response
+
+  /** Whether it has something to send that only its own window may hold up. */
+  get hasOutput(): boolean {
+    if (this.destroyed || this.#isEnded) return false;
+    if (this.#head !== undefined) return true;
+    return this.#contentBytes > 0 ? this.sendWindow > 0 : this.#body !== undefined && this.#isComplete;
+  }
+
+  /** Whether it cannot send anything while the connection may not carry content. */
+  get needsWindow(): boolean {
+    return this.#head === undefined && this.#contentBytes > 0;
+  }
+
+  /** @returns false if that is more than a window may be (RFC 9113 section 6.9.1) */
+  grow(bytes: number): boolean {
+    this.sendWindow += bytes;
+    return this.sendWindow <= WINDOW_MAX;
+  }
+
+  /**
+   * Hands over its next frames: the head, and up to one frame of content.
+   *
+   * @param window bytes of content that the connection may carry
+   * @returns bytes of content
+   */
+  take(to: Buffer[], encoder: HeaderEncoder, window: number): number {
+    if (this.#head !== undefined) {
+      const isWhole = this.#isComplete && this.#contentBytes === 0 && this.#trailers === undefined;
+      const { status, fields } = this.#head;
+      this.#head = undefined;
+      to.push(...headersFrames(this.id, block(encoder, fields, status), isWhole));
+      if (isWhole) this.#isEnded = true;
+    }
+    const bytes = Math.max(0, Math.min(this.#contentBytes, this.sendWindow, window, FRAME_MAX));
+    const isLast = this.#isComplete && bytes === this.#contentBytes;
+    if (bytes > 0) {
+      const isEnd = isLast && this.#trailers === undefined;
+      to.push(frame(DATA, isEnd ? END_STREAM : 0, this.id, bytes));
+      this.#takeContent(to, bytes);
+      if (isEnd) this.#isEnded = true;
+    }
+    if (isLast && !this.#isEnded) {
+      this.#isEnded = true;
+      if (this.#trailers === undefined) to.push(frame(DATA, END_STREAM, this.id, 0));
+      else to.push(...headersFrames(this.id, block(encoder, this.#trailers), true));
+    }
+    return bytes;
+  }
+
+  #takeContent(to: Buffer[], bytes: number): void {
+    this.sendWindow -= bytes;
+    this.#contentBytes -= bytes;
+    for (let missing = bytes; missing > 0;) {
+      const [piece = EMPTY] = this.#content;
+      if (piece.length <= missing) this.#content.shift();
+      else this.#content[0] = piece.subarray(missing);
+      to.push(piece.length <= missing ? piece : piece.subarray(0, missing));
+      missing -= Math.min(missing, piece.length);
+    }
+  }
+
+  /** What it handed over has been accepted by the system. */
+  sent(): void {
+    if (this.destroyed) return;
+    this.#stallsAt = this.#stallMs === 0 ? Infinity : this.#carrier.now() + this.#stallMs;
+    if (this.#contentBytes > 0 || this.#head !== undefined || (this.#isComplete && !this.#isEnded)) return;
+    this.writableLength = 0;
+    this.#onSent?.();
+    this.#onFlushed?.();
+    this.#onFlushed = undefined;
+    if (this.#isEnded) this.#over();
+  }
+
+  /** Ends a visitor that takes nothing, by its own time limit. */
+  tick(now: number): void {
+    if (now < this.#stallsAt) return;
+    this.#stallsAt = Infinity;
+    this.emit('timeout');
+  }
+
+  /** The response was sent. If the visitor is still sending its request, it should stop (RFC 9113 section 8.1). */
+  #over(): void {
+    if (this.destroyed) return;
+    this.#drop();
+    if (this.#hasEnded) this.#carrier.over(this);
+    else this.#carrier.reset(this, NO_ERROR);
+    process.nextTick(() => this.emit('close'));
+  }
+
+  #drop(): void {
+    this.destroyed = true;
+    this.#stallsAt = Infinity;
+    this.#content.length = 0;
+    this.#contentBytes = 0;
+    this.#input.length = 0;
+  }
+
+  // Of a socket
+
+  /** Emits the head of the request, and whatever follows it, as `data`. To be called once, when there is a listener. */
+  begin(): void {
+    this.#isFlowing = true;
+    this.#passInput();
+  }
+
+  pause(): void {
+    this.#isFlowing = false;
+  }
+
+  isPaused(): boolean {
+    return !this.#isFlowing;
+  }
+
+  resume(): void {
+    if (this.#isFlowing || this.destroyed) return;
+    this.#isFlowing = true;
+    process.nextTick(() => this.#passInput());
+  }
+
+  write(bytes: Buffer, onSent?: () => void): void {
+    this.bytesWritten += bytes.length;
+    if (this.destroyed) return;
+    this.writableLength += bytes.length;
+    this.#onSent = onSent;
+    if (!this.#push(bytes)) return this.destroy();
+    this.#carrier.ready(this);
+  }
+
+  end(onFlushed: () => void): void {
+    if (this.destroyed) return;
+    if (this.#isUntilClose) this.#isComplete = true;
+    // The service's response breaks off.
+    if (!this.#isComplete) return this.destroy();
+    this.#onFlushed = onFlushed;
+    this.#carrier.ready(this);
+  }
+
+  destroy(): void {
+    this.fail(INTERNAL_ERROR);
+  }
+
+  /** Cuts the response short. */
+  resetAndDestroy(): void {
+    this.destroy();
+  }
+
+  /** Emits `timeout` when the visitor has taken nothing for this long; 0: never. */
+  setTimeout(ms: number): void {
+    this.#stallMs = ms;
+    this.#stallsAt = ms === 0 || this.destroyed ? Infinity : this.#carrier.now() + ms;
+  }
+
+  /** Reads the next bytes of the response. @returns false if they are none */
+  #push(bytes: Buffer): boolean {
+    let rest = bytes;
+    while (this.#reader !== undefined) {
+      const end = this.#reader.push(rest);
+      if (end === undefined) return true;
+      const head = typeof end === 'string' ? undefined : parseResponseHead(end.head);
+      if (typeof end === 'string' || head === undefined) return false;
+      rest = end.rest;
+      if (head.status < 200) this.#carrier.inform(this, head);
+      else if (!this.#commit(head)) return false;
+    }
+    this.#pushBody(rest);
+    return true;
+  }
+
+  #commit(head: ResponseHead): boolean {
+    const framing = responseFraming(head, this.#isHead ? 'HEAD' : 'GET');
+    if (framing === undefined) return false;
+    this.#reader = undefined;
+    this.#head = head;
+    this.#isUntilClose = framing.kind === 'until-close';
+    this.#isChunked = framing.kind === 'chunked';
+    this.#body = trackBody(
+      framing,
+      (piece) => this.#addContent(piece),
+      (trailers) => (this.#trailers = trailers),
+    );
+    this.#isComplete = this.#body.done;
+    return true;
+  }
+
+  #pushBody(bytes: Buffer): void {
+    const body = this.#body;
+    if (body === undefined || body.done || bytes.length === 0) return;
+    const end = body.advance(bytes, 0);
+    if (!this.#isChunked && end > 0) this.#addContent(end === bytes.length ? bytes : bytes.subarray(0, end));
+    if (body.done) this.#isComplete = true;
+  }
+
+  #addContent(piece: Buffer): void {
+    if (piece.length === 0) return;
+    this.#content.push(piece);
+    this.#contentBytes += piece.length;
+  }
+}
+
+/** Content in the chunked coding (RFC 9112 section 7.1). */
+function chunk(content: Buffer): Buffer {
+  const size = `${content.length.toString(16)}\r\n`;
+  const bytes = Buffer.allocUnsafe(size.length + content.length + 2);
+  bytes.write(size, 'latin1');
+  content.copy(bytes, size.length);
+  bytes.write('\r\n', size.length + content.length, 'latin1');
+  return bytes;
+}
+
+/** A block of fields; of those about an HTTP/1.1 connection, none (RFC 9113 section 8.2.2). */
+export function block(encoder: HeaderEncoder, fields: readonly Field[], status?: number): Buffer {
+  encoder.begin();
+  if (status !== undefined) encoder.add(':status', String(status));
+  for (const field of fields) {
+    const name = field.lower;
+    if (!CONNECTION_FIELDS.has(name) && name !== 'te') encoder.add(name, field.value);
+  }
+  return encoder.finish();
+}
