@@ -764,7 +764,7 @@ export const DNS_WAITING_MAX = 1024;
 export const DNS_TEXTS_MS = 500;
 /** Maximum number of DNS connections over TCP at each of the relay's addresses; the oldest is closed first. */
 export const DNS_CONNECTIONS_MAX = 128;
-/** Maximum number of DNS connections over TCP from one network. */
+/** Maximum number of DNS connections over TCP from one network; the oldest is closed first. */
 export const DNS_CONNECTIONS_OF_ONE_MAX = 16;
 /** ms until the next query on such a connection must be complete. */
 export const DNS_CONNECTION_IDLE_MS = 5000;
@@ -946,8 +946,10 @@ export const CERTIFICATE_WAITS_PER_NAME_MAX = 32;
 export const CERTIFICATE_WAITS_PER_ACCOUNT_MAX = 64;
 /** How long a TLS handshake waits for an ACME order: as long as browsers do. */
 export const CERTIFICATE_WAIT_MS = 30_000;
-/** Maximum number of concurrent connections to the plain HTTP port. */
+/** Maximum number of concurrent connections to the plain HTTP port; the oldest unfinished one is closed first. */
 export const HTTP_PORT_CONNECTIONS_MAX = 1024;
+/** Maximum number of them from one IP address. An IPv6 address counts as its /64. */
+export const HTTP_PORT_ADDRESS_CONNECTIONS_MAX = 32;
 /** Maximum size of a request's headers on the plain HTTP port. */
 export const HTTP_PORT_HEAD_MAX_BYTES = 8 * 1024;
 /** How long a request on the plain HTTP port may take to arrive, or its response to be read. */

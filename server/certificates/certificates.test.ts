@@ -4,12 +4,14 @@ import type { Server } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
+  HTTP_PORT_ADDRESS_CONNECTIONS_MAX,
   HTTP_PORT_CONNECTIONS_MAX,
   HTTP_PORT_HEAD_MAX_BYTES,
   HTTP_PORT_IDLE_MS,
   HTTP_PORT_REQUEST_MS,
   HTTP_PORT_REQUESTS_MAX,
 } from '../limits.ts';
+import { onLinux } from '../../shared/testing/posix.ts';
 import type { ChallengeRecord, CertificateRecord } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
 import { openTestStore } from '../testing/fixtures.ts';
@@ -58,8 +60,14 @@ describe('the port for plain HTTP', () => {
     await once(server, 'listening');
   }
 
-  function socket(): Socket {
-    return connect((server.address() as AddressInfo).port, '127.0.0.1').on('error', () => {});
+  /** @param from a different loopback address for each number */
+  function socket(from = 1): Socket {
+    const { port: bound } = server.address() as AddressInfo;
+    const localAddress = from === 1 ? undefined : `127.0.${from >> 8}.${from & 255}`;
+    return connect({ port: bound, host: '127.0.0.1', ...(localAddress && { localAddress }) }).on(
+      'error',
+      () => {},
+    );
   }
 
   async function ask(target: string, host = 'relay.test', more = ''): Promise<string> {
@@ -112,7 +120,41 @@ describe('the port for plain HTTP', () => {
       assert.match(await ask(target, host), /^HTTP\/1.1 308 /);
   });
 
-  it('accepts 1,024 connections', () => assert.equal(server.maxConnections, HTTP_PORT_CONNECTIONS_MAX));
+  describe('when it is full', () => {
+    let idle: Socket[];
+
+    beforeEach(() => (idle = []));
+
+    afterEach(() => idle.forEach((connection) => connection.destroy()));
+
+    /** Opens a connection that sends nothing. */
+    async function hold(from = 1): Promise<void> {
+      idle.push(socket(from).resume());
+      await once(server, 'connection');
+    }
+
+    it('closes the connection of an address that was without a request for longest when it has 32', async () => {
+      while (idle.length < HTTP_PORT_ADDRESS_CONNECTIONS_MAX) await hold();
+      const [first, second, third] = idle as [Socket, Socket, Socket];
+      first.write('GET / HTTP/1.1\r\nHost: relay.test\r\n\r\n');
+      second.write('GET / HTTP/1.1\r\nHost: rel');
+      await once(first, 'data');
+      const closed = once(second, 'close');
+      assert.equal(locationIn(await ask('/')), 'https://relay.test/');
+      await closed;
+      assert.deepEqual([first.destroyed, third.destroyed], [false, false]);
+    });
+
+    onLinux('closes the oldest unfinished connection of all when it has 1,024', async () => {
+      for (let index = 0; index < HTTP_PORT_CONNECTIONS_MAX; index += 1) await hold(2 + (index >> 3));
+      const closed = once(idle[0] as Socket, 'close');
+      const challenge = { token: TOKEN, keyAuthorization: `${TOKEN}.x`, expiresAt: 0 };
+      presented = [{ ...challenge, type: 'http-01', host: 'a.tunnels.test' }];
+      assert.match(await ask(`/.well-known/acme-challenge/${TOKEN}`, 'a.tunnels.test'), /^HTTP\/1.1 200 /);
+      await closed;
+      assert.equal(idle[1]?.destroyed, false);
+    });
+  });
 
   it('accepts a head of 8 KiB', async () => {
     assert.match(await ask('/', 'relay.test', field(HTTP_PORT_HEAD_MAX_BYTES - 300)), /^HTTP\/1.1 308 /);

@@ -2,8 +2,12 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { hostname } from '../../shared/networks.ts';
 import { VERSION } from '../../shared/version.ts';
+import { networkOf } from '../address-network.ts';
 import type { Clock, Timer } from '../clock.ts';
+import { ConnectionCap } from '../connection-cap.ts';
+import { plainAddress } from '../edge/request-head.ts';
 import {
+  HTTP_PORT_ADDRESS_CONNECTIONS_MAX,
   HTTP_PORT_CONNECTIONS_MAX,
   HTTP_PORT_HEAD_MAX_BYTES,
   HTTP_PORT_IDLE_MS,
@@ -217,7 +221,8 @@ export function httpPort(deps: HttpPortDeps): Server {
     connectionsCheckingInterval: HTTP_PORT_IDLE_MS / 2,
   };
   const server = createServer(options, (request, response) => void respond(request, response, deps));
-  server.maxConnections = HTTP_PORT_CONNECTIONS_MAX;
+  const limits = { all: HTTP_PORT_CONNECTIONS_MAX, source: HTTP_PORT_ADDRESS_CONNECTIONS_MAX };
+  new ConnectionCap(limits, (address) => networkOf(plainAddress(address))).guard(server);
   server.maxRequestsPerSocket = HTTP_PORT_REQUESTS_MAX;
   // Also ends connections that do not read their response.
   server.timeout = HTTP_PORT_REQUEST_MS;

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
 import { uriHost } from '../../shared/networks.ts';
+import { ConnectionCap } from '../connection-cap.ts';
 import { METRICS_CONNECTIONS_MAX, METRICS_REQUEST_TIMEOUT_MS } from '../limits.ts';
 import type { Listeners } from '../listeners.ts';
 import { errorFields, type Log } from '../log.ts';
@@ -47,7 +48,8 @@ export class MetricsServer {
       },
       (request, response) => void this.#answer(request, response),
     );
-    this.#server.maxConnections = METRICS_CONNECTIONS_MAX;
+    const limits = { all: METRICS_CONNECTIONS_MAX, source: METRICS_CONNECTIONS_MAX };
+    new ConnectionCap(limits, (address) => address).guard(this.#server);
   }
 
   async #listen({ host, port }: MetricsAddress, listeners: Listeners): Promise<string> {

@@ -13,6 +13,7 @@ import {
 import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os';
 import { networkOf } from '../../address-network.ts';
 import type { Clock } from '../../clock.ts';
+import { ConnectionCap } from '../../connection-cap.ts';
 import {
   DNS_CONNECTION_IDLE_MS,
   DNS_CONNECTIONS_MAX,
@@ -188,8 +189,10 @@ class TcpListener {
   readonly #server: Server;
   readonly #responder: Responder;
   readonly #clock: Clock;
-  /** with the network of each, oldest first */
-  readonly #sockets = new Map<NetSocket, string>();
+  readonly #cap = new ConnectionCap(
+    { all: DNS_CONNECTIONS_MAX, source: DNS_CONNECTIONS_OF_ONE_MAX },
+    sourceNetwork,
+  );
   #isLeaving = false;
 
   private constructor(responder: Responder, clock: Clock) {
@@ -231,28 +234,13 @@ class TcpListener {
   /** Cuts every connection. */
   close(): void {
     this.#server.close();
-    for (const socket of this.#sockets.keys()) socket.destroy();
+    this.#cap.destroy();
   }
 
   #accept(socket: NetSocket): void {
     socket.on('error', () => socket.destroy());
-    const network = sourceNetwork(socket.remoteAddress ?? '');
-    const ofNetwork = [...this.#sockets.values()].filter((other) => other === network).length;
-    if (ofNetwork >= DNS_CONNECTIONS_OF_ONE_MAX) {
-      socket.destroy();
-      return;
-    }
-    this.#sockets.set(socket, network);
-    socket.once('close', () => this.#sockets.delete(socket));
-    if (this.#sockets.size > DNS_CONNECTIONS_MAX) this.#cutOldest();
+    this.#cap.add(socket);
     void this.#serve(socket);
-  }
-
-  /** New connections are always served: those of an attacker also evict each other. */
-  #cutOldest(): void {
-    const [oldest] = this.#sockets.keys();
-    oldest?.destroy();
-    if (oldest !== undefined) this.#sockets.delete(oldest);
   }
 
   async #serve(socket: NetSocket): Promise<void> {
@@ -263,6 +251,7 @@ class TcpListener {
     try {
       for await (const chunk of socket as AsyncIterable<Buffer>) {
         for (const packet of splitter.push(chunk)) {
+          this.#cap.completed(socket);
           if (!(await this.#respond(socket, packet))) return;
           if (this.#isLeaving) return socket.destroySoon();
           deadline.cancel();
