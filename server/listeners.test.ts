@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import type { Server } from 'node:net';
-import { Listeners, type Place } from './listeners.ts';
+import { Listeners, OtherAddressError, type Place } from './listeners.ts';
 
 /** Reports the requested address instead of listening. */
 class FakeServer extends EventEmitter {
@@ -12,9 +12,11 @@ class FakeServer extends EventEmitter {
     (rest.at(-1) as () => void)();
   }
 
-  address(): { port: number } {
-    return { port: 8080 };
+  address() {
+    return { address: '127.0.0.1', port: 8080 };
   }
+
+  close(): void {}
 }
 
 describe('Listeners', () => {
@@ -46,7 +48,25 @@ describe('Listeners', () => {
     assert.ok(!(await isTaken('http 127.0.0.11:8080', { host: '127.0.0.1', port: 0 })));
   });
 
-  it('of a service manager are used at any address', async () => {
-    assert.ok(await isTaken('http', { host: '127.0.0.1', port: 80 }));
+  it('of a service manager are used at the address of the settings', async () => {
+    for (const host of ['127.0.0.1', 'localhost'])
+      for (const port of [8080, 0]) assert.ok(await isTaken('http', { host, port }));
   });
+
+  for (const [host, port, there] of [
+    ['127.0.0.1', 80, '127.0.0.1:80'],
+    ['::', 8080, '[::]:8080'],
+    ['no-such-host.test', 8080, 'no-such-host.test:8080'],
+  ] as const)
+    it(`of a service manager are refused if the settings say ${there}`, async () => {
+      await assert.rejects(isTaken('http', { host, port }), (error) => {
+        assert.ok(error instanceof OtherAddressError);
+        assert.match(
+          error.message,
+          /^the service manager listens on 127\.0\.0\.1:8080, but CULVERT_HOST and/,
+        );
+        assert.ok(error.message.includes(`set ListenStream=${there} in the socket unit`), error.message);
+        return true;
+      });
+    });
 });

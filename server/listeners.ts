@@ -3,8 +3,10 @@
  * next.
  */
 import type { BindOptions, Socket as UdpSocket } from 'node:dgram';
+import { lookup } from 'node:dns/promises';
 import { once } from 'node:events';
 import type { AddressInfo, Server } from 'node:net';
+import { uriHost } from '../shared/networks.ts';
 import { LISTEN_BACKLOG } from './limits.ts';
 
 /** Where to listen. */
@@ -19,6 +21,24 @@ export interface Place {
 /** The purpose of a listener; `tcp` and `udp` are those for DNS. */
 export type ListenerName = 'visitors' | 'metrics' | 'http' | 'tcp' | 'udp';
 
+/** The settings that say where each of them listens. */
+const SETTINGS_OF: Readonly<Partial<Record<ListenerName, string>>> = {
+  visitors: 'CULVERT_HOST and CULVERT_PORT',
+  http: 'CULVERT_HOST and CULVERT_HTTP_PORT',
+  metrics: 'CULVERT_METRICS_HOST and CULVERT_METRICS_PORT',
+};
+
+/** A service manager listens elsewhere than the settings say. */
+export class OtherAddressError extends Error {
+  constructor(name: ListenerName, found: Place, wanted: Place) {
+    const [here, there] = [found, wanted].map(({ host, port }) => `${uriHost(host)}:${port}`);
+    super(
+      `the service manager listens on ${here}, but ${SETTINGS_OF[name]} say ${there}: set ListenStream=${there} in the socket unit, or change the settings`,
+    );
+    this.name = 'OtherAddressError';
+  }
+}
+
 /** A listener of the previous relay, as Node returns it; one of a service manager is a file descriptor. */
 interface Inherited {
   close?(): void;
@@ -26,7 +46,7 @@ interface Inherited {
 
 /**
  * Listeners are handed over with their purpose and address: one with a new address is bound again. Those of a service
- * manager have no address of their own, because its settings define it.
+ * manager have only a purpose; their address must be that of the settings, which commands and the next relay go by.
  */
 export class Listeners {
   readonly #inherited: Map<string, Inherited>;
@@ -40,10 +60,12 @@ export class Listeners {
   /**
    * Listens. Connections arrive only once the caller has yielded.
    *
-   * @throws the system's error if the address is in use or not local
+   * @throws OtherAddressError; the system's error if the address is in use or not local
    */
   async open(name: ListenerName, server: Server, { host, port, reusePort = false }: Place): Promise<void> {
     const { passedAs, handle } = this.#take(name, host, port);
+    // Known before listening, because nothing may be awaited after that.
+    const allowed = passedAs === name ? await addressesOf(host) : undefined;
     await new Promise<void>((resolve, reject) => {
       const listening = (): void => {
         server.off('error', reject);
@@ -53,7 +75,12 @@ export class Listeners {
       if (handle === undefined) server.listen({ port, host, reusePort, backlog: LISTEN_BACKLOG }, listening);
       else server.listen(handle, LISTEN_BACKLOG, listening);
     });
-    this.#open.set(passedAs ?? placed(name, host, (server.address() as AddressInfo).port), server);
+    const bound = server.address() as AddressInfo;
+    if (allowed && !(allowed.includes(bound.address) && [0, bound.port].includes(port))) {
+      server.close();
+      throw new OtherAddressError(name, { host: bound.address, port: bound.port }, { host, port });
+    }
+    this.#open.set(passedAs ?? placed(name, host, bound.port), server);
   }
 
   /**
@@ -102,6 +129,11 @@ export class Listeners {
     }
     return {};
   }
+}
+
+async function addressesOf(host: string): Promise<string[]> {
+  const found = await lookup(host, { all: true }).catch(() => []);
+  return found.map(({ address }) => address);
 }
 
 function placed(name: ListenerName, host: string, port: number | ''): string {

@@ -4,9 +4,11 @@ import { VERSION } from '../../shared/version.ts';
 import { RevokedKeyError } from '../accounts/accounts.ts';
 import { type Config, loadConfig } from '../config.ts';
 import { HandoffError } from '../handoff/take.ts';
+import { OtherAddressError, type Place } from '../listeners.ts';
 import type { LogEvent, LogFields } from '../log.ts';
 import type { RunningRelay } from '../relay.ts';
 import { ALL_SETTINGS } from '../settings.ts';
+import { DatabaseInUseError } from '../store/store-errors.ts';
 import { FakeShell } from '../testing/fake-shell.ts';
 import { ALL_USAGES } from './commands.ts';
 import { main, translateWords } from './main.ts';
@@ -262,6 +264,23 @@ describe('culvert-relay', () => {
       assert.equal(await exit, 1);
       assert.deepEqual(relay.calls, ['stop 30000', 'abort']);
       assert.equal(shell.logged.at(-1)?.[0], 'relay aborted');
+    });
+
+    it('ends with code 2 when the service manager listens at another address', async () => {
+      const [here, there] = [8080, 443].map((port) => ({ host: '::', port }));
+      const start = () => Promise.reject(new OtherAddressError('visitors', here as Place, there as Place));
+      assert.equal(await main(shell, ['serve'], start), 2);
+      assert.match(shell.stderr.join(), /listens on \[::\]:8080, but .* say \[::\]:443: set ListenStream/);
+    });
+
+    it('says why a relay on another port cannot be replaced', async () => {
+      const error = new DatabaseInUseError('/data/culvert.db', '--data-dir');
+      const argv = ['serve', '--replace', '--port', '443'];
+      assert.equal(await main(shell, argv, () => Promise.reject(error)), 1);
+      assert.match(
+        String(logged('start refused')[0]?.['reason']),
+        /^no relay on port 443 .*, but another relay is using .*To change CULVERT_PORT .*, restart the relay/,
+      );
     });
 
     it('ends in order when another relay has taken over', async () => {

@@ -11,7 +11,9 @@ import { readAuthorities, readKeyPair, TlsFileError } from '../edge/listener.ts'
 import { HandoffError } from '../handoff/take.ts';
 import { STOP_DEADLINE_MS } from '../limits.ts';
 import { describeError, errorFields, type Log } from '../log.ts';
+import { OtherAddressError } from '../listeners.ts';
 import type { RunningRelay } from '../relay.ts';
+import { DatabaseInUseError } from '../store/store-errors.ts';
 import type { Operator } from '../observe/logger.ts';
 import { CommandError, ExitCode, type OpenAccessLog, type Shell, usageError } from './command.ts';
 
@@ -49,7 +51,7 @@ export async function serve(
   shell.onCrash((error) => log('relay crashed', errorFields(error)));
   log('relay starting', { version: VERSION, node: process.versions.node });
   const tell = shell.isTerminal ? (line: string) => shell.err(line) : undefined;
-  const relay = await start(config, (given, operator) => startRelay(given, operator, replaces), {
+  const relay = await start(config, startRelay, replaces, {
     log,
     accessLog: accessLog?.write,
     tell,
@@ -152,19 +154,25 @@ async function stopInOrder(relay: RunningRelay, log: Log): Promise<number> {
 
 async function start(
   config: Config,
-  startRelay: (config: Config, operator: Operator) => Promise<RunningRelay>,
+  startRelay: StartRelay,
+  replaces: boolean,
   operator: Operator,
 ): Promise<RunningRelay> {
   try {
-    return await startRelay(config, operator);
+    return await startRelay(config, operator, replaces);
   } catch (error) {
     if (error instanceof RevokedKeyError) throw usageError(REVOKED_KEY);
     if (error instanceof StrangerError) throw usageError(OTHER_SECRET);
+    if (error instanceof OtherAddressError) throw usageError(error.message);
     if (error instanceof HandoffError) {
       operator.log('start refused', { reason: `the running relay continues: ${describeError(error)}` });
       throw new CommandError(ExitCode.failed, []);
     }
-    operator.log('start refused', { reason: whyNotStarted(error, config) });
+    const reason =
+      replaces && error instanceof DatabaseInUseError
+        ? `no relay on port ${config.port} of this data folder can be replaced, but ${error.message}. To change CULVERT_PORT or CULVERT_DATA_DIR, restart the relay instead`
+        : whyNotStarted(error, config);
+    operator.log('start refused', { reason });
     throw new CommandError(ExitCode.failed, []);
   }
 }

@@ -32,7 +32,7 @@ export function machineChecks(config: Config): Check[] {
     } catch (error) {
       throw new Fault(
         `${schemeOf(config)}://${uriHost(reachable(host))}:${port}: ${said(error)}`,
-        'Start the relay (systemctl start culvert-relay) and check its log. CULVERT_HOST and CULVERT_PORT must have the same values here as when the relay was started.',
+        'Start the relay (systemctl start culvert-relay) and check its log. CULVERT_HOST and CULVERT_PORT must have the same values here as when the relay was started, and as ListenStream in culvert-relay.socket if systemd listens.',
         { cause: error },
       );
     }

@@ -58,3 +58,14 @@ export async function orUnavailable<T>(result: Promise<T>): Promise<T> {
     throw unavailable;
   }
 }
+
+/** Another relay has locked the database. */
+export class DatabaseInUseError extends Error {
+  /** @param option with which another database is chosen */
+  constructor(database: string, option: string) {
+    super(
+      `another relay is using the database ${database}; stop that relay first, or use a different database with ${option}`,
+    );
+    this.name = 'DatabaseInUseError';
+  }
+}

@@ -37,7 +37,7 @@ import { type DatabaseAddress, nameOfDatabase } from '../database-address.ts';
 import { type Creation, migrate, MIGRATIONS } from '../migrations.ts';
 import type { Database } from '../schema.ts';
 import type { RelayLock } from '../sqlite/sqlite-files.ts';
-import { UnansweredError } from '../store-errors.ts';
+import { DatabaseInUseError, UnansweredError } from '../store-errors.ts';
 import { kyselyStore, type Store } from '../store.ts';
 
 /* What all connections to PostgreSQL have in common. */
@@ -263,9 +263,7 @@ export async function lockPostgres(
   while (!(await tryLock(lock, name))) {
     if (performance.now() >= end) {
       lock.release();
-      throw new Error(
-        `another relay is using the database ${name}; stop that relay first, or use a different database with --database-url`,
-      );
+      throw new DatabaseInUseError(name, '--database-url');
     }
     await sleep(POSTGRES_RELAY_LOCK_RETRY_MS);
   }

@@ -16,7 +16,7 @@ import { createPart, loadSqlite, publish } from './sqlite-files.ts';
  * Copies a database as it is at one moment, for its owner only, without the secrets with which cookies and links are
  * made. The copy is whole and on the disk when it has its name.
  *
- * @param file must not exist
+ * @param file replaced if it exists
  * @returns its bytes
  * @throws Error with a text for the operator
  */

@@ -16,6 +16,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import type * as sqlite from 'node:sqlite';
 import type { DatabaseSync } from 'node:sqlite';
 import { SQLITE_BUSY_MS } from '../../limits.ts';
+import { DatabaseInUseError } from '../store-errors.ts';
 
 /**
  * Loads `node:sqlite` without the notice that some Node versions print about it: it is meant for developers, and those
@@ -198,9 +199,7 @@ export function lockDatabase(path: string, waitMs = SQLITE_BUSY_MS): RelayLock {
   const file = openLock(path, waitMs);
   if (isTaken(file)) {
     file.close();
-    throw new Error(
-      `another relay is using the database ${path}; stop that relay first, or use a different database with --data-dir`,
-    );
+    throw new DatabaseInUseError(path, '--data-dir');
   }
   return { release: () => file.close() };
 }
