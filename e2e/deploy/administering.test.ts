@@ -9,25 +9,25 @@ import { suiteScope } from '../support/scope.ts';
 
 const PAGE = pageOf('operating/systemd.md');
 const TUTORIAL = pageOf('start/your-own-relay.md');
-/** The function for commands. */
-const FUNCTION = /^relay\(\) \{.*\}$/m;
+const SCRIPT = new URL('../../server/deploy/relay', import.meta.url);
 
-describe('the function for commands in docs/operating/systemd.md', () => {
+/** booted.test.ts runs it as it is installed. */
+describe('the script for commands, server/deploy/relay', () => {
   const scope = suiteScope();
 
   it('works on the database of relay.env, in any working directory', async () => {
-    const [line = ''] = PAGE.match(FUNCTION) ?? [];
     const folder = temporaryDirectory(scope);
     const file = join(temporaryDirectory(scope), 'elsewhere.db');
     await Relay.start(scope, { CULVERT_DATABASE_URL: `sqlite:${file}`, CULVERT_BOOTSTRAP_KEY: newApiKey() });
     const settings = join(folder, 'relay.env');
     writeFileSync(settings, `CULVERT_DATABASE_URL="sqlite:${file}"\nCULVERT_RESERVED_NAMES="www,api"\n`);
-    program(join(folder, 'sudo'), 'exec "$@"');
+    program(join(folder, 'id'), 'echo 0');
     program(join(folder, 'runuser'), '[ "$1 $2 $3" = "-u culvert --" ] && shift 3 && exec "$@"');
     program(join(folder, 'culvert-relay'), `exec '${process.execPath}' '${RELAY_SCRIPT}' "$@"`);
-    const script = `${line.replace('/etc/culvert/relay.env', settings)}\nrelay account list --json`;
-    const path = [folder, process.env['PATH']].join(delimiter);
-    const said = execFileSync('sh', ['-c', script], { cwd: folder, env: { PATH: path }, encoding: 'utf8' });
+    const script = readFileSync(SCRIPT, 'utf8').replace('/etc/culvert/relay.env', settings);
+    const env = { PATH: [folder, process.env['PATH']].join(delimiter) };
+    const args = ['-c', script, 'relay', 'account', 'list', '--json'];
+    const said = execFileSync('sh', args, { cwd: folder, env, encoding: 'utf8' });
     const { accounts } = JSON.parse(said) as { accounts: { name: string }[] };
     assert.deepEqual(
       accounts.map(({ name }) => name),
@@ -35,8 +35,10 @@ describe('the function for commands in docs/operating/systemd.md', () => {
     );
   });
 
-  it('is the one in the tutorial', () => {
-    assert.equal(FUNCTION.exec(TUTORIAL)?.[0], FUNCTION.exec(PAGE)?.[0]);
+  it('is installed by the tutorial as by the page', () => {
+    const install = /^install .*\/deploy\/relay .*$/m;
+    assert.ok(install.test(PAGE));
+    assert.equal(install.exec(TUTORIAL)?.[0], install.exec(PAGE)?.[0]);
   });
 
   it('is needed: without the settings, a command fails and creates nothing', async () => {

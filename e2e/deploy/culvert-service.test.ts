@@ -11,6 +11,7 @@ import { launchAgent, scheduledTask, systemdUnit } from '../../desktop/cli/servi
 import { createAccount } from '../support/accounts.ts';
 import { Child } from '../support/child.ts';
 import { eventually } from '../support/deadline.ts';
+import { hasNamespaces, insideOf, isThere } from '../support/machine.ts';
 import { CULVERT_SCRIPT, temporaryDirectory } from '../support/programs.ts';
 import { visit } from '../support/raw-http.ts';
 import { relaySuite } from '../support/relay-suite.ts';
@@ -31,10 +32,6 @@ function seen(path: string): string {
   return path.startsWith(ROOT) ? join(SEEN, path.slice(ROOT.length)) : path;
 }
 
-function isThere(program: string): boolean {
-  return spawnSync(program, ['--version']).error === undefined;
-}
-
 /** A machine with a user manager. Commands run beside it, with a home that is not that of the test. */
 async function startManager(scope: Scope) {
   const home = join(temporaryDirectory(scope), NASTY);
@@ -49,12 +46,7 @@ async function startManager(scope: Scope) {
       () => undefined,
     ),
   );
-  const run = async (folder: string, ...command: string[]) => {
-    const inside = ['--target', String(manager.pid), '--mount', `--wdns=${folder}`, '--', ...command];
-    const child = new Child('nsenter', inside, { environment });
-    const { code } = await child.exit();
-    return { code, out: child.lines.join('\n'), err: child.stderr };
-  };
+  const run = insideOf(manager.pid, ['--mount'], environment);
   const isReady = async (): Promise<boolean> =>
     (await run('/', 'systemctl', '--user', 'show-environment')).code === 0;
   const started = await eventually(20_000, async () => {
@@ -81,8 +73,7 @@ describe('culvert service with systemd', () => {
   const online = (name: string) => eventually(WAIT_MS, async () => assert.equal(await visitors(name), 200));
 
   before(async function () {
-    const isRoot = process.getuid?.() === 0;
-    if (!isRoot || !['unshare', 'nsenter', '/lib/systemd/systemd'].every(isThere)) return this.skip();
+    if (!hasNamespaces()) return this.skip();
     machine = await startManager(scope);
     if (!machine.started) return this.skip();
     ({ key } = await createAccount(relay));

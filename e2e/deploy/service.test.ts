@@ -9,6 +9,7 @@ import { suiteScope } from '../support/scope.ts';
 const DEPLOY = new URL('../../server/deploy/', import.meta.url);
 const UNIT = 'culvert-relay.service';
 const TEMPLATE = 'culvert-relay@.service';
+const BACKUP = 'culvert-backup.service';
 const OPERATING_PAGES = readdirSync(new URL('../../docs/operating/', DEPLOY)).map(
   (page) => `../../docs/operating/${page}`,
 );
@@ -19,6 +20,8 @@ describe('server/deploy', () => {
   for (const file of [
     UNIT,
     TEMPLATE,
+    BACKUP,
+    'relay',
     'Dockerfile',
     'nginx.conf',
     'nginx-cluster.conf',
@@ -38,7 +41,7 @@ describe('server/deploy', () => {
     });
   }
 
-  for (const unit of [UNIT, TEMPLATE]) {
+  for (const unit of [UNIT, TEMPLATE, BACKUP]) {
     it(`${unit} is valid for systemd, and denies the relay what it does not need`, function () {
       if (spawnSync('systemd-analyze', ['--version']).status !== 0) this.skip();
       const path = join(temporaryDirectory(scope), unit);

@@ -269,7 +269,9 @@ export function readLines(path: string, max: number, what: string): string[] {
   try {
     text = readFileSync(path === '-' ? 0 : path, 'utf8');
   } catch (error) {
-    throw failure(`--from: ${path} cannot be read (${describeError(error)})`);
+    throw failure(
+      `--from: ${path} cannot be read (${describeError(error)}); to read it as another user, use --from - <${path}`,
+    );
   }
   const lines = text
     .split(/\r?\n/)

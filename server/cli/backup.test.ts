@@ -338,7 +338,10 @@ describe('culvert-relay backup and restore', () => {
     assert.equal(readFileSync(target, 'utf8'), 'unchanged');
     symlinkSync(join(folder, 'nothing'), join(folder, 'dangling'));
     assert.equal(await run('backup', join(folder, 'dangling')), 1);
-    assert.match(shell.stderr.at(-1) ?? '', /already exists; choose a different file name$/);
+    assert.match(
+      shell.stderr.at(-1) ?? '',
+      /already exists; choose a different file name, or use --overwrite$/,
+    );
   });
 
   it('change nothing while a relay uses the database, or with a file that is not a database', async () => {
@@ -355,10 +358,28 @@ describe('culvert-relay backup and restore', () => {
     assert.equal((await store.listAccounts()).length, 1);
   });
 
+  it('replace an earlier backup with --overwrite, and nothing else', async () => {
+    await run('backup', file);
+    await store.insertAccount(anAccount({ name: 'after' }));
+    assert.equal(await run('backup', '--overwrite', file), 0, shell.stderr.join());
+    const copy = await openSqlite(file, () => {});
+    assert.equal((await copy.listAccounts()).length, 2);
+    await copy.close();
+    const link = join(folder, 'link');
+    symlinkSync(file, link);
+    for (const other of [folder, link, database, `${database}-wal`]) {
+      assert.equal(await run('backup', '--overwrite', other), 1);
+      assert.match(shell.stderr.at(-1) ?? '', /is not a backup; choose a different file name$/);
+    }
+  });
+
   it('overwrite no file, and print their usage', async () => {
     await run('backup', file);
     assert.equal(await run('backup', file), 1);
-    assert.match(shell.stderr.at(-1) ?? '', /already exists; choose a different file name$/);
+    assert.match(
+      shell.stderr.at(-1) ?? '',
+      /already exists; choose a different file name, or use --overwrite$/,
+    );
     assert.equal(await run('backup'), 2);
     shell.env['CULVERT_DATA_DIR'] = join(folder, 'elsewhere');
     assert.equal(await run('backup', join(folder, 'x')), 1);

@@ -1,6 +1,6 @@
 /** The commands that copy a whole database: `culvert-relay backup` and `restore` for SQLite, and `migrate` from SQLite to PostgreSQL. */
 import { randomUUID } from 'node:crypto';
-import { existsSync, lstatSync } from 'node:fs';
+import { existsSync, lstatSync, statSync } from 'node:fs';
 import { quoted } from '../../shared/unprintable.ts';
 import type { Kysely } from 'kysely';
 import { systemClock } from '../clock.ts';
@@ -23,14 +23,21 @@ import { failure, type GivenCommand, table } from './administration.ts';
 import { type Shell, usageError } from './command.ts';
 
 /** @throws CommandError */
-export async function runBackup({ config, operands, json }: GivenCommand, shell: Shell): Promise<void> {
+export async function runBackup(
+  { config, flags, operands, json }: GivenCommand,
+  shell: Shell,
+): Promise<void> {
   const file = readFile(operands, 'backup');
   const path = pathOf(config);
   mustBeThere(path);
   shell.err(`culvert-relay: database ${path}`);
   // A link counts, wherever it leads.
-  if (lstatSync(file, { throwIfNoEntry: false }) !== undefined)
-    throw failure(`${file} already exists; choose a different file name`);
+  const existing = lstatSync(file, { throwIfNoEntry: false });
+  if (existing !== undefined && flags['overwrite'] !== true)
+    throw failure(`${file} already exists; choose a different file name, or use --overwrite`);
+  const own = ['', '-wal', '-shm'].map((suffix) => statSync(path + suffix, { throwIfNoEntry: false })?.ino);
+  if (existing !== undefined && (!existing.isFile() || own.includes(existing.ino)))
+    throw failure(`${file} is not a backup; choose a different file name`);
   const bytes = await attempt('nothing was backed up', () => Promise.resolve(backUp(path, file)));
   if (json) shell.out(JSON.stringify({ database: path, file, bytes }));
   else shell.out(`Copied ${path} to ${file} (${bytes} bytes), which only you can read.`);

@@ -9,9 +9,13 @@ export const backupCommand = adminCommand({
   words: 'backup',
   forms: ['FILE [options]'],
   summary: 'Copy the SQLite database while the relay runs',
-  options: {},
-  examples: { 'culvert-relay backup /var/backups/culvert.db': 'write a copy that only you can read' },
-  details: `FILE must not exist yet.`,
+  options: {
+    overwrite: { text: 'Replace FILE if it exists. It stays as it is until the new copy is complete.' },
+  },
+  examples: {
+    'culvert-relay backup /var/backups/culvert.db': 'write a copy that only you can read',
+    'culvert-relay backup --overwrite /var/backups/culvert.db': 'replace the copy of yesterday',
+  },
   run: async (given, shell) => (await import('./database-run.ts')).runBackup(given, shell),
 });
 
