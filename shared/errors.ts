@@ -376,7 +376,7 @@ export const VISITOR_ERRORS = {
   },
   'local-refused': {
     status: 502,
-    title: 'The service is not running',
+    title: 'The service cannot be reached',
     text: 'The tunnel is online, but the local service behind it is not running. The owner of this page can start it.',
   },
   'local-reset': {

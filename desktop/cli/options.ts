@@ -71,7 +71,7 @@ export const OPTION_TABLE = {
   'host-header': {
     type: 'string',
     value: 'MODE',
-    text: 'Host header that the local service receives: keep (the public host name, the default), local (localhost and the port, which also replace the public address in Origin and Referer), or a host name.',
+    text: 'Host header that the local service receives: keep (the public host name, the default), local (localhost and the port, which also replace the public address in Origin, Referer and Destination), or a host name, which --local-https also asks for in the TLS handshake.',
   },
   'local-host': {
     type: 'string',

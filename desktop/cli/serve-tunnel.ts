@@ -102,6 +102,7 @@ function serve(
       https: spec.localHttps,
       waitMs: spec.wait * 1000,
       upstream: spec.upstream,
+      hostHeader: spec.hostHeader,
     };
     let isFirst = true;
     const shown = withoutTokens(tunnel);
@@ -110,7 +111,7 @@ function serve(
     const hosts = spec.hosts && { tunnel, ports: spec.hosts };
     const replayer = new Replayer(log, serviceOfRequest(local, hosts, deadlines), deadlines);
     onReplay?.((request) => replayer.replay(request));
-    const host = replacementHost(spec.hostHeader, local) ?? new URL(tunnel.public_url).host;
+    const host = replacementHost(local) ?? new URL(tunnel.public_url).host;
     const shownIn = window?.show({ spec, tunnel, log, replayer, wake: () => session.wake() });
     const hide = inspection?.show(shown, { replayer, log, host });
     const expiry = new ExpiryWatch(tunnel, {
@@ -128,7 +129,6 @@ function serve(
       tunnelId: tunnel.id,
       local,
       hosts,
-      hostHeader: spec.hostHeader,
       headers: spec.headers,
       compress: spec.compress,
       network: access.network,

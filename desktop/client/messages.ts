@@ -155,6 +155,12 @@ const NETWORK_MESSAGES = {
   'network.unreachable': 'the network cannot be reached',
   'network.down': 'the network is down',
   'network.silent': 'it did not respond in time',
+  'network.forbidden': 'this system does not allow the connection; a firewall may be the reason',
+  'network.noFiles':
+    'Culvert has reached its limit of open files; raise the hard limit ("ulimit -Hn" shows it, LimitNOFILE= in a systemd unit) and restart Culvert',
+  'network.noFilesLeft': 'this system has reached its limit of open files (fs.file-max on Linux)',
+  'network.tlsRefused': 'it refused the TLS handshake ({alert})',
+  'network.tlsClosed': 'it refused the TLS handshake by closing the connection',
   'network.otherName': 'its certificate is for a different host name',
   'network.noTls': 'it does not speak TLS',
   'network.certificateExpired': 'its certificate has expired',
@@ -345,7 +351,8 @@ const TUNNEL_MESSAGES = {
   'name.online': 'Another client is serving your tunnel "{name}"',
   'name.access': 'Your tunnel "{name}" is open with a different access policy, and no client is serving it',
   'name.program': 'You already have a tunnel "{name}", which was not opened here',
-  'local.noHttps': 'Cannot connect to {service} over HTTPS: {why}. The tunnel stays open.',
+  'local.failed': 'Cannot connect to {service}: {why}.',
+  'local.noPorts': 'all local ports of this machine are in use',
   'local.refused': 'Nothing is listening on {service}. Start the service there; the tunnel stays open.',
   'local.reset':
     'The service at {service} closed a connection without a response. Its output may show the reason.',

@@ -1,7 +1,7 @@
 /** Composition root of the engine: builds everything that one tunnel of this client consists of. */
 import type { KnockMessage } from '../../shared/control.ts';
 import type { HeaderChanges } from '../../shared/header-changes.ts';
-import type { CompressMode, HostHeader } from '../../shared/value-rules.ts';
+import type { CompressMode } from '../../shared/value-rules.ts';
 import { Deadlines, systemClock } from './clock.ts';
 import { Compression } from './compression/compressed-stream.ts';
 import { ControlConnection } from './control/control-connection.ts';
@@ -34,8 +34,6 @@ interface TunnelClientOptions {
   readonly local: LocalTarget;
   /** the local ports of some hosts of a wildcard tunnel; by default all hosts are forwarded to `local` */
   readonly hosts?: HostMapOptions | undefined;
-  /** the Host that the local service receives, with a suitable Origin and Referer if `local`; by default `keep` */
-  readonly hostHeader?: HostHeader;
   /** headers to set and remove; by default none */
   readonly headers?: HeaderChanges | undefined;
   /** whether responses are compressed; by default `auto` */
@@ -56,7 +54,7 @@ interface TunnelClientOptions {
  * @returns a session that has not been started
  */
 export function createTunnelClient(options: TunnelClientOptions): TunnelSession {
-  const { relay, key, tunnelId, network = new Network(), hostHeader = 'keep', onState, onProblem } = options;
+  const { relay, key, tunnelId, network = new Network(), onState, onProblem } = options;
   const deadlines = new Deadlines(systemClock);
   const compression = new Compression(options.compress ?? 'auto', relay.hostname, systemClock);
   const data = new DataDialer(relay, network, deadlines);
@@ -67,7 +65,6 @@ export function createTunnelClient(options: TunnelClientOptions): TunnelSession 
       local: new LocalDialer(local, deadlines),
       deadlines,
       filters: filtersOf({ ...options, local }, compression),
-      keepsHost: hostHeader === 'keep',
       onProblem,
     });
   const connections = serveHosts(options, retried, connectionsTo);
@@ -157,13 +154,12 @@ function serveHosts(
  * headers are changed to. A recorder sees what the local service receives and sends.
  */
 function filtersOf(
-  { local, hostHeader = 'keep', headers, recorder }: TunnelClientOptions,
+  { local, headers, recorder }: TunnelClientOptions,
   compression: Compression,
 ): FilterMaker[] {
   const filters: FilterMaker[] = [];
   filters.push((inner) => compression.around(inner));
-  const origin = replacementOrigin(hostHeader, local);
-  const changes = new HeadChanges(replacementHost(hostHeader, local), headers, origin);
+  const changes = new HeadChanges(replacementHost(local), headers, replacementOrigin(local));
   if (!changes.isEmpty) filters.push((inner) => new HeaderRewriter(inner, changes));
   if (recorder !== undefined)
     filters.push((inner, waitedMs) => new RecordedStream(inner, recorder, waitedMs));

@@ -177,7 +177,7 @@ export async function importInto(tunnel: Importing, text: string): Promise<Impor
 
 /** The Host that the local service of a tunnel gets. */
 export function localHost({ form, tunnel }: Pick<Importing, 'form' | 'tunnel'>): string {
-  return replacementHost(form.hostHeader, localTarget(form)) ?? new URL(tunnel.public_url).host;
+  return replacementHost(localTarget(form)) ?? new URL(tunnel.public_url).host;
 }
 
 /**

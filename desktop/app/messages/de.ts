@@ -373,6 +373,12 @@ export const ENGINE_DE: Translation<typeof MESSAGES> = {
   'network.unreachable': 'das Netz ist nicht erreichbar',
   'network.down': 'das Netz ist ausgefallen',
   'network.silent': 'es kam nicht rechtzeitig eine Antwort',
+  'network.forbidden': 'dieses System erlaubt die Verbindung nicht; vielleicht verbietet sie eine Firewall',
+  'network.noFiles':
+    'Culvert hat die Grenze offener Dateien erreicht; erhöhen Sie die harte Grenze („ulimit -Hn“ zeigt sie, LimitNOFILE= in einer systemd-Unit) und starten Sie Culvert neu',
+  'network.noFilesLeft': 'dieses System hat die Grenze offener Dateien erreicht (fs.file-max unter Linux)',
+  'network.tlsRefused': 'der TLS-Handshake wurde abgelehnt ({alert})',
+  'network.tlsClosed': 'der TLS-Handshake wurde abgelehnt, denn die Verbindung wurde geschlossen',
   'network.otherName': 'das Zertifikat gilt für einen anderen Namen',
   'network.noTls': 'dort wird kein TLS gesprochen',
   'network.certificateExpired': 'das Zertifikat ist abgelaufen',
@@ -432,7 +438,8 @@ export const ENGINE_DE: Translation<typeof MESSAGES> = {
   'name.access': 'Ihr Tunnel „{name}“ ist mit einem anderen Zugangsschutz offen, und kein Client bedient ihn',
   'name.program': 'Sie haben schon einen Tunnel „{name}“, der nicht hier geöffnet wurde',
   'tunnel.stopped': 'Gestoppt.',
-  'local.noHttps': 'Keine HTTPS-Verbindung zu {service}: {why}. Der Tunnel bleibt offen.',
+  'local.failed': 'Keine Verbindung zu {service}: {why}.',
+  'local.noPorts': 'alle lokalen Ports dieses Rechners sind belegt',
   'local.refused': 'Auf {service} lauscht nichts. Starten Sie den Dienst dort; der Tunnel bleibt offen.',
   'local.reset':
     'Der Dienst auf {service} hat eine Verbindung ohne Antwort geschlossen. Seine eigene Ausgabe sagt wohl, warum.',

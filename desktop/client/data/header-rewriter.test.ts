@@ -331,26 +331,32 @@ describe('HeaderRewriter', () => {
 
 describe('replacementHost', () => {
   it('follows the mode', () => {
-    assert.equal(replacementHost('keep', localPort(3000)), undefined);
-    assert.equal(replacementHost('local', localPort(3000)), 'localhost:3000');
-    assert.equal(replacementHost('local', { ...localPort(3000), host: '::1' }), '[::1]:3000');
-    assert.equal(replacementHost('my.test', localPort(3000)), 'my.test');
-    assert.equal(replacementHost('local', localPort(80)), 'localhost');
-    assert.equal(replacementHost('local', { ...localPort(443), https: true }), 'localhost');
+    assert.equal(replacementHost({ ...localPort(3000), hostHeader: 'keep' }), undefined);
+    assert.equal(replacementHost({ ...localPort(3000), hostHeader: 'local' }), 'localhost:3000');
+    assert.equal(replacementHost({ ...localPort(3000), host: '::1', hostHeader: 'local' }), '[::1]:3000');
+    assert.equal(replacementHost({ ...localPort(3000), hostHeader: 'my.test' }), 'my.test');
+    assert.equal(replacementHost({ ...localPort(80), hostHeader: 'local' }), 'localhost');
+    assert.equal(replacementHost({ ...localPort(443), https: true, hostHeader: 'local' }), 'localhost');
   });
 });
 
 describe('replacementOrigin', () => {
   it("is the local service's, without a default port, only if the Host is local as well", () => {
     const local = { ...localPort(3000), host: '::1' };
-    assert.equal(replacementOrigin('keep', local), undefined);
-    assert.equal(replacementOrigin('my.test', local), undefined);
-    assert.equal(replacementOrigin('local', local), 'http://[::1]:3000');
-    assert.equal(replacementOrigin('local', { ...local, host: 'NAS', https: true }), 'https://nas:3000');
-    assert.equal(replacementOrigin('local', { ...local, upstream: 'h2' }), 'https://[::1]:3000');
-    assert.equal(replacementOrigin('local', localPort(80)), 'http://localhost');
-    assert.equal(replacementOrigin('local', { ...localPort(443), https: true }), 'https://localhost');
-    assert.equal(replacementOrigin('local', localPort(443)), 'http://localhost:443');
+    assert.equal(replacementOrigin({ ...local, hostHeader: 'keep' }), undefined);
+    assert.equal(replacementOrigin({ ...local, hostHeader: 'my.test' }), undefined);
+    assert.equal(replacementOrigin({ ...local, hostHeader: 'local' }), 'http://[::1]:3000');
+    assert.equal(
+      replacementOrigin({ ...local, host: 'NAS', https: true, hostHeader: 'local' }),
+      'https://nas:3000',
+    );
+    assert.equal(replacementOrigin({ ...local, upstream: 'h2', hostHeader: 'local' }), 'https://[::1]:3000');
+    assert.equal(replacementOrigin({ ...localPort(80), hostHeader: 'local' }), 'http://localhost');
+    assert.equal(
+      replacementOrigin({ ...localPort(443), https: true, hostHeader: 'local' }),
+      'https://localhost',
+    );
+    assert.equal(replacementOrigin({ ...localPort(443), hostHeader: 'local' }), 'http://localhost:443');
   });
 });
 

@@ -6,9 +6,9 @@ import { RELAY_TITLE } from '../../../shared/value-rules.ts';
 import { Deadlines, systemClock } from '../clock.ts';
 import { isCompressionOn, nearnessOf } from '../compression/compressed-stream.ts';
 import { LocalDialer } from '../local/local-dialer.ts';
-import { LocalFailure } from '../local/local-error.ts';
+import { isRefusal, LocalFailure, localErrorReason } from '../local/local-error.ts';
 import { describeTarget, type LocalTarget } from '../local/local-service.ts';
-import { messageOf, type MessageValue, toMessage } from '../messages.ts';
+import { MessageError, messageOf, type MessageValue, toMessage } from '../messages.ts';
 import { call, type CallResponse, type Network } from '../network/network.ts';
 import {
   describeNetworkError,
@@ -116,6 +116,10 @@ export function localHop({ local, remedies }: Pick<Subject, 'local' | 'remedies'
       if (error === undefined) return toMessage('doctor.local', { service });
       if (error instanceof LocalFailure)
         throw new HopFailure(toMessage('doctor.notHttp2', { service }), toMessage('doctor.notHttp2Fix'));
+      if (!isRefusal(error))
+        throw new MessageError(
+          toMessage('doctor.at', { place: service, why: localErrorReason(local, error) }),
+        );
       throw new HopFailure(
         local.host === 'localhost'
           ? toMessage('doctor.nothingOnBoth', { port: local.port })

@@ -2,6 +2,7 @@ import { REDACTED } from '../../../shared/version.ts';
 import type { Deadlines, Expiring } from '../clock.ts';
 import { REPLAY_TIMEOUT_MS, REPLAYS_MAX } from '../limits.ts';
 import type { LocalDialer, LocalDialHandler } from '../local/local-dialer.ts';
+import { describeLocalError, isRefusal } from '../local/local-error.ts';
 import { describeTarget, type LocalConnection, type LocalHandler } from '../local/local-service.ts';
 import { MessageError, toMessage, type MessageValue } from '../messages.ts';
 import type { Attempt } from '../network/dial.ts';
@@ -227,9 +228,12 @@ class Replay implements LocalDialHandler, LocalHandler, Expiring {
     local.write(this.#request);
   }
 
-  refused(): void {
-    const service = describeTarget(this.#outcome.local.target);
-    this.#outcome.reject(new ReplayRefused('local-refused', toMessage('replay.localRefused', { service })));
+  refused(error: Error): void {
+    const { target } = this.#outcome.local;
+    const said = isRefusal(error)
+      ? toMessage('replay.localRefused', { service: describeTarget(target) })
+      : describeLocalError(target, error);
+    this.#outcome.reject(new ReplayRefused('local-refused', said));
   }
 
   onLocalData(chunk: Buffer): void {

@@ -28,7 +28,7 @@ import {
   toHttp2Trailers,
 } from './http2-fields.ts';
 import type { LocalSession, LocalSessions, SessionHandler } from './http2-sessions.ts';
-import { localErrorResponse, LocalFailure } from './local-error.ts';
+import { localErrorResponse, LocalFailure, localFault } from './local-error.ts';
 import { SAFE_METHODS } from './local-reuse.ts';
 import { type LocalConnection, type LocalHandler, type LocalTarget, usesTls } from './local-service.ts';
 
@@ -133,8 +133,8 @@ export class Http2Connection implements LocalConnection {
 
   /** The service accepts no request. No byte of a response was received. */
   refused(exchange: Http2Exchange, error: Error): void {
-    const code = error instanceof LocalFailure ? error.code : 'local-refused';
-    this.received(localErrorResponse(exchange.head, code, this.#target.port));
+    const fault = localFault(this.#target, error);
+    this.received(localErrorResponse(exchange.head, fault, this.#target.port));
     this.#handler?.onLocalEnd();
     this.#close(error);
   }

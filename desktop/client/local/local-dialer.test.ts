@@ -1,5 +1,9 @@
 import assert from 'node:assert/strict';
+import { EventEmitter, once } from 'node:events';
+import { Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
+import { mock } from 'node:test';
+import type { TLSSocket } from 'node:tls';
 import { FakeClock } from '../../testing/fake-clock.ts';
 import { connectLocal } from '../../testing/fake-stream.ts';
 import { closedPort, closeServers, startTcp, startTls } from '../../testing/servers.ts';
@@ -32,6 +36,28 @@ describe('LocalDialer', () => {
   it('reports a refusal if nothing listens', async () => {
     await assert.rejects(connectLocal(dialerTo(await closedPort())), /ECONNREFUSED/);
   });
+
+  for (const [v4, v6, reported] of [
+    ['ECONNREFUSED', 'ECONNREFUSED', 'ECONNREFUSED'],
+    // Without IPv6.
+    ['ECONNREFUSED', 'EADDRNOTAVAIL', 'ECONNREFUSED'],
+    ['ECONNREFUSED', 'EAFNOSUPPORT', 'ECONNREFUSED'],
+    ['ECONNREFUSED', 'ENETUNREACH', 'ECONNREFUSED'],
+    // Without a free local port.
+    ['EADDRNOTAVAIL', 'ECONNREFUSED', 'EADDRNOTAVAIL'],
+    ['EMFILE', 'EMFILE', 'EMFILE'],
+  ] as const)
+    it(`reports ${reported} after ${v4} on 127.0.0.1 and ${v6} on ::1`, async () => {
+      mock.method(Socket.prototype, 'connect', function fail(this: Socket, ...args: unknown[]) {
+        const code = JSON.stringify(args).includes('127.0.0.1') ? v4 : v6;
+        return this.destroy(Object.assign(new Error(code), { code }));
+      });
+      try {
+        await assert.rejects(connectLocal(dialerTo(9)), { code: reported });
+      } finally {
+        mock.restoreAll();
+      }
+    });
 
   it('finds a service that has moved to the other address of localhost', async function () {
     if (!hasIpv6) this.skip();
@@ -111,6 +137,22 @@ describe('LocalDialer', () => {
       const local = await connectLocal(dialerTo(port, { https: true }));
       assert.ok(local.isOpen);
       local.destroy();
+    });
+
+    it('asks for the host in --host-header', async () => {
+      const names = new EventEmitter();
+      const port = await startTls((socket) => names.emit('name', (socket as TLSSocket).servername));
+      for (const [hostHeader, name] of [
+        ['keep', 'localhost'],
+        ['local', 'localhost'],
+        ['shop.test:8443', 'shop.test'],
+        ['192.0.2.1', false],
+      ] as const) {
+        const asked = once(names, 'name');
+        const local = await connectLocal(dialerTo(port, { https: true, hostHeader }));
+        assert.deepEqual(await asked, [name], hostHeader);
+        local.destroy();
+      }
     });
 
     it('fails at a service without TLS, and reports that', async () => {

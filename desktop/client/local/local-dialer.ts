@@ -2,9 +2,17 @@ import type { Socket } from 'node:net';
 import { ScheduledReads } from '../../../shared/scheduler/fair-reads.ts';
 import type { Deadlines, Expiring } from '../clock.ts';
 import { DATA_KEEP_ALIVE_MS, LOCAL_CONNECT_TIMEOUT_MS, LOCAL_RETRY_MS } from '../limits.ts';
-import { type Attempt, dial, type DialHandler, isLoopbackName, LOOPBACK_ADDRESSES } from '../network/dial.ts';
+import {
+  type Attempt,
+  dial,
+  type DialHandler,
+  isLoopbackName,
+  isTlsAlert,
+  LOOPBACK_ADDRESSES,
+} from '../network/dial.ts';
 import { Http2Connection } from './http2-connection.ts';
 import { LocalSessions, type SocketHandler } from './http2-sessions.ts';
+import { isRefusal, tlsName } from './local-error.ts';
 import { type LocalConnection, type LocalHandler, type LocalTarget, usesTls } from './local-service.ts';
 
 /** Called once with the outcome of a dial, never before the dial has returned. */
@@ -97,7 +105,7 @@ class LocalDial implements Attempt, DialHandler, Expiring {
   connected(socket: Socket): void {
     if (isConnectedToItself(socket, this.#dialer.target.port)) {
       socket.destroy();
-      this.failed(new Error('the connection was closed'));
+      this.failed(refusal('connected to itself'));
       return;
     }
     this.#deadlines.delete(this);
@@ -105,7 +113,8 @@ class LocalDial implements Attempt, DialHandler, Expiring {
     this.#handler.connected(socket);
   }
 
-  failed(error: Error): void {
+  failed(failure: Error): void {
+    const error = withoutAddress(failure, this.#host);
     if (this.#error === undefined || isRefusal(this.#error)) this.#error = error;
     this.#at += 1;
     if (this.#at < this.#hosts.length) this.#start();
@@ -141,10 +150,12 @@ class LocalDial implements Attempt, DialHandler, Expiring {
 
   #start(): void {
     const { target } = this.#dialer;
-    const { host, port, upstream = 'http1' } = target;
+    const { port, upstream = 'http1' } = target;
     this.#deadlines.add(this, LOCAL_CONNECT_TIMEOUT_MS);
     const protocol = upstream === 'http1' ? {} : { protocol: 'h2' };
-    const tls = usesTls(target) ? { tls: { serverName: host, trustsLoopback: true, ...protocol } } : {};
+    const tls = usesTls(target)
+      ? { tls: { serverName: tlsName(target), trustsLoopback: true, ...protocol } }
+      : {};
     // HTTP/2 connections are kept for long, so a machine that is gone has to be noticed.
     const probes = upstream === 'http1' ? {} : { keepAliveMs: DATA_KEEP_ALIVE_MS };
     this.#dial = dial({ host: this.#host, port, ...tls, ...probes }, this);
@@ -161,9 +172,17 @@ class LocalDial implements Attempt, DialHandler, Expiring {
   }
 }
 
-/** Whether nothing listens, as while a service restarts. */
-function isRefusal(error: NodeJS.ErrnoException): boolean {
-  return error.code === 'ECONNREFUSED' || error.code === 'EADDRNOTAVAIL';
+/** Without IPv6, nothing can listen on `::1`. The error depends on the system. */
+const NO_ADDRESS = new Set(['EADDRNOTAVAIL', 'EAFNOSUPPORT', 'ENETUNREACH']);
+
+/** @returns the error as a refusal, if this machine does not have that address of its own */
+function withoutAddress(error: NodeJS.ErrnoException, host: string): Error {
+  if (host !== '::1' || !NO_ADDRESS.has(error.code ?? '')) return error;
+  return refusal(error.message);
+}
+
+function refusal(message: string): Error {
+  return Object.assign(new Error(message), { code: 'ECONNREFUSED' });
 }
 
 /**
@@ -178,6 +197,8 @@ function isConnectedToItself(socket: Socket, port: number): boolean {
 class LocalSocket implements LocalConnection {
   readonly #socket: Socket;
   #handler: LocalHandler | undefined;
+  /** the alert with which the service has ended the connection: in TLS 1.3, it may come after the handshake */
+  #alert: Error | undefined;
   /** set once the flow has started: large reads share the event loop fairly with other visitors */
   #reads: ScheduledReads | undefined;
 
@@ -206,11 +227,14 @@ class LocalSocket implements LocalConnection {
       onEnd: () => this.#handler?.onLocalEnd(),
     });
     this.#reads = reads;
+    socket.on('error', (error) => {
+      if (isTlsAlert(error)) this.#alert = error;
+    });
     socket.on('close', () => {
       reads.flush();
       // A closed socket is garbage-collected late, and would keep its listeners alive.
       socket.removeAllListeners();
-      this.#handler?.onLocalClose();
+      this.#handler?.onLocalClose(this.#alert);
     });
   }
 

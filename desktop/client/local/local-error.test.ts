@@ -2,14 +2,23 @@ import assert from 'node:assert/strict';
 import { FakeClock } from '../../testing/fake-clock.ts';
 import { FakeStream } from '../../testing/fake-stream.ts';
 import { Deadlines } from '../clock.ts';
-import { findHostRefusal, type LocalErrorCode, LocalErrorResponse } from './local-error.ts';
+import {
+  describeLocalError,
+  faultOf,
+  findHostRefusal,
+  type LocalErrorCode,
+  LocalErrorResponse,
+  LocalFailure,
+  localFault,
+} from './local-error.ts';
+import { localPort, type LocalTarget } from './local-service.ts';
 
 function setUp(code: LocalErrorCode = 'local-refused') {
   const clock = new FakeClock();
   const deadlines = new Deadlines(clock);
   const stream = new FakeStream();
   let ends = 0;
-  const response = new LocalErrorResponse(stream, code, 3000, deadlines, () => (ends += 1));
+  const response = new LocalErrorResponse(stream, faultOf(code), 3000, deadlines, () => (ends += 1));
   response.start();
   return { response, clock, deadlines, stream, ends: () => ends };
 }
@@ -101,11 +110,63 @@ describe('LocalErrorResponse', () => {
   });
 });
 
+describe('describeLocalError and localFault', () => {
+  const tls = { ...localPort(3000), https: true };
+  const cases: [error: string, owner: RegExp, visitor: RegExp, target?: LocalTarget][] = [
+    ['ECONNREFUSED', /^Nothing is listening on port 3000\. Start/, /is not running/],
+    ['ECONNREFUSED', /^Nothing is listening on port 3000\. Start/, /is not running/, tls],
+    ['EMFILE', /: Culvert has reached its limit of open files; raise .*ulimit -Hn/, /client cannot connect/],
+    ['ENFILE', /: this system has reached its limit of open files/, /client cannot connect/],
+    ['EADDRNOTAVAIL', /: all local ports of this machine are in use\.$/, /client cannot connect/],
+    ['EACCES', /: this system does not allow the connection; a firewall/, /client cannot connect/],
+    ['EPERM', /: this system does not allow the connection; a firewall/, /client cannot connect/],
+    ['ETIMEDOUT', /: it did not respond in time\.$/, /client cannot connect/],
+    ['ETIMEDOUT', /: it did not respond in time\.$/, /client cannot connect/, tls],
+    ['ENETUNREACH', /: the network cannot be reached\.$/, /client cannot connect/],
+    ['ENOTFOUND', /: the host name does not exist\.$/, /client cannot connect/],
+    ['ECONNRESET', /: the connection was reset\.$/, /client cannot connect/],
+    ['ENOBUFS', /^Cannot connect to port 3000: connect ENOBUFS\.$/, /client cannot connect/],
+    ['CERT_HAS_EXPIRED', /: its certificate has expired\.$/, /client cannot connect/, tls],
+    ['ERR_SSL_WRONG_VERSION_NUMBER', /: it does not speak TLS\.$/, /client cannot connect/, tls],
+    ['ECONNRESET', /: it refused the TLS handshake by closing/, /refused the TLS handshake/, tls],
+    [
+      'ERR_SSL_TLSV1_UNRECOGNIZED_NAME',
+      /: it refused the TLS handshake \(unrecognized name\)\.$/,
+      /refused the TLS handshake/,
+      tls,
+    ],
+    [
+      'ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE',
+      /: it refused the TLS handshake \(handshake failure\)\.$/,
+      /refused the TLS handshake/,
+      tls,
+    ],
+  ];
+  for (const [code, owner, visitor, target = localPort(3000)] of cases)
+    it(`tell the truth about ${code}${target.https ? ' over TLS' : ''}`, () => {
+      const error = Object.assign(new Error(`connect ${code}`), { code });
+      assert.match(describeLocalError(target, error).text, owner);
+      const fault = localFault(target, error);
+      assert.equal(fault.code, 'local-refused');
+      assert.match(fault.text, visitor);
+    });
+
+  it('keep the code of a service that cannot be asked', () => {
+    const error = new LocalFailure('local-busy');
+    assert.equal(localFault(tls, error).code, 'local-busy');
+    assert.match(describeLocalError(tls, error).text, /allows no more/);
+  });
+});
+
 const hostRefusalHead = (status: string): string => `HTTP/1.1 ${status}\r\nContent-Type: text/plain\r\n\r\n`;
 const find = (text: string, isBody = false) => findHostRefusal(Buffer.from(text), isBody);
 
 const findIn = (text: string, request?: string) =>
   findHostRefusal(Buffer.from(text), false, request === undefined ? undefined : Buffer.from(request));
+
+const jupyterRefusal = (type: string): string =>
+  `HTTP/1.1 403 Forbidden\r\nServer: TornadoServer/6.2\r\nContent-Type: ${type}\r\nX: y\r\n` +
+  "Content-Security-Policy: frame-ancestors 'self'; report-uri /base/api/security/csp-report\r\n\r\n<!DOCTYPE";
 
 describe('findHostRefusal', () => {
   const refusals: [string, string, string][] = [
@@ -151,6 +212,13 @@ describe('findHostRefusal', () => {
       ['Unauthorized', ''],
     ] as const)
       assert.equal(findIn(text, request).kind, 'none');
+  });
+
+  it('recognises how Jupyter refuses a page', () => {
+    const refused = { kind: 'refused', setting: 'Jupyter: ServerApp.allow_remote_access' };
+    assert.deepEqual(findIn(jupyterRefusal('text/html'), 'GET / HTTP/1.1\r\n\r\n'), refused);
+    assert.equal(findIn(jupyterRefusal('text/html'), 'POST /login HTTP/1.1\r\n\r\n').kind, 'none');
+    assert.equal(findIn(jupyterRefusal('application/json'), 'GET /api HTTP/1.1\r\n\r\n').kind, 'none');
   });
 
   it('looks at only one more piece', () => assert.equal(find('something else\r\n\r\n', true).kind, 'none'));

@@ -3,14 +3,15 @@ import { STATUS_CODES } from 'node:http';
 import { CloseCode } from '../../../shared/control.ts';
 import { VISITOR_ERRORS, type VisitorErrorCode } from '../../../shared/errors.ts';
 import { HeadReader, parseRequestHead, type RequestHead } from '../../../shared/http1/head.ts';
-import { uriHost } from '../../../shared/networks.ts';
+import { hostname, uriHost } from '../../../shared/networks.ts';
 import { errorContent } from '../../../shared/page.ts';
-import type { HostHeader } from '../../../shared/value-rules.ts';
 import type { ByteStreamHandler } from '../../../shared/websocket/byte-stream.ts';
 import type { Deadlines, Expiring } from '../clock.ts';
 import type { DataSocket } from '../data/data-dialer.ts';
 import { NO_LIMITS, REQUEST_HEAD_MAX_BYTES, REQUEST_HEAD_TIMEOUT_MS } from '../limits.ts';
-import { type LocalTarget, usesTls } from './local-service.ts';
+import { type Message, type MessageCode, type MessageValue, toMessage } from '../messages.ts';
+import { describeNetworkError, isTlsAlert } from '../network/dial.ts';
+import { describeTarget, type LocalTarget, usesTls } from './local-service.ts';
 
 /** How the local service failed. */
 export type LocalErrorCode = Extract<VisitorErrorCode, `local-${string}`>;
@@ -25,10 +26,68 @@ export class LocalFailure extends Error {
   }
 }
 
+/* Why the local service cannot be reached, for its owner and for its visitors. */
+
+const FAILURES = {
+  'local-not-http2': 'local.notHttp2',
+  'local-no-websocket': 'local.noWebSocket',
+  'local-busy': 'local.busy',
+} as const satisfies Record<LocalFailure['code'], MessageCode>;
+
+/** Whether nothing listens, as while a service restarts. */
+export function isRefusal(error: NodeJS.ErrnoException): boolean {
+  return error.code === 'ECONNREFUSED';
+}
+
+/** Describes the error of a dial for the owner of the service, in sentences. */
+export function describeLocalError(target: LocalTarget, error: Error): Message {
+  const service = describeTarget(target);
+  if (error instanceof LocalFailure)
+    return toMessage(FAILURES[error.code], { service, upstream: target.upstream ?? 'http1' });
+  if (isRefusal(error)) return toMessage('local.refused', { service });
+  return toMessage('local.failed', { service, why: localErrorReason(target, error) });
+}
+
+/** Describes it in a few words. */
+export function localErrorReason(target: LocalTarget, error: NodeJS.ErrnoException): MessageValue {
+  // Elsewhere, it means that this machine has no network.
+  if (error.code === 'EADDRNOTAVAIL') return toMessage('local.noPorts');
+  return endsHandshake(target, error) ? toMessage('network.tlsClosed') : describeNetworkError(error);
+}
+
+/** What happened, and what the visitor is told. */
+export interface LocalFault {
+  readonly code: LocalErrorCode;
+  /** in sentences */
+  readonly text: string;
+}
+
+/** Describes it for a visitor, who may not care about more than who can do something about it. */
+export function localFault(target: LocalTarget, error: Error): LocalFault {
+  if (error instanceof LocalFailure) return faultOf(error.code);
+  if (isRefusal(error)) return faultOf('local-refused');
+  const isTls = isTlsAlert(error) || endsHandshake(target, error);
+  return { code: 'local-refused', text: isTls ? TLS_REFUSED : UNREACHED };
+}
+
+export function faultOf(code: LocalErrorCode): LocalFault {
+  return { code, text: VISITOR_ERRORS[code].text };
+}
+
+const TLS_REFUSED =
+  "The tunnel is online, but the local service behind it refused the TLS handshake. The output of the tunnel's client shows why.";
+const UNREACHED =
+  "The tunnel is online, but its client cannot connect to the local service behind it. The output of the tunnel's client shows why.";
+
+/** Whether the service has closed a connection that it had accepted, before it was encrypted. */
+function endsHandshake(target: LocalTarget, { code }: NodeJS.ErrnoException): boolean {
+  return usesTls(target) && (code === 'ECONNRESET' || code === 'EPIPE');
+}
+
 /** Waits for the request on a data socket, responds with a 502 and closes the socket. */
 export class LocalErrorResponse implements ByteStreamHandler, Expiring {
   readonly #stream: DataSocket;
-  readonly #code: LocalErrorCode;
+  readonly #fault: LocalFault;
   readonly #port: number;
   readonly #deadlines: Deadlines;
   readonly #onEnd: () => void;
@@ -40,15 +99,9 @@ export class LocalErrorResponse implements ByteStreamHandler, Expiring {
    *
    * @param onEnd called once, when the response has been written or the stream has ended
    */
-  constructor(
-    stream: DataSocket,
-    code: LocalErrorCode,
-    port: number,
-    deadlines: Deadlines,
-    onEnd: () => void,
-  ) {
+  constructor(stream: DataSocket, fault: LocalFault, port: number, deadlines: Deadlines, onEnd: () => void) {
     this.#stream = stream;
-    this.#code = code;
+    this.#fault = fault;
     this.#port = port;
     this.#deadlines = deadlines;
     this.#onEnd = onEnd;
@@ -74,7 +127,7 @@ export class LocalErrorResponse implements ByteStreamHandler, Expiring {
       this.#finish(CloseCode.internalError);
       return;
     }
-    this.#stream.write(localErrorResponse(request, this.#code, this.#port));
+    this.#stream.write(localErrorResponse(request, this.#fault, this.#port));
     this.#finish(CloseCode.normal);
   }
 
@@ -102,13 +155,12 @@ export class LocalErrorResponse implements ByteStreamHandler, Expiring {
 }
 
 /** The whole response, in a form the visitor accepts; without content for HEAD. */
-export function localErrorResponse(request: RequestHead, code: LocalErrorCode, port: number): Buffer {
+export function localErrorResponse(request: RequestHead, fault: LocalFault, port: number): Buffer {
   const accept = request.fields.filter((field) => field.is('accept')).map((field) => field.value);
-  const text = `${VISITOR_ERRORS[code].text} The port is ${port}.`;
   const content = errorContent(
-    code,
+    fault.code,
     { accept: accept.length === 0 ? undefined : accept.join(', '), isGet: request.method === 'GET' },
-    text,
+    `${fault.text} The port is ${port}.`,
   );
   const body = Buffer.from(content.body);
   const head = Buffer.from(
@@ -130,6 +182,12 @@ const REFUSALS: readonly (readonly [RegExp, string])[] = [
   [/Blocked hosts?:/, 'Rails: config.hosts'],
   [/Bad Request - Invalid Host/, 'ASP.NET: AllowedHosts'],
 ];
+/**
+ * Jupyter gives no reason: it refuses the host with an empty page, and a wrong form with one like it. Its other refusals
+ * are JSON.
+ */
+const JUPYTER_REFUSAL = /^Content-Type: text\/html\r\n[^]*?report-uri \/\S*api\/security\/csp-report/m;
+const JUPYTER_SETTING = 'Jupyter: ServerApp.allow_remote_access';
 const HEAD = /^HTTP\/1\.[01] (?:400|403|421) /;
 /** All of them begin with the refusal; Django sends some markup first. */
 const LOOK_MAX_BYTES = 4096;
@@ -164,23 +222,35 @@ export function findHostRefusal(piece: Buffer, isBody: boolean, request?: Buffer
   if (text === NEXT_REFUSAL && targetOf(request).includes(NEXT_RESOURCES))
     return { kind: 'refused', setting: NEXT_SETTING };
   if (!isBody && !HEAD.test(text)) return NONE;
+  if (JUPYTER_REFUSAL.test(text) && request?.[0] === G) return { kind: 'refused', setting: JUPYTER_SETTING };
   for (const [pattern, setting] of REFUSALS) if (pattern.test(text)) return { kind: 'refused', setting };
   return !isBody && text.endsWith('\r\n\r\n') ? PERHAPS : NONE;
 }
+
+/** Of `GET`. */
+const G = 0x47;
 
 function targetOf(request: Buffer | undefined): string {
   return request?.toString('latin1', 0, LOOK_MAX_BYTES).split(' ', 2)[1] ?? '';
 }
 
 /** @returns the Host to send instead of the visitor's; `undefined` to keep it */
-export function replacementHost(mode: HostHeader, target: LocalTarget): string | undefined {
-  if (mode === 'keep') return undefined;
-  return mode === 'local' ? localAuthority(target) : mode;
+export function replacementHost(target: LocalTarget): string | undefined {
+  const { hostHeader = 'keep' } = target;
+  if (hostHeader === 'keep') return undefined;
+  return hostHeader === 'local' ? localAuthority(target) : hostHeader;
+}
+
+/** @returns the name that the service is asked for in a TLS handshake, which its certificate has to be valid for */
+export function tlsName({ host, hostHeader = 'keep' }: LocalTarget): string {
+  return hostHeader === 'keep' || hostHeader === 'local' ? host : hostname(hostHeader);
 }
 
 /** @returns the origin that replaces the tunnel's own in `Origin` and `Referer`; `undefined` to keep it */
-export function replacementOrigin(mode: HostHeader, target: LocalTarget): string | undefined {
-  return mode === 'local' ? `${schemeOf(target)}://${localAuthority(target).toLowerCase()}` : undefined;
+export function replacementOrigin(target: LocalTarget): string | undefined {
+  return target.hostHeader === 'local'
+    ? `${schemeOf(target)}://${localAuthority(target).toLowerCase()}`
+    : undefined;
 }
 
 /** As a browser on this machine writes it: services compare the two fields, and an origin has no default port. */

@@ -1,5 +1,5 @@
 /** The local service of a tunnel, and a connection to it. */
-import type { Upstream } from '../../../shared/value-rules.ts';
+import type { HostHeader, Upstream } from '../../../shared/value-rules.ts';
 
 /** The only local service that a tunnel forwards to. */
 export interface LocalTarget {
@@ -15,6 +15,8 @@ export interface LocalTarget {
   readonly waitMs: number;
   /** the protocol it speaks; `http1` by default. `h2` implies TLS. */
   readonly upstream?: Upstream;
+  /** the Host that it receives, `keep` by default; over TLS also the name that it is asked for, if that is a name */
+  readonly hostHeader?: HostHeader;
 }
 
 /** Whether the service speaks TLS. */
@@ -43,7 +45,7 @@ export interface LocalHandler {
   /**
    * The connection is closed, by either side. Called once.
    *
-   * @param failure why an HTTP/2 service could not take the request; the visitor then has an error response
+   * @param failure why the service took no request; unless nothing was received, the visitor has an error response
    */
   onLocalClose(failure?: Error): void;
 }

@@ -216,6 +216,10 @@ const NETWORK_ERRORS: Readonly<Record<string, MessageCode>> = {
   ENETDOWN: 'network.down',
   ENETUNREACH: 'network.unreachable',
   ETIMEDOUT: 'network.silent',
+  EACCES: 'network.forbidden',
+  EPERM: 'network.forbidden',
+  EMFILE: 'network.noFiles',
+  ENFILE: 'network.noFilesLeft',
   ERR_TLS_CERT_ALTNAME_INVALID: 'network.otherName',
   ERR_SSL_WRONG_VERSION_NUMBER: 'network.noTls',
   CERT_HAS_EXPIRED: 'network.certificateExpired',
@@ -223,6 +227,14 @@ const NETWORK_ERRORS: Readonly<Record<string, MessageCode>> = {
   SELF_SIGNED_CERT_IN_CHAIN: 'network.untrusted',
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'network.untrusted',
 };
+
+/** How the peer ends a handshake (RFC 8446 section 6), in the words of OpenSSL. */
+const TLS_ALERT = /^ERR_SSL_(?:SSL\/TLS|SSLV3|TLSV1|TLSV13)_(?:ALERT_)?(.+)$/;
+
+/** Whether the peer has ended the TLS connection with an alert. */
+export function isTlsAlert({ code = '' }: NodeJS.ErrnoException): boolean {
+  return TLS_ALERT.test(code);
+}
 
 const OFFLINE = new Set([
   'ENOTFOUND',
@@ -246,6 +258,9 @@ export function describeNetworkError(error: unknown): MessageValue {
   const { code } = error as NodeJS.ErrnoException;
   const known = code === undefined ? undefined : NETWORK_ERRORS[code];
   if (known !== undefined) return toMessage(known);
+  const alert = code === undefined ? undefined : TLS_ALERT.exec(code)?.[1];
+  if (alert !== undefined)
+    return toMessage('network.tlsRefused', { alert: alert.toLowerCase().replaceAll('_', ' ') });
   if (error.cause instanceof Error) return describeNetworkError(error.cause);
   if (error instanceof MessageError) return error.said;
   return error.message === '' ? (code ?? error.name) : error.message;

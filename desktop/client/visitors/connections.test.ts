@@ -176,10 +176,15 @@ describe('Connections', () => {
     assert.match(stream.sent, /late$/);
   });
 
-  for (const [keepsHost, name, answer, settings] of [
-    [true, 'says that', 'HTTP/1.1 403 Forbidden\r\n\r\nBlocked request. This host ("a") is', ['Vite']],
-    [true, 'says that (without a head)', 'Unauthorized', ['Next.js']],
-    [false, 'does not look whether', 'HTTP/1.1 403 Forbidden\r\n\r\nBlocked request. This host ("a") is', []],
+  for (const [hostHeader, name, answer, settings] of [
+    ['keep', 'says that', 'HTTP/1.1 403 Forbidden\r\n\r\nBlocked request. This host ("a") is', ['Vite']],
+    ['keep', 'says that (without a head)', 'Unauthorized', ['Next.js']],
+    [
+      'local',
+      'does not look whether',
+      'HTTP/1.1 403 Forbidden\r\n\r\nBlocked request. This host ("a") is',
+      [],
+    ],
   ] as const) {
     it(`${name} the service refuses the host name`, async () => {
       const port = await startTcp((socket) => socket.once('data', () => socket.end(answer)));
@@ -188,9 +193,8 @@ describe('Connections', () => {
       const problems: ConnectionProblem[] = [];
       const connections = new Connections({
         data: { open: opens(stream) },
-        local: new LocalDialer(localPort(port), deadlines),
+        local: new LocalDialer({ ...localPort(port), hostHeader }, deadlines),
         deadlines,
-        keepsHost,
         onProblem: (problem) => void problems.push(problem),
       });
       connections.acceptStream(stream, Buffer.from('GET /_next/hmr HTTP/1.1\r\nHost: a\r\n\r\n'));

@@ -18,18 +18,18 @@ import {
   REQUEST_HEAD_MAX_BYTES,
 } from '../limits.ts';
 import { LocalDialer } from '../local/local-dialer.ts';
-import { findHostRefusal, LocalFailure } from '../local/local-error.ts';
+import { describeLocalError, findHostRefusal, LocalFailure } from '../local/local-error.ts';
 import { LocalPool } from '../local/local-reuse.ts';
-import { describeTarget, type LocalTarget, usesTls } from '../local/local-service.ts';
-import { type Message, type MessageCode, type MessageValue, toMessage } from '../messages.ts';
-import { type Attempt, describeNetworkError } from '../network/dial.ts';
+import { describeTarget, type LocalTarget } from '../local/local-service.ts';
+import { type MessageValue, toMessage } from '../messages.ts';
+import type { Attempt } from '../network/dial.ts';
 import { RelayRefusal, type RelayUnreachable } from '../relay/errors.ts';
 import { VisitorConnection, type VisitorContext } from './visitor-connection.ts';
 
 /** A problem with one visitor's connection. None of these ends the tunnel. */
 export interface ConnectionProblem {
   readonly code:
-    /** nothing listens on the local port: the visitor got an error page */
+    /** the local service cannot be reached, mostly because nothing listens: the visitor got an error page */
     | 'local-refused'
     /** the local service closed a connection without a response: the visitor got an error page */
     | 'local-reset'
@@ -63,8 +63,6 @@ interface ConnectionsOptions {
   readonly deadlines: Deadlines;
   /** filters around the data sockets, starting at the socket; none by default */
   readonly filters?: readonly FilterMaker[];
-  /** whether the local service receives the host name that visitors use, and may reject it */
-  readonly keepsHost?: boolean;
   readonly onProblem: (problem: ConnectionProblem) => void;
 }
 
@@ -81,12 +79,13 @@ export class Connections implements Expiring {
   /** when the last connection has ended, monotonic ms */
   #leftAt = -Infinity;
 
-  constructor({ data, local, deadlines, filters = [], keepsHost = true, onProblem }: ConnectionsOptions) {
+  constructor({ data, local, deadlines, filters = [], onProblem }: ConnectionsOptions) {
     this.#data = data;
     this.#onProblem = onProblem;
     this.#deadlines = deadlines;
     this.#target = local.target;
     this.#pool = new LocalPool(deadlines);
+    const { hostHeader = 'keep' } = local.target;
     this.#context = {
       local,
       deadlines,
@@ -95,14 +94,14 @@ export class Connections implements Expiring {
       onLocalRefused: (error) =>
         onProblem({
           code: error instanceof LocalFailure ? error.code : 'local-refused',
-          text: localRefused(local.target, error),
+          text: describeLocalError(local.target, error),
         }),
       onLocalReset: () =>
         onProblem({
           code: 'local-reset',
           text: toMessage('local.reset', { service: describeTarget(local.target) }),
         }),
-      inspect: (piece, isNext, request) => keepsHost && this.#inspect(piece, isNext, request),
+      inspect: (piece, isNext, request) => hostHeader === 'keep' && this.#inspect(piece, isNext, request),
       onDataFailed: (error) => onProblem(dataProblem(error)),
       onEnd: (visitor) => {
         this.#visitors.delete(visitor);
@@ -209,21 +208,6 @@ export class Connections implements Expiring {
     this.refuse();
     return undefined;
   }
-}
-
-const FAILURES = {
-  'local-not-http2': 'local.notHttp2',
-  'local-no-websocket': 'local.noWebSocket',
-  'local-busy': 'local.busy',
-} as const satisfies Record<LocalFailure['code'], MessageCode>;
-
-function localRefused(target: LocalTarget, error: NodeJS.ErrnoException): Message {
-  const service = describeTarget(target);
-  if (error instanceof LocalFailure)
-    return toMessage(FAILURES[error.code], { service, upstream: target.upstream ?? 'http1' });
-  if (usesTls(target) && error.code !== 'ECONNREFUSED' && error.code !== 'ETIMEDOUT')
-    return toMessage('local.noHttps', { service, why: describeNetworkError(error) });
-  return toMessage('local.refused', { service });
 }
 
 /** A problem that the relay has reported. */

@@ -1,9 +1,17 @@
 import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
 import type { Socket } from 'node:net';
+import { createServer } from 'node:tls';
 import { FakeClock } from '../../testing/fake-clock.ts';
 import { IDLE_ATTEMPT, connectLocal, FakeStream } from '../../testing/fake-stream.ts';
-import { closedPort, closeServers, startTcp } from '../../testing/servers.ts';
+import {
+  CERTIFICATE,
+  CERTIFICATE_KEY,
+  closedPort,
+  closeServers,
+  listen,
+  startTcp,
+} from '../../testing/servers.ts';
 import { Deadlines } from '../clock.ts';
 import type { DataHandler } from '../data/data-dialer.ts';
 import { type FilterMaker, StreamFilter } from '../data/stream-filter.ts';
@@ -220,6 +228,26 @@ describe('VisitorConnection', () => {
     assert.match(stream.sent, /^HTTP\/1\.1 502 /);
     connections.cut();
     assert.deepEqual([problems, connections.size, deadlines.size], [['local-refused'], 0, 0]);
+  });
+
+  it('tells the visitor and the owner that the service has refused TLS after the handshake', async () => {
+    const options = { cert: CERTIFICATE, key: CERTIFICATE_KEY, requestCert: true };
+    const port = await listen(createServer(options).on('tlsClientError', () => {}));
+    const deadlines = new Deadlines(new FakeClock());
+    const problems: string[] = [];
+    const connections = new Connections({
+      data: { open: () => IDLE_ATTEMPT },
+      local: new LocalDialer({ ...localPort(port), https: true }, deadlines),
+      deadlines,
+      onProblem: ({ code, text }) => problems.push(`${code} ${textOf(text)}`),
+    });
+    const stream = new FakeStream();
+    connections.acceptStream(stream, Buffer.from(GET));
+    await stream.until(({ ended }) => ended !== undefined);
+    assert.match(stream.sent, /^HTTP\/1\.1 502 .*\r\nCulvert-Error: local-refused\r\n.*TLS handshake/s);
+    assert.match(problems.join(), /^local-refused [^,]* refused the TLS handshake \(certificate required\)/);
+    connections.cut();
+    assert.deepEqual([connections.size, deadlines.size], [0, 0]);
   });
 
   for (const code of [1000, 1001, 1006]) {

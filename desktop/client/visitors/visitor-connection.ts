@@ -5,7 +5,7 @@ import type { DataHandler, DataSocket } from '../data/data-dialer.ts';
 import type { FilterMaker, StreamFilter } from '../data/stream-filter.ts';
 import { LOCAL_BLOCKED_LOOK_MS, LOCAL_BLOCKED_MS, LOCAL_LINGER_MS } from '../limits.ts';
 import type { LocalDialer, LocalDialHandler } from '../local/local-dialer.ts';
-import { type LocalErrorCode, LocalErrorResponse, LocalFailure } from '../local/local-error.ts';
+import { faultOf, LocalErrorResponse, type LocalFault, localFault } from '../local/local-error.ts';
 import { LocalExchange, type LocalPool, reuse, type ReuseHandler } from '../local/local-reuse.ts';
 import type { LocalConnection, LocalHandler } from '../local/local-service.ts';
 import type { Attempt } from '../network/dial.ts';
@@ -148,12 +148,14 @@ export class VisitorConnection
    * The local service has closed without a byte of a response. The data socket is open and now belongs to the visitor.
    *
    * @param request the request that {@link Bridge.start} sent
+   * @param failure why the service took no request, if it has given a reason
    */
-  unansweredBy(request: Buffer): void {
+  unansweredBy(request: Buffer, failure?: Error): void {
     const stream = this.#stream;
     if (stream === undefined) return;
+    if (failure !== undefined) return this.#refuse(stream, failure, [request]);
     this.#context.onLocalReset();
-    this.#answer(stream, 'local-reset', [request]);
+    this.#answer(stream, faultOf('local-reset'), [request]);
   }
 
   /** The request could not be sent to the local service. The visitor has got an error response. */
@@ -240,16 +242,16 @@ export class VisitorConnection
     if (answer !== undefined) bridge.onLocalData(answer);
   }
 
-  #refuse(stream: DataSocket, error: Error): void {
+  #refuse(stream: DataSocket, error: Error, request: readonly Buffer[] = this.#held): void {
     this.#context.onLocalRefused(error);
     if (this.#held.length > 1) stream.resume();
-    this.#answer(stream, error instanceof LocalFailure ? error.code : 'local-refused', this.#held);
+    this.#answer(stream, localFault(this.#context.local.target, error), request);
   }
 
   /** @param request the part of the request that has arrived */
-  #answer(stream: DataSocket, code: LocalErrorCode, request: readonly Buffer[]): void {
+  #answer(stream: DataSocket, fault: LocalFault, request: readonly Buffer[]): void {
     const { local, deadlines } = this.#context;
-    const response = new LocalErrorResponse(stream, code, local.target.port, deadlines, () => this.ended());
+    const response = new LocalErrorResponse(stream, fault, local.target.port, deadlines, () => this.ended());
     this.#service = response;
     response.start();
     for (const piece of request) response.onStreamData(piece);
@@ -375,12 +377,12 @@ export class Bridge implements ByteStreamHandler, LocalHandler, Expiring {
 
   onLocalClose(failure?: Error): void {
     this.#deadlines.delete(this);
-    if (failure !== undefined) this.#owner.localFailed(failure);
     if (!this.#ended) {
       this.#ended = true;
-      if (this.#request !== undefined) return this.#owner.unansweredBy(this.#request);
+      if (this.#request !== undefined) return this.#owner.unansweredBy(this.#request, failure);
       this.#stream.close(CloseCode.internalError);
     }
+    if (failure !== undefined) this.#owner.localFailed(failure);
     this.#owner.ended();
   }
 

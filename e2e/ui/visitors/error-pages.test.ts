@@ -95,7 +95,7 @@ describe('error pages in a browser', () => {
     {
       status: 502,
       code: 'local-refused',
-      title: 'The service is not running',
+      title: 'The service cannot be reached',
       says: /The owner of this page can start it\. .*tries again every 10 seconds/s,
       prepare: async () => {
         const port = await closedPort();

@@ -29,7 +29,7 @@ export class FolderService {
 
   constructor(path: string) {
     this.#path = path;
-    this.target = localTarget({ port: 0, folder: path });
+    this.target = localTarget({ port: 0, folder: path, hostHeader: this.#host });
   }
 
   /** Serves tunnels together with the folder: its server runs exactly as long as the tunnel is served. */
@@ -102,10 +102,11 @@ export function localTarget({
   folder,
   local,
   upstream,
-}: Pick<KeptForm, 'port' | 'folder' | 'local' | 'upstream'>): LocalTarget {
+  hostHeader,
+}: Pick<KeptForm, 'port' | 'folder' | 'local' | 'upstream' | 'hostHeader'>): LocalTarget {
   return folder === undefined
-    ? { ...localPort(port), ...local, ...(upstream === undefined ? {} : { upstream }) }
-    : { ...localPort(port), host: '127.0.0.1' };
+    ? { ...localPort(port), ...local, hostHeader, ...(upstream === undefined ? {} : { upstream }) }
+    : { ...localPort(port), host: '127.0.0.1', hostHeader };
 }
 
 /** @param network the way to the relay */
@@ -117,7 +118,6 @@ export function serveWithEngine(network: Network): Serve {
       tunnelId,
       local: localTarget(form),
       hosts: form.hosts && { tunnel: { urls }, ports: form.hosts },
-      hostHeader: form.hostHeader,
       headers: form.headers,
       compress: form.compress,
       network,
