@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import { parseFields } from '../../shared/http1/fields.ts';
-import { belowPrefix, challengeBelow, cookieBelow, cookieOfHost, ownCookies } from './path-form.ts';
+import {
+  belowPrefix,
+  challengeBelow,
+  cookieBelow,
+  cookieOfHost,
+  ownCookies,
+  withoutPrefix,
+} from './path-form.ts';
 
 function mapped(name: string, value: string): string | undefined {
   const [field] = parseFields(Buffer.from(`${name}: ${value}\r\n\r\n`), 0) ?? [];
@@ -30,6 +37,26 @@ describe('belowPrefix', () => {
     it(`moves Location ${from} to ${to}`, () => assert.equal(mapped('Location', from), to));
   }
 
+  it('moves the targets of other fields in the same way', () => {
+    const kept = '<../x>; rel="a </b>", <https://other.example/x>';
+    for (const [name, from, to] of [
+      ['Content-Location', '/doc.en', '/t/abc/doc.en'],
+      ['content-location', 'http://relay.example/x', 'http://relay.example/t/abc/x'],
+      [
+        'Link',
+        '</a.css>; rel=preload, <//relay.example/b>',
+        '</t/abc/a.css>; rel=preload, <//relay.example/t/abc/b>',
+      ],
+      ['Link', kept, kept],
+      ['Refresh', '5; url=/next', '5; url=/t/abc/next'],
+      ['Refresh', '0,URL = "http://relay.example/x"', '0,URL = "http://relay.example/t/abc/x"'],
+      ['Refresh', '0.5;/next', '0.5;/t/abc/next'],
+      ['Refresh', '5;url=next', '5;url=next'],
+      ['Refresh', '5', '5'],
+    ] as const)
+      assert.equal(mapped(name, from), to);
+  });
+
   it('moves cookies', () => {
     assert.equal(mapped('set-cookie', 'a=1; Path=/; Secure'), 'a=1; Path=/t/abc; Secure');
     assert.equal(mapped('Set-Cookie', 'a=1'), 'a=1; Path=/t/abc/x');
@@ -47,7 +74,6 @@ describe('belowPrefix', () => {
       'NEL',
       'report-to',
       'Reporting-Endpoints',
-      'Alt-Svc',
       'Use-As-Dictionary',
       'Accept-CH',
       'Set-Login',
@@ -64,6 +90,30 @@ describe('belowPrefix', () => {
       'Reports-To',
     ]) {
       assert.equal(mapped(name, '/a'), '/a', name);
+    }
+  });
+});
+
+describe('withoutPrefix', () => {
+  it('removes the prefix where WebDAV names resources', () => {
+    const tokens = '(<urn:a> ["(</t/abc/>"]) ';
+    for (const [name, from, to] of [
+      ['Destination', 'http://relay.example/t/abc/x?y', 'http://relay.example/x?y'],
+      ['destination', 'https://Relay.Example:8443/t/abc', 'https://Relay.Example:8443/'],
+      ['Destination', '/t/abc/x', '/x'],
+      ['Destination', '/t/abcd/x', '/t/abcd/x'],
+      ['Destination', 'http://relay.example/t/other/x', 'http://relay.example/t/other/x'],
+      ['Destination', 'http://elsewhere.example/t/abc/x', 'http://elsewhere.example/t/abc/x'],
+      [
+        'If',
+        `<http://relay.example/t/abc/x> ${tokens}</t/abc/y> ${tokens}`,
+        `<http://relay.example/x> ${tokens}</y> ${tokens}`.trim(),
+      ],
+      ['Referer', '/t/abc/x', undefined],
+    ] as const) {
+      const [field] = parseFields(Buffer.from(`${name}: ${from}\r\n\r\n`), 0) ?? [];
+      assert.ok(field);
+      assert.equal(withoutPrefix(field, { prefix: '/t/abc', ownHosts: ['relay.example'] }), to);
     }
   });
 });

@@ -2,7 +2,7 @@
  * Keeps the responses of a path-form tunnel below its prefix (protocol.md section 4.4): it shares an origin with
  * the API and with every other path-form tunnel. docs/decisions/0011-path-form.md explains each dropped field.
  */
-import type { Field } from '../../shared/http1/fields.ts';
+import { type Field, mapTags } from '../../shared/http1/fields.ts';
 import { hostname } from '../../shared/networks.ts';
 import { setsOwnCookie } from './request-head.ts';
 import type { FieldMap } from './response.ts';
@@ -11,7 +11,6 @@ import type { FieldMap } from './response.ts';
 const DROPPED = [
   'accept-ch',
   'accept-ch-lifetime',
-  'alt-svc',
   'clear-site-data',
   'critical-ch',
   'critical-origin-trial',
@@ -38,6 +37,8 @@ const DROPPED = [
  * take one from their cache that they received as something else.
  */
 export const PATH_FORM_FIELDS = 'Vary: Service-Worker\r\n';
+/** What precedes the address, as browsers read it (HTML Living Standard section 4.2.5.3). */
+const REFRESH = /^(\s*[\d.]+\s*[;,]?\s*(?:url\s*=\s*)?["']?)(.+)$/is;
 const ABSOLUTE = /^(https?:)?\/\/([^/?#]*)(.*)$/is;
 
 /** A path-form tunnel as addressed by one request. */
@@ -54,9 +55,13 @@ interface PathForm {
 
 /** Makes the map for the fields of the responses to one request. */
 export function belowPrefix({ prefix, target, isBare, ownHosts }: PathForm): FieldMap {
+  const move = (address: string): string => moveAddress(address, ownHosts, (path) => below(path, prefix));
   return (field: Field) => {
     if (DROPPED.some((name) => field.is(name))) return undefined;
-    if (field.is('location')) return location(field.value, prefix, ownHosts);
+    if (field.is('location') || field.is('content-location')) return move(field.value);
+    if (field.is('link')) return mapTags(field.value, move);
+    if (field.is('refresh'))
+      return field.value.replace(REFRESH, (_all, start: string, address: string) => start + move(address));
     if (field.is('set-cookie'))
       return setsOwnCookie(field) ? undefined : cookieBelow(field.value, prefix, target);
     if (field.is('www-authenticate')) return challengeBelow(field.value, prefix, isBare);
@@ -69,11 +74,34 @@ export function isBarePrefix(target: string, prefix: string): boolean {
   return target.split('?', 1)[0]?.includes(`${prefix}/`) !== true;
 }
 
-function location(value: string, prefix: string, ownHosts: readonly string[]): string {
-  const [, scheme, host, rest = ''] = ABSOLUTE.exec(value) ?? [];
-  if (host === undefined) return value.startsWith('/') ? below(value, prefix) : value;
-  if (!ownHosts.includes(hostname(host))) return value;
-  return `${scheme ?? ''}//${host}${below(rest, prefix)}`;
+/**
+ * Maps a field of a request in which WebDAV names resources of the tunnel, which have their prefix there as in the
+ * target of the request.
+ *
+ * @returns `undefined` for any other field
+ */
+export function withoutPrefix(
+  field: Field,
+  { prefix, ownHosts }: Pick<PathForm, 'prefix' | 'ownHosts'>,
+): string | undefined {
+  const remove = (address: string): string => moveAddress(address, ownHosts, (path) => above(path, prefix));
+  if (field.is('destination')) return remove(field.value);
+  return field.is('if') ? mapTags(field.value, remove) : undefined;
+}
+
+/** An address with another path, if it is one of this host. */
+function moveAddress(address: string, ownHosts: readonly string[], move: (path: string) => string): string {
+  const [, scheme, host, rest = ''] = ABSOLUTE.exec(address) ?? [];
+  if (host === undefined) return address.startsWith('/') ? move(address) : address;
+  if (!ownHosts.includes(hostname(host))) return address;
+  return `${scheme ?? ''}//${host}${move(rest)}`;
+}
+
+/** A path without the prefix, if it is below it. */
+function above(path: string, prefix: string): string {
+  const rest = path.slice(prefix.length);
+  if (!path.startsWith(prefix) || !/^(?:[/?]|$)/.test(rest)) return path;
+  return rest.startsWith('/') ? rest : `/${rest}`;
 }
 
 /** A path moved below the prefix, unless a service that knows its prefix has already put it there. */

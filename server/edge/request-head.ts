@@ -32,6 +32,8 @@ interface ForwardedHead {
   readonly target: string;
   /** `/t/{slug}` in the path form, else empty */
   readonly prefix: string;
+  /** the new value of a field, in the path form; `undefined` for a field that passes unchanged */
+  readonly mapField?: ((field: Field) => string | undefined) | undefined;
   /** Whether an offered WebSocket upgrade is passed on; any other upgrade never is. */
   readonly upgrade: boolean;
   /** Whether `Authorization` was meant for the relay. */
@@ -44,7 +46,7 @@ interface ForwardedHead {
 export function tunnelRequestHead(
   head: RequestHead,
   peer: Peer,
-  { target, prefix, upgrade, hidesAuthorization, visitor }: ForwardedHead,
+  { target, prefix, mapField, upgrade, hidesAuthorization, visitor }: ForwardedHead,
 ): Buffer {
   const added =
     (upgrade ? 'Connection: Upgrade\r\n' : '') +
@@ -58,7 +60,9 @@ export function tunnelRequestHead(
       ? upgrade
       : !isHopByHop(field, named) && !isRemoved(field, peer.trusted);
     if (!passes || (hidesAuthorization && field.is('authorization'))) continue;
-    if (field.is('cookie')) writeCookies(writer, field);
+    const mapped = mapField?.(field);
+    if (mapped !== undefined) writer.text(`${field.name}: ${mapped}\r\n`);
+    else if (field.is('cookie')) writeCookies(writer, field);
     else writer.keepField(field);
   }
   writer.text(added);

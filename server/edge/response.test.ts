@@ -152,7 +152,7 @@ describe('ResponseRelay', () => {
       'x-accel-buffering: yes',
       'X-Sendfile: /etc/passwd',
       'X-SENDFILE2: /',
-
+      'Alt-Svc: h3=":443"',
       'X-LIGHTTPD-send-file: /',
       'X-LiteSpeed-Location: /',
       'X-Reproxy-URL: http://10.0.0.1/',

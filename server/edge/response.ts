@@ -18,7 +18,7 @@ import {
   refusedLine,
   type ResponseHead,
 } from '../../shared/http1/head.ts';
-import { isHopByHop, namedByConnection, steersProxy } from '../../shared/http1/hop-by-hop.ts';
+import { isHopByHop, namedByConnection, steersVisitors } from '../../shared/http1/hop-by-hop.ts';
 import { INFORMATIONAL_RESPONSES_MAX, RESPONSE_FIELDS_MAX, RESPONSE_HEAD_MAX_BYTES } from '../limits.ts';
 import type { Peer } from './request-head.ts';
 import type { ParsedRequest } from './route.ts';
@@ -471,7 +471,7 @@ function writeField(writer: HeadWriter, field: Field, mapField: FieldMap | undef
 }
 
 function isDropped(field: Field, named: ReadonlySet<string>, omits: Omission): boolean {
-  return isHopByHop(field, named) || steersProxy(field) || isOmitted(field, omits);
+  return isHopByHop(field, named) || steersVisitors(field) || isOmitted(field, omits);
 }
 
 function isOmitted(field: Field, omits: Omission): boolean {

@@ -2,7 +2,7 @@
 import type { RelayProblem } from '../../shared/control.ts';
 import type { ApiError } from '../../shared/errors.ts';
 import type { Framing } from '../../shared/http1/body.ts';
-import { fieldValue } from '../../shared/http1/fields.ts';
+import { type Field, fieldValue } from '../../shared/http1/fields.ts';
 import type { RequestHead } from '../../shared/http1/head.ts';
 import { hostname } from '../../shared/networks.ts';
 import { shownVisitor } from '../access/access-check.ts';
@@ -17,7 +17,7 @@ import type { InProcessApi } from '../api/scheduler.ts';
 import { errorResponse, type Notice, type OwnResponse, requestFacts } from './builtin-responses.ts';
 import { limitedAddress, visitorAddress } from './connection-limiter.ts';
 import type { ExchangeRequest } from './exchange.ts';
-import { belowPrefix, isBarePrefix, ownCookies, PATH_FORM_FIELDS } from './path-form.ts';
+import { belowPrefix, isBarePrefix, ownCookies, PATH_FORM_FIELDS, withoutPrefix } from './path-form.ts';
 import { type Peer, relayRequestHead, tunnelRequestHead } from './request-head.ts';
 import {
   directsNoCache,
@@ -91,7 +91,7 @@ export class Upstreams {
   readonly #api: Pick<InProcessApi, 'dial'>;
   readonly #endpoints: UpstreamsOptions['endpoints'];
   /** for tunnels with their own host */
-  readonly #ownHost: ResponseRules;
+  readonly #ownHost: TunnelRules;
   readonly #pathEnding: ResponseEnding;
   readonly #relayEnding: ResponseEnding;
   readonly #visitorAccess: UpstreamsOptions['visitorAccess'];
@@ -300,13 +300,14 @@ export class Upstreams {
     return errorResponse('suspended', requestFacts({ head }), this.context.abuseContact);
   }
 
-  #belowPrefix({ target: sent, fields }: RequestHead, prefix: string, target: string): ResponseRules {
+  #belowPrefix({ target: sent, fields }: RequestHead, prefix: string, target: string): TunnelRules {
     const host = fieldValue(fields, 'host');
     const own = this.context.hosts.domains.own;
     const ownHosts = host === undefined ? [own] : [own, hostname(host)];
     const isBare = isBarePrefix(sent, prefix);
     const mapField = belowPrefix({ prefix, target, isBare, ownHosts });
-    return { ending: this.#pathEnding, mapField };
+    const mapRequestField = (field: Field): string | undefined => withoutPrefix(field, { prefix, ownHosts });
+    return { ending: this.#pathEnding, mapField, mapRequestField };
   }
 }
 
@@ -330,8 +331,10 @@ const OF_CONNECTION = /^[ \t]*(?:ntlm|negotiate)(?=[ \t,]|$)/i;
 /** A cache in front would serve one visitor's response to others; of several directives it follows the strictest. */
 const PRIVATE = 'Cache-Control: private\r\n';
 
-/** How the responses of an upstream reach the visitor. */
-type ResponseRules = Pick<ExchangeRequest, 'ending' | 'mapField'>;
+/** How the responses of a tunnel reach the visitor, and its requests the client. */
+interface TunnelRules extends Pick<ExchangeRequest, 'ending' | 'mapField'> {
+  readonly mapRequestField?: (field: Field) => string | undefined;
+}
 
 /** A request as its upstream receives it, and the upstream. */
 export interface UpstreamRequest extends ExchangeRequest {
@@ -358,7 +361,7 @@ interface TunnelRequestOptions {
   readonly plan: ParsedRequest;
   readonly route: Extract<Destination, { kind: 'tunnel' }>;
   readonly peer: Peer;
-  readonly rules: ResponseRules;
+  readonly rules: TunnelRules;
   readonly dialer: Dialer;
   /**
    * the visitor who got access, or may get it later; `undefined`: no access policy, or not known before the tunnel is
@@ -383,7 +386,7 @@ class TunnelRequest implements UpstreamRequest {
   readonly keepsStream: boolean;
   readonly outcomes = requests.tunnel;
   entrant: AllowedVisitor | undefined;
-  readonly #rules: ResponseRules;
+  readonly #rules: TunnelRules;
   readonly #dialer: Dialer;
   readonly #authorize: TunnelRequestOptions['authorize'];
 
@@ -421,6 +424,7 @@ class TunnelRequest implements UpstreamRequest {
     return tunnelRequestHead(plan.head, this.peer, {
       target: route.target,
       prefix: route.prefix,
+      mapField: this.#rules.mapRequestField,
       upgrade: plan.upgrade,
       hidesAuthorization: entrant?.kept.authorization === true,
       visitor: entrant?.visitor && shownVisitor(entrant.visitor),

@@ -1,6 +1,6 @@
 import { isLineEnd, type Field, joined, parseFields } from './fields.ts';
 import type { RequestHead, ResponseHead } from './head.ts';
-import { provenance, steersProxy } from './hop-by-hop.ts';
+import { provenance, steersVisitors } from './hop-by-hop.ts';
 
 /** Finds the end of a message body in the bytes that carry it, without copying them. */
 
@@ -288,7 +288,7 @@ class ChunkedBody implements BodyTracker {
 
 /** Includes fields that must not precede a body, since some servers merge trailers into the fields of the head. */
 export function isForbiddenTrailer(field: Field): boolean {
-  return FORBIDDEN_TRAILERS.has(field.lower) || steersProxy(field) || provenance(field) !== 'nothing';
+  return FORBIDDEN_TRAILERS.has(field.lower) || steersVisitors(field) || provenance(field) !== 'nothing';
 }
 
 /**

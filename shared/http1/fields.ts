@@ -212,6 +212,20 @@ function addMembers(members: string[], value: string): void {
   }
 }
 
+const TAG = /"[^"]*"|[()]|<([^<>]*)>/g;
+
+/**
+ * Replaces the addresses in angle brackets in a `Link` field (RFC 8288 section 3), or an `If` field (RFC 4918 section
+ * 10.4.2), where those in parentheses are no addresses.
+ */
+export function mapTags(value: string, map: (address: string) => string): string {
+  let isInside = false;
+  return value.replace(TAG, (all: string, address?: string) => {
+    if (address === undefined) isInside = all === '(' || (isInside && all !== ')');
+    return address === undefined || isInside ? all : `<${map(address)}>`;
+  });
+}
+
 /** End of the bytes written into {@link joined}'s own memory; the rest of that memory is unused. */
 const ends = new WeakMap<ArrayBufferLike, number>();
 

@@ -62,8 +62,12 @@ function isAboutConnection(field: Field): boolean {
  */
 const STEERING = ['x-accel-', 'x-sendfile', 'x-lighttpd-', 'x-litespeed-', 'x-reproxy-', 'x-envoy-'];
 
-/** Whether a response field is addressed to the proxy in front, which a tunnel must not control. */
-export function steersProxy(field: Field): boolean {
+/**
+ * Whether a response field is addressed to the proxy in front, or sends visitors to another server (RFC 7838). A tunnel
+ * controls neither.
+ */
+export function steersVisitors(field: Field): boolean {
+  if (field.is('alt-svc')) return true;
   return field.begins('x-') && STEERING.some((start) => field.begins(start));
 }
 

@@ -6,7 +6,7 @@ import { FakeStream } from '../../testing/fake-stream.ts';
 import { UNANSWERED_REQUESTS_MAX, UPGRADE_EARLY_MAX_BYTES } from '../limits.ts';
 import { replacementHost, replacementOrigin } from '../local/local-error.ts';
 import { localPort } from '../local/local-service.ts';
-import { HeadChanges, HeaderRewriter, localPages } from './header-rewriter.ts';
+import { HeadChanges, HeaderRewriter, localAddresses } from './header-rewriter.ts';
 
 function setUp(
   changes: Partial<HeaderChanges> = {},
@@ -368,17 +368,34 @@ function replaced(lines: readonly string[], forwarded: readonly string[] = FORWA
   const text = ['GET / HTTP/1.1', ...lines, ...forwarded, '', ''].join('\r\n');
   const head = parseRequestHead(Buffer.from(text, 'latin1'), { target: Infinity, fields: Infinity });
   assert.ok(typeof head === 'object');
-  const pages = localPages(head.fields, LOCAL);
-  return pages && Object.fromEntries([...pages].map(([field, value]) => [field.lower, value]));
+  const found = localAddresses(head.fields, LOCAL);
+  return found && Object.fromEntries([...found].map(([field, value]) => [field.lower, value]));
 }
 
-describe('localPages', () => {
+describe('localAddresses', () => {
   it('replaces the origin of the tunnel in Origin and Referer', () => {
     assert.deepEqual(
       replaced(['Origin: https://shop.tunnels.test', 'Referer: https://shop.tunnels.test/cart?x=https://a']),
       { origin: LOCAL, referer: `${LOCAL}/cart?x=https://a` },
     );
     assert.deepEqual(replaced(['REFERER:https://shop.tunnels.test ']), { referer: LOCAL });
+  });
+
+  it('replaces it where WebDAV names resources, also in the path form', () => {
+    const fields = [
+      'Destination: https://shop.tunnels.test/b',
+      'If: <https://shop.tunnels.test/a> (<urn:x> ["(<https://shop.tunnels.test/>"]) </b> (<https://shop.tunnels.test/>)',
+    ];
+    const moved = {
+      destination: `${LOCAL}/b`,
+      if: `<${LOCAL}/a> (<urn:x> ["(<https://shop.tunnels.test/>"]) </b> (<https://shop.tunnels.test/>)`,
+    };
+    assert.deepEqual(replaced(fields), moved);
+    const shared = [...FORWARDED, 'X-Forwarded-Prefix: /t/shop'];
+    assert.deepEqual(replaced([...fields, 'Origin: https://shop.tunnels.test'], shared), moved);
+    for (const other of ['/b', 'https://evil.test/b', 'https://shop.tunnels.test.evil.test/b'])
+      assert.equal(replaced([`Destination: ${other}`, `If: <${other}> (<urn:x>)`]), undefined, other);
+    assert.equal(replaced(['Destination: https://shop.tunnels.test/b', 'destination: /c']), undefined);
   });
 
   it('decides about each of them alone', () => {

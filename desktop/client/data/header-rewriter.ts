@@ -7,7 +7,7 @@ import {
   responseFraming,
   trackBody,
 } from '../../../shared/http1/body.ts';
-import { type Field, fieldValue } from '../../../shared/http1/fields.ts';
+import { type Field, fieldValue, mapTags } from '../../../shared/http1/fields.ts';
 import { HeadReader, HeadWriter, parseRequestHead, parseResponseHead } from '../../../shared/http1/head.ts';
 import {
   NO_LIMITS,
@@ -26,7 +26,7 @@ export class HeadChanges {
 
   /**
    * @param host the Host that the local service receives; `undefined` for the visitor's
-   * @param origin replaces the tunnel's own in Origin and Referer, as in {@link localPages}; `undefined` to keep it
+   * @param origin replaces the tunnel's own in fields with addresses, as in {@link localAddresses}; `undefined` to keep it
    */
   constructor(host: string | undefined, changes: HeaderChanges = NO_HEADER_CHANGES, origin?: string) {
     this.#request = new FieldChanges(changes.requestHeader, changes.removeRequestHeader, host, origin);
@@ -71,11 +71,11 @@ class FieldChanges {
   apply(head: { readonly bytes: Buffer; readonly fields: readonly Field[] }): Buffer {
     if (this.isEmpty) return head.bytes;
     const writer = new HeadWriter(head.bytes, (this.#host?.length ?? 0) + this.#added.length);
-    const pages = this.#origin === undefined ? undefined : localPages(head.fields, this.#origin);
+    const addresses = this.#origin === undefined ? undefined : localAddresses(head.fields, this.#origin);
     let from = 0;
     for (const field of head.fields) {
       const isDropped = this.#dropped.size > 0 && this.#dropped.has(field.lower);
-      const value = this.#host !== undefined && field.is('host') ? this.#host : pages?.get(field);
+      const value = this.#host !== undefined && field.is('host') ? this.#host : addresses?.get(field);
       if (!isDropped && value === undefined) continue;
       writer.keep(from, field.start);
       if (!isDropped) writer.text(`${field.name}: ${value}\r\n`);
@@ -289,30 +289,50 @@ export class HeaderRewriter extends StreamFilter {
 const DEFAULT_PORTS: Readonly<Record<string, string>> = { http: ':80', https: ':443' };
 
 /**
- * Finds the pages of the tunnel in the fields of a request: an `Origin`, or the beginning of a `Referer`, that equals
- * the scheme and host that the visitor used (RFC 6454 section 5). Both keep their meaning when they are replaced
- * together with `Host`: a request that comes from the same origin at the public address still does, and one from
- * another site still does not.
+ * Finds the addresses of the tunnel in the fields of a request: an `Origin`, or the beginning of a `Referer`, that
+ * equals the scheme and host that the visitor used (RFC 6454 section 5), and where WebDAV names its resources. They keep
+ * their meaning when they are replaced together with `Host`: a request that comes from the same origin at the public
+ * address still does, and one from another site still does not.
  *
  * The relay sets the forwarded fields, so a visitor cannot choose what counts as the tunnel's address. In the path form,
- * the tunnels of a relay share an origin, which is therefore not the tunnel's. A repeated field is ambiguous.
+ * the tunnels of a relay share an origin, so a page there may be another tunnel's. A repeated field is ambiguous.
  *
  * @param local origin of the local service
  * @returns the new values of the fields that change; `undefined` if there are none
  */
-export function localPages(fields: readonly Field[], local: string): ReadonlyMap<Field, string> | undefined {
-  const origin = onlyField(fields, 'origin');
-  const referer = onlyField(fields, 'referer');
-  if (origin === undefined && referer === undefined) return undefined;
-  const site = publicOrigin(fields);
+export function localAddresses(
+  fields: readonly Field[],
+  local: string,
+): ReadonlyMap<Field, string> | undefined {
+  const found = fields.filter((field) => ADDRESSES.some((name) => field.is(name)));
+  const site = found.length === 0 ? undefined : publicOrigin(fields);
   if (site === undefined) return undefined;
-  const pages = new Map<Field, string>();
-  if (origin?.value === site) pages.set(origin, local);
-  const page = referer?.value ?? '';
+  const isShared = fields.some((field) => field.is('x-forwarded-prefix'));
+  const changed = new Map<Field, string>();
+  for (const field of found) {
+    const { value } = field;
+    const isPage = field.is('origin') || field.is('referer');
+    if ((isPage && isShared) || onlyField(found, field.lower) === undefined) continue;
+    const toLocal = (address: string): string => localAddress(address, site, local);
+    const moved = field.is('origin')
+      ? value === site
+        ? local
+        : value
+      : field.is('if')
+        ? mapTags(value, toLocal)
+        : toLocal(value);
+    if (moved !== value) changed.set(field, moved);
+  }
+  return changed.size === 0 ? undefined : changed;
+}
+
+/** The last two are WebDAV's (RFC 4918 sections 10.3 and 10.4): servers refuse what they take for another server. */
+const ADDRESSES = ['origin', 'referer', 'destination', 'if'];
+
+function localAddress(address: string, site: string, local: string): string {
+  const rest = address.slice(site.length);
   // Any other character would continue the name or the port, or make a user name of it.
-  if (referer !== undefined && page.startsWith(site) && /^(?:[/?#]|$)/.test(page.slice(site.length)))
-    pages.set(referer, local + page.slice(site.length));
-  return pages.size === 0 ? undefined : pages;
+  return address.startsWith(site) && /^(?:[/?#]|$)/.test(rest) ? local + rest : address;
 }
 
 /** @returns the origin of the tunnel's pages for this visitor, as browsers write it (RFC 6454 section 6.2) */
@@ -320,8 +340,7 @@ function publicOrigin(fields: readonly Field[]): string | undefined {
   const host = onlyField(fields, 'x-forwarded-host')?.value.toLowerCase() ?? '';
   const scheme = onlyField(fields, 'x-forwarded-proto')?.value ?? '';
   const port = DEFAULT_PORTS[scheme];
-  const isShared = fields.some((field) => field.is('x-forwarded-prefix'));
-  if (host === '' || port === undefined || isShared) return undefined;
+  if (host === '' || port === undefined) return undefined;
   return `${scheme}://${host.endsWith(port) ? host.slice(0, -port.length) : host}`;
 }
 
