@@ -157,6 +157,11 @@ export class Exchange implements UpstreamHandler, StreamHandler {
     return this.#response.committed && !this.#responded;
   }
 
+  /** Whether the response asks the visitor to authenticate its connection. */
+  get challengesConnection(): boolean {
+    return this.#response.challengesConnection;
+  }
+
   /** The status of the response, once its head was passed on. */
   get status(): number | undefined {
     return this.#response.status;
@@ -332,11 +337,14 @@ export class KeptStream implements StreamHandler {
   readonly rests = true;
   #target: object | undefined;
   #stream: ByteStream | undefined;
+  /** Whether its last response asks the visitor to authenticate the connection behind it. */
+  isChallenged = false;
 
   /** Keeps a stream after its request; it is dropped when its other side ends it or sends unexpected bytes. */
-  keep(target: object, stream: ByteStream): void {
+  keep(target: object, stream: ByteStream, isChallenged = false): void {
     this.#target = target;
     this.#stream = stream;
+    this.isChallenged = isChallenged;
     stream.attach(this);
   }
 

@@ -80,6 +80,7 @@ export class ResponseRelay {
   #reusable = true;
   #isWithheld = false;
   #refused: Buffer = EMPTY;
+  #challengesConnection = false;
 
   constructor(context: ResponseContext, sink: VisitorSink) {
     this.#context = context;
@@ -125,6 +126,11 @@ export class ResponseRelay {
   /** Whether the response has a body that is withheld from the visitor. */
   get isWithheld(): boolean {
     return this.#isWithheld;
+  }
+
+  /** Whether the visitor is asked to authenticate its connection, so that its next request belongs on the same one. */
+  get challengesConnection(): boolean {
+    return this.#challengesConnection;
   }
 
   push(piece: Buffer): ResponseProgress {
@@ -198,6 +204,7 @@ export class ResponseRelay {
     const body = this.#unchunk ? trackBody(framing, (piece) => this.#sink.send(piece)) : trackBody(framing);
     this.#body = body;
     this.status = head.status;
+    this.#challengesConnection = head.status === 401 && head.fields.some(challengesConnection);
     if (framing.kind !== 'length' && framing.kind !== 'none' && isEventStream(head))
       this.#context.owner.staysOpen();
     if (this.#unchunk || rest.length === 0) {
@@ -288,6 +295,21 @@ function statusLine(head: ResponseHead): Buffer {
 /** Whether the response consists of server-sent events (HTML Living Standard section 9.2). */
 function isEventStream({ fields }: ResponseHead): boolean {
   return /^text\/event-stream\b/i.test(fieldValue(fields, 'content-type') ?? '');
+}
+
+/** Schemes that authenticate the connection instead of the request (RFC 4559 section 5), as the first of a list. */
+const OF_CONNECTION = /^[ \t]*(?:ntlm|negotiate)(?=[ \t,]|$)/i;
+
+function challengesConnection(field: Field): boolean {
+  return field.is('www-authenticate') && field.value.split(',').some((part) => OF_CONNECTION.test(part));
+}
+
+/**
+ * Whether a service may attribute all later requests on the same connection to the same person. A proxy's connection
+ * carries other visitors' requests next.
+ */
+export function authenticatesConnection(fields: readonly Field[]): boolean {
+  return fields.some((field) => field.is('authorization') && OF_CONNECTION.test(field.value));
 }
 
 /** Whether the head allows another request on its stream. */

@@ -20,6 +20,7 @@ import type { ExchangeRequest } from './exchange.ts';
 import { belowPrefix, isBarePrefix, ownCookies, PATH_FORM_FIELDS, withoutPrefix } from './path-form.ts';
 import { type Peer, relayRequestHead, tunnelRequestHead } from './request-head.ts';
 import {
+  authenticatesConnection,
   directsNoCache,
   endingWith,
   type FieldMap,
@@ -325,9 +326,6 @@ function isShort(framing: Framing): boolean {
 /** Methods whose requests may be sent again without repeating their effect (RFC 9110 section 9.2.2). */
 const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE']);
 
-/** Schemes that authenticate the connection instead of the request (RFC 4559 section 5). */
-const OF_CONNECTION = /^[ \t]*(?:ntlm|negotiate)(?=[ \t,]|$)/i;
-
 /** A cache in front would serve one visitor's response to others; of several directives it follows the strictest. */
 const PRIVATE = 'Cache-Control: private\r\n';
 
@@ -340,10 +338,7 @@ interface TunnelRules extends Pick<ExchangeRequest, 'ending' | 'mapField'> {
 export interface UpstreamRequest extends ExchangeRequest {
   /** The upstream; the same object for the same tunnel. */
   readonly target: object;
-  /**
-   * Whether it needs its own stream: it could not be sent again, or must wait in a queue that a kept stream would
-   * bypass.
-   */
+  /** Whether it needs its own stream, because it has to wait, possibly in a queue that a kept stream would bypass. */
   readonly fresh: boolean;
   /** Whether its stream may serve the next request of the visitor's connection. */
   readonly keepsStream: boolean;
@@ -399,10 +394,8 @@ class TunnelRequest implements UpstreamRequest {
     this.entry = entry;
     this.target = route.tunnel;
     this.repeatable = framing.kind === 'none' && IDEMPOTENT.has(head.method);
-    // An idle connection may end at the moment it is reused, which a request that cannot be repeated must not
-    // encounter.
-    this.fresh = !this.repeatable || waits;
-    this.keepsStream = !peer.trusted || !authenticatesConnection(head);
+    this.fresh = waits;
+    this.keepsStream = !peer.trusted || !authenticatesConnection(head.fields);
     this.entrant = waits ? undefined : entry;
     this.#rules = rules;
     this.#dialer = dialer;
@@ -466,12 +459,4 @@ class TunnelRequest implements UpstreamRequest {
     this.entrant = decided;
     return undefined;
   }
-}
-
-/**
- * Whether a service may attribute all later requests on the same connection to the same person. A proxy's connection
- * carries other visitors' requests next.
- */
-function authenticatesConnection({ fields }: RequestHead): boolean {
-  return fields.some((field) => field.is('authorization') && OF_CONNECTION.test(field.value));
 }

@@ -128,8 +128,11 @@ export class VisitorRequests implements ExchangeOwner {
     const interims = informationalResponsesFor(plan, this.#peer);
     const close = plan.close || this.#isLast;
     this.#exchange = new Exchange({ plan, request, interims, close }, this.#socket, this);
-    const { host, target, fresh } = request;
-    const isFresh = fresh || host !== this.#host;
+    const { host, target, fresh, repeatable } = request;
+    // An idle connection may end at the moment it is reused, which a request that cannot be repeated must not
+    // encounter, unless it is the next step of authenticating that connection.
+    const mayBeUsed = repeatable || this.#kept.isChallenged;
+    const isFresh = fresh || host !== this.#host || !mayBeUsed;
     this.#host = host;
     this.#exchange.start(this.#kept.take(target, isFresh));
   }
@@ -263,7 +266,11 @@ export class VisitorRequests implements ExchangeOwner {
   completed(stream: ByteStream | undefined, close: boolean): void {
     this.#outcomes.end('answered', this.#exchange?.status);
     if (!this.#keepsStream) stream?.finish();
-    else if (stream !== undefined && this.#target !== undefined) this.#kept.keep(this.#target, stream);
+    else if (stream !== undefined && this.#target !== undefined) {
+      // A proxy's next request may be another visitor's.
+      const isChallenged = this.#exchange?.challengesConnection === true && !this.#peer.trusted;
+      this.#kept.keep(this.#target, stream, isChallenged);
+    }
     this.#over(close);
   }
 

@@ -639,6 +639,35 @@ describe('Visitor', () => {
     assert.equal(stream.isPaused, false);
   });
 
+  for (const [challenge, status, trusted, streams] of [
+    ['NTLM', '401 x', false, 1],
+    ['Basic realm="x", Negotiate', '401 x', false, 1],
+    ['NTLM', '401 x', true, 2],
+    ['NTLM', '200 x', false, 2],
+    ['Basic realm="NTLM"', '401 x', false, 2],
+    ['NTLMv3', '401 x', false, 2],
+  ] as const)
+    it(`sends POSTs over ${streams} after ${status}, ${challenge}${trusted ? ' through a proxy' : ''}`, async () => {
+      from.trusted = trusted;
+      const post = 'POST / HTTP/1.1\r\nHost: abc.localhost\r\nContent-Length: 0\r\n\r\n';
+      await send(post);
+      const first = fixture.openStream();
+      first.answer(`HTTP/1.1 ${status}\r\nWWW-Authenticate: ${challenge}\r\nContent-Length: 2\r\n\r\nno`);
+      await peer.receives('no');
+      await send(post);
+      const isSame = first.received.split('POST').length === 3;
+      assert.deepEqual(
+        [isSame, fixture.dials.length, first.ended],
+        streams === 1 ? [true, 0, undefined] : [false, 1, 'finish'],
+      );
+      if (!isSame) return;
+      // Once its connection is authenticated, it gets streams of its own again.
+      first.answer('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
+      await peer.receives('ok');
+      await send(post);
+      assert.deepEqual([fixture.dials.length, first.ended], [1, 'finish']);
+    });
+
   it('that is a proxy gets another stream after a visitor has authenticated the connection', async () => {
     from.trusted = true;
     const text = 'GET / HTTP/1.1\r\nHost: abc.localhost\r\nAuthorization: NTLM abc\r\n\r\n';
