@@ -117,7 +117,7 @@ describe('loadConfig', () => {
   it('lowers the default ttl to a smaller maximum, and refuses an explicit one above it', () => {
     assert.equal(config({ CULVERT_MAX_TTL: '30m' }).defaultTtl, 1800);
     assert.deepEqual(problems({ CULVERT_MAX_TTL: '30m', CULVERT_DEFAULT_TTL: '1h' }), [
-      'CULVERT_DEFAULT_TTL must be at most 30m0s, the maximum ttl',
+      'CULVERT_DEFAULT_TTL must be at most 30m, the maximum ttl',
     ]);
   });
 
@@ -125,7 +125,7 @@ describe('loadConfig', () => {
     assert.equal(config({ CULVERT_NAME_HOLD: '24h' }).nameHold, 86_400);
     assert.equal(config({ CULVERT_NAME_HOLD: '0s' }).nameHold, 0);
     assert.deepEqual(problems({ CULVERT_NAME_HOLD: '9000h' }), [
-      'CULVERT_NAME_HOLD must be a duration from 0s to 8760h0m0s, such as 24h',
+      'CULVERT_NAME_HOLD must be a duration from 0s to 8760h, such as 24h',
     ]);
   });
 
@@ -195,7 +195,7 @@ describe('loadConfig', () => {
     assert.deepEqual(problems({ CULVERT_PORT: '65536', CULVERT_MAX_TTL: '1d' }, '--host', 'a b'), [
       '--host must be an IP address or a host name, without a port',
       'CULVERT_PORT must be a port number from 0 to 65535',
-      'CULVERT_MAX_TTL must be a duration from 1s to 87600h0m0s, such as 90m or 168h',
+      'CULVERT_MAX_TTL must be a duration from 1s to 87600h, such as 90m or 168h',
     ]);
   });
 

@@ -1,7 +1,7 @@
 /** The relay's configuration, from flags and environment (docs/reference/settings.md). */
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { formatDuration } from '../shared/duration.ts';
+import { typedDuration } from '../shared/duration.ts';
 import { nearest } from '../shared/help-text.ts';
 import { CLIENT_VARIABLES } from '../shared/version.ts';
 import { certifiable } from './certificates/known-certificates.ts';
@@ -129,7 +129,7 @@ function defaultTtl(given: GivenSettings, { maxTtl, defaultTtl: wanted }: Settin
   if (!given.has(SETTINGS.defaultTtl)) return Math.min(wanted, maxTtl);
   if (wanted > maxTtl) {
     const name = given.nameAsGiven(SETTINGS.defaultTtl);
-    given.problems.push(`${name} must be at most ${formatDuration(maxTtl)}, the maximum ttl`);
+    given.problems.push(`${name} must be at most ${typedDuration(maxTtl)}, the maximum ttl`);
   }
   return wanted;
 }

@@ -1,7 +1,7 @@
 /** Readers for the texts of settings. Each describes the values it accepts. */
 import { BlockList, isIP } from 'node:net';
 import { resolve } from 'node:path';
-import { formatDuration, parseDuration } from '../shared/duration.ts';
+import { parseDuration, typedDuration } from '../shared/duration.ts';
 import { parseNetwork } from '../shared/networks.ts';
 import { API_KEY_PATTERN, NAME_PATTERN, TTL_MIN_SECONDS } from '../shared/value-rules.ts';
 import type { TlsFile } from './edge/listener.ts';
@@ -127,7 +127,7 @@ export const clusterHost: SettingReader<string> = {
 
 /** A duration in whole seconds. */
 export const ttl: SettingReader<number> = {
-  takes: `a duration from 1s to ${formatDuration(TTL_CEILING_SECONDS)}, such as 90m or 168h`,
+  takes: `a duration from 1s to ${typedDuration(TTL_CEILING_SECONDS)}, such as 90m or 168h`,
   read(given) {
     const seconds = parseDuration(given);
     if (seconds === undefined || seconds < TTL_MIN_SECONDS) return undefined;
@@ -198,7 +198,7 @@ export const accessLog: SettingReader<'off' | 'stderr' | { readonly file: string
 
 /** A duration in whole seconds, or none. */
 export const nameHold: SettingReader<number> = {
-  takes: `a duration from 0s to ${formatDuration(NAME_HOLD_CEILING_SECONDS)}, such as 24h`,
+  takes: `a duration from 0s to ${typedDuration(NAME_HOLD_CEILING_SECONDS)}, such as 24h`,
   read(given) {
     const seconds = parseDuration(given);
     return seconds !== undefined && seconds <= NAME_HOLD_CEILING_SECONDS ? seconds : undefined;

@@ -87,7 +87,7 @@ function atMost<Item>(max: number, item: Field<Item>): Field<readonly Item[]> {
   return { ...listOf(item), accepts: yup.array(item.accepts).max(max).required() };
 }
 
-/** A tunnel that is open to everybody. */
+/** A tunnel that is open to everyone. */
 export const OPEN: Access = {
   allow: [],
   basic: [],

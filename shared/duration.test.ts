@@ -1,5 +1,12 @@
 import assert from 'node:assert/strict';
-import { formatDuration, parseDuration } from './duration.ts';
+import {
+  durationParts,
+  durationText,
+  formatDuration,
+  parseDuration,
+  roughDuration,
+  typedDuration,
+} from './duration.ts';
 
 describe('parseDuration', () => {
   const accepted: [string, number][] = [
@@ -51,6 +58,26 @@ describe('parseDuration', () => {
     assert.equal(parseDuration(`${'9'.repeat(400)}h`), Infinity);
     assert.equal(parseDuration(`1.${'0'.repeat(5000)}h`), 3600);
   });
+});
+
+describe('a duration for people', () => {
+  for (const [seconds, exact, rough, typed] of [
+    [0, '0 s', '0 s', '0s'],
+    [59, '59 s', '59 s', '59s'],
+    [60, '1 min', '1 min', '1m'],
+    [90, '1 min 30 s', '1 min 30 s', '1m30s'],
+    [545, '9 min 5 s', '9 min', '9m5s'],
+    [3600, '1 h', '1 h', '1h'],
+    [3605, '1 h 5 s', '1 h', '1h0m5s'],
+    [5400, '1 h 30 min', '1 h 30 min', '1h30m'],
+    [93_630, '1 d 2 h 30 s', '1 d 2 h', '26h0m30s'],
+    [604_800, '7 d', '7 d', '168h'],
+  ] as const)
+    it(`is ${exact}, ${rough} while somebody waits, and ${typed} to type`, () => {
+      const shown = [durationText(durationParts(seconds)), durationText(roughDuration(seconds))];
+      assert.deepEqual([...shown, typedDuration(seconds)], [exact, rough, typed]);
+      assert.equal(parseDuration(typed), seconds);
+    });
 });
 
 describe('formatDuration', () => {

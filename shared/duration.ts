@@ -46,3 +46,56 @@ export function formatDuration(seconds: number): string {
   if (minutes < 60) return `${minutes}m${s}`;
   return `${Math.floor(minutes / 60)}h${minutes % 60}m${s}`;
 }
+
+/** The same as somebody would type it: `1h`, `1h30m`, `45s`. */
+export function typedDuration(seconds: number): string {
+  return formatDuration(seconds)
+    .replace(/(?<=m)0s$/, '')
+    .replace(/(?<=h)0m$/, '');
+}
+
+export interface DurationParts {
+  readonly days: number;
+  readonly hours: number;
+  readonly minutes: number;
+  readonly seconds: number;
+}
+
+/** @param seconds 0 or more; fractions are dropped */
+export function durationParts(seconds: number): DurationParts {
+  return {
+    days: Math.floor(seconds / 86_400),
+    hours: Math.floor(seconds / 3600) % 24,
+    minutes: Math.floor(seconds / 60) % 60,
+    seconds: Math.floor(seconds) % 60,
+  };
+}
+
+/**
+ * As precise as somebody who waits needs it, with at most two units. Seconds matter only in the last minutes, and a
+ * number that changes each second is distracting.
+ *
+ * @param seconds 0 or more
+ */
+export function roughDuration(seconds: number): DurationParts {
+  const parts = durationParts(seconds);
+  const { days, hours, minutes } = parts;
+  return {
+    days,
+    hours,
+    minutes: days > 0 ? 0 : minutes,
+    seconds: days > 0 || hours > 0 || minutes > 1 ? 0 : parts.seconds,
+  };
+}
+
+/** A duration for people, in English: `2 d 4 h`, `1 h 30 min`, `45 s`. */
+export function durationText({ days, hours, minutes, seconds }: DurationParts): string {
+  const units = [
+    [days, 'd'],
+    [hours, 'h'],
+    [minutes, 'min'],
+    [seconds, 's'],
+  ] as const;
+  const shown = units.filter(([value]) => value > 0).map(([value, unit]) => `${value} ${unit}`);
+  return shown.length === 0 ? '0 s' : shown.join(' ');
+}

@@ -1,6 +1,6 @@
 /** Visitors who knock at a tunnel, and the owner's answers (protocol.md section 11.3). */
 import * as yup from 'yup';
-import { formatDuration, parseDuration } from './duration.ts';
+import { parseDuration, typedDuration } from './duration.ts';
 import { API_ERRORS, ApiError, invalidKnockAnswer } from './errors.ts';
 import {
   described,
@@ -50,7 +50,7 @@ export const KNOCK_ANSWER_SCHEMA = objectSchema(
   {
     admit: { type: 'boolean', description: 'whether to approve the visitor' },
     'for?': givenDuration(
-      `how long the approval lasts, at most ${formatDuration(ADMISSION_MAX_SECONDS)}`,
+      `how long the approval lasts, at most ${typedDuration(ADMISSION_MAX_SECONDS)}`,
       ADMISSION_DEFAULT_SECONDS,
     ),
   },
@@ -80,5 +80,5 @@ function readFor(given: unknown, max: number): number {
 }
 
 function forRule(max: number): string {
-  return `for must be a duration such as 1h, of at least 1s and at most ${formatDuration(max)}`;
+  return `for must be a duration such as 1h, of at least 1s and at most ${typedDuration(max)}`;
 }

@@ -1,5 +1,5 @@
 import * as yup from 'yup';
-import { formatDuration } from './duration.ts';
+import { typedDuration } from './duration.ts';
 import { invalidLink } from './errors.ts';
 import {
   ADDRESS,
@@ -137,7 +137,7 @@ export const CREATE_LINK = object(
   {
     ttl: ttl(
       LINK_MAX_TTL_SECONDS,
-      `a duration, such as \`30m\` or \`24h\`, of at least 1s and at most ${formatDuration(LINK_MAX_TTL_SECONDS)}`,
+      `a duration, such as \`30m\` or \`24h\`, of at least 1s and at most ${typedDuration(LINK_MAX_TTL_SECONDS)}`,
       LINK_DEFAULT_TTL_SECONDS,
     ),
     note,

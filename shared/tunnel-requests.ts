@@ -13,7 +13,7 @@ import {
   USER_MAX_LENGTH,
 } from './access.ts';
 import { readGivenDomain } from './domains.ts';
-import { formatDuration, parseDuration } from './duration.ts';
+import { formatDuration, parseDuration, typedDuration } from './duration.ts';
 import { API_ERRORS, ApiError, type ApiErrorEntry, invalidDomain, ttlTooLong } from './errors.ts';
 import {
   type Field,
@@ -194,7 +194,7 @@ export function extendTunnelBody({ maxTtl }: TtlLimits) {
 }
 
 function upTo(maxTtl: number): string {
-  return `a duration, such as \`30m\`, \`1.5h\` or \`1h30m\`, of at least 1s and at most ${formatDuration(maxTtl)}, or less if the plan allows less`;
+  return `a duration, such as \`30m\`, \`1.5h\` or \`1h30m\`, of at least 1s and at most ${typedDuration(maxTtl)}, or less if the plan allows less`;
 }
 
 /**

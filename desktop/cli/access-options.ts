@@ -85,6 +85,11 @@ async function askFor(user: string, prompt: Prompt): Promise<string> {
 /** Addresses and users that are named; of more, only how many there are. */
 const NAMED_MAX = 3;
 
+/** Who may visit a tunnel, in words. */
+export function accessText(access: AccessView): string {
+  return describeAccess(access) ?? 'everyone';
+}
+
 /** @returns the policy in words, such as `password or signed link, only from 10.0.0.0/8`; `undefined` for everybody */
 export function describeAccess(access: AccessView): string | undefined {
   return accessMessage(access)?.text;

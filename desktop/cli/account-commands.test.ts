@@ -51,12 +51,12 @@ describe('runStatus', () => {
       `Relay         RELAY
 Account       default (dev plan), subdomain demo
 Tunnels       1 live, at most 1000
-Time to live  1h0m0s by default, at most 168h0m0s
+Time to live  1 h by default, at most 7 d
 Creates       10 per minute, with bursts of up to 5
 Connections   no limit
 
-TUNNEL  STATE    PORT  TIME LEFT    REQUESTS  IN   OUT     ACCESS    ADDRESS
-my-app  offline  3000  1m 30s idle  12        0 B  2.0 kB  everyone  http://my-app.demo.localhost:8080
+TUNNEL  STATE    PORT  TIME LEFT        REQUESTS  IN   OUT     ACCESS    ADDRESS
+my-app  offline  3000  1 min 30 s idle  12        0 B  2.0 kB  everyone  http://my-app.demo.localhost:8080
 `,
     );
   });
@@ -304,7 +304,7 @@ describe('culvert team', () => {
           .split('\n')
           .map((row) => row.split(/ {2,}/).slice(0, 3)),
         [
-          ['LABEL', 'ACCESS', 'LAST USED'],
+          ['LABEL', 'ROLE', 'LAST USED'],
           ['olga', 'owner', localTime(AT)],
           ['ann', 'member', 'never'],
           ['bob', 'invited', `until ${localTime(AT)}`],

@@ -7,9 +7,9 @@ import { ExitCode, UsageError } from '../client/failures.ts';
 import { byteSize } from '../client/inspector/readable.ts';
 import type { ApiClient } from '../client/relay/api-client.ts';
 import { DomainUnsupported, RelayRefusal } from '../client/relay/errors.ts';
-import { describeAccess } from './access-options.ts';
+import { accessText } from './access-options.ts';
 import { apiOf, type CommandLine, defineCommand, printOnce } from './command.ts';
-import { jsonLine, localTime, table, timeLeft } from './format.ts';
+import { jsonLine, lifetimeText, localTime, table, timeLeft } from './format.ts';
 import { COMMON } from './options.ts';
 import type { Output } from './reporter.ts';
 
@@ -45,7 +45,7 @@ export async function runStatus(command: RelayAccess, output: Output, now: numbe
     String(tunnel.requests),
     byteSize(tunnel.bytes_in),
     byteSize(tunnel.bytes_out),
-    describeAccess(tunnel.access) ?? 'everyone',
+    accessText(tunnel.access),
     tunnel.public_url,
   ]);
   output.out(
@@ -84,7 +84,7 @@ function accountLines(
           ['Key', `an agent's: names begin with ${agent_key.name_prefix}, and tunnels need an access policy`],
         ]),
     ['Tunnels', `${live} live, ${max_tunnels === null ? 'no limit' : `at most ${max_tunnels}`}`],
-    ['Time to live', `${default_ttl} by default, at most ${max_ttl}`],
+    ['Time to live', `${lifetimeText(default_ttl)} by default, at most ${lifetimeText(max_ttl)}`],
     ['Creates', `${creates_per_minute} per minute, with bursts of up to ${create_burst}`],
     ['Connections', max_connections === null ? 'no limit' : `at most ${max_connections} per tunnel`],
     ...(domains.length === 0 ? [] : [['Domains', domains.map(domainText).join(', ')]]),
@@ -332,7 +332,7 @@ function teamText({ keys, invites }: Team): string {
       id,
     ]),
   ];
-  return table([['LABEL', 'ACCESS', 'LAST USED', 'ID'], ...rows]);
+  return table([['LABEL', 'ROLE', 'LAST USED', 'ID'], ...rows]);
 }
 
 function invitesText({ invites }: NewTeamInvites): string {

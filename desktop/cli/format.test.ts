@@ -39,14 +39,10 @@ describe('duration', () => {
 
 describe('timeLeft', () => {
   const cases: [number, string][] = [
-    [-5, '0s'],
-    [1, '1s'],
-    [59_000, '59s'],
-    [60_000, '1m 00s'],
-    [545_000, '9m 05s'],
-    [3_720_000, '1h 02m'],
-    [47 * 3_600_000, '47h 00m'],
-    [76 * 3_600_000, '3d 4h'],
+    [-5, '0 s'],
+    [1, '1 s'],
+    [60_000, '1 min'],
+    [76 * 3_600_000, '3 d 4 h'],
   ];
   for (const [ms, text] of cases) it(`writes ${ms} ms as ${text}`, () => assert.equal(timeLeft(ms), text));
 });

@@ -1,3 +1,4 @@
+import { durationParts, durationText, parseDuration, roughDuration } from '../../shared/duration.ts';
 import { escapeCharacter, replaceUnprintable } from '../../shared/unprintable.ts';
 import { readableTarget, utf8Text } from '../client/inspector/readable.ts';
 
@@ -42,18 +43,14 @@ export function localTime(timestamp: string): string {
   return `${day.map(twoDigits).join('-')} ${time.map(twoDigits).join(':')}`;
 }
 
-/**
- * `3d 4h`, `1h 02m`, `9m 05s`, `45s`, `0s`: as precise as somebody who waits needs it.
- *
- * @param ms may be below 0, when time is up
- */
+/** `3 d 4 h`, `1 h 2 min`, `9 min`, `45 s`, `0 s`. @param ms may be below 0, when time is up */
 export function timeLeft(ms: number): string {
-  const seconds = Math.max(0, Math.ceil(ms / 1000));
-  const minutes = Math.floor(seconds / 60);
-  const hours = Math.floor(minutes / 60);
-  if (hours >= 48) return `${Math.floor(hours / 24)}d ${hours % 24}h`;
-  if (hours > 0) return `${hours}h ${twoDigits(minutes % 60)}m`;
-  return minutes > 0 ? `${minutes}m ${twoDigits(seconds % 60)}s` : `${seconds}s`;
+  return durationText(roughDuration(Math.max(0, Math.ceil(ms / 1000))));
+}
+
+/** A duration of the relay: `1 h` for `1h0m0s`. */
+export function lifetimeText(ttl: string): string {
+  return durationText(durationParts(parseDuration(ttl) ?? 0));
 }
 
 /** `14:03:05` in the time zone of this machine. @param at wall-clock ms */

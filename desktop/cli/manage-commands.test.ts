@@ -42,10 +42,10 @@ describe('culvert list', () => {
 
   it('prints a table', async () => {
     const lines = (await runAt('list')).out.trimEnd().split('\n');
-    assert.match(lines[0] ?? '', /^SLUG +STATE +PORT +EXPIRES +REQUESTS +IN +OUT +LETS IN +ADDRESS +ID$/);
+    assert.match(lines[0] ?? '', /^SLUG +STATE +PORT +EXPIRES +REQUESTS +IN +OUT +ACCESS +ADDRESS +ID$/);
     assert.match(
       lines[2] ?? '',
-      /^other +offline +3000 +2026-07-1\d \d\d:\d\d:00 +7 +0 B +2\.0 kB +everybody +http:\S+ +1c3f/,
+      /^other +offline +3000 +2026-07-1\d \d\d:\d\d:00 +7 +0 B +2\.0 kB +everyone +http:\S+ +1c3f/,
     );
     assert.equal(lines.length, 3);
   });

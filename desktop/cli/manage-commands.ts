@@ -9,6 +9,7 @@ import type { ApiClient } from '../client/relay/api-client.ts';
 import { madeTokens } from '../client/relay/api-responses.ts';
 import { RelayRefusal } from '../client/relay/errors.ts';
 import {
+  accessText,
   type AccessOptions,
   completeAccess,
   describeAccess,
@@ -104,11 +105,11 @@ function tunnelTable(tunnels: readonly Tunnel[]): string {
     String(tunnel.requests),
     byteSize(tunnel.bytes_in),
     byteSize(tunnel.bytes_out),
-    describeAccess(tunnel.access) ?? 'everybody',
+    accessText(tunnel.access),
     tunnel.public_url,
     tunnel.id,
   ]);
-  const titles = ['STATE', 'PORT', 'EXPIRES', 'REQUESTS', 'IN', 'OUT', 'LETS IN', 'ADDRESS', 'ID'];
+  const titles = ['STATE', 'PORT', 'EXPIRES', 'REQUESTS', 'IN', 'OUT', 'ACCESS', 'ADDRESS', 'ID'];
   return table([['SLUG', ...(isShared ? ['BY'] : []), ...titles], ...rows]);
 }
 

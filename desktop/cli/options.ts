@@ -192,7 +192,7 @@ export const OPTION_TABLE = {
     value: 'DURATION',
     text: 'Longest remaining lifetime of a tunnel, such as 1h. Default: as long as the command runs.',
   },
-  'require-access': { type: 'boolean', text: 'Refuse tunnels that are open to everybody.' },
+  'require-access': { type: 'boolean', text: 'Refuse tunnels that are open to everyone.' },
   ask: { type: 'boolean', text: 'Ask you before anything becomes public. Each answer is for one action.' },
   config: {
     type: 'string',

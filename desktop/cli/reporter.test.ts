@@ -99,7 +99,7 @@ describe('TextReporter', () => {
     assert.match(lines[1] ?? '', / http:\/\/my-app\.localhost:8080$/);
     assert.match(lines[2] ?? '', / http:\/\/localhost:8080\/t\/my-app$/);
     assert.match(lines[3] ?? '', / http:\/\/localhost:3000$/);
-    assert.match(lines[4] ?? '', /\(in 1h0m0s\), extended while the command runs$/);
+    assert.match(lines[4] ?? '', /\(in 1 h\), extended while the command runs$/);
   });
 
   it('shows the access policy and a generated password', () => {
@@ -123,7 +123,7 @@ describe('TextReporter', () => {
   it('explains what keeps an idle tunnel alive', () => {
     const { printed, output } = record();
     new TextReporter(output, new FakeClock(), SPEC).online({ ...TUNNEL, idle_ttl: true });
-    assert.match(printed.out, /after 1h0m0s without traffic/);
+    assert.match(printed.out, /after 1 h without traffic/);
   });
 
   it('reports once that it is offline, however many attempts fail, and when it is back', () => {

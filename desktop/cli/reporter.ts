@@ -11,7 +11,7 @@ import { textOf } from '../client/messages.ts';
 import { madeTokens } from '../client/relay/api-responses.ts';
 import type { ConnectionProblem } from '../client/visitors/connections.ts';
 import { describeAccess } from './access-options.ts';
-import { escapeVisitorText, jsonLine, localTime, timeLeft } from './format.ts';
+import { escapeVisitorText, jsonLine, lifetimeText, localTime, timeLeft } from './format.ts';
 import { summaryLine } from './inspect-format.ts';
 
 /** Why the command ended: `failed` if there never was a tunnel. */
@@ -241,8 +241,8 @@ function greeting(tunnel: Tunnel, spec: TunnelSpec): string {
     (url) => url !== undefined && url !== public_url,
   );
   const lifetime = tunnel.idle_ttl
-    ? `after ${tunnel.ttl} without traffic`
-    : `${localTime(tunnel.expires_at)} (in ${tunnel.ttl})${isKeptOpen(spec) ? KEPT_OPEN : ''}`;
+    ? `after ${lifetimeText(tunnel.ttl)} without traffic`
+    : `${localTime(tunnel.expires_at)} (in ${lifetimeText(tunnel.ttl)})${isKeptOpen(spec) ? KEPT_OPEN : ''}`;
   return (
     `Online at    ${public_url}\n` +
     others.map((url) => `also at      ${url}\n`).join('') +

@@ -25,6 +25,7 @@ import {
   EXPIRY_LOOK_MS,
   EXTEND_RETRY_MIN_MS,
 } from './limits.ts';
+import { lifetimeText, localTime } from './format.ts';
 import type { Output, Reporter } from './reporter.ts';
 
 const CLOSED = 'Tunnel closed.';
@@ -186,7 +187,9 @@ async function close(api: ApiClient, tunnel: Tunnel, output: Output): Promise<st
   } catch (error) {
     // Closed or expired in the meantime, which was the goal.
     if (error instanceof RelayRefusal && error.isOwn && error.status === 404) return CLOSED;
-    const until = tunnel.idle_ttl ? `${tunnel.ttl} after its last traffic` : tunnel.expires_at;
+    const until = tunnel.idle_ttl
+      ? `${lifetimeText(tunnel.ttl)} after its last traffic`
+      : localTime(tunnel.expires_at);
     output.err(`culvert: The tunnel could not be closed and expires ${until}. ${describeFailure(error)}\n`);
     return 'The command stopped, but the tunnel was not closed.';
   }

@@ -245,7 +245,7 @@ describe('the access panel', () => {
   it('follows its button for the keyboard', async () => {
     const page = await open(live(SHOP)());
     await page.keyboard.press('Tab');
-    await focusedName(page, /^Anyone$/, 'radio');
+    await focusedName(page, /^Everyone$/, 'radio');
   });
 
   it('moves the focus to the new link after Apply', async () => {

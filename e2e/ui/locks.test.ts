@@ -151,7 +151,7 @@ scenarios('access to a tunnel in any window', (fixture) => {
     const { url, slug } = await app.tunnel();
     await lock(page, slug, 'Password');
     await eventually(20_000, async () => assert.equal((await visit(url)).status, 401));
-    await lock(page, slug, 'Anyone');
+    await lock(page, slug, 'Everyone');
     await eventually(20_000, async () => assert.equal((await visit(url)).status, 200));
 
     const [tunnel] = await account.api.list();
@@ -209,9 +209,9 @@ scenarios('access to a tunnel in any window', (fixture) => {
     const keys = page.keyboard;
     await page.locator(`.card[data-slug="${slug}"] .copy`).focus();
     await keys.press('Tab');
-    await focusedName(page, /: Anyone$/);
+    await focusedName(page, /: Everyone$/);
     await keys.press('Enter');
-    await tabTo(page, /^Anyone$/, 'radio');
+    await tabTo(page, /^Everyone$/, 'radio');
     await keys.press('ArrowRight');
     await focusedName(page, /^Password$/, 'radio');
     const field = page.getByRole('textbox', { name: 'Password' });
@@ -234,7 +234,7 @@ scenarios('access to a tunnel in any window', (fixture) => {
     await keys.press('Enter');
     await tabTo(page, /^Password$/, 'radio');
     await keys.press('ArrowLeft');
-    await focusedName(page, /^Anyone$/, 'radio');
+    await focusedName(page, /^Everyone$/, 'radio');
     await keys.press('Enter');
     await focused(page, `lock-${(await app.tunnel()).key}`);
     assert.equal((await app.tunnel()).lock.kind, 'anyone');

@@ -3,7 +3,7 @@
  * its actor before it is acknowledged; running relays apply it within a second.
  */
 import { randomUUID } from 'node:crypto';
-import { formatDuration, parseDuration } from '../../shared/duration.ts';
+import { parseDuration, typedDuration } from '../../shared/duration.ts';
 import type { Plan } from '../../shared/tunnel.ts';
 import { hasUnprintable, quoted } from '../../shared/unprintable.ts';
 import { NAME_PATTERN, TTL_MIN_SECONDS, looksLikeId } from '../../shared/value-rules.ts';
@@ -401,7 +401,7 @@ export function readTtl(given: unknown, max: number): number | undefined {
 
 /** @param max seconds */
 export function ttlRule(max: number): string {
-  return `a duration from ${TTL_MIN_SECONDS}s to ${formatDuration(max)}, such as 720h`;
+  return `a duration from ${TTL_MIN_SECONDS}s to ${typedDuration(max)}, such as 720h`;
 }
 
 /* Names that operators choose: of accounts, and of their subdomains. */

@@ -95,10 +95,7 @@ describe('culvert-relay account and key', () => {
     await printed('account create --name acme --plan dev');
     await printed(`key create --account acme --expires 87600h --label ${'x'.repeat(100)}`);
     assert.equal(await run('key create --account acme --expires 87601h'), 2);
-    assert.match(
-      shell.stderr.at(-2) ?? '',
-      /--expires must be a duration from 1s to 87600h0m0s, such as 720h$/,
-    );
+    assert.match(shell.stderr.at(-2) ?? '', /--expires must be a duration from 1s to 87600h, such as 720h$/);
     assert.equal(await run(`key create --account acme --label ${'x'.repeat(101)}`), 2);
     assert.match(shell.stderr.at(-2) ?? '', /--label must be at most 100 characters/);
   });

@@ -155,7 +155,7 @@ export interface TunnelRecord {
   readonly bytesIn: number;
   readonly bytesOut: number;
   readonly requests: number;
-  /** `null` for a tunnel that is open to everybody */
+  /** `null` for a tunnel that is open to everyone */
   readonly access: StoredAccess | null;
   /** how often that has changed: of two readings, the higher one is the later */
   readonly accessRevision: number;

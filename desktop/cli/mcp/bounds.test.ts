@@ -40,16 +40,16 @@ describe('bounds', () => {
 
   it('limit the lifetime of a new tunnel, and give one that has none the longest', () => {
     assert.equal(boundedTtl(FREE, undefined), undefined);
-    assert.equal(boundedTtl(HOUR, undefined), '1h0m0s');
+    assert.equal(boundedTtl(HOUR, undefined), '1h');
     assert.equal(boundedTtl(HOUR, '60m'), '60m');
     for (const ttl of ['60m1s', '1.1h', '3601000ms', '9'.repeat(400) + 'h'])
-      assert.throws(() => boundedTtl(HOUR, ttl), /at most 1h0m0s/, ttl);
+      assert.throws(() => boundedTtl(HOUR, ttl), /at most 1h\b/, ttl);
   });
 
   it('limit an extension so that the tunnel ends within the longest lifetime from now', () => {
     assert.equal(boundedExtension(HOUR, endsIn(20), '40m', AT), '2400s');
     assert.equal(boundedExtension(HOUR, endsIn(20), undefined, AT), '2400s');
-    assert.throws(() => boundedExtension(HOUR, endsIn(20), '41m', AT), /at most 40m0s can be added/);
+    assert.throws(() => boundedExtension(HOUR, endsIn(20), '41m', AT), /at most 40m can be added/);
     assert.throws(() => boundedExtension(HOUR, endsIn(60), '1s', AT), /cannot be extended yet/);
     assert.throws(() => boundedExtension(HOUR, endsIn(90), undefined, AT), /cannot be extended yet/);
     assert.equal(boundedExtension(FREE, endsIn(90), '9h', AT), '9h');
@@ -62,7 +62,7 @@ describe('bounds', () => {
       { ...OPEN, allow: ['0.0.0.0/0', '::/0'] },
       { ...OPEN, allow: ['10.0.0.0/8'] },
     ])
-      assert.throws(() => checkAccess(guarded, access), /open to everybody/);
+      assert.throws(() => checkAccess(guarded, access), /open to everyone/);
     for (const access of [
       { ...OPEN, links: true },
       { ...OPEN, knock: true },

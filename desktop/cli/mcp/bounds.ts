@@ -1,6 +1,6 @@
 /** What the owner allows an agent: bounds, and consent. All of it is checked here, before anything reaches the relay. */
 import type { Access } from '../../../shared/access.ts';
-import { formatDuration, parseDuration } from '../../../shared/duration.ts';
+import { parseDuration, typedDuration } from '../../../shared/duration.ts';
 import type { Tunnel } from '../../../shared/tunnel.ts';
 import type { Clock } from '../../client/clock.ts';
 import type { Message } from '../../client/messages.ts';
@@ -19,7 +19,7 @@ export interface Bounds {
   readonly ports: readonly PortRange[] | undefined;
   /** s; `undefined` for what the relay allows */
   readonly maxTtl: number | undefined;
-  /** whether no tunnel may be open to everybody */
+  /** whether no tunnel may be open to everyone */
   readonly requireAccess: boolean;
   /** whether a person approves what makes something public */
   readonly ask: boolean;
@@ -45,10 +45,10 @@ export function describePorts(ports: readonly PortRange[]): string {
  */
 export function boundedTtl({ maxTtl }: Bounds, ttl: string | undefined): string | undefined {
   if (maxTtl === undefined) return ttl;
-  if (ttl === undefined) return formatDuration(maxTtl);
+  if (ttl === undefined) return typedDuration(maxTtl);
   if ((parseDuration(ttl) ?? Infinity) <= maxTtl) return ttl;
   throw new ToolFailure(
-    `"ttl" is ${JSON.stringify(ttl)}, but the owner allows at most ${formatDuration(maxTtl)} (--max-ttl of culvert mcp).`,
+    `"ttl" is ${JSON.stringify(ttl)}, but the owner allows at most ${typedDuration(maxTtl)} (--max-ttl of culvert mcp).`,
   );
 }
 
@@ -71,8 +71,8 @@ export function boundedExtension(
   const added = ttl === undefined ? room : (parseDuration(ttl) ?? Infinity);
   if (room >= 1 && added <= room) return `${added}s`;
   throw new ToolFailure(
-    `The tunnel ends in ${formatDuration(left)}, and the owner allows at most ${formatDuration(maxTtl)} from now ` +
-      `(--max-ttl of culvert mcp), so ${room < 1 ? 'it cannot be extended yet' : `at most ${formatDuration(room)} can be added`}.`,
+    `The tunnel ends in ${typedDuration(left)}, and the owner allows at most ${typedDuration(maxTtl)} from now ` +
+      `(--max-ttl of culvert mcp), so ${room < 1 ? 'it cannot be extended yet' : `at most ${typedDuration(room)} can be added`}.`,
   );
 }
 
@@ -89,7 +89,7 @@ export function checkAccess(
     basic.length > 0 || password !== undefined || links || knock || tokens.length > 0 || !requireAccess;
   if (isGuarded) return;
   throw new ToolFailure(
-    'The owner does not allow tunnels that are open to everybody (--require-access of culvert mcp). ' +
+    'The owner does not allow tunnels that are open to everyone (--require-access of culvert mcp). ' +
       'Set at least one of password, links, knock and tokens.',
   );
 }

@@ -432,7 +432,7 @@ function instructions({ ports, maxTtl, requireAccess, ask }: Bounds): string {
   const bounds = [
     ...(ports === undefined ? [] : [`only ${describePorts(ports)} can have a tunnel`]),
     ...(maxTtl === undefined ? [] : [`a tunnel lives at most ${maxTtl} seconds from now`]),
-    ...(requireAccess ? ['no tunnel may be open to everybody'] : []),
+    ...(requireAccess ? ['no tunnel may be open to everyone'] : []),
     ...(ask
       ? [
           `the owner is asked before anything becomes public, and has ${MCP_ASK_TIMEOUT_MS / 60_000} minutes to answer`,

@@ -75,7 +75,7 @@ describe('frame', () => {
       'also         http://my-app.localhost:8080',
       'also         http://localhost:8080/t/my-app',
       'Forwards to  http://localhost:3000',
-      `Expires      in 1m 00s, ${localTime(TUNNEL.expires_at)} (e extends)`,
+      `Expires      in 1 min, ${localTime(TUNNEL.expires_at)} (e extends)`,
       'Traffic      1 request, 512 B in, 2.0 kB out',
       '',
       `${at}  GET      404    12 ms    2.0 kB  /x?y`,
@@ -161,7 +161,7 @@ describe('frame', () => {
     ]);
     assert.deepEqual(lines.slice(2), [
       'web   ›● http://my-app.demo.localhost:8080',
-      '         1m 00s left (e extends), to http://localhost:3000, 1 request, 512 B in, 2.0 kB o…',
+      '         1 min left (e extends), to http://localhost:3000, 1 request, 512 B in, 2.0 kB out',
       'api-2  ○ Opening…',
       '',
       `${clockTime(NOW)}  web    GET      200    12 ms    2.0 kB  /1`,
@@ -230,7 +230,7 @@ describe('frame', () => {
       '',
       'administr… ›● ',
       'http://my-app.demo.localhost:8080',
-      '              1m 00s left (e extends), …',
+      '              1 min left (e extends), t…',
       'web         ● ',
     ]);
   });

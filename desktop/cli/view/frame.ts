@@ -184,7 +184,7 @@ function row(name: string, value: string, style: Span['style'] = 'plain'): Line 
   return [span(name.padEnd(NAME_COLUMNS), 'dim'), span(escapeControls(value), style)];
 }
 
-/** Nothing for a tunnel that is open to everybody. */
+/** Nothing for a tunnel that is open to everyone. */
 function lockLines({ tunnel, madePassword, madeTokens }: PanelState, columns: number): Line[] {
   const lock = describeAccess(tunnel?.access ?? {});
   if (lock === undefined) return [];

@@ -121,7 +121,7 @@ describe('askInDialog', () => {
       setLocale(DEFAULT_LOCALE);
     }
     assert.deepEqual(details, [
-      'open a tunnel to port 3000, open to everybody',
+      'open a tunnel to port 3000, open to everyone',
       'einen Tunnel zu Port 3000 öffnen, offen für alle',
     ]);
   });

@@ -136,7 +136,7 @@ describe('words of an access policy', () => {
 
   it('name each policy like its choice', () => {
     assert.deepEqual(LOCKS.map(accessWords), [
-      'Anyone',
+      'Everyone',
       'Password',
       'Only with a link',
       'These addresses',

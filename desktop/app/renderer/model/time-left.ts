@@ -1,5 +1,5 @@
 /** Lifetimes in the forms. */
-import { parseDuration } from '../../../../shared/duration.ts';
+import { parseDuration, roughDuration } from '../../../../shared/duration.ts';
 import { TTL_RULE } from '../../../../shared/value-rules.ts';
 import type { TrafficSecond } from '../../../client/inspector/records.ts';
 import { perLocale, t } from '../../messages/translate.ts';
@@ -87,17 +87,12 @@ const SOON_FRACTION = 0.25;
  * @param ms 0 or more; fractions of a second are dropped
  */
 export function durationWords(ms: number): string {
-  const days = Math.floor(ms / DAY);
-  const hours = Math.floor(ms / HOUR) % 24;
-  const minutes = Math.floor(ms / MINUTE) % 60;
-  const seconds = Math.floor(ms / SECOND) % 60;
+  const { days, hours, minutes, seconds } = roughDuration(ms / SECOND);
   if (days > 0) return hours === 0 ? t('time.days', { days }) : t('time.daysHours', { days, hours });
   if (hours > 0)
     return minutes === 0 ? t('time.hours', { hours }) : t('time.hoursMinutes', { hours, minutes });
-  // Seconds matter only in the last minutes, and a number that changes each second is distracting.
-  if (minutes > 1 || (minutes === 1 && seconds === 0)) return t('time.minutes', { minutes });
-  if (minutes === 1) return t('time.minutesSeconds', { minutes, seconds });
-  return t('time.seconds', { seconds });
+  if (minutes === 0) return t('time.seconds', { seconds });
+  return seconds === 0 ? t('time.minutes', { minutes }) : t('time.minutesSeconds', { minutes, seconds });
 }
 
 const LONG = { style: 'unit', unitDisplay: 'long' } as const;
