@@ -197,7 +197,7 @@ const PREFIX = 'CULVERT_';
  * a service "culvert" or "culvert-metrics" look like settings, such as CULVERT_PORT=tcp://10.96.0.7:80.
  */
 function isServiceLink(name: string, value = ''): boolean {
-  if (/_SERVICE_(?:HOST|PORT(?:_\w+)?)$|_PORT_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?$/.test(name))
+  if (/_SERVICE_(?:HOST$|PORT(?:$|_))|_PORT_\d{1,5}_(?:TCP|UDP|SCTP)(?:$|_(?:PROTO|PORT|ADDR)$)/.test(name))
     return true;
   return name.endsWith('_PORT') && /^(?:tcp|udp|sctp):\/\//.test(value);
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suiteScope } from '../support/scope.ts';
-import { Scene } from '../torture/tools/replacement-scene.ts';
+import { Scene } from './replacement-scene.ts';
 
 const TIMES = 3;
 

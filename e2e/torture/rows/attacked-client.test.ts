@@ -60,7 +60,6 @@ torture<Figure>({
     await messages(scope, counts.messages, random, faults);
     return {
       figures: { ...counts, descriptors, ...faults.counts('ended', 'unserved') },
-      done: `${counts.resets} resets, ${counts.addresses} addresses of ${ADDRESS_CHARS} characters and ${counts.messages} messages`,
       faults: faults.first,
     };
   },

@@ -23,7 +23,7 @@ import { startSite } from '../../support/services/echo.ts';
 import { torture } from '../torture.ts';
 import { Faults, ResidentWatch } from '../tools/measure.ts';
 
-type Figure = 'attacks' | 'lasting' | 'growth' | 'ended' | 'stalls' | 'served' | 'unserved';
+type Figure = 'attacks' | 'lasting' | 'growth' | 'ended' | 'served' | 'unserved';
 
 /** Connections with each attack at a time. */
 const AT_A_TIME = 20;
@@ -201,11 +201,6 @@ torture<Figure>({
     lasting: { meaning: 'connections that flooded the relay and stayed open', atMost: 0 },
     growth: { meaning: "growth of the relay's resident memory, MiB", atMost: 250 },
     ended: { meaning: 'crashes of the relay', atMost: 0 },
-    stalls: {
-      meaning: "times that the relay's event loop was blocked for a second",
-      atMost: 0,
-      onlyWhole: true,
-    },
     served: { meaning: "another visitor's requests answered correctly", atLeast: ATTACKS.length },
     unserved: { meaning: "another visitor's requests without their own response", atMost: 0 },
   },
@@ -247,11 +242,9 @@ torture<Figure>({
         attacks: ATTACKS.length * count,
         growth: watch.growthMib,
         ended: stage.relay.child.hasExited ? 1 : 0,
-        stalls: stage.relay.child.stderr.split('event loop stalled').length - 1,
         served: visitor.served,
         ...faults.counts('lasting', 'unserved'),
       },
-      done: `${ATTACKS.length * count} attacks of ${ATTACKS.length} kinds`,
       faults: faults.first,
     };
   },

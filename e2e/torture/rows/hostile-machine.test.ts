@@ -72,7 +72,6 @@ torture<Figure>({
     return {
       figures: wrong.counts('lost', 'crashes', 'unserved', 'unhealed'),
       faults: wrong.first,
-      done: `${acknowledged} acknowledged changes during these faults: ${faults.map(({ name }) => name).join('; ')}`,
     };
   },
 });

@@ -62,7 +62,6 @@ torture<Figure>({
         honest: beside + behind,
         ...faults.counts('forwarded', 'strayed', 'lost', 'unserved'),
       },
-      done: `${requests} requests and ${responses.length} responses`,
       faults: faults.first,
     };
   },

@@ -29,7 +29,6 @@ type Figure =
   | 'growth'
   | 'sockets'
   | 'ended'
-  | 'stalls'
   | 'served'
   | 'unserved'
   | 'strayed';
@@ -250,11 +249,6 @@ torture<Figure>({
     growth: { meaning: "growth of the relay's resident memory, MiB", atMost: 100 },
     sockets: { meaning: 'additional file descriptors that the relay still held afterwards', atMost: 10 },
     ended: { meaning: 'crashes of the relay', atMost: 0 },
-    stalls: {
-      meaning: "times that the relay's event loop was blocked for a second",
-      atMost: 0,
-      onlyWhole: true,
-    },
     served: { meaning: "other visitors' requests answered correctly", atLeast: 10 },
     unserved: { meaning: "other visitors' requests without a response", atMost: 0 },
     strayed: { meaning: "other visitors' requests that got another request's response", atMost: 0 },
@@ -301,11 +295,9 @@ torture<Figure>({
         growth: watch.growthMib,
         sockets: descriptors() - before,
         ended: stage.attacked.relay.child.hasExited ? 1 : 0,
-        stalls: stage.attacked.relay.child.stderr.split('event loop stalled').length - 1,
         served: visitor.served,
         ...faults.counts('uncut', 'unborne', 'endless', 'unserved', 'strayed'),
       },
-      done: `${waves.flat().length} attacks of ${ATTACKS.length} kinds`,
       faults: faults.first,
     };
   },

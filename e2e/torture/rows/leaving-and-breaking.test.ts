@@ -57,7 +57,6 @@ torture<Figure>({
     await freezing;
     return {
       figures: faults.counts('wrong', 'endless', 'leftBehind'),
-      done: `${count} visitors in each case; frozen clients ${short ? 'continued after 3 s' : 'stayed frozen'}`,
       faults: faults.first,
     };
   },

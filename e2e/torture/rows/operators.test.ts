@@ -45,7 +45,6 @@ torture<Figure>({
     }
     return {
       figures: { tried, ...faults.counts('misdirected', 'back', 'served', 'pushed', 'revived') },
-      done: `${tried} attempts against one relay`,
       faults: faults.first,
     };
   },

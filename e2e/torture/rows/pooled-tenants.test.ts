@@ -45,9 +45,6 @@ torture<Figure>({
     await Promise.all(proxies.map((front) => crowd.visit(scope, front, count)));
     return {
       figures: { requests: crowd.asked, ...faults.counts('strayed', 'unserved') },
-      done:
-        `${crowd.asked} requests, ${crowd.hostile} of them to the hostile tenant, through ` +
-        proxies.map(({ name }) => name).join(', '),
       faults: faults.first,
     };
   },

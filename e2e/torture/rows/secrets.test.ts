@@ -104,9 +104,6 @@ torture<Figure>({
         searched: search.bytes / 1024,
         ...faults.counts('logs', 'metrics', 'answers', 'processes', 'files', 'dumps'),
       },
-      done:
-        `${responses.length + invited.length} requests with ${keys.length} keys and ${tokens.length} invitations. ` +
-        "The systemd unit prevents core dumps; the relay's memory contains the keys of current requests",
       faults: faults.first,
     };
   },

@@ -65,7 +65,6 @@ torture<Figure>({
     }
     return {
       figures: { distinct: cases.length, reached, ...faults.counts('strayed', 'serverErrors') },
-      done: `${cases.length} spellings of the addresses of ${PLACES.length} tunnels`,
       faults: faults.first,
     };
   },

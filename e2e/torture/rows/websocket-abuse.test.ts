@@ -67,7 +67,6 @@ torture<Figure>({
         ended,
         ...faults.counts('uncut', 'unserved', 'strayed'),
       },
-      done: `${ABUSES.length} kinds of abuse in ${waves.length} waves of ${AT_A_TIME} WebSockets`,
       faults: faults.first,
     };
   },

@@ -5,18 +5,18 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ConnectionOptions } from 'node:tls';
 import { WebSocket, WebSocketServer } from 'ws';
-import type { Tunnel } from '../../../shared/tunnel.ts';
-import { createAccount, type TestAccount } from '../../support/accounts.ts';
-import { Api } from '../../support/api.ts';
-import { Authority } from '../../support/certificates.ts';
-import { eventually } from '../../support/deadline.ts';
-import { type Asked, describeFailure, Load, mixedRequests, tallyOf } from '../../support/load.ts';
-import { Culvert, RelayProgram } from '../../support/programs.ts';
-import { RawConnection } from '../../support/raw-http.ts';
-import { Scope } from '../../support/scope.ts';
-import { digest } from '../../support/services/echo.ts';
-import { startHttpService } from '../../support/services/listen.ts';
-import { SpecClient } from '../../support/spec-client/client.ts';
+import type { Tunnel } from '../../shared/tunnel.ts';
+import { createAccount, type TestAccount } from '../support/accounts.ts';
+import { Api } from '../support/api.ts';
+import { Authority } from '../support/certificates.ts';
+import { eventually } from '../support/deadline.ts';
+import { type Asked, describeFailure, Load, mixedRequests, tallyOf } from '../support/load.ts';
+import { Culvert, RelayProgram } from '../support/programs.ts';
+import { RawConnection } from '../support/raw-http.ts';
+import { Scope } from '../support/scope.ts';
+import { digest } from '../support/services/echo.ts';
+import { startHttpService } from '../support/services/listen.ts';
+import { SpecClient } from '../support/spec-client/client.ts';
 
 /* Visitors who stay longer than a replacement takes. Each resolves to its error, if any. */
 
