@@ -31,7 +31,7 @@ export interface KnockMessage {
 }
 
 /** Problems of a tunnel that the relay notices and its client does not. */
-const RELAY_PROBLEMS = ['local-malformed'] as const;
+const RELAY_PROBLEMS = ['local-malformed', 'path-cookie'] as const;
 
 type RelayProblemCode = (typeof RELAY_PROBLEMS)[number];
 
@@ -39,7 +39,7 @@ type RelayProblemCode = (typeof RELAY_PROBLEMS)[number];
 export interface ProblemMessage {
   readonly type: 'problem';
   readonly code: RelayProblemCode;
-  /** for `local-malformed`: the line that was refused; printable ASCII */
+  /** for `local-malformed` the line that was refused, for `path-cookie` the name of the cookie; printable ASCII */
   readonly detail: string;
 }
 

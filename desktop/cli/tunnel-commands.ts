@@ -48,8 +48,8 @@ const EVENTS = `{"event":"online","tunnel":{…}}
     The connection to the relay was lost.
 {"event":"problem","code":"local-refused","message":"…"}
     A visitor could not be served, but the tunnel stays open. Codes: local-refused, local-reset, local-malformed,
-    local-not-http2, local-no-websocket, local-busy, local-slow, host-blocked, visitor-gone, data-refused,
-    data-failed, too-many-connections.
+    local-not-http2, local-no-websocket, local-busy, local-slow, host-blocked, path-cookie, visitor-gone,
+    data-refused, data-failed, too-many-connections.
 {"event":"knock","tunnel":"ID","id":"KNOCK","address":"…","agent":"…","at":"…"}
     A visitor is asking for access and will wait for up to 5 minutes. To respond, run
     "culvert knock ID KNOCK --admit" or --refuse.

@@ -356,6 +356,8 @@ const TUNNEL_MESSAGES = {
   'local.refused': 'Nothing is listening on {service}. Start the service there; the tunnel stays open.',
   'local.reset':
     'The service at {service} closed a connection without a response. Its output may show the reason.',
+  'path.cookie':
+    'The cookie "{cookie}" was left out, because browsers accept __Host- cookies only for a whole host, and tunnels in the path form share one. Use the subdomain address of the tunnel.',
   'local.malformed':
     'The service at {service} sent something that is not HTTP, so a visitor got an error. The refused line: {line}',
   'local.notHttp2':

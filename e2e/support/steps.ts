@@ -194,7 +194,13 @@ const BODIES: Readonly<Record<string, (bytes: number) => string>> = {
 /** Forwards a response to a visitor. */
 function relay(minor: 0 | 1 = 1, mapped = false): Take {
   const mapField = mapped
-    ? belowPrefix({ prefix: '/t/abc', isBare: false, target: '/', ownHosts: ['localhost'] })
+    ? belowPrefix({
+        prefix: '/t/abc',
+        isBare: false,
+        target: '/',
+        onCookieLeftOut() {},
+        ownHosts: ['localhost'],
+      })
     : ownCookies;
   const base = {
     method: 'GET',

@@ -179,11 +179,12 @@ export class ConnectedClient {
 
   /**
    * Tells the owner about a problem of the local service. Every visitor may cause one, so each kind is reported at most
-   * once per {@link PROBLEM_INTERVAL_MS}.
+   * once per {@link PROBLEM_INTERVAL_MS}, and a cookie that the service sets again and again only once.
    */
   tellProblem(problem: RelayProblem): void {
     const now = this.#o.clock.monotonic();
-    if (now - (this.#problemsAt.get(problem.code) ?? -Infinity) < PROBLEM_INTERVAL_MS) return;
+    const interval = problem.code === 'path-cookie' ? Infinity : PROBLEM_INTERVAL_MS;
+    if (now - (this.#problemsAt.get(problem.code) ?? -Infinity) < interval) return;
     this.#problemsAt.set(problem.code, now);
     if (this.#control === undefined) this.#o.ownership.tellProblem(this.tunnel.id, problem);
     else this.#control.tellProblem(problem);

@@ -62,7 +62,7 @@ describe('Hub, for visitors whose client is on another relay', () => {
     assert.equal(asked.length, 2);
   });
 
-  it('passes on what is wrong with the local service, at most once a second', () => {
+  it('passes on what is wrong with the local service, at most once a second or once', () => {
     const client = hub.get(tunnel.id);
     for (const [detail, ms] of [
       ['1', PROBLEM_INTERVAL_MS - 1],
@@ -70,9 +70,10 @@ describe('Hub, for visitors whose client is on another relay', () => {
       ['3', 0],
     ] as const) {
       client?.tellProblem({ code: 'local-malformed', detail });
+      client?.tellProblem({ code: 'path-cookie', detail: `cookie ${detail}` });
       clock.advance(ms);
     }
-    assert.deepEqual(problems, ['1', '3']);
+    assert.deepEqual(problems, ['1', 'cookie 1', '3']);
   });
 
   it('asks again if the client has connected in the meantime', () => {

@@ -10,10 +10,18 @@ import {
   withoutPrefix,
 } from './path-form.ts';
 
+const leftOut: string[] = [];
+
 function mapped(name: string, value: string): string | undefined {
   const [field] = parseFields(Buffer.from(`${name}: ${value}\r\n\r\n`), 0) ?? [];
   assert.ok(field);
-  const map = belowPrefix({ prefix: '/t/abc', target: '/x/y', isBare: false, ownHosts: ['relay.example'] });
+  const map = belowPrefix({
+    prefix: '/t/abc',
+    target: '/x/y',
+    isBare: false,
+    ownHosts: ['relay.example'],
+    onCookieLeftOut: (cookie) => leftOut.push(cookie),
+  });
   const passed = map(field);
   return typeof passed === 'object' ? passed.value : passed;
 }
@@ -60,6 +68,15 @@ describe('belowPrefix', () => {
   it('moves cookies', () => {
     assert.equal(mapped('set-cookie', 'a=1; Path=/; Secure'), 'a=1; Path=/t/abc; Secure');
     assert.equal(mapped('Set-Cookie', 'a=1'), 'a=1; Path=/t/abc/x');
+  });
+
+  it('leaves out and reports cookies that browsers accept for the whole host only', () => {
+    leftOut.length = 0;
+    for (const cookie of ['__Host-a=1; Secure; Path=/', ' __host-B = 2', '__HOST-Http-c'])
+      assert.equal(mapped('Set-Cookie', cookie), undefined, cookie);
+    for (const cookie of ['__Secure-a=1', 'a=__Host-', 'x__Host-a=1'])
+      assert.match(mapped('Set-Cookie', cookie) ?? '', /; Path=/, cookie);
+    assert.deepEqual(leftOut, ['__Host-a', '__host-B', '__HOST-Http-c']);
   });
 
   it('moves challenges', () => {
@@ -167,8 +184,6 @@ describe('cookieBelow', () => {
     ['', '; Path=/t/abc', '/'],
     [';Path=/other', '; Path=/t/abc/other'],
     ['=a; Path=/', '=a; Path=/t/abc'],
-    // Browsers refuse these two unless their Path is `/`, which no tunnel may set here.
-    ['__Host-a=1; Secure; Path=/', '__Host-a=1; Path=/t/abc; Secure'],
     ['__Secure-a=1; Secure; Path=/', '__Secure-a=1; Path=/t/abc; Secure'],
     // Values that a browser would ignore, read as more attributes, or resolve.
     [`a=1; Path=${LONG}`, 'a=1; Path=/t/abc'],

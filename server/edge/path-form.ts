@@ -2,7 +2,7 @@
  * Keeps the responses of a path-form tunnel below its prefix (protocol.md section 4.4): it shares an origin with
  * the API and with every other path-form tunnel. docs/decisions/0011-path-form.md explains each dropped field.
  */
-import { type Field, mapTags } from '../../shared/http1/fields.ts';
+import { cookieName, type Field, mapTags } from '../../shared/http1/fields.ts';
 import { hostname } from '../../shared/networks.ts';
 import { setsOwnCookie } from './request-head.ts';
 import type { FieldMap } from './response.ts';
@@ -37,6 +37,8 @@ const DROPPED = [
  * take one from their cache that they received as something else.
  */
 export const PATH_FORM_FIELDS = 'Vary: Service-Worker\r\n';
+/** Such a cookie has to be for the whole host (RFC 6265bis section 4.1.3). Browsers ignore the case of the name. */
+const HOST_COOKIE = /^\s*__Host-/i;
 /** What precedes the address, as browsers read it (HTML Living Standard section 4.2.5.3). */
 const REFRESH = /^(\s*[\d.]+\s*[;,]?\s*(?:url\s*=\s*)?["']?)(.+)$/is;
 const ABSOLUTE = /^(https?:)?\/\/([^/?#]*)(.*)$/is;
@@ -51,10 +53,12 @@ interface PathForm {
   readonly isBare: boolean;
   /** names of the relay that this visitor uses, in lower case, without port */
   readonly ownHosts: readonly string[];
+  /** A cookie is left out, because browsers would reject it. */
+  readonly onCookieLeftOut: (name: string) => void;
 }
 
 /** Makes the map for the fields of the responses to one request. */
-export function belowPrefix({ prefix, target, isBare, ownHosts }: PathForm): FieldMap {
+export function belowPrefix({ prefix, target, isBare, ownHosts, onCookieLeftOut }: PathForm): FieldMap {
   const move = (address: string): string => moveAddress(address, ownHosts, (path) => below(path, prefix));
   return (field: Field) => {
     if (DROPPED.some((name) => field.is(name))) return undefined;
@@ -62,8 +66,12 @@ export function belowPrefix({ prefix, target, isBare, ownHosts }: PathForm): Fie
     if (field.is('link')) return mapTags(field.value, move);
     if (field.is('refresh'))
       return field.value.replace(REFRESH, (_all, start: string, address: string) => start + move(address));
-    if (field.is('set-cookie'))
-      return setsOwnCookie(field) ? undefined : cookieBelow(field.value, prefix, target);
+    if (field.is('set-cookie')) {
+      if (setsOwnCookie(field)) return undefined;
+      if (!HOST_COOKIE.test(field.value)) return cookieBelow(field.value, prefix, target);
+      onCookieLeftOut(cookieName(field.value.split(';', 1)[0] ?? ''));
+      return undefined;
+    }
     if (field.is('www-authenticate')) return challengeBelow(field.value, prefix, isBare);
     return field;
   };

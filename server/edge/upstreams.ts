@@ -1,5 +1,5 @@
 /** Upstreams: what a tunnel or the relay's own API is sent, and how a stream to it is opened. */
-import type { RelayProblem } from '../../shared/control.ts';
+import { problemDetail, type RelayProblem } from '../../shared/control.ts';
 import type { ApiError } from '../../shared/errors.ts';
 import type { Framing } from '../../shared/http1/body.ts';
 import { type Field, fieldValue } from '../../shared/http1/fields.ts';
@@ -267,8 +267,7 @@ export class Upstreams {
     peer: Peer,
     entry: AllowedVisitor | Promise<Entry | undefined> | undefined,
   ): UpstreamRequest {
-    const { prefix, target } = route;
-    const rules = prefix === '' ? this.#ownHost : this.#belowPrefix(plan.head, prefix, target);
+    const rules = route.prefix === '' ? this.#ownHost : this.#belowPrefix(plan.head, route);
     return new TunnelRequest({
       plan,
       route,
@@ -301,12 +300,20 @@ export class Upstreams {
     return errorResponse('suspended', requestFacts({ head }), this.context.abuseContact);
   }
 
-  #belowPrefix({ target: sent, fields }: RequestHead, prefix: string, target: string): TunnelRules {
+  #belowPrefix(
+    { target: sent, fields }: RequestHead,
+    { prefix, target, tunnel: routed }: Extract<Destination, { kind: 'tunnel' }>,
+  ): TunnelRules {
     const host = fieldValue(fields, 'host');
     const own = this.context.hosts.domains.own;
     const ownHosts = host === undefined ? [own] : [own, hostname(host)];
     const isBare = isBarePrefix(sent, prefix);
-    const mapField = belowPrefix({ prefix, target, isBare, ownHosts });
+    const onCookieLeftOut = (name: string): void => {
+      const tunnel = routed instanceof TunnelLookup ? routed.found : routed;
+      if (tunnel === undefined) return;
+      this.tellOwner(tunnel, { code: 'path-cookie', detail: problemDetail(Buffer.from(name, 'latin1')) });
+    };
+    const mapField = belowPrefix({ prefix, target, isBare, ownHosts, onCookieLeftOut });
     const mapRequestField = (field: Field): string | undefined => withoutPrefix(field, { prefix, ownHosts });
     return { ending: this.#pathEnding, mapField, mapRequestField };
   }

@@ -668,6 +668,14 @@ describe('Visitor', () => {
       assert.deepEqual([fixture.dials.length, first.ended], [1, 'finish']);
     });
 
+  it('gets no cookie for a whole host in the path form, and its owner hears why', async () => {
+    peer.get('localhost', '/t/abc/x');
+    await until(() => fixture.dials.length === 1);
+    fixture.openStream().answer('HTTP/1.1 204 x\r\nSet-Cookie: __Host-id=1; Secure; Path=/\r\nA: b\r\n\r\n');
+    assert.doesNotMatch(await peer.receives('\r\nA: b\r\n'), /Host-id/);
+    assert.deepEqual(fixture.problems, ['path-cookie: __Host-id']);
+  });
+
   it('that is a proxy gets another stream after a visitor has authenticated the connection', async () => {
     from.trusted = true;
     const text = 'GET / HTTP/1.1\r\nHost: abc.localhost\r\nAuthorization: NTLM abc\r\n\r\n';

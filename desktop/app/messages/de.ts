@@ -443,6 +443,8 @@ export const ENGINE_DE: Translation<typeof MESSAGES> = {
   'local.refused': 'Auf {service} lauscht nichts. Starten Sie den Dienst dort; der Tunnel bleibt offen.',
   'local.reset':
     'Der Dienst auf {service} hat eine Verbindung ohne Antwort geschlossen. Seine eigene Ausgabe sagt wohl, warum.',
+  'path.cookie':
+    'Das Cookie „{cookie}“ wurde weggelassen: Browser nehmen __Host--Cookies nur für einen ganzen Host an, und Tunnel in der Pfadform teilen sich einen. Verwenden Sie die Subdomain-Adresse des Tunnels.',
   'local.malformed':
     'Der Dienst auf {service} hat etwas gesendet, das kein HTTP ist; ein Besucher bekam einen Fehler. Die abgelehnte Zeile: {line}',
   'local.notHttp2':

@@ -35,6 +35,8 @@ export interface ConnectionProblem {
     | 'local-reset'
     /** the local service sent something that is not HTTP: the visitor got an error page, or a response that breaks off */
     | 'local-malformed'
+    /** a cookie was left out of a response in the path form, because browsers would reject it */
+    | 'path-cookie'
     /** the local service does not speak HTTP/2: the visitor got an error page */
     | 'local-not-http2'
     /** a WebSocket for a service that is used over HTTP/2: the visitor got an error page */
@@ -212,7 +214,13 @@ export class Connections implements Expiring {
 
 /** A problem that the relay has reported. */
 export function relayProblem({ code, detail }: RelayProblem, target: LocalTarget): ConnectionProblem {
-  return { code, text: toMessage('local.malformed', { service: describeTarget(target), line: detail }) };
+  return {
+    code,
+    text:
+      code === 'path-cookie'
+        ? toMessage('path.cookie', { cookie: detail })
+        : toMessage('local.malformed', { service: describeTarget(target), line: detail }),
+  };
 }
 
 function dataProblem(error: RelayRefusal | RelayUnreachable): ConnectionProblem {
