@@ -23,18 +23,6 @@ export const VIEW_NOTE_MS = 5000;
 /** Maximum number of characters in a request search: more than anybody types. */
 export const LOG_SEARCH_MAX = 200;
 
-/** How long before a tunnel expires the first warning appears: time to finish something. */
-export const EXPIRY_FIRST_WARNING_MS = 10 * 60_000;
-/** How long before a tunnel expires the last warning appears: time to extend it. */
-export const EXPIRY_LAST_WARNING_MS = 2 * 60_000;
-/**
- * How often the relay is asked whether a tunnel was extended, once the last warning is over; and the longest wait before
- * a tunnel that lives as long as the command is looked at again.
- */
-export const EXPIRY_LOOK_MS = 60_000;
-/** Shortest wait before a failed extension is tried again: tunnels may live for seconds only. */
-export const EXTEND_RETRY_MIN_MS = 1000;
-
 /** How long the view shows an approval request: the relay denies it after that. */
 export const VIEW_KNOCK_MS = 5 * 60_000;
 /** Maximum number of approval requests listed per tunnel; the relay queues no more than these. */

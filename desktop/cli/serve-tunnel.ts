@@ -1,11 +1,12 @@
 /** One tunnel of `culvert http` or `culvert start`, from its creation to its end. */
 import type { Tunnel } from '../../shared/tunnel.ts';
-import { type Clock, Deadlines, type Timer } from '../client/clock.ts';
+import { type Clock, Deadlines } from '../client/clock.ts';
 import { type Claim, claimRequest } from '../client/config/claims.ts';
 import type { RelayAccess } from '../client/config/relay-access.ts';
-import { dueExtension, isKeptOpen, lifetimeMs, type TunnelSpec } from '../client/config/tunnel-spec.ts';
+import type { TunnelSpec } from '../client/config/tunnel-spec.ts';
 import type { TunnelState } from '../client/control/tunnel-session.ts';
 import type { OfflineReason } from '../client/control/verdict.ts';
+import { ExpiryWatch, isKeptOpen } from '../client/expiry-watch.ts';
 import { describeFailure, type ExitCode, exitCodeOf, exitCodeOfFailure } from '../client/failures.ts';
 import { runtimeFolder } from '../client/inspector/inspector-protocol.ts';
 import { type InspectedTunnel, InspectorServer } from '../client/inspector/inspector-server.ts';
@@ -19,12 +20,6 @@ import { RelayRefusal } from '../client/relay/errors.ts';
 import { createTunnelClient } from '../client/tunnel-client.ts';
 import { serviceOfRequest } from '../client/visitors/connections.ts';
 import type { CommandWindow } from './command-window.ts';
-import {
-  EXPIRY_FIRST_WARNING_MS,
-  EXPIRY_LAST_WARNING_MS,
-  EXPIRY_LOOK_MS,
-  EXTEND_RETRY_MIN_MS,
-} from './limits.ts';
 import { lifetimeText, localTime } from './format.ts';
 import type { Output, Reporter } from './reporter.ts';
 
@@ -117,8 +112,8 @@ function serve(
     const hide = inspection?.show(shown, { replayer, log, host });
     const expiry = new ExpiryWatch(tunnel, {
       clock,
-      fetchTunnel: (id) => api.getTunnel(id),
-      extendTunnel: isKeptOpen(spec) ? (id, ttl) => api.extendTunnel(id, ttl) : undefined,
+      api,
+      isKept: isKeptOpen(spec),
       warn(now, leftMs, why) {
         notExtended = why === undefined ? undefined : describeFailure(why);
         reporter.expiring(now, leftMs, notExtended);
@@ -163,6 +158,7 @@ function serve(
           // Tokens are shown once.
           reporter.online({ ...(isFirst ? tunnel : withoutTokens(expiry.tunnel)), online: true });
           if (isFirst) onAddress?.(tunnel.public_url);
+          else expiry.wake();
           isFirst = false;
           break;
         case 'reconnecting':
@@ -192,141 +188,6 @@ async function close(api: ApiClient, tunnel: Tunnel, output: Output): Promise<st
       : localTime(tunnel.expires_at);
     output.err(`culvert: The tunnel could not be closed and expires ${until}. ${describeFailure(error)}\n`);
     return 'The command stopped, but the tunnel was not closed.';
-  }
-}
-
-/*
- * Watches the end of a tunnel: extends it in time, or warns. The relay is asked first, because others may have extended
- * the tunnel, and traffic may have.
- */
-
-const WARNINGS_MS = [EXPIRY_FIRST_WARNING_MS, EXPIRY_LAST_WARNING_MS];
-
-interface ExpiryWatchOptions {
-  readonly clock: Clock;
-  /** Asks the relay how the tunnel is. */
-  readonly fetchTunnel: (id: string) => Promise<Tunnel>;
-  /** Extends a tunnel that lives as long as the command; `undefined` for a chosen lifetime. @param ttl duration string */
-  readonly extendTunnel?: ((id: string, ttl: string) => Promise<Tunnel>) | undefined;
-  /**
-   * @param leftMs ms until it ends
-   * @param why what prevents its extension
-   */
-  readonly warn: (tunnel: Tunnel, leftMs: number, why: unknown) => void;
-}
-
-export class ExpiryWatch {
-  readonly #options: ExpiryWatchOptions;
-  #tunnel: Tunnel;
-  /** ms that the relay's clock is ahead of this machine's */
-  readonly #ahead: number;
-  /** ms before its end that the last warning was about */
-  #warned = Infinity;
-  #timer: Timer | undefined;
-  #isOver = false;
-
-  /** @param tunnel just created or taken over, so that it expires one time to live from now */
-  constructor(tunnel: Tunnel, options: ExpiryWatchOptions) {
-    this.#options = options;
-    this.#tunnel = tunnel;
-    this.#ahead = Date.parse(tunnel.expires_at) - lifetimeMs(tunnel) - options.clock.now();
-  }
-
-  /** as the relay has shown it last */
-  get tunnel(): Tunnel {
-    return this.#tunnel;
-  }
-
-  /** A tunnel that begins with less time than a warning is about is not warned of that. */
-  start(): void {
-    this.#begin(this.#tunnel);
-    this.#wait();
-  }
-
-  stop(): void {
-    this.#isOver = true;
-    this.#timer?.cancel();
-  }
-
-  /** Its end has moved. */
-  #begin(tunnel: Tunnel): void {
-    this.#tunnel = tunnel;
-    this.#warned = Math.min(Infinity, ...this.#marks.filter((mark) => mark >= this.#left));
-  }
-
-  #wait(): void {
-    const left = this.#left;
-    const next = this.#marks.find((mark) => mark < left && mark < this.#warned);
-    // The tunnel may still be extended after the last warning.
-    const untilWarning = next === undefined ? EXPIRY_LOOK_MS : left - next;
-    this.#timer = this.#options.clock.setTimeout(
-      () => void this.#look(),
-      this.#isKept ? this.#pause(untilWarning) : untilWarning,
-    );
-  }
-
-  /** A machine may sleep, and then its timers are late: the time is checked often. */
-  #pause(untilWarning: number): number {
-    const untilDue = this.#left - lifetimeMs(this.#tunnel) / 2;
-    if (untilDue > 0) return Math.min(untilDue, EXPIRY_LOOK_MS);
-    const retry = this.#left <= 0 ? EXPIRY_LOOK_MS : Math.min(this.#left / 10, untilWarning, EXPIRY_LOOK_MS);
-    return Math.max(retry, EXTEND_RETRY_MIN_MS);
-  }
-
-  async #look(): Promise<void> {
-    if (this.#isKept && this.#due === undefined) return this.#wait();
-    const { fetchTunnel } = this.#options;
-    const known = this.#tunnel;
-    // If the relay is unreachable, its last answer counts.
-    const tunnel = await fetchTunnel(known.id).catch(() => known);
-    if (this.#isOver) return;
-    if (tunnel.expires_at === known.expires_at) await this.#extendOrWarn(tunnel);
-    else this.#begin(tunnel);
-    if (!this.#isOver) this.#wait();
-  }
-
-  async #extendOrWarn(tunnel: Tunnel): Promise<void> {
-    const { extendTunnel, warn } = this.#options;
-    const due = this.#due;
-    let why: unknown;
-    if (extendTunnel !== undefined && due !== undefined) {
-      try {
-        const extended = await extendTunnel(tunnel.id, due);
-        if (!this.#isOver) this.#begin(extended);
-        return;
-      } catch (error) {
-        why = error;
-      }
-    }
-    const left = this.#left;
-    const crossed = this.#marks.filter((mark) => left <= mark && mark < this.#warned);
-    if (crossed.length === 0 || this.#isOver) return;
-    this.#warned = Math.min(...crossed);
-    warn(tunnel, left, why);
-  }
-
-  get #isKept(): boolean {
-    return this.#options.extendTunnel !== undefined;
-  }
-
-  get #due(): string | undefined {
-    return dueExtension(this.#tunnel, this.#now);
-  }
-
-  /** One that is extended in time needs no warning before that fails. */
-  get #marks(): readonly number[] {
-    if (!this.#isKept) return WARNINGS_MS;
-    const half = lifetimeMs(this.#tunnel) / 2;
-    const marks = WARNINGS_MS.filter((mark) => mark < half);
-    return marks.length === 0 ? [half] : marks;
-  }
-
-  get #now(): number {
-    return this.#options.clock.now() + this.#ahead;
-  }
-
-  get #left(): number {
-    return Date.parse(this.#tunnel.expires_at) - this.#now;
   }
 }
 

@@ -20,6 +20,17 @@ export const CREATE_RETRY_MS = 60_000;
  * may use the creations that become free; after this many tries the error is shown.
  */
 export const CREATE_RETRIES_MAX = 10;
+/** How long before a tunnel expires the first warning appears: time to finish something. */
+export const EXPIRY_FIRST_WARNING_MS = 10 * 60_000;
+/** How long before a tunnel expires the last warning appears: time to extend it. */
+export const EXPIRY_LAST_WARNING_MS = 2 * 60_000;
+/**
+ * How often the relay is asked whether a tunnel was extended, once the last warning is over; and the longest wait before
+ * a tunnel that lives as long as its client is looked at again.
+ */
+export const EXPIRY_LOOK_MS = 60_000;
+/** Shortest wait before a failed extension is tried again: tunnels may live for seconds only. */
+export const EXTEND_RETRY_MIN_MS = 1000;
 /** Maximum size of a REST response: the largest is a list of tunnels, at about 700 bytes each. */
 export const API_BODY_MAX_BYTES = 4 * 1024 * 1024;
 

@@ -196,6 +196,7 @@ const NETWORK_MESSAGES = {
   'relay.noWildcards': 'This relay is too old for wildcard tunnels and must be updated. {outcome}',
   'relay.closedAtOnce': 'The tunnel was closed immediately',
   'relay.notClosed': 'The tunnel could not be closed, but no client is serving it: {why}',
+  'relay.createLimit': 'the account has created too many tunnels within a minute',
   'relay.status': 'it responded with status {status}',
   'relay.moved': 'it redirects to {address}',
   'relay.noWebAddress': 'not a web address',

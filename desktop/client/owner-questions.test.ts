@@ -10,7 +10,7 @@ import { answerQuestions, type AskOwner, askThroughApp } from './owner-questions
 const NEVER = new AbortController().signal;
 
 function admit(address: string): Message {
-  return toMessage('question.admit', { address, slug: 'shop' });
+  return toMessage('question.admit', { address, slug: 'shop', port: 3000 });
 }
 
 /** A message that contains itself, so often that it would exhaust the stack. */
@@ -100,7 +100,7 @@ describe('a question to the owner', () => {
     const ask = await answering((question) => Promise.resolve(seen.push(question.text) < 0));
     assert.equal(await ask(admit('a\u{1b}[2Jb'), NEVER), false);
     assert.equal(await ask(admit('x'.repeat(100_000)), NEVER), undefined);
-    assert.deepEqual(seen, [String.raw`admit the visitor at a\x1b[2Jb to the tunnel shop`]);
+    assert.deepEqual(seen, [String.raw`admit the visitor at a\x1b[2Jb to the tunnel shop to port 3000`]);
   });
 
   it('reaches the program with the messages in it, in whose words the program asks', async () => {

@@ -1,6 +1,19 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { closeServers, type RestResponse, startRestRelay } from '../testing/servers.ts';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:https';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { setImmediate as turn } from 'node:timers/promises';
+import {
+  CERTIFICATE,
+  CERTIFICATE_KEY,
+  closeServers,
+  listen,
+  type RestResponse,
+  startRestRelay,
+  startTunnelRelay,
+} from '../testing/servers.ts';
 import { expose } from './index.ts';
 
 const KEY = `cvt_${'k'.repeat(32)}`;
@@ -32,6 +45,41 @@ describe('expose', () => {
       await assert.rejects(expose(options), { message });
       assert.equal(calls.length, 0);
     });
+
+  for (const [what, options, extensions] of [
+    ['a tunnel without a chosen lifetime, by the clock of the relay', {}, [/^\{"ttl":"300\ds"\}$/]],
+    ['no tunnel with one', { ttl: '1h' }, []],
+    ['no tunnel with an idle one', { idle: true }, []],
+  ] as const)
+    it(`extends ${what}`, async () => {
+      const { relay, calls } = await startTunnelRelay();
+      await using tunnel = await expose({ port: 1, relay, key: KEY, ...options });
+      while (calls.length < 1 + 2 * extensions.length) await turn();
+      assert.ok(tunnel.url);
+      const asked = calls.flatMap((call) => (call.startsWith('PUT') ? [call.split(' ')[2] ?? ''] : []));
+      assert.equal(asked.length, extensions.length);
+      for (const [index, body] of asked.entries()) assert.match(body, extensions[index] ?? /^$/);
+    });
+
+  it('fetches from addresses that only CULVERT_CA trusts', async () => {
+    const { relay } = await startTunnelRelay();
+    const server = createServer({ cert: CERTIFICATE, key: CERTIFICATE_KEY }, (_request, response) =>
+      response.end('trusted'),
+    );
+    const url = `https://127.0.0.1:${await listen(server)}/`;
+    const file = join(mkdtempSync(join(tmpdir(), 'culvert-library-')), 'ca.pem');
+    writeFileSync(file, CERTIFICATE);
+    try {
+      await using plain = await expose({ port: 1, relay, key: KEY });
+      await assert.rejects(plain.fetch(url), TypeError);
+      process.env['CULVERT_CA'] = file;
+      await using tunnel = await expose({ port: 1, relay, key: KEY });
+      assert.equal(await (await tunnel.fetch(url)).text(), 'trusted');
+    } finally {
+      delete process.env['CULVERT_CA'];
+      rmSync(dirname(file), { recursive: true });
+    }
+  });
 
   it('stops waiting for the reason of the signal', async () => {
     const stop = new AbortController();

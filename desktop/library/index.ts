@@ -1,10 +1,11 @@
 /** `import { expose } from '@culvert/culvert'`: opens tunnels for programs. Its public types are in types/index.d.ts. */
 import { EventEmitter } from 'node:events';
 import { type IncomingMessage, request as requestHttp } from 'node:http';
-import { request as requestHttps } from 'node:https';
+import { request as requestHttps, type RequestOptions } from 'node:https';
 import { homedir } from 'node:os';
 import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
+import type { ConnectionOptions } from 'node:tls';
 import { OPEN } from '../../shared/access.ts';
 import { HEADER_NAMES_RULE, type HeaderChanges, HEADERS_RULE } from '../../shared/header-changes.ts';
 import type { Tunnel as TunnelRecord } from '../../shared/tunnel.ts';
@@ -21,12 +22,14 @@ import { claimNames, claimRequest } from '../client/config/claims.ts';
 import { readRelayAccess, type RelayAccess } from '../client/config/relay-access.ts';
 import { configFolder, StoredLogin } from '../client/config/stored-login.ts';
 import type { TunnelSession, TunnelState } from '../client/control/tunnel-session.ts';
+import { ExpiryWatch, isKeptOpen } from '../client/expiry-watch.ts';
 import { describeFailure, describeWait } from '../client/failures.ts';
 import type { RequestSummary } from '../client/inspector/records.ts';
 import { RequestLog } from '../client/inspector/request-log.ts';
 import { LIBRARY_CLOSE_MS } from '../client/limits.ts';
 import { textOf } from '../client/messages.ts';
 import { lookupFor } from '../client/network/dial.ts';
+import type { Network } from '../client/network/network.ts';
 import { ApiClient, createPatiently, createRequest } from '../client/relay/api-client.ts';
 import { madeTokens } from '../client/relay/api-responses.ts';
 import { createTunnelClient } from '../client/tunnel-client.ts';
@@ -68,7 +71,9 @@ async function open(target: Listening, options: TunnelOptions): Promise<Tunnel> 
     const access = accessTo(options);
     const api = new ApiClient(access.relay, access.key, access.network);
     const record = await create(api, target, options);
-    const tunnel = new OpenTunnel({ access, api, record, target, hostHeader, headers, compress });
+    const { ttl, idle = false } = options;
+    const isKept = isKeptOpen({ ttl, idle });
+    const tunnel = new OpenTunnel({ access, api, record, isKept, target, hostHeader, headers, compress });
     const abort = (): void => void tunnel.close();
     signal?.addEventListener('abort', abort, { once: true });
     tunnel.once('offline', () => signal?.removeEventListener('abort', abort));
@@ -166,6 +171,8 @@ interface OpenTunnelOptions {
   readonly access: RelayAccess;
   readonly api: ApiClient;
   readonly record: TunnelRecord;
+  /** whether it lives as long as this program wants it */
+  readonly isKept: boolean;
   readonly target: Listening;
   readonly hostHeader: HostHeader;
   readonly headers: HeaderChanges;
@@ -179,6 +186,7 @@ class OpenTunnel extends EventEmitter<TunnelEvents> implements Tunnel {
   readonly tokens: Readonly<Record<string, string>>;
   readonly #options: OpenTunnelOptions;
   readonly #session: TunnelSession;
+  readonly #expiry: ExpiryWatch | undefined;
   readonly #hold = new ProcessHold();
   readonly #online = Promise.withResolvers<void>();
   readonly #offline = Promise.withResolvers<void>();
@@ -186,7 +194,7 @@ class OpenTunnel extends EventEmitter<TunnelEvents> implements Tunnel {
 
   constructor(options: OpenTunnelOptions) {
     super();
-    const { access, record, target, hostHeader, headers, compress } = options;
+    const { access, api, record, isKept, target, hostHeader, headers, compress } = options;
     this.#options = options;
     this.id = record.id;
     this.url = record.public_url;
@@ -213,19 +221,27 @@ class OpenTunnel extends EventEmitter<TunnelEvents> implements Tunnel {
       onState: (state) => this.#onState(state),
       onProblem() {},
     });
+    const warn = (_tunnel: TunnelRecord, _leftMs: number, why: unknown): void =>
+      process.emitWarning(`The tunnel ${record.slug} could not be extended. ${describeFailure(why)}`);
+    this.#expiry = isKept ? new ExpiryWatch(record, { clock: systemClock, api, isKept, warn }) : undefined;
     // The caller may no longer be waiting for it.
     this.#online.promise.catch(() => {});
   }
 
   /** Connects. @returns once visitors can reach it @throws Error if it does not get online */
   online(): Promise<void> {
-    if (this.#closed === undefined) this.#hold.run(() => this.#session.start());
+    if (this.#closed === undefined)
+      this.#hold.run(() => {
+        this.#session.start();
+        this.#expiry?.start();
+      });
     return this.#online.promise;
   }
 
   fetch(target: string | URL = '/', init?: RequestInit): Promise<Response> {
     const isPath = typeof target === 'string' && target.startsWith('/');
-    return fetchTunnel(new URL(isPath ? `${this.url}${target}` : target), init);
+    const { network } = this.#options.access;
+    return fetchTunnel(new URL(isPath ? `${this.url}${target}` : target), network, init);
   }
 
   unref(): this {
@@ -260,6 +276,7 @@ class OpenTunnel extends EventEmitter<TunnelEvents> implements Tunnel {
         break;
       case 'online':
         this.#online.resolve();
+        this.#expiry?.wake();
         this.#tell(() => this.emit('online'));
         break;
       case 'reconnecting':
@@ -268,6 +285,7 @@ class OpenTunnel extends EventEmitter<TunnelEvents> implements Tunnel {
       case 'offline':
         this.#online.reject(new Error(textOf(state.why)));
         this.#offline.resolve();
+        this.#expiry?.stop();
         // Nobody can reach the server any longer, and it would keep the process alive.
         void this.#options.target.close();
         this.#tell(() => this.emit('offline', textOf(state.why)));
@@ -295,6 +313,8 @@ const WITHOUT_BODY: ReadonlySet<number> = new Set([101, 103, 204, 205, 304]);
 const BODY_FIELDS = ['content-encoding', 'content-language', 'content-location', 'content-type'];
 
 interface Outgoing {
+  /** as the tunnel reaches its relay, which may have a certificate that only this network trusts */
+  readonly network: Network;
   readonly url: URL;
   readonly method: string;
   readonly headers: Headers;
@@ -304,21 +324,21 @@ interface Outgoing {
 }
 
 /**
- * Does what the global `fetch` does, and connects to this machine for every host that ends in `.localhost`. For those, it
- * reads a request's body to its end before it sends it.
+ * Does what the global `fetch` does, trusts the authorities of `CULVERT_CA` as well, and connects to this machine for every
+ * host that ends in `.localhost`. In both cases, it reads a request's body to its end before it sends it.
  *
  * @throws TypeError if there is no response; the reason of an aborted signal
  */
-async function fetchTunnel(url: URL, init?: RequestInit): Promise<Response> {
-  if (!isLoopbackHost(url)) return await fetch(url, init);
+async function fetchTunnel(url: URL, network: Network, init?: RequestInit): Promise<Response> {
+  if (isForFetch(url, network)) return await fetch(url, init);
   const request = new Request(url, init);
   const body = request.body === null ? undefined : Buffer.from(await request.arrayBuffer());
   const { method, headers, redirect, signal } = request;
-  return await follow({ url, method, headers, body, redirect, signal });
+  return await follow({ network, url, method, headers, body, redirect, signal });
 }
 
-function isLoopbackHost({ hostname }: URL): boolean {
-  return hostname.endsWith('.localhost');
+function isForFetch({ hostname, protocol }: URL, { trusted }: Network): boolean {
+  return !hostname.endsWith('.localhost') && (trusted === undefined || protocol !== 'https:');
 }
 
 async function follow(first: Outgoing): Promise<Response> {
@@ -336,7 +356,7 @@ async function follow(first: Outgoing): Promise<Response> {
       throw failed(new Error('it was redirected to something that is not an address'));
     outgoing = redirected(outgoing, status, url);
     const { method, headers, body, signal } = outgoing;
-    if (!isLoopbackHost(url))
+    if (isForFetch(url, outgoing.network))
       return await fetch(url, {
         method,
         headers,
@@ -360,17 +380,19 @@ function redirected(outgoing: Outgoing, status: number, url: URL): Outgoing {
   return { ...outgoing, url, headers, method: 'GET', body: undefined };
 }
 
-function send({ url, method, headers, body, signal }: Outgoing): Promise<IncomingMessage> {
+function send({ network, url, method, headers, body, signal }: Outgoing): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     const request = url.protocol === 'https:' ? requestHttps : requestHttp;
-    const sent = request(url, {
+    const options: RequestOptions & ConnectionOptions = {
       method,
       headers: Object.fromEntries(headers),
       lookup: lookupFor(url.hostname),
+      secureContext: network.trusted,
       // A connection that is kept would hold the process.
       agent: false,
       signal,
-    });
+    };
+    const sent = request(url, options);
     sent.once('response', resolve);
     sent.on('error', (error) => reject(signal.aborted ? (signal.reason as Error) : failed(error)));
     sent.end(body);

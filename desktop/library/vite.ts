@@ -4,6 +4,11 @@ import { expose } from './index.ts';
 import { hostAt } from './own-server.ts';
 import type { Tunnel, TunnelOptions } from './types/index.d.ts';
 
+interface Logger {
+  info(text: string): void;
+  error(text: string): void;
+}
+
 /** The part of Vite's dev server that this plugin uses. */
 interface DevServer {
   readonly httpServer: {
@@ -12,7 +17,7 @@ interface DevServer {
   } | null;
   readonly config: {
     readonly server: { readonly https?: unknown };
-    readonly logger: { info(text: string): void; error(text: string): void };
+    readonly logger: Logger;
   };
 }
 
@@ -26,6 +31,19 @@ function tokenLines(tokens: Tunnel['tokens']): string {
   return Object.entries(tokens)
     .map(([name, token]) => `\n  ➜  Token:   ${name}: ${token}`)
     .join('');
+}
+
+/** Prints the address, and why there is none or no longer any. @param ends aborted if that is intended */
+async function announce(opened: Promise<Tunnel>, logger: Logger, ends: AbortSignal): Promise<void> {
+  try {
+    const tunnel = await opened;
+    logger.info(`  ➜  Public:  ${tunnel.url}${tokenLines(tunnel.tokens)}`);
+    tunnel.on('offline', (why) => {
+      if (!ends.aborted) logger.error(`culvert: ${tunnel.url} is no longer available. ${why}`);
+    });
+  } catch (error) {
+    if (!ends.aborted) logger.error(`culvert: ${error instanceof Error ? error.message : String(error)}`);
+  }
 }
 
 /** See types/vite.d.ts. */
@@ -42,16 +60,10 @@ export default function culvert(options: TunnelOptions = {}) {
       hostHeader: 'local',
     };
     stop = new AbortController();
-    const stopped = stop.signal;
-    const signal = options.signal === undefined ? stopped : AbortSignal.any([stopped, options.signal]);
+    const signal =
+      options.signal === undefined ? stop.signal : AbortSignal.any([stop.signal, options.signal]);
     opened = closed.then(() => expose({ ...local, ...options, signal }));
-    opened.then(
-      ({ url, tokens }) => logger.info(`  ➜  Public:  ${url}${tokenLines(tokens)}`),
-      (error: unknown) => {
-        if (stopped.aborted) return;
-        logger.error(`culvert: ${error instanceof Error ? error.message : String(error)}`);
-      },
-    );
+    void announce(opened, logger, signal);
   }
 
   function close(): Promise<void> {

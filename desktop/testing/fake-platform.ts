@@ -97,7 +97,13 @@ export class FakeApi implements RelayApi {
   readonly asked: Access[] = [];
   /** thrown by all calls while it is set */
   failure: Error | undefined;
+  /** the relay's clock, ms since the epoch */
+  time = Date.parse(TUNNEL.created_at);
   #count = 0;
+
+  now(): number {
+    return this.time;
+  }
 
   getAccount(): Promise<typeof ACCOUNT> {
     return this.#answer('account', () => ACCOUNT);

@@ -12,6 +12,7 @@ import type { Duplex } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { createServer as createTlsServer } from 'node:tls';
 import { type WebSocket, WebSocketServer } from 'ws';
+import { TUNNEL } from './fake-platform.ts';
 import { parseRelayAddress, type RelayAddress } from '../client/relay/relay-address.ts';
 
 const endings: (() => void)[] = [];
@@ -136,14 +137,20 @@ interface RestRelay {
 /** @param answer returns the response to `GET /v1/account` and the like */
 export async function startRestRelay(answer: (call: string) => RestResponse): Promise<RestRelay> {
   const calls: string[] = [];
-  async function reply(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const call = `${request.method} ${request.url} ${await text(request)}`.trim();
+  const reply = replying((call) => {
     calls.push(call);
-    const [status, body, fields] = answer(call);
+    return answer(call);
+  });
+  return { address: await startHttp(reply), calls };
+}
+
+function replying(answer: (call: string) => RestResponse): RequestListener {
+  async function reply(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const [status, body, fields] = answer(`${request.method} ${request.url} ${await text(request)}`.trim());
     response.writeHead(status, fields);
     response.end(JSON.stringify(body));
   }
-  return { address: await startHttp((request, response) => void reply(request, response)), calls };
+  return (request, response) => void reply(request, response);
 }
 
 export interface FakeRelay {
@@ -160,13 +167,19 @@ export interface FakeRelay {
   refuseWith(answer: string | undefined): void;
 }
 
-/** Starts a relay that accepts every control and data socket, and every trunk; `closeServers` ends it. */
-export async function startFakeRelay(): Promise<FakeRelay> {
+/**
+ * Starts a relay that accepts every control and data socket, and every trunk; `closeServers` ends it.
+ *
+ * @param rest as for {@link startRestRelay}
+ */
+export async function startFakeRelay(
+  rest: (call: string) => RestResponse = () => [404, { error: 'not found' }],
+): Promise<FakeRelay> {
   const accepted = new EventEmitter();
   const keys: (string | undefined)[] = [];
   const sockets = new WebSocketServer({ noServer: true });
   let refusal: string | undefined;
-  const server = createHttpServer();
+  const server = createHttpServer(replying(rest));
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     socket.on('error', () => {});
     if (refusal !== undefined) {
@@ -203,6 +216,21 @@ export async function startFakeRelay(): Promise<FakeRelay> {
       refusal = answer;
     },
   };
+}
+
+/** A fake relay whose clock is a day ahead, with one tunnel that expires in 10 minutes; `closeServers` ends it. */
+export async function startTunnelRelay() {
+  const calls: string[] = [];
+  // Dates of HTTP have no fractions of a second.
+  const time = Math.floor(Date.now() / 1000 + 24 * 3600) * 1000;
+  const relay = await startFakeRelay((call) => {
+    calls.push(call);
+    const { local_port = 1 } = JSON.parse(/\{.*/.exec(call)?.[0] ?? '{}') as { local_port?: number };
+    const expires_at = new Date(time + (call.startsWith('PUT') ? 60 : 10) * 60_000).toISOString();
+    const status = call.startsWith('POST') ? 201 : 200;
+    return [status, { ...TUNNEL, local_port, expires_at }, { date: new Date(time).toUTCString() }];
+  });
+  return { relay: relay.address.origin, calls, control: () => relay.control() };
 }
 
 /**

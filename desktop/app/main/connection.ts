@@ -7,6 +7,7 @@ import { CallFailure } from './failure.ts';
 /** The calls of the REST interface that the app makes. */
 export type RelayApi = Pick<
   ApiClient,
+  | 'now'
   | 'getAccount'
   | 'createTunnel'
   | 'listTunnels'

@@ -86,7 +86,7 @@ export async function createCore(platform: Platform) {
   const signIn = new SignIn({ vault, store, connect: (relay, key) => platform.connect(relay, key) });
   const tunnelList = new TunnelList(
     {
-      now: () => clock.now(),
+      clock,
       serve: platform.serve,
       createLog: (target, hosts) => platform.createLog(target, hosts, () => store.data.settings.keptBody),
       undos,

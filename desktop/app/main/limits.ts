@@ -87,8 +87,6 @@ export const MANIFEST_MAX_BYTES = 256 * 1024;
 export const EXPIRY_NOTICE_MS = 5 * 60_000;
 /** How long a tunnel must be offline before a notification appears. */
 export const LOST_NOTICE_MS = 30_000;
-/** Longest wait before a tunnel whose extension failed is extended again. */
-export const EXTEND_RETRY_MS = 60_000;
 /** How often a tunnel's time and connection are checked for notifications. */
 export const NOTICE_TICK_MS = 5000;
 

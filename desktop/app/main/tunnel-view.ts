@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import { parseDuration } from '../../../shared/duration.ts';
-import { isKeptOpen } from '../../client/config/tunnel-spec.ts';
+import { isKeptOpen } from '../../client/expiry-watch.ts';
 import { decodeBeginning } from '../../client/inspector/decode-body.ts';
 import { beginningOf, type RecordedMessage, type RequestDetail } from '../../client/inspector/records.ts';
 import { DECODED_BODY_MAX_BYTES } from '../../client/limits.ts';

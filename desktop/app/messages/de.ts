@@ -477,6 +477,7 @@ export const ENGINE_DE: Translation<typeof MESSAGES> = {
     'Dieses Relay ist zu alt, um den Zugang zu einem Tunnel zu beschränken, und muss aktualisiert werden. {outcome}',
   'relay.noDomains': 'Dieses Relay ist zu alt für eigene Domains und muss aktualisiert werden. {outcome}',
   'relay.noWildcards': 'Dieses Relay ist zu alt für Wildcard-Tunnel und muss aktualisiert werden. {outcome}',
+  'relay.createLimit': 'das Konto hat innerhalb einer Minute zu viele Tunnel erstellt',
   'relay.closedAtOnce': 'Der Tunnel wurde gleich geschlossen',
   'relay.notClosed': 'Der Tunnel konnte nicht geschlossen werden, aber niemand bedient ihn: {why}',
   'relay.status': 'es hat mit Status {status} geantwortet',

@@ -7,7 +7,7 @@ import type { Tunnel } from '../../../shared/tunnel.ts';
 import type { Clock } from '../../client/clock.ts';
 import { claimNames } from '../../client/config/claims.ts';
 import type { RelayAccess } from '../../client/config/relay-access.ts';
-import { lifetimeMs, type TunnelSpec } from '../../client/config/tunnel-spec.ts';
+import type { TunnelSpec } from '../../client/config/tunnel-spec.ts';
 import type { InspectedTunnel } from '../../client/inspector/inspector-server.ts';
 import type { RequestSummary } from '../../client/inspector/records.ts';
 import type { RequestLog } from '../../client/inspector/request-log.ts';
@@ -31,8 +31,6 @@ export interface AgentTunnel {
   access: Access;
   /** the same as the relay showed it then */
   shownAccess: AccessView;
-  /** ms that the relay's clock is ahead of this machine's */
-  readonly aheadMs: number;
   /** the last request that `wait_for_request` has returned */
   lastWaited: number;
   readonly state: State;
@@ -156,7 +154,6 @@ export class AgentTunnels {
         replayer,
         access: spec.access,
         shownAccess: tunnel.access,
-        aheadMs: Date.parse(tunnel.expires_at) - lifetimeMs(tunnel) - clock.now(),
         lastWaited: 0,
         get state() {
           return state;

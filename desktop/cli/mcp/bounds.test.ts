@@ -76,7 +76,7 @@ describe('bounds', () => {
 const NEVER = new AbortController().signal;
 
 function admit(address: string): Message {
-  return toMessage('question.admit', { address, slug: 'shop' });
+  return toMessage('question.admit', { address, slug: 'shop', port: 3000 });
 }
 
 function asking(...askers: AskOwner[]) {
@@ -170,7 +170,10 @@ describe('askAt', () => {
   it('agrees only if the number is typed that it shows', async () => {
     const { agrees, shown } = await answer((text) => `${codeIn(text)}\n`);
     assert.equal(agrees, true);
-    assert.match(shown, /an agent wants to admit the visitor at a\\x1b\[2Jb to the tunnel shop\./);
+    assert.match(
+      shown,
+      /an agent wants to admit the visitor at a\\x1b\[2Jb to the tunnel shop to port 3000\./,
+    );
     for (const typed of ['y\n', 'yes\n', '\n'])
       assert.equal((await answer(() => typed)).agrees, false, typed);
     assert.equal((await answer((text) => `${Number(codeIn(text)) - 1}\n`)).agrees, false);

@@ -189,10 +189,10 @@ const TOOLS: readonly Tool[] = [
     'public',
     { tunnel: TUNNEL, ttl: optional(text('Time to add, such as 30m', DURATION_RULE)) },
     async ({ tunnel: name, ttl }, call) => {
-      const { id, slug, port, aheadMs } = call.tunnels.find(name);
+      const { id, slug, port } = call.tunnels.find(name);
       const { api } = call.tunnels;
       const add = async (): Promise<string | undefined> =>
-        boundedExtension(call.bounds, await api.getTunnel(id), ttl, call.clock.now() + aheadMs);
+        boundedExtension(call.bounds, await api.getTunnel(id), ttl, api.now());
       const asked = await add();
       await call.approve(
         asked === undefined

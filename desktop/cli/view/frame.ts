@@ -3,7 +3,7 @@ import type { KnockMessage } from '../../../shared/control.ts';
 import { byteSize } from '../../client/inspector/readable.ts';
 import { describeAccess } from '../access-options.ts';
 import { escapeVisitorText, localTime, timeLeft } from '../format.ts';
-import { EXPIRY_FIRST_WARNING_MS } from '../limits.ts';
+import { EXPIRY_FIRST_WARNING_MS } from '../../client/limits.ts';
 import { KEPT_OPEN } from '../reporter.ts';
 import { NARROW_LABEL_COLUMNS, requestRows, WIDE_COLUMNS } from './log-page.ts';
 import { codeLines } from './once-online.ts';

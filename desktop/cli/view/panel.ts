@@ -1,7 +1,8 @@
 import type { KnockMessage } from '../../../shared/control.ts';
 import type { Tunnel } from '../../../shared/tunnel.ts';
 import type { Clock } from '../../client/clock.ts';
-import { isKeptOpen, localUrl, type TunnelSpec } from '../../client/config/tunnel-spec.ts';
+import { localUrl, type TunnelSpec } from '../../client/config/tunnel-spec.ts';
+import { isKeptOpen } from '../../client/expiry-watch.ts';
 import { describeFailure, describeWait } from '../../client/failures.ts';
 import type { RequestDetail, RequestSummary } from '../../client/inspector/records.ts';
 import { RECORDED_REQUESTS_MAX } from '../../client/limits.ts';

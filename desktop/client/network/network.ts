@@ -21,15 +21,15 @@ export class Network {
   readonly #httpProxy: ProxyAddress | undefined;
   readonly #httpsProxy: ProxyAddress | undefined;
   readonly #isDirect: (host: string, port: number) => boolean;
-  readonly #secureContext: SecureContext | undefined;
+  /** the authorities that servers are trusted by; `undefined` for the usual ones */
+  readonly trusted: SecureContext | undefined;
 
   /** @throws NetworkSettingError */
   constructor({ httpProxy, httpsProxy, noProxy = '', ca }: NetworkSettings = {}) {
     this.#httpProxy = httpProxy === undefined ? undefined : parseProxyAddress(httpProxy, 'HTTP_PROXY');
     this.#httpsProxy = httpsProxy === undefined ? undefined : parseProxyAddress(httpsProxy, 'HTTPS_PROXY');
     this.#isDirect = parseNoProxy(noProxy);
-    this.#secureContext =
-      ca === undefined ? undefined : createSecureContext({ ca: [...usualAuthorities(), ca] });
+    this.trusted = ca === undefined ? undefined : createSecureContext({ ca: [...usualAuthorities(), ca] });
   }
 
   /** `host:port` of the proxy for that relay; `undefined` without one. */
@@ -63,7 +63,7 @@ export class Network {
   }
 
   #tls(serverName: string): Pick<DialOptions, 'tls'> {
-    return { tls: { serverName, secureContext: this.#secureContext } };
+    return { tls: { serverName, secureContext: this.trusted } };
   }
 }
 

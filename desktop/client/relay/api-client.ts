@@ -21,7 +21,7 @@ import {
 import type { CreateTunnelBody } from '../../../shared/tunnel-requests.ts';
 import { ACCOUNT, type Account, type Tunnel } from '../../../shared/tunnel.ts';
 import { isWildcardDomain } from '../../../shared/wildcard-hosts.ts';
-import { type Clock, pause } from '../clock.ts';
+import { type Clock, pause, systemClock } from '../clock.ts';
 import { API_BODY_MAX_BYTES, API_TIMEOUT_MS, CREATE_RETRIES_MAX, CREATE_RETRY_MS } from '../limits.ts';
 import { messageOf, type MessageValue, toMessage } from '../messages.ts';
 import { call, type CallResponse, Network } from '../network/network.ts';
@@ -45,6 +45,7 @@ import {
   WildcardUnsupported,
 } from './errors.ts';
 import type { RelayAddress } from './relay-address.ts';
+import { RelayClock } from './relay-clock.ts';
 
 /** A create request (protocol.md section 3.2). */
 export type CreateRequest = {
@@ -92,12 +93,18 @@ export class ApiClient {
   readonly #relay: RelayAddress;
   readonly #key: string;
   readonly #network: Network;
+  readonly #clock = new RelayClock(systemClock);
 
   /** @param network the way to the relay; directly unless told otherwise */
   constructor(relay: RelayAddress, key: string, network: Network = new Network()) {
     this.#relay = relay;
     this.#key = key;
     this.#network = network;
+  }
+
+  /** ms since the epoch by the relay's clock. */
+  now(): number {
+    return this.#clock.now();
   }
 
   /** `GET /v1/account`: who owns the key, and what it may do. */
@@ -295,7 +302,7 @@ export class ApiClient {
     timeoutMs = API_TIMEOUT_MS,
   ): Promise<CallResponse> {
     try {
-      return await call(this.#network, this.#relay, {
+      const response = await call(this.#network, this.#relay, {
         method,
         path,
         headers: {
@@ -307,6 +314,8 @@ export class ApiClient {
         maxBytes: API_BODY_MAX_BYTES,
         timeoutMs,
       });
+      this.#clock.set(response.headers.date);
+      return response;
     } catch (error) {
       const why = await describeReachError(error, this.#network, this.#relay);
       throw new RelayUnreachable(toMessage('relay.unreachable', { origin: this.#relay.origin, why }), {
@@ -377,8 +386,11 @@ export async function createPatiently(
       return await api.createTunnel(request);
     } catch (error) {
       const isLimited = error instanceof RelayRefusal && error.status === 429;
-      if (!isLimited || tries > CREATE_RETRIES_MAX) throw error;
-      const ms = Math.min(error.retryAfterMs ?? CREATE_RETRY_MS, CREATE_RETRY_MS);
+      if (!isLimited) throw error;
+      const { retryAfterMs } = error;
+      if (tries > CREATE_RETRIES_MAX)
+        throw new RelayRefusal(429, toMessage('relay.createLimit'), { retryAfterMs });
+      const ms = Math.min(retryAfterMs ?? CREATE_RETRY_MS, CREATE_RETRY_MS);
       onWait?.(ms);
       await pause(clock, ms, interrupted);
     }

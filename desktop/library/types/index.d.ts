@@ -12,7 +12,7 @@ export interface TunnelOptions {
   readonly name?: string | undefined;
   /** whether visitors also reach it at every host `{any}--{name}`, where any text stands before the name */
   readonly wildcard?: boolean | undefined;
-  /** time to live: a duration such as `30m` or `4h` */
+  /** time to live: a duration such as `30m` or `4h`; without it and `idle`, the tunnel is extended until it is closed */
   readonly ttl?: string | undefined;
   /** whether every request and byte restarts the time to live */
   readonly idle?: boolean | undefined;

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { FakeClock } from '../../../testing/fake-clock.ts';
 import { emptyLog, TUNNEL } from '../../../testing/fake-platform.ts';
 import { DEFAULT_LOCALE, setLocale, t } from '../../messages/translate.ts';
 import type { Connection } from '../connection.ts';
@@ -44,7 +45,8 @@ function tunnelItem(log = emptyLog()): TunnelItem {
     },
     undefined,
     {
-      now: () => 0,
+      clock: new FakeClock(),
+      isExtended: false,
       serve: () => ({ suspend() {}, wake() {}, stop() {} }),
       log: new ShownLog(log),
       onChange() {},

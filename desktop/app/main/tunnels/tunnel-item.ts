@@ -1,7 +1,9 @@
 /** One tunnel of the list, from its creation until it is forgotten. */
 import type { Tunnel } from '../../../../shared/tunnel.ts';
+import type { Clock } from '../../../client/clock.ts';
 import type { TunnelState } from '../../../client/control/tunnel-session.ts';
 import type { OfflineReason } from '../../../client/control/verdict.ts';
+import { ExpiryWatch, isKeptOpen } from '../../../client/expiry-watch.ts';
 import { madeTokens, withoutTokens } from '../../../client/relay/api-responses.ts';
 import type { ConnectionProblem } from '../../../client/visitors/connections.ts';
 import type { KeptForm } from '../../ipc/ipc.ts';
@@ -17,7 +19,9 @@ import type { Serve, Served } from './folder-service.ts';
 import type { ShownLog } from './tunnel-log.ts';
 
 interface TunnelItemOptions {
-  readonly now: () => number;
+  readonly clock: Clock;
+  /** whether it is extended here, unless a lifetime was chosen: a command does that itself for the tunnels that it shows */
+  readonly isExtended: boolean;
   readonly serve: Serve;
   readonly log: ShownLog;
   /** Status, counters or requests have changed. */
@@ -47,6 +51,8 @@ export class TunnelItem {
   /** why it is in that status, if that needs an explanation */
   #why: Sentence = () => '';
   #served: Served | undefined;
+  /** extends it in time; `undefined` while it is not served, or if nobody here extends it */
+  #expiry: ExpiryWatch | undefined;
   #localProblem: LocalProblem | undefined;
   #localNews = {};
   /** the counts of the relay and of the log when serving began */
@@ -70,7 +76,7 @@ export class TunnelItem {
     this.#tunnel = this.#takeTokens(saved.tunnel);
     this.#password = password;
     this.#logView = saved.logView ?? WHOLE_LOG;
-    this.#waiting = new WaitingVisitors(options.now);
+    this.#waiting = new WaitingVisitors(() => options.clock.now());
     this.#counted = { requests: saved.tunnel.requests, visits: options.log.visits };
     const { ended } = saved;
     this.#status = ended === undefined ? { name: 'connecting' } : { name: 'ended', ...ended };
@@ -203,12 +209,29 @@ export class TunnelItem {
         served.stop();
       },
     };
+    this.#watchExpiry(connection);
     this.#options.onChange();
+  }
+
+  #watchExpiry({ api }: Connection): void {
+    const { clock, isExtended } = this.#options;
+    this.#expiry?.stop();
+    this.#expiry =
+      isExtended && isKeptOpen(this.#form)
+        ? new ExpiryWatch(this.#tunnel, {
+            clock,
+            api,
+            isKept: true,
+            onExtended: (tunnel) => this.update(tunnel),
+          })
+        : undefined;
+    this.#expiry?.start();
   }
 
   /** Updates the counters and the remaining time from the relay. */
   update(tunnel: Tunnel): void {
     this.#tunnel = this.#takeTokens(tunnel);
+    this.#expiry?.update(this.#tunnel);
     this.#options.onChange();
   }
 
@@ -242,6 +265,8 @@ export class TunnelItem {
   end(reason: string, why: Sentence): void {
     this.#served?.stop();
     this.#served = undefined;
+    this.#expiry?.stop();
+    this.#expiry = undefined;
     this.#localProblem = undefined;
     this.#waiting.clear();
     this.#why = why;
@@ -265,12 +290,13 @@ export class TunnelItem {
       case 'connecting':
       case 'online':
         this.#status = { name: state.name };
+        if (state.name === 'online') this.#expiry?.wake();
         break;
       case 'reconnecting':
         this.#why = () => translateMessage(state.why);
         this.#status = {
           name: 'reconnecting',
-          retryAt: this.#options.now() + state.retryInMs,
+          retryAt: this.#options.clock.now() + state.retryInMs,
           why: '',
         };
         break;

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { setImmediate as turn } from 'node:timers/promises';
 import { OPEN } from '../../../../shared/access.ts';
 import { RelayRefusal, RelayUnreachable } from '../../../client/relay/errors.ts';
 import { parseRelayAddress } from '../../../client/relay/relay-address.ts';
@@ -25,19 +26,16 @@ function fullList(...ended: number[]): { tunnelList: TunnelList; api: FakeApi } 
   );
 }
 
-/** @param now wall-clock ms */
-function savedList(
-  saved: readonly SavedTunnel[],
-  now = (): number => 0,
-): { tunnelList: TunnelList; api: FakeApi } {
+function savedList(saved: readonly SavedTunnel[]) {
+  const clock = new FakeClock();
   const api = new FakeApi();
   const connection = { relay: parseRelayAddress('https://relay.example.com'), key: 'cvt_', api };
   const tunnelList = new TunnelList(
     {
-      now,
+      clock,
       serve: new FakeServe().serve,
       createLog: emptyLog,
-      undos: new UndoList(new FakeClock(), (error) => assert.fail(String(error))),
+      undos: new UndoList(clock, (error) => assert.fail(String(error))),
       connection: () => connection,
       save: () => Promise.resolve(),
       inventPassword: () => assert.fail(),
@@ -47,7 +45,7 @@ function savedList(
     },
     saved,
   );
-  return { tunnelList, api };
+  return { tunnelList, api, clock, connection };
 }
 
 describe('TunnelList', () => {
@@ -70,31 +68,29 @@ describe('TunnelList', () => {
     assert.deepEqual(api.calls, []);
   });
 
-  it('extends tunnels without a chosen lifetime at half of their ttl, and tries again a minute later', async () => {
-    const clock = { now: Date.parse(TUNNEL.expires_at) - 31 * 60_000 };
+  it('extends tunnels without a chosen lifetime while it serves them, by the clock of the relay', async () => {
     const item = { key: 'kept', form: KEPT, tunnel: TUNNEL, ended: undefined };
-    const { tunnelList, api } = savedList(
-      [
-        item,
-        { ...item, key: 'chosen', form: { ...KEPT, ttl: '1h' } },
-        { ...item, key: 'idle', form: { ...KEPT, idle: true } },
-        { ...item, key: 'ended', ended: ENDED },
-      ],
-      () => clock.now,
-    );
+    const { tunnelList, api, clock, connection } = savedList([
+      item,
+      { ...item, key: 'chosen', form: { ...KEPT, ttl: '1h' } },
+      { ...item, key: 'idle', form: { ...KEPT, idle: true } },
+      { ...item, key: 'ended', ended: ENDED },
+    ]);
+    api.tunnels = [TUNNEL];
     const extensions = async (): Promise<string[]> => {
-      api.calls.length = 0;
-      await tunnelList.refresh();
+      api.time += 60_000;
+      clock.advance(60_000);
+      await turn();
       return api.calls.filter((call) => call.startsWith('extend'));
     };
+    await tunnelList.resume(connection, true);
     assert.deepEqual(await extensions(), []);
-    clock.now += 60_000;
+    api.time = Date.parse(TUNNEL.expires_at) - 31 * 60_000;
     assert.deepEqual(await extensions(), [`extend ${TUNNEL.id.slice(-1)} 1800s`]);
-    assert.deepEqual(await extensions(), [], 'the relay does not know it, so it failed');
-    clock.now += 60_000;
-    api.tunnels = [TUNNEL];
-    assert.deepEqual(await extensions(), [`extend ${TUNNEL.id.slice(-1)} 1860s`]);
     assert.equal(tunnelList.find('kept').tunnel.expires_at, '2026-07-10T14:00:00.000Z');
+    tunnelList.find('kept').end('stopped', () => 'You stopped it.');
+    api.time = Date.parse('2026-07-10T13:59:00.000Z');
+    assert.equal((await extensions()).length, 1);
   });
 });
 

@@ -2,10 +2,10 @@
 import { randomUUID } from 'node:crypto';
 import type { Access } from '../../../../shared/access.ts';
 import type { Tunnel } from '../../../../shared/tunnel.ts';
+import type { Clock } from '../../../client/clock.ts';
 import type { OfflineReason } from '../../../client/control/verdict.ts';
 import type { LocalTarget } from '../../../client/local/local-service.ts';
 import { claimNames, claimRequest } from '../../../client/config/claims.ts';
-import { dueExtension, isKeptOpen } from '../../../client/config/tunnel-spec.ts';
 import type { NameSource } from '../../../client/failures.ts';
 import { createRequest } from '../../../client/relay/api-client.ts';
 import { RelayRefusal } from '../../../client/relay/errors.ts';
@@ -15,7 +15,7 @@ import type { ApprovalRequestView, TunnelAccess } from '../../ipc/tunnel-views.t
 import { t } from '../../messages/translate.ts';
 import { type Connection, type RelayApi, signedIn } from '../connection.ts';
 import { CallFailure } from '../failure.ts';
-import { EXTEND_RETRY_MS, TUNNELS_MAX } from '../limits.ts';
+import { TUNNELS_MAX } from '../limits.ts';
 import { Signal } from '../signals.ts';
 import type { Pending, UndoList } from '../undo-list.ts';
 import {
@@ -34,7 +34,7 @@ import type { HostMapOptions } from '../../../client/visitors/connections.ts';
 import { ShownLog, type TunnelLog } from './tunnel-log.ts';
 
 interface TunnelListOptions {
-  readonly now: () => number;
+  readonly clock: Clock;
   readonly serve: Serve;
   readonly createLog: (target: LocalTarget, hosts?: HostMapOptions) => TunnelLog;
   /** what can be taken back */
@@ -53,6 +53,12 @@ interface TunnelListOptions {
   readonly onSaveFailed: (error: unknown) => void;
 }
 
+/** What serves a tunnel, and its log. */
+interface Service {
+  readonly serve: Serve;
+  readonly log: TunnelLog;
+}
+
 export class TunnelList {
   /** The list, or something about one of its tunnels, has changed. */
   readonly changed = new Signal();
@@ -66,8 +72,6 @@ export class TunnelList {
   readonly #removals = new Map<TunnelItem, Pending>();
   /** keys of tunnels that are being created again: a second click does not create a second one */
   readonly #starting = new Set<string>();
-  /** wall-clock ms before which a tunnel is not extended again */
-  readonly #extendAt = new WeakMap<TunnelItem, number>();
   /** tunnels that the relay is being asked for */
   #making = 0;
 
@@ -152,11 +156,7 @@ export class TunnelList {
    * @param password that its visitors have to give
    * @param of what serves it, and its log
    */
-  adopt(
-    saved: Pick<SavedTunnel, 'form' | 'tunnel'>,
-    password: string | undefined,
-    of: { readonly serve: Serve; readonly log: TunnelLog },
-  ): void {
+  adopt(saved: Pick<SavedTunnel, 'form' | 'tunnel'>, password: string | undefined, of: Service): void {
     const opened = this.#open({ key: randomUUID(), ...saved, ended: undefined }, password, of);
     this.#tunnels = [...this.#tunnels, opened];
     opened.serve(this.#connection());
@@ -301,7 +301,6 @@ export class TunnelList {
       if (now !== undefined && !tunnel.isEnded && isUnchanged) tunnel.update(now);
     }
     await this.#closeStopped(connection, byId);
-    await Promise.all(this.#tunnels.map((tunnel) => this.#extendIfDue(connection, tunnel)));
     return live;
   }
 
@@ -358,10 +357,12 @@ export class TunnelList {
     };
   }
 
-  #open(saved: SavedTunnel, password: string | undefined, of = this.#serviceOf(saved)): TunnelItem {
-    const { now, onKnock } = this.#options;
+  #open(saved: SavedTunnel, password: string | undefined, adopted?: Service): TunnelItem {
+    const of = adopted ?? this.#serviceOf(saved);
+    const { clock, onKnock } = this.#options;
     return new TunnelItem(saved, password, {
-      now,
+      clock,
+      isExtended: adopted === undefined,
       serve: of.serve,
       log: new ShownLog(of.log),
       onChange: () => this.changed.emit(),
@@ -370,7 +371,7 @@ export class TunnelList {
     });
   }
 
-  #serviceOf({ form, tunnel }: SavedTunnel): { readonly serve: Serve; readonly log: TunnelLog } {
+  #serviceOf({ form, tunnel }: SavedTunnel): Service {
     const { serve, createLog } = this.#options;
     const { folder, hosts: ports } = form;
     const hosts = ports && { tunnel, ports };
@@ -412,22 +413,6 @@ export class TunnelList {
       return await connection.api.createTunnel(request);
     } finally {
       this.#making -= 1;
-    }
-  }
-
-  /** Tunnels without a chosen lifetime live as long as the app. One that cannot be extended is announced in time. */
-  async #extendIfDue({ api }: Connection, item: TunnelItem): Promise<void> {
-    const now = this.#options.now();
-    if (item.isEnded || !isKeptOpen(item.form) || now < (this.#extendAt.get(item) ?? 0)) return;
-    const { tunnel } = item;
-    const due = dueExtension(tunnel, now);
-    if (due === undefined) return;
-    this.#extendAt.set(item, now + Math.min(EXTEND_RETRY_MS, (Date.parse(tunnel.expires_at) - now) / 10));
-    try {
-      const extended = await api.extendTunnel(tunnel.id, due);
-      if (!item.isEnded && item.tunnel.id === extended.id) item.update(extended);
-    } catch {
-      // It is tried again; the time that is left is shown, and announced when there is little.
     }
   }
 
