@@ -714,6 +714,8 @@ export const KNOCK_WRITE_ATTEMPTS = 5;
 
 /** ms between two writes of the last use of keys to the store: it is accurate to within a minute. */
 export const KEY_USES_FLUSH_MS = 30_000;
+/** ms until the first use of a key is written. */
+export const KEY_FIRST_USE_MS = 1000;
 /** ms after a noted use of a tunnel's token until the next one is noted. */
 export const TOKEN_USE_MS = 60_000;
 /** Longest lifetime that a key can be given. */

@@ -6,6 +6,7 @@ import {
   ACCESS_POLL_MS,
   ADDRESS_LOOKUPS_AT_ONCE,
   ADDRESS_LOOKUPS_WAITING_MAX,
+  KEY_FIRST_USE_MS,
   KEY_USES_FLUSH_MS,
   KNOWN_KEYS_MAX,
   WRONG_KEYS_PER_MINUTE,
@@ -27,7 +28,7 @@ describe('Authenticator', () => {
   let key: string;
   let keyId: string;
   let used: string[];
-  const uses = { note: (id: string) => void used.push(id) };
+  const uses = { note: (id: string, isFirst = false) => void used.push(`${id}${isFirst ? ' first' : ''}`) };
 
   beforeEach(async () => {
     test = await aStore(account);
@@ -78,7 +79,8 @@ describe('Authenticator', () => {
   it('reports used keys, but not wrong ones', async () => {
     await authenticator.authenticate(`Bearer ${key}`);
     await refusal(`Bearer ${generateKey()}`);
-    assert.deepEqual(used, [keyId]);
+    await authenticator.authenticate(`Bearer ${key}`);
+    assert.deepEqual(used, [`${keyId} first`, keyId]);
   });
 
   it('refuses a key from the moment it is revoked', async () => {
@@ -228,6 +230,18 @@ describe('KeyUses', () => {
     clock.advance(KEY_USES_FLUSH_MS);
     await settled();
     assert.equal(told.length, 1);
+  });
+
+  it('writes the first use of a key after 1 s, at most once a second for any number of keys', async () => {
+    inUse = ['open'];
+    for (const id of ['a', 'b']) uses.note(id, true);
+    clock.advance(KEY_FIRST_USE_MS);
+    await settled();
+    assert.deepEqual(told, [[['a', 'b'], KEY_FIRST_USE_MS]]);
+    uses.note('c', true);
+    await uses.stop(users);
+    assert.equal(told.length, 2);
+    assert.equal(clock.pending, 0);
   });
 
   it('counts a key as used as long as anything that was opened with it is open', async () => {

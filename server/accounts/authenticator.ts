@@ -10,6 +10,7 @@ import type { Clock, Timer } from '../clock.ts';
 import {
   ACCESS_BATCH,
   ACCESS_POLL_MS,
+  KEY_FIRST_USE_MS,
   KEY_USES_FLUSH_MS,
   KNOWN_KEYS_MAX,
   WRONG_KEYS_PER_MINUTE,
@@ -62,7 +63,7 @@ export class Authenticator {
       : await this.#lookups.find(address, () => this.#find(hash));
     if (found === undefined) throw new ApiError(API_ERRORS.invalidKey, CHALLENGE);
     this.#remember(hash);
-    this.#uses.note(found.keyId);
+    this.#uses.note(found.keyId, !isKnown);
     const { suspended } = found.account;
     if (suspended !== null) throw new ApiError(accountSuspended(suspended));
     return found;
@@ -106,6 +107,8 @@ export class KeyUses {
   /** ids of keys whose use is not stored yet */
   #used = new Set<string>();
   #timer: Timer | undefined;
+  /** for keys that were used for the first time */
+  #early: Timer | undefined;
   #running: Promise<void> = Promise.resolve();
 
   constructor(store: Pick<Store, 'markKeysUsed'>, clock: Clock) {
@@ -113,9 +116,18 @@ export class KeyUses {
     this.#clock = clock;
   }
 
-  /** A key was used just now. */
-  note(keyId: string): void {
+  /**
+   * A key was used just now.
+   *
+   * @param isFirst whether it was not used for long: lists must not show a client as never seen while it is online
+   */
+  note(keyId: string, isFirst = false): void {
     this.#used.add(keyId);
+    if (!isFirst || this.#timer === undefined) return;
+    this.#early ??= this.#clock.setTimeout(() => {
+      this.#early = undefined;
+      this.#running = this.#running.then(() => this.#flush([]));
+    }, KEY_FIRST_USE_MS);
   }
 
   /**
@@ -125,7 +137,7 @@ export class KeyUses {
    */
   start(users: Pick<KeyUsers, 'keysInUse'>): void {
     this.#timer = this.#clock.setTimeout(() => {
-      this.#running = this.#flushAndGoOn(users);
+      this.#running = this.#running.then(() => this.#flushAndGoOn(users));
     }, KEY_USES_FLUSH_MS);
   }
 
@@ -133,17 +145,18 @@ export class KeyUses {
   async stop(users: Pick<KeyUsers, 'keysInUse'>): Promise<void> {
     this.#timer?.cancel();
     this.#timer = undefined;
+    this.#early?.cancel();
     await this.#running;
-    await this.#flush(users);
+    await this.#flush(users.keysInUse());
   }
 
   async #flushAndGoOn(users: Pick<KeyUsers, 'keysInUse'>): Promise<void> {
-    await this.#flush(users);
+    await this.#flush(users.keysInUse());
     if (this.#timer !== undefined) this.start(users);
   }
 
-  async #flush(users: Pick<KeyUsers, 'keysInUse'>): Promise<void> {
-    for (const keyId of users.keysInUse()) this.#used.add(keyId);
+  async #flush(inUse: Iterable<string>): Promise<void> {
+    for (const keyId of inUse) this.#used.add(keyId);
     const used = [...this.#used];
     this.#used = new Set();
     try {
