@@ -5,6 +5,7 @@ import { PASSED_PASSWORDS_MAX } from '../limits.ts';
 import type { StoredAccess } from '../store/records.ts';
 import {
   AccessCheck,
+  isSentFromHere,
   linkIdOf,
   PassedPasswords,
   shownVisitor,
@@ -505,4 +506,27 @@ describe('PassedPasswords', () => {
       passed.add('acme', 'v2', { user: 'ann', password: String(index) });
     assert.equal(passed.has('v1', ann), true);
   });
+});
+
+describe('isSentFromHere', () => {
+  for (const [fields, isHere] of [
+    ['', true],
+    ['Sec-Fetch-Site: same-origin', true],
+    ['Sec-Fetch-Site: same-site', false],
+    ['Sec-Fetch-Site: cross-site', false],
+    ['Sec-Fetch-Site: none', false],
+    ['Origin: null', true],
+    ['Origin: https://A.test', true],
+    ['Origin: https://b.test', false],
+    ['Sec-Fetch-Site: same-site\r\nOrigin: https://a.test', false],
+  ] as const)
+    it(`is ${isHere} for ${fields === '' ? 'a program' : JSON.stringify(fields)}`, () => {
+      const lines = fields === '' ? '' : `${fields}\r\n`;
+      const head = parseRequestHead(Buffer.from(`POST / HTTP/1.1\r\nHost: a.test\r\n${lines}\r\n`), {
+        target: 1000,
+        fields: 20,
+      });
+      assert.ok(typeof head === 'object');
+      assert.equal(isSentFromHere(head), isHere);
+    });
 });

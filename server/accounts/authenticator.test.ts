@@ -88,6 +88,12 @@ describe('Authenticator', () => {
     assert.equal((await refusal(`Bearer ${key}`)).message, 'invalid api key');
   });
 
+  it('refuses the keys of a suspended account, with the reason', async () => {
+    await test.store.setSuspension(account.name, 'unpaid');
+    const { status, message } = await refusal(`Bearer ${key}`);
+    assert.deepEqual([status, message], [403, 'this account is suspended: unpaid']);
+  });
+
   it('answers 503 when the store fails', async () => {
     test.down = true;
     const { status, headers } = await refusal(`Bearer ${key}`);

@@ -158,13 +158,23 @@ describe('the REST interface of teams', () => {
     );
     // What they do elsewhere is not the team's business.
     await call(admin, 'PUT', `/v1/admin/accounts/${other.id}/plan`, { plan: 'free' });
-    await call(admin, 'PUT', `/v1/admin/accounts/${team.id}/subdomain`, { subdomain: 'team' });
+    const elsewhere = await api.keyOf(other, { scope: { kind: 'admin' } });
+    await call(elsewhere, 'PUT', `/v1/admin/accounts/${team.id}/subdomain`, { subdomain: 'team' });
     const acts = await audit();
     assert.deepEqual(
-      acts.map(({ action, subject }) => `${String(action)} ${String(subject)}`),
-      ['account.set-subdomain team'],
+      acts.map(({ actor, action, subject }) => [actor, action, subject].join(' ')),
+      ['operator account.set-subdomain team'],
     );
   });
+
+  for (const [method, path, body] of [
+    ['GET', '/v1/team'],
+    ['GET', '/v1/team/audit'],
+    ['POST', '/v1/team/invites', { labels: ['ann'] }],
+  ] as const)
+    it(`lets nobody store the response to ${method} ${path}`, async () => {
+      assert.equal((await call(owner, method, path, body)).headers.get('cache-control'), 'no-store');
+    });
 
   it('makes no owners by invitation', async () => {
     const ann = await member('ann');

@@ -103,6 +103,32 @@ describe('the REST interface of tunnels', () => {
     );
   });
 
+  const guarded = { access: { links: true } };
+  for (const [kind, method, name, fields, status] of [
+    ['tunnel', 'GET', 'web', {}, 200],
+    ['tunnel', 'GET', 'other', {}, 404],
+    ['tunnel', 'DELETE', 'other', {}, 404],
+    ['tunnel', 'POST', 'web', { name: 'web', take_over: true }, 200],
+    ['tunnel', 'POST', '', { name: 'new' }, 403],
+    ['tunnel', 'POST', '', {}, 403],
+    ['agent', 'GET', 'web', {}, 404],
+    ['agent', 'POST', '', { ...guarded, name: 'agent-1' }, 201],
+    ['agent', 'POST', '', { ...guarded, name: 'shop' }, 403],
+    ['agent', 'POST', '', { ...guarded, wildcard: true }, 403],
+    ['agent', 'POST', '', { ...guarded, idle_ttl: true }, 403],
+    ['agent', 'POST', '', { name: 'agent-1' }, 403],
+  ] as const)
+    it(`answers ${method} ${name} ${JSON.stringify(fields)} of a key for one ${kind} with ${status}`, async () => {
+      const ids = new Map<string, unknown>([['', '']]);
+      for (const each of ['web', 'other']) ids.set(each, (await create({ name: each })).body['id']);
+      const scope =
+        kind === 'tunnel' ? ({ kind, name: 'web' } as const) : ({ kind, prefix: 'agent' } as const);
+      const scoped = await api.keyOf(account, { scope });
+      const path = method === 'POST' ? '/v1/tunnels' : `/v1/tunnels/${String(ids.get(name))}`;
+      const body = method === 'POST' ? { body: JSON.stringify({ local_port: 1, ...fields }) } : {};
+      assert.equal((await api.call(method, path, { key: scoped, ...body })).status, status);
+    });
+
   it('takes over a tunnel at the limit of the plan, and creates one if none has the name', async () => {
     const made = await create({ name: 'web', take_over: true });
     assert.equal(made.status, 201);

@@ -115,7 +115,9 @@ describe('CertifiedHandshakes', () => {
       'x.localhost',
       '-a.test',
     ];
-    for (const name of names) await handshakes.prepare(name);
+    // It has an owner, but no tunnel is served there.
+    gone.add('a.tunnels.test');
+    for (const name of [...names, 'a.tunnels.test']) assert.equal(await handshakes.prepare(name), undefined);
     await handshakes.prepare(`${'a'.repeat(64)}.test`);
     assert.deepEqual(ordered, []);
   });

@@ -82,6 +82,17 @@ describe('KnownCertificates', () => {
     assert.equal(await store.findCertificate('a.test'), undefined);
   });
 
+  it('are forgotten with their keys', async () => {
+    const stored = aCertificate('a.test');
+    known.add(stored, false);
+    assert.ok((await known.load(stored)) && known.context(stored));
+    known.forget('a.test');
+    assert.deepEqual(
+      [known.get('a.test'), known.context(stored), [...known.unstored]],
+      [undefined, undefined, []],
+    );
+  });
+
   it('are read from the store once for simultaneous requests', async () => {
     await store.storeCertificate(aCertificate('a.test'), 0);
     let reads = 0;
@@ -205,6 +216,8 @@ describe('PresentedChallenges', () => {
     const many = Array.from({ length: CHALLENGE_LOOKUPS_MAX + 5 }, () => relay.find('http-01', 'a.test'));
     assert.deepEqual((await Promise.all(many)).flat(), []);
     assert.equal(asked, CHALLENGE_LOOKUPS_MAX);
+    await relay.find('http-01', 'a.test');
+    assert.equal(asked, CHALLENGE_LOOKUPS_MAX + 1);
   });
 });
 

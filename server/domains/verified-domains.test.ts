@@ -3,7 +3,7 @@ import { DOMAIN_RETRY_MS, DOMAINS_BATCH } from '../limits.ts';
 import type { DomainOwner } from '../store/records.ts';
 import { StoreError } from '../store/store-errors.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
-import { VerifiedDomains } from './verified-domains.ts';
+import { mustNotBeOwn, VerifiedDomains } from './verified-domains.ts';
 
 /** Waits for pending answers. */
 async function settled(): Promise<void> {
@@ -159,4 +159,20 @@ describe('VerifiedDomains', () => {
     assert.deepEqual([domains.has('a.test'), domains.has('b.test')], [false, true]);
     assert.equal(clock.pending, 0);
   });
+});
+
+describe('mustNotBeOwn', () => {
+  const names = { host: 'relay.example.com', tunnelDomain: 't.example.com', serviceDomain: 's.example.com' };
+
+  for (const domain of [
+    'relay.example.com',
+    't.example.com',
+    'a.t.example.com',
+    '*.s.example.com',
+    '*.example.com',
+  ])
+    it(`refuses ${domain}`, () => assert.throws(() => mustNotBeOwn(domain, names), { status: 409 }));
+
+  for (const domain of ['example.com', 'a.relay.example.com', 'at.example.com', '*.a.example.com'])
+    it(`accepts ${domain}`, () => assert.doesNotThrow(() => mustNotBeOwn(domain, names)));
 });

@@ -179,6 +179,13 @@ describe('route', () => {
     const context = { hosts: routeHosts, ...afterRemoval, pathForm: true };
     assert.deepEqual(route(head('GET / HTTP/1.1\r\nHost: shop.example'), context), refused);
   });
+
+  it('does not serve the tunnel of the earlier owner of a domain', () => {
+    const verified = { ...tunnels.verified, ownerOf: () => 'another-id' };
+    const context = { hosts: routeHosts, ...tunnels, verified, pathForm: true };
+    const found = route(head('GET / HTTP/1.1\r\nHost: shop.example'), context);
+    assert.deepEqual(found, { kind: 'refuse', code: 'domain-offline' });
+  });
 });
 
 describe('route at a host with several domains', () => {

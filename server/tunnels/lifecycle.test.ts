@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { anAccount, aTunnel } from '../testing/fixtures.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
-import { Expiry } from './lifecycle.ts';
+import { Expiry, Lifecycle } from './lifecycle.ts';
 import { LiveTunnel } from './live-tunnel.ts';
+import { TunnelRegistry } from './registry.ts';
 
 const DAY = 86_400_000;
+const ignore = (): void => {};
 
 describe('Expiry', () => {
   const account = anAccount();
@@ -89,5 +91,45 @@ describe('Expiry', () => {
     clock.advance(2000);
     assert.deepEqual(expired, []);
     assert.equal(clock.pending, 0);
+  });
+});
+
+describe('Lifecycle', () => {
+  const account = anAccount();
+  let clock: FakeClock;
+  let calls: unknown[];
+  let lifecycle: Lifecycle;
+
+  beforeEach(() => {
+    clock = new FakeClock();
+    calls = [];
+    lifecycle = new Lifecycle({
+      registry: new TunnelRegistry(new Set()),
+      sync: { forget: ignore, noteGone: ignore } as never,
+      clock,
+      log: (message, fields) => calls.push([message, fields?.['bytes_in'], fields?.['bytes_out']]),
+      nameHold: 0,
+      onTraffic: ignore,
+      onExpired: ignore,
+      onAccess: ignore,
+      onTakenFromAgent: () => calls.push('taken from an agent'),
+      onEnd: (_tunnel, reason) => calls.push(reason),
+    });
+  });
+
+  it('ends a tunnel once, with its traffic in the log, and leaves no timer', () => {
+    const tunnel = lifecycle.begin({ tunnel: aTunnel(account.id), account });
+    tunnel.countIn(1);
+    tunnel.countOut(2);
+    assert.deepEqual([lifecycle.end(tunnel, 'closed'), lifecycle.end(tunnel, 'closed')], [true, false]);
+    assert.deepEqual(calls, [['tunnel closed', 1, 2], 'closed']);
+    assert.equal(clock.pending, 0);
+  });
+
+  it('reports when a person takes over the tunnel of an agent', () => {
+    const tunnel = lifecycle.begin({ tunnel: aTunnel(account.id, { byAgent: true }), account });
+    for (const [index, byAgent] of [true, false, false].entries())
+      lifecycle.setTerms(tunnel, { ...aTunnel(account.id), byAgent }, 100 + index);
+    assert.deepEqual(calls, ['taken from an agent']);
   });
 });

@@ -38,6 +38,26 @@ describe('TunnelRegistry', () => {
     assert.equal(registry.size, 0);
   });
 
+  it('keeps what other accounts have when a tunnel is removed', () => {
+    const domain = 'shop.example';
+    const [before, after] = [account, anAccount()].map(
+      (owner) =>
+        new LiveTunnel({ tunnel: aTunnel(owner.id, { domain }), account: owner }, new FakeClock(), () => {}),
+    );
+    assert.ok(before !== undefined && after !== undefined);
+    for (const tunnel of [before, after]) registry.add(tunnel);
+    registry.remove(before);
+    assert.equal(registry.byDomain(domain), after);
+    assert.deepEqual(registry.accountIds(), [after.account.id]);
+  });
+
+  it('counts the tunnels of an account, including those that are being created', () => {
+    registry.add(live('web'));
+    registry.reserve('next', account.id);
+    registry.reserve('other', 'another');
+    assert.equal(registry.countFor(account.id), 2);
+  });
+
   it('reserves a slug once, until it is released', () => {
     assert.equal(registry.reserve('web', account.id), true);
     assert.equal(registry.reserve('web', account.id), false);

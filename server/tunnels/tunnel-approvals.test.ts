@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { TIMER_STEP_MAX_MS } from '../../shared/timer.ts';
 import { ApprovalRequests } from '../access/approval-requests.ts';
-import { KNOCK_WRITE_ATTEMPTS } from '../limits.ts';
+import { APPROVALS_PER_ADDRESS_MAX, KNOCK_WRITE_ATTEMPTS } from '../limits.ts';
+import { StoreError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
 import { anAccess, anAccount, aStore, type TestStore, CALLER } from '../testing/fixtures.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
@@ -77,6 +78,19 @@ describe('TunnelApprovals', () => {
     await service.coordination.followTunnel(id);
     return service.get(account, id);
   }
+
+  it('does not count requests that could not be stored', async () => {
+    let isDown = true;
+    const setKnocks: Store['setKnocks'] = (...args) =>
+      isDown ? Promise.reject(new StoreError(new Error('down'))) : test.store.setKnocks(...args);
+    const one = await start(false, { ...test.store, setKnocks });
+    const tunnel = await one.service.create(account, WANTED);
+    for (let tries = 0; tries < APPROVALS_PER_ADDRESS_MAX; tries += 1)
+      await assert.rejects(one.knocks.knock(tunnel, '192.0.2.1', 'a'), { status: 503 });
+    isDown = false;
+    await one.knocks.knock(tunnel, '192.0.2.1', 'a');
+    assert.equal(tunnel.knocks.waiting(clock.now()).length, 1);
+  });
 
   it('records a request on one relay, an answer on another, and shows both on a third', async () => {
     const [one, two, three] = [await start(), await start(), await start()];

@@ -103,6 +103,13 @@ describe('RequestFields', () => {
   it('keeps the field Accept of a malformed request, which decides on the form of the response', () => {
     assert.match(written([...PLAIN, 'accept', 'text/html', 'X', 'y']), /\r\nAccept: text\/html\r\n/);
   });
+
+  it('writes only ASCII of that field', () => {
+    assert.equal(
+      written([...PLAIN, 'accept', 'text/htmlé; q=1', 'X', 'y']),
+      'HTTP/2\r\nAccept: text/html; q=1\r\n\r\n',
+    );
+  });
 });
 
 describe('TrailerFields', () => {
