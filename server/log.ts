@@ -31,7 +31,7 @@ export const LOG_EVENTS = {
   'first start': {
     level: 'info',
     meaning:
-      '`CULVERT_PUBLIC_URL` is not set, so only this machine can reach the relay. `data` is the data folder, and `next` is the page with the next steps. In a terminal, the relay prints both instead',
+      '`CULVERT_PUBLIC_URL` is not set, so only this machine can reach the relay. `data` is the data folder, and `next` is the command that shows the next steps. In a terminal, the relay prints both instead',
   },
   'setting missing': {
     level: 'warn',

@@ -129,7 +129,7 @@ const SAME_OPTIONS: Readonly<Record<string, OptionName>> = {
 
 export const PORT_HINT = 'The port is not an option: run "culvert http 3000".';
 const ACCESS_HINT =
-  'Control access with --auth, --password, --links, --knock, --token or --allow: see docs/guides/sharing-safely.md.';
+  'Control access with --auth, --password, --links, --knock, --token or --allow: run "culvert help http".';
 
 const OPTION_HINTS: Readonly<Record<string, string>> = {
   all: 'To open all tunnels of culvert.yml, run "culvert start" without a name.',

@@ -90,3 +90,18 @@ describe('links in Markdown', () => {
     assert.deepEqual([...anchorsOf(page)], ['here', 'the-relay-culvert-relay', 'same', 'same-1', 'a-link']);
   });
 });
+
+describe('programs', () => {
+  it('do not point to pages, because the package contains none', () => {
+    const sources = globSync('@(server|desktop|shared)/**/*.ts', { cwd: ROOT, exclude: ['**/*.test.ts'] });
+    assert.ok(sources.length > 300);
+    const pointing = sources.flatMap((path) =>
+      readFileSync(join(ROOT, path), 'utf8')
+        .split('\n')
+        // Comments are for developers, who have the pages; an address of the project's site works anywhere.
+        .filter((line) => /^[^*]*['"`].*docs\/[\w/-]+\.md/.test(line) && !/^\s*\/|\/blob\//.test(line))
+        .map((line) => `${path}: ${line.trim()}`),
+    );
+    assert.deepEqual(pointing, []);
+  });
+});

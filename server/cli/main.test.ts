@@ -210,8 +210,7 @@ describe('culvert-relay', () => {
           '*.tunnels.example.com',
           ' 443 and 80',
           '/data/culvert.db',
-          'culvert-relay --help',
-          'docs/operating/certificates.md',
+          'culvert-relay help serve',
         ])
           assert.ok(shown.includes(part), `${part} in ${shown}`);
         assert.deepEqual(logged('first start'), []);
@@ -219,7 +218,7 @@ describe('culvert-relay', () => {
 
       it('points to it in the log without a terminal', async () => {
         await serveOnce([], true);
-        assert.deepEqual(logged('first start'), [{ data: '/data', next: 'docs/operating/certificates.md' }]);
+        assert.deepEqual(logged('first start'), [{ data: '/data', next: 'culvert-relay help serve' }]);
         assert.deepEqual(shell.stderr, []);
       });
 

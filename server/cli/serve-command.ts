@@ -22,7 +22,11 @@ export const SERVE_USAGE: RelayUsage = {
   },
   details: `
     You can leave out "serve". The command prints "listening on http://HOST:PORT" as soon as it accepts requests. You
-    can set every setting as an option or as an environment variable; the option takes precedence.`,
+    can set every setting as an option or as an environment variable; the option takes precedence.
+
+    A relay that others can reach needs a server, two DNS records that point to it (relay.example.com and
+    *.tunnels.example.com), CULVERT_PUBLIC_URL, CULVERT_TUNNEL_DOMAIN, CULVERT_HOST=:: and CULVERT_PORT=443. With
+    CULVERT_ACME_EMAIL, it obtains certificates. The package contains systemd units in server/deploy.`,
 };
 
 /** @throws CommandError */

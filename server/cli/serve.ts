@@ -80,7 +80,7 @@ function sayWhatIsNext(config: Config, { url, isNew }: RunningRelay, log: Log, t
   if (config.serviceLinks.length > 0) log('setting ignored', { settings: config.serviceLinks.join(' ') });
   for (const unsafe of unsafeSettings(config)) log('setting unsafe', { ...unsafe });
   if (!isNew || config.publicUrl !== undefined) return;
-  if (tell === undefined) log('first start', { data: config.dataDir, next: FIRST_STEPS_PAGE });
+  if (tell === undefined) log('first start', { data: config.dataDir, next: HELP });
   else for (const line of firstSteps(config, url)) tell(line);
 }
 
@@ -203,7 +203,7 @@ function whyNotStarted(error: unknown, config: Config): string {
     case 'EADDRINUSE':
       return `cannot listen on ${host} port ${port}: another program is using it${isShared ? ' and does not share it' : ''}; choose a different port with ${flag}`;
     case 'EACCES':
-      return `cannot listen on ${host} port ${port}: this user is not allowed to; choose a port above 1023 with ${flag}${config.acme === undefined ? '' : ', or allow it: docs/operating/systemd.md'}`;
+      return `cannot listen on ${host} port ${port}: this user is not allowed to; choose a port above 1023 with ${flag}${config.acme === undefined ? '' : ', or use the systemd unit in server/deploy, which allows them'}`;
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
       return `cannot listen on ${host}: this machine has no such address; choose a different address with ${hostFlag}`;
@@ -214,10 +214,10 @@ function whyNotStarted(error: unknown, config: Config): string {
   return `the relay cannot start: ${describeError(error)}`;
 }
 
-/* What a person reads at the first start of a relay without settings: what to set next (docs/operating/certificates.md). */
+/* What a person reads at the first start of a relay without settings: what to set next. */
 
-/** The page that has all of it. */
-const FIRST_STEPS_PAGE = 'docs/operating/certificates.md';
+/** Explains it again. */
+const HELP = 'culvert-relay help serve';
 
 /**
  * @param url address the relay listens on
@@ -237,7 +237,7 @@ function firstSteps({ database, dataDir }: Pick<Config, 'database' | 'dataDir'>,
     '  CULVERT_ACME_EMAIL=you@example.com             certificates; ports 443 and 80 must be open',
     '  CULVERT_HOST=:: CULVERT_PORT=443               listen on all addresses',
     `Database: ${data}`,
-    `More: ${FIRST_STEPS_PAGE}. All settings: culvert-relay --help`,
+    `All settings: ${HELP}`,
     '',
   ];
 }
