@@ -10,6 +10,11 @@ command -v certutil >/dev/null || set -- "$@" libnss3-tools
 command -v openssl >/dev/null || set -- "$@" openssl
 command -v curl >/dev/null || set -- "$@" curl
 [ -x "$(git --exec-path 2>/dev/null)/git-http-backend" ] || set -- "$@" git
+[ -x /usr/sbin/nginx ] || set -- "$@" nginx
+[ -x /usr/sbin/apache2 ] || set -- "$@" apache2-bin
+[ -e /usr/lib/apache2/modules/mod_dav_svn.so ] || set -- "$@" libapache2-mod-svn
+command -v svn >/dev/null || set -- "$@" subversion
+command -v cadaver >/dev/null || set -- "$@" cadaver
 sh ../support/install.sh "$@"
 installed=node_modules/.installed-lock.json
 for folder in $folders; do

@@ -157,8 +157,16 @@ export async function runNginx(
   return { port, pid, countRequests: lineCounter(log), log };
 }
 
-/** Apache as a web server. All its responses are 404, which is enough here. */
-export async function startApacheSite(scope: Scope, line = STATUS_AND_REQUEST): Promise<NativeServer> {
+/**
+ * Apache as a web server. All its responses are 404, which is often enough.
+ *
+ * @param directives further lines of its configuration
+ */
+export async function startApacheSite(
+  scope: Scope,
+  line = STATUS_AND_REQUEST,
+  directives: readonly string[] = [],
+): Promise<NativeServer> {
   const directory = temporaryDirectory(scope);
   const port = await closedPort();
   const log = join(directory, 'access.log');
@@ -179,6 +187,7 @@ export async function startApacheSite(scope: Scope, line = STATUS_AND_REQUEST): 
     'ListenBacklog 4096',
     // Accepts what a strict server would refuse, as development servers may.
     'HttpProtocolOptions Unsafe',
+    ...directives,
   ].join('\n');
   const file = join(directory, 'apache.conf');
   writeFileSync(file, `${config}\n`);
