@@ -499,10 +499,12 @@ export const LEAVE_TIMEOUT_MS = 10_000;
 /** How long a connection may stay open without a request. More than the usual 60 s of reverse proxies. */
 export const IDLE_TIMEOUT_MS = 75_000;
 /**
- * How long a visitor may keep sending after it has received the response: if its connection were closed immediately, it
- * would lose the response.
+ * How long a visitor that was sent a complete response may be silent before its connection is closed. While it sends,
+ * closing would take the response away from it.
  */
 export const LINGER_TIMEOUT_MS = 2000;
+/** How long a visitor may keep sending after it was sent a complete response; what it sends is thrown away. */
+export const LINGER_MAX_MS = 30_000;
 /**
  * How long a connection may be silent before TCP probes whether the peer is still reachable: a peer that lost its
  * network never reports it.

@@ -12,7 +12,14 @@ const collectGarbage = runInNewContext('gc') as () => void;
 
 describe('VisitorSocket', () => {
   it('is not kept alive by a connection that was handed over, which may last for days', async () => {
-    const handler = { onInput() {}, onInputEnd() {}, onOutput() {}, onOutputTaken() {}, onClosed() {} };
+    const handler = {
+      onInput() {},
+      onInputEnd() {},
+      onDiscarded() {},
+      onOutput() {},
+      onOutputTaken() {},
+      onClosed() {},
+    };
     const handOver = (): { socket: VisitorConnection; wrapper: WeakRef<VisitorSocket> } => {
       const wrapper = new VisitorSocket(new Socket(), () => undefined, handler);
       return { socket: wrapper.release().socket, wrapper: new WeakRef(wrapper) };

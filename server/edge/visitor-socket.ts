@@ -28,6 +28,8 @@ export interface VisitorSocketHandler {
   onInput(): void;
   /** The visitor has half-closed: everything it sends has arrived. */
   onInputEnd(): void;
+  /** Input was discarded after {@link VisitorSocket.end}. */
+  onDiscarded(): void;
   /** Something was sent to a visitor that has half-closed. */
   onOutput(): void;
   /** Everything that was sent has been accepted by the system, after the socket was full. */
@@ -151,7 +153,7 @@ export class VisitorSocket {
   }
 
   #receive(chunk: Buffer): void {
-    if (this.#discards) return;
+    if (this.#discards) return this.#handler.onDiscarded();
     this.#input = this.#input === undefined ? chunk : joined(this.#input, chunk);
     this.#handler.onInput();
   }

@@ -10,6 +10,7 @@ import {
   HEAD_TIMEOUT_MS,
   IDLE_TIMEOUT_MS,
   LEAVE_TIMEOUT_MS,
+  LINGER_MAX_MS,
   LINGER_TIMEOUT_MS,
   REPLACED_IDLE_MS,
 } from '../limits.ts';
@@ -530,16 +531,24 @@ describe('Visitor', () => {
     });
   });
 
-  it('may continue sending for 2 s after its last response', async () => {
-    peer.socket.write('nonsense\r\n\r\n');
-    await peer.receives('bad-request');
-    await peer.ended;
-    await send('more nonsense');
-    advance(LINGER_TIMEOUT_MS - 1);
-    assert.equal(socket.destroyed, false);
-    advance(1);
-    assert.equal(socket.destroyed, true);
-  });
+  for (const [what, pauses, lastMs] of [
+    ['is silent for 2 s', 3, LINGER_TIMEOUT_MS],
+    ['has sent for 30 s', 15, LINGER_MAX_MS - 15 * (LINGER_TIMEOUT_MS - 1)],
+  ] as const) {
+    it(`may continue sending after its last response, until it ${what}`, async () => {
+      peer.socket.write('nonsense\r\n\r\n');
+      await peer.receives('bad-request');
+      await peer.ended;
+      for (let pause = 0; pause < pauses; pause += 1) {
+        advance(LINGER_TIMEOUT_MS - 1);
+        await send('more nonsense');
+      }
+      advance(lastMs - 1);
+      assert.equal(socket.destroyed, false);
+      advance(1);
+      assert.equal(socket.destroyed, true);
+    });
+  }
 
   it('gets no second response to the rest of the body of a refused request', async () => {
     const inside = 'GET / HTTP/1.1\r\nHost: abc.localhost\r\n\r\n';

@@ -15,6 +15,7 @@ import {
   HEAD_TIMEOUT_MS,
   IDLE_TIMEOUT_MS,
   LEAVE_TIMEOUT_MS,
+  LINGER_MAX_MS,
   LINGER_TIMEOUT_MS,
   REPLACED_IDLE_MS,
   REQUEST_HEAD_MAX_BYTES,
@@ -75,6 +76,8 @@ export class Visitor implements SlotHolder, LimitedConnection, RequestsOwner, Vi
   readonly #isPassed: boolean;
   /** Monotonic ms when its current time limit ends. */
   #deadline: number;
+  /** the last deadline of a connection that discards its input */
+  #lingersUntil = Infinity;
 
   constructor(
     socket: VisitorConnection,
@@ -367,8 +370,15 @@ export class Visitor implements SlotHolder, LimitedConnection, RequestsOwner, Vi
     this.#requests.finish();
     this.#deadline = Infinity;
     this.#socket.end(() => {
-      this.#deadline = this.#upstreams.now() + LINGER_TIMEOUT_MS;
+      this.#lingersUntil = this.#upstreams.now() + LINGER_MAX_MS;
+      this.onDiscarded();
     });
+  }
+
+  /** A visitor that is still sending may read the response only afterwards, and a reset would take it away. */
+  onDiscarded(): void {
+    if (this.#lingersUntil === Infinity) return;
+    this.#deadline = Math.min(this.#lingersUntil, this.#upstreams.now() + LINGER_TIMEOUT_MS);
   }
 
   onClosed(): void {

@@ -191,10 +191,18 @@ describe('TrunkStream', () => {
       assert.deepEqual([near.trunk.size, near.sent()], [0, []]);
     });
 
-    it('breaks the stream off after as much data as the peer accepts now', () => {
+    it('sends all data before it tells that the source of the data broke off', () => {
       stream.write(Buffer.alloc(70 * KIB));
       stream.close(CloseCode.internalError);
-      assert.deepEqual(near.sent(), [`data 1 ${64 * KIB - 1}`, 'abort 1 1011']);
+      assert.deepEqual(near.sent(), [`data 1 ${64 * KIB - 1}`]);
+      near.hear(window(1, 64 * KIB - 1));
+      assert.deepEqual(near.sent(), [`data 1 ${6 * KIB + 1}`, 'abort 1 1011']);
+    });
+
+    it('breaks the stream off after as much data as the peer accepts now', () => {
+      stream.write(Buffer.alloc(70 * KIB));
+      stream.close(CloseCode.goingAway);
+      assert.deepEqual(near.sent(), [`data 1 ${64 * KIB - 1}`, 'abort 1 1001']);
       stream.close(CloseCode.normal);
       stream.destroy();
       assert.deepEqual(near.sent(), []);

@@ -2,7 +2,7 @@
  * One stream of a trunk, with the interface of a data socket: readers and writers do not know which of the two it is.
  */
 import { CloseCode } from '../control.ts';
-import { type ByteStreamHandler, isCleanClose } from '../websocket/byte-stream.ts';
+import { type ByteStreamHandler, flushesBefore } from '../websocket/byte-stream.ts';
 import { DedicatedSocket, type MoveTarget, type SocketEvent } from './dedicated-socket.ts';
 import { FLUSH_STEP_BYTES, FrameType } from './frames.ts';
 import { type Received, Receiver, type WideStreams } from './receiver.ts';
@@ -138,7 +138,7 @@ export class TrunkStream {
   }
 
   /**
-   * Ends the stream after the written data; if the end is not clean, after as much of it as the peer accepts now. The
+   * Ends the stream after the written data, or after as much of it as the peer accepts now: see {@link flushesBefore}. The
    * handler is no longer called.
    *
    * @param code {@link CloseCode}; `normal` means that all data was sent
@@ -305,7 +305,8 @@ export class TrunkStream {
     if (event === 'emptied') return this.#follow();
     // An ended stream gets no more data; a stream that moved before waits for all data of the trunk.
     const moves =
-      this.#sentLast === 'moved' || (this.#own !== undefined && this.#closing === CloseCode.normal);
+      this.#sentLast === 'moved' ||
+      (this.#own !== undefined && this.#closing !== undefined && flushesBefore(this.#closing));
     const isUnwanted = this.#isOver && this.#sender.isEmpty && !moves;
     if (this.#peerLast !== undefined || isUnwanted) return;
     this.#isGrantDue = true;
@@ -317,7 +318,7 @@ export class TrunkStream {
       if (!this.#sender.isAwaited) this.tellRoom();
     } else if (typeof event !== 'number') this.#receiver.add(event);
     else if (!this.#isOver) {
-      if (this.#peerLast !== 'moved' && !isCleanClose(event)) return this.#breakOff(event);
+      if (this.#peerLast !== 'moved' && !flushesBefore(event)) return this.#breakOff(event);
       this.#ownCode = event;
       this.#follow();
     }
@@ -332,9 +333,9 @@ export class TrunkStream {
   }
 
   #putLast(batch: Batch): void {
-    const isClean = this.#closing === undefined || this.#closing === CloseCode.normal;
-    if (!this.#sender.isEmpty && (isClean || this.#sender.isOpen)) return;
-    const moves = isClean && this.#own !== undefined;
+    const flushes = this.#closing === undefined || flushesBefore(this.#closing);
+    if (!this.#sender.isEmpty && (flushes || this.#sender.isOpen)) return;
+    const moves = flushes && this.#own !== undefined;
     if (moves) batch.add(FrameType.moved, this.id, 0);
     else if (this.#closing === CloseCode.normal) batch.add(FrameType.end, this.id, 0);
     else if (this.#closing !== undefined) batch.add(FrameType.abort, this.id, this.#closing);

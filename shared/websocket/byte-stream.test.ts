@@ -189,6 +189,7 @@ describe('WebSocketByteStream', () => {
     for (const [what, reads, code, ms] of [
       ['takes it and does not answer', true, CloseCode.normal, 1000],
       ['takes nothing', false, CloseCode.normal, 60_000],
+      ['takes nothing of what came before a break at the source', false, CloseCode.internalError, 60_000],
       ['takes nothing of a stream that is broken off', false, CloseCode.goingAway, 250],
     ] as const) {
       it(`cuts a peer that ${what} after ${ms / 1000} s`, async () => {

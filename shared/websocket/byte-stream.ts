@@ -46,6 +46,14 @@ export function isCleanClose(code: number): boolean {
   return code === CloseCode.normal || code === CloseCode.noStatus;
 }
 
+/**
+ * Whether the data before a close is delivered in full. 1011 means that its source broke off: what had arrived from it may
+ * be a complete message.
+ */
+export function flushesBefore(code: number): boolean {
+  return isCleanClose(code) || code === CloseCode.internalError;
+}
+
 export class WebSocketByteStream {
   readonly #socket: Duplex;
   readonly #role: Role;
@@ -300,7 +308,7 @@ export class WebSocketByteStream {
     this.#send(Opcode.close, payload, onFlushed);
     this.#closeSent = true;
     if (this.#socket.writableLength > 0)
-      this.#armCloseTimer(isCleanClose(code) ? FLUSH_TIMEOUT_MS : BREAK_TIMEOUT_MS);
+      this.#armCloseTimer(flushesBefore(code) ? FLUSH_TIMEOUT_MS : BREAK_TIMEOUT_MS);
   }
 
   /**

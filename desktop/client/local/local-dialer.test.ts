@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
+import type { Socket } from 'node:net';
 import { Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { mock } from 'node:test';
@@ -10,7 +11,7 @@ import { closedPort, closeServers, startTcp, startTls } from '../../testing/serv
 import { Deadlines } from '../clock.ts';
 import { LOCAL_CONNECT_TIMEOUT_MS, LOCAL_RETRY_MS } from '../limits.ts';
 import { LocalDialer } from './local-dialer.ts';
-import { localPort, type LocalTarget } from './local-service.ts';
+import { type LocalConnection, localPort, type LocalTarget } from './local-service.ts';
 
 /** Many containers have no IPv6. */
 const hasIpv6 = Object.values(networkInterfaces()).some((addresses) =>
@@ -166,3 +167,55 @@ describe('LocalDialer', () => {
 function refusedBoth(port: number): Promise<void> {
   return assert.rejects(connectLocal(dialerTo(port)), /ECONNREFUSED/);
 }
+
+describe('a connection of LocalDialer', () => {
+  afterEach(closeServers);
+
+  const RESPONSE = Buffer.alloc(40_000, 'HTTP/1.1 413 x\r\n');
+
+  /** Connects to a service that takes nothing, responds when asked to, and resets the connection. */
+  async function setUp(https: boolean) {
+    const accepted = new EventEmitter();
+    const start = https ? startTls : startTcp;
+    const port = await start((socket) => accepted.emit('socket', socket.pause()));
+    const [local, [service]] = (await Promise.all([
+      connectLocal(dialerTo(port, { https })),
+      once(accepted, 'socket'),
+    ])) as [LocalConnection, [Socket]];
+    let received = 0;
+    const closed = new Promise<number>((resolve) =>
+      local.attach({
+        onLocalData: (chunk) => void (received += chunk.length),
+        onLocalDrain() {},
+        onLocalEnd: () => assert.fail('not a clean end'),
+        onLocalClose: () => resolve(received),
+      }),
+    );
+    local.pause();
+    /** Its response is on this machine, and then the reset. */
+    const respond = async (): Promise<void> => {
+      await new Promise<void>((resolve) => service.write(RESPONSE, () => resolve()));
+      // The system resets a connection that is closed with unread data.
+      service.destroy();
+      await once(service, 'close');
+    };
+    return { local, respond, closed };
+  }
+
+  for (const https of [false, true]) {
+    for (const isLate of [false, true]) {
+      const when = isLate ? 'and after which a write fails' : 'while a write waits';
+      it(`hands over what came before a reset ${when}${https ? ', with TLS' : ''}`, async () => {
+        const { local, respond, closed } = await setUp(https);
+        const writes = isLate ? 1 : 100;
+        for (let write = 0; write < writes; write += 1) local.write(Buffer.alloc(100_000));
+        await respond();
+        if (isLate) local.write(Buffer.alloc(100_000));
+        // Node learns of the reset.
+        for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+        local.resume();
+        assert.equal(await closed, RESPONSE.length);
+      });
+    }
+  }
+});

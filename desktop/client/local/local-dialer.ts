@@ -201,15 +201,17 @@ class LocalSocket implements LocalConnection {
   #alert: Error | undefined;
   /** set once the flow has started: large reads share the event loop fairly with other visitors */
   #reads: ScheduledReads | undefined;
+  #wasReset = false;
 
   /** @param socket connected, without a `data` listener, half-open allowed, with an `error` listener */
   constructor(socket: Socket) {
     this.#socket = socket;
+    readToReset(socket, () => (this.#wasReset = true));
   }
 
   get isOpen(): boolean {
     const socket = this.#socket;
-    return !socket.destroyed && socket.writable && !socket.readableEnded;
+    return !socket.destroyed && !this.#wasReset && socket.writable && !socket.readableEnded;
   }
 
   get isQuiet(): boolean {
@@ -224,7 +226,8 @@ class LocalSocket implements LocalConnection {
     socket.on('drain', () => this.#handler?.onLocalDrain());
     const reads = new ScheduledReads(socket, () => this, {
       onChunk: (chunk) => this.#handler?.onLocalData(chunk),
-      onEnd: () => this.#handler?.onLocalEnd(),
+      // Nobody knows whether the service had more to send.
+      onEnd: () => (this.#wasReset ? socket.destroy() : this.#handler?.onLocalEnd()),
     });
     this.#reads = reads;
     socket.on('error', (error) => {
@@ -258,3 +261,39 @@ class LocalSocket implements LocalConnection {
     this.#socket.destroy();
   }
 }
+
+/**
+ * A service may respond before it has read the whole request, and close the connection, which the system then resets.
+ * Node drops what was received before when a write fails, or when it reads the reset. Here, a reset ends the data that
+ * can be read, and discards what is written.
+ *
+ * @param onReset called when the connection is reset
+ */
+function readToReset(socket: Socket, onReset: () => void): void {
+  let isReset = false;
+  const note = (error: NodeJS.ErrnoException | null | undefined): boolean => {
+    if (error?.code !== 'ECONNRESET' && error?.code !== 'EPIPE') return false;
+    isReset = true;
+    onReset();
+    return true;
+  };
+  const forgive =
+    (done: WriteDone): WriteDone =>
+    (error) =>
+      done(note(error) ? null : error);
+  const write = socket._write.bind(socket);
+  const writeAll = socket._writev?.bind(socket);
+  const destroy = socket.destroy.bind(socket);
+  socket._write = (chunk, encoding, done) => (isReset ? done() : write(chunk, encoding, forgive(done)));
+  if (writeAll !== undefined)
+    socket._writev = (chunks, done) => (isReset ? done() : writeAll(chunks, forgive(done)));
+  socket.destroy = (error) => {
+    if (!note(error) || socket.readableEnded) return destroy(error);
+    socket.push(null);
+    // Reports the end if nothing was left to read.
+    socket.read(0);
+    return socket;
+  };
+}
+
+type WriteDone = (error?: Error | null) => void;

@@ -312,6 +312,7 @@ export class Bridge implements ByteStreamHandler, LocalHandler, Expiring {
   start(request?: Buffer): void {
     if (!this.#local.isOpen) {
       this.#ended = true;
+      this.#local.destroy();
       if (request !== undefined) return this.#owner.unansweredBy(request);
       this.#stream.close(CloseCode.internalError);
       this.#owner.ended();
