@@ -281,10 +281,106 @@ describe('ResponseRelay', () => {
     ]);
   });
 
+  describe('of what services send', () => {
+    const HEAD = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n';
+    const CHUNKED = `${HEAD}5\r\nhello\r\n0\r\n\r\n`;
+    const ACCEPTED: readonly (readonly [what: string, sent: string, passed: string])[] = [
+      [
+        'LF alone',
+        'HTTP/1.1 200 OK\nContent-Length: 2\n\nok',
+        'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok',
+      ],
+      ['LF at some ends', 'HTTP/1.1 204 x\r\nA: b\nC: d\r\n\n', 'HTTP/1.1 204 x\r\nA: b\r\nC: d\r\n\r\n'],
+      ['an empty line of CRLF behind LF', 'HTTP/1.1 204\n\r\n', 'HTTP/1.1 204 \r\n\r\n'],
+      [
+        'LF in an interim response',
+        'HTTP/1.1 103 x\n\nHTTP/1.1 204 x\n\n',
+        'HTTP/1.1 103 x\r\n\r\nHTTP/1.1 204 x\r\n\r\n',
+      ],
+      ['LF in a chunked body', `${HEAD}5\nhello\n0\n\n`, CHUNKED],
+      ['blanks behind chunk sizes', `${HEAD}5  \r\nhello\r\n0 \t\r\n\r\n`, CHUNKED],
+      ['extensions of chunks', `${HEAD}5;a="b\\"" ; c\r\nhello\r\n0;x\r\n\r\n`, CHUNKED],
+      ['LF in trailers', `${HEAD}0\r\nA: b\nC: d\r\n\n`, `${HEAD}0\r\nA: b\r\nC: d\r\n\r\n`],
+      [
+        'one length twice',
+        'HTTP/1.1 200 x\r\nContent-Length: 2\r\nA: b\r\ncontent-length:2 \r\n\r\nok',
+        'HTTP/1.1 200 x\r\nContent-Length: 2\r\nA: b\r\n\r\nok',
+      ],
+      [
+        'one length as a list',
+        'HTTP/1.1 304 x\r\nContent-Length: 2, 2\r\nContent-Length: 2\r\n\r\n',
+        'HTTP/1.1 304 x\r\nContent-Length: 2\r\n\r\n',
+      ],
+      [
+        'a status above 599',
+        'HTTP/1.1 999 x\r\nContent-Length: 0\r\n\r\n',
+        'HTTP/1.1 999 x\r\nContent-Length: 0\r\n\r\n',
+      ],
+    ];
+    for (const [what, sent, passed] of ACCEPTED) {
+      it(`accepts ${what}, and frames it anew, in any pieces`, () => {
+        for (const pieces of [[sent], Array.from(sent)]) {
+          const relayed = relay(pieces);
+          assert.deepEqual([relayed.sent, relayed.progress.at(-1)], [passed, 'done']);
+        }
+      });
+    }
+
+    const CL = 'Content-Length: ';
+    const REFUSED: readonly (readonly [sent: string, line: string])[] = [
+      ['HTTP/1.1 200 x\r\nA: b\rC: d\r\n\r\n', 'A: b\rC: d'],
+      ['HTTP/1.1 200 x\r\nA: b\r\r\n\r\n', 'A: b\r'],
+      ['HTTP/1.1 200 x\n\r\r\n\r\n', '\r'],
+      ['HTTP/1.1 200 x\nA: b\n c\n\n', ' c'],
+      ['HTTP/1.1 200 x\r\nA : b\r\n\r\n', 'A : b'],
+      ['HTTP/1.1 200 x\r\nA: \0\r\n\r\n', 'A: \0'],
+      ['HTTP/1.1 200 x\r\n: b\r\n\r\n', ': b'],
+      ['HTTP/1.1 20 x\r\n\r\n', 'HTTP/1.1 20 x'],
+      ['HTTP/1.2 200 x\r\n\r\n', 'HTTP/1.2 200 x'],
+      ['ICY 200 OK\r\n', 'ICY 200 OK'],
+      [`HTTP/1.1 200 x\n${CL}1\n${CL}2\n\n`, `${CL}2`],
+      [`HTTP/1.1 200 x\n${CL}1, 2\n\n`, `${CL}1, 2`],
+      [`HTTP/1.1 200 x\n${CL}1,\n\n`, `${CL}1,`],
+      [`HTTP/1.1 200 x\n${CL}+1\n${CL}+1\n\n`, `${CL}+1`],
+      [`HTTP/1.1 200 x\n${CL}1\nTransfer-Encoding: chunked\n\n`, 'Transfer-Encoding: chunked'],
+      ['HTTP/1.1 200 x\nTransfer-Encoding: gzip, chunked\n\n', 'Transfer-Encoding: gzip, chunked'],
+      [
+        'HTTP/1.1 200 x\nTransfer-Encoding: chunked\nTransfer-Encoding: chunked\n\n',
+        'Transfer-Encoding: chunked',
+      ],
+      ['HTTP/1.0 200 x\nTransfer-Encoding: chunked\n\n', 'Transfer-Encoding: chunked'],
+      [`${HEAD} 5\r\nhello`, ' 5'],
+      [`${HEAD}5\r5\r\nhello`, '5\r5\r'],
+      [`${HEAD}5;a="\nhello`, '5;a="'],
+      [`${HEAD}5 5\r\nhello`, '5 5'],
+      [`${HEAD}0\nContent-Length: 1\n\n`, `${CL}1`],
+    ];
+    for (const [sent, line] of REFUSED) {
+      it(`refuses ${JSON.stringify(sent)}, and names the line`, () => {
+        const { response, progress, sent: passed } = relay([sent]);
+        assert.deepEqual(
+          [progress.at(-1), response.refused.toString('latin1'), passed],
+          ['malformed', line, ''],
+        );
+      });
+    }
+
+    for (const [sent, passed] of [
+      [`${HEAD}1\r\na\r\n`, '5\rx'],
+      [`${HEAD}1\r\na`, '\rx'],
+      [`${HEAD}1\r\na`, 'x'],
+    ] as const) {
+      it(`breaks off after ${JSON.stringify(sent)} and ${JSON.stringify(passed)}`, () => {
+        assert.deepEqual(relay([sent, passed]).progress, ['more', 'broken']);
+      });
+    }
+  });
+
   it('detects an invalid response, before and after its head was passed on', () => {
     for (const broken of [
       'nonsense\r\n\r\n',
-      'HTTP/1.1 200 OK\nX: y\n',
+      'SSH-2.0-x',
+      'HTTP/2 200\r\n',
       'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n',
       'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n',
     ]) {

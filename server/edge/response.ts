@@ -8,13 +8,14 @@ import {
   type Framing,
   responseFraming,
   trackBody,
+  trackServiceBody,
 } from '../../shared/http1/body.ts';
 import { SPACE, type Field, fieldValue, listMembers } from '../../shared/http1/fields.ts';
 import {
   fieldsStart,
   HeadReader,
   HeadWriter,
-  parseResponseHead,
+  parseServiceHead,
   refusedLine,
   type ResponseHead,
 } from '../../shared/http1/head.ts';
@@ -70,10 +71,13 @@ export class ResponseRelay {
   readonly #sink: VisitorSink;
   /** of the final response, or of the switch to a WebSocket, once it has been passed on */
   status: number | undefined;
-  readonly #reader = new HeadReader(RESPONSE_HEAD_MAX_BYTES);
+  readonly #reader = new HeadReader(RESPONSE_HEAD_MAX_BYTES, 'lenient');
   #body: BodyTracker | undefined;
   #untilClose = false;
+  #isChunked = false;
   #unchunk = false;
+  /** pieces of a chunked body in strict framing */
+  readonly #wire: Buffer[] = [];
   #started = false;
   #interimResponses = 0;
   #closes: boolean;
@@ -160,7 +164,7 @@ export class ResponseRelay {
       const end = this.#reader.push(rest);
       if (end === undefined) return 'more';
       if (typeof end === 'string') return this.#refuse(refusedLine(Buffer.from(this.#reader.text, 'latin1')));
-      const head = parseResponseHead(end.head);
+      const head = parseServiceHead(end.head);
       if (head === undefined) return this.#refuse(refusedLine(end.head));
       const excess = head.fields[RESPONSE_FIELDS_MAX];
       if (excess !== undefined) return this.#refuse(lineOf(head, excess));
@@ -201,8 +205,12 @@ export class ResponseRelay {
     // request after that.
     const isSettled = !this.#untilClose && !this.#context.upgrade;
     this.#reusable = isSettled && staysUsable(head);
-    const body = this.#unchunk ? trackBody(framing, (piece) => this.#sink.send(piece)) : trackBody(framing);
+    const body = trackServiceBody(
+      framing,
+      this.#unchunk ? { onPayload: (piece) => this.#sink.send(piece) } : { onWire: this.#keepWire },
+    );
     this.#body = body;
+    this.#isChunked = framing.kind === 'chunked';
     this.status = head.status;
     this.#challengesConnection = head.status === 401 && head.fields.some(challengesConnection);
     if (framing.kind !== 'length' && framing.kind !== 'none' && isEventStream(head))
@@ -237,7 +245,7 @@ export class ResponseRelay {
       this.status = undefined;
       return this.#refuse(error.line);
     }
-    this.#sink.send(this.#finalHead(head, end === piece.length ? piece : piece.subarray(0, end)));
+    this.#sink.send(this.#finalHead(head, this.#reframed(piece, end)));
     return this.#progress(body, end < piece.length);
   }
 
@@ -255,13 +263,23 @@ export class ResponseRelay {
   #pushBody(body: BodyTracker, piece: Buffer): ResponseProgress {
     try {
       const end = body.advance(piece, 0);
-      if (!this.#unchunk && end > 0) this.#sink.send(end === piece.length ? piece : piece.subarray(0, end));
+      const bytes = this.#unchunk ? EMPTY : this.#reframed(piece, end);
+      if (bytes.length > 0) this.#sink.send(bytes);
       return this.#progress(body, end < piece.length);
     } catch (error) {
       if (!(error instanceof BodyError)) throw error;
       this.#refused = error.line;
       return 'broken';
     }
+  }
+
+  readonly #keepWire = (bytes: Buffer): void => void this.#wire.push(bytes);
+
+  /** The body's bytes of a piece, up to `end`, as the visitor receives them. */
+  #reframed(piece: Buffer, end: number): Buffer {
+    if (!this.#isChunked) return end === piece.length ? piece : piece.subarray(0, end);
+    const [first = EMPTY, ...more] = this.#wire.splice(0);
+    return more.length === 0 ? first : Buffer.concat([first, ...more]);
   }
 
   #refuse(line: Buffer): ResponseProgress {

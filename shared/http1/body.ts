@@ -1,4 +1,14 @@
-import { isLineEnd, type Field, joined, parseFields } from './fields.ts';
+import {
+  CR,
+  endOfLines,
+  type Field,
+  isLineEnd,
+  joined,
+  LF,
+  type LineRules,
+  parseFields,
+  withLineEnds,
+} from './fields.ts';
 import type { RequestHead, ResponseHead } from './head.ts';
 import { provenance, steersVisitors } from './hop-by-hop.ts';
 
@@ -114,10 +124,18 @@ export function trackBody(
     case 'length':
       return new LengthBody(framing.length);
     case 'chunked':
-      return new ChunkedBody(onPayload, onTrailers);
+      return new ChunkedBody({ onPayload, onTrailers }, 'strict');
     case 'until-close':
       return new UntilCloseBody();
   }
+}
+
+/**
+ * A tracker for the body of a response of a local service, whose chunks may have lines that end in LF alone, and sizes that
+ * blanks follow.
+ */
+export function trackServiceBody(framing: Framing, handlers: ChunkedHandlers): BodyTracker {
+  return framing.kind === 'chunked' ? new ChunkedBody(handlers, 'lenient') : trackBody(framing);
 }
 
 class LengthBody implements BodyTracker {
@@ -148,8 +166,7 @@ class UntilCloseBody implements BodyTracker {
 
 /* The chunked transfer coding (RFC 9112 section 7.1): parses its framing byte by byte, and skips its content. */
 
-const CR = 13;
-const LF = 10;
+const LINE_END = Buffer.from('\r\n');
 /**
  * @limit Maximum number of bytes in a chunk-size line of a chunked body: 15 hexadecimal digits stay below 2^60, the
  * rest is for extensions.
@@ -161,9 +178,9 @@ const TOKEN = "[!#$%&'*+\\-.^_`|~0-9A-Za-z]+";
 const QUOTED = '"(?:[\\t \\x21\\x23-\\x5b\\x5d-\\x7e\\x80-\\xff]|\\\\[\\t\\x20-\\x7e\\x80-\\xff])*"';
 const BWS = '[ \\t]*';
 // Validates the grammar of extensions (RFC 9112 section 7.1.1), because parsers disagree on the end of malformed ones.
-const SIZE_LINE = new RegExp(
-  `^([0-9A-Fa-f]{1,13})(?:${BWS};${BWS}${TOKEN}(?:${BWS}=${BWS}(?:${TOKEN}|${QUOTED}))?)*$`,
-);
+const SIZE = `^([0-9A-Fa-f]{1,13})(?:${BWS};${BWS}${TOKEN}(?:${BWS}=${BWS}(?:${TOKEN}|${QUOTED}))?)*`;
+const SIZE_LINE = new RegExp(`${SIZE}$`);
+const LENIENT_SIZE_LINE = new RegExp(`${SIZE}${BWS}$`);
 /** Fields about the framing or routing of a message, which have no meaning after it (RFC 9110 section 6.5.1). */
 const FORBIDDEN_TRAILERS = new Set([
   'content-length',
@@ -179,7 +196,16 @@ const FORBIDDEN_TRAILERS = new Set([
   'content-range',
 ]);
 
-type State = 'size' | 'size-lf' | 'data' | 'data-cr' | 'data-lf' | 'trailers' | 'done';
+type State = 'size' | 'data' | 'data-cr' | 'data-lf' | 'trailers' | 'done';
+
+interface ChunkedHandlers {
+  /** receives the content without its framing */
+  readonly onPayload?: ((piece: Buffer) => void) | undefined;
+  /** receives the trailer fields at the end, if there are any */
+  readonly onTrailers?: ((fields: readonly Field[]) => void) | undefined;
+  /** receives the body in strict framing, without extensions of chunks: no line of it until the line is complete */
+  readonly onWire?: ((piece: Buffer) => void) | undefined;
+}
 
 class ChunkedBody implements BodyTracker {
   #state: State = 'size';
@@ -188,12 +214,14 @@ class ChunkedBody implements BodyTracker {
   /** the part of the trailer section that has arrived */
   #held = EMPTY;
   #left = 0;
-  readonly #onPayload: ((piece: Buffer) => void) | undefined;
-  readonly #onTrailers: ((fields: readonly Field[]) => void) | undefined;
+  /** where the bytes of the current chunk begin that are still to be handed to `onWire` */
+  #unsent = 0;
+  readonly #handlers: ChunkedHandlers;
+  readonly #rules: LineRules;
 
-  constructor(onPayload?: (piece: Buffer) => void, onTrailers?: (fields: readonly Field[]) => void) {
-    this.#onPayload = onPayload;
-    this.#onTrailers = onTrailers;
+  constructor(handlers: ChunkedHandlers, rules: LineRules) {
+    this.#handlers = handlers;
+    this.#rules = rules;
   }
 
   get done(): boolean {
@@ -202,15 +230,17 @@ class ChunkedBody implements BodyTracker {
 
   advance(chunk: Buffer, start: number): number {
     let position = start;
+    this.#unsent = start;
     while (position < chunk.length && this.#state !== 'done') {
       position = this.#state === 'data' ? this.#skipData(chunk, position) : this.#step(chunk, position);
     }
+    this.#flush(chunk, position);
     return position;
   }
 
   #skipData(chunk: Buffer, position: number): number {
     const end = Math.min(chunk.length, position + this.#left);
-    this.#onPayload?.(chunk.subarray(position, end));
+    this.#handlers.onPayload?.(chunk.subarray(position, end));
     this.#left -= end - position;
     if (this.#left === 0) this.#state = 'data-cr';
     return end;
@@ -220,16 +250,13 @@ class ChunkedBody implements BodyTracker {
     switch (this.#state) {
       case 'size':
         return this.#collect(chunk, position);
-      case 'size-lf':
-        expect(chunk[position], LF);
-        this.#startChunk();
-        return position + 1;
       case 'data-cr':
-        expect(chunk[position], CR);
+        if (chunk[position] === LF && this.#rules === 'lenient') return this.#endData(chunk, position);
+        expect(chunk, position, CR);
         this.#state = 'data-lf';
         return position + 1;
       case 'data-lf':
-        expect(chunk[position], LF);
+        expect(chunk, position, LF);
         this.#state = 'size';
         return position + 1;
       case 'trailers':
@@ -240,49 +267,85 @@ class ChunkedBody implements BodyTracker {
     }
   }
 
-  #collect(chunk: Buffer, position: number): number {
-    const end = chunk.indexOf(CR, position);
-    const stop = end === -1 ? chunk.length : end;
-    if (this.#line.length + stop - position > SIZE_LINE_MAX)
-      throw new BodyError('chunk-size line too long', Buffer.from(this.#line, 'latin1'));
-    const piece = chunk.toString('latin1', position, stop);
-    // Reject lines with any other ending, instead of waiting for more.
-    if (piece.includes('\n')) throw new BodyError('malformed chunk size', Buffer.from(piece, 'latin1'));
-    this.#line += piece;
-    if (end === -1) return stop;
-    this.#state = 'size-lf';
-    return end + 1;
+  /** Hands over the bytes of the chunk up to there. */
+  #flush(chunk: Buffer, end: number): void {
+    if (end > this.#unsent) this.#handlers.onWire?.(chunk.subarray(this.#unsent, end));
+    this.#unsent = end;
   }
 
-  #startChunk(): void {
-    const digits = SIZE_LINE.exec(this.#line)?.[1];
-    if (digits === undefined) throw new BodyError('malformed chunk size', Buffer.from(this.#line, 'latin1'));
+  /** Hands over other bytes instead of those of the chunk from `start` to `end`. */
+  #replace(chunk: Buffer, start: number, end: number, bytes: Buffer): void {
+    this.#flush(chunk, Math.max(start, this.#unsent));
+    this.#handlers.onWire?.(bytes);
+    this.#unsent = end;
+  }
+
+  /** Chunk data that ends with LF alone. */
+  #endData(chunk: Buffer, position: number): number {
+    this.#replace(chunk, position, position + 1, LINE_END);
+    this.#state = 'size';
+    return position + 1;
+  }
+
+  #collect(chunk: Buffer, position: number): number {
+    const at = chunk.indexOf(LF, position);
+    const stop = at === -1 ? chunk.length : at;
+    const isWhole = this.#line === '';
+    const line =
+      this.#line + chunk.toString('latin1', position, Math.min(stop, position + SIZE_LINE_MAX + 2));
+    const cr = line.indexOf('\r');
+    const size = cr === -1 ? line : line.slice(0, cr);
+    if (size.length > SIZE_LINE_MAX) throw sizeError(size, 'chunk-size line too long');
+    // Reject lines with any other ending, instead of waiting for more.
+    const isBroken = cr === -1 ? at !== -1 && this.#rules === 'strict' : cr !== line.length - 1;
+    if (isBroken) throw sizeError(line, 'malformed chunk size');
+    if (at === -1) {
+      this.#flush(chunk, position);
+      this.#unsent = stop;
+      this.#line = line;
+      return stop;
+    }
     this.#line = '';
+    const digits = (this.#rules === 'strict' ? SIZE_LINE : LENIENT_SIZE_LINE).exec(size)?.[1];
+    if (digits === undefined) throw sizeError(size, 'malformed chunk size');
+    if (!isWhole || cr === -1 || digits !== size)
+      this.#replace(chunk, position, at + 1, Buffer.from(`${digits}\r\n`));
     this.#left = Number.parseInt(digits, 16);
     this.#state = this.#left === 0 ? 'trailers' : 'data';
+    return at + 1;
   }
 
   #collectTrailers(chunk: Buffer, position: number): number {
     const before = this.#held.length;
     const piece = chunk.subarray(position, position + TRAILERS_MAX);
     const bytes = before === 0 ? piece : joined(this.#held, piece);
-    const end = isLineEnd(bytes, 0) ? 2 : endOfSection(bytes, before);
+    const end = endOfSection(bytes, before, this.#rules);
     if ((end === 0 ? bytes.length : end) > TRAILERS_MAX) throw new BodyError('trailers too long');
+    const stop = end === 0 ? position + piece.length : position + end - before;
     if (end === 0) {
       // Reject these before the end of the section: data is passed on immediately, and a parser with other line endings
       // would find the end of the body, and a request after it, within what are trailers here.
-      if (breaksLines(bytes, Math.max(0, before - 1))) throw new BodyError('malformed trailers');
+      if (this.#rules === 'strict' && breaksLines(bytes, Math.max(0, before - 1)))
+        throw new BodyError('malformed trailers');
       // A copy, because receivers of the piece may change it.
       this.#held = before === 0 ? Buffer.from(bytes) : bytes;
-      return position + piece.length;
+      this.#flush(chunk, Math.max(position, this.#unsent));
+      this.#unsent = stop;
+      return stop;
     }
-    const fields = parseFields(bytes.subarray(0, end), 0);
-    if (fields === undefined || fields.some(isForbiddenTrailer)) {
-      throw new BodyError('malformed trailers');
-    }
-    if (fields.length > 0) this.#onTrailers?.(fields);
+    const lines = bytes.subarray(0, end);
+    const section = this.#rules === 'strict' ? lines : withLineEnds(lines);
+    const fields = parseFields(section, 0);
+    const refused = fields?.find(isForbiddenTrailer);
+    if (fields === undefined || refused !== undefined)
+      throw new BodyError(
+        'malformed trailers',
+        refused && Buffer.from(`${refused.name}: ${refused.value}`, 'latin1'),
+      );
+    if (fields.length > 0) this.#handlers.onTrailers?.(fields);
+    this.#replace(chunk, position, stop, section);
     this.#state = 'done';
-    return position + end - before;
+    return stop;
   }
 }
 
@@ -296,9 +359,10 @@ export function isForbiddenTrailer(field: Field): boolean {
  *
  * @param looked how many of the bytes were searched for earlier pieces, to search each byte only once
  */
-function endOfSection(bytes: Buffer, looked: number): number {
-  const at = bytes.indexOf('\r\n\r\n', Math.max(0, looked - 3), 'latin1');
-  return at === -1 ? 0 : at + 4;
+function endOfSection(bytes: Buffer, looked: number, rules: LineRules): number {
+  if (isLineEnd(bytes, 0)) return 2;
+  if (bytes[0] === LF && rules === 'lenient') return 1;
+  return endOfLines(bytes, Math.max(0, looked - 3), rules);
 }
 
 /** Whether a line does not end in CRLF. A CR at the end of the bytes may still become one. */
@@ -310,6 +374,10 @@ function breaksLines(bytes: Buffer, from: number): boolean {
   return false;
 }
 
-function expect(byte: number | undefined, wanted: number): void {
-  if (byte !== wanted) throw new BodyError('malformed chunk');
+function expect(chunk: Buffer, position: number, wanted: number): void {
+  if (chunk[position] !== wanted) throw new BodyError('malformed chunk', chunk.subarray(position));
+}
+
+function sizeError(line: string, why: string): BodyError {
+  return new BodyError(why, Buffer.from(line, 'latin1'));
 }

@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
-import { BodyError, type Framing, requestFraming, responseFraming, trackBody } from './body.ts';
+import {
+  BodyError,
+  type Framing,
+  requestFraming,
+  responseFraming,
+  trackBody,
+  trackServiceBody,
+} from './body.ts';
 import { parseRequestHead, parseResponseHead } from './head.ts';
 
 const CHUNKED: Framing = { kind: 'chunked' };
@@ -50,6 +57,29 @@ function follow(framing: Framing, bytes: Buffer, pieces: readonly number[]): Fol
   return { end, length: at, content: Buffer.concat(content).toString('hex') };
 }
 
+/** The same for a body of a service, and what the visitor gets. */
+function reframe(bytes: Buffer, pieces: readonly number[]): Followed & { readonly wire: Buffer } {
+  const [wire, content]: [Buffer[], Buffer[]] = [[], []];
+  const body = trackServiceBody(CHUNKED, {
+    onWire: (piece) => wire.push(Buffer.from(piece)),
+    onPayload: (piece) => content.push(Buffer.from(piece)),
+  });
+  let at = 0;
+  let end: Followed['end'] = 'open';
+  try {
+    for (const size of [...pieces, bytes.length]) {
+      if (body.done) break;
+      at += body.advance(bytes.subarray(at, at + size), 0);
+    }
+    if (body.done) end = 'done';
+  } catch (error) {
+    if (!(error instanceof BodyError)) throw error;
+    end = 'broken';
+  }
+  const length = end === 'broken' ? 0 : at;
+  return { end, length, content: Buffer.concat(content).toString('hex'), wire: Buffer.concat(wire) };
+}
+
 describe('bodies in any pieces', () => {
   it('have the right end and content if they are chunked', () => {
     fc.assert(
@@ -87,6 +117,41 @@ describe('bodies in any pieces', () => {
           damaged = Buffer.concat([damaged.subarray(0, at), Buffer.from(character, 'latin1'), rest]);
         }
         assert.deepEqual(follow(CHUNKED, damaged, pieces), follow(CHUNKED, damaged, []));
+      }),
+      { numRuns: 3000 },
+    );
+  });
+
+  it('are framed anew if a service wrote them, the same in any pieces, and end where they did', () => {
+    const damage = fc.tuple(
+      fc.nat(),
+      fc.constantFrom('\r', '\n', '\r\n', ' ', '\t', ';', '0', 'a', '\0'),
+      fc.boolean(),
+    );
+    fc.assert(
+      fc.property(chunkedBody, fc.array(damage, { maxLength: 4 }), sizes, ({ bytes }, changes, pieces) => {
+        let sent = Buffer.from(
+          bytes.toString('latin1').replaceAll('\r\n', changes.length % 2 === 0 ? '\n' : '\r\n'),
+          'latin1',
+        );
+        for (const [where, text, inserted] of changes) {
+          const at = where % sent.length;
+          sent = Buffer.concat([
+            sent.subarray(0, at),
+            Buffer.from(text, 'latin1'),
+            sent.subarray(inserted ? at : at + 1),
+          ]);
+        }
+        const whole = reframe(sent, []);
+        const split = reframe(sent, pieces);
+        assert.deepEqual([split.end, split.length], [whole.end, whole.length]);
+        if (whole.end !== 'broken') assert.equal(split.wire.toString('hex'), whole.wire.toString('hex'));
+        for (const { wire, end, content } of [whole, split]) {
+          const strict = follow(CHUNKED, wire, []);
+          // Of a broken one, the visitor may have the part before that.
+          if (end === 'broken') assert.notEqual(strict.end, 'done');
+          else assert.deepEqual([strict.end, strict.content, strict.length], [end, content, wire.length]);
+        }
       }),
       { numRuns: 3000 },
     );

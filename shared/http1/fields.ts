@@ -51,6 +51,43 @@ export function isLineEnd(bytes: Buffer, at: number): boolean {
   return bytes[at] === CR && bytes[at + 1] === LF;
 }
 
+/**
+ * Which lines are accepted. `strict`: those that end in CRLF. `lenient`: also those that end in LF alone, as many small
+ * services write them; they are passed on with CRLF. A CR elsewhere is in neither case part of a line.
+ */
+export type LineRules = 'strict' | 'lenient';
+
+/**
+ * One past the first empty line that follows another line, or 0 if there is none.
+ *
+ * @param from the first three bytes before it were searched already
+ */
+export function endOfLines(bytes: Buffer, from: number, rules: LineRules): number {
+  if (rules === 'strict') {
+    const at = bytes.indexOf('\r\n\r\n', from, 'latin1');
+    return at === -1 ? 0 : at + 4;
+  }
+  for (let at = bytes.indexOf(LF, from); at !== -1; at = bytes.indexOf(LF, at + 1)) {
+    if (bytes[at + 1] === LF) return at + 2;
+    if (isLineEnd(bytes, at + 1)) return at + 3;
+  }
+  return 0;
+}
+
+/** The same lines, each with CRLF at its end. */
+export function withLineEnds(bytes: Buffer): Buffer {
+  const pieces: Buffer[] = [];
+  let start = 0;
+  for (let at = bytes.indexOf(LF); at !== -1; at = bytes.indexOf(LF, at + 1)) {
+    if (bytes[at - 1] === CR) continue;
+    pieces.push(bytes.subarray(start, at), LINE_END);
+    start = at + 1;
+  }
+  return start === 0 ? bytes : Buffer.concat([...pieces, bytes.subarray(start)]);
+}
+
+const LINE_END = Buffer.from('\r\n');
+
 /** Whether the bytes at a position equal a text, ignoring case; the text must be in lower case. */
 export function equalsIgnoringCase(bytes: Buffer, start: number, end: number, lower: string): boolean {
   if (end - start !== lower.length) return false;

@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
+import { responseFraming } from './body.ts';
 import { type Field, parseFields } from './fields.ts';
-import { HeadReader, parseRequestHead, parseResponseHead, type RequestHead } from './head.ts';
+import {
+  HeadReader,
+  parseRequestHead,
+  parseResponseHead,
+  parseServiceHead,
+  type RequestHead,
+} from './head.ts';
 
 const LIMITS = { target: 8192, fields: 200 };
 
@@ -101,6 +108,45 @@ describe('heads of any content', () => {
     );
   });
 
+  it('of a service are strict after they were accepted, in any pieces', () => {
+    const ends = fc.constantFrom('\r\n', '\n', '\n', '\r', ' \n', '\r\r\n');
+    const line = fc.oneof(
+      fc.constantFrom(
+        'Content-Length: 2',
+        'content-length:2',
+        'Content-Length: 2, 2',
+        'Content-Length: 3',
+        'A: b',
+        ' c',
+        'A : b',
+        '',
+      ),
+      anyText,
+    );
+    const lines = fc.array(fc.tuple(line, ends), { maxLength: 6 });
+    fc.assert(
+      fc.property(
+        lines,
+        ends,
+        anyText,
+        fc.array(fc.integer({ min: 1, max: 20 })),
+        (fields, first, rest, sizes) => {
+          const text = ['HTTP/1.1 200 x', first, ...fields.flat(), '\n\n', rest].join('');
+          const whole = readService(latin1(text), []);
+          assert.deepEqual(readService(latin1(text), sizes), whole);
+          if (typeof whole === 'string') return;
+          const again = new HeadReader(9999).push(latin1(whole.head));
+          assert.ok(typeof again === 'object' && again.rest.length === 0);
+          assert.ok(parseResponseHead(again.head));
+          assert.ok(!/\r(?!\n)|(?<!\r)\n/.test(whole.head), whole.head);
+          const lengths = whole.head.toLowerCase().match(/^content-length:.*$/gm) ?? [];
+          assert.ok(lengths.length <= 1, whole.head);
+        },
+      ),
+      { numRuns: 2000 },
+    );
+  });
+
   it('are accepted or rejected the same in one piece or several', () => {
     fc.assert(
       fc.property(
@@ -141,6 +187,25 @@ function assertWellFormed(parts: readonly string[]): void {
 
 function isControl(byte: number): boolean {
   return (byte < 0x20 && byte !== 0x09) || byte === 0x7f;
+}
+
+/** A head of a service as it is passed on, and what follows it. */
+function readService(bytes: Buffer, sizes: readonly number[]): { head: string; rest: string } | string {
+  const reader = new HeadReader(9999, 'lenient');
+  let at = 0;
+  for (const size of [...sizes, bytes.length]) {
+    const end = reader.push(bytes.subarray(at, at + size));
+    at = Math.min(bytes.length, at + size);
+    if (end === undefined) continue;
+    const head = typeof end === 'string' ? undefined : parseServiceHead(end.head);
+    if (typeof end === 'string' || head === undefined || responseFraming(head, 'GET') === undefined)
+      return 'refused';
+    return {
+      head: head.bytes.toString('latin1'),
+      rest: `${end.rest.toString('latin1')}${bytes.subarray(at).toString('latin1')}`,
+    };
+  }
+  return 'incomplete';
 }
 
 /** Trims the white space of HTTP, which is less than that of JavaScript. */

@@ -11,8 +11,11 @@ import {
   tokenEnd,
   valueEnd,
   type Field,
+  endOfLines,
   joined,
+  type LineRules,
   parseFields,
+  withLineEnds,
 } from './fields.ts';
 
 export interface RequestHead {
@@ -96,6 +99,38 @@ export function parseResponseHead(bytes: Buffer): ResponseHead | undefined {
 }
 
 /**
+ * Reads a response head of a local service: as {@link parseResponseHead}, but several equal values of `Content-Length` are
+ * one (RFC 9112 section 6.3), also in the bytes of the result.
+ */
+export function parseServiceHead(bytes: Buffer): ResponseHead | undefined {
+  const head = parseResponseHead(bytes);
+  if (head === undefined) return undefined;
+  let first: Field | undefined;
+  let values: string[] | undefined;
+  for (const field of head.fields) {
+    if (!field.is('content-length')) continue;
+    if (first !== undefined || field.value.includes(','))
+      (values ??= first ? [first.value] : []).push(field.value);
+    first ??= field;
+  }
+  const [value, ...others] = new Set(
+    values
+      ?.join()
+      .split(',')
+      .map((text) => text.trim()),
+  );
+  if (first === undefined || value === undefined || others.length > 0) return head;
+  const writer = new HeadWriter(head.bytes, 0);
+  writer.keep(0, fieldsStart(head));
+  for (const field of head.fields) {
+    if (field === first) writer.text(`${field.name}: ${value}\r\n`);
+    else if (!field.is('content-length')) writer.keepField(field);
+  }
+  writer.text('\r\n');
+  return parseResponseHead(writer.end());
+}
+
+/**
  * The first line of a response head that is malformed; if there is none, the last one, whose end may be missing.
  *
  * @param bytes from the first byte of the head on
@@ -166,10 +201,15 @@ export class HeadReader {
   /** The last bytes, if they made the head too large. */
   #beyond: Buffer = EMPTY;
   readonly #limit: number;
+  readonly #rules: LineRules;
 
-  /** @param limit bytes of the largest accepted head */
-  constructor(limit: number) {
+  /**
+   * @param limit bytes of the largest accepted head
+   * @param rules `lenient` for responses of local services
+   */
+  constructor(limit: number, rules: LineRules = 'strict') {
     this.#limit = limit;
+    this.#rules = rules;
   }
 
   /** Whether part of a head has arrived. */
@@ -187,14 +227,13 @@ export class HeadReader {
     const from = Math.max(0, this.#held.length - END.length + 1);
     if (this.#held.length > 0 && this.#isTooMuch(chunk, from)) {
       this.#beyond = chunk;
-      return hasBareLineFeed(chunk, 0, this.#held.at(-1)) ? 'malformed' : 'too-large';
+      return this.#isStrict && hasBareLineFeed(chunk, 0, this.#held.at(-1)) ? 'malformed' : 'too-large';
     }
     const bytes = this.#held.length === 0 ? chunk : joined(this.#held, chunk);
-    const at = bytes.indexOf(END, from, 'latin1');
-    const length = at === -1 ? bytes.length : at + END.length;
-    if (at === -1) this.#held = bytes;
-    // An empty line at the start, or a line with another ending, can never become a head: do not wait for its end.
-    if (bytes[0] === HEAD_READER_CR || bytes[0] === LF || (at === -1 && hasBareLineFeed(bytes, from))) {
+    const end = endOfLines(bytes, from, this.#rules);
+    const length = end === 0 ? bytes.length : end;
+    if (end === 0) this.#held = bytes;
+    if (bytes[0] === HEAD_READER_CR || bytes[0] === LF || (end === 0 && this.#isHopeless(bytes, from))) {
       this.#held = bytes;
       return 'malformed';
     }
@@ -202,17 +241,32 @@ export class HeadReader {
       this.#held = bytes;
       return 'too-large';
     }
-    if (at === -1) return undefined;
+    if (end === 0) return undefined;
     this.#held = EMPTY;
-    if (length === bytes.length) return { head: bytes, rest: EMPTY };
-    return { head: bytes.subarray(0, length), rest: bytes.subarray(length) };
+    const head = length === bytes.length ? bytes : bytes.subarray(0, length);
+    return { head: this.#isStrict ? head : withLineEnds(head), rest: bytes.subarray(length) };
+  }
+
+  get #isStrict(): boolean {
+    return this.#rules === 'strict';
+  }
+
+  /**
+   * Whether the bytes can never become a head, so that nobody should wait for its end: a line has another ending, or a
+   * response is of another protocol.
+   */
+  #isHopeless(bytes: Buffer, from: number): boolean {
+    if (this.#isStrict) return hasBareLineFeed(bytes, from);
+    return !'HTTP/1.'.startsWith(bytes.toString('latin1', 0, 7));
   }
 
   /** Whether no head can end within the limit, determined without copying all data. */
   #isTooMuch(chunk: Buffer, from: number): boolean {
     const room = this.#limit - this.#held.length;
     if (chunk.length <= room) return false;
-    return !Buffer.concat([this.#held.subarray(from), chunk.subarray(0, room)]).includes(END, 0, 'latin1');
+    return (
+      endOfLines(Buffer.concat([this.#held.subarray(from), chunk.subarray(0, room)]), 0, this.#rules) === 0
+    );
   }
 }
 

@@ -88,6 +88,7 @@ describe('CompressedStream', () => {
   const bodies: Readonly<Record<string, string>> = {
     'of known length': KNOWN,
     'in chunks': `${CHUNKED}${[TEXT.slice(0, 9), TEXT.slice(9)].map((part) => `${part.length.toString(16)};a=b\r\n${part}\r\n`).join('')}0\r\n\r\n`,
+    'in chunks with blanks behind their sizes': `${CHUNKED}${TEXT.length.toString(16)}  \r\n${TEXT}\r\n0  \r\n\r\n`,
   };
   for (const [name, response] of Object.entries(bodies)) {
     for (const size of [1, 7, 64, 10_000]) {

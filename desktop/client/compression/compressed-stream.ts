@@ -7,6 +7,7 @@ import {
   requestFraming,
   responseFraming,
   trackBody,
+  trackServiceBody,
 } from '../../../shared/http1/body.ts';
 import { listMembers } from '../../../shared/http1/fields.ts';
 import {
@@ -275,7 +276,7 @@ export class CompressedStream extends StreamFilter implements CompressorHandler 
         return [compressedHead(head, coding, closesAfter(head, framing), tags), end.rest];
       }
     }
-    const body = trackBody(framing);
+    const body = trackServiceBody(framing, {});
     if (body.done) this.#request = undefined;
     else this.#responseBody = body;
     const changed = isEligible
@@ -314,11 +315,10 @@ export class CompressedStream extends StreamFilter implements CompressorHandler 
 
   #track(framing: Framing): BodyTracker {
     this.#trailers = '';
-    return trackBody(
-      framing,
-      (piece) => void this.#content.push(piece),
-      (fields) => (this.#trailers = compressedTrailers(fields, this.#options.tags)),
-    );
+    return trackServiceBody(framing, {
+      onPayload: (piece) => void this.#content.push(piece),
+      onTrailers: (fields) => (this.#trailers = compressedTrailers(fields, this.#options.tags)),
+    });
   }
 
   /** @returns the bytes after the body */

@@ -6,9 +6,10 @@ import {
   requestFraming,
   responseFraming,
   trackBody,
+  trackServiceBody,
 } from '../../../shared/http1/body.ts';
 import { type Field, fieldValue, mapTags } from '../../../shared/http1/fields.ts';
-import { HeadReader, HeadWriter, parseRequestHead, parseResponseHead } from '../../../shared/http1/head.ts';
+import { HeadReader, HeadWriter, parseRequestHead, parseServiceHead } from '../../../shared/http1/head.ts';
 import {
   NO_LIMITS,
   REQUEST_HEAD_MAX_BYTES,
@@ -118,7 +119,7 @@ export class HeaderRewriter extends StreamFilter {
   constructor(inner: DataSocket, changes: HeadChanges) {
     super(inner);
     this.#changes = changes;
-    if (!changes.response.isEmpty) this.#responses = new HeadReader(RESPONSE_HEAD_MAX_BYTES);
+    if (!changes.response.isEmpty) this.#responses = new HeadReader(RESPONSE_HEAD_MAX_BYTES, 'lenient');
   }
 
   override onStreamData(piece: Buffer): void {
@@ -168,7 +169,7 @@ export class HeaderRewriter extends StreamFilter {
     if (!body.done) this.#body = body;
     if (fieldValue(head.fields, 'upgrade') !== undefined) {
       this.#isOffering = true;
-      this.#responses ??= new HeadReader(RESPONSE_HEAD_MAX_BYTES);
+      this.#responses ??= new HeadReader(RESPONSE_HEAD_MAX_BYTES, 'lenient');
     }
     if (!this.#expect(head.method)) return this.#break(bytes);
     super.onStreamData(this.#changes.request.apply(head));
@@ -213,22 +214,18 @@ export class HeaderRewriter extends StreamFilter {
     const end = reader.push(bytes);
     const nothing = bytes.subarray(bytes.length);
     if (end === undefined) return [nothing, nothing];
-    const head = typeof end === 'string' ? undefined : parseResponseHead(end.head);
-    if (typeof end === 'string' || head === undefined) {
-      this.#break(bytes);
-      return [nothing, nothing];
-    }
+    if (end === 'too-large') return [this.#break(bytes), nothing];
+    if (end === 'malformed') return [this.#passRefused(Buffer.from(reader.text, 'latin1')), nothing];
+    const head = parseServiceHead(end.head);
+    if (head === undefined) return [this.#passRefused(end.head), nothing];
     if (head.status < 200 && head.status !== 101) return [end.head, end.rest];
     const changed = this.#changes.response.apply(head);
     const isUpgraded = head.status === 101;
     const framing = isUpgraded ? undefined : responseFraming(head, this.#methods[0] ?? 'GET');
-    if (!isUpgraded && framing === undefined) {
-      this.#break(bytes);
-      return [nothing, nothing];
-    }
+    if (!isUpgraded && framing === undefined) return [this.#passRefused(end.head), nothing];
     if (this.#methods.shift() === undefined) this.#early += 1;
     if (framing !== undefined) {
-      const body = trackBody(framing);
+      const body = trackServiceBody(framing, {});
       if (!body.done) this.#responseBody = body;
     }
     // What waits for this response reaches the local service first, as if there were no filter.
@@ -273,6 +270,12 @@ export class HeaderRewriter extends StreamFilter {
       this.#break(bytes);
       return undefined;
     }
+  }
+
+  /** The relay refuses it, by the same rules, and tells the owner why. */
+  #passRefused(head: Buffer): Buffer {
+    this.#isThrough = true;
+    return head;
   }
 
   #break(bytes: Buffer): Buffer {

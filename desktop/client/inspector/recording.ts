@@ -1,9 +1,16 @@
-import { BodyError, type BodyTracker, trackBody } from '../../../shared/http1/body.ts';
+import {
+  BodyError,
+  type BodyTracker,
+  type Framing,
+  trackBody,
+  trackServiceBody,
+} from '../../../shared/http1/body.ts';
 import { COLON, equalsIgnoringCase, LF, SPACE, TAB, joined } from '../../../shared/http1/fields.ts';
 import type { Recording } from '../data/stream-filter.ts';
 import { RECORDED_HEAD_MAX_BYTES } from '../limits.ts';
 import type { Exchange } from './exchange.ts';
 
+const CHUNKED_BODY: Framing = { kind: 'chunked' };
 const SWITCHING_PROTOCOLS = 101;
 const FIRST_FINAL_STATUS = 200;
 
@@ -270,7 +277,8 @@ export class MessageTracker {
       if (expecting === 'response-without-body' || status < 200 || status === 204 || status === 304) return;
       this.isUntilClose = !isChunked && length === undefined;
     }
-    if (isChunked) this.#body = trackBody({ kind: 'chunked' });
+    if (isChunked)
+      this.#body = expecting === 'request' ? trackBody(CHUNKED_BODY) : trackServiceBody(CHUNKED_BODY, {});
     else if (this.isUntilClose) this.#body = trackBody({ kind: 'until-close' });
     else if (length !== undefined && length > 0) this.#body = trackBody({ kind: 'length', length });
   }

@@ -1,4 +1,4 @@
-import { BodyError, trackBody } from '../../../shared/http1/body.ts';
+import { BodyError, trackServiceBody } from '../../../shared/http1/body.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import type { Recorder, Recording } from '../data/stream-filter.ts';
 import {
@@ -326,7 +326,7 @@ function readField(line: string): [name: string, value: string] {
 function readBody(isChunked: boolean, bytes: Buffer): { body: Uint8Array; isWhole: boolean } {
   if (!isChunked) return { body: Uint8Array.from(bytes), isWhole: true };
   const pieces: Buffer[] = [];
-  const tracker = trackBody({ kind: 'chunked' }, (piece) => pieces.push(piece));
+  const tracker = trackServiceBody({ kind: 'chunked' }, { onPayload: (piece) => pieces.push(piece) });
   try {
     tracker.advance(bytes, 0);
   } catch (error) {

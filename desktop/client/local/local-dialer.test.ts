@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
-import type { Socket } from 'node:net';
 import { Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { mock } from 'node:test';
