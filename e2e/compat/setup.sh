@@ -8,6 +8,7 @@ set -- "The compat tests"
 [ -x /usr/bin/chromium ] || set -- "$@" chromium
 command -v certutil >/dev/null || set -- "$@" libnss3-tools
 command -v openssl >/dev/null || set -- "$@" openssl
+[ -x /usr/bin/python3 ] || set -- "$@" python3
 command -v curl >/dev/null || set -- "$@" curl
 [ -x "$(git --exec-path 2>/dev/null)/git-http-backend" ] || set -- "$@" git
 [ -x /usr/sbin/nginx ] || set -- "$@" nginx

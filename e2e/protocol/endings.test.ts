@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 import { bothClients, ScriptedTunnel } from '../support/clients.ts';
-import { timed, within } from '../support/deadline.ts';
+import { eventually, timed, within } from '../support/deadline.ts';
 import { hostOf } from '../support/manual-client.ts';
 import { formatRequest, RawConnection, WEBSOCKET } from '../support/raw-http.ts';
 import { suiteScope } from '../support/scope.ts';
@@ -79,6 +79,25 @@ bothClients('how connections end', (kind) => {
       const head = await visitor.finalHead();
       local.write('nonsense\r\n');
       await assertEndsSoon('break', assert.rejects(visitor.rest(head), /ended/));
+    });
+
+    it('that comes before the end of the request is delivered, although the service resets', async () => {
+      const page = 'x'.repeat(30_000);
+      for (let round = 0; round < 10; round += 1) {
+        const body = Buffer.alloc(1_000_000);
+        const [visitor, local] = await tunnel.send(
+          `POST / HTTP/1.1\r\nHost: ${tunnel.host}\r\nContent-Length: ${body.length}\r\n\r\n`,
+        );
+        local.socket.pause();
+        const sent = visitor.write(body).catch(() => {});
+        local.write(`HTTP/1.1 413 x\r\nContent-Length: ${page.length}\r\n\r\n${page}`);
+        await eventually(20_000, () => assert.ok(local.socket.readableLength > 0));
+        // The system resets a connection that is closed with unread data.
+        local.socket.destroy();
+        const { status, text } = await visitor.response();
+        assert.deepEqual([status, text.length], [413, page.length]);
+        await sent;
+      }
     });
 
     it('that never arrives is a 502, not a hang', async () => {

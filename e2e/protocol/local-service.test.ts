@@ -12,7 +12,7 @@ import { Culvert } from '../support/programs.ts';
 import { type Field, RawConnection, visit } from '../support/raw-http.ts';
 import { sharedRelaySuite } from '../support/relay-suite.ts';
 import { echo, readEcho, seenField, startEchoService } from '../support/services/echo.ts';
-import { closedPort, startHttpService } from '../support/services/listen.ts';
+import { closedPort, startHttpService, startRawService } from '../support/services/listen.ts';
 
 /** The options of `culvert http` for its local service. */
 describe('the local service', () => {
@@ -92,6 +92,17 @@ describe('the local service', () => {
     const problem = culvert.nextEvent('problem');
     assert.equal((await visit(relay.port, { host })).status, 403);
     assert.match(JSON.stringify(await problem), /host-blocked.*--host-header local.*server\.allowedHosts/);
+  });
+
+  together('is reported with the line that was refused if it does not send HTTP', async () => {
+    const { port } = await startRawService(scope, (socket) => void socket.write('SSH-2.0-\x1b[31m\r\n'));
+    const { culvert, host } = await start(port);
+    const problem = culvert.nextEvent('problem');
+    const { status, head } = await visit(relay.port, { host });
+    assert.deepEqual([status, head.field('culvert-error')], [502, 'local-malformed']);
+    const { code, message = '' } = await problem;
+    assert.equal(code, 'local-malformed');
+    assert.ok(message.endsWith(String.raw`The refused line: SSH-2.0-\x1b[31m`), message);
   });
 
   together('may speak TLS with a self-signed certificate', async () => {

@@ -283,6 +283,8 @@ async function makeTemplateAt(server: string): Promise<string> {
 export interface CulvertEvent {
   readonly event: string;
   readonly tunnel?: Tunnel;
+  readonly code?: string;
+  readonly message?: string;
 }
 
 /** The client program, serving a tunnel. */

@@ -152,6 +152,10 @@ export async function openData(scope: Scope, relay: RelayAddress, id: string): P
 export function bridge(data: WebSocketClient, localPort: number): void {
   const local = connect({ port: localPort, host: '127.0.0.1', noDelay: true });
   let ended = false;
+  // A service may respond and close before it has read the request. Node would drop the response when a write fails.
+  const write = local._write.bind(local);
+  local._write = (bytes, encoding, done) => write(bytes, encoding, () => done());
+  Object.assign(local, { _writev: undefined });
   local.on('data', (chunk: Buffer) => {
     if (!data.send(chunk)) local.pause();
   });

@@ -104,6 +104,16 @@ describe('error pages in a browser', () => {
     },
     {
       status: 502,
+      code: 'local-malformed',
+      title: 'The response is not HTTP',
+      says: /sent something that is not HTTP/,
+      prepare: async () => {
+        const service = await startRawService(scope, (socket) => void socket.write('SSH-2.0\r\n'));
+        return { address: await culvert(service.port) };
+      },
+    },
+    {
+      status: 502,
       code: 'local-reset',
       title: 'The local service closed the connection',
       says: /closed the connection without sending a response/,

@@ -27,6 +27,8 @@ import type { WrittenHead } from './request.ts';
 
 /** Additions of the relay to a head that has the largest accepted size. */
 const HEAD_EXTRA_BYTES = 4096;
+/** How long the response to a request that ended too early may pause: its service must not wait for the rest for long. */
+const RESPONSE_PAUSE_MS = 500;
 const LAST_CHUNK = Buffer.from('0\r\n\r\n');
 const EMPTY = Buffer.alloc(0);
 
@@ -84,6 +86,8 @@ export class Http2Stream extends EventEmitter implements VisitorConnection {
   #onFlushed: (() => void) | undefined;
   #stallMs = 0;
   #stallsAt = Infinity;
+  /** Monotonic ms when the response to an incomplete request is given up; `Infinity` for other requests. */
+  #failsAt = Infinity;
 
   destroyed = false;
   bytesRead: number;
@@ -150,8 +154,15 @@ export class Http2Stream extends EventEmitter implements VisitorConnection {
   ends(trailers: Buffer | undefined = LAST_CHUNK): void {
     this.#hasEnded = true;
     if (this.destroyed) return;
-    if (trailers === undefined || this.#missing > 0) return this.fail(PROTOCOL_ERROR);
+    if (trailers === undefined || this.#missing > 0) return this.#endIncomplete();
     if (this.#bodyKind === 'chunked') this.#give(trailers, 0);
+    if (this.#isEnded && this.writableLength === 0) this.#over();
+  }
+
+  /** Some visitors, such as curl, stop sending when they see the response, and end the stream. */
+  #endIncomplete(): void {
+    if (this.#body === undefined) return this.fail(PROTOCOL_ERROR);
+    this.#failsAt = this.#carrier.now() + RESPONSE_PAUSE_MS;
     if (this.#isEnded && this.writableLength === 0) this.#over();
   }
 
@@ -274,6 +285,7 @@ export class Http2Stream extends EventEmitter implements VisitorConnection {
 
   /** Ends a visitor that takes nothing, by its own time limit. */
   tick(now: number): void {
+    if (now >= this.#failsAt && !this.#isComplete) return this.fail(PROTOCOL_ERROR);
     if (now < this.#stallsAt) return;
     this.#stallsAt = Infinity;
     this.emit('timeout');
@@ -323,6 +335,7 @@ export class Http2Stream extends EventEmitter implements VisitorConnection {
     if (this.destroyed) return;
     this.writableLength += bytes.length;
     this.#onSent = onSent;
+    if (this.#failsAt !== Infinity) this.#failsAt = this.#carrier.now() + RESPONSE_PAUSE_MS;
     if (!this.#push(bytes)) return this.destroy();
     this.#carrier.ready(this);
   }

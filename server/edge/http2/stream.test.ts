@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { HeaderEncoder } from './hpack.ts';
+import { Http2Stream } from './stream.ts';
+
+describe('Http2Stream', () => {
+  const HEAD = 'HTTP/1.1 413 x\r\nContent-Length: 4\r\n\r\n';
+  let now: number;
+  let resets: number[];
+  let over: number;
+  let stream: Http2Stream;
+
+  beforeEach(() => {
+    now = 0;
+    resets = [];
+    over = 0;
+    const carrier = {
+      now: () => now,
+      ready() {},
+      accepted() {},
+      reset: (_stream: Http2Stream, code: number) => void resets.push(code),
+      over: () => void (over += 1),
+      inform() {},
+    };
+    const head = { bytes: Buffer.from('POST'), body: 'length', length: 9, isHead: false } as const;
+    stream = new Http2Stream(1, head, false, { receive: 99, send: 99 }, carrier);
+    stream.begin();
+  });
+
+  /** Sends what is due. @returns bytes of content */
+  function send(): number {
+    const content = stream.take([], new HeaderEncoder(), 99);
+    stream.sent();
+    return content;
+  }
+
+  it('fails if its request ends before its length, and nothing of a response has come', () => {
+    stream.ends();
+    assert.deepEqual([resets, stream.destroyed], [[1], true]);
+  });
+
+  it('sends the whole response to a visitor that stopped sending when it saw the response', () => {
+    stream.write(Buffer.from(`${HEAD}ab`));
+    assert.equal(send(), 2);
+    stream.ends();
+    now += 499;
+    stream.tick(now);
+    stream.write(Buffer.from('c'));
+    now += 499;
+    stream.tick(now);
+    stream.write(Buffer.from('d'));
+    assert.deepEqual([send(), resets, over], [2, [], 1]);
+  });
+
+  it('gives that response up when it pauses for 500 ms', () => {
+    stream.write(Buffer.from(`${HEAD}ab`));
+    stream.ends();
+    now += 500;
+    stream.tick(now);
+    assert.deepEqual([resets, stream.destroyed], [[1], true]);
+  });
+});
