@@ -242,7 +242,7 @@ describe('culvert and access to its tunnel', () => {
     ]);
     const link = JSON.parse(made.out) as NewLink;
     const { pathname, search } = new URL(link.url);
-    const led = await ask(tunnel, [], { target: pathname + search });
+    const led = await ask(tunnel, [['Accept', 'text/html']], { target: pathname + search });
     assert.deepEqual([led.status, led.head.field('location')], [303, '/cart?step=2']);
     const [cookie = ''] = (led.head.field('set-cookie') ?? '').split(';', 1);
     assert.equal(visitorOf(await ask(tunnel, [['Cookie', cookie]])), 'link:f%C3%BCr Ann');

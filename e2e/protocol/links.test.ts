@@ -121,8 +121,8 @@ describe('signed links (protocol.md section 11.2)', () => {
     return await visit(relay.port, { host, target: prefix + target, headers, ...request });
   }
 
-  /** Follows a link as created. */
-  async function open({ url }: NewLink, headers: readonly Field[] = []): Promise<Response> {
+  /** Follows a link as created, in a browser. */
+  async function open({ url }: NewLink, headers: readonly Field[] = [BROWSER]): Promise<Response> {
     const { host, pathname, search } = new URL(url);
     return await visit(relay.port, { host, target: pathname + search, headers });
   }
@@ -165,7 +165,7 @@ describe('signed links (protocol.md section 11.2)', () => {
         const token = tokenOf(await link(tunnel, { note: 'for the review' }));
         for (const form of forms(tunnel)) {
           assertRefused(await ask(form, '/a'), false);
-          const led = await ask(form, `/a?b=%2F&culvert_pass=${token}&&c`);
+          const led = await ask(form, `/a?b=%2F&culvert_pass=${token}&&c`, [BROWSER]);
           assert.deepEqual([led.status, led.head.field('location')], [303, `${form.prefix}/a?b=%2F&&c`]);
           assert.equal(seen, undefined);
           assert.equal(led.head.field('cache-control'), 'no-store');
@@ -183,10 +183,11 @@ describe('signed links (protocol.md section 11.2)', () => {
         }
       });
 
-      it('immediately admit a body and a WebSocket, without the parameter', async () => {
+      it('immediately admit programs, a body and a WebSocket, without the parameter', async () => {
         const tunnel = await begin(LINKS);
         const query = `/up?x&culvert_pass=${tokenOf(await link(tunnel))}`;
         for (const form of forms(tunnel)) {
+          assert.deepEqual([(await ask(form, query)).text, last()?.url], ['ok', '/up?x']);
           const body = 'x'.repeat(100_000);
           const posted = await ask(form, query, [], { method: 'POST', body });
           assert.deepEqual([posted.text, last()?.url], ['ok', '/up?x']);
@@ -230,7 +231,7 @@ describe('signed links (protocol.md section 11.2)', () => {
     const [one, two] = [await link(tunnel, { note: 'one' }), await link(tunnel, { note: 'two' })];
     for (const form of forms(tunnel)) {
       const cookie = cookiesOf(await ask(form, `/?culvert_pass=${tokenOf(one)}`));
-      const led = await ask(form, `/?culvert_pass=${tokenOf(two)}`, [cookie]);
+      const led = await ask(form, `/?culvert_pass=${tokenOf(two)}`, [BROWSER, cookie]);
       assert.deepEqual([led.status, led.head.all('set-cookie')], [303, []]);
       const posted = await ask(form, `/?culvert_pass=${tokenOf(two)}`, [cookie], {
         method: 'POST',
@@ -253,9 +254,12 @@ describe('signed links (protocol.md section 11.2)', () => {
     const tunnel = await start(LINKS);
     const query = `?culvert_pass=${tokenOf(await link(tunnel))}`;
     const [form, pathForm] = forms(tunnel);
-    assert.equal((await ask(form, `//evil.example/${query}`)).head.field('location'), '/.//evil.example/');
     assert.equal(
-      (await ask(pathForm, `//evil.example/${query}`)).head.field('location'),
+      (await ask(form, `//evil.example/${query}`, [BROWSER])).head.field('location'),
+      '/.//evil.example/',
+    );
+    assert.equal(
+      (await ask(pathForm, `//evil.example/${query}`, [BROWSER])).head.field('location'),
       `${pathForm.prefix}//evil.example/`,
     );
   });
@@ -284,12 +288,12 @@ describe('signed links (protocol.md section 11.2)', () => {
     const made = await link(tunnel);
     await revoke(tunnel, made);
     await becomesRefused(() => open(made));
-    const page = await open(made, [BROWSER]);
+    const page = await open(made);
     assertRefused(page);
     assert.equal(page.head.field('content-type'), 'text/html; charset=utf-8');
     assert.match(page.text, /<h1>This link has expired<\/h1>/);
     assert.ok(!page.text.includes('culvert_pass'));
-    const json = await open(made);
+    const json = await open(made, []);
     assertRefused(json);
     assert.equal((JSON.parse(json.text) as { code: string }).code, 'access-required');
   });
@@ -334,7 +338,7 @@ describe('signed links (protocol.md section 11.2)', () => {
   it('are hidden from the service if the tunnel is public, and still redirect', async () => {
     const tunnel = await start({});
     for (const form of forms(tunnel)) {
-      const led = await ask(form, '/a?culvert_pass=x&b');
+      const led = await ask(form, '/a?culvert_pass=x&b', [BROWSER]);
       assert.deepEqual([led.status, led.head.field('location')], [303, `${form.prefix}/a?b`]);
       assert.deepEqual(led.head.all('set-cookie'), []);
       assert.equal((await ask(form, '/a?culvert_pass=x&b', [], { method: 'POST', body: 'x' })).text, 'ok');
@@ -352,10 +356,11 @@ describe('signed links (protocol.md section 11.2)', () => {
     for (const form of forms(tunnel)) {
       const inside = await ask(form, '/', [auth, ['Sec-Fetch-Mode', 'navigate']]);
       const cookie = cookiesOf(inside);
-      const led = await ask(form, '/?x&culvert_pass=ended', [cookie]);
+      const led = await ask(form, '/?x&culvert_pass=ended', [BROWSER, cookie]);
       assert.deepEqual([led.status, led.head.field('location')], [303, `${form.prefix}/?x`]);
       for (const [headers, method] of [
         [[cookie], 'PUT'],
+        [[cookie], 'GET'],
         [[auth], 'GET'],
         [[auth], 'POST'],
         [PREFLIGHT, 'OPTIONS'],
@@ -400,7 +405,8 @@ describe('signed links (protocol.md section 11.2)', () => {
       const token = tokenOf(await link(one));
       const [host, path, own] = forms(two);
       const cookies: Field[] = [];
-      for (const form of forms(one)) cookies.push(cookiesOf(await ask(form, `/?culvert_pass=${token}`)));
+      for (const form of forms(one))
+        cookies.push(cookiesOf(await ask(form, `/?culvert_pass=${token}`, [BROWSER])));
       for (const form of [host, path, own]) {
         assertRefused(await ask(form, `/?culvert_pass=${token}`));
         for (const cookie of cookies) assertRefused(await ask(form, '/', [cookie]), false);

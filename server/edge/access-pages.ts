@@ -91,16 +91,22 @@ function extraFields(code: string, access: AccessPolicy, head: RequestHead, { pr
   );
 }
 
-/** Where programs look up how to authorize themselves (RFC 8414 section 3, RFC 9728 section 3), and what is below. */
-const AUTHORIZATION_METADATA = /^\/\.well-known\/oauth-(?:protected-resource|authorization-server)(?:[/?]|$)/;
+/**
+ * Where programs look up how to authorize themselves (RFC 8414 section 3, RFC 9728 section 3, OpenID Connect Discovery
+ * section 4), and what is below.
+ */
+const AUTHORIZATION_METADATA =
+  /^\/\.well-known\/(?:oauth-(?:protected-resource|authorization-server)|openid-configuration)(?:[/?]|$)/;
+/** Where they register if they find nothing there (the authorization of the Model Context Protocol of 2025-03-26). */
+const REGISTRATION = /^\/register(?:\?|$)/;
 
-/** Whether a target describes an authorization server, which a tunnel with tokens does not have. */
-export function isAuthorizationMetadata(target: string): boolean {
-  return AUTHORIZATION_METADATA.test(target);
+/** Whether a request begins an authorization, for which a tunnel with tokens has no server. */
+export function startsAuthorization(method: string, target: string): boolean {
+  return AUTHORIZATION_METADATA.test(target) || (method === 'POST' && REGISTRATION.test(target));
 }
 
 /**
- * The response for such a target to a visitor without access: with a 401, MCP clients would begin an authorization that
+ * The response to such a request of a visitor without access: with a 401, MCP clients would begin an authorization that
  * does not exist.
  */
 export function notFoundResponse(head: RequestHead): OwnResponse {

@@ -20,6 +20,7 @@ const BASIC = { basic: [{ user: 'ann', hash: 'fern' }] };
 describe('VisitorAccess', () => {
   let clock: FakeClock;
   let visitorAccess: VisitorAccess;
+  let links: LinkTokens;
   let tunnel: {
     id: string;
     createdAt: number;
@@ -50,7 +51,7 @@ describe('VisitorAccess', () => {
     };
     const passes = new Passes('visit', () => ({ current: 'key', others: [] }));
     const lastingPasses = new Passes('lasting', () => ({ current: 'key', others: [] }));
-    const links = new LinkTokens(() => ({ current: 'secret', others: [] }));
+    links = new LinkTokens(() => ({ current: 'secret', others: [] }));
     const rate = (perMinute: number): RateLimiter => new RateLimiter(clock, { perMinute, burst: perMinute });
     visitorAccess = new VisitorAccess({
       gate: new AccessCheck({ passes, lastingPasses, links, cookieName: () => 'pass', isGood: () => true }),
@@ -119,13 +120,23 @@ describe('VisitorAccess', () => {
   /** Sends a token. */
   function send(
     token: string,
-    { address = '192.0.2.1', target = '/', accept = '*/*' } = {},
+    { address = '192.0.2.1', target = '/', accept = '*/*', method = 'GET' } = {},
   ): Entry | undefined {
     const fields = `Accept: ${accept}\r\nAuthorization: Bearer ${token}\r\n`;
-    const head = headOf(`GET ${target} HTTP/1.1\r\nHost: a.test\r\n${fields}\r\n`);
+    const head = headOf(`${method} ${target} HTTP/1.1\r\nHost: a.test\r\n${fields}\r\n`);
     const entry = visitorAccess.enter(head, visitTo(target), { address, network: address, trusted: false });
     assert.ok(!(entry instanceof Promise));
     return entry;
+  }
+
+  /** @returns the outcome of opening a signed link */
+  function openLink(fields: string, { method = 'GET', upgrade = false } = {}): number | string {
+    const head = headOf(`${method} /?a HTTP/1.1\r\nHost: a.test\r\n${fields}\r\n`);
+    const link = links.make('one', { id: '0123456789abcdef', note: '', end: 1e10 });
+    const visitor = { ...visitTo('/?a'), upgrade, link };
+    const entry = visitorAccess.enter(head, visitor, { address: 'a', network: 'a', trusted: false });
+    assert.ok(!(entry instanceof Promise));
+    return outcome(entry);
   }
 
   /** Tries as many wrong passwords, each from another address. */
@@ -287,27 +298,36 @@ describe('VisitorAccess', () => {
     });
 
     it('tells programs that look for an authorization server that it does not exist', () => {
-      const targets = ['/.well-known/oauth-protected-resource', '/.well-known/oauth-authorization-server'];
-      const all = targets.flatMap((target) => [target, `${target}/mcp`, `${target}?a`]);
+      const names = ['oauth-protected-resource', 'oauth-authorization-server', 'openid-configuration'];
+      const [known = '', ...more] = names.map((name) => `/.well-known/${name}`);
+      const gets = [known, ...more].flatMap((target) => [target, `${target}/mcp`, `${target}?a`]);
+      const all = [
+        ...gets.map((target) => ['GET', target] as const),
+        ...['/register', '/register?a'].map((target) => ['POST', target] as const),
+      ];
       for (const access of [TOKENS, BASIC, { ...TOKENS, ...BASIC }]) {
         lock(access);
-        for (const target of all) {
-          const { status, text } = read(send('wrong', { target, accept: 'text/html', address: target }));
+        for (const [method, target] of all) {
+          const asked = { method, target, accept: 'text/html', address: target };
+          const { status, text } = read(send('wrong', asked));
           assert.equal(status, 404, target);
           assert.match(text, /\r\nCulvert-Error: not-found\r\n/);
           assert.ok(text.endsWith('\r\n\r\n{"error":"not found","code":"not-found"}'), text);
         }
       }
       lock(TOKENS);
-      for (const target of [
-        '/.well-known/oauth-protected-resources',
-        '/.well-known/',
-        `/a${targets[0] ?? ''}`,
-      ])
-        assert.equal(outcome(send('wrong', { target, address: 'a' })), 401, target);
-      assert.equal(outcome(send(TOKEN, { target: targets[0] ?? '' })), 'in');
+      for (const [method, target] of [
+        ['GET', `${known}s`],
+        ['GET', '/.well-known/'],
+        ['GET', `/a${known}`],
+        ['GET', '/register'],
+        ['POST', '/register/x'],
+        ['POST', '/a/register'],
+      ] as const)
+        assert.equal(outcome(send('wrong', { method, target, address: target })), 401, target);
+      for (const [method, target] of all) assert.equal(outcome(send(TOKEN, { method, target })), 'in');
       lock({ ...TOKENS, links: true });
-      assert.equal(outcome(send('wrong', { target: targets[0] ?? '', address: 'b' })), 401);
+      assert.equal(outcome(send('wrong', { target: known, address: 'b' })), 401);
     });
 
     it('counts wrong tokens at those addresses as well', () => {
@@ -332,6 +352,28 @@ describe('VisitorAccess', () => {
         assert.equal(standing(), expected, JSON.stringify(access));
       }
     });
+  });
+
+  describe('with a signed link', () => {
+    const HTML = 'Accept: text/html,*/*;q=0.8\r\n';
+    const cases = [
+      [`Sec-Fetch-Mode: navigate\r\n${HTML}`, {}, 303],
+      ['Sec-Fetch-Mode: navigate\r\n', { method: 'HEAD' }, 303],
+      [HTML, {}, 303],
+      [HTML, { method: 'POST' }, 'in'],
+      [HTML, { upgrade: true }, 'in'],
+      [`Sec-Fetch-Mode: cors\r\n${HTML}`, {}, 'in'],
+      ['Accept: text/event-stream\r\n', {}, 'in'],
+      ['Accept: */*\r\n', {}, 'in'],
+      ['', {}, 'in'],
+    ] as const;
+    for (const [fields, request, expected] of cases)
+      it(`answers ${expected} to ${JSON.stringify(request)} ${JSON.stringify(fields)}`, () => {
+        lock({ links: true });
+        assert.equal(openLink(fields, request), expected);
+        tunnel.access = undefined;
+        assert.equal(openLink(fields, request), expected === 'in' ? 'open' : expected);
+      });
   });
 
   it('applies the current policy when the body of a form arrives', async () => {

@@ -2,7 +2,7 @@
  * Applies a tunnel's access policy to its visitors (docs/decisions/0017-gate.md). The access check decides; this turns
  * the verdict into a response or lets the request pass.
  */
-import { fieldValue } from '../../shared/http1/fields.ts';
+import { fieldValue, prefersHtml } from '../../shared/http1/fields.ts';
 import type { RequestHead } from '../../shared/http1/head.ts';
 import {
   type AccessCheck,
@@ -23,10 +23,10 @@ import {
   accessPage,
   type AccessPageContext,
   accessStep,
-  isAuthorizationMetadata,
   notFoundResponse,
   PASSWORD_FIELD,
   redirect,
+  startsAuthorization,
 } from './access-pages.ts';
 import type { Approvals } from './approvals.ts';
 import type { OwnResponse, Visit } from './builtin-responses.ts';
@@ -346,7 +346,7 @@ export class VisitorAccess {
     access: AccessPolicy,
     what: Pick<AccessPageContext, 'wasWrong' | 'linkEnded'> = {},
   ): OwnResponse {
-    if (code === 'access-required' && access.isForPrograms && isAuthorizationMetadata(visit.target))
+    if (code === 'access-required' && access.isForPrograms && startsAuthorization(head.method, visit.target))
       return notFoundResponse(head);
     return accessPage(code, { head, visit, access, contact: this.#options.contact, ...what });
   }
@@ -358,11 +358,13 @@ function triesOf({ id }: LiveTunnel, network: string): string {
 }
 
 /**
- * Whether the visitor opened a link: then the relay redirects to the address without the parameter, which is safe to
- * show and share.
+ * Whether the visitor opened a link in a browser: then the relay redirects to the address without the parameter, which
+ * is safe to show and share. Programs often neither follow a redirect nor keep its cookie.
  */
-function isFollowed({ method }: RequestHead, { upgrade }: Arriving): boolean {
-  return (method === 'GET' || method === 'HEAD') && !upgrade;
+function isFollowed({ method, fields }: RequestHead, { upgrade }: Arriving): boolean {
+  if (upgrade || (method !== 'GET' && method !== 'HEAD')) return false;
+  const mode = fieldValue(fields, 'sec-fetch-mode');
+  return mode === undefined ? prefersHtml(fieldValue(fields, 'accept')) : mode === 'navigate';
 }
 
 export function isAllowedVisitor(entry: Entry): entry is AllowedVisitor {
