@@ -305,7 +305,7 @@ describe('access to a tunnel (protocol.md section 11)', () => {
       const { head } = await ask(tunnel, [cookie], { target: '/fields' });
       const directing = head.fields.filter(([name]) => /control$|expires$/i.test(name));
       assert.deepEqual(directing, [
-        ['Cache-Control', 'public, max-age=60'],
+        ['Cache-Control', 'max-age=60'],
         ['Expires', '0'],
         ['Cache-Control', 'private'],
       ]);

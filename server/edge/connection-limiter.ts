@@ -463,10 +463,21 @@ export function visitorAddress(fields: readonly Field[], peer: Peer, proxies: Bl
   if (!peer.trusted) return address;
   const list = fields.filter((field) => field.is('x-forwarded-for')).flatMap(({ value }) => value.split(','));
   for (const entry of list.toReversed()) {
-    const next = plainAddress(entry.trim());
+    const next = forwardedAddress(entry.trim());
     if (isIP(next) === 0) break;
     address = next;
     if (!isTrusted(next, proxies)) break;
   }
   return address;
+}
+
+/** An IPv6 address in brackets, perhaps with a port, or an IPv4 address with a port. */
+const WITH_PORT = /^(?:\[([\da-f:.]+)\](?::\d+)?|([\d.]+):\d+)$/i;
+const QUOTED = /^"(.*)"$/;
+
+/** The address in an entry of a list of forwarded addresses: some proxies add the port, and quotes around both. */
+function forwardedAddress(entry: string): string {
+  const text = entry.replace(QUOTED, '$1');
+  const [, inBrackets, withPort] = WITH_PORT.exec(text) ?? [];
+  return plainAddress(inBrackets ?? withPort ?? text);
 }

@@ -3,6 +3,7 @@ import { trackBody } from '../../shared/http1/body.ts';
 import { parseRequestHead } from '../../shared/http1/head.ts';
 import { INFORMATIONAL_RESPONSES_MAX, RESPONSE_FIELDS_MAX, RESPONSE_HEAD_MAX_BYTES } from '../limits.ts';
 import {
+  directsNoCache,
   informationalResponsesFor,
   NOINDEX_ENDING,
   PLAIN_ENDING,
@@ -51,6 +52,27 @@ describe('ResponseRelay', () => {
     assert.equal(relay(pieces, { rules }).sent, `${fields}\r\n`);
     assert.equal(relay(pieces, { rules, close: true }).sent, `${fields}Connection: close\r\n\r\n`);
   });
+
+  for (const [given, expected] of [
+    ['max-age=60, must-revalidate', 'max-age=60, must-revalidate'],
+    ['public, max-age=60', 'max-age=60'],
+    ['PUBLIC , S-MaxAge = 600,max-age=60', 'max-age=60'],
+    ['s-maxage=600', undefined],
+    ['private="set-cookie, x", max-age=1', 'max-age=1'],
+    ['no-cache="public, s-maxage=9"', 'no-cache="public, s-maxage=9"'],
+    ['x="a\\"b, public", public', 'x="a\\"b, public"'],
+    ['public=1, x', 'x'],
+    ['max-age=1, x="public', undefined],
+    ['', ''],
+  ] as const)
+    it(`lets Cache-Control: ${given} allow private caches at most, with an access policy`, () => {
+      const rules = { ending: PLAIN_ENDING, mapField: directsNoCache(undefined) };
+      const { sent } = relay([`HTTP/1.1 204 x\r\nCache-Control: ${given}\r\ncache-control: public\r\n\r\n`], {
+        rules,
+      });
+      const field = expected === undefined ? '' : `Cache-Control: ${expected}\r\n`;
+      assert.equal(sent, `HTTP/1.1 204 x\r\n${field}\r\n`);
+    });
 
   it('passes on nothing after the response, and does not reuse the stream', () => {
     const { response, sent, progress } = relay(['HTTP/1.1 204 x\r\n\r\nHTTP/1.1 200 smuggled\r\n\r\n']);

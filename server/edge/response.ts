@@ -474,17 +474,39 @@ function answersPreflight(field: Field): boolean {
  */
 const TARGETED = /^(?:surrogate|edge)-control$|.cache-control$|cache-ttl$/;
 
-/** Maps the fields of a tunnel with an access policy, so that only `Cache-Control` directs caches. */
+/** Maps the fields of a tunnel with an access policy, so that only `Cache-Control` directs caches, and private ones. */
 export function directsNoCache(next: FieldMap | undefined): FieldMap {
   return (field) => {
     // Caches that are configured to ignore `Cache-Control` obey it.
     if (field.is('expires')) return '0';
+    if (field.is('cache-control')) return forPrivateCaches(field);
     if (field.letter(field.nameLength - 1) === LETTER_L && TARGETED.test(field.lower)) return undefined;
     return next === undefined ? field : next(field);
   };
 }
 
 const LETTER_L = 0x6c;
+
+const SHARED_CACHES = /^\s*(?:public|s-maxage|private)\s*(?:=|$)/i;
+/** A directive, whose argument may be quoted (RFC 9111 section 5.2). */
+const DIRECTIVE = /(?:"(?:[^"\\]|\\.)*"|[^",])+/g;
+const ESCAPED = /\\./g;
+/** Real values have a few dozen characters. */
+const DIRECTIVES_MAX_LENGTH = 1000;
+
+/**
+ * Removes what permits shared caches to store a response beside the `private` that the relay adds: some caches obey the
+ * first directive that they know. A `private` of the service may name fields, and then allows the rest.
+ */
+function forPrivateCaches(field: Field): Field | string | undefined {
+  const { value } = field;
+  const isMalformed = value.replaceAll(ESCAPED, '').split('"').length % 2 === 0;
+  if (isMalformed || value.length > DIRECTIVES_MAX_LENGTH) return undefined;
+  const directives = value.match(DIRECTIVE) ?? [];
+  const left = directives.filter((directive) => !SHARED_CACHES.test(directive));
+  if (left.length === directives.length) return field;
+  return left.length === 0 ? undefined : left.map((directive) => directive.trim()).join(', ');
+}
 
 /** Writes the status line with the relay's own HTTP version, as a proxy must (RFC 9110 section 6.2). */
 function startResponse(head: ResponseHead, body: Buffer): HeadWriter {
