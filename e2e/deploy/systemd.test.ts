@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Api } from '../support/api.ts';
 import { eventually } from '../support/deadline.ts';
+import { isThere } from '../support/machine.ts';
 import {
   newApiKey,
   RELAY_SCRIPT,
@@ -27,10 +28,6 @@ s.bind(sys.argv[1])
 print('ready', flush=True)
 while True: print(s.recv(4096).decode().replace('\\n', ' '), flush=True)
 `;
-
-function isThere(program: string): boolean {
-  return spawnSync(program, ['--version']).status === 0;
-}
 
 describe('a relay that is started by a service manager', () => {
   const scope = suiteScope();

@@ -101,7 +101,7 @@ describe('culvert-relay', () => {
       // A busy machine may add that its database was slow.
       assert.deepEqual(
         log.map(({ msg }) => msg).filter((msg) => msg !== 'store slow'),
-        ['relay starting', 'listening', 'relay stopping', 'relay stopped'],
+        ['relay starting', 'database created', 'listening', 'relay stopping', 'relay stopped'],
       );
     });
 
@@ -149,7 +149,7 @@ describe('culvert-relay', () => {
       const settings = environment();
       const command = `${process.execPath} ${RELAY_SCRIPT} serve`;
       const first = new Terminal(scope, command, settings);
-      const shown = await first.shows(/culvert-relay --help/);
+      const shown = await first.shows(/culvert-relay help serve/);
       assert.match(shown, /culvert login --relay http:\/\/localhost:\d+ and enter the key above/);
       assert.match(shown, /CULVERT_PUBLIC_URL=[\s\S]*CULVERT_TUNNEL_DOMAIN=[\s\S]*CULVERT_ACME_EMAIL=/);
       assert.ok(shown.includes(join(settings['CULVERT_DATA_DIR'] ?? '', 'culvert.db')), shown);

@@ -26,7 +26,7 @@ export function isThere(program: string): boolean {
   return spawnSync(program, ['--version']).error === undefined;
 }
 
-/** Whether this process may create namespaces and has what it takes to run systemd in them. */
+/** Whether this process can create namespaces and run systemd in them. */
 export function hasNamespaces(): boolean {
   const isRoot = process.getuid?.() === 0;
   return isRoot && ['unshare', 'nsenter', '/lib/systemd/systemd'].every(isThere);
@@ -90,7 +90,7 @@ export class Machine {
   }
 }
 
-/** Control groups stay when their processes have ended, which takes a moment. */
+/** Removes a control group as soon as the last process in it has ended. */
 async function removeGroup(name: string): Promise<void> {
   const mounts = readFileSync('/proc/mounts', 'utf8').split('\n');
   const [, folder] = mounts.map((line) => line.split(' ')).find(([, , type]) => type === 'cgroup2') ?? [];

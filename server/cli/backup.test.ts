@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import {
+import fs, {
   lstatSync,
   mkdtempSync,
   readdirSync,
@@ -9,6 +9,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openSqlite } from '../store/sqlite/open-sqlite.ts';
@@ -356,6 +357,25 @@ describe('culvert-relay backup and restore', () => {
     assert.match(shell.stderr.at(-1) ?? '', /nothing was restored: .*not a database/);
     assert.equal(await run('restore', join(folder, 'missing')), 1);
     assert.equal((await store.listAccounts()).length, 1);
+  });
+
+  it('leave the database in its place if the restore ends before the copy has its name', async () => {
+    await run('backup', file);
+    await store.close();
+    const { renameSync } = fs;
+    fs.renameSync = (from, to) => {
+      if (to === database) throw new Error('no power');
+      renameSync(from, to);
+    };
+    syncBuiltinESMExports();
+    try {
+      assert.equal(await run('restore', file), 1);
+    } finally {
+      fs.renameSync = renameSync;
+      syncBuiltinESMExports();
+    }
+    assert.deepEqual(await names(), ['before']);
+    store = await openSqlite(database, () => {});
   });
 
   it('replace an earlier backup with --overwrite, and nothing else', async () => {

@@ -9,7 +9,7 @@ import type { Log } from '../log.ts';
 import { countStoreOperation } from '../observe/counters.ts';
 import type { Operator } from '../observe/logger.ts';
 import { lockDatabase, openServingStore } from '../store/open-store.ts';
-import { makeFolder, type RelayLock } from '../store/sqlite/sqlite-files.ts';
+import { makeFolder, type RelayLock, syncFolderOf } from '../store/sqlite/sqlite-files.ts';
 import { StoreError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
 
@@ -98,6 +98,7 @@ export function handOutFirstKey(
     // The permissions of an existing file, from an earlier relay or another user, must not apply to the new one.
     rmSync(file, { force: true });
     writeNew(file, `${key}\n`);
+    syncFolderOf(file);
   } catch (error) {
     throw new Error(
       `the first API key cannot be written to ${file}; choose a different folder with CULVERT_DATA_DIR, or set CULVERT_BOOTSTRAP_KEY`,

@@ -377,13 +377,14 @@ export type Creation = 'make' | 'must-exist' | 'as-it-is';
 /**
  * Runs pending migrations. Each dialect runs this under its lock, so two programs may start at the same time.
  *
+ * @returns whether there was nothing, and it was created
  * @throws NewerSchemaError, OlderSchemaError, MissingDatabaseError before anything is changed
  */
 export async function migrate(
   db: Kysely<Database>,
   migrations: Readonly<Record<string, Migration>>,
   creation: Creation,
-): Promise<void> {
+): Promise<boolean> {
   const known = await migrationsOf(db);
   if (known === undefined && creation !== 'make') throw new MissingDatabaseError();
   const unknown = known?.find((name) => !Object.hasOwn(migrations, name));
@@ -391,16 +392,17 @@ export async function migrate(
   if (creation === 'as-it-is') {
     const missing = Object.keys(migrations).length - (known?.length ?? 0);
     if (missing > 0) throw new OlderSchemaError(missing);
-    return;
+    return false;
   }
   // Kysely's migrator reads the whole schema several times before it finds that there is nothing to do.
-  if (known !== undefined && Object.keys(migrations).every((name) => known.includes(name))) return;
+  if (known !== undefined && Object.keys(migrations).every((name) => known.includes(name))) return false;
   const migrator = new Migrator({
     db,
     provider: { getMigrations: () => Promise.resolve({ ...migrations }) },
   });
   const { error } = await migrator.migrateToLatest();
   if (error !== undefined) throw error;
+  return known === undefined;
 }
 
 /** @returns the names of those that have run; `undefined` for a database that none was ever run on */

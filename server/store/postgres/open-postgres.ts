@@ -86,18 +86,27 @@ export async function openPostgres(
   log: Log,
   creation: Creation = 'make',
 ): Promise<Store> {
-  return kyselyStore(await openPostgresDatabase(address, creation), log);
+  const database = nameOfDatabase(address);
+  return kyselyStore(
+    await openPostgresDatabase(address, creation, () => log('database created', { database })),
+    log,
+  );
 }
 
-/** The same without the store around it. */
+/**
+ * The same without the store around it.
+ *
+ * @param onCreated called if the database was empty
+ */
 export async function openPostgresDatabase(
   address: PostgresAddress,
   creation: Creation = 'make',
+  onCreated: () => void = () => {},
 ): Promise<Kysely<Database>> {
   try {
     const db = connectTo(address, migrating);
     try {
-      await migrate(db, MIGRATIONS, creation);
+      if (await migrate(db, MIGRATIONS, creation)) onCreated();
     } finally {
       await db.destroy();
     }

@@ -10,7 +10,7 @@ import type { AuditRecord } from '../records.ts';
 import type { Database } from '../schema.ts';
 import { keepEnded, type KeptEndings, NOTHING_KEPT } from './keep-ended.ts';
 import { openSqliteDatabase } from './open-sqlite.ts';
-import { createPart, loadSqlite, publish } from './sqlite-files.ts';
+import { createPart, link, loadSqlite, publish } from './sqlite-files.ts';
 
 /**
  * Copies a database as it is at one moment, for its owner only, without the secrets with which cookies and links are
@@ -122,7 +122,8 @@ export async function restore(
     // What is in its log would not go along; a log without its database would be taken for that of the copy.
     if (isReplaced) settle(path);
     for (const suffix of ['-wal', '-shm']) rmSync(path + suffix, { force: true });
-    if (isReplaced) renameSync(path, name);
+    // At no moment is there no database, or a relay that starts after a crash would begin anew.
+    if (isReplaced && !link(path, name)) renameSync(path, name);
     publish(part, path);
     return { kept: isReplaced ? name : undefined, ended, endedLinks };
   } finally {

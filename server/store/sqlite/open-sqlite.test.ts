@@ -182,7 +182,7 @@ describe('openSqlite', () => {
       /the file is missing, but .*culvert\.db-wal is there/,
     ],
   ] as const)
-    it(`does not begin anew with ${what}, and leaves it as it was`, async () => {
+    it(`creates no database in place of ${what}, and changes no file`, async () => {
       mkdirSync(join(folder, 'data'));
       place();
       const before = readdirSync(join(folder, 'data')).sort();

@@ -1,5 +1,5 @@
 /** Opens the embedded database, with a Kysely dialect on Node's own driver: nothing to compile, nothing to download. */
-import { existsSync, linkSync, lstatSync, renameSync, rmSync, statSync } from 'node:fs';
+import { existsSync, lstatSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -26,6 +26,7 @@ import {
   createPart,
   FileGuard,
   isBusy,
+  link,
   loadSqlite,
   makeFolder,
   makePrivate,
@@ -57,7 +58,7 @@ export async function openSqlite(path: string, log: Log, creation: Creation = 'm
 
 /**
  * Creates a file that has all tables when it has its name. So a file without them is not from a first start that was
- * interrupted, and a relay that finds one must not begin anew with it.
+ * interrupted, and a relay refuses it instead of creating new accounts in it.
  */
 async function createDatabase(path: string): Promise<void> {
   try {
@@ -88,12 +89,7 @@ async function createDatabase(path: string): Promise<void> {
 
 /** Another program may have created the file in the meantime; its file stays. */
 function place(part: string, path: string): void {
-  try {
-    linkSync(part, path);
-  } catch {
-    // Some file systems have no links.
-    if (!existsSync(path)) renameSync(part, path);
-  }
+  if (!link(part, path) && !existsSync(path)) renameSync(part, path);
   syncFolderOf(path);
 }
 

@@ -6,6 +6,7 @@ import {
   existsSync,
   fchownSync,
   fsyncSync,
+  linkSync,
   mkdirSync,
   openSync,
   realpathSync,
@@ -134,6 +135,20 @@ function createFile(path: string, flags: 'ax' | 'wx'): void {
     fchownSync(file, uid, gid);
   } finally {
     closeSync(file);
+  }
+}
+
+/**
+ * Gives a file a second name, unless that is taken or the file system has no links.
+ *
+ * @returns whether it has the name
+ */
+export function link(file: string, name: string): boolean {
+  try {
+    linkSync(file, name);
+    return true;
+  } catch {
+    return false;
   }
 }
 
