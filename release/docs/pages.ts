@@ -222,7 +222,7 @@ export const ERROR_HELP: Readonly<Record<string, string>> = {
     "Delete the site's cookies, or send fewer headers. A request can have up to 200 header fields, totalling up to 16 KiB.",
   'not-implemented': 'Send the body with either `Transfer-Encoding: chunked` or a `Content-Length` header.',
   'local-refused':
-    "Start your local service, or check that the port is correct. With `--wait`, visitors' requests are held while the service restarts.",
+    "Start your local service, or check that the port is correct. With `--wait`, visitors' requests are held while the service restarts. The client's output names other reasons, such as a refused TLS handshake.",
   'local-reset': "Check your local service's log. If the service uses HTTPS, use `--local-https`.",
   'local-malformed':
     'The owner sees the refused line in the output of `culvert`. Send a valid HTTP/1.1 response: a status line, fields without line folding, and either one `Content-Length` or `Transfer-Encoding: chunked`. A response head can have up to 500 fields, totalling up to 64 KiB.',
