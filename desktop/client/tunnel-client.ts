@@ -83,7 +83,7 @@ export function createTunnelClient(options: TunnelClientOptions): TunnelSession 
   const session = new TunnelSession({
     clock: systemClock,
     random: Math.random,
-    openControl: (handler) =>
+    openControl: (handler, isCut) =>
       new ControlConnection(
         {
           relay,
@@ -93,6 +93,7 @@ export function createTunnelClient(options: TunnelClientOptions): TunnelSession 
           clock: systemClock,
           random: Math.random,
           address: data.knownAddress,
+          isCut,
           isBusy: () => connections.isBusy,
         },
         {

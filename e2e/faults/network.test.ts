@@ -146,6 +146,23 @@ describe('a client on a bad network', function () {
     });
   }
 
+  together('answers visitors within 2.5 s after present and new connections were swallowed', async () => {
+    const { network, culvert, served, visit } = await start();
+    await served(20_000);
+    let tries = 0;
+    network.onRequest = () => (tries += 1);
+    network.swallowsNew = true;
+    network.swallow();
+    // Not a multiple of the interval between two tries.
+    await delay(17_300);
+    assert.ok(tries >= 5, `${tries} tries`);
+    network.swallowsNew = false;
+    const { ms } = await timed(() => firstAnswer(visit));
+    assertWithin(ms, 2500);
+    await served(20_000);
+    assert.equal(culvert.child.stderr, '');
+  });
+
   together('leaves the tunnel to another client permanently', async () => {
     const { key, culvert, network } = await start();
     const other = await ControlSocket.open(scope, relay, key, culvert.tunnel.id);

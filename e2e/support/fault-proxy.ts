@@ -29,6 +29,8 @@ export class FaultProxy {
   readonly shape: NetworkShape = { latencyMs: 0, bytesPerSecond: 0, pieceBytes: 0, bytesPerLoss: 0 };
   /** Called for each connection when its first request has arrived, before the request is forwarded. */
   onRequest: (connection: ProxiedConnection) => void = () => {};
+  /** Whether new connections are accepted and everything on them is silently swallowed, as by a router that forgot them. */
+  swallowsNew = false;
   readonly port: number;
   readonly #target: number;
   readonly #server: Server;
@@ -132,6 +134,7 @@ export class FaultProxy {
       onClose: () => this.#connections.delete(connection),
     });
     this.#connections.add(connection);
+    if (this.swallowsNew) connection.swallow();
   }
 }
 

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { setImmediate as turn } from 'node:timers/promises';
 import type { WebSocket } from 'ws';
 import { KNOCK_AGENT_MAX_LENGTH } from '../../../shared/control.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
@@ -21,7 +23,11 @@ const KEY = `cvt_${'k'.repeat(32)}`;
 /** A control connection to that relay, and what it reports. */
 function connectTo(
   relay: RelayAddress,
-  { network = new Network(), address }: { readonly network?: Network; readonly address?: string } = {},
+  {
+    network = new Network(),
+    address,
+    isCut = false,
+  }: { readonly network?: Network; readonly address?: string; readonly isCut?: boolean } = {},
 ) {
   const visitors = { isBusy: false };
   const heard: string[] = [];
@@ -39,6 +45,7 @@ function connectTo(
       clock,
       random: () => 0,
       address,
+      isCut,
       isBusy: () => visitors.isBusy,
     },
     {
@@ -235,6 +242,38 @@ describe('ControlConnection', () => {
     await once(socket, 'close');
     assert.equal(pings, 1);
   });
+
+  for (const isCut of [true, false])
+    it(`opens ${isCut ? 'another connection' : 'no other'} beside one that hangs if the line was ${isCut ? '' : 'not '}cut`, async () => {
+      const hanging: Socket[] = [];
+      const port = await startTcp((socket) => {
+        hanging.push(socket);
+        if (hanging.length <= 2) return;
+        const upstream = connect(relay.address.port, '127.0.0.1').on('error', () => {});
+        socket.pipe(upstream).pipe(socket);
+      });
+      const { clock, opened, connection } = connectTo(parseRelayAddress(`http://127.0.0.1:${port}`), {
+        isCut,
+      });
+      const arrived = async (count: number): Promise<void> => {
+        while (hanging.length < count || clock.waiting.length === 0) await turn();
+      };
+      await arrived(1);
+      while (!connection.mayHaveArrived) await turn();
+      clock.advance(1000);
+      if (isCut) {
+        await arrived(2);
+        clock.advance(1000);
+        await opened;
+        assert.equal(connection.strays, 2);
+        assert.equal(hanging.length, 3);
+      } else {
+        clock.advance(8000);
+        await turn();
+        assert.deepEqual([hanging.length, connection.strays], [1, 0]);
+      }
+      connection.close();
+    });
 
   it('may have arrived as soon as its request is sent', async () => {
     const accepted = relay.control();

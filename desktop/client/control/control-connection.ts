@@ -20,8 +20,14 @@ import {
   CONTROL_SILENCE_MS,
   REFUSAL_BODY_MAX_BYTES,
 } from '../limits.ts';
-import { toMessage, type MessageValue } from '../messages.ts';
-import { type Attempt, describeNetworkError, dialAgain, isOffline } from '../network/dial.ts';
+import { MessageError, toMessage, type MessageValue } from '../messages.ts';
+import {
+  type Attempt,
+  describeNetworkError,
+  dialAgain,
+  isOffline,
+  type OpenHandler,
+} from '../network/dial.ts';
 import type { Network } from '../network/network.ts';
 import { readRefusal, type RelayRefusal } from '../relay/errors.ts';
 import { controlUrl, type RelayAddress } from '../relay/relay-address.ts';
@@ -71,6 +77,11 @@ interface ControlOptions {
   readonly random: () => number;
   /** an IP address where the relay has answered: its name may not resolve while the line is cut */
   readonly address?: string | undefined;
+  /**
+   * Whether the line was cut: something in between may then accept connections and swallow what is sent, so a try that
+   * hangs does not hold up the next one. Otherwise, one that hangs means a busy relay, which gets no more handshakes.
+   */
+  readonly isCut?: boolean;
   /** Whether the tunnel has visitors, or had some a moment ago: the relay is then pinged more often. */
   readonly isBusy: () => boolean;
 }
@@ -81,6 +92,8 @@ export class ControlConnection {
   /** while connecting to the relay */
   #attempt: Attempt | undefined;
   #socket: WebSocket | undefined;
+  /** how many handshakes were begun */
+  #handshakes = 0;
   /** limits the time to open, then the time to the next ping */
   #deadline: Timer;
   /** until the next ping may be due */
@@ -96,23 +109,30 @@ export class ControlConnection {
   constructor(options: ControlOptions, handler: ControlHandler) {
     this.#options = options;
     this.#handler = handler;
-    const { network, relay, address, clock, random } = options;
+    const { address, clock, random } = options;
     this.#deadline = clock.setTimeout(
       () => this.#lose(toMessage('network.silent'), true),
       CONTROL_HANDSHAKE_TIMEOUT_MS,
     );
-    this.#attempt = dialAgain(
+    this.#attempt = dialAgain<Opened>(
       {
         clock,
         random,
         // The name first and now and then, because it may mean another relay by now.
-        open: (index, dialled) =>
-          network.connect(relay, { address: index % 3 === 0 ? undefined : address }, dialled),
+        open: (index, opening) =>
+          new Handshake(this.#options, index % 3 === 0 ? undefined : address, {
+            ...opening,
+            begun: () => void (this.#handshakes += 1),
+          }),
       },
       {
-        connected: (socket) => this.#handshake(socket),
+        connected: (opened) => this.#onOpen(opened),
         failed: (error) =>
-          this.#end({ kind: 'lost', why: describeNetworkError(error), isOffline: isOffline(error) }),
+          this.#end(
+            error instanceof Refused
+              ? { kind: 'refused', refusal: error.refusal }
+              : { kind: 'lost', why: describeNetworkError(error), isOffline: isOffline(error) },
+          ),
       },
     );
   }
@@ -122,7 +142,12 @@ export class ControlConnection {
    * although this one has not opened, or is closed.
    */
   get mayHaveArrived(): boolean {
-    return this.#socket !== undefined;
+    return this.#handshakes > 0;
+  }
+
+  /** How many more handshakes of it, which were dropped, the relay may have accepted or still accept. */
+  get strays(): number {
+    return Math.max(0, this.#handshakes - 1);
   }
 
   /** Asks the relay for a sign of life, unless it owes one already. */
@@ -151,30 +176,20 @@ export class ControlConnection {
     socket.once('close', () => timer.cancel());
   }
 
-  #handshake(connected: Socket): void {
+  #onOpen({ socket, address }: Opened): void {
     this.#attempt = undefined;
-    const { relay, tunnelId, key } = this.#options;
-    const socket = new WebSocket(controlUrl(relay, tunnelId), {
-      createConnection: () => connected,
-      headers: { authorization: `Bearer ${key}` },
-      maxPayload: CONTROL_MESSAGE_MAX_BYTES,
-      perMessageDeflate: false,
-    });
     this.#socket = socket;
     socket.on('error', (error) => (this.#why ??= describeNetworkError(error)));
     socket.on('close', (code, reason: Buffer) => this.#onClose(code, reason.toString()));
-    socket.on('unexpected-response', (_request, response) => this.#onRefusal(socket, response));
-    socket.once('open', () => {
-      this.#watchSilence();
-      this.#schedulePing();
-      this.#handler?.onOpen(connected.remoteAddress);
-    });
     socket.on('message', (data, isBinary) => {
       this.#heard();
       this.#onMessage(data, isBinary);
     });
     socket.on('ping', () => this.#heard());
     socket.on('pong', () => this.#heard());
+    this.#watchSilence();
+    this.#schedulePing();
+    this.#handler?.onOpen(address);
   }
 
   #heard(): void {
@@ -244,25 +259,6 @@ export class ControlConnection {
     this.#end({ kind: 'lost', why, ...(isSilent ? { isSilent } : {}) });
   }
 
-  #onRefusal(socket: WebSocket, response: IncomingMessage): void {
-    const chunks: Buffer[] = [];
-    let size = 0;
-    response.on('data', (chunk: Buffer) => {
-      size += chunk.length;
-      if (size > REFUSAL_BODY_MAX_BYTES) response.destroy();
-      else chunks.push(chunk);
-    });
-    // The status is enough even without a complete body.
-    response.once('error', () => {});
-    response.once('close', () => {
-      const { statusCode = 0, headers } = response;
-      const body = Buffer.concat(chunks).toString();
-      const refusal = readRefusal(statusCode, headers, body, this.#options.clock.now());
-      this.#end({ kind: 'refused', refusal });
-      socket.terminate();
-    });
-  }
-
   #onClose(code: number, reason: string): void {
     if (code === CloseCode.abnormal || this.#why !== undefined) {
       this.#end({ kind: 'lost', why: this.#why ?? toMessage('network.brokeOff') });
@@ -276,5 +272,101 @@ export class ControlConnection {
     this.#handler = undefined;
     this.#stopTimers();
     handler?.onEnd(end);
+  }
+}
+
+/* One try: a connection, and the handshake on it. */
+
+interface Opened {
+  readonly socket: WebSocket;
+  /** the IP address at which the relay was reached */
+  readonly address: string | undefined;
+}
+
+/** The relay answered the handshake with an HTTP error. */
+class Refused extends Error {
+  readonly refusal: RelayRefusal;
+
+  constructor(refusal: RelayRefusal) {
+    super(refusal.message);
+    this.refusal = refusal;
+  }
+}
+
+interface HandshakeHandler extends OpenHandler<Opened> {
+  /** The request is sent, which the relay may accept whatever happens here. */
+  begun(): void;
+}
+
+class Handshake implements Attempt {
+  readonly #options: ControlOptions;
+  #handler: HandshakeHandler | undefined;
+  #dial: Attempt | undefined;
+  #socket: WebSocket | undefined;
+
+  constructor(options: ControlOptions, address: string | undefined, handler: HandshakeHandler) {
+    this.#options = options;
+    this.#handler = handler;
+    const { network, relay, isCut = false } = options;
+    this.#dial = network.connect(
+      relay,
+      { address },
+      {
+        connected: (socket) => this.#begin(socket),
+        failed: (error) => this.#take()?.failed(error),
+        reached: () => {
+          if (!isCut) this.#handler?.reached?.();
+        },
+      },
+    );
+  }
+
+  cancel(): void {
+    this.#take();
+    this.#dial?.cancel();
+    this.#socket?.terminate();
+  }
+
+  #begin(connected: Socket): void {
+    const { relay, tunnelId, key, isCut = false } = this.#options;
+    this.#dial = undefined;
+    // Only a relay can have secured the connection, so nothing in between swallows what is sent.
+    if (relay.secure || !isCut) this.#handler?.reached?.();
+    const socket = new WebSocket(controlUrl(relay, tunnelId), {
+      createConnection: () => connected,
+      headers: { authorization: `Bearer ${key}` },
+      maxPayload: CONTROL_MESSAGE_MAX_BYTES,
+      perMessageDeflate: false,
+    });
+    this.#socket = socket;
+    this.#handler?.begun();
+    socket.on('error', (error) => this.#take()?.failed(error));
+    socket.on('close', () => this.#take()?.failed(new MessageError(toMessage('network.brokeOff'))));
+    socket.on('unexpected-response', (_request, response) => this.#onRefusal(socket, response));
+    socket.once('open', () => this.#take()?.connected({ socket, address: connected.remoteAddress }));
+  }
+
+  #onRefusal(socket: WebSocket, response: IncomingMessage): void {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    response.on('data', (chunk: Buffer) => {
+      size += chunk.length;
+      if (size > REFUSAL_BODY_MAX_BYTES) response.destroy();
+      else chunks.push(chunk);
+    });
+    // The status is enough even without a complete body.
+    response.once('error', () => {});
+    response.once('close', () => {
+      const { statusCode = 0, headers } = response;
+      const body = Buffer.concat(chunks).toString();
+      this.#take()?.failed(new Refused(readRefusal(statusCode, headers, body, this.#options.clock.now())));
+      socket.terminate();
+    });
+  }
+
+  #take(): HandshakeHandler | undefined {
+    const handler = this.#handler;
+    this.#handler = undefined;
+    return handler;
   }
 }

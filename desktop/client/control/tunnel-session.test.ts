@@ -10,6 +10,8 @@ interface FakeControl {
   closed: boolean;
   ended: boolean;
   mayHaveArrived: boolean;
+  strays: number;
+  readonly isCut: boolean;
   probes: number;
 }
 
@@ -24,12 +26,14 @@ function setUp(random = 0.5) {
   const session = new TunnelSession({
     clock,
     random: () => random,
-    openControl(handler) {
+    openControl(handler, isCut) {
       const isOver = (): boolean => control.closed || control.ended;
       const control = {
         closed: false,
         ended: false,
         mayHaveArrived: false,
+        strays: 0,
+        isCut,
         probes: 0,
         probe: () => void (control.probes += 1),
         close: () => void (control.closed = true),
@@ -100,6 +104,41 @@ function doubting(random = 0.5) {
 }
 
 describe('TunnelSession', () => {
+  it('takes the line for cut from silence or a changed network until something answers', () => {
+    const { session, open, end, latest, clock, controls } = setUp();
+    const cuts = (): boolean[] => controls.splice(0).map(({ isCut }) => isCut);
+    session.start();
+    end({ kind: 'lost', why: 'reset' });
+    clock.advance(60_000);
+    end({ kind: 'lost', why: 'silent', isSilent: true });
+    clock.advance(60_000);
+    end(REFUSED);
+    clock.advance(60_000);
+    open();
+    const current = latest();
+    assert.deepEqual(cuts(), [false, false, true, false]);
+    clock.advance(60_000);
+    current.handler.onSilent();
+    open();
+    session.wake();
+    open();
+    latest().handler.onEnd({ kind: 'closed', code: 1001, reason: '' });
+    clock.advance(60_000);
+    assert.deepEqual(cuts(), [true, true, false]);
+  });
+
+  it('comes back as often as handshakes that it has dropped may have replaced the current one', () => {
+    const { session, open, end, latest, controls } = setUp();
+    session.start();
+    latest().strays = 1;
+    open();
+    end({ kind: 'closed', code: 4000, reason: '' });
+    assert.equal(controls.length, 2);
+    open();
+    end({ kind: 'closed', code: 4000, reason: '' });
+    assert.equal(session.state.name, 'offline');
+  });
+
   it('goes from idle through connecting to online', () => {
     const { session, open, names } = setUp();
     assert.deepEqual(session.state, { name: 'idle' });

@@ -35,8 +35,12 @@ interface TunnelSessionOptions {
   readonly clock: Clock;
   /** from 0 up to 1, as `Math.random` */
   readonly random: () => number;
-  /** Opens a control connection; `close` ends it without another call to the handler. */
-  readonly openControl: (handler: ControlHandler) => Control;
+  /**
+   * Opens a control connection; `close` ends it without another call to the handler.
+   *
+   * @param isCut whether the line was cut, and may swallow what is sent
+   */
+  readonly openControl: (handler: ControlHandler, isCut: boolean) => Control;
   /** Serves a visitor's pending connection. */
   readonly serve: (connectionId: string) => void;
   /** A visitor asks the owner for approval. */
@@ -53,7 +57,7 @@ interface TunnelSessionOptions {
   readonly onRenewed: () => void;
 }
 
-type Control = Pick<ControlConnection, 'mayHaveArrived' | 'probe' | 'close'>;
+type Control = Pick<ControlConnection, 'mayHaveArrived' | 'strays' | 'probe' | 'close'>;
 
 /** A control connection and its role in the session. */
 interface Link {
@@ -83,6 +87,8 @@ export class TunnelSession {
   #move: Move | undefined;
   /** Whether the line of the open connection may be dead: another one is opened, unless something arrives first. */
   #isInDoubt = false;
+  /** Whether the line was cut: nothing came back from the relay lately, or the network has changed. */
+  #isCut = false;
   #failures = 0;
   /** tries that failed although the relay may have accepted them or may still do so, and until when, monotonic ms */
   #lostTries = 0;
@@ -120,6 +126,7 @@ export class TunnelSession {
     this.#failures = 0;
     this.#awaySince = this.#options.clock.monotonic();
     this.#isInDoubt = this.#current !== undefined;
+    this.#isCut = true;
     this.#current?.control?.probe();
     this.#connect();
     if (state.name === 'reconnecting') this.#enter({ ...state, attempt: 0, retryInMs: 0 });
@@ -150,7 +157,7 @@ export class TunnelSession {
     this.#dropNext();
     const link: Link = { control: undefined, isExtra };
     this.#next = link;
-    link.control = this.#options.openControl({
+    const handler: ControlHandler = {
       onOpen: () => this.#onOpen(link),
       onConnection: (id) => this.#options.serve(id),
       onDrain: () => this.#onDrain(link),
@@ -163,7 +170,8 @@ export class TunnelSession {
         if (link === this.#current) this.#trust();
       },
       onEnd: (end) => (link === this.#next ? this.#onFailure(link, end) : this.#onLoss(end)),
-    });
+    };
+    link.control = this.#options.openControl(handler, this.#isCut);
   }
 
   #onOpen(link: Link): void {
@@ -172,7 +180,9 @@ export class TunnelSession {
     this.#next = undefined;
     this.#move = undefined;
     this.#isInDoubt = false;
+    this.#isCut = false;
     this.#doubted = undefined;
+    this.#noteLostTries(link.control?.strays ?? 0);
     this.#onlineSince = this.#options.clock.monotonic();
     before?.control?.close();
     if (this.#state.name === 'online') this.#options.onRenewed();
@@ -204,6 +214,7 @@ export class TunnelSession {
     // A move opens another connection anyway.
     if (this.#isInDoubt || this.#move !== undefined) return;
     this.#isInDoubt = true;
+    this.#isCut = true;
     this.#awaySince = this.#options.clock.monotonic();
     if (ms === 0) this.#connect();
     else this.#connectIn(ms);
@@ -231,8 +242,8 @@ export class TunnelSession {
   #onFailure(link: Link, end: ControlEnd): void {
     this.#next = undefined;
     // The relay has no further use for one that it broke off, but may have replaced the current one with it.
-    if (end.kind === 'lost' && (end.isSilent === true || this.#current !== undefined))
-      this.#noteLostTry(link);
+    if (end.kind === 'lost' && (end.isSilent === true || this.#current !== undefined)) this.#noteLost(link);
+    this.#isCut = end.kind === 'lost' && (this.#isCut || end.isSilent === true);
     const judged = judge(end);
     const verdict = this.#believed(judged);
     if (verdict.retry && this.#current !== undefined) {
@@ -282,9 +293,13 @@ export class TunnelSession {
   }
 
   /** The relay may still accept this connection, and replace the one in use with it. */
-  #noteLostTry(link: Link): void {
-    if (link.control?.mayHaveArrived !== true) return;
-    this.#lostTries = this.#hasLostTries ? this.#lostTries + 1 : 1;
+  #noteLost({ control }: Link): void {
+    if (control?.mayHaveArrived === true) this.#noteLostTries(1 + control.strays);
+  }
+
+  #noteLostTries(count: number): void {
+    if (count === 0) return;
+    this.#lostTries = this.#hasLostTries ? this.#lostTries + count : count;
     this.#lostTriesUntil = this.#options.clock.monotonic() + LOST_TRY_MS;
   }
 
@@ -304,7 +319,7 @@ export class TunnelSession {
     const link = this.#next;
     this.#next = undefined;
     if (link === undefined) return;
-    this.#noteLostTry(link);
+    this.#noteLost(link);
     link.control?.close();
   }
 

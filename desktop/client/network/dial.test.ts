@@ -110,7 +110,7 @@ describe('dialAgain', () => {
   });
 
   function start(random = 0): Attempt {
-    return dialAgain(
+    return dialAgain<Socket>(
       {
         clock,
         random: () => random,

@@ -31,15 +31,20 @@ export interface Attempt {
 }
 
 /** Called once with the outcome of a dial, never before {@link dial} has returned. */
-export interface DialHandler {
+export interface DialHandler extends OpenHandler<Socket> {
   /**
    * @param socket flows once it has a `data` listener, does not end by itself when the peer ends, and has an `error`
    *   listener: `close` reports its end
    */
   connected(socket: Socket): void;
+}
+
+/** Called once with the outcome of an attempt to open something. */
+export interface OpenHandler<T> {
+  connected(opened: T): void;
   /** @param error the error of the socket */
   failed(error: Error): void;
-  /** The peer has accepted the connection, which still has to be secured with TLS. Called at most once. */
+  /** The peer has accepted the connection, which still has to be secured or used. Called at most once. */
   reached?(): void;
 }
 
@@ -79,34 +84,34 @@ class Dial implements Attempt {
   }
 }
 
-interface RedialOptions {
+interface RedialOptions<T> {
   readonly clock: Clock;
   /** from 0 up to 1, as `Math.random` */
   readonly random: () => number;
-  /** Begins one connection; `index` is 0 for the first one, and then ascends. */
-  readonly open: (index: number, handler: DialHandler) => Attempt;
+  /** Begins one attempt; `index` is 0 for the first one, and then ascends. */
+  readonly open: (index: number, handler: OpenHandler<T>) => Attempt;
 }
 
 /**
- * Opens a connection over a line that may be cut, and dials again at intervals while none opens: after a cut, TCP lets an
- * earlier dial wait much longer than the cut lasted. The first that opens, or whose peer refuses, decides; the
- * others are dropped. No dial follows one that has reached its peer, since more handshakes would only burden a busy
+ * Opens something over a line that may be cut, and tries again at intervals while none opens: after a cut, TCP lets an
+ * earlier attempt wait much longer than the cut lasted. The first that opens, or whose peer refuses, decides; the
+ * others are dropped. No attempt follows one that has reached its peer, since more handshakes would only burden a busy
  * one. The caller limits the time.
  */
-export function dialAgain(options: RedialOptions, handler: DialHandler): Attempt {
+export function dialAgain<T>(options: RedialOptions<T>, handler: OpenHandler<T>): Attempt {
   return new Redial(options, handler);
 }
 
-class Redial implements Attempt {
-  readonly #options: RedialOptions;
-  #handler: DialHandler | undefined;
+class Redial<T> implements Attempt {
+  readonly #options: RedialOptions<T>;
+  #handler: OpenHandler<T> | undefined;
   /** those under way, oldest first */
   readonly #dials = new Set<Attempt>();
   #count = 0;
   #timer: Timer | undefined;
   #hasReached = false;
 
-  constructor(options: RedialOptions, handler: DialHandler) {
+  constructor(options: RedialOptions<T>, handler: OpenHandler<T>) {
     this.#options = options;
     this.#handler = handler;
     this.#dial();
@@ -124,9 +129,9 @@ class Redial implements Attempt {
       oldest.cancel();
     }
     const attempt = open(this.#count, {
-      connected: (socket) => {
+      connected: (opened) => {
         this.#dials.delete(attempt);
-        this.#take()?.connected(socket);
+        this.#take()?.connected(opened);
       },
       failed: (error) => {
         this.#dials.delete(attempt);
@@ -150,7 +155,7 @@ class Redial implements Attempt {
     return !this.#hasReached && (code === 'ETIMEDOUT' || (code === 'EAI_AGAIN' && this.#dials.size > 0));
   }
 
-  #take(): DialHandler | undefined {
+  #take(): OpenHandler<T> | undefined {
     const handler = this.#handler;
     this.#handler = undefined;
     this.#timer?.cancel();
