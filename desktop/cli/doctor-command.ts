@@ -72,7 +72,7 @@ function readDoctor(line: CommandLine): GivenDoctor {
   return {
     target: port === undefined ? undefined : readTarget(port, line),
     ...found,
-    network: readNetwork(sources, found.ca),
+    network: readNetwork(sources, found.relay, found.ca),
     json: line.values.json ?? false,
   };
 }

@@ -87,9 +87,10 @@ function readLogin(line: CommandLine): GivenLogin {
   line.atMost(1);
   const { key, json = false, insecure = false } = line.values;
   const sources = line.accessSources();
+  const address = readLoginAddress(line.operands[0], sources);
   return {
-    ...readLoginAddress(line.operands[0], sources),
-    network: readNetwork(sources),
+    ...address,
+    network: readNetwork(sources, address.relay),
     ca: readSettings(sources).ca,
     key: key === undefined ? undefined : checkKey(key),
     insecure,
@@ -209,7 +210,7 @@ export function readAccessOrLogin(sources: RelaySources): AccessOrLogin {
       : new UsageError(
           'An invitation can be accepted only in a terminal here. Run "culvert login" with its address first.',
         );
-  const network = readNetwork(sources);
+  const network = readNetwork(sources, relay);
   const { insecure = false, json = false } = options;
   const ca = readSettings(sources).ca;
   const given = { relay, relayFrom, invitation, network, ca, key: undefined, insecure, json: false };

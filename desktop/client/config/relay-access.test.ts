@@ -157,6 +157,19 @@ describe('readRelayAccess', () => {
     }
   });
 
+  for (const key of [`${KEY}\n`, `"${KEY}"`, `'${KEY}' `, ` ${KEY}\r\n`])
+    it(`reads the key ${JSON.stringify(key.replace(KEY, 'K'))} of the environment`, () =>
+      assert.equal(read({ env: { CULVERT_API_KEY: key } }).key, KEY));
+
+  it('ignores a proxy of a kind that it does not support if it does not use it', () => {
+    const env = { CULVERT_API_KEY: KEY, ALL_PROXY: 'socks5://127.0.0.1:1080' };
+    assert.equal(read({ env, options: { relay: 'http://127.0.0.1:8080' } }).key, KEY);
+    assert.throws(
+      () => read({ env, options: { relay: 'https://relay.example' } }),
+      (error) => error instanceof UsageError && error.message.startsWith('ALL_PROXY is not a valid'),
+    );
+  });
+
   it('rejects a damaged key as the relay would', () => {
     for (const key of ['cvt_short', 'other', `${KEY}!`]) {
       assert.throws(

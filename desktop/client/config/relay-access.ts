@@ -2,7 +2,12 @@
 import { API_KEY_PATTERN, API_KEY_PREFIX } from '../../../shared/value-rules.ts';
 import { ExitCode, UsageError } from '../failures.ts';
 import { Network } from '../network/network.ts';
-import { NetworkSettingError, type NetworkSettings, readNetworkSettings } from '../network/proxy-dial.ts';
+import {
+  NetworkSettingError,
+  type NetworkSettings,
+  readNetworkSettings,
+  readVariable,
+} from '../network/proxy-dial.ts';
 import {
   isProtected,
   parseRelayAddress,
@@ -72,8 +77,8 @@ export interface RelaySources {
  * @throws UsageError for an invalid relay address, ProjectFileError
  */
 export function findRelay({ options, env, project, readLogin }: RelaySources): FoundRelay {
-  const givenRelay = options.relay ?? (env['CULVERT_RELAY'] || undefined);
-  const givenKey = options.key ?? (env['CULVERT_API_KEY'] || undefined);
+  const givenRelay = options.relay ?? readVariable(env, 'CULVERT_RELAY');
+  const givenKey = options.key ?? readVariable(env, 'CULVERT_API_KEY');
   const relayFrom = options.relay !== undefined ? '--relay' : 'CULVERT_RELAY';
   const keyFrom = options.key !== undefined ? '--key' : 'CULVERT_API_KEY';
   const login = givenKey === undefined || givenRelay === undefined ? readLogin() : undefined;
@@ -110,7 +115,7 @@ export function readRelayAccess(sources: RelaySources): RelayAccess {
   return {
     relay,
     key: checkKey(key),
-    network: readNetwork(sources, ca),
+    network: readNetwork(sources, relay, ca),
     json: sources.options.json ?? false,
   };
 }
@@ -121,9 +126,17 @@ export function readRelayAccess(sources: RelaySources): RelayAccess {
  * @param storedCa used if neither `--ca` nor `CULVERT_CA` is given; PEM
  * @throws UsageError
  */
-export function readNetwork(sources: Pick<RelaySources, 'options' | 'env'>, storedCa?: string): Network {
+export function readNetwork(
+  sources: Pick<RelaySources, 'options' | 'env'>,
+  relay: RelayAddress,
+  storedCa?: string,
+): Network {
   const settings = readSettings(sources);
-  return usable(() => new Network({ ...settings, ca: settings.ca ?? storedCa }));
+  return usable(() => {
+    const network = new Network({ ...settings, ca: settings.ca ?? storedCa });
+    network.proxyFor(relay);
+    return network;
+  });
 }
 
 /**

@@ -59,6 +59,14 @@ describe('judge', () => {
     it(`tries again after ${name}`, () => assert.equal(judge(end).retry, true));
   }
 
+  it('explains why the relay has not seen an upgrade, as "culvert doctor" does', () => {
+    const { why } = judge(refused(426, undefined, 'websocket upgrade required'));
+    assert.match(
+      textOf(why),
+      /^WebSocket connections do not get through\. .* must forward the Upgrade header/,
+    );
+  });
+
   it('explains why the key or the account is no longer valid', () => {
     assert.deepEqual(
       [

@@ -1,5 +1,6 @@
 /** Decides whether to try again after a control connection has ended, for each kind of ending. */
 import { CloseCode, KEY_ENDS } from '../../../shared/control.ts';
+import { API_ERRORS } from '../../../shared/errors.ts';
 import { fullJitter } from '../../../shared/timer.ts';
 import { withoutEnd } from '../../../shared/unprintable.ts';
 import {
@@ -106,6 +107,9 @@ function judgeRefusal(refusal: RelayRefusal): Verdict {
       reach: 'answered',
       retryAfterMs,
     };
+  // Something in between has removed the fields of the upgrade, which the relay can only report as missing.
+  if (refusal.is(API_ERRORS.upgradeRequired))
+    return { retry: false, reason: 'refused', why: toMessage('doctor.upgradeFix') };
   if (status === 404) return { retry: false, reason: 'gone', why: toMessage('tunnel.gone') };
   return { retry: false, reason: 'refused', why: toMessage('tunnel.refused', { why: said }) };
 }

@@ -70,6 +70,17 @@ describe('Network', () => {
     assert.equal(network.proxyFor(parseRelayAddress('https://relay.test')), undefined);
   });
 
+  it('fails for a proxy that it cannot use only if it would use it', async () => {
+    const port = await startTcp(hello);
+    const settings = { httpProxy: 'socks5://p:1', httpProxyFrom: 'ALL_PROXY' };
+    assert.equal(await ask(await connect(settings, `http://127.0.0.1:${port}`)), 'hello you');
+    assert.throws(
+      () => new Network(settings).proxyFor(parseRelayAddress('http://relay.test')),
+      /ALL_PROXY is not a valid proxy address/,
+    );
+    await assert.rejects(connect(settings, 'http://relay.test'), /ALL_PROXY is not a valid/);
+  });
+
   describe('through a proxy', () => {
     it('lets the proxy look up the name, and sends it the credentials of its address', async () => {
       const port = await startTcp(hello);
@@ -113,6 +124,9 @@ describe('Network', () => {
         'HTTP/1.1 403 Forbidden\r\n\r\n',
         /^the proxy 127\.0\.0\.1:\d+ refused a connection to relay.* with status 403/,
       ],
+      ['asks for a login on a page', 'HTTP/1.1 407 No\r\nContent-Length: 5\r\n\r\nLogin', /requires a login/],
+      ['refuses with a page', 'HTTP/1.1 503 No\r\n\r\n<h1>Sorry</h1>', /with status 503/],
+      ['sends a page', 'HTTP/1.1 200 OK\r\n\r\n<h1>', /is not an HTTP proxy/],
       ['is not a proxy', 'SSH-2.0\r\n\r\n', /is not an HTTP proxy/],
       ['answers without end', `HTTP/1.1 200 OK\r\nX: ${'x'.repeat(20_000)}`, /is not an HTTP proxy/],
       ['closes', '\r', /closed the connection|is not an HTTP proxy/],

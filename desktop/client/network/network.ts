@@ -18,21 +18,23 @@ export interface Endpoint {
 
 /** How a relay is reached, directly or through a proxy; shared by the API, control sockets and data sockets. */
 export class Network {
-  readonly #httpProxy: ProxyAddress | undefined;
-  readonly #httpsProxy: ProxyAddress | undefined;
+  readonly #settings: NetworkSettings;
   readonly #isDirect: (host: string, port: number) => boolean;
   /** the authorities that servers are trusted by; `undefined` for the usual ones */
   readonly trusted: SecureContext | undefined;
 
-  /** @throws NetworkSettingError */
-  constructor({ httpProxy, httpsProxy, noProxy = '', ca }: NetworkSettings = {}) {
-    this.#httpProxy = httpProxy === undefined ? undefined : parseProxyAddress(httpProxy, 'HTTP_PROXY');
-    this.#httpsProxy = httpsProxy === undefined ? undefined : parseProxyAddress(httpsProxy, 'HTTPS_PROXY');
+  constructor(settings: NetworkSettings = {}) {
+    const { noProxy = '', ca } = settings;
+    this.#settings = settings;
     this.#isDirect = parseNoProxy(noProxy);
     this.trusted = ca === undefined ? undefined : createSecureContext({ ca: [...usualAuthorities(), ca] });
   }
 
-  /** `host:port` of the proxy for that relay; `undefined` without one. */
+  /**
+   * `host:port` of the proxy for that relay; `undefined` without one.
+   *
+   * @throws NetworkSettingError if the setting that names the proxy cannot be used
+   */
   proxyFor(relay: Endpoint): string | undefined {
     return this.#proxy(relay)?.name;
   }
@@ -49,7 +51,12 @@ export class Network {
     handler: DialHandler,
   ): Attempt {
     const { hostname, port, secure } = relay;
-    const proxy = this.#proxy(relay);
+    let proxy: ProxyAddress | undefined;
+    try {
+      proxy = this.#proxy(relay);
+    } catch (error) {
+      return failLater(error as Error, handler);
+    }
     const { address = hostname, keepAliveMs = 0 } = options;
     const host = proxy === undefined ? address : hostname;
     const wanted: DialOptions = { host, port, keepAliveMs, ...(secure ? this.#tls(hostname) : {}) };
@@ -57,14 +64,27 @@ export class Network {
     return new ProxyDial(proxy, proxy.secure ? this.#tls(proxy.hostname) : {}, wanted, handler);
   }
 
+  /** A proxy that is not used may be of a kind that cannot be used. @throws NetworkSettingError */
   #proxy({ hostname, port, secure }: Endpoint): ProxyAddress | undefined {
-    const proxy = secure ? this.#httpsProxy : this.#httpProxy;
-    return proxy === undefined || this.#isDirect(hostname, port) ? undefined : proxy;
+    const {
+      httpProxy,
+      httpProxyFrom = 'HTTP_PROXY',
+      httpsProxy,
+      httpsProxyFrom = 'HTTPS_PROXY',
+    } = this.#settings;
+    const [proxy, from] = secure ? [httpsProxy, httpsProxyFrom] : [httpProxy, httpProxyFrom];
+    return proxy === undefined || this.#isDirect(hostname, port) ? undefined : parseProxyAddress(proxy, from);
   }
 
   #tls(serverName: string): Pick<DialOptions, 'tls'> {
     return { tls: { serverName, secureContext: this.trusted } };
   }
+}
+
+function failLater(error: Error, handler: DialHandler): Attempt {
+  let waiting: DialHandler | undefined = handler;
+  process.nextTick(() => waiting?.failed(error));
+  return { cancel: () => void (waiting = undefined) };
 }
 
 /** The authorities that Node trusts by default. An explicit list replaces them all. */

@@ -20,6 +20,18 @@ describe('readNetworkSettings', () => {
     assert.deepEqual([httpProxy, httpsProxy, noProxy], ['http://all:1', 'http://lower:1', 'example.com']);
   });
 
+  it('names the variable that a proxy is from', () => {
+    const { httpProxyFrom, httpsProxyFrom } = readNetworkSettings({
+      all_proxy: 'socks5://a',
+      HTTPS_PROXY: 'b',
+    });
+    assert.deepEqual([httpProxyFrom, httpsProxyFrom], ['all_proxy', 'HTTPS_PROXY']);
+  });
+
+  for (const value of [' http://p:1\r\n', '"http://p:1"', "'http://p:1'\n", '" http://p:1 "'])
+    it(`reads ${JSON.stringify(value)} without what is around it`, () =>
+      assert.equal(readNetworkSettings({ HTTPS_PROXY: value }).httpsProxy, 'http://p:1'));
+
   it('uses nothing of an empty environment', () => {
     const settings = readNetworkSettings({ HTTPS_PROXY: '', CULVERT_CA: '' });
     assert.deepEqual(
@@ -57,6 +69,19 @@ describe('parseProxyAddress', () => {
     assert.deepEqual([secure, hostname, port, name], [true, '::1', 3128, '[::1]:3128']);
     assert.equal(authorization, `Basic ${Buffer.from('u:p@ss').toString('base64')}`);
   });
+
+  for (const [address, login] of [
+    [String.raw`http://CORP\ann:pass@proxy:3128`, String.raw`CORP\ann:pass`],
+    [String.raw`CORP\ann:p:a@ss@proxy:3128`, String.raw`CORP\ann:p:a@ss`],
+    ['http://CORP%5Cann:%3A%2F@proxy:3128', String.raw`CORP\ann::/`],
+    ['http://ann@proxy:3128', 'ann:'],
+    ['http://100%:a%zz@proxy:3128', '100%:a%zz'],
+  ] as const)
+    it(`reads the login of ${address}`, () => {
+      const { hostname, port, authorization = '' } = parseProxyAddress(address, 'X');
+      assert.deepEqual([hostname, port], ['proxy', 3128]);
+      assert.equal(Buffer.from(authorization.slice('Basic '.length), 'base64').toString(), login);
+    });
 
   it('takes a plain host and port to mean http', () => {
     const { secure, hostname, port, authorization } = parseProxyAddress('proxy.example.com:8080', 'X');

@@ -74,10 +74,12 @@ export class ProxyDial implements Attempt, DialHandler {
     const end = this.#reader.push(chunk);
     if (socket === undefined || end === undefined) return;
     const head = typeof end === 'string' ? undefined : parseResponseHead(end.head);
+    // A page may follow a refusal.
+    if (head !== undefined && (head.status < 200 || head.status > 299))
+      return this.#fail(this.#refusal(head.status));
     // With both TLS and HTTP, the client speaks first.
     if (head === undefined || typeof end === 'string' || end.rest.length > 0)
       return this.#fail(new MessageError(toMessage('network.noProxy', { proxy: this.#proxy.name })));
-    if (head.status < 200 || head.status > 299) return this.#fail(this.#refusal(head.status));
     socket.off('data', this.#onHeadBytes).off('end', this.#onGone).off('close', this.#onGone);
     if (this.#options.tls === undefined) this.#finish(socket);
     else this.#secure(socket);
@@ -135,6 +137,9 @@ export interface ProxyAddress {
   readonly authorization: string | undefined;
 }
 
+/** Its login is taken out first: in an address of the web, a backslash of `DOMAIN\user` would be a slash. */
+const PROXY_ADDRESS = /^(?:([a-z][a-z0-9+.-]*):\/\/)?(?:([^/?#]*)@)?([^]*)$/i;
+
 /**
  * Reads the address of a proxy; the default scheme is `http://`.
  *
@@ -142,7 +147,8 @@ export interface ProxyAddress {
  * @throws NetworkSettingError without the text, which may contain a password
  */
 export function parseProxyAddress(text: string, setting: string): ProxyAddress {
-  const url = URL.parse(/^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`);
+  const [, scheme = 'http', login, rest = ''] = PROXY_ADDRESS.exec(text) ?? [];
+  const url = URL.parse(`${scheme}://${rest}`);
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:') || url.hostname === '') {
     throw new NetworkSettingError(
       `${setting} is not a valid proxy address. It must consist of http:// or https://, a host and a port, such as ` +
@@ -152,14 +158,14 @@ export function parseProxyAddress(text: string, setting: string): ProxyAddress {
   const secure = url.protocol === 'https:';
   const port = url.port === '' ? (secure ? 443 : 80) : Number(url.port);
   const hostname = url.hostname.replace(/^\[|\]$/g, '');
-  return { secure, hostname, port, name: `${url.hostname}:${port}`, authorization: basic(url) };
+  return { secure, hostname, port, name: `${url.hostname}:${port}`, authorization: basic(login) };
 }
 
-/** RFC 7617 */
-function basic({ username, password }: URL): string | undefined {
-  if (username === '' && password === '') return undefined;
-  const credentials = `${decode(username)}:${decode(password)}`;
-  return `Basic ${Buffer.from(credentials).toString('base64')}`;
+/** RFC 7617. @param login `user:password`, each percent-encoded */
+function basic(login = ''): string | undefined {
+  const [, user = '', password = ''] = /^([^:]*):?([^]*)$/.exec(login) ?? [];
+  if (user === '' && password === '') return undefined;
+  return `Basic ${Buffer.from(`${decode(user)}:${decode(password)}`).toString('base64')}`;
 }
 
 /** Text that is not valid percent-encoding is taken literally. */
@@ -179,6 +185,9 @@ export interface NetworkSettings {
   readonly httpsProxy?: string | undefined;
   /** proxy for relays at `http://`; a URL */
   readonly httpProxy?: string | undefined;
+  /** variables that the proxies are from, for messages */
+  readonly httpsProxyFrom?: string | undefined;
+  readonly httpProxyFrom?: string | undefined;
   /** in the form of `NO_PROXY` */
   readonly noProxy?: string | undefined;
   /** certificates of authorities trusted in addition to the usual ones; PEM */
@@ -194,6 +203,21 @@ export class NetworkSettingError extends Error {
 }
 
 /**
+ * A variable without the blanks and line breaks around it, and without the quotes that programs keep of files with
+ * variables.
+ *
+ * @returns `undefined` if it is not set, or empty
+ */
+export function readVariable(
+  env: Readonly<Record<string, string | undefined>>,
+  name: string,
+): string | undefined {
+  const value = env[name]?.trim() ?? '';
+  const [, , quoted = value] = /^(["'])([^]*)\1$/.exec(value) ?? [];
+  return quoted.trim() || undefined;
+}
+
+/**
  * Reads `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`, with lower-case names first as in curl, and the file
  * of `CULVERT_CA`. Certificates of `NODE_EXTRA_CA_CERTS` are trusted as well.
  *
@@ -202,14 +226,24 @@ export class NetworkSettingError extends Error {
  */
 export function readNetworkSettings(
   env: Readonly<Record<string, string | undefined>>,
-  caFile: string | undefined = env['CULVERT_CA'],
+  caFile: string | undefined = readVariable(env, 'CULVERT_CA'),
 ): NetworkSettings {
-  const read = (name: string): string | undefined => env[name.toLowerCase()] || env[name] || undefined;
-  const forAll = read('ALL_PROXY');
+  const find = (...names: readonly string[]): readonly [value?: string, from?: string] => {
+    for (const name of names.flatMap((upper) => [upper.toLowerCase(), upper])) {
+      const value = readVariable(env, name);
+      if (value !== undefined) return [value, name];
+    }
+    return [];
+  };
+  const [httpsProxy, httpsProxyFrom] = find('HTTPS_PROXY', 'ALL_PROXY');
+  const [httpProxy, httpProxyFrom] = find('HTTP_PROXY', 'ALL_PROXY');
+  const [noProxy] = find('NO_PROXY');
   return {
-    httpsProxy: read('HTTPS_PROXY') ?? forAll,
-    httpProxy: read('HTTP_PROXY') ?? forAll,
-    noProxy: read('NO_PROXY'),
+    httpsProxy,
+    httpProxy,
+    httpsProxyFrom,
+    httpProxyFrom,
+    noProxy,
     ca: caFile === undefined || caFile === '' ? undefined : readAuthorities(caFile),
   };
 }
