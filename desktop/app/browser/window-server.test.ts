@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import type { IncomingMessage } from 'node:http';
-import { UI_SESSIONS_MAX, UI_TOKENS_MAX } from '../main/limits.ts';
-import { PageAccess, requestProblem, sessionCookie } from './window-server.ts';
+import { FakeClock } from '../../testing/fake-clock.ts';
+import { UI_PING_MS, UI_SESSIONS_MAX, UI_TOKENS_MAX } from '../main/limits.ts';
+import { PageAccess, requestProblem, sessionCookie, WindowServer } from './window-server.ts';
 
 const HOST = '127.0.0.1:4040';
 
@@ -55,6 +56,19 @@ describe('PageAccess', () => {
     assert.equal(has(), true);
     access.exchange(access.createToken());
     assert.equal(has(), false);
+  });
+});
+
+describe('WindowServer', () => {
+  it('leaves no timer behind when it is closed', async () => {
+    const clock = new FakeClock();
+    const handler = { call: assert.fail, stateChanged() {}, clicked() {}, closed() {} };
+    const server = new WindowServer({ directory: '/', clock, handler, isRemote: false });
+    await server.listen('127.0.0.1', 0);
+    clock.advance(UI_PING_MS);
+    assert.equal(clock.waiting.length, 1);
+    server.close();
+    assert.deepEqual(clock.waiting, []);
   });
 });
 

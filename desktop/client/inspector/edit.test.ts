@@ -96,6 +96,16 @@ describe('an edited request', () => {
     }
   });
 
+  for (const [field, moved] of [
+    ['X-Note: Basic dTpw and more', 'now Basic [redacted]'],
+    ['Referer: https://h/?token=//ann:se&cret@h', 'https://h/?token=[redacted]'],
+  ] as const)
+    it(`restores no secret where a part of it would be shown: ${moved}`, () => {
+      const original = recorded(`GET / HTTP/1.1\r\nHost: x\r\n${field}\r\n\r\n`);
+      const edit = { ...PLAIN, fields: [[field.split(':')[0] ?? '', moved]] as const };
+      assert.throws(() => editedRequest(original, edit), EditRefused);
+    });
+
   it('starts in ASCII with the same meaning if the recorded address has other bytes', () => {
     const log = recorded('GET /caf\xc3\xa9?\xff HTTP/1.1\r\nHost: x\r\n\r\n');
     assert.equal(editable(log).target, '/caf%C3%A9?%FF');

@@ -247,6 +247,10 @@ function restoreSecrets(edit: RequestEdit, original: RequestDetail): Restored {
     if (text !== REDACTED) return text;
     const secret = known.take(place, key);
     if (secret !== undefined) return place === '' ? percentEncoded(secret) : secret;
+    refuse(part, place);
+    return text;
+  };
+  function refuse(part: string, place: string): void {
     const values = { mark: REDACTED, id: original.id };
     problems.push({
       part,
@@ -255,14 +259,26 @@ function restoreSecrets(edit: RequestEdit, original: RequestDetail): Restored {
           ? toMessage('edit.noSecretInPath', values)
           : toMessage('edit.noSecretInHeader', { ...values, name: place }),
     });
-    return text;
-  };
+  }
   const target = redactTarget(edit.target, restore('target', ''));
+  if (!isHidden(redactTarget, edit.target, target)) refuse('target', '');
   const fields = edit.fields.map(([name, value], index) => {
-    const restored = redactField(name, value, restore(`fields.${index}.value`, name.toLowerCase()));
+    const part = `fields.${index}.value`;
+    const redact = (text: string, write?: Parameters<typeof redactTarget>[1]): string =>
+      redactField(name, text, write);
+    const restored = redact(value, restore(part, name.toLowerCase()));
+    if (!isHidden(redact, value, restored)) refuse(part, name.toLowerCase());
     return [name, restored] as const;
   });
   return { edit: { ...edit, target, fields }, problems };
+}
+
+/**
+ * Whether all of a restored secret is hidden again when the request is shown. At another place of the same field or
+ * address, a part of it may look like something else.
+ */
+function isHidden(redact: (text: string) => string, edited: string, restored: string): boolean {
+  return restored === edited || redact(restored) === redact(edited);
 }
 
 /** Secrets of a request by position, in their order. */

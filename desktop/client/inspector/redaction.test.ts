@@ -16,6 +16,8 @@ describe('redaction', () => {
     ['/a?x?token=1?y&z=2', '/a?x?token=[redacted]&z=2'],
     ['/a;jsessionid=1?b', '/a;jsessionid=[redacted]'],
     ['http://ann:pw@host/a@b', 'http://[redacted]@host/a@b'],
+    ['http://ann:p@ss@host/a@b', 'http://[redacted]@host/a@b'],
+    ['/acs?SAMLResponse=PHNhbWw&RelayState=x', '/acs?SAMLResponse=[redacted]&RelayState=x'],
     ['/reset/eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln/x', '/reset/[redacted]/x'],
     ['/eyJustAName/a.b.c', '/eyJustAName/a.b.c'],
     ['GET /a?key=1 HTTP/1.1', 'GET /a?key=[redacted] HTTP/1.1'],
