@@ -76,6 +76,8 @@ export const MCP_WAIT_DEFAULT_SECONDS = 45;
 export const MCP_WAIT_MAX_SECONDS = 600;
 /** How often a client that asks for progress hears that a call is still running: clients give up after a minute of silence. */
 export const MCP_PROGRESS_MS = 15_000;
+/** How long an MCP client that cannot be served has to ask, so that it hears why: they ask when they start the server. */
+export const MCP_REFUSAL_MS = 10_000;
 /** How long a new tunnel of `culvert mcp` may take to come online before it is closed again. */
 export const MCP_OPEN_TIMEOUT_MS = 45_000;
 /** How long `culvert mcp --ask` waits for a person. Without an answer, the action is refused. */

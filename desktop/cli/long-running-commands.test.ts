@@ -7,7 +7,7 @@ const ENV = { CULVERT_API_KEY: `cvt_${'k'.repeat(32)}` };
 
 function boundsOf(...args: string[]) {
   const command = readArguments(['mcp', ...args], ENV, NO_FILES);
-  assert.ok(command.name === 'mcp');
+  assert.ok(command.name === 'mcp' && 'bounds' in command.given);
   return command.given.bounds;
 }
 
@@ -20,6 +20,12 @@ describe('culvert mcp', () => {
       { from: 8080, to: 8080 },
     ];
     assert.deepEqual(all, { ports, maxTtl: 3600, requireAccess: true, ask: true });
+  });
+
+  it('starts without a login, to tell its client', () => {
+    const { name, given } = readArguments(['mcp'], {}, NO_FILES);
+    assert.ok(name === 'mcp' && 'failure' in given);
+    assert.match(given.failure.message, /No relay is set up yet/);
   });
 
   it('refuses bounds that it does not understand', () => {

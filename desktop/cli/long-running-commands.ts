@@ -4,6 +4,7 @@ import { isIP } from 'node:net';
 import { basename, dirname, join, resolve } from 'node:path';
 import { parseDuration } from '../../shared/duration.ts';
 import { parsePort, PORT_RULE, TTL_RULE } from '../../shared/value-rules.ts';
+import { StoredLoginError } from '../client/config/stored-login.ts';
 import { UsageError } from '../client/failures.ts';
 import { WAIT_MAX_SECONDS } from '../client/limits.ts';
 import { isLoopback } from '../client/network/dial.ts';
@@ -282,19 +283,28 @@ export const mcpCommand = defineCommand({
   read: readMcp,
   async run(given, context) {
     limitHeap();
-    const { runMcp } = await import('./mcp/run-mcp.ts');
-    return runMcp(given, context);
+    const { refuseMcp, runMcp } = await import('./mcp/run-mcp.ts');
+    if (!('failure' in given)) return runMcp(given, context);
+    await refuseMcp(given.failure.message);
+    throw given.failure;
   },
 });
 
-/** @throws UsageError */
-function readMcp(line: CommandLine): GivenMcp {
+/**
+ * @returns the failure if there is no way to a relay, so that the client can be told
+ * @throws UsageError for invalid options
+ */
+function readMcp(line: CommandLine): GivenMcp | { readonly failure: Error } {
   const { ports, ask = false, 'max-ttl': ttl, 'require-access': requireAccess = false } = line.values;
   const maxTtl = ttl === undefined ? undefined : parseDuration(readOption('max-ttl', ttl, TTL_RULE));
-  return {
-    ...line.accessAlone(),
-    bounds: { ports: ports === undefined ? undefined : readPorts(ports), maxTtl, requireAccess, ask },
-  };
+  const bounds = { ports: ports === undefined ? undefined : readPorts(ports), maxTtl, requireAccess, ask };
+  line.atMost(0);
+  try {
+    return { ...line.accessAlone(), bounds };
+  } catch (error) {
+    if (!(error instanceof UsageError || error instanceof StoredLoginError)) throw error;
+    return { failure: error };
+  }
 }
 
 /** @throws UsageError */

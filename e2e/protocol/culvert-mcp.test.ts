@@ -427,9 +427,9 @@ describe('culvert mcp', () => {
   });
 
   /** A client that keeps to no rule. */
-  function hostile(args: readonly string[] = []) {
+  function hostile(args: readonly string[] = [], more: Environment = {}) {
     const child = spawn(process.execPath, [CULVERT_SCRIPT, 'mcp', ...args], {
-      env: { PATH: process.env['PATH'], ...environment() },
+      env: { PATH: process.env['PATH'], ...environment(), ...more },
       stdio: ['pipe', 'pipe', 'pipe'],
       // Without the terminal that the tests may run in.
       detached: true,
@@ -448,6 +448,13 @@ describe('culvert mcp', () => {
     };
     return { child, say, request, answered };
   }
+
+  it('tells a client that nobody has logged in, and ends', async () => {
+    const { child, request, answered } = hostile([], { CULVERT_API_KEY: '', CULVERT_RELAY: '' });
+    request(1, 'initialize', { protocolVersion: '2025-06-18' });
+    assert.match(JSON.stringify(await answered(1)), /"code":-32000,"message":"No relay is set up yet/);
+    await eventually(20_000, () => assert.equal(child.exitCode, 2));
+  });
 
   it('refuses malformed messages, and keeps running', async () => {
     const { child, say, request, answered } = hostile();

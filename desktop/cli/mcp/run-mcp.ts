@@ -5,6 +5,7 @@ import type { RelayAccess } from '../../client/config/relay-access.ts';
 import { appDataFolder } from '../../client/config/stored-login.ts';
 import { ExitCode } from '../../client/failures.ts';
 import type { CommandContext } from '../command.ts';
+import { MCP_REFUSAL_MS } from '../limits.ts';
 import { AgentTunnels } from './agent-tunnels.ts';
 import { type Bounds, Consent } from './bounds.ts';
 import { StdioServer } from './stdio-server.ts';
@@ -28,6 +29,27 @@ export async function runMcp(
   await server.serve(interrupted);
   await tunnels.closeAll();
   return ExitCode.ok;
+}
+
+/**
+ * Tells the client why there are no tools. Clients show an error of the protocol, but not what a server that ends has
+ * written to standard error.
+ *
+ * @returns when it has been told, or is not heard for {@link MCP_REFUSAL_MS}
+ */
+export async function refuseMcp(refusal: string): Promise<void> {
+  // A person reads standard error.
+  if (process.stdin.isTTY) return;
+  const server = new StdioServer({
+    input: process.stdin,
+    output: process.stdout,
+    clock: systemClock,
+    instructions: '',
+    tools: [],
+    refusal,
+    call: () => Promise.reject(new Error(refusal)),
+  });
+  await server.serve(AbortSignal.timeout(MCP_REFUSAL_MS));
 }
 
 /** Only `--ask` loads the askers. */

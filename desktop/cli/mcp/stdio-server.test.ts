@@ -11,7 +11,10 @@ interface Message {
   readonly params?: unknown;
 }
 
-function serving(call: StdioServerOptions['call'] = () => Promise.resolve({ content: [] })) {
+function serving(
+  call: StdioServerOptions['call'] = () => Promise.resolve({ content: [] }),
+  refusal?: string,
+) {
   const input = new PassThrough();
   const clock = new FakeClock();
   const messages: Message[] = [];
@@ -23,7 +26,7 @@ function serving(call: StdioServerOptions['call'] = () => Promise.resolve({ cont
   });
   const tools = [{ name: 'act', title: 'Act', description: '', inputSchema: {}, annotations: {} }];
   const interrupt = new AbortController();
-  const server = new StdioServer({ input, output, instructions: 'Be kind.', tools, call, clock });
+  const server = new StdioServer({ input, output, instructions: 'Be kind.', tools, refusal, call, clock });
   const ended = server.serve(interrupt.signal);
   const act = (id: number, params: object = {}): void =>
     void input.write(
@@ -33,6 +36,17 @@ function serving(call: StdioServerOptions['call'] = () => Promise.resolve({ cont
 }
 
 describe('StdioServer', () => {
+  it('says why it is of no use, and ends with the handshake', async () => {
+    const { input, messages, ended } = serving(undefined, 'Log in first.');
+    for (const [id, method] of ['server/discover', 'initialize'].entries())
+      input.write(`${JSON.stringify({ jsonrpc: '2.0', id, method })}\n`);
+    await ended;
+    assert.deepEqual(
+      messages,
+      [0, 1].map((id) => ({ jsonrpc: '2.0', id, error: { code: -32_000, message: 'Log in first.' } })),
+    );
+  });
+
   it('reads messages however they are divided', async () => {
     const { input, messages } = serving();
     const text = '{"jsonrpc":"2.0","id":"ü","method":"ping"}\r\n';

@@ -40,6 +40,7 @@ const ErrorCode = {
   unknownMethod: -32_601,
   invalidParams: -32_602,
   busy: -32_000,
+  unusable: -32_000,
   unsupportedRevision: -32_022,
 } as const;
 
@@ -71,6 +72,8 @@ export interface StdioServerOptions {
   /** what a client tells its model about the server */
   readonly instructions: string;
   readonly tools: readonly ToolDescription[];
+  /** why nothing works: every request is refused with it, and the connection ends with the client's handshake */
+  readonly refusal?: string | undefined;
   /**
    * Calls a tool.
    *
@@ -146,7 +149,12 @@ export class StdioServer {
 
   /** @throws RpcError */
   #answer(request: Request): void {
-    const { instructions, tools } = this.#options;
+    const { instructions, tools, refusal } = this.#options;
+    if (refusal !== undefined) {
+      // Some clients try a method of a later revision first.
+      if (request.method === 'initialize') this.#ended.resolve();
+      throw new RpcError(ErrorCode.unusable, refusal);
+    }
     switch (request.method) {
       case 'initialize': {
         const wanted = request.params['protocolVersion'];
