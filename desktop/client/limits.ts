@@ -104,6 +104,11 @@ export const UPGRADE_HEAD_MAX_BYTES = 16 * 1024;
 
 /** How long a local server that rejected plain HTTP may take to show that it speaks TLS. */
 export const TLS_PROBE_TIMEOUT_MS = 2000;
+/**
+ * How far this machine's clock and the relay's may differ before the clock is mentioned with a certificate that is not
+ * valid at this time: smaller differences are common, and rarely the cause.
+ */
+export const CLOCK_SUSPECT_MS = 5 * 60_000;
 
 /**
  * Maximum time to connect to the local service. A loopback connection takes microseconds; only a full accept queue

@@ -164,6 +164,14 @@ const NETWORK_MESSAGES = {
   'network.otherName': 'its certificate is for a different host name',
   'network.noTls': 'it does not speak TLS',
   'network.certificateExpired': 'its certificate has expired',
+  'network.certificateEarly': 'its certificate is not valid yet',
+  'network.clockAhead':
+    "{why}, but this computer's clock is {by} ahead of the relay's: check the date and time of this computer",
+  'network.clockBehind':
+    "{why}, but this computer's clock is {by} behind the relay's: check the date and time of this computer",
+  'network.minutes': '{count} minutes',
+  'network.hours': '{count} hours',
+  'network.days': '{count} days',
   'network.untrusted': 'its certificate is not signed by a trusted authority',
   'network.proxy': 'the proxy {proxy} cannot be reached: {why}',
   'network.proxyClosed': 'the proxy {proxy} closed the connection',

@@ -382,6 +382,14 @@ export const ENGINE_DE: Translation<typeof MESSAGES> = {
   'network.otherName': 'das Zertifikat gilt für einen anderen Namen',
   'network.noTls': 'dort wird kein TLS gesprochen',
   'network.certificateExpired': 'das Zertifikat ist abgelaufen',
+  'network.certificateEarly': 'das Zertifikat ist noch nicht gültig',
+  'network.clockAhead':
+    '{why}, aber die Uhr dieses Computers geht gegenüber der des Relays um {by} vor: Prüfen Sie Datum und Uhrzeit dieses Computers',
+  'network.clockBehind':
+    '{why}, aber die Uhr dieses Computers geht gegenüber der des Relays um {by} nach: Prüfen Sie Datum und Uhrzeit dieses Computers',
+  'network.minutes': '{count} Minuten',
+  'network.hours': '{count} Stunden',
+  'network.days': '{count} Tage',
   'network.untrusted': 'das Zertifikat ist von keiner vertrauenswürdigen Stelle signiert',
   'network.proxy': 'der Proxy {proxy} ist nicht erreichbar: {why}',
   'network.proxyClosed': 'der Proxy {proxy} hat die Verbindung geschlossen',

@@ -205,7 +205,7 @@ function relayHops(subject: Subject): Hop[] {
       );
       return toMessage('doctor.certificate', { host: hostname });
     } catch (error) {
-      throw new HopFailure(describeNetworkError(error), remedies.certificate);
+      throw new HopFailure(await describeReachError(error, network, relay), remedies.certificate);
     }
   }
 

@@ -228,6 +228,7 @@ const NETWORK_ERRORS: Readonly<Record<string, MessageCode>> = {
   ERR_TLS_CERT_ALTNAME_INVALID: 'network.otherName',
   ERR_SSL_WRONG_VERSION_NUMBER: 'network.noTls',
   CERT_HAS_EXPIRED: 'network.certificateExpired',
+  CERT_NOT_YET_VALID: 'network.certificateEarly',
   DEPTH_ZERO_SELF_SIGNED_CERT: 'network.untrusted',
   SELF_SIGNED_CERT_IN_CHAIN: 'network.untrusted',
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'network.untrusted',

@@ -16,6 +16,43 @@ import {
 } from './errors.ts';
 import { parseRelayAddress } from './relay-address.ts';
 
+describe('a certificate that is not valid at this time', () => {
+  afterEach(closeServers);
+
+  for (const [code, aheadMinutes, expected] of [
+    ['CERT_HAS_EXPIRED', 0, /^its certificate has expired$/],
+    [
+      'CERT_HAS_EXPIRED',
+      -90,
+      /^its certificate has expired, but .* clock is 90 minutes ahead of the relay's/,
+    ],
+    ['CERT_NOT_YET_VALID', 60 * 30, /^its certificate is not valid yet, but .* clock is 30 hours behind/],
+    ['CERT_NOT_YET_VALID', 60 * 24 * 365, /is 365 days behind the relay's: check the date and time/],
+    ['ECONNRESET', 60, /^the connection was reset$/],
+  ] as const)
+    it(`${code} is compared with a clock that is ${aheadMinutes} minutes ahead`, async () => {
+      const date = new Date(Date.now() + aheadMinutes * 60_000).toUTCString();
+      const port = await startTls((socket) =>
+        socket.once('data', () =>
+          socket.end(`HTTP/1.1 200 OK\r\nDate: ${date}\r\nContent-Length: 0\r\n\r\n`),
+        ),
+      );
+      const relay = parseRelayAddress(`https://127.0.0.1:${port}`);
+      const error = Object.assign(new Error(code), { code });
+      assert.match(textOf(await describeReachError(error, new Network(), relay)), expected);
+    });
+
+  it('is described alone if the server does not say what time it is', async () => {
+    const port = await startTls((socket) => socket.destroy());
+    const error = Object.assign(new Error('x'), { code: 'CERT_HAS_EXPIRED' });
+    const relay = parseRelayAddress(`https://127.0.0.1:${port}`);
+    assert.equal(
+      textOf(await describeReachError(error, new Network(), relay)),
+      'its certificate has expired',
+    );
+  });
+});
+
 describe('readErrorBody', () => {
   it('returns the text of an error body', () => {
     assert.deepEqual(readErrorBody('{"error":"name already in use"}'), {

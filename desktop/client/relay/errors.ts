@@ -4,11 +4,13 @@ import { isIP } from 'node:net';
 import { connect } from 'node:tls';
 import { API_ERRORS, type ApiErrorEntry } from '../../../shared/errors.ts';
 import { replaceUnprintable, withoutEnd } from '../../../shared/unprintable.ts';
-import { TLS_PROBE_TIMEOUT_MS } from '../limits.ts';
+import { systemClock } from '../clock.ts';
+import { CLOCK_SUSPECT_MS, TLS_PROBE_TIMEOUT_MS } from '../limits.ts';
 import { MessageError, toMessage, type MessageValue, textOf } from '../messages.ts';
 import { lookupFor, describeNetworkError } from '../network/dial.ts';
 import type { Endpoint, Network } from '../network/network.ts';
 import type { RelayAddress } from './relay-address.ts';
+import { RelayClock } from './relay-clock.ts';
 
 /** The relay responded with an unexpected status. */
 export class RelayRefusal extends MessageError {
@@ -173,7 +175,61 @@ export async function describeReachError(
     (await speaksTls(relay))
   )
     return toMessage('network.speaksTls', { host: relay.host });
-  return describeNetworkError(error);
+  const why = describeNetworkError(error);
+  if (!relay.secure || !isAboutTime(error) || network.proxyFor(relay) !== undefined) return why;
+  const aheadMs = await clockAhead(relay);
+  if (Math.abs(aheadMs) < CLOCK_SUSPECT_MS) return why;
+  const by = timeSpan(Math.abs(aheadMs));
+  return toMessage(aheadMs > 0 ? 'network.clockBehind' : 'network.clockAhead', { why, by });
+}
+
+/** Whether a certificate is not valid at this moment, which may be the fault of this machine's clock. */
+function isAboutTime(error: unknown): boolean {
+  return /^CERT_(?:HAS_EXPIRED|NOT_YET_VALID)$/.test(String((error as { readonly code?: unknown }).code));
+}
+
+/**
+ * Asks a server for the time, whatever its certificate. The answer is only shown, and the request contains no secret.
+ *
+ * @returns ms that the server's clock is ahead of this machine's; 0 if it does not say
+ */
+function clockAhead({ hostname, port, host }: RelayAddress): Promise<number> {
+  // Imported, it would be loaded when the program starts.
+  const { request } = process.getBuiltinModule('node:https');
+  const signal = AbortSignal.timeout(TLS_PROBE_TIMEOUT_MS);
+  const lookup = lookupFor(hostname);
+  const clock = new RelayClock(systemClock);
+  return new Promise((resolve) => {
+    const sent = request(
+      {
+        hostname,
+        port,
+        lookup,
+        signal,
+        method: 'HEAD',
+        path: '/healthz',
+        headers: { host },
+        rejectUnauthorized: false,
+        agent: false,
+      },
+      (response) => {
+        clock.set(response.headers.date);
+        sent.destroy();
+        resolve(clock.aheadMs);
+      },
+    );
+    sent.on('error', () => resolve(0));
+    sent.end();
+  });
+}
+
+function timeSpan(ms: number): MessageValue {
+  const minutes = Math.round(ms / 60_000);
+  if (minutes < 120) return toMessage('network.minutes', { count: minutes });
+  const hours = Math.round(minutes / 60);
+  return hours < 48
+    ? toMessage('network.hours', { count: hours })
+    : toMessage('network.days', { count: Math.round(hours / 24) });
 }
 
 function isBrokenOff(error: unknown): boolean {
