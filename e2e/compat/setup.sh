@@ -9,7 +9,10 @@ set -- "The compat tests"
 command -v certutil >/dev/null || set -- "$@" libnss3-tools
 command -v openssl >/dev/null || set -- "$@" openssl
 [ -x /usr/bin/python3 ] || set -- "$@" python3
-command -v curl >/dev/null || set -- "$@" curl
+command -v aria2c >/dev/null || set -- "$@" aria2
+for program in curl docker-registry skopeo; do
+  command -v $program >/dev/null || set -- "$@" $program
+done
 [ -x "$(git --exec-path 2>/dev/null)/git-http-backend" ] || set -- "$@" git
 [ -x /usr/sbin/nginx ] || set -- "$@" nginx
 [ -x /usr/sbin/apache2 ] || set -- "$@" apache2-bin

@@ -31,7 +31,7 @@ export const ECHO = {
   ClientStream: method('ClientStream', true, false),
   /** Returns each letter of the message, then stays open if the message ends with `…`, or fails if with `!`. */
   ServerStream: method('ServerStream', false, true),
-  /** Returns each message as it arrives. */
+  /** Returns each message as it arrives, `tick` every 5 s from then on. */
   Both: method('Both', true, true),
 } as const satisfies ServiceDefinition;
 
@@ -77,7 +77,12 @@ export async function startGrpcService(scope: Scope, tls?: KeyCertPair) {
   };
   const Both: handleBidiStreamingCall<Buffer, Buffer> = (call) => {
     watch(call, 'Both');
-    call.on('data', (piece: Buffer) => call.write(piece));
+    let ticks: NodeJS.Timeout | undefined;
+    call.on('data', (piece: Buffer) => {
+      call.write(piece);
+      if (String(piece) === 'tick') ticks = setInterval(() => call.write(piece), 5000);
+    });
+    call.on('cancelled', () => clearInterval(ticks)).on('end', () => clearInterval(ticks));
     call.on('end', () => call.end(trailers()));
     call.on('error', () => {});
   };
