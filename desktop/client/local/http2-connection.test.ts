@@ -453,6 +453,19 @@ describe('Http2Connection', () => {
     await visitor.until(({ drains }) => drains > 0);
   });
 
+  it('answers a response that HTTP/1.1 cannot carry with 502, and names the field', async () => {
+    const service = await Service.start((stream) => {
+      stream.respond({ ':status': 200, 'content-length': '01' });
+      stream.end('x');
+    });
+    const visitor = await service.send(GET);
+    assert.match(
+      await visitor.closed(),
+      /^HTTP\/1\.1 502 Bad Gateway\r\n[^]*Culvert-Error: local-malformed\r\n/,
+    );
+    assert.ok(visitor.failure instanceof LocalFailure && visitor.failure.line === 'content-length: 01');
+  });
+
   it('answers a WebSocket with 502', async () => {
     const service = await Service.start(() => assert.fail());
     const visitor = await service.send(

@@ -21,6 +21,7 @@ import {
 import type { Attempt } from '../network/dial.ts';
 import {
   type ResponseFraming,
+  refusedLine,
   toHttp1Informational,
   toHttp1Response,
   toHttp1Trailers,
@@ -378,7 +379,7 @@ class Http2Exchange implements SessionHandler {
   #onResponse(stream: ClientHttp2Stream, flags: number, raw: readonly string[]): void {
     if (this.#isOver) return;
     const response = toHttp1Response(raw, this.head.method, (flags & END_STREAM) !== 0);
-    if (response === undefined) return this.#break();
+    if (response === undefined) return this.#refuse(new LocalFailure('local-malformed', refusedLine(raw)));
     this.#sent = undefined;
     this.#response = response.framing;
     if (typeof response.framing === 'object') this.#left = response.framing.length;

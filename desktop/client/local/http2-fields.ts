@@ -1,6 +1,7 @@
 /** Translates heads and trailers between HTTP/1.1 and HTTP/2 (RFC 9113 section 8). */
 import { STATUS_CODES } from 'node:http';
 import type { OutgoingHttpHeaders } from 'node:http2';
+import { problemDetail } from '../../../shared/control.ts';
 import { isForbiddenTrailer } from '../../../shared/http1/body.ts';
 import { type Field, listMembers, parseFields } from '../../../shared/http1/fields.ts';
 import type { RequestHead } from '../../../shared/http1/head.ts';
@@ -93,6 +94,14 @@ export function toHttp1Response(
         ? 'Content-Length: 0\r\n'
         : '';
   return { head: Buffer.from(`${statusLine(status)}${lines}${ending}\r\n`, 'latin1'), framing };
+}
+
+/** The field for which {@link toHttp1Response} has refused a response, as the owner of the service reads it. */
+export function refusedLine(raw: readonly string[]): string {
+  let at = 0;
+  while (at < raw.length && fieldLines(raw.slice(at, at + 2), () => true) !== undefined) at += 2;
+  const [name = 'content-length', value = valueOf(raw, 'content-length') ?? ''] = raw.slice(at, at + 2);
+  return problemDetail(Buffer.from(`${name}: ${value}`));
 }
 
 /** The HTTP/1.1 form of an informational response; `undefined` if it has none. */

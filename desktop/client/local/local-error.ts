@@ -18,17 +18,21 @@ export type LocalErrorCode = Extract<VisitorErrorCode, `local-${string}`>;
 
 /** Why a local service that accepts connections could not be asked. */
 export class LocalFailure extends Error {
-  readonly code: Exclude<LocalErrorCode, 'local-refused' | 'local-reset' | 'local-malformed'>;
+  readonly code: Exclude<LocalErrorCode, 'local-refused' | 'local-reset'>;
+  /** the line that was refused, of a `local-malformed` */
+  readonly line: string;
 
-  constructor(code: LocalFailure['code']) {
+  constructor(code: LocalFailure['code'], line = '') {
     super(VISITOR_ERRORS[code].text);
     this.code = code;
+    this.line = line;
   }
 }
 
 /* Why the local service cannot be reached, for its owner and for its visitors. */
 
 const FAILURES = {
+  'local-malformed': 'local.malformed',
   'local-not-http2': 'local.notHttp2',
   'local-no-websocket': 'local.noWebSocket',
   'local-busy': 'local.busy',
@@ -43,7 +47,11 @@ export function isRefusal(error: NodeJS.ErrnoException): boolean {
 export function describeLocalError(target: LocalTarget, error: Error): Message {
   const service = describeTarget(target);
   if (error instanceof LocalFailure)
-    return toMessage(FAILURES[error.code], { service, upstream: target.upstream ?? 'http1' });
+    return toMessage(FAILURES[error.code], {
+      service,
+      upstream: target.upstream ?? 'http1',
+      line: error.line,
+    });
   if (isRefusal(error)) return toMessage('local.refused', { service });
   return toMessage('local.failed', { service, why: localErrorReason(target, error) });
 }
