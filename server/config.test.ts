@@ -24,7 +24,7 @@ describe('loadConfig', () => {
       reusePort: false,
       publicUrl: undefined,
       tunnelDomain: 'localhost',
-      serviceLinks: [],
+      foreignVariables: [],
       trunks: 2,
       maxConnections: 10_000,
       address: { connections: 256, requests: 0 },
@@ -96,13 +96,21 @@ describe('loadConfig', () => {
       CULVERT_SERVICE_PORT: '80',
       CULVERT_SERVICE_PORT_HTTP_ALT: '80',
     };
-    const { port, metrics, serviceLinks } = config({ ...links, CULVERT_SERVICE_DOMAIN: 'example.com' });
+    const { port, metrics, foreignVariables } = config({ ...links, CULVERT_SERVICE_DOMAIN: 'example.com' });
     assert.deepEqual(
-      { port, metrics, serviceLinks },
-      { port: 8080, metrics: undefined, serviceLinks: Object.keys(links) },
+      { port, metrics, foreignVariables },
+      { port: 8080, metrics: undefined, foreignVariables: Object.keys(links) },
     );
     assert.equal(config(links, '--port', '81').port, 81);
     assert.match(problems({ CULVERT_PORT: 'http://10.96.0.7:80' }).join(), /^CULVERT_PORT must be/);
+  });
+
+  it('passes over the address that "culvert run" gives a relay that it starts', () => {
+    const given = { CULVERT_URL: 'https://shop.example.com:8443', CULVERT_HOST: 'shop.example.com' };
+    const { host, foreignVariables } = config(given);
+    assert.deepEqual([host, foreignVariables], ['127.0.0.1', ['CULVERT_HOST', 'CULVERT_URL']]);
+    assert.equal(config({ ...given, CULVERT_HOST: '::1' }).host, '::1');
+    assert.equal(config(given, '--host', '::1').host, '::1');
   });
 
   it('keeps the database in the data folder unless told otherwise', () => {

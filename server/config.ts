@@ -25,8 +25,8 @@ interface Completed {
   readonly acme:
     (NonNullable<Settings['acme']> & { /** the relay's own name */ readonly host: string }) | undefined;
   readonly accessLog: Exclude<Settings['accessLog'], 'off'> | undefined;
-  /** variables of Kubernetes that are named like settings */
-  readonly serviceLinks: readonly string[];
+  /** variables of other programs that are named like settings */
+  readonly foreignVariables: readonly string[];
 }
 
 type Settings = ConfigOf<typeof SETTINGS>;
@@ -105,7 +105,7 @@ function readConfig(
     acme: completeAcme(given, settings),
     accessLog: accessLog === 'off' ? undefined : accessLog,
     reservedNames: new Set([...reservedNames, ...ownLabels(publicUrl, tunnelDomain)]),
-    serviceLinks: given.serviceLinks,
+    foreignVariables: given.foreignVariables,
   };
   return given.problems.length === 0 ? { config, flags } : { problems: given.problems };
 }
@@ -202,20 +202,34 @@ function isServiceLink(name: string, value = ''): boolean {
   return name.endsWith('_PORT') && /^(?:tcp|udp|sctp):\/\//.test(value);
 }
 
+/** `culvert run` gives its command the address and the host of the tunnel; that may be a relay. */
+const TUNNEL_URL = 'CULVERT_URL';
+const TUNNEL_HOST = 'CULVERT_HOST';
+
+function isOfTunnel(name: string, env: NodeJS.ProcessEnv): boolean {
+  const url = env[TUNNEL_URL] ?? '';
+  if (name === TUNNEL_URL) return true;
+  return name === TUNNEL_HOST && URL.canParse(url) && new URL(url).hostname === env[TUNNEL_HOST];
+}
+
 /** An empty text counts as not given. */
 class GivenSettings {
   /** One line for each wrong setting, with its name and the accepted values. */
   readonly problems: string[] = [];
   /** Variables that are passed over. */
-  readonly serviceLinks: readonly string[];
+  readonly foreignVariables: readonly string[];
   readonly #env: NodeJS.ProcessEnv;
   readonly #flags: Flags;
 
   constructor(env: NodeJS.ProcessEnv, flags: Flags) {
     const given = Object.keys(env).filter((name) => name.startsWith(PREFIX));
-    this.serviceLinks = given.filter((name) => isServiceLink(name, env[name])).toSorted();
-    const links = new Set(this.serviceLinks);
-    this.#env = Object.fromEntries(given.filter((name) => !links.has(name)).map((name) => [name, env[name]]));
+    this.foreignVariables = given
+      .filter((name) => isServiceLink(name, env[name]) || isOfTunnel(name, env))
+      .toSorted();
+    const foreign = new Set(this.foreignVariables);
+    this.#env = Object.fromEntries(
+      given.filter((name) => !foreign.has(name)).map((name) => [name, env[name]]),
+    );
     this.#flags = flags;
   }
 

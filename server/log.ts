@@ -40,7 +40,7 @@ export const LOG_EVENTS = {
   'setting ignored': {
     level: 'info',
     meaning:
-      'the environment variables in `settings` are not settings: Kubernetes adds them to each pod if a service is called `culvert` or `culvert-…`',
+      'the environment variables in `settings` are not settings: Kubernetes adds them to each pod if a service is called `culvert` or `culvert-…`, and `culvert run` gives a relay that it starts the address of the tunnel',
   },
   'setting unsafe': {
     level: 'warn',

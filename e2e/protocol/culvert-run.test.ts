@@ -6,7 +6,7 @@ import { createAccount, type TestAccount } from '../support/accounts.ts';
 import type { Child } from '../support/child.ts';
 import { concurrentTests } from '../support/scope.ts';
 import { eventually } from '../support/deadline.ts';
-import { CULVERT_SCRIPT, newApiKey, spawnCulvert, temporaryDirectory } from '../support/programs.ts';
+import { CULVERT_SCRIPT, newApiKey, RELAY_SCRIPT, spawnCulvert, temporaryDirectory } from '../support/programs.ts';
 import { visit } from '../support/raw-http.ts';
 import { sharedRelaySuite } from '../support/relay-suite.ts';
 import { closedPort } from '../support/services/listen.ts';
@@ -209,6 +209,13 @@ describe('culvert run', () => {
       assert.match((await fetchAt(url)).text, /^\/hello /);
       await child.stop('SIGTERM');
       await eventually(10_000, () => assert.rejects(visit(Number(port), { host: 'localhost', target: '/' })));
+    });
+
+    together('starts a relay, which does not take the host of the tunnel for its own', async () => {
+      const folder = temporaryDirectory(scope);
+      const { child } = await run(['--', NODE, RELAY_SCRIPT, '--port', '0', '--data-dir', folder]);
+      await child.line((line) => (line.startsWith('listening on http://127.0.0.1:') ? line : undefined));
+      assert.equal((await child.stop('SIGTERM')).code, 0);
     });
 
     together('adds the port to the arguments of one that reads no variable', async () => {
