@@ -42,8 +42,7 @@ describe('server/deploy', () => {
   }
 
   for (const unit of [UNIT, TEMPLATE, BACKUP]) {
-    it(`${unit} is valid for systemd, and denies the relay what it does not need`, function () {
-      if (spawnSync('systemd-analyze', ['--version']).status !== 0) this.skip();
+    it(`${unit} is valid for systemd, and denies the relay what it does not need`, () => {
       const path = join(temporaryDirectory(scope), unit);
       // systemd checks that the program exists.
       writeFileSync(

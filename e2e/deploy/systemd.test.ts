@@ -7,7 +7,6 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Api } from '../support/api.ts';
 import { eventually } from '../support/deadline.ts';
-import { isThere } from '../support/machine.ts';
 import {
   newApiKey,
   RELAY_SCRIPT,
@@ -68,8 +67,7 @@ describe('a relay that is started by a service manager', () => {
     assert.deepEqual(await once(manager, 'exit'), [0, null]);
   });
 
-  it('is started by the first visitor with systemd-socket-activate', async function () {
-    if (!isThere('systemd-socket-activate')) this.skip();
+  it('is started by the first visitor with systemd-socket-activate', async () => {
     const port = await closedPort();
     const environment = { CULVERT_DATA_DIR: temporaryDirectory(scope), CULVERT_PORT: String(port) };
     const args = ['-l', `127.0.0.1:${port}`];
@@ -86,8 +84,7 @@ describe('a relay that is started by a service manager', () => {
     assert.deepEqual(await once(child, 'exit'), [0, null]);
   });
 
-  it('reports when it is ready; its replacement becomes the main process, and the command ends', async function () {
-    if (!isThere('systemd-notify') || !isThere('python3')) this.skip();
+  it('reports when it is ready; its replacement becomes the main process, and the command ends', async () => {
     const path = join(temporaryDirectory(scope), 'notify');
     const receiver = spawn('python3', ['-c', RECEIVER, path], { stdio: ['ignore', 'pipe', 'inherit'] });
     scope.defer(() => receiver.kill('SIGKILL'));

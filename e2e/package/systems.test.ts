@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { notRun } from '../../shared/testing/posix.ts';
 import { APP_ID } from '../../desktop/app/main/deep-link.ts';
 import { buildApp } from '../../desktop/build/build.ts';
 import { VERSION } from '../../shared/version.ts';
@@ -38,8 +39,7 @@ describe('the package for other systems', () => {
   });
 
   it('is a tray app for macOS with name, links, icon, checksum of the app, helpers and fuses', async function () {
-    // Electron's own packaging tools do not run on Windows.
-    if (process.platform === 'win32') this.skip();
+    if (process.platform === 'win32') notRun(this, "Electron's packaging tools do not run on Windows");
     const app = join(await packageApp('mac', work), 'Culvert.app');
     const plist = await readFile(join(app, 'Contents/Info.plist'), 'utf8');
     assert.equal(stringOf(plist, 'CFBundleIdentifier'), APP_ID);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { chownSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { notRun } from '../../shared/testing/posix.ts';
 import { createAccount } from '../support/accounts.ts';
 import type { Child } from '../support/child.ts';
 import { type Environment, newApiKey, spawnCulvert, temporaryDirectory } from '../support/programs.ts';
@@ -205,8 +206,7 @@ describe('culvert with files', () => {
     });
 
     it('ignores a file of another user in a parent folder', async function () {
-      // Only root can create a file that belongs to another user.
-      if (process.geteuid?.() !== 0) this.skip();
+      if (process.geteuid?.() !== 0) notRun(this, 'only root can create a file of another user');
       const { key } = await createAccount(relay);
       const file = project('tunnels: {web: {port: 1}}\n');
       chownSync(file, 12345, 12345);

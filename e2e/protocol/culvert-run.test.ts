@@ -6,7 +6,13 @@ import { createAccount, type TestAccount } from '../support/accounts.ts';
 import type { Child } from '../support/child.ts';
 import { concurrentTests } from '../support/scope.ts';
 import { eventually } from '../support/deadline.ts';
-import { CULVERT_SCRIPT, newApiKey, RELAY_SCRIPT, spawnCulvert, temporaryDirectory } from '../support/programs.ts';
+import {
+  CULVERT_SCRIPT,
+  newApiKey,
+  RELAY_SCRIPT,
+  spawnCulvert,
+  temporaryDirectory,
+} from '../support/programs.ts';
 import { visit } from '../support/raw-http.ts';
 import { sharedRelaySuite } from '../support/relay-suite.ts';
 import { closedPort } from '../support/services/listen.ts';

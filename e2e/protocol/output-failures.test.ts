@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { notRun } from '../../shared/testing/posix.ts';
 import { createAccount } from '../support/accounts.ts';
 import { Child } from '../support/child.ts';
 import { eventually } from '../support/deadline.ts';
@@ -115,7 +116,7 @@ describe('output that cannot be written', () => {
 
   it('of a log does not end a tunnel, and is written once the disk has space again', async function () {
     const disk = smallDisk(scope);
-    assert.ok(disk !== undefined, 'needs root');
+    if (disk === undefined) notRun(this, 'only root may mount');
     const { key, api } = await createAccount(relay);
     const log = join(disk, 'log');
     const free = fillDisk(disk);

@@ -22,7 +22,7 @@ export interface Outcome {
 /** Runs a command in the namespaces of a process, in a folder there. */
 export type RunInside = (folder: string, ...command: readonly string[]) => Promise<Outcome>;
 
-export function isThere(program: string): boolean {
+function isThere(program: string): boolean {
   return spawnSync(program, ['--version']).error === undefined;
 }
 

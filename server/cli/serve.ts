@@ -77,7 +77,8 @@ export async function serve(
 /** A person at a terminal reads lines; a log gets one of its own. */
 function sayWhatIsNext(config: Config, { url, isNew }: RunningRelay, log: Log, tell: Operator['tell']): void {
   for (const gap of gapsOf(config)) log('setting missing', { ...gap });
-  if (config.foreignVariables.length > 0) log('setting ignored', { settings: config.foreignVariables.join(' ') });
+  if (config.foreignVariables.length > 0)
+    log('setting ignored', { settings: config.foreignVariables.join(' ') });
   for (const unsafe of unsafeSettings(config)) log('setting unsafe', { ...unsafe });
   if (!isNew || config.publicUrl !== undefined) return;
   if (tell === undefined) log('first start', { data: config.dataDir, next: HELP });

@@ -12,3 +12,13 @@ const isLinux = process.platform === 'linux';
 /** Tests that need loopback addresses other than 127.0.0.1, or a package of Debian. */
 export const onLinux = isLinux ? it : it.skip;
 export const describeOnLinux = isLinux ? describe : describe.skip;
+
+/**
+ * Skips a test, or all of a hook, where a machine lacks what nobody can install, and says so in the report. A test that
+ * needs a program fails without it, because its suite installs it.
+ */
+export function notRun(context: Mocha.Context, reason: string): never {
+  const runnable = context.currentTest ?? context.test;
+  if (runnable !== undefined) runnable.title += ` (not run: ${reason})`;
+  return context.skip();
+}

@@ -15,7 +15,7 @@ import {
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { onPosix } from '../../../shared/testing/posix.ts';
+import { onLinux, onPosix } from '../../../shared/testing/posix.ts';
 import {
   MANIFEST_MAX_BYTES,
   PORT_PROGRAM_MAX_BYTES,
@@ -203,8 +203,7 @@ describe('ports on Linux', () => {
     ]);
   });
 
-  it('are those of this machine', async function () {
-    if (process.platform !== 'linux') this.skip();
+  onLinux('are those of this machine', async () => {
     const server = createServer().listen(0, '127.0.0.1');
     try {
       await once(server, 'listening');

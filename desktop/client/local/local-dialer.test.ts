@@ -4,6 +4,7 @@ import { Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { mock } from 'node:test';
 import type { TLSSocket } from 'node:tls';
+import { notRun } from '../../../shared/testing/posix.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
 import { connectLocal } from '../../testing/fake-stream.ts';
 import { closedPort, closeServers, startTcp, startTls } from '../../testing/servers.ts';
@@ -24,7 +25,7 @@ describe('LocalDialer', () => {
 
   for (const host of ['127.0.0.1', '::1']) {
     it(`reaches a service on ${host}, and tries it first the next time`, async function () {
-      if (host === '::1' && !hasIpv6) this.skip();
+      if (host === '::1' && !hasIpv6) notRun(this, 'no IPv6');
       const peers: (string | undefined)[] = [];
       const port = await startTcp((socket) => peers.push(socket.localAddress), host);
       const dialer = dialerTo(port);
@@ -60,7 +61,7 @@ describe('LocalDialer', () => {
     });
 
   it('finds a service that has moved to the other address of localhost', async function () {
-    if (!hasIpv6) this.skip();
+    if (!hasIpv6) notRun(this, 'no IPv6');
     const peers: (string | undefined)[] = [];
     const port = await startTcp((socket) => peers.push(socket.localAddress), '127.0.0.1');
     const dialer = dialerTo(port);
