@@ -16,7 +16,7 @@ const MOCHA = 'node_modules/mocha/bin/mocha.js';
 const SETUP = 'e2e/support/setup.sh';
 /** Files that take a minute or more each: authorities, takeovers, relays killed at a hundred moments, bodies of 1 GiB. */
 const LONG = {
-  faults: 'certificates|kill|migration|replace',
+  faults: 'certificates|kill|replace',
   protocol: 'certificates|certificates-dns|client-time-limits|large-bodies',
 };
 /** The window's screens in each theme, size and language, and the windows of `culvert ui` and other commands. */
@@ -83,7 +83,7 @@ export const SUITES: readonly Suite[] = [
     runsBuild: true,
     command: [
       ...mocha(3, '--require', './e2e/cluster/on-postgres.ts'),
-      ...longFirst('e2e/cluster', 'interruptions|migration|postgres-outages|postgres-relay'),
+      ...longFirst('e2e/cluster', 'interruptions|postgres-outages|postgres-relay'),
       'server/store/*.test.ts',
       'server/tunnels/tunnel-service.test.ts',
       'server/accounts/accounts.test.ts',

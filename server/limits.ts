@@ -112,8 +112,6 @@ export const POSTGRES_STATEMENT_TIMEOUT_MS = 4000;
  * How long the relay waits for PostgreSQL to answer or cancel a statement before it considers the server unreachable.
  */
 export const POSTGRES_QUERY_TIMEOUT_MS = 5000;
-/** How long one database migration may take, including the wait for other relays that run it. */
-export const POSTGRES_MIGRATION_TIMEOUT_MS = 600_000;
 /** Pause before the next attempt to connect to PostgreSQL after a failure; doubled for each failure in a row. */
 export const POSTGRES_RETRY_BASE_MS = 100;
 /** Longest pause before the next attempt to connect to PostgreSQL: a server that is back is noticed within a second. */

@@ -163,11 +163,6 @@ export const LOG_EVENTS = {
   'account resumed': { level: 'info', meaning: 'the suspension of an account with live tunnels was lifted' },
   'tunnel suspended': { level: 'info', meaning: 'a tunnel was suspended: its visitors get status 451' },
   'tunnel resumed': { level: 'info', meaning: 'a suspended tunnel is accepting visitors again' },
-  'name clash': {
-    level: 'warn',
-    meaning:
-      "an earlier version allowed the tunnel `slug` to use the name of an account's subdomain. Both continue to work. Close the tunnel, because it can set cookies for that account's tunnels",
-  },
   'certificate loaded': {
     level: 'info',
     meaning: 'the relay is now using a certificate that expires at `valid_to`',

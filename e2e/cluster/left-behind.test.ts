@@ -78,7 +78,9 @@ describe('a relay on PostgreSQL, after others have died', function () {
   async function leave(count: number, expiresAt: number): Promise<void> {
     await query(
       url,
-      `insert into tunnels select gen_random_uuid()::text, $1, 'left-' || n, '', 9, 3600, 0, $2, $3, 0, 0, 0
+      `insert into tunnels (id, account_id, slug, name, local_port, ttl_seconds, idle, created_at, expires_at,
+         terms_revision, bytes_in, bytes_out, requests, access_revision, knocks_revision, by_agent, wildcard)
+         select gen_random_uuid()::text, $1, 'left-' || n, '', 9, 3600, 0, $2, $3, 0, 0, 0, 0, 0, 0, 0, 0
          from generate_series(1, $4::int) as n`,
       [owner.id, clock.now(), expiresAt, count],
     );

@@ -270,26 +270,6 @@ describe('culvert-relay doctor', () => {
     );
   });
 
-  it('does not migrate the database of an older version', async () => {
-    const { relay, settings } = await start();
-    await relay.stop();
-    const { DatabaseSync } = await import('node:sqlite');
-    const file = join(relay.dataDirectory, 'culvert.db');
-    const database = new DatabaseSync(file);
-    const count = (): unknown => database.prepare('select count(*) as n from kysely_migration').get();
-    database.exec('delete from kysely_migration where name = (select max(name) from kysely_migration)');
-    const before = count();
-    const { findings, said } = await doctor(settings);
-    const looked = findings.find(({ check }) => check === 'database');
-    assert.equal(looked?.result, 'skipped', said);
-    assert.match(
-      looked.detail,
-      /an older version and lacks 1 of this version's changes: this program is newer/,
-    );
-    assert.deepEqual(count(), before);
-    database.close();
-  });
-
   it('names what is missing: database, relay, Redis', async () => {
     const redis = `redis://127.0.0.1:${await closedPort()}`;
     const { code, failed, said } = await doctor({

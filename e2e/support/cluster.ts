@@ -10,7 +10,7 @@ import {
   Culvert,
   type Environment,
   newApiKey,
-  newMigratedDatabase,
+  newPreparedDatabase,
   POSTGRES_URL,
   type Relay,
   RelayProgram,
@@ -184,7 +184,7 @@ export class RelayCluster {
     if (postgres === undefined) throw new Error('needs PostgreSQL: run npm test -- cluster');
     const [redis, database] = await Promise.all([
       RedisServer.start(scope),
-      newMigratedDatabase(scope, postgres),
+      newPreparedDatabase(scope, postgres),
     ]);
     const key = newApiKey();
     const shared = {

@@ -71,7 +71,7 @@ async function placeOfData(scope: Scope): Promise<Environment> {
   const dataDirectory = temporaryDirectory(scope);
   const place = { CULVERT_DATA_DIR: dataDirectory };
   if (POSTGRES_URL !== undefined)
-    return { ...place, CULVERT_DATABASE_URL: await newMigratedDatabase(scope, POSTGRES_URL) };
+    return { ...place, CULVERT_DATABASE_URL: await newPreparedDatabase(scope, POSTGRES_URL) };
   await addDatabase(dataDirectory);
   return place;
 }
@@ -235,8 +235,8 @@ export class RelayProgram implements Relay {
 }
 
 /*
- * New databases that are up to date: migrating one takes a fifth of a relay's start, and the suites start hundreds. A
- * first start on nothing at all is what e2e/protocol/relay-program.test.ts and the suites about migrations test.
+ * New databases with tables: creating them takes a tenth of a relay's start, and the suites start hundreds. A first
+ * start on nothing at all is what e2e/protocol/relay-program.test.ts tests.
  */
 
 const FILE = 'culvert.db';
@@ -266,7 +266,7 @@ async function makeTemplate(): Promise<Buffer> {
  * @param url of any database of the server
  * @returns its address
  */
-export async function newMigratedDatabase(scope: Scope, url: string): Promise<string> {
+export async function newPreparedDatabase(scope: Scope, url: string): Promise<string> {
   const made = templates.get(url) ?? makeTemplateAt(url);
   templates.set(url, made);
   return await newDatabase(scope, url, await made);

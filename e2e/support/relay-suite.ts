@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
-import { randomInt } from 'node:crypto';
 import { AccountPool } from './accounts.ts';
 import { eventually } from './deadline.ts';
-import { type Environment, newApiKey, Relay, spawnRelay, standIn } from './programs.ts';
+import { type Environment, Relay, standIn } from './programs.ts';
 import type { Response } from './raw-http.ts';
 import { runScope, type Scope, suiteScope } from './scope.ts';
 
@@ -78,70 +77,4 @@ export async function draining(ask: () => Promise<Response>): Promise<void> {
     );
     assert.ok(seen === '503, close' || seen === 'ECONNREFUSED', seen);
   });
-}
-
-/* Relays that are killed while they create their database. */
-
-/** No start executes this many statements. Without a limit, a mistake here would never end. */
-const STATEMENTS_MAX = 400;
-/** One statement in this many is tried, beginning with a random one of them: each takes two starts. */
-const STRIDE = 8;
-
-/** Makes a relay die after statement number `DIE_AT`. */
-const KILLER = new URL('die-at.ts', import.meta.url).href;
-
-/** How the relays under test are started. */
-export interface Starts<Place> {
-  /** @returns the location of a new database */
-  readonly place: () => Place | Promise<Place>;
-  readonly settings: (place: Place) => Environment;
-  /** @returns the schema after a complete start, the same each time */
-  readonly schema: (place: Place) => unknown[] | Promise<unknown[]>;
-}
-
-/**
- * Kills a first start after some of its statements, one by one, and asserts that the next start completes the
- * database.
- *
- * @returns how often one was killed
- */
-export async function killAtStatements<Place>(scope: Scope, starts: Starts<Place>): Promise<number> {
-  const { place, settings, schema } = starts;
-  const complete = await place();
-  assert.equal(await startOnce(scope, settings(complete)), 'listening');
-  const expected = await schema(complete);
-  assert.ok(expected.length > 5);
-  let kills = 0;
-  for (let killed = 1 + randomInt(STRIDE); killed < STATEMENTS_MAX; killed += STRIDE) {
-    const at = await place();
-    const dying = { ...settings(at), NODE_OPTIONS: `--import=${KILLER}`, DIE_AT: String(killed) };
-    if ((await startOnce(scope, dying)) === 'listening') return kills;
-    kills += 1;
-    assert.equal(
-      await startOnce(scope, settings(at)),
-      'listening',
-      `after it was killed behind statement ${killed}`,
-    );
-    assert.deepEqual(await schema(at), expected, `after it was killed behind statement ${killed}`);
-  }
-  assert.fail(`${STATEMENTS_MAX} statements`);
-}
-
-async function startOnce(scope: Scope, settings: Environment): Promise<'listening' | 'killed'> {
-  const child = spawnRelay(scope, ['serve'], {
-    CULVERT_BOOTSTRAP_KEY: newApiKey(),
-    CULVERT_PORT: '0',
-    ...settings,
-  });
-  const listening = child.line((line) => (line.startsWith('listening') ? line : undefined));
-  const outcome = await Promise.race([
-    listening.then(() => 'listening' as const),
-    child.exited.then(({ signal }) => {
-      assert.equal(signal, 'SIGKILL', child.stderr);
-      return 'killed' as const;
-    }),
-  ]);
-  listening.catch(() => undefined);
-  await child.stop('SIGKILL');
-  return outcome;
 }

@@ -159,24 +159,6 @@ describe('culvert-relay backup and restore', () => {
     await assert.rejects(store.insertKey(keys[0] ?? assert.fail()), ConflictError);
   });
 
-  it('keep an account removed that an earlier version removed, but not another one of that name', async () => {
-    const [old, late] = [10, 30].map((createdAt) => anAccount({ name: `made at ${createdAt}`, createdAt }));
-    for (const each of [old, late]) await store.insertAccount(each ?? assert.fail());
-    await run('backup', file);
-    for (const name of ['made at 10', 'made at 30'])
-      await store.insertAudit({
-        id: `removal of ${name}`,
-        at: 20,
-        actor: 'shell:ann',
-        action: 'account.remove',
-        subject: name,
-        detail: '',
-        accountId: null,
-      });
-    await restored();
-    assert.deepEqual((await names()).toSorted(), ['before', 'made at 30']);
-  });
-
   it('keep used and revoked invitations ended', async () => {
     const invitations = ['used', 'revoked', 'open'].map((id) => {
       return { id, accountId: account.id, hash: id, label: '', createdAt: 0, expiresAt: 1000 };

@@ -129,8 +129,7 @@ export class Upgrades {
     const tunnelId = query.get('tunnel_id') ?? '';
     if ((id === '') === (tunnelId === '')) throw new ApiError(API_ERRORS.missingId);
     if (id !== '') return await this.#openAnnounced(request, key, id);
-    // Clients of earlier versions open data sockets in advance, and announcements do not need them (protocol.md
-    // section 6.4).
+    // Data sockets cannot be opened in advance (protocol.md section 6.4).
     await this.#keyOwner(request);
     throw new ApiError(API_ERRORS.connectionNotFound);
   }

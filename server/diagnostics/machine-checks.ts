@@ -13,7 +13,6 @@ import { isTrusted } from '../edge/request-head.ts';
 import { BACKUP_OLD_MS, DIAGNOSIS_CLOCK_OFF_MS, REDIS_TIMEOUT_MS } from '../limits.ts';
 import { describeError } from '../log.ts';
 import { nameOfDatabase } from '../store/database-address.ts';
-import { OlderSchemaError } from '../store/migrations.ts';
 import { openStore } from '../store/open-store.ts';
 import { lastBackup } from '../store/sqlite/backup.ts';
 import { type Check, counted, Fault, Skipped, versionAt } from './check.ts';
@@ -162,17 +161,13 @@ export function storeChecks({ database }: Pick<Config, 'database'>, clock: Pick<
 
   async function open(): Promise<string> {
     try {
-      const store = await openStore(database, 'as-it-is', () => {});
+      const store = await openStore(database, 'must-exist', () => {});
       try {
         return `${name} responds, with ${counted((await store.listAccounts()).length, 'account')}`;
       } finally {
         await store.close();
       }
     } catch (error) {
-      if (isOlder(error))
-        throw new Skipped(
-          `${describeError(error)}: this program is newer than the running relay. "culvert-relay serve" upgrades the database when it starts, so back it up first`,
-        );
       throw new Fault(
         describeError(error),
         'Use the same settings as the relay (its relay.env, --data-dir or --database-url). Only "culvert-relay serve" creates a database.',
@@ -201,11 +196,6 @@ export function storeChecks({ database }: Pick<Config, 'database'>, clock: Pick<
     { name: DATABASE, look: open },
     { name: 'backup', look: async () => await backup() },
   ];
-}
-
-/** Whether the database was not opened because it has an older version. */
-function isOlder(error: unknown): boolean {
-  return error instanceof Error && (error instanceof OlderSchemaError || isOlder(error.cause));
 }
 
 const ALONE = 'this relay is not part of a cluster';

@@ -193,7 +193,7 @@ const WILDCARD_DOMAINS_MAX = 5;
 
 /** Lists the first few verified domains such as `*.example.com`. @throws Skipped if the database cannot be read */
 async function wildcardDomains(database: Config['database']): Promise<string[]> {
-  const store = await openStore(database, 'as-it-is', () => {}).catch((error: unknown) => {
+  const store = await openStore(database, 'must-exist', () => {}).catch((error: unknown) => {
     throw new Skipped(`the domains cannot be read: ${describeError(error)}`);
   });
   try {

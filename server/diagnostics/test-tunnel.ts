@@ -148,7 +148,7 @@ export class Visit {
   /** @throws Skipped without a database of this version; errors of {@link TestTunnel.open} */
   async open(): Promise<TestTunnel> {
     const { database, nameHold, port } = this.#config;
-    const store = await openStore(database, 'as-it-is', () => {}).catch(() => {
+    const store = await openStore(database, 'must-exist', () => {}).catch(() => {
       throw new Skipped('not checked, because "database" did not pass');
     });
     this.#store = store;

@@ -73,9 +73,9 @@ describe('a conversation between two relays', () => {
 describe('readHello', () => {
   const visitor = { kind: 'visitor', id: 1, address: '192.0.2.7', proto: 'https' };
 
-  it("keeps whether a visitor's forwarded fields may be trusted; relays of earlier versions leave that open", () => {
+  it("keeps whether a visitor's forwarded fields may be trusted", () => {
     assert.deepEqual(readHello({ ...visitor, trusted: false }), { ...visitor, trusted: false });
     assert.deepEqual(readHello({ ...visitor, trusted: true }), { ...visitor, trusted: true });
-    assert.deepEqual(readHello(visitor), { ...visitor, trusted: true });
+    assert.deepEqual(readHello(visitor), { ...visitor, trusted: false });
   });
 });

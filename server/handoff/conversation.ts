@@ -197,7 +197,7 @@ export function readHello(value: unknown): Hello | undefined {
       return { kind };
     case 'visitor':
       return isWhole(id) && isText(address) && (proto === 'http' || proto === 'https')
-        ? { kind, id, address, proto, trusted: trusted !== false }
+        ? { kind, id, address, proto, trusted: trusted === true }
         : undefined;
     default:
       return undefined;

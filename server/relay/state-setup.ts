@@ -31,7 +31,6 @@ export async function openState(
     lockDatabase(database, cluster === undefined ? 'one' : 'cluster', log);
   let lock = isShared ? undefined : await take();
   const store = observeStore(await openServingStore(database, systemClock, log), systemClock, log);
-  for (const slug of await store.nameClashes()) log('name clash', { slug });
   let isNew = false;
   await ensureKey(store, systemClock, bootstrapKey, (key) => {
     handOutFirstKey(key, dataDir, operator);

@@ -2,7 +2,7 @@
 import type { Clock } from '../clock.ts';
 import type { Log } from '../log.ts';
 import type { DatabaseAddress } from './database-address.ts';
-import type { Creation } from './migrations.ts';
+import type { Creation } from './schema.ts';
 import { lockDatabase as lockSqlite, type RelayLock } from './sqlite/sqlite-files.ts';
 import type { Store } from './store.ts';
 

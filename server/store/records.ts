@@ -169,7 +169,7 @@ export interface TunnelRecord {
   readonly tokenUses: readonly TokenUse[];
   /** of its account; `null` for none */
   readonly domain: string | null;
-  /** id of the key that created the tunnel or took it over last; `null` if an earlier version did */
+  /** id of the key that created the tunnel or took it over last; `null` for a tunnel of the relay itself */
   readonly createdKey: string | null;
   /** that key's label; `null` if it had none */
   readonly createdBy: string | null;

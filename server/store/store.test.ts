@@ -8,8 +8,6 @@ import {
   openTestStore,
   PUBLIC,
 } from '../testing/fixtures.ts';
-import { readAccess, writtenAccess } from './queries/tunnel-queries.ts';
-import type { StoredAccess } from './records.ts';
 import { ConflictError, FullError, StoreError } from './store-errors.ts';
 import type { Store } from './store.ts';
 
@@ -317,19 +315,6 @@ describe('Store', () => {
       ]);
       const { tokens } = (await store.findTunnel(tunnel.id))?.tunnel.access ?? {};
       assert.deepEqual(tokens, [token('ci', 'rotated')]);
-    });
-
-    it('is not public for relays of earlier versions, which do not know them', () => {
-      for (const fields of [{}, { allow: ['::1'] }]) {
-        const stored = anAccess({ ...fields, tokens: access.tokens });
-        const written = writtenAccess(stored);
-        // Their condition for asking visitors at all.
-        const { basic, password, links, knock } = JSON.parse(written ?? '') as StoredAccess;
-        assert.ok(basic.length > 0 || password !== null || links || knock);
-        assert.deepEqual(readAccess(written), stored);
-      }
-      const { tokens: _, ...before } = anAccess({ password: 'hash' });
-      assert.deepEqual(readAccess(JSON.stringify(before)), { ...before, tokens: [] });
     });
 
     it('remembers the latest use of each valid token', async () => {

@@ -1,42 +1,11 @@
 /** Moves all data of a store from one database to another, as a whole or not at all. */
-import type { Kysely } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import { TRANSFER_BATCH } from '../limits.ts';
 import { markMoved } from './database-address.ts';
-import type { Database } from './schema.ts';
-
-/** Each table after those it refers to. Pending certificate orders start again. */
-const TABLES = [
-  'accounts',
-  'api_keys',
-  'tunnels',
-  'tunnel_links',
-  'released_names',
-  'endings',
-  'relay_secrets',
-  'audit',
-  'invitations',
-  'acme_accounts',
-  'certificates',
-  'domains',
-] as const;
-type Table = (typeof TABLES)[number];
-const KEYS = {
-  accounts: 'id',
-  api_keys: 'id',
-  tunnels: 'id',
-  tunnel_links: 'id',
-  released_names: 'slug',
-  endings: 'id',
-  relay_secrets: 'name',
-  audit: 'id',
-  invitations: 'id',
-  acme_accounts: 'directory',
-  certificates: 'name',
-  domains: 'id',
-} as const;
+import { type Database, MOVING } from './schema.ts';
 
 /** Rows of each table. */
-export type TableCounts = Readonly<Record<Table, number>>;
+export type TableCounts = Readonly<Record<string, number>>;
 
 /** The database that everything is moved to. */
 interface TransferTarget {
@@ -60,7 +29,7 @@ export function transfer(
   return from.transaction().execute(async (source) => {
     const moved = await to.transaction().execute(async (target) => {
       await mustBeEmpty(target);
-      for (const table of TABLES) await copy(source, target, table);
+      for (const each of MOVING) await copy(source, target, each);
       const { revision } = await source
         .selectFrom('access_revision')
         .select('revision')
@@ -76,46 +45,36 @@ export function transfer(
 }
 
 async function mustBeEmpty(target: Kysely<Database>): Promise<void> {
-  const counts = await countRows(target);
-  const used = TABLES.find((table) => counts[table] > 0);
+  const used = Object.entries(await countRows(target)).find(([, count]) => count > 0);
   if (used === undefined) return;
-  throw new Error(`it is not empty (${used} has ${counts[used]} rows); create a new database for it`);
+  throw new Error(`it is not empty (${used[0]} has ${used[1]} rows); create a new database for it`);
 }
 
-async function copy(source: Kysely<Database>, target: Kysely<Database>, table: Table): Promise<void> {
-  const key = KEYS[table];
+async function copy(
+  source: Kysely<Database>,
+  target: Kysely<Database>,
+  { table, key }: (typeof MOVING)[number],
+): Promise<void> {
+  const column = sql.ref<string>(key);
   let last = '';
   for (;;) {
     const rows = await source
       .selectFrom(table)
       .selectAll()
-      .where(key, '>', last)
-      .orderBy(key)
+      .where(column, '>', last)
+      .orderBy(column)
       .limit(TRANSFER_BATCH)
       .execute();
     const end = rows.at(-1);
     if (end === undefined) return;
     await target.insertInto(table).values(rows).execute();
-    last = Reflect.get(end, key);
+    last = Reflect.get(end, key) as string;
   }
 }
 
 async function countRows(db: Kysely<Database>): Promise<TableCounts> {
-  const counts: Record<Table, number> = {
-    accounts: 0,
-    api_keys: 0,
-    tunnels: 0,
-    tunnel_links: 0,
-    released_names: 0,
-    endings: 0,
-    relay_secrets: 0,
-    audit: 0,
-    invitations: 0,
-    acme_accounts: 0,
-    certificates: 0,
-    domains: 0,
-  };
-  for (const table of TABLES) {
+  const counts: Record<string, number> = {};
+  for (const { table } of MOVING) {
     const { count } = await db
       .selectFrom(table)
       .select(({ fn }) => fn.countAll<number>().as('count'))
@@ -126,10 +85,8 @@ async function countRows(db: Kysely<Database>): Promise<TableCounts> {
 }
 
 function mustBeSame(source: TableCounts, target: TableCounts): void {
-  for (const table of TABLES) {
-    if (source[table] === target[table]) continue;
-    throw new Error(
-      `${table} has ${source[table]} rows in one and ${target[table]} in the other; nothing was kept`,
-    );
+  for (const [table, count] of Object.entries(source)) {
+    if (count === target[table]) continue;
+    throw new Error(`${table} has ${count} rows in one and ${target[table]} in the other; nothing was kept`);
   }
 }

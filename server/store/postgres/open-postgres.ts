@@ -7,6 +7,7 @@ import {
   type PostgresPool,
   type PostgresPoolClient,
   type PostgresQueryResult,
+  sql,
 } from 'kysely';
 import {
   type ClientConfig,
@@ -23,7 +24,6 @@ import {
   POSTGRES_CONNECT_TIMEOUT_MS,
   POSTGRES_CONNECTIONS_MAX,
   POSTGRES_LOCK_TIMEOUT_MS,
-  POSTGRES_MIGRATION_TIMEOUT_MS,
   POSTGRES_QUERY_TIMEOUT_MS,
   POSTGRES_RETRY_BASE_MS,
   POSTGRES_RETRY_CAP_MS,
@@ -34,8 +34,7 @@ import {
 } from '../../limits.ts';
 import type { Log } from '../../log.ts';
 import { type DatabaseAddress, nameOfDatabase } from '../database-address.ts';
-import { type Creation, migrate, MIGRATIONS } from '../migrations.ts';
-import type { Database } from '../schema.ts';
+import { type Creation, type Database, prepare } from '../schema.ts';
 import type { RelayLock } from '../sqlite/sqlite-files.ts';
 import { DatabaseInUseError, UnansweredError } from '../store-errors.ts';
 import { kyselyStore, type Store } from '../store.ts';
@@ -71,11 +70,14 @@ const serving: PoolConfig = {
   idle_in_transaction_session_timeout: POSTGRES_STATEMENT_TIMEOUT_MS,
 };
 
-/** Nothing is served yet, so a change of a large table may take its time. */
-const migrating: PoolConfig = { ...CONNECTION, max: 1, query_timeout: POSTGRES_MIGRATION_TIMEOUT_MS };
+/** Another relay may be creating the tables. */
+const preparing: PoolConfig = { ...CONNECTION, max: 1 };
+
+/** Any number but {@link LOCK_ID}. */
+const CREATION_LOCK_ID = 4_019_573_122;
 
 /**
- * Opens a database and migrates it under an advisory lock: relays that start at the same time take turns.
+ * Opens a database, and creates its tables under an advisory lock: relays that start at the same time take turns.
  *
  * @param log told when the database begins to fail and when it works again
  * @param creation whether missing tables are created
@@ -104,9 +106,12 @@ export async function openPostgresDatabase(
   onCreated: () => void = () => {},
 ): Promise<Kysely<Database>> {
   try {
-    const db = connectTo(address, migrating);
+    const db = connectTo(address, preparing);
     try {
-      if (await migrate(db, MIGRATIONS, creation)) onCreated();
+      const isNew = await prepare(db, creation, (transaction) =>
+        sql`select pg_advisory_xact_lock(${CREATION_LOCK_ID})`.execute(transaction),
+      );
+      if (isNew) onCreated();
     } finally {
       await db.destroy();
     }
@@ -133,7 +138,7 @@ interface RawPool {
 
 /** What is used of its connections. */
 interface RawClient {
-  query(sql: string, parameters: unknown[]): Promise<unknown>;
+  query(text: string, parameters: unknown[]): Promise<unknown>;
   /** @param destroy whether the connection is to be closed rather than used again */
   release(destroy: boolean): void;
   on(event: 'error', listener: (error: Error) => void): unknown;
@@ -204,7 +209,7 @@ class GuardedClient implements PostgresPoolClient {
     client.on('error', this.#onError);
   }
 
-  query<R>(sql: string, parameters: readonly unknown[]): Promise<PostgresQueryResult<R>>;
+  query<R>(text: string, parameters: readonly unknown[]): Promise<PostgresQueryResult<R>>;
   query<R>(cursor: PostgresCursor<R>): PostgresCursor<R>;
   query<R>(
     query: string | PostgresCursor<R>,
@@ -223,12 +228,12 @@ class GuardedClient implements PostgresPoolClient {
     this.#lost = true;
   };
 
-  async #run<R>(sql: string, parameters: readonly unknown[]): Promise<PostgresQueryResult<R>> {
+  async #run<R>(text: string, parameters: readonly unknown[]): Promise<PostgresQueryResult<R>> {
     // A rollback after a statement that was not answered would not be answered either; closing the connection rolls
     // back.
     if (this.#lost) throw new Error('the connection was lost');
     try {
-      return (await this.#client.query(sql, [...parameters])) as PostgresQueryResult<R>;
+      return (await this.#client.query(text, [...parameters])) as PostgresQueryResult<R>;
     } catch (error) {
       if (isAnswer(error)) throw error;
       this.#lost = true;

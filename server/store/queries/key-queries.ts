@@ -160,21 +160,19 @@ function listingOf(row: Parameters<typeof unscoped>[0] & { scope: string }): Key
 }
 
 const OF_TUNNEL = 'tunnel:';
-/** To a relay of the previous version, it is a tunnel with a name that no tunnel can have. */
-const OF_AGENT = 'tunnel:agent:';
+const OF_AGENT = 'agent:';
 
 function writtenScope(scope: KeyScope): string {
   if (scope.kind === 'agent') return OF_AGENT + scope.prefix;
   return scope.kind === 'tunnel' ? OF_TUNNEL + scope.name : scope.kind;
 }
 
-/** A scope of a later version, which this one does not know, must not become more than it was. */
+/** @throws Error for a scope that {@link writtenScope} has not written: a key must not become more than it was */
 function readScope(written: string): KeyScope {
   if (written.startsWith(OF_AGENT)) return { kind: 'agent', prefix: written.slice(OF_AGENT.length) };
   if (written.startsWith(OF_TUNNEL)) return { kind: 'tunnel', name: written.slice(OF_TUNNEL.length) };
   if (written === 'all' || written === 'owner' || written === 'admin') return { kind: written };
-  // The name of no tunnel, and not that of tunnels without one.
-  return { kind: 'tunnel', name: `?${written}` };
+  throw new Error(`a key with the scope ${written}`);
 }
 
 /* Queries that store new accounts, in SQL that every supported database understands. */

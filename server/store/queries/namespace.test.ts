@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { allTunnels, anAccount, aTunnel, openTestStore, PUBLIC } from '../../testing/fixtures.ts';
 import type { TunnelRecord } from '../records.ts';
-import { openSqliteDatabase } from '../sqlite/open-sqlite.ts';
 import { ConflictError } from '../store-errors.ts';
-import { kyselyStore, type Store } from '../store.ts';
+import { type Store } from '../store.ts';
 
 /** Rounds of a race; each side may lose one. */
 const RACES = 20;
@@ -175,20 +174,5 @@ describe('hosts of wildcard tunnels', () => {
     assert.equal((await store.findTunnel(tunnel.id))?.tunnel.termsRevision, 0);
     await store.setTerms(tunnel.id, { ...terms, wildcard: false }, PUBLIC, takeOver);
     assert.equal((await store.findTunnel(tunnel.id))?.tunnel.wildcard, false);
-  });
-});
-
-describe('an older database with a tunnel and an account of the same name', () => {
-  it('is opened, keeps both, and logs it', async () => {
-    const db = await openSqliteDatabase(':memory:');
-    const store = kyselyStore(db, () => {});
-    const owner = anAccount({ subdomain: 'acme' });
-    await store.insertAccount(owner);
-    await store.insertTunnel(aTunnel(owner.id, { slug: 'web' }));
-    assert.deepEqual(await store.nameClashes(), []);
-    await db.updateTable('tunnels').set({ slug: 'acme' }).execute();
-    assert.deepEqual(await store.nameClashes(), ['acme']);
-    assert.equal((await allTunnels(store)).length, 1);
-    await store.close();
   });
 });

@@ -10,7 +10,6 @@ import { EXPIRED_GRACE_MS } from '../../limits.ts';
 import type { TunnelRecord } from '../records.ts';
 import type { Database } from '../schema.ts';
 import { ConflictError } from '../store-errors.ts';
-import { read } from './operation.ts';
 
 /** A tunnel as the namespace sees it. */
 type NamedTunnel = Pick<TunnelRecord, 'slug' | 'accountId' | 'wildcard'>;
@@ -148,16 +147,6 @@ async function hasHostOfOthers(
     .executeTakeFirst();
   return account !== undefined;
 }
-
-/** Lists slugs of tunnels that are also the subdomain of an account, in any order. An earlier version allowed this. */
-export const nameClashes = read(async (db): Promise<string[]> => {
-  const rows = await db
-    .selectFrom('tunnels')
-    .innerJoin('accounts', 'accounts.subdomain', 'tunnels.slug')
-    .select('tunnels.slug')
-    .execute();
-  return rows.map(({ slug }) => slug);
-});
 
 /**
  * The row on which the sides take turns if transactions run at the same time; tunnels among themselves do not wait,

@@ -55,7 +55,7 @@ export type Reach = 'any' | 'by-agent';
 
 /** True for the tunnels within reach. */
 function within(reach: Reach) {
-  return reach === 'any' ? sql<boolean>`1 = 1` : sql<boolean>`tunnels.agent_key = tunnels.created_key`;
+  return reach === 'any' ? sql<boolean>`1 = 1` : sql<boolean>`tunnels.by_agent = 1`;
 }
 
 /**
@@ -168,7 +168,7 @@ export const setTerms = act(
           expires_at: expiresAt,
           created_key: createdKey,
           created_by: createdBy,
-          agent_key: byAgent ? createdKey : null,
+          by_agent: byAgent ? 1 : 0,
           wildcard: wildcard ? 1 : 0,
           terms_revision: eb('terms_revision', '+', 1),
           access: writtenAccess(access),

@@ -4,7 +4,7 @@ import { EXPIRED_GRACE_MS } from '../../limits.ts';
 import { ACCOUNT_COLUMNS, accountOfJoin } from './account-queries.ts';
 import { ENDED_COLUMNS, endTunnels, mustNotBeSuspended } from './ending-queries.ts';
 import { mustBeFreeForTunnel } from './namespace.ts';
-import { type Database, type EncodedField, reader, rowOf, type TunnelsTable } from '../schema.ts';
+import { type Database, reader, rowOf, type TunnelsTable } from '../schema.ts';
 import type {
   DomainOwner,
   OwnedTunnel,
@@ -368,6 +368,10 @@ export async function lockTunnels(
   return new Map(rows.map(({ id, expires_at }) => [id, expires_at]));
 }
 
+/** Fields of a tunnel that their columns hold in another form. */
+type EncodedField =
+  'ttl' | 'idle' | 'wildcard' | 'byAgent' | 'access' | 'revokedLinks' | 'knocks' | 'tokenUses';
+
 function toRow({
   ttl,
   idle,
@@ -384,7 +388,7 @@ function toRow({
     ttl_seconds: ttl,
     idle: idle ? 1 : 0,
     wildcard: wildcard ? 1 : 0,
-    agent_key: byAgent ? tunnel.createdKey : null,
+    by_agent: byAgent ? 1 : 0,
     access: writtenAccess(access),
     revoked_links: writtenRevoked(revokedLinks),
     knocks: knocks === null ? null : JSON.stringify(knocks),
@@ -393,16 +397,7 @@ function toRow({
 }
 
 const unencoded = reader<Omit<TunnelRecord, EncodedField>>({
-  without: [
-    'ttl_seconds',
-    'idle',
-    'wildcard',
-    'agent_key',
-    'access',
-    'revoked_links',
-    'knocks',
-    'token_uses',
-  ],
+  without: ['ttl_seconds', 'idle', 'wildcard', 'by_agent', 'access', 'revoked_links', 'knocks', 'token_uses'],
 });
 
 function toRecord(row: TunnelsTable): TunnelRecord {
@@ -410,7 +405,7 @@ function toRecord(row: TunnelsTable): TunnelRecord {
     ttl: row.ttl_seconds,
     idle: row.idle === 1,
     wildcard: row.wildcard === 1,
-    byAgent: row.agent_key !== null && row.agent_key === row.created_key,
+    byAgent: row.by_agent === 1,
     access: readAccess(row.access),
     revokedLinks: readRevoked(row.revoked_links),
     knocks: row.knocks === null ? null : (JSON.parse(row.knocks) as StoredKnocks),
@@ -418,26 +413,13 @@ function toRecord(row: TunnelsTable): TunnelRecord {
   });
 }
 
-/**
- * A relay of an earlier version, which does not know tokens, must not consider a tunnel public that has nothing else: it
- * asks for a password that does not exist.
- */
-const NO_PASSWORD = '';
-
 /** The column of a tunnel's access policy. */
 export function writtenAccess(access: StoredAccess | null): string | null {
-  if (access === null) return null;
-  const { basic, password, links, knock, tokens } = access;
-  const hasOnlyTokens = tokens.length > 0 && basic.length === 0 && password === null && !links && !knock;
-  return JSON.stringify(hasOnlyTokens ? { ...access, password: NO_PASSWORD } : access);
+  return access === null ? null : JSON.stringify(access);
 }
 
 export function readAccess(written: string | null): StoredAccess | null {
-  if (written === null) return null;
-  // Earlier versions have written it without tokens.
-  const stored = JSON.parse(written) as Omit<StoredAccess, 'tokens'> & Partial<StoredAccess>;
-  const access: StoredAccess = { tokens: [], ...stored };
-  return access.password === NO_PASSWORD ? { ...access, password: null } : access;
+  return written === null ? null : (JSON.parse(written) as StoredAccess);
 }
 
 /** The column of the uses of a tunnel's tokens. */

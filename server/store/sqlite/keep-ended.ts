@@ -98,7 +98,6 @@ async function keepRemoved(
       kept.domainsRemoved += 1;
     },
   };
-  for (const id of await accountsRemovedBefore(replaced, copy)) await remove.account(id);
   const endings = await replaced.selectFrom('endings').selectAll().execute();
   for (const { kind, id } of endings) await remove[kind](id);
   for (const batch of batches(endings, TRANSFER_BATCH))
@@ -107,24 +106,6 @@ async function keepRemoved(
       .values(batch)
       .onConflict((conflict) => conflict.doNothing())
       .execute();
-}
-
-/**
- * Accounts that an earlier version removed, which remembered it in the audit log alone.
- *
- * @returns ids
- */
-async function accountsRemovedBefore(replaced: Kysely<Database>, copy: Kysely<Database>): Promise<string[]> {
-  const removals = await replaced
-    .selectFrom('audit')
-    .select(['subject', 'at'])
-    .where('action', '=', 'account.remove')
-    .execute();
-  const removedAt = new Map(removals.toSorted((a, b) => a.at - b.at).map(({ subject, at }) => [subject, at]));
-  const accounts = await copy.selectFrom('accounts').select(['id', 'name', 'created_at']).execute();
-  return accounts
-    .filter(({ name, created_at }) => created_at < (removedAt.get(name) ?? -Infinity))
-    .map(({ id }) => id);
 }
 
 async function keepKeysRevoked(
@@ -179,13 +160,7 @@ async function keepInvitationsEnded(
     .select(['id', 'taken_at'])
     .where('taken_at', 'is not', null)
     .execute();
-  // An earlier version removed those that were revoked.
-  const revoked = await replaced
-    .selectFrom('audit')
-    .select(['subject as id', 'at as taken_at'])
-    .where('action', '=', 'invite.revoke')
-    .execute();
-  for (const { id, taken_at } of [...ended, ...revoked]) {
+  for (const { id, taken_at } of ended) {
     const { numUpdatedRows } = await copy
       .updateTable('invitations')
       .set({ taken_at })
@@ -249,7 +224,7 @@ async function keepTunnels(
 /** The groups of columns of a tunnel that have changed since. */
 function laterOf(before: TunnelsTable, present: TunnelsTable): Partial<TunnelsTable> {
   const { access, access_revision, knocks, knocks_revision, terms_revision } = present;
-  const { local_port, ttl_seconds, idle, expires_at, created_key, created_by, agent_key } = present;
+  const { local_port, ttl_seconds, idle, expires_at, created_key, created_by, by_agent } = present;
   return {
     ...(access_revision > before.access_revision && { access, access_revision }),
     ...(knocks_revision > before.knocks_revision && { knocks, knocks_revision }),
@@ -260,7 +235,7 @@ function laterOf(before: TunnelsTable, present: TunnelsTable): Partial<TunnelsTa
       expires_at,
       created_key,
       created_by,
-      agent_key,
+      by_agent,
       terms_revision,
     }),
   };

@@ -19,8 +19,7 @@ import {
 import { SQLITE_BUSY_MS, SQLITE_CHECKPOINT_MS, SQLITE_RETRY_MS } from '../../limits.ts';
 import type { Log } from '../../log.ts';
 import { refuseMoved } from '../database-address.ts';
-import { type Creation, migrate, MIGRATIONS, MissingDatabaseError } from '../migrations.ts';
-import type { Database } from '../schema.ts';
+import { type Creation, type Database, MissingDatabaseError, prepare } from '../schema.ts';
 import { kyselyStore, type Store } from '../store.ts';
 import {
   createPart,
@@ -34,7 +33,7 @@ import {
 } from './sqlite-files.ts';
 
 /**
- * Opens a SQLite file, for the own user only, and brings it up to date.
+ * Opens a SQLite file, for the own user only.
  *
  * @param path of the file, or `:memory:`
  * @param log told when the database begins to fail and when it works again
@@ -74,7 +73,7 @@ async function createDatabase(path: string): Promise<void> {
     try {
       const db = connect(part);
       try {
-        await migrate(db, MIGRATIONS, 'make');
+        await prepare(db, 'make');
       } finally {
         await db.destroy();
       }
@@ -103,7 +102,7 @@ export async function openSqliteDatabase(
     if (isFile && !existsSync(path)) throw new MissingDatabaseError();
     const db = connect(path);
     try {
-      await migrate(db, MIGRATIONS, isFile && creation === 'make' ? 'must-exist' : creation);
+      await prepare(db, isFile ? 'must-exist' : creation);
     } catch (error) {
       await db.destroy();
       throw error instanceof MissingDatabaseError ? new EmptyDatabaseError() : error;

@@ -4,7 +4,7 @@ import { Worker } from 'node:worker_threads';
 import type { Clock, Timer } from '../../clock.ts';
 import { STORE_ANSWER_TIMEOUT_MS, STORE_CALLS_MAX, STORE_THREAD_RETRY_MS } from '../../limits.ts';
 import { describeError, type Log } from '../../log.ts';
-import type { Creation } from '../migrations.ts';
+import type { Creation } from '../schema.ts';
 import { StoreError, UnansweredError } from '../store-errors.ts';
 import type { Store } from '../store.ts';
 import { type Call, errorOf, type Report } from './messages.ts';

@@ -4,7 +4,7 @@
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import { describeError } from '../../log.ts';
-import type { Creation } from '../migrations.ts';
+import type { Creation } from '../schema.ts';
 import { openSqlite } from '../sqlite/open-sqlite.ts';
 import type { Store } from '../store.ts';
 import { type Call, failureOf, type Report } from './messages.ts';
