@@ -836,7 +836,7 @@ export const AUDIT_MAX = 10_000;
 export const AUDIT_KEPT_MS = 365 * 24 * 3_600_000;
 /**
  * Maximum number of admin actions that one account's keys can add to the audit log in 24 hours. An action that cannot
- * be recorded is refused, so nobody can push an entry out. A year of them takes about 300 MB.
+ * be recorded is refused, unless it only ends a right, so nobody can push an entry out. A year of them takes about 300 MB.
  */
 export const AUDIT_ACTS_PER_DAY = 2000;
 /**

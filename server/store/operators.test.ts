@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { AUDIT_ACTS_PER_DAY, AUDIT_KEPT_MS, AUDIT_MAX, CLOSED_TUNNELS_KEPT_MS } from '../limits.ts';
-import { aDomain, aKeyRecord, anAccount, aTunnel, openTestStore } from '../testing/fixtures.ts';
-import { type AuditRecord, batches } from './records.ts';
+import { aDomain, aKeyRecord, anAccess, anAccount, aTunnel, openTestStore } from '../testing/fixtures.ts';
+import { type AuditRecord, batches, type StoredAccess } from './records.ts';
 import { ConflictError, FullError, StoreError } from './store-errors.ts';
 import type { Store } from './store.ts';
 
@@ -136,6 +136,51 @@ describe('the store for operators', () => {
       const others = [anAct({ at: now + 2, accountId: other.id }), anAct({ at: now + 2 })];
       for (const act of others) await store.act('setPlan', ['other', 'team'], [act]);
       await store.act('setPlan', ['other', 'free'], [anAct({ at: now + day, accountId })]);
+    });
+
+    it('has room for whatever only ends a right, even when it is full', async () => {
+      const accountId = acme.id;
+      const key = aKeyRecord({ accountId });
+      const invitation = {
+        id: 'invitation',
+        accountId,
+        hash: 'x',
+        label: '',
+        createdAt: now,
+        expiresAt: now + day,
+      };
+      await store.insertKey(key);
+      await store.insertInvitations([invitation], now);
+      for (const id of ['a', 'b', 'c']) await store.insertTunnel(aTunnel(accountId, { id, slug: id }));
+      const full = Array.from({ length: AUDIT_ACTS_PER_DAY }, () => anAct({ at: now, accountId }));
+      await store.act('setPlan', ['other', 'team'], full);
+      const acts = () => [anAct({ at: now, accountId, action: 'team.access' })];
+      const access = (fields: Partial<StoredAccess> | null) =>
+        store.act('setAccess', ['c', { access: fields && anAccess(fields), kept: [] }, 'any'], acts());
+      const net = ['192.0.2.0/24', '198.51.100.0/24'];
+      const ends: readonly (() => Promise<unknown>)[] = [
+        () => store.act('revokeKey', [key.id, now], acts()),
+        () => store.act('revokeInvitation', ['invitation', now], acts()),
+        () => store.act('setSuspension', ['other', 'spam'], acts()),
+        () => store.act('suspendTunnel', ['a', 'spam'], acts()),
+        () => access({ basic: [{ user: 'ann', hash: 'x' }], links: true, allow: net }),
+        () => access({ basic: [{ user: 'ann', hash: 'y' }], allow: net }),
+        () => access({ basic: [{ user: 'ann', hash: 'z' }], allow: net.slice(1) }),
+      ];
+      for (const end of ends) assert.ok(await end());
+      const gives: readonly (() => Promise<unknown>)[] = [
+        () => store.act('setSuspension', ['other', null], acts()),
+        () => store.act('suspendTunnel', ['a', null], acts()),
+        () => access({ basic: [{ user: 'ann', hash: 'z' }], allow: net.slice(1) }),
+        () => access({ basic: [{ user: 'bob', hash: 'z' }], allow: net.slice(1) }),
+        () => access({ links: true }),
+        () => access({ allow: net.slice(1) }),
+        () => access({ basic: [{ user: 'ann', hash: 'z' }], allow: net }),
+        () => access(null),
+      ];
+      for (const [index, give] of gives.entries())
+        await assert.rejects(give(), FullError, `the change ${index} was not refused`);
+      assert.ok(await store.act('removeAccount', ['other', now], acts()));
     });
 
     it('is written together with the action, or neither is', async () => {

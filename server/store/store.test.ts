@@ -287,7 +287,7 @@ describe('Store', () => {
         tokens: [token('ci', 'first'), token('agent', 'given'), token('new', 'made')],
       };
       const change = await store.setAccess(tunnel.id, { access: wanted, kept: ['ci', 'new'] }, 'any');
-      assert.deepEqual(change, { access: kept, accessRevision: 1 });
+      assert.deepEqual(change, { access: kept, accessRevision: 1, takesAway: false });
       assert.deepEqual((await store.findTunnel(tunnel.id))?.tunnel.access, kept);
       const terms = {
         localPort: 4000,

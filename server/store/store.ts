@@ -58,7 +58,8 @@ export interface Store extends Methods<Table, Marked<{ readonly kind: string }>>
    * @param name of the operation that does it
    * @param entries of the audit log, of one actor at one time
    * @returns the result of that operation
-   * @throws what that operation throws; FullError, if the keys of the actor's account have no room for more entries now
+   * @throws what that operation throws; FullError, if the keys of the actor's account have no room for more entries now,
+   *   unless it only ends a right
    */
   act<Name extends ActOperation>(
     name: Name,
@@ -111,11 +112,13 @@ function act(
   entries: readonly AuditRecord[],
 ): Promise<unknown> {
   const { recorded } = OPERATIONS[name];
-  const query = OPERATIONS[name] as (...given: readonly unknown[]) => Promise<unknown>;
+  const query = OPERATIONS[name] as ((...given: readonly unknown[]) => Promise<unknown>) & {
+    readonly ends?: (given: readonly unknown[], result: unknown) => boolean;
+  };
   return db.transaction().execute(async (transaction) => {
     const result = await query(transaction, ...args);
     if (recorded === 'always' || (result !== undefined && result !== false))
-      await audit.keepActs(transaction, entries);
+      await audit.keepActs(transaction, entries, query.ends?.(args, result) === true);
     return result;
   });
 }

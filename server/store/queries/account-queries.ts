@@ -7,7 +7,7 @@ import { forgetCertificates } from './certificate-queries.ts';
 import { ENDED_COLUMNS, FOREVER, heldNormally, holdName, rememberEndings } from './ending-queries.ts';
 import { mustBeFreeForAccount } from './namespace.ts';
 import { ConflictError } from '../store-errors.ts';
-import { act, inTransaction, read } from './operation.ts';
+import { act, inTransaction, read, actEnding } from './operation.ts';
 
 type AccountColumn = keyof ColumnsOf<AccountRecord>;
 
@@ -62,7 +62,7 @@ export const setPlan = act((db, name: string, plan: Plan): Promise<AccountRecord
  * @param heldUntil wall time in ms until which those names stay reserved for the account; without it they are free
  * @returns the account after the change; `undefined` for an unknown name
  */
-export const setSuspension = act(
+export const setSuspension = actEnding(
   (db, name: string, suspended: string | null, heldUntil?: number): Promise<AccountRecord | undefined> =>
     inTransaction(db, async (transaction) => {
       const account = await findAccount(transaction, name);
@@ -75,6 +75,7 @@ export const setSuspension = act(
           .execute();
       return await change(transaction, name, { suspended });
     }),
+  ([, suspended]) => suspended !== null,
 );
 
 /**
@@ -121,7 +122,7 @@ function change(
  * @param now wall time in ms
  * @returns the account before its removal; `undefined` for an unknown name
  */
-export const removeAccount = act((db, name: string, now: number): Promise<AccountRecord | undefined> =>
+export const removeAccount = actEnding((db, name: string, now: number): Promise<AccountRecord | undefined> =>
   inTransaction(db, async (transaction) => {
     const account = await lockAccount(transaction, name);
     if (account === undefined) return undefined;

@@ -29,16 +29,20 @@ export const insertAudit = write((db, entry: AuditRecord): Promise<void> =>
  * The same as a part of the transaction that does what the entries say.
  *
  * @param entries of one actor, at one time
+ * @param isEnding whether they only end rights, which needs no room
  * @throws FullError when the account has no room for them in these 24 hours
  */
 export async function keepActs(
   transaction: Kysely<Database>,
   entries: readonly AuditRecord[],
+  isEnding = false,
 ): Promise<void> {
   const [first] = entries;
   if (first === undefined) return;
-  await mustHaveRoom(transaction, first, entries.length);
-  if (MEMBER_ACTIONS.includes(first.action)) await mustHaveRoomOf(transaction, first);
+  if (!isEnding) {
+    await mustHaveRoom(transaction, first, entries.length);
+    if (MEMBER_ACTIONS.includes(first.action)) await mustHaveRoomOf(transaction, first);
+  }
   for (const batch of batches(entries, TRANSFER_BATCH))
     await transaction.insertInto('audit').values(batch.map(rowOf)).execute();
   await prune(transaction, first.at - AUDIT_KEPT_MS);
@@ -68,7 +72,7 @@ async function mustHaveRoom(
 /** Changes that any key of an account can make to tunnels that another key has created. */
 const MEMBER_ACTIONS = ['team.close', 'team.extend', 'team.access', 'team.take-over'];
 
-/** No key may use up its account's share, which an owner needs to revoke it. */
+/** No key may use up its account's share, which its owners need as well. */
 async function mustHaveRoomOf(db: Kysely<Database>, { accountId, actor, at }: AuditRecord): Promise<void> {
   const tooMany = await db
     .selectFrom('audit')

@@ -16,7 +16,7 @@ import { ConflictError } from '../store-errors.ts';
 import { ACCOUNT_COLUMNS, accountOfJoin, findAccount, raiseAccessRevision } from './account-queries.ts';
 import { keepActs } from './audit-queries.ts';
 import { mustBeFreeForAccount } from './namespace.ts';
-import { act, actAlways, inTransaction, read, write } from './operation.ts';
+import { actAlways, inTransaction, read, write, actEnding } from './operation.ts';
 
 const LISTED = [
   'api_keys.id',
@@ -132,7 +132,7 @@ export const markKeysUsed = write(async (db, ids: readonly string[], at: number)
  * @param at wall time in ms
  * @returns the key; `undefined` if it is unknown or revoked
  */
-export const revokeKey = act((db, id: string, at: number): Promise<KeyListing | undefined> =>
+export const revokeKey = actEnding((db, id: string, at: number): Promise<KeyListing | undefined> =>
   inTransaction(db, async (transaction) => {
     const row = await validKeys(transaction, at).where('api_keys.id', '=', id).executeTakeFirst();
     if (row === undefined) return undefined;
@@ -257,7 +257,7 @@ export const listInvitations = read(
  * @param accountId of the only account whose invitation it may be
  * @returns false if it is unknown, used, revoked or expired
  */
-export const revokeInvitation = act(
+export const revokeInvitation = actEnding(
   async (db, id: string, now: number, accountId?: string): Promise<boolean> => {
     const open = db
       .updateTable('invitations')

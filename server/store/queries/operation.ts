@@ -21,7 +21,19 @@ export function act<Args extends readonly unknown[], Result>(query: Query<Args, 
   return Object.assign(query, { kind: 'write', recorded: 'if changed' } as const);
 }
 
-/** The same, recorded unless it throws. */
+/**
+ * The same for what ends a right, which is never refused because the audit log has no room: a stolen key could fill it.
+ *
+ * @param ends whether it does so with these arguments and this result; by default always
+ */
+export function actEnding<Args extends readonly unknown[], Result>(
+  query: Query<Args, Result>,
+  ends: (args: Args, result: Result) => boolean = () => true,
+) {
+  return Object.assign(act(query), { ends });
+}
+
+/** A write like {@link act}, recorded unless it throws. */
 export function actAlways<Args extends readonly unknown[], Result>(query: Query<Args, Result>) {
   return Object.assign(query, { kind: 'write', recorded: 'always' } as const);
 }

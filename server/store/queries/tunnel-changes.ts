@@ -16,7 +16,7 @@ import {
 import type { Database, TunnelsTable } from '../schema.ts';
 import { raiseAccessRevision } from './account-queries.ts';
 import { mustBeFreeForTunnel } from './namespace.ts';
-import { act, actAlways, inTransaction, write, read } from './operation.ts';
+import { act, actAlways, actEnding, inTransaction, write, read } from './operation.ts';
 import {
   lockTunnels,
   readAccess,
@@ -93,10 +93,16 @@ type AccessChange = Pick<TunnelRecord, 'access' | 'accessRevision'>;
  *
  * @returns `undefined` if there is no such tunnel within reach
  */
-export const setAccess = act(
-  (db, id: string, wanted: NewAccess, reach: Reach): Promise<AccessChange | undefined> =>
+export const setAccess = actEnding(
+  (
+    db,
+    id: string,
+    wanted: NewAccess,
+    reach: Reach,
+  ): Promise<(AccessChange & { readonly takesAway: boolean }) | undefined> =>
     inTransaction(db, async (transaction) => {
-      const access = await withKeptTokens(transaction, id, wanted);
+      const before = await lockAccess(transaction, id);
+      const access = withKeptTokens(before, wanted);
       const row = await transaction
         .updateTable('tunnels')
         .set(({ eb }) => ({
@@ -107,26 +113,55 @@ export const setAccess = act(
         .where(within(reach))
         .returning('access_revision')
         .executeTakeFirst();
-      return row && { access, accessRevision: row.access_revision };
+      return row && { access, accessRevision: row.access_revision, takesAway: takesAway(before, access) };
     }),
+  (_args, change) => change?.takesAway === true,
 );
 
 /** Keeps others from changing the access policy until the transaction ends: a revoked token must not come back. */
-async function withKeptTokens(
-  transaction: Kysely<Database>,
-  id: string,
-  { access, kept }: NewAccess,
-): Promise<StoredAccess | null> {
-  if (access === null || kept.length === 0) return access;
+async function lockAccess(transaction: Kysely<Database>, id: string): Promise<StoredAccess | null> {
   const row = await transaction
     .selectFrom('tunnels')
     .select('access')
     .where('id', '=', id)
     .forUpdate()
     .executeTakeFirst();
-  const before = readAccess(row?.access ?? null)?.tokens.filter(({ name }) => kept.includes(name)) ?? [];
-  const tokens = access.tokens.map((token) => before.find(({ name }) => name === token.name) ?? token);
+  return readAccess(row?.access ?? null);
+}
+
+function withKeptTokens(before: StoredAccess | null, { access, kept }: NewAccess): StoredAccess | null {
+  if (access === null || kept.length === 0) return access;
+  const known = before?.tokens.filter(({ name }) => kept.includes(name)) ?? [];
+  const tokens = access.tokens.map((token) => known.find(({ name }) => name === token.name) ?? token);
   return { ...access, tokens };
+}
+
+/** Whether a policy gives access in fewer ways, or from fewer addresses, than the previous one, and in no others. */
+function takesAway(before: StoredAccess | null, after: StoredAccess | null): boolean {
+  const changes = [
+    [before?.allow ?? [], after?.allow ?? []],
+    [waysOf(before), waysOf(after)],
+  ] as const;
+  return (
+    changes.every(([from, to]) => isWithin(to, from)) && changes.some(([from, to]) => !isWithin(from, to))
+  );
+}
+
+function waysOf(access: StoredAccess | null): readonly string[] {
+  if (access === null) return [];
+  const { basic, password, links, knock, tokens } = access;
+  return [
+    ...basic.map(({ user }) => `basic ${user}`),
+    ...tokens.map(({ hash }) => `token ${hash}`),
+    ...(password === null ? [] : ['password']),
+    ...(links ? ['links'] : []),
+    ...(knock ? ['knock'] : []),
+  ];
+}
+
+/** Whether a list, of which an empty one means everything, has nothing that another one has not. */
+function isWithin(list: readonly string[], other: readonly string[]): boolean {
+  return other.length === 0 || (list.length > 0 && list.every((each) => other.includes(each)));
 }
 
 /** The terms that a client requests for a tunnel when it takes it over. */
@@ -158,7 +193,7 @@ export const setTerms = act(
     { now, nameHold }: TakeOver,
   ): Promise<(AccessChange & Pick<TunnelRecord, 'termsRevision'>) | undefined> =>
     inTransaction(db, async (transaction) => {
-      const access = await withKeptTokens(transaction, id, wanted);
+      const access = withKeptTokens(await lockAccess(transaction, id), wanted);
       const row = await transaction
         .updateTable('tunnels')
         .set(({ eb }) => ({
@@ -316,7 +351,7 @@ function later(column: ExpressionBuilder<Database, 'tunnels'>, expiresAt: number
  * @param now wall time in ms
  * @returns false if there is no such tunnel
  */
-export const orderClose = act((db, tunnel: ReleasedTunnel, now: number): Promise<boolean> =>
+export const orderClose = actEnding((db, tunnel: ReleasedTunnel, now: number): Promise<boolean> =>
   inTransaction(db, async (transaction) => {
     const removed = await releaseIn(transaction, [tunnel], now);
     if (!removed.has(tunnel.id)) return false;
@@ -335,13 +370,15 @@ export const orderClose = act((db, tunnel: ReleasedTunnel, now: number): Promise
  * @param reason `null` to resume the tunnel
  * @returns the tunnel after the change; `undefined` for an unknown id
  */
-export const suspendTunnel = act((db, id: string, reason: string | null): Promise<OwnedTunnel | undefined> =>
-  inTransaction(db, async (transaction) => {
-    await transaction.updateTable('tunnels').set({ suspended: reason }).where('id', '=', id).execute();
-    const owned = await findTunnel(transaction, id);
-    if (owned !== undefined) await raiseAccessRevision(transaction);
-    return owned;
-  }),
+export const suspendTunnel = actEnding(
+  (db, id: string, reason: string | null): Promise<OwnedTunnel | undefined> =>
+    inTransaction(db, async (transaction) => {
+      await transaction.updateTable('tunnels').set({ suspended: reason }).where('id', '=', id).execute();
+      const owned = await findTunnel(transaction, id);
+      if (owned !== undefined) await raiseAccessRevision(transaction);
+      return owned;
+    }),
+  ([, reason]) => reason !== null,
 );
 
 /** Reads what an operator has decided about tunnels; relays that serve must follow it. */

@@ -15,7 +15,7 @@ import type {
   TokenUse,
 } from '../records.ts';
 import { ConflictError, FullError } from '../store-errors.ts';
-import { act, inTransaction, read, write } from './operation.ts';
+import { inTransaction, read, write, actEnding } from './operation.ts';
 
 /** The rules that are checked at the moment a tunnel is stored. */
 interface InsertRules {
@@ -202,7 +202,7 @@ export const releaseTunnels = write(
  *
  * @returns whether it existed
  */
-export const closeTunnel = act((db, closed: ReleasedTunnel, now: number): Promise<boolean> =>
+export const closeTunnel = actEnding((db, closed: ReleasedTunnel, now: number): Promise<boolean> =>
   inTransaction(db, async (transaction) => (await releaseIn(transaction, [closed], now)).has(closed.id)),
 );
 
