@@ -31,13 +31,15 @@ async function status(
   account: Account = ACCOUNT,
 ): Promise<string> {
   const { address } = await startRestRelay((call) => {
-    if (call.endsWith('domains')) return domains;
-    return [200, call.endsWith('account') ? account : { tunnels }];
+    // The relay's clock counts, not this machine's.
+    const date = new Date(Date.parse(TUNNEL.expires_at) - (2.5 * 3600 + 30) * 1000).toUTCString();
+    if (call.endsWith('domains')) return [domains[0], domains[1], { date }];
+    return [200, call.endsWith('account') ? account : { tunnels }, { date }];
   });
   const { printed, output } = record();
   const network = new Network();
   const command = { relay: address, key: `cvt_${'k'.repeat(32)}`, network, json } as const;
-  await runStatus(command, output, Date.parse(TUNNEL.expires_at) - 90_000);
+  await runStatus(command, output);
   return printed.out.replaceAll(address.origin, 'RELAY');
 }
 
@@ -56,7 +58,7 @@ Creates       10 per minute, with bursts of up to 5
 Connections   no limit
 
 TUNNEL  STATE    PORT  TIME LEFT        REQUESTS  IN   OUT     ACCESS    ADDRESS
-my-app  offline  3000  1 min 30 s idle  12        0 B  2.0 kB  everyone  http://my-app.demo.localhost:8080
+my-app  offline  3000  2 h 30 min idle  12        0 B  2.0 kB  everyone  http://my-app.demo.localhost:8080
 `,
     );
   });

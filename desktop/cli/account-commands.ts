@@ -20,11 +20,10 @@ export const statusCommand = defineCommand({
   options: COMMON,
   examples: { 'culvert status': 'show the account that your API key belongs to' },
   read: (line) => line.accessAlone(),
-  run: (given, { output }) => runStatus(given, output, Date.now()),
+  run: (given, { output }) => runStatus(given, output),
 });
 
-/** @param now ms since the epoch */
-export async function runStatus(command: RelayAccess, output: Output, now: number): Promise<void> {
+export async function runStatus(command: RelayAccess, output: Output): Promise<void> {
   const api = apiOf(command);
   const [account, tunnels, domains] = await Promise.all([
     api.getAccount(),
@@ -41,7 +40,7 @@ export async function runStatus(command: RelayAccess, output: Output, now: numbe
     tunnel.slug,
     tunnel.online ? 'online' : 'offline',
     String(tunnel.local_port),
-    timeLeft(Date.parse(tunnel.expires_at) - now) + (tunnel.idle_ttl ? ' idle' : ''),
+    timeLeft(Date.parse(tunnel.expires_at) - api.now()) + (tunnel.idle_ttl ? ' idle' : ''),
     String(tunnel.requests),
     byteSize(tunnel.bytes_in),
     byteSize(tunnel.bytes_out),

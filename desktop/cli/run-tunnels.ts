@@ -199,6 +199,7 @@ async function runInView(command: TunnelsToServe, claims: Claims, around: Surrou
     const reporter = view.add(spec, {
       requests: (count) => log.list(undefined, count),
       fetchTunnel: (id) => api.getTunnel(id),
+      relayNow: () => api.now(),
       detail: (id) => log.detail(id),
       extendTunnel: (id) => api.extendTunnel(id),
       answerKnock: (id, knock, admit) => api.answerKnock(id, knock, admit),

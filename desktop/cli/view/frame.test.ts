@@ -31,6 +31,7 @@ const panel = (changes: Partial<PanelState> = {}): PanelState => ({
   localUrl: 'http://localhost:3000',
   status: { name: 'online' },
   tunnel: { ...TUNNEL, requests: 1, bytes_in: 512, bytes_out: 2048 },
+  aheadMs: 0,
   isKeptOpen: false,
   madePassword: undefined,
   madeTokens: [],
@@ -81,6 +82,11 @@ describe('frame', () => {
       `${at}  GET      404    12 ms    2.0 kB  /x?y`,
       `${at}  GET      200    12 ms    2.0 kB  /1`,
     ]);
+  });
+
+  it('shows the remaining time by the clock of the relay', () => {
+    const rows = draw([panel({ aheadMs: -3_600_000 })]);
+    assert.ok(rows.includes(`Expires      in 1 h 1 min, ${localTime(TUNNEL.expires_at)}`), rows.join('\n'));
   });
 
   it('shows the access policy as the relay reports it', () => {

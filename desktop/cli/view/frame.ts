@@ -3,6 +3,7 @@ import type { KnockMessage } from '../../../shared/control.ts';
 import { byteSize } from '../../client/inspector/readable.ts';
 import { describeAccess } from '../access-options.ts';
 import { escapeVisitorText, localTime, timeLeft } from '../format.ts';
+import type { Tunnel } from '../../../shared/tunnel.ts';
 import { EXPIRY_FIRST_WARNING_MS } from '../../client/limits.ts';
 import { KEPT_OPEN } from '../reporter.ts';
 import { NARROW_LABEL_COLUMNS, requestRows, WIDE_COLUMNS } from './log-page.ts';
@@ -96,7 +97,7 @@ function singleHead(panel: PanelState, context: Context): Line[] {
   }
   lines.push(...lockLines(panel, context.columns), row('Forwards to', localUrl));
   if (tunnel !== undefined) {
-    const left = timeLeft(Date.parse(tunnel.expires_at) - now);
+    const left = timeLeft(msLeft(tunnel, panel, now));
     const idle = tunnel.idle_ttl ? ', extended by traffic' : panel.isKeptOpen ? KEPT_OPEN : '';
     const { style, hint } = ending(panel, context);
     lines.push(
@@ -124,7 +125,7 @@ function blockOf(panel: PanelState, context: Context): Line[] {
     const lines = statusLines(status, now, columns - labelColumns - 2);
     return [...lines.map((line, index) => [index === 0 ? label : indent, ...line]), ...problem];
   }
-  const left = timeLeft(Date.parse(tunnel.expires_at) - now);
+  const left = timeLeft(msLeft(tunnel, panel, now));
   const { style, hint } = ending(panel, context);
   const url = escapeControls(tunnel.public_url);
   const [[, ...beside] = [], ...below] = wholeRow(
@@ -205,9 +206,14 @@ function traffic({ tunnel }: PanelState): string {
   return `${requests} ${requests === 1 ? 'request' : 'requests'}, ${byteSize(bytes_in)} in, ${byteSize(bytes_out)} out`;
 }
 
+function msLeft({ expires_at }: Tunnel, { aheadMs }: PanelState, now: number): number {
+  return Date.parse(expires_at) - aheadMs - now;
+}
+
 /** How the remaining time of a tunnel is shown, and which key extends it when little is left. */
-function ending({ tunnel }: PanelState, { now, hasKeys }: Context): { style: Span['style']; hint: string } {
-  const isSoon = tunnel !== undefined && Date.parse(tunnel.expires_at) - now <= EXPIRY_FIRST_WARNING_MS;
+function ending(panel: PanelState, { now, hasKeys }: Context): { style: Span['style']; hint: string } {
+  const { tunnel } = panel;
+  const isSoon = tunnel !== undefined && msLeft(tunnel, panel, now) <= EXPIRY_FIRST_WARNING_MS;
   if (!isSoon) return { style: 'plain', hint: '' };
   return { style: 'warning', hint: hasKeys ? ' (e extends)' : ` (run "culvert extend ${tunnel.slug}")` };
 }

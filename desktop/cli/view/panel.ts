@@ -28,6 +28,8 @@ export interface PanelOptions {
   readonly detail: (id: number) => RequestDetail | undefined;
   /** Asks the relay how the tunnel is. */
   readonly fetchTunnel: (id: string) => Promise<Tunnel>;
+  /** ms since the epoch by the relay's clock; by default this machine's */
+  readonly relayNow?: () => number;
   /** Extends the tunnel by its own time to live. */
   readonly extendTunnel: (id: string) => Promise<Tunnel>;
   /** Tells the relay whether a visitor's approval request is granted. */
@@ -137,7 +139,7 @@ export class Panel implements Reporter {
 
   /** @param count number of requests that can be shown */
   state(count: number): PanelState {
-    const { spec, clock, requests } = this.#options;
+    const { spec, clock, requests, relayNow = () => clock.now() } = this.#options;
     const newest = requests(count);
     this.#refreshIfDue(newest[0]);
     for (const [id, { since }] of this.#knocks) {
@@ -149,6 +151,7 @@ export class Panel implements Reporter {
       localUrl: localUrl(spec),
       status: this.#status,
       tunnel: this.#tunnel,
+      aheadMs: relayNow() - clock.now(),
       isKeptOpen: isKeptOpen(spec),
       madePassword: spec.madePassword,
       madeTokens: this.#madeTokens,

@@ -32,6 +32,8 @@ export interface PanelState {
   readonly status: PanelStatus;
   /** as the relay last showed it; `undefined` until there is one */
   readonly tunnel: Tunnel | undefined;
+  /** ms that the relay's clock, which its times are by, is ahead of this machine's */
+  readonly aheadMs: number;
   /** whether the command extends it before it expires */
   readonly isKeptOpen: boolean;
   /** the password generated for visitors */
