@@ -149,10 +149,10 @@ export const REQUEST_HEAD_MAX_BYTES = 32 * 1024;
 /** For parsing them: no further limits, because the relay has already refused longer ones. */
 export const NO_LIMITS = { target: Infinity, fields: Infinity };
 /**
- * Maximum size of response headers that the client parses. A response with a longer head is still passed on, but its
- * connection is not reused.
+ * Maximum size of response headers that the client parses, because the relay accepts no larger ones. A response with a
+ * longer head is still passed on if its headers are not changed, but its connection is not reused.
  */
-export const RESPONSE_HEAD_MAX_BYTES = 32 * 1024;
+export const RESPONSE_HEAD_MAX_BYTES = 64 * 1024;
 /**
  * Maximum number of bytes that are buffered after an upgrade request until the local service responds. Reading stops at
  * this limit.
@@ -216,11 +216,6 @@ export const LOCAL_SESSION_MEMORY_MB = 32;
  * takes its place. Services end a connection with too many: Node's after 1000 in a burst.
  */
 export const LOCAL_SESSION_RESETS_MAX = 200;
-/**
- * Maximum size of the head of an HTTP/2 response, as RFC 9113 section 6.5.2 counts it. The relay accepts no larger
- * heads.
- */
-export const LOCAL_RESPONSE_HEAD_MAX_BYTES = 64 * 1024;
 /**
  * Maximum number of fields in the head or the trailers of an HTTP/2 response. Node's default of 128 is too low for some
  * services.

@@ -130,7 +130,7 @@ describe('HeaderRewriter', () => {
   for (const [name, bytes] of Object.entries({
     'has more than one Host': 'GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n',
     'is no HTTP': 'hello\r\n\r\n',
-    'has an endless head': `GET / HTTP/1.1\r\nX: ${'x'.repeat(40_000)}`,
+    'has an endless head': `GET / HTTP/1.1\r\nX: ${'x'.repeat(70_000)}`,
     'has an ambiguous body': 'POST / HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n',
     'has a broken body': 'POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n',
   })) {
@@ -237,6 +237,14 @@ describe('HeaderRewriter', () => {
         assert.equal(inner.sent, bodies.map(([, , after]) => after).join(''));
       }),
     );
+  });
+
+  it('changes the largest head that the relay accepts', () => {
+    const { inner, stream } = setUp(changes);
+    const large = `X: ${'x'.repeat(65_000)}\r\n`;
+    inner.receive(request('my.app'));
+    stream.write(Buffer.from(response('204 No Content', `${large}${was}`)));
+    assert.equal(inner.sent, response('204 No Content', `${large}${is}`));
   });
 
   it('changes a response to HEAD, although its length announces a body', () => {

@@ -5,7 +5,6 @@ import type { Deadlines, Expiring } from '../clock.ts';
 import {
   LOCAL_CONNECT_TIMEOUT_MS,
   LOCAL_HEADERS_MAX,
-  LOCAL_RESPONSE_HEAD_MAX_BYTES,
   LOCAL_SESSION_IDLE_MS,
   LOCAL_SESSION_MEMORY_MB,
   LOCAL_SESSION_RESETS_MAX,
@@ -14,6 +13,7 @@ import {
   LOCAL_SESSIONS_MAX,
   LOCAL_STREAM_WAIT_MS,
   LOCAL_STREAM_WINDOW_BYTES,
+  RESPONSE_HEAD_MAX_BYTES,
 } from '../limits.ts';
 import type { Attempt } from '../network/dial.ts';
 import type { LocalTarget } from './local-service.ts';
@@ -223,7 +223,7 @@ export class LocalSession implements Expiring {
       settings: {
         enablePush: false,
         initialWindowSize: LOCAL_STREAM_WINDOW_BYTES,
-        maxHeaderListSize: LOCAL_RESPONSE_HEAD_MAX_BYTES,
+        maxHeaderListSize: RESPONSE_HEAD_MAX_BYTES,
       },
       maxHeaderListPairs: LOCAL_HEADERS_MAX,
       maxReservedRemoteStreams: 0,
