@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import * as fc from 'fast-check';
 import { FakeTrunkSocket, read } from '../testing/trunk-world.ts';
 import { FRAME_HEADER_BYTES, FrameType, WINDOW_BYTES, WINDOW_MAX_BYTES, writeHeader } from './frames.ts';
@@ -22,6 +24,18 @@ describe('Sender', () => {
     assert.deepEqual(read(leave(outlet, 0)), []);
     assert.deepEqual([read(leave(outlet, 10)), outlet.isEmpty], [['data 1 ef'], true]);
     assert.deepEqual(read(leave(outlet, 10)), []);
+  });
+
+  it('does not keep the reads in memory that brought tiny pieces', () => {
+    setFlagsFromString('--expose-gc');
+    const collectGarbage = runInNewContext('gc') as () => void;
+    collectGarbage();
+    const before = process.memoryUsage().arrayBuffers;
+    const outlet = new Sender();
+    for (let count = 0; count < 500; count += 1) outlet.add(Buffer.alloc(64 * 1024, 'a').subarray(0, 1));
+    collectGarbage();
+    assert.ok(process.memoryUsage().arrayBuffers - before < 1024 * 1024);
+    assert.deepEqual(read(leave(outlet, 4)), ['data 1 aaaa']);
   });
 
   it('sends what the peer allows: a window, and every grant', () => {

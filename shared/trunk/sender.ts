@@ -1,4 +1,5 @@
 /** Queued data of a stream, and how much of it the peer accepts. */
+import { joined } from '../http1/fields.ts';
 import type { WebSocketByteStream } from '../websocket/byte-stream.ts';
 import { FRAME_HEADER_BYTES, FrameType, WINDOW_BYTES, WINDOW_MAX_BYTES, writeHeader } from './frames.ts';
 
@@ -28,7 +29,11 @@ export class Sender {
 
   /** @returns `false` if too much is queued: the writer should wait until {@link takeRoom} */
   add(piece: Buffer): boolean {
-    this.#pieces.push(piece);
+    const last = this.#pieces.at(-1);
+    // Each tiny piece would keep the whole read in memory that it has arrived in.
+    if (last !== undefined && last.length + piece.length <= COPY_MAX_BYTES)
+      this.#pieces[this.#pieces.length - 1] = joined(last, piece);
+    else this.#pieces.push(piece);
     this.#size += piece.length;
     if (this.#size < HIGH_WATER_BYTES) return true;
     this.#isAwaited = true;
