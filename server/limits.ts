@@ -331,6 +331,11 @@ export const HTTP2_WIDEN_BYTES = 256 * 1024;
  * HTTP/2 connection. Then its stream is closed, so that the others can continue.
  */
 export const HTTP2_STANDSTILL_MS = 5000;
+/**
+ * How long a visitor with HTTP/2 may accept nothing while more than {@link HTTP2_CONNECTION_WINDOW_BYTES} and one window
+ * wait for its connection. Then the relay closes streams until they fit.
+ */
+export const HTTP2_UNREAD_MS = 10_000;
 /** Number of bytes of responses that are written to an HTTP/2 connection at a time. */
 export const HTTP2_WRITE_BYTES = 64 * 1024;
 /**

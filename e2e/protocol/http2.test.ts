@@ -262,6 +262,12 @@ describe('HTTP/2 for visitors', () => {
       }
     });
 
+    it('with a status that HTTP/2 does not have are replaced', async () => {
+      answer = 'HTTP/1.1 799 Odd\r\nContent-Length: 2\r\n\r\nok';
+      const { status, headers } = await request(await open(), { ':path': '/', ':authority': otherHost });
+      assert.deepEqual([status, headers['culvert-error']], [502, 'local-malformed']);
+    });
+
     it('without a length end with the connection of the service', async () => {
       answer = 'HTTP/1.1 200 OK\r\n\r\nBREAK';
       const session = await open();

@@ -212,7 +212,7 @@ function relay(minor: 0 | 1 = 1, mapped = false): Take {
   } as const;
   const response = new ResponseRelay(
     { ...base, minor, rules: { ending: PLAIN_ENDING, mapField } },
-    { send() {}, isFull: false },
+    { send() {}, isFull: false, statusMax: Infinity },
   );
   return (piece) => void response.push(piece);
 }

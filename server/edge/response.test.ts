@@ -23,10 +23,10 @@ const CONTEXT: ResponseContext = {
 };
 
 /** Relays a response that arrives in the given pieces, and reports the result. */
-function relay(pieces: string[], context: Partial<ResponseContext> = {}) {
+function relay(pieces: string[], context: Partial<ResponseContext> = {}, statusMax = Infinity) {
   let sent = '';
   const send = (bytes: Buffer): void => void (sent += bytes.toString('latin1'));
-  const response = new ResponseRelay({ ...CONTEXT, ...context }, { send, isFull: false });
+  const response = new ResponseRelay({ ...CONTEXT, ...context }, { send, isFull: false, statusMax });
   const progress = pieces.map((piece) => response.push(Buffer.from(piece, 'latin1')));
   return { response, sent, progress };
 }
@@ -73,6 +73,13 @@ describe('ResponseRelay', () => {
       const field = expected === undefined ? '' : `Cache-Control: ${expected}\r\n`;
       assert.equal(sent, `HTTP/1.1 204 x\r\n${field}\r\n`);
     });
+
+  it('refuses a status that the version of HTTP of its visitor does not have', () => {
+    const pieces = ['HTTP/1.1 600 x\r\nContent-Length: 0\r\n\r\n'];
+    assert.deepEqual(relay(pieces).progress, ['done']);
+    const { progress, sent, response } = relay(pieces, {}, 599);
+    assert.deepEqual([progress, sent, response.refused.toString()], [['malformed'], '', 'HTTP/1.1 600 x']);
+  });
 
   it('passes on nothing after the response, and does not reuse the stream', () => {
     const { response, sent, progress } = relay(['HTTP/1.1 204 x\r\n\r\nHTTP/1.1 200 smuggled\r\n\r\n']);

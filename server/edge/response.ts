@@ -57,7 +57,7 @@ export interface ResponseContext {
 }
 
 /** A visitor's connection, as seen by the writer of a response. */
-export type VisitorSink = Pick<VisitorSocket, 'send' | 'isFull'>;
+export type VisitorSink = Pick<VisitorSocket, 'send' | 'isFull' | 'statusMax'>;
 
 /**
  * `more`: not complete yet. `done`: the response is complete. `switched`: the connection is a WebSocket now.
@@ -168,6 +168,7 @@ export class ResponseRelay {
       if (head === undefined) return this.#refuse(refusedLine(end.head));
       const excess = head.fields[RESPONSE_FIELDS_MAX];
       if (excess !== undefined) return this.#refuse(lineOf(head, excess));
+      if (head.status > this.#sink.statusMax) return this.#refuse(statusLine(head));
       rest = end.rest;
       if (head.status === 101) return this.#switch(head, rest);
       if (head.status >= 200) return this.#commit(head, rest);

@@ -34,6 +34,29 @@ describe('VisitorSocket', () => {
     );
     for (const { socket } of handedOver) socket.destroy();
   });
+
+  for (const [inputMax, isPaused] of [
+    [1, true],
+    [undefined, false],
+  ] as const) {
+    it(`${isPaused ? 'stops' : 'continues'} reading while a byte waits, if ${inputMax ?? 'any number'} may wait`, () => {
+      const socket = new Socket();
+      const input = Object.assign(socket, inputMax === undefined ? {} : { inputMax });
+      const handler = {
+        onInput() {},
+        onInputEnd() {},
+        onDiscarded() {},
+        onOutput() {},
+        onOutputTaken() {},
+        onClosed() {},
+      };
+      const visitor = new VisitorSocket(input, () => undefined, handler);
+      socket.emit('data', Buffer.from('a'));
+      visitor.updateReading(false);
+      assert.equal(socket.isPaused(), isPaused);
+      socket.destroy();
+    });
+  }
 });
 
 describe('VisitorOutput', () => {

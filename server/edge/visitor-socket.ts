@@ -12,6 +12,10 @@ export interface VisitorConnection extends ReadableSocket {
   /** bytes that were written and not yet accepted by the system, or by the stream */
   readonly writableLength: number;
   readonly destroyed: boolean;
+  /** bytes that may wait here to be processed, if not {@link BACKLOG_MAX_BYTES} */
+  readonly inputMax?: number;
+  /** the largest status of a response that can be sent, if not all can */
+  readonly statusMax?: number;
   /** @param onSent called at the latest when there are no bytes left that were written */
   write(bytes: Buffer, onSent?: () => void): unknown;
   /** Half-closes. `onFlushed`: everything that was written has been accepted. */
@@ -98,7 +102,8 @@ export class VisitorSocket {
    * @param isBlocked whether nothing is currently accepted; otherwise reading continues until the buffer limit
    */
   updateReading(isBlocked: boolean): void {
-    if (isBlocked || (this.#input?.length ?? 0) >= BACKLOG_MAX_BYTES) this.#reads.pause();
+    const { inputMax = BACKLOG_MAX_BYTES } = this.#socket;
+    if (isBlocked || (this.#input?.length ?? 0) >= inputMax) this.#reads.pause();
     else if (this.#reads.isPaused) this.#reads.resume();
   }
 
@@ -112,6 +117,11 @@ export class VisitorSocket {
   /** Bytes that were sent, including those that wait. */
   get bytesSent(): number {
     return this.#socket.bytesWritten;
+  }
+
+  /** The largest status of a response that the visitor can be sent. */
+  get statusMax(): number {
+    return this.#socket.statusMax ?? Infinity;
   }
 
   send(bytes: Buffer): void {

@@ -14,6 +14,7 @@ import {
   HTTP2_STANDSTILL_MS,
   HTTP2_STREAM_WINDOW_BYTES,
   HTTP2_STREAMS_MAX,
+  HTTP2_UNREAD_MS,
   HTTP2_WIDEN_BYTES,
   HTTP2_WRITE_BYTES,
   IDLE_TIMEOUT_MS,
@@ -73,6 +74,8 @@ import { block, Http2Stream, type StreamCarrier } from './stream.ts';
 const EVERY_STREAM = WINDOW_MAX;
 /** Streams that the relay has reset: the visitor may have sent frames of them before it knew. */
 const RESET_REMEMBERED = 200;
+/** What may wait in the relay for a connection (protocol.md section 4.5). */
+const WAITING_MAX_BYTES = HTTP2_CONNECTION_WINDOW_BYTES + HTTP2_STREAM_WINDOW_BYTES;
 /** How much has to be accepted before the visitor is told that it may send as much again. */
 const UPDATE_SHARE = 4;
 
@@ -132,11 +135,17 @@ export class Http2Connection implements SlotHolder, LimitedConnection, StreamCar
   #block: FieldBlock | undefined;
   /** monotonic ms at which a frame, or a block of fields, of which a part has arrived must be complete */
   #frameDeadline = Infinity;
+  /** whether a frame or a block has become complete in the bytes that are being read */
+  #hasProgressed = false;
   #lastStream = 0;
+  /** the same with those that are not served because the connection is about to close */
+  #lastSeen = 0;
   #hasSettings = false;
   /** monotonic ms by which the visitor must have acknowledged the relay's settings */
   #settingsDeadline: number;
   #receiveWindow = HTTP2_CONNECTION_WINDOW_BYTES;
+  /** bytes of requests that wait for their readers */
+  #waiting = 0;
   /** content that was accepted and that the visitor has not been told of */
   #accepted = 0;
   /** the one stream with a wide window, and how much of it was accepted without a pause */
@@ -153,6 +162,10 @@ export class Http2Connection implements SlotHolder, LimitedConnection, StreamCar
   #streamSendWindow = DEFAULT_WINDOW;
   /** streams of which something is being written; `undefined` while nothing is */
   #writing: Http2Stream[] | undefined;
+  /** whether something of a stream was sent since the latest tick */
+  #hasSent = false;
+  /** monotonic ms since which nothing of a stream was sent although too much waits */
+  #unreadSince: number;
   #willFlush = false;
 
   /** @param socket whose handshake has chosen `h2` */
@@ -161,6 +174,7 @@ export class Http2Connection implements SlotHolder, LimitedConnection, StreamCar
     this.now = now;
     this.#onStream = onStream;
     this.#onClosed = onClosed;
+    this.#unreadSince = now();
     this.#deadline = now() + IDLE_TIMEOUT_MS;
     this.#settingsDeadline = now() + IDLE_TIMEOUT_MS;
     this.#slot = slot(this);
@@ -256,6 +270,7 @@ export class Http2Connection implements SlotHolder, LimitedConnection, StreamCar
   #read(bytes: Buffer): void {
     // After an error, the rest means nothing.
     if (this.#isClosed || this.#socket.writableEnded) return;
+    this.#hasProgressed = false;
     try {
       this.#reader.push(bytes);
     } catch (error) {
@@ -264,7 +279,8 @@ export class Http2Connection implements SlotHolder, LimitedConnection, StreamCar
       throw error;
     } finally {
       if (this.#block === undefined && !this.#reader.partial) this.#frameDeadline = Infinity;
-      else if (this.#frameDeadline === Infinity) this.#frameDeadline = this.now() + HEAD_TIMEOUT_MS;
+      else if (this.#hasProgressed || this.#frameDeadline === Infinity)
+        this.#frameDeadline = this.now() + HEAD_TIMEOUT_MS;
       // Only now: a stream that was also reset never becomes a visitor.
       const opened = this.#opened;
       this.#opened = [];
@@ -283,6 +299,8 @@ export class Http2Connection implements SlotHolder, LimitedConnection, StreamCar
       throw new ConnectionError(PROTOCOL_ERROR, 'no settings');
     if (this.#block !== undefined && type !== CONTINUATION)
       throw new ConnectionError(PROTOCOL_ERROR, 'a frame within a block of fields');
+    // A block has as much time as a frame.
+    if (type !== CONTINUATION || (flags & END_HEADERS) !== 0) this.#hasProgressed = true;
     switch (type) {
       case HEADERS:
         return this.#onHeaders(flags, stream, payload);
@@ -364,6 +382,7 @@ export class Http2Connection implements SlotHolder, LimitedConnection, StreamCar
       if (this.#resetStreams.has(id)) return;
       throw new ConnectionError(STREAM_CLOSED, 'HEADERS of a closed stream');
     }
+    this.#lastSeen = id;
     if (this.#isLeaving) return this.#spend();
     this.#lastStream = id;
     if (this.#streams.size >= HTTP2_STREAMS_MAX) return this.#resetUnknown(id, REFUSED_STREAM);
@@ -389,14 +408,15 @@ export class Http2Connection implements SlotHolder, LimitedConnection, StreamCar
   onDataBegin(id: number, length: number): void {
     if (!this.#hasSettings || this.#block !== undefined)
       throw new ConnectionError(PROTOCOL_ERROR, 'DATA in the wrong place');
-    if (id === 0 || id > this.#lastStream) throw new ConnectionError(PROTOCOL_ERROR, 'DATA of no stream');
+    if (id === 0 || id > this.#lastSeen) throw new ConnectionError(PROTOCOL_ERROR, 'DATA of no stream');
+    this.#hasProgressed = true;
     this.#receiveWindow -= length;
     if (this.#receiveWindow < 0)
       throw new ConnectionError(FLOW_CONTROL_ERROR, 'more content than the window');
     const stream = this.#streams.get(id);
     if (length === 0) this.#spend();
     if (stream === undefined) {
-      if (!this.#resetStreams.has(id)) this.#resetUnknown(id, STREAM_CLOSED);
+      if (!this.#resetStreams.has(id) && id <= this.#lastStream) this.#resetUnknown(id, STREAM_CLOSED);
     } else stream.spend(length);
   }
 
@@ -414,8 +434,7 @@ export class Http2Connection implements SlotHolder, LimitedConnection, StreamCar
 
   #onReset(id: number, payload: Buffer): void {
     if (payload.length !== 4) throw new ConnectionError(FRAME_SIZE_ERROR, 'a wrong RST_STREAM');
-    if (id === 0 || id > this.#lastStream)
-      throw new ConnectionError(PROTOCOL_ERROR, 'RST_STREAM of no stream');
+    if (id === 0 || id > this.#lastSeen) throw new ConnectionError(PROTOCOL_ERROR, 'RST_STREAM of no stream');
     const stream = this.#streams.get(id);
     if (stream === undefined) return this.#spend();
     this.#forget(stream);
@@ -455,7 +474,7 @@ export class Http2Connection implements SlotHolder, LimitedConnection, StreamCar
 
   #onWindowUpdate(id: number, payload: Buffer): void {
     if (payload.length !== 4) throw new ConnectionError(FRAME_SIZE_ERROR, 'a wrong WINDOW_UPDATE');
-    if (id > this.#lastStream) throw new ConnectionError(PROTOCOL_ERROR, 'WINDOW_UPDATE of no stream');
+    if (id > this.#lastSeen) throw new ConnectionError(PROTOCOL_ERROR, 'WINDOW_UPDATE of no stream');
     this.#spend();
     const more = payload.readUInt32BE() & WINDOW_MAX;
     const stream = this.#streams.get(id);
@@ -495,6 +514,16 @@ export class Http2Connection implements SlotHolder, LimitedConnection, StreamCar
 
   // The request bodies
 
+  waits(change: number): void {
+    this.#waiting += change;
+    // Tiny pieces take several times their size.
+    while (this.#waiting > WAITING_MAX_BYTES) {
+      const stillest = this.#stillest();
+      if (stillest === undefined) return;
+      stillest.fail(ENHANCE_YOUR_CALM);
+    }
+  }
+
   accepted(stream: Http2Stream, bytes: number): void {
     this.#returnWindow(bytes);
     this.#update(stream, bytes);
@@ -527,16 +556,33 @@ export class Http2Connection implements SlotHolder, LimitedConnection, StreamCar
   }
 
   /**
-   * Bodies that nobody reads have used up the window of the connection, which others need: the one that has stood still
-   * for longest gives way.
+   * Bodies that nobody reads have used up the window of the connection, which others need, or the visitor does not read
+   * its responses: what has stood still for longest gives way.
    */
   #endStandstill(now: number): void {
-    if (this.#receiveWindow >= HTTP2_STREAM_WINDOW_BYTES) return;
+    if (this.#receiveWindow < HTTP2_STREAM_WINDOW_BYTES) {
+      const stillest = this.#stillest();
+      if (stillest !== undefined && now - stillest.waitsSince >= HTTP2_STANDSTILL_MS)
+        stillest.fail(ENHANCE_YOUR_CALM);
+    }
+    let bytes = this.#waiting + this.#controlBytes;
+    for (const { writableLength } of this.#streams.values()) bytes += writableLength;
+    if (bytes <= WAITING_MAX_BYTES || this.#hasSent) this.#unreadSince = now;
+    this.#hasSent = false;
+    if (now - this.#unreadSince < HTTP2_UNREAD_MS) return;
+    for (const stream of this.#streams.values()) {
+      if (bytes <= WAITING_MAX_BYTES) return;
+      if (stream.writableLength === 0) continue;
+      bytes -= stream.writableLength + stream.inputWaiting;
+      stream.fail(ENHANCE_YOUR_CALM);
+    }
+  }
+
+  #stillest(): Http2Stream | undefined {
     let stillest: Http2Stream | undefined;
     for (const stream of this.#streams.values())
       if (stream.waitsSince < (stillest?.waitsSince ?? Infinity)) stillest = stream;
-    if (stillest !== undefined && now - stillest.waitsSince >= HTTP2_STANDSTILL_MS)
-      stillest.fail(ENHANCE_YOUR_CALM);
+    return stillest;
   }
 
   // For its streams
@@ -642,6 +688,7 @@ export class Http2Connection implements SlotHolder, LimitedConnection, StreamCar
     const written = this.#writing ?? [];
     this.#writing = undefined;
     if (this.#isClosed) return;
+    if (written.length > 0) this.#hasSent = true;
     for (const stream of written) stream.sent();
     if (this.#ready.size > 0 || this.#control.length > 0) this.#flush();
   };

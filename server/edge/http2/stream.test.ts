@@ -17,6 +17,7 @@ describe('Http2Stream', () => {
       now: () => now,
       ready() {},
       accepted() {},
+      waits() {},
       reset: (_stream: Http2Stream, code: number) => void resets.push(code),
       over: () => void (over += 1),
       inform() {},

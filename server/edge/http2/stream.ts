@@ -4,7 +4,7 @@
  */
 import { EventEmitter } from 'node:events';
 import { type BodyTracker, responseFraming, trackBody } from '../../../shared/http1/body.ts';
-import type { Field } from '../../../shared/http1/fields.ts';
+import { type Field, joined } from '../../../shared/http1/fields.ts';
 import { HeadReader, parseResponseHead, type ResponseHead } from '../../../shared/http1/head.ts';
 import { CONNECTION_FIELDS } from '../../../shared/http1/hop-by-hop.ts';
 import { RESPONSE_HEAD_MAX_BYTES } from '../../limits.ts';
@@ -38,6 +38,8 @@ export interface StreamCarrier {
   readonly now: () => number;
   /** The stream has something to send. */
   ready(stream: Http2Stream): void;
+  /** More or less of its request waits for its reader. */
+  waits(change: number): void;
   /** The reader has accepted content, and the visitor may send as much again. */
   accepted(stream: Http2Stream, bytes: number): void;
   /** Sends RST_STREAM and forgets the stream. */
@@ -57,14 +59,19 @@ export class Http2Stream extends EventEmitter implements VisitorConnection {
   readonly #bodyKind: WrittenHead['body'];
   /** bytes of the announced length that have not arrived */
   #missing: number;
-  /** what waits for a reader, the head first; `content`: how many of the bytes the visitor sent as content */
-  readonly #input: { readonly bytes: Buffer; readonly content: number }[];
+  /** bytes that wait for a reader, the head first, and how many of them the visitor sent as content */
+  #input: Buffer | undefined;
+  #inputContent = 0;
+  /** the same of those that the reader was given last: they wait as well, until it asks for more */
+  #given = { bytes: 0, content: 0 };
   #isFlowing = false;
   #hasEnded = false;
   /** bytes that the visitor may still send */
   receiveWindow: number;
   /** content that waits for a reader */
   waiting = 0;
+  /** bytes that wait for a reader, as HTTP/1.1 */
+  inputWaiting = 0;
   /** Monotonic ms since which content has waited without any being accepted; `Infinity` while none waits. */
   waitsSince = Infinity;
 
@@ -93,6 +100,10 @@ export class Http2Stream extends EventEmitter implements VisitorConnection {
   bytesRead: number;
   bytesWritten = 0;
   writableLength = 0;
+  /** Everything that waits is kept here, because it is counted here. */
+  readonly inputMax = 1;
+  /** Visitors reject other responses. */
+  readonly statusMax = 599;
 
   /**
    * @param windows bytes that either side may send at first
@@ -115,7 +126,9 @@ export class Http2Stream extends EventEmitter implements VisitorConnection {
     this.receiveWindow = windows.receive;
     this.sendWindow = windows.send;
     this.bytesRead = bytes.length;
-    this.#input = [{ bytes, content: 0 }];
+    this.#input = bytes;
+    this.inputWaiting = bytes.length;
+    carrier.waits(bytes.length);
   }
 
   /** Whether the body of the request may continue. */
@@ -191,22 +204,35 @@ export class Http2Stream extends EventEmitter implements VisitorConnection {
   #give(bytes: Buffer, content: number): void {
     this.bytesRead += bytes.length;
     this.waiting += content;
-    this.#input.push({ bytes, content });
+    // What waits is copied: a small piece would keep the whole read in memory that it has arrived in.
+    this.#input = this.#isFlowing ? bytes : joined(this.#input ?? EMPTY, bytes);
+    this.#inputContent += content;
+    this.#count(bytes.length);
     this.#passInput();
   }
 
   #passInput(): void {
-    let content = 0;
+    let accepted = 0;
     while (this.#isFlowing && !this.destroyed) {
-      const piece = this.#input.shift();
+      const { bytes, content } = this.#given;
+      this.waiting -= content;
+      accepted += content;
+      if (bytes > 0) this.#count(-bytes);
+      const piece = this.#input;
+      this.#given = { bytes: piece?.length ?? 0, content: this.#inputContent };
+      this.#input = undefined;
+      this.#inputContent = 0;
       if (piece === undefined) break;
-      this.waiting -= piece.content;
-      content += piece.content;
-      this.emit('data', piece.bytes);
+      this.emit('data', piece);
     }
-    if (content === 0 || this.destroyed) return;
-    this.waitsSince = Infinity;
-    this.#carrier.accepted(this, content);
+    if (accepted === 0 || this.destroyed) return;
+    this.waitsSince = this.waiting > 0 ? this.#carrier.now() : Infinity;
+    this.#carrier.accepted(this, accepted);
+  }
+
+  #count(change: number): void {
+    this.inputWaiting += change;
+    this.#carrier.waits(change);
   }
 
   // For its connection: the response
@@ -305,7 +331,9 @@ export class Http2Stream extends EventEmitter implements VisitorConnection {
     this.#stallsAt = Infinity;
     this.#content.length = 0;
     this.#contentBytes = 0;
-    this.#input.length = 0;
+    this.#input = undefined;
+    this.writableLength = 0;
+    this.#count(-this.inputWaiting);
   }
 
   // Of a socket
