@@ -2,6 +2,7 @@ import {
   CR,
   endOfLines,
   type Field,
+  isBlank,
   isLineEnd,
   joined,
   LF,
@@ -178,9 +179,9 @@ const TOKEN = "[!#$%&'*+\\-.^_`|~0-9A-Za-z]+";
 const QUOTED = '"(?:[\\t \\x21\\x23-\\x5b\\x5d-\\x7e\\x80-\\xff]|\\\\[\\t\\x20-\\x7e\\x80-\\xff])*"';
 const BWS = '[ \\t]*';
 // Validates the grammar of extensions (RFC 9112 section 7.1.1), because parsers disagree on the end of malformed ones.
-const SIZE = `^([0-9A-Fa-f]{1,13})(?:${BWS};${BWS}${TOKEN}(?:${BWS}=${BWS}(?:${TOKEN}|${QUOTED}))?)*`;
-const SIZE_LINE = new RegExp(`${SIZE}$`);
-const LENIENT_SIZE_LINE = new RegExp(`${SIZE}${BWS}$`);
+const SIZE_LINE = new RegExp(
+  `^([0-9A-Fa-f]{1,13})(?:${BWS};${BWS}${TOKEN}(?:${BWS}=${BWS}(?:${TOKEN}|${QUOTED}))?)*$`,
+);
 /** Fields about the framing or routing of a message, which have no meaning after it (RFC 9110 section 6.5.1). */
 const FORBIDDEN_TRAILERS = new Set([
   'content-length',
@@ -306,7 +307,9 @@ class ChunkedBody implements BodyTracker {
       return stop;
     }
     this.#line = '';
-    const digits = (this.#rules === 'strict' ? SIZE_LINE : LENIENT_SIZE_LINE).exec(size)?.[1];
+    let end = size.length;
+    if (this.#rules === 'lenient') while (isBlank(size.charCodeAt(end - 1))) end -= 1;
+    const digits = SIZE_LINE.exec(size.slice(0, end))?.[1];
     if (digits === undefined) throw sizeError(size, 'malformed chunk size');
     if (!isWhole || cr === -1 || digits !== size)
       this.#replace(chunk, position, at + 1, Buffer.from(`${digits}\r\n`));

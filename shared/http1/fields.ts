@@ -215,7 +215,8 @@ function parseField(bytes: Buffer, start: number): Field | undefined {
   return new Field({ bytes, start, nameEnd, valueStart: from, valueEnd: to, end: lineEnd + 2 });
 }
 
-function isBlank(byte: number | undefined): boolean {
+/** Whether it is one of the two white space characters of HTTP. */
+export function isBlank(byte: number | undefined): boolean {
   return byte === SPACE || byte === TAB;
 }
 
