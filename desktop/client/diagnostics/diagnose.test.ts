@@ -85,6 +85,12 @@ describe('localHop', () => {
     assert.match(textOf(await hop.check()), /accepts connections/);
   });
 
+  it('reports why a service that listens cannot be reached', async () => {
+    const { port } = await startHttp((_request, response) => response.end());
+    const hop = localHop({ local: { ...localPort(port), https: true }, remedies: REMEDIES });
+    await assert.rejects(hop.check(), { message: `port ${port}: it does not speak TLS` });
+  });
+
   it('reports a service that does not speak HTTP/2', async () => {
     const { port } = await startHttp((_request, response) => response.end());
     const hop = localHop({ local: { ...localPort(port), upstream: 'h2c' }, remedies: REMEDIES });

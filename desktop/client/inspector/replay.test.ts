@@ -76,6 +76,15 @@ describe('a repeated request', () => {
     assert.match(String(response?.body && Buffer.from(response.body)), /2\.0 \/x/);
   });
 
+  it('is refused with the reason if the service listens and cannot be reached', async () => {
+    const log = new RequestLog();
+    recorded(log, 'GET /x HTTP/1.1\r\nHost: demo.example.com\r\n\r\n');
+    const deadlines = new Deadlines(systemClock);
+    const target = { ...localPort(await serve((_request, response) => response.end())), https: true };
+    const tries = new Replayer(log, new LocalDialer(target, deadlines), deadlines);
+    await assert.rejects(tries.replay(1), /^ReplayRefused: Cannot connect to port \d+: it does not speak TLS\.$/);
+  });
+
   describe('imported without its secrets', () => {
     for (const [where, target, fields] of [
       ['a header', '/', [['Authorization', 'Bearer [redacted]']]],
