@@ -678,6 +678,22 @@ describe('LocalSessions', () => {
     await assert.rejects(connectLocal(dialerTo(port, 'h2')), failsWith('local-not-http2'));
   });
 
+  it('reports a certificate that the service requires', async () => {
+    const options = { cert: CERTIFICATE, key: CERTIFICATE_KEY, requestCert: true, rejectUnauthorized: true };
+    const server = createSecureServer(options).on('tlsClientError', () => {});
+    const port = await listen(server);
+    await assert.rejects(connectLocal(dialerTo(port, 'h2')), /certificate required/);
+  });
+
+  it('does not wait for a service that listens', async () => {
+    const port = await startTcp((socket) => socket.once('data', () => socket.end('HTTP/1.1 400\r\n\r\n')));
+    const target = { waitMs: 1000, host: '127.0.0.1' };
+    await assert.rejects(
+      connectLocal(dialerTo(port, 'h2', new FakeClock(), target)),
+      /wrong version|packet/i,
+    );
+  });
+
   it('reports a service that sends no settings', async () => {
     const clock = new FakeClock();
     const connected = Promise.withResolvers<void>();

@@ -15,9 +15,9 @@ import {
   LOCAL_STREAM_WINDOW_BYTES,
   RESPONSE_HEAD_MAX_BYTES,
 } from '../limits.ts';
-import type { Attempt } from '../network/dial.ts';
+import { type Attempt, isTlsAlert } from '../network/dial.ts';
 import type { LocalTarget } from './local-service.ts';
-import { LocalFailure } from './local-error.ts';
+import { isRefusal, LocalFailure } from './local-error.ts';
 
 /** RFC 9113 section 7. The constants of `node:http2` would load it at every start. */
 const CANCEL = 8;
@@ -85,7 +85,7 @@ export class LocalSessions {
   }
 
   /** @param failure why it never was usable, if so */
-  onClosed(session: LocalSession, failure: LocalFailure | undefined): void {
+  onClosed(session: LocalSession, failure: Error | undefined): void {
     this.#sessions.delete(session);
     if (failure !== undefined) this.#fail(failure);
     this.#serve();
@@ -159,7 +159,8 @@ export class LocalSessions {
     const { deadlines, target } = this.#options;
     const now = deadlines.now();
     for (const waiter of this.#waiting) {
-      const isPatient = !(error instanceof LocalFailure) && now - waiter.since < target.waitMs;
+      // Any other error would come back at once.
+      const isPatient = isRefusal(error) && now - waiter.since < target.waitMs;
       if (!isPatient) this.#refuse(waiter, error);
     }
     this.#serve();
@@ -209,6 +210,8 @@ export class LocalSession implements Expiring {
   #streams = 0;
   #requests = 0;
   #resets = 0;
+  /** with which the service has ended the connection */
+  #alert: Error | undefined;
 
   /** @param socket connected, with an `error` listener */
   constructor(socket: Socket, deadlines: Deadlines, owner: LocalSessions) {
@@ -237,6 +240,11 @@ export class LocalSession implements Expiring {
     session.once('close', () => this.#onClose());
     // A service that sends nothing more cannot complete a response.
     socket.once('end', () => socket.destroy());
+    // In TLS 1.3, a service may refuse the client after the handshake.
+    socket.on('error', (error) => {
+      if (isTlsAlert(error)) this.#alert = error;
+      this.close();
+    });
     deadlines.add(this, LOCAL_CONNECT_TIMEOUT_MS);
   }
 
@@ -316,9 +324,10 @@ export class LocalSession implements Expiring {
     this.close();
   }
 
-  /** Closes the connection. */
+  /** Closes the connection. After a TLS alert, Node does not close that of a session that it destroys. */
   close(): void {
     this.#session.destroy();
+    this.#socket.destroy();
   }
 
   #onSettings(): void {
@@ -336,7 +345,7 @@ export class LocalSession implements Expiring {
 
   #onClose(): void {
     this.#deadlines.delete(this);
-    const failure = this.#state === 'starting' ? new LocalFailure('local-not-http2') : undefined;
+    const failure = this.isStarting ? (this.#alert ?? new LocalFailure('local-not-http2')) : undefined;
     this.#state = 'closing';
     this.#socket.destroy();
     this.#owner.onClosed(this, failure);
