@@ -82,7 +82,10 @@ describe('a repeated request', () => {
     const deadlines = new Deadlines(systemClock);
     const target = { ...localPort(await serve((_request, response) => response.end())), https: true };
     const tries = new Replayer(log, new LocalDialer(target, deadlines), deadlines);
-    await assert.rejects(tries.replay(1), /^ReplayRefused: Cannot connect to port \d+: it does not speak TLS\.$/);
+    await assert.rejects(
+      tries.replay(1),
+      /^ReplayRefused: Cannot connect to port \d+: it does not speak TLS\.$/,
+    );
   });
 
   describe('imported without its secrets', () => {
