@@ -122,7 +122,7 @@ export async function restore(
     // What is in its log would not go along; a log without its database would be taken for that of the copy.
     if (isReplaced) settle(path);
     for (const suffix of ['-wal', '-shm']) rmSync(path + suffix, { force: true });
-    // At no moment is there no database, or a relay that starts after a crash would begin anew.
+    // The database always has its name: after a crash, a relay would otherwise create an empty one.
     if (isReplaced && !link(path, name)) renameSync(path, name);
     publish(part, path);
     return { kept: isReplaced ? name : undefined, ended, endedLinks };
