@@ -411,7 +411,7 @@ describe('a command line', () => {
     ['inspect foo', /^Unknown command "inspect foo"\. Use list, show/],
     ['config add-authtoken cvt_x', /To store a key, run "culvert login"/],
     ['http --url http://localhost:3000', /^Unknown option --url\. Use --name NAME .* "culvert http 3000"/],
-    ['http 3000 --oauth=google', /^Unknown option --oauth\. .*docs\/guides\/sharing-safely\.md/],
+    ['http 3000 --oauth=google', /^Unknown option --oauth\. .*run "culvert help http"/],
     ['http -p 3000', /^Unknown option -p\. The port is not an option/],
     ['http 3000 -subdomain=x', /^Unknown option -subdomain\. Did you mean --name\?/],
     ['http 3000 -name x', /^Unknown option -name\. Did you mean --name\?/],

@@ -33,7 +33,7 @@ function tokenLines(tokens: Tunnel['tokens']): string {
     .join('');
 }
 
-/** Prints the address, and why there is none or no longer any. @param ends aborted if that is intended */
+/** Prints the address, or why the tunnel could not be opened, and later why it ended. @param ends aborted for an intended end */
 async function announce(opened: Promise<Tunnel>, logger: Logger, ends: AbortSignal): Promise<void> {
   try {
     const tunnel = await opened;

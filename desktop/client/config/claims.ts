@@ -20,7 +20,7 @@ interface ClaimOptions {
   readonly prompt?: Prompt | undefined;
   /** the answer to every question, if the user has given it beforehand */
   readonly takesOver?: boolean | undefined;
-  /** ids of tunnels that this process has created, which it may always take back */
+  /** ids of tunnels that this process has created: it may take them over again */
   readonly made?: ReadonlySet<string> | undefined;
 }
 

@@ -78,7 +78,7 @@ interface ControlOptions {
   /** an IP address where the relay has answered: its name may not resolve while the line is cut */
   readonly address?: string | undefined;
   /**
-   * Whether the line was cut: something in between may then accept connections and swallow what is sent, so a try that
+   * Whether the line was cut: routers and proxies may then accept connections and swallow what is sent, so a try that
    * hangs does not hold up the next one. Otherwise, one that hangs means a busy relay, which gets no more handshakes.
    */
   readonly isCut?: boolean;
