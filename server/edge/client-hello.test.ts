@@ -99,7 +99,7 @@ describe('guardHandshakes', () => {
 
   it('leaves everything else to TLS, which refuses it', async () => {
     const socket = connectTcp(port(), '127.0.0.1').on('error', () => {});
-    socket.write('GET / HTTP/1.1\r\n\r\n');
+    socket.write('\0\x01 neither');
     socket.resume();
     await once(socket, 'close');
     assert.deepEqual(prepared, []);

@@ -5,6 +5,7 @@
 import type { Server, Socket } from 'node:net';
 import type { SecureContext, Server as TlsServer, TLSSocket } from 'node:tls';
 import { TLS_HANDSHAKE_TIMEOUT_MS } from '../limits.ts';
+import { beginsLikeRequest, redirectToHttps } from './plain-http.ts';
 
 const ACME = 'acme-tls/1';
 
@@ -21,14 +22,18 @@ export interface HandshakeGuide {
   challenge(serverName: string): Promise<SecureContext | undefined>;
 }
 
-/** @param server of TLS, whose connections only Node accepts so far */
-export function guardHandshakes(server: Server, guide: HandshakeGuide): void {
+/**
+ * @param server of TLS, whose connections only Node accepts so far
+ * @param guide provides certificates; without it, only requests of plain HTTP are treated differently
+ */
+export function guardHandshakes(server: Server, guide: HandshakeGuide | undefined): void {
   const handshake = server.listeners('connection') as ((socket: Socket) => void)[];
   server.removeAllListeners('connection');
   server.on('connection', (socket: Socket) => {
     socket.on('error', () => socket.destroy());
     void new Hello(socket).read().then((hello) => {
       if (hello === 'gone') return;
+      if (hello === 'request') return redirectToHttps(socket);
       return resume(socket, hello, guide, () => handshake.forEach((begin) => begin.call(server, socket)));
     });
   });
@@ -37,9 +42,10 @@ export function guardHandshakes(server: Server, guide: HandshakeGuide): void {
 async function resume(
   socket: Socket,
   hello: ClientHello | undefined,
-  guide: HandshakeGuide,
+  guide: HandshakeGuide | undefined,
   begin: () => void,
 ): Promise<void> {
+  if (guide === undefined) return begin();
   if (hello?.serverName !== undefined && hello.protocols.includes(ACME)) {
     const secureContext = await guide.challenge(hello.serverName);
     if (secureContext !== undefined && !socket.destroyed) return prove(socket, secureContext);
@@ -76,18 +82,19 @@ class Hello {
     this.#socket = socket;
   }
 
-  /** @returns `undefined` for anything but such a message; `gone` if the connection has ended */
-  read(): Promise<ClientHello | 'gone' | undefined> {
+  /** @returns `undefined` for anything but such a message or a request; `gone` if the connection has ended */
+  read(): Promise<ClientHello | 'gone' | 'request' | undefined> {
     const socket = this.#socket;
     return new Promise((resolve) => {
       const timer = setTimeout(() => socket.destroy(), TLS_HANDSHAKE_TIMEOUT_MS);
       timer.unref();
-      const done = (hello: ClientHello | 'gone' | undefined): void => {
+      const done = (hello: ClientHello | 'gone' | 'request' | undefined): void => {
         clearTimeout(timer);
         socket.off('readable', look);
         socket.off('close', close);
-        if (hello !== 'gone' && this.#parts.length > 0) socket.unshift(Buffer.concat(this.#parts));
-        resolve(hello);
+        const bytes = Buffer.concat(this.#parts);
+        if (hello !== 'gone' && bytes.length > 0) socket.unshift(bytes);
+        resolve(hello === undefined && beginsLikeRequest(bytes) ? 'request' : hello);
       };
       const close = (): void => done('gone');
       const look = (): void => {

@@ -319,6 +319,35 @@ describe('Edge', () => {
       edge = new Edge(server, fixture.upstreams, { visitors: 2, newcomers: 3 }, fixture.addresses);
     });
 
+    for (const [request, status, location] of [
+      ['GET /a?b HTTP/1.1\r\nHost: abc.localhost:8443\r\n\r\n', 308, 'https://abc.localhost:8443/a?b'],
+      ['POST / HTTP/1.0\r\nHost: [::1]\r\nContent-Length: 3\r\n\r\nabc', 308, 'https://[::1]/'],
+      ['GET / HTTP/1.0\r\n\r\n', 400, undefined],
+      ['GET / HTTP/1.1\r\nHost: a b\r\n\r\n', 400, undefined],
+      ['GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n', 400, undefined],
+      ['GET http://a/ HTTP/1.1\r\nHost: a\r\n\r\n', 400, undefined],
+      [`GET / HTTP/1.1\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`, 400, undefined],
+    ] as const)
+      it(`answers ${status} to plain HTTP: ${request.slice(0, 50)}`, async () => {
+        const visitor = await connect();
+        for (const piece of [request.slice(0, 1), request.slice(1, 30), request.slice(30)]) {
+          visitor.socket.write(piece);
+          await nextTurn();
+        }
+        await visitor.ended;
+        assert.match(visitor.text, new RegExp(`^HTTP/1\\.1 ${status} `));
+        assert.equal(/\r\nLocation: (.*)\r\n/.exec(visitor.text)?.[1], location);
+      });
+
+    it('closes the oldest of too many connections that are neither', async () => {
+      const open = [await connect(), await connect(), await connect()];
+      open[0]?.socket.write('GET');
+      const { ended = assert.fail() } = open[0] ?? {};
+      open.push(await connect());
+      await ended;
+      assert.equal(open[1]?.socket.destroyed, false);
+    });
+
     it('cuts no HTTP/2 stream whose response has begun, however long either side is silent', async () => {
       const session = connectHttp2(`https://127.0.0.1:${boundPort(server)}`, { rejectUnauthorized: false });
       const request = session.request({ ':method': 'POST', ':authority': 'abc.localhost' });

@@ -77,7 +77,7 @@ export async function listen(
   const files = tls && (await readKeyPair(tls));
   const server = tlsServer(files ?? known, tickets, guide, http2 ? ['h2', 'http/1.1'] : ['http/1.1']);
   const useNext = (next: Pair): void => server.setSecureContext(contextOf(next, tickets));
-  if (guide !== undefined) guardHandshakes(server, guide);
+  guardHandshakes(server, guide);
   const certificate = tls && files && new CertificateWatch(tls, files, useNext, systemClock, log);
   await open(server);
   // Not awaited: it reports a certificate that is outside its time, and there is no other.
