@@ -13,7 +13,7 @@ export class SignalFilter {
     this.#now = now;
   }
 
-  /** @returns whether the signal that has arrived is the same as the one before */
+  /** @returns whether the signal that has arrived is the same as the previous one */
   isRepeated(): boolean {
     const now = this.#now();
     if (now - this.#last < SAME_SIGNAL_MS) return true;

@@ -49,7 +49,7 @@ const stored = new StoredLogin(
   (text) => output.err(`culvert: ${text}\n`),
 );
 
-/** A terminal whose window is closed is none any more, so this is found out at the start. */
+/** Determined at the start, because a terminal that was closed is no longer recognized as one. */
 const hasTerminal = [0, 1, 2].some((fd) => isatty(fd));
 
 /** Aborted by the first Ctrl-C; a second one exits immediately. */

@@ -36,7 +36,7 @@ async function exit(code: number): Promise<never> {
 const files = { fstatSync, writeSync };
 const stdout = new StandardOutput(process.stdout, files);
 const stderr = new StandardOutput(process.stderr, files);
-/** A terminal whose window is closed is none any more, so this is found out at the start. */
+/** Determined at the start, because a terminal that was closed is no longer recognized as one. */
 const hasTerminal = [0, 1, 2].some((fd) => isatty(fd));
 
 const shell: Shell = {

@@ -76,7 +76,7 @@ export function endOfLines(bytes: Buffer, from: number, rules: LineRules): numbe
 
 /** The same lines, each with CRLF at its end. */
 export function withLineEnds(bytes: Buffer): Buffer {
-  const pieces: Buffer[] = [];
+  const pieces: Uint8Array[] = [];
   let start = 0;
   for (let at = bytes.indexOf(LF); at !== -1; at = bytes.indexOf(LF, at + 1)) {
     if (bytes[at - 1] === CR) continue;
@@ -86,7 +86,8 @@ export function withLineEnds(bytes: Buffer): Buffer {
   return start === 0 ? bytes : Buffer.concat([...pieces, bytes.subarray(start)]);
 }
 
-const LINE_END = Buffer.from('\r\n');
+/** No Buffer, which the window in a browser does not have: it loads this file for the names of fields. */
+const LINE_END = Uint8Array.of(CR, LF);
 
 /** Whether the bytes at a position equal a text, ignoring case; the text must be in lower case. */
 export function equalsIgnoringCase(bytes: Buffer, start: number, end: number, lower: string): boolean {

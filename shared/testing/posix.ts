@@ -14,7 +14,7 @@ export const onLinux = isLinux ? it : it.skip;
 export const describeOnLinux = isLinux ? describe : describe.skip;
 
 /**
- * Skips a test, or all of a hook, where a machine lacks what nobody can install, and says so in the report. A test that
+ * Skips a test, or all tests of a hook, if the machine lacks something that cannot be installed, and reports the reason. A test that
  * needs a program fails without it, because its suite installs it.
  */
 export function notRun(context: Mocha.Context, reason: string): never {

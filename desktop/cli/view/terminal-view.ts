@@ -129,7 +129,7 @@ export class TerminalView {
     if (link !== undefined) this.#say('The link below opens the window, once.');
   }
 
-  /** Gives the terminal back to the shell, and stops. The shell decides when this process goes on, and where. */
+  /** Gives the terminal back to the shell, and stops. The shell decides when this process continues, and where. */
   #suspend(): void {
     if (!this.#jobs.canStop) return;
     this.#isSuspended = true;
