@@ -75,6 +75,12 @@ describe('FrameReader', () => {
     }
   });
 
+  it('reads a ping of up to 125 bytes (RFC 6455 section 5.5)', () => {
+    const [most, more] = ['x'.repeat(125), 'x'.repeat(126)];
+    assert.deepEqual(told(frame(Opcode.ping, text(most))), [`ping ${most}`]);
+    assert.deepEqual(told(frame(Opcode.ping, text(more))), ['error 1002']);
+  });
+
   it('does not keep the chunk with the start of a ping until its end arrives', () => {
     const pings: Buffer[] = [];
     const handler = { onPayload() {}, onPing: (payload: Buffer) => pings.push(payload), onClose() {} };

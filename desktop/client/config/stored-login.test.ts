@@ -84,7 +84,14 @@ describe('StoredLogin', () => {
     assert.equal(stored.read(), undefined);
   });
 
-  const damaged = ['', '{', '[]', '{"relay":"https://relay.example"}', '{"relay":"x","key":"cvt_short"}'];
+  const damaged = [
+    '',
+    '{',
+    '[]',
+    '{"relay":"https://relay.example"}',
+    '{"relay":"https://relay.example","key":"cvt_short"}',
+    `{"relay":"x","key":"${LOGIN.key}"}`,
+  ];
   for (const text of damaged) {
     it(`rejects ${text === '' ? 'an empty file' : text}, and says what to do`, async () => {
       await stored.write(LOGIN);
