@@ -354,6 +354,11 @@ describe('VisitorAccess', () => {
     });
   });
 
+  it('answers with a page that tells no other site its address', () => {
+    lock({ password: 'oak' });
+    assert.match(read(send('x', { accept: 'text/html' })).text, /\r\nReferrer-Policy: no-referrer\r\n/);
+  });
+
   describe('with a signed link', () => {
     const HTML = 'Accept: text/html,*/*;q=0.8\r\n';
     const cases = [

@@ -174,6 +174,17 @@ describe('trackBody', () => {
     });
   }
 
+  for (const name of `Content-Length Transfer-Encoding Host Trailer TE Connection Upgrade Authorization Content-Encoding Content-Type Content-Range`.split(
+    ' ',
+  ))
+    it(`rejects ${name} as a trailer, in any case`, () => {
+      for (const spelling of [name, name.toLowerCase()])
+        assert.throws(
+          () => trackBody({ kind: 'chunked' }).advance(Buffer.from(`0\r\n${spelling}: 1\r\n\r\n`), 0),
+          BodyError,
+        );
+    });
+
   it('rejects chunk-size lines above 1 KiB, and trailers above 8 KiB, complete or not', () => {
     assert.equal(chunked(`1;${'x'.repeat(1022)}\r\n`)(), 1026);
     assert.throws(chunked(`1;${'x'.repeat(1023)}\r\n`), BodyError);

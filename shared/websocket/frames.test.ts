@@ -112,6 +112,11 @@ describe('FrameReader', () => {
     assert.deepEqual(events, ['data']);
   });
 
+  it('reads a ping of 125 bytes, the most that a control frame may have', () => {
+    const payload = 'x'.repeat(125);
+    assert.deepEqual(read(frame(Opcode.ping, text(payload))).events, [`ping ${payload}`]);
+  });
+
   it('reads a Close frame without a code', () => {
     assert.deepEqual(read(frame(Opcode.close, text(''))).events, [`close ${CloseCode.noStatus}`]);
   });
