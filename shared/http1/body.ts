@@ -212,6 +212,7 @@ class ChunkedBody implements BodyTracker {
   #state: State = 'size';
   /** the part of the size line that has arrived */
   #line = '';
+  #heldCr = false;
   /** the part of the trailer section that has arrived */
   #held = EMPTY;
   #left = 0;
@@ -291,27 +292,29 @@ class ChunkedBody implements BodyTracker {
   #collect(chunk: Buffer, position: number): number {
     const at = chunk.indexOf(LF, position);
     const stop = at === -1 ? chunk.length : at;
-    const isWhole = this.#line === '';
-    const line =
-      this.#line + chunk.toString('latin1', position, Math.min(stop, position + SIZE_LINE_MAX + 2));
-    const cr = line.indexOf('\r');
-    const size = cr === -1 ? line : line.slice(0, cr);
-    if (size.length > SIZE_LINE_MAX) throw sizeError(size, 'chunk-size line too long');
+    const held = this.#line;
+    const piece = chunk.toString('latin1', position, Math.min(stop, position + SIZE_LINE_MAX + 2));
+    // What is held was searched before, and has a CR only at its end.
+    const found = this.#heldCr ? -1 : piece.indexOf('\r');
+    const cr = this.#heldCr ? held.length - 1 : found === -1 ? -1 : held.length + found;
+    const length = held.length + piece.length;
+    if ((cr === -1 ? length : cr) > SIZE_LINE_MAX) throw sizeError(held + piece, 'chunk-size line too long');
     // Reject lines with any other ending, instead of waiting for more.
-    const isBroken = cr === -1 ? at !== -1 && this.#rules === 'strict' : cr !== line.length - 1;
-    if (isBroken) throw sizeError(line, 'malformed chunk size');
+    const isBroken = cr === -1 ? at !== -1 && this.#rules === 'strict' : cr !== length - 1;
+    if (isBroken) throw sizeError(held + piece, 'malformed chunk size');
+    this.#line = at === -1 ? held + piece : '';
+    this.#heldCr = at === -1 && cr !== -1;
     if (at === -1) {
       this.#flush(chunk, position);
       this.#unsent = stop;
-      this.#line = line;
       return stop;
     }
-    this.#line = '';
+    const size = (held + piece).slice(0, cr === -1 ? undefined : cr);
     let end = size.length;
     if (this.#rules === 'lenient') while (isBlank(size.charCodeAt(end - 1))) end -= 1;
     const digits = SIZE_LINE.exec(size.slice(0, end))?.[1];
     if (digits === undefined) throw sizeError(size, 'malformed chunk size');
-    if (!isWhole || cr === -1 || digits !== size)
+    if (held !== '' || cr === -1 || digits !== size)
       this.#replace(chunk, position, at + 1, Buffer.from(`${digits}\r\n`));
     this.#left = Number.parseInt(digits, 16);
     this.#state = this.#left === 0 ? 'trailers' : 'data';
