@@ -109,8 +109,13 @@ export function headersFrames(stream: number, block: Buffer, isEnd: boolean): Bu
 export interface FrameHandler {
   /** A whole frame, except DATA. */
   onFrame(type: number, flags: number, stream: number, payload: Buffer): void;
-  /** A DATA frame begins. @param length of its payload with its padding, which counts for flow control */
-  onDataBegin(stream: number, length: number): void;
+  /**
+   * A DATA frame begins.
+   *
+   * @param length of its payload with its padding, which counts for flow control
+   * @param use whether it carries content, or at least ends its stream
+   */
+  onDataBegin(stream: number, length: number, use: 'content' | 'end' | 'none'): void;
   /** Content of the DATA frame, as it arrives. @param padding bytes that arrived with it and mean nothing */
   onData(stream: number, content: Buffer, padding: number): void;
   onDataEnd(stream: number, isLast: boolean): void;
@@ -193,11 +198,11 @@ export class FrameReader {
       if (padding >= length) throw new ConnectionError(PROTOCOL_ERROR, 'more padding than payload');
       at += 1;
     }
-    this.#handler.onDataBegin(stream, length);
     this.#stream = stream;
     this.#isLast = (flags & END_STREAM) !== 0;
     this.#padding = padding;
     this.#content = length - padding - (at - start);
+    this.#handler.onDataBegin(stream, length, this.#content > 0 ? 'content' : this.#isLast ? 'end' : 'none');
     // The length of the padding means nothing either.
     if (at > start) this.#handler.onData(stream, EMPTY, at - start);
     if (this.#content + padding === 0) this.#handler.onDataEnd(stream, this.#isLast);

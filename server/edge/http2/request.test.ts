@@ -59,6 +59,11 @@ describe('RequestFields', () => {
     assert.equal(fault([...PLAIN, ...crumbs]), 'head-too-large');
   });
 
+  it('keeps no more of fields that are too large than it takes to refuse them', () => {
+    const crumbs = Array.from({ length: 300 }, () => ['cookie', 'a'.repeat(4000)]).flat();
+    assert.equal(write([...PLAIN, ...crumbs]).bytes.length, 16 * 1024 + 1);
+  });
+
   it('announces a body without a length as chunked', () => {
     assert.equal(write(PLAIN, false).body, 'chunked');
     assert.match(written(PLAIN, false), /\r\nTransfer-Encoding: chunked\r\n/);

@@ -92,7 +92,13 @@ export class RequestFields {
     // The stream ends with the response; in HTTP/1.1, this field announces that.
     const head = `${method} ${target} HTTP/1.1\r\nHost: ${host}\r\n${lines}Connection: close\r\n\r\n`;
     const length = LENGTH.test(this.#length ?? '') ? Number(this.#length) : 0;
-    return { bytes: Buffer.from(head, 'latin1'), body, length, isHead: method === 'HEAD' };
+    // A few bytes of a visitor can name large fields, so of a head that the parser refuses for its size no more is kept.
+    return {
+      bytes: Buffer.from(head.slice(0, REQUEST_HEAD_MAX_BYTES + 1), 'latin1'),
+      body,
+      length,
+      isHead: method === 'HEAD',
+    };
   }
 
   #namedHost(): string | undefined {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { HeaderEncoder } from './hpack.ts';
 import { Http2Stream } from './stream.ts';
 
@@ -7,16 +8,18 @@ describe('Http2Stream', () => {
   let now: number;
   let resets: number[];
   let over: number;
+  let accepted: number;
   let stream: Http2Stream;
 
   beforeEach(() => {
     now = 0;
     resets = [];
     over = 0;
+    accepted = 0;
     const carrier = {
       now: () => now,
       ready() {},
-      accepted() {},
+      accepted: (_stream: Http2Stream, bytes: number) => void (accepted += bytes),
       waits() {},
       reset: (_stream: Http2Stream, code: number) => void resets.push(code),
       over: () => void (over += 1),
@@ -58,5 +61,48 @@ describe('Http2Stream', () => {
     now += 500;
     stream.tick(now);
     assert.deepEqual([resets, stream.destroyed], [[1], true]);
+  });
+
+  for (const [what, bytes] of [
+    ['an informational response', 'HTTP/1.1 100 Continue\r\n\r\n'],
+    ['a head that is not complete', 'HTTP/1.1 200'],
+  ] as const)
+    it(`does not wait for ${what}, of which nothing is sent`, () => {
+      stream.write(Buffer.from(bytes));
+      assert.equal(stream.writableLength, 0);
+    });
+
+  it('does not wait for the frame of a chunk either', () => {
+    stream.write(Buffer.from('HTTP/1.1 200 A\r\nTransfer-Encoding: chunked\r\n\r\n'));
+    send();
+    stream.write(Buffer.from('5\r\n'));
+    assert.equal(stream.writableLength, 0);
+  });
+
+  it('keeps the order of a body that continues while its reader goes on', async () => {
+    let body = '';
+    stream.on('data', (bytes: Buffer) => (body += bytes.toString()));
+    stream.pause();
+    stream.receive(Buffer.from('abc'));
+    stream.resume();
+    stream.receive(Buffer.from('def'));
+    await nextTurn();
+    assert.equal(body, 'abcdef');
+  });
+
+  it('gives back what its reader took before it closed the stream', async () => {
+    stream.pause();
+    stream.receive(Buffer.from('abc'));
+    stream.on('data', (bytes: Buffer) => {
+      if (bytes.length === 3) {
+        stream.pause();
+        stream.receive(Buffer.from('de'));
+        stream.resume();
+      } else stream.destroy();
+    });
+    stream.resume();
+    await nextTurn();
+    // The rest is counted by the connection, which forgets the stream.
+    assert.deepEqual([stream.destroyed, accepted + stream.waiting], [true, 5]);
   });
 });

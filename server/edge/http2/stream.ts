@@ -205,7 +205,8 @@ export class Http2Stream extends EventEmitter implements VisitorConnection {
     this.bytesRead += bytes.length;
     this.waiting += content;
     // What waits is copied: a small piece would keep the whole read in memory that it has arrived in.
-    this.#input = this.#isFlowing ? bytes : joined(this.#input ?? EMPTY, bytes);
+    const isNext = this.#isFlowing && this.#input === undefined;
+    this.#input = isNext ? bytes : joined(this.#input ?? EMPTY, bytes);
     this.#inputContent += content;
     this.#count(bytes.length);
     this.#passInput();
@@ -225,7 +226,8 @@ export class Http2Stream extends EventEmitter implements VisitorConnection {
       if (piece === undefined) break;
       this.emit('data', piece);
     }
-    if (accepted === 0 || this.destroyed) return;
+    // Also if the reader has closed the stream meanwhile: the connection forgets with it only what still waits.
+    if (accepted === 0) return;
     this.waitsSince = this.waiting > 0 ? this.#carrier.now() : Infinity;
     this.#carrier.accepted(this, accepted);
   }
@@ -247,6 +249,16 @@ export class Http2Stream extends EventEmitter implements VisitorConnection {
   /** Whether it cannot send anything while the connection may not carry content. */
   get needsWindow(): boolean {
     return this.#head === undefined && this.#contentBytes > 0;
+  }
+
+  /** Whether both sides have ended it, as far as the visitor knows. */
+  get isDone(): boolean {
+    return this.#isEnded && this.#hasEnded;
+  }
+
+  /** Whether something of the response waits to be taken. */
+  get #hasUnsent(): boolean {
+    return this.#contentBytes > 0 || this.#head !== undefined || (this.#isComplete && !this.#isEnded);
   }
 
   /** @returns false if that is more than a window may be (RFC 9113 section 6.9.1) */
@@ -301,7 +313,7 @@ export class Http2Stream extends EventEmitter implements VisitorConnection {
   sent(): void {
     if (this.destroyed) return;
     this.#stallsAt = this.#stallMs === 0 ? Infinity : this.#carrier.now() + this.#stallMs;
-    if (this.#contentBytes > 0 || this.#head !== undefined || (this.#isComplete && !this.#isEnded)) return;
+    if (this.#hasUnsent) return;
     this.writableLength = 0;
     this.#onSent?.();
     this.#onFlushed?.();
@@ -361,10 +373,12 @@ export class Http2Stream extends EventEmitter implements VisitorConnection {
   write(bytes: Buffer, onSent?: () => void): void {
     this.bytesWritten += bytes.length;
     if (this.destroyed) return;
-    this.writableLength += bytes.length;
     this.#onSent = onSent;
     if (this.#failsAt !== Infinity) this.#failsAt = this.#carrier.now() + RESPONSE_PAUSE_MS;
     if (!this.#push(bytes)) return this.destroy();
+    // An informational response was sent or dropped, and a chunk's frame is nothing to send: nobody would say that it was.
+    if (!this.#hasUnsent) return;
+    this.writableLength += bytes.length;
     this.#carrier.ready(this);
   }
 
