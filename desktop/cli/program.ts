@@ -5,15 +5,15 @@
 import { fstatSync, writeSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isatty } from 'node:tty';
-import { isReaderGone, StandardOutput } from '../../shared/standard-output.ts';
+import { StandardOutput } from '../../shared/standard-output.ts';
 import { onStopSignals } from '../../shared/stop-signals.ts';
 import { escapeUnprintable } from '../../shared/unprintable.ts';
-import { ProjectFileError } from '../client/config/project-trust.ts';
-import { configFolder, StoredLogin, StoredLoginError } from '../client/config/stored-login.ts';
-import { describeFailure, ExitCode, exitCodeOfFailure, UsageError } from '../client/failures.ts';
+import { configFolder, StoredLogin } from '../client/config/stored-login.ts';
+import { ExitCode } from '../client/failures.ts';
 import { cannotPrint, type CommandContext, type Files } from './command.ts';
-import { commandOf, COMMANDS, readArguments, translateCommand } from './commands.ts';
+import { COMMANDS, translateCommand } from './commands.ts';
 import { showsUtf8, toAscii } from './format.ts';
+import { main } from './main.ts';
 import { terminalPrompt } from './prompt.ts';
 import type { PrintedOutput } from './reporter.ts';
 
@@ -99,31 +99,8 @@ const context: CommandContext = {
   },
 };
 
-async function main(): Promise<number> {
-  const args = process.argv.slice(2);
-  try {
-    const code = await readArguments(args, process.env, await filesFor(args)).run(context);
-    const failure = await stdout.flush();
-    if (failure === undefined || isReaderGone(failure) || isServing || code !== ExitCode.ok) return code;
-    output.err(`culvert: ${cannotPrint(failure)}\n`);
-    return ExitCode.failed;
-  } catch (error) {
-    if (error instanceof UsageError) {
-      const help = commandOf(args);
-      const usage = help === undefined ? 'culvert --help' : `culvert help ${help}`;
-      output.err(`culvert: ${error.message}\nRun "${usage}" for usage and examples.\n`);
-      return error.exitCode;
-    }
-    if (error instanceof ProjectFileError || error instanceof StoredLoginError) {
-      output.err(`culvert: ${error.message}\n`);
-      return ExitCode.usage;
-    }
-    output.err(`culvert: ${describeFailure(error)}\n`);
-    return exitCodeOfFailure(error);
-  }
-}
-
-process.exitCode = await main();
+const args = process.argv.slice(2);
+process.exitCode = await main(args, process.env, await filesFor(args), context, () => isServing);
 setTimeout(() => process.exit(), EXIT_TIMEOUT_MS).unref();
 // Nothing is left to do. Without this, Node tears down its environment before it ends, and has been seen to hang there.
 process.once('beforeExit', () => process.exit());

@@ -62,7 +62,7 @@ describe('accounts and keys, changed while the relay runs', () => {
     it('makes the key invalid, with 401 on REST and both WebSockets', async () => {
       const account = await createAccount(relay);
       const { id } = await account.api.create({ local_port: 9 });
-      await relay.administer('key', 'revoke', account.keyId);
+      await administer(relay, 'key', 'revoke', account.keyId);
       const { value, ms } = await timed(() => account.api.send('GET', `/v1/tunnels/${id}`));
       assertError(value, 401, 'invalid api key');
       assert.ok(ms < EFFECT_MS);
@@ -82,7 +82,7 @@ describe('accounts and keys, changed while the relay runs', () => {
       const second = await withNewKey(relay, first);
       const [gone, kept] = [await clientOf(first), await clientOf(second)];
       const { data } = await openConnection(kept);
-      await relay.administer('key', 'revoke', first.keyId);
+      await administer(relay, 'key', 'revoke', first.keyId);
       assert.equal(await codeOf(gone.control), KEY_REVOKED);
       assert.deepEqual(
         (await second.api.list()).map(({ id }) => id).sort(),
@@ -105,7 +105,7 @@ describe('accounts and keys, changed while the relay runs', () => {
       const account = await createAccount(relay);
       const service = await startEchoService(scope);
       const culvert = await Culvert.start(scope, relay, account.key, service.port);
-      await relay.administer('key', 'revoke', account.keyId);
+      await administer(relay, 'key', 'revoke', account.keyId);
       assert.equal((await culvert.child.exit(20_000)).code, 3);
     });
 
@@ -148,7 +148,7 @@ describe('accounts and keys, changed while the relay runs', () => {
       const account = await createAccount(relay);
       const client = await clientOf(account, { name: 'orphan' });
       const { data, broken } = await openConnection(client);
-      const removed = await relay.administer('account', 'remove', '--name', account.name);
+      const removed = await administer(relay, 'account', 'remove', '--name', account.name);
       assert.deepEqual([removed['id'], removed['status']], [account.id, 'removed']);
       assertError(await account.api.send('GET', '/v1/account'), 401, 'invalid api key');
       const [control, open] = await Promise.all([
@@ -166,7 +166,7 @@ describe('accounts and keys, changed while the relay runs', () => {
     it('also ends tunnels without a client', async () => {
       const account = await createAccount(relay);
       const tunnel = await account.api.create({ local_port: 9 });
-      await relay.administer('account', 'remove', '--name', account.name);
+      await administer(relay, 'account', 'remove', '--name', account.name);
       await eventually(EFFECT_MS, async () => {
         const answer = await visit(relay.port, { host: hostOf(tunnel, relay) });
         assert.equal(answer.head.field('culvert-error'), 'tunnel-unknown');

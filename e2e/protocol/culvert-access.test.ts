@@ -161,12 +161,6 @@ describe('culvert and access to its tunnel', () => {
     assert.doesNotMatch(end, /mild/);
   });
 
-  it('does not ask without a terminal', async () => {
-    const { code, err } = await run(['http', '3000', '--auth', 'ann']);
-    assert.equal(code, 2);
-    assert.match(err, /^culvert: --auth ann: the command cannot ask for the password without a terminal/);
-  });
-
   it('generates three words, prints them, and admits a visitor who types them', async () => {
     const terminal = open(`http ${service.port} --name worded --password`);
     const view = await terminal.shows(/^Access {7}password\nPassword {5}[a-z]+-[a-z]+-[a-z]+$/m);

@@ -5,7 +5,7 @@ import { createServer as createHttp2Server } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { WebSocket, WebSocketServer } from 'ws';
 import { concurrentTests } from '../support/scope.ts';
-import { Culvert, spawnCulvert } from '../support/programs.ts';
+import { Culvert } from '../support/programs.ts';
 import { visit } from '../support/raw-http.ts';
 import { sharedRelaySuite } from '../support/relay-suite.ts';
 import { readEcho, seenField, startEchoService } from '../support/services/echo.ts';
@@ -100,26 +100,5 @@ describe('headers that culvert changes', () => {
   together('are those of its own error responses, too', async () => {
     const response = await visit(relay.port, { host: await open(1) });
     assert.deepEqual([response.status, response.head.field('x-frame-options')], [502, 'DENY']);
-  });
-
-  together('are not Host, and not those that frame a message', async () => {
-    for (const [option, text] of [
-      ['--request-header', 'Host: a'],
-      ['--request-header', 'Transfer-Encoding: chunked'],
-      ['--response-header', 'Content-Length: 5'],
-      ['--remove-response-header', 'Connection'],
-      ['--request-header', 'X-A: b\r\nX-C: d'],
-    ] as const) {
-      const child = spawnCulvert(scope, ['http', '1', option, text], {
-        CULVERT_API_KEY: `cvt_${'k'.repeat(32)}`,
-      });
-      assert.equal((await child.exit()).code, 2);
-      assert.match(
-        child.stderr,
-        new RegExp(
-          `^culvert: ${option} "[^]*" is not valid\\. It must be .* except Host \\(see --host-header\\)`,
-        ),
-      );
-    }
   });
 });

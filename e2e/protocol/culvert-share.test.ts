@@ -139,17 +139,4 @@ describe('culvert share', () => {
     assert.equal((await visit(relay.port, { host, target: '/docs/digits.svg' })).status, 401);
     assert.equal((await child.stop('SIGINT')).code, 0);
   });
-
-  it('ends with 2 for a path that is not a folder', async () => {
-    for (const [args, why] of [
-      [[join(folder(), 'missing')], /The folder ".*missing" cannot be read \(ENOENT\)/],
-      [[process.execPath], /is not a folder/],
-      [[], /FOLDER is missing/],
-      [['.', '--host-header', 'local'], /"culvert share" has no option --host-header/],
-    ] as const) {
-      const { child } = await share(args);
-      assert.equal((await child.exit()).code, 2);
-      assert.match(child.stderr, why);
-    }
-  });
 });
