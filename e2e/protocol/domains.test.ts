@@ -253,7 +253,7 @@ describe('custom domains (protocol.md section 12)', () => {
     const { json } = await account.api.send('POST', `/v1/tunnels/${tunnel.id}/links`, { json: {} });
     const url = new URL((json as { url: string }).url);
     assert.equal(url.host, `${domain}:${relay.port}`);
-    const followed = await ask(url.pathname + url.search);
+    const followed = await ask(url.pathname + url.search, [['Sec-Fetch-Mode', 'navigate']]);
     const [cookie = ''] = followed.head.all('set-cookie');
     assert.deepEqual([followed.status, followed.head.field('location')], [303, '/']);
     assert.match(cookie, /^culvert-pass=[^;]+; Path=\/; Max-Age=\d+; HttpOnly; SameSite=Lax$/);

@@ -129,7 +129,8 @@ describe('a hostile holder of a key for one tunnel or an agent', () => {
   async function visitPass(url: string): Promise<string> {
     const { pathname, search, host } = new URL(url);
     const visitor = await RawConnection.open(scope, relay.port);
-    await visitor.write(formatRequest({ host, target: `${pathname}${search}` }));
+    const headers = [['Sec-Fetch-Mode', 'navigate']] as const;
+    await visitor.write(formatRequest({ host, target: `${pathname}${search}`, headers }));
     const answer = await visitor.response();
     return answer.head.field('set-cookie')?.split(';')[0] ?? assert.fail('no pass');
   }

@@ -180,9 +180,14 @@ export async function giveTunnels(
       idle: 0,
       created_at: now + index,
       expires_at: now + index + HOUR_MS,
+      terms_revision: 0,
       bytes_in: 0,
       bytes_out: 0,
       requests: 0,
+      access_revision: 0,
+      knocks_revision: 0,
+      by_agent: 0,
+      wildcard: 0,
     });
   }
   await relay.restart();

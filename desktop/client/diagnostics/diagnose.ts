@@ -18,7 +18,7 @@ import {
   LOOPBACK_ADDRESSES,
 } from '../network/dial.ts';
 import { ApiClient } from '../relay/api-client.ts';
-import { describeReachError, refusesKey } from '../relay/errors.ts';
+import { describeReachError, describeRedirect, refusesKey } from '../relay/errors.ts';
 import type { RelayAddress } from '../relay/relay-address.ts';
 import { FolderUnreadable, locateFolder } from '../share/shared-folder.ts';
 import {
@@ -210,7 +210,14 @@ function relayHops(subject: Subject): Hop[] {
   }
 
   async function health(): Promise<MessageValue> {
-    const { status, text } = await get('/v1/openapi.json');
+    const response = await get('/v1/openapi.json');
+    const { status, text } = response;
+    const redirect = describeRedirect(response, relay);
+    if (redirect !== undefined)
+      throw new HopFailure(
+        toMessage('doctor.at', { place: origin, why: redirect }),
+        toMessage('doctor.notRelayFix'),
+      );
     const version = status === 200 ? versionOf(text) : undefined;
     if (version === undefined) {
       throw new HopFailure(toMessage('doctor.notRelay', { origin, status }), toMessage('doctor.notRelayFix'));

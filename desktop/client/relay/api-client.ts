@@ -37,6 +37,7 @@ import {
 import {
   AccessUnsupported,
   describeReachError,
+  describeRedirect,
   DomainUnsupported,
   readRefusal,
   refusesKey,
@@ -324,10 +325,10 @@ export class ApiClient {
     }
   }
 
-  async #refusal({ status, headers, text }: CallResponse): Promise<RelayRefusal> {
-    const { location } = headers;
-    if (status < 400 && location !== undefined)
-      return new RelayRefusal(status, toMessage('relay.moved', { address: originOf(location, this.#relay) }));
+  async #refusal(response: CallResponse): Promise<RelayRefusal> {
+    const { status, headers, text } = response;
+    const redirect = describeRedirect(response, this.#relay);
+    if (redirect !== undefined) return new RelayRefusal(status, redirect);
     const refusal = readRefusal(status, headers, text, Date.now());
     if (!refusesKey(refusal) || (await this.#isKeyRefused())) return refusal;
     return new RelayRefusal(status, toMessage('relay.refusedOnce'), { isOwn: false });
@@ -344,14 +345,6 @@ export class ApiClient {
 function responseTo(tunnel: Tunnel, isAsked: boolean): Tunnel {
   if (isAsked) return tunnel;
   throw new RelayUnreachable(toMessage('relay.otherRequest'));
-}
-
-/** The origin of a redirect, safe to show; it is not followed. */
-function originOf(location: string, relay: RelayAddress): MessageValue {
-  const url = URL.parse(location, relay.origin);
-  return url?.protocol === 'https:' || url?.protocol === 'http:'
-    ? url.origin
-    : toMessage('relay.noWebAddress');
 }
 
 function domainPath(id: string): string {

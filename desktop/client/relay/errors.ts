@@ -8,7 +8,7 @@ import { systemClock } from '../clock.ts';
 import { CLOCK_SUSPECT_MS, TLS_PROBE_TIMEOUT_MS } from '../limits.ts';
 import { MessageError, toMessage, type MessageValue, textOf } from '../messages.ts';
 import { lookupFor, describeNetworkError } from '../network/dial.ts';
-import type { Endpoint, Network } from '../network/network.ts';
+import type { CallResponse, Endpoint, Network } from '../network/network.ts';
 import type { RelayAddress } from './relay-address.ts';
 import { RelayClock } from './relay-clock.ts';
 
@@ -181,6 +181,24 @@ export async function describeReachError(
   if (Math.abs(aheadMs) < CLOCK_SUSPECT_MS) return why;
   const by = timeSpan(Math.abs(aheadMs));
   return toMessage(aheadMs > 0 ? 'network.clockBehind' : 'network.clockAhead', { why, by });
+}
+
+/**
+ * Describes a redirect, which is not followed. The port of a relay's TLS redirects a request without TLS to itself.
+ *
+ * @returns `undefined` for another response
+ */
+export function describeRedirect(
+  { status, headers: { location } }: Pick<CallResponse, 'status' | 'headers'>,
+  relay: RelayAddress,
+): MessageValue | undefined {
+  if (status < 300 || status > 399 || location === undefined) return undefined;
+  const url = URL.parse(location, relay.origin);
+  if (url?.protocol !== 'https:' && url?.protocol !== 'http:')
+    return toMessage('relay.moved', { address: toMessage('relay.noWebAddress') });
+  return !relay.secure && url.protocol === 'https:' && url.host === relay.host
+    ? toMessage('network.speaksTls', { host: relay.host })
+    : toMessage('relay.moved', { address: url.origin });
 }
 
 /** Whether a certificate is not valid at this moment, which may be the fault of this machine's clock. */
