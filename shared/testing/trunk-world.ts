@@ -382,6 +382,11 @@ export class World {
   }
 }
 
+/** A handler that ignores what is not given. */
+export function handlerOf(given: Partial<ByteStreamHandler>): ByteStreamHandler {
+  return { onStreamData() {}, onStreamDrain() {}, onStreamClose() {}, ...given };
+}
+
 /* One end of a trunk. The test plays the other. */
 
 /** A stream with the recorded calls of its handler. */
@@ -442,6 +447,14 @@ export class TrunkEnd {
   /** Begins a stream. */
   open(): StreamRecorder {
     return new StreamRecorder(this.trunk.open());
+  }
+
+  /** Begins a stream that the peer knows. */
+  begin(): StreamRecorder {
+    const recorder = this.open();
+    recorder.stream.write(Buffer.from('?'));
+    this.sent();
+    return recorder;
   }
 
   /** What the peer receives at the end of this turn, and of those that it causes. */

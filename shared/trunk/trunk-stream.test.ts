@@ -1,13 +1,20 @@
 import assert from 'node:assert/strict';
 import { CloseCode } from '../control.ts';
 import { FakeScheduler } from '../testing/fake-turns.ts';
-import { abort, data, end, FLUSH_MS, StreamRecorder, TrunkEnd, window } from '../testing/trunk-world.ts';
+import {
+  abort,
+  data,
+  end,
+  FLUSH_MS,
+  handlerOf,
+  StreamRecorder,
+  TrunkEnd,
+  window,
+} from '../testing/trunk-world.ts';
 import { WINDOW_BYTES } from './frames.ts';
 import { type Carried, Run, type TrunkStream } from './trunk-stream.ts';
 
 const KIB = 1024;
-
-type Quad<T> = [T, T, T, T];
 
 describe('TrunkStream', () => {
   let turns: FakeScheduler;
@@ -18,10 +25,8 @@ describe('TrunkStream', () => {
 
   function start(): void {
     near = new TrunkEnd(turns, 'this');
-    recorder = near.open();
+    recorder = near.begin();
     stream = recorder.stream;
-    stream.write(Buffer.from('?'));
-    assert.deepEqual(near.sent(), ['open 1', 'data 1 ?']);
   }
 
   beforeEach(() => {
@@ -52,11 +57,9 @@ describe('TrunkStream', () => {
 
     it('accepts data from a writer who continues as soon as there is room', () => {
       const drains: boolean[] = [];
-      stream.attach({
-        onStreamData() {},
-        onStreamDrain: () => void drains.push(stream.write(Buffer.alloc(16 * KIB))),
-        onStreamClose() {},
-      });
+      stream.attach(
+        handlerOf({ onStreamDrain: () => void drains.push(stream.write(Buffer.alloc(16 * KIB))) }),
+      );
       stream.write(Buffer.alloc(16 * KIB));
       assert.deepEqual(near.sent(), [
         ...Array<string>(3).fill(`data 1 ${16 * KIB}`),
@@ -88,13 +91,11 @@ describe('TrunkStream', () => {
     });
 
     it('keeps the order of earlier and later data, and stops in between', () => {
-      const [a, b, c, d] = ['a', 'b', 'c', 'd'].map((letter) =>
-        data(1, letter.repeat(16 * KIB - 1)),
-      ) as Quad<Buffer>;
+      const long = (letter: string): Buffer => data(1, letter.repeat(16 * KIB - 1));
       stream.pause();
-      near.hear(a, b);
+      near.hear(long('a'), long('b'));
       stream.resume();
-      near.hear(c);
+      near.hear(long('c'));
       const order: string[] = [];
       stream.attach({
         onStreamData(piece) {
@@ -106,7 +107,7 @@ describe('TrunkStream', () => {
       });
       turns.settle();
       assert.deepEqual(order, ['a']);
-      near.hear(d, end(1));
+      near.hear(long('d'), end(1));
       for (let count = 0; count < 4; count += 1) {
         stream.resume();
         turns.settle();
@@ -116,7 +117,7 @@ describe('TrunkStream', () => {
     });
 
     it('grants nothing for data that its handler has no room for', () => {
-      stream.attach({ onStreamData: () => stream.pause(), onStreamDrain() {}, onStreamClose() {} });
+      stream.attach(handlerOf({ onStreamData: () => stream.pause() }));
       near.hear(data(1, WINDOW_BYTES));
       turns.settle();
       assert.deepEqual(near.sent(), []);
@@ -180,24 +181,22 @@ describe('TrunkStream', () => {
   });
 
   describe('close', () => {
-    it('ends the stream after the written data, as the peer accepts it, and makes no more callbacks', () => {
-      stream.write(Buffer.alloc(70 * KIB));
-      stream.close(CloseCode.normal);
-      assert.deepEqual(near.sent(), [`data 1 ${64 * KIB - 1}`]);
-      near.hear(data(1, 'unheard'), window(1, 64 * KIB - 1));
-      assert.deepEqual(near.sent(), [`data 1 ${6 * KIB + 1}`, 'end 1']);
-      near.hear(end(1));
-      assert.deepEqual([recorder.text, recorder.closed, recorder.drained], ['', [], 0]);
-      assert.deepEqual([near.trunk.size, near.sent()], [0, []]);
-    });
-
-    it('sends all data before it tells that the source of the data broke off', () => {
-      stream.write(Buffer.alloc(70 * KIB));
-      stream.close(CloseCode.internalError);
-      assert.deepEqual(near.sent(), [`data 1 ${64 * KIB - 1}`]);
-      near.hear(window(1, 64 * KIB - 1));
-      assert.deepEqual(near.sent(), [`data 1 ${6 * KIB + 1}`, 'abort 1 1011']);
-    });
+    for (const [code, last] of [
+      [CloseCode.normal, 'end 1'],
+      // The source of the data broke off.
+      [CloseCode.internalError, 'abort 1 1011'],
+    ] as const) {
+      it(`with ${code} ends the stream after the written data, as the peer accepts it, and makes no more callbacks`, () => {
+        stream.write(Buffer.alloc(70 * KIB));
+        stream.close(code);
+        assert.deepEqual(near.sent(), [`data 1 ${64 * KIB - 1}`]);
+        near.hear(data(1, 'unheard'), window(1, 64 * KIB - 1));
+        assert.deepEqual(near.sent(), [`data 1 ${6 * KIB + 1}`, last]);
+        near.hear(end(1));
+        assert.deepEqual([recorder.text, recorder.closed, recorder.drained], ['', [], 0]);
+        assert.deepEqual([near.trunk.size, near.sent()], [0, []]);
+      });
+    }
 
     it('breaks the stream off after as much data as the peer accepts now', () => {
       stream.write(Buffer.alloc(70 * KIB));
@@ -206,14 +205,6 @@ describe('TrunkStream', () => {
       stream.close(CloseCode.normal);
       stream.destroy();
       assert.deepEqual(near.sent(), []);
-    });
-
-    it('drops data that the peer no longer wants', () => {
-      stream.write(Buffer.alloc(70 * KIB));
-      stream.close(CloseCode.normal);
-      near.sent();
-      near.hear(end(1));
-      assert.deepEqual([near.sent(), near.trunk.size], [['end 1'], 0]);
     });
 
     it('lets the peer keep sending dropped data, so that it can reach its end as well', () => {
@@ -229,16 +220,10 @@ describe('TrunkStream', () => {
     });
 
     it('accepts data that arrived together with the reason to close', () => {
-      const other = near.open();
-      other.stream.write(Buffer.from('?'));
-      near.sent();
+      const other = near.begin();
       stream.write(Buffer.alloc(70 * KIB));
       near.sent();
-      other.stream.attach({
-        onStreamData: () => stream.close(CloseCode.normal),
-        onStreamDrain() {},
-        onStreamClose() {},
-      });
+      other.stream.attach(handlerOf({ onStreamData: () => stream.close(CloseCode.normal) }));
       near.hear(data(2, 'x'), data(1, WINDOW_BYTES));
       assert.deepEqual([recorder.text, near.sent()], ['', ['window 1 65536']]);
     });
@@ -257,23 +242,21 @@ describe('TrunkStream', () => {
       assert.deepEqual(near.sent(), ['abort 1 1001']);
     });
 
-    it('stops waiting once all data was sent, dropped or lost', () => {
-      for (const act of [
-        () => near.hear(window(1, 64 * KIB - 1)),
-        () => near.hear(end(1)),
-        () => stream.destroy(),
-        () => near.socket.lose(),
-      ]) {
-        start();
+    for (const [what, act, sent] of [
+      ['all data was sent', () => near.hear(window(1, 64 * KIB - 1)), [`data 1 ${6 * KIB + 1}`, 'end 1']],
+      ['the peer no longer wants the rest', () => near.hear(end(1)), ['end 1']],
+      ['the stream is broken off', () => stream.destroy(), ['abort 1 1001']],
+      ['its trunk is lost', () => near.socket.lose(), []],
+    ] as const) {
+      it(`waits until ${what}`, () => {
         stream.write(Buffer.alloc(70 * KIB));
         stream.close(CloseCode.normal);
         near.sent();
-        assert.equal(turns.timers, 1);
+        assert.deepEqual([turns.timers, near.trunk.size], [1, 1]);
         act();
-        near.sent();
-        assert.equal(turns.timers, 0);
-      }
-    });
+        assert.deepEqual([near.sent(), turns.timers], [sent, 0]);
+      });
+    }
   });
 
   describe('destroy', () => {
@@ -283,14 +266,6 @@ describe('TrunkStream', () => {
       assert.deepEqual(near.sent(), ['abort 1 1001']);
       near.hear(data(1, 'unheard'), end(1));
       assert.deepEqual([recorder.text, recorder.closed, near.trunk.size], ['', [], 0]);
-    });
-
-    it('breaks off a stream that waits for its clean end', () => {
-      stream.write(Buffer.alloc(70 * KIB));
-      stream.close(CloseCode.normal);
-      near.sent();
-      stream.destroy();
-      assert.deepEqual(near.sent(), ['abort 1 1001']);
     });
   });
 
@@ -307,15 +282,12 @@ describe('TrunkStream', () => {
     it('may be answered by a handler that closes or writes', () => {
       for (const code of [CloseCode.normal, CloseCode.internalError]) {
         start();
-        stream.attach({
-          onStreamData() {},
-          onStreamDrain() {},
-          onStreamClose() {
-            stream.write(Buffer.from('x'));
-            stream.close(code);
-            stream.destroy();
-          },
-        });
+        const onStreamClose = (): void => {
+          stream.write(Buffer.from('x'));
+          stream.close(code);
+          stream.destroy();
+        };
+        stream.attach(handlerOf({ onStreamClose }));
         near.hear(end(1));
         assert.deepEqual([near.sent(), near.trunk.size], [['end 1'], 0]);
       }

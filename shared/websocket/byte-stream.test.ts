@@ -6,6 +6,7 @@ import * as fc from 'fast-check';
 import { CloseCode } from '../control.ts';
 import type { ReadSocket } from '../scheduler/fair-reads.ts';
 import { FakeScheduler } from '../testing/fake-turns.ts';
+import { handlerOf } from '../testing/trunk-world.ts';
 import { isCleanClose, PINGS_MAX, WebSocketByteStream } from './byte-stream.ts';
 import { FrameReader, type Role } from './frames.ts';
 
@@ -59,6 +60,14 @@ describe('WebSocketByteStream', () => {
     far.destroy();
   });
 
+  /** A stream that has read this, and whose peer is the test. */
+  function alone(role: Role, head = ''): [peer: Duplex, socket: Duplex, recorder: Recorder] {
+    [near, far] = duplexPair();
+    const recorder = new Recorder(far, role, head);
+    recorder.attach();
+    return [near, far, recorder];
+  }
+
   it('carries small and large data in both directions', async () => {
     const large = Buffer.alloc(300_000, 'culvert');
     client.stream.write(Buffer.from('up'));
@@ -80,33 +89,25 @@ describe('WebSocketByteStream', () => {
   });
 
   it('closes the connection with its answer to a Close frame, without waiting for the other end', async () => {
-    const [one, other] = duplexPair();
-    const closing = new Recorder(other, 'client', '\x88\x02\x03\xe8');
-    closing.attach();
+    const [one, other, closing] = alone('client', '\x88\x02\x03\xe8');
     const [answer] = (await once(one, 'data')) as [Buffer];
     assert.deepEqual([answer[0], answer[1]], [0x88, 0x82]);
     await settled();
     assert.deepEqual([closing.closed, other.destroyed], [[CloseCode.normal], true]);
-    one.destroy();
   });
 
-  it('sends all queued data before it closes the connection, whichever end closes first', async () => {
-    for (const first of ['client', 'server'] as const) {
-      const [one, other] = duplexPair();
-      const sender = new Recorder(one, 'client');
-      const reader = new Recorder(other, 'server');
-      sender.attach();
-      reader.attach();
-      reader.stream.pause();
-      for (let count = 0; count < 50; count += 1) sender.stream.write(Buffer.alloc(16_000));
-      if (first === 'client') sender.stream.close(CloseCode.normal);
+  for (const first of ['client', 'server'] as const) {
+    it(`sends all queued data before it closes the connection if the ${first} closes first`, async () => {
+      server.stream.pause();
+      for (let count = 0; count < 50; count += 1) client.stream.write(Buffer.alloc(16_000));
+      if (first === 'client') client.stream.close(CloseCode.normal);
       await settled();
-      reader.stream.close(CloseCode.normal);
+      server.stream.close(CloseCode.normal);
       await settled();
       // A closed stream makes no more callbacks, but its end of the connection is not cut before the rest has arrived.
-      assert.deepEqual([one.writableLength, one.destroyed, other.destroyed], [0, true, true]);
-    }
-  });
+      assert.deepEqual([near.writableLength, near.destroyed, far.destroyed], [0, true, true]);
+    });
+  }
 
   it('reports a connection that ends without a Close frame', async () => {
     near.destroy();
@@ -155,12 +156,9 @@ describe('WebSocketByteStream', () => {
   });
 
   it('answers a ping', async () => {
-    const [one, other] = duplexPair();
-    new Recorder(other, 'client', '\x89\x02hi').attach();
+    const [one] = alone('client', '\x89\x02hi');
     const [pong] = (await once(one, 'data')) as [Buffer];
     assert.deepEqual([pong[0], pong[1]], [0x8a, 0x82]);
-    one.destroy();
-    other.destroy();
   });
 
   it('accepts any received or sent data as the requested sign of life', async () => {
@@ -193,9 +191,8 @@ describe('WebSocketByteStream', () => {
       ['takes nothing of a stream that is broken off', false, CloseCode.goingAway, 250],
     ] as const) {
       it(`cuts a peer that ${what} after ${ms / 1000} s`, async () => {
-        const [one, other] = duplexPair();
+        const [one, other, { stream }] = alone('server');
         if (reads) one.resume();
-        const { stream } = new Recorder(other, 'server');
         stream.write(Buffer.alloc(100_000));
         stream.close(code);
         await settled();
@@ -203,15 +200,12 @@ describe('WebSocketByteStream', () => {
         assert.equal(other.destroyed, false);
         mock.timers.tick(1);
         assert.equal(other.destroyed, true);
-        one.destroy();
       });
     }
   });
 
   it('queues no pongs for a peer that pings but does not read, and answers the latest ping when it reads again', async () => {
-    const [one, other] = duplexPair();
-    const receiver = new Recorder(other, 'client');
-    receiver.attach();
+    const [one, other, receiver] = alone('client');
     receiver.stream.write(Buffer.alloc(100_000));
     await settled();
     const waiting = other.writableLength;
@@ -221,17 +215,11 @@ describe('WebSocketByteStream', () => {
     }
     assert.equal(other.writableLength, waiting);
     const pongs: Buffer[] = [];
-    new WebSocketByteStream(one, 'server', Buffer.alloc(0)).attach({
-      onStreamData() {},
-      onStreamDrain() {},
-      onStreamClose() {},
-    });
+    new Recorder(one, 'server').attach();
     one.on('data', (chunk: Buffer) => pongs.push(chunk));
     await settled();
     assert.deepEqual([...(pongs.at(-1) ?? [])].slice(0, 2), [0x8a, 0x84]);
     assert.equal(pongs.filter((chunk) => chunk[0] === 0x8a).length, 1);
-    one.destroy();
-    other.destroy();
   });
 
   describe('with a peer that pings all the time', () => {
@@ -250,9 +238,7 @@ describe('WebSocketByteStream', () => {
     });
 
     it('closes with 1008 and a reason beyond that, and reads nothing more', async () => {
-      const [one, other] = duplexPair();
-      const flooded = new Recorder(other, 'server');
-      flooded.attach();
+      const [one, other, flooded] = alone('server');
       const received: Buffer[] = [];
       one.on('data', (chunk: Buffer) => received.push(chunk));
       one.write(Buffer.from(`${ping.repeat(PINGS_MAX + 1)}\x82\x81\x01\x02\x03\x04@`, 'latin1'));
@@ -260,7 +246,6 @@ describe('WebSocketByteStream', () => {
       await settled();
       assert.ok(Buffer.concat(received).toString('latin1').endsWith('\x88\x10\x03\xf0too many pings'));
       assert.deepEqual([flooded.closed, flooded.text, other.destroyed], [[CloseCode.abnormal], '', true]);
-      one.destroy();
     });
   });
 });
@@ -285,7 +270,7 @@ describe('WebSocketByteStream.writeAll', () => {
   function sent(role: Role, send: (stream: WebSocketByteStream) => void) {
     const { socket, written } = sink();
     const stream = new WebSocketByteStream(socket, role, NONE);
-    stream.attach({ onStreamData() {}, onStreamDrain() {}, onStreamClose() {} });
+    stream.attach(handlerOf({}));
     send(stream);
     const wire = written();
     const read: Buffer[] = [];
@@ -354,7 +339,7 @@ describe('WebSocketByteStream.roundTripMs', () => {
     turns = new FakeScheduler();
     ({ socket, written } = sink());
     stream = new WebSocketByteStream(socket, 'server', Buffer.alloc(0));
-    stream.attach({ onStreamData() {}, onStreamDrain() {}, onStreamClose() {} });
+    stream.attach(handlerOf({}));
   });
 
   afterEach(() => {

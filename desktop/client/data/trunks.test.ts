@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { duplexPair } from 'node:stream';
 import { CloseCode } from '../../../shared/control.ts';
 import { timersSetBy } from '../../../shared/testing/fake-turns.ts';
+import { handlerOf } from '../../../shared/testing/trunk-world.ts';
 import type { TrunkStream } from '../../../shared/trunk/trunk-stream.ts';
 import { Trunk } from '../../../shared/trunk/trunk.ts';
 import { WebSocketByteStream } from '../../../shared/websocket/byte-stream.ts';
@@ -477,9 +478,7 @@ describe('Trunks', () => {
       visitor.stream.destroy();
       await settled();
       const closed: number[] = [];
-      data
-        .open()
-        .attach({ onStreamData() {}, onStreamDrain() {}, onStreamClose: (code) => closed.push(code) });
+      data.open().attach(handlerOf({ onStreamClose: (code) => closed.push(code) }));
       await settled();
       assert.deepEqual([closed, ends], [[CloseCode.goingAway], [CloseCode.goingAway]]);
     });
