@@ -294,7 +294,7 @@ describe('Trunk', () => {
   describe('when it ends', () => {
     it('closes after the last stream once it is retired, with all pending frames', () => {
       near = new TrunkEnd(turns, 'this');
-      const [first, second] = [near.begin(), near.begin()];
+      const [first] = [near.begin(), near.begin()];
       near.trunk.retire();
       assert.deepEqual([near.trunk.takesStreams, near.closed], [false, []]);
       near.hear(data(1, 'late'), end(1), end(2));

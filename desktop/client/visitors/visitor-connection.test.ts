@@ -212,43 +212,45 @@ describe('VisitorConnection', () => {
     );
   });
 
-  it('responds with the error page when the service has stopped in the meantime', async () => {
-    const deadlines = new Deadlines(new FakeClock());
-    const problems: string[] = [];
-    const connections = new Connections({
-      data: { open: () => IDLE_ATTEMPT },
-      local: new LocalDialer(localPort(await closedPort()), deadlines),
-      deadlines,
-      onProblem: ({ code }) => problems.push(code),
+  for (const [what, pieces, answer, problem] of [
+    [
+      'has stopped in the meantime',
+      [GET.slice(0, 10), GET.slice(10)],
+      /^HTTP\/1\.1 502 /,
+      /^local-refused [^,]*$/,
+    ],
+    [
+      'has refused TLS after the handshake',
+      [GET],
+      /^HTTP\/1\.1 502 .*\r\nCulvert-Error: local-refused\r\n.*TLS handshake/s,
+      /^local-refused [^,]* refused the TLS handshake \(certificate required\)/,
+    ],
+  ] as const) {
+    it(`tells the visitor and the owner that the service ${what}`, async () => {
+      const options = { cert: CERTIFICATE, key: CERTIFICATE_KEY, requestCert: true };
+      const isTls = what.includes('TLS');
+      const port = isTls
+        ? await listen(createServer(options).on('tlsClientError', () => {}))
+        : await closedPort();
+      const deadlines = new Deadlines(new FakeClock());
+      const problems: string[] = [];
+      const connections = new Connections({
+        data: { open: () => IDLE_ATTEMPT },
+        local: new LocalDialer({ ...localPort(port), https: isTls }, deadlines),
+        deadlines,
+        onProblem: ({ code, text }) => problems.push(`${code} ${textOf(text)}`),
+      });
+      const stream = new FakeStream();
+      const [first, ...others] = pieces;
+      connections.acceptStream(stream, Buffer.from(first));
+      for (const piece of others) stream.receive(piece);
+      await stream.until(({ ended }) => ended !== undefined);
+      assert.match(stream.sent, answer);
+      assert.match(problems.join(), problem);
+      connections.cut();
+      assert.deepEqual([connections.size, deadlines.size], [0, 0]);
     });
-    const stream = new FakeStream();
-    connections.acceptStream(stream, Buffer.from(GET.slice(0, 10)));
-    stream.receive(GET.slice(10));
-    await stream.until(({ ended }) => ended !== undefined);
-    assert.match(stream.sent, /^HTTP\/1\.1 502 /);
-    connections.cut();
-    assert.deepEqual([problems, connections.size, deadlines.size], [['local-refused'], 0, 0]);
-  });
-
-  it('tells the visitor and the owner that the service has refused TLS after the handshake', async () => {
-    const options = { cert: CERTIFICATE, key: CERTIFICATE_KEY, requestCert: true };
-    const port = await listen(createServer(options).on('tlsClientError', () => {}));
-    const deadlines = new Deadlines(new FakeClock());
-    const problems: string[] = [];
-    const connections = new Connections({
-      data: { open: () => IDLE_ATTEMPT },
-      local: new LocalDialer({ ...localPort(port), https: true }, deadlines),
-      deadlines,
-      onProblem: ({ code, text }) => problems.push(`${code} ${textOf(text)}`),
-    });
-    const stream = new FakeStream();
-    connections.acceptStream(stream, Buffer.from(GET));
-    await stream.until(({ ended }) => ended !== undefined);
-    assert.match(stream.sent, /^HTTP\/1\.1 502 .*\r\nCulvert-Error: local-refused\r\n.*TLS handshake/s);
-    assert.match(problems.join(), /^local-refused [^,]* refused the TLS handshake \(certificate required\)/);
-    connections.cut();
-    assert.deepEqual([connections.size, deadlines.size], [0, 0]);
-  });
+  }
 
   for (const code of [1000, 1001, 1006]) {
     it(`closes the local connection when the visitor leaves before the response with ${code}`, async () => {
@@ -265,8 +267,8 @@ describe('VisitorConnection', () => {
   }
 });
 
-const GET_LINE = Buffer.from('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
-const ANSWER = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
+const GET_LINE = Buffer.from(GET);
+const ANSWER = answer('ok');
 
 /**
  * A bridge between a stream and a local service, both controlled by the test.
@@ -443,55 +445,48 @@ describe('Bridge', () => {
     assert.equal(ends, 1);
   });
 
-  it('releases the local connection after one complete exchange', async () => {
-    const { stream, service, local, released } = await setUpBridge(GET_LINE);
-    assert.equal(await read(service, GET_LINE.length), GET_LINE.toString());
+  type World = Awaited<ReturnType<typeof setUpBridge>>;
+
+  /** The service answers the first request. */
+  async function exchange({ stream, service }: World): Promise<void> {
     service.write(ANSWER);
     await stream.until(({ sent }) => sent === ANSWER);
-    stream.closeByRelay(1000);
-    assert.deepEqual(released, [local]);
-    assert.ok(local.isOpen);
-  });
-
-  const kept: Record<string, (stream: FakeStream) => void> = {
-    'a second request came': (stream) => {
-      stream.receive(GET_LINE);
-      stream.closeByRelay(1000);
-    },
-    'the visitor left': (stream) => stream.closeByRelay(1001),
-    'the relay was lost': (stream) => stream.closeByRelay(1006),
-  };
-  for (const [name, end] of Object.entries(kept)) {
-    it(`does not release it when ${name}`, async () => {
-      const { stream, service, released, ended } = await setUpBridge(GET_LINE);
-      service.write(ANSWER);
-      await stream.until(({ sent }) => sent === ANSWER);
-      end(stream);
-      service.end().resume();
-      await ended;
-      assert.deepEqual(released, []);
-    });
   }
 
-  it('does not release it if the response is incomplete', async () => {
-    const { stream, service, released, ended } = await setUpBridge(GET_LINE);
-    service.write(ANSWER.slice(0, -1));
-    await stream.until(({ sent }) => sent.length > 0);
-    stream.closeByRelay(1000);
-    service.end().resume();
-    await ended;
-    assert.deepEqual(released, []);
-  });
-
-  it('does not release it if the service has ended it', async () => {
-    const { stream, service, released, ended } = await setUpBridge(GET_LINE);
-    service.end(ANSWER);
-    await stream.until(({ ended: code }) => code === 1000);
-    stream.closeByRelay(1000);
-    service.resume();
-    await ended;
-    assert.deepEqual(released, []);
-  });
+  const endings: Record<string, (it: World) => unknown> = {
+    'after one complete exchange': exchange,
+    'when a second request came': async (it) => {
+      await exchange(it);
+      it.stream.receive(GET);
+    },
+    'if the response is incomplete': async ({ stream, service }) => {
+      service.write(ANSWER.slice(0, -1));
+      await stream.until(({ sent }) => sent.length > 0);
+    },
+    'if the service has ended it': async ({ stream, service }) => {
+      service.end(ANSWER);
+      await stream.until(({ ended }) => ended === 1000);
+    },
+  };
+  for (const [when, act, code] of [
+    ...Object.entries(endings).map(([when, act]) => [when, act, 1000] as const),
+    ['when the visitor left', exchange, 1001],
+    ['when the relay was lost', exchange, 1006],
+  ] as const) {
+    const isFree = when.startsWith('after');
+    it(`${isFree ? 'releases' : 'does not release'} the local connection ${when}`, async () => {
+      const it = await setUpBridge(GET_LINE);
+      assert.equal(await read(it.service, GET.length), GET);
+      await act(it);
+      it.stream.closeByRelay(code);
+      if (isFree) assert.ok(it.local.isOpen);
+      else {
+        it.service.end().resume();
+        await it.ended;
+      }
+      assert.deepEqual(it.released, isFree ? [it.local] : []);
+    });
+  }
 
   for (const [name, close] of Object.entries({
     ends: (service: Socket): void => void service.end(),
@@ -505,35 +500,37 @@ describe('Bridge', () => {
     });
 
     it(`keeps the data socket when the service ${name} after another request`, async () => {
-      const { stream, service, ended, silences } = await setUpBridge(GET_LINE);
-      service.write(ANSWER);
-      await stream.until(({ sent }) => sent === ANSWER);
-      stream.receive(GET_LINE);
-      close(service);
-      service.resume();
-      await ended;
-      assert.deepEqual(silences, []);
-      assert.notEqual(stream.ended, undefined);
+      const it = await setUpBridge(GET_LINE);
+      await exchange(it);
+      it.stream.receive(GET);
+      close(it.service);
+      it.service.resume();
+      await it.ended;
+      assert.deepEqual(it.silences, []);
+      assert.notEqual(it.stream.ended, undefined);
     });
   }
 
-  it('shows its owner responses with a 4xx status, and further pieces for as long as the owner asks', async () => {
-    const { stream, service, inspected } = await setUpBridge(GET_LINE);
-    for (const piece of ['HTTP/1.1 200 OK\r\n\r\n', 'HTTP/1.1 403 Forbidden\r\n\r\n', 'one', 'two']) {
-      const sent = stream.sent + piece;
-      service.write(piece);
-      await stream.until((now) => now.sent === sent);
-    }
-    assert.deepEqual(inspected, ['HTTP/1.1 403 Forbidden\r\n\r\n', 'one']);
-  });
-
-  it('shows its owner a response without a head, with the request', async () => {
-    const { stream, service, inspected } = await setUpBridge(GET_LINE);
-    for (const piece of ['Unauthorized', 'Unauthorized again']) {
-      const sent = stream.sent + piece;
-      service.write(piece);
-      await stream.until((now) => now.sent === sent);
-    }
-    assert.deepEqual(inspected, [`Unauthorized${GET_LINE.toString()}`, 'Unauthorized again']);
-  });
+  for (const [what, pieces, shown] of [
+    [
+      'responses with a 4xx status, and further pieces for as long as the owner asks',
+      ['HTTP/1.1 200 OK\r\n\r\n', 'HTTP/1.1 403 Forbidden\r\n\r\n', 'one', 'two'],
+      ['HTTP/1.1 403 Forbidden\r\n\r\n', 'one'],
+    ],
+    [
+      'a response without a head, with the request',
+      ['Unauthorized', 'Unauthorized again'],
+      [`Unauthorized${GET}`, 'Unauthorized again'],
+    ],
+  ] as const) {
+    it(`shows its owner ${what}`, async () => {
+      const { stream, service, inspected } = await setUpBridge(GET_LINE);
+      for (const piece of pieces) {
+        const sent = stream.sent + piece;
+        service.write(piece);
+        await stream.until((now) => now.sent === sent);
+      }
+      assert.deepEqual(inspected, shown);
+    });
+  }
 });
