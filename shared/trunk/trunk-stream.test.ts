@@ -15,6 +15,7 @@ import { WINDOW_BYTES } from './frames.ts';
 import { type Carried, Run, type TrunkStream } from './trunk-stream.ts';
 
 const KIB = 1024;
+const long = (letter: string): Buffer => data(1, letter.repeat(16 * KIB - 1));
 
 describe('TrunkStream', () => {
   let turns: FakeScheduler;
@@ -91,7 +92,6 @@ describe('TrunkStream', () => {
     });
 
     it('keeps the order of earlier and later data, and stops in between', () => {
-      const long = (letter: string): Buffer => data(1, letter.repeat(16 * KIB - 1));
       stream.pause();
       near.hear(long('a'), long('b'));
       stream.resume();

@@ -75,6 +75,7 @@ const latest = (): FakeControl => controls.at(-1) ?? assert.fail('no control con
 const open = (): void => latest().handler.onOpen('127.0.0.1');
 const end = (how: ControlEnd): void => latest().handler.onEnd(how);
 const names = (): string[] => states.map(({ name }) => name);
+const cuts = (): boolean[] => controls.splice(0).map(({ isCut }) => isCut);
 const delays = (): number[] =>
   states.flatMap((state) => (state.name === 'reconnecting' ? [state.retryInMs] : []));
 
@@ -123,7 +124,6 @@ describe('TunnelSession', () => {
   beforeEach(setUp);
 
   it('takes the line for cut from silence or a changed network until something answers', () => {
-    const cuts = (): boolean[] => controls.splice(0).map(({ isCut }) => isCut);
     session.start();
     for (const how of [LOST, SILENT, REFUSED]) {
       end(how);

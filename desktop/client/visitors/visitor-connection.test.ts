@@ -212,7 +212,7 @@ describe('VisitorConnection', () => {
     );
   });
 
-  for (const [what, pieces, answer, problem] of [
+  for (const [what, pieces, shown, problem] of [
     [
       'has stopped in the meantime',
       [GET.slice(0, 10), GET.slice(10)],
@@ -245,7 +245,7 @@ describe('VisitorConnection', () => {
       connections.acceptStream(stream, Buffer.from(first));
       for (const piece of others) stream.receive(piece);
       await stream.until(({ ended }) => ended !== undefined);
-      assert.match(stream.sent, answer);
+      assert.match(stream.sent, shown);
       assert.match(problems.join(), problem);
       connections.cut();
       assert.deepEqual([connections.size, deadlines.size], [0, 0]);
@@ -469,7 +469,7 @@ describe('Bridge', () => {
     },
   };
   for (const [when, act, code] of [
-    ...Object.entries(endings).map(([when, act]) => [when, act, 1000] as const),
+    ...Object.entries(endings).map((ending) => [...ending, 1000] as const),
     ['when the visitor left', exchange, 1001],
     ['when the relay was lost', exchange, 1006],
   ] as const) {
