@@ -21,7 +21,7 @@ describe('CLIENT_VARIABLES', () => {
     );
     assert.ok(sources.length > 100);
     const read = sources.flatMap((path) =>
-      [...readFileSync(join(DESKTOP, path), 'utf8').matchAll(/env(?:\.|\[')(CULVERT_\w+)/g)].map(
+      [...readFileSync(join(DESKTOP, path), 'utf8').matchAll(/env(?:\.|\['|, ')(CULVERT_\w+)/g)].map(
         ([, name = '']) => name,
       ),
     );
