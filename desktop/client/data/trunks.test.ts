@@ -262,13 +262,18 @@ describe('Trunks', () => {
     assert.equal(asked.length, 2);
   });
 
-  for (const [what, error] of Object.entries({
-    'had no room': new RelayRefusal(503, 'too many client connections'),
-    'was not reached': new RelayUnreachable('no data connection'),
+  for (const [what, fail] of Object.entries<() => void>({
+    'had no room': () => at(0).refuse(new RelayRefusal(503, 'too many client connections')),
+    'was not reached': () => at(0).refuse(new RelayUnreachable('no data connection')),
+    'has lost one': () => {
+      at(0).take();
+      at(0).lose();
+    },
   })) {
-    it(`wait 5 s before another request after the relay ${what}`, () => {
+    it(`wait 5 s before another request after the relay ${what}`, async () => {
       trunks.start();
-      at(0).refuse(error);
+      fail();
+      await settled();
       clock.advance(TRUNK_RETRY_MS - 1);
       trunks.visited();
       assert.deepEqual([asked.length, trunks.size], [1, 0]);
@@ -277,18 +282,6 @@ describe('Trunks', () => {
       assert.equal(asked.length, 1 + TRUNKS_WANTED);
     });
   }
-
-  it('wait 5 s before another request after one was lost', async () => {
-    trunks.start();
-    at(0).take();
-    at(0).lose();
-    await settled();
-    trunks.visited();
-    assert.deepEqual([asked.length, trunks.size], [1, 0]);
-    clock.advance(TRUNK_RETRY_MS);
-    trunks.visited();
-    assert.equal(asked.length, 1 + TRUNKS_WANTED);
-  });
 
   it('go back to one when the relay closes unused ones, and to none after a long idle time', async () => {
     trunks.start();
@@ -333,29 +326,22 @@ describe('Trunks', () => {
     assert.deepEqual([asked.length, trunks.size], [1 + TRUNKS_WANTED, TRUNKS_WANTED]);
   });
 
-  it('open no further trunks once the relay shuts down, and keep serving', async () => {
-    trunks.start();
-    at(0).take();
-    trunks.pause();
-    at(0).visit('GET /late');
-    await settled();
-    assert.deepEqual([served, asked.length], [['GET /late'], 1]);
-    at(0).close(CloseCode.normal);
-    await settled();
-    assert.deepEqual([asked.length, trunks.size], [1, 0]);
-  });
-
-  it('keep serving when the control connection has ended, and open no further trunks', async () => {
-    trunks.start();
-    at(0).take();
-    trunks.leave();
-    at(0).visit('GET /late');
-    await settled();
-    assert.deepEqual([served, asked.length, trunks.size], [['GET /late'], 1, 1]);
-    at(0).close(CloseCode.normal);
-    await settled();
-    assert.deepEqual([asked.length, trunks.size], [1, 0]);
-  });
+  for (const [what, act] of Object.entries<() => void>({
+    'the relay shuts down': () => trunks.pause(),
+    'the control connection has ended': () => trunks.leave(),
+  })) {
+    it(`keep serving once ${what}, and open no further trunks`, async () => {
+      trunks.start();
+      at(0).take();
+      act();
+      at(0).visit('GET /late');
+      await settled();
+      assert.deepEqual([served, asked.length, trunks.size], [['GET /late'], 1, 1]);
+      at(0).close(CloseCode.normal);
+      await settled();
+      assert.deepEqual([asked.length, trunks.size], [1, 0]);
+    });
+  }
 
   it('report one that breaks, unless it belongs to an earlier control connection or the relay closed it', async () => {
     trunks.start();

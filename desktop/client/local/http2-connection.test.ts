@@ -668,22 +668,26 @@ describe('LocalSessions', () => {
     clearInterval(timer);
   });
 
-  it('reports a service that speaks HTTP/1.1', async () => {
-    const { port } = await startHttp((_request, response) => response.end('x'));
-    await assert.rejects(connectLocal(dialerTo(port)), failsWith('local-not-http2'));
-  });
-
-  it('reports a TLS service that does not select HTTP/2', async () => {
-    const port = await startTls((socket) => socket.resume());
-    await assert.rejects(connectLocal(dialerTo(port, 'h2')), failsWith('local-not-http2'));
-  });
-
-  it('reports a certificate that the service requires', async () => {
-    const options = { cert: CERTIFICATE, key: CERTIFICATE_KEY, requestCert: true, rejectUnauthorized: true };
-    const server = createSecureServer(options).on('tlsClientError', () => {});
-    const port = await listen(server);
-    await assert.rejects(connectLocal(dialerTo(port, 'h2')), /certificate required/);
-  });
+  const asking = { cert: CERTIFICATE, key: CERTIFICATE_KEY, requestCert: true, rejectUnauthorized: true };
+  for (const [what, start, upstream, error] of [
+    [
+      'speaks HTTP/1.1',
+      async () => (await startHttp((_request, response) => response.end('x'))).port,
+      'h2c',
+      failsWith('local-not-http2'),
+    ],
+    ['does not select HTTP/2', () => startTls((it) => it.resume()), 'h2', failsWith('local-not-http2')],
+    [
+      'requires a certificate',
+      () => listen(createSecureServer(asking).on('tlsClientError', () => {})),
+      'h2',
+      /certificate required/,
+    ],
+  ] as const) {
+    it(`reports a service that ${what}`, async () => {
+      await assert.rejects(connectLocal(dialerTo(await start(), upstream)), error);
+    });
+  }
 
   it('does not wait for a service that listens', async () => {
     const port = await startTcp((socket) => socket.once('data', () => socket.end('HTTP/1.1 400\r\n\r\n')));
