@@ -24,7 +24,8 @@ import {
   ConnectionSlots,
   StreamCount,
 } from './connection-limiter.ts';
-import { coverageOf, Http2Connection } from './http2/connection.ts';
+import { Http2Connection } from './http2/connection.ts';
+import { coverageOf } from './http2/coverage.ts';
 import type { ProxyHeaders } from './proxy-header.ts';
 import { isTrusted, type Peer, plainAddress } from './request-head.ts';
 import type { Upstreams } from './upstreams.ts';

@@ -4,18 +4,23 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { TLSSocket } from 'node:tls';
 import {
   DEADLINE_TICK_MS,
+  DRAIN_IDLE_MS,
   HEAD_TIMEOUT_MS,
+  HTTP2_CONTROL_BURST,
   HTTP2_RESETS_BURST,
   HTTP2_RESETS_PER_SECOND,
   HTTP2_CONNECTION_WINDOW_BYTES,
   HTTP2_STANDSTILL_MS,
   HTTP2_STREAM_WINDOW_BYTES,
   HTTP2_UNREAD_MS,
+  IDLE_TIMEOUT_MS,
+  LINGER_TIMEOUT_MS,
 } from '../../limits.ts';
 import type { VisitorConnection } from '../visitor-socket.ts';
 import { Http2Connection } from './connection.ts';
 import {
   ACK,
+  COMPRESSION_ERROR,
   CONTINUATION,
   DATA,
   END_HEADERS,
@@ -23,13 +28,22 @@ import {
   ENHANCE_YOUR_CALM,
   FLOW_CONTROL_ERROR,
   frame,
+  FRAME_SIZE_ERROR,
   GOAWAY,
   HEADERS,
+  INTERNAL_ERROR,
   NO_ERROR,
+  PADDED,
   PING,
+  PRIORITY,
+  PROTOCOL_ERROR,
+  PUSH_PROMISE,
+  REFUSED_STREAM,
   RST_STREAM,
   SETTINGS,
   settingsFrame,
+  STREAM_CLOSED,
+  WINDOW_MAX,
   WINDOW_UPDATE,
 } from './frames.ts';
 import { HeaderEncoder } from './hpack.ts';
@@ -53,12 +67,14 @@ class World {
   /** the relay's streams, in the order of their requests */
   readonly streams: VisitorConnection[] = [];
   readonly connection: Http2Connection;
+  readonly #relay: Duplex;
   readonly #visitor: Duplex;
   #input = Buffer.alloc(0);
 
   constructor(onStream: (stream: VisitorConnection) => void = () => {}) {
     const [relay, visitor] = duplexPair();
     Object.assign(relay, { setNoDelay() {} });
+    this.#relay = relay;
     this.#visitor = visitor;
     this.connection = new Http2Connection(relay as TLSSocket, {
       now: () => this.now,
@@ -79,6 +95,10 @@ class World {
   async write(...frames: readonly Buffer[]): Promise<void> {
     for (const bytes of frames) this.#visitor.write(bytes);
     await this.settle();
+  }
+
+  get isDestroyed(): boolean {
+    return this.#relay.destroyed;
   }
 
   async settle(): Promise<void> {
@@ -158,6 +178,11 @@ function head(id: number, method = 'GET', flags = END_HEADERS | END_STREAM): Buf
 
 const post = (id: number): Buffer => head(id, 'POST', END_HEADERS);
 const data = (id: number, size: number): Buffer => frame(DATA, 0, id, Buffer.alloc(size));
+const number = (value: number): Buffer => Buffer.from([value >>> 24, value >>> 16, value >>> 8, value]);
+const text = (value: string): Buffer => Buffer.from(value, 'latin1');
+const window = (id: number, more: number): Buffer => frame(WINDOW_UPDATE, 0, id, number(more));
+const end = (id: number): Buffer => frame(DATA, END_STREAM, id, text('a'));
+const NO_CONTENT = text('HTTP/1.1 204 A\r\n\r\n');
 const cancel = (id: number): Buffer => frame(RST_STREAM, 0, id, Buffer.from([0, 0, 0, 8]));
 
 function bytesOf(frames: readonly Frame[]): number {
@@ -302,6 +327,23 @@ describe('Http2Connection', () => {
       assert.ok(world.hasEnded(1));
     });
 
+    for (const [what, fault] of [
+      ['an empty window', (id: number) => window(id, 0)],
+      ['a window above the limit', (id: number) => window(id, WINDOW_MAX)],
+      ['content behind its end', (id: number) => end(id)],
+      ['a wrong PRIORITY', (id: number) => frame(PRIORITY, 0, id, 0)],
+    ] as const)
+      it(`count as well when the relay has to reset them, for ${what}`, async () => {
+        const world = new World();
+        await world.read();
+        for (const id of ids(HTTP2_RESETS_BURST + 20)) {
+          if (id % 20 === 1) await world.settle();
+          void world.write(head(id), fault(id));
+        }
+        await world.settle();
+        assert.equal(world.goaway, ENHANCE_YOUR_CALM);
+      }).timeout(20_000);
+
     it('do not count when their responses were complete', async () => {
       const world = new World((stream) => stream.write(response(200, 1)));
       await world.read();
@@ -311,6 +353,48 @@ describe('Http2Connection', () => {
       }
       assert.equal(world.goaway, undefined);
     }).timeout(20_000);
+  });
+
+  describe('its end', () => {
+    it('comes behind the last reset', async () => {
+      const world = new World();
+      await world.read();
+      await world.write(head(1));
+      world.connection.drain();
+      await world.pass(2 * DRAIN_IDLE_MS);
+      world.streams[0]?.destroy();
+      await world.settle();
+      assert.deepEqual([...world.resets], [[1, INTERNAL_ERROR]]);
+    });
+
+    it('leaves time to read it', async () => {
+      const world = new World();
+      await world.read();
+      await world.pass(IDLE_TIMEOUT_MS + DEADLINE_TICK_MS);
+      assert.deepEqual([world.goaway, world.isDestroyed], [NO_ERROR, false]);
+      await world.pass(LINGER_TIMEOUT_MS);
+      assert.ok(world.isDestroyed);
+    });
+
+    it('never admits more streams than it said before', async () => {
+      const world = new World();
+      await world.read();
+      await world.write(head(1));
+      await leave(world, 2, HTTP2_RESETS_BURST + 20);
+      world.connection.drain();
+      await world.settle();
+      assert.equal(world.of(GOAWAY).length, 1);
+    });
+
+    it('takes no notice of the order in which streams come too late', async () => {
+      const world = new World();
+      await world.read();
+      await world.write(post(1));
+      world.connection.drain();
+      await world.pass(2 * DRAIN_IDLE_MS);
+      await world.write(post(3), post(5), post(3), data(5, 1));
+      assert.deepEqual([world.goaway, world.of(GOAWAY).length], [NO_ERROR, 2]);
+    });
   });
 
   describe('heads', () => {
@@ -358,4 +442,201 @@ describe('Http2Connection', () => {
       assert.equal(world.goaway, undefined);
     });
   });
+});
+
+/** What a visitor gets: an error of the connection, of its first stream, or none. */
+type Verdict = readonly ['connection' | 'stream', code: number] | 'nothing';
+
+const setting = (name: number, value: number): Buffer => settingsFrame([[name, value]]);
+const FIELDS = fieldsOf('GET');
+const BEGUN = head(1, 'GET', END_STREAM);
+const OPEN = post(1);
+const BODY = frame(DATA, 0, 1, text('abc'));
+const PADDED_DATA = frame(DATA, PADDED, 1, Buffer.from([9, 1, 1]));
+const withLength = (length: string): Buffer =>
+  frame(HEADERS, END_HEADERS, 1, fieldsOf('POST', [['content-length', length]]));
+
+/** Frames behind the preface and the first SETTINGS, and what the relay makes of them. */
+const RULES: readonly (readonly [rule: string, frames: readonly Buffer[], verdict: Verdict])[] = [
+  // Frames (RFC 9113 sections 4.1 to 4.3)
+  ['4.1 an unknown frame', [frame(22, 255, 0, text('a')), head(1)], 'nothing'],
+  ['4.1 reserved bits', [frame(PING, 0xfe, 0x80000000, Buffer.alloc(8)), head(1)], 'nothing'],
+  ['4.2 a large frame of a stream', [OPEN, data(1, 16 * KIB + 1)], ['connection', FRAME_SIZE_ERROR]],
+  ['4.2 a large head', [frame(HEADERS, 5, 1, Buffer.alloc(16 * KIB + 1))], ['connection', FRAME_SIZE_ERROR]],
+  [
+    '4.3 a block that cannot be read',
+    [frame(HEADERS, 5, 1, text('\x80'))],
+    ['connection', COMPRESSION_ERROR],
+  ],
+  [
+    '4.3 PRIORITY within a block',
+    [BEGUN, frame(PRIORITY, 0, 1, Buffer.alloc(5))],
+    ['connection', PROTOCOL_ERROR],
+  ],
+  ['4.3 an unknown frame within a block', [BEGUN, frame(22, 0, 1, 0)], ['connection', PROTOCOL_ERROR]],
+  ['4.3 DATA within a block', [BEGUN, end(1)], ['connection', PROTOCOL_ERROR]],
+  // States (section 5.1)
+  ['5.1 DATA of an idle stream', [end(1)], ['connection', PROTOCOL_ERROR]],
+  ['5.1 DATA of an even stream', [post(3), end(2)], ['connection', PROTOCOL_ERROR]],
+  ['5.1 RST_STREAM of an idle stream', [cancel(1)], ['connection', PROTOCOL_ERROR]],
+  ['5.1 RST_STREAM of an even stream', [post(3), cancel(2)], ['connection', PROTOCOL_ERROR]],
+  ['5.1 WINDOW_UPDATE of an idle stream', [window(1, 9)], ['connection', PROTOCOL_ERROR]],
+  ['5.1 WINDOW_UPDATE of an even stream', [post(3), window(2, 9)], ['connection', PROTOCOL_ERROR]],
+  ['5.1 CONTINUATION of an idle stream', [frame(CONTINUATION, 4, 1, FIELDS)], ['connection', PROTOCOL_ERROR]],
+  ['5.1 DATA after the end', [head(1), end(1)], ['stream', STREAM_CLOSED]],
+  ['5.1 a head after the end', [head(1), head(1)], ['stream', STREAM_CLOSED]],
+  ['5.1 a window after the end', [head(1), window(1, 9)], 'nothing'],
+  ['5.1 a reset after the end', [head(1), cancel(1)], 'nothing'],
+  [
+    '5.1 CONTINUATION after the end',
+    [head(1), frame(CONTINUATION, 4, 1, FIELDS)],
+    ['connection', PROTOCOL_ERROR],
+  ],
+  ['5.1 DATA after a reset', [OPEN, cancel(1), end(1)], ['stream', STREAM_CLOSED]],
+  ['5.1 a head after a reset', [OPEN, cancel(1), head(1)], ['connection', STREAM_CLOSED]],
+  ['5.1 a window after a reset', [OPEN, cancel(1), window(1, 9)], 'nothing'],
+  ['5.1.1 an even stream', [head(2)], ['connection', PROTOCOL_ERROR]],
+  ['5.1.1 a lower stream', [head(5), head(3)], ['connection', STREAM_CLOSED]],
+  ['5.1.2 too many streams', ids(101).map(post), ['stream', REFUSED_STREAM]],
+  // DATA and HEADERS (sections 6.1, 6.2 and 6.10)
+  ['6.1 DATA of no stream', [OPEN, end(0)], ['connection', PROTOCOL_ERROR]],
+  ['6.1 more padding than DATA', [OPEN, PADDED_DATA], ['connection', PROTOCOL_ERROR]],
+  ['6.1 padding without a length', [OPEN, frame(DATA, PADDED, 1, 0)], ['connection', PROTOCOL_ERROR]],
+  ['6.1 DATA of padding alone', [OPEN, frame(DATA, PADDED, 1, Buffer.from([2, 0, 0]))], 'nothing'],
+  ['6.2 a head of no stream', [frame(HEADERS, 5, 0, FIELDS)], ['connection', PROTOCOL_ERROR]],
+  [
+    '6.2 more padding than head',
+    [frame(HEADERS, 13, 1, Buffer.from([9, 0x82]))],
+    ['connection', PROTOCOL_ERROR],
+  ],
+  [
+    '6.2 a padded head',
+    [frame(HEADERS, 13, 1, Buffer.concat([text('\x02'), FIELDS, Buffer.alloc(2)]))],
+    'nothing',
+  ],
+  ['6.2 a short priority', [frame(HEADERS, 0x25, 1, text('\x82'))], ['connection', FRAME_SIZE_ERROR]],
+  [
+    '6.10 a block in pieces',
+    [
+      frame(HEADERS, 1, 1, FIELDS.subarray(0, 5)),
+      frame(CONTINUATION, 0, 1, 0),
+      frame(CONTINUATION, 4, 1, FIELDS.subarray(5)),
+    ],
+    'nothing',
+  ],
+  [
+    '6.10 CONTINUATION of another stream',
+    [BEGUN, frame(CONTINUATION, 4, 3, 0)],
+    ['connection', PROTOCOL_ERROR],
+  ],
+  ['6.10 CONTINUATION of no stream', [BEGUN, frame(CONTINUATION, 4, 0, 0)], ['connection', PROTOCOL_ERROR]],
+  ['6.10 CONTINUATION after the head', [OPEN, frame(CONTINUATION, 4, 1, 0)], ['connection', PROTOCOL_ERROR]],
+  // PRIORITY, RST_STREAM, SETTINGS, PUSH_PROMISE, PING, GOAWAY (sections 6.3 to 6.8)
+  ['6.3 PRIORITY of no stream', [frame(PRIORITY, 0, 0, Buffer.alloc(5))], ['connection', PROTOCOL_ERROR]],
+  ['6.3 PRIORITY of an idle stream', [frame(PRIORITY, 0, 3, Buffer.alloc(5)), head(5)], 'nothing'],
+  ['6.3 a short PRIORITY', [OPEN, frame(PRIORITY, 0, 1, Buffer.alloc(4))], ['stream', FRAME_SIZE_ERROR]],
+  ['6.3 a short PRIORITY of an idle stream', [frame(PRIORITY, 0, 1, 0)], ['connection', FRAME_SIZE_ERROR]],
+  [
+    '5.3.1 a stream that depends on itself',
+    [OPEN, frame(PRIORITY, 0, 1, Buffer.from([0, 0, 0, 1, 1]))],
+    ['stream', PROTOCOL_ERROR],
+  ],
+  ['6.4 RST_STREAM of no stream', [cancel(0)], ['connection', PROTOCOL_ERROR]],
+  [
+    '6.4 a short RST_STREAM',
+    [OPEN, frame(RST_STREAM, 0, 1, Buffer.alloc(3))],
+    ['connection', FRAME_SIZE_ERROR],
+  ],
+  ['6.5 SETTINGS of a stream', [frame(SETTINGS, 0, 1, 0)], ['connection', PROTOCOL_ERROR]],
+  [
+    '6.5 a long acknowledgement',
+    [frame(SETTINGS, ACK, 0, Buffer.alloc(6))],
+    ['connection', FRAME_SIZE_ERROR],
+  ],
+  [
+    '6.5 SETTINGS of a wrong length',
+    [frame(SETTINGS, 0, 0, Buffer.alloc(5))],
+    ['connection', FRAME_SIZE_ERROR],
+  ],
+  ['6.5.2 ENABLE_PUSH of 2', [setting(2, 2)], ['connection', PROTOCOL_ERROR]],
+  ['6.5.2 a window above the limit', [setting(4, 2 ** 31)], ['connection', FLOW_CONTROL_ERROR]],
+  ['6.5.2 frames below the limit', [setting(5, 16_383)], ['connection', PROTOCOL_ERROR]],
+  ['6.5.2 frames above the limit', [setting(5, 2 ** 24)], ['connection', PROTOCOL_ERROR]],
+  ['6.5.2 an unknown setting', [setting(99, 1), head(1)], 'nothing'],
+  ['6.6 PUSH_PROMISE', [OPEN, frame(PUSH_PROMISE, 4, 1, Buffer.alloc(4))], ['connection', PROTOCOL_ERROR]],
+  ['6.7 PING of a stream', [OPEN, frame(PING, 0, 1, Buffer.alloc(8))], ['connection', PROTOCOL_ERROR]],
+  ['6.7 a short PING', [frame(PING, 0, 0, Buffer.alloc(7))], ['connection', FRAME_SIZE_ERROR]],
+  ['6.8 GOAWAY of a stream', [OPEN, frame(GOAWAY, 0, 1, Buffer.alloc(8))], ['connection', PROTOCOL_ERROR]],
+  ['6.8 a short GOAWAY', [frame(GOAWAY, 0, 0, Buffer.alloc(7))], ['connection', FRAME_SIZE_ERROR]],
+  ['6.8 GOAWAY, and the rest', [head(1), frame(GOAWAY, 0, 0, Buffer.alloc(8))], 'nothing'],
+  // Flow control (section 6.9)
+  ['6.9 a window of nothing', [window(0, 0)], ['connection', PROTOCOL_ERROR]],
+  ["6.9 a stream's window of nothing", [OPEN, window(1, 0)], ['stream', PROTOCOL_ERROR]],
+  [
+    '6.9 a short WINDOW_UPDATE',
+    [frame(WINDOW_UPDATE, 0, 0, Buffer.alloc(3))],
+    ['connection', FRAME_SIZE_ERROR],
+  ],
+  ['6.9.1 a large window', [window(0, WINDOW_MAX)], ['connection', FLOW_CONTROL_ERROR]],
+  ["6.9.1 a stream's large window", [OPEN, window(1, WINDOW_MAX)], ['stream', FLOW_CONTROL_ERROR]],
+  [
+    '6.9.2 a first window that makes one too large',
+    [OPEN, window(1, 9), setting(4, WINDOW_MAX)],
+    ['connection', FLOW_CONTROL_ERROR],
+  ],
+  // Messages (section 8.1)
+  ['8.1 trailers that do not end', [OPEN, frame(HEADERS, END_HEADERS, 1, 0)], ['stream', PROTOCOL_ERROR]],
+  ['8.1 trailers', [OPEN, BODY, frame(HEADERS, 5, 1, 0)], 'nothing'],
+  [
+    '8.1 trailers with a pseudo-field',
+    [OPEN, frame(HEADERS, 5, 1, text('\x82'))],
+    ['stream', PROTOCOL_ERROR],
+  ],
+  ['8.1.1 a long body', [withLength('2'), BODY], ['stream', PROTOCOL_ERROR]],
+  ['8.1.1 a short body', [withLength('9'), BODY, end(1)], ['stream', PROTOCOL_ERROR]],
+  [
+    '8.1.1 no body',
+    [frame(HEADERS, 5, 1, fieldsOf('POST', [['content-length', '9']]))],
+    ['stream', PROTOCOL_ERROR],
+  ],
+  ['8.1.1 the announced body', [withLength('4'), BODY, end(1)], 'nothing'],
+];
+
+describe('bodies', () => {
+  it('may each end with an empty frame', async () => {
+    const world = new World((stream) => stream.once('data', () => stream.write(NO_CONTENT)));
+    await world.read();
+    for (const id of ids(HTTP2_CONTROL_BURST + 100)) {
+      if (id % 20 === 1) await world.settle();
+      void world.write(post(id), frame(DATA, END_STREAM, id, 0));
+    }
+    await world.settle();
+    assert.equal(world.goaway, undefined);
+  }).timeout(20_000);
+
+  it('of padding alone count as frames that do nothing', async () => {
+    const world = new World();
+    await world.read();
+    const nothing = frame(DATA, PADDED, 1, Buffer.alloc(1));
+    await world.write(
+      post(1),
+      Buffer.concat(Array.from({ length: HTTP2_CONTROL_BURST + 10 }, () => nothing)),
+    );
+    assert.equal(world.goaway, ENHANCE_YOUR_CALM);
+  });
+});
+
+describe('each rule of RFC 9113', () => {
+  for (const [rule, frames, verdict] of RULES) {
+    it(rule, async () => {
+      const world = new World((stream) => stream.on('data', () => {}));
+      await world.read();
+      await world.write(...frames);
+      const goaway = world.goaway;
+      const [reset] = world.resets.values();
+      const seen =
+        goaway !== undefined ? ['connection', goaway] : reset !== undefined ? ['stream', reset] : 'nothing';
+      assert.deepEqual(seen, verdict);
+    });
+  }
 });

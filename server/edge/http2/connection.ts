@@ -1,22 +1,17 @@
 /** One HTTP/2 connection (RFC 9113): each of its streams becomes a visitor of its own. */
-import { isIP } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import type { ResponseHead } from '../../../shared/http1/head.ts';
 import {
   DRAIN_IDLE_MS,
   HEAD_TIMEOUT_MS,
-  HTTP2_BLOCK_MAX_BYTES,
   HTTP2_CONNECTION_WINDOW_BYTES,
   HTTP2_CONTROL_BURST,
   HTTP2_CONTROL_PER_SECOND,
   HTTP2_RESETS_BURST,
   HTTP2_RESETS_PER_SECOND,
-  HTTP2_STANDSTILL_MS,
   HTTP2_STREAM_WINDOW_BYTES,
   HTTP2_STREAMS_MAX,
   HTTP2_UNREAD_MS,
-  HTTP2_WIDEN_BYTES,
-  HTTP2_WRITE_BYTES,
   IDLE_TIMEOUT_MS,
   LINGER_TIMEOUT_MS,
   REQUEST_HEAD_MAX_BYTES,
@@ -25,17 +20,18 @@ import type { AddressCount, LimitedConnection, Slot, SlotHolder } from '../conne
 import type { VisitorConnection } from '../visitor-socket.ts';
 import {
   ACK,
+  BlockReader,
   COMPRESSION_ERROR,
   ConnectionError,
   CONTINUATION,
   DEFAULT_WINDOW,
   ENABLE_PUSH,
   END_HEADERS,
-  END_STREAM,
   ENHANCE_YOUR_CALM,
   FLOW_CONTROL_ERROR,
   FRAME_MAX,
   FRAME_SIZE_ERROR,
+  type FieldBlock,
   type FrameHandler,
   FrameReader,
   frame,
@@ -43,15 +39,14 @@ import {
   goawayFrame,
   HEADER_TABLE_SIZE,
   HEADERS,
-  headersFrames,
   INITIAL_WINDOW_SIZE,
+  INTERNAL_ERROR,
   MAX_CONCURRENT_STREAMS,
   MAX_FRAME_SIZE,
   MAX_HEADER_LIST_SIZE,
   NO_ERROR,
   NO_RFC7540_PRIORITIES,
   numberFrame,
-  PADDED,
   PING,
   PRIORITY,
   PROTOCOL_ERROR,
@@ -64,21 +59,17 @@ import {
   STREAM_CLOSED,
   WINDOW_MAX,
   WINDOW_UPDATE,
-  WITH_PRIORITY,
 } from './frames.ts';
-import { CompressionError, HeaderDecoder, HeaderEncoder } from './hpack.ts';
+import { CompressionError, HeaderDecoder } from './hpack.ts';
+import { Allowance, Intake, WAITING_MAX_BYTES } from './intake.ts';
+import { Http2Output } from './output.ts';
 import { RequestFields, TrailerFields } from './request.ts';
-import { block, Http2Stream, type StreamCarrier } from './stream.ts';
+import { Http2Stream, type StreamCarrier } from './stream.ts';
 
 /** In a first GOAWAY: streams that are on their way are still served (RFC 9113 section 6.8). */
 const EVERY_STREAM = WINDOW_MAX;
 /** Streams that the relay has reset: the visitor may have sent frames of them before it knew. */
 const RESET_REMEMBERED = 200;
-/** What may wait in the relay for a connection (protocol.md section 4.5). */
-const WAITING_MAX_BYTES = HTTP2_CONNECTION_WINDOW_BYTES + HTTP2_STREAM_WINDOW_BYTES;
-/** How much has to be accepted before the visitor is told that it may send as much again. */
-const UPDATE_SHARE = 4;
-
 const OPENING = Buffer.concat([
   settingsFrame([
     [MAX_CONCURRENT_STREAMS, HTTP2_STREAMS_MAX],
@@ -101,14 +92,6 @@ interface Http2Options {
   readonly onClosed: () => void;
 }
 
-/** A block of fields that is not complete. */
-interface FieldBlock {
-  readonly stream: number;
-  readonly isEnd: boolean;
-  readonly pieces: Buffer[];
-  bytes: number;
-}
-
 export class Http2Connection implements SlotHolder, LimitedConnection, StreamCarrier, FrameHandler {
   readonly now: () => number;
   readonly #socket: TLSSocket;
@@ -122,6 +105,7 @@ export class Http2Connection implements SlotHolder, LimitedConnection, StreamCar
   #isDraining = false;
   /** whether new streams are no longer served, and the connection closes with its last one */
   #isLeaving = false;
+  #isEnding = false;
   #isClosed = false;
 
   // From the visitor
@@ -132,7 +116,7 @@ export class Http2Connection implements SlotHolder, LimitedConnection, StreamCar
   readonly #resetStreams = new Set<number>();
   /** streams that were opened by the bytes that are being read */
   #opened: Http2Stream[] = [];
-  #block: FieldBlock | undefined;
+  readonly #blocks = new BlockReader();
   /** monotonic ms at which a frame, or a block of fields, of which a part has arrived must be complete */
   #frameDeadline = Infinity;
   /** whether a frame or a block has become complete in the bytes that are being read */
@@ -143,30 +127,13 @@ export class Http2Connection implements SlotHolder, LimitedConnection, StreamCar
   #hasSettings = false;
   /** monotonic ms by which the visitor must have acknowledged the relay's settings */
   #settingsDeadline: number;
-  #receiveWindow = HTTP2_CONNECTION_WINDOW_BYTES;
-  /** bytes of requests that wait for their readers */
-  #waiting = 0;
-  /** content that was accepted and that the visitor has not been told of */
-  #accepted = 0;
-  /** the one stream with a wide window, and how much of it was accepted without a pause */
-  #flow = { stream: 0, bytes: 0, isWide: false };
+  readonly #intake = new Intake(this.#streams, (bytes) => this.#output.send(bytes));
 
   // To the visitor
-  readonly #encoder = new HeaderEncoder();
-  /** frames that come before those of the streams */
-  #control: Buffer[] = [OPENING];
-  #controlBytes = 0;
-  /** streams with something to send, in the order of their turns */
-  readonly #ready = new Set<Http2Stream>();
-  #sendWindow = DEFAULT_WINDOW;
+  readonly #output: Http2Output;
   #streamSendWindow = DEFAULT_WINDOW;
-  /** streams of which something is being written; `undefined` while nothing is */
-  #writing: Http2Stream[] | undefined;
-  /** whether something of a stream was sent since the latest tick */
-  #hasSent = false;
   /** monotonic ms since which nothing of a stream was sent although too much waits */
   #unreadSince: number;
-  #willFlush = false;
 
   /** @param socket whose handshake has chosen `h2` */
   constructor(socket: TLSSocket, { now, slot, address, onStream, onClosed }: Http2Options) {
@@ -181,11 +148,13 @@ export class Http2Connection implements SlotHolder, LimitedConnection, StreamCar
     this.#address = address(this);
     this.#resets = new Allowance(now, HTTP2_RESETS_BURST, HTTP2_RESETS_PER_SECOND);
     this.#controls = new Allowance(now, HTTP2_CONTROL_BURST, HTTP2_CONTROL_PER_SECOND);
+    // The visitor may answer each frame of content with an update of either window.
+    this.#output = new Http2Output(socket, () => this.#controls.earn(2));
     socket.setNoDelay(true);
     socket.on('data', (bytes: Buffer) => this.#read(bytes));
     socket.on('error', () => socket.destroy());
     socket.once('close', () => this.#closed());
-    this.#flushSoon();
+    this.#output.send(OPENING);
   }
 
   // For the edge
@@ -198,8 +167,9 @@ export class Http2Connection implements SlotHolder, LimitedConnection, StreamCar
   /** Closes what is past its time limit. To be called every {@link DEADLINE_TICK_MS}. */
   tick(now: number): void {
     for (const stream of this.#streams.values()) stream.tick(now);
-    this.#endStandstill(now);
-    if (now >= this.#frameDeadline) this.#timeOut(this.#block?.stream ?? this.#reader.partialHead);
+    this.#intake.endStandstill(now);
+    this.#endUnread(now);
+    if (now >= this.#frameDeadline) this.#timeOut(this.#blocks.stream ?? this.#reader.partialHead);
     if (now >= this.#settingsDeadline) this.#fail(SETTINGS_TIMEOUT);
     if (now < this.#deadline || (this.#streams.size > 0 && !this.#isDraining)) return;
     if (!this.#isLeaving) this.#leave(NO_ERROR);
@@ -208,9 +178,10 @@ export class Http2Connection implements SlotHolder, LimitedConnection, StreamCar
 
   /** Lets its streams end, and asks the visitor to open new ones elsewhere (RFC 9113 section 6.8). */
   drain(): void {
-    if (this.#isDraining || this.#isClosed) return;
+    // The last stream of a GOAWAY never increases.
+    if (this.#isDraining || this.#isLeaving || this.#isClosed) return;
     this.#isDraining = true;
-    this.#send(goawayFrame(EVERY_STREAM, NO_ERROR));
+    this.#output.send(goawayFrame(EVERY_STREAM, NO_ERROR));
     this.#deadline = this.now() + DRAIN_IDLE_MS;
   }
 
@@ -231,7 +202,6 @@ export class Http2Connection implements SlotHolder, LimitedConnection, StreamCar
     this.#isClosed = true;
     for (const stream of this.#streams.values()) stream.aborted();
     this.#streams.clear();
-    this.#ready.clear();
     this.#slot.leave();
     this.#address.leave();
     this.#onClosed();
@@ -241,7 +211,7 @@ export class Http2Connection implements SlotHolder, LimitedConnection, StreamCar
   #leave(code: number): void {
     if (this.#isLeaving) return;
     this.#isLeaving = true;
-    this.#send(goawayFrame(this.#lastStream, code));
+    this.#output.send(goawayFrame(this.#lastStream, code));
     if (this.#streams.size === 0) this.#endSocket();
   }
 
@@ -249,27 +219,30 @@ export class Http2Connection implements SlotHolder, LimitedConnection, StreamCar
   #fail(code: number): void {
     if (this.#isClosed) return;
     this.#isLeaving = true;
-    this.#send(goawayFrame(this.#lastStream, code));
-    for (const stream of this.#streams.values()) stream.aborted();
+    this.#output.send(goawayFrame(this.#lastStream, code));
+    for (const stream of this.#streams.values()) {
+      stream.aborted();
+      this.#output.drop(stream);
+    }
     this.#streams.clear();
-    this.#ready.clear();
     this.#endSocket();
   }
 
   /** Sends what waits, and closes. */
   #endSocket(): void {
-    this.#deadline = Math.min(this.#deadline, this.now() + LINGER_TIMEOUT_MS);
+    if (this.#isEnding) return;
+    this.#isEnding = true;
+    this.#deadline = this.now() + LINGER_TIMEOUT_MS;
     this.#settingsDeadline = Infinity;
     this.#frameDeadline = Infinity;
-    this.#flush();
-    this.#socket.end();
+    this.#output.end();
   }
 
   // Frames of the visitor
 
   #read(bytes: Buffer): void {
     // After an error, the rest means nothing.
-    if (this.#isClosed || this.#socket.writableEnded) return;
+    if (this.#isClosed || this.#isEnding) return;
     this.#hasProgressed = false;
     try {
       this.#reader.push(bytes);
@@ -278,7 +251,8 @@ export class Http2Connection implements SlotHolder, LimitedConnection, StreamCar
       if (error instanceof CompressionError) return this.#fail(COMPRESSION_ERROR);
       throw error;
     } finally {
-      if (this.#block === undefined && !this.#reader.partial) this.#frameDeadline = Infinity;
+      if (this.#isEnding || (this.#blocks.stream === undefined && !this.#reader.partial))
+        this.#frameDeadline = Infinity;
       else if (this.#hasProgressed || this.#frameDeadline === Infinity)
         this.#frameDeadline = this.now() + HEAD_TIMEOUT_MS;
       // Only now: a stream that was also reset never becomes a visitor.
@@ -297,15 +271,16 @@ export class Http2Connection implements SlotHolder, LimitedConnection, StreamCar
   onFrame(type: number, flags: number, stream: number, payload: Buffer): void {
     if (!this.#hasSettings && (type !== SETTINGS || (flags & ACK) !== 0))
       throw new ConnectionError(PROTOCOL_ERROR, 'no settings');
-    if (this.#block !== undefined && type !== CONTINUATION)
+    if (this.#blocks.stream !== undefined && type !== CONTINUATION)
       throw new ConnectionError(PROTOCOL_ERROR, 'a frame within a block of fields');
     // A block has as much time as a frame.
     if (type !== CONTINUATION || (flags & END_HEADERS) !== 0) this.#hasProgressed = true;
     switch (type) {
       case HEADERS:
-        return this.#onHeaders(flags, stream, payload);
+        return this.#onFields(this.#blocks.begin(flags, stream, payload));
       case CONTINUATION:
-        return this.#onContinuation(flags, stream, payload);
+        if (payload.length < FRAME_MAX / 4) this.#spend();
+        return this.#onFields(this.#blocks.add(flags, stream, payload));
       case RST_STREAM:
         return this.#onReset(stream, payload);
       case SETTINGS:
@@ -322,8 +297,8 @@ export class Http2Connection implements SlotHolder, LimitedConnection, StreamCar
         return this.#spend();
       case PRIORITY:
         if (stream === 0) throw new ConnectionError(PROTOCOL_ERROR, 'PRIORITY of no stream');
-        if (payload.length !== 5) this.#resetUnknown(stream, FRAME_SIZE_ERROR);
-        else if ((payload.readUInt32BE() & WINDOW_MAX) === stream) this.#resetUnknown(stream, PROTOCOL_ERROR);
+        if (payload.length !== 5) this.#refuse(stream, FRAME_SIZE_ERROR);
+        else if ((payload.readUInt32BE() & WINDOW_MAX) === stream) this.#refuse(stream, PROTOCOL_ERROR);
         return this.#spend();
       default:
         // Unknown frames are ignored (RFC 9113 section 4.1).
@@ -336,43 +311,11 @@ export class Http2Connection implements SlotHolder, LimitedConnection, StreamCar
     if (!this.#controls.spend()) throw new ConnectionError(ENHANCE_YOUR_CALM, 'too many frames');
   }
 
-  #onHeaders(flags: number, id: number, payload: Buffer): void {
-    if (id % 2 === 0) throw new ConnectionError(PROTOCOL_ERROR, 'a stream that no visitor may open');
-    let start = 0;
-    let end = payload.length;
-    if ((flags & PADDED) !== 0) {
-      start = 1;
-      end -= payload[0] ?? Infinity;
-    }
-    if ((flags & WITH_PRIORITY) !== 0) {
-      if (end - start < 5) throw new ConnectionError(FRAME_SIZE_ERROR, 'HEADERS without their priority');
-      if ((payload.readUInt32BE(start) & WINDOW_MAX) === id)
-        throw new ConnectionError(PROTOCOL_ERROR, 'a stream that depends on itself');
-      start += 5;
-    }
-    if (end < start) throw new ConnectionError(PROTOCOL_ERROR, 'more padding than payload');
-    this.#block = { stream: id, isEnd: (flags & END_STREAM) !== 0, pieces: [], bytes: 0 };
-    this.#addToBlock(this.#block, flags, payload.subarray(start, end));
+  #onFields(fields: FieldBlock | undefined): void {
+    if (fields !== undefined) this.#onBlock(fields);
   }
 
-  #onContinuation(flags: number, id: number, payload: Buffer): void {
-    if (this.#block?.stream !== id) throw new ConnectionError(PROTOCOL_ERROR, 'a block without a beginning');
-    if (payload.length < FRAME_MAX / 4) this.#spend();
-    this.#addToBlock(this.#block, flags, payload);
-  }
-
-  #addToBlock(fields: FieldBlock, flags: number, piece: Buffer): void {
-    fields.bytes += piece.length;
-    if (fields.bytes > HTTP2_BLOCK_MAX_BYTES)
-      throw new ConnectionError(ENHANCE_YOUR_CALM, 'a block above the limit');
-    fields.pieces.push(piece);
-    if ((flags & END_HEADERS) === 0) return;
-    this.#block = undefined;
-    const [first = piece] = fields.pieces;
-    this.#onBlock(fields, fields.pieces.length === 1 ? first : Buffer.concat(fields.pieces));
-  }
-
-  #onBlock({ stream: id, isEnd }: FieldBlock, bytes: Buffer): void {
+  #onBlock({ stream: id, isEnd, bytes }: FieldBlock): void {
     const stream = this.#streams.get(id);
     if (stream !== undefined) return this.#onTrailers(stream, isEnd, bytes);
     const fields = new RequestFields();
@@ -382,10 +325,10 @@ export class Http2Connection implements SlotHolder, LimitedConnection, StreamCar
       if (this.#resetStreams.has(id)) return;
       throw new ConnectionError(STREAM_CLOSED, 'HEADERS of a closed stream');
     }
-    this.#lastSeen = id;
+    this.#lastSeen = Math.max(this.#lastSeen, id);
     if (this.#isLeaving) return this.#spend();
     this.#lastStream = id;
-    if (this.#streams.size >= HTTP2_STREAMS_MAX) return this.#resetUnknown(id, REFUSED_STREAM);
+    if (this.#isFull) return this.#reset(id, REFUSED_STREAM);
     const windows = { receive: HTTP2_STREAM_WINDOW_BYTES, send: this.#streamSendWindow };
     const opened = new Http2Stream(id, fields.write(isEnd), isEnd, windows, this);
     this.#streams.set(id, opened);
@@ -397,44 +340,57 @@ export class Http2Connection implements SlotHolder, LimitedConnection, StreamCar
     else this.#opened.push(opened);
   }
 
+  get #isFull(): boolean {
+    if (this.#intake.isFull) return true;
+    if (this.#streams.size < HTTP2_STREAMS_MAX) return false;
+    // The visitor may know of an end before the system has told the relay that it was sent.
+    let open = 0;
+    for (const { isDone } of this.#streams.values()) if (!isDone) open += 1;
+    return open >= HTTP2_STREAMS_MAX;
+  }
+
   #onTrailers(stream: Http2Stream, isEnd: boolean, bytes: Buffer): void {
     const trailers = new TrailerFields();
     this.#decoder.decode(bytes, trailers.add);
     if (!stream.receives) stream.fail(STREAM_CLOSED);
     else if (!isEnd) stream.fail(PROTOCOL_ERROR);
-    else stream.ends(trailers.write());
+    else stream.ends(trailers.write() ?? 'malformed');
   }
 
-  onDataBegin(id: number, length: number): void {
-    if (!this.#hasSettings || this.#block !== undefined)
+  onDataBegin(id: number, length: number, use: 'content' | 'end' | 'none'): void {
+    if (!this.#hasSettings || this.#blocks.stream !== undefined)
       throw new ConnectionError(PROTOCOL_ERROR, 'DATA in the wrong place');
-    if (id === 0 || id > this.#lastSeen) throw new ConnectionError(PROTOCOL_ERROR, 'DATA of no stream');
+    if (this.#isIdle(id)) throw new ConnectionError(PROTOCOL_ERROR, 'DATA of no stream');
     this.#hasProgressed = true;
-    this.#receiveWindow -= length;
-    if (this.#receiveWindow < 0)
+    if (!this.#intake.spend(length))
       throw new ConnectionError(FLOW_CONTROL_ERROR, 'more content than the window');
     const stream = this.#streams.get(id);
-    if (length === 0) this.#spend();
+    if (use === 'none' || (use === 'end' && stream === undefined)) this.#spend();
     if (stream === undefined) {
-      if (!this.#resetStreams.has(id) && id <= this.#lastStream) this.#resetUnknown(id, STREAM_CLOSED);
+      if (!this.#resetStreams.has(id) && id <= this.#lastStream) this.#reset(id, STREAM_CLOSED);
     } else stream.spend(length);
   }
 
   onData(id: number, content: Buffer, padding: number): void {
     const stream = this.#streams.get(id);
     const unread = stream === undefined ? content.length : stream.receive(content);
-    this.#returnWindow(unread + padding);
+    this.#intake.returnWindow(unread + padding);
     // A window that padding has used is given back at once, because nothing of it waits.
-    if (padding > 0 && stream !== undefined) this.#update(stream, padding);
+    if (padding > 0 && stream !== undefined) this.#intake.update(stream, padding);
   }
 
   onDataEnd(id: number, isLast: boolean): void {
     if (isLast) this.#streams.get(id)?.ends();
   }
 
+  /** Whether the visitor has not opened a stream of that number (RFC 9113 section 5.1). */
+  #isIdle(id: number): boolean {
+    return id % 2 === 0 || id > this.#lastSeen;
+  }
+
   #onReset(id: number, payload: Buffer): void {
     if (payload.length !== 4) throw new ConnectionError(FRAME_SIZE_ERROR, 'a wrong RST_STREAM');
-    if (id === 0 || id > this.#lastSeen) throw new ConnectionError(PROTOCOL_ERROR, 'RST_STREAM of no stream');
+    if (this.#isIdle(id)) throw new ConnectionError(PROTOCOL_ERROR, 'RST_STREAM of no stream');
     const stream = this.#streams.get(id);
     if (stream === undefined) return this.#spend();
     this.#forget(stream);
@@ -453,122 +409,70 @@ export class Http2Connection implements SlotHolder, LimitedConnection, StreamCar
     if (payload.length % 6 !== 0) throw new ConnectionError(FRAME_SIZE_ERROR, 'a wrong SETTINGS');
     if (this.#hasSettings) this.#spend();
     this.#hasSettings = true;
+    const before = this.#streamSendWindow;
     for (let at = 0; at < payload.length; at += 6)
       this.#set(payload.readUInt16BE(at), payload.readUInt32BE(at + 2));
-    this.#send(frame(SETTINGS, ACK, 0, 0));
+    // Once, because one frame may set it thousands of times.
+    const more = this.#streamSendWindow - before;
+    if (more !== 0)
+      for (const stream of this.#streams.values())
+        if (!this.#grow(stream, more))
+          throw new ConnectionError(FLOW_CONTROL_ERROR, 'a window above the limit');
+    this.#output.send(frame(SETTINGS, ACK, 0, 0));
   }
 
   #set(name: number, value: number): void {
-    if (name === HEADER_TABLE_SIZE) this.#encoder.resize(value);
+    if (name === HEADER_TABLE_SIZE) this.#output.resizeTable(value);
     else if (name === ENABLE_PUSH && value > 1)
       throw new ConnectionError(PROTOCOL_ERROR, 'a wrong ENABLE_PUSH');
     else if (name === MAX_FRAME_SIZE && (value < FRAME_MAX || value > 2 ** 24 - 1))
       throw new ConnectionError(PROTOCOL_ERROR, 'a wrong MAX_FRAME_SIZE');
     else if (name === INITIAL_WINDOW_SIZE) {
       if (value > WINDOW_MAX) throw new ConnectionError(FLOW_CONTROL_ERROR, 'a window above the limit');
-      const more = value - this.#streamSendWindow;
       this.#streamSendWindow = value;
-      for (const stream of this.#streams.values()) this.#grow(stream, more);
     }
   }
 
   #onWindowUpdate(id: number, payload: Buffer): void {
     if (payload.length !== 4) throw new ConnectionError(FRAME_SIZE_ERROR, 'a wrong WINDOW_UPDATE');
-    if (id > this.#lastSeen) throw new ConnectionError(PROTOCOL_ERROR, 'WINDOW_UPDATE of no stream');
+    if (id !== 0 && this.#isIdle(id)) throw new ConnectionError(PROTOCOL_ERROR, 'WINDOW_UPDATE of no stream');
     this.#spend();
     const more = payload.readUInt32BE() & WINDOW_MAX;
     const stream = this.#streams.get(id);
     if (id === 0) {
       if (more === 0) throw new ConnectionError(PROTOCOL_ERROR, 'an empty WINDOW_UPDATE');
-      this.#sendWindow += more;
-      if (this.#sendWindow > WINDOW_MAX)
-        throw new ConnectionError(FLOW_CONTROL_ERROR, 'a window above the limit');
-      this.#flushSoon();
+      if (!this.#output.grow(more)) throw new ConnectionError(FLOW_CONTROL_ERROR, 'a window above the limit');
     } else if (more === 0) stream?.fail(PROTOCOL_ERROR);
-    else if (stream !== undefined) this.#grow(stream, more);
+    else if (stream !== undefined && !this.#grow(stream, more)) stream.fail(FLOW_CONTROL_ERROR);
   }
 
-  #grow(stream: Http2Stream, bytes: number): void {
-    if (!stream.grow(bytes)) return stream.fail(FLOW_CONTROL_ERROR);
+  #grow(stream: Http2Stream, bytes: number): boolean {
+    if (!stream.grow(bytes)) return false;
     if (stream.hasOutput) this.ready(stream);
+    return true;
   }
 
   #onPing(flags: number, id: number, payload: Buffer): void {
     if (id !== 0) throw new ConnectionError(PROTOCOL_ERROR, 'PING of a stream');
     if (payload.length !== 8) throw new ConnectionError(FRAME_SIZE_ERROR, 'a wrong PING');
     this.#spend();
-    if ((flags & ACK) === 0) this.#send(frame(PING, ACK, 0, payload));
+    if ((flags & ACK) === 0) this.#output.send(frame(PING, ACK, 0, payload));
   }
 
   /** A head that is not complete in time, as in HTTP/1.1. Nothing else can be read behind it. */
   #timeOut(id: number | undefined): void {
-    if (id !== undefined && id > this.#lastStream) {
+    if (id !== undefined && id > this.#lastStream && id % 2 === 1 && !this.#isLeaving) {
       this.#lastStream = id;
-      this.#encoder.begin();
-      this.#encoder.add(':status', '408');
-      this.#encoder.add('culvert-error', 'request-timeout');
-      for (const bytes of headersFrames(id, this.#encoder.finish(), true)) this.#send(bytes);
+      this.#output.respond(id, '408', 'request-timeout');
     }
     this.#fail(NO_ERROR);
   }
 
-  // The request bodies
-
-  waits(change: number): void {
-    this.#waiting += change;
-    // Tiny pieces take several times their size.
-    while (this.#waiting > WAITING_MAX_BYTES) {
-      const stillest = this.#stillest();
-      if (stillest === undefined) return;
-      stillest.fail(ENHANCE_YOUR_CALM);
-    }
-  }
-
-  accepted(stream: Http2Stream, bytes: number): void {
-    this.#returnWindow(bytes);
-    this.#update(stream, bytes);
-  }
-
-  /** Lets the visitor send on the connection again what nothing of which waits. */
-  #returnWindow(bytes: number): void {
-    if (this.#isClosed) return;
-    this.#accepted += bytes;
-    if (this.#accepted < HTTP2_CONNECTION_WINDOW_BYTES / UPDATE_SHARE) return;
-    this.#receiveWindow += this.#accepted;
-    this.#send(numberFrame(WINDOW_UPDATE, 0, this.#accepted));
-    this.#accepted = 0;
-  }
-
-  /**
-   * Lets the visitor send more of a body. One that is passed on as fast as it arrives gets the whole window of the
-   * connection, unless another one is moving, too: at first, a visitor can send only a small window per round trip.
-   */
-  #update(stream: Http2Stream, bytes: number): void {
-    if (!stream.receives || stream.destroyed) return;
-    if (this.#flow.stream !== stream.id) this.#flow = { stream: stream.id, bytes: 0, isWide: false };
-    this.#flow.bytes += bytes;
-    const isWide = this.#flow.bytes > HTTP2_WIDEN_BYTES;
-    const window = isWide ? HTTP2_CONNECTION_WINDOW_BYTES : HTTP2_STREAM_WINDOW_BYTES;
-    const more = window - stream.waiting - stream.receiveWindow;
-    if (more < window / UPDATE_SHARE) return;
-    stream.receiveWindow += more;
-    this.#send(numberFrame(WINDOW_UPDATE, stream.id, more));
-  }
-
-  /**
-   * Bodies that nobody reads have used up the window of the connection, which others need, or the visitor does not read
-   * its responses: what has stood still for longest gives way.
-   */
-  #endStandstill(now: number): void {
-    if (this.#receiveWindow < HTTP2_STREAM_WINDOW_BYTES) {
-      const stillest = this.#stillest();
-      if (stillest !== undefined && now - stillest.waitsSince >= HTTP2_STANDSTILL_MS)
-        stillest.fail(ENHANCE_YOUR_CALM);
-    }
-    let bytes = this.#waiting + this.#controlBytes;
+  /** The visitor does not read its responses: they give way, the oldest first. */
+  #endUnread(now: number): void {
+    let bytes = this.#intake.waiting + this.#output.waiting;
     for (const { writableLength } of this.#streams.values()) bytes += writableLength;
-    if (bytes <= WAITING_MAX_BYTES || this.#hasSent) this.#unreadSince = now;
-    this.#hasSent = false;
+    if (this.#output.takeHasSent() || bytes <= WAITING_MAX_BYTES) this.#unreadSince = now;
     if (now - this.#unreadSince < HTTP2_UNREAD_MS) return;
     for (const stream of this.#streams.values()) {
       if (bytes <= WAITING_MAX_BYTES) return;
@@ -578,182 +482,62 @@ export class Http2Connection implements SlotHolder, LimitedConnection, StreamCar
     }
   }
 
-  #stillest(): Http2Stream | undefined {
-    let stillest: Http2Stream | undefined;
-    for (const stream of this.#streams.values())
-      if (stream.waitsSince < (stillest?.waitsSince ?? Infinity)) stillest = stream;
-    return stillest;
-  }
-
   // For its streams
 
   ready(stream: Http2Stream): void {
-    this.#ready.add(stream);
-    this.#flushSoon();
+    this.#output.ready(stream);
   }
 
-  inform(stream: Http2Stream, { status, fields }: ResponseHead): void {
-    if (this.#writing !== undefined || this.#controlBytes > 0 || this.#ready.size > 0) return;
-    for (const bytes of headersFrames(stream.id, block(this.#encoder, fields, status), false))
-      this.#send(bytes);
-    this.#flush();
+  inform(stream: Http2Stream, head: ResponseHead): void {
+    this.#output.inform(stream, head);
+  }
+
+  waits(change: number): void {
+    this.#intake.waits(change);
+  }
+
+  accepted(stream: Http2Stream, bytes: number): void {
+    this.#intake.returnWindow(bytes);
+    this.#intake.update(stream, bytes);
   }
 
   reset(stream: Http2Stream, code: number): void {
+    // Other codes say what the visitor has done, by which it could cancel without end (CVE-2025-8671).
+    this.#reset(stream.id, code, code !== NO_ERROR && code !== INTERNAL_ERROR);
     this.#forget(stream);
-    this.#resetUnknown(stream.id, code, false);
   }
 
   over(stream: Http2Stream): void {
     this.#forget(stream);
   }
 
+  /** An error of a stream that may be in any state. */
+  #refuse(id: number, code: number): void {
+    if (this.#isIdle(id)) throw new ConnectionError(code, 'an error of no stream');
+    const stream = this.#streams.get(id);
+    if (stream !== undefined) stream.fail(code);
+    else if (!this.#resetStreams.has(id)) this.#reset(id, code);
+  }
+
   /** @param isCaused whether the visitor has caused it, and may not do so without end */
-  #resetUnknown(id: number, code: number, isCaused = true): void {
+  #reset(id: number, code: number, isCaused = true): void {
     if (this.#isClosed) return;
     this.#resetStreams.add(id);
     const [oldest] = this.#resetStreams;
     if (this.#resetStreams.size > RESET_REMEMBERED && oldest !== undefined) this.#resetStreams.delete(oldest);
-    this.#send(numberFrame(RST_STREAM, id, code));
+    this.#output.send(numberFrame(RST_STREAM, id, code));
     if (isCaused && !this.#resets.spend()) this.#leave(ENHANCE_YOUR_CALM);
   }
 
   #forget(stream: Http2Stream): void {
     if (!this.#streams.delete(stream.id)) return;
-    this.#ready.delete(stream);
+    this.#output.drop(stream);
     // What waited for its reader is gone.
-    this.#returnWindow(stream.waiting);
+    this.#intake.returnWindow(stream.waiting);
     if (this.#streams.size > 0 || this.#isClosed) return;
     this.#slot.park();
     this.#address.end();
     this.#deadline = this.now() + (this.#isDraining ? 0 : IDLE_TIMEOUT_MS);
     if (this.#isLeaving) this.#endSocket();
   }
-
-  // Writing
-
-  #send(bytes: Buffer): void {
-    if (this.#isClosed) return;
-    this.#control.push(bytes);
-    this.#controlBytes += bytes.length;
-    // The visitor asks for more responses to frames than it reads.
-    if (this.#controlBytes > HTTP2_WRITE_BYTES && this.#writing !== undefined) this.destroy();
-    else this.#flushSoon();
-  }
-
-  #flushSoon(): void {
-    if (this.#willFlush || this.#writing !== undefined) return;
-    this.#willFlush = true;
-    process.nextTick(this.#flush);
-  }
-
-  /** Writes what waits: one frame of each stream in turn. */
-  readonly #flush = (): void => {
-    this.#willFlush = false;
-    if (this.#isClosed || this.#writing !== undefined) return;
-    const frames = this.#control;
-    this.#control = [];
-    this.#controlBytes = 0;
-    const written = new Set<Http2Stream>();
-    let bytes = 0;
-    while (bytes < HTTP2_WRITE_BYTES) {
-      const stream = this.#next();
-      if (stream === undefined) break;
-      const before = frames.length;
-      const content = stream.take(frames, this.#encoder, this.#sendWindow);
-      this.#sendWindow -= content;
-      // The visitor may answer each with an update of either window.
-      if (content > 0) this.#controls.earn(2);
-      for (let index = before; index < frames.length; index += 1) bytes += frames[index]?.length ?? 0;
-      written.add(stream);
-      if (stream.hasOutput) this.#ready.add(stream);
-    }
-    if (frames.length === 0) return;
-    this.#writing = [...written];
-    // One copy, which TLS would make as well.
-    this.#socket.write(frames.length === 1 ? (frames[0] ?? '') : Buffer.concat(frames), this.#onWritten);
-  };
-
-  /** Takes the stream whose turn it is. */
-  #next(): Http2Stream | undefined {
-    for (const stream of this.#ready) {
-      if (this.#sendWindow <= 0 && stream.needsWindow) continue;
-      this.#ready.delete(stream);
-      if (stream.hasOutput) return stream;
-    }
-    return undefined;
-  }
-
-  readonly #onWritten = (): void => {
-    const written = this.#writing ?? [];
-    this.#writing = undefined;
-    if (this.#isClosed) return;
-    if (written.length > 0) this.#hasSent = true;
-    for (const stream of written) stream.sent();
-    if (this.#ready.size > 0 || this.#control.length > 0) this.#flush();
-  };
-}
-
-/** How often a visitor may do something that costs the relay more than the visitor. */
-class Allowance {
-  readonly #now: () => number;
-  readonly #burst: number;
-  readonly #perMs: number;
-  #left: number;
-  #at: number;
-
-  constructor(now: () => number, burst: number, perSecond: number) {
-    this.#now = now;
-    this.#burst = burst;
-    this.#perMs = perSecond / 1000;
-    this.#left = burst;
-    this.#at = now();
-  }
-
-  /** @returns whether it may */
-  spend(): boolean {
-    if (this.#left < 1) {
-      const now = this.#now();
-      this.#left = Math.min(this.#burst, this.#left + (now - this.#at) * this.#perMs);
-      this.#at = now;
-    }
-    this.#left -= 1;
-    return this.#left >= 0;
-  }
-
-  /** It may that much more often. */
-  earn(times: number): void {
-    this.#left = Math.min(this.#burst, this.#left + times);
-  }
-}
-
-/*
- * Which hosts a connection's certificate is valid for: requests for others are misdirected (RFC 9110 section 15.5.20).
- */
-
-/** Number of hosts that are remembered for a connection: a page loads from few. */
-const REMEMBERED_MAX = 100;
-
-/**
- * @param socket after its handshake
- * @returns whether requests for a host may come over this connection: that which the visitor named in its handshake, and
- *   what the certificate is valid for. `host` is in lower case, without a port
- */
-export function coverageOf(socket: TLSSocket): (host: string) => boolean {
-  const named = typeof socket.servername === 'string' ? socket.servername.toLowerCase() : '';
-  const certificate = socket.getX509Certificate();
-  const known = new Map<string, boolean>();
-  return (host) => {
-    if (host === named) return true;
-    const before = known.get(host);
-    if (before !== undefined) return before;
-    // Nobody names an IP address in a handshake (RFC 6066 section 3).
-    const covers = isAddress(host) ? named === '' : certificate?.checkHost(host) !== undefined;
-    if (known.size < REMEMBERED_MAX) known.set(host, covers);
-    return covers;
-  };
-}
-
-function isAddress(host: string): boolean {
-  return isIP(host.replace(/^\[(.*)\]$/, '$1')) !== 0;
 }

@@ -1,5 +1,6 @@
 /** Frames of HTTP/2 (RFC 9113 sections 4 and 6). */
 import { joined } from '../../../shared/http1/fields.ts';
+import { HTTP2_BLOCK_MAX_BYTES } from '../../limits.ts';
 
 export const DATA = 0;
 export const HEADERS = 1;
@@ -217,5 +218,66 @@ export class FrameReader {
     this.#handler.onData(this.#stream, bytes.subarray(at, at + content), padding);
     if (this.#content + this.#padding === 0) this.#handler.onDataEnd(this.#stream, this.#isLast);
     return at + content + padding;
+  }
+}
+
+/** A whole block of fields (RFC 9113 section 4.3). */
+export interface FieldBlock {
+  readonly stream: number;
+  /** whether the request ends with it */
+  readonly isEnd: boolean;
+  readonly bytes: Buffer;
+}
+
+/** Collects HEADERS and what continues them. */
+export class BlockReader {
+  #stream: number | undefined;
+  #isEnd = false;
+  #pieces: Buffer[] = [];
+  #bytes = 0;
+
+  /** The stream of a block that is not complete. */
+  get stream(): number | undefined {
+    return this.#stream;
+  }
+
+  /** Reads HEADERS. @returns the block, if it is complete @throws ConnectionError */
+  begin(flags: number, id: number, payload: Buffer): FieldBlock | undefined {
+    if (id % 2 === 0) throw new ConnectionError(PROTOCOL_ERROR, 'a stream that no visitor may open');
+    let start = 0;
+    let end = payload.length;
+    if ((flags & PADDED) !== 0) {
+      start = 1;
+      end -= payload[0] ?? Infinity;
+    }
+    if ((flags & WITH_PRIORITY) !== 0) {
+      if (end - start < 5) throw new ConnectionError(FRAME_SIZE_ERROR, 'HEADERS without their priority');
+      if ((payload.readUInt32BE(start) & WINDOW_MAX) === id)
+        throw new ConnectionError(PROTOCOL_ERROR, 'a stream that depends on itself');
+      start += 5;
+    }
+    if (end < start) throw new ConnectionError(PROTOCOL_ERROR, 'more padding than payload');
+    this.#stream = id;
+    this.#isEnd = (flags & END_STREAM) !== 0;
+    return this.#add(id, flags, payload.subarray(start, end));
+  }
+
+  /** Reads CONTINUATION. @returns the block, if it is complete @throws ConnectionError */
+  add(flags: number, id: number, payload: Buffer): FieldBlock | undefined {
+    if (this.#stream !== id) throw new ConnectionError(PROTOCOL_ERROR, 'a block without a beginning');
+    return this.#add(id, flags, payload);
+  }
+
+  #add(stream: number, flags: number, piece: Buffer): FieldBlock | undefined {
+    this.#bytes += piece.length;
+    if (this.#bytes > HTTP2_BLOCK_MAX_BYTES)
+      throw new ConnectionError(ENHANCE_YOUR_CALM, 'a block above the limit');
+    this.#pieces.push(piece);
+    if ((flags & END_HEADERS) === 0) return undefined;
+    const bytes = this.#pieces.length === 1 ? piece : Buffer.concat(this.#pieces);
+    this.#stream = undefined;
+    this.#pieces = [];
+    this.#bytes = 0;
+    return { stream, isEnd: this.#isEnd, bytes };
   }
 }

@@ -163,11 +163,11 @@ export class Http2Stream extends EventEmitter implements VisitorConnection {
     return 0;
   }
 
-  /** The request has ended. @param trailers its last bytes in the chunked coding; `undefined` if they are malformed */
-  ends(trailers: Buffer | undefined = LAST_CHUNK): void {
+  /** The request has ended. @param trailers its last bytes in the chunked coding */
+  ends(trailers: Buffer | 'malformed' = LAST_CHUNK): void {
     this.#hasEnded = true;
     if (this.destroyed) return;
-    if (trailers === undefined || this.#missing > 0) return this.#endIncomplete();
+    if (trailers === 'malformed' || this.#missing > 0) return this.#endIncomplete();
     if (this.#bodyKind === 'chunked') this.#give(trailers, 0);
     if (this.#isEnded && this.writableLength === 0) this.#over();
   }
