@@ -255,6 +255,8 @@ describe('accounts and keys, changed while the relay runs', () => {
       }
       assert.equal((await api.account()).client_id, account.id);
       assert.equal((await api.extend(own.id, { ttl: '1m' })).id, own.id);
+      const taken = await api.send('POST', '/v1/tunnels', { json: { local_port: 9, name, take_over: true } });
+      assert.equal(taken.status, 200);
       await api.close(own.id);
     });
 

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Tunnel } from '../../shared/tunnel.ts';
 import { createAccount, type TestAccount, withNewKey } from '../support/accounts.ts';
 import { type ApiResponse, assertError } from '../support/api.ts';
@@ -49,15 +48,12 @@ describe('limits of creating tunnels', () => {
       ]);
     });
 
-    it('allows a burst of five, then sends Retry-After, and accepts a create at that time', async () => {
+    it('allows a burst of five, and then sends Retry-After', async () => {
       await spendBurst(first);
       const refused = await create(first);
       assertError(refused, 429, RATE_TEXT);
       const retryAfter = refused.head.field('retry-after') ?? '';
       assert.match(retryAfter, /^[1-6]$/, 'ten a minute are one every six seconds');
-      await delay(Number(retryAfter) * 1000);
-      assert.equal((await create(first)).status, 201);
-      assertError(await create(first), 429, RATE_TEXT);
     });
 
     it('is shared by all keys of an account', async () => {
@@ -131,7 +127,8 @@ describe('limits of creating tunnels', () => {
     });
 
     it('require the Dev plan or a higher one', async () => {
-      assertError(await create(free, { name: 'free-name' }), 403, PLAN_TEXT);
+      for (const take_over of [false, true])
+        assertError(await create(free, { name: 'free-name', take_over }), 403, PLAN_TEXT);
       assert.equal((await create(free, { name: '' })).status, 201);
       assert.equal((await create(dev, { name: 'dev-name' })).status, 201);
       assert.equal((await create(team, { name: 'team-name' })).status, 201);

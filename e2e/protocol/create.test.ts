@@ -194,26 +194,25 @@ describe('POST /v1/tunnels', () => {
     }
   });
 
-  describe('idle_ttl', () => {
+  describe('idle_ttl and take_over', () => {
     it('null means false', async () => {
-      assert.equal((await create({ idle_ttl: null })).idle_ttl, false);
+      assert.equal((await create({ idle_ttl: null, take_over: null })).idle_ttl, false);
     });
 
-    for (const idle of ['true', 1, {}]) {
-      it(`may not be ${JSON.stringify(idle)}`, async () => {
-        const answer = await account.api.send('POST', '/v1/tunnels', {
-          json: { local_port: 1, idle_ttl: idle },
+    for (const field of ['idle_ttl', 'take_over'])
+      for (const value of ['true', 1, {}])
+        it(`may not be ${JSON.stringify(value)} (${field})`, async () => {
+          assertError(await refused({ local_port: 1, [field]: value }), 400, 'invalid request body');
         });
-        assertError(answer, 400, 'invalid request body');
-      });
-    }
   });
 
   describe('the body', () => {
     for (const body of [
       '',
+      ' ',
       '{',
       '{"local_port":1,}',
+      '{"local_port":1}x',
       'local_port=1',
       '[]',
       '[1]',
@@ -227,8 +226,22 @@ describe('POST /v1/tunnels', () => {
       });
     }
 
-    it('may have unknown fields', async () => {
-      assert.equal((await create({ local_port: 7, colour: 'red', mode: 'direct', id: 'x' })).mode, 'relay');
+    for (const body of [
+      '{"local_port":3000,"colour":"red","mode":"direct","id":"x"}',
+      '{"local_port":3000,"__proto__":{"name":"x"},"constructor":1,"toString":2}',
+      '\ufeff{"local_port":3000}',
+    ])
+      it(`may be ${body}`, async () => {
+        const owner = await pool.take();
+        const { status, json } = await owner.api.send('POST', '/v1/tunnels', { body });
+        const { local_port, name, mode } = json as Tunnel;
+        assert.deepEqual([status, local_port, name, mode], [201, 3000, '', 'relay']);
+      });
+
+    it('is not decompressed', async () => {
+      const headers = [['Content-Encoding', 'gzip']] as const;
+      const answer = await account.api.send('POST', '/v1/tunnels', { body: '{"local_port":1}', headers });
+      assertError(answer, 400, 'invalid request body');
     });
 
     for (const type of [

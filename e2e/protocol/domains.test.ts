@@ -141,10 +141,11 @@ describe('custom domains (protocol.md section 12)', () => {
     const { status } = await account.api.send('GET', `/v1/tunnels/${tunnel.id}`);
     assert.equal(status, 404);
     await eventually(KNOWN_MS, async () => assert.equal((await ask('/healthz')).status, 200));
+    await eventually(KNOWN_MS, () => assert.match(relay.child.stderr, /tunnel displaced/));
   });
 
   it('move to another account that verifies them once the previous proof is gone', async () => {
-    await bringDomain(account, dns, domain);
+    const { id } = await bringDomain(account, dns, domain);
     const tunnel = await account.api.create({ local_port: service.port, domain });
     const control = await ControlSocket.open(scope, relay, account.key, tunnel.id);
     const other = await createAccount(relay);
@@ -153,6 +154,8 @@ describe('custom domains (protocol.md section 12)', () => {
     dns.clear(domain);
     await bringDomain(other, dns, domain);
     assert.equal((await control.closed).code, 4004);
+    for (const path of [`/v1/domains/${id}`, `/v1/tunnels/${tunnel.id}`])
+      assert.equal((await account.api.send('GET', path)).status, 404);
     await SpecClient.start(scope, relay, other.key, { local_port: service.port, domain });
     await askUntil(200);
   });
@@ -173,11 +176,14 @@ describe('custom domains (protocol.md section 12)', () => {
   it('have one tunnel at a time', async () => {
     await bringDomain(account, dns, domain);
     const first = await account.api.create({ local_port: service.port, domain });
-    const again = () => account.api.send('POST', '/v1/tunnels', { json: { local_port: 1, domain } });
-    const { status, json } = await again();
-    assert.deepEqual([status, (json as { code: string }).code], [409, 'domain-in-use']);
+    const again = async ({ api }: TestAccount) => {
+      const { status, json } = await api.send('POST', '/v1/tunnels', { json: { local_port: 1, domain } });
+      return `${status} ${(json as { code?: string }).code}`;
+    };
+    assert.equal(await again(account), '409 domain-in-use');
+    assert.equal(await again(await createAccount(relay)), '404 domain-not-found');
     await account.api.close(first.id);
-    assert.equal((await again()).status, 201);
+    assert.equal(await again(account), '201 undefined');
   });
 
   it('admit programs with a token like any other address', async () => {

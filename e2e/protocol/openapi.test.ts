@@ -430,6 +430,8 @@ describe('GET /v1/openapi.json', () => {
       await send(operation, 403, {}, team.api);
     // The share of one key in the audit log.
     const theirs = await api.create({ local_port: 1 });
+    assert.equal(theirs.created_by, 'olga');
+    await send('GET /v1/domains', 200, {}, api);
     const path = `/v1/tunnels/${theirs.id}`;
     for (let acts = 0; acts < MEMBER_ACTS_PER_DAY; acts += 1)
       await send('PUT /v1/tunnels/{id}/access', 200, { json: {} }, team.api, `${path}/access`);

@@ -23,11 +23,11 @@ describe('plans', () => {
     );
     const limits = await Promise.all(accounts.map(async ({ api }) => (await api.account()).limits));
     assert.deepEqual(
-      limits.map(({ max_tunnels, max_connections, max_ttl }) => [max_tunnels, max_connections, max_ttl]),
+      limits.map((each) => [each.max_tunnels, each.max_connections, each.max_domains, each.max_ttl]),
       [
-        [20, 200, '24h0m0s'],
-        [1000, 10_000, '168h0m0s'],
-        [null, null, '168h0m0s'],
+        [20, 200, 0, '24h0m0s'],
+        [1000, 10_000, 5, '168h0m0s'],
+        [null, null, null, '168h0m0s'],
       ],
     );
   });

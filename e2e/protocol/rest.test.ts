@@ -117,12 +117,14 @@ describe('the REST interface', () => {
 
   describe('methods', () => {
     const routes: [path: string, allowed: string[], others: string[]][] = [
-      ['/v1/tunnels', ['GET', 'POST'], ['PUT', 'DELETE', 'PATCH']],
+      ['/v1/tunnels', ['GET', 'POST'], ['PUT', 'DELETE', 'PATCH', 'OPTIONS']],
       ['/v1/tunnels/ID', ['GET', 'DELETE'], ['POST', 'PUT', 'PATCH']],
       ['/v1/tunnels/ID/extend', ['PUT'], ['GET', 'POST', 'DELETE']],
       ['/v1/account', ['GET'], ['POST', 'DELETE']],
       ['/healthz', ['GET'], ['POST']],
       ['/readyz', ['GET'], ['POST']],
+      ['/ws/control', ['GET'], ['POST']],
+      ['/ws/data', ['GET'], ['DELETE']],
     ];
     for (const [path, allowed, others] of routes) {
       it(`${path} allows ${allowed.join(', ')}`, async () => {

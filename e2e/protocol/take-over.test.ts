@@ -26,8 +26,8 @@ describe('resuming a tunnel (protocol.md section 3.2)', () => {
       const account = await createAccount(relay);
       const tunnel = await account.api.create({ local_port: 3000, name: 'taken', ttl: '4h' });
       const json = { local_port: 4000, name: 'taken', ttl: '30m', idle_ttl: true, take_over: true };
-      const { status, json: body } = await account.api.send('POST', '/v1/tunnels', { json });
-      assert.equal(status, 200);
+      const { status, head, json: body } = await account.api.send('POST', '/v1/tunnels', { json });
+      assert.deepEqual([status, head.field('location')], [200, undefined]);
       const { expires_at, ...rest } = await account.api.get(tunnel.id);
       const { expires_at: before, ...same } = tunnel;
       assert.deepEqual(rest, { ...same, local_port: 4000, ttl: '30m0s', idle_ttl: true });

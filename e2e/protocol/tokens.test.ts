@@ -332,6 +332,7 @@ describe('tokens (protocol.md section 11.4)', () => {
     const [ci, agent] = [tokenOf(tunnel, 'ci'), tokenOf(tunnel, 'agent')];
     const named = { tokens: [{ name: 'ci' }, { name: 'agent' }] };
     assert.deepEqual((await account.api.get(tunnel.id)).access, named);
+    for (const { access } of await account.api.list()) assert.deepEqual(access, named);
     assert.deepEqual((await set(tunnel, named)).access, named);
     assert.equal((await ask(tunnel, [bearer(ci)])).status, 200);
     const added = await set(tunnel, { tokens: [{ name: 'agent' }, { name: 'new' }] });

@@ -141,6 +141,7 @@ describe('tunnels through the REST interface', () => {
       const [stranger, mine] = await Promise.all([createAccount(relay), createAccount(relay)]);
       owner = mine;
       const foreign = await stranger.api.create({ local_port: 1 });
+      const current = await owner.api.create({ local_port: 1 });
       const closed = await owner.api.create({ local_port: 1 });
       await owner.api.close(closed.id);
       const expired = await owner.api.create({ local_port: 1, ttl: '1s' });
@@ -149,12 +150,13 @@ describe('tunnels through the REST interface', () => {
       paths.set('expired', expired.id);
       paths.set("another account's", foreign.id);
       paths.set('no UUID', 'my-app');
+      paths.set('percent-encoded', `%${current.id.charCodeAt(0).toString(16)}${current.id.slice(1)}`);
       await eventually(20_000, async () =>
         assert.equal((await owner.api.send('GET', `/v1/tunnels/${expired.id}`)).status, 404),
       );
     });
 
-    for (const which of ['unknown', 'closed', 'expired', "another account's", 'no UUID']) {
+    for (const which of ['unknown', 'closed', 'expired', "another account's", 'no UUID', 'percent-encoded']) {
       it(`gets the same 404 in every case: ${which}`, async () => {
         const path = `/v1/tunnels/${paths.get(which) ?? ''}`;
         const answers = await Promise.all([

@@ -159,15 +159,18 @@ describe('LoopShare', () => {
 });
 
 describe('InProcessApi', () => {
+  const GET = Buffer.from('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+  const turns: string[] = [];
+  const inTurn = {
+    take(group: string, begin: () => void) {
+      turns.push(group);
+      begin();
+      return () => undefined;
+    },
+  };
+
   it('serves one request on each stream, so that the next one also waits for the scheduler', async () => {
-    const turns: string[] = [];
-    const api = new InProcessApi((_request, response) => response.end('answer'), {
-      take(group, begin) {
-        turns.push(group);
-        begin();
-        return () => undefined;
-      },
-    });
+    const api = new InProcessApi((_request, response) => response.end('answer'), inTurn);
     const text = await new Promise<string>((resolve) => {
       let received = '';
       const onBytes = (piece: Buffer) => {
@@ -176,7 +179,7 @@ describe('InProcessApi', () => {
       };
       const opened = (stream: ByteStream) => {
         stream.attach({ onBytes, onRoom() {}, onEnded() {} });
-        stream.write(Buffer.from('GET / HTTP/1.1\r\nHost: x\r\n\r\n'));
+        stream.write(GET);
       };
       api.dial({ opened, failed() {} }, 'group');
     });
@@ -185,25 +188,17 @@ describe('InProcessApi', () => {
   });
 
   it('notifies a request in progress that its visitor is gone, and forgets it', async () => {
-    let stream: ByteStream | undefined;
-    const opened = (given: ByteStream) => {
-      stream = given;
-      stream.attach({ onBytes() {}, onRoom() {}, onEnded: () => assert.fail('told of its own end') });
-      stream.write(Buffer.from('GET / HTTP/1.1\r\nHost: x\r\n\r\n'));
-    };
     const closed = new Promise<boolean>((resolve) => {
-      const api = new InProcessApi(
-        (request, response) => {
-          response.once('close', () => resolve(request.socket.destroyed));
-          stream?.abort();
-        },
-        {
-          take(_group, begin) {
-            begin();
-            return () => undefined;
-          },
-        },
-      );
+      let stream: ByteStream | undefined;
+      const opened = (given: ByteStream) => {
+        stream = given;
+        stream.attach({ onBytes() {}, onRoom() {}, onEnded: () => assert.fail('told of its own end') });
+        stream.write(GET);
+      };
+      const api = new InProcessApi((request, response) => {
+        response.once('close', () => resolve(request.socket.destroyed));
+        stream?.abort();
+      }, inTurn);
       api.dial({ opened, failed() {} }, 'group');
     });
     assert.equal(await closed, true);

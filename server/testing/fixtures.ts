@@ -191,16 +191,12 @@ export class ApiFixture {
     await this.#test.store.revokeKey(owner?.keyId ?? assert.fail('unknown key'), this.clock.now());
   }
 
-  /** Sends a request, optionally with a key. */
-  async call(
-    method: string,
-    path: string,
-    options: { key?: string; body?: string } = {},
-  ): Promise<ApiResponse> {
+  /** Sends a request, optionally with a key and with fields as JSON. */
+  async call(method: string, path: string, key?: string, fields?: object): Promise<ApiResponse> {
     const response = await fetch(`http://127.0.0.1:${this.port}${path}`, {
       method,
-      headers: options.key === undefined ? {} : { Authorization: `Bearer ${options.key}` },
-      ...(options.body === undefined ? {} : { body: options.body }),
+      headers: key === undefined ? {} : { Authorization: `Bearer ${key}` },
+      ...(fields !== undefined && { body: JSON.stringify(fields) }),
     });
     const text = await response.text();
     if (method !== 'HEAD') {
@@ -213,12 +209,25 @@ export class ApiFixture {
     };
   }
 
+  /** @returns how many of the writes that an account may have at a time begin now */
+  async beginWrites({ id }: AccountRecord): Promise<number> {
+    let begun = 0;
+    for (let each = 0; each < ACCOUNT_WRITES_MAX; each += 1)
+      void this.writes.run(id, () => Promise.resolve((begun += 1)));
+    await new Promise((resolve) => setImmediate(resolve));
+    return begun;
+  }
+
   async stop(): Promise<void> {
     await this.tunnels.stop();
     this.#server.closeAllConnections();
     await new Promise((resolve) => this.#server.close(resolve));
     await this.#test.store.close();
   }
+}
+
+export function codeOf({ status, body }: ApiResponse): string {
+  return `${status} ${String(body['code'])}`;
 }
 
 export function anAccount(fields: Partial<AccountRecord> = {}): AccountRecord {
