@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { createAccount, onlyAccount, type TestAccount, withNewKey } from '../support/accounts.ts';
+import { assertError } from '../support/api.ts';
 import { claimDomain } from '../support/dns-servers.ts';
 import { ManualClient } from '../support/manual-client.ts';
 import { formatRequest, RawConnection } from '../support/raw-http.ts';
@@ -74,6 +75,12 @@ describe('a hostile holder of a key for one tunnel or an agent', () => {
       }
     }
     assert.ok(tried.length > 30, tried.join('\n'));
+    for (const wanted of [{}, { name: 'shop' }, { name: 'new-shop' }])
+      assertError(
+        await thief.api.send('POST', '/v1/tunnels', { json: { local_port: 9, ...wanted } }),
+        403,
+        'this api key is valid for the tunnel "only" only',
+      );
     assert.deepEqual(await everything(), before);
     for (const { api } of [thief, agent])
       assert.deepEqual((await api.send('GET', '/v1/tunnels')).json, { tunnels: [] });

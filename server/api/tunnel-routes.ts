@@ -208,7 +208,6 @@ export function tunnelRoutes(deps: ApiDeps): Route[] {
       description: 'Disconnects its visitors and frees its name.',
       caller: 'tunnelOwner',
       results: { 200: ['The tunnel was closed.', CLOSED.schema] },
-      errors: [],
       async handle(ctx) {
         const { account, caller } = ctx.state;
         await writes.run(account.id, () => tunnels.close(account, idOf(ctx), caller));
