@@ -132,7 +132,7 @@ export function teamRoutes({ admin, clock, addresses, writes }: ApiDeps): Route[
           objectSchema({ id: UUID.schema, status: onlyValue('revoked') }, 'RevokedFromTeam'),
         ],
       },
-      errors: ['noSuch', 'rateLimited'],
+      errors: ['noSuch'],
       async handle(ctx) {
         const { account, caller } = ctx.state;
         const id = idOf(ctx);
