@@ -95,8 +95,8 @@ describe('the REST interface', () => {
     ];
     for (const [path, allowed, others] of routes) {
       it(`${path} allows ${allowed.join(', ')}`, async () => {
-        for (const method of others) {
-          const answer = await account.api.send(method, path.replace('ID', tunnel.id), { json: {} });
+        for (const other of others) {
+          const answer = await account.api.send(other, path.replace('ID', tunnel.id), { json: {} });
           assertError(answer, 405, 'method not allowed');
           const allow = (answer.head.field('allow') ?? '').split(/, */);
           assert.deepEqual(

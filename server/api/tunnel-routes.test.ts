@@ -9,6 +9,10 @@ import { TooManyApprovalRequestsError } from '../tunnels/links-and-approvals.ts'
 
 const DAY_SECONDS = 86_400;
 
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
 describe('the REST interface of tunnels', () => {
   const account = anAccount({ subdomain: 'acme' });
   let api: ApiFixture;
@@ -27,10 +31,6 @@ describe('the REST interface of tunnels', () => {
 
   async function pathOf(fields: object = {}): Promise<string> {
     return `/v1/tunnels/${String((await create(fields)).body['id'])}`;
-  }
-
-  function nextTurn(): Promise<void> {
-    return new Promise((resolve) => setImmediate(resolve));
   }
 
   it('takes over a tunnel at the limit of the plan', async () => {
