@@ -7,6 +7,7 @@ import { TUNNEL } from '../testing/fake-platform.ts';
 import { ExpiryWatch } from './expiry-watch.ts';
 
 const MINUTE = 60_000;
+const running: ExpiryWatch[] = [];
 
 /** @param aheadMs how far the relay's clock is ahead of this machine's */
 function watch(minutes: number, { isKept = false, aheadMs = 0 } = {}) {
@@ -31,6 +32,7 @@ function watch(minutes: number, { isKept = false, aheadMs = 0 } = {}) {
     warn: (_tunnel, left) => warned.push(left / MINUTE),
   });
   expiry.start();
+  running.push(expiry);
   /** As a relay does: adds to the end of the tunnel. */
   function extend(_id: string, ttl = ''): Promise<Tunnel> {
     state.calls += 1;
@@ -51,24 +53,24 @@ function watch(minutes: number, { isKept = false, aheadMs = 0 } = {}) {
 }
 
 describe('ExpiryWatch', () => {
+  afterEach(() => running.splice(0).forEach((expiry) => expiry.stop()));
+
   it('warns 10 and 2 minutes before the end', async () => {
-    const { expiry, warned, pass } = watch(60);
+    const { warned, pass } = watch(60);
     await pass(49);
     assert.deepEqual(warned, []);
     await pass(11);
     assert.deepEqual(warned, [10, 2]);
-    expiry.stop();
   });
 
   it('does not warn of a short lifetime right after the start', async () => {
-    const { expiry, warned, pass } = watch(5);
+    const { warned, pass } = watch(5);
     await pass(5);
     assert.deepEqual(warned, [2]);
-    expiry.stop();
   });
 
   it('warns of the new end after an extension, even after the last warning', async () => {
-    const { expiry, state, ending, warned, pass } = watch(20);
+    const { state, ending, warned, pass } = watch(20);
     state.tunnel = ending(40);
     await pass(29);
     assert.deepEqual(warned, []);
@@ -77,7 +79,6 @@ describe('ExpiryWatch', () => {
     state.tunnel = ending(60);
     await pass(20);
     assert.deepEqual(warned, [10, 2, 10, 2]);
-    expiry.stop();
   });
 
   it('warns while the relay is unreachable, but not after the end of the tunnel', async () => {
@@ -101,30 +102,27 @@ describe('ExpiryWatch', () => {
       assert.equal(Date.parse(state.tunnel.expires_at) - clock.now(), 60 * MINUTE);
       assert.equal(expiry.tunnel, state.tunnel);
       assert.deepEqual(warned, []);
-      expiry.stop();
     });
 
     it('goes by the clock of the relay', async () => {
       for (const aheadMs of [-120 * MINUTE, 120 * MINUTE]) {
-        const { expiry, extensions, pass } = watch(60, { isKept: true, aheadMs });
+        const { extensions, pass } = watch(60, { isKept: true, aheadMs });
         await pass(31);
         assert.deepEqual(extensions, ['1800s at 30']);
-        expiry.stop();
       }
     });
 
     it('does not extend one whose end others have moved further away', async () => {
-      const { expiry, state, ending, extensions, pass } = watch(60, { isKept: true });
+      const { state, ending, extensions, pass } = watch(60, { isKept: true });
       state.tunnel = ending(240);
       await pass(209);
       assert.deepEqual(extensions, []);
       await pass(1);
       assert.deepEqual(extensions, ['1800s at 210']);
-      expiry.stop();
     });
 
     it('tries again, and warns 10 and 2 minutes before the end', async () => {
-      const { expiry, state, warned, extensions, pass } = watch(60, { isKept: true });
+      const { state, warned, extensions, pass } = watch(60, { isKept: true });
       state.isAway = true;
       await pass(49);
       assert.deepEqual(warned, []);
@@ -136,26 +134,23 @@ describe('ExpiryWatch', () => {
       assert.equal(extensions.length, 1);
       await pass(20);
       assert.deepEqual(warned, [10, 2]);
-      expiry.stop();
     });
 
     it('warns of a short one as soon as its extension fails', async () => {
-      const { expiry, state, warned, pass } = watch(4, { isKept: true });
+      const { state, warned, pass } = watch(4, { isKept: true });
       state.isAway = true;
       await pass(2);
       assert.deepEqual(warned, [2]);
       await pass(1);
       assert.deepEqual(warned, [2]);
-      expiry.stop();
     });
 
     it('extends it late but in time after the machine slept', async () => {
-      const { clock, expiry, extensions, pass } = watch(60, { isKept: true });
+      const { clock, extensions, pass } = watch(60, { isKept: true });
       await pass(10);
       clock.sleep(45 * MINUTE, false);
       await pass(1);
       assert.deepEqual(extensions, ['3360s at 56']);
-      expiry.stop();
     });
 
     it('extends it as soon as the tunnel is online after the machine slept', async () => {

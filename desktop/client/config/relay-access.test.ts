@@ -84,6 +84,10 @@ describe('findRelay', () => {
   });
 });
 
+/** A check for `assert.throws`. */
+const isUsage = (message: RegExp) => (error: unknown) =>
+  error instanceof UsageError && error.exitCode === 2 && message.test(error.message);
+
 const read = (sources: Partial<RelaySources>) =>
   readRelayAccess({ options: {}, env: {}, readLogin: () => undefined, ...sources });
 
@@ -91,22 +95,16 @@ describe('readRelayAccess', () => {
   it('explains what to do without a key', () => {
     assert.throws(
       () => read({ env: { CULVERT_RELAY: 'http://localhost:8080' } }),
-      (error) =>
-        error instanceof UsageError &&
-        error.exitCode === 2 &&
-        /no API key for http:\/\/localhost:8080\. Run "culvert login".*CULVERT_API_KEY/.test(error.message),
+      isUsage(/no API key for http:\/\/localhost:8080\. Run "culvert login".*CULVERT_API_KEY/),
     );
   });
 
   it('explains the two ways to a relay at the first use, when nobody has named one', () => {
     assert.throws(
       () => read({}),
-      (error) =>
-        error instanceof UsageError &&
-        error.exitCode === 2 &&
-        /No relay is set up.*invitation or a key.*culvert login https.*invite.*culvert login --relay.*run your own.*culvert-relay\n/s.test(
-          error.message,
-        ),
+      isUsage(
+        /No relay is set up.*invitation or a key.*culvert login https.*invite.*culvert login --relay.*run your own.*culvert-relay\n/s,
+      ),
     );
   });
 
@@ -121,12 +119,9 @@ describe('readRelayAccess', () => {
       for (const sources of [{ env: { ...env, CULVERT_RELAY: relay } }, { env, options: { relay } }]) {
         assert.throws(
           () => read(sources),
-          (error) =>
-            error instanceof UsageError &&
-            error.exitCode === 2 &&
-            /^(?:--relay|CULVERT_RELAY): the connection to http:.* is not encrypted.*https:\/\/.*--insecure/.test(
-              error.message,
-            ),
+          isUsage(
+            /^(?:--relay|CULVERT_RELAY): the connection to http:.* is not encrypted.*https:\/\/.*--insecure/,
+          ),
         );
       }
       assert.equal(read({ env, options: { relay, insecure: true } }).relay.secure, false);
@@ -152,7 +147,7 @@ describe('readRelayAccess', () => {
     ] as const) {
       assert.throws(
         () => read({ env: { CULVERT_API_KEY: KEY, [name]: 'gopher://nowhere' }, options }),
-        (error) => error instanceof UsageError && message.test(error.message),
+        isUsage(message),
       );
     }
   });
@@ -166,7 +161,7 @@ describe('readRelayAccess', () => {
     assert.equal(read({ env, options: { relay: 'http://127.0.0.1:8080' } }).key, KEY);
     assert.throws(
       () => read({ env, options: { relay: 'https://relay.example' } }),
-      (error) => error instanceof UsageError && error.message.startsWith('ALL_PROXY is not a valid'),
+      isUsage(/^ALL_PROXY is not a valid/),
     );
   });
 

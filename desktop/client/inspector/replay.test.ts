@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { createServer, type RequestListener } from 'node:http';
 import { createServer as createHttp2Server } from 'node:http2';
 import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { FakeClock } from '../../testing/fake-clock.ts';
 import { Deadlines, systemClock } from '../clock.ts';
 import { REPLAY_TIMEOUT_MS, REPLAYS_MAX } from '../limits.ts';
@@ -51,6 +52,17 @@ function fill(request: Buffer): Buffer {
 describe('a repeated request', () => {
   const servers: { close(): void }[] = [];
   afterEach(() => servers.splice(0).forEach((server) => server.close()));
+
+  /** A service that responds with 201, and the requests that it has received. */
+  async function serveSeen(): Promise<{ port: number; seen: unknown[] }> {
+    const seen: unknown[] = [];
+    const answer = async (...[request, response]: Parameters<RequestListener>): Promise<void> => {
+      seen.push([request.method, request.url, request.rawHeaders, await text(request)]);
+      response.writeHead(201).end('made');
+    };
+    const port = await serve((...exchange) => void answer(...exchange));
+    return { port, seen };
+  }
 
   async function serve(listener: RequestListener): Promise<number> {
     const server = createServer(listener);
@@ -150,15 +162,7 @@ describe('a repeated request', () => {
   });
 
   it('is sent unchanged, including secrets, and recorded as the repetition', async () => {
-    const seen: unknown[] = [];
-    const port = await serve((request, response) => {
-      const chunks: Buffer[] = [];
-      request.on('data', (chunk: Buffer) => chunks.push(chunk));
-      request.on('end', () => {
-        seen.push([request.url, request.headers.authorization, Buffer.concat(chunks).toString()]);
-        response.writeHead(201).end('made');
-      });
-    });
+    const { port, seen } = await serveSeen();
     const log = new RequestLog();
     recorded(
       log,
@@ -166,46 +170,37 @@ describe('a repeated request', () => {
         'Transfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n',
     );
     assert.equal(await replayer(log, port).replay(1), 2);
-    assert.deepEqual(seen, [['/x?token=1', 'Bearer abc', 'hi']]);
+    const headers = [
+      'Host',
+      'demo.example.com',
+      'Authorization',
+      'Bearer abc',
+      'Transfer-Encoding',
+      'chunked',
+    ];
+    assert.deepEqual(seen, [['PUT', '/x?token=1', headers, 'hi']]);
     const detail = log.detail(2);
     assert.deepEqual([detail?.replayOf, detail?.status, detail?.isBroken], [1, 201, false]);
     assert.equal(Buffer.from(detail?.response?.body ?? []).toString(), 'made');
   });
 
   it('is sent once as it was imported, and recorded as imported', async () => {
-    const seen: unknown[] = [];
-    const port = await serve((request, response) => {
-      seen.push([request.method, request.url, request.headers.host]);
-      response.end('ok');
-    });
+    const { port, seen } = await serveSeen();
     const log = new RequestLog();
-    const request = {
-      method: 'POST',
-      target: '/hook',
-      fields: [],
-      body: Buffer.from('{}'),
-      isCut: false,
-      response: undefined,
-    };
+    const body = Buffer.from('{}');
+    const request = { method: 'POST', target: '/hook', fields: [], body, isCut: false, response: undefined };
     assert.equal(await replayer(log, port).sendImported(request, 'shop.example.com'), 1);
-    assert.deepEqual(seen, [['POST', '/hook', 'shop.example.com']]);
+    const headers = ['Host', 'shop.example.com', 'Content-Length', '2'];
+    assert.deepEqual(seen, [['POST', '/hook', headers, '{}']]);
     assert.deepEqual(
       log.list().map(({ status, isImported, replayOf }) => [status, isImported, replayOf]),
-      [[200, true, undefined]],
+      [[201, true, undefined]],
     );
     assert.deepEqual(log.pulse, [], 'no visitor has come');
   });
 
   it('is sent as edited, with its original body and secrets if they were not changed', async () => {
-    const seen: unknown[] = [];
-    const port = await serve((request, response) => {
-      const chunks: Buffer[] = [];
-      request.on('data', (chunk: Buffer) => chunks.push(chunk));
-      request.on('end', () => {
-        seen.push([request.method, request.url, request.rawHeaders, Buffer.concat(chunks).toString()]);
-        response.end('ok');
-      });
-    });
+    const { port, seen } = await serveSeen();
     const log = new RequestLog();
     recorded(
       log,
@@ -220,7 +215,7 @@ describe('a repeated request', () => {
     assert.equal(await replayer(log, port).replayEdited(1, edit), 2);
     const headers = ['Host', 'demo.example.com', 'X', '1', 'Content-Length', '2'];
     assert.deepEqual(seen, [['PATCH', '/y?token=1', headers, 'hi']]);
-    assert.deepEqual([log.detail(2)?.replayOf, log.detail(2)?.status], [1, 200]);
+    assert.deepEqual([log.detail(2)?.replayOf, log.detail(2)?.status], [1, 201]);
     await replayer(log, port).replayEdited(1, edit, (request) =>
       Buffer.from(request.toString('latin1').replace('X: 1', 'X: 2'), 'latin1'),
     );
@@ -228,31 +223,32 @@ describe('a repeated request', () => {
     await assert.rejects(replayer(log, port).replayEdited(1, { ...edit, method: '' }), EditRefused);
   });
 
-  it('is rejected with a reason if the edit is invalid', async () => {
-    const log = new RequestLog();
-    recorded(log, `POST / HTTP/1.1\r\nContent-Length: 70000\r\n\r\n${'x'.repeat(70_000)}`);
-    recorded(log, 'GET / HTTP/1.1\r\nUpgrade: websocket\r\n\r\n', 'HTTP/1.1 101 Switching Protocols\r\n\r\n');
-    recorded(log, 'GET / HT');
-    const send = (id: number): Promise<number> =>
-      replayer(log, 1).replayEdited(id, { method: 'GET', target: '/', fields: [], body: undefined });
-    await assert.rejects(send(1), refusal('truncated'));
-    await assert.rejects(send(2), refusal('not-repeatable'));
-    await assert.rejects(send(3), refusal('incomplete'));
-    await assert.rejects(send(4), refusal('unknown-request'));
-  });
-
-  it('is rejected with a reason if it would not be the same', async () => {
-    const log = new RequestLog();
-    recorded(log, `POST / HTTP/1.1\r\nContent-Length: 70000\r\n\r\n${'x'.repeat(70_000)}`);
-    recorded(log, 'GET / HTTP/1.1\r\nUpgrade: websocket\r\n\r\n', 'HTTP/1.1 101 Switching Protocols\r\n\r\n');
-    recorded(log, 'POST / HTTP/1.1\r\nContent-Length: 9\r\n\r\nhalf');
-    const { replay } = { replay: (id: number) => replayer(log, 1).replay(id) };
-    await assert.rejects(replay(1), refusal('truncated'));
-    await assert.rejects(replay(2), refusal('not-repeatable'));
-    await assert.rejects(replay(3), refusal('incomplete'));
-    await assert.rejects(replay(4), refusal('unknown-request'));
-    assert.equal(log.list().length, 3);
-  });
+  const plain = { method: 'GET', target: '/', fields: [], body: undefined };
+  for (const [how, part, send] of [
+    [
+      'as it was',
+      'POST / HTTP/1.1\r\nContent-Length: 9\r\n\r\nhalf',
+      (it: Replayer, id: number) => it.replay(id),
+    ],
+    ['as edited', 'GET / HT', (it: Replayer, id: number) => it.replayEdited(id, plain)],
+  ] as const) {
+    it(`is rejected with a reason if it cannot be sent ${how}`, async () => {
+      const log = new RequestLog();
+      recorded(log, `POST / HTTP/1.1\r\nContent-Length: 70000\r\n\r\n${'x'.repeat(70_000)}`);
+      recorded(
+        log,
+        'GET / HTTP/1.1\r\nUpgrade: websocket\r\n\r\n',
+        'HTTP/1.1 101 Switching Protocols\r\n\r\n',
+      );
+      recorded(log, part);
+      const before = log.list().length;
+      for (const [at, code] of (
+        ['truncated', 'not-repeatable', 'incomplete', 'unknown-request'] as const
+      ).entries())
+        await assert.rejects(send(replayer(log, 1), at + 1), refusal(code));
+      assert.equal(log.list().length, before);
+    });
+  }
 
   it('is rejected when nothing listens on the local port', async () => {
     const port = await serve(() => undefined);

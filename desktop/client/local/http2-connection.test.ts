@@ -83,6 +83,11 @@ class Service {
   }
 }
 
+/** The visitor of a service to which it sends a request. */
+async function ask(onStream: OnStream, request = GET): Promise<Visitor> {
+  return (await Service.start(onStream)).send(request);
+}
+
 function dialerTo(
   port: number,
   upstream: 'h2c' | 'h2' = 'h2c',
@@ -224,11 +229,11 @@ describe('Http2Connection', () => {
   });
 
   it('passes on a response with a length, with its repeated fields', async () => {
-    const service = await Service.start((stream) => {
+    const visitor = await ask((stream) => {
       stream.respond({ ':status': 404, 'content-length': 5, 'set-cookie': ['a=1', 'b=2'], 'x-a': '\xe4' });
       stream.end('hello');
     });
-    const text = await (await service.send(GET)).has('hello');
+    const text = await visitor.has('hello');
     assert.match(
       text,
       /^HTTP\/1\.1 404 Not Found\r\ncontent-length: 5\r\nset-cookie: a=1\r\nset-cookie: b=2\r\n/,
@@ -237,7 +242,7 @@ describe('Http2Connection', () => {
   });
 
   it('passes on trailers both ways', async () => {
-    const service = await Service.start((stream) => {
+    const visitor = await ask((stream) => {
       stream.on('trailers', (trailers: IncomingHttpHeaders) => {
         stream.respond(GRPC, { waitForTrailers: true });
         stream.on('wantTrailers', () =>
@@ -250,8 +255,7 @@ describe('Http2Connection', () => {
         stream.end('hi');
       });
       stream.resume();
-    });
-    const visitor = await service.send(`${STREAM}3\r\nabc\r\n0\r\nX-Sum: 7\r\n\r\n`);
+    }, `${STREAM}3\r\nabc\r\n0\r\nX-Sum: 7\r\n\r\n`);
     const text = await visitor.has('0\r\ngrpc');
     assert.match(
       text,
@@ -260,24 +264,21 @@ describe('Http2Connection', () => {
   });
 
   it('passes on a response that consists of trailers as a head without a body', async () => {
-    const service = await Service.start((stream) =>
-      stream.respond({ ...GRPC, 'grpc-status': '12', 'grpc-message': 'no such method' }, { endStream: true }),
+    const visitor = await ask(
+      (it) => it.respond({ ...GRPC, 'grpc-status': '12', 'grpc-message': 'no such' }, { endStream: true }),
+      `${CALL}Content-Length: 0\r\n\r\n`,
     );
-    const text = await (await service.send(`${CALL}Content-Length: 0\r\n\r\n`)).has('\r\n\r\n');
-    assert.match(
-      text,
-      /\r\ngrpc-status: 12\r\ngrpc-message: no such method\r\n[^]*Content-Length: 0\r\n\r\n$/,
-    );
+    const text = await visitor.has('\r\n\r\n');
+    assert.match(text, /\r\ngrpc-status: 12\r\ngrpc-message: no such\r\n[^]*Content-Length: 0\r\n\r\n$/);
   });
 
   it('carries both directions at the same time', async () => {
-    const service = await Service.start((stream) => {
+    const visitor = await ask((stream) => {
       stream.respond(GRPC, { waitForTrailers: true });
       stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0' }));
       stream.on('data', (piece: Buffer) => stream.write(`<${piece.toString()}>`));
       stream.on('end', () => stream.end());
-    });
-    const visitor = await service.send(STREAM);
+    }, STREAM);
     await visitor.has('\r\n\r\n');
     visitor.send('1\r\na\r\n');
     await visitor.has('<a>');
@@ -307,11 +308,10 @@ describe('Http2Connection', () => {
     ['304', GET, 304, /^HTTP\/1\.1 304 (?![^]*encoding)[^]*\r\n\r\n$/i],
   ] as const)
     it(`passes on a response without a body: ${name}`, async () => {
-      const service = await Service.start((stream) => {
+      const visitor = await ask((stream) => {
         const length = name === 'HEAD' ? { 'content-length': 5 } : {};
         stream.respond({ ':status': status, ...length }, { endStream: true });
-      });
-      const visitor = await service.send(request);
+      }, request);
       await visitor.has('\r\n\r\n');
       visitor.send(request);
       await visitor.until(({ text }) => text.split('HTTP/1.1').length === 3);
@@ -319,12 +319,11 @@ describe('Http2Connection', () => {
     });
 
   it('passes on informational responses', async () => {
-    const service = await Service.start((stream) => {
+    const visitor = await ask((stream) => {
       stream.additionalHeaders({ ':status': 100 });
       stream.additionalHeaders({ ':status': 103, link: '</a.css>' });
       void answerWith(stream, whole(stream));
-    });
-    const visitor = await service.send('PUT / HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n');
+    }, 'PUT / HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n');
     await visitor.has('</a.css>\r\n\r\n');
     visitor.send('x');
     const text = await visitor.has('0\r\n\r\n');
@@ -358,8 +357,7 @@ describe('Http2Connection', () => {
     ],
   ] as const satisfies [string, OnStream][]) {
     it(`gives no response at all if the service ${name} before it`, async () => {
-      const service = await Service.start(breakOff);
-      const visitor = await service.send(`${CALL}Content-Length: 0\r\n\r\n`);
+      const visitor = await ask(breakOff, `${CALL}Content-Length: 0\r\n\r\n`);
       assert.deepEqual([await visitor.closed(), visitor.failure], ['', undefined]);
     });
   }
@@ -394,12 +392,11 @@ describe('Http2Connection', () => {
     });
 
   it('discards the rest of a request whose response is complete', async () => {
-    const service = await Service.start((stream, headers) => {
+    const visitor = await ask((stream, headers) => {
       stream.respond({ ':status': 200, 'content-length': 1 });
       stream.end(String(headers[':path']).slice(1));
       if (headers[':method'] === 'POST') stream.close(constants.NGHTTP2_NO_ERROR);
-    });
-    const visitor = await service.send('POST /1 HTTP/1.1\r\nContent-Length: 3000000\r\n\r\n');
+    }, 'POST /1 HTTP/1.1\r\nContent-Length: 3000000\r\n\r\n');
     await visitor.has('\r\n\r\n1');
     for (let sent = 0; sent < 30; sent += 1) {
       const { drains } = visitor;
@@ -440,11 +437,10 @@ describe('Http2Connection', () => {
 
   it('accepts no more of a request than the service reads', async () => {
     const opened = Promise.withResolvers<ServerHttp2Stream>();
-    const service = await Service.start((stream) => {
+    const visitor = await ask((stream) => {
       stream.pause();
       opened.resolve(stream);
-    });
-    const visitor = await service.send('POST / HTTP/1.1\r\nContent-Length: 10000000\r\n\r\n');
+    }, 'POST / HTTP/1.1\r\nContent-Length: 10000000\r\n\r\n');
     let sent = 0;
     for (; visitor.send('x'.repeat(10_000)) && sent < 100; sent += 1);
     assert.ok(sent < 50, `${sent}`);
@@ -454,11 +450,10 @@ describe('Http2Connection', () => {
   });
 
   it('answers a response that HTTP/1.1 cannot carry with 502, and names the field', async () => {
-    const service = await Service.start((stream) => {
+    const visitor = await ask((stream) => {
       stream.respond({ ':status': 200, 'content-length': '01' });
       stream.end('x');
     });
-    const visitor = await service.send(GET);
     assert.match(
       await visitor.closed(),
       /^HTTP\/1\.1 502 Bad Gateway\r\n[^]*Culvert-Error: local-malformed\r\n/,
@@ -575,7 +570,7 @@ describe('LocalSessions', () => {
   it('sends a refused request again, with its body', async () => {
     const bodies: string[] = [];
     let refusals = 0;
-    const service = await Service.start((stream) => {
+    const visitor = await ask((stream) => {
       if (refusals < 1) {
         refusals += 1;
         stream.close(constants.NGHTTP2_REFUSED_STREAM);
@@ -584,8 +579,7 @@ describe('LocalSessions', () => {
       const body = whole(stream);
       void answerWith(stream, body);
       void body.then((text) => bodies.push(text));
-    });
-    const visitor = await service.send(`${STREAM}3\r\nabc\r\n`);
+    }, `${STREAM}3\r\nabc\r\n`);
     visitor.send('2\r\nde\r\n0\r\n\r\n');
     await visitor.has('abcde');
     assert.deepEqual(bodies, ['abcde']);

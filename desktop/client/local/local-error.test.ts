@@ -26,29 +26,23 @@ function setUp(code: LocalErrorCode = 'local-refused') {
 const GET = 'GET / HTTP/1.1\r\nHost: a\r\n';
 
 describe('LocalErrorResponse', () => {
-  it('responds with 502 and the port in the text, then closes', () => {
-    const { stream, ends, deadlines } = setUp();
-    stream.receive(`${GET}\r\n`);
-    const [head = '', body = ''] = stream.sent.split('\r\n\r\n');
-    assert.match(head, /^HTTP\/1\.1 502 Bad Gateway\r\n/);
-    assert.match(head, /\r\nCulvert-Error: local-refused\r\n/);
-    assert.match(head, /\r\nContent-Type: application\/json; charset=utf-8\r\n/);
-    assert.match(head, /\r\nConnection: close$/);
-    assert.match(head, new RegExp(`\r\nContent-Length: ${Buffer.byteLength(body)}\r\n`));
-    assert.match((JSON.parse(body) as { error: string }).error, /3000/);
-    assert.equal(stream.ended, 1000);
-    assert.equal(ends(), 1);
-    assert.equal(deadlines.size, 0);
-  });
-
-  it('explains what went wrong with the service', () => {
-    const { stream } = setUp('local-reset');
-    stream.receive(`${GET}\r\n`);
-    assert.match(
-      stream.sent,
-      /^HTTP\/1\.1 502 [^]*\r\nCulvert-Error: local-reset\r\n[^]*without sending a response/,
-    );
-  });
+  for (const [code, explanation] of [
+    ['local-refused', /3000/],
+    ['local-reset', /without sending a response/],
+  ] as const) {
+    it(`responds to ${code} with 502 and an explanation, then closes`, () => {
+      const { stream, ends, deadlines } = setUp(code);
+      stream.receive(`${GET}\r\n`);
+      const [head = '', body = ''] = stream.sent.split('\r\n\r\n');
+      assert.match(head, /^HTTP\/1\.1 502 Bad Gateway\r\n/);
+      assert.match(head, new RegExp(`\r\nCulvert-Error: ${code}\r\n`));
+      assert.match(head, /\r\nContent-Type: application\/json; charset=utf-8\r\n/);
+      assert.match(head, /\r\nConnection: close$/);
+      assert.match(head, new RegExp(`\r\nContent-Length: ${Buffer.byteLength(body)}\r\n`));
+      assert.match((JSON.parse(body) as { error: string }).error, explanation);
+      assert.deepEqual([stream.ended, ends(), deadlines.size], [1000, 1, 0]);
+    });
+  }
 
   it('responds to browsers with a page', () => {
     const { stream } = setUp();
