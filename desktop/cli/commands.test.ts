@@ -34,16 +34,6 @@ function read(line: string, env?: Record<string, string>, files?: Files): object
   return Object.assign({ command: name }, given);
 }
 
-function refusal(line: string, env: Record<string, string> = ENV, files: Files = NO_FILES): UsageError {
-  try {
-    read(line, env, files);
-  } catch (error) {
-    assert.ok(error instanceof UsageError);
-    return error;
-  }
-  return assert.fail(`"${line}" was not refused`);
-}
-
 function labels(...line: Parameters<typeof prepare>): unknown[] {
   const command = prepare(...line);
   return command.name === 'start' ? command.given.tunnels.map(({ label }) => label) : [];
@@ -278,10 +268,6 @@ describe('a command line', () => {
         });
     });
 
-    it('does not send the key of the environment to a relay that only culvert.yml names', () => {
-      assert.throws(() => read('start', ENV, files), ProjectFileError);
-    });
-
     it('uses the named tunnels, in the order of the file', () => {
       const env = { ...ENV, CULVERT_RELAY: relay.origin };
       assert.deepEqual(labels('start api', env, files), ['api']);
@@ -293,7 +279,6 @@ describe('a command line', () => {
       assert.ok(command.name === 'start');
       assert.deepEqual(command.given.onceOnline, { open: true, qr: true, copy: false });
       const env = { ...ENV, CULVERT_RELAY: relay.origin };
-      assert.match(refusal('start --copy', env, files).message, /"culvert start web --copy"/);
       assert.deepEqual(labels('start api --copy', env, files), ['api']);
     });
 
@@ -331,11 +316,6 @@ describe('a command line', () => {
         assert.ok(command.name === 'start');
         assert.equal(command.given.relay.hostname, 'other.example');
       }
-    });
-
-    it('rejects an unknown name', () => {
-      assert.match(refusal('start wbe', ENV, files).message, /no tunnel named "wbe"\. Did you mean web\?/);
-      assert.match(refusal('start database', ENV, files).message, /Its tunnels are web, api/);
     });
   });
 });

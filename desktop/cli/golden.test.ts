@@ -1,11 +1,16 @@
 /** What `culvert` prints, at a relay that answers as each file says. `UPDATE=1` writes the files anew. */
 import assert from 'node:assert/strict';
-import { goldenFiles, type World } from '../../shared/testing/golden.ts';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { goldenFiles, readEscapes, type World } from '../../shared/testing/golden.ts';
 import { VERSION } from '../../shared/version.ts';
+import { readProject } from '../client/config/project.ts';
 import type { Prompt } from '../client/config/relay-access.ts';
-import { contextOf, NO_FILES, record } from '../testing/command-context.ts';
+import { contextOf, record } from '../testing/command-context.ts';
 import { ACCOUNT, TUNNEL } from '../testing/fake-platform.ts';
+import { temporaryDirectory } from '../testing/temporary-directory.ts';
 import { closeServers, type RestResponse, startRestRelay } from '../testing/servers.ts';
+import type { Files } from './command.ts';
 import { main } from './main.ts';
 
 const OTHER = { ...TUNNEL, id: TUNNEL.id.replace('0b', '1c'), slug: 'other', requests: 7, bytes_out: 2048 };
@@ -52,7 +57,7 @@ function readObject(text: string): unknown {
 /** The relay's clock counts, not this machine's. */
 const DATE = new Date(Date.parse(TUNNEL.expires_at) - (2.5 * 3600 + 30) * 1000).toUTCString();
 
-/** Answers `METHOD PATH STATUS BODY`; what somebody types after `typed`. */
+/** Gets an answer of the relay as `METHOD PATH STATUS BODY`, `typed PASSWORD`, `project YAML` or `full REASON` of a disk. */
 async function startWorld(): Promise<World> {
   const answers = new Map<string, RestResponse>();
   const asked: string[] = [];
@@ -62,21 +67,35 @@ async function startWorld(): Promise<World> {
     return answers.get(request) ?? [404, { error: 'not found', code: 'not-found' }];
   });
   let typed: string | undefined;
+  let full: Error | undefined;
+  const folder = temporaryDirectory();
   const answer = () => Promise.resolve(typed ?? assert.fail('asked'));
   return {
     give(line) {
       const [, request = '', status, body = ''] = /^(\S+ \S+) (\d+) (.*)$/.exec(line) ?? [];
-      if (line.startsWith('typed ')) typed = line.slice(6);
-      else answers.set(request, [Number(status), readObject(body), { date: DATE }]);
+      const [, word, rest = ''] = /^(typed|project|full) (.*)$/.exec(line) ?? [];
+      if (word === 'typed') typed = rest;
+      else if (word === 'project') writeFileSync(join(folder, 'culvert.yml'), readEscapes(rest));
+      else if (word === 'full') full = new Error(rest);
+      else
+        answers.set(request, [
+          Number(status),
+          readObject(body),
+          { date: DATE, 'www-authenticate': 'Bearer' },
+        ]);
     },
     async run({ env, words }) {
       const access = { ...(answers.size > 0 && { CULVERT_RELAY: address.origin }), CULVERT_API_KEY: KEY };
-      const { printed, output } = record();
+      const { printed, output } = record(full);
+      const files: Files = {
+        readLogin: () => undefined,
+        readProject: (path) => readProject(path, folder, { env }),
+      };
       const prompt: Prompt = { isInteractive: typed !== undefined, ask: answer, askSecret: answer };
       const context = contextOf(output, prompt);
-      const code = await main(words, { ...access, ...env }, NO_FILES, context, () => false);
+      const code = await main(words, { ...access, ...env }, files, context, () => false);
       const [out = '', err = '', ...calls] = [printed.out, printed.err, ...asked.splice(0)].map((text) =>
-        text.replaceAll(address.origin, 'RELAY').replaceAll(VERSION, 'VERSION'),
+        text.replaceAll(address.origin, 'RELAY').replaceAll(VERSION, 'VERSION').replaceAll(folder, 'FOLDER'),
       );
       return { code, out, err, calls };
     },
