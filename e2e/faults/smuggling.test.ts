@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { Fuzzer } from '../fuzz/fuzzer.ts';
+import { compareHpack } from '../fuzz/hpack.ts';
 import { suiteScope } from '../support/scope.ts';
 
 /**
@@ -29,4 +30,11 @@ describe('mutated requests to Node, nginx and Apache', () => {
       }
     });
   }
+});
+
+describe('generated HPACK blocks', () => {
+  it("are read by the relay and by Python's hpack alike, damaged ones too", () => {
+    const refused = compareHpack({ seed: 20_260, from: 0, count: 400 });
+    assert.ok(refused > 50, `${refused}`);
+  });
 });

@@ -1,7 +1,8 @@
-/** `npx node e2e/fuzz/fuzz.ts [--count N] [--seed N] [--from N] [--http2]`: the fuzzer by hand, for as long as you like. */
+/** `npx node e2e/fuzz/fuzz.ts [--count N] [--seed N] [--from N] [--http2 | --hpack]`: the fuzzer by hand, for as long as you like. */
 import { parseArgs } from 'node:util';
 import { Scope } from '../support/scope.ts';
 import { Fuzzer } from './fuzzer.ts';
+import { compareHpack } from './hpack.ts';
 
 const { values } = parseArgs({
   options: {
@@ -9,12 +10,19 @@ const { values } = parseArgs({
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
     from: { type: 'string', default: '0' },
     http2: { type: 'boolean', default: false },
+    hpack: { type: 'boolean', default: false },
   },
 });
 const [count, seed, from] = [values.count, values.seed, values.from].map(Number);
 if (![count, seed, from].every(isWhole)) {
   console.error('--count, --seed and --from take whole numbers');
   process.exit(2);
+}
+
+if (values.hpack) {
+  const refused = compareHpack({ count: count ?? 0, seed: seed ?? 0, from: from ?? 0 });
+  console.log(`${count} cases, seed ${seed}: no difference, ${refused} refused`);
+  process.exit();
 }
 
 const scope = new Scope();

@@ -15,7 +15,7 @@ import { Scope } from '../support/scope.ts';
 /** ms without a frame after which a stream without an end is given up: its request was left incomplete. */
 const QUIET_MS = 200;
 
-type Field = readonly [name: string, value: string];
+export type Field = readonly [name: string, value: string];
 type Texts = readonly [string, ...string[]];
 
 interface Frame {
@@ -117,12 +117,18 @@ function messages(host: string): readonly [Message, ...Message[]] {
   ];
 }
 
+/** The fields of a well-formed request. */
+export function plainFields(random: Random): readonly Field[] {
+  return random.pick(messages('localhost')).fields;
+}
+
 function splice(value: string, random: Random, inserted: string): string {
   const at = random.below(value.length + 1);
   return value.slice(0, at) + inserted + value.slice(at + random.below(2));
 }
 
-function mutatedFields(fields: readonly Field[], random: Random): Field[] {
+/** Fields with one change. */
+export function mutatedFields(fields: readonly Field[], random: Random): Field[] {
   const changed = [...fields];
   const at = random.below(changed.length);
   const [name, value] = changed[at] ?? ['', ''];

@@ -79,7 +79,7 @@ describe('Http2Stream', () => {
     assert.equal(stream.writableLength, 0);
   });
 
-  it('keeps the order of a body that continues while its reader goes on', async () => {
+  it('keeps the order of a body that arrives while its reader resumes', async () => {
     let body = '';
     stream.on('data', (bytes: Buffer) => (body += bytes.toString()));
     stream.pause();

@@ -226,7 +226,7 @@ export class Http2Stream extends EventEmitter implements VisitorConnection {
       if (piece === undefined) break;
       this.emit('data', piece);
     }
-    // Also if the reader has closed the stream meanwhile: the connection forgets with it only what still waits.
+    // Even if the reader has just closed the stream: the connection returns only what still waits.
     if (accepted === 0) return;
     this.waitsSince = this.waiting > 0 ? this.#carrier.now() : Infinity;
     this.#carrier.accepted(this, accepted);
