@@ -531,8 +531,6 @@ export class FakeTrunkSocket implements TrunkSocket, MoveTarget {
   /** Whether received data waits at the other end. */
   isPaused = false;
   probes = 0;
-  /** calls that ask for an end after unread data */
-  looks = 0;
   /** sizes of the writes */
   readonly writes: number[] = [];
   /** receives what is passed on, if set */
@@ -605,9 +603,7 @@ export class FakeTrunkSocket implements TrunkSocket, MoveTarget {
     this.isPaused = false;
   }
 
-  lookForEnd(): void {
-    this.looks += 1;
-  }
+  lookForEnd(): void {}
 
   probe(): void {
     this.probes += 1;

@@ -129,9 +129,9 @@ describe('TrunkStream, when it moves', () => {
 
   afterEach(() => turns.reset());
 
-  /** Runs the same test for both ends, each with a new stream. */
-  function eachEnd(act: (it: Moving, which: (typeof ENDS)[number]) => void): void {
-    for (const which of ENDS) act(new Moving(turns, which), which);
+  /** The same test for each end, with a new stream. */
+  function atBothEnds(title: string, act: (it: Moving, which: (typeof ENDS)[number]) => void): void {
+    for (const which of ENDS) it(`${title}, at the ${which}`, () => act(new Moving(turns, which), which));
   }
 
   describe('is large', () => {
@@ -222,8 +222,9 @@ describe('TrunkStream, when it moves', () => {
   }
 
   describe('sends', () => {
-    it('MOVED after all waiting data, including data without room, and later data immediately over the data socket', () => {
-      eachEnd((it) => {
+    atBothEnds(
+      'MOVED after all waiting data, including data without room, and later data immediately over the data socket',
+      (it) => {
         it.stream.write(Buffer.from('abc'));
         it.fill(10 - 3);
         it.moveTo();
@@ -237,55 +238,50 @@ describe('TrunkStream, when it moves', () => {
         it.stream.write(Buffer.from(', and still'));
         it.pass();
         assert.deepEqual([it.farText, it.sent()], ['later, and still', []]);
-      });
+      },
+    );
+
+    atBothEnds('room once to a waiting writer, first from the trunk and then from the data socket', (it) => {
+      it.fill(0);
+      assert.equal(it.stream.write(Buffer.alloc(16 * KIB)), false);
+      it.moveTo();
+      const drained = it.recorder.drained;
+      it.near.hear(window(1, 16 * KIB));
+      it.near.sent();
+      assert.equal(it.recorder.drained, drained + 1);
+      assert.equal(it.stream.write(Buffer.alloc(16 * KIB)), false);
+      it.pass();
+      assert.equal(it.recorder.drained, drained + 2);
+      assert.equal(it.stream.write(Buffer.from('x')), true);
+      it.pass();
+      assert.equal(it.recorder.drained, drained + 2);
     });
 
-    it('room once to a waiting writer, first from the trunk and then from the data socket', () => {
-      eachEnd((it) => {
-        it.fill(0);
-        assert.equal(it.stream.write(Buffer.alloc(16 * KIB)), false);
+    for (const first of ['trunk', 'data socket']) {
+      atBothEnds(`room once to a waiting writer when both have room again (${first})`, (it) => {
+        it.fill(16 * KIB);
         it.moveTo();
+        it.stream.write(Buffer.alloc(16 * KIB));
         const drained = it.recorder.drained;
+        if (first === 'data socket') it.pass();
         it.near.hear(window(1, 16 * KIB));
         it.near.sent();
+        assert.equal(it.recorder.drained, drained + (first === 'trunk' ? 0 : 1));
+        it.pass();
         assert.equal(it.recorder.drained, drained + 1);
-        assert.equal(it.stream.write(Buffer.alloc(16 * KIB)), false);
-        it.pass();
-        assert.equal(it.recorder.drained, drained + 2);
-        assert.equal(it.stream.write(Buffer.from('x')), true);
-        it.pass();
-        assert.equal(it.recorder.drained, drained + 2);
       });
+    }
+
+    atBothEnds('room from the data socket alone, also once the peer has moved', (it) => {
+      STATES['has moved, as its peer has'](it);
+      assert.equal(it.stream.write(Buffer.alloc(16 * KIB)), false);
+      it.pass();
+      assert.equal(it.recorder.drained, 1);
     });
 
-    it('room once to a waiting writer when both have room again', () => {
-      for (const first of ['trunk', 'data socket']) {
-        eachEnd((it) => {
-          it.fill(16 * KIB);
-          it.moveTo();
-          it.stream.write(Buffer.alloc(16 * KIB));
-          const drained = it.recorder.drained;
-          if (first === 'data socket') it.pass();
-          it.near.hear(window(1, 16 * KIB));
-          it.near.sent();
-          assert.equal(it.recorder.drained, drained + (first === 'trunk' ? 0 : 1));
-          it.pass();
-          assert.equal(it.recorder.drained, drained + 1);
-        });
-      }
-    });
-
-    it('room from the data socket alone, also once the peer has moved', () => {
-      eachEnd((it) => {
-        STATES['has moved, as its peer has'](it);
-        assert.equal(it.stream.write(Buffer.alloc(16 * KIB)), false);
-        it.pass();
-        assert.equal(it.recorder.drained, 1);
-      });
-    });
-
-    it('WINDOW for data that the peer sends on the trunk after our MOVED, and none for data after both', () => {
-      eachEnd((it) => {
+    atBothEnds(
+      'WINDOW for data that the peer sends on the trunk after our MOVED, and none for data after both',
+      (it) => {
         STATES['has moved, and whose peer has not'](it);
         it.near.hear(data(1, 40 * KIB));
         const passedOn = 40 * KIB + (it.near.begun.length > 0 ? 1 : 0);
@@ -296,36 +292,32 @@ describe('TrunkStream, when it moves', () => {
         turns.settle();
         it.come('x'.repeat(WINDOW_BYTES));
         assert.deepEqual([it.recorder.size, it.sent()], [80 * KIB + WINDOW_BYTES, []]);
-      });
-    });
+      },
+    );
   });
 
   describe('hands over', () => {
-    it('early data of the data socket after data of the trunk', () => {
-      eachEnd((it) => {
-        it.moveTo();
-        assert.equal(it.own.isPaused, true);
-        it.own.receive(Buffer.from('c'));
-        it.own.receive(Buffer.from('d'));
-        it.near.hear(data(1, 'a'));
-        assert.deepEqual(it.state(), ['a', [], []]);
-        it.near.hear(data(1, 'b'), moved(1));
-        assert.deepEqual(it.state(), ['abcd', [], []]);
-        it.come('e');
-        assert.deepEqual(it.state(), ['abcde', [], []]);
-      });
+    atBothEnds('early data of the data socket after data of the trunk', (it) => {
+      it.moveTo();
+      assert.equal(it.own.isPaused, true);
+      it.own.receive(Buffer.from('c'));
+      it.own.receive(Buffer.from('d'));
+      it.near.hear(data(1, 'a'));
+      assert.deepEqual(it.state(), ['a', [], []]);
+      it.near.hear(data(1, 'b'), moved(1));
+      assert.deepEqual(it.state(), ['abcd', [], []]);
+      it.come('e');
+      assert.deepEqual(it.state(), ['abcde', [], []]);
     });
 
-    it('data of a data socket that is opened after the peer has moved', () => {
-      eachEnd((it) => {
-        it.near.hear(data(1, 'a'), moved(1));
-        it.moveTo();
-        it.come('b');
-        assert.equal(it.near.trunk.size, 1);
-        assert.deepEqual([it.sent(), it.state(), it.near.trunk.size], [['moved 1'], ['ab', [], []], 0]);
-        it.come('c');
-        assert.equal(it.recorder.text, 'abc');
-      });
+    atBothEnds('data of a data socket that is opened after the peer has moved', (it) => {
+      it.near.hear(data(1, 'a'), moved(1));
+      it.moveTo();
+      it.come('b');
+      assert.equal(it.near.trunk.size, 1);
+      assert.deepEqual([it.sent(), it.state(), it.near.trunk.size], [['moved 1'], ['ab', [], []], 0]);
+      it.come('c');
+      assert.equal(it.recorder.text, 'abc');
     });
 
     for (const [when, acts] of Object.entries({
@@ -333,30 +325,29 @@ describe('TrunkStream, when it moves', () => {
       'it has moved': [(it: Moving) => it.moveTo()],
       'both have moved': [(it: Moving) => it.moveTo(), (it: Moving) => it.near.hear(moved(1))],
     })) {
-      it(`nothing while it is paused since ${when}, and then all of it in order`, () => {
-        eachEnd((it) => {
-          for (const act of acts) act(it);
-          if (when === 'both have moved') it.sent();
-          it.stream.pause();
-          if (acts.length === 0) it.moveTo();
-          if (acts.length < 2) {
-            it.near.hear(data(1, 'a'));
-            it.own.receive(Buffer.from('c'));
-            it.near.hear(data(1, 'b'), moved(1));
-          }
-          it.sent();
-          assert.deepEqual([it.state()[0], it.own.isPaused, it.stream.isPaused], ['', true, true]);
-          it.stream.resume();
-          assert.deepEqual(it.state()[0], acts.length < 2 ? 'abc' : '');
-          assert.equal(it.stream.isPaused, false);
-          it.come('d');
-          assert.deepEqual(it.state()[0], acts.length < 2 ? 'abcd' : 'd');
-        });
+      atBothEnds(`nothing while it is paused since ${when}, and then all of it in order`, (it) => {
+        for (const act of acts) act(it);
+        if (when === 'both have moved') it.sent();
+        it.stream.pause();
+        if (acts.length === 0) it.moveTo();
+        if (acts.length < 2) {
+          it.near.hear(data(1, 'a'));
+          it.own.receive(Buffer.from('c'));
+          it.near.hear(data(1, 'b'), moved(1));
+        }
+        it.sent();
+        assert.deepEqual([it.state()[0], it.own.isPaused, it.stream.isPaused], ['', true, true]);
+        it.stream.resume();
+        assert.deepEqual(it.state()[0], acts.length < 2 ? 'abc' : '');
+        assert.equal(it.stream.isPaused, false);
+        it.come('d');
+        assert.deepEqual(it.state()[0], acts.length < 2 ? 'abcd' : 'd');
       });
     }
 
-    it('nothing to a handler that pauses in between, until it is resumed, and then all of it in order', () => {
-      eachEnd((it) => {
+    atBothEnds(
+      'nothing to a handler that pauses in between, until it is resumed, and then all of it in order',
+      (it) => {
         let text = '';
         it.stream.attach({
           onStreamData(piece) {
@@ -381,26 +372,24 @@ describe('TrunkStream, when it moves', () => {
         assert.deepEqual([text, it.own.isPaused], ['20000bc', false]);
         it.come('d');
         assert.deepEqual([text, it.own.isPaused], ['20000bcd', true]);
-      });
-    });
+      },
+    );
 
-    it('data to a handler that is attached in the meantime', () => {
-      for (const state of Object.keys(STATES) as State[]) {
-        eachEnd((it) => {
-          STATES[state](it);
-          const later = new StreamRecorder(it.stream);
-          if (!state.endsWith('peer has moved') && !state.startsWith('has moved, as'))
-            it.near.hear(data(1, 'a'), moved(1));
-          if (state.startsWith('waits')) it.moveTo();
-          it.come('b');
-          turns.settle();
-          it.come('c');
-          turns.settle();
-          assert.match(later.text, /^a?bc$/, state);
-          assert.equal(it.recorder.text, '');
-        });
-      }
-    });
+    for (const state of Object.keys(STATES) as State[]) {
+      atBothEnds(`data to a handler that is attached in the meantime (${state})`, (it) => {
+        STATES[state](it);
+        const later = new StreamRecorder(it.stream);
+        if (!state.endsWith('peer has moved') && !state.startsWith('has moved, as'))
+          it.near.hear(data(1, 'a'), moved(1));
+        if (state.startsWith('waits')) it.moveTo();
+        it.come('b');
+        turns.settle();
+        it.come('c');
+        turns.settle();
+        assert.match(later.text, /^a?bc$/, state);
+        assert.equal(it.recorder.text, '');
+      });
+    }
 
     it('data to a handler that is attached only after the move', () => {
       const near = new TrunkEnd(turns, 'this');
@@ -422,69 +411,59 @@ describe('TrunkStream, when it moves', () => {
   });
 
   describe('ends with its data socket', () => {
-    it('after outstanding data of the trunk, if the socket closes cleanly', () => {
-      for (const code of [CloseCode.normal, CloseCode.noStatus]) {
-        eachEnd((it) => {
-          it.moveTo();
-          it.own.receive(Buffer.from('b'));
-          it.own.closeFrom(code);
-          it.near.hear(data(1, 'a'));
-          assert.deepEqual([it.state(), it.sent()], [['a', [], []], ['moved 1']]);
-          it.near.hear(moved(1));
-          assert.deepEqual([it.state(), it.sent(), it.near.trunk.size], [['ab', [code], []], [], 0]);
-        });
-      }
-    });
-
-    it('after held data, if it is paused', () => {
-      eachEnd((it) => {
+    for (const code of [CloseCode.normal, CloseCode.noStatus]) {
+      atBothEnds(`after outstanding data of the trunk, if the socket closes cleanly (${code})`, (it) => {
         it.moveTo();
-        it.stream.pause();
-        it.near.hear(data(1, 'a'));
         it.own.receive(Buffer.from('b'));
-        it.own.closeFrom(CloseCode.normal);
-        it.near.hear(moved(1));
-        assert.deepEqual(it.state(), ['', [], []]);
-        it.stream.resume();
-        assert.deepEqual(it.state(), ['ab', [CloseCode.normal], []]);
-      });
-    });
-
-    it('immediately with an unclean code, even if data is outstanding on the trunk', () => {
-      eachEnd((it) => {
-        STATES['has moved, and whose peer has not'](it);
+        it.own.closeFrom(code);
         it.near.hear(data(1, 'a'));
-        it.own.receive(Buffer.from('unheard'));
-        it.own.closeFrom(CloseCode.goingAway);
-        assert.deepEqual([it.state()[0], it.state()[1], it.sent()], ['a', [CloseCode.goingAway], []]);
-        it.near.hear(data(1, 'unheard'), moved(1));
-        assert.deepEqual([it.state()[0], it.near.trunk.size, it.near.closed], ['a', 0, []]);
+        assert.deepEqual([it.state(), it.sent()], [['a', [], []], ['moved 1']]);
+        it.near.hear(moved(1));
+        assert.deepEqual([it.state(), it.sent(), it.near.trunk.size], [['ab', [code], []], [], 0]);
       });
+    }
+
+    atBothEnds('after held data, if it is paused', (it) => {
+      it.moveTo();
+      it.stream.pause();
+      it.near.hear(data(1, 'a'));
+      it.own.receive(Buffer.from('b'));
+      it.own.closeFrom(CloseCode.normal);
+      it.near.hear(moved(1));
+      assert.deepEqual(it.state(), ['', [], []]);
+      it.stream.resume();
+      assert.deepEqual(it.state(), ['ab', [CloseCode.normal], []]);
     });
 
-    it('and reports that on the trunk, if it has not moved', () => {
-      eachEnd((it) => {
-        it.fill(1);
-        it.moveTo();
-        it.own.lose();
-        assert.deepEqual([it.state()[1], it.sent()], [[CloseCode.abnormal], ['abort 1 1001']]);
-        it.near.hear(end(1));
-        assert.deepEqual([it.near.trunk.size, it.near.closed], [0, []]);
-      });
+    atBothEnds('immediately with an unclean code, even if data is outstanding on the trunk', (it) => {
+      STATES['has moved, and whose peer has not'](it);
+      it.near.hear(data(1, 'a'));
+      it.own.receive(Buffer.from('unheard'));
+      it.own.closeFrom(CloseCode.goingAway);
+      assert.deepEqual([it.state()[0], it.state()[1], it.sent()], ['a', [CloseCode.goingAway], []]);
+      it.near.hear(data(1, 'unheard'), moved(1));
+      assert.deepEqual([it.state()[0], it.near.trunk.size, it.near.closed], ['a', 0, []]);
+    });
+
+    atBothEnds('and reports that on the trunk, if it has not moved', (it) => {
+      it.fill(1);
+      it.moveTo();
+      it.own.lose();
+      assert.deepEqual([it.state()[1], it.sent()], [[CloseCode.abnormal], ['abort 1 1001']]);
+      it.near.hear(end(1));
+      assert.deepEqual([it.near.trunk.size, it.near.closed], [0, []]);
     });
 
     for (const code of [CloseCode.normal, CloseCode.internalError, CloseCode.goingAway]) {
-      it(`with ${code} that arrived with the handshake`, () => {
-        eachEnd((it) => {
-          it.own.closeFrom(code);
-          it.moveTo();
-          it.near.hear(data(1, 'a'));
-          const isClean = code !== CloseCode.goingAway;
-          assert.deepEqual(it.state(), isClean ? ['a', [], []] : ['', [code], []]);
-          assert.deepEqual(it.sent(), [isClean ? 'moved 1' : 'abort 1 1001']);
-          it.near.hear(isClean ? moved(1) : end(1));
-          assert.deepEqual([it.recorder.closed, it.near.trunk.size], [[code], 0]);
-        });
+      atBothEnds(`with ${code} that arrived with the handshake`, (it) => {
+        it.own.closeFrom(code);
+        it.moveTo();
+        it.near.hear(data(1, 'a'));
+        const isClean = code !== CloseCode.goingAway;
+        assert.deepEqual(it.state(), isClean ? ['a', [], []] : ['', [code], []]);
+        assert.deepEqual(it.sent(), [isClean ? 'moved 1' : 'abort 1 1001']);
+        it.near.hear(isClean ? moved(1) : end(1));
+        assert.deepEqual([it.recorder.closed, it.near.trunk.size], [[code], 0]);
       });
     }
 
@@ -493,77 +472,69 @@ describe('TrunkStream, when it moves', () => {
         ['has something to send on the trunk, and whose peer has moved', ['moved 1']],
         ['has moved, as its peer has', []],
       ] as const) {
-        it(`with ${code} if it ${state}, reported once, and drops data that waits for the trunk`, () => {
-          eachEnd((it) => {
+        atBothEnds(
+          `with ${code} if it ${state}, reported once, and drops data that waits for the trunk`,
+          (it) => {
             STATES[state](it);
             it.come('a');
             it.own.closeFrom(code);
             assert.deepEqual([it.state(), it.sent(), it.near.trunk.size], [['a', [code], []], sent, 0]);
-          });
-        });
+          },
+        );
       }
     }
   });
 
   describe('once both have moved', () => {
-    it('no longer uses its trunk', () => {
-      eachEnd((it) => {
-        STATES['has moved, as its peer has'](it);
+    atBothEnds('no longer uses its trunk', (it) => {
+      STATES['has moved, as its peer has'](it);
+      it.near.trunk.retire();
+      assert.deepEqual(it.near.closed, [CloseCode.normal]);
+      // Immediately, without a detour.
+      it.come('a');
+      assert.equal(it.recorder.text, 'a');
+      it.stream.write(Buffer.from('b'));
+      it.pass();
+      assert.deepEqual([it.recorder.closed, it.farText], [[], 'b']);
+    });
+
+    atBothEnds('no longer needs its trunk for held data', (it) => {
+      it.stream.pause();
+      it.near.hear(data(1, 'a'));
+      STATES['has moved, as its peer has'](it);
+      it.near.socket.lose();
+      assert.deepEqual([it.state(), it.near.closed], [['', [], []], [CloseCode.abnormal]]);
+      it.stream.resume();
+      turns.settle();
+      it.come('b');
+      assert.deepEqual(it.state(), ['ab', [], []]);
+    });
+
+    for (const [state, last] of [
+      ['has moved, and whose peer has not', moved(1)],
+      ['has something to send on the trunk, and whose peer has moved', window(1, 4)],
+    ] as const) {
+      atBothEnds(`closes a retired trunk after the last moved stream, which ${state}`, (it) => {
+        STATES[state](it);
         it.near.trunk.retire();
-        assert.deepEqual(it.near.closed, [CloseCode.normal]);
-        // Immediately, without a detour.
-        it.come('a');
-        assert.equal(it.recorder.text, 'a');
-        it.stream.write(Buffer.from('b'));
-        it.pass();
-        assert.deepEqual([it.recorder.closed, it.farText], [[], 'b']);
+        assert.deepEqual(it.near.closed, []);
+        it.near.hear(last);
+        it.sent();
+        assert.deepEqual([it.near.closed, it.recorder.closed], [[CloseCode.normal], []]);
       });
-    });
-
-    it('no longer needs its trunk for held data', () => {
-      eachEnd((it) => {
-        it.stream.pause();
-        it.near.hear(data(1, 'a'));
-        STATES['has moved, as its peer has'](it);
-        it.near.socket.lose();
-        assert.deepEqual([it.state(), it.near.closed], [['', [], []], [CloseCode.abnormal]]);
-        it.stream.resume();
-        turns.settle();
-        it.come('b');
-        assert.deepEqual(it.state(), ['ab', [], []]);
-      });
-    });
-
-    it('closes a retired trunk after the last moved stream, whichever end moves last', () => {
-      for (const state of [
-        'has moved, and whose peer has not',
-        'has something to send on the trunk, and whose peer has moved',
-      ] as const) {
-        eachEnd((it) => {
-          STATES[state](it);
-          it.near.trunk.retire();
-          assert.deepEqual(it.near.closed, []);
-          if (state.startsWith('has moved')) it.near.hear(moved(1));
-          else it.near.hear(window(1, 4));
-          it.sent();
-          assert.deepEqual([it.near.closed, it.recorder.closed], [[CloseCode.normal], []]);
-        });
-      }
-    });
+    }
   });
 
   describe('asks for a sign of life', () => {
     for (const state of Object.keys(STATES) as State[]) {
-      it(`on the connection in use, as a stream that ${state}`, () => {
-        eachEnd((it) => {
-          STATES[state](it);
-          it.stream.probe();
-          const isOwn = !state.startsWith('waits');
-          assert.deepEqual([it.own.probes, it.near.socket.probes], isOwn ? [1, 0] : [0, 1]);
-          assert.equal(it.stream.isSilent, true);
-          (isOwn ? it.own : it.near.socket).isSilent = false;
-          assert.equal(it.stream.isSilent, false);
-        });
+      atBothEnds(`on the connection in use, as a stream that ${state}`, (it) => {
+        STATES[state](it);
+        it.stream.probe();
+        const isOwn = !state.startsWith('waits');
+        assert.deepEqual([it.own.probes, it.near.socket.probes], isOwn ? [1, 0] : [0, 1]);
+        assert.equal(it.stream.isSilent, true);
+        (isOwn ? it.own : it.near.socket).isSilent = false;
+        assert.equal(it.stream.isSilent, false);
       });
     }
   });
@@ -583,8 +554,9 @@ describe('TrunkStream, when it moves', () => {
   ][]) {
     describe(`as a stream that ${state}`, () => {
       for (const code of [CloseCode.normal, CloseCode.internalError]) {
-        it(`closes with ${code}, makes no further callbacks, and lets the peer reach its end`, () => {
-          eachEnd((it) => {
+        atBothEnds(
+          `closes with ${code}, makes no further callbacks, and lets the peer reach its end`,
+          (it) => {
             STATES[state](it);
             it.stream.write(Buffer.from('last'));
             it.stream.close(code);
@@ -605,39 +577,35 @@ describe('TrunkStream, when it moves', () => {
             // A data socket that arrives too late is not used.
             if (!hasOwn) it.moveTo();
             assert.deepEqual(it.state()[2], [hasOwn ? code : CloseCode.goingAway]);
-          });
-        });
+          },
+        );
       }
 
-      it('is broken off, makes no further callbacks, and lets the peer reach its end', () => {
-        eachEnd((it) => {
-          STATES[state](it);
-          it.stream.destroy();
-          assert.deepEqual(it.sent(), broken.length > 0 ? ['abort 1 1001'] : []);
-          assert.deepEqual(it.state(), ['', [], hasOwn ? [CloseCode.abnormal] : []]);
-          if (state === 'waits for its data socket') it.near.hear(data(1, 'x'), end(1));
-          if (state === 'has moved, and whose peer has not') it.near.hear(data(1, 'x'), moved(1));
-          assert.deepEqual([it.near.trunk.size, it.near.closed, it.recorder.text], [0, [], '']);
-          assert.equal(it.stream.write(Buffer.alloc(100 * KIB)), true);
-          if (!hasOwn) it.moveTo();
-          assert.deepEqual(
-            [it.state()[2], it.sent()],
-            [[hasOwn ? CloseCode.abnormal : CloseCode.goingAway], []],
-          );
-        });
+      atBothEnds('is broken off, makes no further callbacks, and lets the peer reach its end', (it) => {
+        STATES[state](it);
+        it.stream.destroy();
+        assert.deepEqual(it.sent(), broken.length > 0 ? ['abort 1 1001'] : []);
+        assert.deepEqual(it.state(), ['', [], hasOwn ? [CloseCode.abnormal] : []]);
+        if (state === 'waits for its data socket') it.near.hear(data(1, 'x'), end(1));
+        if (state === 'has moved, and whose peer has not') it.near.hear(data(1, 'x'), moved(1));
+        assert.deepEqual([it.near.trunk.size, it.near.closed, it.recorder.text], [0, [], '']);
+        assert.equal(it.stream.write(Buffer.alloc(100 * KIB)), true);
+        if (!hasOwn) it.moveTo();
+        assert.deepEqual(
+          [it.state()[2], it.sent()],
+          [[hasOwn ? CloseCode.abnormal : CloseCode.goingAway], []],
+        );
       });
 
       const needsTrunk = state !== 'has moved, as its peer has';
-      it(`${needsTrunk ? 'is broken' : 'continues'} when its trunk is lost`, () => {
-        eachEnd((it) => {
-          STATES[state](it);
-          it.near.socket.lose();
-          assert.deepEqual(it.state()[1], needsTrunk ? [CloseCode.abnormal] : []);
-          assert.deepEqual(it.state()[2], needsTrunk && hasOwn ? [CloseCode.abnormal] : []);
-          assert.deepEqual([it.near.trunk.size, it.near.closed, it.sent()], [0, [CloseCode.abnormal], []]);
-          if (!hasOwn) it.moveTo();
-          assert.deepEqual(it.state()[1], needsTrunk ? [CloseCode.abnormal] : []);
-        });
+      atBothEnds(`${needsTrunk ? 'is broken' : 'continues'} when its trunk is lost`, (it) => {
+        STATES[state](it);
+        it.near.socket.lose();
+        assert.deepEqual(it.state()[1], needsTrunk ? [CloseCode.abnormal] : []);
+        assert.deepEqual(it.state()[2], needsTrunk && hasOwn ? [CloseCode.abnormal] : []);
+        assert.deepEqual([it.near.trunk.size, it.near.closed, it.sent()], [0, [CloseCode.abnormal], []]);
+        if (!hasOwn) it.moveTo();
+        assert.deepEqual(it.state()[1], needsTrunk ? [CloseCode.abnormal] : []);
       });
     });
   }
@@ -648,25 +616,24 @@ describe('TrunkStream, when it moves', () => {
         [end(1), CloseCode.normal],
         [abort(1, CloseCode.keyRevoked), CloseCode.keyRevoked],
       ] as const) {
-        it(`with ${code}, as one that ${state}`, () => {
-          eachEnd((it) => {
-            STATES[state](it);
-            if (state.startsWith('has')) it.own.receive(Buffer.from('unheard'));
-            it.near.hear(data(1, 'a'), frame);
-            const hadOwn = state.startsWith('has');
-            assert.deepEqual(it.state(), ['a', [code], hadOwn ? [CloseCode.abnormal] : []]);
-            assert.deepEqual([it.sent(), it.near.trunk.size], [hadOwn ? [] : ['end 1'], 0]);
-            if (!hadOwn) it.moveTo();
-            assert.deepEqual(it.state()[2], [hadOwn ? CloseCode.abnormal : CloseCode.goingAway]);
-          });
+        atBothEnds(`with ${code}, as one that ${state}`, (it) => {
+          STATES[state](it);
+          if (state.startsWith('has')) it.own.receive(Buffer.from('unheard'));
+          it.near.hear(data(1, 'a'), frame);
+          const hadOwn = state.startsWith('has');
+          assert.deepEqual(it.state(), ['a', [code], hadOwn ? [CloseCode.abnormal] : []]);
+          assert.deepEqual([it.sent(), it.near.trunk.size], [hadOwn ? [] : ['end 1'], 0]);
+          if (!hadOwn) it.moveTo();
+          assert.deepEqual(it.state()[2], [hadOwn ? CloseCode.abnormal : CloseCode.goingAway]);
         });
       }
     }
   });
 
-  it('accepts outstanding data of the trunk after it has ended on its data socket, even more than a window', () => {
-    for (const when of ['has moved', 'is about to']) {
-      eachEnd((it) => {
+  for (const when of ['has moved', 'is about to']) {
+    atBothEnds(
+      `accepts outstanding data of the trunk after it has ended on its data socket, even more than a window (${when})`,
+      (it) => {
         it.moveTo();
         if (when === 'has moved') it.sent();
         it.stream.close(CloseCode.normal);
@@ -678,46 +645,41 @@ describe('TrunkStream, when it moves', () => {
           [it.near.trunk.size, it.near.closed, it.state()],
           [0, [], ['', [], [CloseCode.normal]]],
         );
-      });
-    }
-  });
+      },
+    );
+  }
 
   describe('without a data socket', () => {
-    it('continues on the trunk', () => {
-      eachEnd((it) => {
-        it.stream.moveFailed();
-        it.stream.write(Buffer.from('b'));
-        it.near.hear(data(1, 'a'));
-        assert.deepEqual([it.state(), it.sent()], [['a', [], []], ['data 1 b']]);
-        it.stream.close(CloseCode.normal);
-        assert.deepEqual(it.sent(), ['end 1']);
-      });
+    atBothEnds('continues on the trunk', (it) => {
+      it.stream.moveFailed();
+      it.stream.write(Buffer.from('b'));
+      it.near.hear(data(1, 'a'));
+      assert.deepEqual([it.state(), it.sent()], [['a', [], []], ['data 1 b']]);
+      it.stream.close(CloseCode.normal);
+      assert.deepEqual(it.sent(), ['end 1']);
     });
 
     for (const order of ['before', 'after'] as const) {
-      it(`is broken off if the peer has moved, which is known ${order} the failure`, () => {
-        eachEnd((it) => {
-          if (order === 'after') it.stream.moveFailed();
-          it.near.hear(data(1, 'a'), moved(1));
-          if (order === 'before') it.stream.moveFailed();
-          assert.deepEqual([it.state(), it.sent()], [['a', [CloseCode.abnormal], []], ['abort 1 1001']]);
-          assert.deepEqual([it.near.trunk.size, it.near.closed], [0, []]);
-        });
+      atBothEnds(`is broken off if the peer has moved, which is known ${order} the failure`, (it) => {
+        if (order === 'after') it.stream.moveFailed();
+        it.near.hear(data(1, 'a'), moved(1));
+        if (order === 'before') it.stream.moveFailed();
+        assert.deepEqual([it.state(), it.sent()], [['a', [CloseCode.abnormal], []], ['abort 1 1001']]);
+        assert.deepEqual([it.near.trunk.size, it.near.closed], [0, []]);
       });
     }
 
-    it('reports a failure once, even if the stream ended before', () => {
-      eachEnd((it) => {
-        it.near.hear(moved(1));
-        it.near.socket.lose();
-        it.stream.moveFailed();
-        assert.deepEqual(it.state()[1], [CloseCode.abnormal]);
-      });
+    atBothEnds('reports a failure once, even if the stream ended before', (it) => {
+      it.near.hear(moved(1));
+      it.near.socket.lose();
+      it.stream.moveFailed();
+      assert.deepEqual(it.state()[1], [CloseCode.abnormal]);
     });
   });
 
-  it('is broken off when it is closed, and the peer reads none of the data before MOVED for five minutes', () => {
-    eachEnd((it) => {
+  atBothEnds(
+    'is broken off when it is closed, and the peer reads none of the data before MOVED for five minutes',
+    (it) => {
       it.fill(16 * KIB + 1);
       it.moveTo();
       it.stream.close(CloseCode.normal);
@@ -730,8 +692,8 @@ describe('TrunkStream, when it moves', () => {
       assert.deepEqual([it.sent(), turns.timers], [['abort 1 1001'], 0]);
       it.near.hear(end(1));
       assert.equal(it.near.trunk.size, 0);
-    });
-  });
+    },
+  );
 
   describe('ends its trunk with a protocol error', () => {
     const VIOLATIONS: [what: string, which: (typeof ENDS)[number] | 'both', frames: Buffer[]][] = [
@@ -777,16 +739,14 @@ describe('TrunkStream, when it moves', () => {
       });
     }
 
-    it('but not at WINDOW after MOVED, nor for a stream that has ended', () => {
-      eachEnd((it) => {
-        it.moveTo();
-        it.near.hear(moved(1), window(1, 1));
-        assert.deepEqual([it.sent(), it.near.trunk.size], [['moved 1'], 0]);
-        it.near.hear(window(1, WINDOW_BYTES));
-        assert.deepEqual([it.near.closed, it.sent()], [[], []]);
-        it.near.hear(window(2, 1));
-        assert.deepEqual(it.near.closed, [CloseCode.abnormal]);
-      });
+    atBothEnds('but not at WINDOW after MOVED, nor for a stream that has ended', (it) => {
+      it.moveTo();
+      it.near.hear(moved(1), window(1, 1));
+      assert.deepEqual([it.sent(), it.near.trunk.size], [['moved 1'], 0]);
+      it.near.hear(window(1, WINDOW_BYTES));
+      assert.deepEqual([it.near.closed, it.sent()], [[], []]);
+      it.near.hear(window(2, 1));
+      assert.deepEqual(it.near.closed, [CloseCode.abnormal]);
     });
   });
 });

@@ -63,6 +63,14 @@ function setUp({ max = 9, tags = new WeakenedTags(), slots = new CompressorSlots
   return { clock, stream, filter, seen, slots, respond, completed: () => stream.until(isComplete) };
 }
 
+/** As `setUp`, with a request and what has come of its response. */
+function answered(response: string, request = GET, options: Parameters<typeof setUp>[0] = {}) {
+  const world = setUp(options);
+  world.stream.receive(request);
+  world.respond(response);
+  return world;
+}
+
 /** Resolves when the thread pool, which compresses in order, has done what it can. */
 async function compressorsIdle(): Promise<void> {
   for (let round = 0; round < 8; round++) await promisify(zlib.gzip)(Buffer.alloc(64 * 1024));
@@ -72,9 +80,7 @@ describe('CompressedStream', () => {
   for (const coding of ['br', 'zstd', 'gzip'] as const) {
     it(`compresses with ${coding}, if Node has it`, async function () {
       if (!hasCoding(coding)) notRun(this, `Node ${process.versions.node} has no ${coding}`);
-      const { stream, respond, completed } = setUp();
-      stream.receive(GET.replace('gzip', coding));
-      respond(KNOWN);
+      const { stream, completed } = answered(KNOWN, GET.replace('gzip', coding));
       await completed();
       const { head, body } = read(stream.sent, coding);
       assert.equal(
@@ -156,9 +162,7 @@ describe('CompressedStream', () => {
   }
 
   it('only adds Vary for a visitor that accepts no coding', () => {
-    const { stream, respond } = setUp();
-    stream.receive(GET.replace('gzip', 'deflate'));
-    respond(KNOWN);
+    const { stream } = answered(KNOWN, GET.replace('gzip', 'deflate'));
     assert.equal(stream.sent, KNOWN.replace('\r\n\r\n', '\r\nVary: Accept-Encoding\r\n\r\n'));
   });
 
@@ -213,9 +217,10 @@ describe('CompressedStream', () => {
   });
 
   it('continues to compress after a refused upgrade', async () => {
-    const { stream, respond, completed } = setUp();
-    stream.receive(GET.replace('\r\n\r\n', '\r\nUpgrade: websocket\r\n\r\n'));
-    respond('HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n');
+    const { stream, respond, completed } = answered(
+      'HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n',
+      GET.replace('\r\n\r\n', '\r\nUpgrade: websocket\r\n\r\n'),
+    );
     stream.receive(GET);
     stream.sent = '';
     respond(KNOWN);
@@ -249,18 +254,16 @@ describe('CompressedStream', () => {
   });
 
   it('keeps trailers except digests of the uncompressed content', async () => {
-    const { stream, respond } = setUp();
-    stream.receive(GET);
-    respond(`${CHUNKED}3\r\nabc\r\n0\r\nServer-Timing: a\r\nContent-Digest: sha-256=:a:\r\nX: 1\r\n\r\n`);
+    const { stream } = answered(
+      `${CHUNKED}3\r\nabc\r\n0\r\nServer-Timing: a\r\nContent-Digest: sha-256=:a:\r\nX: 1\r\n\r\n`,
+    );
     await stream.until(({ sent }) => sent.endsWith('\r\n0\r\nServer-Timing: a\r\nX: 1\r\n\r\n'));
     assert.equal(read(stream.sent).body, 'abc');
   });
 
   it('marks the end of a body that ends with the connection, and announces that it will close', async () => {
     for (const version of ['HTTP/1.0', 'HTTP/1.1']) {
-      const { stream, respond, filter } = setUp();
-      stream.receive(GET);
-      respond(`${HEAD.replace('HTTP/1.1', version)}\r\n${TEXT}`);
+      const { stream, filter } = answered(`${HEAD.replace('HTTP/1.1', version)}\r\n${TEXT}`);
       filter.close(1000);
       assert.equal(stream.ended, undefined);
       await stream.until(({ ended }) => ended === 1000);
@@ -272,9 +275,7 @@ describe('CompressedStream', () => {
 
   it('closes after a complete response, with the code of the handler', async () => {
     for (const code of [1000, 1011]) {
-      const { stream, respond, filter } = setUp();
-      stream.receive(GET);
-      respond(KNOWN);
+      const { stream, filter } = answered(KNOWN);
       filter.close(code);
       await stream.until(({ ended }) => ended === code);
       assert.deepEqual([read(stream.sent).body, read(stream.sent).isComplete], [TEXT, true]);
@@ -285,9 +286,7 @@ describe('CompressedStream', () => {
     it('sends what has arrived after 10 ms', async () => {
       for (const coding of ['br', 'zstd', 'gzip'] as const) {
         if (!hasCoding(coding)) continue;
-        const { clock, stream, respond } = setUp();
-        stream.receive(GET.replace('gzip', coding));
-        respond(CHUNKED);
+        const { clock, stream, respond } = answered(CHUNKED, GET.replace('gzip', coding));
         assert.deepEqual(clock.waiting, []);
         for (const part of ['one', 'two', 'three']) {
           const before = stream.sent.length;
@@ -302,9 +301,7 @@ describe('CompressedStream', () => {
     });
 
     it('does not wait longer because more arrives', async () => {
-      const { clock, stream, respond } = setUp();
-      stream.receive(GET);
-      respond(CHUNKED);
+      const { clock, stream, respond } = answered(CHUNKED);
       for (let ms = 0; ms < COMPRESSION_FLUSH_MS; ms++) {
         respond('1\r\nx\r\n');
         clock.advance(1);
@@ -357,9 +354,7 @@ describe('CompressedStream', () => {
     });
 
     it('still breaks off within 500 ms', async () => {
-      const { clock, stream, respond, filter } = setUp();
-      stream.receive(GET);
-      respond(CHUNKED);
+      const { clock, stream, respond, filter } = answered(CHUNKED);
       stream.room = false;
       const noise = randomBytes(200_000).toString('base64');
       respond(`${noise.length.toString(16)}\r\n${noise}`);
@@ -379,9 +374,7 @@ describe('CompressedStream', () => {
     };
     for (const [name, [response, code, ended]] of Object.entries(broken)) {
       it(`sends what it has, without an end, if it ${name}`, async () => {
-        const { clock, stream, respond, filter, slots } = setUp({ max: 1 });
-        stream.receive(GET);
-        respond(response);
+        const { clock, stream, filter, slots } = answered(response, GET, { max: 1 });
         filter.close(code);
         await stream.until(({ ended: now }) => now !== undefined);
         assert.equal(stream.ended, ended);
@@ -394,9 +387,7 @@ describe('CompressedStream', () => {
     }
 
     it('cuts both sides if its chunks are malformed', () => {
-      const { stream, respond, seen, slots } = setUp({ max: 1 });
-      stream.receive(GET);
-      respond(`${CHUNKED}3\r\nabcdef\r\n`);
+      const { stream, respond, seen, slots } = answered(`${CHUNKED}3\r\nabcdef\r\n`, GET, { max: 1 });
       assert.equal(stream.ended, 'cut');
       assert.equal(seen.closed, 1006);
       assert.ok(slots.take());
@@ -404,9 +395,7 @@ describe('CompressedStream', () => {
     });
 
     it('passes on a part of a head', () => {
-      const { stream, respond, filter } = setUp();
-      stream.receive(GET);
-      respond('HTTP/1.1 200 OK\r\nContent-');
+      const { stream, filter } = answered('HTTP/1.1 200 OK\r\nContent-');
       filter.close(1000);
       assert.deepEqual([stream.sent, stream.ended], ['HTTP/1.1 200 OK\r\nContent-', 1000]);
     });
@@ -433,9 +422,9 @@ describe('CompressedStream', () => {
 
   it('sends the tag of the service back to it, and the weak one with a 304', async () => {
     const tags = new WeakenedTags();
-    const { stream, respond, completed, seen } = setUp({ tags });
-    stream.receive(GET);
-    respond(KNOWN.replace('\r\n', '\r\nETag: "v1"\r\n'));
+    const { stream, respond, completed, seen } = answered(KNOWN.replace('\r\n', '\r\nETag: "v1"\r\n'), GET, {
+      tags,
+    });
     await completed();
     assert.match(read(stream.sent).head, /\r\nETag: W\/"v1"\r\n/);
     seen.received = '';
