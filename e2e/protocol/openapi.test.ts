@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { DnsServer } from '../../server/testing/dns-server.ts';
-import { MEMBER_ACTS_PER_DAY } from '../../server/limits.ts';
+import { AUDIT_ACTS_PER_DAY, MEMBER_ACTS_PER_DAY } from '../../server/limits.ts';
 import type { Knock } from '../../shared/knocks.ts';
 import type { Link } from '../../shared/links.ts';
 import type { Tunnel } from '../../shared/tunnel.ts';
@@ -132,6 +132,8 @@ describe('GET /v1/openapi.json', () => {
     });
     const tokens = [{ name: 'ci' }, { name: 'agent', token: 'x'.repeat(24) }];
     await send(operation, 200, { json: { tokens } });
+    const nothing = { allow: null, basic: null, password: null, links: null, knock: null, tokens: null };
+    await send(operation, 200, { json: nothing });
     await send(operation, 400, { json: { tokens: [{ name: 'CI' }] } });
     await send(operation, 200, { json: {} });
     await send(operation, 400, { json: { pasword: 'fern' } });
@@ -146,6 +148,7 @@ describe('GET /v1/openapi.json', () => {
     await send(access, 200, { json: { links: true } });
     await send(operation, 201, { json: { ttl: '1h', note: 'for the review', path: '/x' } });
     await send(operation, 201);
+    await send(operation, 201, { json: { ttl: null, note: null, path: null } });
     await send('GET /v1/tunnels/{id}/links', 200);
     for (const json of [{ ttl: 'soon' }, { ttl: '721h' }, { note: 1 }, { path: 'x' }])
       await send(operation, 400, { json });
@@ -307,7 +310,9 @@ describe('GET /v1/openapi.json', () => {
 
   it('describes the admin API', async () => {
     const name = `made-${account.name.slice(-8)}`;
-    const made = await operator.api.send('POST', '/v1/admin/accounts', { json: { name, plan: 'team' } });
+    const made = await operator.api.send('POST', '/v1/admin/accounts', {
+      json: { name, plan: 'team', subdomain: null, with_key: null },
+    });
     validator.check('POST /v1/admin/accounts', made);
     const { id, plan } = made.json as Record<string, string>;
     assert.deepEqual([made.status, plan], [201, 'team']);
@@ -331,11 +336,14 @@ describe('GET /v1/openapi.json', () => {
     await createAccount(relay, { subdomain: `${name}-x` });
     await setSubdomain(409, `${name}-x`);
     await setSubdomain(400, 'www');
-    const keyed = await operator.api.send('POST', accounts, { json: { name: `${name}-y`, with_key: true } });
+    const keyed = await operator.api.send('POST', accounts, {
+      json: { name: `${name}-y`, plan: null, with_key: true },
+    });
     validator.check(`POST ${accounts}`, keyed);
-    assert.equal((await new Api(relay, (keyed.json as { key: string }).key).account()).name, `${name}-y`);
+    const beside = await new Api(relay, (keyed.json as { key: string }).key).account();
+    assert.deepEqual([beside.name, beside.plan], [`${name}-y`, 'dev']);
     const key = await operator.api.send('POST', `${accounts}/${id}/keys`, {
-      json: { label: 'ci', expires: '1h' },
+      json: { label: 'ci', expires: '1h', name: null },
     });
     validator.check(`POST ${accounts}/{id}/keys`, key);
     assert.equal(key.status, 201);
@@ -352,7 +360,13 @@ describe('GET /v1/openapi.json', () => {
       `${tunnels}/${own.id}/suspension`,
     );
     await send(`DELETE ${tunnels}/{id}`, 200, {}, operator.api, `${tunnels}/${own.id}`);
-    await send('POST /v1/admin/invites', 201, { json: { account: name, count: 2 } }, operator.api);
+    for (const count of [2, null])
+      await send(
+        'POST /v1/admin/invites',
+        201,
+        { json: { account: name, plan: null, ttl: null, count } },
+        operator.api,
+      );
     for (const what of ['accounts', 'keys', 'tunnels', 'invites', 'audit'])
       await send(`GET /v1/admin/${what}`, 200, {}, operator.api);
     const { keys } = (await operator.api.send('GET', `/v1/admin/keys?account=${name}`)).json as {
@@ -366,11 +380,13 @@ describe('GET /v1/openapi.json', () => {
       invites: { id: string; account: string }[];
     };
     const mine = open.invites.filter((invite) => invite.account === name).map((invite) => invite.id);
-    assert.equal(mine.length, 2);
+    assert.equal(mine.length, 3);
     const invite = `/v1/admin/invites/${mine[0]}`;
     for (const status of [200, 404])
       await send('DELETE /v1/admin/invites/{id}', status, {}, operator.api, invite);
-    const scoped = await operator.api.send('POST', `${accounts}/${id}/keys`, { json: { name: 'web' } });
+    const scoped = await operator.api.send('POST', `${accounts}/${id}/keys`, {
+      json: { label: null, expires: null, name: 'web' },
+    });
     assert.equal((scoped.json as { scope: string }).scope, 'web');
     for (const word of ['admin', 'all', 'A', 1])
       await send(
@@ -399,7 +415,7 @@ describe('GET /v1/openapi.json', () => {
     await send(operation, 400, { body: '{' }, api, path);
     await send(operation, 400, { json: { machine: 1 } }, api, path);
     await send(operation, 413, { body: ' '.repeat(17_000) }, api, path);
-    await send(operation, 201, { json: { machine: 'laptop' } }, api, path);
+    await send(operation, 201, { json: { machine: null } }, api, path);
     await send(operation, 404, {}, api, path);
     const headers: Field[] = [['X-Forwarded-For', '203.0.113.8']];
     let answer;
@@ -428,7 +444,8 @@ describe('GET /v1/openapi.json', () => {
     await send('GET /v1/team/audit', 200, {}, api);
     for (const operation of ['GET /v1/team', invite, 'DELETE /v1/team/{id}', 'GET /v1/team/audit'])
       await send(operation, 403, {}, team.api);
-    // The share of one key in the audit log.
+    // The share of one key in the audit log, of which it leaves others enough.
+    assert.ok(MEMBER_ACTS_PER_DAY < AUDIT_ACTS_PER_DAY / 2);
     const theirs = await api.create({ local_port: 1 });
     assert.equal(theirs.created_by, 'olga');
     await send('GET /v1/domains', 200, {}, api);
@@ -437,7 +454,11 @@ describe('GET /v1/openapi.json', () => {
       await send('PUT /v1/tunnels/{id}/access', 200, { json: {} }, team.api, `${path}/access`);
     await send('PUT /v1/tunnels/{id}/access', 429, { json: {} }, team.api, `${path}/access`);
     await send('PUT /v1/tunnels/{id}/extend', 429, { json: { ttl: '1s' } }, team.api, `${path}/extend`);
-    await send('DELETE /v1/tunnels/{id}', 200, {}, team.api, path);
+    await send('GET /v1/tunnels/{id}', 200, {}, team.api, path);
+    const own = await team.api.create({ local_port: 1 });
+    for (const each of [path, `/v1/tunnels/${own.id}`])
+      await send('DELETE /v1/tunnels/{id}', 200, {}, team.api, each);
+    await send('DELETE /v1/team/{id}', 200, {}, api, `/v1/team/${team.keyId}`);
   });
 
   it('describes the refusal of a suspended account', async () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { Account, Tunnel } from '../../shared/tunnel.ts';
 import { createAccount, type TestAccount } from '../support/accounts.ts';
 import { Api, assertError } from '../support/api.ts';
-import { type Field, RawConnection } from '../support/raw-http.ts';
+import { type Field, RawConnection, visit } from '../support/raw-http.ts';
 import { sharedRelaySuite } from '../support/relay-suite.ts';
 
 /** Values of `Authorization`, and the error that they get. */
@@ -137,6 +137,16 @@ describe('the REST interface', () => {
       const { plan, subdomain } = await acme.api.account();
       assert.deepEqual([plan, subdomain], ['team', 'shown']);
     });
+  });
+
+  it('answers HEAD like GET, without the body', async () => {
+    const [get, head] = await Promise.all(
+      ['GET', 'HEAD'].map((method) =>
+        visit(relay.port, { method, host: `localhost:${relay.port}`, target: '/healthz' }),
+      ),
+    );
+    assert.deepEqual([head?.status, head?.text], [200, '']);
+    assert.equal(head?.head.field('content-length'), get?.head.field('content-length'));
   });
 
   it('accepts a chunked body of at most 16 KiB', async () => {

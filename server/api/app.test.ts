@@ -41,39 +41,9 @@ describe('the REST interface', () => {
       assert.match(answer, isRevoked ? /^HTTP\/1.1 401 / : /^HTTP\/1.1 201 /);
     });
 
-  it('treats null in an optional field of a request as missing', async () => {
-    const admin = await api.keyOf(account, { scope: { kind: 'admin' } });
-    const access = { allow: null, basic: null, password: null, links: null, knock: null };
-    const ask = async (method: string, path: string, as: string | undefined, fields: object) => {
-      const { status, body } = await api.call(method, path, as, fields);
-      assert.ok(status === 200 || status === 201, `${path}: ${JSON.stringify(body)}`);
-      return body;
-    };
-    const { id } = await ask('POST', '/v1/tunnels', key, { local_port: 1, access });
-    const path = `/v1/tunnels/${String(id)}`;
-    await ask('PUT', `${path}/extend`, key, { ttl: null });
-    await ask('PUT', `${path}/access`, key, { ...access, links: true });
-    await ask('POST', `${path}/links`, key, { ttl: null, note: null, path: null });
-    const made = { name: 'beta', plan: null, subdomain: null, with_key: null };
-    const beta = await ask('POST', '/v1/admin/accounts', admin, made);
-    assert.equal(beta['plan'], 'dev');
-    const invite = { account: 'beta', plan: null, ttl: null, count: null };
-    const { invites } = await ask('POST', '/v1/admin/invites', admin, invite);
-    const [{ url }] = invites as [{ url: string }];
-    await ask('POST', `/v1/invites/${url.split('/').at(-1)}`, undefined, { machine: null });
-    const issued = { label: null, expires: null, name: null };
-    await ask('POST', `/v1/admin/accounts/${String(beta['id'])}/keys`, admin, issued);
-  });
-
   it('responds 404 to a path that Koa would correct', async () => {
     assert.match(await send('GET /healthz', ''), /^HTTP\/1\.1 200 /);
     assert.match(await send('GET /healthz#x', ''), /^HTTP\/1\.1 404 /);
-  });
-
-  it('answers HEAD like GET, without the body', async () => {
-    const [get, head] = [await api.call('GET', '/healthz'), await api.call('HEAD', '/healthz')];
-    assert.deepEqual([head.status, head.body], [200, {}]);
-    assert.equal(head.headers.get('content-length'), get.headers.get('content-length'));
   });
 
   for (const [what, storeDown, draining, ready] of [

@@ -1,7 +1,7 @@
 /** Who may do what, and what the team's audit shows. `e2e/protocol/teams.test.ts` has what a team works with. */
 import assert from 'node:assert/strict';
 import { Administration } from '../administration/admin-actions.ts';
-import { AUDIT_ACTS_PER_DAY, CREATE_BURST, MEMBER_ACTS_PER_DAY } from '../limits.ts';
+import { CREATE_BURST } from '../limits.ts';
 import { ApiFixture, anAccount, codeOf } from '../testing/fixtures.ts';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -89,14 +89,13 @@ describe('the REST interface of teams', () => {
     }
   });
 
-  it('does not let an owner reach other accounts and the administration', async () => {
+  it('does not let an owner reach other accounts', async () => {
     const stranger = await api.keyOf(other, { scope: { kind: 'owner' } });
     const invited = await invite(stranger, 'eve');
     const [theirs] = (await list(stranger)).keys;
     for (const id of [invited['id'], theirs?.['id']])
       assert.equal((await call(owner, 'DELETE', `/v1/team/${String(id)}`)).status, 404);
     assert.equal((await list(stranger)).invites.length, 1);
-    assert.equal((await call(owner, 'GET', '/v1/admin/accounts')).status, 404);
     assert.doesNotMatch((await audit('detail')).join('\n'), /eve/);
   });
 
@@ -121,14 +120,9 @@ describe('the REST interface of teams', () => {
   });
 
   for (const fields of [
-    {},
-    { labels: 'ann' },
-    { labels: [] },
-    { labels: [''] },
-    { labels: [' '] },
-    { labels: ['a\u001b[2J'] },
-    { labels: ['x'.repeat(101)] },
-    { labels: [1] },
+    ...[undefined, 'ann', [], [''], [' '], ['a\u001b[2J'], ['x'.repeat(101)], [1]].map((labels) => ({
+      labels,
+    })),
     { labels: Array.from({ length: 101 }, (_, index) => `p${index}`) },
     { labels: ['ann'], ttl: '0s' },
     { labels: ['ann'], ttl: '9000h' },
@@ -189,8 +183,7 @@ describe('the REST interface of teams', () => {
     clock.advance(1);
     await administration().suspendAccount('team', null);
     assert.deepEqual(await audit('actor', 'action'), ['operator account.suspend', 'operator account.resume']);
-    const { acts } = await made(owner, 'GET', '/v1/team/audit');
-    assert.doesNotMatch(JSON.stringify(acts), /oscar|root|shell/);
+    assert.doesNotMatch((await audit('actor', 'subject', 'detail')).join('\n'), /oscar|root|shell/);
   });
 
   it('quotes labels, so that none can claim to be another key', async () => {
@@ -198,22 +191,6 @@ describe('the REST interface of teams', () => {
     const { id } = await create(ann, 'web');
     await made(mallory, 'DELETE', `/v1/tunnels/${String(id)}`);
     assert.equal((await audit('detail')).at(-1), String.raw`of "ann", by "m\", by \"bob"`);
-  });
-
-  it('leaves owners room in the audit log when a member fills their share of it', async () => {
-    const [ann, mallory] = [await member('ann'), await member('mallory')];
-    const path = `/v1/tunnels/${String((await create(ann, 'web', { ttl: '1m' }))['id'])}`;
-    for (let acts = 0; acts < MEMBER_ACTS_PER_DAY; acts += 1)
-      await made(mallory, 'PUT', `${path}/access`, {});
-    const refused = await call(mallory, 'PUT', `${path}/access`, {});
-    assert.equal(codeOf(refused), '429 rate-limited');
-    assert.ok(Number(refused.headers.get('retry-after')) > 0);
-    // Nothing happened, mallory closes tunnels, and the owner revokes the key.
-    await made(ann, 'GET', path);
-    await made(mallory, 'DELETE', `/v1/tunnels/${String((await create(mallory))['id'])}`);
-    await made(mallory, 'DELETE', path);
-    await made(owner, 'DELETE', `/v1/team/${String((await keyLabelled('mallory'))['id'])}`);
-    assert.ok(MEMBER_ACTS_PER_DAY < AUDIT_ACTS_PER_DAY / 2);
   });
 
   it('limits create requests for each key', async () => {
