@@ -22,16 +22,18 @@ const PROGRAM = `
   console.log(most / 1024 ** 2, kept.length);
 `;
 
-/** The peak heap of the program above, in MiB. */
-async function most(which: 'limited' | 'alone'): Promise<number> {
-  const options = ['--max-semi-space-size=4', '--input-type=module', '--eval', PROGRAM, which];
-  const { stdout } = await promisify(execFile)(process.execPath, options);
-  return Number.parseFloat(stdout);
+/** What a program prints first, in MiB, with the limit and without it. */
+async function printed(program: string, ...flags: string[]): Promise<[limited: number, alone: number]> {
+  const run = async (which: string): Promise<number> => {
+    const options = [...flags, '--input-type=module', '--eval', program, which];
+    return Number.parseFloat((await promisify(execFile)(process.execPath, options)).stdout);
+  };
+  return [await run('limited'), await run('alone')];
 }
 
 describe('limitOldGeneration', () => {
   it('limits the growth of the heap while V8 is running', async () => {
-    const [limited, alone] = [await most('limited'), await most('alone')];
+    const [limited, alone] = await printed(PROGRAM, '--max-semi-space-size=4');
     assert.ok(limited < 0.8 * alone, `${limited} MiB, and ${alone} without the limit`);
   });
 
@@ -45,11 +47,10 @@ describe('limitOldGeneration', () => {
   });
 });
 
-const YOUNG_GENERATION_MODULE = fileURLToPath(new URL('./heap.ts', import.meta.url));
 /** Creates young objects, some of which survive, and prints the size of V8's young generation. */
 const YOUNG_GENERATION_PROGRAM = `
   import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
-  import { limitYoungGeneration } from ${JSON.stringify(YOUNG_GENERATION_MODULE)};
+  import { limitYoungGeneration } from ${JSON.stringify(MODULE)};
   if (process.argv[1] === 'limited') limitYoungGeneration(process, setFlagsFromString);
   const recent = [];
   for (let index = 0; index < 1_000_000; index += 1) recent[index % 20_000] = { index, more: [index] };
@@ -57,20 +58,9 @@ const YOUNG_GENERATION_PROGRAM = `
   console.log(young.space_size / 1024 ** 2, recent.length);
 `;
 
-/** The size of the young generation of the program above, in MiB. */
-async function held(which: 'limited' | 'alone'): Promise<number> {
-  const { stdout } = await promisify(execFile)(process.execPath, [
-    '--input-type=module',
-    '--eval',
-    YOUNG_GENERATION_PROGRAM,
-    which,
-  ]);
-  return Number.parseFloat(stdout);
-}
-
 describe('limitYoungGeneration', () => {
   it('keeps the young generation near its initial size while V8 is running', async () => {
-    const [limited, alone] = [await held('limited'), await held('alone')];
+    const [limited, alone] = await printed(YOUNG_GENERATION_PROGRAM);
     assert.ok(limited < alone / 2, `${limited} MiB, and ${alone} without the limit`);
   });
 

@@ -17,8 +17,15 @@ import { type LocalConnection, localPort, type LocalTarget } from './local-servi
 const hasIpv6 = Object.values(networkInterfaces()).some((addresses) =>
   addresses?.some(({ address }) => address === '::1'),
 );
+/** A dialer with a clock of its own. */
+function setUpDialer(port: number, more: Partial<LocalTarget> = {}) {
+  const clock = new FakeClock();
+  const deadlines = new Deadlines(clock);
+  return { clock, deadlines, dialer: new LocalDialer({ ...localPort(port), ...more }, deadlines) };
+}
+
 const dialerTo = (port: number, more: Partial<LocalTarget> = {}): LocalDialer =>
-  new LocalDialer({ ...localPort(port), ...more }, new Deadlines(new FakeClock()));
+  setUpDialer(port, more).dialer;
 
 describe('LocalDialer', () => {
   afterEach(closeServers);
@@ -79,11 +86,9 @@ describe('LocalDialer', () => {
   });
 
   it('times out on both addresses', async () => {
-    const clock = new FakeClock();
-    const deadlines = new Deadlines(clock);
+    const { clock, deadlines, dialer } = setUpDialer(9);
     const refused = new Promise<Error>((resolve) => {
-      const handler = { connected: () => assert.fail(), refused: resolve };
-      new LocalDialer(localPort(9), deadlines).connect(handler);
+      dialer.connect({ connected: () => assert.fail(), refused: resolve });
     });
     // Before the system has reported anything about either.
     clock.advance(2 * LOCAL_CONNECT_TIMEOUT_MS);
@@ -104,10 +109,8 @@ describe('LocalDialer', () => {
   });
 
   it('waits for a service that restarts', async () => {
-    const clock = new FakeClock();
-    const deadlines = new Deadlines(clock);
     const port = await closedPort();
-    const dialer = new LocalDialer({ ...localPort(port), waitMs: 5000 }, deadlines);
+    const { clock, deadlines, dialer } = setUpDialer(port, { waitMs: 5000 });
     const connecting = connectLocal(dialer);
     await refusedBoth(port);
     clock.advance(2 * LOCAL_RETRY_MS);
@@ -119,10 +122,8 @@ describe('LocalDialer', () => {
   });
 
   it('waits no longer than its limit', async () => {
-    const clock = new FakeClock();
-    const deadlines = new Deadlines(clock);
     const port = await closedPort();
-    const dialer = new LocalDialer({ ...localPort(port), waitMs: 1000 }, deadlines);
+    const { clock, deadlines, dialer } = setUpDialer(port, { waitMs: 1000 });
     const gaveUp = assert.rejects(connectLocal(dialer), /ECONNREFUSED/);
     for (let passed = 0; deadlines.size > 0; passed += LOCAL_RETRY_MS) {
       assert.ok(passed <= 1000 + 2 * LOCAL_RETRY_MS);
