@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { createServer, type RequestListener } from 'node:http';
+import type { RequestListener } from 'node:http';
 import { createServer as createHttp2Server } from 'node:http2';
-import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { FakeClock } from '../../testing/fake-clock.ts';
+import { closedPort, closeServers, listen, startHttp } from '../../testing/servers.ts';
 import { Deadlines, systemClock } from '../clock.ts';
 import { REPLAY_TIMEOUT_MS, REPLAYS_MAX } from '../limits.ts';
 import { LocalDialer } from '../local/local-dialer.ts';
@@ -49,35 +49,27 @@ function fill(request: Buffer): Buffer {
   return Buffer.from(request.toString('latin1').replace('[redacted]', 't=1'), 'latin1');
 }
 
+const serve = async (listener: RequestListener): Promise<number> => (await startHttp(listener)).port;
+
+/** A service that responds with 201, and the requests that it has received. */
+async function serveSeen(): Promise<{ port: number; seen: unknown[] }> {
+  const seen: unknown[] = [];
+  const answer = async (...[request, response]: Parameters<RequestListener>): Promise<void> => {
+    seen.push([request.method, request.url, request.rawHeaders, await text(request)]);
+    response.writeHead(201).end('made');
+  };
+  const port = await serve((...exchange) => void answer(...exchange));
+  return { port, seen };
+}
+
 describe('a repeated request', () => {
-  const servers: { close(): void }[] = [];
-  afterEach(() => servers.splice(0).forEach((server) => server.close()));
-
-  /** A service that responds with 201, and the requests that it has received. */
-  async function serveSeen(): Promise<{ port: number; seen: unknown[] }> {
-    const seen: unknown[] = [];
-    const answer = async (...[request, response]: Parameters<RequestListener>): Promise<void> => {
-      seen.push([request.method, request.url, request.rawHeaders, await text(request)]);
-      response.writeHead(201).end('made');
-    };
-    const port = await serve((...exchange) => void answer(...exchange));
-    return { port, seen };
-  }
-
-  async function serve(listener: RequestListener): Promise<number> {
-    const server = createServer(listener);
-    servers.push({ close: () => (server.closeAllConnections(), server.close()) });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    return (server.address() as AddressInfo).port;
-  }
+  afterEach(closeServers);
 
   it('is sent to a service that speaks HTTP/2', async () => {
     const server = createHttp2Server((request, response) =>
       response.end(`${request.httpVersion} ${request.url}`),
     );
-    servers.push({ close: () => server.close() });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const { port } = server.address() as AddressInfo;
+    const port = await listen(server);
     const log = new RequestLog();
     recorded(log, 'GET /x HTTP/1.1\r\nHost: demo.example.com\r\n\r\n');
     const deadlines = new Deadlines(systemClock);
@@ -251,11 +243,9 @@ describe('a repeated request', () => {
   }
 
   it('is rejected when nothing listens on the local port', async () => {
-    const port = await serve(() => undefined);
-    servers.splice(0).forEach((server) => server.close());
     const log = new RequestLog();
     recorded(log, 'GET / HTTP/1.1\r\n\r\n');
-    await assert.rejects(replayer(log, port).replay(1), refusal('local-refused'));
+    await assert.rejects(replayer(log, await closedPort()).replay(1), refusal('local-refused'));
   });
 
   it('is broken when the response breaks off, or takes more than 60 s', async () => {

@@ -490,19 +490,18 @@ describe('Http2Connection', () => {
 describe('LocalSessions', () => {
   afterEach(closeServers);
 
-  it('serves requests together over one connection', async () => {
-    const service = await Service.start(waiting);
-    const visitors = await Promise.all(Array.from({ length: 20 }, () => service.send(GET)));
-    await Promise.all(visitors.map((visitor) => visitor.has('.')));
-    assert.equal(service.sessions.length, 1);
-  });
-
-  it('opens another connection if the service allows no more requests on the first', async () => {
-    const service = await Service.start(waiting, { settings: { maxConcurrentStreams: 2 } });
-    const visitors = await Promise.all(Array.from({ length: 5 }, () => service.send(GET)));
-    await Promise.all(visitors.map((visitor) => visitor.has('.')));
-    assert.equal(service.sessions.length, 3);
-  });
+  for (const [what, maxConcurrentStreams, visits, sessions] of [
+    ['serves requests together over one connection', undefined, 20, 1],
+    ['opens another connection if the service allows no more requests on the first', 2, 5, 3],
+  ] as const) {
+    it(what, async () => {
+      const settings = maxConcurrentStreams === undefined ? {} : { maxConcurrentStreams };
+      const service = await Service.start(waiting, { settings });
+      const visitors = await Promise.all(Array.from({ length: visits }, () => service.send(GET)));
+      await Promise.all(visitors.map((visitor) => visitor.has('.')));
+      assert.equal(service.sessions.length, sessions);
+    });
+  }
 
   it('rejects a request after 10 s if the service allows none', async () => {
     const service = await Service.start(waiting, { settings: { maxConcurrentStreams: 0 } });
