@@ -23,7 +23,7 @@ export const statusCommand = defineCommand({
   run: (given, { output }) => runStatus(given, output),
 });
 
-export async function runStatus(command: RelayAccess, output: Output): Promise<void> {
+async function runStatus(command: RelayAccess, output: Output): Promise<void> {
   const api = apiOf(command);
   const [account, tunnels, domains] = await Promise.all([
     api.getAccount(),
@@ -156,7 +156,7 @@ function readDomainAction(line: CommandLine) {
 }
 
 /** Thrown for a domain that the account has not added. */
-export class NoSuchDomain extends Error {
+class NoSuchDomain extends Error {
   constructor(name: string) {
     super(`You have not added the domain "${name}". "culvert domain list" shows your domains`);
   }
@@ -297,7 +297,7 @@ function readTeamAction(line: CommandLine) {
 }
 
 /** Thrown for somebody who is not in the account, or a label that several keys have. */
-export class NoSuchMember extends Error {}
+class NoSuchMember extends Error {}
 
 /** @throws NoSuchMember */
 function findMember({ keys, invites }: Team, who: string): { readonly id: string; readonly label: string } {

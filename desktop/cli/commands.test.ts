@@ -180,45 +180,9 @@ describe('a command line', () => {
     }
   });
 
-  it('reads access, link, links and knock', () => {
-    assert.deepEqual(read('access my-app'), {
-      command: 'access',
-      tunnel: 'my-app',
-      wanted: undefined,
-      ...access,
-    });
-    assert.deepEqual(read('access my-app --open'), {
-      command: 'access',
-      tunnel: 'my-app',
-      wanted: EVERYBODY,
-      ...access,
-    });
-    const locked = prepare('access my-app --links --password');
-    assert.ok(locked.name === 'access' && locked.given.wanted?.links === true);
-    assert.ok(locked.given.wanted.madePassword !== undefined);
-    const make = { name: 'make', tunnel: 'my-app', link: { ttl: '2h', note: 'Ann', path: '/a?b=1' } };
-    const line = 'link my-app --ttl 2h --note Ann --path /a?b=1';
-    assert.deepEqual(read(line), { command: 'link', action: make, ...access });
-    assert.deepEqual(read('link my-app'), { command: 'link', action: { ...make, link: {} }, ...access });
-    const revoke = { name: 'revoke', link: '0123456789abcdef' };
-    assert.deepEqual(read('link --revoke 0123456789abcdef'), { command: 'link', action: revoke, ...access });
-    assert.deepEqual(read('links my-app'), { command: 'links', tunnel: 'my-app', ...access });
-    const knock = { command: 'knock', tunnel: 'my-app', knock: 'k1', ...access };
-    assert.deepEqual(read('knock my-app k1 --admit --for 8h'), { ...knock, admit: true, duration: '8h' });
-    assert.deepEqual(read('knock my-app k1 --refuse'), { ...knock, admit: false, duration: undefined });
-  });
-
   it("accepts the number of the relay's port elsewhere", () => {
     for (const line of ['http 192.0.2.7:8080', `http 8080 --relay https://r.example:8080 --key ${KEY}`])
       assert.doesNotThrow(() => read(line), line);
-  });
-
-  it('reads list, status, close and extend', () => {
-    assert.deepEqual(read('list'), { command: 'list', ...access });
-    assert.deepEqual(read('status'), { command: 'status', ...access });
-    assert.deepEqual(read('close my-app'), { command: 'close', tunnel: 'my-app', ...access });
-    const extend = { command: 'extend', tunnel: 'my-app', ttl: '4h', ...access };
-    assert.deepEqual(read('extend my-app --ttl 4h'), extend);
   });
 
   it('needs neither a relay nor a key for help, version and logout', () => {

@@ -75,7 +75,7 @@ export const extendCommand = defineCommand({
 });
 
 /** Thrown for an id or a slug that no live tunnel has. */
-export class NoSuchTunnel extends Error {
+class NoSuchTunnel extends Error {
   constructor(name: string) {
     super(`None of your live tunnels has the id or slug "${name}". "culvert list" shows your tunnels`);
   }
@@ -323,7 +323,7 @@ function readLinkAction(line: CommandLine) {
 }
 
 /** Thrown for an id that no link of a live tunnel has. */
-export class NoSuchLink extends Error {
+class NoSuchLink extends Error {
   constructor(id: string) {
     super(
       `None of your live tunnels has a link with the id "${id}". "culvert links" shows the links of a tunnel`,

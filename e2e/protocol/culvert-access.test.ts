@@ -356,17 +356,5 @@ describe('culvert and access to its tunnel', () => {
       assert.deepEqual([answered.code, answered.out], [0, 'Approved the visitor.']);
       assert.equal(played.calls.at(-1), `PUT /v1/tunnels/${tunnel}/knocks/k1 {"admit":true,"for":"8h"}`);
     });
-
-    it('immediately closes a tunnel that a relay, because it is too old, left public', async () => {
-      const played = await ScriptedRelay.start(scope, {});
-      const access = { CULVERT_RELAY: played.url, CULVERT_API_KEY: newApiKey() };
-      const { code, err } = await run(['http', '1', '--links', '--json'], access);
-      assert.equal(code, 1);
-      assert.match(err, /too old to restrict access to a tunnel.*closed immediately\.\n$/);
-      assert.deepEqual(played.calls, [
-        'POST /v1/tunnels {"local_port":1,"idle_ttl":false,"access":{"links":true}}',
-        `DELETE /v1/tunnels/${played.tunnel.id}`,
-      ]);
-    });
   });
 });
