@@ -86,17 +86,6 @@ describe('ControlConnection', () => {
     return { ...client, socket: await accepted };
   }
 
-  /** What the client reports of these messages. */
-  async function reported(event: 'knock' | 'problem', messages: readonly object[]): Promise<unknown[]> {
-    const { socket, told } = await open();
-    const heard: unknown[] = [];
-    told.on(event, (what) => heard.push(what));
-    for (const message of messages) socket.send(JSON.stringify(message));
-    socket.send(JSON.stringify({ type: 'connection', id: PENDING }));
-    await once(told, 'connection');
-    return heard;
-  }
-
   it('authenticates, offers no compression and reports the address of the relay', async () => {
     const { opened, socket } = await open();
     assert.deepEqual(relay.keys, [`Bearer ${KEY}`]);
@@ -128,6 +117,7 @@ describe('ControlConnection', () => {
   });
 
   it('reports approval requests, and ignores malformed ones', async () => {
+    const { socket, told } = await open();
     const knock = {
       type: 'knock',
       id: '0b2f4f0e-6a6e-4d53-9d0c-0a1b2c3d4e5f',
@@ -146,18 +136,26 @@ describe('ControlConnection', () => {
       { at: '1' },
       { at: '2026-99-10T12:00:00.000Z' },
     ];
-    const sent = [...bad, { agent: 'x'.repeat(2000) }, {}].map((change) => ({ ...knock, ...change }));
-    assert.deepEqual(await reported('knock', sent), [
-      { ...knock, agent: 'x'.repeat(KNOCK_AGENT_MAX_LENGTH) },
-      knock,
-    ]);
+    const knocks: unknown[] = [];
+    told.on('knock', (heard) => knocks.push(heard));
+    for (const change of bad) socket.send(JSON.stringify({ ...knock, ...change }));
+    socket.send(JSON.stringify({ ...knock, agent: 'x'.repeat(2000) }));
+    socket.send(JSON.stringify(knock));
+    socket.send(JSON.stringify({ type: 'connection', id: PENDING }));
+    await once(told, 'connection');
+    assert.deepEqual(knocks, [{ ...knock, agent: 'x'.repeat(KNOCK_AGENT_MAX_LENGTH) }, knock]);
   });
 
   it('reports problems that the relay has found', async () => {
+    const { socket, told } = await open();
     const problem = { type: 'problem', code: 'local-malformed', detail: 'SSH-2.0' };
-    const changes = [{ code: 'unknown' }, { detail: '\x1b[31m' }, { detail: 7 }, {}];
-    const sent = changes.map((change) => ({ ...problem, ...change }));
-    assert.deepEqual(await reported('problem', sent), [problem]);
+    const problems: unknown[] = [];
+    told.on('problem', (heard) => problems.push(heard));
+    for (const change of [{ code: 'unknown' }, { detail: '\x1b[31m' }, { detail: 7 }, {}])
+      socket.send(JSON.stringify({ ...problem, ...change }));
+    socket.send(JSON.stringify({ type: 'connection', id: PENDING }));
+    await once(told, 'connection');
+    assert.deepEqual(problems, [problem]);
   });
 
   it('answers pings', async () => {
@@ -296,41 +294,25 @@ describe('ControlConnection', () => {
     }
   });
 
-  const body = 'x'.repeat(1024 * 1024);
-  for (const [what, response, status, message, retryAfterMs] of [
-    [
-      'with its text and Retry-After',
-      '503 Service Unavailable\r\nRetry-After: 3\r\nContent-Length: 31\r\n\r\n{"error":"service unavailable"}',
-      503,
-      'service unavailable',
-      3000,
-    ],
-    [
-      'that breaks off',
-      '404 Not Found\r\nContent-Length: 999\r\n\r\n{"error":',
-      404,
-      'it responded with status 404',
-      undefined,
-    ],
-    [
-      'that is endless, without reading it',
-      `503 Service Unavailable\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
-      503,
-      'it responded with status 503',
-      undefined,
-    ],
-  ] as const) {
-    it(`reports the status of a refusal ${what}`, async () => {
-      relay.refuseWith(`HTTP/1.1 ${response}`);
-      const end = await connectTo(relay.address).ended;
-      assert.equal(end.kind, 'refused');
-      const { refusal } = end;
-      assert.deepEqual(
-        [refusal.status, refusal.message, refusal.retryAfterMs],
-        [status, message, retryAfterMs],
-      );
-    });
-  }
+  it('reports the status, text and Retry-After of a refusal', async () => {
+    relay.refuseWith(
+      'HTTP/1.1 503 Service Unavailable\r\nRetry-After: 3\r\nContent-Length: 31\r\n\r\n{"error":"service unavailable"}',
+    );
+    const end = await connectTo(relay.address).ended;
+    assert.equal(end.kind, 'refused');
+    const { status, message, retryAfterMs } = end.refusal;
+    assert.deepEqual(
+      { status, message, retryAfterMs },
+      { status: 503, message: 'service unavailable', retryAfterMs: 3000 },
+    );
+  });
+
+  it('reports the status of a refusal that breaks off', async () => {
+    relay.refuseWith('HTTP/1.1 404 Not Found\r\nContent-Length: 999\r\n\r\n{"error":');
+    const end = await connectTo(relay.address).ended;
+    assert.equal(end.kind, 'refused');
+    assert.equal(end.refusal.status, 404);
+  });
 
   it('dials by name first, then twice by the known address of the relay, and so on', () => {
     const dialled: (string | undefined)[] = [];
@@ -380,6 +362,13 @@ describe('ControlConnection', () => {
     socket.resume();
     // Its TCP connection ended before it could respond.
     await once(socket, 'close');
+  });
+
+  it('does not read an endless refusal', async () => {
+    const body = 'x'.repeat(1024 * 1024);
+    relay.refuseWith(`HTTP/1.1 503 Service Unavailable\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+    const end = await connectTo(relay.address).ended;
+    assert.equal(end.kind === 'refused' && end.refusal.message, 'it responded with status 503');
   });
 
   it('can be closed before it is open', () => {
