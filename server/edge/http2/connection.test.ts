@@ -356,6 +356,17 @@ describe('Http2Connection', () => {
   });
 
   describe('its end', () => {
+    it('tells a visitor that reads late why', async () => {
+      const world = new World();
+      await world.write(head(1));
+      const length = 65_535;
+      world.streams[0]?.write(response(200, 1, `Content-Length: ${length}\r\n\r\n${'x'.repeat(length)}`));
+      await world.settle();
+      await world.write(data(0, 1));
+      await world.read();
+      assert.equal(world.goaway, PROTOCOL_ERROR);
+    });
+
     it('comes behind the last reset', async () => {
       const world = new World();
       await world.read();
@@ -427,6 +438,27 @@ describe('Http2Connection', () => {
       });
       await world.write(head(1), ...frames);
       assert.deepEqual([world.hasEnded(3), world.hasEnded(1), world.goaway], [true, false, undefined]);
+    });
+
+    it('that would be too much for the relay while others wait are refused', async () => {
+      const world = new World((stream) => stream.on('data', () => stream.pause()));
+      await world.read();
+      const large = fieldsOf('GET', [['x', 'a'.repeat(12 * KIB)]]);
+      await world.write(...ids(100).map((id) => frame(HEADERS, END_HEADERS | END_STREAM, id, large)));
+      const refused = [...world.resets.values()];
+      assert.deepEqual(new Set(refused), new Set([REFUSED_STREAM]));
+      assert.ok(refused.length >= 5 && refused.length <= 10, `${refused.length}`);
+    });
+
+    it('may follow an end that the system has not confirmed to the relay', async () => {
+      const world = new World();
+      await world.write(...ids(100).map((id) => head(id)));
+      const length = 65_535;
+      world.streams[0]?.write(response(200, 1, `Content-Length: ${length}\r\n\r\n${'x'.repeat(length)}`));
+      await world.settle();
+      await world.write(head(201));
+      await world.read();
+      assert.deepEqual([world.hasEnded(1), [...world.resets]], [true, []]);
     });
 
     it('may be split at every read of a busy connection', async () => {
