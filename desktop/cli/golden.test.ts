@@ -1,4 +1,4 @@
-/** What `culvert` prints, at a relay that answers as each file says. `UPDATE=1` writes the files anew. */
+/** What `culvert` prints, at a relay that answers as each file says. `UPDATE=1` writes the files. */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** What `culvert-relay` prints, with a database of its own for each file. `UPDATE=1` writes the files anew. */
+/** What `culvert-relay` prints, with a database of its own for each file. `UPDATE=1` writes the files. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
