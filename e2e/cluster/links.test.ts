@@ -59,7 +59,7 @@ describe('signed links on three relays', function () {
   }
 
   async function open(index: number, { url }: NewLink): Promise<Response> {
-    return await ask(index, `/${new URL(url).search}`);
+    return await ask(index, `/${new URL(url).search}`, [['Sec-Fetch-Mode', 'navigate']]);
   }
 
   async function follow(index: number, made: NewLink): Promise<Field> {

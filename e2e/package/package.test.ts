@@ -76,7 +76,7 @@ describe('the package', () => {
     assert.deepEqual(requiredBy(read(manifest.main)), ['electron']);
     assert.deepEqual(requiredBy(read('preload.cjs')), ['electron']);
     const page = read('renderer/index.html');
-    for (const [, file = ''] of page.matchAll(/(?:src|href)="([^"]+)"/g)) {
+    for (const [, file = ''] of page.matchAll(/(?:src|href)="((?!data:)[^"]+)"/g)) {
       assert.ok(read(`renderer/${file}`).length > 0, file);
     }
   });

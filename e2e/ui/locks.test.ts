@@ -275,7 +275,7 @@ function typePassword(url: string, password: string): ReturnType<typeof visit> {
 
 /** @returns the cookie of a visitor who opens a link */
 async function follow(link: string): Promise<string | undefined> {
-  const { status, cookie } = await visit(link);
+  const { status, cookie } = await visit(link, { headers: { 'sec-fetch-mode': 'navigate' } });
   assert.equal(status, 303);
   return cookie;
 }

@@ -379,7 +379,10 @@ export async function openTestStore(log: Log): Promise<Store> {
   const { openPostgres } = await import('../store/postgres/open-postgres.ts');
   const url = free.pop() ?? (await newDatabase(POSTGRES_URL));
   used.push(url);
-  return await openPostgres({ kind: 'postgres', url }, log);
+  // As in memory, that is not worth an entry.
+  return await openPostgres({ kind: 'postgres', url }, (event, fields) => {
+    if (event !== 'database created') log(event, fields);
+  });
 }
 
 async function newDatabase(server: string): Promise<string> {

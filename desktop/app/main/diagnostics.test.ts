@@ -47,7 +47,7 @@ describe('diagnostics', () => {
     await app.call('checkup:start', { key });
     assert.deepEqual(
       [current(app).local, shown(app)?.slug],
-      [{ host: 'localhost', port: 4321, https: false, waitMs: 0 }, 'shop'],
+      [{ host: 'localhost', port: 4321, https: false, waitMs: 0, hostHeader: 'keep' }, 'shop'],
     );
     await assert.rejects(app.call('checkup:start', { key: 'gone' }), failsWith('no-such-tunnel'));
   });

@@ -141,11 +141,15 @@ describe('TerminalView', () => {
     jobs.isHere = false;
     process.emit('SIGCONT');
     clock.advance(1000);
-    assert.deepEqual([written, rawModes.length], [[], 2], 'it continues in the background');
+    assert.deepEqual(
+      [written, rawModes.length, stdin.isPaused()],
+      [[], 2, true],
+      'it continues in the background',
+    );
     jobs.isHere = true;
     clock.advance(300);
     assert.match(written.join(''), /1049h.*Online/s);
-    assert.equal(rawModes.at(-1), true);
+    assert.deepEqual([rawModes.at(-1), stdin.isPaused()], [true, false]);
     stdin.emit('data', '\u{1A}');
     view.close(record().output);
     assert.deepEqual([written.at(-1), rawModes.at(-1), clock.waiting], [LEAVE, false, []]);

@@ -134,6 +134,8 @@ export class TerminalView {
     if (!this.#jobs.canStop) return;
     this.#isSuspended = true;
     this.#stdin.setRawMode(false);
+    // In the background, a key that is pressed for the shell would stop a process that reads it.
+    this.#stdin.pause();
     this.#screen.close();
     this.#jobs.stop();
   }
@@ -146,6 +148,7 @@ export class TerminalView {
       // Node does nothing if it believes that the mode is set already.
       this.#stdin.setRawMode(false);
       this.#stdin.setRawMode(true);
+      this.#stdin.resume();
     }
     this.#screen.close();
     this.#screen.open();

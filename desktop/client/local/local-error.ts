@@ -194,7 +194,7 @@ const REFUSALS: readonly (readonly [RegExp, string])[] = [
  * Jupyter gives no reason: it refuses the host with an empty page, and a wrong form with one like it. Its other refusals
  * are JSON.
  */
-const JUPYTER_POLICY = /report-uri \/(?:[^\s/]{1,100}\/){0,10}api\/security\/csp-report/;
+const JUPYTER_POLICY = 'api/security/csp-report';
 const HTML = /^Content-Type: text\/html\r\n/m;
 const JUPYTER_SETTING = 'Jupyter: ServerApp.allow_remote_access';
 const HEAD = /^HTTP\/1\.[01] (?:400|403|421) /;
@@ -231,7 +231,7 @@ export function findHostRefusal(piece: Buffer, isBody: boolean, request?: Buffer
   if (text === NEXT_REFUSAL && targetOf(request).includes(NEXT_RESOURCES))
     return { kind: 'refused', setting: NEXT_SETTING };
   if (!isBody && !HEAD.test(text)) return NONE;
-  if (request?.[0] === G && HTML.test(text) && JUPYTER_POLICY.test(text))
+  if (request?.[0] === G && HTML.test(text) && text.includes(JUPYTER_POLICY))
     return { kind: 'refused', setting: JUPYTER_SETTING };
   for (const [pattern, setting] of REFUSALS) if (pattern.test(text)) return { kind: 'refused', setting };
   return !isBody && text.endsWith('\r\n\r\n') ? PERHAPS : NONE;
