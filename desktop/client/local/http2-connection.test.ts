@@ -50,7 +50,10 @@ class Service {
 
   private constructor(server: Http2Server) {
     this.server = server;
-    server.on('connection', (socket: Socket) => this.sockets.push(socket));
+    server.on('connection', (socket: Socket) => {
+      this.sockets.push(socket);
+      atClose(() => socket.destroy());
+    });
     server.on('session', (session) => {
       this.sessions.push(session);
       session.on('error', () => {});
@@ -672,7 +675,12 @@ describe('LocalSessions', () => {
     ['does not select HTTP/2', () => startTls((it) => it.resume()), 'h2', failsWith('local-not-http2')],
     [
       'requires a certificate',
-      () => listen(createSecureServer(asking).on('tlsClientError', () => {})),
+      () => {
+        const server = createSecureServer(asking).on('tlsClientError', () => {});
+        // Node keeps the connection of a client that it has refused.
+        server.on('connection', (socket: Socket) => atClose(() => socket.destroy()));
+        return listen(server);
+      },
       'h2',
       /certificate required/,
     ],
