@@ -1,5 +1,5 @@
 /**
- * Attacks on the built programs: what is done to them, what is counted meanwhile, and the bounds of the counts. No
+ * Attacks on the built programs: what is done to them, what is counted during that, and the bounds of the counts. No
  * figure is a time. Each runs as a mocha test; SEED repeats its random choices, and LONG=1 does more of everything.
  */
 import assert from 'node:assert/strict';

@@ -198,7 +198,7 @@ export function parseProject(text: string, path: string, options: ReadOptions = 
   return new ProjectReader(path, options, report).read(value);
 }
 
-/** A table or a setting of TOML, such as frp's, on the first line that is no comment. */
+/** A table or a setting of TOML, such as frp's, on the first line that is not a comment. */
 function looksLikeToml(text: string): boolean {
   const first = text.split('\n').find((line) => !/^\s*(?:#|$)/.test(line)) ?? '';
   return /^\s*(?:\[\[?[\w.-]+\]\]?\s*$|[\w.-]+\s*=)/.test(first);

@@ -159,7 +159,7 @@ export class LocalSessions {
     const { deadlines, target } = this.#options;
     const now = deadlines.now();
     for (const waiter of this.#waiting) {
-      // Any other error would come back at once.
+      // Any other error would come back immediately.
       const isPatient = isRefusal(error) && now - waiter.since < target.waitMs;
       if (!isPatient) this.#refuse(waiter, error);
     }

@@ -375,7 +375,7 @@ export class Http2Connection implements SlotHolder, LimitedConnection, StreamCar
     const stream = this.#streams.get(id);
     const unread = stream === undefined ? content.length : stream.receive(content);
     this.#intake.returnWindow(unread + padding);
-    // A window that padding has used is given back at once, because nothing of it waits.
+    // A window that padding has used is returned immediately, because nothing of it waits.
     if (padding > 0 && stream !== undefined) this.#intake.update(stream, padding);
   }
 

@@ -164,7 +164,7 @@ export class FrameReader {
     else if (at === -1) this.#held = bytes;
   }
 
-  /** @returns where it ends, -1 if it is incomplete */
+  /** @returns the position of its end, -1 if it is incomplete */
   #preface(bytes: Buffer): number {
     const length = Math.min(bytes.length, PREFACE.length);
     if (PREFACE.compare(bytes, 0, length, 0, length) !== 0)

@@ -28,7 +28,7 @@ export interface HeaderField {
   readonly line: string;
 }
 
-/** Bytes that a field counts for besides its name and its value (RFC 7541 section 4.1). */
+/** Bytes that a field counts for in addition to its name and its value (RFC 7541 section 4.1). */
 const OVERHEAD = 32;
 const NAME = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/;
 /** Without blanks at its ends (RFC 9113 section 8.2.1). */

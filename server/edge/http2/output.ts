@@ -64,7 +64,7 @@ export class Http2Output {
     this.flushSoon();
   }
 
-  /** Nothing of the stream is sent any more. */
+  /** Nothing of the stream is sent from here on. */
   drop(stream: Http2Stream): void {
     this.#ready.delete(stream);
   }

@@ -406,7 +406,7 @@ export class Http2Stream extends EventEmitter implements VisitorConnection {
     this.#stallsAt = ms === 0 || this.destroyed ? Infinity : this.#carrier.now() + ms;
   }
 
-  /** Reads the next bytes of the response. @returns false if they are none */
+  /** Reads the next bytes of the response. @returns false if they are not a response */
   #push(bytes: Buffer): boolean {
     let rest = bytes;
     while (this.#reader !== undefined) {
