@@ -52,10 +52,20 @@ describe('a window that is resized', () => {
   });
 
   it('keeps an unfinished choice of access, also behind another screen', async () => {
-    const page = await open(live(SHOP)());
+    const main = live(SHOP)();
+    const page = await open(main);
     await page.getByRole('button', { name: /^Who has access/ }).click();
-    await page.getByRole('radio', { name: 'Password' }).check();
-    await page.getByRole('textbox', { name: 'Password' }).fill('open sesame');
+    await page.getByRole('radio', { name: 'Password' }).waitFor();
+    // Typed before the password that the app generates has arrived.
+    await page.evaluate(`(async () => {
+      document.getElementById('lock-form-shop-password').click();
+      let field;
+      while ((field = document.getElementById('lock-form-shop-detail')) === null) await undefined;
+      field.value = 'open sesame';
+      field.dispatchEvent(new Event('input', { bubbles: true }));
+    })()`);
+    await eventually(20_000, () => assert.ok(main.calls.some(({ channel }) => channel === 'lock:invent')));
+    await main.show({});
     const draft = page.getByRole('textbox', { name: 'Password' });
     await atEveryWidth(page, async () => assert.equal(await draft.inputValue(), 'open sesame'));
     await page.keyboard.press('Control+,');

@@ -33,12 +33,13 @@ export function AccessFields({
 }): JSX.Element {
   const { say } = useShell();
   const invent = useAction();
-  // A generated password arrives later, when the user may have typed more.
+  // A generated password arrives later, and never replaces what the user has typed in the meantime.
   const latest = useRef(draft);
   latest.current = draft;
   const inventPassword = async (): Promise<void> => {
+    const asked = latest.current.password;
     const answer = await invent.run('lock:invent', undefined);
-    if (!answer.ok) return;
+    if (!answer.ok || latest.current.password !== asked) return;
     change({ ...latest.current, password: answer.value.password });
     say(t('lock.passwordIs', { password: answer.value.password }));
   };
