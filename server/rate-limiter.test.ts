@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { FakeClock } from './testing/fake-clock.ts';
-import { RATE_BUCKETS_MAX } from './limits.ts';
-import { RateLimiter } from './rate-limiter.ts';
+import { RATE_BUCKETS_MAX, RateLimiter } from './rate-limiter.ts';
 
 describe('RateLimiter', () => {
   let clock: FakeClock;

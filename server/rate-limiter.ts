@@ -1,6 +1,11 @@
 /** Token buckets, one for each account (protocol.md section 3.2) or address. */
 import type { Clock } from './clock.ts';
-import { RATE_BUCKETS_MAX } from './limits.ts';
+
+/**
+ * @limit Maximum number of accounts or addresses that a rate limiter tracks; about 10 MB. Beyond that, the least
+ * recently seen one is forgotten.
+ */
+export const RATE_BUCKETS_MAX = 100_000;
 
 interface Bucket {
   readonly tokens: number;

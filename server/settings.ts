@@ -3,8 +3,24 @@
  * `--help`, the flags, the variables and the type of the configuration follow from this table.
  */
 import { BlockList } from 'node:net';
-import { ADDRESS_CONNECTIONS_MAX, CONNECTIONS_MAX, ORDERS_PER_HOUR, TRUNKS_MAX } from './limits.ts';
 import * as readers from './setting-readers.ts';
+
+/**
+ * @limit Maximum number of concurrent visitor connections; the default of a setting. Each may cost about 170 KiB in the
+ * worst case.
+ */
+const CONNECTIONS_MAX = 10_000;
+/**
+ * @limit Maximum number of concurrent connections from one visitor address; the default of a setting. A browser opens
+ * six to a host, so about forty people can share an address.
+ */
+const ADDRESS_CONNECTIONS_MAX = 256;
+/**
+ * @limit Maximum number of trunks that a client may open per tunnel (protocol.md section 10); the default of a setting.
+ */
+const TRUNKS_MAX = 2;
+/** @limit Maximum number of ACME orders per hour, unless the operator sets a different number. */
+const ORDERS_PER_HOUR = 20;
 
 /** The headings of the help and of docs/reference/settings.md, in their order. */
 const AREAS = [

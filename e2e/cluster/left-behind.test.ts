@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
-import { FOLLOW_BATCH, SWEEP_BATCH, SWEEP_INTERVAL_MS } from '../../server/limits.ts';
 import { openPostgres } from '../../server/store/postgres/open-postgres.ts';
 import type { Store } from '../../server/store/store.ts';
-import { anAccount, CALLER, PUBLIC } from '../../server/testing/fixtures.ts';
 import { FakeClock } from '../../server/testing/fake-clock.ts';
+import { anAccount, CALLER, PUBLIC } from '../../server/testing/fixtures.ts';
 import { TunnelRegistry } from '../../server/tunnels/registry.ts';
+import { FOLLOW_BATCH, SWEEP_BATCH, SWEEP_INTERVAL_MS } from '../../server/tunnels/shared-expiry.ts';
 import { TunnelService } from '../../server/tunnels/tunnel-service.ts';
 import { eventually } from '../support/deadline.ts';
 import { newDatabase, query } from '../support/postgres.ts';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { LEAVE_TIMEOUT_MS } from '../../server/limits.ts';
+import { LEAVE_TIMEOUT_MS } from '../../server/edge/timeouts.ts';
 import type { Tunnel } from '../../shared/tunnel.ts';
 import { createAccount, type TestAccount } from '../support/accounts.ts';
 import { Api } from '../support/api.ts';

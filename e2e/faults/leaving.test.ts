@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readlinkSync } from 'node:fs';
-import { LEAVE_TIMEOUT_MS } from '../../server/limits.ts';
+import { LEAVE_TIMEOUT_MS } from '../../server/edge/timeouts.ts';
 import { createAccount } from '../support/accounts.ts';
 import { assertWithin, eventually, timed } from '../support/deadline.ts';
 import { hostOf } from '../support/manual-client.ts';

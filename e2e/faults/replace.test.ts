@@ -2,8 +2,11 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { statSync, unlinkSync } from 'node:fs';
 import { createServer } from 'node:net';
+import { HANDOFF_SETTLE_MS } from '../../server/edge/edge.ts';
+import { BODY_TIMEOUT_MS } from '../../server/edge/timeouts.ts';
 import {
   Conversation,
+  HANDOFF_STEP_MS,
   type PredecessorMessage,
   readPredecessorMessage,
   readSuccessorMessage,
@@ -17,7 +20,7 @@ import {
   sendListeners,
   takeListeners,
 } from '../../server/handoff/handoff-socket.ts';
-import { BODY_TIMEOUT_MS, HANDOFF_SETTLE_MS, HANDOFF_STEP_MS, LISTEN_BACKLOG } from '../../server/limits.ts';
+import { LISTEN_BACKLOG } from '../../server/listeners.ts';
 import { DnsServer } from '../../server/testing/dns-server.ts';
 import type { CheckedDomain } from '../../shared/domains.ts';
 import { createAccount } from '../support/accounts.ts';

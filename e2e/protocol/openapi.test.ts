@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
+import { AUDIT_ACTS_PER_DAY, MEMBER_ACTS_PER_DAY } from '../../server/store/queries/audit-queries.ts';
 import { DnsServer } from '../../server/testing/dns-server.ts';
-import { AUDIT_ACTS_PER_DAY, MEMBER_ACTS_PER_DAY } from '../../server/limits.ts';
 import type { Knock } from '../../shared/knocks.ts';
 import type { Link } from '../../shared/links.ts';
 import type { Tunnel } from '../../shared/tunnel.ts';

@@ -19,30 +19,45 @@ interface Area {
   readonly limits: readonly Limit[];
 }
 
-/**
- * A heading of the page, and its files: in a `limits.ts` every constant is a limit, in other files only marked ones.
- */
+/** A heading of the page, and the files of desktop/ below it: in a `limits.ts` every constant is a limit. */
 interface Chapter {
   readonly heading: string;
   readonly files: Readonly<Record<string, string>>;
 }
 
-const CHAPTERS: readonly Chapter[] = [
-  { heading: 'The relay', files: { 'server/limits.ts': '' } },
-  {
-    heading: 'The client',
-    files: {
-      'desktop/client/limits.ts': '',
-      'desktop/client/share/folder-handler.ts': 'Shared folders',
-      'desktop/cli/limits.ts': 'The command',
-      'desktop/client/diagnostics/hop.ts': '`culvert doctor`',
-      'desktop/app/main/limits.ts': 'The desktop app',
-    },
+const CLIENT: Chapter = {
+  heading: 'The client',
+  files: {
+    'desktop/client/limits.ts': '',
+    'desktop/client/share/folder-handler.ts': 'Shared folders',
+    'desktop/cli/limits.ts': 'The command',
+    'desktop/client/diagnostics/hop.ts': '`culvert doctor`',
+    'desktop/app/main/limits.ts': 'The desktop app',
   },
+};
+
+/** The headings of the relay's limits. A file is below the first heading that has the beginning of its path. */
+const ROOMS: readonly (readonly [heading: string, ...paths: string[]])[] = [
+  ['API', 'server/api/'],
+  ['Keys and invitations', 'server/accounts/'],
+  ['Administration', 'server/administration/'],
+  ['Tunnels', 'server/tunnels/'],
+  ['The store', 'server/store/'],
+  ['Log and metrics', 'server/observe/'],
+  ['Start, shutdown and handoff', 'server/handoff/', 'server/cli/', 'server/relay/'],
+  ['HTTP/2', 'server/edge/http2/'],
+  ['Visitors', 'server/edge/'],
+  ['Clients', 'server/clients/'],
+  ['Several relays as one', 'server/cluster/'],
+  ['Access to tunnels', 'server/access/'],
+  ['DNS authority for challenges', 'server/certificates/dns/'],
+  ['Certificates', 'server/certificates/'],
+  ['Domains', 'server/domains/'],
+  ['`culvert-relay doctor`', 'server/diagnostics/'],
+  ['Settings and listeners', 'server/'],
 ];
 
-const INTRODUCTION = `Each limit is a constant in \`server/limits.ts\`, in a \`limits.ts\` file under \`desktop/\`, or next to the code that applies it.
-The comment above the constant explains its value; this page shows the beginning of that comment. Operators can change the limits that are
+const INTRODUCTION = `Each limit is a constant next to the code that applies it, or in a \`limits.ts\` file under \`desktop/\`. The comment above the constant explains its value; this page shows the beginning of that comment. Operators can change the limits that are
 [settings](settings.md), and plans have limits of their own.`;
 
 const CONCLUSION = `## No limit
@@ -61,30 +76,45 @@ const MARK = /@limit\b/;
 
 /** @returns the whole page */
 export async function limitsPage(): Promise<string> {
-  const parts = [pageStart('Limits', 'the constants and their comments', INTRODUCTION)];
-  for (const { heading, files } of CHAPTERS) {
-    parts.push(`## ${heading}\n`);
-    for (const [file, title] of Object.entries(files))
-      for (const area of await readAreas(file)) parts.push(list(area.heading || title, area.limits));
+  const parts = [pageStart('Limits', 'the constants and their comments', INTRODUCTION), '## The relay\n'];
+  const relay = await markedLimits('server');
+  for (const each of ROOMS) {
+    const limits = relay.filter(([file]) => roomOf(file) === each).flatMap(([, ofFile]) => ofFile);
+    parts.push(list(each[0], limits));
   }
-  parts.push('## Both ends\n', list('', await sharedLimits()), CONCLUSION);
+  parts.push(`## ${CLIENT.heading}\n`);
+  for (const [file, title] of Object.entries(CLIENT.files))
+    for (const area of await readAreas(file)) parts.push(list(area.heading || title, area.limits));
+  const both = await markedLimits('shared');
+  parts.push(
+    '## Both ends\n',
+    list(
+      '',
+      both.flatMap(([, limits]) => limits),
+    ),
+    CONCLUSION,
+  );
   return parts.join('\n');
 }
 
-/** @returns the limits of code that is shared by both ends */
-async function sharedLimits(): Promise<Limit[]> {
-  const files = globSync('shared/**/*.ts', { cwd: ROOT, exclude: ['**/*.test.ts', 'shared/testing/**'] });
-  const limits: Limit[] = [];
+function roomOf(file: string): (typeof ROOMS)[number] | undefined {
+  return ROOMS.find(([, ...paths]) => paths.some((path) => file.startsWith(path)));
+}
+
+/** @returns the marked limits of each file in a folder */
+async function markedLimits(folder: string): Promise<[file: string, limits: Limit[]][]> {
+  const files = globSync(`${folder}/**/*.ts`, { cwd: ROOT, exclude: ['**/*.test.ts', '**/testing/**'] });
+  const found: [string, Limit[]][] = [];
   for (const file of files.map((path) => path.replaceAll('\\', '/')).toSorted())
-    for (const area of await readAreas(file, MARK)) limits.push(...area.limits);
-  return limits;
+    found.push([file, (await readAreas(file, MARK)).flatMap(({ limits }) => limits)]);
+  return found;
 }
 
 /** @returns every limit on the page */
 export async function allLimits(): Promise<Limit[]> {
-  const files = CHAPTERS.flatMap((chapter) => Object.keys(chapter.files));
-  const areas = await Promise.all(files.map(async (file) => await readAreas(file)));
-  return [...areas.flat().flatMap(({ limits }) => limits), ...(await sharedLimits())];
+  const client = await Promise.all(Object.keys(CLIENT.files).map(async (file) => await readAreas(file)));
+  const marked = [...(await markedLimits('server')), ...(await markedLimits('shared'))];
+  return [...client.flat(), ...marked.map(([, limits]) => ({ limits }))].flatMap(({ limits }) => limits);
 }
 
 /**

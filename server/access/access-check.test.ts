@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { parseRequestHead } from '../../shared/http1/head.ts';
 import { hashKey } from '../accounts/api-keys.ts';
-import { PASSED_PASSWORDS_MAX } from '../limits.ts';
 import type { StoredAccess } from '../store/records.ts';
 import {
   AccessCheck,
   isSentFromHere,
   linkIdOf,
+  PASSED_PASSWORDS_MAX,
   PassedPasswords,
   shownVisitor,
   type Verdict,

@@ -6,11 +6,13 @@ import { hash, randomBytes } from 'node:crypto';
 import { cookieValues, type Field, fieldValue } from '../../shared/http1/fields.ts';
 import type { RequestHead } from '../../shared/http1/head.ts';
 import { hostname } from '../../shared/networks.ts';
-import { PASSED_PASSWORDS_MAX } from '../limits.ts';
 import { TenantCache } from '../tenant-cache.ts';
 import type { StoredToken } from '../store/records.ts';
 import type { AccessPolicy } from './access-policy.ts';
 import { type LinkTokens, type Passes, type PassScope, passScope, type SignedLink } from './passes.ts';
+
+/** @limit Maximum number of correct passwords that the relay caches; about 1 MB. Others are hashed again. */
+export const PASSED_PASSWORDS_MAX = 10_000;
 
 /** A request whose access is checked. */
 interface Arrival {

@@ -4,10 +4,17 @@ import { BlockList, isIPv6 } from 'node:net';
 import { type Access, type AccessView, TOKEN_MAX_LENGTH, TOKEN_PREFIX } from '../../shared/access.ts';
 import { parseNetwork } from '../../shared/networks.ts';
 import { generateKey, hashKey } from '../accounts/api-keys.ts';
-import { AGENT_ALLOW_MIN_BITS, AGENT_ALLOW_MIN_BITS_IPV6 } from '../limits.ts';
 import type { NewAccess } from '../store/queries/tunnel-changes.ts';
 import type { RevokedLink, StoredAccess, StoredToken } from '../store/records.ts';
 import type { PasswordHashes } from './password-hashes.ts';
+
+/**
+ * @limit Largest IPv4 network, in bits, that counts as access control for an agent's tunnel. Private networks can be
+ * larger.
+ */
+const AGENT_ALLOW_MIN_BITS = 16;
+/** @limit Largest IPv6 network, in bits, that counts as access control for an agent's tunnel, unless it is private. */
+const AGENT_ALLOW_MIN_BITS_IPV6 = 32;
 
 /** An access policy that is ready to be stored, with the tokens that were made for it, by name. */
 export interface PreparedAccess extends NewAccess {

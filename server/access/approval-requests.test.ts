@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict';
 import { KNOCK_SECONDS } from '../../shared/knocks.ts';
+import type { StoredKnock } from '../store/records.ts';
+import { FakeClock } from '../testing/fake-clock.ts';
 import {
-  KNOCK_HOLDS_MAX,
+  ApprovalRequests,
   APPROVALS_PER_ADDRESS_MAX,
   APPROVALS_REFUSED_MAX,
   APPROVALS_WAITING_MAX,
-} from '../limits.ts';
-import type { StoredKnock } from '../store/records.ts';
-import { FakeClock } from '../testing/fake-clock.ts';
-import { ApprovalRequests, ApprovalWaits } from './approval-requests.ts';
+  ApprovalWaits,
+  KNOCK_HOLDS_MAX,
+} from './approval-requests.ts';
 
 const MS = KNOCK_SECONDS * 1000;
 

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
-import { KNOWN_PASSES_MAX, PASS_KEY_MS, PASS_SECONDS, STORE_RETRY_MS } from '../limits.ts';
-import { StoreError } from '../store/store-errors.ts';
+import { STORE_RETRY_MS, StoreError } from '../store/store-errors.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import {
   KeyRing,
+  KNOWN_PASSES_MAX,
   LinkTokens,
+  PASS_KEY_MS,
+  PASS_SECONDS,
   Passes,
   type PassKeys,
   type PassScope,

@@ -1,10 +1,16 @@
 /** Passes: the values of access cookies that visitors receive once they have access (docs/decisions/0017-gate.md). */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Clock, Timer } from '../clock.ts';
-import { KNOWN_PASSES_MAX, PASS_KEY_MS, STORE_RETRY_MS } from '../limits.ts';
-import { StoreError } from '../store/store-errors.ts';
+import { STORE_RETRY_MS, StoreError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
 import { TenantCache } from '../tenant-cache.ts';
+
+/** @limit Maximum number of valid access cookies that the relay caches; about 3 MB. Others cost a MAC each time. */
+export const KNOWN_PASSES_MAX = 10_000;
+/** @limit How long before a visitor who has been given access is asked for credentials again. */
+export const PASS_SECONDS = 12 * 3600;
+/** @limit How long the relay signs access cookies with the same key. */
+export const PASS_KEY_MS = 7 * 24 * 3600_000;
 
 /** What a pass is valid for; it is valid for nothing else. */
 export interface PassScope {

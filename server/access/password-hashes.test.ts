@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { HASHES_AT_ONCE, HASHES_WAITING_MAX, HASHES_WAITING_OF_ONE_MAX } from '../limits.ts';
-import { BusyError, PasswordHashes } from './password-hashes.ts';
+import {
+  BusyError,
+  HASHES_AT_ONCE,
+  HASHES_WAITING_MAX,
+  HASHES_WAITING_OF_ONE_MAX,
+  PasswordHashes,
+} from './password-hashes.ts';
 
 const OWNER = { account: 'one', tunnel: 'its tunnel' };
 

@@ -2,8 +2,10 @@
 import { createHash, randomInt, timingSafeEqual } from 'node:crypto';
 import { API_ERRORS, ApiError, keyOutOfScope } from '../../shared/errors.ts';
 import { API_KEY_PREFIX } from '../../shared/value-rules.ts';
-import { AGENT_MAX_TTL_SECONDS } from '../limits.ts';
 import type { AgentScope, KeyOwner, KeyScope, TunnelRecord } from '../store/records.ts';
+
+/** @limit Longest lifetime, counted from now, that an agent's key can give a tunnel, a signed link or an approval. */
+const AGENT_MAX_TTL_SECONDS = 3600;
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 /** 190 random bits: too many to guess, so a fast hash is enough protection. */

@@ -1,16 +1,6 @@
 import assert from 'node:assert/strict';
 import type { KeyEnd } from '../../shared/control.ts';
 import { ApiError } from '../../shared/errors.ts';
-import {
-  ACCESS_BATCH,
-  ACCESS_POLL_MS,
-  ADDRESS_LOOKUPS_AT_ONCE,
-  ADDRESS_LOOKUPS_WAITING_MAX,
-  KEY_FIRST_USE_MS,
-  KEY_USES_FLUSH_MS,
-  KNOWN_KEYS_MAX,
-  WRONG_KEYS_PER_MINUTE,
-} from '../limits.ts';
 import type { AccountRecord, KeyOwner, TunnelOrders } from '../store/records.ts';
 import { StoreError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
@@ -18,7 +8,19 @@ import { FakeClock } from '../testing/fake-clock.ts';
 import { anAccount, aStore, aTunnel, type TestStore } from '../testing/fixtures.ts';
 import { issueKey } from './accounts.ts';
 import { generateKey } from './api-keys.ts';
-import { AccessWatch, Authenticator, KeyUses, PolledAccessFeed } from './authenticator.ts';
+import {
+  ACCESS_BATCH,
+  ACCESS_POLL_MS,
+  AccessWatch,
+  Authenticator,
+  KEY_FIRST_USE_MS,
+  KEY_USES_FLUSH_MS,
+  KeyUses,
+  KNOWN_KEYS_MAX,
+  PolledAccessFeed,
+  WRONG_KEYS_PER_MINUTE,
+} from './authenticator.ts';
+import { ADDRESS_LOOKUPS_AT_ONCE, ADDRESS_LOOKUPS_WAITING_MAX } from './credential-lookups.ts';
 
 describe('Authenticator', () => {
   const account = anAccount();

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { ApiError } from '../../shared/errors.ts';
-import { INVITE_TRIES_PER_MINUTE } from '../limits.ts';
 import { anAccount, aStore, type TestStore } from '../testing/fixtures.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { hashKey } from './api-keys.ts';
-import { Invitations, newInvitation } from './team.ts';
+import { Invitations, INVITE_TRIES_PER_MINUTE, newInvitation } from './team.ts';
 
 const DAY_SECONDS = 24 * 3600;
 

@@ -7,7 +7,6 @@ import { API_ERRORS, ApiError, noSuch } from '../../shared/errors.ts';
 import { INVITATION_TOKEN } from '../../shared/team.ts';
 import { quoted } from '../../shared/unprintable.ts';
 import type { Clock } from '../clock.ts';
-import { INVITE_TRIES_PER_MINUTE } from '../limits.ts';
 import type { Log } from '../log.ts';
 import type {
   AccountRecord,
@@ -21,6 +20,9 @@ import { FullError, orUnavailable } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
 import { type IssuedKey, newKey } from './accounts.ts';
 import { CredentialLookups } from './credential-lookups.ts';
+
+/** @limit Maximum number of times per minute that an IP address may open or accept an invitation that is not valid. */
+export const INVITE_TRIES_PER_MINUTE = 30;
 
 /** The key that a request was made with. Its label may be empty. */
 export type Caller = Pick<KeyOwner, 'keyId' | 'label' | 'scope'>;

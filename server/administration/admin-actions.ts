@@ -11,7 +11,6 @@ import { type IssuedKey, type NewAccount, newAccount, newKey, type NewKey } from
 import { SCOPE_WORDS, shownScope } from '../accounts/api-keys.ts';
 import { newInvitation, type NewInvitation } from '../accounts/team.ts';
 import type { Clock } from '../clock.ts';
-import { AGENT_PREFIX_MAX_LENGTH, KEY_LABEL_MAX_LENGTH, REASON_MAX_LENGTH } from '../limits.ts';
 import type {
   AccountRecord,
   AuditRecord,
@@ -22,6 +21,19 @@ import type {
 } from '../store/records.ts';
 import type { ActOperation, Store } from '../store/store.ts';
 import { storedTunnels } from '../tunnels/coordination.ts';
+
+/** @limit Longest lifetime that a key can be given. */
+export const KEY_TTL_CEILING_SECONDS = 10 * 365 * 24 * 3600;
+/** @limit Maximum length of a key's label. */
+export const KEY_LABEL_MAX_LENGTH = 100;
+/** @limit Maximum length of the prefix of an agent's names: the rest is for the names themselves. */
+const AGENT_PREFIX_MAX_LENGTH = 32;
+/** @limit Maximum length of the reason for a suspension. */
+export const REASON_MAX_LENGTH = 200;
+/** @limit Longest lifetime of an invitation. */
+export const INVITE_TTL_CEILING_SECONDS = 90 * 24 * 3600;
+/** @limit Maximum number of invitations that one command can create. */
+export const INVITES_AT_ONCE_MAX = 1000;
 
 /** The named object does not exist. */
 export class NotThereError extends Error {

@@ -20,11 +20,16 @@ import {
   ACCOUNT_NAME_RULE,
   Administration,
   INVITE_DEFAULT_TTL_SECONDS,
+  INVITE_TTL_CEILING_SECONDS,
+  INVITES_AT_ONCE_MAX,
   isAccountName,
   isReserved,
   isSubdomain,
+  KEY_LABEL_MAX_LENGTH,
+  KEY_TTL_CEILING_SECONDS,
   NotThereError,
   type OwnNames,
+  REASON_MAX_LENGTH,
   SUBDOMAIN_RULE,
 } from '../administration/admin-actions.ts';
 import {
@@ -45,14 +50,7 @@ import {
   viewTunnel,
 } from '../administration/views.ts';
 import type { Clock } from '../clock.ts';
-import {
-  AUDIT_MAX,
-  INVITE_TTL_CEILING_SECONDS,
-  INVITES_AT_ONCE_MAX,
-  KEY_LABEL_MAX_LENGTH,
-  KEY_TTL_CEILING_SECONDS,
-  REASON_MAX_LENGTH,
-} from '../limits.ts';
+import { AUDIT_MAX } from '../store/records.ts';
 import type { KeyScope } from '../store/records.ts';
 import { ConflictError, orUnavailable } from '../store/store-errors.ts';
 import type { ApiContext } from './guards.ts';

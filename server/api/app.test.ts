@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { ACCESS_POLL_MS, READY_TIMEOUT_MS } from '../limits.ts';
+import { ACCESS_POLL_MS } from '../accounts/authenticator.ts';
 import { ApiFixture, anAccount, codeOf } from '../testing/fixtures.ts';
+import { READY_TIMEOUT_MS } from './relay-routes.ts';
 
 const PROBES = ['/healthz', '/readyz'];
 

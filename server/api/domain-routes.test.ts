@@ -1,14 +1,9 @@
 /** What takes DNS answers, a clock or a store that the test controls. `e2e/protocol` has the other promises. */
 import assert from 'node:assert/strict';
 import type { CheckedDomain, Domain } from '../../shared/domains.ts';
-import {
-  ACCOUNT_WRITES_MAX,
-  DOMAIN_CALLS_BURST,
-  DOMAIN_CALLS_PER_MINUTE,
-  DOMAIN_LOOKS_MAX,
-  DOMAIN_LOOKS_OF_ONE_MAX,
-} from '../limits.ts';
+import { DOMAIN_LOOKS_MAX, DOMAIN_LOOKS_OF_ONE_MAX } from '../domains/domain-service.ts';
 import { ApiFixture, type ApiResponse, anAccount, codeOf } from '../testing/fixtures.ts';
+import { ACCOUNT_WRITES_MAX, DOMAIN_CALLS_BURST, DOMAIN_CALLS_PER_MINUTE } from './scheduler.ts';
 
 describe('domains in the REST interface', () => {
   const ann = anAccount({ name: 'ann', plan: 'dev' });

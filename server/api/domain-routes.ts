@@ -10,9 +10,10 @@ import {
   readAddDomain,
 } from '../../shared/domains.ts';
 import type { Finding } from '../domains/domain-check.ts';
-import { DOMAIN_CALLS_BURST, DOMAIN_CALLS_PER_MINUTE, DOMAIN_CLAIM_MS, DOMAIN_GRACE_MS } from '../limits.ts';
+import { DOMAIN_CLAIM_MS, DOMAIN_GRACE_MS } from '../domains/domain-watch.ts';
 import type { DomainRecord } from '../store/records.ts';
 import { type ApiDeps, idOf, rfc3339, type Route, statusOf } from './route.ts';
+import { DOMAIN_CALLS_BURST, DOMAIN_CALLS_PER_MINUTE } from './scheduler.ts';
 
 const REMOVED = statusOf('removed', 'Removed');
 

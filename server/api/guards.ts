@@ -10,14 +10,20 @@ import { mapBusyError, type PasswordHashes } from '../access/password-hashes.ts'
 import { PLAN_RULES, ttlLimitsOf } from '../accounts/accounts.ts';
 import { ACCOUNT_SCOPES, isAgentName, mustReach, namePrefix, outOfScope } from '../accounts/api-keys.ts';
 import type { Authenticator } from '../accounts/authenticator.ts';
+import { ACCESS_POLL_MS } from '../accounts/authenticator.ts';
 import type { Caller } from '../accounts/team.ts';
 import type { Clock } from '../clock.ts';
 import type { DomainService } from '../domains/domain-service.ts';
-import { ACCESS_POLL_MS, BODY_MAX_BYTES } from '../limits.ts';
 import type { CreateLimiter } from '../rate-limiter.ts';
 import type { AccountRecord, KeyScope } from '../store/records.ts';
 import type { TunnelService } from '../tunnels/tunnel-service.ts';
 import type { RequestScheduler } from './scheduler.ts';
+
+/**
+ * @limit Maximum size of a request body (protocol.md section 2.2: 413 above). A create request needs a few hundred
+ * bytes.
+ */
+export const BODY_MAX_BYTES = 16 * 1024;
 
 export const TUNNEL_SCOPES: readonly KeyScope['kind'][] = [...ACCOUNT_SCOPES, 'tunnel', 'agent'];
 export const ANY_SCOPE: readonly KeyScope['kind'][] = [...TUNNEL_SCOPES, 'admin'];

@@ -4,8 +4,8 @@ import { API_ERRORS, type ApiErrorEntry, VARIABLE_API_ERRORS, VISITOR_ERRORS } f
 import { type Json, type JsonObject, objectSchema, onlyValue, TEXT, UUID } from '../../shared/fields.ts';
 import { API_KEY_PATTERN, RELAY_TITLE } from '../../shared/value-rules.ts';
 import { VERSION } from '../../shared/version.ts';
-import { BODY_MAX_BYTES } from '../limits.ts';
 import { REQUEST_ID_FIELD } from '../log.ts';
+import { BODY_MAX_BYTES } from './guards.ts';
 import { CALLERS, type ErrorName, type Result, type Route, TAGS } from './route.ts';
 
 const ID = '4f2a6c1e-93d0-4b7e-8a55-0c9d1e3f7a62';

@@ -8,10 +8,13 @@ import { ACCOUNT, type Account, type TtlLimits } from '../../shared/tunnel.ts';
 import { PLAN_RULES, ttlLimitsOf } from '../accounts/accounts.ts';
 import { namePrefix } from '../accounts/api-keys.ts';
 import type { Timer } from '../clock.ts';
-import { CREATE_BURST, CREATES_PER_MINUTE, READY_TIMEOUT_MS, STORE_RETRY_AFTER_SECONDS } from '../limits.ts';
 import type { AccountRecord, KeyScope } from '../store/records.ts';
-import { orUnavailable } from '../store/store-errors.ts';
+import { orUnavailable, STORE_RETRY_AFTER_SECONDS } from '../store/store-errors.ts';
 import { ANY_KEY_ERRORS, type ApiDeps, type Route, statusOf } from './route.ts';
+import { CREATES_PER_MINUTE, CREATE_BURST } from './scheduler.ts';
+
+/** @limit How long the database has to answer a readiness probe; the prober itself waits a few seconds. */
+export const READY_TIMEOUT_MS = 2000;
 
 const HEALTHY = statusOf('ok', 'Healthy');
 const READY = statusOf('ready', 'Ready');

@@ -1,9 +1,15 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
-import { API_COST_FACTOR, API_LOOP_SHARE, VISITORS_RECENT_MS } from '../limits.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import type { ByteStream } from '../tunnels/stream.ts';
-import { InProcessApi, LoopShare, RequestScheduler } from './scheduler.ts';
+import {
+  API_COST_FACTOR,
+  API_LOOP_SHARE,
+  InProcessApi,
+  LoopShare,
+  RequestScheduler,
+  VISITORS_RECENT_MS,
+} from './scheduler.ts';
 
 /** ms that a request in these tests takes before it waits for the store. */
 const COST_MS = 1;

@@ -1,8 +1,8 @@
 /** Who may do what, and what the team's audit shows. `e2e/protocol/teams.test.ts` has what a team works with. */
 import assert from 'node:assert/strict';
 import { Administration } from '../administration/admin-actions.ts';
-import { CREATE_BURST } from '../limits.ts';
 import { ApiFixture, anAccount, codeOf } from '../testing/fixtures.ts';
+import { CREATE_BURST } from './scheduler.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 

@@ -25,16 +25,15 @@ import { VERSION } from '../../shared/version.ts';
 import { shownScope } from '../accounts/api-keys.ts';
 import { Team } from '../accounts/team.ts';
 import * as rules from '../administration/admin-actions.ts';
+import { INVITE_TTL_CEILING_SECONDS, KEY_LABEL_MAX_LENGTH } from '../administration/admin-actions.ts';
 import { timestampOr } from '../administration/views.ts';
-import {
-  AUDIT_MAX,
-  INVITE_TTL_CEILING_SECONDS,
-  KEY_LABEL_MAX_LENGTH,
-  TEAM_INVITES_AT_ONCE_MAX,
-} from '../limits.ts';
+import { AUDIT_MAX } from '../store/records.ts';
 import type { OpenInvitation } from '../store/records.ts';
 import type { ApiContext, ApiState } from './guards.ts';
 import { type ApiDeps, idOf, rfc3339, type Route } from './route.ts';
+
+/** @limit Maximum number of people that an owner can invite in one request. */
+const TEAM_INVITES_AT_ONCE_MAX = 100;
 
 export function teamRoutes({ admin, clock, addresses, writes }: ApiDeps): Route[] {
   const team = new Team({ store: admin.store, clock });

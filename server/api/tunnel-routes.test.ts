@@ -2,11 +2,13 @@
 import assert from 'node:assert/strict';
 import { ApiError, tooManyTunnels } from '../../shared/errors.ts';
 import { ADMISSION_MAX_SECONDS, KNOCK_SECONDS } from '../../shared/knocks.ts';
-import { ACCESS_POLL_MS, ACCOUNT_WRITES_MAX, APPROVED_MAX, CREATE_BURST, LIST_BATCH } from '../limits.ts';
+import { ACCESS_POLL_MS } from '../accounts/authenticator.ts';
 import type { StoredKnock } from '../store/records.ts';
 import { ApiFixture, anAccount, CALLER, codeOf, PUBLIC } from '../testing/fixtures.ts';
+import { APPROVED_MAX, TooManyApprovalRequestsError } from '../tunnels/links-and-approvals.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
-import { TooManyApprovalRequestsError } from '../tunnels/links-and-approvals.ts';
+import { ACCOUNT_WRITES_MAX, CREATE_BURST } from './scheduler.ts';
+import { LIST_BATCH } from './tunnel-routes.ts';
 
 const DAY_SECONDS = 86_400;
 

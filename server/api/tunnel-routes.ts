@@ -22,10 +22,10 @@ import { type PreparedAccess, withMadeTokens } from '../access/access-policy.ts'
 import { endOf, stateOf } from '../access/approval-requests.ts';
 import { ttlLimitsOf } from '../accounts/accounts.ts';
 import { maxTtlOf, reachesTunnel } from '../accounts/api-keys.ts';
-import { CREATE_BURST, CREATES_PER_MINUTE, LINKS_MAX, LIST_BATCH, REVOKED_LINKS_MAX } from '../limits.ts';
 import { batches, type LinkRecord, type StoredKnock } from '../store/records.ts';
-import { type Addresses, type LiveTunnel, tunnelUrls } from '../tunnels/live-tunnel.ts';
+import { LINKS_MAX, REVOKED_LINKS_MAX } from '../tunnels/links-and-approvals.ts';
 import type { MadeLink } from '../tunnels/links-and-approvals.ts';
+import { type Addresses, type LiveTunnel, tunnelUrls } from '../tunnels/live-tunnel.ts';
 import {
   allowName,
   type ApiContext,
@@ -42,6 +42,13 @@ import {
   TUNNEL_SCOPES,
 } from './guards.ts';
 import { type ApiDeps, idOf, partOf, rfc3339, type Route, statusOf } from './route.ts';
+import { CREATES_PER_MINUTE, CREATE_BURST } from './scheduler.ts';
+
+/**
+ * @limit Number of tunnels in a list response that are serialized before other work gets a turn: this takes about as
+ * long as another request.
+ */
+export const LIST_BATCH = 50;
 
 /**
  * @param online ids of the tunnels whose client is connected

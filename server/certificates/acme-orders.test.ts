@@ -1,20 +1,21 @@
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { LogEvent, LogFields } from '../log.ts';
+import { ORDER_RETRY_MAX_MS } from '../store/records.ts';
+import { StoreError } from '../store/store-errors.ts';
+import type { Store } from '../store/store.ts';
+import { FakeAuthority } from '../testing/fake-authority.ts';
+import { FakeClock } from '../testing/fake-clock.ts';
+import { openTestStore } from '../testing/fixtures.ts';
 import {
   AUTHORITY_RETRY_MAX_MS,
   AUTHORITY_RETRY_MS,
-  ORDER_RETRY_MAX_MS,
+  type Cause,
   ORDER_RETRY_MS,
+  Orders,
   ORDERS_AT_ONCE,
   REFUSED_NAMES_MAX,
-} from '../limits.ts';
-import type { LogEvent, LogFields } from '../log.ts';
-import { StoreError } from '../store/store-errors.ts';
-import type { Store } from '../store/store.ts';
-import { openTestStore } from '../testing/fixtures.ts';
-import { FakeAuthority } from '../testing/fake-authority.ts';
-import { FakeClock } from '../testing/fake-clock.ts';
-import { type Cause, Orders } from './acme-orders.ts';
+} from './acme-orders.ts';
 import { AcmeAccount } from './acme/order.ts';
 import { AcmeSession } from './acme/session.ts';
 import type { Plan } from './challenge-solver.ts';

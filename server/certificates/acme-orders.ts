@@ -1,25 +1,34 @@
 /** Orders certificates: one at a time for a name, a limited number per hour, and after failures only when due. */
 import { randomUUID, X509Certificate } from 'node:crypto';
 import type { Clock } from '../clock.ts';
-import {
-  ACME_ORDER_TIMEOUT_MS,
-  AUTHORITY_RETRY_MAX_MS,
-  AUTHORITY_RETRY_MS,
-  ORDER_RETRY_MAX_MS,
-  ORDER_RETRY_MS,
-  ORDERS_AT_ONCE,
-  REFUSED_NAMES_MAX,
-} from '../limits.ts';
 import { describeError, type Log } from '../log.ts';
 import { certificateOrders } from '../observe/counters.ts';
 import type { OrderBegin, OrderTurn } from '../store/queries/certificate-queries.ts';
+import { ORDER_RETRY_MAX_MS } from '../store/records.ts';
 import type { CertificateRecord } from '../store/records.ts';
 import { StoreError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
-import { type AcmeAccount, type Issued, Order, UnprovenError } from './acme/order.ts';
+import { ACME_ORDER_TIMEOUT_MS, type AcmeAccount, type Issued, Order, UnprovenError } from './acme/order.ts';
 import { AcmeProblem, type AcmeSession, AuthorityError } from './acme/session.ts';
 import type { ChallengeSolver, IsServed, Plan } from './challenge-solver.ts';
 import type { KnownCertificates } from './known-certificates.ts';
+
+/**
+ * @limit Delay before a failed ACME order is retried; doubled for each failure in a row. Authorities allow five an
+ * hour.
+ */
+export const ORDER_RETRY_MS = 180_000;
+/** @limit Pause before the next request to a certificate authority that failed; doubled for each failure in a row. */
+export const AUTHORITY_RETRY_MS = 10_000;
+/** @limit Longest pause before the next request to a certificate authority that failed. */
+export const AUTHORITY_RETRY_MAX_MS = 3_600_000;
+/** @limit Number of ACME orders that a relay processes at the same time. */
+export const ORDERS_AT_ONCE = 32;
+/**
+ * @limit Maximum number of names that the relay remembers because ordering a certificate for them would currently fail;
+ * about 2 MB.
+ */
+export const REFUSED_NAMES_MAX = 10_000;
 
 /** Share of the orders that visitors cannot use, because renewals and the relay's own name need it. */
 const ORDERS_RESERVED_SHARE = 0.25;

@@ -3,21 +3,22 @@ import { once } from 'node:events';
 import type { Server } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import {
-  HTTP_PORT_ADDRESS_CONNECTIONS_MAX,
-  HTTP_PORT_CONNECTIONS_MAX,
-  HTTP_PORT_HEAD_MAX_BYTES,
-  HTTP_PORT_IDLE_MS,
-  HTTP_PORT_REQUEST_MS,
-  HTTP_PORT_REQUESTS_MAX,
-} from '../limits.ts';
 import { onLinux } from '../../shared/testing/posix.ts';
 import type { ChallengeRecord, CertificateRecord } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
 import { openTestStore } from '../testing/fixtures.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import type { Orders } from './acme-orders.ts';
-import { httpPort, CertificateRenewal } from './certificates.ts';
+import {
+  CertificateRenewal,
+  HTTP_PORT_ADDRESS_CONNECTIONS_MAX,
+  HTTP_PORT_CONNECTIONS_MAX,
+  HTTP_PORT_HEAD_MAX_BYTES,
+  HTTP_PORT_IDLE_MS,
+  HTTP_PORT_REQUEST_MS,
+  HTTP_PORT_REQUESTS_MAX,
+  httpPort,
+} from './certificates.ts';
 import { KnownCertificates } from './known-certificates.ts';
 
 const TOKEN = 'a-token-of-some-length';

@@ -1,11 +1,5 @@
 import assert from 'node:assert/strict';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import {
-  CERTIFICATE_WAIT_MS,
-  CERTIFICATE_WAITS_MAX,
-  CERTIFICATE_WAITS_PER_ACCOUNT_MAX,
-  CERTIFICATE_WAITS_PER_NAME_MAX,
-} from '../limits.ts';
 import { StoreError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
 import { openTestStore } from '../testing/fixtures.ts';
@@ -13,7 +7,14 @@ import { FakeClock } from '../testing/fake-clock.ts';
 import { certificateOf } from './acme-orders.ts';
 import { certificate, newKey, pemOf, publicKeyOf } from './acme/x509.ts';
 import type { Plan } from './challenge-solver.ts';
-import { CertifiedHandshakes, type HandshakesDeps } from './handshakes.ts';
+import {
+  CERTIFICATE_WAIT_MS,
+  CERTIFICATE_WAITS_MAX,
+  CERTIFICATE_WAITS_PER_ACCOUNT_MAX,
+  CERTIFICATE_WAITS_PER_NAME_MAX,
+  CertifiedHandshakes,
+  type HandshakesDeps,
+} from './handshakes.ts';
 import { KnownCertificates, PresentedChallenges } from './known-certificates.ts';
 
 const DAY = 86_400_000;

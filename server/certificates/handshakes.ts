@@ -1,17 +1,23 @@
 /** Provides handshakes with the certificate for their host, ordered on demand if there is none yet. */
 import { createSecureContext, type SecureContext } from 'node:tls';
 import type { Clock } from '../clock.ts';
-import {
-  CERTIFICATE_WAIT_MS,
-  CERTIFICATE_WAITS_MAX,
-  CERTIFICATE_WAITS_PER_ACCOUNT_MAX,
-  CERTIFICATE_WAITS_PER_NAME_MAX,
-} from '../limits.ts';
 import { StoreError } from '../store/store-errors.ts';
 import type { Orders } from './acme-orders.ts';
 import { challengeCertificate, newKey, pemOf } from './acme/x509.ts';
 import type { HolderOf, IsServed, PlanFor } from './challenge-solver.ts';
 import { certifiable, type KnownCertificates, type PresentedChallenges } from './known-certificates.ts';
+
+/** @limit Maximum number of TLS handshakes that may wait for ACME orders. */
+export const CERTIFICATE_WAITS_MAX = 512;
+/** @limit Maximum number of TLS handshakes that may wait for the same name's ACME order. */
+export const CERTIFICATE_WAITS_PER_NAME_MAX = 32;
+/**
+ * @limit Maximum number of TLS handshakes that may wait for one account's ACME orders, so that an owner of many names
+ * cannot take the places of other people's visitors.
+ */
+export const CERTIFICATE_WAITS_PER_ACCOUNT_MAX = 64;
+/** @limit How long a TLS handshake waits for an ACME order: as long as browsers do. */
+export const CERTIFICATE_WAIT_MS = 30_000;
 
 export interface HandshakesDeps {
   /** the relay's own name; its certificate is that of the listener itself */

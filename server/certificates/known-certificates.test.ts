@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { CERTIFICATE_READS_MAX, CHALLENGE_LOOKUPS_MAX, CONTEXTS_MAX } from '../limits.ts';
 import type { CertificateRecord, ChallengeRecord } from '../store/records.ts';
 import { StoreError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
@@ -7,7 +6,13 @@ import { openTestStore } from '../testing/fixtures.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { certificateOf } from './acme-orders.ts';
 import { certificate, newKey, pemOf, publicKeyOf } from './acme/x509.ts';
-import { KnownCertificates, PresentedChallenges } from './known-certificates.ts';
+import {
+  CERTIFICATE_READS_MAX,
+  CHALLENGE_LOOKUPS_MAX,
+  CONTEXTS_MAX,
+  KnownCertificates,
+  PresentedChallenges,
+} from './known-certificates.ts';
 
 const DAY = 86_400_000;
 

@@ -2,7 +2,6 @@
 import { createSecureContext, type SecureContext } from 'node:tls';
 import type { Clock } from '../clock.ts';
 import { SESSIONS } from '../edge/listener.ts';
-import { CERTIFICATE_READS_MAX, CHALLENGE_LOOKUPS_MAX, CONTEXTS_MAX } from '../limits.ts';
 import type {
   CertificateRecord,
   CertificateSummary,
@@ -11,6 +10,21 @@ import type {
 } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
 import type { ChallengeSolver } from './challenge-solver.ts';
+
+/**
+ * @limit Maximum number of concurrent queries that look up other relays' challenges in the database; further requests
+ * from the outside get no answer.
+ */
+export const CHALLENGE_LOOKUPS_MAX = 32;
+/**
+ * @limit Maximum number of certificates that are kept in memory for TLS handshakes; about 70 MB. Others are read from
+ * the store again.
+ */
+export const CONTEXTS_MAX = 2000;
+/**
+ * @limit Maximum number of certificates that are read from the database at the same time; further handshakes get none.
+ */
+export const CERTIFICATE_READS_MAX = 256;
 
 /** ms that the clocks of relays may differ: queries for certificates of other relays go that much further back. */
 const CLOCK_SLACK_MS = 3_600_000;

@@ -10,11 +10,13 @@ import {
 } from '../administration/admin-actions.ts';
 import { timestamp, viewAccount } from '../administration/views.ts';
 import type { Config } from '../config.ts';
-import { ACCOUNTS_AT_ONCE_MAX } from '../limits.ts';
 import { describeError } from '../log.ts';
 import { nameOfDatabase } from '../store/database-address.ts';
 import { adminCommand, failure, readAccountName, readCount, readReason, table } from './administration.ts';
 import { printOnce, usageError } from './command.ts';
+
+/** @limit Maximum number of accounts that one command can create. */
+export const ACCOUNTS_AT_ONCE_MAX = 1000;
 
 export const listAccountsCommand = adminCommand({
   words: 'account list',

@@ -7,10 +7,12 @@ import { addressChecks, certificateChecks, nameChecks } from '../diagnostics/nam
 import { Visit } from '../diagnostics/test-tunnel.ts';
 import { proxyChecks, tunnelChecks } from '../diagnostics/tunnel-checks.ts';
 import { Dns } from '../domains/domain-check.ts';
-import { DIAGNOSIS_IDLE_MAX_SECONDS } from '../limits.ts';
 import { describeError } from '../log.ts';
 import { type GivenCommand, readTtl } from './administration.ts';
 import { ExitCode, type Shell } from './command.ts';
+
+/** @limit Maximum of `--idle`, so that diagnostics end in reasonable time. */
+const DIAGNOSIS_IDLE_MAX_SECONDS = 30 * 60;
 
 const NAME_COLUMNS = 19;
 const TIME_COLUMNS = 8;

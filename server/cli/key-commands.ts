@@ -8,11 +8,14 @@ import {
   AGENT_PREFIX_DEFAULT,
   AGENT_PREFIX_RULE,
   INVITE_DEFAULT_TTL_SECONDS,
+  INVITE_TTL_CEILING_SECONDS,
+  INVITES_AT_ONCE_MAX,
   isAccountName,
   isAgentPrefix,
   isReserved,
   isScopeName,
   isSubdomain,
+  KEY_TTL_CEILING_SECONDS,
   SCOPE_NAME_RULE,
   SUBDOMAIN_RULE,
 } from '../administration/admin-actions.ts';
@@ -24,7 +27,6 @@ import {
   viewNewInvitation,
 } from '../administration/views.ts';
 import type { Config } from '../config.ts';
-import { INVITE_TTL_CEILING_SECONDS, INVITES_AT_ONCE_MAX, KEY_TTL_CEILING_SECONDS } from '../limits.ts';
 import type { KeyScope } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
 import { readLines, readPlan } from './account-commands.ts';

@@ -1,6 +1,6 @@
 /** `culvert-relay backup`, `restore`, `audit`, `secrets`, `doctor` and `migrate` (docs/operating). */
 import { timestamp, viewAct } from '../administration/views.ts';
-import { AUDIT_MAX } from '../limits.ts';
+import { AUDIT_MAX } from '../store/records.ts';
 import { adminCommand, readCount, table } from './administration.ts';
 
 /* The runner of a command is a file of its own if it loads much that no other command needs. */

@@ -3,10 +3,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { hashKey } from '../accounts/api-keys.ts';
-import { ACCOUNTS_AT_ONCE_MAX, REASON_MAX_LENGTH } from '../limits.ts';
+import { REASON_MAX_LENGTH } from '../administration/admin-actions.ts';
 import { openSqlite } from '../store/sqlite/open-sqlite.ts';
 import type { Store } from '../store/store.ts';
 import { FakeShell } from '../testing/fake-shell.ts';
+import { ACCOUNTS_AT_ONCE_MAX } from './account-commands.ts';
 import { main } from './main.ts';
 import { userName } from './process.ts';
 

@@ -9,11 +9,16 @@ import { setFlagsFromString } from 'node:v8';
 import { limitOldGeneration, limitYoungGeneration } from '../../shared/heap.ts';
 import { StandardOutput } from '../../shared/standard-output.ts';
 import { onStopSignals } from '../../shared/stop-signals.ts';
-import { OLD_GENERATION_GROWTH_PERCENT } from '../limits.ts';
 import type { AccessFile, LogStream } from '../observe/logger.ts';
 import { ExitCode, type Shell } from './command.ts';
 import { main } from './main.ts';
-import { givenListeners, startDetached, tellServiceManager, userName } from './process.ts';
+import {
+  givenListeners,
+  OLD_GENERATION_GROWTH_PERCENT,
+  startDetached,
+  tellServiceManager,
+  userName,
+} from './process.ts';
 
 const SECRET_FLAG = /^--(?:bootstrap-key|cluster-secret|database-url|redis-url)/;
 // Everybody on the machine may read the process list; a secret given by a flag is removed from it.

@@ -9,13 +9,15 @@ import { StrangerError } from '../cluster/members.ts';
 import type { Config } from '../config.ts';
 import { readAuthorities, readKeyPair, TlsFileError } from '../edge/listener.ts';
 import { HandoffError } from '../handoff/take.ts';
-import { STOP_DEADLINE_MS } from '../limits.ts';
 import { describeError, errorFields, type Log } from '../log.ts';
 import { OtherAddressError } from '../listeners.ts';
 import type { RunningRelay } from '../relay.ts';
 import { DatabaseInUseError } from '../store/store-errors.ts';
 import type { Operator } from '../observe/logger.ts';
 import { CommandError, ExitCode, type OpenAccessLog, type Shell, usageError } from './command.ts';
+
+/** @limit How long open connections have to finish after the first SIGTERM (protocol.md section 7). */
+const STOP_DEADLINE_MS = 30_000;
 
 export { systemClock } from '../clock.ts';
 export { loadConfig } from '../config.ts';

@@ -4,10 +4,15 @@ import type { MoveTarget } from '../../shared/trunk/dedicated-socket.ts';
 import type { TrunkStream } from '../../shared/trunk/trunk-stream.ts';
 import { isCleanClose, type WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
 import type { Clock, Timer } from '../clock.ts';
-import { LIFE_SIGN_MS } from '../limits.ts';
 import { moves, traffic } from '../observe/counters.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { ByteStream, StreamHandler } from '../tunnels/stream.ts';
+
+/**
+ * @limit How long a client that seems to be gone has to respond on each of its data sockets. Long, because a ping waits
+ * behind what was sent before; including the second until the relay checks, visitors still get a response within 10 s.
+ */
+export const LIFE_SIGN_MS = 8000;
 
 /** For tunnels that never had a data socket, which are most: an empty set would also take memory. */
 const NONE = new Set<DataStream>();

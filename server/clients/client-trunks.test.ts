@@ -3,22 +3,24 @@ import { mock } from 'node:test';
 import { CloseCode } from '../../shared/control.ts';
 import { timersSetBy } from '../../shared/testing/fake-turns.ts';
 import type { TrunkStream } from '../../shared/trunk/trunk-stream.ts';
+import { FakeClock, HeldTime } from '../testing/fake-clock.ts';
+import { settled, TrunkClient } from '../testing/trunk-client.ts';
+import { LIFE_SIGN_MS } from './client-streams.ts';
 import {
   EARLIER_TRUNK_ANSWER_MS,
   FAR_PATH_MS,
+  HeldTrunk,
+  type KeyedStream,
   LARGE_AMONG_OTHERS_BYTES,
   LARGE_BYTES,
   LARGE_FROM_FAR_BYTES,
-  LIFE_SIGN_MS,
   RETIRED_TRUNKS_MAX,
   TRUNK_ANSWER_MS,
   TRUNK_DOUBT_MS,
   TRUNK_FLUSH_MS,
   TRUNK_IDLE_MS,
-} from '../limits.ts';
-import { FakeClock, HeldTime } from '../testing/fake-clock.ts';
-import { settled, TrunkClient } from '../testing/trunk-client.ts';
-import { HeldTrunk, type KeyedStream, TunnelTrunks } from './client-trunks.ts';
+  TunnelTrunks,
+} from './client-trunks.ts';
 
 /** A trunk with a visitor. @returns the client's end, and how the visitor's stream ended */
 async function visited(trunks: TunnelTrunks, client: TrunkClient) {

@@ -4,21 +4,68 @@ import type { LargeFrom, TrunkStream } from '../../shared/trunk/trunk-stream.ts'
 import { Trunk } from '../../shared/trunk/trunk.ts';
 import type { WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
 import type { Clock, Timer } from '../clock.ts';
-import {
-  EARLIER_TRUNK_ANSWER_MS,
-  FAR_PATH_MS,
-  LARGE_AMONG_OTHERS_BYTES,
-  LARGE_BYTES,
-  LARGE_FROM_FAR_BYTES,
-  LIFE_SIGN_MS,
-  PATH_PINGS_MAX,
-  RETIRED_TRUNKS_MAX,
-  SLOW_TRUNK_RATE,
-  TRUNK_ANSWER_MS,
-  TRUNK_DOUBT_MS,
-  TRUNK_FLUSH_MS,
-  TRUNK_IDLE_MS,
-} from '../limits.ts';
+import { LIFE_SIGN_MS } from './client-streams.ts';
+
+/**
+ * @limit How long a tunnel's trunks can go without visitors before the relay closes them. Only the relay knows that no
+ * visitor is on the way.
+ */
+export const TRUNK_IDLE_MS = 60_000;
+/**
+ * @limit How long data on a trunk may go unanswered before the relay probes the client and sends it no new visitors
+ * over that trunk until it responds. A local service may need longer to respond; the client itself answers.
+ */
+export const TRUNK_DOUBT_MS = 2000;
+/**
+ * @limit Round-trip time above which the relay treats a client as distant: a window of 64 KiB per stream is little
+ * above it and plenty below.
+ */
+export const FAR_PATH_MS = 5;
+/**
+ * @limit Number of round trips that are measured, one per second, before a slow client is treated as distant: one that
+ * is busy or has just been started takes longer to answer.
+ */
+const PATH_PINGS_MAX = 10;
+/**
+ * @limit Number of bytes sent in only one direction after which a distant client's stream moves to its own connection:
+ * more than a page. A move takes three round trips, and the new connection starts slowly, so that only transfers of
+ * several times that gain time.
+ */
+export const LARGE_FROM_FAR_BYTES = 512 * 1024;
+/**
+ * @limit Number of bytes sent in only one direction after which a distant client's stream moves to its own connection
+ * if the other streams of a slow trunk have carried as many in that time. Where packets are lost, they all share the
+ * speed of one connection.
+ */
+export const LARGE_AMONG_OTHERS_BYTES = 128 * 1024;
+/** @limit Bytes per millisecond of such a trunk's streams below which it is slow: 4 Mbit/s. */
+export const SLOW_TRUNK_RATE = 500;
+/**
+ * @limit Number of bytes sent in only one direction after which a nearby client's stream moves to its own connection.
+ * Only very large transfers gain anything there: this is more than the system buffers for a visitor that reads nothing,
+ * which is better served on a trunk.
+ */
+export const LARGE_BYTES = 8 * 1024 * 1024;
+/**
+ * @limit Minimum time that a client has to acknowledge the end of a stream, which waits behind what was sent before
+ * (protocol.md section 10.2).
+ */
+export const TRUNK_ANSWER_MS = 60_000;
+/**
+ * @limit How long a client has to accept each additional 16 KiB of a stream that has ended, or the rest of it: as long
+ * as for what precedes the Close frame of a data socket.
+ */
+export const TRUNK_FLUSH_MS = 60_000;
+/**
+ * @limit How long a client has to respond on each trunk that it opened under an earlier control socket, after it has
+ * opened a new control socket. The client has most likely lost its network in between, and visitors are waiting.
+ */
+export const EARLIER_TRUNK_ANSWER_MS = 1000;
+/**
+ * @limit Maximum number of trunks from a client's previous control sockets that may still carry visitors; the oldest is
+ * closed first.
+ */
+export const RETIRED_TRUNKS_MAX = 8;
 
 const LARGE_FROM_NEAR: LargeFrom = { bytes: LARGE_BYTES };
 const LARGE_FROM_FAR: LargeFrom = {

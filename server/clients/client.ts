@@ -2,14 +2,22 @@
 import { CloseCode, closeReason, KEY_ENDS, type KeyEnd, type RelayProblem } from '../../shared/control.ts';
 import type { WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
 import { PLAN_RULES } from '../accounts/accounts.ts';
-import { HOLD_OVER_MS, PROBLEM_INTERVAL_MS, RELAY_LEASE_MS, WAITING_MAX } from '../limits.ts';
 import { type ClientGauges, rendezvousWait, traffic } from '../observe/counters.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import { DataStream, type StreamSocket, TunnelStreams } from './client-streams.ts';
 import { TunnelTrunks } from './client-trunks.ts';
 import type { ControlSocket, SocketKey } from './control-socket.ts';
+import { RELAY_LEASE_MS } from './ownership.ts';
 import type { HeldControl } from './ownership.ts';
-import { type ClientsContext, type Pending, WaitingVisitors } from './waiting-visitors.ts';
+import { type ClientsContext, HOLD_OVER_MS, type Pending, WaitingVisitors } from './waiting-visitors.ts';
+
+/**
+ * @limit Maximum number of a tunnel's visitors that may wait for its client. The client accepts at most as many.
+ * Visitors count whether they are announced or not yet.
+ */
+export const WAITING_MAX = 4096;
+/** @limit How long a tunnel's client is not told about another problem of the same kind. */
+export const PROBLEM_INTERVAL_MS = 1000;
 
 /** The client's control socket on another relay, as reported to this one. */
 interface RemoteControl {

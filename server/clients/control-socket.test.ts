@@ -4,8 +4,7 @@ import { PassThrough } from 'node:stream';
 import { mock } from 'node:test';
 import type { WebSocket } from 'ws';
 import { PINGS_MAX } from '../../shared/websocket/byte-stream.ts';
-import { CONTROL_BUFFER_MAX_BYTES } from '../limits.ts';
-import { ControlSocket } from './control-socket.ts';
+import { CONTROL_BUFFER_MAX_BYTES, ControlSocket } from './control-socket.ts';
 
 const KEY = { keyId: 'key', hash: '00' };
 

@@ -3,13 +3,12 @@ import { duplexPair } from 'node:stream';
 import { CloseCode } from '../../shared/control.ts';
 import { WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
 import { KeptStream } from '../edge/exchange.ts';
-import { DRAIN_LOOK_MS, DRAIN_MOVE_MS } from '../limits.ts';
 import { anAccount } from '../testing/fixtures.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { ByteStream } from '../tunnels/stream.ts';
 import type { ControlSocket } from './control-socket.ts';
-import { Hub } from './hub.ts';
+import { DRAIN_LOOK_MS, DRAIN_MOVE_MS, Hub } from './hub.ts';
 import { ALONE } from './ownership.ts';
 
 class FakeControl {

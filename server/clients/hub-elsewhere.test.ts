@@ -1,19 +1,15 @@
 import assert from 'node:assert/strict';
 import { CloseCode } from '../../shared/control.ts';
-import {
-  CLAIM_GRACE_MS,
-  CLAIM_LOOK_MS,
-  EARLIER_TRUNK_ANSWER_MS,
-  PROBLEM_INTERVAL_MS,
-  RELAY_LEASE_MS,
-} from '../limits.ts';
-import { anAccount } from '../testing/fixtures.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
+import { anAccount } from '../testing/fixtures.ts';
 import { TrunkClient } from '../testing/trunk-client.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { ByteStream, DialFault } from '../tunnels/stream.ts';
-import { Hub } from './hub.ts';
-import { ALONE, type Announced, type Found, type Ownership } from './ownership.ts';
+import { EARLIER_TRUNK_ANSWER_MS } from './client-trunks.ts';
+import { PROBLEM_INTERVAL_MS } from './client.ts';
+import { CLAIM_LOOK_MS, Hub } from './hub.ts';
+import { ALONE, type Announced, type Found, type Ownership, RELAY_LEASE_MS } from './ownership.ts';
+import { CLAIM_GRACE_MS } from './waiting-visitors.ts';
 
 const tunnel = { id: 'one', account: anAccount(), countIn() {} } as unknown as LiveTunnel;
 

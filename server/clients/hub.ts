@@ -2,7 +2,6 @@
 import type { KeyEnd } from '../../shared/control.ts';
 import type { WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
 import type { Clock } from '../clock.ts';
-import { CLAIM_LOOK_MS, DRAIN_LOOK_MS, DRAIN_MOVE_MS, HOLD_OVER_MS } from '../limits.ts';
 import type { ClientGauges } from '../observe/counters.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { Dial, Dialer, DialHandler } from '../tunnels/stream.ts';
@@ -10,7 +9,23 @@ import { Move } from './client-streams.ts';
 import { ConnectedClient } from './client.ts';
 import type { ControlSocket, SocketKey } from './control-socket.ts';
 import type { Ownership } from './ownership.ts';
-import { AwaitedSockets, type ClientsContext, type Pending } from './waiting-visitors.ts';
+import { AwaitedSockets, type ClientsContext, HOLD_OVER_MS, type Pending } from './waiting-visitors.ts';
+
+/**
+ * @limit How long clients have to move to another relay before a relay that is shutting down disconnects them: twice
+ * the period over which they are spread, and time for a few attempts.
+ */
+export const DRAIN_MOVE_MS = 5000;
+/**
+ * @limit ms between two checks, during shutdown, for visitors that still wait for data sockets and clients that are
+ * still connected.
+ */
+export const DRAIN_LOOK_MS = 20;
+/**
+ * @limit Delay before a relay asks another relay again about a client that has just opened a trunk: the client may have
+ * connected a moment ago.
+ */
+export const CLAIM_LOOK_MS = 100;
 
 /** How often sockets are checked: accurate enough for pings and dead peers. */
 const TICK_MS = 1000;

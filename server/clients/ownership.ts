@@ -6,6 +6,11 @@ import { randomUUID } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 import type { RelayProblem } from '../../shared/control.ts';
 
+/**
+ * @limit How long a cluster member is considered alive without renewing its lease: slightly more than three renewals.
+ */
+export const RELAY_LEASE_MS = 10_000;
+
 /** The result of an announcement through another relay. */
 export type Announced =
   /** It was sent, on a control socket with this fencing number that was opened with this key. */

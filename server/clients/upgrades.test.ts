@@ -4,14 +4,14 @@ import { CONTROL_FRAGMENTS_MAX, CONTROL_PIECES_MAX } from '../../shared/control.
 import { ApiError } from '../../shared/errors.ts';
 import { issueKey } from '../accounts/accounts.ts';
 import { generateKey } from '../accounts/api-keys.ts';
-import { Authenticator } from '../accounts/authenticator.ts';
-import { FAR_PATH_MS, LARGE_FROM_FAR_BYTES, WRONG_KEYS_PER_MINUTE } from '../limits.ts';
-import { anAccount, aStore, aTunnel, type TestStore } from '../testing/fixtures.ts';
+import { Authenticator, WRONG_KEYS_PER_MINUTE } from '../accounts/authenticator.ts';
 import { FakeClock, HeldTime } from '../testing/fake-clock.ts';
+import { anAccount, aStore, aTunnel, type TestStore } from '../testing/fixtures.ts';
 import { settled, TrunkClient } from '../testing/trunk-client.ts';
 import { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import { TunnelRegistry } from '../tunnels/registry.ts';
 import type { ByteStream } from '../tunnels/stream.ts';
+import { FAR_PATH_MS, LARGE_FROM_FAR_BYTES } from './client-trunks.ts';
 import type { ControlSocket } from './control-socket.ts';
 import { Hub } from './hub.ts';
 import { ALONE } from './ownership.ts';

@@ -23,6 +23,12 @@ import type { Hub } from './hub.ts';
 import type { DialHop, HopRequest } from './ownership.ts';
 import type { Pending } from './waiting-visitors.ts';
 
+/**
+ * @limit Maximum number of control and data sockets opened by clients; about 7 KB each. Fewer than the file descriptors
+ * that systems allow a process.
+ */
+export const CLIENT_SOCKETS_MAX = 100_000;
+
 /** A peer's request to upgrade to `websocket`; its connection is not yet given away. */
 export interface UpgradeRequest {
   /** path and query, in origin form */

@@ -1,12 +1,19 @@
 /** The inbound connections of one tunnel that wait for their data sockets, and how they are announced. */
 import { type KeyEnd, PENDING_TIMEOUT_MS } from '../../shared/control.ts';
 import type { Clock, Timer } from '../clock.ts';
-import { CLAIM_GRACE_MS, HOLD_OVER_MS } from '../limits.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { DialFault, DialHandler } from '../tunnels/stream.ts';
 import { type LargeStream, Move } from './client-streams.ts';
 import type { ControlSocket } from './control-socket.ts';
 import type { Announced, Ownership } from './ownership.ts';
+
+/** @limit How long visitors wait for a client that has just disconnected (protocol.md section 4.2). */
+export const HOLD_OVER_MS = 10_000;
+/**
+ * @limit How long a relay waits for another relay to report a client that has just connected to it: the client's first
+ * visitor may arrive earlier.
+ */
+export const CLAIM_GRACE_MS = 1000;
 
 /** An inbound connection that waits for its data socket. */
 export interface Pending {

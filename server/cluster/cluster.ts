@@ -7,7 +7,6 @@ import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DialHop, HopRequest } from '../clients/ownership.ts';
 import type { Clock } from '../clock.ts';
-import { CLUSTER_START_TIMEOUT_MS, LEAVING_REPEAT_MS } from '../limits.ts';
 import type { Log } from '../log.ts';
 import type { CreateLimiter, Rate } from '../rate-limiter.ts';
 import type { DomainNews, TellPeers, TunnelNews } from '../tunnels/lifecycle.ts';
@@ -28,6 +27,17 @@ import { forgiving, RedisOwnership, OwnershipRenewal } from './ownership.ts';
 import type { PeeredParts, Peering } from './peering.ts';
 import { type RedisCommands, RedisError, RedisLink } from './redis-client.ts';
 import { GIVE_BACK, TAKE } from './scripts.ts';
+
+/**
+ * @limit How long a relay waits for Redis at startup, so that a relay that reports that it listens is part of the
+ * cluster.
+ */
+const CLUSTER_START_TIMEOUT_MS = 5000;
+/**
+ * @limit ms between two reminders to other relays not to use data sockets that pass through a relay that is shutting
+ * down.
+ */
+const LEAVING_REPEAT_MS = 500;
 
 export interface ClusterSettings {
   /** `redis://` or `rediss://` */

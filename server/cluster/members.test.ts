@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
-import { RELAY_LEASE_MS, RELAY_NUMBER_ATTEMPTS, STRANGERS_MAX } from '../limits.ts';
-import { Membership, readRecord, StrangerError, writeRecord } from './members.ts';
+import { RELAY_LEASE_MS } from '../clients/ownership.ts';
+import {
+  Membership,
+  readRecord,
+  RELAY_NUMBER_ATTEMPTS,
+  StrangerError,
+  STRANGERS_MAX,
+  writeRecord,
+} from './members.ts';
 import { RedisError } from './redis-client.ts';
 import { LEASE, LEAVE, type Script } from './scripts.ts';
 

@@ -4,12 +4,20 @@
  */
 import { createHmac, randomInt, timingSafeEqual } from 'node:crypto';
 import { uriHost } from '../../shared/networks.ts';
-import { RELAY_LEASE_MS, RELAY_NUMBER_ATTEMPTS, STRANGERS_MAX } from '../limits.ts';
+import { RELAY_LEASE_MS } from '../clients/ownership.ts';
 import type { Log } from '../log.ts';
-import { readNumber } from './notifications.ts';
 import { RELAY_NUMBER_MAX } from './connection-id.ts';
+import { readNumber } from './notifications.ts';
 import { type RedisCommands, RedisError } from './redis-client.ts';
 import { LEASE, LEAVE, RELAYS } from './scripts.ts';
+
+/** @limit Maximum number of relays with a different cluster secret that are remembered to avoid logging them twice. */
+export const STRANGERS_MAX = 64;
+/**
+ * @limit Number of ids that a relay tries at startup before it fails because all of them are taken: there are 65,535,
+ * so all tries fail only if something is very wrong.
+ */
+export const RELAY_NUMBER_ATTEMPTS = 20;
 
 /** A relay does not prove that it knows the secret: one of the two has the wrong one. */
 export class StrangerError extends RedisError {

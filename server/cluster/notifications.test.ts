@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import { CHANGE_LEAP_MS, CHANGE_POLL_MS } from '../limits.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import {
+  CHANGE_LEAP_MS,
+  CHANGE_POLL_MS,
   ChangeNotifier,
   NewsSeal,
   readNews,

@@ -10,9 +10,16 @@ import {
   UUID_PATTERN,
 } from '../../shared/control.ts';
 import type { Clock, Timer } from '../clock.ts';
-import { CHANGE_LEAP_MS, CHANGE_POLL_MS } from '../limits.ts';
 import type { DomainNews, EndReason, TunnelNews } from '../tunnels/lifecycle.ts';
 import { RELAY_NUMBER_MAX } from './connection-id.ts';
+
+/** @limit ms between two checks of how much time has passed. */
+export const CHANGE_POLL_MS = 500;
+/**
+ * @limit How long the process can be suspended before other relays may have taken over its tunnels; far below the
+ * lease.
+ */
+export const CHANGE_LEAP_MS = 3000;
 
 /** The channel that all relays subscribe to. */
 export const ALL_CHANNEL = 'culvert:all';

@@ -1,16 +1,17 @@
 import assert from 'node:assert/strict';
 import type { Announced, HeldControl } from '../clients/ownership.ts';
+import { FakeClock } from '../testing/fake-clock.ts';
+import { Membership } from './members.ts';
+import { ALL_CHANNEL, NewsSeal, readNews } from './notifications.ts';
 import {
   LEAP_CHECK_MS,
   LEAP_RETRY_MS,
   OWNERSHIP_BATCH,
   OWNERSHIP_KEEP_MS,
   OWNERSHIP_REPEAT_MS,
-} from '../limits.ts';
-import { FakeClock } from '../testing/fake-clock.ts';
-import { Membership } from './members.ts';
-import { ALL_CHANNEL, NewsSeal, readNews } from './notifications.ts';
-import { RedisOwnership, OwnershipRenewal } from './ownership.ts';
+  OwnershipRenewal,
+  RedisOwnership,
+} from './ownership.ts';
 import { RedisError } from './redis-client.ts';
 import { ANNOUNCE, ASSERT, CLAIM, FIND, LEASE, RELAYS, RELEASE, type Script } from './scripts.ts';
 

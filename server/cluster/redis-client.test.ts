@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { REDIS_RETRY_MAX_MS } from '../limits.ts';
-import { redisRetryDelay } from './redis-client.ts';
+import { REDIS_RETRY_MAX_MS, redisRetryDelay } from './redis-client.ts';
 
 describe('the next attempt to reach Redis', () => {
   it('starts after a random time of at most 2 s', () => {

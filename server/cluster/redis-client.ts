@@ -1,9 +1,18 @@
 /** The connection to Redis: one for commands, one for messages; both reconnect by themselves. */
 import type { Redis } from 'ioredis';
 import { fullJitter } from '../../shared/timer.ts';
-import { REDIS_KEEP_ALIVE_MS, REDIS_RETRY_MAX_MS, REDIS_TIMEOUT_MS } from '../limits.ts';
 import { describeError, type Log } from '../log.ts';
 import { type Script, SCRIPTS } from './scripts.ts';
+
+/** @limit How long Redis may take to accept a connection or to respond: thousands of times the usual duration. */
+export const REDIS_TIMEOUT_MS = 2000;
+/** @limit Longest pause before the next attempt to reach Redis, so that a restarted Redis is used again within 5 s. */
+export const REDIS_RETRY_MAX_MS = 2000;
+/**
+ * @limit How long a connection to Redis may be silent before TCP probes whether Redis is still reachable: nothing is
+ * sent on the connection for messages.
+ */
+const REDIS_KEEP_ALIVE_MS = 10_000;
 
 /** Redis cannot be reached, or did not reply in time. */
 export class RedisError extends Error {

@@ -1,8 +1,10 @@
 /** A check of `culvert-relay doctor`, and its finding. */
 import { RELAY_TITLE } from '../../shared/value-rules.ts';
 import type { Clock } from '../clock.ts';
-import { DIAGNOSIS_CHECK_MS } from '../limits.ts';
 import { ask, type Question } from './http-probe.ts';
+
+/** @limit How long each check of `culvert-relay doctor` may take. */
+export const DIAGNOSIS_CHECK_MS = 15_000;
 
 export interface Check {
   /** stable, for `--json` */

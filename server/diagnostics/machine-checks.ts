@@ -7,16 +7,21 @@ import { uriHost } from '../../shared/networks.ts';
 import type { Clock } from '../clock.ts';
 import type { ClusterSettings } from '../cluster/cluster.ts';
 import { nameOf, readRecord, type RelayAddress } from '../cluster/members.ts';
+import { REDIS_TIMEOUT_MS } from '../cluster/redis-client.ts';
 import { RELAYS } from '../cluster/scripts.ts';
 import { type Config, publicUrlOf, schemeOf } from '../config.ts';
 import { isTrusted } from '../edge/request-head.ts';
-import { BACKUP_OLD_MS, DIAGNOSIS_CLOCK_OFF_MS, REDIS_TIMEOUT_MS } from '../limits.ts';
 import { describeError } from '../log.ts';
 import { nameOfDatabase } from '../store/database-address.ts';
 import { openStore } from '../store/open-store.ts';
 import { lastBackup } from '../store/sqlite/backup.ts';
 import { type Check, counted, Fault, Skipped, versionAt } from './check.ts';
 import { ask } from './http-probe.ts';
+
+/** @limit Accepted difference between the clocks of two machines: cluster members and proofs allow for that much. */
+const DIAGNOSIS_CLOCK_OFF_MS = 10_000;
+/** @limit Age above which a database backup is considered old. */
+const BACKUP_OLD_MS = 7 * 24 * 3_600_000;
 
 /** Descriptors per visitor of a tunnel, including a share of those of its client. */
 const FILES_PER_VISITOR = 3;

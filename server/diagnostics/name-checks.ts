@@ -5,13 +5,16 @@ import { connect } from 'node:tls';
 import { baseOfWildcard, isWildcardDomain } from '../../shared/wildcard-hosts.ts';
 import type { Clock } from '../clock.ts';
 import { type Config, publicUrlOf } from '../config.ts';
-import { outsideItsTime, readKeyPair, TlsFileError } from '../edge/listener.ts';
 import type { DnsLookup } from '../domains/domain-check.ts';
-import { CERTIFICATE_ENDING_MS, DIAGNOSIS_ANSWER_MS, DOMAINS_BATCH } from '../limits.ts';
+import { DOMAINS_BATCH } from '../domains/verified-domains.ts';
+import { outsideItsTime, readKeyPair, TlsFileError } from '../edge/listener.ts';
 import { describeError } from '../log.ts';
 import { openStore } from '../store/open-store.ts';
 import { type Check, counted, Fault, Skipped } from './check.ts';
-import { ask } from './http-probe.ts';
+import { ask, DIAGNOSIS_ANSWER_MS } from './http-probe.ts';
+
+/** @limit If a certificate expires sooner than this, it should already have been renewed. */
+const CERTIFICATE_ENDING_MS = 14 * 24 * 3_600_000;
 
 /** A name below the tunnel domain that no tunnel has. */
 export function unusedHost({ tunnelDomain }: Pick<Config, 'tunnelDomain'>): string {

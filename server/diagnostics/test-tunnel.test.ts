@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { Administration } from '../administration/admin-actions.ts';
-import { DIAGNOSIS_LEFTOVER_MS } from '../limits.ts';
 import { anAccount, aStore } from '../testing/fixtures.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
-import { TestTunnel } from './test-tunnel.ts';
+import { DIAGNOSIS_LEFTOVER_MS, TestTunnel } from './test-tunnel.ts';
 
 describe('TestTunnel', () => {
   it('removes leftovers of a run that was killed an hour ago, and its own account if nothing answers', async () => {

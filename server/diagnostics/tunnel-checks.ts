@@ -9,12 +9,17 @@ import { namesMuchOfTheInternet } from '../address-network.ts';
 import type { Clock } from '../clock.ts';
 import { type Config, publicUrlOf } from '../config.ts';
 import { isTrusted } from '../edge/request-head.ts';
-import { DIAGNOSIS_ANSWER_MS, DIAGNOSIS_CHECK_MS, DIAGNOSIS_PIECE_MS } from '../limits.ts';
-import { type Check, Fault, Skipped, versionAt } from './check.ts';
-import { type Answer, ask, askAhead, askPieces } from './http-probe.ts';
+import { type Check, DIAGNOSIS_CHECK_MS, Fault, Skipped, versionAt } from './check.ts';
+import { type Answer, ask, askAhead, askPieces, DIAGNOSIS_ANSWER_MS } from './http-probe.ts';
 import { versionHere } from './machine-checks.ts';
 import { unusedHost } from './name-checks.ts';
 import { OtherDatabaseError, type TestTunnel } from './test-tunnel.ts';
+
+/**
+ * @limit How long the first part of a response may take to arrive while the second part is held back (the check for
+ * buffering proxies).
+ */
+const DIAGNOSIS_PIECE_MS = 3000;
 
 /** Reference to working configurations. */
 export const EXAMPLES = 'server/deploy has working examples for nginx, HAProxy and Caddy.';

@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict';
-import { DNS_SHOWN_LENGTH, DNS_SHOWN_MAX } from '../limits.ts';
 import { DnsServer } from '../testing/dns-server.ts';
-import { Dns, type DnsAnswer, type DnsLookup, lookAt, verdictOf } from './domain-check.ts';
+import {
+  Dns,
+  DNS_SHOWN_LENGTH,
+  DNS_SHOWN_MAX,
+  type DnsAnswer,
+  type DnsLookup,
+  lookAt,
+  verdictOf,
+} from './domain-check.ts';
 
 const claim = { domain: 'app.shop.test', proof: '0123' };
 const TXT = '_culvert.app.shop.test TXT';

@@ -4,8 +4,18 @@ import { isIP } from 'node:net';
 import { type DomainCheck, PROOF_LABEL } from '../../shared/domains.ts';
 import { baseOfWildcard } from '../../shared/wildcard-hosts.ts';
 import { replaceUnprintable } from '../../shared/unprintable.ts';
-import { DNS_ANSWER_MS, DNS_SHOWN_LENGTH, DNS_SHOWN_MAX, DNS_TRIES, DNS_TRY_MS } from '../limits.ts';
 import type { DomainRecord } from '../store/records.ts';
+
+/** @limit How long a DNS server has to answer the first attempt. */
+const DNS_TRY_MS = 2000;
+/** @limit Maximum number of attempts per DNS query. */
+const DNS_TRIES = 2;
+/** @limit How long a DNS lookup may take in total, however many referrals it follows. */
+export const DNS_ANSWER_MS = 8000;
+/** @limit Maximum number of DNS values that a domain check shows to the domain's owner; the DNS may have any number. */
+export const DNS_SHOWN_MAX = 4;
+/** @limit Length to which a domain check truncates each DNS value that it shows. */
+export const DNS_SHOWN_LENGTH = 100;
 
 /** The result for one of the two records that are checked. */
 export interface Finding extends DomainCheck {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { DNS_ANSWER_MS, OWN_ADDRESSES_MS } from '../limits.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
+import { DNS_ANSWER_MS } from './domain-check.ts';
 import type { DnsAnswer } from './domain-check.ts';
-import { OwnAddresses } from './domain-service.ts';
+import { OWN_ADDRESSES_MS, OwnAddresses } from './domain-service.ts';
 
 describe('OwnAddresses', () => {
   const clock = new FakeClock();

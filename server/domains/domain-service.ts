@@ -7,21 +7,14 @@ import { API_ERRORS, ApiError, invalidDomain, tooManyDomains } from '../../share
 import { baseOfWildcard, isWildcardDomain } from '../../shared/wildcard-hosts.ts';
 import { PLAN_RULES } from '../accounts/accounts.ts';
 import type { Clock } from '../clock.ts';
-import {
-  DNS_ANSWER_MS,
-  DOMAIN_GRACE_MS,
-  DOMAIN_LOOKS_MAX,
-  DOMAIN_LOOKS_OF_ONE_MAX,
-  OWN_ADDRESSES_MS,
-  STORE_RETRY_AFTER_SECONDS,
-} from '../limits.ts';
 import type { Log } from '../log.ts';
 import type { CreateLimiter } from '../rate-limiter.ts';
 import type { AccountRecord, DomainRecord } from '../store/records.ts';
-import { FullError, orUnavailable } from '../store/store-errors.ts';
+import { FullError, orUnavailable, STORE_RETRY_AFTER_SECONDS } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
 import {
   addressesOf,
+  DNS_ANSWER_MS,
   type DnsLookup,
   type DomainLook,
   lookAt,
@@ -30,8 +23,19 @@ import {
   proofText,
   verdictOf,
 } from './domain-check.ts';
+import { DOMAIN_GRACE_MS } from './domain-watch.ts';
 import type { HeldDomains } from './domain-watch.ts';
 import { mustNotBeOwn, type OwnNames } from './verified-domains.ts';
+
+/** @limit Maximum number of concurrent domain checks requested by users; each takes six DNS queries. */
+export const DOMAIN_LOOKS_MAX = 32;
+/**
+ * @limit Maximum number of concurrent domain checks requested by one account; its calls per minute keep few of them
+ * busy for long.
+ */
+export const DOMAIN_LOOKS_OF_ONE_MAX = 8;
+/** @limit How long the relay caches its own IP addresses, which are shown as records for some domains. */
+export const OWN_ADDRESSES_MS = 5 * 60_000;
 
 /** Too many to guess, but short enough to be typed. */
 const PROOF_BYTES = 16;

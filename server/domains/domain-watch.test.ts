@@ -1,4 +1,8 @@
 import assert from 'node:assert/strict';
+import type { DomainRecord } from '../store/records.ts';
+import { aDomain, anAccount, aStore, aTunnel, type TestStore } from '../testing/fixtures.ts';
+import { FakeClock } from '../testing/fake-clock.ts';
+import type { DnsAnswer } from './domain-check.ts';
 import {
   DOMAIN_CHECK_JITTER_MS,
   DOMAIN_CHECK_MS,
@@ -8,12 +12,9 @@ import {
   DOMAIN_SWEEP_BATCH,
   DOMAIN_SWEEP_LEASE_MS,
   DOMAIN_SWEEP_MS,
-} from '../limits.ts';
-import type { DomainRecord } from '../store/records.ts';
-import { aDomain, anAccount, aStore, aTunnel, type TestStore } from '../testing/fixtures.ts';
-import { FakeClock } from '../testing/fake-clock.ts';
-import type { DnsAnswer } from './domain-check.ts';
-import { DomainWatch, HeldDomains } from './domain-watch.ts';
+  DomainWatch,
+  HeldDomains,
+} from './domain-watch.ts';
 import { VerifiedDomains } from './verified-domains.ts';
 
 const DAY_MS = 24 * 3600_000;

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
-import { DOMAIN_RETRY_MS, DOMAINS_BATCH } from '../limits.ts';
 import type { DomainOwner } from '../store/records.ts';
 import { StoreError } from '../store/store-errors.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
-import { mustNotBeOwn, VerifiedDomains } from './verified-domains.ts';
+import { DOMAIN_RETRY_MS, DOMAINS_BATCH, mustNotBeOwn, VerifiedDomains } from './verified-domains.ts';
 
 /** Waits for pending answers. */
 async function settled(): Promise<void> {

@@ -5,10 +5,14 @@
 import { baseOfWildcard, wildcardDomainOf } from '../../shared/wildcard-hosts.ts';
 import { API_ERRORS, ApiError } from '../../shared/errors.ts';
 import type { Clock, Timer } from '../clock.ts';
-import { DOMAIN_RETRY_MS, DOMAINS_BATCH } from '../limits.ts';
 import type { DomainOwner } from '../store/records.ts';
 import { StoreError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
+
+/** @limit Number of domains that one query reads from the database; all of them are in memory, about 200 bytes each. */
+export const DOMAINS_BATCH = 1000;
+/** @limit Delay before the relay reads the list of domains again after the database has failed. */
+export const DOMAIN_RETRY_MS = 1000;
 
 /**
  * Reads one after the other, each from a later moment than the previous one: an old answer never overrides a newer

@@ -2,14 +2,13 @@ import assert from 'node:assert/strict';
 import { parseRequestHead } from '../../shared/http1/head.ts';
 import { KNOCK_SECONDS } from '../../shared/knocks.ts';
 import { AccessPolicy } from '../access/access-policy.ts';
-import { ApprovalRequests, ApprovalWaits } from '../access/approval-requests.ts';
+import { ApprovalRequests, ApprovalWaits, KNOCK_HOLDS_MAX } from '../access/approval-requests.ts';
 import { Passes } from '../access/passes.ts';
-import { KNOCK_HOLD_MS, KNOCK_HOLDS_MAX, KNOCK_LOOK_SECONDS } from '../limits.ts';
 import type { StoredKnock } from '../store/records.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import { accessStep } from './access-pages.ts';
-import { Approvals } from './approvals.ts';
+import { Approvals, KNOCK_HOLD_MS, KNOCK_LOOK_SECONDS } from './approvals.ts';
 
 const ID = '0123456789abcdef';
 const WAIT = '/x?culvert_gate=wait';

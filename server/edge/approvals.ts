@@ -8,7 +8,6 @@ import { approvedVisitor, isSentFromHere } from '../access/access-check.ts';
 import type { AccessPolicy } from '../access/access-policy.ts';
 import { type ApprovalState, type ApprovalWaits, endOf } from '../access/approval-requests.ts';
 import { type Passes, passScope } from '../access/passes.ts';
-import { KNOCK_HOLD_MS, KNOCK_LOOK_SECONDS } from '../limits.ts';
 import type { StoredKnock } from '../store/records.ts';
 import { TooManyApprovalRequestsError, type TunnelApprovals } from '../tunnels/links-and-approvals.ts';
 import {
@@ -21,6 +20,17 @@ import {
 } from './access-pages.ts';
 import { type OwnResponse, type Visit, wholeResponse } from './builtin-responses.ts';
 import { passCookie } from './request-head.ts';
+
+/**
+ * @limit How long the relay delays a response while it waits for the owner's decision: less than the timeouts of
+ * reverse proxies.
+ */
+export const KNOCK_HOLD_MS = 25_000;
+/**
+ * @limit Interval at which a waiting visitor's page checks again if too many of that visitor's responses are already
+ * delayed.
+ */
+export const KNOCK_LOOK_SECONDS = 5;
 
 /** A visitor without access, at a tunnel that accepts approval requests. */
 interface Knocker {

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { parseRequestHead } from '../../shared/http1/head.ts';
-import { NOTICE_COOKIE_SECONDS } from '../limits.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
-import { Notice, type NoticeOptions } from './builtin-responses.ts';
+import { Notice, NOTICE_COOKIE_SECONDS, type NoticeOptions } from './builtin-responses.ts';
 
 const FREE = { id: 'tunnel-1', account: { plan: 'free' } } as unknown as LiveTunnel;
 const OTHER = { id: 'tunnel-2', account: { plan: 'free' } } as unknown as LiveTunnel;

@@ -9,10 +9,15 @@ import { type ApiError, VISITOR_ERRORS, type VisitorErrorCode } from '../../shar
 import { cookieValues, fieldValue, prefersHtml } from '../../shared/http1/fields.ts';
 import type { RequestHead } from '../../shared/http1/head.ts';
 import { type AcceptingRequest, errorContent, escapeHtml, page } from '../../shared/page.ts';
-import { NOTICE_COOKIE_SECONDS } from '../limits.ts';
 import { REQUEST_ID_FIELD } from '../log.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import { HOST_NOTICE_COOKIE, NOTICE_COOKIE } from './request-head.ts';
+
+/**
+ * @limit How long before a browser sees a free-plan tunnel's warning page again: longer than nearly all of those
+ * tunnels exist.
+ */
+export const NOTICE_COOKIE_SECONDS = 30 * 24 * 3600;
 
 /** The facts about a request that determine the response, as far as the request was read. */
 interface RequestFacts extends AcceptingRequest {

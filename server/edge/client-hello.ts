@@ -4,8 +4,8 @@
  */
 import type { Server, Socket } from 'node:net';
 import type { SecureContext, Server as TlsServer, TLSSocket } from 'node:tls';
-import { TLS_HANDSHAKE_TIMEOUT_MS } from '../limits.ts';
 import { beginsLikeRequest, redirectToHttps } from './plain-http.ts';
+import { TLS_HANDSHAKE_TIMEOUT_MS } from './timeouts.ts';
 
 const ACME = 'acme-tls/1';
 

@@ -5,10 +5,11 @@ import { connect as connectSocket, createServer, type Server, type Socket } from
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { createSecureContext } from 'node:tls';
 import { certificate, newKey, pemOf, publicKeyOf } from '../certificates/acme/x509.ts';
-import { DEADLINE_TICK_MS, DRAIN_IDLE_MS, LISTEN_BACKLOG } from '../limits.ts';
+import { LISTEN_BACKLOG } from '../listeners.ts';
 import { EdgeFixture, type FakeStream, TestVisitor, until } from '../testing/edge-fixture.ts';
 import { Edge } from './edge.ts';
 import { bind, boundPort, listen, type Pair } from './listener.ts';
+import { DEADLINE_TICK_MS, DRAIN_IDLE_MS } from './timeouts.ts';
 
 async function selfSigned(name: string): Promise<Pair> {
   const key = await newKey();

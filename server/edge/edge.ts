@@ -2,16 +2,8 @@
 import type { Server, Socket } from 'node:net';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { Server as TlsServer, TLSSocket } from 'node:tls';
-import {
-  DEADLINE_TICK_MS,
-  DRAIN_BACKLOG_MS,
-  DRAIN_HOLD_AFTER_MS,
-  DRAIN_LOOK_MS,
-  QUIET_DOUBLING_MS,
-  QUIET_TURN_MS,
-  HANDOFF_SETTLE_MS,
-  HANDOFF_STEP_MS,
-} from '../limits.ts';
+import { DRAIN_LOOK_MS } from '../clients/hub.ts';
+import { HANDOFF_STEP_MS } from '../handoff/conversation.ts';
 import { traffic } from '../observe/counters.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import { Handshakes } from './client-hello.ts';
@@ -28,9 +20,30 @@ import { Http2Connection } from './http2/connection.ts';
 import { coverageOf } from './http2/coverage.ts';
 import type { ProxyHeaders } from './proxy-header.ts';
 import { isTrusted, type Peer, plainAddress } from './request-head.ts';
+import { DEADLINE_TICK_MS } from './timeouts.ts';
 import type { Upstreams } from './upstreams.ts';
-import { type Onward, Visitor } from './visitor.ts';
 import type { VisitorConnection } from './visitor-socket.ts';
+import { type Onward, Visitor } from './visitor.ts';
+
+/**
+ * @limit How long a relay that is shutting down waits for a quiet moment to close its listener, even if connections
+ * still arrive.
+ */
+const DRAIN_BACKLOG_MS = 5000;
+/**
+ * @limit How long a relay that is shutting down waits for that moment before it holds new requests back until the
+ * listener is closed: a busy relay accepts connections more slowly than they arrive.
+ */
+const DRAIN_HOLD_AFTER_MS = 500;
+/** @limit Longest event-loop iteration that counts as a quiet moment to close the listener. */
+const QUIET_TURN_MS = 0.2;
+/**
+ * @limit Interval at which the iteration length that counts as quiet is doubled while the listener waits to close: a
+ * busy relay has no quieter one.
+ */
+const QUIET_DOUBLING_MS = 500;
+/** @limit How long a handoff waits for the rest of an API request's body to arrive. */
+export const HANDOFF_SETTLE_MS = 2000;
 
 export class Edge {
   readonly #server: Server;

@@ -3,13 +3,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { certificate, newKey, pemOf, publicKeyOf } from '../certificates/acme/x509.ts';
-import { STORE_RETRY_MS, TICKET_KEY_MS } from '../limits.ts';
-import { StoreError } from '../store/store-errors.ts';
+import { STORE_RETRY_MS, StoreError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
 import { openTestStore } from '../testing/fixtures.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import type { Log } from '../log.ts';
-import { CertificateWatch, readKeyPair, TicketKeys } from './listener.ts';
+import { CertificateWatch, readKeyPair, TICKET_KEY_MS, TicketKeys } from './listener.ts';
 
 const HOUR_MS = 3_600_000;
 

@@ -10,19 +10,19 @@ import {
   type Server as TlsServer,
 } from 'node:tls';
 import { type Clock, systemClock, type Timer } from '../clock.ts';
-import {
-  KEEP_ALIVE_MS,
-  SESSION_SECONDS,
-  STORE_RETRY_MS,
-  TICKET_KEY_MS,
-  TLS_HANDSHAKE_TIMEOUT_MS,
-  TLS_RELOAD_MS,
-} from '../limits.ts';
-import { Listeners } from '../listeners.ts';
+import { KEEP_ALIVE_MS, Listeners } from '../listeners.ts';
 import { describeError, type Log } from '../log.ts';
-import { StoreError } from '../store/store-errors.ts';
+import { STORE_RETRY_MS, StoreError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
 import { guardHandshakes, type HandshakeGuide } from './client-hello.ts';
+import { TLS_HANDSHAKE_TIMEOUT_MS } from './timeouts.ts';
+
+/** @limit How long the relay issues TLS session tickets with the same key. */
+export const TICKET_KEY_MS = 24 * 3600_000;
+/** @limit How long a visitor can resume a TLS session without a full handshake. */
+const SESSION_SECONDS = 12 * 3600;
+/** @limit ms between two checks of the certificate and key files. */
+const TLS_RELOAD_MS = 5000;
 
 const OPTIONS = {
   // Half-open, because a visitor that has sent its request and closes its side still has to get the response.

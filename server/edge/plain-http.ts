@@ -1,12 +1,8 @@
 /** Redirects a request of plain HTTP that arrived where TLS is spoken, before the handshake that it is not. */
 import type { Socket } from 'node:net';
 import { HeadReader, parseRequestHead } from '../../shared/http1/head.ts';
-import {
-  REQUEST_FIELDS_MAX,
-  REQUEST_HEAD_MAX_BYTES,
-  REQUEST_TARGET_MAX_BYTES,
-  TLS_HANDSHAKE_TIMEOUT_MS,
-} from '../limits.ts';
+import { REQUEST_FIELDS_MAX, REQUEST_HEAD_MAX_BYTES, REQUEST_TARGET_MAX_BYTES } from './request-head.ts';
+import { TLS_HANDSHAKE_TIMEOUT_MS } from './timeouts.ts';
 
 /** A host that an address can be made of, with its port. */
 const HOST = /^(?:[\w.-]{1,253}|\[[\da-fA-F:.]{2,45}\])(?::\d{1,5})?$/;

@@ -1,12 +1,17 @@
 import assert from 'node:assert/strict';
 import type { Server, Socket } from 'node:net';
 import { assert as holds, nat, property, uint8Array } from 'fast-check';
-import { PROXY_HEADER_MAX_BYTES, PROXY_HEADER_TIMEOUT_MS } from '../limits.ts';
 import { EdgeFixture, TestVisitor, until } from '../testing/edge-fixture.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { Edge } from './edge.ts';
 import { bind, boundPort } from './listener.ts';
-import { crc32c, ProxyHeaders, readProxyHeader } from './proxy-header.ts';
+import {
+  crc32c,
+  PROXY_HEADER_MAX_BYTES,
+  PROXY_HEADER_TIMEOUT_MS,
+  ProxyHeaders,
+  readProxyHeader,
+} from './proxy-header.ts';
 
 const SIGNATURE = '0d0a0d0a000d0a515549540a';
 /** Source, destination and their ports, in hex. */

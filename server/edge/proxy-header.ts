@@ -6,8 +6,15 @@ import { isIPv4, type Server, type Socket, SocketAddress } from 'node:net';
 import { joined } from '../../shared/http1/fields.ts';
 import { isIPv6 } from '../../shared/networks.ts';
 import { type Clock, systemClock } from '../clock.ts';
-import { PROXY_HEADER_MAX_BYTES, PROXY_HEADER_TIMEOUT_MS } from '../limits.ts';
 import { plainAddress } from './request-head.ts';
+
+/** @limit How long a connection from a load balancer may take to send its PROXY protocol header. */
+export const PROXY_HEADER_TIMEOUT_MS = 5000;
+/**
+ * @limit Maximum size of a PROXY protocol header (version 2). The addresses need at most 232 bytes; the rest is for
+ * extensions such as the certificate that a client has presented to the load balancer.
+ */
+export const PROXY_HEADER_MAX_BYTES = 4096;
 
 interface ProxyHeader {
   /** IP address of the visitor; `undefined` if the balancer opened the connection itself, or does not know the address */

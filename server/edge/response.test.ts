@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
 import { trackBody } from '../../shared/http1/body.ts';
 import { parseRequestHead } from '../../shared/http1/head.ts';
-import { INFORMATIONAL_RESPONSES_MAX, RESPONSE_FIELDS_MAX, RESPONSE_HEAD_MAX_BYTES } from '../limits.ts';
 import {
   directsNoCache,
+  INFORMATIONAL_RESPONSES_MAX,
   informationalResponsesFor,
   NOINDEX_ENDING,
   PLAIN_ENDING,
+  RESPONSE_FIELDS_MAX,
+  RESPONSE_HEAD_MAX_BYTES,
   type ResponseContext,
   ResponseRelay,
 } from './response.ts';

@@ -20,10 +20,25 @@ import {
   type ResponseHead,
 } from '../../shared/http1/head.ts';
 import { isHopByHop, namedByConnection, steersVisitors } from '../../shared/http1/hop-by-hop.ts';
-import { INFORMATIONAL_RESPONSES_MAX, RESPONSE_FIELDS_MAX, RESPONSE_HEAD_MAX_BYTES } from '../limits.ts';
 import type { Peer } from './request-head.ts';
 import type { ParsedRequest } from './route.ts';
 import type { VisitorSocket } from './visitor-socket.ts';
+
+/**
+ * @limit Maximum size of the headers of a local service's response. Generous, because cookies and policies of
+ * development servers grow large.
+ */
+export const RESPONSE_HEAD_MAX_BYTES = 64 * 1024;
+/**
+ * @limit Maximum number of header fields in a local service's response. One policy field of each kind is about fifty;
+ * browsers keep 180 cookies per site.
+ */
+export const RESPONSE_FIELDS_MAX = 500;
+/**
+ * @limit Maximum number of consecutive 1xx responses before the final one. Servers send one or two, and Go's client
+ * accepts five.
+ */
+export const INFORMATIONAL_RESPONSES_MAX = 64;
 
 const EMPTY = Buffer.alloc(0);
 

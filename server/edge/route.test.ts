@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import { parseRequestHead } from '../../shared/http1/head.ts';
 import { hostname } from '../../shared/networks.ts';
-import { REMEMBERED_HOSTS_MAX } from '../limits.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import {
   HostResolver,
   isHost,
   offersWebSocket,
+  REMEMBERED_HOSTS_MAX,
   resolveHost,
   route,
   takeLink,

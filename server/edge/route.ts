@@ -6,13 +6,19 @@ import { type Field, fieldValue, listMembers } from '../../shared/http1/fields.t
 import { parseRequestHead, type RequestHead } from '../../shared/http1/head.ts';
 import { LINK_PARAMETER } from '../../shared/links.ts';
 import { hostname } from '../../shared/networks.ts';
-import { REMEMBERED_HOSTS_MAX, REQUEST_FIELDS_MAX, REQUEST_TARGET_MAX_BYTES } from '../limits.ts';
 import type { VerifiedDomains } from '../domains/verified-domains.ts';
 import type { Coordination } from '../tunnels/coordination.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { TunnelRegistry } from '../tunnels/registry.ts';
 import type { Dial, Dialer, DialFault, DialHandler } from '../tunnels/stream.ts';
 import type { OwnResponse, OwnRoute } from './builtin-responses.ts';
+import { REQUEST_FIELDS_MAX, REQUEST_TARGET_MAX_BYTES } from './request-head.ts';
+
+/**
+ * @limit Number of parsed `Host` values that the relay caches in each of two generations; visitors send few different
+ * ones.
+ */
+export const REMEMBERED_HOSTS_MAX = 512;
 
 export type Route =
   /**

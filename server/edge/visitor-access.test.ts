@@ -5,13 +5,19 @@ import { AccessPolicy } from '../access/access-policy.ts';
 import { LinkTokens, Passes } from '../access/passes.ts';
 import { BusyError } from '../access/password-hashes.ts';
 import { hashKey } from '../accounts/api-keys.ts';
-import { ACCESS_ATTEMPTS_PER_MINUTE, TUNNEL_ATTEMPTS_PER_MINUTE } from '../limits.ts';
 import { RateLimiter } from '../rate-limiter.ts';
 import type { StoredAccess } from '../store/records.ts';
 import { anAccess } from '../testing/fixtures.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
-import { VisitorAccess, type Entry, isAllowedVisitor, isFormEntry } from './visitor-access.ts';
+import {
+  ACCESS_ATTEMPTS_PER_MINUTE,
+  type Entry,
+  isAllowedVisitor,
+  isFormEntry,
+  TUNNEL_ATTEMPTS_PER_MINUTE,
+  VisitorAccess,
+} from './visitor-access.ts';
 
 const TOKEN = 'cvp_0123456789abcdefghijklmnopqrstuv';
 const TOKENS = { tokens: [{ name: 'ci', hash: hashKey(TOKEN) }] };

@@ -12,9 +12,8 @@ import {
   PassedPasswords,
 } from '../access/access-check.ts';
 import type { AccessPolicy } from '../access/access-policy.ts';
-import { type Passes, passScope } from '../access/passes.ts';
+import { PASS_SECONDS, type Passes, passScope } from '../access/passes.ts';
 import { BusyError, type PasswordHashes } from '../access/password-hashes.ts';
-import { KNOWN_NETWORKS_MAX, PASS_SECONDS } from '../limits.ts';
 import type { RateLimiter } from '../rate-limiter.ts';
 import type { StoredToken } from '../store/records.ts';
 import { TenantCache } from '../tenant-cache.ts';
@@ -31,6 +30,21 @@ import {
 import type { Approvals } from './approvals.ts';
 import type { OwnResponse, Visit } from './builtin-responses.ts';
 import { passCookie } from './request-head.ts';
+
+/**
+ * @limit Maximum number of wrong passwords and tokens that an IP address may send to a tunnel per minute, and in one
+ * burst.
+ */
+export const ACCESS_ATTEMPTS_PER_MINUTE = 10;
+/**
+ * @limit Maximum number of wrong passwords, per minute and in one burst, that a tunnel checks for all unknown addresses
+ * combined.
+ */
+export const TUNNEL_ATTEMPTS_PER_MINUTE = 60;
+/**
+ * @limit Maximum number of addresses that are remembered for having sent a correct password to any tunnel; about 2 MB.
+ */
+const KNOWN_NETWORKS_MAX = 10_000;
 
 /** A visitor who has access. */
 export interface AllowedVisitor {

@@ -5,7 +5,6 @@
 import type { VisitorErrorCode } from '../../shared/errors.ts';
 import { BodyError } from '../../shared/http1/body.ts';
 import { fieldValue } from '../../shared/http1/fields.ts';
-import { BARRED_RESPONSE_MS } from '../limits.ts';
 import type { AccessLog } from '../observe/logger.ts';
 import { type RequestCounts, refusals, requests } from '../observe/counters.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
@@ -25,6 +24,12 @@ import { type Destination, type ParsedRequest, TunnelLookup } from './route.ts';
 import type { AllowedRequest, UpstreamRequest, Upstreams } from './upstreams.ts';
 import { isAllowedVisitor, isFormEntry } from './visitor-access.ts';
 import type { VisitorSocket } from './visitor-socket.ts';
+
+/**
+ * @limit How long a response may continue after the access policy has stopped allowing its visitor: as long as at a
+ * shutdown, to finish a download.
+ */
+export const BARRED_RESPONSE_MS = 30_000;
 
 /** Callbacks of the requests to their connection. */
 export interface RequestsOwner {

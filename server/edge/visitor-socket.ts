@@ -1,7 +1,13 @@
 /** The socket of an inbound connection: its flow in both directions, how it ends, and how it is handed over. */
 import { joined } from '../../shared/http1/fields.ts';
 import { type ReadableSocket, ScheduledReads } from '../../shared/scheduler/fair-reads.ts';
-import { BACKLOG_MAX_BYTES, STALL_TIMEOUT_MS } from '../limits.ts';
+import { STALL_TIMEOUT_MS } from './timeouts.ts';
+
+/**
+ * @limit Number of unprocessed bytes from a visitor after which the relay stops reading from the connection for a
+ * while.
+ */
+export const BACKLOG_MAX_BYTES = 64 * 1024;
 
 const NONE = Buffer.alloc(0);
 

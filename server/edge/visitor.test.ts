@@ -2,9 +2,11 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
 import { PassThrough } from 'node:stream';
+import { EdgeFixture, type FakeStream, TestVisitor, until } from '../testing/edge-fixture.ts';
+import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
+import { AddressCount, ConnectionLimiter, Slot, ConnectionSlots } from './connection-limiter.ts';
+import { boundPort } from './listener.ts';
 import {
-  BACKLOG_MAX_BYTES,
-  BARRED_RESPONSE_MS,
   BODY_TIMEOUT_MS,
   DRAIN_IDLE_MS,
   HEAD_TIMEOUT_MS,
@@ -13,11 +15,9 @@ import {
   LINGER_MAX_MS,
   LINGER_TIMEOUT_MS,
   REPLACED_IDLE_MS,
-} from '../limits.ts';
-import { EdgeFixture, type FakeStream, TestVisitor, until } from '../testing/edge-fixture.ts';
-import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
-import { AddressCount, ConnectionLimiter, Slot, ConnectionSlots } from './connection-limiter.ts';
-import { boundPort } from './listener.ts';
+} from './timeouts.ts';
+import { BARRED_RESPONSE_MS } from './visitor-requests.ts';
+import { BACKLOG_MAX_BYTES } from './visitor-socket.ts';
 import { Visitor } from './visitor.ts';
 
 /** The limits of one connection, with a fake clock. */

@@ -9,6 +9,16 @@ import { fieldValue } from '../../shared/http1/fields.ts';
 import { HeadReader } from '../../shared/http1/head.ts';
 import { hostname } from '../../shared/networks.ts';
 import { ScheduledReads } from '../../shared/scheduler/fair-reads.ts';
+import type { UpgradeRequest } from '../clients/upgrades.ts';
+import { countApiRefusal } from '../observe/counters.ts';
+import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
+import type { ByteStream } from '../tunnels/stream.ts';
+import { upgradeRefusal } from './builtin-responses.ts';
+import type { ConnectionLimiter, LimitedConnection, SlotHolder } from './connection-limiter.ts';
+import type { Exchange } from './exchange.ts';
+import { REQUEST_HEAD_MAX_BYTES } from './request-head.ts';
+import type { Peer } from './request-head.ts';
+import { oversizeFault, type ParsedRequest, parseRequest, type Route } from './route.ts';
 import {
   BODY_TIMEOUT_MS,
   DRAIN_IDLE_MS,
@@ -18,17 +28,7 @@ import {
   LINGER_MAX_MS,
   LINGER_TIMEOUT_MS,
   REPLACED_IDLE_MS,
-  REQUEST_HEAD_MAX_BYTES,
-} from '../limits.ts';
-import type { UpgradeRequest } from '../clients/upgrades.ts';
-import { countApiRefusal } from '../observe/counters.ts';
-import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
-import type { ByteStream } from '../tunnels/stream.ts';
-import { upgradeRefusal } from './builtin-responses.ts';
-import type { ConnectionLimiter, LimitedConnection, SlotHolder } from './connection-limiter.ts';
-import type { Exchange } from './exchange.ts';
-import type { Peer } from './request-head.ts';
-import { oversizeFault, type ParsedRequest, parseRequest, type Route } from './route.ts';
+} from './timeouts.ts';
 import type { Upstreams } from './upstreams.ts';
 import { type RequestsOwner, VisitorRequests } from './visitor-requests.ts';
 import {

@@ -2,8 +2,13 @@ import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { duplexPair } from 'node:stream';
 import { mock } from 'node:test';
-import { HANDOFF_LINE_MAX_BYTES, SUCCESSION_WAITING_MAX } from '../limits.ts';
-import { Conversation, TimeoutError, readHello } from './conversation.ts';
+import {
+  Conversation,
+  HANDOFF_LINE_MAX_BYTES,
+  readHello,
+  SUCCESSION_WAITING_MAX,
+  TimeoutError,
+} from './conversation.ts';
 
 function read(value: unknown): { readonly n: number } | undefined {
   return typeof value === 'object' && value !== null && 'n' in value ? { n: Number(value.n) } : undefined;

@@ -1,8 +1,19 @@
 /** Messages between two relays: one JSON object a line, over a connection on this machine. */
 import type { Socket } from 'node:net';
-import { HANDOFF_LINE_MAX_BYTES, SUCCESSION_WAITING_MAX } from '../limits.ts';
 import type { TrafficDelta } from '../store/queries/tunnel-changes.ts';
 import type { EndReason } from '../tunnels/lifecycle.ts';
+
+/** @limit How long two relays wait for each other at each step of a handoff. */
+export const HANDOFF_STEP_MS = 10_000;
+/**
+ * @limit How long the new relay may take to load its data during a handoff while the old one is still serving: the
+ * database may have to be migrated.
+ */
+export const HANDOFF_READY_MS = 60_000;
+/** @limit Maximum size of a message between the two relays in a handoff: the clients of 100,000 tunnels. */
+export const HANDOFF_LINE_MAX_BYTES = 16 * 1024 * 1024;
+/** @limit Maximum number of unread messages between the two relays in a handoff. */
+export const SUCCESSION_WAITING_MAX = 64;
 
 const LINE_FEED = 10;
 

@@ -4,10 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { mock } from 'node:test';
 import { describeOnPosix } from '../../shared/testing/posix.ts';
-import { HANDOFF_READY_MS, HANDOFF_STEP_MS } from '../limits.ts';
 import { until } from '../testing/edge-fixture.ts';
 import {
   Conversation,
+  HANDOFF_READY_MS,
+  HANDOFF_STEP_MS,
   type PredecessorMessage,
   readPredecessorMessage,
   SUCCESSION_VERSION,

@@ -1,12 +1,13 @@
 /** Hands over to another relay: the steps of the old relay (docs/decisions/0020-replacing-a-relay.md). */
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { HANDOFF_READY_MS, HANDOFF_RETRY_MS, HANDOFF_STEP_MS } from '../limits.ts';
 import { describeError, type Log } from '../log.ts';
 import type { TrafficDelta } from '../store/queries/tunnel-changes.ts';
 import type { EndReason } from '../tunnels/lifecycle.ts';
 import {
   Conversation,
+  HANDOFF_READY_MS,
+  HANDOFF_STEP_MS,
   type Hello,
   type MissedClient,
   type PredecessorMessage,
@@ -15,6 +16,9 @@ import {
   type SuccessorMessage,
 } from './conversation.ts';
 import { HandoffSocket, meet, sendListeners } from './handoff-socket.ts';
+
+/** @limit ms until the next try after a connection to the new relay was refused because its accept queue was full. */
+const HANDOFF_RETRY_MS = 20;
 
 /** Steps of a handoff for the old relay, in this order; `resume` reverts `release`. */
 export interface Replaceable {

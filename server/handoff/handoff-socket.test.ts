@@ -6,9 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { mock } from 'node:test';
 import { describeOnPosix } from '../../shared/testing/posix.ts';
-import { HANDOFF_HELLO_MS } from '../limits.ts';
 import type { Hello } from './conversation.ts';
-import { meet, handoffSocketPath, HandoffSocket } from './handoff-socket.ts';
+import { HANDOFF_HELLO_MS, HandoffSocket, handoffSocketPath, meet } from './handoff-socket.ts';
 
 const HELLO: Hello = { kind: 'listeners' };
 

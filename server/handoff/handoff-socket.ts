@@ -9,8 +9,11 @@ import { chmodSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { HANDOFF_HELLO_MS, HANDOFF_LINE_MAX_BYTES, HANDOFF_STEP_MS, LISTEN_BACKLOG } from '../limits.ts';
-import { type Hello, readHello } from './conversation.ts';
+import { LISTEN_BACKLOG } from '../listeners.ts';
+import { HANDOFF_LINE_MAX_BYTES, HANDOFF_STEP_MS, type Hello, readHello } from './conversation.ts';
+
+/** @limit How long the first line from the other relay may take to arrive during a handoff. */
+export const HANDOFF_HELLO_MS = 5000;
 
 const LINE_FEED = 10;
 /**

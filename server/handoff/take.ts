@@ -3,11 +3,12 @@
  * (docs/decisions/0020-replacing-a-relay.md).
  */
 import type { Duplex } from 'node:stream';
-import { HANDOFF_READY_MS, HANDOFF_STEP_MS } from '../limits.ts';
 import type { TrafficDelta } from '../store/queries/tunnel-changes.ts';
 import type { EndReason } from '../tunnels/lifecycle.ts';
 import {
   Conversation,
+  HANDOFF_READY_MS,
+  HANDOFF_STEP_MS,
   type MissedClient,
   type PredecessorMessage,
   readPredecessorMessage,

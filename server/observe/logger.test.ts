@@ -18,7 +18,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onLinux, onPosix } from '../../shared/testing/posix.ts';
 import { systemClock } from '../clock.ts';
-import { LOG_BUFFER_MAX_BYTES, LOG_CLOSE_TIMEOUT_MS } from '../limits.ts';
 import type { LogFields, LogFormat, LogLevel } from '../log.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { accessLines } from './counters.ts';
@@ -28,6 +27,8 @@ import {
   createAccessLog,
   createLog,
   finishLog,
+  LOG_BUFFER_MAX_BYTES,
+  LOG_CLOSE_TIMEOUT_MS,
   stderrStream,
 } from './logger.ts';
 

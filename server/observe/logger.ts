@@ -8,7 +8,6 @@ import { promisify } from 'node:util';
 import { pino } from 'pino';
 import { API_ERRORS, ApiError, type VisitorErrorCode } from '../../shared/errors.ts';
 import type { Clock } from '../clock.ts';
-import { LOG_BUFFER_MAX_BYTES, LOG_CLOSE_TIMEOUT_MS, LOG_REPEAT_MS } from '../limits.ts';
 import {
   describeError,
   errorFields,
@@ -20,6 +19,16 @@ import {
   REQUEST_ID_FIELD,
 } from '../log.ts';
 import { accessLines, type RequestCounts } from './counters.ts';
+
+/** @limit Maximum size of the log lines buffered for a slow reader; several thousand lines. */
+export const LOG_BUFFER_MAX_BYTES = 1024 * 1024;
+/**
+ * @limit Maximum time to write the last log lines when the relay exits: a stalled reader must not keep the program
+ * running.
+ */
+export const LOG_CLOSE_TIMEOUT_MS = 1000;
+/** @limit ms between two log lines that report the same thing as slow. */
+export const LOG_REPEAT_MS = 10_000;
 
 interface LogOptions {
   readonly format: LogFormat;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Clock } from '../clock.ts';
-import { LOG_REPEAT_MS, LOOP_STALL_MS } from '../limits.ts';
-import { StallDetector } from './loop-watch.ts';
+import { LOG_REPEAT_MS } from './logger.ts';
+import { LOOP_STALL_MS, StallDetector } from './loop-watch.ts';
 
 /** A clock whose timer fires when and as late as the test requests. */
 class StallingClock implements Clock {

@@ -4,10 +4,14 @@ import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
 import { uriHost } from '../../shared/networks.ts';
 import { ConnectionCap } from '../connection-cap.ts';
-import { METRICS_CONNECTIONS_MAX, METRICS_REQUEST_TIMEOUT_MS } from '../limits.ts';
 import type { Listeners } from '../listeners.ts';
 import { errorFields, type Log } from '../log.ts';
 import type { Gauges } from './counters.ts';
+
+/** @limit Maximum number of concurrent connections to `/metrics`: one for each Prometheus, and some for people. */
+export const METRICS_CONNECTIONS_MAX = 16;
+/** @limit How long a request for `/metrics` may take to arrive. */
+const METRICS_REQUEST_TIMEOUT_MS = 5000;
 
 interface MetricsAddress {
   readonly host: string;

@@ -5,9 +5,8 @@ import { type Registry } from 'prom-client';
 import { API_ERRORS, ApiError, ttlTooLong } from '../../shared/errors.ts';
 import { countApiRefusal, rendezvousWait, requests } from './counters.ts';
 import { createMetrics, METRICS } from './metrics.ts';
-import { METRICS_CONNECTIONS_MAX } from '../limits.ts';
 import { Listeners } from '../listeners.ts';
-import { MetricsServer } from './metrics-server.ts';
+import { METRICS_CONNECTIONS_MAX, MetricsServer } from './metrics-server.ts';
 
 describe('metrics', () => {
   let registry: Registry;

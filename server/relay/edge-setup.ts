@@ -6,11 +6,20 @@ import { LINK_MAX_TTL_SECONDS } from '../../shared/links.ts';
 import { uriHost } from '../../shared/networks.ts';
 import { AccessCheck, approvalIdOf, linkIdOf } from '../access/access-check.ts';
 import type { ApprovalWaits } from '../access/approval-requests.ts';
-import { KeyRing, LinkTokens, Passes } from '../access/passes.ts';
+import { KeyRing, LinkTokens, PASS_SECONDS, Passes } from '../access/passes.ts';
 import type { PasswordHashes } from '../access/password-hashes.ts';
 import type { Authenticator } from '../accounts/authenticator.ts';
 import { Invitations } from '../accounts/team.ts';
-import { InProcessApi, RequestScheduler } from '../api/scheduler.ts';
+import {
+  ACCOUNT_WRITES_MAX,
+  API_WRITES_MAX,
+  CREATE_BURST,
+  CREATES_PER_MINUTE,
+  DOMAIN_CALLS_BURST,
+  DOMAIN_CALLS_PER_MINUTE,
+  InProcessApi,
+  RequestScheduler,
+} from '../api/scheduler.ts';
 import type { MayHave } from '../certificates/challenge-solver.ts';
 import type { Upgrades } from '../clients/upgrades.ts';
 import { systemClock as clock } from '../clock.ts';
@@ -19,7 +28,7 @@ import { type Config, publicUrlOf, schemeOf } from '../config.ts';
 import { Approvals } from '../edge/approvals.ts';
 import { Notice } from '../edge/builtin-responses.ts';
 import type { HandshakeGuide } from '../edge/client-hello.ts';
-import { AddressLimits } from '../edge/connection-limiter.ts';
+import { ADDRESS_STREAM_SHARE, AddressLimits, NEWCOMERS_MAX } from '../edge/connection-limiter.ts';
 import { Edge } from '../edge/edge.ts';
 import {
   boundPort,
@@ -33,20 +42,11 @@ import { ProxyHeaders } from '../edge/proxy-header.ts';
 import { isTrusted, passCookieName } from '../edge/request-head.ts';
 import { HostResolver } from '../edge/route.ts';
 import { Upstreams } from '../edge/upstreams.ts';
-import { VisitorAccess } from '../edge/visitor-access.ts';
 import {
   ACCESS_ATTEMPTS_PER_MINUTE,
-  ACCOUNT_WRITES_MAX,
-  ADDRESS_STREAM_SHARE,
-  API_WRITES_MAX,
-  CREATE_BURST,
-  CREATES_PER_MINUTE,
-  DOMAIN_CALLS_BURST,
-  DOMAIN_CALLS_PER_MINUTE,
-  NEWCOMERS_MAX,
-  PASS_SECONDS,
   TUNNEL_ATTEMPTS_PER_MINUTE,
-} from '../limits.ts';
+  VisitorAccess,
+} from '../edge/visitor-access.ts';
 import { traffic } from '../observe/counters.ts';
 import type { Operator, Unexpected } from '../observe/logger.ts';
 import { RateLimiter } from '../rate-limiter.ts';

@@ -11,13 +11,12 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { generateKey } from '../accounts/api-keys.ts';
-import { STORE_SLOW_MS } from '../limits.ts';
 import { storeOperations } from '../observe/counters.ts';
 import type { Store } from '../store/store.ts';
 import { anAccount, aStore } from '../testing/fixtures.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { FakeShell } from '../testing/fake-shell.ts';
-import { handOutFirstKey, observeStore } from './state-setup.ts';
+import { handOutFirstKey, observeStore, STORE_SLOW_MS } from './state-setup.ts';
 
 describe('the first API key', () => {
   let folder: string;

@@ -4,14 +4,19 @@ import { join } from 'node:path';
 import { ensureKey } from '../accounts/accounts.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import type { Config } from '../config.ts';
-import { LOG_REPEAT_MS, STORE_SLOW_MS } from '../limits.ts';
 import type { Log } from '../log.ts';
 import { countStoreOperation } from '../observe/counters.ts';
+import { LOG_REPEAT_MS } from '../observe/logger.ts';
 import type { Operator } from '../observe/logger.ts';
 import { lockDatabase, openServingStore } from '../store/open-store.ts';
 import { makeFolder, type RelayLock, syncFolderOf } from '../store/sqlite/sqlite-files.ts';
 import { StoreError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
+
+/**
+ * @limit Duration above which a database operation is reported as slow: a hundred times what a commit to a disk takes.
+ */
+export const STORE_SLOW_MS = 500;
 
 export type State = Awaited<ReturnType<typeof openState>>;
 

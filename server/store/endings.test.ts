@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict';
 import type { Kysely } from 'kysely';
-import { ENDED_DOMAIN_KEPT_MS, ENDED_DOMAINS_MAX, ENDED_TAKEN_OVER_KEPT_MS } from '../limits.ts';
 import { aDomain, aKeyRecord, anAccount, aTunnel, PUBLIC } from '../testing/fixtures.ts';
-import { FOREVER } from './queries/ending-queries.ts';
+import {
+  ENDED_DOMAIN_KEPT_MS,
+  ENDED_DOMAINS_MAX,
+  ENDED_TAKEN_OVER_KEPT_MS,
+  FOREVER,
+} from './queries/ending-queries.ts';
 import type { Database } from './schema.ts';
 import { openSqliteDatabase } from './sqlite/open-sqlite.ts';
 import { kyselyStore, type Store } from './store.ts';

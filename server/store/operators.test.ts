@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { AUDIT_ACTS_PER_DAY, AUDIT_KEPT_MS, AUDIT_MAX, CLOSED_TUNNELS_KEPT_MS } from '../limits.ts';
 import { aDomain, aKeyRecord, anAccess, anAccount, aTunnel, openTestStore } from '../testing/fixtures.ts';
-import { type AuditRecord, batches, type StoredAccess } from './records.ts';
+import { AUDIT_ACTS_PER_DAY, AUDIT_KEPT_MS } from './queries/audit-queries.ts';
+import { CLOSED_TUNNELS_KEPT_MS } from './queries/tunnel-changes.ts';
+import { AUDIT_MAX, type AuditRecord, batches, type StoredAccess } from './records.ts';
 import { ConflictError, FullError, StoreError } from './store-errors.ts';
 import type { Store } from './store.ts';
 

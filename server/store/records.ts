@@ -1,6 +1,19 @@
 /** Accounts, their keys and tunnels, as stored. */
 import type { Plan } from '../../shared/tunnel.ts';
 
+/**
+ * @limit How long a tunnel that no relay has ended keeps its slug after its stored expiry: longer than the clock
+ * difference between relays, and longer than it takes to store traffic that prolongs a tunnel.
+ */
+export const EXPIRED_GRACE_MS = 60_000;
+/**
+ * @limit Number of recent admin actions that are kept regardless of their age; also the most that can be listed in one
+ * request.
+ */
+export const AUDIT_MAX = 10_000;
+/** @limit Longest delay before a failed ACME order is retried. */
+export const ORDER_RETRY_MAX_MS = 12 * 3_600_000;
+
 export interface AccountRecord {
   /** UUID; `client_id` in the API */
   readonly id: string;

@@ -1,7 +1,7 @@
 /** Moves all data of a store from one database to another, as a whole or not at all. */
 import { type Kysely, sql } from 'kysely';
-import { TRANSFER_BATCH } from '../limits.ts';
 import { markMoved } from './database-address.ts';
+import { TRANSFER_BATCH } from './queries/operation.ts';
 import { type Database, MOVING } from './schema.ts';
 
 /** Rows of each table. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { LOAD_BATCH } from '../limits.ts';
 import { allTunnels, anAccount, aStore, aTunnel } from '../testing/fixtures.ts';
+import { LOAD_BATCH } from './coordination.ts';
 
 describe('storedTunnels', () => {
   it('reads all tunnels, oldest first, in batches, without those that end during the read', async () => {

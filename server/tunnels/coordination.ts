@@ -3,7 +3,6 @@
  * database with others (shared-tunnels.ts).
  */
 import type { Clock } from '../clock.ts';
-import { LOAD_BATCH } from '../limits.ts';
 import type { Log } from '../log.ts';
 import type { Extension } from '../store/queries/tunnel-changes.ts';
 import type { ReleasedTunnel } from '../store/queries/tunnel-queries.ts';
@@ -13,6 +12,9 @@ import { type EndReason, Lifecycle, type LifecycleDeps, type TunnelNews } from '
 import type { LiveTunnel } from './live-tunnel.ts';
 import type { TunnelRegistry } from './registry.ts';
 import type { StoreSync } from './store-sync.ts';
+
+/** @limit Number of tunnels that one query reads when a relay starts. */
+export const LOAD_BATCH = 500;
 
 export interface CoordinationDeps {
   readonly store: Store;

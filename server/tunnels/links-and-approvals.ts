@@ -8,19 +8,24 @@ import { replaceUnprintable } from '../../shared/unprintable.ts';
 import { type ApprovalRequests, endOf } from '../access/approval-requests.ts';
 import type { LinkTokens } from '../access/passes.ts';
 import type { Clock, Timer } from '../clock.ts';
-import {
-  APPROVED_MAX,
-  KNOCK_WRITE_ATTEMPTS,
-  LINKS_MAX,
-  REVOKED_LINKS_MAX,
-  STORE_RETRY_AFTER_SECONDS,
-} from '../limits.ts';
 import type { Log } from '../log.ts';
 import type { AccountRecord, LinkRecord, StoredKnock } from '../store/records.ts';
-import { FullError, orUnavailable } from '../store/store-errors.ts';
+import { FullError, orUnavailable, STORE_RETRY_AFTER_SECONDS } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
 import { type LiveTunnel, tunnelFields } from './live-tunnel.ts';
 import type { TunnelService } from './tunnel-service.ts';
+
+/** @limit Maximum number of signed links that a tunnel may have at the same time. */
+export const LINKS_MAX = 256;
+/**
+ * @limit Maximum number of a tunnel's signed links that were revoked before they expired: every relay knows them until
+ * then; about 50 KB.
+ */
+export const REVOKED_LINKS_MAX = 1024;
+/** @limit Maximum number of visitors that may be approved for a tunnel at the same time. */
+export const APPROVED_MAX = 100;
+/** @limit Number of attempts to store a change to an approval request when another relay stores one first. */
+export const KNOCK_WRITE_ATTEMPTS = 5;
 
 const RULES = { maxLinks: LINKS_MAX, maxRevoked: REVOKED_LINKS_MAX };
 /** Too many to guess, though an id alone gives no access. */

@@ -5,7 +5,6 @@ import { AccessPolicy, RevokedLinks } from '../access/access-policy.ts';
 import { ApprovalRequests, NO_APPROVALS } from '../access/approval-requests.ts';
 import type { Clock } from '../clock.ts';
 import type { LogFields } from '../log.ts';
-import { TOKEN_USE_MS } from '../limits.ts';
 import type {
   KnockRevisions,
   TokenUses,
@@ -20,6 +19,9 @@ import {
   type StoredKnocks,
   type TunnelRecord,
 } from '../store/records.ts';
+
+/** @limit ms after a noted use of a tunnel's token until the next one is noted. */
+export const TOKEN_USE_MS = 60_000;
 
 /**
  * What the client chose when it created the tunnel or took it over; `ttl` is in seconds, `idle` says whether traffic

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { EXPIRED_GRACE_MS, SWEEP_BATCH, SWEEP_INTERVAL_MS } from '../limits.ts';
+import { EXPIRED_GRACE_MS } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
-import { allTunnels, anAccount, aStore, aTunnel, type TestStore } from '../testing/fixtures.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
-import { OverdueSweep } from './shared-expiry.ts';
+import { allTunnels, anAccount, aStore, aTunnel, type TestStore } from '../testing/fixtures.ts';
+import { OverdueSweep, SWEEP_BATCH, SWEEP_INTERVAL_MS } from './shared-expiry.ts';
 
 const HOLD = 3_600_000;
 

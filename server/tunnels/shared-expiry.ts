@@ -1,11 +1,25 @@
 /** Ends expired tunnels that other relays may have extended: the store decides. */
 import type { Clock, Timer } from '../clock.ts';
-import { EXPIRED_GRACE_MS, FOLLOW_BATCH, IDLE_GRACE_MS, SWEEP_BATCH, SWEEP_INTERVAL_MS } from '../limits.ts';
 import type { ReleasedTunnel } from '../store/queries/tunnel-queries.ts';
+import { EXPIRED_GRACE_MS } from '../store/records.ts';
 import { StoreError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import type { LiveTunnel } from './live-tunnel.ts';
+
+/** @limit Number of tunnels that one query compares with the database. */
+export const FOLLOW_BATCH = 500;
+/**
+ * @limit ms between two searches for expired tunnels that no relay is left to end. Longer than the store may be
+ * unreachable without being noticed.
+ */
+export const SWEEP_INTERVAL_MS = 60_000;
+/** @limit Number of expired tunnels without a relay that are removed in one transaction. */
+export const SWEEP_BATCH = 500;
+/**
+ * @limit How long another relay may take to report a tunnel's traffic: a tunnel in idle mode is not ended before that.
+ */
+export const IDLE_GRACE_MS = 500;
 
 interface SharedExpiryDeps {
   readonly store: Pick<Store, 'releaseTunnels'>;

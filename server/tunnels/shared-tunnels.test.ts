@@ -1,19 +1,8 @@
 import assert from 'node:assert/strict';
-import {
-  FOLLOW_BATCH,
-  IDLE_GRACE_MS,
-  LOOKUP_MISS_MS,
-  RECENT_MS,
-  REVIEW_PAUSE_MS,
-  REVIEW_RETRY_MS,
-  LOOKUP_BATCH,
-  LOOKUP_MISSES_MAX,
-  LOOKUPS_MAX,
-  LOOKUPS_WAITING_MAX,
-} from '../limits.ts';
 import type { OwnedTunnel } from '../store/records.ts';
 import { StoreError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
+import { FakeClock } from '../testing/fake-clock.ts';
 import {
   allTunnels,
   anAccount,
@@ -23,11 +12,24 @@ import {
   type TestStore,
   PUBLIC,
 } from '../testing/fixtures.ts';
-import { FakeClock } from '../testing/fake-clock.ts';
-import { LiveTunnel } from './live-tunnel.ts';
 import type { EndReason, TunnelNews } from './lifecycle.ts';
+import { LiveTunnel } from './live-tunnel.ts';
 import { TunnelRegistry } from './registry.ts';
-import { bySlug, NameLookup, RecentIds, StoreReview } from './shared-tunnels.ts';
+import { FOLLOW_BATCH, IDLE_GRACE_MS } from './shared-expiry.ts';
+import {
+  bySlug,
+  LOOKUP_BATCH,
+  LOOKUP_MISS_MS,
+  LOOKUP_MISSES_MAX,
+  LOOKUPS_MAX,
+  LOOKUPS_WAITING_MAX,
+  NameLookup,
+  RECENT_MS,
+  RecentIds,
+  REVIEW_PAUSE_MS,
+  REVIEW_RETRY_MS,
+  StoreReview,
+} from './shared-tunnels.ts';
 import { TunnelService } from './tunnel-service.ts';
 
 const wanted = {

@@ -5,17 +5,6 @@
 import { wildcardSlugsOf } from '../../shared/wildcard-hosts.ts';
 import { looksLikeId, NAME_PATTERN } from '../../shared/value-rules.ts';
 import type { Clock } from '../clock.ts';
-import {
-  FOLLOW_BATCH,
-  LOOKUP_BATCH,
-  LOOKUP_MISS_MS,
-  LOOKUP_MISSES_MAX,
-  LOOKUPS_MAX,
-  LOOKUPS_WAITING_MAX,
-  RECENT_MS,
-  REVIEW_PAUSE_MS,
-  REVIEW_RETRY_MS,
-} from '../limits.ts';
 import type { ReleasedTunnel } from '../store/queries/tunnel-queries.ts';
 import { type AccountRecord, type AuditRecord, batches, type OwnedTunnel } from '../store/records.ts';
 import { orUnavailable, StoreError } from '../store/store-errors.ts';
@@ -24,7 +13,36 @@ import type { Coordination, CoordinationDeps, WantedExtension } from './coordina
 import { type EndReason, Lifecycle, type TellPeers, type TunnelNews } from './lifecycle.ts';
 import type { LiveTunnel } from './live-tunnel.ts';
 import type { TunnelRegistry } from './registry.ts';
-import { OverdueSweep, SharedExpiry } from './shared-expiry.ts';
+import { FOLLOW_BATCH, OverdueSweep, SharedExpiry } from './shared-expiry.ts';
+
+/**
+ * @limit ms between two queries while all tunnels are compared with the database: 10,000 tunnels a second, a tenth of
+ * one connection.
+ */
+export const REVIEW_PAUSE_MS = 50;
+/** @limit Delay before a relay compares its tunnels with the database again after the database has failed. */
+export const REVIEW_RETRY_MS = 1000;
+/** @limit How long the relay caches the fact that a slug is unused, unless another relay reports a tunnel there. */
+export const LOOKUP_MISS_MS = 5000;
+/** @limit Maximum number of unused slugs that the relay caches: about 1 MB. */
+export const LOOKUP_MISSES_MAX = 10_000;
+/**
+ * @limit Maximum number of concurrent queries that look up slugs: if one is slow, others can still run, but on only
+ * some of the connections.
+ */
+export const LOOKUPS_MAX = 4;
+/**
+ * @limit Number of slugs that one query looks up. It takes a few ms, so thousands of waiting slugs are looked up within
+ * a second.
+ */
+export const LOOKUP_BATCH = 500;
+/**
+ * @limit Maximum number of slugs waiting for a lookup: about 20 MB, and several times the number of visitors that may
+ * be connected.
+ */
+export const LOOKUPS_WAITING_MAX = 50_000;
+/** @limit How long a relay remembers a tunnel that has ended: longer than any query may take. */
+export const RECENT_MS = 30_000;
 
 export class SharedTunnels implements Coordination {
   readonly lifecycle: Lifecycle;

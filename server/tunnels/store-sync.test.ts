@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { FLUSH_BATCH, FLUSH_INTERVAL_MS, FLUSH_SOON_MS, FLUSH_URGENT_MS, TOKEN_USE_MS } from '../limits.ts';
 import type { ReleasedTunnel } from '../store/queries/tunnel-queries.ts';
 import { StoreError } from '../store/store-errors.ts';
 import { allTunnels, anAccess, anAccount, aStore, aTunnel, type TestStore } from '../testing/fixtures.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
-import { LiveTunnel } from './live-tunnel.ts';
+import { LiveTunnel, TOKEN_USE_MS } from './live-tunnel.ts';
 import { TunnelRegistry } from './registry.ts';
 import { SharedTunnels } from './shared-tunnels.ts';
 import { StandaloneTunnels } from './coordination.ts';
-import { StoreSync } from './store-sync.ts';
+import { FLUSH_BATCH, FLUSH_INTERVAL_MS, FLUSH_SOON_MS, FLUSH_URGENT_MS, StoreSync } from './store-sync.ts';
 
 describe('StoreSync', () => {
   const account = anAccount();

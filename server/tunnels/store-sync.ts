@@ -4,7 +4,6 @@
  */
 import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import type { Clock, Timer } from '../clock.ts';
-import { FLUSH_BATCH, FLUSH_INTERVAL_MS, FLUSH_SOON_MS, FLUSH_URGENT_MS } from '../limits.ts';
 import type { Log } from '../log.ts';
 import type { ReleasedTunnel } from '../store/queries/tunnel-queries.ts';
 import type { TrafficDelta } from '../store/queries/tunnel-changes.ts';
@@ -12,6 +11,27 @@ import { StoreError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
 import { batches } from '../store/records.ts';
 import type { LiveTunnel } from './live-tunnel.ts';
+
+/**
+ * @limit ms between two flushes of traffic counters. With the time a flush takes, a crash loses at most the last second
+ * (protocol.md section 3.3).
+ */
+export const FLUSH_INTERVAL_MS = 900;
+/**
+ * @limit If a tunnel in idle mode expires sooner than this, its traffic is stored immediately when several relays share
+ * the database: longer than they would otherwise have to wait for it.
+ */
+export const FLUSH_URGENT_MS = 2000;
+/**
+ * @limit Delay before storing the traffic of a tunnel in idle mode that is about to expire; other traffic of that time
+ * is stored with it.
+ */
+export const FLUSH_SOON_MS = 50;
+/**
+ * @limit Number of tunnels whose traffic counters are stored in one transaction. A larger one would delay visitors
+ * while it runs.
+ */
+export const FLUSH_BATCH = 200;
 
 export class StoreSync {
   readonly #store: Store;

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { TIMER_STEP_MAX_MS } from '../../shared/timer.ts';
-import { ApprovalRequests } from '../access/approval-requests.ts';
-import { APPROVALS_PER_ADDRESS_MAX, KNOCK_WRITE_ATTEMPTS } from '../limits.ts';
+import { ApprovalRequests, APPROVALS_PER_ADDRESS_MAX } from '../access/approval-requests.ts';
 import { StoreError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
 import { anAccess, anAccount, aStore, type TestStore, CALLER } from '../testing/fixtures.ts';
@@ -9,7 +8,7 @@ import { FakeClock } from '../testing/fake-clock.ts';
 import type { LiveTunnel } from './live-tunnel.ts';
 import type { TunnelNews } from './lifecycle.ts';
 import { TunnelRegistry } from './registry.ts';
-import { ApprovalExpiry, TunnelApprovals } from './links-and-approvals.ts';
+import { ApprovalExpiry, KNOCK_WRITE_ATTEMPTS, TunnelApprovals } from './links-and-approvals.ts';
 import { TunnelService } from './tunnel-service.ts';
 
 const WANTED = {

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { LinkTokens } from '../access/passes.ts';
-import { LINKS_MAX, REVOKED_LINKS_MAX } from '../limits.ts';
 import { StoreError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
 import { aLink, anAccess, anAccount, aStore, aTunnel, type TestStore, CALLER } from '../testing/fixtures.ts';
@@ -8,7 +7,7 @@ import { FakeClock } from '../testing/fake-clock.ts';
 import type { LiveTunnel } from './live-tunnel.ts';
 import type { TellPeers } from './lifecycle.ts';
 import { TunnelRegistry } from './registry.ts';
-import { TunnelLinks } from './links-and-approvals.ts';
+import { LINKS_MAX, REVOKED_LINKS_MAX, TunnelLinks } from './links-and-approvals.ts';
 import { TunnelService } from './tunnel-service.ts';
 
 const WANTED = {

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { NAME_PATTERN } from '../../shared/value-rules.ts';
 import { PLAN_RULES } from '../accounts/accounts.ts';
-import { SLUG_ATTEMPTS } from '../limits.ts';
 import type { TunnelRecord } from '../store/records.ts';
 import { StoreError, UnansweredError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
@@ -19,7 +18,7 @@ import {
 import type { LiveTunnel } from './live-tunnel.ts';
 import type { EndReason } from './lifecycle.ts';
 import { TunnelRegistry } from './registry.ts';
-import { type NewTunnel, randomSlug, SLUG_BITS, TunnelService } from './tunnel-service.ts';
+import { type NewTunnel, randomSlug, SLUG_ATTEMPTS, SLUG_BITS, TunnelService } from './tunnel-service.ts';
 
 const HOUR = 3_600_000;
 const MAX_TTL = 168 * 3600;

@@ -12,7 +12,6 @@ import { PLAN_RULES, ttlLimitsOf } from '../accounts/accounts.ts';
 import { mustReach, reachesTunnel } from '../accounts/api-keys.ts';
 import { type Caller, orRateLimited, teamAct } from '../accounts/team.ts';
 import type { Clock } from '../clock.ts';
-import { SLUG_ATTEMPTS } from '../limits.ts';
 import type { Log } from '../log.ts';
 import type { NewAccess, Reach, TrafficDelta } from '../store/queries/tunnel-changes.ts';
 import type {
@@ -36,6 +35,12 @@ import { type LiveTunnel, tunnelFields } from './live-tunnel.ts';
 import type { TunnelRegistry } from './registry.ts';
 import { SharedTunnels } from './shared-tunnels.ts';
 import { StoreSync } from './store-sync.ts';
+
+/**
+ * @limit Number of random slugs that are tried before tunnel creation fails; with 50 random bits a second try is
+ * already extremely rare.
+ */
+export const SLUG_ATTEMPTS = 5;
 
 interface TunnelServiceDeps {
   readonly store: Store;

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { type KeyObject, X509Certificate } from 'node:crypto';
 import { systemClock } from '../../clock.ts';
-import { ACME_CHAIN_MAX, ACME_ORDER_TIMEOUT_MS } from '../../limits.ts';
 import type { ChallengeRecord } from '../../store/records.ts';
 import { FakeAuthority } from '../../testing/fake-authority.ts';
 import type { ChallengeSolver } from '../challenge-solver.ts';
-import { type Issued, Order, UnprovenError } from './order.ts';
+import { ACME_CHAIN_MAX, ACME_ORDER_TIMEOUT_MS, type Issued, Order, UnprovenError } from './order.ts';
 import { AcmeSession, AuthorityError } from './session.ts';
 import { newKey } from './x509.ts';
 

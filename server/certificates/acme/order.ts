@@ -2,7 +2,6 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
 import type { Clock } from '../../clock.ts';
-import { ACME_CHAIN_MAX, ACME_ORDER_TIMEOUT_MS } from '../../limits.ts';
 import type { AcmeAccountRecord, ChallengeRecord } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
 import type { ChallengeSolver } from '../challenge-solver.ts';
@@ -19,6 +18,11 @@ import {
   type Signer,
 } from './session.ts';
 import { certificateRequest, newKey, pemOf } from './x509.ts';
+
+/** @limit How long the relay works on an ACME order before it gives up and may start another one. */
+export const ACME_ORDER_TIMEOUT_MS = 120_000;
+/** @limit Maximum number of certificates in a certificate chain. */
+export const ACME_CHAIN_MAX = 10;
 
 /** ms between two checks of an order, unless the authority requests otherwise. */
 const ACME_POLL_MS = 500;

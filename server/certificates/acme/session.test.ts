@@ -4,16 +4,14 @@ import { once } from 'node:events';
 import type { RequestListener } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { FakeAuthority } from '../../testing/fake-authority.ts';
+import { FakeClock } from '../../testing/fake-clock.ts';
 import {
   ACME_ANSWER_MAX_BYTES,
   ACME_NONCE_RETRIES,
   ACME_NONCES_MAX,
   ACME_REQUEST_TIMEOUT_MS,
   ACME_RETRY_AFTER_MAX_MS,
-} from '../../limits.ts';
-import { FakeAuthority } from '../../testing/fake-authority.ts';
-import { FakeClock } from '../../testing/fake-clock.ts';
-import {
   AcmeProblem,
   AcmeSession,
   type Answer,

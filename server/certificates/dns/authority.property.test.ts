@@ -1,9 +1,9 @@
 /** For any packet: nothing throws, every response is one message, and none is useful for spoofing. */
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
-import { DNS_UDP_FACTOR } from '../../limits.ts';
 import { dnsQuery, optRecord, readDnsResponse, wireBytes } from '../../testing/dns-server.ts';
 import { Authority, challengeTexts, Zones } from './authority.ts';
+import { DNS_UDP_FACTOR } from './wire.ts';
 
 const APEX = '_acme-challenge.tunnels.example';
 const texts = challengeTexts([{ name: APEX, text: 'x'.repeat(43) }]);

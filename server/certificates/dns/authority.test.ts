@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { DNS_UDP_FACTOR, DNS_UDP_MAX_BYTES } from '../../limits.ts';
 import type { ChallengeRecord } from '../../store/records.ts';
 import {
   dnsQuery,
@@ -11,6 +10,7 @@ import {
 } from '../../testing/dns-server.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
 import { Authority, challengeTexts, type ChallengeTexts, dnsSolver, textOf, Zones } from './authority.ts';
+import { DNS_UDP_FACTOR, DNS_UDP_MAX_BYTES } from './wire.ts';
 import type { Transport } from './wire.ts';
 
 const APEX = '_acme-challenge.tunnels.example';

@@ -1,7 +1,6 @@
 /** The relay's response to a query: a function of the query and of the pending challenges. */
 import { createHash } from 'node:crypto';
 import type { Clock } from '../../clock.ts';
-import { DNS_TEXTS_MS } from '../../limits.ts';
 import type { ChallengeRecord } from '../../store/records.ts';
 import type { ChallengeSolver } from '../challenge-solver.ts';
 import {
@@ -24,6 +23,9 @@ import {
   writeRefusal,
   writeResponse,
 } from './wire.ts';
+
+/** @limit How long challenges that were read from the database are cached. */
+export const DNS_TEXTS_MS = 500;
 
 /** Texts of challenges, by the name they are requested at, as {@link wireName} returns it. */
 export type ChallengeTexts = ReadonlyMap<string, readonly string[]>;

@@ -3,13 +3,19 @@ import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { mock } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { DELEGATION_LOOKUP_MS, DELEGATIONS_KNOWN_MAX } from '../../limits.ts';
 import { dnsQuery } from '../../testing/dns-server.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
 import { FakeShell } from '../../testing/fake-shell.ts';
 import type { ChallengeSolver } from '../challenge-solver.ts';
 import { Authority, Zones } from './authority.ts';
-import { type Delegation, delegationLookup, Delegations, Wildcards } from './delegation.ts';
+import {
+  type Delegation,
+  DELEGATION_LOOKUP_MS,
+  delegationLookup,
+  Delegations,
+  DELEGATIONS_KNOWN_MAX,
+  Wildcards,
+} from './delegation.ts';
 import { readWireName } from './wire.ts';
 
 /** A resolver that queries this authority for every name. */

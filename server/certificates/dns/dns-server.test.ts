@@ -4,6 +4,18 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import type { NetworkInterfaceInfo } from 'node:os';
 import { onLinux } from '../../../shared/testing/posix.ts';
+import { Listeners } from '../../listeners.ts';
+import { dnsQuestions } from '../../observe/counters.ts';
+import { dnsQuery, optRecord, readDnsResponse } from '../../testing/dns-server.ts';
+import { FakeClock } from '../../testing/fake-clock.ts';
+import {
+  Authority,
+  DNS_TEXTS_MS,
+  type LoadTexts,
+  type PendingText,
+  PendingTexts,
+  Zones,
+} from './authority.ts';
 import {
   DNS_CONNECTION_IDLE_MS,
   DNS_CONNECTIONS_MAX,
@@ -11,15 +23,7 @@ import {
   DNS_QUERIES_BURST,
   DNS_QUERIES_PER_MINUTE,
   DNS_QUERY_MAX_BYTES,
-  DNS_TEXTS_MS,
   DNS_WAITING_MAX,
-} from '../../limits.ts';
-import { Listeners } from '../../listeners.ts';
-import { dnsQuestions } from '../../observe/counters.ts';
-import { dnsQuery, optRecord, readDnsResponse } from '../../testing/dns-server.ts';
-import { FakeClock } from '../../testing/fake-clock.ts';
-import { Authority, type LoadTexts, type PendingText, PendingTexts, Zones } from './authority.ts';
-import {
   dnsAddresses,
   DnsServer,
   type DnsServerOptions,

@@ -2,7 +2,17 @@
  * Reads DNS queries: a header, one question, and perhaps an OPT record, the only one that is read (RFC 1035 section
  * 4.1, RFC 6891). Every byte is read once, and nothing in a packet can redirect the reader.
  */
-import { DNS_UDP_FACTOR, DNS_UDP_MAX_BYTES } from '../../limits.ts';
+
+/**
+ * @limit Maximum size of a DNS response over UDP: larger ones are lost on networks that fragment them (the advice of
+ * dnsflagday.net, 2020).
+ */
+export const DNS_UDP_MAX_BYTES = 1232;
+/**
+ * @limit Maximum size of a DNS response over UDP relative to the size of its query, so that the relay cannot be used to
+ * flood others.
+ */
+export const DNS_UDP_FACTOR = 4;
 
 /** Numbers of the DNS protocol that this server knows (RFC 1035, RFC 6891). */
 

@@ -8,16 +8,25 @@ import type { TrunkStream } from '../../../shared/trunk/trunk-stream.ts';
 import type { Trunk } from '../../../shared/trunk/trunk.ts';
 import { type ByteStreamHandler, isCleanClose } from '../../../shared/websocket/byte-stream.ts';
 import type { Hop, UpgradeToPass } from '../../clients/ownership.ts';
-import {
-  HOP_CONNECT_TIMEOUT_MS,
-  HOP_IDLE_MS,
-  HOP_RESPONSE_TIMEOUT_MS,
-  HOPS_ASKED_MAX,
-  STALL_TIMEOUT_MS,
-} from '../../limits.ts';
+import { STALL_TIMEOUT_MS } from '../../edge/timeouts.ts';
 import { relayOf } from '../connection-id.ts';
 import type { Membership, RelayAddress } from '../members.ts';
 import { HOP_TLS, hopKey, hopTrunk, writeRequest } from './hop-protocol.ts';
+
+/** @limit Maximum time to connect to another relay; relays are close to each other. */
+const HOP_CONNECT_TIMEOUT_MS = 2000;
+/** @limit How long another relay has to accept or refuse a data socket: it may have to look up the key in the store. */
+export const HOP_RESPONSE_TIMEOUT_MS = 5000;
+/**
+ * @limit ms between two checks of a trunk to another relay: it is closed if it was unused, and otherwise asked for a
+ * sign of life.
+ */
+export const HOP_IDLE_MS = 30_000;
+/**
+ * @limit Maximum number of data sockets that are waiting for another relay to accept or refuse them: thousands a
+ * second, but at most as many as it has capacity for.
+ */
+export const HOPS_ASKED_MAX = 1024;
 
 export class HopDialer {
   readonly #membership: Pick<Membership, 'find'>;

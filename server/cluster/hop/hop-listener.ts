@@ -8,8 +8,16 @@ import type { TrunkStream } from '../../../shared/trunk/trunk-stream.ts';
 import type { TrunkOwner } from '../../../shared/trunk/trunk.ts';
 import type { ByteStreamHandler } from '../../../shared/websocket/byte-stream.ts';
 import type { HopRequest } from '../../clients/ownership.ts';
-import { CLIENT_SOCKETS_MAX, HOP_LINE_MAX_BYTES, HOP_LINE_TIMEOUT_MS } from '../../limits.ts';
+import { CLIENT_SOCKETS_MAX } from '../../clients/upgrades.ts';
 import { HOP_TLS, hopKey, HopSocket, hopTrunk, readRequest } from './hop-protocol.ts';
+
+/** @limit How long another relay has to authenticate its connection and to state the purpose of a stream on it. */
+export const HOP_LINE_TIMEOUT_MS = 5000;
+/**
+ * @limit Maximum size of the line in which another relay identifies the owner of a data socket: an id, and two keys of
+ * at most a few hundred bytes each.
+ */
+export const HOP_LINE_MAX_BYTES = 4096;
 
 /** Handles a data socket that another relay has forwarded. */
 export type TakeHop = (request: HopRequest, socket: Duplex) => void;

@@ -14,8 +14,15 @@ import {
   isCleanClose,
   WebSocketByteStream,
 } from '../../../shared/websocket/byte-stream.ts';
+import { TRUNK_FLUSH_MS } from '../../clients/client-trunks.ts';
 import type { HopRequest, UpgradeToPass } from '../../clients/ownership.ts';
-import { HOP_WINDOW_BYTES, KEEP_ALIVE_MS, TRUNK_FLUSH_MS } from '../../limits.ts';
+import { KEEP_ALIVE_MS } from '../../listeners.ts';
+
+/**
+ * @limit Maximum number of bytes of a stream in transit between two relays, in each direction: 250 MB/s at 1 ms,
+ * because relays are close to each other.
+ */
+const HOP_WINDOW_BYTES = 256 * 1024;
 
 /**
  * Settings for both ends (RFC 8446 section 2.2, `psk_dhe_ke`): no certificate, no earlier version, no early data. The

@@ -14,17 +14,22 @@ import {
 } from '../../../shared/testing/trunk-world.ts';
 import type { TrunkStream } from '../../../shared/trunk/trunk-stream.ts';
 import { Trunk, type TrunkOwner } from '../../../shared/trunk/trunk.ts';
-import {
-  HOP_IDLE_MS,
-  HOP_LINE_MAX_BYTES,
-  HOP_LINE_TIMEOUT_MS,
-  HOP_RESPONSE_TIMEOUT_MS,
-  HOPS_ASKED_MAX,
-} from '../../limits.ts';
 import { FakeSocket, settled, until } from '../../testing/edge-fixture.ts';
 import { connectionId } from '../connection-id.ts';
-import { ForwardedSocket, HopDialer } from './hop-dialer.ts';
-import { acceptor, HopListener, type TakeHop } from './hop-listener.ts';
+import {
+  ForwardedSocket,
+  HOP_IDLE_MS,
+  HOP_RESPONSE_TIMEOUT_MS,
+  HopDialer,
+  HOPS_ASKED_MAX,
+} from './hop-dialer.ts';
+import {
+  acceptor,
+  HOP_LINE_MAX_BYTES,
+  HOP_LINE_TIMEOUT_MS,
+  HopListener,
+  type TakeHop,
+} from './hop-listener.ts';
 import { HOP_TLS, hopKey, HopSocket, hopTrunk, readRequest, writeRequest } from './hop-protocol.ts';
 
 const SECRET = 's'.repeat(32);

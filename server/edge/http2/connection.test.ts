@@ -6,18 +6,17 @@ import {
   DEADLINE_TICK_MS,
   DRAIN_IDLE_MS,
   HEAD_TIMEOUT_MS,
+  IDLE_TIMEOUT_MS,
+  LINGER_TIMEOUT_MS,
+} from '../timeouts.ts';
+import type { VisitorConnection } from '../visitor-socket.ts';
+import {
   HTTP2_CONTROL_BURST,
   HTTP2_RESETS_BURST,
   HTTP2_RESETS_PER_SECOND,
-  HTTP2_CONNECTION_WINDOW_BYTES,
-  HTTP2_STANDSTILL_MS,
-  HTTP2_STREAM_WINDOW_BYTES,
   HTTP2_UNREAD_MS,
-  IDLE_TIMEOUT_MS,
-  LINGER_TIMEOUT_MS,
-} from '../../limits.ts';
-import type { VisitorConnection } from '../visitor-socket.ts';
-import { Http2Connection } from './connection.ts';
+  Http2Connection,
+} from './connection.ts';
 import {
   ACK,
   COMPRESSION_ERROR,
@@ -47,6 +46,7 @@ import {
   WINDOW_UPDATE,
 } from './frames.ts';
 import { HeaderEncoder } from './hpack.ts';
+import { HTTP2_CONNECTION_WINDOW_BYTES, HTTP2_STANDSTILL_MS, HTTP2_STREAM_WINDOW_BYTES } from './intake.ts';
 
 const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
 const KIB = 1024;

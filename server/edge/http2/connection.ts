@@ -1,22 +1,9 @@
 /** One HTTP/2 connection (RFC 9113): each of its streams becomes a visitor of its own. */
 import type { TLSSocket } from 'node:tls';
 import type { ResponseHead } from '../../../shared/http1/head.ts';
-import {
-  DRAIN_IDLE_MS,
-  HEAD_TIMEOUT_MS,
-  HTTP2_CONNECTION_WINDOW_BYTES,
-  HTTP2_CONTROL_BURST,
-  HTTP2_CONTROL_PER_SECOND,
-  HTTP2_RESETS_BURST,
-  HTTP2_RESETS_PER_SECOND,
-  HTTP2_STREAM_WINDOW_BYTES,
-  HTTP2_STREAMS_MAX,
-  HTTP2_UNREAD_MS,
-  IDLE_TIMEOUT_MS,
-  LINGER_TIMEOUT_MS,
-  REQUEST_HEAD_MAX_BYTES,
-} from '../../limits.ts';
 import type { AddressCount, LimitedConnection, Slot, SlotHolder } from '../connection-limiter.ts';
+import { REQUEST_HEAD_MAX_BYTES } from '../request-head.ts';
+import { DRAIN_IDLE_MS, HEAD_TIMEOUT_MS, IDLE_TIMEOUT_MS, LINGER_TIMEOUT_MS } from '../timeouts.ts';
 import type { VisitorConnection } from '../visitor-socket.ts';
 import {
   ACK,
@@ -61,10 +48,38 @@ import {
   WINDOW_UPDATE,
 } from './frames.ts';
 import { CompressionError, HeaderDecoder } from './hpack.ts';
-import { Allowance, Intake, WAITING_MAX_BYTES } from './intake.ts';
+import {
+  Allowance,
+  HTTP2_CONNECTION_WINDOW_BYTES,
+  HTTP2_STREAM_WINDOW_BYTES,
+  Intake,
+  WAITING_MAX_BYTES,
+} from './intake.ts';
 import { Http2Output } from './output.ts';
 import { RequestFields, TrailerFields } from './request.ts';
 import { Http2Stream, type StreamCarrier } from './stream.ts';
+
+/** @limit Maximum number of concurrent streams on one HTTP/2 connection; more are refused (RFC 9113 section 5.1.2). */
+const HTTP2_STREAMS_MAX = 100;
+/**
+ * @limit Maximum number of streams that a visitor may reset in a burst on one HTTP/2 connection: a browser that leaves
+ * a page resets all of its streams. More resets end the connection (CVE-2023-44487).
+ */
+export const HTTP2_RESETS_BURST = 1000;
+/** @limit Maximum average number of streams that a visitor may reset per second on one HTTP/2 connection. */
+export const HTTP2_RESETS_PER_SECOND = 100;
+/**
+ * @limit Maximum number of frames in a burst on one HTTP/2 connection that carry nothing of a request: PING, SETTINGS,
+ * PRIORITY, empty DATA, and WINDOW_UPDATE beyond two for each frame of a response. More end the connection.
+ */
+export const HTTP2_CONTROL_BURST = 2000;
+/** @limit Maximum average number of such frames per second on one HTTP/2 connection. */
+const HTTP2_CONTROL_PER_SECOND = 200;
+/**
+ * @limit How long a visitor with HTTP/2 may accept nothing while more than {@link HTTP2_CONNECTION_WINDOW_BYTES} and
+ * one window wait for its connection. Then the relay closes streams until they fit.
+ */
+export const HTTP2_UNREAD_MS = 10_000;
 
 /** In a first GOAWAY: streams that are on their way are still served (RFC 9113 section 6.8). */
 const EVERY_STREAM = WINDOW_MAX;

@@ -1,12 +1,24 @@
 /** What a visitor may send on an HTTP/2 connection: the windows of its requests, and how often it may cause work. */
-import {
-  HTTP2_CONNECTION_WINDOW_BYTES,
-  HTTP2_STANDSTILL_MS,
-  HTTP2_STREAM_WINDOW_BYTES,
-  HTTP2_WIDEN_BYTES,
-} from '../../limits.ts';
 import { ENHANCE_YOUR_CALM, numberFrame, WINDOW_UPDATE } from './frames.ts';
 import type { Http2Stream } from './stream.ts';
+
+/**
+ * @limit Maximum number of bytes of a request body that wait in the relay for each HTTP/2 stream. At first, a visitor
+ * can send only this much per round trip.
+ */
+export const HTTP2_STREAM_WINDOW_BYTES = 64 * 1024;
+/** @limit Maximum number of bytes of request bodies that wait in the relay for each HTTP/2 connection. */
+export const HTTP2_CONNECTION_WINDOW_BYTES = 1024 * 1024;
+/**
+ * @limit Number of bytes of a request body that the tunnel must accept, without another body in between, before its
+ * stream may use the whole window of its HTTP/2 connection.
+ */
+const HTTP2_WIDEN_BYTES = 256 * 1024;
+/**
+ * @limit How long a request body may wait in the relay without being read, if all bodies together use up the window of
+ * their HTTP/2 connection. Then its stream is closed, so that the others can continue.
+ */
+export const HTTP2_STANDSTILL_MS = 5000;
 
 /** What may wait in the relay for a connection (protocol.md section 4.5). */
 export const WAITING_MAX_BYTES = HTTP2_CONNECTION_WINDOW_BYTES + HTTP2_STREAM_WINDOW_BYTES;

@@ -1,10 +1,12 @@
 /** What the relay sends on an HTTP/2 connection: frames about the connection first, then one of each stream in turn. */
 import type { TLSSocket } from 'node:tls';
 import type { ResponseHead } from '../../../shared/http1/head.ts';
-import { HTTP2_WRITE_BYTES } from '../../limits.ts';
 import { DEFAULT_WINDOW, headersFrames, WINDOW_MAX } from './frames.ts';
 import { HeaderEncoder } from './hpack.ts';
 import { block, type Http2Stream } from './stream.ts';
+
+/** @limit Number of bytes of responses that are written to an HTTP/2 connection at a time. */
+const HTTP2_WRITE_BYTES = 64 * 1024;
 
 export class Http2Output {
   readonly #socket: TLSSocket;

@@ -1,5 +1,5 @@
 /** The head of an HTTP/2 request as one of HTTP/1.1, which the parser of all requests then reads (RFC 9113 section 8.3.1). */
-import { REQUEST_FIELDS_MAX, REQUEST_HEAD_MAX_BYTES } from '../../limits.ts';
+import { REQUEST_FIELDS_MAX, REQUEST_HEAD_MAX_BYTES } from '../request-head.ts';
 import { isHost, namesHost } from '../route.ts';
 import type { HeaderField } from './hpack.ts';
 

@@ -7,7 +7,7 @@ import { type BodyTracker, responseFraming, trackBody } from '../../../shared/ht
 import { type Field, joined } from '../../../shared/http1/fields.ts';
 import { HeadReader, parseResponseHead, type ResponseHead } from '../../../shared/http1/head.ts';
 import { CONNECTION_FIELDS } from '../../../shared/http1/hop-by-hop.ts';
-import { RESPONSE_HEAD_MAX_BYTES } from '../../limits.ts';
+import { RESPONSE_HEAD_MAX_BYTES } from '../response.ts';
 import type { VisitorConnection } from '../visitor-socket.ts';
 import {
   DATA,

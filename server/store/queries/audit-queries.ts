@@ -1,16 +1,23 @@
 /** Queries on who did what, in SQL that every supported database understands. */
 import type { Kysely } from 'kysely';
-import {
-  AUDIT_ACTS_PER_DAY,
-  AUDIT_KEPT_MS,
-  AUDIT_MAX,
-  MEMBER_ACTS_PER_DAY,
-  TRANSFER_BATCH,
-} from '../../limits.ts';
-import { type AccountRecord, type AuditRecord, batches } from '../records.ts';
+import { type AccountRecord, AUDIT_MAX, type AuditRecord, batches } from '../records.ts';
 import { type Database, reader, rowOf } from '../schema.ts';
 import { FullError } from '../store-errors.ts';
-import { inTransaction, read, write } from './operation.ts';
+import { inTransaction, read, TRANSFER_BATCH, write } from './operation.ts';
+
+/** @limit How long every admin action is kept, however many follow it: long enough for a yearly review. */
+export const AUDIT_KEPT_MS = 365 * 24 * 3_600_000;
+/**
+ * @limit Maximum number of admin actions that one account's keys can add to the audit log in 24 hours. An action that
+ * cannot be recorded is refused, unless it only ends a right, so nobody can push an entry out. A year of them takes
+ * about 300 MB.
+ */
+export const AUDIT_ACTS_PER_DAY = 2000;
+/**
+ * @limit Maximum number of changes that one key can make in 24 hours to tunnels that other keys of its account have
+ * created, because each is recorded. The rest of the account's share stays for its owners.
+ */
+export const MEMBER_ACTS_PER_DAY = 200;
 
 const entryOf = reader<AuditRecord>();
 

@@ -1,6 +1,6 @@
 /** Queries on certificates and their orders, in SQL that every supported database understands. */
 import { type Kysely, sql } from 'kysely';
-import { ORDER_RETRY_MAX_MS } from '../../limits.ts';
+import { ORDER_RETRY_MAX_MS } from '../records.ts';
 import type {
   AcmeAccountRecord,
   CertificateRecord,

@@ -3,16 +3,20 @@
  * ended while they were suspended, and things without a row of their own that a restored backup would bring back.
  */
 import type { Kysely } from 'kysely';
-import {
-  ENDED_DOMAIN_KEPT_MS,
-  ENDED_DOMAINS_MAX,
-  ENDED_TAKEN_OVER_KEPT_MS,
-  TRANSFER_BATCH,
-} from '../../limits.ts';
 import { batches, type SuspendedName, type TunnelRecord } from '../records.ts';
 import type { Database, EndingsTable, TunnelsTable } from '../schema.ts';
 import { ConflictError } from '../store-errors.ts';
-import { act, read } from './operation.ts';
+import { act, read, TRANSFER_BATCH } from './operation.ts';
+
+/** @limit How long the relay remembers that a verified domain was removed, in case an older backup is restored. */
+export const ENDED_DOMAIN_KEPT_MS = 400 * 24 * 3_600_000;
+/** @limit Maximum number of removed verified domains that the relay remembers per account. */
+export const ENDED_DOMAINS_MAX = 1000;
+/**
+ * @limit Minimum time that the relay remembers the end of a tunnel that another client took over: it may have had a
+ * longer life before.
+ */
+export const ENDED_TAKEN_OVER_KEPT_MS = 30 * 24 * 3_600_000;
 
 /** Wall time in ms of what has no end: the last moment of the year 9999. */
 export const FOREVER = 253_402_300_799_999;

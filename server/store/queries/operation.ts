@@ -2,6 +2,12 @@
 import type { Kysely } from 'kysely';
 import type { Database } from '../schema.ts';
 
+/**
+ * @limit Number of rows that one statement copies to another database. PostgreSQL accepts 65,535 values in a statement,
+ * and a tunnel has 12.
+ */
+export const TRANSFER_BATCH = 1000;
+
 type Query<Args extends readonly unknown[], Result> = (
   db: Kysely<Database>,
   ...args: Args

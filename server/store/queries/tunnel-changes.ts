@@ -3,7 +3,6 @@
  * the operator's actions, because each raises the revision that they watch.
  */
 import { type ExpressionBuilder, type Kysely, sql } from 'kysely';
-import { CLOSED_TUNNELS_KEPT_MS } from '../../limits.ts';
 import {
   latestUses,
   type OwnedTunnel,
@@ -27,6 +26,9 @@ import {
   type ReleasedTunnel,
   releaseIn,
 } from './tunnel-queries.ts';
+
+/** @limit How long the relay remembers that an operator closed a tunnel: a relay learns of it within a second. */
+export const CLOSED_TUNNELS_KEPT_MS = 3_600_000;
 
 /** Moves an expiry later, never earlier, so that writes may arrive in any order. */
 export const raiseExpiry = actAlways(async (db, id: string, expiresAt: number): Promise<void> => {

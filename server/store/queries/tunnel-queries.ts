@@ -1,10 +1,6 @@
 /** Queries on tunnels, in SQL that every supported database understands. */
 import type { Kysely } from 'kysely';
-import { EXPIRED_GRACE_MS } from '../../limits.ts';
-import { ACCOUNT_COLUMNS, accountOfJoin } from './account-queries.ts';
-import { ENDED_COLUMNS, endTunnels, mustNotBeSuspended } from './ending-queries.ts';
-import { mustBeFreeForTunnel } from './namespace.ts';
-import { type Database, reader, rowOf, type TunnelsTable } from '../schema.ts';
+import { EXPIRED_GRACE_MS } from '../records.ts';
 import type {
   DomainOwner,
   OwnedTunnel,
@@ -14,7 +10,11 @@ import type {
   TunnelRecord,
   TokenUse,
 } from '../records.ts';
+import { type Database, reader, rowOf, type TunnelsTable } from '../schema.ts';
 import { ConflictError, FullError } from '../store-errors.ts';
+import { ACCOUNT_COLUMNS, accountOfJoin } from './account-queries.ts';
+import { ENDED_COLUMNS, endTunnels, mustNotBeSuspended } from './ending-queries.ts';
+import { mustBeFreeForTunnel } from './namespace.ts';
 import { inTransaction, read, write, actEnding } from './operation.ts';
 
 /** The rules that are checked at the moment a tunnel is stored. */

@@ -2,7 +2,6 @@
 import { copyFileSync, existsSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Kysely } from 'kysely';
-import { SQLITE_BUSY_MS } from '../../limits.ts';
 import { MovedDatabaseError, refuseMoved } from '../database-address.ts';
 import { insertAudit } from '../queries/audit-queries.ts';
 import { removeLinks, removeSecrets, SIGNING_SECRETS } from '../queries/relay-queries.ts';
@@ -10,7 +9,7 @@ import type { AuditRecord } from '../records.ts';
 import type { Database } from '../schema.ts';
 import { keepEnded, type KeptEndings, NOTHING_KEPT } from './keep-ended.ts';
 import { openSqliteDatabase } from './open-sqlite.ts';
-import { createPart, link, loadSqlite, publish } from './sqlite-files.ts';
+import { createPart, link, loadSqlite, publish, SQLITE_BUSY_MS } from './sqlite-files.ts';
 
 /**
  * Copies a database as it is at one moment, for its owner only, without the secrets with which cookies and links are

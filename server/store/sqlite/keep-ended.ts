@@ -3,10 +3,10 @@
  * Additions since then are not taken over.
  */
 import type { Kysely } from 'kysely';
-import { TRANSFER_BATCH } from '../../limits.ts';
 import { raiseAccessRevision, removeWithAll } from '../queries/account-queries.ts';
 import { forgetCertificates } from '../queries/certificate-queries.ts';
 import { holdName } from '../queries/ending-queries.ts';
+import { TRANSFER_BATCH } from '../queries/operation.ts';
 import { readRevoked, releaseTunnelsOf, writtenRevoked } from '../queries/tunnel-queries.ts';
 import { batches, type RevokedLink } from '../records.ts';
 import type { Database, EndingKind, TunnelsTable } from '../schema.ts';

@@ -14,12 +14,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { mock } from 'node:test';
 import { onPosix } from '../../../shared/testing/posix.ts';
-import { SQLITE_CHECKPOINT_MS } from '../../limits.ts';
 import { describeError } from '../../log.ts';
 import { anAccount } from '../../testing/fixtures.ts';
 import { StoreError } from '../store-errors.ts';
 import type { Store } from '../store.ts';
-import { openSqlite } from './open-sqlite.ts';
+import { openSqlite, SQLITE_CHECKPOINT_MS } from './open-sqlite.ts';
 import { loadSqlite } from './sqlite-files.ts';
 
 function modesOf(path: string): number[] {

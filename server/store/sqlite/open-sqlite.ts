@@ -16,7 +16,6 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely';
-import { SQLITE_BUSY_MS, SQLITE_CHECKPOINT_MS, SQLITE_RETRY_MS } from '../../limits.ts';
 import type { Log } from '../../log.ts';
 import { refuseMoved } from '../database-address.ts';
 import { type Creation, type Database, MissingDatabaseError, prepare } from '../schema.ts';
@@ -29,8 +28,14 @@ import {
   loadSqlite,
   makeFolder,
   makePrivate,
+  SQLITE_BUSY_MS,
   syncFolderOf,
 } from './sqlite-files.ts';
+
+/** @limit ms between two tries of a statement that waits for another process. */
+const SQLITE_RETRY_MS = 10;
+/** @limit ms between two times that a SQLite file receives what is in its log. */
+export const SQLITE_CHECKPOINT_MS = 5000;
 
 /**
  * Opens a SQLite file, for the own user only.

@@ -16,8 +16,10 @@ import {
 import { basename, dirname, join, resolve } from 'node:path';
 import type * as sqlite from 'node:sqlite';
 import type { DatabaseSync } from 'node:sqlite';
-import { SQLITE_BUSY_MS } from '../../limits.ts';
 import { DatabaseInUseError } from '../store-errors.ts';
+
+/** @limit How long a statement waits for another process that is writing to the same SQLite file before failing. */
+export const SQLITE_BUSY_MS = 2000;
 
 /**
  * Loads `node:sqlite` without the notice that some Node versions print about it: it is meant for developers, and those

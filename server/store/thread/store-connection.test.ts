@@ -5,12 +5,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { Worker } from 'node:worker_threads';
-import { STORE_ANSWER_TIMEOUT_MS, STORE_CALLS_MAX, STORE_THREAD_RETRY_MS } from '../../limits.ts';
 import { anAccount, aTunnel } from '../../testing/fixtures.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
 import { ConflictError, FullError, StoreError, UnansweredError } from '../store-errors.ts';
 import type { Store } from '../store.ts';
-import { openThreaded } from './store-connection.ts';
+import {
+  openThreaded,
+  STORE_ANSWER_TIMEOUT_MS,
+  STORE_CALLS_MAX,
+  STORE_THREAD_RETRY_MS,
+} from './store-connection.ts';
 
 describe('a store on its own thread', () => {
   const owner = anAccount({ name: 'owner' });

@@ -2,12 +2,24 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import type { Clock, Timer } from '../../clock.ts';
-import { STORE_ANSWER_TIMEOUT_MS, STORE_CALLS_MAX, STORE_THREAD_RETRY_MS } from '../../limits.ts';
 import { describeError, type Log } from '../../log.ts';
 import type { Creation } from '../schema.ts';
 import { StoreError, UnansweredError } from '../store-errors.ts';
 import type { Store } from '../store.ts';
 import { type Call, errorOf, type Report } from './messages.ts';
+
+/**
+ * @limit Maximum number of operations waiting for the thread of an embedded database; further ones are refused with
+ * 503. The thread handles about 20,000 a second.
+ */
+export const STORE_CALLS_MAX = 5000;
+/**
+ * @limit How long the thread of an embedded database may stay silent before the relay considers it stuck, including
+ * anything it may itself wait for.
+ */
+export const STORE_ANSWER_TIMEOUT_MS = 10_000;
+/** @limit Delay before the thread of an embedded database is restarted after a crash. */
+export const STORE_THREAD_RETRY_MS = 1000;
 
 /** In a build it is CommonJS, with which a thread starts faster. */
 const PROGRAM = new URL(
