@@ -15,9 +15,9 @@ export interface JsonObject {
 
 export interface Field<Value> {
   readonly schema: JsonObject;
-  /** what a client accepts: less than the schema allows of a hostile relay, more where relays of other versions differ */
+  /** what a client accepts: less than the schema allows of a hostile relay, more where relays may differ */
   readonly accepts: yup.Schema;
-  /** what a client assumes if an older relay leaves the field out */
+  /** what a client assumes if a relay leaves the field out */
   readonly missing?: Value;
 }
 
@@ -105,8 +105,8 @@ export function orNull<V>({ schema, accepts }: Field<V>, description: string): F
   return { schema: { oneOf: [{ type: 'null' }, schema], description }, accepts: accepts.nullable() };
 }
 
-/** A field that older relays do not send. */
-export function addedLater<V>(field: Field<V>, missing: V): Field<V> {
+/** A field that a relay may leave out, although this one sends it. */
+export function mayBeMissing<V>(field: Field<V>, missing: V): Field<V> {
   return { ...field, accepts: field.accepts.optional(), missing };
 }
 

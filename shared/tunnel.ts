@@ -14,7 +14,7 @@ import {
   onlyValue,
   optional,
   orNull,
-  addedLater,
+  mayBeMissing,
   TEXT,
   TEXT_OR_EMPTY,
   TEXT_OR_NULL,
@@ -45,13 +45,13 @@ export const TUNNEL = object(
     bytes_in: described(COUNT, 'bytes received from visitors and passed to the client'),
     bytes_out: described(COUNT, 'bytes received from the client and passed to visitors'),
     requests: COUNT,
-    created_by: addedLater(
+    created_by: mayBeMissing(
       described(TEXT_OR_NULL, 'the label of the key that created the tunnel or took it over, or null'),
       null,
     ),
-    online: addedLater(described(FLAG, "whether the tunnel's client is connected"), false),
-    access: addedLater(ACCESS_VIEW, {}),
-    wildcard: addedLater(
+    online: mayBeMissing(described(FLAG, "whether the tunnel's client is connected"), false),
+    access: mayBeMissing(ACCESS_VIEW, {}),
+    wildcard: mayBeMissing(
       described(FLAG, 'whether the tunnel answers at every host `{any}--{slug}` below the tunnel domain'),
       false,
     ),
@@ -87,7 +87,7 @@ export const ACCOUNT = object(
   {
     client_id: { ...UUID, accepts: TEXT.accepts },
     name: TEXT,
-    // A newer relay may have plans that this client does not know.
+    // A relay may have plans that this client does not know.
     plan: { ...oneOf(PLANS), accepts: TEXT.accepts },
     subdomain: TEXT_OR_NULL,
     limits: object({
@@ -99,7 +99,7 @@ export const ACCOUNT = object(
       max_connections: described(LIMIT_OR_NULL, 'for each tunnel; null for unlimited'),
       max_domains: unused(described(LIMIT_OR_NULL, 'null for unlimited')),
     }),
-    agent_key: addedLater(orNull(AGENT_BOUNDS, "null unless the key is an agent's"), null),
+    agent_key: mayBeMissing(orNull(AGENT_BOUNDS, "null unless the key is an agent's"), null),
   },
   'Account',
 );

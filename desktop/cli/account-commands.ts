@@ -52,7 +52,7 @@ async function runStatus(command: RelayAccess, output: Output): Promise<void> {
   );
 }
 
-/** Empty if the relay is too old for domains, or the key is scoped to one tunnel. */
+/** Empty if the relay does not support domains, or the key is scoped to one tunnel. */
 async function domainsOf(api: ApiClient): Promise<readonly Domain[]> {
   try {
     return await api.listDomains();

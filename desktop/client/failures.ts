@@ -16,7 +16,7 @@ export function describeFailure(error: unknown): string {
     return `The relay rejected the API key: ${text}. Run "culvert login", or check --key or CULVERT_API_KEY.`;
   if (error.code === API_ERRORS.nameReserved.code)
     return 'The name is reserved by the relay. Choose another name, or leave it out for a random one.';
-  // Older relays also report this for names that they reserve.
+  // A relay may also report this for names that it reserves.
   if (error.is(API_ERRORS.nameTaken))
     return (
       `The relay rejected the request: ${text}. Another account is using it, or the relay reserves it, as it does with www and api. ` +

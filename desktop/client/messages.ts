@@ -199,9 +199,9 @@ const NETWORK_MESSAGES = {
     '"{text}" is not the address of a relay. An address consists of http:// or https://, a host and, if needed, a port, as in https://relay.example.com',
   'relay.moreThanAddress':
     '"{text}" contains more than the address of a relay. An address consists of http:// or https://, a host and, if needed, a port, as in https://relay.example.com',
-  'relay.noAccess': 'This relay is too old to restrict access to a tunnel and must be updated. {outcome}',
-  'relay.noDomains': 'This relay is too old for custom domains and must be updated. {outcome}',
-  'relay.noWildcards': 'This relay is too old for wildcard tunnels and must be updated. {outcome}',
+  'relay.noAccess': 'This relay cannot restrict access to a tunnel. {outcome}',
+  'relay.noDomains': 'This relay does not support custom domains. {outcome}',
+  'relay.noWildcards': 'This relay does not support wildcard tunnels. {outcome}',
   'relay.closedAtOnce': 'The tunnel was closed immediately',
   'relay.notClosed': 'The tunnel could not be closed, but no client is serving it: {why}',
   'relay.createLimit': 'the account has created too many tunnels within a minute',

@@ -86,7 +86,7 @@ describe('readNews', () => {
       assert.deepEqual(readNews(seal.seal(writeNews(news)), seal), news);
   });
 
-  it('ignores messages of newer versions', () => {
+  it('ignores messages that it does not know', () => {
     const seal = new NewsSeal('one', SECRET);
     assert.equal(readNews('unheard of', seal), undefined);
     assert.equal(readNews(seal.seal('unheard of'), seal), undefined);

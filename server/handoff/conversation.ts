@@ -7,7 +7,7 @@ import type { EndReason } from '../tunnels/lifecycle.ts';
 export const HANDOFF_STEP_MS = 10_000;
 /**
  * @limit How long the new relay may take to load its data during a handoff while the old one is still serving: the
- * database may have to be migrated.
+ * database may be large.
  */
 export const HANDOFF_READY_MS = 60_000;
 /** @limit Maximum size of a message between the two relays in a handoff: the clients of 100,000 tunnels. */

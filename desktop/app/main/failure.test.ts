@@ -35,15 +35,15 @@ describe('a refusal of the relay', () => {
     [409, 'name already in use', 'name-taken'],
   ];
   for (const [status, text, code] of withoutCode) {
-    it(`is recognised by the text "${text}" of an older relay, which sends no code`, () => {
+    it(`is recognised by the text "${text}" if the relay sends no code`, () => {
       assert.equal(toCallError(new RelayRefusal(status, text))?.code, code);
     });
   }
 
-  it('is shown at the access policy if the relay is too old for it, with what became of the tunnel', () => {
+  it('is shown at the access policy if the relay does not support it, with what became of the tunnel', () => {
     const { code, field, text } =
       toCallError(new AccessUnsupported('The tunnel was closed immediately')) ?? {};
-    assert.deepEqual([code, field], ['relay-too-old', 'lock']);
-    assert.match(text ?? '', /too old.* updated\. The tunnel was closed immediately\.$/);
+    assert.deepEqual([code, field], ['relay-without-it', 'lock']);
+    assert.match(text ?? '', /cannot restrict access to a tunnel\. The tunnel was closed immediately\.$/);
   });
 });

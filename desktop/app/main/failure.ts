@@ -52,9 +52,9 @@ export function toCallError(error: unknown): CallError | undefined {
       text: t('problem.nameInUse', { why: translateMessage(error.said) }),
     };
   if (error instanceof DomainUnsupported)
-    return { code: 'relay-too-old', field: 'domain', text: sentence(translateMessage(error.said)) };
+    return { code: 'relay-without-it', field: 'domain', text: sentence(translateMessage(error.said)) };
   if (error instanceof AccessUnsupported)
-    return { code: 'relay-too-old', field: 'lock', text: sentence(translateMessage(error.said)) };
+    return { code: 'relay-without-it', field: 'lock', text: sentence(translateMessage(error.said)) };
   if (error instanceof ImportRefused) return { code: 'not-imported', text: translateMessage(error.said) };
   if (error instanceof ReplayRefused) return { code: error.code, text: translateMessage(error.said) };
   if (error instanceof RelayUnreachable) return unreachable(error);

@@ -481,10 +481,9 @@ export const ENGINE_DE: Translation<typeof MESSAGES> = {
     '„{text}“ ist keine Adresse eines Relays: Geben Sie http:// oder https://, einen Host und, wenn nötig, einen Port an, etwa https://relay.example.com',
   'relay.moreThanAddress':
     '„{text}“ enthält mehr als die Adresse eines Relays: Geben Sie http:// oder https://, einen Host und, wenn nötig, einen Port an, etwa https://relay.example.com',
-  'relay.noAccess':
-    'Dieses Relay ist zu alt, um den Zugang zu einem Tunnel zu beschränken, und muss aktualisiert werden. {outcome}',
-  'relay.noDomains': 'Dieses Relay ist zu alt für eigene Domains und muss aktualisiert werden. {outcome}',
-  'relay.noWildcards': 'Dieses Relay ist zu alt für Wildcard-Tunnel und muss aktualisiert werden. {outcome}',
+  'relay.noAccess': 'Dieses Relay kann den Zugang zu einem Tunnel nicht beschränken. {outcome}',
+  'relay.noDomains': 'Dieses Relay unterstützt keine eigenen Domains. {outcome}',
+  'relay.noWildcards': 'Dieses Relay unterstützt keine Wildcard-Tunnel. {outcome}',
   'relay.createLimit': 'das Konto hat innerhalb einer Minute zu viele Tunnel erstellt',
   'relay.closedAtOnce': 'Der Tunnel wurde gleich geschlossen',
   'relay.notClosed': 'Der Tunnel konnte nicht geschlossen werden, aber niemand bedient ihn: {why}',

@@ -46,7 +46,7 @@ describe('checkTrunk', () => {
 
   for (const [what, plain] of Object.entries({
     'takes none': [426, UPGRADE_REQUIRED],
-    'is older than trunks': [404, NOT_FOUND],
+    'has no trunks': [404, NOT_FOUND],
   } as const)) {
     it(`skips the check if the relay ${what}`, async () => {
       const access = await startRefusing('404 Not Found', [...plain]);

@@ -202,7 +202,7 @@ function openOnce({ relay, key, network }: RelayAccess, tunnelId: string): Promi
   });
 }
 
-/** Whether the relay itself answers at that path: it asks for an upgrade, or is too old to know the path. */
+/** Whether the relay itself answers at that path: it asks for an upgrade, or has no trunks. */
 async function isRelaysOwn({ relay, network }: RelayAccess): Promise<boolean> {
   const wanted = { method: 'GET', path: '/ws/trunk', headers: {}, body: undefined };
   const limits = { maxBytes: DIAGNOSTICS_RESPONSE_MAX_BYTES, timeoutMs: DIAGNOSTICS_HOP_TIMEOUT_MS };

@@ -174,7 +174,7 @@ describe('ApiClient', () => {
     });
     await assert.rejects(
       new ApiClient(relay, KEY).createTunnel({ local_port: 3000, access: ASKED }),
-      /too old.* could not be closed, but no client is serving it: service unavailable$/,
+      /cannot restrict access.* could not be closed, but no client is serving it: service unavailable$/,
     );
   });
 
@@ -286,7 +286,7 @@ describe('ApiClient', () => {
     );
   });
 
-  it('reports that a relay is too old for access policies', async () => {
+  it('reports that a relay does not support access policies', async () => {
     const { api } = await setUp(404, { error: 'not found', code: 'not-found' });
     for (const call of [
       api.setAccess(TUNNEL.id, ASKED),

@@ -25,7 +25,7 @@ export function read<O extends ObjectField<Fields>>(object: O, value: unknown): 
   }
 }
 
-/** Adds what an older relay leaves out. */
+/** Adds what the relay leaves out. */
 function complete<O extends ObjectField<Fields>>({ fields }: O, value: TypeOf<O>): TypeOf<O> {
   const left = Object.entries(fields).filter(
     ([name, { missing }]) => missing !== undefined && !Object.hasOwn(value, name),
@@ -69,7 +69,7 @@ export interface LinkRequest {
   readonly path?: string;
 }
 
-/** Whether the relay applies everything that was asked for: an older one ignores fields that it does not know. */
+/** Whether the relay applies everything that was asked for: one without a feature ignores its field. */
 export function asksVisitorsFor(asked: Access, shown: AccessView): boolean {
   return (
     (asked.allow.length === 0 || (shown.allow?.length ?? 0) > 0) &&

@@ -92,7 +92,7 @@ describe('a refusal of the key', () => {
   const { text, code } = API_ERRORS.invalidKey;
   const cases: [string, object, boolean][] = [
     ['is known by its code, whatever the text', { error: 'this key is not known', code }, true],
-    ['is known by its text where there is no code, as older relays answer', { error: text }, true],
+    ['is known by its text if there is no code', { error: text }, true],
     ['is none with another code', { error: text, code: 'missing-key' }, false],
     ['is none with another text and no code', { error: 'no' }, false],
   ];

@@ -15,7 +15,7 @@ import { RelayClock } from './relay-clock.ts';
 /** The relay responded with an unexpected status. */
 export class RelayRefusal extends MessageError {
   readonly status: number;
-  /** the error's code, which older relays do not send (protocol.md section 2.2) */
+  /** the error's code, which a relay may leave out (protocol.md section 2.2) */
   readonly code: string | undefined;
   /** ms to wait before another try, if the relay asked for that */
   readonly retryAfterMs: number | undefined;
@@ -63,7 +63,7 @@ export class RelayUnreachable extends MessageError {
   }
 }
 
-/** The relay is too old for access policies. */
+/** The relay does not support access policies. */
 export class AccessUnsupported extends MessageError {
   /** @param outcome what happened to the tunnel */
   constructor(outcome: MessageValue) {
@@ -72,7 +72,7 @@ export class AccessUnsupported extends MessageError {
   }
 }
 
-/** The relay is too old for domains. */
+/** The relay does not support domains. */
 export class DomainUnsupported extends MessageError {
   /** @param outcome what happened to the tunnel */
   constructor(outcome: MessageValue) {
@@ -81,7 +81,7 @@ export class DomainUnsupported extends MessageError {
   }
 }
 
-/** The relay is too old for wildcard tunnels. */
+/** The relay does not support wildcard tunnels. */
 export class WildcardUnsupported extends MessageError {
   /** @param outcome what happened to the tunnel */
   constructor(outcome: MessageValue) {

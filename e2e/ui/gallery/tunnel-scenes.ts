@@ -160,9 +160,9 @@ export const LOCK_SCENES: readonly Scene[] = [
       tunnels: [QUIET_SHOP],
       handlers: {
         'lock:set': refuse({
-          code: 'relay-too-old',
+          code: 'relay-without-it',
           field: 'lock',
-          text: 'This relay is too old to restrict access to a tunnel and must be updated. Nothing has changed.',
+          text: 'This relay cannot restrict access to a tunnel. Nothing has changed.',
         }),
       },
     },

@@ -60,7 +60,7 @@ export function lastBackup(path: string): number | undefined {
 }
 
 /**
- * Beside the database, not in it: to write there, a program of a newer version would bring it up to date first. An
+ * Beside the database, not in it: a backup only reads the database. An
  * operator with all rights may work in the folder of a user with fewer, so no link is followed there.
  */
 function note(path: string, file: string): void {

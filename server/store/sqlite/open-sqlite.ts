@@ -185,8 +185,8 @@ class WithoutRowLocks extends SqliteQueryCompiler {
 }
 
 /**
- * Lets all migrations run in one transaction, which SQLite can roll back. Because the transaction acquires the write
- * lock when it begins, it also keeps a second program from migrating at the same time.
+ * Lets all tables be created in one transaction, which SQLite can roll back. Because the transaction acquires the write
+ * lock when it begins, it also keeps a second program from creating them at the same time.
  */
 class TransactionalDdlAdapter extends SqliteAdapter {
   override get supportsTransactionalDdl(): boolean {

@@ -101,7 +101,7 @@ describe('the access policy', () => {
     assert.equal(app.api.asked.length, 1);
   });
 
-  it('stays as it is if the relay is too old or unreachable', async () => {
+  it('stays as it is if the relay does not support it or is unreachable', async () => {
     const app = await locked(PASSWORD);
     for (const failure of [new AccessUnsupported('Nothing has changed'), new RelayUnreachable('gone')]) {
       app.api.failure = failure;
@@ -113,7 +113,7 @@ describe('the access policy', () => {
     }
   });
 
-  it('prevents sharing at all if the relay is too old for it', async () => {
+  it('prevents sharing at all if the relay does not support it', async () => {
     const app = await signedIn();
     app.api.failure = new AccessUnsupported('The tunnel was closed immediately');
     await assert.rejects(locked(PASSWORD, app), AccessUnsupported);

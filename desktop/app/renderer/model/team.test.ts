@@ -72,7 +72,7 @@ describe('an entry of the audit log', () => {
     assert.equal(actText(gone, MEMBERS), 'carl closed web, a tunnel of ann.');
   });
 
-  it('of a newer relay is shown as it is', () => {
+  it('of an unknown kind is shown as it is', () => {
     const entry = act({ action: 'team.rename', subject: 'ann', detail: 'to "anna", by "olga"' });
     assert.equal(actText(entry, MEMBERS), 'team.rename ann to "anna", by "olga"');
     assert.equal(actText(act({ action: 'invite.take', detail: '?' }), MEMBERS), 'invite.take web ?');
