@@ -51,6 +51,19 @@ describe('Turnstile', () => {
     assert.ok(begun.some(({ group }) => group === 'other'));
   });
 
+  it('does work now only if it need not wait, and takes a place for it', async () => {
+    const now = (group: string) =>
+      turnstile.runNow(group, () => new Promise<void>((end) => begun.push({ group, end })));
+    for (const group of ['a', 'a', 'b', 'b', 'c', 'c', 'd']) assert.ok(now(group));
+    assert.equal(now('a'), undefined);
+    assert.ok(now('e'));
+    assert.equal(now('f'), undefined);
+    assert.equal(turnstile.underWay, ALL);
+    void work('f');
+    assert.equal(await endFirst(), 'a');
+    assert.deepEqual([begun.length, begun.at(-1)?.group], [ALL, 'f']);
+  });
+
   it('returns the result of the work, begins the next one after a failure, and keeps nothing of finished work', async () => {
     assert.equal(await turnstile.run('a', () => Promise.resolve(1)), 1);
     const failed = Array.from({ length: 10 }, () =>

@@ -12,11 +12,16 @@ export class Turnstile {
   readonly #limits: TurnstileLimits;
   readonly #queue = new FairQueue<() => void>();
   /** work under way, by group */
-  readonly #underWay = new Map<string, number>();
+  readonly #byGroup = new Map<string, number>();
   #count = 0;
 
   constructor(limits: TurnstileLimits) {
     this.#limits = limits;
+  }
+
+  /** How much work is being done. */
+  get underWay(): number {
+    return this.#count;
   }
 
   /** How much work of a group waits. */
@@ -30,6 +35,17 @@ export class Turnstile {
       this.#queue.push(group, resolve);
       this.#beginNext();
     });
+    return await this.#finish(group, work);
+  }
+
+  /** Does the work now. @returns `undefined` if it would have to wait; it is not done then */
+  runNow<T>(group: string, work: () => Promise<T>): Promise<T> | undefined {
+    if (this.#count >= this.#limits.all || !this.#hasRoom(group)) return undefined;
+    this.#add(group, 1);
+    return this.#finish(group, work);
+  }
+
+  async #finish<T>(group: string, work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } finally {
@@ -38,9 +54,13 @@ export class Turnstile {
     }
   }
 
+  #hasRoom(group: string): boolean {
+    return (this.#byGroup.get(group) ?? 0) < this.#limits.group;
+  }
+
   #beginNext(): void {
     while (this.#count < this.#limits.all) {
-      const next = this.#queue.shift((group) => (this.#underWay.get(group) ?? 0) < this.#limits.group);
+      const next = this.#queue.shift((group) => this.#hasRoom(group));
       if (next === undefined) return;
       this.#add(next.group, 1);
       next.item();
@@ -49,8 +69,8 @@ export class Turnstile {
 
   #add(group: string, change: 1 | -1): void {
     this.#count += change;
-    const count = (this.#underWay.get(group) ?? 0) + change;
-    if (count === 0) this.#underWay.delete(group);
-    else this.#underWay.set(group, count);
+    const count = (this.#byGroup.get(group) ?? 0) + change;
+    if (count === 0) this.#byGroup.delete(group);
+    else this.#byGroup.set(group, count);
   }
 }

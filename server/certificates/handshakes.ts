@@ -2,6 +2,7 @@
 import { createSecureContext, type SecureContext } from 'node:tls';
 import type { Clock } from '../clock.ts';
 import { StoreError } from '../store/store-errors.ts';
+import { Turnstile } from '../turnstile.ts';
 import type { Orders } from './acme-orders.ts';
 import { challengeCertificate, newKey, pemOf } from './acme/x509.ts';
 import type { HolderOf, IsServed, PlanFor } from './challenge-solver.ts';
@@ -36,9 +37,11 @@ export interface HandshakesDeps {
 export class CertifiedHandshakes {
   readonly #deps: HandshakesDeps;
   /** handshakes that wait for a certificate to be issued, by the host that they name and by its account */
-  readonly #byHost = new Map<string, number>();
-  readonly #byAccount = new Map<string, number>();
-  #waits = 0;
+  readonly #byHost = new Turnstile({ all: CERTIFICATE_WAITS_MAX, group: CERTIFICATE_WAITS_PER_NAME_MAX });
+  readonly #byAccount = new Turnstile({
+    all: CERTIFICATE_WAITS_MAX,
+    group: CERTIFICATE_WAITS_PER_ACCOUNT_MAX,
+  });
 
   constructor(deps: HandshakesDeps) {
     this.#deps = deps;
@@ -46,7 +49,7 @@ export class CertifiedHandshakes {
 
   /** Handshakes that wait. */
   get waits(): number {
-    return this.#waits;
+    return this.#byHost.underWay;
   }
 
   /**
@@ -105,26 +108,20 @@ export class CertifiedHandshakes {
 
   async #order(host: string): Promise<void> {
     const { own, holderOf, serveOwn } = this.#deps;
-    if (this.#waits >= CERTIFICATE_WAITS_MAX) return;
-    this.#waits += 1;
-    try {
-      await within(this.#byHost, host, CERTIFICATE_WAITS_PER_NAME_MAX, async () => {
-        if (host === own) {
-          await this.#atMost(CERTIFICATE_WAIT_MS, this.#obtain(host, host, undefined));
-          await serveOwn();
-          return;
-        }
-        const holder = await holderOf(host).catch(() => undefined);
-        if (holder === undefined) return;
-        const { account, subject } = holder;
-        await within(this.#byAccount, account, CERTIFICATE_WAITS_PER_ACCOUNT_MAX, async () => {
-          await this.#atMost(CERTIFICATE_WAIT_MS, this.#obtain(host, subject, account));
-          await this.#load(host);
-        });
+    await this.#byHost.runNow(host, async () => {
+      if (host === own) {
+        await this.#atMost(CERTIFICATE_WAIT_MS, this.#obtain(host, host, undefined));
+        await serveOwn();
+        return;
+      }
+      const holder = await holderOf(host).catch(() => undefined);
+      if (holder === undefined) return;
+      const { account, subject } = holder;
+      await this.#byAccount.runNow(account, async () => {
+        await this.#atMost(CERTIFICATE_WAIT_MS, this.#obtain(host, subject, account));
+        await this.#load(host);
       });
-    } finally {
-      this.#waits -= 1;
-    }
+    });
   }
 
   async #obtain(host: string, subject: string, account: string | undefined): Promise<void> {
@@ -139,24 +136,5 @@ export class CertifiedHandshakes {
       const timer = clock.setTimeout(resolve, ms);
       void work.finally(() => timer.cancel()).then(resolve);
     });
-  }
-}
-
-/** Does the work unless `most` of the same key are being done. */
-async function within(
-  counts: Map<string, number>,
-  key: string,
-  most: number,
-  work: () => Promise<void>,
-): Promise<void> {
-  const before = counts.get(key) ?? 0;
-  if (before >= most) return;
-  counts.set(key, before + 1);
-  try {
-    await work();
-  } finally {
-    const left = (counts.get(key) ?? 1) - 1;
-    if (left > 0) counts.set(key, left);
-    else counts.delete(key);
   }
 }

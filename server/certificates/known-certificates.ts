@@ -9,6 +9,7 @@ import type {
   ChallengeType,
 } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
+import { Turnstile } from '../turnstile.ts';
 import type { ChallengeSolver } from './challenge-solver.ts';
 
 /**
@@ -193,7 +194,7 @@ export class PresentedChallenges {
   readonly #alone: boolean;
   /** by token, those of this relay */
   readonly #own = new Map<string, ChallengeRecord>();
-  #lookups = 0;
+  readonly #lookups = new Turnstile({ all: CHALLENGE_LOOKUPS_MAX, group: CHALLENGE_LOOKUPS_MAX });
 
   /** @param alone whether no other relay places orders now; one that replaces this may start at any time */
   constructor(
@@ -245,15 +246,9 @@ export class PresentedChallenges {
     const own = [...this.#own.values()].filter(
       (challenge) => challenge.host === host && challenge.type === type,
     );
-    if (own.length > 0 || this.#alone || this.#lookups >= CHALLENGE_LOOKUPS_MAX) return own;
-    this.#lookups += 1;
-    try {
-      return await this.#store.findChallenges(type, host, this.#clock.now());
-    } catch {
-      return [];
-    } finally {
-      this.#lookups -= 1;
-    }
+    if (own.length > 0 || this.#alone) return own;
+    const look = () => this.#store.findChallenges(type, host, this.#clock.now());
+    return (await this.#lookups.runNow('', look)?.catch(() => [])) ?? [];
   }
 }
 

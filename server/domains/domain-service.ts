@@ -12,6 +12,7 @@ import type { CreateLimiter } from '../rate-limiter.ts';
 import type { AccountRecord, DomainRecord } from '../store/records.ts';
 import { FullError, orUnavailable, STORE_RETRY_AFTER_SECONDS } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
+import { Turnstile } from '../turnstile.ts';
 import {
   addressesOf,
   DNS_ANSWER_MS,
@@ -64,8 +65,8 @@ interface LookedAt {
 export class DomainService {
   readonly #deps: DomainServiceDeps;
   readonly #ownAddresses: OwnAddresses;
-  /** accounts with checks in progress, one entry for each check */
-  readonly #looks: string[] = [];
+  /** checks, by account */
+  readonly #looks = new Turnstile({ all: DOMAIN_LOOKS_MAX, group: DOMAIN_LOOKS_OF_ONE_MAX });
 
   constructor(deps: DomainServiceDeps) {
     this.#deps = deps;
@@ -198,17 +199,10 @@ export class DomainService {
 
   /** @throws ApiError 503 if too many checks of the account, or of all accounts, are in progress */
   async #bounded<T>({ id }: AccountRecord, look: () => Promise<T>): Promise<T> {
-    const own = this.#looks.filter((account) => account === id).length;
-    if (this.#looks.length >= DOMAIN_LOOKS_MAX || own >= DOMAIN_LOOKS_OF_ONE_MAX) {
-      const headers = { 'Retry-After': String(STORE_RETRY_AFTER_SECONDS) };
-      throw new ApiError(API_ERRORS.unavailable, headers);
-    }
-    this.#looks.push(id);
-    try {
-      return await look();
-    } finally {
-      this.#looks.splice(this.#looks.indexOf(id), 1);
-    }
+    const headers = { 'Retry-After': String(STORE_RETRY_AFTER_SECONDS) };
+    const done = this.#looks.runNow(id, look);
+    if (done === undefined) throw new ApiError(API_ERRORS.unavailable, headers);
+    return await done;
   }
 }
 
