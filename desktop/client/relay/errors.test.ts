@@ -54,33 +54,25 @@ describe('a certificate that is not valid at this time', () => {
 });
 
 describe('readErrorBody', () => {
-  it('returns the text of an error body', () => {
-    assert.deepEqual(readErrorBody('{"error":"name already in use"}'), {
-      text: 'name already in use',
-      code: undefined,
-    });
-  });
+  const cases: [error: unknown, text: string][] = [
+    ['name already in use', 'name already in use'],
+    // A terminal would obey control characters.
+    ['a\u001b[2Jb\r\nc\u009bd\u202ee', 'a [2Jb  c d e'],
+    // More may follow the text.
+    ['port 3000 ??', 'port 3000'],
+    ['Wait.', 'Wait'],
+    ['x'.repeat(5000), 'x'.repeat(300)],
+  ];
+  for (const [error, text] of cases)
+    it(`reads ${JSON.stringify(text)}`, () =>
+      assert.deepEqual(readErrorBody(JSON.stringify({ error })), { text, code: undefined }));
 
-  it('returns its code', () => {
-    assert.equal(readErrorBody('{"error":"name already in use","code":"name-taken"}')?.code, 'name-taken');
-    assert.equal(readErrorBody('{"error":"name already in use","code":1}')?.code, undefined);
-  });
-
-  it('removes control characters that a terminal would obey', () => {
-    assert.equal(
-      readErrorBody(JSON.stringify({ error: 'a\u001b[2Jb\r\nc\u009bd\u202ee' }))?.text,
-      'a [2Jb  c d e',
-    );
-  });
-
-  it('removes the end of the text, since more may follow', () => {
-    assert.equal(readErrorBody('{"error":"port 3000 ??"}')?.text, 'port 3000');
-    assert.equal(readErrorBody('{"error":"Wait."}')?.text, 'Wait');
-  });
-
-  it('shortens long texts', () => {
-    assert.equal(readErrorBody(JSON.stringify({ error: 'x'.repeat(5000) }))?.text.length, 300);
-  });
+  for (const [code, expected] of [
+    ['name-taken', 'name-taken'],
+    [1, undefined],
+  ])
+    it(`reads the code ${code} as ${expected}`, () =>
+      assert.equal(readErrorBody(JSON.stringify({ error: 'x', code }))?.code, expected));
 
   for (const body of ['', '<html>', 'null', '[]', '{}', '{"error":1}', '{"error":""}', '{"error":"??"}']) {
     it(`returns nothing for ${JSON.stringify(body)}`, () => assert.equal(readErrorBody(body), undefined));
@@ -88,27 +80,22 @@ describe('readErrorBody', () => {
 });
 
 describe('a refusal of the key', () => {
-  const challenge = { 'www-authenticate': 'Bearer' };
-  const { text, code } = API_ERRORS.invalidKey;
-  const cases: [string, object, boolean][] = [
+  const { text: error, code } = API_ERRORS.invalidKey;
+  const cases: [title: string, body: object, isRefused: boolean, status?: number, challenge?: string][] = [
     ['is known by its code, whatever the text', { error: 'this key is not known', code }, true],
-    ['is known by its text if there is no code', { error: text }, true],
-    ['is none with another code', { error: text, code: 'missing-key' }, false],
+    ['is known by its text if there is no code', { error }, true],
+    ['is none with another code', { error, code: 'missing-key' }, false],
     ['is none with another text and no code', { error: 'no' }, false],
+    ['is none without a text', {}, false],
+    ['requires the challenge of the relay', { error, code }, false, 401, ''],
+    ['is none with another challenge', { error, code }, false, 401, 'Basic realm="x"'],
+    ['requires the status 401', { error, code }, false, 403],
   ];
-  for (const [title, body, isRefused] of cases) {
+  for (const [title, body, isRefused, status = 401, challenge = 'Bearer'] of cases)
     it(title, () => {
-      assert.equal(refusesKey(readRefusal(401, challenge, JSON.stringify(body), 0)), isRefused);
+      const headers = challenge === '' ? {} : { 'www-authenticate': challenge };
+      assert.equal(refusesKey(readRefusal(status, headers, JSON.stringify(body), 0)), isRefused);
     });
-  }
-
-  it('requires the challenge of the relay', () => {
-    assert.equal(refusesKey(readRefusal(401, {}, JSON.stringify({ error: text, code }), 0)), false);
-  });
-
-  it('requires the status 401', () => {
-    assert.equal(refusesKey(readRefusal(403, challenge, JSON.stringify({ error: text, code }), 0)), false);
-  });
 });
 
 describe('readRetryAfter', () => {
@@ -151,29 +138,25 @@ describe('speaksTls', () => {
     assert.equal(await speaksTls(at(port)), false);
   });
 
-  it('gives up after 2 s on a server that sends nothing', async () => {
-    await assertGivenUp('');
-  });
-
-  it('gives up after 2 s on a server that sends a part of a TLS record', async () => {
-    // The record claims to have 16 KiB.
-    await assertGivenUp('\x16\x03\x03\x40\x00\x02');
-  });
+  // The record claims to have 16 KiB.
+  for (const [what, said] of [
+    ['nothing', ''],
+    ['a part of a TLS record', '\x16\x03\x03\x40\x00\x02'],
+  ] as const)
+    it(`gives up after 2 s on a server that sends ${what}`, async () => {
+      mock.timers.enable({ apis: ['setTimeout'] });
+      const asked = Promise.withResolvers<void>();
+      const port = await startTcp((socket) =>
+        socket.write(Buffer.from(said, 'latin1'), () => socket.once('data', () => asked.resolve())),
+      );
+      let answer: boolean | undefined;
+      const probed = speaksTls(at(port)).then((result) => (answer = result));
+      await asked.promise;
+      mock.timers.tick(TLS_PROBE_TIMEOUT_MS - 1);
+      await turn();
+      assert.equal(answer, undefined);
+      mock.timers.tick(1);
+      await probed;
+      assert.equal(answer, false);
+    });
 });
-
-async function assertGivenUp(said: string): Promise<void> {
-  mock.timers.enable({ apis: ['setTimeout'] });
-  const asked = Promise.withResolvers<void>();
-  const port = await startTcp((socket) =>
-    socket.write(Buffer.from(said, 'latin1'), () => socket.once('data', () => asked.resolve())),
-  );
-  let answer: boolean | undefined;
-  const probed = speaksTls(at(port)).then((result) => (answer = result));
-  await asked.promise;
-  mock.timers.tick(TLS_PROBE_TIMEOUT_MS - 1);
-  await turn();
-  assert.equal(answer, undefined);
-  mock.timers.tick(1);
-  await probed;
-  assert.equal(answer, false);
-}
