@@ -1,299 +1,98 @@
 import assert from 'node:assert/strict';
-import { CloseCode } from '../control.ts';
-import { FakeScheduler } from '../testing/fake-turns.ts';
-import {
-  abort,
-  data,
-  end,
-  FLUSH_MS,
-  handlerOf,
-  StreamRecorder,
-  TrunkEnd,
-  window,
-} from '../testing/trunk-world.ts';
-import { WINDOW_BYTES } from './frames.ts';
-import { type Carried, Run, type TrunkStream } from './trunk-stream.ts';
+import { type TrunkScripts, trunkScripts } from '../testing/trunk-script.ts';
+import { type Carried, Run } from './trunk-stream.ts';
 
-const KIB = 1024;
-const long = (letter: string): Buffer => data(1, letter.repeat(16 * KIB - 1));
+/** Of a stream that the peer knows. */
+const SCRIPTS: TrunkScripts = {
+  writes: {
+    'asks a writer to wait from 16 KiB on, and reports room once when all data was sent': `
+      1 write 16383 & 1 write 60K & 1 write x: 1 must wait, 1 must wait / >data 1 65535;
+      hear window 1 12K: / >data 1 12288; hear window 1 1: / 1 has room, >data 1 x; 1 write y;
+      hear window 1 1: / >data 1 y`,
+    'accepts data from a writer who continues as soon as there is room': `
+      1 on room do 1 write 16K; 1 write 16K: 1 must wait / 1 has room, 1 must wait, 1 has room, 1 must wait,
+      1 has room, 1 must wait, >data 1 16384, >data 1 16384, >data 1 16384, >data 1 16383, 4 writes`,
+    'sends nothing for an empty write, nor after the end of the stream': `
+      1 write 0; hear end 1 & 1 write 100K: 1 ended 1000 / >end 1, 0 streams`,
+  },
+  'while it is paused': {
+    'holds received data, grants nothing, and hands all of it over after it is resumed': `
+      1 pause; hear data 1 a + data 1 65534 + data 1 b; 1 resume: / 1 got a, 1 got 65534 bytes, 1 got b,
+      >window 1 65536`,
+    'keeps the order of earlier and later data, and stops in between': `
+      1 pause; hear data 1 16380 + data 1 16381;
+      1 resume & hear data 1 16382 & 1 on data do 1 pause: / 1 got 16380 bytes;
+      hear data 1 16383 + end 1: / >end 1, 0 streams; 1 resume: / 1 got 16381 bytes;
+      1 resume: / 1 got 16382 bytes; 1 resume: / 1 got 16383 bytes, 1 ended 1000; 1 resume`,
+    'grants nothing for data that its handler has no room for': `
+      1 on data do 1 pause; hear data 1 64K: 1 got 65536 bytes; 1 resume: / >window 1 131072`,
+    'reports its end after held data': `
+      1 pause; hear data 1 last + abort 1 1011: / >end 1, 0 streams; 1 resume: / 1 got last, 1 ended 1011`,
+    'reports its end immediately without held data': `
+      1 pause; hear abort 1 1011: 1 ended 1011 / >end 1, 0 streams; 1 resume`,
+    'hands over held data even if its trunk is lost in between': `
+      1 pause; hear data 1 last & lose: trunk closed 1006 / 0 streams; 1 resume: / 1 got last, 1 ended 1006`,
+    'hands over nothing after close': `
+      1 pause & hear data 1 x + abort 1 1011 & 1 resume & 1 close 1000 & 1 resume: / >end 1, 0 streams`,
+    'hands over nothing after destroy': `
+      1 pause & hear data 1 x + abort 1 1011 & 1 resume & 1 destroy & 1 resume: / >end 1, 0 streams`,
+  },
+  'without a handler': {
+    'holds received data for the next handler': `
+      open bare: / 2 streams; 2 write x: / >open 2, >data 2 x; hear data 2 early + end 2: / >end 2, 1 stream;
+      2 anew: / 2* got early, 2* ended 1000`,
+  },
+  close: {
+    'ends the stream after the written data, as the peer accepts it, and makes no more callbacks': `
+      1 write 70K & 1 close 1000: 1 must wait / >data 1 65535, waits;
+      hear data 1 unheard + window 1 65535: / >data 1 6145, >end 1, waits no longer; hear end 1: / 0 streams`,
+    'with 1011, as the source of the data broke off, does the same': `
+      1 write 70K & 1 close 1011: 1 must wait / >data 1 65535, waits;
+      hear data 1 unheard + window 1 65535: / >data 1 6145, >abort 1 1011, waits no longer;
+      hear end 1: / 0 streams`,
+    'breaks the stream off after as much data as the peer accepts now': `
+      1 write 70K & 1 close 1001: 1 must wait / >data 1 65535, >abort 1 1001; 1 close 1000 & 1 destroy`,
+    'lets the peer keep sending dropped data, so that it can reach its end as well': `
+      1 pause & hear data 1 65535 & 1 write 64K & 1 close 1000: 1 must wait / >window 1 65535, >data 1 65535,
+      waits; hear data 1 64K: / >window 1 65536; hear data 1 x + end 1: / >end 1, 0 streams, waits no longer`,
+    'accepts data that arrived together with the reason to close': `
+      open: / 2 streams; 2 write ?: / >open 2, >data 2 ?; 1 write 70K: 1 must wait / >data 1 65535;
+      2 on data do 1 close 1000; hear data 2 x + data 1 64K: 2 got x / >window 1 65536, waits`,
+    'breaks off a stream whose peer reads nothing for five minutes, or only a little now and then': `
+      1 write 164K & 1 close 1000: 1 must wait / >data 1 65535, waits; pass 299999;
+      hear window 1 16K: / >data 1 16384; pass 299999; hear window 1 16383: / >data 1 16383;
+      pass 1: / >abort 1 1001, waits no longer`,
+    'waits until all data was sent': `
+      1 write 70K & 1 close 1000: 1 must wait / >data 1 65535, waits; hear window 1 65535: / >data 1 6145,
+      >end 1, waits no longer`,
+    'waits until the peer no longer wants the rest': `
+      1 write 70K & 1 close 1000: 1 must wait / >data 1 65535, waits; hear end 1: / >end 1, 0 streams,
+      waits no longer`,
+    'waits until the stream is broken off': `
+      1 write 70K & 1 close 1000: 1 must wait / >data 1 65535, waits; 1 destroy: / >abort 1 1001,
+      waits no longer`,
+    'waits until its trunk is lost': `
+      1 write 70K & 1 close 1000: 1 must wait / >data 1 65535, waits; lose: trunk closed 1006 / 0 streams,
+      waits no longer`,
+  },
+  destroy: {
+    'breaks the stream off, and drops unsent data': `
+      1 write 10 & 1 destroy: / >abort 1 1001; hear data 1 unheard + end 1: / 0 streams`,
+  },
+  'the end of the peer': {
+    'is reported once, with its code, and drops unsent data': `
+      1 write 100K & hear abort 1 4003: 1 must wait, 1 ended 4003 / >end 1, 0 streams;
+      lose: trunk closed 1006`,
+    'may be answered by a handler that writes': `
+      1 on end do 1 write x; hear end 1: 1 ended 1000 / >end 1, 0 streams`,
+    'may be answered by a handler that closes': `
+      1 on end do 1 close 1011; hear end 1: 1 ended 1000 / >end 1, 0 streams`,
+    'may be answered by a handler that breaks off': `
+      1 on end do 1 destroy; hear end 1: 1 ended 1000 / >end 1, 0 streams`,
+  },
+};
 
-describe('TrunkStream', () => {
-  let turns: FakeScheduler;
-  let near: TrunkEnd;
-  /** stream 1, which the peer knows */
-  let recorder: StreamRecorder;
-  let stream: TrunkStream;
-
-  function start(): void {
-    near = new TrunkEnd(turns, 'this');
-    recorder = near.begin();
-    stream = recorder.stream;
-  }
-
-  beforeEach(() => {
-    turns = new FakeScheduler();
-    start();
-  });
-
-  afterEach(() => turns.reset());
-
-  describe('writes', () => {
-    it('asks a writer to wait from 16 KiB on, and reports room once when all data was sent', () => {
-      assert.equal(stream.write(Buffer.alloc(16 * KIB - 1)), true);
-      assert.equal(stream.write(Buffer.alloc(60 * KIB)), false);
-      assert.equal(stream.write(Buffer.from('x')), false);
-      near.sent();
-      assert.equal(recorder.drained, 0);
-      near.hear(window(1, 12 * KIB));
-      near.sent();
-      assert.equal(recorder.drained, 0);
-      near.hear(window(1, 1));
-      near.sent();
-      assert.equal(recorder.drained, 1);
-      stream.write(Buffer.from('y'));
-      near.hear(window(1, 1));
-      near.sent();
-      assert.equal(recorder.drained, 1);
-    });
-
-    it('accepts data from a writer who continues as soon as there is room', () => {
-      const drains: boolean[] = [];
-      stream.attach(
-        handlerOf({ onStreamDrain: () => void drains.push(stream.write(Buffer.alloc(16 * KIB))) }),
-      );
-      stream.write(Buffer.alloc(16 * KIB));
-      assert.deepEqual(near.sent(), [
-        ...Array<string>(3).fill(`data 1 ${16 * KIB}`),
-        `data 1 ${16 * KIB - 1}`,
-      ]);
-      assert.deepEqual(drains, [false, false, false]);
-    });
-
-    it('sends nothing for an empty write, nor after the end of the stream', () => {
-      assert.equal(stream.write(Buffer.alloc(0)), true);
-      assert.deepEqual(near.sent(), []);
-      near.hear(end(1));
-      assert.equal(stream.write(Buffer.alloc(100 * KIB)), true);
-      assert.deepEqual([near.sent(), recorder.drained], [['end 1'], 0]);
-    });
-  });
-
-  describe('while it is paused', () => {
-    it('holds received data, grants nothing, and hands all of it over after it is resumed', () => {
-      stream.pause();
-      near.hear(data(1, 'a'), data(1, WINDOW_BYTES - 2), data(1, 'b'));
-      turns.settle();
-      assert.deepEqual([stream.isPaused, recorder.text, near.sent()], [true, '', []]);
-      stream.resume();
-      assert.deepEqual([stream.isPaused, recorder.text], [false, '']);
-      turns.settle();
-      assert.equal(recorder.text, `a${'.'.repeat(WINDOW_BYTES - 2)}b`);
-      assert.deepEqual(near.sent(), ['window 1 65536']);
-    });
-
-    it('keeps the order of earlier and later data, and stops in between', () => {
-      stream.pause();
-      near.hear(long('a'), long('b'));
-      stream.resume();
-      near.hear(long('c'));
-      const order: string[] = [];
-      stream.attach({
-        onStreamData(piece) {
-          order.push(String.fromCharCode(piece[0] ?? 0));
-          stream.pause();
-        },
-        onStreamDrain() {},
-        onStreamClose: (code) => order.push(String(code)),
-      });
-      turns.settle();
-      assert.deepEqual(order, ['a']);
-      near.hear(long('d'), end(1));
-      for (let count = 0; count < 4; count += 1) {
-        stream.resume();
-        turns.settle();
-      }
-      assert.deepEqual(order, ['a', 'b', 'c', 'd', '1000']);
-      assert.equal(recorder.text, '');
-    });
-
-    it('grants nothing for data that its handler has no room for', () => {
-      stream.attach(handlerOf({ onStreamData: () => stream.pause() }));
-      near.hear(data(1, WINDOW_BYTES));
-      turns.settle();
-      assert.deepEqual(near.sent(), []);
-      stream.resume();
-      assert.deepEqual(near.sent(), ['window 1 131072']);
-    });
-
-    it('reports its end after held data, and immediately without any', () => {
-      stream.pause();
-      near.hear(data(1, 'last'), abort(1, CloseCode.internalError));
-      turns.settle();
-      assert.deepEqual(recorder.closed, []);
-      stream.resume();
-      turns.settle();
-      assert.deepEqual([recorder.text, recorder.closed], ['last', [CloseCode.internalError]]);
-      start();
-      stream.pause();
-      near.hear(abort(1, CloseCode.internalError));
-      assert.deepEqual(recorder.closed, [CloseCode.internalError]);
-      stream.resume();
-      turns.settle();
-      assert.deepEqual(recorder.closed, [CloseCode.internalError]);
-    });
-
-    it('hands over held data even if its trunk is lost in between', () => {
-      stream.pause();
-      near.hear(data(1, 'last'));
-      near.socket.lose();
-      turns.settle();
-      stream.resume();
-      turns.settle();
-      assert.deepEqual([recorder.text, recorder.closed], ['last', [CloseCode.abnormal]]);
-    });
-
-    for (const how of ['close', 'destroy'] as const) {
-      it(`hands over nothing after ${how}`, () => {
-        stream.pause();
-        near.hear(data(1, 'x'), abort(1, CloseCode.internalError));
-        stream.resume();
-        if (how === 'close') stream.close(CloseCode.normal);
-        else stream.destroy();
-        stream.resume();
-        turns.settle();
-        assert.deepEqual([recorder.text, recorder.closed, near.sent()], ['', [], ['end 1']]);
-      });
-    }
-  });
-
-  describe('without a handler', () => {
-    it('holds received data for the next handler', () => {
-      stream = near.trunk.open();
-      stream.write(Buffer.from('x'));
-      near.sent();
-      near.hear(data(2, 'early'), end(2));
-      turns.settle();
-      const late = new StreamRecorder(stream);
-      assert.equal(late.text, '');
-      turns.settle();
-      assert.deepEqual([late.text, late.closed], ['early', [CloseCode.normal]]);
-    });
-  });
-
-  describe('close', () => {
-    for (const [code, last] of [
-      [CloseCode.normal, 'end 1'],
-      // The source of the data broke off.
-      [CloseCode.internalError, 'abort 1 1011'],
-    ] as const) {
-      it(`with ${code} ends the stream after the written data, as the peer accepts it, and makes no more callbacks`, () => {
-        stream.write(Buffer.alloc(70 * KIB));
-        stream.close(code);
-        assert.deepEqual(near.sent(), [`data 1 ${64 * KIB - 1}`]);
-        near.hear(data(1, 'unheard'), window(1, 64 * KIB - 1));
-        assert.deepEqual(near.sent(), [`data 1 ${6 * KIB + 1}`, last]);
-        near.hear(end(1));
-        assert.deepEqual([recorder.text, recorder.closed, recorder.drained], ['', [], 0]);
-        assert.deepEqual([near.trunk.size, near.sent()], [0, []]);
-      });
-    }
-
-    it('breaks the stream off after as much data as the peer accepts now', () => {
-      stream.write(Buffer.alloc(70 * KIB));
-      stream.close(CloseCode.goingAway);
-      assert.deepEqual(near.sent(), [`data 1 ${64 * KIB - 1}`, 'abort 1 1001']);
-      stream.close(CloseCode.normal);
-      stream.destroy();
-      assert.deepEqual(near.sent(), []);
-    });
-
-    it('lets the peer keep sending dropped data, so that it can reach its end as well', () => {
-      stream.pause();
-      near.hear(data(1, WINDOW_BYTES - 1));
-      stream.write(Buffer.alloc(64 * KIB));
-      stream.close(CloseCode.normal);
-      assert.deepEqual(near.sent(), ['window 1 65535', `data 1 ${64 * KIB - 1}`]);
-      near.hear(data(1, WINDOW_BYTES));
-      assert.deepEqual(near.sent(), ['window 1 65536']);
-      near.hear(data(1, 'x'), end(1));
-      assert.deepEqual([near.sent(), near.trunk.size, near.closed], [['end 1'], 0, []]);
-    });
-
-    it('accepts data that arrived together with the reason to close', () => {
-      const other = near.begin();
-      stream.write(Buffer.alloc(70 * KIB));
-      near.sent();
-      other.stream.attach(handlerOf({ onStreamData: () => stream.close(CloseCode.normal) }));
-      near.hear(data(2, 'x'), data(1, WINDOW_BYTES));
-      assert.deepEqual([recorder.text, near.sent()], ['', ['window 1 65536']]);
-    });
-
-    it('breaks off a stream whose peer reads nothing for five minutes, or only a little now and then', () => {
-      stream.write(Buffer.alloc(164 * KIB, '.'));
-      stream.close(CloseCode.normal);
-      near.sent();
-      turns.pass(FLUSH_MS - 1);
-      near.hear(window(1, 16 * KIB));
-      assert.deepEqual(near.sent(), [`data 1 ${16 * KIB}`]);
-      turns.pass(FLUSH_MS - 1);
-      near.hear(window(1, 16 * KIB - 1));
-      assert.deepEqual(near.sent(), [`data 1 ${16 * KIB - 1}`]);
-      turns.pass(1);
-      assert.deepEqual(near.sent(), ['abort 1 1001']);
-    });
-
-    for (const [what, act, sent] of [
-      ['all data was sent', () => near.hear(window(1, 64 * KIB - 1)), [`data 1 ${6 * KIB + 1}`, 'end 1']],
-      ['the peer no longer wants the rest', () => near.hear(end(1)), ['end 1']],
-      ['the stream is broken off', () => stream.destroy(), ['abort 1 1001']],
-      ['its trunk is lost', () => near.socket.lose(), []],
-    ] as const) {
-      it(`waits until ${what}`, () => {
-        stream.write(Buffer.alloc(70 * KIB));
-        stream.close(CloseCode.normal);
-        near.sent();
-        assert.deepEqual([turns.timers, near.trunk.size], [1, 1]);
-        act();
-        assert.deepEqual([near.sent(), turns.timers], [sent, 0]);
-      });
-    }
-  });
-
-  describe('destroy', () => {
-    it('breaks the stream off, and drops unsent data', () => {
-      stream.write(Buffer.alloc(10));
-      stream.destroy();
-      assert.deepEqual(near.sent(), ['abort 1 1001']);
-      near.hear(data(1, 'unheard'), end(1));
-      assert.deepEqual([recorder.text, recorder.closed, near.trunk.size], ['', [], 0]);
-    });
-  });
-
-  describe('the end of the peer', () => {
-    it('is reported once, with its code, and drops unsent data', () => {
-      stream.write(Buffer.alloc(100 * KIB));
-      near.hear(abort(1, CloseCode.keyRevoked));
-      assert.deepEqual(near.sent(), ['end 1']);
-      assert.deepEqual([recorder.closed, recorder.drained, near.trunk.size], [[4003], 0, 0]);
-      near.socket.lose();
-      assert.deepEqual(recorder.closed, [4003]);
-    });
-
-    it('may be answered by a handler that closes or writes', () => {
-      for (const code of [CloseCode.normal, CloseCode.internalError]) {
-        start();
-        const onStreamClose = (): void => {
-          stream.write(Buffer.from('x'));
-          stream.close(code);
-          stream.destroy();
-        };
-        stream.attach(handlerOf({ onStreamClose }));
-        near.hear(end(1));
-        assert.deepEqual([near.sent(), near.trunk.size], [['end 1'], 0]);
-      }
-    });
-  });
-});
+describe('TrunkStream', () => trunkScripts(SCRIPTS, 'this', 'open & 1 write ?'));
 
 /** Bytes, negative for sent ones; after how many steps a limit of 100 is reported. */
 const RUNS: [what: string, steps: number[], toldAfter: number | undefined][] = [

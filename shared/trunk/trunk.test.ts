@@ -2,12 +2,11 @@ import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import { CloseCode } from '../control.ts';
 import { FakeScheduler } from '../testing/fake-turns.ts';
+import { type TrunkScripts, trunkScripts } from '../testing/trunk-script.ts';
 import {
   abort,
   data,
   end,
-  FakeTrunkSocket,
-  handlerOf,
   header,
   move,
   moved,
@@ -35,7 +34,101 @@ function grants(frames: readonly string[]): string[] {
   return frames.filter((text) => text.startsWith('window'));
 }
 
+const WHERE_IT_BEGINS: TrunkScripts = {
+  'on the side that begins streams': {
+    'announces a stream with its first bytes, all of a turn in one write': `
+      open & open: / 2 streams; 2 write b & 1 write a & 2 write c & 1 close 1000: / >open 1, >data 1 bc,
+      >open 2, >data 2 a, >end 2`,
+    'sends nothing for a stream that ends before its first bytes': `
+      open & 1 close 1000; open & 2 write x & 2 destroy & 2 destroy; open & 3 write y: / >open 1, >data 1 y,
+      1 stream`,
+    'hands over the response of the peer and its end, and answers the end': `
+      open & 1 write ?: / >open 1, >data 1 ?, 1 stream; hear data 1 answer + end 1: 1 got answer,
+      1 ended 1000 / >end 1, 0 streams`,
+  },
+  'when it ends': {
+    'closes after the last stream once it is retired, with all pending frames': `
+      open & open & 1 write ? & 2 write ?: / >open 1, >data 1 ?, >open 2, >data 2 ?, 2 streams; retire;
+      hear data 1 late + end 1 + end 2: 1 got late, 1 ended 1000, 2 ended 1000 / trunk closed 1000, >end 1,
+      >end 2, socket closed 1000, 0 streams`,
+    'closes after its own last end once it is retired, without waiting for an answer': `
+      open & open & open & 1 write ? & 2 write ? & 3 write ?: / >open 1, >data 1 ?, >open 2, >data 2 ?,
+      >open 3, >data 3 ?, 3 streams; 2 close 1000: / >end 2; retire;
+      3 destroy & hear data 2 late: / >abort 3 1001; hear end 1: 1 ended 1000 / trunk closed 1000, >end 1,
+      socket closed 1000, 0 streams`,
+    'is closed if the peer has not answered an end since before the last check': `
+      open & open & open & 1 write ? & 2 write ? & 3 write ?: / >open 1, >data 1 ?, >open 2, >data 2 ?,
+      >open 3, >data 3 ?, 3 streams; 1 close 1000 & answers: / >end 1; answers & 2 destroy: / >abort 2 1001;
+      hear end 1: / 2 streams; answers; hear window 2 1; answers: 3 ended 1006,
+      trunk closed 1006 / socket closed 1002, 0 streams`,
+    'gives a moved stream time for outstanding data, and an ended one none': `
+      open & 1 write ?: / >open 1, >data 1 ?, 1 stream; 1 offer id & 1 moves: / >move 1 id, >moved 1;
+      answers & answers & answers; 1 close 1000 & retire & answers: / own closed 1000;
+      answers: trunk closed 1006 / socket closed 1002, 0 streams`,
+    'closes immediately when it is retired without streams, and only once': `
+      retire & retire: trunk closed 1000 / socket closed 1000`,
+    'breaks off all streams when it is closed, and notifies its owner last': `
+      open & open & open: / 3 streams; 1 write x & 2 write x: / >open 1, >data 1 x, >open 2, >data 2 x;
+      2 close 1000 & shut 4003: 1 ended 1006, 3 ended 1006, trunk closed 4003 / socket closed 4003,
+      0 streams; shut 1000`,
+  },
+  sends: {
+    'nothing to a waiting writer if another one ends the trunk at that moment': `
+      open & open & 1 write ? & 2 write ?: / >open 1, >data 1 ?, >open 2, >data 2 ?, 2 streams;
+      1 on room do shut 1001; 2 pause & hear data 2 held; 1 write 16K & 2 write 16K: 1 must wait,
+      2 must wait / 1 has room, 1 ended 1006, trunk closed 1001, >data 1 16384, >data 2 16384,
+      socket closed 1001, 0 streams`,
+    'at most the bytes of a stream that the peer accepts': `
+      open: / 1 stream; 1 write 100K: 1 must wait / >open 1, >data 1 65536; hear window 1 10: / >data 1 10;
+      hear window 1 60K: / 1 has room, >data 1 36854`,
+  },
+};
+
+const WHERE_THE_PEER_BEGINS: TrunkScripts = {
+  'on the side that serves streams': {
+    'passes a stream with its first bytes to its owner, and the rest to its handler': `
+      hear open 1: / 1 stream; hear data 1 first + data 1 more + end 1: 1 begins with 9 bytes,
+      1 ended 1000 / >end 1, 0 streams`,
+    'answers the end of a stream without data': `
+      hear open 1 + end 1 + open 2 + abort 2 1001: / >end 1, >end 2`,
+  },
+  'when it ends': {
+    'notifies streams that waited for anything, and keeps none of them': `
+      hear open 1 + data 1 x + open 2 + data 2 x + open 3 + data 3 x + open 4 + data 4 x: 1 begins with x,
+      2 begins with x, 3 begins with x, 4 begins with x / 4 streams;
+      1 write 100K & 3 write 100K & 3 close 1000 & hear end 2 & 4 pause & lose: 1 must wait, 3 must wait,
+      2 ended 1000, 1 ended 1006, 4 ended 1006, trunk closed 1006 / 0 streams`,
+  },
+  'hands over data that arrives together': {
+    'in one piece per stream, before its end': `
+      hear open 1 + data 1 ? + open 2 + data 2 ?: 1 begins with ?, 2 begins with ? / 2 streams;
+      hear data 1 a + data 2 bcd + data 1 ef + data 1 g + data 2 h + end 1 + data 2 i: 1 got aefg,
+      1 ended 1000, 2 got bcdhi / >end 1, 1 stream`,
+    'but not to a stream that another one pauses when it gets its own': `
+      hear open 1 + data 1 ? + open 2 + data 2 ?: 1 begins with ?, 2 begins with ? / 2 streams;
+      1 on data do 2 pause; hear data 1 a + data 2 b: 1 got a; 2 resume & hear data 2 d: / 2 got bd`,
+    'but not to a stream that another one pauses when it gets its own, or ends with more to come': `
+      hear open 1 + data 1 ? + open 2 + data 2 ?: 1 begins with ?, 2 begins with ? / 2 streams;
+      1 on data do 2 pause; hear data 2 b + data 1 a + end 1 + data 2 c: 1 got a, 1 ended 1000 / >end 1,
+      1 stream; 2 resume & hear data 2 d: / 2 got bcd`,
+    'but not to a stream that was closed': `
+      hear open 1 + data 1 ? + open 2 + data 2 ?: 1 begins with ?, 2 begins with ? / 2 streams;
+      1 on data do 2 close 1000; hear data 1 a + data 2 b: 1 got a / >end 2`,
+    'and to a stream whose trunk another one closes, before its end': `
+      hear open 1 + data 1 ? + open 2 + data 2 ?: 1 begins with ?, 2 begins with ? / 2 streams;
+      1 on data do shut 1000; hear data 1 a + data 2 b: 1 got a, 1 ended 1006, 2 got b, 2 ended 1006,
+      trunk closed 1000 / socket closed 1000, 0 streams`,
+    'even after the end of the trunk that arrives with it': `
+      hear open 1 + data 1 ? + open 2 + data 2 ?: 1 begins with ?, 2 begins with ? / 2 streams;
+      hear data 1 last + broken: 1 got last, 1 ended 1006, 2 ended 1006,
+      trunk closed 1006 / socket closed 1002, 0 streams`,
+  },
+};
+
 describe('Trunk', () => {
+  trunkScripts(WHERE_IT_BEGINS, 'this');
+  trunkScripts(WHERE_THE_PEER_BEGINS, 'peer');
+
   let turns: FakeScheduler;
   let near: TrunkEnd;
 
@@ -48,40 +141,6 @@ describe('Trunk', () => {
   describe('on the side that begins streams', () => {
     beforeEach(() => {
       near = new TrunkEnd(turns, 'this');
-    });
-
-    it('announces a stream with its first bytes, all of a turn in one write', () => {
-      const first = near.open().stream;
-      const second = near.open().stream;
-      assert.deepEqual([near.trunk.size, first.id, near.sent()], [2, 0, []]);
-      second.write(Buffer.from('b'));
-      first.write(Buffer.from('a'));
-      second.write(Buffer.from('c'));
-      first.close(CloseCode.normal);
-      assert.equal(near.socket.size, 0);
-      assert.deepEqual(near.sent(), ['open 1', 'data 1 bc', 'open 2', 'data 2 a', 'end 2']);
-      assert.equal(near.socket.writes.length, 1);
-    });
-
-    it('sends nothing for a stream that ends before its first bytes', () => {
-      near.open().stream.close(CloseCode.normal);
-      const { stream } = near.open();
-      stream.write(Buffer.from('x'));
-      stream.destroy();
-      stream.destroy();
-      assert.deepEqual(near.sent(), []);
-      assert.deepEqual(near.trunk.size, 0);
-      near.open().stream.write(Buffer.from('y'));
-      assert.deepEqual(near.sent(), ['open 1', 'data 1 y']);
-    });
-
-    it("hands over the peer's response and its end, and answers the end", () => {
-      const recorder = near.begin();
-      near.hear(data(1, 'answer'), end(1));
-      assert.deepEqual([recorder.text, recorder.closed], ['answer', [CloseCode.normal]]);
-      assert.equal(near.trunk.size, 1);
-      assert.deepEqual(near.sent(), ['end 1']);
-      assert.deepEqual(near.trunk.size, 0);
     });
 
     it('accepts as many streams as a trunk may have, including unannounced ones', () => {
@@ -103,20 +162,6 @@ describe('Trunk', () => {
   describe('on the side that serves streams', () => {
     beforeEach(() => {
       near = new TrunkEnd(turns, 'peer');
-    });
-
-    it('passes a stream with its first bytes to its owner, and the rest to its handler', () => {
-      near.hear(open(1));
-      assert.deepEqual([near.begun.length, near.trunk.size], [0, 1]);
-      near.hear(data(1, 'first'), data(1, ' and more'), end(1));
-      const [recorder] = near.begun;
-      assert.deepEqual([near.begun.length, recorder?.text, recorder?.closed], [1, 'first and more', [1000]]);
-      assert.equal(recorder?.stream.id, 1);
-    });
-
-    it('answers the end of a stream without data', () => {
-      near.hear(open(1), end(1), open(2), abort(2));
-      assert.deepEqual([near.begun.length, near.sent(), near.trunk.size], [0, ['end 1', 'end 2'], 0]);
     });
 
     it('accepts gaps between ids, and the last one', () => {
@@ -291,179 +336,6 @@ describe('Trunk', () => {
     }
   });
 
-  describe('when it ends', () => {
-    it('closes after the last stream once it is retired, with all pending frames', () => {
-      near = new TrunkEnd(turns, 'this');
-      const [first] = [near.begin(), near.begin()];
-      near.trunk.retire();
-      assert.deepEqual([near.trunk.takesStreams, near.closed], [false, []]);
-      near.hear(data(1, 'late'), end(1), end(2));
-      assert.deepEqual([first.text, first.closed, near.closed], ['late', [1000], []]);
-      assert.deepEqual(near.sent(), ['end 1', 'end 2']);
-      assert.deepEqual([near.socket.closedWith?.code, near.closed], [1000, [1000]]);
-    });
-
-    it("closes after its own last end once it is retired, without waiting for the peer's answer", () => {
-      near = new TrunkEnd(turns, 'this');
-      const [, closed, aborted] = [near.begin(), near.begin(), near.begin()];
-      closed.stream.close(CloseCode.normal);
-      near.sent();
-      near.trunk.retire();
-      aborted.stream.destroy();
-      near.hear(data(2, 'late'));
-      assert.deepEqual([near.sent(), near.closed], [['abort 3 1001'], []]);
-      near.hear(end(1));
-      assert.deepEqual(near.sent(), ['end 1']);
-      assert.deepEqual([near.socket.closedWith?.code, near.closed, near.trunk.size], [1000, [1000], 0]);
-    });
-
-    it('is closed if the peer has not answered an end since before the last check', () => {
-      near = new TrunkEnd(turns, 'this');
-      const [early, late, steady] = [near.begin(), near.begin(), near.begin()];
-      early.stream.close(CloseCode.normal);
-      near.trunk.expectAnswers();
-      near.sent();
-      near.trunk.expectAnswers();
-      late.stream.destroy();
-      near.sent();
-      near.hear(end(1));
-      near.trunk.expectAnswers();
-      assert.deepEqual([near.closed, near.trunk.size], [[], 2]);
-      near.hear(window(2, 1));
-      near.trunk.expectAnswers();
-      assert.deepEqual([near.socket.closedWith?.code, near.closed, steady.closed], [1002, [1006], [1006]]);
-      assert.equal(near.trunk.size, 0);
-    });
-
-    it('gives a moved stream time for outstanding data, and an ended one none', () => {
-      near = new TrunkEnd(turns, 'this');
-      const { stream } = near.begin();
-      stream.offerMove('id');
-      stream.moveTo(new FakeTrunkSocket());
-      assert.deepEqual(near.sent().at(-1), 'moved 1');
-      for (let look = 0; look < 3; look += 1) near.trunk.expectAnswers();
-      assert.deepEqual(near.closed, []);
-      stream.close(CloseCode.normal);
-      near.trunk.retire();
-      near.trunk.expectAnswers();
-      near.sent();
-      assert.deepEqual(near.closed, []);
-      near.trunk.expectAnswers();
-      assert.deepEqual([near.socket.closedWith?.code, near.trunk.size], [1002, 0]);
-    });
-
-    it('closes immediately when it is retired without streams, even within the callback about the last one', () => {
-      near = new TrunkEnd(turns, 'this');
-      near.trunk.retire();
-      near.trunk.retire();
-      assert.deepEqual(
-        [near.socket.closedWith?.code, near.closed, near.trunk.takesStreams],
-        [1000, [1000], false],
-      );
-    });
-
-    it('breaks off all streams when it is closed, and notifies its owner last', () => {
-      near = new TrunkEnd(turns, 'this');
-      const recorders = [near.open(), near.open(), near.open()];
-      recorders[0]?.stream.write(Buffer.from('x'));
-      recorders[1]?.stream.write(Buffer.from('x'));
-      near.sent();
-      recorders[1]?.stream.close(CloseCode.normal);
-      near.trunk.close(CloseCode.keyRevoked);
-      assert.deepEqual(
-        recorders.map(({ closed }) => closed),
-        [[1006], [], [1006]],
-      );
-      assert.deepEqual([near.socket.closedWith?.code, near.closed, near.trunk.size], [4003, [4003], 0]);
-      near.trunk.close(CloseCode.normal);
-      assert.deepEqual([near.closed, near.sent()], [[4003], []]);
-    });
-
-    it('notifies streams that waited for anything, and keeps none of them', () => {
-      near = new TrunkEnd(turns, 'peer');
-      for (let id = 1; id <= 4; id += 1) near.hear(open(id), data(id, 'x'));
-      for (const at of [0, 2]) near.begun[at]?.stream.write(Buffer.alloc(100 * KIB));
-      near.begun[2]?.stream.close(CloseCode.normal);
-      near.hear(end(2));
-      near.begun[3]?.stream.pause();
-      near.socket.lose();
-      assert.deepEqual(
-        near.begun.map((recorder) => recorder.closed),
-        [[1006], [1000], [], [1006]],
-      );
-      assert.deepEqual(
-        [near.begun[1]?.text, near.closed, near.trunk.size, near.sent()],
-        ['x', [1006], 0, []],
-      );
-    });
-  });
-
-  describe('hands over data that arrives together', () => {
-    beforeEach(() => {
-      near = new TrunkEnd(turns, 'peer');
-      near.hear(open(1), data(1, '?'), open(2), data(2, '?'));
-    });
-
-    it('in one piece per stream, before its end', () => {
-      near.hear(
-        data(1, 'a'),
-        data(2, 'bcd'),
-        data(1, 'ef'),
-        data(1, 'g'),
-        data(2, 'h'),
-        end(1),
-        data(2, 'i'),
-      );
-      assert.deepEqual(
-        near.begun.map(({ pieces, closed }) => [pieces.map(String), closed]),
-        [
-          [['?', 'aefg'], [1000]],
-          [['?', 'bcdhi'], []],
-        ],
-      );
-    });
-
-    for (const [what, frames] of [
-      ['', [data(1, 'a'), data(2, 'b')]],
-      [', or ends with more to come', [data(2, 'b'), data(1, 'a'), end(1), data(2, 'c')]],
-    ] as const) {
-      it(`but not to a stream that another one pauses when it gets its own${what}`, () => {
-        const [first, second] = near.begun as [StreamRecorder, StreamRecorder];
-        first.stream.attach(handlerOf({ onStreamData: () => second.stream.pause() }));
-        near.hear(...frames);
-        turns.settle();
-        assert.equal(second.text, '?');
-        second.stream.resume();
-        near.hear(data(2, 'd'));
-        turns.settle();
-        assert.equal(second.text, what === '' ? '?bd' : '?bcd');
-      });
-    }
-
-    it('but not to a stream that was closed, or has lost its trunk', () => {
-      const [first, second] = near.begun as [StreamRecorder, StreamRecorder];
-      for (const act of [
-        () => second.stream.close(CloseCode.normal),
-        () => near.trunk.close(CloseCode.normal),
-      ]) {
-        first.stream.attach(handlerOf({ onStreamData: act }));
-        near.hear(data(1, 'a'), data(2, 'b'));
-      }
-      assert.equal(second.text, '?');
-    });
-
-    it('even after the end of the trunk that arrives with it', () => {
-      near.hear(data(1, 'last'), header(9, 1, 0));
-      assert.deepEqual(
-        near.begun.map(({ text, closed }) => [text, closed]),
-        [
-          ['?last', [1006]],
-          ['?', [1006]],
-        ],
-      );
-    });
-  });
-
   describe('sends', () => {
     beforeEach(() => {
       near = new TrunkEnd(turns, 'this', { highWater: 64 * KIB });
@@ -504,26 +376,6 @@ describe('Trunk', () => {
       assert.equal(near.socket.writes.length, 1);
       turns.end();
       assert.equal(near.socket.writes.length, 1);
-    });
-
-    it('nothing to a waiting writer if another one ends the trunk at that moment', () => {
-      const [first, second] = [near.begin(), near.begin()];
-      first.stream.attach(handlerOf({ onStreamDrain: () => near.trunk.close(CloseCode.goingAway) }));
-      second.stream.pause();
-      near.hear(data(2, 'held'));
-      for (const { stream } of [first, second]) stream.write(Buffer.alloc(16 * KIB));
-      near.sent();
-      assert.deepEqual([near.closed, second.drained], [[1001], 0]);
-    });
-
-    it('at most the bytes of a stream that the peer accepts', () => {
-      const { stream } = near.open();
-      stream.write(Buffer.alloc(100 * KIB));
-      assert.deepEqual(near.sent(), ['open 1', `data 1 ${64 * KIB}`]);
-      near.hear(window(1, 10));
-      assert.deepEqual(near.sent(), ['data 1 10']);
-      near.hear(window(1, 60 * KIB));
-      assert.deepEqual(near.sent(), [`data 1 ${36 * KIB - 10}`]);
     });
   });
 
