@@ -95,7 +95,7 @@ class Played {
     if (what.startsWith('+')) clock.advance(Number(what.slice(1)));
     else if (what === 'start' || what === 'stop' || what === 'wake' || what === 'suspend') session[what]();
     else if (what === 'trunk lost') session.lostTrunk();
-    else if (handler === undefined) assert.fail(`${step}: no control connection was opened`);
+    else if (control === undefined || handler === undefined) assert.fail(`${step}: nothing was opened`);
     else if (what === 'open') handler.onOpen('127.0.0.1');
     else if (what === 'quiet') handler.onSilent();
     else if (what === 'heard') handler.onHeard();

@@ -191,10 +191,9 @@ describe('ApiClient', () => {
   });
 
   it('immediately closes a tunnel that was created more open than requested', async () => {
-    const { access: _access, ...old } = TUNNEL;
     const { allow: _allow, ...withoutAllow } = SHOWN;
     for (const answer of [
-      old,
+      WITHOUT_ACCESS,
       { ...TUNNEL, access: {} },
       { ...TUNNEL, access: withoutAllow },
       { ...TUNNEL, access: { ...SHOWN, allow: [] } },
