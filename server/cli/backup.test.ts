@@ -16,7 +16,15 @@ import { openSqlite } from '../store/sqlite/open-sqlite.ts';
 import { lockDatabase } from '../store/sqlite/sqlite-files.ts';
 import { ConflictError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
-import { aDomain, aKeyRecord, aLink, allTunnels, anAccount, aTunnel } from '../testing/fixtures.ts';
+import {
+  aDomain,
+  aKeyRecord,
+  aLink,
+  allTunnels,
+  anAccount,
+  anInvitation,
+  aTunnel,
+} from '../testing/fixtures.ts';
 import { FakeShell } from '../testing/fake-shell.ts';
 import { main } from './main.ts';
 
@@ -160,9 +168,7 @@ describe('culvert-relay backup and restore', () => {
   });
 
   it('keep used and revoked invitations ended', async () => {
-    const invitations = ['used', 'revoked', 'open'].map((id) => {
-      return { id, accountId: account.id, hash: id, label: '', createdAt: 0, expiresAt: 1000 };
-    });
+    const invitations = ['used', 'revoked', 'open'].map((id) => anInvitation(account.id, { id, hash: id }));
     await store.insertInvitations(invitations, 0);
     await run('backup', file);
     const act = { id: 'x', at: 5, actor: '', action: '', subject: '', detail: '', accountId: null };

@@ -1,20 +1,12 @@
 import assert from 'node:assert/strict';
-import { aKeyRecord, allTunnels, anAccount, aTunnel, openTestStore } from '../testing/fixtures.ts';
+import { aKeyRecord, allTunnels, anAccount, aTunnel, useStore } from '../testing/fixtures.ts';
 import type { KeyRecord } from './records.ts';
 import { ConflictError } from './store-errors.ts';
-import type { Store } from './store.ts';
 
 describe('administration of the store', () => {
   const acme = anAccount({ name: 'acme', plan: 'dev', createdAt: 10 });
   const older = anAccount({ name: 'older', createdAt: 5 });
-  let store: Store;
-
-  beforeEach(async () => {
-    store = await openTestStore(() => {});
-    for (const account of [acme, older]) await store.insertAccount(account);
-  });
-
-  afterEach(() => store.close());
+  const store = useStore(acme, older);
 
   function aKey(id: string, accountId = acme.id, createdAt = 0): KeyRecord {
     return aKeyRecord({ id, accountId, hash: `hash-${id}`, hint: `cvt_${id}`, createdAt });

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
-import { openTestStore } from '../testing/fixtures.ts';
+import { useStore } from '../testing/fixtures.ts';
 import type { OrderBegin } from './queries/certificate-queries.ts';
 import type { CertificateRecord, ChallengeRecord } from './records.ts';
-import type { Store } from './store.ts';
 
 const HOUR = 3_600_000;
 const DIRECTORY = 'https://authority.test/dir';
@@ -43,10 +42,9 @@ function aChallenge(given: Partial<ChallengeRecord> = {}): ChallengeRecord {
 }
 
 describe('certificates in the store', () => {
-  let store: Store;
+  const store = useStore();
 
   beforeEach(async () => {
-    store = await openTestStore(() => {});
     await store.acmeAccount({ directory: DIRECTORY, key: 'first', url: null }, 0);
   });
 
@@ -172,11 +170,7 @@ describe('certificates in the store', () => {
 });
 
 describe('challenges in the store', () => {
-  let store: Store;
-
-  beforeEach(async () => {
-    store = await openTestStore(() => {});
-  });
+  const store = useStore();
 
   it('are found by type and host until they expire, even several per host', async () => {
     const both = [aChallenge(), aChallenge({ token: 'u' })];

@@ -1,21 +1,13 @@
 import assert from 'node:assert/strict';
-import { aDomain, anAccount, aTunnel, openTestStore } from '../testing/fixtures.ts';
+import { aDomain, anAccount, aTunnel, useStore } from '../testing/fixtures.ts';
 import type { DomainRecord } from './records.ts';
 import { ConflictError, FullError } from './store-errors.ts';
-import type { Store } from './store.ts';
 
 describe('domains in the store', () => {
   const ann = anAccount({ name: 'ann' });
   const bob = anAccount({ name: 'bob' });
   const release = { now: 2000, nameHold: 0 };
-  let store: Store;
-
-  beforeEach(async () => {
-    store = await openTestStore(() => {});
-    for (const account of [ann, bob]) await store.insertAccount(account);
-  });
-
-  afterEach(() => store.close());
+  const store = useStore(ann, bob);
 
   async function claim(accountId: string, domain: string): Promise<DomainRecord> {
     return await store.insertDomain(aDomain(accountId, domain), null);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Kysely } from 'kysely';
-import { aDomain, aKeyRecord, anAccount, aTunnel, PUBLIC } from '../testing/fixtures.ts';
+import { aDomain, aKeyRecord, anAccount, aTunnel, PUBLIC, theTerms } from '../testing/fixtures.ts';
 import {
   ENDED_DOMAIN_KEPT_MS,
   ENDED_DOMAINS_MAX,
@@ -35,17 +35,7 @@ describe('the endings that the store remembers', () => {
     );
     assert.ok(closed !== undefined && taken !== undefined && expired !== undefined);
     for (const tunnel of [closed, taken, expired]) await store.insertTunnel(tunnel);
-    const terms = {
-      localPort: 1,
-      ttl: 1,
-      idle: false,
-      wildcard: false,
-      expiresAt: 1500,
-      createdKey: null,
-      createdBy: null,
-      byAgent: false,
-    };
-    await store.setTerms(taken.id, terms, PUBLIC, { now: 1000, nameHold: 0 });
+    await store.setTerms(taken.id, theTerms({ expiresAt: 1500 }), PUBLIC, { now: 1000, nameHold: 0 });
     const released = { accountId: account.id, heldUntil: 0 };
     await store.releaseTunnels([{ ...closed, ...released }], 1000);
     await store.releaseTunnels([{ ...taken, ...released }], 1100);

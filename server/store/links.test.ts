@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
-import { aLink, allTunnels, anAccount, aTunnel, openTestStore } from '../testing/fixtures.ts';
+import { aLink, allTunnels, anAccount, aTunnel, useStore } from '../testing/fixtures.ts';
 import type { TunnelRecord } from './records.ts';
 import { FullError } from './store-errors.ts';
-import type { Store } from './store.ts';
 
 const RULES = { maxLinks: 3, maxRevoked: 2 };
 
@@ -12,12 +11,10 @@ function isFull(nextEnd: number) {
 
 describe('links in the store', () => {
   const owner = anAccount();
-  let store: Store;
+  const store = useStore(owner);
   let tunnel: TunnelRecord;
 
   beforeEach(async () => {
-    store = await openTestStore(() => {});
-    await store.insertAccount(owner);
     tunnel = aTunnel(owner.id);
     await store.insertTunnel(tunnel);
   });

@@ -1,23 +1,23 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { aDomain, aKeyRecord, anAccess, anAccount, aTunnel, openTestStore } from '../testing/fixtures.ts';
+import {
+  aDomain,
+  aKeyRecord,
+  anAccess,
+  anAccount,
+  anInvitation,
+  aTunnel,
+  useStore,
+} from '../testing/fixtures.ts';
 import { AUDIT_ACTS_PER_DAY, AUDIT_KEPT_MS } from './queries/audit-queries.ts';
 import { CLOSED_TUNNELS_KEPT_MS } from './queries/tunnel-changes.ts';
 import { AUDIT_MAX, type AuditRecord, batches, type StoredAccess } from './records.ts';
 import { ConflictError, FullError, StoreError } from './store-errors.ts';
-import type { Store } from './store.ts';
 
 describe('the store for operators', () => {
   const acme = anAccount({ name: 'acme', subdomain: 'acme' });
   const other = anAccount({ name: 'other' });
-  let store: Store;
-
-  beforeEach(async () => {
-    store = await openTestStore(() => {});
-    for (const account of [acme, other]) await store.insertAccount(account);
-  });
-
-  afterEach(() => store.close());
+  const store = useStore(acme, other);
 
   async function insertMany(acts: readonly AuditRecord[]): Promise<void> {
     // One by one it is 10,000 round trips.
@@ -142,16 +142,11 @@ describe('the store for operators', () => {
     it('has room for whatever only ends a right, even when it is full', async () => {
       const accountId = acme.id;
       const key = aKeyRecord({ accountId });
-      const invitation = {
-        id: 'invitation',
-        accountId,
-        hash: 'x',
-        label: '',
-        createdAt: now,
-        expiresAt: now + day,
-      };
       await store.insertKey(key);
-      await store.insertInvitations([invitation], now);
+      await store.insertInvitations(
+        [anInvitation(accountId, { id: 'invitation', expiresAt: now + day })],
+        now,
+      );
       for (const id of ['a', 'b', 'c']) await store.insertTunnel(aTunnel(accountId, { id, slug: id }));
       const full = Array.from({ length: AUDIT_ACTS_PER_DAY }, () => anAct({ at: now, accountId }));
       await store.act('setPlan', ['other', 'team'], full);
@@ -189,8 +184,6 @@ describe('the store for operators', () => {
       const key = aKeyRecord({ accountId: acme.id });
       const tunnel = aTunnel(acme.id, { slug: 'web' });
       await store.insertTunnel(tunnel);
-      const { accountId, hash, createdAt } = key;
-      const invitation = { id: 'invitation', accountId, hash, label: '', createdAt, expiresAt: 5000 };
       const before = await store.accessRevision(0);
       const twice = [anAct({ id: 'taken' })];
       for (const attempt of [
@@ -202,7 +195,8 @@ describe('the store for operators', () => {
         () => store.act('insertKey', [key], twice),
         () => store.act('orderClose', [{ ...tunnel, heldUntil: 0 }, 1000], twice),
         () => store.act('suspendTunnel', [tunnel.id, 'x'], twice),
-        () => store.act('insertInvitations', [[invitation], 0, [anAccount({ name: 'new' })]], twice),
+        () =>
+          store.act('insertInvitations', [[anInvitation(acme.id)], 0, [anAccount({ name: 'new' })]], twice),
       ])
         await assert.rejects(attempt, StoreError);
       assert.equal(await store.accessRevision(0), before);
@@ -215,7 +209,7 @@ describe('the store for operators', () => {
       assert.equal((await store.findTunnel(tunnel.id))?.tunnel.suspended, null);
 
       await store.insertKey(key);
-      await store.insertInvitations([invitation], 0);
+      await store.insertInvitations([anInvitation(acme.id, { id: 'invitation' })], 0);
       await assert.rejects(store.act('revokeKey', [key.id, 5], twice), StoreError);
       await assert.rejects(store.act('revokeInvitation', ['invitation', 5], twice), StoreError);
       assert.equal((await store.listKeys(0)).length, 1);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import {
+  aDelta,
   aKeyRecord,
   allTunnels,
   anAccess,
@@ -7,6 +8,7 @@ import {
   aTunnel,
   openTestStore,
   PUBLIC,
+  theTerms,
 } from '../testing/fixtures.ts';
 import { ConflictError, FullError, StoreError } from './store-errors.ts';
 import type { Store } from './store.ts';
@@ -223,22 +225,9 @@ describe('Store', () => {
   });
 
   it('adds traffic to the existing counts', async () => {
-    const tunnel = aTunnel(owner.id, {
-      bytesIn: 1,
-      bytesOut: 2,
-      requests: 3,
-      expiresAt: 100,
-      termsRevision: 0,
-    });
+    const tunnel = aTunnel(owner.id, { bytesIn: 1, bytesOut: 2, requests: 3, expiresAt: 100 });
     await store.insertTunnel(tunnel);
-    const delta = {
-      id: tunnel.id,
-      bytesIn: 10,
-      bytesOut: 20,
-      requests: 30,
-      expiresAt: 150,
-      termsRevision: 0,
-    };
+    const delta = aDelta(tunnel.id, { bytesIn: 10, bytesOut: 20, requests: 30, expiresAt: 150 });
     await store.addTraffic([delta, { ...delta, expiresAt: 120 }, { ...delta, id: 'unknown' }]);
     const [loaded] = await allTunnels(store);
     assert.deepEqual(loaded?.tunnel, { ...tunnel, bytesIn: 21, bytesOut: 42, requests: 63, expiresAt: 150 });
@@ -247,20 +236,11 @@ describe('Store', () => {
   it('gives a tunnel new terms, which traffic under the previous ones does not prolong', async () => {
     const tunnel = aTunnel(owner.id, { bytesIn: 1, expiresAt: 900 });
     await store.insertTunnel(tunnel);
-    const terms = {
-      localPort: 4000,
-      ttl: 60,
-      idle: true,
-      expiresAt: 500,
-      wildcard: true,
-      createdKey: 'k',
-      createdBy: 'ann',
-      byAgent: false,
-    };
+    const terms = theTerms({ idle: true, wildcard: true, createdKey: 'k', createdBy: 'ann' });
     const takeOver = { now: 400, nameHold: 0 };
     const revisions = { access: null, termsRevision: 1, accessRevision: 1 };
     assert.deepEqual(await store.setTerms(tunnel.id, terms, PUBLIC, takeOver), revisions);
-    const delta = { id: tunnel.id, bytesIn: 1, bytesOut: 0, requests: 0, expiresAt: 950, termsRevision: 0 };
+    const delta = aDelta(tunnel.id, { bytesIn: 1, expiresAt: 950 });
     await store.addTraffic([delta]);
     assert.deepEqual((await store.findTunnel(tunnel.id))?.tunnel, {
       ...tunnel,
@@ -289,18 +269,8 @@ describe('Store', () => {
       const change = await store.setAccess(tunnel.id, { access: wanted, kept: ['ci', 'new'] }, 'any');
       assert.deepEqual(change, { access: kept, accessRevision: 1, takesAway: false });
       assert.deepEqual((await store.findTunnel(tunnel.id))?.tunnel.access, kept);
-      const terms = {
-        localPort: 4000,
-        ttl: 60,
-        idle: true,
-        expiresAt: 500,
-        wildcard: false,
-        createdKey: 'k',
-        createdBy: 'ann',
-        byAgent: false,
-      };
       const again = { access: { ...wanted, tokens: [token('new', 'other')] }, kept: ['new'] };
-      const renewed = await store.setTerms(tunnel.id, terms, again, { now: 400, nameHold: 0 });
+      const renewed = await store.setTerms(tunnel.id, theTerms(), again, { now: 400, nameHold: 0 });
       assert.deepEqual(renewed?.access?.tokens, [token('new', 'made')]);
     });
 
@@ -320,37 +290,21 @@ describe('Store', () => {
     it('remembers the latest use of each valid token', async () => {
       const tunnel = aTunnel(owner.id, { access, tokenUses: [['first', 7]] });
       await store.insertTunnel(tunnel);
+      const uses = Object.entries({ first: 5, second: 6, revoked: 8 });
       await store.markTokensUsed([
-        {
-          id: tunnel.id,
-          uses: [
-            ['first', 5],
-            ['second', 6],
-            ['revoked', 8],
-          ],
-        },
-        { id: 'unknown', uses: [['first', 9]] },
+        { id: tunnel.id, uses },
+        { id: 'unknown', uses },
       ]);
-      assert.deepEqual((await store.findTunnel(tunnel.id))?.tunnel.tokenUses, [
-        ['first', 7],
-        ['second', 6],
-      ]);
+      const found = (await store.findTunnel(tunnel.id))?.tunnel.tokenUses ?? [];
+      assert.deepEqual(Object.fromEntries(found), { first: 7, second: 6 });
     });
   });
 
   it('adds the traffic of many tunnels together or not at all', async () => {
     const tunnels = [aTunnel(owner.id, { createdAt: 1 }), aTunnel(owner.id, { createdAt: 2 })] as const;
     for (const tunnel of tunnels) await store.insertTunnel(tunnel);
-    const delta = {
-      id: tunnels[0].id,
-      bytesIn: 10,
-      bytesOut: 0,
-      requests: 0,
-      expiresAt: 0,
-      termsRevision: 0,
-    };
-    const broken = { ...delta, id: tunnels[1].id, bytesIn: null as unknown as number };
-    await assert.rejects(store.addTraffic([delta, broken]), StoreError);
+    const broken = aDelta(tunnels[1].id, { bytesIn: null as unknown as number });
+    await assert.rejects(store.addTraffic([aDelta(tunnels[0].id, { bytesIn: 10 }), broken]), StoreError);
     assert.deepEqual(
       (await allTunnels(store)).map(({ tunnel }) => tunnel),
       tunnels,
@@ -359,9 +313,8 @@ describe('Store', () => {
 
   it('serves simultaneous callers in turn', async () => {
     const tunnels = Array.from({ length: 20 }, () => aTunnel(owner.id));
-    const delta = { bytesIn: 1, bytesOut: 1, requests: 1, expiresAt: 0, termsRevision: 0 };
     await Promise.all(tunnels.map((tunnel) => store.insertTunnel(tunnel)));
-    await Promise.all(tunnels.map(({ id }) => store.addTraffic([{ id, ...delta }])));
+    await Promise.all(tunnels.map(({ id }) => store.addTraffic([aDelta(id, { requests: 1 })])));
     const loaded = await allTunnels(store);
     assert.deepEqual(new Set(loaded.map(({ tunnel }) => tunnel.requests)), new Set([1]));
     assert.equal(loaded.length, 20);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { aKeyRecord, anAccount, aTunnel, PUBLIC } from '../testing/fixtures.ts';
+import { aKeyRecord, anAccount, anInvitation, aTunnel, PUBLIC, theTerms } from '../testing/fixtures.ts';
 import type { AuditRecord } from './records.ts';
 import { openSqlite } from './sqlite/open-sqlite.ts';
 import type { Store } from './store.ts';
@@ -51,14 +51,13 @@ describe('the store of teams', () => {
   it("changes for an agent's key only what an agent's key has, whatever happens at the same time", async () => {
     const tunnel = aTunnel(account.id, { createdKey: 'agent', byAgent: true, expiresAt: 100 });
     await store.insertTunnel(tunnel);
-    const terms = { localPort: 1, ttl: 60, idle: false, expiresAt: 500, wildcard: false, createdBy: null };
     const takeOver = { now: 0, nameHold: 0 };
-    const agents = { ...terms, createdKey: 'next', byAgent: true };
+    const agents = theTerms({ createdKey: 'next', byAgent: true });
     assert.equal((await store.setTerms(tunnel.id, agents, PUBLIC, takeOver))?.termsRevision, 1);
     assert.equal((await store.setAccess(tunnel.id, PUBLIC, 'by-agent'))?.accessRevision, 2);
     const extension = { by: 50, from: 500, latest: 1000, reach: 'by-agent' } as const;
     assert.equal(await store.extendExpiry(tunnel.id, extension), 550);
-    const owners = { ...terms, createdKey: 'owner', byAgent: false };
+    const owners = theTerms({ createdKey: 'owner' });
     assert.equal((await store.setTerms(tunnel.id, owners, PUBLIC, takeOver))?.termsRevision, 2);
     assert.equal(await store.setTerms(tunnel.id, agents, PUBLIC, takeOver), undefined);
     assert.equal(await store.setAccess(tunnel.id, PUBLIC, 'by-agent'), undefined);
@@ -75,9 +74,7 @@ describe('the store of teams', () => {
 
   it('stores invitations with their accounts, all or none', async () => {
     const [one, two] = [anAccount({ subdomain: 'one' }), anAccount({ subdomain: 'one' })];
-    const invitations = [one, two].map(({ id: accountId }) => {
-      return { id: accountId, accountId, hash: accountId, label: 'x', createdAt: 0, expiresAt: 5000 };
-    });
+    const invitations = [one, two].map(({ id }) => anInvitation(id));
     await assert.rejects(store.insertInvitations(invitations, 0, [one, two]), { field: 'subdomain' });
     assert.deepEqual(await store.listInvitations(0), []);
     assert.equal((await store.listAccounts()).length, 1);
@@ -87,15 +84,7 @@ describe('the store of teams', () => {
   });
 
   it('revokes no invitation of another account', async () => {
-    const invitation = {
-      id: 'i',
-      accountId: account.id,
-      hash: 'h',
-      label: '',
-      createdAt: 0,
-      expiresAt: 5000,
-    };
-    await store.insertInvitations([invitation], 0);
+    await store.insertInvitations([anInvitation(account.id, { id: 'i' })], 0);
     assert.equal(await store.revokeInvitation('i', 1, 'other'), false);
     assert.equal(await store.revokeInvitation('i', 1, account.id), true);
   });

@@ -20,19 +20,21 @@ import { RateLimiter } from '../rate-limiter.ts';
 import type {
   AccountRecord,
   DomainRecord,
+  InvitationRecord,
   KeyRecord,
   LinkRecord,
   OwnedTunnel,
   StoredAccess,
   TunnelRecord,
 } from '../store/records.ts';
+import type { TrafficDelta, TunnelTerms } from '../store/queries/tunnel-changes.ts';
 import { openSqlite } from '../store/sqlite/open-sqlite.ts';
 import { StoreError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
 import { storedTunnels } from '../tunnels/coordination.ts';
 import { TunnelApprovals, TunnelLinks } from '../tunnels/links-and-approvals.ts';
 import { TunnelRegistry } from '../tunnels/registry.ts';
-import { TunnelService } from '../tunnels/tunnel-service.ts';
+import { type NewTunnel, TunnelService, type TunnelServiceDeps } from '../tunnels/tunnel-service.ts';
 import { Turnstile } from '../turnstile.ts';
 import { FakeClock } from './fake-clock.ts';
 
@@ -95,16 +97,7 @@ export class ApiFixture {
     const log: Log = (event, fields = {}) => void this.logged.push([event, fields]);
     const registry = new TunnelRegistry(new Set(['www']));
     const ttl = { defaultTtl: 3600, maxTtl: 604_800 };
-    this.tunnels = new TunnelService({
-      store,
-      registry,
-      clock: this.clock,
-      log,
-      ttl,
-      nameHold: 0,
-      onAccess() {},
-      onEnd() {},
-    });
+    this.tunnels = aTunnelService({ store, registry, clock: this.clock, log, ttl });
     this.knocks = new TunnelApprovals({ tunnels: this.tunnels, store, clock: this.clock, log });
     const deps = {
       authenticator: new Authenticator(store, this.clock, { note: () => this.onKeyUse() }),
@@ -310,6 +303,48 @@ export function aLink(tunnelId: string, fields: Partial<LinkRecord> = {}): LinkR
   };
 }
 
+/** The terms under which a client takes a tunnel over. */
+export function theTerms(fields: Partial<TunnelTerms> = {}): TunnelTerms {
+  const creator = { createdKey: null, createdBy: null, byAgent: false };
+  return { localPort: 4000, ttl: 60, idle: false, expiresAt: 500, wildcard: false, ...creator, ...fields };
+}
+
+/** Traffic of a tunnel that is to be stored. */
+export function aDelta(id: string, fields: Partial<TrafficDelta> = {}): TrafficDelta {
+  return { id, bytesIn: 0, bytesOut: 0, requests: 0, expiresAt: 0, termsRevision: 0, ...fields };
+}
+
+export function anInvitation(accountId: string, fields: Partial<InvitationRecord> = {}): InvitationRecord {
+  const id = randomUUID();
+  return { id, accountId, hash: id, label: '', createdAt: 0, expiresAt: 5000, ...fields };
+}
+
+/** A requested tunnel without an access policy. */
+export function aWish(fields: Partial<NewTunnel> = {}): NewTunnel {
+  const wish = { localPort: 3000, name: '', ttl: 3600, idleTtl: false, domain: '', wildcard: false };
+  return { ...wish, access: PUBLIC, caller: CALLER, ...fields };
+}
+
+/** The tunnels of a relay, which tells nobody what becomes of them unless the test says so. */
+export function aTunnelService(
+  deps: Pick<TunnelServiceDeps, 'store' | 'clock'> & Partial<TunnelServiceDeps>,
+): TunnelService {
+  return new TunnelService({
+    registry: new TunnelRegistry(new Set()),
+    log: () => {},
+    ttl: { defaultTtl: 3600, maxTtl: 604_800 },
+    nameHold: 0,
+    onAccess() {},
+    onEnd() {},
+    ...deps,
+  });
+}
+
+/** Waits for the answers of a store in memory. */
+export async function storeAnswers(): Promise<void> {
+  for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+}
+
 /** A claim to a domain that is not verified. */
 export function aDomain(accountId: string, domain: string, fields: Partial<DomainRecord> = {}): DomainRecord {
   const times = { createdAt: 1000, verifiedAt: null, failingSince: null };
@@ -341,6 +376,17 @@ export async function aStore(...accounts: readonly AccountRecord[]): Promise<Tes
     },
   });
   return test;
+}
+
+/** The store of each test of a `describe`, with the given accounts in it. */
+export function useStore(...accounts: readonly AccountRecord[]): Store {
+  let current: Store;
+  beforeEach(async () => {
+    current = await openTestStore(() => {});
+    for (const account of accounts) await current.insertAccount(account);
+  });
+  afterEach(() => current.close());
+  return new Proxy<Store>({} as Store, { get: (_none, property: keyof Store) => current[property] });
 }
 
 function failAsDatabase(): Promise<never> {

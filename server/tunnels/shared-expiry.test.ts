@@ -2,15 +2,10 @@ import assert from 'node:assert/strict';
 import { EXPIRED_GRACE_MS } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
-import { allTunnels, anAccount, aStore, aTunnel, type TestStore } from '../testing/fixtures.ts';
+import { allTunnels, anAccount, aStore, aTunnel, storeAnswers, type TestStore } from '../testing/fixtures.ts';
 import { OverdueSweep, SWEEP_BATCH, SWEEP_INTERVAL_MS } from './shared-expiry.ts';
 
 const HOLD = 3_600_000;
-
-/** Waits for the answers of the store. */
-async function settled(): Promise<void> {
-  for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
-}
 
 describe('OverdueSweep', () => {
   const account = anAccount();
@@ -40,7 +35,7 @@ describe('OverdueSweep', () => {
   async function pass(intervals: number): Promise<void> {
     for (let left = intervals; left > 0; left -= 1) {
       clock.advance(SWEEP_INTERVAL_MS);
-      await settled();
+      await storeAnswers();
     }
   }
 
@@ -57,7 +52,7 @@ describe('OverdueSweep', () => {
     clock.advance(SWEEP_INTERVAL_MS - EXPIRED_GRACE_MS + 1);
     await leave('web');
     clock.advance(SWEEP_INTERVAL_MS - 1);
-    await settled();
+    await storeAnswers();
     assert.deepEqual(await slugs(), ['web']);
     await pass(1);
     assert.deepEqual(await slugs(), []);

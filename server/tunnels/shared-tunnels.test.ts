@@ -8,9 +8,11 @@ import {
   anAccount,
   aStore,
   aTunnel,
+  aTunnelService,
+  aWish,
   CALLER,
+  storeAnswers,
   type TestStore,
-  PUBLIC,
 } from '../testing/fixtures.ts';
 import type { EndReason, TunnelNews } from './lifecycle.ts';
 import { LiveTunnel } from './live-tunnel.ts';
@@ -30,23 +32,9 @@ import {
   REVIEW_RETRY_MS,
   StoreReview,
 } from './shared-tunnels.ts';
-import { TunnelService } from './tunnel-service.ts';
+import type { TunnelService } from './tunnel-service.ts';
 
-const wanted = {
-  localPort: 3000,
-  name: 'web',
-  ttl: 60,
-  idleTtl: false,
-  access: PUBLIC,
-  domain: '',
-  caller: CALLER,
-  wildcard: false,
-};
-
-/** Waits for the answers of the store. */
-async function settled(): Promise<void> {
-  for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
-}
+const wanted = aWish({ name: 'web', ttl: 60 });
 
 /** One of several relays, as far as its tunnels are concerned. */
 interface Side {
@@ -94,13 +82,11 @@ describe('TunnelService, sharing its database with another', () => {
     const registry = new TunnelRegistry(new Set());
     const ended: EndReason[] = [];
     const changed: string[] = [];
-    const service = new TunnelService({
+    const service = aTunnelService({
       store: counted(),
       registry,
       clock,
-      log: () => {},
       ttl: { defaultTtl: 3600, maxTtl: 7200 },
-      nameHold: 0,
       tellPeers: (news) => posted.push(news),
       onAccess: ({ slug }) => changed.push(slug),
       onEnd: (_tunnel, reason) => ended.push(reason),
@@ -139,7 +125,7 @@ describe('TunnelService, sharing its database with another', () => {
   async function pass(ms: number): Promise<void> {
     for (let left = ms; left > 0; left -= 100) {
       clock.advance(Math.min(100, left));
-      await settled();
+      await storeAnswers();
     }
   }
 
@@ -191,7 +177,7 @@ describe('TunnelService, sharing its database with another', () => {
       await one.service.create(account, { ...wanted, name: 'a--web' });
       clock.advance(LOOKUP_MISS_MS);
       assert.deepEqual(await at(two, 'a--web'), ['web', false]);
-      await settled();
+      await storeAnswers();
       assert.deepEqual(await at(two, 'a--web'), ['a--web', false]);
     });
 
@@ -201,11 +187,11 @@ describe('TunnelService, sharing its database with another', () => {
       assert.deepEqual(await at(two, 'a--web'), [undefined, true]);
       await one.service.takeOver(made, wild);
       deliver();
-      await settled();
+      await storeAnswers();
       assert.equal((await at(two, 'a--web'))[0], 'web');
       await one.service.takeOver(made, wanted);
       deliver();
-      await settled();
+      await storeAnswers();
       assert.equal((await at(two, 'a--web'))[0], undefined);
     });
   });
@@ -233,7 +219,7 @@ describe('TunnelService, sharing its database with another', () => {
       true,
     );
     deliver();
-    await settled();
+    await storeAnswers();
     assert.deepEqual([found.terms.localPort, found.terms.ttl, found.expiresAt], [4000, 60, made.expiresAt]);
     await pass(61_000);
     assert.deepEqual([one.ended, two.ended], [['expired'], ['expired']]);
@@ -278,7 +264,7 @@ describe('TunnelService, sharing its database with another', () => {
       await one.service.extend(account, id, 600, CALLER);
       if (heard) deliver();
       clock.advance(61_000);
-      await settled();
+      await storeAnswers();
       assert.equal(two.registry.byId(id)?.expiresAt, one.registry.byId(id)?.expiresAt);
       assert.deepEqual(two.ended, []);
     }
@@ -339,7 +325,7 @@ describe('TunnelService, sharing its database with another', () => {
   });
 
   it('is not shown once it has expired, whatever it waits for', async () => {
-    const { id } = await one.service.create(account, { ...wanted, idleTtl: true, access: PUBLIC });
+    const { id } = await one.service.create(account, { ...wanted, idleTtl: true });
     clock.advance(60_000);
     assert.throws(() => one.service.get(account, id), { status: 404 });
     assert.deepEqual(one.service.list(account), []);
@@ -353,14 +339,14 @@ describe('TunnelService, sharing its database with another', () => {
     await two.service.coordination.followAccount(account);
     asked = [];
     clock.advance(60_000);
-    await settled();
+    await storeAnswers();
     assert.deepEqual([one.ended.length, two.ended.length], [count, count]);
     assert.ok(asked.every((size) => size <= FOLLOW_BATCH) && asked.length <= 12, String(asked));
     assert.deepEqual(await allTunnels(test.store), []);
     const { id } = await one.service.create(account, wanted);
     test.down = true;
     clock.advance(60_000);
-    await settled();
+    await storeAnswers();
     assert.equal(one.registry.byId(id), undefined);
     test.down = false;
     await pass(2000);
@@ -378,18 +364,18 @@ describe('TunnelService, sharing its database with another', () => {
     await one.service.create(account, wanted);
     await find(two, 'web');
     clock.advance(60_000);
-    await settled();
+    await storeAnswers();
     assert.deepEqual([one.ended, two.ended], [['expired'], ['expired']]);
     clock.advance(2000);
-    await settled();
+    await storeAnswers();
     assert.deepEqual(await allTunnels(test.store), []);
   });
 
   it('allows 500 ms for traffic on another relay to be reported', async () => {
-    const made = await one.service.create(account, { ...wanted, idleTtl: true, access: PUBLIC });
+    const made = await one.service.create(account, { ...wanted, idleTtl: true });
     await find(two, 'web');
     clock.advance(59_900);
-    await settled();
+    await storeAnswers();
     made.countRequest();
     await pass(100 + IDLE_GRACE_MS);
     assert.deepEqual(two.ended, []);
@@ -404,7 +390,7 @@ describe('TunnelService, sharing its database with another', () => {
     made.countIn(10);
     two.registry.byId(made.id)?.countIn(5);
     clock.advance(1000);
-    await settled();
+    await storeAnswers();
     for (const { service } of [one, two]) {
       await service.coordination.followAccount(account);
       await service.coordination.followAccount(account);
@@ -424,13 +410,13 @@ describe('TunnelService, sharing its database with another', () => {
       const { promise, resolve } = Promise.withResolvers<undefined>();
       held = promise;
       const found = find(two, 'web');
-      await settled();
+      await storeAnswers();
       await suspend(id);
       // The other live tunnels follow; this one does not yet.
       two.service.followOrders(await test.store.tunnelOrders());
       resolve(undefined);
       const tunnel = await found;
-      await settled();
+      await storeAnswers();
       assert.equal(tunnel?.isSuspended, true);
     });
 
@@ -442,7 +428,7 @@ describe('TunnelService, sharing its database with another', () => {
       clock.advance(1000);
       await test.store.suspendTunnel(id, reason);
       two.service.followOrders(await test.store.tunnelOrders());
-      await settled();
+      await storeAnswers();
       assert.equal(two.registry.byId(id)?.suspended, reason);
     }
   });
@@ -453,7 +439,7 @@ describe('TunnelService, sharing its database with another', () => {
     await one.service.close(account, id, CALLER);
     posted = [];
     two.service.coordination.review();
-    await settled();
+    await storeAnswers();
     assert.deepEqual([two.ended, two.registry.size], [['closed'], 0]);
   });
 });
@@ -470,11 +456,6 @@ describe('RecentIds', () => {
     assert.deepEqual([ended.has('one'), ended.has('two')], [false, true]);
   });
 });
-
-/** Waits until everything that is in progress in memory is done. */
-async function storeReviewSettled(): Promise<void> {
-  for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
-}
 
 describe('StoreReview', () => {
   const account = anAccount();
@@ -508,9 +489,9 @@ describe('StoreReview', () => {
   }
 
   async function pass(ms: number): Promise<void> {
-    await storeReviewSettled();
+    await storeAnswers();
     clock.advance(ms);
-    await storeReviewSettled();
+    await storeAnswers();
   }
 
   it('compares 500 tunnels at a time, with 50 ms in between', async () => {
@@ -550,11 +531,11 @@ describe('StoreReview', () => {
 
   it('stops on request', async () => {
     review.request();
-    await storeReviewSettled();
+    await storeAnswers();
     review.stop();
     await pass(60_000);
     review.request();
-    await storeReviewSettled();
+    await storeAnswers();
     assert.deepEqual([compared.length, clock.pending], [1, 0]);
   });
 });

@@ -3,24 +3,14 @@ import { TIMER_STEP_MAX_MS } from '../../shared/timer.ts';
 import { ApprovalRequests, APPROVALS_PER_ADDRESS_MAX } from '../access/approval-requests.ts';
 import { StoreError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
-import { anAccess, anAccount, aStore, type TestStore, CALLER } from '../testing/fixtures.ts';
+import { anAccess, anAccount, aStore, aTunnelService, aWish, type TestStore } from '../testing/fixtures.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import type { LiveTunnel } from './live-tunnel.ts';
 import type { TunnelNews } from './lifecycle.ts';
-import { TunnelRegistry } from './registry.ts';
 import { ApprovalExpiry, KNOCK_WRITE_ATTEMPTS, TunnelApprovals } from './links-and-approvals.ts';
-import { TunnelService } from './tunnel-service.ts';
+import type { TunnelService } from './tunnel-service.ts';
 
-const WANTED = {
-  localPort: 3000,
-  caller: CALLER,
-  name: 'web',
-  ttl: 3600,
-  idleTtl: false,
-  access: { access: anAccess({ knock: true }), kept: [] },
-  domain: '',
-  wildcard: false,
-};
+const WANTED = aWish({ name: 'web', access: { access: anAccess({ knock: true }), kept: [] } });
 
 /** A relay, as far as approval requests are concerned. */
 interface Side {
@@ -51,16 +41,11 @@ describe('TunnelApprovals', () => {
   /** @param shared whether it shares its database */
   async function start(shared = true, store: Store = test.store): Promise<Side> {
     const told: number[] = [];
-    const service = new TunnelService({
+    const service = aTunnelService({
       store,
-      registry: new TunnelRegistry(new Set()),
       clock,
-      log: () => {},
-      ttl: { defaultTtl: 3600, maxTtl: 7200 },
-      nameHold: 0,
       tellPeers: shared ? (news) => posted.push(news) : undefined,
       onAccess: ({ knocks }) => told.push(knocks.waiting(clock.now()).length),
-      onEnd: () => {},
     });
     await service.start();
     const side = {

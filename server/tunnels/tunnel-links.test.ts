@@ -2,30 +2,26 @@ import assert from 'node:assert/strict';
 import { LinkTokens } from '../access/passes.ts';
 import { StoreError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
-import { aLink, anAccess, anAccount, aStore, aTunnel, type TestStore, CALLER } from '../testing/fixtures.ts';
+import {
+  aLink,
+  anAccess,
+  anAccount,
+  aStore,
+  aTunnel,
+  aTunnelService,
+  aWish,
+  storeAnswers,
+  type TestStore,
+} from '../testing/fixtures.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import type { LiveTunnel } from './live-tunnel.ts';
 import type { TellPeers } from './lifecycle.ts';
 import { TunnelRegistry } from './registry.ts';
 import { LINKS_MAX, REVOKED_LINKS_MAX, TunnelLinks } from './links-and-approvals.ts';
-import { TunnelService } from './tunnel-service.ts';
+import type { TunnelService } from './tunnel-service.ts';
 
-const WANTED = {
-  localPort: 3000,
-  caller: CALLER,
-  name: 'web',
-  ttl: 3600,
-  idleTtl: false,
-  access: { access: anAccess({ links: true }), kept: [] },
-  domain: '',
-  wildcard: false,
-};
+const WANTED = aWish({ name: 'web', access: { access: anAccess({ links: true }), kept: [] } });
 const LINK = { ttl: 60, note: 'for the review', path: undefined };
-
-/** Waits for the answers of the store. */
-async function settled(): Promise<void> {
-  for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
-}
 
 /** A relay, as far as links are concerned. */
 interface Side {
@@ -56,17 +52,8 @@ describe('TunnelLinks', () => {
   async function start(tellPeers?: TellPeers, store = test.store): Promise<Side> {
     const registry = new TunnelRegistry(new Set());
     const reviewed: string[] = [];
-    const service = new TunnelService({
-      store,
-      registry,
-      clock,
-      log: () => {},
-      ttl: { defaultTtl: 3600, maxTtl: 7200 },
-      nameHold: 0,
-      tellPeers,
-      onAccess: ({ slug }) => reviewed.push(slug),
-      onEnd: () => {},
-    });
+    const onAccess = ({ slug }: LiveTunnel) => reviewed.push(slug);
+    const service = aTunnelService({ store, registry, clock, tellPeers, onAccess });
     await service.start();
     started.push(service);
     const links = new TunnelLinks({
@@ -171,7 +158,7 @@ describe('TunnelLinks', () => {
     const known = other.registry.byId(id) as LiveTunnel;
     assert.equal(known.revokedLinks.has(link.id), false);
     await one.links.revoke(account, id, link.id);
-    await settled();
+    await storeAnswers();
     assert.equal(known.revokedLinks.has(link.id), true);
     assert.deepEqual(other.reviewed, ['web']);
   });

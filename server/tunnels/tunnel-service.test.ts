@@ -11,14 +11,15 @@ import {
   anAccount,
   aStore,
   aTunnel,
+  aTunnelService,
+  aWish,
   CALLER,
-  PUBLIC,
   type TestStore,
 } from '../testing/fixtures.ts';
 import type { LiveTunnel } from './live-tunnel.ts';
 import type { EndReason } from './lifecycle.ts';
 import { TunnelRegistry } from './registry.ts';
-import { type NewTunnel, randomSlug, SLUG_ATTEMPTS, SLUG_BITS, TunnelService } from './tunnel-service.ts';
+import { randomSlug, SLUG_ATTEMPTS, SLUG_BITS, type TunnelService } from './tunnel-service.ts';
 
 const HOUR = 3_600_000;
 const MAX_TTL = 168 * 3600;
@@ -45,15 +46,12 @@ describe('TunnelService', () => {
   /** Simulates a new process with the same store. */
   async function startAgain(nameHold = 0): Promise<void> {
     registry = new TunnelRegistry(new Set(['www']));
-    const ttl = { defaultTtl: 3600, maxTtl: MAX_TTL };
     ended = [];
     changed = [];
-    service = new TunnelService({
+    service = aTunnelService({
       store: test.store,
       registry,
       clock,
-      log: () => {},
-      ttl,
       nameHold,
       onAccess: ({ slug }) => changed.push(slug),
       onEnd: (tunnel, reason) => ended.push([tunnel.slug, reason]),
@@ -62,7 +60,7 @@ describe('TunnelService', () => {
   }
 
   async function takenForStranger(): Promise<void> {
-    await assert.rejects(service.create(stranger, wanted({ name: 'web' })), {
+    await assert.rejects(service.create(stranger, aWish({ name: 'web' })), {
       status: 409,
       message: 'name already in use',
     });
@@ -74,7 +72,7 @@ describe('TunnelService', () => {
 
   describe('create', () => {
     it('creates a tunnel that routing finds and that is stored', async () => {
-      const tunnel = await service.create(account, wanted({ name: 'web', idleTtl: true, access: PUBLIC }));
+      const tunnel = await service.create(account, aWish({ name: 'web', idleTtl: true }));
       assert.equal(registry.bySlug('web'), tunnel);
       const { localPort, ttl, idle } = tunnel.terms;
       assert.deepEqual([localPort, ttl, idle, tunnel.name], [3000, 3600, true, 'web']);
@@ -84,14 +82,14 @@ describe('TunnelService', () => {
     });
 
     it('applies changes of the account that happen while the tunnel is being stored', async () => {
-      const creating = service.create(account, wanted());
+      const creating = service.create(account, aWish());
       assert.ok(new Set(service.accountIds()).has(account.id));
       service.updateAccount({ ...account, suspended: 'spam' });
       assert.equal((await creating).account.suspended, 'spam');
     });
 
     it('chooses a slug if no name is given', async () => {
-      const tunnel = await service.create(account, wanted());
+      const tunnel = await service.create(account, aWish());
       assert.equal(tunnel.name, '');
       assert.match(tunnel.slug, /^[a-z]{4}(?:-[a-z]{4}){3}$/);
     });
@@ -102,14 +100,14 @@ describe('TunnelService', () => {
         draws += 1;
         return false;
       };
-      await assert.rejects(service.create(account, wanted()), { status: 409 });
+      await assert.rejects(service.create(account, aWish()), { status: 409 });
       assert.equal(draws, SLUG_ATTEMPTS);
     });
 
     it('gives a name to only one of two simultaneous requests', async () => {
       const results = await Promise.allSettled([
-        service.create(account, wanted({ name: 'web' })),
-        service.create(stranger, wanted({ name: 'web' })),
+        service.create(account, aWish({ name: 'web' })),
+        service.create(stranger, aWish({ name: 'web' })),
       ]);
       assert.equal(results[0].status, 'fulfilled');
       assert.ok(results[1].status === 'rejected');
@@ -117,7 +115,7 @@ describe('TunnelService', () => {
     });
 
     it('refuses a reserved name', async () => {
-      await assert.rejects(service.create(account, wanted({ name: 'www' })), {
+      await assert.rejects(service.create(account, aWish({ name: 'www' })), {
         status: 409,
         body: { error: 'name already in use', code: 'name-reserved' },
       });
@@ -125,17 +123,17 @@ describe('TunnelService', () => {
 
     it("refuses a name that is an account's subdomain, and does not reserve it", async () => {
       await test.store.insertAccount(anAccount({ subdomain: 'acme' }));
-      const wish = wanted({ name: 'acme' });
+      const wish = aWish({ name: 'acme' });
       await assert.rejects(service.create(account, wish), { status: 409, message: 'name already in use' });
       assert.deepEqual([registry.size, await storedSlugs()], [0, []]);
     });
 
     it('leaves nothing behind when the store fails', async () => {
       test.down = true;
-      await assert.rejects(service.create(account, wanted({ name: 'web' })), { status: 503 });
+      await assert.rejects(service.create(account, aWish({ name: 'web' })), { status: 503 });
       test.down = false;
       assert.deepEqual([registry.size, await storedSlugs()], [0, []]);
-      await service.create(account, wanted({ name: 'web' }));
+      await service.create(account, aWish({ name: 'web' }));
     });
 
     it('removes the tunnel again if the store did not confirm it', async () => {
@@ -147,22 +145,12 @@ describe('TunnelService', () => {
             ? (tunnel: TunnelRecord) => insert(tunnel).then(() => Promise.reject(unanswered))
             : target[property].bind(target),
       });
-      const ttl = { defaultTtl: 3600, maxTtl: MAX_TTL };
-      const cut = new TunnelService({
-        store,
-        registry,
-        clock,
-        log: () => {},
-        ttl,
-        nameHold: 3600,
-        onAccess() {},
-        onEnd() {},
-      });
-      await assert.rejects(cut.create(account, wanted({ name: 'web' })), { status: 503 });
+      const cut = aTunnelService({ store, registry, clock, nameHold: 3600 });
+      await assert.rejects(cut.create(account, aWish({ name: 'web' })), { status: 503 });
       assert.deepEqual(await storedSlugs(), ['web']);
       await cut.stop();
       assert.deepEqual(await storedSlugs(), []);
-      assert.equal((await service.create(stranger, wanted({ name: 'web' }))).slug, 'web');
+      assert.equal((await service.create(stranger, aWish({ name: 'web' }))).slug, 'web');
     });
 
     it('refuses a tunnel if other relays have used up the plan', async () => {
@@ -171,27 +159,27 @@ describe('TunnelService', () => {
       for (let left = FREE_TUNNELS; left > 0; left -= 1) {
         await test.store.insertTunnel(aTunnel(free.id, { expiresAt: clock.now() + 60_000 }));
       }
-      await assert.rejects(service.create(free, wanted()), { status: 403 });
+      await assert.rejects(service.create(free, aWish()), { status: 403 });
       assert.equal(registry.size, 0);
     });
 
     it('refuses a name that only the store knows', async () => {
       await test.store.insertTunnel(aTunnel(stranger.id, { slug: 'web', expiresAt: clock.now() }));
-      await assert.rejects(service.create(account, wanted({ name: 'web' })), { status: 409 });
+      await assert.rejects(service.create(account, aWish({ name: 'web' })), { status: 409 });
       assert.equal(registry.size, 0);
     });
   });
 
   describe('list and get', () => {
     it("list an account's own tunnels, newest first", async () => {
-      for (const name of ['one', 'two', 'three']) await service.create(account, wanted({ name }));
-      await service.create(stranger, wanted({ name: 'other' }));
+      for (const name of ['one', 'two', 'three']) await service.create(account, aWish({ name }));
+      await service.create(stranger, aWish({ name: 'other' }));
       const names = service.list(account).map((tunnel) => tunnel.name);
       assert.deepEqual(names, ['three', 'two', 'one']);
     });
 
     it("do not distinguish an unknown tunnel from another account's", async () => {
-      const { id } = await service.create(stranger, wanted());
+      const { id } = await service.create(stranger, aWish());
       for (const asked of [id, 'unknown', '']) {
         assert.throws(() => service.get(account, asked), { status: 404, message: 'tunnel not found' });
       }
@@ -200,30 +188,22 @@ describe('TunnelService', () => {
 
   describe('close', () => {
     it('ends a tunnel and frees its name', async () => {
-      const { id } = await service.create(account, wanted({ name: 'web' }));
+      const { id } = await service.create(account, aWish({ name: 'web' }));
       await service.close(account, id, CALLER);
       assert.deepEqual(ended, [['web', 'closed']]);
       assert.deepEqual([registry.size, await storedSlugs()], [0, []]);
       assert.throws(() => service.get(account, id), { status: 404 });
-      await service.create(account, wanted({ name: 'web' }));
+      await service.create(account, aWish({ name: 'web' }));
     });
 
     it("does not close another account's tunnel", async () => {
-      const { id } = await service.create(stranger, wanted());
+      const { id } = await service.create(stranger, aWish());
       await assert.rejects(service.close(account, id, CALLER), { status: 404 });
       assert.equal(registry.size, 1);
     });
 
-    it('changes nothing when the store fails', async () => {
-      const { id } = await service.create(account, wanted());
-      test.down = true;
-      await assert.rejects(service.close(account, id, CALLER), { status: 503 });
-      assert.equal(service.get(account, id).id, id);
-      assert.deepEqual(ended, []);
-    });
-
     it('succeeds for only one of two simultaneous requests', async () => {
-      const { id } = await service.create(account, wanted());
+      const { id } = await service.create(account, aWish());
       const results = await Promise.allSettled([
         service.close(account, id, CALLER),
         service.close(account, id, CALLER),
@@ -236,9 +216,9 @@ describe('TunnelService', () => {
 
   describe('takeOver', () => {
     it('gives the tunnel the requested port and lifetime, even an earlier end', async () => {
-      const tunnel = await service.create(account, wanted({ name: 'web', ttl: 4 * 3600 }));
+      const tunnel = await service.create(account, aWish({ name: 'web', ttl: 4 * 3600 }));
       clock.advance(HOUR);
-      assert.equal(await service.takeOver(tunnel, wanted({ localPort: 4000, ttl: 60, idleTtl: true })), true);
+      assert.equal(await service.takeOver(tunnel, aWish({ localPort: 4000, ttl: 60, idleTtl: true })), true);
       const { localPort, ttl, idle } = tunnel.terms;
       assert.deepEqual([localPort, ttl, idle, tunnel.expiresAt], [4000, 60, true, clock.now() + 60_000]);
       clock.advance(60_000);
@@ -246,9 +226,9 @@ describe('TunnelService', () => {
     });
 
     it('is known to a restarted relay', async () => {
-      const { id, createdAt } = await service.create(account, wanted({ name: 'web' }));
+      const { id, createdAt } = await service.create(account, aWish({ name: 'web' }));
       clock.advance(1000);
-      await service.takeOver(service.get(account, id), wanted({ localPort: 4000, ttl: 7200 }));
+      await service.takeOver(service.get(account, id), aWish({ localPort: 4000, ttl: 7200 }));
       await service.stop();
       await startAgain();
       const tunnel = service.get(account, id);
@@ -257,51 +237,43 @@ describe('TunnelService', () => {
     });
 
     it('replaces the access policy', async () => {
-      const tunnel = await service.create(account, wanted({ name: 'web' }));
-      await service.takeOver(tunnel, wanted({ access: { access: anAccess({ links: true }), kept: [] } }));
+      const tunnel = await service.create(account, aWish({ name: 'web' }));
+      await service.takeOver(tunnel, aWish({ access: { access: anAccess({ links: true }), kept: [] } }));
       assert.deepEqual(tunnel.access?.view(new Map()), { links: true });
-      await service.takeOver(tunnel, wanted());
+      await service.takeOver(tunnel, aWish());
       assert.deepEqual([tunnel.access, changed], [undefined, ['web', 'web']]);
     });
 
     it('applies to no tunnel of another account, no expired one, and none without a requested name', async () => {
-      const want = (name: string) => ({ ...wanted({ name }), takeOver: true });
-      const tunnel = await service.create(account, wanted({ name: 'web' }));
-      const random = await service.create(account, wanted());
-      assert.equal(service.findExisting(account, want('web')), tunnel);
-      assert.equal(service.findExisting(account, { ...want('web'), takeOver: false }), undefined);
-      assert.equal(service.findExisting(account, want(random.slug)), undefined);
-      assert.equal(service.findExisting(account, want('')), undefined);
-      assert.equal(service.findExisting(stranger, want('web')), undefined);
+      const want = { ...aWish({ name: 'web' }), takeOver: true };
+      const tunnel = await service.create(account, aWish({ name: 'web' }));
+      const random = await service.create(account, aWish());
+      assert.equal(service.findExisting(account, want), tunnel);
+      assert.equal(service.findExisting(account, { ...want, takeOver: false }), undefined);
+      assert.equal(service.findExisting(account, { ...want, name: random.slug }), undefined);
+      assert.equal(service.findExisting(account, { ...want, name: '' }), undefined);
+      assert.equal(service.findExisting(stranger, want), undefined);
       clock.advance(HOUR);
-      assert.equal(service.findExisting(account, want('web')), undefined);
-    });
-
-    it('changes nothing when the store fails', async () => {
-      const tunnel = await service.create(account, wanted({ name: 'web' }));
-      test.down = true;
-      await assert.rejects(service.takeOver(tunnel, wanted({ localPort: 4000 })), { status: 503 });
-      test.down = false;
-      assert.equal(tunnel.terms.localPort, 3000);
+      assert.equal(service.findExisting(account, want), undefined);
     });
   });
 
   describe('extend', () => {
     it("moves the expiry by the tunnel's own ttl, or by another", async () => {
-      const { id, expiresAt } = await service.create(account, wanted());
+      const { id, expiresAt } = await service.create(account, aWish());
       assert.equal((await service.extend(account, id, undefined, CALLER)).expiresAt, expiresAt + HOUR);
       assert.equal((await service.extend(account, id, 60, CALLER)).expiresAt, expiresAt + HOUR + 60_000);
       assert.equal((await allTunnels(test.store))[0]?.tunnel.expiresAt, expiresAt + HOUR + 60_000);
     });
 
     it('loses none of several simultaneous extensions', async () => {
-      const { id, expiresAt } = await service.create(account, wanted());
+      const { id, expiresAt } = await service.create(account, aWish());
       await Promise.all([1, 2, 3].map((ttl) => service.extend(account, id, ttl, CALLER)));
       assert.equal(service.get(account, id).expiresAt, expiresAt + 6000);
     });
 
     it('goes no further than now plus the maximum', async () => {
-      const { id } = await service.create(account, wanted());
+      const { id } = await service.create(account, aWish());
       const rest = MAX_TTL - 3600;
       await assert.rejects(service.extend(account, id, rest + 1, CALLER), {
         status: 400,
@@ -311,7 +283,7 @@ describe('TunnelService', () => {
     });
 
     it('continues after one that failed', async () => {
-      const { id, expiresAt } = await service.create(account, wanted());
+      const { id, expiresAt } = await service.create(account, aWish());
       const results = await Promise.allSettled(
         [MAX_TTL, 60].map((ttl) => service.extend(account, id, ttl, CALLER)),
       );
@@ -322,15 +294,8 @@ describe('TunnelService', () => {
       assert.equal(service.get(account, id).expiresAt, expiresAt + 60_000);
     });
 
-    it('changes nothing when the store fails', async () => {
-      const { id, expiresAt } = await service.create(account, wanted());
-      test.down = true;
-      await assert.rejects(service.extend(account, id, 60, CALLER), { status: 503 });
-      assert.equal(service.get(account, id).expiresAt, expiresAt);
-    });
-
     it('does not revive a tunnel that was closed at the same time', async () => {
-      const { id } = await service.create(account, wanted());
+      const { id } = await service.create(account, aWish());
       const closed = service.close(account, id, CALLER);
       await assert.rejects(service.extend(account, id, 60, CALLER), { status: 404 });
       await closed;
@@ -338,9 +303,23 @@ describe('TunnelService', () => {
     });
   });
 
+  it('changes nothing when the store fails', async () => {
+    const tunnel = await service.create(account, aWish({ name: 'web' }));
+    const { id, expiresAt } = tunnel;
+    test.down = true;
+    for (const change of [
+      service.close(account, id, CALLER),
+      service.takeOver(tunnel, aWish({ localPort: 4000 })),
+      service.extend(account, id, 60, CALLER),
+    ])
+      await assert.rejects(change, { status: 503 });
+    assert.deepEqual([service.get(account, id), ended], [tunnel, []]);
+    assert.deepEqual([tunnel.terms.localPort, tunnel.expiresAt], [3000, expiresAt]);
+  });
+
   describe('expiry', () => {
     it('ends a tunnel even while the store is down', async () => {
-      const { id } = await service.create(account, wanted({ name: 'web' }));
+      const { id } = await service.create(account, aWish({ name: 'web' }));
       test.down = true;
       clock.advance(HOUR);
       assert.deepEqual(ended, [['web', 'expired']]);
@@ -348,9 +327,9 @@ describe('TunnelService', () => {
     });
 
     it('frees the name immediately', async () => {
-      await service.create(account, wanted({ name: 'web' }));
+      await service.create(account, aWish({ name: 'web' }));
       clock.advance(HOUR);
-      const again = await service.create(stranger, wanted({ name: 'web' }));
+      const again = await service.create(stranger, aWish({ name: 'web' }));
       assert.equal(registry.bySlug('web'), again);
       assert.deepEqual(await storedSlugs(), ['web']);
     });
@@ -365,7 +344,7 @@ describe('TunnelService', () => {
       const made: Promise<LiveTunnel>[] = [];
       for (let count = 0; count < FREE_TUNNELS; count += 1) {
         service.assertCapacity(free);
-        made.push(service.create(free, wanted({ ttl: 3600 - count })));
+        made.push(service.create(free, aWish({ ttl: 3600 - count })));
       }
       assert.throws(() => service.assertCapacity(free), { status: 403 });
       await Promise.all(made);
@@ -381,7 +360,7 @@ describe('TunnelService', () => {
     });
 
     it('limits how far an expiry can be moved', async () => {
-      const { id } = await service.create(free, wanted());
+      const { id } = await service.create(free, aWish());
       await assert.rejects(service.extend(free, id, 24 * 3600, CALLER), {
         status: 400,
         message: 'ttl must be at most 24h0m0s',
@@ -390,15 +369,15 @@ describe('TunnelService', () => {
     });
 
     it("applies to the account's tunnels when it changes", async () => {
-      const tunnel = await service.create(account, wanted());
+      const tunnel = await service.create(account, aWish());
       service.updateAccount({ ...account, plan: 'team' });
       assert.equal(tunnel.account.plan, 'team');
     });
   });
 
   it('ends the tunnels of a deleted account, and no others', async () => {
-    await service.create(account, wanted({ name: 'one' }));
-    await service.create(stranger, wanted({ name: 'other' }));
+    await service.create(account, aWish({ name: 'one' }));
+    await service.create(stranger, aWish({ name: 'other' }));
     assert.deepEqual(new Set(service.accountIds()), new Set([account.id, stranger.id]));
     service.endAccount(account.id);
     assert.deepEqual(ended, [['one', 'removed']]);
@@ -413,57 +392,58 @@ describe('TunnelService', () => {
       await startAgain(HOLD);
     });
 
-    it('is reserved for its account after a close, also after a restart', async () => {
-      await service.close(account, (await service.create(account, wanted({ name: 'web' }))).id, CALLER);
-      await takenForStranger();
-      await service.stop();
-      await startAgain(HOLD);
-      clock.advance(HOLD * 1000 - 1);
-      await takenForStranger();
-      clock.advance(1);
-      assert.equal((await service.create(stranger, wanted({ name: 'web' }))).slug, 'web');
-    });
-
-    it('is reserved for its account after an expiry, counted from then', async () => {
-      await service.create(account, wanted({ name: 'web' }));
-      clock.advance(HOUR);
-      await takenForStranger();
-      clock.advance(HOLD * 1000 - 1);
-      await takenForStranger();
-      clock.advance(1);
-      assert.equal((await service.create(stranger, wanted({ name: 'web' }))).slug, 'web');
-    });
-
-    it('is reserved for its account if it expired while no relay was running', async () => {
-      await service.create(account, wanted({ name: 'web' }));
-      await service.stop();
-      clock.advance(2 * HOUR);
-      await startAgain(HOLD);
-      await takenForStranger();
-      clock.advance((HOLD - 3600) * 1000);
-      assert.equal((await service.create(stranger, wanted({ name: 'web' }))).slug, 'web');
-    });
+    /** Ends the tunnel, and says how long ago that was, in ms. */
+    const ends: Readonly<Record<string, () => Promise<number>>> = {
+      'after a close, also after a restart': async () => {
+        await service.close(account, (await service.create(account, aWish({ name: 'web' }))).id, CALLER);
+        await takenForStranger();
+        await service.stop();
+        await startAgain(HOLD);
+        return 0;
+      },
+      'after an expiry, counted from then': async () => {
+        await service.create(account, aWish({ name: 'web' }));
+        clock.advance(HOUR);
+        return 0;
+      },
+      'if it expired while no relay was running': async () => {
+        await service.create(account, aWish({ name: 'web' }));
+        await service.stop();
+        clock.advance(2 * HOUR);
+        await startAgain(HOLD);
+        return HOUR;
+      },
+    };
+    for (const [when, end] of Object.entries(ends))
+      it(`is reserved for its account ${when}`, async () => {
+        const since = await end();
+        await takenForStranger();
+        clock.advance(HOLD * 1000 - since - 1);
+        await takenForStranger();
+        clock.advance(1);
+        assert.equal((await service.create(stranger, aWish({ name: 'web' }))).slug, 'web');
+      });
 
     it('is immediately available to its own account', async () => {
-      await service.close(account, (await service.create(account, wanted({ name: 'web' }))).id, CALLER);
-      assert.equal((await service.create(account, wanted({ name: 'web' }))).slug, 'web');
+      await service.close(account, (await service.create(account, aWish({ name: 'web' }))).id, CALLER);
+      assert.equal((await service.create(account, aWish({ name: 'web' }))).slug, 'web');
     });
 
     it('is reserved even if it was generated', async () => {
-      const { id, slug } = await service.create(account, wanted());
+      const { id, slug } = await service.create(account, aWish());
       await service.close(account, id, CALLER);
-      await assert.rejects(service.create(stranger, wanted({ name: slug })), { status: 409 });
+      await assert.rejects(service.create(stranger, aWish({ name: slug })), { status: 409 });
     });
 
     it('is not assigned while the store fails', async () => {
       test.down = true;
-      await assert.rejects(service.create(stranger, wanted({ name: 'web' })), { status: 503 });
+      await assert.rejects(service.create(stranger, aWish({ name: 'web' })), { status: 503 });
     });
   });
 
   describe('start', () => {
     it('restores acknowledged tunnels, with their counters and deadlines', async () => {
-      const before = await service.create(account, wanted({ name: 'web' }));
+      const before = await service.create(account, aWish({ name: 'web' }));
       before.countIn(10);
       await service.stop();
       clock.advance(HOUR / 2);
@@ -478,7 +458,7 @@ describe('TunnelService', () => {
     });
 
     it('removes tunnels that have expired', async () => {
-      await service.create(account, wanted({ name: 'web' }));
+      await service.create(account, aWish({ name: 'web' }));
       await service.stop();
       clock.advance(HOUR);
       await startAgain();
@@ -491,8 +471,8 @@ describe('TunnelService', () => {
       const by = `by ${jump / HOUR} h`;
 
       it(`${by} ends no tunnel and prolongs none`, async () => {
-        await service.create(account, wanted({ name: 'web' }));
-        const busy = await service.create(account, wanted({ name: 'busy', idleTtl: true, access: PUBLIC }));
+        await service.create(account, aWish({ name: 'web' }));
+        const busy = await service.create(account, aWish({ name: 'busy', idleTtl: true }));
         clock.jump(jump);
         clock.advance(HOUR / 2);
         busy.countIn(1);
@@ -505,14 +485,14 @@ describe('TunnelService', () => {
       });
 
       it(`${by} does not change how far a life can be extended`, async () => {
-        const { id } = await service.create(account, wanted());
+        const { id } = await service.create(account, aWish());
         clock.jump(jump);
         await service.extend(account, id, MAX_TTL - 3600, CALLER);
         await assert.rejects(service.extend(account, id, 1, CALLER), { status: 400 });
       });
 
       it(`${by} and back again is forgotten, also by a relay that starts after it`, async () => {
-        const tunnel = await service.create(account, wanted({ name: 'web', idleTtl: true, access: PUBLIC }));
+        const tunnel = await service.create(account, aWish({ name: 'web', idleTtl: true }));
         clock.jump(jump);
         clock.advance(HOUR / 4);
         tunnel.countIn(1);
@@ -527,7 +507,7 @@ describe('TunnelService', () => {
     }
 
     it('counts at the next start, because no other clock has measured the time: an expired tunnel is not revived', async () => {
-      await service.create(account, wanted({ name: 'web' }));
+      await service.create(account, aWish({ name: 'web' }));
       clock.jump(720 * HOUR);
       await service.stop();
       await startAgain();
@@ -539,7 +519,7 @@ describe('TunnelService', () => {
     });
 
     it('does not revive at the next start what expired before it', async () => {
-      await service.create(account, wanted({ name: 'web' }));
+      await service.create(account, aWish({ name: 'web' }));
       clock.advance(HOUR);
       await service.stop();
       clock.jump(-2 * HOUR);
@@ -549,25 +529,11 @@ describe('TunnelService', () => {
   });
 
   it('has no timer left after stop', async () => {
-    await service.create(account, wanted());
+    await service.create(account, aWish());
     await service.stop();
     assert.equal(clock.pending, 0);
   });
 });
-
-function wanted(fields: Partial<NewTunnel> = {}): NewTunnel {
-  return {
-    localPort: 3000,
-    name: '',
-    ttl: 3600,
-    idleTtl: false,
-    access: PUBLIC,
-    domain: '',
-    caller: CALLER,
-    wildcard: false,
-    ...fields,
-  };
-}
 
 describe('randomSlug', () => {
   it('has at least 50 random bits', () => {

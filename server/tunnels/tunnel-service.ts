@@ -42,7 +42,7 @@ import { StoreSync } from './store-sync.ts';
  */
 export const SLUG_ATTEMPTS = 5;
 
-interface TunnelServiceDeps {
+export interface TunnelServiceDeps {
   readonly store: Store;
   readonly registry: TunnelRegistry;
   readonly clock: Clock;

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
-import { allTunnels, anAccount, aTunnel, openTestStore, PUBLIC } from '../../testing/fixtures.ts';
+import { allTunnels, anAccount, aTunnel, PUBLIC, theTerms, useStore } from '../../testing/fixtures.ts';
 import type { TunnelRecord } from '../records.ts';
 import { ConflictError } from '../store-errors.ts';
-import { type Store } from '../store.ts';
 
 /** Rounds of a race; each side may lose one. */
 const RACES = 20;
@@ -14,14 +13,7 @@ function taken(field: ConflictError['field']) {
 describe('names of tunnels and subdomains of accounts', () => {
   const owner = anAccount({ subdomain: 'acme' });
   const other = anAccount({ subdomain: 'other' });
-  let store: Store;
-
-  beforeEach(async () => {
-    store = await openTestStore(() => {});
-    for (const account of [owner, other]) await store.insertAccount(account);
-  });
-
-  afterEach(() => store.close());
+  const store = useStore(owner, other);
 
   it("refuse a tunnel any account's subdomain, including its own", async () => {
     for (const { id } of [owner, other])
@@ -86,14 +78,7 @@ describe('names of tunnels and subdomains of accounts', () => {
 describe('hosts of wildcard tunnels', () => {
   const owner = anAccount();
   const other = anAccount();
-  let store: Store;
-
-  beforeEach(async () => {
-    store = await openTestStore(() => {});
-    for (const account of [owner, other]) await store.insertAccount(account);
-  });
-
-  afterEach(() => store.close());
+  const store = useStore(owner, other);
 
   const wild = (slug: string, fields: Partial<TunnelRecord> = {}) =>
     store.insertTunnel(aTunnel(owner.id, { slug, wildcard: true, ...fields }));
@@ -157,22 +142,13 @@ describe('hosts of wildcard tunnels', () => {
     const tunnel = aTunnel(owner.id, { slug: 'web' });
     await store.insertTunnel(tunnel);
     await name('a--web');
-    const terms = {
-      localPort: 1,
-      ttl: 60,
-      idle: false,
-      expiresAt: 9000,
-      createdKey: null,
-      createdBy: null,
-      byAgent: false,
-    };
     const takeOver = { now: 1000, nameHold: 0 };
     await assert.rejects(
-      store.setTerms(tunnel.id, { ...terms, wildcard: true }, PUBLIC, takeOver),
+      store.setTerms(tunnel.id, theTerms({ wildcard: true }), PUBLIC, takeOver),
       taken('slug'),
     );
     assert.equal((await store.findTunnel(tunnel.id))?.tunnel.termsRevision, 0);
-    await store.setTerms(tunnel.id, { ...terms, wildcard: false }, PUBLIC, takeOver);
+    await store.setTerms(tunnel.id, theTerms(), PUBLIC, takeOver);
     assert.equal((await store.findTunnel(tunnel.id))?.tunnel.wildcard, false);
   });
 });
