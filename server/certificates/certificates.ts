@@ -104,9 +104,11 @@ export class Certificates {
     const perHour = ordersPerHour;
     this.#orders = new Orders({ store, known, session, account, isServed, perHour, clock, log });
     const serveOwn = (): Promise<void> => this.#serveOwn();
-    const common = { known, orders: this.#orders, planFor, clock };
-    this.handshakes = new CertifiedHandshakes({ ...common, holderOf, isServed, own, challenges, serveOwn });
-    this.#upkeep = new CertificateRenewal({ ...common, mayHave, own, always, looked: serveOwn });
+    const hasOwn = (): boolean => this.#ownStoredAt !== undefined;
+    const common = { known, orders: this.#orders, planFor, clock, own };
+    const served = { holderOf, isServed, hasOwn, serveOwn };
+    this.handshakes = new CertifiedHandshakes({ ...common, ...served, challenges });
+    this.#upkeep = new CertificateRenewal({ ...common, mayHave, always, looked: serveOwn });
     this.http = httpPort({ challenges, leadsHere: mayHave, port: publicPort });
   }
 

@@ -37,6 +37,7 @@ describe('CertifiedHandshakes', () => {
   let alive: Set<string>;
   let gone: Set<string>;
   let served: number;
+  let hasOwn: boolean;
   let handshakes: CertifiedHandshakes;
 
   beforeEach(async () => {
@@ -49,6 +50,7 @@ describe('CertifiedHandshakes', () => {
     alive = new Set(['a.tunnels.test']);
     gone = new Set();
     served = 0;
+    hasOwn = false;
     handshakes = make();
   });
 
@@ -68,6 +70,7 @@ describe('CertifiedHandshakes', () => {
       planFor: (subject) => Promise.resolve({ subject, solvers: [] }),
       holderOf: (name) => Promise.resolve(alive.has(name) ? { account: 'ann', subject: name } : undefined),
       isServed: (name) => !gone.has(name),
+      hasOwn: () => hasOwn,
       serveOwn: () => Promise.resolve(void (served += 1)),
       clock,
       ...given,
@@ -142,14 +145,21 @@ describe('CertifiedHandshakes', () => {
   });
 
   it("for the relay's name, or without a name, wait for its own certificate", async () => {
-    for (const name of ['relay.test', undefined]) {
+    const wait = async (name: string | undefined): Promise<void> => {
       const ready = handshakes.prepare(name);
+      assert.ok(ready);
       await turns();
       finish.at(-1)?.();
       await ready;
-    }
+    };
+    await wait('relay.test');
+    await wait(undefined);
     assert.deepEqual([ordered, served], [['relay.test', 'relay.test'], 2]);
     await issue('relay.test');
+    // Issued, but the listener does not have it yet.
+    await wait('relay.test');
+    assert.equal(served, 3);
+    hasOwn = true;
     assert.equal(handshakes.prepare('relay.test'), undefined);
     assert.equal(handshakes.context('relay.test'), undefined);
   });

@@ -29,6 +29,8 @@ export interface HandshakesDeps {
   readonly planFor: PlanFor;
   readonly holderOf: HolderOf;
   readonly isServed: IsServed;
+  /** whether the listener has a certificate of the relay's own name */
+  readonly hasOwn: () => boolean;
   /** Gives the listener the certificate of the relay's own name, if there is a new one. */
   readonly serveOwn: () => Promise<void>;
   readonly clock: Clock;
@@ -72,13 +74,14 @@ export class CertifiedHandshakes {
    *   bounded time
    */
   prepare(serverName: string | undefined): Promise<void> | undefined {
-    const { own, known, isServed } = this.#deps;
+    const { own, known, isServed, hasOwn } = this.#deps;
     const host = certifiable(serverName ?? own);
     if (host === undefined || !isServed(host)) return undefined;
+    // A certificate that has just been issued is known before the listener has it.
+    if (host === own) return hasOwn() && known.covering(own) !== undefined ? undefined : this.#order(own);
     const summary = known.covering(host);
-    if (summary !== undefined)
-      return host === own || known.context(summary) !== undefined ? undefined : this.#load(host);
-    return this.#order(host);
+    if (summary === undefined) return this.#order(host);
+    return known.context(summary) === undefined ? this.#load(host) : undefined;
   }
 
   /**
