@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { hostname, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { hostname } from 'node:os';
 import type { Prompt } from '../client/config/relay-access.ts';
 import { StoredLogin } from '../client/config/stored-login.ts';
 import { UsageError } from '../client/failures.ts';
@@ -10,6 +8,7 @@ import { RelayRefusal } from '../client/relay/errors.ts';
 import { ACCOUNT } from '../testing/fake-platform.ts';
 import { contextOf, record } from '../testing/command-context.ts';
 import { closeServers, type RestResponse, startRestRelay } from '../testing/servers.ts';
+import { temporaryDirectory } from '../testing/temporary-directory.ts';
 import { completeLogin, logoutCommand, readAccessOrLogin, runLogin } from './login-commands.ts';
 
 const KEY = `cvt_${'k'.repeat(32)}`;
@@ -24,40 +23,52 @@ function answering(isInteractive: boolean, ...answers: string[]): Prompt & { rea
   return { isInteractive, ask, askSecret: ask, asked };
 }
 
+/** Where the login of a signed-out machine is stored, in each test. */
+let stored: StoredLogin;
+
+function signedOut(): void {
+  beforeEach(() => void (stored = new StoredLogin(temporaryDirectory(), () => {})));
+  afterEach(closeServers);
+}
+
+const TAKEN = { id: 'x', account: 'acme', key: KEY, relay: 'https://x' };
+const TOKEN = 't'.repeat(32);
+
+/**
+ * Signs in to a relay.
+ *
+ * @param answer its response about the account
+ * @param invited its response to the invitation with {@link TOKEN}, if there is one
+ */
+async function login(
+  prompt: Prompt,
+  {
+    answer = [200, ACCOUNT] as RestResponse,
+    invited = undefined as RestResponse | undefined,
+    key = undefined as string | undefined,
+    json = false,
+    recorded = record(),
+  } = {},
+) {
+  const { address, calls } = await startRestRelay((call) =>
+    invited !== undefined && call.startsWith('POST /v1/invites/') ? invited : answer,
+  );
+  const command = {
+    relay: address,
+    relayFrom: invited === undefined ? 'the default' : 'the address',
+    insecure: false,
+    ca: undefined,
+    invitation: invited === undefined ? undefined : { relay: address, token: TOKEN },
+    key,
+    network: new Network(),
+    json,
+  } as const;
+  await runLogin(command, { stored, prompt, output: recorded.output });
+  return { address, calls, printed: recorded.printed };
+}
+
 describe('login', () => {
-  let folder: string;
-  let stored: StoredLogin;
-
-  beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'culvert-login-'));
-    stored = new StoredLogin(folder, () => {});
-  });
-  afterEach(() => {
-    rmSync(folder, { recursive: true, force: true });
-    closeServers();
-  });
-
-  /** Signs in to a relay that responds as told. */
-  async function login(
-    prompt: Prompt,
-    { answer = [200, ACCOUNT] as RestResponse, key = undefined as string | undefined, json = false } = {},
-  ) {
-    const { address, calls } = await startRestRelay(() => answer);
-    const { printed, output } = record();
-    const network = new Network();
-    const command = {
-      relay: address,
-      relayFrom: 'the default',
-      insecure: false,
-      ca: undefined,
-      invitation: undefined,
-      key,
-      network,
-      json,
-    } as const;
-    await runLogin(command, { stored, prompt, output });
-    return { address, calls, printed };
-  }
+  signedOut();
 
   it('asks a person for relay and key, checks them and stores both', async () => {
     const prompt = answering(true, '', ` ${KEY}\n`);
@@ -113,37 +124,13 @@ describe('login', () => {
   });
 
   describe('with an invitation', () => {
-    const token = 't'.repeat(32);
-
-    async function accept(
-      answer: RestResponse,
-      account: RestResponse = [200, ACCOUNT],
-      { printed, output } = record(),
-    ) {
-      const { address, calls } = await startRestRelay((call) =>
-        call.startsWith('POST /v1/invites/') ? answer : account,
-      );
-      const command = {
-        relay: address,
-        relayFrom: 'the address',
-        insecure: false,
-        ca: undefined,
-        key: undefined,
-        invitation: { relay: address, token },
-        network: new Network(),
-        json: false,
-      } as const;
-      await runLogin(command, { stored, prompt: answering(true), output });
-      return { address, calls, printed };
-    }
+    const accept = (invited: RestResponse, more: Parameters<typeof login>[1] = {}) =>
+      login(answering(true), { invited, ...more });
 
     it('gets a key named after this machine, asks nothing, and stores it', async () => {
-      const { address, calls } = await accept([
-        201,
-        { id: 'x', account: 'acme', key: KEY, relay: 'https://x' },
-      ]);
+      const { address, calls } = await accept([201, TAKEN]);
       assert.deepEqual(stored.read(), { relay: address, key: KEY });
-      assert.equal(calls[0], `POST /v1/invites/${token} ${JSON.stringify({ machine: hostname() })}`);
+      assert.equal(calls[0], `POST /v1/invites/${TOKEN} ${JSON.stringify({ machine: hostname() })}`);
     });
 
     it('stores nothing and gives the reason if it was already used', async () => {
@@ -160,24 +147,19 @@ describe('login', () => {
     });
 
     it('stores the key even if the connection is lost right afterwards', async () => {
-      const taken = { id: 'x', account: 'acme', key: KEY, relay: 'https://x' };
-      await assert.rejects(accept([201, taken], [503, { error: 'service unavailable' }]));
+      await assert.rejects(accept([201, TAKEN], { answer: [503, { error: 'service unavailable' }] }));
       assert.equal(stored.read()?.key, KEY);
     });
 
     it('shows the key if it cannot be stored, because no other can be had', async () => {
       stored = new StoredLogin('/dev/null/folder', () => {});
-      const taken = { id: 'x', account: 'acme', key: KEY, relay: 'https://x' };
       const recorded = record();
-      await assert.rejects(
-        accept([201, taken], undefined, recorded),
-        /login\.json cannot be written \(ENOTDIR/,
-      );
+      await assert.rejects(accept([201, TAKEN], { recorded }), /login\.json cannot be written \(ENOTDIR/);
       assert.match(recorded.printed.err, new RegExp(`could not be stored: ${KEY}\n$`));
     });
 
     it('rejects a malformed key', async () => {
-      await assert.rejects(accept([201, { id: 'x', account: 'acme', key: 'x', relay: 'https://x' }]), /key/);
+      await assert.rejects(accept([201, { ...TAKEN, key: 'x' }]), /key/);
       assert.equal(stored.read(), undefined);
     });
   });
@@ -186,26 +168,11 @@ describe('login', () => {
 const INVITATION = `/invite/aB3_-aB3_-aB3_-aB3_-aB3_-aB3_-xy`;
 
 /** A relay that accepts the key and the invitation. */
-async function startRelay() {
-  return startRestRelay((call) =>
-    call.startsWith('POST /v1/invites/')
-      ? [201, { id: 'id', account: 'default', key: KEY, relay: 'http://relay.test' }]
-      : [200, ACCOUNT],
-  );
-}
+const startRelay = () =>
+  startRestRelay((call) => (call.startsWith('POST /v1/invites/') ? [201, TAKEN] : [200, ACCOUNT]));
 
 describe('a first tunnel', () => {
-  let folder: string;
-  let stored: StoredLogin;
-
-  beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'culvert-login-'));
-    stored = new StoredLogin(folder, () => {});
-  });
-  afterEach(() => {
-    rmSync(folder, { recursive: true, force: true });
-    closeServers();
-  });
+  signedOut();
 
   const read = (relay: string | undefined, env: Record<string, string> = {}, json = false) =>
     readAccessOrLogin({ options: { relay, json }, env, readLogin: () => stored.read() });
@@ -213,9 +180,7 @@ describe('a first tunnel', () => {
   /** Types the answers at a terminal. */
   async function complete(given: ReturnType<typeof read>, answers: string[], isInteractive = true) {
     const { printed, output } = record();
-    const ask = (): Promise<string> =>
-      Promise.resolve(answers.shift() ?? assert.fail('asked once too often'));
-    const prompt = { isInteractive, ask, askSecret: ask };
+    const prompt = answering(isInteractive, ...answers);
     const { key } = await completeLogin(given, { stored, prompt, output });
     assert.equal(printed.out, '');
     return { key, err: printed.err };

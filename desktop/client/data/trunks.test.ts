@@ -14,8 +14,6 @@ import { RelayRefusal, RelayUnreachable } from '../relay/errors.ts';
 import type { DataHandler, DataSocket, SocketHandler } from './data-dialer.ts';
 import { RetriedData, Trunks } from './trunks.ts';
 
-const TOO_MANY = new RelayRefusal(429, 'too many trunks');
-
 /** Waits until all in-memory messages have arrived. */
 async function settled(): Promise<void> {
   for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
@@ -23,20 +21,24 @@ async function settled(): Promise<void> {
 
 /** A requested trunk, and the relay's end of it once it is accepted. */
 class Asked {
-  isCancelled = false;
   /** the codes with which it ended: at most one */
   readonly closed: number[] = [];
   readonly #handler: SocketHandler;
+  readonly #onClosed: (code: number) => void;
   #trunk: Trunk | undefined;
 
-  constructor(handler: SocketHandler) {
+  constructor(handler: SocketHandler, onClosed: (code: number) => void = () => {}) {
     this.#handler = handler;
+    this.#onClosed = onClosed;
   }
 
   take(): void {
     const [near, far] = duplexPair();
     const socket = new WebSocketByteStream(far, 'server', Buffer.alloc(0));
-    const closed = (code: number): void => void this.closed.push(code);
+    const closed = (code: number): void => {
+      this.closed.push(code);
+      this.#onClosed(code);
+    };
     const owner = {
       begun: () => assert.fail('the client begins none'),
       moveAsked: () => assert.fail('the client asks for no move'),
@@ -48,11 +50,6 @@ class Asked {
 
   refuse(error: RelayRefusal | RelayUnreachable): void {
     this.#handler.failed(error);
-  }
-
-  /** A visitor connects. @returns how the stream ended */
-  visit(request: string): number[] {
-    return this.ask(request).ends;
   }
 
   /** A visitor connects. */
@@ -120,24 +117,135 @@ class AskedData {
   }
 }
 
+/** The trunks of a tunnel at a relay that the test plays, and what they do. */
+class Played {
+  readonly clock = new FakeClock();
+  readonly asked: Asked[] = [];
+  #did: string[] = [];
+  #size = 0;
+  readonly trunks = new Trunks({
+    clock: this.clock,
+    open: (handler) => {
+      this.#did.push('asks');
+      const number = this.asked.push(
+        new Asked(handler, (code) => this.#did.push(`${number} closed ${code}`)),
+      );
+      return { cancel: () => void this.#did.push(`cancels ${number}`) };
+    },
+    openData: () => assert.fail('no stream moves'),
+    serve: (stream, first) => {
+      this.#did.push(`serves ${first.toString()}`);
+      stream.attach(handlerOf({}));
+    },
+    onLost: () => void this.#did.push('lost'),
+  });
+
+  /** Takes a step of {@link SCRIPTS}. @returns what happened, and the number of trunks if it has changed */
+  async step(step: string): Promise<string> {
+    for (const action of step.split(' & ')) this.#act(action);
+    await settled();
+    const { size } = this.trunks;
+    if (size !== this.#size) this.#did.push(`has ${size}`);
+    this.#size = size;
+    return this.#did.splice(0).join(', ');
+  }
+
+  #act(action: string): void {
+    const [, number, verb = '', rest = ''] = /^(?:(\d) )?(\S+) ?(.*)$/.exec(action) ?? [];
+    const one = this.asked[Number(number) - 1];
+    if (verb.startsWith('+')) this.clock.advance(Number(verb.slice(1)));
+    else if (one === undefined)
+      this.trunks[verb as 'start' | 'visited' | 'renew' | 'pause' | 'leave' | 'stop']();
+    else if (verb === 'take') one.take();
+    else if (verb === 'refuse') one.refuse(new RelayRefusal(Number(rest), 'no'));
+    else if (verb === 'unreachable') one.refuse(new RelayUnreachable('no data connection'));
+    else if (verb === 'close') one.close(Number(rest));
+    else if (verb === 'visit') one.ask(rest);
+    else assert.fail(action);
+  }
+}
+
+/**
+ * Steps, each with what happens then: calls of the trunks, `+MS` of time, and what the relay does to the trunk that was
+ * asked for with that number. Actions joined by `&` happen together.
+ */
+const SCRIPTS: Readonly<Record<string, string>> = {
+  'open one when the tunnel is online, and a second with the first visitor': `
+    visited; start: asks, has 1; 1 take & 1 visit one: asks, serves one, has 2;
+    2 take & 2 visit two & visited: serves two`,
+  'open two for announced visitors as well': `
+    start: asks, has 1; visited: asks, has 2`,
+  'open as many as the relay accepts, until the next control connection': `
+    start: asks, has 1; visited: asks, has 2; 1 take; 2 refuse 429: has 1; +${10 * TRUNK_RETRY_MS};
+    visited & visited; leave; start: asks, has 2; visited: asks, has 3`,
+  'try again if the relay accepted none at all, because the previous ones still existed': `
+    start: asks, has 1; 1 refuse 429: has 0; visited; +${TRUNK_RETRY_MS}; visited: asks, has 1`,
+  'open none for a relay that answers 400, until the next control connection': `
+    start: asks, has 1; 1 refuse 400: has 0; +${10 * TRUNK_RETRY_MS}; visited; leave; start: asks, has 1`,
+  'open none for a relay that answers 401, until the next control connection': `
+    start: asks, has 1; 1 refuse 401: has 0; +${10 * TRUNK_RETRY_MS}; visited; leave; start: asks, has 1`,
+  'open none for a relay that answers 404, until the next control connection': `
+    start: asks, has 1; 1 refuse 404: has 0; +${10 * TRUNK_RETRY_MS}; visited; leave; start: asks, has 1`,
+  'open none for a relay that answers 426, until the next control connection': `
+    start: asks, has 1; 1 refuse 426: has 0; +${10 * TRUNK_RETRY_MS}; visited; leave; start: asks, has 1`,
+  'wait 5 s before another request after the relay had no room': `
+    start: asks, has 1; 1 refuse 503: has 0; +${TRUNK_RETRY_MS - 1}; visited; +1; visited: asks, asks, has 2`,
+  'wait 5 s before another request after the relay was not reached': `
+    start: asks, has 1; 1 unreachable: has 0; +${TRUNK_RETRY_MS - 1}; visited; +1; visited: asks, asks, has 2`,
+  'wait 5 s before another request after the relay has lost one': `
+    start: asks, has 1; 1 take & 1 close 1006: 1 closed 1006, lost, has 0; +${TRUNK_RETRY_MS - 1}; visited;
+    +1; visited: asks, asks, has 2`,
+  'go back to one when the relay closes unused ones, and to none after a long idle time': `
+    start: asks, has 1; visited: asks, has 2; 1 take & 1 close 1000 & 2 take & 2 close 1000: 1 closed 1000,
+    2 closed 1000, asks, has 1; +${TRUNK_KEEP_MS - 1}; 3 take & 3 close 1000: 3 closed 1000, asks; +1;
+    4 take & 4 close 1000: 4 closed 1000, has 0; visited: asks, asks, has 2`,
+  'do not keep asking a relay that closes each immediately': `
+    start: asks, has 1; 1 take & 1 close 1000: 1 closed 1000, asks; +${TRUNK_RETRY_MS - 1};
+    2 take & 2 close 1000: 2 closed 1000, has 0; +1; visited: asks, asks, has 2;
+    3 take & 3 close 1000 & 4 take & 4 close 1000: 3 closed 1000, 4 closed 1000, asks, has 1`,
+  'open new ones when another control connection takes over, while the previous ones keep serving': `
+    start: asks, has 1; 1 take; renew: asks, has 2; 1 visit old: asks, serves old, has 3;
+    2 take & 1 close 1000: 1 closed 1000, has 2`,
+  'keep serving once the relay shuts down, and open no further trunks': `
+    start: asks, has 1; 1 take; pause; 1 visit late: serves late; 1 close 1000: 1 closed 1000, has 0`,
+  'keep serving once the control connection has ended, and open no further trunks': `
+    start: asks, has 1; 1 take; leave; 1 visit late: serves late; 1 close 1000: 1 closed 1000, has 0`,
+  'report one that breaks, unless it belongs to an earlier control connection or the relay closed it': `
+    start: asks, has 1; 1 take; 1 close 1001: 1 closed 1001, has 0; renew: asks, has 1; 2 take;
+    2 close 1006: 2 closed 1006, lost, has 0; renew: asks, has 1; 3 take; renew: asks, has 2;
+    3 close 1006: 3 closed 1006, has 1`,
+  'are cut when the tunnel has ended, including previous and requested ones': `
+    start: asks, has 1; 1 take; 1 visit old: asks, serves old, has 2; renew: asks, has 3; 3 take;
+    visited: asks, has 4; stop: cancels 2, cancels 4, 1 closed 1006, 3 closed 1006, has 0; visited`,
+  'do not count against the next control connection when they fail late': `
+    start: asks, has 1; renew: asks, has 2; 1 refuse 404: has 1; visited: asks, has 2`,
+};
+
 describe('Trunks', () => {
+  for (const [title, script] of Object.entries(SCRIPTS))
+    it(title, async () => {
+      const played = new Played();
+      for (const expected of script.trim().replaceAll(/\s+/g, ' ').split('; ')) {
+        const [step = ''] = expected.split(': ');
+        const did = await played.step(step);
+        assert.equal(did === '' ? step : `${step}: ${did}`, expected);
+      }
+      played.trunks.stop();
+    });
+
   let clock: FakeClock;
   let asked: Asked[];
   let askedData: AskedData[];
-  let served: string[];
   /** the streams that visitors are served over, and their received data */
   let streams: DataSocket[];
   let received: string;
   let ends: number[];
   let trunks: Trunks;
-  let losses: number;
 
   beforeEach(() => {
     clock = new FakeClock();
-    losses = 0;
     asked = [];
     askedData = [];
-    served = [];
     streams = [];
     received = '';
     ends = [];
@@ -146,15 +254,14 @@ describe('Trunks', () => {
       open(handler) {
         const one = new Asked(handler);
         asked.push(one);
-        return { cancel: () => (one.isCancelled = true) };
+        return { cancel() {} };
       },
       openData(connectionId, handler) {
         const one = new AskedData(connectionId, handler);
         askedData.push(one);
         return { cancel: () => (one.isCancelled = true) };
       },
-      serve(stream, first) {
-        served.push(first.toString());
+      serve(stream) {
         streams.push(stream);
         stream.attach({
           onStreamData: (piece) => (received += piece.toString()),
@@ -162,21 +269,12 @@ describe('Trunks', () => {
           onStreamClose: (code) => ends.push(code),
         });
       },
-      onLost: () => (losses += 1),
+      onLost() {},
     });
   });
 
   function at(index: number): Asked {
     return asked.at(index) ?? assert.fail('fewer were asked for');
-  }
-
-  /** Accepts all requested trunks, and closes them as the relay closes unused ones. */
-  async function takeAndClose(): Promise<void> {
-    for (const one of asked.splice(0)) {
-      one.take();
-      one.close(CloseCode.normal);
-    }
-    await settled();
   }
 
   it('keep the remaining bytes of an ended stream for 5 min for a relay that reads none of them', async () => {
@@ -198,202 +296,6 @@ describe('Trunks', () => {
     visitor.stream.resume();
     await settled();
     assert.deepEqual(visitor.ends, [CloseCode.goingAway]);
-  });
-
-  it('open one when the tunnel is online, and a second with the first visitor', async () => {
-    trunks.visited();
-    assert.equal(asked.length, 0);
-    trunks.start();
-    assert.deepEqual([asked.length, trunks.size], [1, 1]);
-    at(0).take();
-    at(0).visit('GET /one');
-    await settled();
-    assert.deepEqual(served, ['GET /one']);
-    assert.deepEqual([asked.length, trunks.size], [TRUNKS_WANTED, TRUNKS_WANTED]);
-    at(1).take();
-    at(1).visit('GET /two');
-    trunks.visited();
-    await settled();
-    assert.deepEqual(served, ['GET /one', 'GET /two']);
-    assert.equal(asked.length, TRUNKS_WANTED);
-  });
-
-  it('open two for announced visitors as well', () => {
-    trunks.start();
-    trunks.visited();
-    assert.equal(asked.length, TRUNKS_WANTED);
-  });
-
-  it('open as many as the relay accepts, until the next control connection', async () => {
-    trunks.start();
-    trunks.visited();
-    at(0).take();
-    at(1).refuse(TOO_MANY);
-    clock.advance(10 * TRUNK_RETRY_MS);
-    for (let visitor = 0; visitor < 5; visitor += 1) trunks.visited();
-    assert.deepEqual([asked.length, trunks.size], [2, 1]);
-    trunks.leave();
-    trunks.start();
-    trunks.visited();
-    assert.equal(asked.length, 2 + TRUNKS_WANTED);
-  });
-
-  it('try again if the relay accepted none at all, because the previous ones still existed', () => {
-    trunks.start();
-    at(0).refuse(TOO_MANY);
-    trunks.visited();
-    assert.equal(asked.length, 1);
-    clock.advance(TRUNK_RETRY_MS);
-    trunks.visited();
-    assert.equal(asked.length, 2);
-  });
-
-  it('open none for a relay without trunks, until the next control connection', () => {
-    for (const status of [400, 401, 404, 426]) {
-      asked.length = 0;
-      trunks.start();
-      at(0).refuse(new RelayRefusal(status, 'no'));
-      clock.advance(10 * TRUNK_RETRY_MS);
-      trunks.visited();
-      assert.deepEqual([asked.length, trunks.size], [1, 0], String(status));
-      trunks.leave();
-    }
-    trunks.start();
-    assert.equal(asked.length, 2);
-  });
-
-  for (const [what, fail] of Object.entries<() => void>({
-    'had no room': () => at(0).refuse(new RelayRefusal(503, 'too many client connections')),
-    'was not reached': () => at(0).refuse(new RelayUnreachable('no data connection')),
-    'has lost one': () => {
-      at(0).take();
-      at(0).lose();
-    },
-  })) {
-    it(`wait 5 s before another request after the relay ${what}`, async () => {
-      trunks.start();
-      fail();
-      await settled();
-      clock.advance(TRUNK_RETRY_MS - 1);
-      trunks.visited();
-      assert.deepEqual([asked.length, trunks.size], [1, 0]);
-      clock.advance(1);
-      trunks.visited();
-      assert.equal(asked.length, 1 + TRUNKS_WANTED);
-    });
-  }
-
-  it('go back to one when the relay closes unused ones, and to none after a long idle time', async () => {
-    trunks.start();
-    trunks.visited();
-    await takeAndClose();
-    assert.deepEqual([asked.length, trunks.size], [1, 1]);
-    clock.advance(TRUNK_KEEP_MS - 1);
-    await takeAndClose();
-    assert.deepEqual([asked.length, trunks.size], [1, 1]);
-    clock.advance(1);
-    await takeAndClose();
-    assert.deepEqual([asked.length, trunks.size], [0, 0]);
-    trunks.visited();
-    assert.equal(asked.length, TRUNKS_WANTED);
-  });
-
-  it('do not keep asking a relay that closes each immediately', async () => {
-    trunks.start();
-    await takeAndClose();
-    assert.equal(asked.length, 1);
-    clock.advance(TRUNK_RETRY_MS - 1);
-    await takeAndClose();
-    assert.deepEqual([asked.length, trunks.size], [0, 0]);
-    clock.advance(1);
-    trunks.visited();
-    await takeAndClose();
-    assert.equal(asked.length, 1);
-  });
-
-  it('open new ones when another control connection takes over, while the previous ones keep serving', async () => {
-    trunks.start();
-    at(0).take();
-    trunks.renew();
-    assert.deepEqual([asked.length, trunks.size], [2, 2]);
-    at(0).visit('GET /old');
-    await settled();
-    assert.deepEqual(served, ['GET /old']);
-    at(1).take();
-    at(0).close(CloseCode.normal);
-    await settled();
-    // Two, because a visitor has connected.
-    assert.deepEqual([asked.length, trunks.size], [1 + TRUNKS_WANTED, TRUNKS_WANTED]);
-  });
-
-  for (const [what, act] of Object.entries<() => void>({
-    'the relay shuts down': () => trunks.pause(),
-    'the control connection has ended': () => trunks.leave(),
-  })) {
-    it(`keep serving once ${what}, and open no further trunks`, async () => {
-      trunks.start();
-      at(0).take();
-      act();
-      at(0).visit('GET /late');
-      await settled();
-      assert.deepEqual([served, asked.length, trunks.size], [['GET /late'], 1, 1]);
-      at(0).close(CloseCode.normal);
-      await settled();
-      assert.deepEqual([asked.length, trunks.size], [1, 0]);
-    });
-  }
-
-  it('report one that breaks, unless it belongs to an earlier control connection or the relay closed it', async () => {
-    trunks.start();
-    at(0).take();
-    at(0).close(CloseCode.goingAway);
-    await settled();
-    assert.equal(losses, 0);
-    trunks.renew();
-    at(-1).take();
-    at(-1).lose();
-    await settled();
-    assert.equal(losses, 1);
-    trunks.renew();
-    at(-1).take();
-    trunks.renew();
-    at(-2).lose();
-    trunks.stop();
-    await settled();
-    assert.equal(losses, 1);
-  });
-
-  it('are cut when the tunnel has ended, including previous and requested ones', async () => {
-    trunks.start();
-    at(0).take();
-    const visitorEnds = at(0).visit('GET /old');
-    await settled();
-    trunks.renew();
-    at(-1).take();
-    trunks.visited();
-    const before = asked.length;
-    assert.equal(trunks.size, 2 * TRUNKS_WANTED);
-    trunks.stop();
-    await settled();
-    assert.equal(trunks.size, 0);
-    assert.deepEqual(
-      asked.map(({ isCancelled }) => isCancelled),
-      [false, true, false, true],
-    );
-    assert.deepEqual(
-      [visitorEnds, at(0).closed, at(2).closed],
-      [[CloseCode.abnormal], [CloseCode.abnormal], [CloseCode.abnormal]],
-    );
-    trunks.visited();
-    assert.equal(asked.length, before);
-  });
-
-  it('do not count against the next control connection when they fail late', () => {
-    trunks.start();
-    trunks.renew();
-    at(0).refuse(new RelayRefusal(404, 'tunnel not connected'));
-    trunks.visited();
-    assert.equal(asked.length, 1 + TRUNKS_WANTED);
   });
 
   describe('with a stream that the relay asks to move', () => {
