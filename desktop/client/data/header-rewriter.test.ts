@@ -8,6 +8,11 @@ import { replacementHost, replacementOrigin } from '../local/local-error.ts';
 import { localPort } from '../local/local-service.ts';
 import { HeadChanges, HeaderRewriter, localAddresses } from './header-rewriter.ts';
 
+const LOCAL_HOST = 'localhost:3000';
+const LOCAL = 'http://localhost:3000';
+/** What {@link HeaderRewriter} adds to requests in most tests. */
+const ADDED = 'X-Env: dev\r\nX-Env: two\r\nX-First: \r\n';
+
 function setUp(
   changes: Partial<HeaderChanges> = {},
   host: string | null = 'localhost:3000',
@@ -27,6 +32,21 @@ function setUp(
   return { inner, stream, got };
 }
 
+/** A piece from the visitor (`>`) or from the service (`<`), what the other side gets, and what the sender gets. */
+type Step = readonly [from: '>' | '<', piece: string, passed?: string | undefined, back?: string];
+
+/** Passes pieces through a rewriter. @returns how the connection to the relay ended */
+function pass({ inner, stream, got }: ReturnType<typeof setUp>, ...steps: readonly Step[]) {
+  for (const [from, piece, passed = piece, back = ''] of steps) {
+    got.text = '';
+    inner.sent = '';
+    if (from === '>') inner.receive(piece);
+    else stream.write(Buffer.from(piece));
+    assert.deepEqual(from === '>' ? [got.text, inner.sent] : [inner.sent, got.text], [passed, back]);
+  }
+  return inner.ended;
+}
+
 const request = (host: string): string =>
   `GET /a?b HTTP/1.1\r\nX-First:  odd \r\nhoSt: ${host}\r\nAccept: */*\r\nX-Forwarded-Host: my.app\r\n\r\n`;
 const post = (host: string): string =>
@@ -39,7 +59,7 @@ const offer = (host: string): string => post(host).replace('Content', 'Upgrade: 
 const all = (host: string): string => request(host) + post(host) + chunked(host) + request(host);
 
 const changedRequest = (rest: string): string =>
-  `GET /a?b HTTP/1.1\r\nhoSt: localhost:3000\r\nX-Forwarded-Host: my.app\r\nX-Env: dev\r\nX-Env: two\r\nX-First: \r\n\r\n${rest}`;
+  `GET /a?b HTTP/1.1\r\nhoSt: localhost:3000\r\nX-Forwarded-Host: my.app\r\n${ADDED}\r\n${rest}`;
 const response = (status: string, fields: string, body = ''): string =>
   `HTTP/1.1 ${status}\r\n${fields}\r\n${body}`;
 
@@ -49,11 +69,10 @@ const fromPage = (host: string, origin: string, more = ''): string =>
 
 describe('HeaderRewriter', () => {
   it('changes the Host of every request, and nothing else', () => {
-    const { inner, got } = setUp();
-    for (const one of [request, post, chunked, request]) {
-      inner.receive(one('my.app'));
-      assert.ok(got.text.endsWith(one('localhost:3000')), got.text);
-    }
+    pass(
+      setUp(),
+      ...[request, post, chunked, request].map((one): Step => ['>', one('my.app'), one(LOCAL_HOST)]),
+    );
   });
 
   it('finds the requests no matter how they are split', () => {
@@ -72,22 +91,29 @@ describe('HeaderRewriter', () => {
   });
 
   it('leaves the bytes after an upgrade alone', () => {
-    const { inner, stream, got } = setUp();
-    inner.receive(upgrade('my.app'));
-    stream.write(Buffer.from('HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 101 Swit'));
-    stream.write(Buffer.from('ching Protocols\r\nUpgrade: websocket\r\n\r\n'));
-    inner.receive(request('frame'));
-    assert.equal(got.text, upgrade('localhost:3000') + request('frame'));
+    const early = 'HTTP/1.1 103 Early Hints\r\n\r\n';
+    pass(
+      setUp(),
+      ['>', upgrade('my.app'), upgrade(LOCAL_HOST)],
+      ['<', `${early}HTTP/1.1 101 Swit`, early],
+      [
+        '<',
+        'ching Protocols\r\nUpgrade: x\r\n\r\n',
+        'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n',
+      ],
+      ['>', request('frame')],
+    );
   });
 
   it('continues after an upgrade that was not accepted', () => {
-    const { inner, stream, got } = setUp();
-    inner.receive(upgrade('my.app') + request('my.app'));
-    assert.equal(got.text, upgrade('localhost:3000'));
-    stream.write(Buffer.from('HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n'));
-    assert.equal(got.text, upgrade('localhost:3000') + request('localhost:3000'));
-    inner.receive(request('my.app'));
-    assert.ok(got.text.endsWith(request('localhost:3000')));
+    const refused = response('426 Upgrade Required', 'Content-Length: 3\r\n', 'no!');
+    pass(
+      setUp(),
+      ['>', upgrade('my.app') + request('my.app') + upgrade('my.app'), upgrade(LOCAL_HOST)],
+      ['<', refused.slice(0, -1), refused.slice(0, -1), request(LOCAL_HOST) + upgrade(LOCAL_HOST)],
+      ['<', '!'],
+      ['<', response('200 OK', 'Content-Length: 2\r\n', 'ok')],
+    );
   });
 
   it('stops reading 64 KiB after an unanswered upgrade, and passes all of it on later', () => {
@@ -120,11 +146,11 @@ describe('HeaderRewriter', () => {
   });
 
   it('passes on the body of a request that offers an upgrade before the response', () => {
-    const { inner, stream, got } = setUp();
-    inner.receive(offer('my.app') + request('my.app'));
-    assert.equal(got.text, offer('localhost:3000'));
-    stream.write(Buffer.from('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'));
-    assert.equal(got.text, offer('localhost:3000') + request('localhost:3000'));
+    pass(
+      setUp(),
+      ['>', offer('my.app') + request('my.app'), offer(LOCAL_HOST)],
+      ['<', 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n', undefined, request(LOCAL_HOST)],
+    );
   });
 
   for (const [name, bytes] of Object.entries({
@@ -142,10 +168,8 @@ describe('HeaderRewriter', () => {
   }
 
   it('leaves it to the relay to refuse a malformed response to an upgrade', () => {
-    const { inner, stream } = setUp();
-    inner.receive(upgrade('my.app'));
-    stream.write(Buffer.from('hello\r\n\r\n'));
-    assert.deepEqual([inner.sent, inner.ended], ['hello\r\n\r\n', undefined]);
+    const ended = pass(setUp(), ['>', upgrade('my.app'), upgrade(LOCAL_HOST)], ['<', 'hello\r\n\r\n']);
+    assert.equal(ended, undefined);
   });
 
   const changes: HeaderChanges = {
@@ -158,31 +182,26 @@ describe('HeaderRewriter', () => {
   const is = 'Cache-Control: no-store\r\n';
 
   it('sets and removes headers of requests', () => {
-    const { inner, got } = setUp(changes);
-    inner.receive(request('my.app'));
-    assert.equal(got.text, changedRequest(''));
+    pass(setUp(changes), ['>', request('my.app'), changedRequest('')]);
   });
 
   it('leaves the Host alone unless it is replaced', () => {
-    const { inner, got } = setUp({ requestHeader: ['A: b'] }, null);
-    inner.receive('GET / HTTP/1.1\r\nHost: my.app\r\n\r\n');
-    assert.equal(got.text, 'GET / HTTP/1.1\r\nHost: my.app\r\nA: b\r\n\r\n');
+    const [before, after] = ['GET / HTTP/1.1\r\nHost: my.app\r\n', 'A: b\r\n\r\n'];
+    pass(setUp({ requestHeader: ['A: b'] }, null), ['>', `${before}\r\n`, before + after]);
   });
 
   it("replaces the tunnel's own Origin and Referer, also of an upgrade, and keeps those of other sites", () => {
-    const { inner, stream, got } = setUp({}, 'localhost:3000', 'http://localhost:3000');
     const websocket = 'Connection: Upgrade\r\nUpgrade: websocket\r\n';
-    inner.receive(fromPage('my.app', 'https://my.app') + fromPage('my.app', 'https://my.app.evil.test'));
-    inner.receive(fromPage('my.app', 'https://my.app', websocket));
-    assert.equal(
-      got.text,
-      fromPage('localhost:3000', 'http://localhost:3000') +
-        fromPage('localhost:3000', 'https://my.app.evil.test') +
-        fromPage('localhost:3000', 'http://localhost:3000', websocket),
+    const [own, other] = ['https://my.app', 'https://my.app.evil.test'];
+    pass(
+      setUp({}, LOCAL_HOST, LOCAL),
+      ['>', fromPage('my.app', own), fromPage(LOCAL_HOST, LOCAL)],
+      ['>', fromPage('my.app', other), fromPage(LOCAL_HOST, other)],
+      ['>', fromPage('my.app', own, websocket), fromPage(LOCAL_HOST, LOCAL, websocket)],
+      ['<', 'HTTP/1.1 101 Switching Protocols\r\n\r\n'],
+      // What follows the upgrade stays as it is.
+      ['>', fromPage('my.app', own)],
     );
-    stream.write(Buffer.from('HTTP/1.1 101 Switching Protocols\r\n\r\n'));
-    inner.receive(fromPage('my.app', 'https://my.app'));
-    assert.ok(got.text.endsWith(fromPage('my.app', 'https://my.app')), 'changes what follows the upgrade');
   });
 
   it('removes or sets an Origin that would be replaced', () => {
@@ -239,78 +258,70 @@ describe('HeaderRewriter', () => {
     );
   });
 
-  it('changes the largest head that the relay accepts', () => {
-    const { inner, stream } = setUp(changes);
-    const large = `X: ${'x'.repeat(65_000)}\r\n`;
-    inner.receive(request('my.app'));
-    stream.write(Buffer.from(response('204 No Content', `${large}${was}`)));
-    assert.equal(inner.sent, response('204 No Content', `${large}${is}`));
-  });
+  const asked: Step = ['>', request('my.app'), changedRequest('')];
+  const HEAD = 'HEAD / HTTP/1.1\r\nHost: a\r\n\r\n';
+  const CHANGED_HEAD = `HEAD / HTTP/1.1\r\nHost: ${LOCAL_HOST}\r\n${ADDED}\r\n`;
+  const large = `X: ${'x'.repeat(65_000)}\r\n`;
+  const refused = (fields: string): string =>
+    response('502 Bad Gateway', `Content-Length: 2\r\n${fields}`, 'no');
+  const switched = (fields: string): string =>
+    response('101 Switching Protocols', `Upgrade: websocket\r\n${fields}`, response('200 OK', was));
+  const chunks = '2 \nok\n0\n\n';
+  const inChunks = (fields: string): string => response('200 OK', `Transfer-Encoding: chunked\r\n${fields}`);
+  const withLf: Step = ['<', inChunks(was).replaceAll('\r\n', '\n') + chunks, inChunks(is) + chunks];
+  const exchanges: Record<string, readonly Step[]> = {
+    'the largest head that the relay accepts': [
+      asked,
+      ['<', response('204 No Content', `${large}${was}`), response('204 No Content', `${large}${is}`)],
+    ],
+    'a response to HEAD, although its length announces a body': [
+      ['>', HEAD, CHANGED_HEAD],
+      [
+        '<',
+        response('200 OK', `${was}Content-Length: 5\r\n`),
+        response('200 OK', `Content-Length: 5\r\n${is}`),
+      ],
+      asked,
+      ['<', response('204 No Content', was), response('204 No Content', is)],
+    ],
+    'one that lasts until the connection closes': [
+      asked,
+      [
+        '<',
+        response('200 OK', was, response('200 OK', was)),
+        response('200 OK', is, response('200 OK', was)),
+      ],
+    ],
+    'an upgrade in both directions, and nothing that follows': [
+      ['>', upgrade('my.app'), upgrade(LOCAL_HOST).replace(/\r\n$/, `${ADDED}\r\n`)],
+      ['<', switched(was), switched(is)],
+      ['>', request('frame')],
+    ],
+    'a response that precedes its request': [
+      ['<', refused(was), refused(is)],
+      ['>', HEAD, CHANGED_HEAD],
+      asked,
+      ['<', refused(was), refused(is)],
+    ],
+    'a response whose lines end in LF alone, with the end of such chunks': [asked, withLf, asked, withLf],
+  };
+  for (const [what, steps] of Object.entries(exchanges))
+    it(`changes ${what}`, () => {
+      const world = setUp(changes);
+      assert.equal(pass(world, ...steps), undefined);
+      const { length } = world.inner.sent;
+      world.stream.close(1000);
+      assert.deepEqual([world.inner.ended, world.inner.sent.length], [1000, length]);
+    });
 
-  it('changes a response to HEAD, although its length announces a body', () => {
-    const { inner, stream } = setUp(changes);
-    inner.receive('HEAD / HTTP/1.1\r\nHost: a\r\n\r\n');
-    stream.write(Buffer.from(response('200 OK', `${was}Content-Length: 5\r\n`)));
-    inner.receive('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
-    stream.write(Buffer.from(response('204 No Content', was)));
-    assert.equal(
-      inner.sent,
-      response('200 OK', `Content-Length: 5\r\n${is}`) + response('204 No Content', is),
-    );
-  });
-
-  it('changes one that lasts until the connection closes', () => {
-    const { inner, stream } = setUp(changes);
-    inner.receive(request('my.app'));
-    stream.write(Buffer.from(response('200 OK', was, response('200 OK', was))));
-    stream.close(1000);
-    assert.equal(inner.sent, response('200 OK', is, response('200 OK', was)));
-    assert.equal(inner.ended, 1000);
-  });
-
-  it('changes an upgrade in both directions, and nothing that follows', () => {
-    const { inner, stream, got } = setUp(changes);
-    inner.receive(upgrade('my.app'));
-    assert.equal(
-      got.text,
-      upgrade('localhost:3000').replace(/\r\n$/, 'X-Env: dev\r\nX-Env: two\r\nX-First: \r\n\r\n'),
-    );
-    stream.write(
-      Buffer.from(
-        response('101 Switching Protocols', `Upgrade: websocket\r\n${was}`, response('200 OK', was)),
-      ),
-    );
-    assert.equal(
-      inner.sent,
-      response('101 Switching Protocols', `Upgrade: websocket\r\n${is}`, response('200 OK', was)),
-    );
-    got.text = '';
-    inner.receive(request('frame'));
-    assert.equal(got.text, request('frame'));
-  });
-
-  it('changes a response that precedes its request', () => {
-    const { inner, stream } = setUp(changes);
-    const refused = response('502 Bad Gateway', `Content-Length: 2\r\n${was}`, 'no');
-    stream.write(Buffer.from(refused));
-    inner.receive('HEAD / HTTP/1.1\r\nHost: a\r\n\r\n');
-    inner.receive(request('my.app'));
-    stream.write(Buffer.from(refused));
-    assert.equal(inner.sent, response('502 Bad Gateway', `Content-Length: 2\r\n${is}`, 'no').repeat(2));
-  });
-
-  it('leaves it to the relay to refuse a malformed response', () => {
-    for (const bytes of [
-      'hello\r\n\r\n',
-      response('200 OK', 'Server : x\r\nContent-Length: 0\r\n'),
-      response('200 OK', 'Transfer-Encoding: gzip, chunked\r\nContent-Length: 1\r\nServer: x\r\n'),
-    ]) {
-      const { inner, stream } = setUp(changes);
-      inner.receive(request('my.app'));
-      stream.write(Buffer.from(bytes));
-      assert.deepEqual([inner.sent, inner.ended], [bytes, undefined]);
-    }
-  });
+  for (const malformed of [
+    'hello\r\n\r\n',
+    response('200 OK', 'Server : x\r\nContent-Length: 0\r\n'),
+    response('200 OK', 'Transfer-Encoding: gzip, chunked\r\nContent-Length: 1\r\nServer: x\r\n'),
+  ])
+    it(`leaves it to the relay to refuse ${JSON.stringify(malformed)}`, () => {
+      assert.equal(pass(setUp(changes), asked, ['<', malformed]), undefined);
+    });
 
   it('breaks the connection when the head of a response is too large, without passing on any of it', () => {
     const { inner, stream, got } = setUp(changes);
@@ -319,38 +330,12 @@ describe('HeaderRewriter', () => {
     assert.deepEqual([inner.sent, inner.ended, got.closed], ['', 'cut', 1006]);
   });
 
-  it('changes a response whose lines end in LF alone, and finds the end of such chunks', () => {
-    const { inner, stream } = setUp(changes);
-    const chunks = '2 \nok\n0\n\n';
-    const sent = response('200 OK', `Transfer-Encoding: chunked\r\n${was}`).replaceAll('\r\n', '\n') + chunks;
-    for (let round = 0; round < 2; round += 1) {
-      inner.receive(request('my.app'));
-      stream.write(Buffer.from(sent));
-    }
-    assert.equal(
-      inner.sent,
-      `${response('200 OK', `Transfer-Encoding: chunked\r\n${is}`)}${chunks}`.repeat(2),
-    );
-  });
-
   it('breaks the connection of a relay that does not wait for responses', () => {
     const { inner } = setUp(changes);
     for (let count = 0; count < UNANSWERED_REQUESTS_MAX; count += 1) inner.receive(request('a'));
     assert.equal(inner.ended, undefined);
     inner.receive(request('a'));
     assert.equal(inner.ended, 'cut');
-  });
-
-  it('passes a response to a refused upgrade on, and what follows it', () => {
-    const { inner, stream, got } = setUp();
-    inner.receive(upgrade('my.app') + request('my.app') + upgrade('my.app'));
-    const refused = response('426 Upgrade Required', 'Content-Length: 3\r\n', 'no!');
-    stream.write(Buffer.from(refused.slice(0, -1)));
-    stream.write(Buffer.from('!'));
-    const hello = response('200 OK', 'Content-Length: 2\r\n', 'ok');
-    stream.write(Buffer.from(hello));
-    assert.equal(inner.sent, refused + hello);
-    assert.equal(got.text, upgrade('localhost:3000') + request('localhost:3000') + upgrade('localhost:3000'));
   });
 });
 
@@ -385,7 +370,6 @@ describe('replacementOrigin', () => {
   });
 });
 
-const LOCAL = 'http://localhost:3000';
 const FORWARDED = ['X-Forwarded-Host: shop.tunnels.test', 'X-Forwarded-Proto: https'];
 
 /** The new values, by the fields in lower case. */
