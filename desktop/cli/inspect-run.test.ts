@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { addImported } from '../client/inspector/import-text.ts';
@@ -8,17 +7,14 @@ import type { ImportedRequest } from '../client/inspector/edit.ts';
 import { InspectRefused } from '../client/inspector/inspector-protocol.ts';
 import { RequestLog } from '../client/inspector/request-log.ts';
 import { IMPORT_MAX_BYTES, IMPORTED_REQUESTS_MAX } from '../client/limits.ts';
+import { temporaryDirectory } from '../testing/temporary-directory.ts';
 import { exportHar, importRequests, InputError, readAll } from './inspect-run.ts';
 
 const NOTHING = Readable.from([]);
 
 describe('an input', () => {
-  let folder: string;
-  before(() => void (folder = mkdtempSync(join(tmpdir(), 'culvert-test-'))));
-  after(() => rmSync(folder, { recursive: true, force: true }));
-
   it('is a file or standard input, as bytes', async () => {
-    const file = join(folder, 'a');
+    const file = join(temporaryDirectory(), 'a');
     writeFileSync(file, Buffer.from([0, 255]));
     assert.deepEqual([...(await readAll(file, NOTHING, 9))], [0, 255]);
     for (const path of [undefined, '-'])
@@ -39,7 +35,7 @@ describe('an input', () => {
   });
 
   it('is named in the error when it cannot be read', async () => {
-    const missing = join(folder, 'missing');
+    const missing = join(temporaryDirectory(), 'missing');
     await assert.rejects(
       readAll(missing, NOTHING, 9),
       (error) => error instanceof InputError && error.message.startsWith(`"${missing}" cannot be read`),

@@ -67,6 +67,9 @@ async function login(
   return { address, calls, printed: recorded.printed };
 }
 
+const accept = (invited: RestResponse, more: Parameters<typeof login>[1] = {}) =>
+  login(answering(true), { invited, ...more });
+
 describe('login', () => {
   signedOut();
 
@@ -124,9 +127,6 @@ describe('login', () => {
   });
 
   describe('with an invitation', () => {
-    const accept = (invited: RestResponse, more: Parameters<typeof login>[1] = {}) =>
-      login(answering(true), { invited, ...more });
-
     it('gets a key named after this machine, asks nothing, and stores it', async () => {
       const { address, calls } = await accept([201, TAKEN]);
       assert.deepEqual(stored.read(), { relay: address, key: KEY });
@@ -171,20 +171,20 @@ const INVITATION = `/invite/aB3_-aB3_-aB3_-aB3_-aB3_-aB3_-xy`;
 const startRelay = () =>
   startRestRelay((call) => (call.startsWith('POST /v1/invites/') ? [201, TAKEN] : [200, ACCOUNT]));
 
+const read = (relay: string | undefined, env: Record<string, string> = {}, json = false) =>
+  readAccessOrLogin({ options: { relay, json }, env, readLogin: () => stored.read() });
+
+/** Types the answers at a terminal. */
+async function complete(given: ReturnType<typeof read>, answers: string[], isInteractive = true) {
+  const { printed, output } = record();
+  const prompt = answering(isInteractive, ...answers);
+  const { key } = await completeLogin(given, { stored, prompt, output });
+  assert.equal(printed.out, '');
+  return { key, err: printed.err };
+}
+
 describe('a first tunnel', () => {
   signedOut();
-
-  const read = (relay: string | undefined, env: Record<string, string> = {}, json = false) =>
-    readAccessOrLogin({ options: { relay, json }, env, readLogin: () => stored.read() });
-
-  /** Types the answers at a terminal. */
-  async function complete(given: ReturnType<typeof read>, answers: string[], isInteractive = true) {
-    const { printed, output } = record();
-    const prompt = answering(isInteractive, ...answers);
-    const { key } = await completeLogin(given, { stored, prompt, output });
-    assert.equal(printed.out, '');
-    return { key, err: printed.err };
-  }
 
   it('asks for the key of the relay that is named, and stores it', async () => {
     const { address } = await startRelay();

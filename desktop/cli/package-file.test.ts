@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { temporaryDirectory } from '../testing/temporary-directory.ts';
 import { commandEnvironment, planCommand, projectName } from './package-file.ts';
@@ -147,8 +146,7 @@ describe('planCommand', () => {
 describe('projectName', () => {
   let folder: string;
 
-  beforeEach(() => (folder = mkdtempSync(join(tmpdir(), 'culvert-name-'))));
-  afterEach(() => rmSync(folder, { recursive: true }));
+  beforeEach(() => (folder = temporaryDirectory()));
 
   function write(path: string, text: string): void {
     mkdirSync(dirname(join(folder, path)), { recursive: true });

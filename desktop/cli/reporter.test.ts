@@ -1,20 +1,9 @@
 import assert from 'node:assert/strict';
-import { OPEN } from '../../shared/access.ts';
-import { SPEC_DEFAULTS, type TunnelSpec } from '../client/config/tunnel-spec.ts';
 import { record } from '../testing/command-context.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { TUNNEL } from '../testing/fake-platform.ts';
+import { SPEC } from '../testing/tunnel-spec.ts';
 import { JsonReporter, TextReporter } from './reporter.ts';
-
-const SPEC: TunnelSpec = {
-  ...SPEC_DEFAULTS,
-  access: OPEN,
-  label: undefined,
-  port: 3000,
-  name: undefined,
-  domain: undefined,
-  ttl: undefined,
-};
 
 describe('JsonReporter', () => {
   it('prints one event per line', () => {

@@ -1,26 +1,16 @@
 import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
-import { OPEN } from '../../shared/access.ts';
-import { SPEC_DEFAULTS, type TunnelSpec } from '../client/config/tunnel-spec.ts';
 import { RequestLog } from '../client/inspector/request-log.ts';
 import { Network } from '../client/network/network.ts';
 import { record } from '../testing/command-context.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { TUNNEL } from '../testing/fake-platform.ts';
 import { type RestResponse, startRestRelay, closeServers } from '../testing/servers.ts';
+import { SPEC } from '../testing/tunnel-spec.ts';
 import { JsonReporter } from './reporter.ts';
 import { CommandWindow } from './command-window.ts';
 import { serveTunnels } from './run-tunnels.ts';
 
-const spec = (label: string, port: number): TunnelSpec => ({
-  ...SPEC_DEFAULTS,
-  access: OPEN,
-  label,
-  port,
-  name: undefined,
-  domain: undefined,
-  ttl: undefined,
-});
 const LIMITED: RestResponse = [429, { error: 'rate limit exceeded' }, { 'retry-after': '6' }];
 
 /** Starts tunnels to ports 1 and 2 at a relay that responds to creates as told; the test interrupts it. */
@@ -33,7 +23,7 @@ async function start(create: (port: number) => RestResponse, isService = false) 
   const { printed, output } = record();
   const interrupt = new AbortController();
   const access = { relay: address, key: `cvt_${'k'.repeat(32)}`, network: new Network(), json: true };
-  const tunnels = [spec('one', 1), spec('two', 2)];
+  const tunnels = ['one', 'two'].map((label, index) => ({ ...SPEC, label, port: index + 1 }));
   const onceOnline = { open: false, qr: false, copy: false };
   const code = serveTunnels(
     { tunnels, onceOnline, ui: false, isService, ...access },

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { statSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onPosix } from '../../shared/testing/posix.ts';
+import { temporaryDirectory } from '../testing/temporary-directory.ts';
 import { type Message, toMessage } from './messages.ts';
 import { answerQuestions, type AskOwner, askThroughApp } from './owner-questions.ts';
 
@@ -41,11 +41,10 @@ describe('a question to the owner', () => {
   let directory: string;
   let end: (() => void) | undefined;
 
-  beforeEach(() => void (directory = mkdtempSync(join(tmpdir(), 'culvert-questions-'))));
+  beforeEach(() => void (directory = temporaryDirectory()));
   afterEach(() => {
     end?.();
     end = undefined;
-    rmSync(directory, { recursive: true, force: true });
   });
 
   async function answering(ask: AskOwner): Promise<AskOwner> {

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
-import { OPEN } from '../../../shared/access.ts';
 import type { KnockMessage } from '../../../shared/control.ts';
-import { SPEC_DEFAULTS } from '../../client/config/tunnel-spec.ts';
 import { RequestLog } from '../../client/inspector/request-log.ts';
 import { record } from '../../testing/command-context.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
 import { TUNNEL } from '../../testing/fake-platform.ts';
+import { SPEC } from '../../testing/tunnel-spec.ts';
 import { Panel } from './panel.ts';
 
 function setUp({ isReachable = true } = {}) {
@@ -14,17 +13,8 @@ function setUp({ isReachable = true } = {}) {
   const log = new RequestLog();
   const asked: string[] = [];
   const answered: unknown[] = [];
-  const spec = {
-    ...SPEC_DEFAULTS,
-    access: OPEN,
-    label: 'web',
-    port: 3000,
-    name: undefined,
-    domain: undefined,
-    ttl: undefined,
-  };
   const panel = new Panel({
-    spec: { ...spec, localHost: '::1', localHttps: true },
+    spec: { ...SPEC, label: 'web', localHost: '::1', localHttps: true },
     clock,
     requests: (count) => log.list(undefined, count),
     detail: () => undefined,

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
-import { OPEN } from '../../../shared/access.ts';
-import { SPEC_DEFAULTS } from '../../client/config/tunnel-spec.ts';
 import { record } from '../../testing/command-context.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
 import { TUNNEL } from '../../testing/fake-platform.ts';
+import { SPEC } from '../../testing/tunnel-spec.ts';
 import { canShowView, LEAVE, PasteReader, Screen, splitKeys, TerminalView } from './terminal-view.ts';
 import { span } from './text.ts';
 
@@ -35,30 +34,19 @@ function setUp(env: NodeJS.ProcessEnv = {}) {
     isForeground: () => jobs.isHere,
   };
   const view = new TerminalView(...streams, env, clock, window, jobs);
-  const panel = view.add(
-    {
-      ...SPEC_DEFAULTS,
-      access: OPEN,
-      label: undefined,
-      port: 3000,
-      name: undefined,
-      domain: undefined,
-      ttl: undefined,
+  const panel = view.add(SPEC, {
+    requests: () => [],
+    detail: () => undefined,
+    extendTunnel: (id) => {
+      answered.push(`extend ${id}`);
+      return Promise.resolve(TUNNEL);
     },
-    {
-      requests: () => [],
-      detail: () => undefined,
-      extendTunnel: (id) => {
-        answered.push(`extend ${id}`);
-        return Promise.resolve(TUNNEL);
-      },
-      fetchTunnel: () => Promise.resolve(TUNNEL),
-      answerKnock(_tunnel, knock, admit) {
-        answered.push(`${knock} ${admit}`);
-        return Promise.resolve();
-      },
+    fetchTunnel: () => Promise.resolve(TUNNEL),
+    answerKnock(_tunnel, knock, admit) {
+      answered.push(`${knock} ${admit}`);
+      return Promise.resolve();
     },
-  );
+  });
   return { clock, window, jobs, written, rawModes, answered, stdin, stdout, view, panel };
 }
 
@@ -261,6 +249,7 @@ describe('pasted text', () => {
     stdin.emit('data', '\u{1B}[200~qyeax\u{3}\u{1B}[201~');
     assert.deepEqual(answered, []);
     assert.doesNotMatch(written.join(''), /and quit/);
+    view.close(record().output);
   });
 
   for (const [what, pieces, parts] of [

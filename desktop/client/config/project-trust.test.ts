@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, realpathSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { OPEN } from '../../../shared/access.ts';
 import { describeOnPosix } from '../../../shared/testing/posix.ts';
+import { temporaryDirectory } from '../../testing/temporary-directory.ts';
+import { SPEC } from '../../testing/tunnel-spec.ts';
 import { readProject, readProjectIn } from './project.ts';
 import { checkOwners, locateFolders, ProjectFileError, trustedOwners } from './project-trust.ts';
-import { FOLDER_RULE, SPEC_DEFAULTS } from './tunnel-spec.ts';
+import { FOLDER_RULE } from './tunnel-spec.ts';
 
 const isRefusal = (words: RegExp) => (error: unknown) =>
   error instanceof ProjectFileError && words.test(error.message);
@@ -16,11 +16,10 @@ describe('readProject', () => {
   let inner: string;
 
   beforeEach(() => {
-    root = mkdtempSync(join(tmpdir(), 'culvert-project-'));
+    root = temporaryDirectory();
     inner = join(root, 'src', 'deep');
     mkdirSync(inner, { recursive: true });
   });
-  afterEach(() => rmSync(root, { recursive: true, force: true }));
 
   const write = (path: string, port: number): void =>
     writeFileSync(join(root, path), `tunnels:\n  web:\n    port: ${port}\n`);
@@ -124,23 +123,13 @@ describe('checkOwners', () => {
   });
 });
 
-const tunnel = (folder: string | undefined) => ({
-  ...SPEC_DEFAULTS,
-  label: 'web',
-  port: 0,
-  name: undefined,
-  domain: undefined,
-  ttl: undefined,
-  access: OPEN,
-  folder,
-});
 describeOnPosix('the folder of a tunnel in culvert.yml', () => {
   let above: string;
   let own: string;
   let file: string;
 
   before(() => {
-    above = realpathSync(mkdtempSync(join(tmpdir(), 'culvert-folders-')));
+    above = realpathSync(temporaryDirectory());
     own = join(above, 'project');
     file = join(own, 'culvert.yml');
     mkdirSync(join(own, 'public', 'docs'), { recursive: true });
@@ -152,10 +141,8 @@ describeOnPosix('the folder of a tunnel in culvert.yml', () => {
     symlinkSync('project', join(above, 'link'));
   });
 
-  after(() => rmSync(above, { recursive: true }));
-
   const locate = (folder: string | undefined, path = file) =>
-    locateFolders(path, [tunnel(folder)])[0]?.folder;
+    locateFolders(path, [{ ...SPEC, label: 'web', port: 0, folder }])[0]?.folder;
 
   it("is resolved from the file's folder, through links within that folder", () => {
     assert.equal(locate(undefined), undefined);

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onPosix } from '../../../shared/testing/posix.ts';
+import { temporaryDirectory } from '../../testing/temporary-directory.ts';
 import { parseRelayAddress } from '../relay/relay-address.ts';
 import { configFolder, StoredLogin, StoredLoginError } from './stored-login.ts';
 
@@ -15,11 +15,10 @@ describe('StoredLogin', () => {
   let stored: StoredLogin;
 
   beforeEach(() => {
-    root = mkdtempSync(join(tmpdir(), 'culvert-login-'));
+    root = temporaryDirectory();
     warnings = [];
     stored = new StoredLogin(join(root, 'a', 'culvert'), (text) => warnings.push(text));
   });
-  afterEach(() => rmSync(root, { recursive: true, force: true }));
 
   it('returns the login stored last', async () => {
     assert.equal(stored.read(), undefined);

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http2';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { closeServers, listen, startHttp } from '../../testing/servers.ts';
+import { temporaryDirectory } from '../../testing/temporary-directory.ts';
 import { localPort } from '../local/local-service.ts';
 import { type MessageValue, textOf } from '../messages.ts';
 import { parseRelayAddress } from '../relay/relay-address.ts';
@@ -14,13 +14,10 @@ const REMEDIES = { noKey: '', badKey: '', certificate: '', noLocal: '', local: '
 
 describe('the last hop, to a folder', () => {
   it('reports whether the folder can be read, and what to do if not', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'culvert-hop-'));
+    const folder = temporaryDirectory();
     const hop = localHop({ local: { folder }, remedies: REMEDIES });
-    try {
-      assert.match(textOf(await hop.check()), /^the folder .*culvert-hop-\w+ can be read$/);
-    } finally {
-      rmSync(folder, { recursive: true });
-    }
+    assert.equal(textOf(await hop.check()), `the folder ${folder} can be read`);
+    rmSync(folder, { recursive: true });
     await assert.rejects(hop.check(), (error) => {
       assert.ok(error instanceof HopFailure);
       assert.match(error.message, /cannot be read \(ENOENT\)/);
@@ -56,8 +53,7 @@ describe('compressHop', () => {
 describe('tcpHop', () => {
   let folder: string;
 
-  beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), 'culvert-hop-'))));
-  afterEach(() => rmSync(folder, { recursive: true }));
+  beforeEach(() => void (folder = temporaryDirectory()));
 
   it('names the congestion control, and says how to change one that is slow on lines that lose packets', async () => {
     const path = join(folder, 'control');

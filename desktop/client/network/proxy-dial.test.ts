@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CERTIFICATE } from '../../testing/servers.ts';
+import { temporaryDirectory } from '../../testing/temporary-directory.ts';
 import { parseProxyAddress, readNetworkSettings } from './proxy-dial.ts';
 
 describe('readNetworkSettings', () => {
   let folder: string;
-  before(() => (folder = mkdtempSync(join(tmpdir(), 'culvert-'))));
-  after(() => rmSync(folder, { recursive: true }));
+  before(() => (folder = temporaryDirectory()));
 
   it('reads proxies from variables in either case, lower case first, and ALL_PROXY as the fallback', () => {
     const { httpProxy, httpsProxy, noProxy } = readNetworkSettings({
