@@ -6,7 +6,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { onLinux } from '../../shared/testing/posix.ts';
 import type { ChallengeRecord, CertificateRecord } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
-import { openTestStore } from '../testing/fixtures.ts';
+import { aChallenge, openTestStore } from '../testing/fixtures.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import type { Orders } from './acme-orders.ts';
 import {
@@ -22,6 +22,7 @@ import {
 import { KnownCertificates } from './known-certificates.ts';
 
 const TOKEN = 'a-token-of-some-length';
+const CHALLENGE = aChallenge({ host: 'a.tunnels.test', token: TOKEN, keyAuthorization: `${TOKEN}.x` });
 
 function locationIn(response: string): string | undefined {
   assert.match(response, /^HTTP\/1.1 308 /);
@@ -110,8 +111,7 @@ describe('the port for plain HTTP', () => {
   });
 
   it('answers http-01 challenges for their own host only', async () => {
-    const challenge = { token: TOKEN, keyAuthorization: `${TOKEN}.x`, expiresAt: 0 };
-    presented = [{ ...challenge, type: 'http-01', host: 'a.tunnels.test' }];
+    presented = [CHALLENGE];
     const path = `/.well-known/acme-challenge/${TOKEN}`;
     assert.match(await ask(path, 'a.tunnels.test'), /^HTTP\/1.1 200 [^]*\r\n\r\na-token-of-some-length\.x$/);
     for (const [target, host] of [
@@ -149,8 +149,7 @@ describe('the port for plain HTTP', () => {
     onLinux('closes the oldest unfinished connection of all when it has 1,024', async () => {
       for (let index = 0; index < HTTP_PORT_CONNECTIONS_MAX; index += 1) await hold(2 + (index >> 3));
       const closed = once(idle[0] as Socket, 'close');
-      const challenge = { token: TOKEN, keyAuthorization: `${TOKEN}.x`, expiresAt: 0 };
-      presented = [{ ...challenge, type: 'http-01', host: 'a.tunnels.test' }];
+      presented = [CHALLENGE];
       assert.match(await ask(`/.well-known/acme-challenge/${TOKEN}`, 'a.tunnels.test'), /^HTTP\/1.1 200 /);
       await closed;
       assert.equal(idle[1]?.destroyed, false);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { StoreError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
-import { openTestStore } from '../testing/fixtures.ts';
+import { aChallenge, openTestStore } from '../testing/fixtures.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { certificateOf } from './acme-orders.ts';
 import { certificate, newKey, pemOf, publicKeyOf } from './acme/x509.ts';
@@ -216,13 +216,9 @@ describe('CertifiedHandshakes', () => {
   it('of a validating authority get the challenge certificate, those of others nothing', async () => {
     const challenges = new PresentedChallenges(store, clock, true);
     handshakes = make({ challenges });
-    await challenges.solver('tls-alpn-01').present({
-      type: 'tls-alpn-01',
-      host: 'a.tunnels.test',
-      token: 't',
-      keyAuthorization: 't.x',
-      expiresAt: clock.now() + 1000,
-    });
+    const expiresAt = clock.now() + 1000;
+    const challenge = aChallenge({ type: 'tls-alpn-01', host: 'a.tunnels.test', expiresAt });
+    await challenges.solver('tls-alpn-01').present(challenge);
     assert.ok(await handshakes.challenge('a.tunnels.test'));
     assert.equal(await handshakes.challenge('b.tunnels.test'), undefined);
     assert.equal(await handshakes.challenge('127.0.0.1'), undefined);

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import type { CertificateRecord, ChallengeRecord } from '../store/records.ts';
+import type { CertificateRecord } from '../store/records.ts';
 import { StoreError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
-import { openTestStore } from '../testing/fixtures.ts';
+import { aChallenge, openTestStore } from '../testing/fixtures.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { certificateOf } from './acme-orders.ts';
 import { certificate, newKey, pemOf, publicKeyOf } from './acme/x509.ts';
@@ -158,13 +158,7 @@ describe('KnownCertificates', () => {
 
 describe('PresentedChallenges', () => {
   const clock = new FakeClock();
-  const challenge: ChallengeRecord = {
-    type: 'http-01',
-    host: 'a.test',
-    token: 't',
-    keyAuthorization: 't.x',
-    expiresAt: clock.now() + 1000,
-  };
+  const challenge = aChallenge({ expiresAt: clock.now() + 1000 });
   let store: Store;
 
   beforeEach(async () => {

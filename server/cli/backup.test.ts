@@ -21,6 +21,7 @@ import {
   aKeyRecord,
   aLink,
   allTunnels,
+  anAccess,
   anAccount,
   anInvitation,
   aTunnel,
@@ -28,15 +29,7 @@ import {
 import { FakeShell } from '../testing/fake-shell.ts';
 import { main } from './main.ts';
 
-const ACCESS = {
-  version: 'v',
-  allow: ['203.0.113.7'],
-  basic: [],
-  password: null,
-  links: true,
-  knock: false,
-  tokens: [],
-};
+const ACCESS = anAccess({ allow: ['203.0.113.7'], links: true });
 
 describe('culvert-relay backup and restore', () => {
   const account = anAccount({ name: 'before' });
@@ -194,13 +187,8 @@ describe('culvert-relay backup and restore', () => {
     const links = [aLink(idOf('locked')), aLink(idOf('locked'))];
     for (const link of links) await store.insertLink(link, { maxLinks: 9, maxRevoked: 9 });
     await run('backup', file);
-    const [closed] = ['closed'].map((slug) => ({
-      id: idOf(slug),
-      slug,
-      accountId: account.id,
-      heldUntil: 0,
-    }));
-    await store.releaseTunnels([closed ?? assert.fail()], 2000);
+    const closed = { id: idOf('closed'), slug: 'closed', accountId: account.id, heldUntil: 0 };
+    await store.releaseTunnels([closed], 2000);
     await store.suspendTunnel(idOf('suspended'), 'phishing');
     await store.suspendTunnel(idOf('resumed'), null);
     await store.setAccess(idOf('locked'), { access: ACCESS, kept: [] }, 'any');

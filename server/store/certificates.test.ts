@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { useStore } from '../testing/fixtures.ts';
+import { aChallenge, useStore } from '../testing/fixtures.ts';
 import type { OrderBegin } from './queries/certificate-queries.ts';
-import type { CertificateRecord, ChallengeRecord } from './records.ts';
+import type { CertificateRecord } from './records.ts';
 
 const HOUR = 3_600_000;
 const DIRECTORY = 'https://authority.test/dir';
@@ -28,17 +28,6 @@ function ofAccount(account: string, now: number): OrderBegin {
 
 function aCertificate(given: Partial<CertificateRecord> = {}): CertificateRecord {
   return { name: 'a.test', chain: 'c', key: 'k', renewAt: 5000, notAfter: 9000, storedAt: 1000, ...given };
-}
-
-function aChallenge(given: Partial<ChallengeRecord> = {}): ChallengeRecord {
-  return {
-    type: 'http-01',
-    host: 'a.test',
-    token: 't',
-    keyAuthorization: 't.x',
-    expiresAt: 2000,
-    ...given,
-  };
 }
 
 describe('certificates in the store', () => {

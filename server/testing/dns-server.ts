@@ -115,7 +115,7 @@ export class DnsServer {
         const length = received.readUInt16BE(0);
         const answer = this.#answer(received.subarray(2, 2 + length), Infinity);
         received = received.subarray(2 + length);
-        if (answer !== undefined) socket.write(Buffer.concat([uint16(answer.length), answer]));
+        if (answer !== undefined) socket.write(Buffer.concat([words(answer.length), answer]));
       }
     });
   }
@@ -183,22 +183,18 @@ function readQuestion(bytes: Buffer): Question {
 }
 
 function write({ id, bytes }: Question, code: number, entries: readonly Entry[], flags = 0): Buffer {
-  const counts = [1, entries.length, 0, 0];
-  return Buffer.concat([
-    ...[id, ANSWER_FLAGS | flags | code, ...counts].map(uint16),
-    bytes,
-    ...entries.map(writeRecord),
-  ]);
+  const head = words(id, ANSWER_FLAGS | flags | code, 1, entries.length, 0, 0);
+  return Buffer.concat([head, bytes, ...entries.map(writeRecord)]);
 }
 
 function writeRecord({ name, type, value }: Entry): Buffer {
   const data = dataOf(type, value);
-  const fixed = Buffer.concat([uint16(TYPES[type]), uint16(1), uint16(0), uint16(0), uint16(data.length)]);
-  return Buffer.concat([writeName(name), fixed, data]);
+  const fixed = words(TYPES[type], 1, 0, 0, data.length);
+  return Buffer.concat([wireBytes(name), fixed, data]);
 }
 
 function dataOf(type: DnsType, value: string): Buffer {
-  if (type === 'CNAME' || type === 'NS') return writeName(value);
+  if (type === 'CNAME' || type === 'NS') return wireBytes(value);
   if (type === 'TXT') return writeText(value);
   return isIP(value) === 4 ? Buffer.from(value.split('.').map(Number)) : writeIPv6(value);
 }
@@ -218,22 +214,11 @@ function writeIPv6(value: string): Buffer {
   const [front = '', back] = value.split('::');
   const [before, after] = [groupsOf(front), groupsOf(back ?? '')];
   const zeros = Array.from({ length: 8 - before.length - after.length }, () => 0);
-  return Buffer.concat([...before, ...zeros, ...after].map(uint16));
+  return words(...before, ...zeros, ...after);
 }
 
 function groupsOf(part: string): number[] {
   return part === '' ? [] : part.split(':').map((group) => Number.parseInt(group, 16));
-}
-
-function writeName(name: string): Buffer {
-  const labels = name.split('.').map((label) => Buffer.from([label.length, ...Buffer.from(label)]));
-  return Buffer.concat([...labels, Buffer.from([0])]);
-}
-
-function uint16(value: number): Buffer {
-  const bytes = Buffer.alloc(2);
-  bytes.writeUInt16BE(value);
-  return bytes;
 }
 
 /** DNS messages as a resolver writes and reads them. */
@@ -269,9 +254,7 @@ export function optRecord({ size = 1232, version = 0, flags = 0, data = Buffer.a
 }
 
 export function wireBytes(name: string): Buffer {
-  const labels = name
-    .split('.')
-    .map((label) => Buffer.concat([Buffer.from([label.length]), Buffer.from(label)]));
+  const labels = name.split('.').map((label) => Buffer.from([label.length, ...Buffer.from(label)]));
   return Buffer.concat([...labels, Buffer.from([0])]);
 }
 

@@ -19,6 +19,7 @@ import type { Log, LogEvent, LogFields } from '../log.ts';
 import { RateLimiter } from '../rate-limiter.ts';
 import type {
   AccountRecord,
+  ChallengeRecord,
   DomainRecord,
   InvitationRecord,
   KeyRecord,
@@ -349,6 +350,12 @@ export async function storeAnswers(): Promise<void> {
 export function aDomain(accountId: string, domain: string, fields: Partial<DomainRecord> = {}): DomainRecord {
   const times = { createdAt: 1000, verifiedAt: null, failingSince: null };
   return { id: randomUUID(), accountId, domain, proof: `proof of ${domain}`, ...times, ...fields };
+}
+
+/** A challenge that an authority has set for a host. */
+export function aChallenge(fields: Partial<ChallengeRecord> = {}): ChallengeRecord {
+  const key = { token: 't', keyAuthorization: 't.x' };
+  return { type: 'http-01', host: 'a.test', ...key, expiresAt: 2000, ...fields };
 }
 
 /** All tunnels of a store, oldest first. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { anAccount, aTunnel } from '../testing/fixtures.ts';
+import { anAccess, anAccount, aTunnel } from '../testing/fixtures.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { LiveTunnel, tunnelUrls } from './live-tunnel.ts';
 
@@ -23,16 +23,7 @@ describe('LiveTunnel', () => {
 
   it('ignores an access policy that is older than the one it has', () => {
     const tunnel = live();
-    const locked = {
-      version: 'v',
-      allow: [],
-      basic: [],
-      password: 'hash',
-      links: false,
-      knock: false,
-      tokens: [],
-    };
-    tunnel.setAccess(locked, 2);
+    tunnel.setAccess(anAccess({ password: 'hash' }), 2);
     const { access } = tunnel;
     assert.equal(access?.asks, true);
     tunnel.setAccess(null, 1);
@@ -150,65 +141,53 @@ describe('tunnelUrls', () => {
     pathForm: true,
   };
 
-  it('returns the subdomain, with the port of the relay', () => {
-    assert.deepEqual(
-      tunnelUrls({ slug: 'web', account: anAccount(), domain: null, terms: { wildcard: false } }, local),
-      {
-        public_url: 'http://web.localhost:8080',
-        urls: { subdomain: 'http://web.localhost:8080', path: 'http://localhost:8080/t/web' },
-      },
-    );
-  });
+  type Of = Parameters<typeof tunnelUrls>[0];
+  const tunnel: Of = { slug: 'web', account: anAccount(), domain: null, terms: { wildcard: false } };
+  const acme = anAccount({ subdomain: 'acme' });
+  const wildcard = { terms: { wildcard: true } };
+  const here = { subdomain: 'http://web.localhost:8080' };
+  const path = 'http://localhost:8080/t/web';
+  const there = { subdomain: 'https://web.tunnels.example.com', path: 'https://relay.example.com/t/web' };
 
-  it('returns no address below the relay without the path form', () => {
-    const addresses = { ...local, pathForm: false };
-    assert.deepEqual(
-      tunnelUrls({ slug: 'web', account: anAccount(), domain: null, terms: { wildcard: false } }, addresses),
-      {
-        public_url: 'http://web.localhost:8080',
-        urls: { subdomain: 'http://web.localhost:8080' },
-      },
-    );
-  });
-
-  it('returns the address below the account if there is one', () => {
-    assert.deepEqual(
-      tunnelUrls(
-        { slug: 'web', account: anAccount({ subdomain: 'acme' }), domain: null, terms: { wildcard: false } },
-        hosted,
-      ),
-      {
-        public_url: 'https://web.acme.example.net',
-        urls: {
-          subdomain: 'https://web.tunnels.example.com',
-          path: 'https://relay.example.com/t/web',
-          account: 'https://web.acme.example.net',
-        },
-      },
-    );
-  });
-
-  it("returns the tunnel's domain if there is one, with the port of the relay", () => {
-    const account = anAccount({ subdomain: 'acme' });
-    const tunnel = { slug: 'web', account, domain: 'app.shop.example', terms: { wildcard: false } };
-    const { public_url, urls } = tunnelUrls(tunnel, local);
-    assert.deepEqual(
-      [public_url, urls.domain, urls.account],
-      ['http://app.shop.example:8080', 'http://app.shop.example:8080', 'http://web.acme.localhost:8080'],
-    );
-  });
-
-  it('returns the hosts of a wildcard tunnel, and the ordinary address', () => {
-    const tunnel = { slug: 'web', account: anAccount(), domain: null, terms: { wildcard: true } };
-    const { public_url, urls } = tunnelUrls(tunnel, local);
-    assert.deepEqual(
-      [public_url, urls.wildcard],
-      ['http://web.localhost:8080', 'http://*--web.localhost:8080'],
-    );
-    const own = tunnelUrls({ ...tunnel, domain: '*.shop.example' }, hosted);
-    assert.deepEqual(
-      [own.public_url, own.urls.domain, own.urls.wildcard],
-      ['https://web.tunnels.example.com', undefined, 'https://*.shop.example'],
-    );
-  });
+  for (const [what, given, addresses, publicUrl, urls] of [
+    ['the subdomain, with the port of the relay', {}, local, here.subdomain, { ...here, path }],
+    [
+      'no address below the relay without the path form',
+      {},
+      { ...local, pathForm: false },
+      here.subdomain,
+      here,
+    ],
+    [
+      'the address below the account if there is one',
+      { account: acme },
+      hosted,
+      'https://web.acme.example.net',
+      { ...there, account: 'https://web.acme.example.net' },
+    ],
+    [
+      "the tunnel's domain if there is one, with the port of the relay",
+      { account: acme, domain: 'app.shop.example' },
+      local,
+      'http://app.shop.example:8080',
+      { ...here, path, account: 'http://web.acme.localhost:8080', domain: 'http://app.shop.example:8080' },
+    ],
+    [
+      'the hosts of a wildcard tunnel, and the ordinary address',
+      wildcard,
+      local,
+      here.subdomain,
+      { ...here, path, wildcard: 'http://*--web.localhost:8080' },
+    ],
+    [
+      'the hosts of a wildcard domain, and the ordinary address',
+      { ...wildcard, domain: '*.shop.example' },
+      hosted,
+      there.subdomain,
+      { ...there, wildcard: 'https://*.shop.example' },
+    ],
+  ] as const)
+    it(`returns ${what}`, () => {
+      assert.deepEqual(tunnelUrls({ ...tunnel, ...given }, addresses), { public_url: publicUrl, urls });
+    });
 });
