@@ -8,7 +8,7 @@ import { readProject } from '../client/config/project.ts';
 import type { Prompt } from '../client/config/relay-access.ts';
 import { contextOf, record } from '../testing/command-context.ts';
 import { ACCOUNT, TUNNEL } from '../testing/fake-platform.ts';
-import { temporaryDirectory } from '../testing/temporary-directory.ts';
+import { temporaryDirectory } from '../../shared/testing/temporary-directory.ts';
 import { closeServers, type RestResponse, startRestRelay } from '../testing/servers.ts';
 import type { Files } from './command.ts';
 import { main } from './main.ts';

@@ -7,7 +7,7 @@ import type { ImportedRequest } from '../client/inspector/edit.ts';
 import { InspectRefused } from '../client/inspector/inspector-protocol.ts';
 import { RequestLog } from '../client/inspector/request-log.ts';
 import { IMPORT_MAX_BYTES, IMPORTED_REQUESTS_MAX } from '../client/limits.ts';
-import { temporaryDirectory } from '../testing/temporary-directory.ts';
+import { temporaryDirectory } from '../../shared/testing/temporary-directory.ts';
 import { exportHar, importRequests, InputError, readAll } from './inspect-run.ts';
 
 const NOTHING = Readable.from([]);

@@ -8,7 +8,7 @@ import { RelayRefusal } from '../client/relay/errors.ts';
 import { ACCOUNT } from '../testing/fake-platform.ts';
 import { contextOf, record } from '../testing/command-context.ts';
 import { closeServers, type RestResponse, startRestRelay } from '../testing/servers.ts';
-import { temporaryDirectory } from '../testing/temporary-directory.ts';
+import { temporaryDirectory } from '../../shared/testing/temporary-directory.ts';
 import { completeLogin, logoutCommand, readAccessOrLogin, runLogin } from './login-commands.ts';
 
 const KEY = `cvt_${'k'.repeat(32)}`;

@@ -15,7 +15,7 @@ import { StoredLogin } from '../client/config/stored-login.ts';
 import { UsageError } from '../client/failures.ts';
 import { parseRelayAddress } from '../client/relay/relay-address.ts';
 import { contextOf, record } from '../testing/command-context.ts';
-import { temporaryDirectory } from '../testing/temporary-directory.ts';
+import { temporaryDirectory } from '../../shared/testing/temporary-directory.ts';
 import { readArguments } from './commands.ts';
 import { launchAgent, type Ran, scheduledTask, ServiceError, systemdUnit } from './service-manager.ts';
 import { LogFile, runService, type ServiceHost, serviceName } from './service-run.ts';

@@ -3,7 +3,7 @@ import { statSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { onPosix } from '../../shared/testing/posix.ts';
-import { temporaryDirectory } from '../testing/temporary-directory.ts';
+import { temporaryDirectory } from '../../shared/testing/temporary-directory.ts';
 import { type Message, toMessage } from './messages.ts';
 import { answerQuestions, type AskOwner, askThroughApp } from './owner-questions.ts';
 

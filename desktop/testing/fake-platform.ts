@@ -22,7 +22,7 @@ import type { LinkRequest } from '../client/relay/api-responses.ts';
 import { RelayRefusal } from '../client/relay/errors.ts';
 import type { InvitationAddress } from '../client/relay/invitation.ts';
 import { FakeClock } from './fake-clock.ts';
-import { temporaryDirectory } from './temporary-directory.ts';
+import { temporaryDirectory } from '../../shared/testing/temporary-directory.ts';
 
 /** A tunnel of an account with an account subdomain. */
 export const TUNNEL: Tunnel = {

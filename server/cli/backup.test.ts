@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import fs, {
   lstatSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -10,8 +9,8 @@ import fs, {
   writeFileSync,
 } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { temporaryDirectory } from '../../shared/testing/temporary-directory.ts';
 import { openSqlite } from '../store/sqlite/open-sqlite.ts';
 import { lockDatabase } from '../store/sqlite/sqlite-files.ts';
 import { ConflictError } from '../store/store-errors.ts';
@@ -41,7 +40,7 @@ describe('culvert-relay backup and restore', () => {
 
   beforeEach(async () => {
     shell = new FakeShell();
-    folder = mkdtempSync(join(tmpdir(), 'culvert-test-'));
+    folder = temporaryDirectory();
     shell.env['CULVERT_DATA_DIR'] = folder;
     database = join(folder, 'culvert.db');
     file = join(folder, 'copy.db');
@@ -50,10 +49,7 @@ describe('culvert-relay backup and restore', () => {
     for (const id of ['kept', 'revoked']) await store.insertKey(aKeyRecord({ id, accountId: account.id }));
   });
 
-  afterEach(async () => {
-    await store.close();
-    rmSync(folder, { recursive: true });
-  });
+  afterEach(() => store.close());
 
   async function run(...argv: string[]): Promise<number> {
     return await main(shell, argv, () => assert.fail('no relay should start'));

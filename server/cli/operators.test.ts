@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir, userInfo } from 'node:os';
+import { writeFileSync } from 'node:fs';
+import { userInfo } from 'node:os';
 import { join } from 'node:path';
+import { temporaryDirectory } from '../../shared/testing/temporary-directory.ts';
 import { hashKey } from '../accounts/api-keys.ts';
 import { REASON_MAX_LENGTH } from '../administration/admin-actions.ts';
 import { openSqlite } from '../store/sqlite/open-sqlite.ts';
@@ -20,15 +21,12 @@ describe('culvert-relay, for operators', () => {
 
   beforeEach(async () => {
     shell = new FakeShell();
-    folder = mkdtempSync(join(tmpdir(), 'culvert-test-'));
+    folder = temporaryDirectory();
     shell.env['CULVERT_DATA_DIR'] = folder;
     store = await openSqlite(join(folder, 'culvert.db'), () => {});
   });
 
-  afterEach(async () => {
-    await store.close();
-    rmSync(folder, { recursive: true });
-  });
+  afterEach(() => store.close());
 
   async function run(...argv: string[]): Promise<number> {
     return await main(shell, argv, () => assert.fail('no relay should start'));

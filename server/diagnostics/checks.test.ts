@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { utimesSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
   createSecureContext,
@@ -12,6 +11,7 @@ import {
   type Server as TlsServer,
   setDefaultCACertificates,
 } from 'node:tls';
+import { temporaryDirectory } from '../../shared/testing/temporary-directory.ts';
 import { certificate, newKey, pemOf, publicKeyOf } from '../certificates/acme/x509.ts';
 import { type Config, loadConfig } from '../config.ts';
 import type { DnsAnswer } from '../domains/domain-check.ts';
@@ -55,9 +55,7 @@ describe('culvert-relay doctor', () => {
   describe('names the congestion control of TCP', () => {
     let folder: string;
 
-    beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), 'culvert-tcp-'))));
-    afterEach(() => rmSync(folder, { recursive: true }));
-
+    beforeEach(() => void (folder = temporaryDirectory()));
     async function control(name: string): Promise<string> {
       const path = join(folder, 'control');
       writeFileSync(path, `${name}\n`);
@@ -105,9 +103,7 @@ describe('culvert-relay doctor', () => {
   describe('checks the last backup', () => {
     let folder: string;
 
-    beforeEach(() => (folder = mkdtempSync(join(tmpdir(), 'culvert-test-'))));
-    afterEach(() => rmSync(folder, { recursive: true }));
-
+    beforeEach(() => (folder = temporaryDirectory()));
     async function backupOf(days: number | undefined): Promise<string> {
       const path = join(folder, 'culvert.db');
       const clock = new FakeClock();
@@ -205,7 +201,7 @@ describe('culvert-relay doctor', () => {
     const trusted = getCACertificates('default');
 
     beforeEach(async () => {
-      folder = mkdtempSync(join(tmpdir(), 'culvert-test-'));
+      folder = temporaryDirectory();
       asked = [];
       const key = await newKey();
       const now = Date.now();
@@ -229,7 +225,6 @@ describe('culvert-relay doctor', () => {
     afterEach(() => {
       setDefaultCACertificates(trusted);
       server.close();
-      rmSync(folder, { recursive: true });
     });
 
     async function store(...domains: readonly string[]): Promise<void> {
@@ -304,7 +299,7 @@ describe('culvert-relay doctor', () => {
   });
 
   it('reads the certificate in the files of the settings, which a running relay may refuse', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'culvert-doctor-'));
+    const folder = temporaryDirectory();
     const [cert, key] = ['cert', 'key'].map((name) => join(folder, name));
     const pair = await newKey();
     const now = 100 * DAY_MS;
@@ -316,20 +311,16 @@ describe('culvert-relay doctor', () => {
     if ('problems' in read) assert.fail(read.problems.join());
     const check = (at: number): Promise<string> =>
       look(certificateChecks(read.config, { now: () => at }), 'certificate-files');
-    try {
-      assert.equal(await check(now - 1), `${cert}, valid until ${new Date(now).toISOString()}`);
-      for (const [at, why] of [
-        [now, /cert: it expired at /],
-        [now - 3 * DAY_MS, /cert: it is not valid before /],
-      ] as const)
-        await assert.rejects(check(at), (error) => error instanceof Fault && why.test(error.message));
-      writeFileSync(cert ?? '', 'no certificate');
-      await assert.rejects(
-        check(now - 1),
-        (error) => error instanceof Fault && /CULVERT_TLS_CERT must be/.test(error.message),
-      );
-    } finally {
-      rmSync(folder, { recursive: true });
-    }
+    assert.equal(await check(now - 1), `${cert}, valid until ${new Date(now).toISOString()}`);
+    for (const [at, why] of [
+      [now, /cert: it expired at /],
+      [now - 3 * DAY_MS, /cert: it is not valid before /],
+    ] as const)
+      await assert.rejects(check(at), (error) => error instanceof Fault && why.test(error.message));
+    writeFileSync(cert ?? '', 'no certificate');
+    await assert.rejects(
+      check(now - 1),
+      (error) => error instanceof Fault && /CULVERT_TLS_CERT must be/.test(error.message),
+    );
   });
 });

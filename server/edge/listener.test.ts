@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { temporaryDirectory } from '../../shared/testing/temporary-directory.ts';
 import { certificate, newKey, pemOf, publicKeyOf } from '../certificates/acme/x509.ts';
 import { STORE_RETRY_MS, StoreError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
@@ -117,12 +117,10 @@ describe('CertificateWatch', () => {
   let logged: Parameters<Log>[];
 
   beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'culvert-certificates-'));
+    folder = temporaryDirectory();
     used = 0;
     logged = [];
   });
-
-  afterEach(() => rmSync(folder, { recursive: true }));
 
   /** Certifies the hours from now, and writes the files. */
   async function renew(from: number, until: number): Promise<void> {

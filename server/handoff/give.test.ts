@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { mock } from 'node:test';
 import { describeOnPosix } from '../../shared/testing/posix.ts';
+import { temporaryDirectory } from '../../shared/testing/temporary-directory.ts';
 import { until } from '../testing/edge-fixture.ts';
 import {
   Conversation,
@@ -64,7 +62,7 @@ describeOnPosix('the relay that is replaced', () => {
   let logged: string[];
 
   beforeEach(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'culvert-replace-'));
+    folder = temporaryDirectory();
     path = handoffSocketPath(folder, 8080);
     relay = new FakeRelay();
     logged = [];
@@ -76,7 +74,6 @@ describeOnPosix('the relay that is replaced', () => {
     mock.timers.reset();
     talk.destroy();
     handover.close();
-    rmSync(folder, { recursive: true });
   });
 
   async function converse(changes: object = {}): Promise<typeof talk> {

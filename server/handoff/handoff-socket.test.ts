@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { mkdirSync, readdirSync, statSync } from 'node:fs';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { mock } from 'node:test';
 import { describeOnPosix } from '../../shared/testing/posix.ts';
+import { temporaryDirectory } from '../../shared/testing/temporary-directory.ts';
 import type { Hello } from './conversation.ts';
 import { HANDOFF_HELLO_MS, HandoffSocket, handoffSocketPath, meet } from './handoff-socket.ts';
 
@@ -18,7 +18,7 @@ describeOnPosix('a meeting point', () => {
   let points: HandoffSocket[];
 
   beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'culvert-meet-'));
+    folder = temporaryDirectory();
     path = handoffSocketPath(folder, 8080);
     heard = [];
     points = [];
@@ -26,7 +26,6 @@ describeOnPosix('a meeting point', () => {
 
   afterEach(() => {
     for (const point of points) point.close(false);
-    rmSync(folder, { recursive: true });
   });
 
   async function open(): Promise<HandoffSocket> {

@@ -4,19 +4,17 @@ import { once } from 'node:events';
 import {
   constants,
   createReadStream,
-  mkdtempSync,
   openSync,
   readdirSync,
   readFileSync,
   readlinkSync,
   renameSync,
-  rmSync,
   statSync,
 } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onLinux, onPosix } from '../../shared/testing/posix.ts';
+import { temporaryDirectory } from '../../shared/testing/temporary-directory.ts';
 import { systemClock } from '../clock.ts';
 import type { LogFields, LogFormat, LogLevel } from '../log.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
@@ -94,7 +92,7 @@ describe('createLog', () => {
 
 describe('stderrStream', () => {
   onPosix('drops what a reader does not take, beyond a limit', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'culvert-log-'));
+    const folder = temporaryDirectory();
     const path = join(folder, 'pipe');
     execFileSync('mkfifo', [path]);
     const stream = stderrStream(openSync(path, constants.O_RDWR | constants.O_NONBLOCK));
@@ -107,7 +105,6 @@ describe('stderrStream', () => {
     const reader = createReadStream(path).resume();
     stream.end();
     await once(reader, 'close');
-    rmSync(folder, { recursive: true });
     // A pipe holds 64 KiB, and the current write does not count as waiting.
     assert.ok(dropped > lines / 2, `${dropped} of ${lines} lines`);
   });
@@ -136,10 +133,8 @@ describe('stderrStream', () => {
     let folder: string;
 
     beforeEach(() => {
-      folder = mkdtempSync(join(tmpdir(), 'culvert-log-'));
+      folder = temporaryDirectory();
     });
-
-    afterEach(() => rmSync(folder, { recursive: true }));
 
     it('writes all lines, in their order', async () => {
       const path = join(folder, 'log');
@@ -231,12 +226,10 @@ describe('AccessFile', () => {
   }
 
   beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'culvert-access-'));
+    folder = temporaryDirectory();
     path = join(folder, 'access.log');
     problems = [];
   });
-
-  afterEach(() => rmSync(folder, { recursive: true }));
 
   it('keeps the content of the file, and writes pending lines before it is closed', async () => {
     for (const line of ['one\n', 'two\n']) {

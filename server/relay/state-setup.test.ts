@@ -1,15 +1,7 @@
 import assert from 'node:assert/strict';
-import {
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { temporaryDirectory } from '../../shared/testing/temporary-directory.ts';
 import { generateKey } from '../accounts/api-keys.ts';
 import { storeOperations } from '../observe/counters.ts';
 import type { Store } from '../store/store.ts';
@@ -23,11 +15,9 @@ describe('the first API key', () => {
   let shell: FakeShell;
 
   beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'culvert-first-key-'));
+    folder = temporaryDirectory();
     shell = new FakeShell();
   });
-
-  afterEach(() => rmSync(folder, { recursive: true }));
 
   it('is shown on a terminal, and written nowhere', () => {
     const key = generateKey();

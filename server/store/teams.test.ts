@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { aKeyRecord, anAccount, anInvitation, aTunnel, PUBLIC, theTerms } from '../testing/fixtures.ts';
+import {
+  aKeyRecord,
+  anAccount,
+  anInvitation,
+  aTunnel,
+  PUBLIC,
+  theTerms,
+  useStore,
+} from '../testing/fixtures.ts';
 import type { AuditRecord } from './records.ts';
-import { openSqlite } from './sqlite/open-sqlite.ts';
-import type { Store } from './store.ts';
 
 function act(fields: Partial<AuditRecord>): AuditRecord {
   return {
@@ -22,19 +25,7 @@ function act(fields: Partial<AuditRecord>): AuditRecord {
 
 describe('the store of teams', () => {
   const account = anAccount({ name: 'team', createdAt: 100 });
-  let folder: string;
-  let store: Store;
-
-  beforeEach(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'culvert-test-'));
-    store = await openSqlite(join(folder, 'culvert.db'), () => {});
-    await store.insertAccount(account);
-  });
-
-  afterEach(async () => {
-    await store.close();
-    rmSync(folder, { recursive: true });
-  });
+  const store = useStore(account);
 
   it('keeps which key a tunnel is from, and its label', async () => {
     const tunnel = aTunnel(account.id, { createdKey: 'k', createdBy: 'ann' });
@@ -90,12 +81,7 @@ describe('the store of teams', () => {
   });
 
   it("reads an owner's key as one", async () => {
-    await store.insertKey({
-      ...aKeyRecord({ accountId: account.id }),
-      id: 'o',
-      hash: 'o',
-      scope: { kind: 'owner' },
-    });
+    await store.insertKey(aKeyRecord({ accountId: account.id, hash: 'o', scope: { kind: 'owner' } }));
     assert.deepEqual((await store.findKeyOwner('o'))?.scope, { kind: 'owner' });
   });
 

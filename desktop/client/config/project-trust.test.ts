@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, realpathSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describeOnPosix } from '../../../shared/testing/posix.ts';
-import { temporaryDirectory } from '../../testing/temporary-directory.ts';
+import { temporaryDirectory } from '../../../shared/testing/temporary-directory.ts';
 import { SPEC } from '../../testing/tunnel-spec.ts';
 import { readProject, readProjectIn } from './project.ts';
 import { checkOwners, locateFolders, ProjectFileError, trustedOwners } from './project-trust.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { chmodSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onPosix } from '../../../shared/testing/posix.ts';
-import { temporaryDirectory } from '../../testing/temporary-directory.ts';
+import { temporaryDirectory } from '../../../shared/testing/temporary-directory.ts';
 import { parseRelayAddress } from '../relay/relay-address.ts';
 import { configFolder, StoredLogin, StoredLoginError } from './stored-login.ts';
 

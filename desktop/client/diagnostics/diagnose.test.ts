@@ -3,7 +3,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http2';
 import { join } from 'node:path';
 import { closeServers, listen, startHttp } from '../../testing/servers.ts';
-import { temporaryDirectory } from '../../testing/temporary-directory.ts';
+import { temporaryDirectory } from '../../../shared/testing/temporary-directory.ts';
 import { localPort } from '../local/local-service.ts';
 import { type MessageValue, textOf } from '../messages.ts';
 import { parseRelayAddress } from '../relay/relay-address.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CERTIFICATE } from '../../testing/servers.ts';
-import { temporaryDirectory } from '../../testing/temporary-directory.ts';
+import { temporaryDirectory } from '../../../shared/testing/temporary-directory.ts';
 import { parseProxyAddress, readNetworkSettings } from './proxy-dial.ts';
 
 describe('readNetworkSettings', () => {

@@ -3,17 +3,15 @@ import {
   chmodSync,
   copyFileSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
-  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { mock } from 'node:test';
 import { onPosix } from '../../../shared/testing/posix.ts';
+import { temporaryDirectory } from '../../../shared/testing/temporary-directory.ts';
 import { describeError } from '../../log.ts';
 import { anAccount } from '../../testing/fixtures.ts';
 import { StoreError } from '../store-errors.ts';
@@ -32,14 +30,13 @@ describe('openSqlite', () => {
   let stores: Store[];
 
   beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'culvert-test-'));
+    folder = temporaryDirectory();
     path = join(folder, 'data', 'culvert.db');
     stores = [];
   });
 
   afterEach(async () => {
     for (const store of stores) await store.close();
-    rmSync(folder, { recursive: true });
   });
 
   async function open(): Promise<Store> {

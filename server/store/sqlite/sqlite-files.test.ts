@@ -3,7 +3,6 @@ import {
   chownSync,
   copyFileSync,
   existsSync,
-  mkdtempSync,
   renameSync,
   readdirSync,
   rmSync,
@@ -12,9 +11,9 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onPosix } from '../../../shared/testing/posix.ts';
+import { temporaryDirectory } from '../../../shared/testing/temporary-directory.ts';
 import { allTunnels, anAccount, aTunnel } from '../../testing/fixtures.ts';
 import { StoreError } from '../store-errors.ts';
 import type { Store } from '../store.ts';
@@ -29,16 +28,13 @@ describe('a database whose files have moved', () => {
   let store: Store;
 
   beforeEach(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'culvert-test-'));
+    folder = temporaryDirectory();
     path = join(folder, 'culvert.db');
     store = await openSqlite(path, () => {});
     await store.insertAccount(account);
   });
 
-  afterEach(async () => {
-    await store.close();
-    rmSync(folder, { recursive: true });
-  });
+  afterEach(() => store.close());
 
   async function refused(why: RegExp): Promise<void> {
     const delta = { id: 'x', bytesIn: 1, bytesOut: 1, requests: 1, expiresAt: 0, termsRevision: 0 };
@@ -73,13 +69,12 @@ describe('lockDatabase', () => {
   let locks: RelayLock[];
 
   beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'culvert-test-'));
+    folder = temporaryDirectory();
     locks = [];
   });
 
   afterEach(() => {
     for (const taken of locks) taken.release();
-    rmSync(folder, { recursive: true });
   });
 
   function lock(...path: string[]): RelayLock {
@@ -137,12 +132,10 @@ describe('what root creates in the folder of a service', () => {
   let folder: string;
 
   beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'culvert-test-'));
+    folder = temporaryDirectory();
     // Another user cannot give files away, and then its own are right.
     if (process.getuid?.() === 0) chownSync(folder, 65_534, 65_534);
   });
-
-  afterEach(() => rmSync(folder, { recursive: true }));
 
   onPosix('belongs to the service: the database, its lock and a copy', async () => {
     const path = join(folder, 'culvert.db');

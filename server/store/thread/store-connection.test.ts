@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { Worker } from 'node:worker_threads';
+import { temporaryDirectory } from '../../../shared/testing/temporary-directory.ts';
 import { anAccount, aTunnel } from '../../testing/fixtures.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
 import { ConflictError, FullError, StoreError, UnansweredError } from '../store-errors.ts';
@@ -26,7 +26,7 @@ describe('a store on its own thread', () => {
   let store: Store;
 
   beforeEach(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'culvert-test-'));
+    folder = temporaryDirectory();
     path = join(folder, 'culvert.db');
     clock = new FakeClock();
     logged = [];
@@ -34,10 +34,7 @@ describe('a store on its own thread', () => {
     await store.insertAccount(owner);
   });
 
-  afterEach(async () => {
-    await store.close();
-    rmSync(folder, { recursive: true });
-  });
+  afterEach(() => store.close());
 
   async function open(file: string): Promise<Store> {
     process.once('worker', (worker: Worker) => (thread = worker));

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { App, BrowserWindow, Protocol, Rectangle, WebContents } from 'electron';
 import { fakeEmitter, fakeEvent } from '../../../testing/fake-electron.ts';
-import { temporaryDirectory } from '../../../testing/temporary-directory.ts';
+import { temporaryDirectory } from '../../../../shared/testing/temporary-directory.ts';
 import { CONTENT_SECURITY_POLICY } from '../page-files.ts';
 import type { WindowPlace } from '../settings/app-store.ts';
 import {

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { App, LoginItemSettings, SafeStorage, Settings } from 'electron';
 import { toMessage } from '../../../client/messages.ts';
-import { temporaryDirectory } from '../../../testing/temporary-directory.ts';
+import { temporaryDirectory } from '../../../../shared/testing/temporary-directory.ts';
 import { DEFAULT_LOCALE, setLocale } from '../../messages/translate.ts';
 import { askInDialog, isStartedAtLogin, loginItem, systemEncryption, xdgAutostart } from './platform.ts';
 

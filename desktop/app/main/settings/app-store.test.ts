@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { onPosix } from '../../../../shared/testing/posix.ts';
 import { JsonFile } from './app-store.ts';
-import { temporaryDirectory } from '../../../testing/temporary-directory.ts';
+import { temporaryDirectory } from '../../../../shared/testing/temporary-directory.ts';
 
 const read = (value: unknown): number => {
   if (typeof value !== 'number') throw new Error('no number');
