@@ -1,193 +1,167 @@
 import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
 import { parseDuration } from '../../shared/duration.ts';
+import { checkAsyncScript } from '../../shared/testing/script.ts';
 import type { Tunnel } from '../../shared/tunnel.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { TUNNEL } from '../testing/fake-platform.ts';
 import { ExpiryWatch } from './expiry-watch.ts';
 
 const MINUTE = 60_000;
-const running: ExpiryWatch[] = [];
 
-/** @param aheadMs how far the relay's clock is ahead of this machine's */
-function watch(minutes: number, { isKept = false, aheadMs = 0 } = {}) {
-  const clock = new FakeClock();
-  const begin = clock.now() + aheadMs;
-  const ending = (at: number): Tunnel => ({
-    ...TUNNEL,
-    ttl: `${minutes}m`,
-    expires_at: new Date(begin + at * MINUTE).toISOString(),
-  });
-  const warned: number[] = [];
-  const extensions: string[] = [];
-  const state = { tunnel: ending(minutes), isAway: false, calls: 0 };
-  const expiry = new ExpiryWatch(state.tunnel, {
-    clock,
-    isKept,
-    api: {
-      now: () => clock.now() + aheadMs,
-      getTunnel: () => (state.isAway ? Promise.reject(new Error('away')) : Promise.resolve(state.tunnel)),
-      extendTunnel: extend,
-    },
-    warn: (_tunnel, left) => warned.push(left / MINUTE),
-  });
-  expiry.start();
-  running.push(expiry);
-  /** As a relay does: adds to the end of the tunnel. */
-  function extend(_id: string, ttl = ''): Promise<Tunnel> {
-    state.calls += 1;
-    if (state.isAway) return Promise.reject(new Error('away'));
-    const { expires_at } = state.tunnel;
-    const until = Date.parse(expires_at) + (parseDuration(ttl) ?? 0) * 1000;
-    extensions.push(`${ttl} at ${clock.now() / MINUTE}`);
-    state.tunnel = { ...state.tunnel, expires_at: new Date(until).toISOString() };
-    return Promise.resolve(state.tunnel);
+/** A watch over a tunnel of a relay that the test plays, and what it does. */
+class Watched {
+  readonly clock = new FakeClock();
+  readonly expiry: ExpiryWatch;
+  #tunnel: Tunnel;
+  #isAway = false;
+  #tries = 0;
+  #did: string[] = [];
+
+  /** @param aheadMs how far the relay's clock is ahead of this machine's */
+  constructor(minutes: number, isKept: boolean, aheadMs = 0) {
+    this.#tunnel = { ...TUNNEL, ttl: `${minutes}m`, expires_at: this.#at(minutes + aheadMs / MINUTE) };
+    this.expiry = new ExpiryWatch(this.#tunnel, {
+      clock: this.clock,
+      isKept,
+      api: {
+        now: () => this.clock.now() + aheadMs,
+        getTunnel: () => (this.#isAway ? Promise.reject(new Error('away')) : Promise.resolve(this.#tunnel)),
+        extendTunnel: (_id, ttl) => this.#extend(ttl),
+      },
+      warn: (_tunnel, left) => this.#did.push(`warns of ${left / MINUTE} min`),
+    });
+    this.expiry.start();
   }
-  async function pass(by: number): Promise<void> {
-    for (let minute = 0; minute < by; minute += 1) {
+
+  #at(minutes: number): string {
+    return new Date(minutes * MINUTE).toISOString();
+  }
+
+  /** As a relay does: adds to the end of the tunnel. */
+  #extend(ttl = ''): Promise<Tunnel> {
+    if (this.#isAway) this.#tries += 1;
+    if (this.#isAway) return Promise.reject(new Error('away'));
+    const until = Date.parse(this.#tunnel.expires_at) / MINUTE + (parseDuration(ttl) ?? 0) / 60;
+    this.#did.push(`extends by ${ttl} at ${this.clock.now() / MINUTE}`);
+    this.#tunnel = { ...this.#tunnel, expires_at: this.#at(until) };
+    return Promise.resolve(this.#tunnel);
+  }
+
+  /** Takes a step of {@link SCRIPTS}. @returns what happened */
+  async step(step: string): Promise<string> {
+    const [what, minutes] = step.split(' ');
+    if (what === 'pass')
+      for (let minute = 0; minute < Number(minutes); minute += 1) {
+        this.clock.advance(MINUTE);
+        await turn();
+      }
+    else if (what === 'sleep') this.clock.sleep(Number(minutes) * MINUTE, false);
+    else if (what === 'end') this.#tunnel = { ...this.#tunnel, expires_at: this.#at(Number(minutes)) };
+    else if (step === 'wake twice') [1, 2].forEach(() => this.expiry.wake());
+    else if (what === 'stop' || what === 'wake') this.expiry[what]();
+    else if (what === 'away' || what === 'back') this.#isAway = what === 'away';
+    else assert.fail(step);
+    await turn();
+    if (this.#did.some((one) => one.startsWith('extends'))) assert.equal(this.expiry.tunnel, this.#tunnel);
+    if (this.#tries > 0) this.#did.push(`${this.#tries} tries`);
+    this.#tries = 0;
+    if (this.clock.waiting.length !== 1) this.#did.push(`${this.clock.waiting.length} timers`);
+    return this.#did.splice(0).join(', ');
+  }
+}
+
+type Row = readonly [title: string, minutes: number, script: string, aheadMinutes?: number];
+
+const CHOSEN: readonly Row[] = [
+  ['warns 10 and 2 minutes before the end', 60, 'pass 49; pass 11: warns of 10 min, warns of 2 min'],
+  ['does not warn of a short lifetime right after the start', 5, 'pass 5: warns of 2 min'],
+  [
+    'warns of the new end after an extension, even after the last warning',
+    20,
+    'end 40; pass 29; pass 10: warns of 10 min, warns of 2 min; end 60; pass 20: warns of 10 min, warns of 2 min',
+  ],
+  [
+    'warns while the relay is unreachable, but not after the end of the tunnel',
+    15,
+    'away; pass 6: warns of 10 min; stop: 0 timers; pass 10: 0 timers',
+  ],
+];
+
+const KEPT: readonly Row[] = [
+  [
+    'is extended at half of its ttl, to an end one ttl away, for as long as it runs',
+    60,
+    'pass 29; pass 61: extends by 1800s at 30, extends by 1800s at 60, extends by 1800s at 90',
+  ],
+  ['is extended by the clock of a relay that is behind', 60, 'pass 31: extends by 1800s at 30', -120],
+  ['is extended by the clock of a relay that is ahead', 60, 'pass 31: extends by 1800s at 30', 120],
+  [
+    'is not extended while others have moved its end further away',
+    60,
+    'end 240; pass 209; pass 1: extends by 1800s at 210',
+  ],
+  [
+    'is tried again, with warnings 10 and 2 minutes before the end',
+    60,
+    'away; pass 49: 20 tries; pass 10: warns of 10 min, warns of 2 min, 10 tries; back; pass 1: extends by 3600s at 60; pass 20',
+  ],
+  [
+    'causes a warning if it is short as soon as its extension fails',
+    4,
+    'away; pass 2: warns of 2 min, 1 tries; pass 1: 1 tries',
+  ],
+  [
+    'is extended late but in time after the machine slept',
+    60,
+    'pass 10; sleep 45; pass 1: extends by 3360s at 56',
+  ],
+  [
+    'is extended as soon as the tunnel is online after the machine slept',
+    60,
+    'pass 10; sleep 45; wake twice: extends by 3300s at 55; stop: 0 timers; wake: 0 timers',
+  ],
+];
+
+/** Declares a test for each row. */
+function each(rows: readonly Row[], isKept: boolean): void {
+  for (const [title, minutes, script, aheadMinutes = 0] of rows)
+    it(title, async () => {
+      const watched = new Watched(minutes, isKept, aheadMinutes * MINUTE);
+      await checkAsyncScript(script, (step) => watched.step(step));
+      watched.expiry.stop();
+      assert.deepEqual(watched.clock.waiting, []);
+    });
+}
+
+describe('ExpiryWatch', () => each(CHOSEN, false));
+
+describe('a tunnel without a chosen lifetime', () => {
+  each(KEPT, true);
+
+  it('does not cause calls without end of a relay that extends nothing', async () => {
+    const clock = new FakeClock();
+    let calls = 0;
+    const tunnel = { ...TUNNEL, expires_at: new Date(2000).toISOString() };
+    const liar = new ExpiryWatch(tunnel, {
+      clock,
+      isKept: true,
+      api: {
+        now: () => clock.now(),
+        getTunnel: () => Promise.resolve(tunnel),
+        extendTunnel: () => {
+          calls += 1;
+          return Promise.resolve(tunnel);
+        },
+      },
+    });
+    liar.start();
+    for (let minute = 0; minute < 5; minute += 1) {
       clock.advance(MINUTE);
       await turn();
     }
-  }
-  return { clock, expiry, state, ending, warned, extensions, pass };
-}
-
-describe('ExpiryWatch', () => {
-  afterEach(() => running.splice(0).forEach((expiry) => expiry.stop()));
-
-  it('warns 10 and 2 minutes before the end', async () => {
-    const { warned, pass } = watch(60);
-    await pass(49);
-    assert.deepEqual(warned, []);
-    await pass(11);
-    assert.deepEqual(warned, [10, 2]);
-  });
-
-  it('does not warn of a short lifetime right after the start', async () => {
-    const { warned, pass } = watch(5);
-    await pass(5);
-    assert.deepEqual(warned, [2]);
-  });
-
-  it('warns of the new end after an extension, even after the last warning', async () => {
-    const { state, ending, warned, pass } = watch(20);
-    state.tunnel = ending(40);
-    await pass(29);
-    assert.deepEqual(warned, []);
-    await pass(10);
-    assert.deepEqual(warned, [10, 2]);
-    state.tunnel = ending(60);
-    await pass(20);
-    assert.deepEqual(warned, [10, 2, 10, 2]);
-  });
-
-  it('warns while the relay is unreachable, but not after the end of the tunnel', async () => {
-    const { clock, expiry, state, warned, pass } = watch(15);
-    state.isAway = true;
-    await pass(6);
-    assert.deepEqual(warned, [10]);
-    expiry.stop();
-    await pass(10);
-    assert.deepEqual(warned, [10]);
+    assert.ok(calls > 0 && calls <= 10, `${calls} calls`);
+    liar.stop();
     assert.deepEqual(clock.waiting, []);
-  });
-
-  describe('of a tunnel without a chosen lifetime', () => {
-    it('extends it at half of its ttl, to an end one ttl away, for as long as it runs', async () => {
-      const { clock, expiry, state, warned, extensions, pass } = watch(60, { isKept: true });
-      await pass(29);
-      assert.deepEqual(extensions, []);
-      await pass(61);
-      assert.deepEqual(extensions, ['1800s at 30', '1800s at 60', '1800s at 90']);
-      assert.equal(Date.parse(state.tunnel.expires_at) - clock.now(), 60 * MINUTE);
-      assert.equal(expiry.tunnel, state.tunnel);
-      assert.deepEqual(warned, []);
-    });
-
-    it('goes by the clock of the relay', async () => {
-      for (const aheadMs of [-120 * MINUTE, 120 * MINUTE]) {
-        const { extensions, pass } = watch(60, { isKept: true, aheadMs });
-        await pass(31);
-        assert.deepEqual(extensions, ['1800s at 30']);
-      }
-    });
-
-    it('does not extend one whose end others have moved further away', async () => {
-      const { state, ending, extensions, pass } = watch(60, { isKept: true });
-      state.tunnel = ending(240);
-      await pass(209);
-      assert.deepEqual(extensions, []);
-      await pass(1);
-      assert.deepEqual(extensions, ['1800s at 210']);
-    });
-
-    it('tries again, and warns 10 and 2 minutes before the end', async () => {
-      const { state, warned, extensions, pass } = watch(60, { isKept: true });
-      state.isAway = true;
-      await pass(49);
-      assert.deepEqual(warned, []);
-      assert.ok(state.calls > 15, `${state.calls} tries`);
-      await pass(10);
-      assert.deepEqual(warned, [10, 2]);
-      state.isAway = false;
-      await pass(1);
-      assert.equal(extensions.length, 1);
-      await pass(20);
-      assert.deepEqual(warned, [10, 2]);
-    });
-
-    it('warns of a short one as soon as its extension fails', async () => {
-      const { state, warned, pass } = watch(4, { isKept: true });
-      state.isAway = true;
-      await pass(2);
-      assert.deepEqual(warned, [2]);
-      await pass(1);
-      assert.deepEqual(warned, [2]);
-    });
-
-    it('extends it late but in time after the machine slept', async () => {
-      const { clock, extensions, pass } = watch(60, { isKept: true });
-      await pass(10);
-      clock.sleep(45 * MINUTE, false);
-      await pass(1);
-      assert.deepEqual(extensions, ['3360s at 56']);
-    });
-
-    it('extends it as soon as the tunnel is online after the machine slept', async () => {
-      const { clock, expiry, extensions, pass } = watch(60, { isKept: true });
-      await pass(10);
-      clock.sleep(45 * MINUTE, false);
-      expiry.wake();
-      expiry.wake();
-      await turn();
-      assert.deepEqual(extensions, ['3300s at 55']);
-      assert.equal(clock.waiting.length, 1);
-      expiry.stop();
-      expiry.wake();
-      assert.deepEqual(clock.waiting, []);
-    });
-
-    it('does not call a relay without end that extends nothing', async () => {
-      const { clock, expiry, state, pass } = watch(1 / 30, { isKept: true });
-      expiry.stop();
-      assert.deepEqual(clock.waiting, []);
-      const liar = new ExpiryWatch(state.tunnel, {
-        clock,
-        isKept: true,
-        api: {
-          now: () => clock.now(),
-          getTunnel: () => Promise.resolve(state.tunnel),
-          extendTunnel: () => {
-            state.calls += 1;
-            return Promise.resolve(state.tunnel);
-          },
-        },
-      });
-      liar.start();
-      await pass(5);
-      assert.ok(state.calls <= 10, `${state.calls} calls`);
-      liar.stop();
-      assert.deepEqual(clock.waiting, []);
-    });
   });
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
 import * as fc from 'fast-check';
+import { checkScript } from '../testing/script.ts';
 import {
   BULK_READ_BYTES,
   BULK_TURN_BESIDE_SMALL_MS,
@@ -113,120 +114,84 @@ describe('LoopScheduler', () => {
 const MUCH = 'x'.repeat(BULK_READ_BYTES);
 const LITTLE = MUCH.slice(1);
 
-describe('ScheduledReads', () => {
-  let now: number;
+/** Scheduled reads of a socket, and what they do. */
+class Played {
+  now = 0;
   /** the callbacks of the next turn of the loop */
-  let coming: (() => void)[];
-  let turns: LoopScheduler;
-  let socket: PassThrough;
-  let came: string;
-  let hasEnded: boolean;
-  let reads: ScheduledReads;
-
-  beforeEach(() => {
-    now = 0;
-    coming = [];
-    came = '';
-    hasEnded = false;
-    turns = new LoopScheduler({ now: () => now, nextTurn: (callback) => void coming.push(callback) });
-    socket = new PassThrough();
-    reads = new ScheduledReads(
-      socket,
-      () => 'a',
-      { onChunk: (chunk) => (came += chunk.toString()), onEnd: () => (hasEnded = true) },
-      turns,
-    );
+  #coming: (() => void)[] = [];
+  readonly turns = new LoopScheduler({
+    now: () => this.now,
+    nextTurn: (callback) => void this.#coming.push(callback),
   });
+  readonly socket = new PassThrough();
+  #did: string[] = [];
+  #wasPaused = false;
+  readonly reads = new ScheduledReads(
+    this.socket,
+    () => 'a',
+    {
+      onChunk: (chunk) => {
+        const text = chunk.toString().replace(MUCH, ' much').replace(LITTLE, ' little').replace('1', ' one');
+        this.#did.push(`got${text}`);
+      },
+      onEnd: () => this.#did.push('ended'),
+    },
+    this.turns,
+  );
 
-  /** Another group uses up the time of this turn. */
-  function occupy(): void {
-    turns.run('others', () => (now += BULK_TURN_MS));
+  turn(): void {
+    for (const callback of this.#coming.splice(0)) callback();
   }
 
-  function turn(): void {
-    for (const callback of coming.splice(0)) callback();
+  /** Takes a step of {@link SCRIPTS}. @returns what happened */
+  step(step: string): string {
+    if (step === 'much') this.socket.emit('data', Buffer.from(MUCH));
+    else if (step === 'little') this.socket.emit('data', Buffer.from(LITTLE));
+    else if (step === 'one') this.socket.emit('data', Buffer.from('1'));
+    else if (step === 'end') this.socket.emit('end');
+    else if (step === 'turn') this.turn();
+    else if (step === 'others') this.turns.run('others', () => (this.now += BULK_TURN_MS));
+    else if (step === 'others briefly')
+      this.turns.run('others', () => (this.now += BULK_TURN_BESIDE_SMALL_MS));
+    else if (step === 'pause' || step === 'resume' || step === 'flush' || step === 'stop') this.reads[step]();
+    else assert.fail(step);
+    if (step === 'pause') assert.ok(this.reads.isPaused);
+    const isPaused = this.socket.isPaused();
+    if (isPaused !== this.#wasPaused) this.#did.push(isPaused ? 'pauses' : 'reads on');
+    this.#wasPaused = isPaused;
+    return this.#did.splice(0).join(', ');
   }
+}
 
-  it('hands over small pieces immediately, even if the turn is used up', () => {
-    occupy();
-    socket.emit('data', Buffer.from(LITTLE));
-    assert.equal(came, LITTLE);
-    assert.equal(socket.isPaused(), false);
-  });
+/** Steps, each with what the reads do then. */
+const SCRIPTS: Readonly<Record<string, string>> = {
+  'hand over small pieces immediately, even if the turn is used up': 'others; little: got little',
+  'hand over large data immediately while the turn has time': 'much: got much',
+  'tell the scheduler about small pieces, so that large ones soon leave room for more of them':
+    'little: got little; others briefly; much: pauses',
+  'hold large data back for its turn and read nothing until then':
+    'others; much: pauses; turn: got much, reads on',
+  'keep the order if more data that was already read arrives':
+    'others; much: pauses; one; turn: got much one, reads on',
+  'do not read on in their turn while their owner has paused them, nor for the owner before the turn':
+    'others; much: pauses; pause; turn: got much; resume: reads on; others; much: pauses; resume',
+  'report the end immediately if nothing is held back': 'much: got much; end: ended',
+  'report the end after data that is held back': 'others; much: pauses; end; turn: got much, ended, reads on',
+  'hand over held data when flushed, and not again in the turn':
+    'others; much: pauses; flush: got much; turn',
+  'read nothing once they have stopped, and keep no data': 'others; much: pauses; stop: got much; one; turn',
+};
 
-  it('hands over large data immediately while the turn has time', () => {
-    socket.emit('data', Buffer.from(MUCH));
-    assert.equal(came, MUCH);
-  });
-
-  it('tells the scheduler about small pieces, so that large ones soon leave room for more of them', () => {
-    socket.emit('data', Buffer.from(LITTLE));
-    turns.run('others', () => (now += BULK_TURN_BESIDE_SMALL_MS));
-    socket.emit('data', Buffer.from(MUCH));
-    assert.equal(came, LITTLE);
-  });
-
-  it('holds large data back for its turn and reads nothing until then', () => {
-    occupy();
-    socket.emit('data', Buffer.from(MUCH));
-    assert.equal(came, '');
-    assert.ok(socket.isPaused());
-    turn();
-    assert.equal(came, MUCH);
-    assert.equal(socket.isPaused(), false);
-  });
-
-  it('keeps the order if more data that was already read arrives', () => {
-    occupy();
-    socket.emit('data', Buffer.from(MUCH));
-    socket.emit('data', Buffer.from('end'));
-    assert.equal(came, '');
-    turn();
-    assert.equal(came, `${MUCH}end`);
-  });
-
-  it('does not read on in its turn while its owner has paused it, nor for its owner before its turn', () => {
-    occupy();
-    socket.emit('data', Buffer.from(MUCH));
-    reads.pause();
-    assert.ok(reads.isPaused);
-    turn();
-    assert.equal(came, MUCH);
-    assert.ok(socket.isPaused());
-    reads.resume();
-    assert.equal(socket.isPaused(), false);
-    occupy();
-    socket.emit('data', Buffer.from(MUCH));
-    reads.resume();
-    assert.ok(socket.isPaused());
-  });
-
-  it('reports the end immediately if nothing is held back', () => {
-    socket.emit('data', Buffer.from(MUCH));
-    socket.emit('end');
-    assert.ok(hasEnded);
-  });
-
-  it('reports the end after data that is held back', () => {
-    occupy();
-    socket.emit('data', Buffer.from(MUCH));
-    socket.emit('end');
-    assert.equal(hasEnded, false);
-    turn();
-    assert.equal(came, MUCH);
-    assert.ok(hasEnded);
-  });
-
-  it('hands over held data when flushed, and not again in the turn', () => {
-    occupy();
-    socket.emit('data', Buffer.from(MUCH));
-    reads.flush();
-    assert.equal(came, MUCH);
-    turn();
-    assert.equal(came, MUCH);
-  });
+describe('ScheduledReads', () => {
+  for (const [title, script] of Object.entries(SCRIPTS))
+    it(title, () => {
+      const played = new Played();
+      checkScript(script, (step) => played.step(step));
+    });
 
   it('does not touch a socket that was given away because of held data', () => {
+    const played = new Played();
+    const { socket, turns, reads } = played;
     const given: string[] = [];
     const other = new ScheduledReads(
       socket,
@@ -241,20 +206,9 @@ describe('ScheduledReads', () => {
       turns,
     );
     reads.stop();
-    occupy();
-    socket.emit('data', Buffer.from(MUCH));
-    turn();
+    for (const step of ['others', 'much', 'turn']) played.step(step);
     assert.deepEqual(given, [MUCH]);
     assert.ok(socket.isPaused());
-  });
-
-  it('reads nothing once it has stopped, and keeps no data', () => {
-    occupy();
-    socket.emit('data', Buffer.from(MUCH));
-    reads.stop();
-    assert.equal(came, MUCH);
-    socket.emit('data', Buffer.from('more'));
-    assert.equal(came, MUCH);
   });
 });
 

@@ -11,6 +11,7 @@ import assert from 'node:assert/strict';
 import type { TrunkStream } from '../trunk/trunk-stream.ts';
 import { Trunk } from '../trunk/trunk.ts';
 import { FakeScheduler } from './fake-turns.ts';
+import { checkScript } from './script.ts';
 import {
   abort,
   data,
@@ -51,11 +52,7 @@ export function trunkScripts(scripts: TrunkScripts, begins: 'this' | 'peer', bef
 function play(turns: FakeScheduler, begins: 'this' | 'peer', script: string, before: string): void {
   const player = new TrunkScript(turns, begins);
   for (const step of before.split('; ').filter(Boolean)) player.play(step);
-  for (const expected of script.trim().replaceAll(/\s+/g, ' ').split('; ')) {
-    const [step = ''] = expected.split(': ');
-    const did = player.play(step);
-    assert.equal(did === '' ? step : `${step}: ${did}`, expected);
-  }
+  checkScript(script, (step) => player.play(step));
 }
 
 /** A number of bytes, such as 64K, or text. */

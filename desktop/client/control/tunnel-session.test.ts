@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { checkScript } from '../../../shared/testing/script.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
 import { textOf } from '../messages.ts';
 import { RelayRefusal } from '../relay/errors.ts';
@@ -268,11 +269,7 @@ describe('TunnelSession', () => {
     for (const [title, script] of Object.entries(scripts))
       it(`${subject} ${title}`.trim(), () => {
         const played = new Played();
-        for (const expected of script.trim().split(/;\s+/)) {
-          const [step = ''] = expected.split(': ');
-          const did = played.step(step);
-          assert.equal(did === '' ? step : `${step}: ${did}`, expected);
-        }
+        checkScript(script, (step) => played.step(step));
         assert.deepEqual(played.session.state, played.states.at(-1));
       });
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { duplexPair } from 'node:stream';
 import { CloseCode } from '../../../shared/control.ts';
 import { timersSetBy } from '../../../shared/testing/fake-turns.ts';
+import { checkAsyncScript } from '../../../shared/testing/script.ts';
 import { handlerOf } from '../../../shared/testing/trunk-world.ts';
 import type { TrunkStream } from '../../../shared/trunk/trunk-stream.ts';
 import { Trunk } from '../../../shared/trunk/trunk.ts';
@@ -225,11 +226,7 @@ describe('Trunks', () => {
   for (const [title, script] of Object.entries(SCRIPTS))
     it(title, async () => {
       const played = new Played();
-      for (const expected of script.trim().replaceAll(/\s+/g, ' ').split('; ')) {
-        const [step = ''] = expected.split(': ');
-        const did = await played.step(step);
-        assert.equal(did === '' ? step : `${step}: ${did}`, expected);
-      }
+      await checkAsyncScript(script, (step) => played.step(step));
       played.trunks.stop();
     });
 
