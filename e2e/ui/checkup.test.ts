@@ -5,7 +5,7 @@ import { eventually } from '../support/deadline.ts';
 import { Relay } from '../support/programs.ts';
 import { Scope } from '../support/scope.ts';
 import { startHttpService } from '../support/services/listen.ts';
-import { card, expose, scenarios, speakGerman } from './support/fixture.ts';
+import { card, expose, scenarios } from './support/fixture.ts';
 import { reads, visit } from './support/visit.ts';
 
 scenarios('diagnostics', (fixture) => {
@@ -55,26 +55,5 @@ scenarios('diagnostics', (fixture) => {
     await reads(dialog, /not checked, because an earlier step failed/);
     await dialog.getByRole('button', { name: 'Close' }).click();
     await dialog.waitFor({ state: 'detached' });
-  });
-
-  it('are in German, including the reason why there is no connection', async () => {
-    const relay = await Relay.start(fixture.scope);
-    const { page } = await fixture.openSignedIn({ relay });
-    const site = await startHttpService(fixture.scope, (_, response) => response.end('hello'));
-    const slug = await expose(page, site.port);
-    await speakGerman(page);
-    await relay.stop('SIGKILL');
-    await card(page, slug).getByText('Verbindet neu').waitFor();
-    await reads(
-      page.locator('body'),
-      /Das Relay unter http:\S+ ist nicht erreichbar: .*\. Culvert versucht es weiter\./,
-    );
-    await page.getByRole('button', { name: 'Diagnose', exact: true }).click();
-    const dialog = page.getByRole('dialog', { name: 'Verbindung zum Relay' });
-    await dialog.getByText('Fehlgeschlagen: Netzwerkverbindung.').waitFor();
-    await reads(dialog, /Port \d+ von \S+: dort lauscht nichts/);
-    await reads(dialog, /Prüfen Sie, ob culvert-relay dort läuft/);
-    await reads(dialog, /nicht geprüft, weil ein früherer Schritt fehlgeschlagen ist/);
-    await reads(dialog, /kein Tunnel ausgewählt/);
   });
 });

@@ -1,6 +1,6 @@
 /** Requests that are exported in the window. */
 import assert from 'node:assert/strict';
-import { mkdir, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Har } from '../../desktop/client/inspector/har.ts';
 import { startHttpService } from '../support/services/listen.ts';
@@ -35,16 +35,6 @@ appScenarios('an export', (fixture) => {
     await chooseOfLog(page, 'Export as HAR');
     await page.locator('.file-words', { hasText: `Saved 1 request to ${path}.` }).waitFor();
     assert.deepEqual(await exported(), ['/two']);
-  });
-
-  it('shows why it cannot be written', async () => {
-    const { page, path } = await openLog();
-    await mkdir(path);
-    await chooseOfLog(page, 'Export as HAR');
-    await page
-      .getByRole('alert')
-      .getByText(`Culvert cannot write ${path}: a folder with this name already exists.`)
-      .waitFor();
   });
 
   it('of one request contains its secrets once they are shown', async () => {

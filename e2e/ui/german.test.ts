@@ -4,9 +4,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createAccount } from '../support/accounts.ts';
 import { temporaryDirectory } from '../support/programs.ts';
-import { startSite } from '../support/services/echo.ts';
-import { expose, scenarios, speakGerman } from './support/fixture.ts';
-import { reads, visit } from './support/visit.ts';
+import { scenarios, speakGerman } from './support/fixture.ts';
+import { reads } from './support/visit.ts';
 
 scenarios('in German', (fixture) => {
   it('a refused tunnel shows the reason at the field', async () => {
@@ -27,39 +26,6 @@ scenarios('in German', (fixture) => {
       /^Diesen Namen hat jetzt jemand anders\. Wählen Sie einen anderen\./,
     );
     await page.locator('#name:focus').waitFor();
-  });
-
-  it('an invalid edited request shows its problems', async () => {
-    const { page, app } = await fixture.openSignedIn();
-    const site = await startSite(fixture.scope);
-    await expose(page, site.port);
-    await visit(`${(await app.tunnel()).url}/hook`);
-    await speakGerman(page);
-    await page.getByRole('button', { name: /GET \/hook/ }).click();
-    await page.getByRole('button', { name: 'Ändern und senden' }).click();
-    await page.getByLabel('Methode').fill('GE T');
-    await page.getByLabel('Pfad').fill('hook?token=[redacted]');
-    await page.getByRole('button', { name: 'Senden', exact: true }).click();
-    const form = page.locator('.edit');
-    await reads(form, /Die Methode besteht aus 1 bis 32 Buchstaben, Ziffern und Bindestrichen, etwa POST\./);
-    await reads(form, /Im Pfad steht \[redacted\], und Anfrage \d+ hat dort kein Geheimnis/);
-  });
-
-  it('a refused import shows the reason', async () => {
-    const { page } = await fixture.openSignedIn();
-    const site = await startSite(fixture.scope);
-    const slug = await expose(page, site.port);
-    await speakGerman(page);
-    await page.keyboard.press('Control+k');
-    await page.getByRole('combobox', { name: /^Tunnel, / }).fill(`importieren ${slug}`);
-    await page.keyboard.press('Enter');
-    const dialog = page.getByRole('dialog', { name: `In ${slug} importieren` });
-    await dialog.getByLabel('curl-Befehl').fill('curl -F a=b https://elsewhere.example/hook');
-    await dialog.getByRole('button', { name: 'Importieren', exact: true }).click();
-    await reads(
-      dialog.getByRole('alert'),
-      /^Die curl-Option -F wird nicht unterstützt\. Geben Sie den Body mit --data-raw an\./,
-    );
   });
 
   it('a project shows the problems of its file, line by line', async () => {

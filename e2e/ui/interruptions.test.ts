@@ -42,36 +42,6 @@ appScenarios('recovery without intervention', (fixture) => {
     assert.equal((await visit(url)).body, 'hello');
   });
 
-  it('after a relay was shut down in order', async () => {
-    const { relay, page, app, url, slug } = await exposed();
-    await relay.stop();
-    await card(page, slug).getByText('Reconnecting').waitFor();
-    await relay.restart();
-    await app.wake();
-    await card(page, slug).getByText('Online').waitFor();
-    assert.equal((await visit(url)).body, 'hello');
-  });
-
-  it('when a relay is down at the start of the app', async () => {
-    const { relay, page, directory, account, slug, url } = await exposed();
-    await page.getByText(`${account.name} · Dev plan`).waitFor();
-    await relay.stop('SIGKILL');
-    const { page: again } = await fixture.open(directory);
-    await again.getByText(`${account.name} · Dev plan`).waitFor();
-    await card(again, slug).getByText('Reconnecting').waitFor();
-    await relay.restart();
-    await card(again, slug).getByText('Online').waitFor();
-    assert.equal((await visit(url)).body, 'hello');
-  });
-
-  it('of tunnels at the same addresses after a restart of the app', async () => {
-    const opened = await fixture.openSignedIn();
-    const { slug, url } = await exposeService(opened);
-    const { page } = await fixture.open(opened.directory);
-    await card(page, slug).getByText('Online').waitFor();
-    assert.equal((await visit(url)).body, 'hello');
-  });
-
   it('after a local server was stopped', async () => {
     const { page, app } = await fixture.openSignedIn();
     const running = new Scope();

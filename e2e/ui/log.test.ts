@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { eventually } from '../support/deadline.ts';
 import { startHttpService } from '../support/services/listen.ts';
-import { chooseMore, chooseOfLog, showRequest, expose, appScenarios } from './support/fixture.ts';
+import { chooseMore, showRequest, expose, appScenarios } from './support/fixture.ts';
 import { assertReadable, colorOf } from './support/readable.ts';
 import { focused, reads, visit } from './support/visit.ts';
 
@@ -32,27 +32,6 @@ appScenarios('the request log', (fixture) => {
     await row(page, 'POST /order 200').waitFor();
     return { page, app, address, orders, directory };
   }
-
-  it('lists requests, newest first, and adds new ones', async () => {
-    const { page, address } = await openLog();
-    const names = await page.locator('.log .target').allInnerTexts();
-    assert.deepEqual(names, ['/order', '/missing', '/first?a=1']);
-    await visit(`${address}/late`);
-    await row(page, 'GET /late 200').waitFor();
-  });
-
-  it('searches by path, method and status', async () => {
-    const { page } = await openLog();
-    await page.keyboard.press('/');
-    await page.keyboard.type('missing');
-    await eventually(20_000, async () => assert.equal(await row(page, /./).count(), 1));
-    await page.getByLabel('Search requests').fill('POST');
-    await eventually(20_000, async () =>
-      assert.deepEqual(await page.locator('.log .target').allInnerTexts(), ['/order']),
-    );
-    await page.getByLabel('Search requests').fill('nothing like it');
-    await page.getByText('No request matches').waitFor();
-  });
 
   it('searches headers and bodies, but not the values of secrets', async () => {
     const { page, address } = await openLog();
@@ -117,35 +96,6 @@ appScenarios('the request log', (fixture) => {
     assert.deepEqual(orders, ['{"mugs":2}', '{"mugs":2}']);
   });
 
-  it('shows times, repetitions and readable addresses', async () => {
-    const { page, address } = await openLog();
-    await visit(`${address}/caf%C3%A9`);
-    await row(page, 'GET /café 200').waitFor();
-    await row(page, /^POST \/order 200 .*(now|ago)$/).click();
-    await page.getByRole('button', { name: 'Replay', exact: true }).click();
-    await page.getByText('Replay of request').waitFor();
-    await page.keyboard.press('Escape');
-    await row(page, 'POST replay /order 200').waitFor();
-    await page.getByLabel('Search requests').fill('café');
-    await eventually(20_000, async () => assert.equal(await row(page, /./).count(), 1));
-  });
-
-  it('shows a stream as live until it ends', async () => {
-    const { page, app } = await fixture.openSignedIn();
-    const { promise: ended, resolve: end } = Promise.withResolvers<void>();
-    const stream = await startHttpService(fixture.scope, (_, response) => {
-      response.write('one\n');
-      void ended.then(() => response.end('two\n'));
-    });
-    const slug = await expose(page, stream.port);
-    const reader = visit(`${(await app.tunnel()).url}/events`);
-    await page.getByRole('button', { name: `All requests to ${slug}` }).click();
-    await row(page, 'GET /events 200 live').waitFor();
-    end();
-    assert.equal((await reader).body, 'one\ntwo\n');
-    await row(page, /GET \/events 200 \d+/).waitFor();
-  });
-
   it('offers no replay of a request whose body was not kept, by a button that looks disabled', async () => {
     const { page, address } = await openLog();
     await visit(`${address}/large`, { method: 'POST', body: 'x'.repeat(300_000) });
@@ -174,22 +124,6 @@ appScenarios('the request log', (fixture) => {
     });
     await chooseMore(page, 'Hide secrets');
     await page.getByText('Bearer s3cret').waitFor({ state: 'detached' });
-  });
-
-  it('shows the chosen part, with counts, and the same one the next time', async () => {
-    const { page, app } = await openLog();
-    const { slug } = await app.tunnel();
-    await page.getByRole('button', { name: 'Errors 1' }).click();
-    await eventually(20_000, async () =>
-      assert.deepEqual(await page.locator('.log .target').allInnerTexts(), ['/missing']),
-    );
-    await page.getByRole('button', { name: 'Back' }).click();
-    await page.getByRole('button', { name: `All requests to ${slug}` }).click();
-    await page.getByRole('button', { name: 'Errors 1', pressed: true }).click();
-    await page.getByRole('button', { name: 'POST 1' }).click();
-    await eventually(20_000, async () =>
-      assert.deepEqual(await page.locator('.log .target').allInnerTexts(), ['/order']),
-    );
   });
 
   it('remembers the part and the search of a tunnel, across reloads and restarts', async () => {
@@ -238,23 +172,6 @@ appScenarios('the request log', (fixture) => {
     await row(page, 'GET /late 200').waitFor();
   });
 
-  it('can be navigated with the arrows, and with j and k', async () => {
-    const { page } = await openLog();
-    const keys = page.keyboard;
-    const isAt = (name: string) => row(page, name).and(page.locator(':focus')).waitFor();
-    await keys.press('ArrowDown');
-    await isAt('POST /order');
-    await keys.press('j');
-    await isAt('GET /missing');
-    await keys.press('ArrowDown');
-    await keys.press('ArrowDown');
-    await isAt('GET /first');
-    await keys.press('k');
-    await isAt('GET /missing');
-    await keys.press('Enter');
-    await page.getByRole('heading', { name: 'GET /missing' }).waitFor();
-  });
-
   it('clears the search at the first Escape, and closes at the second', async () => {
     const { page } = await openLog();
     await page.keyboard.press('/');
@@ -265,37 +182,6 @@ appScenarios('the request log', (fixture) => {
     assert.equal(await page.getByLabel('Search requests').inputValue(), '');
     await page.keyboard.press('Escape');
     await page.getByRole('button', { name: 'Expose' }).waitFor();
-  });
-
-  it('supports the shortcuts of the whole window', async () => {
-    const { page } = await openLog();
-    await page.keyboard.press('Control+,');
-    await page.getByRole('heading', { name: 'Settings' }).waitFor();
-    await page.keyboard.press('Control+n');
-    await page.locator('#port:focus').waitFor();
-  });
-
-  it('copies a request as a curl command', async () => {
-    const { page, app } = await openLog();
-    await row(page, 'POST /order 200').click();
-    await page.getByRole('button', { name: 'Copy as curl' }).click();
-    await eventually(20_000, async () =>
-      assert.match((await app.copied())[0] ?? '', /^curl [\s\S]*\/order[\s\S]*mugs/),
-    );
-  });
-
-  it('can be cleared', async () => {
-    const { page } = await openLog();
-    await chooseOfLog(page, 'Clear');
-    await page.getByText('No requests yet').waitFor();
-  });
-
-  it('returns the focus to the request that was open', async () => {
-    const { page } = await openLog();
-    await row(page, 'GET /missing 404').click();
-    await page.getByRole('heading', { name: 'GET /missing' }).waitFor();
-    await page.keyboard.press('Escape');
-    await row(page, 'GET /missing 404').and(page.locator(':focus')).waitFor();
   });
 });
 

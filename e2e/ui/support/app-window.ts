@@ -201,12 +201,6 @@ export async function dropOnWindow(page: Page, paths: readonly string[]): Promis
   await dispatch('drop');
 }
 
-/** Zooming gives a page correspondingly less room. */
-export async function zoomWindow(page: Page, factor: number): Promise<void> {
-  const { width, height } = WINDOW_SIZE;
-  await page.setViewportSize({ width: Math.floor(width / factor), height: Math.floor(height / factor) });
-}
-
 /**
  * Makes errors that the page logs fail the end of the scope.
  *

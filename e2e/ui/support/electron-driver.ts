@@ -43,7 +43,6 @@ export function electronDriver(program: string): Driver {
           app: electronApp(app, page),
           page,
           drop: (paths) => dropOnWindow(page, paths),
-          zoom: (factor) => zoomWindow(app, factor),
         };
       };
     },
@@ -99,12 +98,6 @@ async function dropOnWindow(page: Page, paths: readonly string[]): Promise<void>
       data: { items: [], files: [...paths], dragOperationsMask: 1 },
     });
   await session.detach();
-}
-
-async function zoomWindow(app: ElectronApplication, factor: number): Promise<void> {
-  await app.evaluate(({ BrowserWindow }, zoom) => {
-    for (const window of BrowserWindow.getAllWindows()) window.webContents.setZoomFactor(zoom);
-  }, factor);
 }
 
 async function endApp(app: ElectronApplication): Promise<void> {

@@ -31,8 +31,6 @@ export interface StartedApp {
   readonly page: Page;
   /** Drops files or folders on the window, as the system does. @param paths of the dropped files */
   readonly drop: (paths: readonly string[]) => Promise<void>;
-  /** Zooms the page, as the user can. @param factor 1 is 100 % */
-  readonly zoom: (factor: number) => Promise<void>;
 }
 
 /**

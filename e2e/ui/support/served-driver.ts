@@ -21,7 +21,7 @@ import { DurableFile } from '../../../desktop/client/config/durable-file.ts';
 import { Network } from '../../../desktop/client/network/network.ts';
 import { VERSION } from '../../../shared/version.ts';
 import type { Scope } from '../../support/scope.ts';
-import { dropOnWindow, listen, openPage, zoomWindow } from './app-window.ts';
+import { dropOnWindow, listen, openPage } from './app-window.ts';
 import { FAKE_KEY_STORE } from './electron-outside.ts';
 import { type Driver, newest, type RunningApp, sharedBrowser, sharedWindow } from './running-app.ts';
 
@@ -46,7 +46,6 @@ export function servedDriver({ isApp }: { readonly isApp: boolean }): Driver {
           app: servedApp(scope, core, page),
           page,
           drop: (paths) => dropOnWindow(page, paths),
-          zoom: (factor) => zoomWindow(page, factor),
         };
       };
     },
