@@ -6,7 +6,7 @@ import { StoreError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
 import { FakeAuthority } from '../testing/fake-authority.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
-import { openTestStore } from '../testing/fixtures.ts';
+import { ofEach, openTestStore } from '../testing/fixtures.ts';
 import {
   AUTHORITY_RETRY_MAX_MS,
   AUTHORITY_RETRY_MS,
@@ -363,10 +363,7 @@ describe('Orders', () => {
     orders = await relay(full);
     await obtain();
     assert.ok(known.get('a.test') !== undefined);
-    assert.deepEqual(
-      [...known.unstored].map(({ name }) => name),
-      ['a.test'],
-    );
+    assert.deepEqual(ofEach([...known.unstored], 'name'), ['a.test']);
     await obtain();
     assert.equal(authority.orders, 1);
     full.storeCertificate = (...given) => store.storeCertificate(...given);

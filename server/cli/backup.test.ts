@@ -24,6 +24,8 @@ import {
   anAccount,
   anInvitation,
   aTunnel,
+  ofEach,
+  ofTunnels,
 } from '../testing/fixtures.ts';
 import { FakeShell } from '../testing/fake-shell.ts';
 import { main } from './main.ts';
@@ -167,10 +169,7 @@ describe('culvert-relay backup and restore', () => {
     assert.deepEqual(await restored(), [
       '2 invitations that were used or revoked after the backup stay used or revoked.',
     ]);
-    assert.deepEqual(
-      (await store.listInvitations(9)).map(({ id }) => id),
-      ['open'],
-    );
+    assert.deepEqual(ofEach(await store.listInvitations(9), 'id'), ['open']);
   });
 
   it('keep tunnels closed or suspended, their links revoked, and their current access policy', async () => {
@@ -236,14 +235,8 @@ describe('culvert-relay backup and restore', () => {
     await store.verifyDomain({ id: theirs.id, ...release, instead: lost?.id ?? '' });
     const lines = await restored();
     assert.ok(lines.includes('2 domains that were removed after the backup stay removed.'), lines.join('\n'));
-    assert.deepEqual(
-      (await store.verifiedDomains('', 9)).map(({ domain }) => domain),
-      ['kept.test'],
-    );
-    assert.deepEqual(
-      (await allTunnels(store)).map(({ tunnel }) => tunnel.slug),
-      ['kept'],
-    );
+    assert.deepEqual(ofEach(await store.verifiedDomains('', 9), 'domain'), ['kept.test']);
+    assert.deepEqual(await ofTunnels(store, 'slug'), ['kept']);
   });
 
   it('keep the address of a suspended tunnel reserved, and the audit log', async () => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { aKeyRecord, allTunnels, anAccount, aTunnel, useStore } from '../testing/fixtures.ts';
+import { aKeyRecord, anAccount, aTunnel, ofEach, ofTunnels, useStore } from '../testing/fixtures.ts';
 import type { KeyRecord } from './records.ts';
 import { ConflictError } from './store-errors.ts';
 
@@ -71,10 +71,7 @@ describe('administration of the store', () => {
     assert.deepEqual([revisions[1], revisions[3]], [revisions[2], revisions[2]]);
     assert.deepEqual(await store.findEndedKeys(['a', 'b', 'c'], 499), []);
     assert.deepEqual(await store.findEndedKeys(['a', 'b', 'c'], 500), [{ id: 'a', end: 'expired' }]);
-    assert.deepEqual(
-      (await store.listKeys(700)).map(({ id }) => id),
-      ['c'],
-    );
+    assert.deepEqual(ofEach(await store.listKeys(700), 'id'), ['c']);
     assert.equal(await store.revokeKey('a', 500), undefined);
   });
 
@@ -93,10 +90,7 @@ describe('administration of the store', () => {
       { id: 'a', end: 'revoked' },
       { id: 'c', end: 'removed' },
     ]);
-    assert.deepEqual(
-      (await store.listKeys(0)).map(({ id }) => id),
-      ['b'],
-    );
+    assert.deepEqual(ofEach(await store.listKeys(0), 'id'), ['b']);
     for (const id of ['a', 'unknown']) assert.equal(await store.revokeKey(id, 60), undefined);
     await assert.rejects(store.insertKey({ ...aKey('a'), id: 'again' }), ConflictError);
   });
@@ -124,10 +118,7 @@ describe('administration of the store', () => {
     );
     assert.deepEqual(await store.listAccounts(), [older]);
     assert.deepEqual(await store.findEndedKeys(['a', 'b'], 0), [{ id: 'a', end: 'removed' }]);
-    assert.deepEqual(
-      (await allTunnels(store)).map(({ tunnel }) => tunnel.id),
-      [foreign.id],
-    );
+    assert.deepEqual(await ofTunnels(store, 'id'), [foreign.id]);
     assert.equal(await store.nameHolder('held', 0), undefined);
     assert.equal(await store.removeAccount('acme', 0), undefined);
   });

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { aChallenge, useStore } from '../testing/fixtures.ts';
+import { aChallenge, ofEach, useStore } from '../testing/fixtures.ts';
 import type { OrderBegin } from './queries/certificate-queries.ts';
 import type { CertificateRecord } from './records.ts';
 
@@ -60,10 +60,7 @@ describe('certificates in the store', () => {
     await store.storeCertificate(aCertificate(), 0);
     await store.storeCertificate(aCertificate({ name: 'b.test', notAfter: 9001 }), 0);
     assert.deepEqual(await store.removeCertificates(9001), ['a.test']);
-    assert.deepEqual(
-      (await store.certificateSummaries(0)).map(({ name }) => name),
-      ['b.test'],
-    );
+    assert.deepEqual(ofEach(await store.certificateSummaries(0), 'name'), ['b.test']);
   });
 
   it('are ordered by one relay at a time', async () => {

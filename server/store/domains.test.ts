@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { aDomain, anAccount, aTunnel, useStore } from '../testing/fixtures.ts';
+import { aDomain, anAccount, aTunnel, ofEach, useStore } from '../testing/fixtures.ts';
 import type { DomainRecord } from './records.ts';
 import { ConflictError, FullError } from './store-errors.ts';
 
@@ -61,14 +61,8 @@ describe('domains in the store', () => {
   it('are read in batches', async () => {
     for (const domain of ['c.test', 'a.test', 'b.test']) await verified(ann.id, domain);
     await claim(ann.id, 'd.test');
-    assert.deepEqual(
-      (await store.verifiedDomains('', 2)).map(({ domain }) => domain),
-      ['a.test', 'b.test'],
-    );
-    assert.deepEqual(
-      (await store.verifiedDomains('b.test', 2)).map(({ domain }) => domain),
-      ['c.test'],
-    );
+    assert.deepEqual(ofEach(await store.verifiedDomains('', 2), 'domain'), ['a.test', 'b.test']);
+    assert.deepEqual(ofEach(await store.verifiedDomains('b.test', 2), 'domain'), ['c.test']);
   });
 
   it('are used only by tunnels of their account, one at a time, and only once they are verified', async () => {
@@ -184,10 +178,7 @@ describe('domains in the store', () => {
     await claim(ann.id, 'b.test');
     await store.insertDomain(aDomain(ann.id, 'c.test', { createdAt: 1001 }), null);
     await store.forgetClaims(1000);
-    assert.deepEqual(
-      (await store.domainsOf(ann.id)).map(({ domain }) => domain),
-      ['a.test', 'c.test'],
-    );
+    assert.deepEqual(ofEach(await store.domainsOf(ann.id), 'domain'), ['a.test', 'c.test']);
   });
 
   it('are removed with their account', async () => {

@@ -1,13 +1,8 @@
 import assert from 'node:assert/strict';
-import { aLink, allTunnels, anAccount, aTunnel, useStore } from '../testing/fixtures.ts';
+import { aLink, allTunnels, anAccount, aTunnel, hasNoRoom, useStore } from '../testing/fixtures.ts';
 import type { TunnelRecord } from './records.ts';
-import { FullError } from './store-errors.ts';
 
 const RULES = { maxLinks: 3, maxRevoked: 2 };
-
-function isFull(nextEnd: number) {
-  return (error: unknown) => error instanceof FullError && error.nextEnd === nextEnd;
-}
 
 describe('links in the store', () => {
   const owner = anAccount();
@@ -75,7 +70,7 @@ describe('links in the store', () => {
   it('have a limit, which does not count expired ones', async () => {
     for (const expiresAt of [3000, 2000, 4000])
       await store.insertLink(aLink(tunnel.id, { expiresAt }), RULES);
-    await assert.rejects(store.insertLink(aLink(tunnel.id, { createdAt: 1999 }), RULES), isFull(2000));
+    await assert.rejects(store.insertLink(aLink(tunnel.id, { createdAt: 1999 }), RULES), hasNoRoom(2000));
     assert.equal(await store.insertLink(aLink(tunnel.id, { createdAt: 2000 }), RULES), true);
   });
 
@@ -85,7 +80,7 @@ describe('links in the store', () => {
       await store.insertLink(link, RULES);
       await store.revokeLink(tunnel.id, link.id, 1000);
     }
-    await assert.rejects(store.insertLink(aLink(tunnel.id, { createdAt: 1999 }), RULES), isFull(2000));
+    await assert.rejects(store.insertLink(aLink(tunnel.id, { createdAt: 1999 }), RULES), hasNoRoom(2000));
     const link = aLink(tunnel.id, { createdAt: 2000 });
     assert.equal(await store.insertLink(link, RULES), true);
     await store.revokeLink(tunnel.id, link.id, 3000);

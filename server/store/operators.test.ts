@@ -7,6 +7,8 @@ import {
   anAccount,
   anInvitation,
   aTunnel,
+  hasNoRoom,
+  isTaken,
   useStore,
 } from '../testing/fixtures.ts';
 import { AUDIT_ACTS_PER_DAY, AUDIT_KEPT_MS } from './queries/audit-queries.ts';
@@ -31,10 +33,7 @@ describe('the store for operators', () => {
     assert.equal((await store.listKeys(0)).length, 2);
     const late = [anAccount({ name: 'three' }), anAccount({ name: 'two' })];
     const lateKeys = late.map(({ id }) => aKeyRecord({ accountId: id }));
-    await assert.rejects(
-      store.insertAccounts(late, lateKeys),
-      (error) => error instanceof ConflictError && error.field === 'name',
-    );
+    await assert.rejects(store.insertAccounts(late, lateKeys), isTaken('name'));
     assert.equal(await store.findAccount('three'), undefined);
     assert.equal((await store.listKeys(0)).length, 2);
   });
@@ -67,11 +66,8 @@ describe('the store for operators', () => {
 
     it('is refused while another account or a live tunnel has it, and nothing is changed', async () => {
       await store.insertTunnel(aTunnel(other.id, { slug: 'web' }));
-      for (const taken of ['acme', 'web'])
-        await assert.rejects(
-          store.setSubdomain('other', taken, 1000),
-          (error) => error instanceof ConflictError && error.field === 'subdomain',
-        );
+      for (const name of ['acme', 'web'])
+        await assert.rejects(store.setSubdomain('other', name, 1000), isTaken('subdomain'));
       assert.equal((await store.findAccount('other'))?.subdomain, null);
       assert.equal((await store.setSubdomain('acme', 'acme', 1000))?.subdomain, 'acme');
     });
@@ -130,7 +126,7 @@ describe('the store for operators', () => {
       await store.act('setPlan', ['other', 'dev'], [anAct({ at: now + 1, accountId })]);
       await assert.rejects(
         store.act('setPlan', ['other', 'free'], [anAct({ at: now + 2, accountId })]),
-        (error) => error instanceof FullError && error.nextEnd === now + day,
+        hasNoRoom(now + day),
       );
       assert.equal((await store.findAccount('other'))?.plan, 'dev');
       assert.equal((await store.listAudit(AUDIT_MAX)).length, AUDIT_ACTS_PER_DAY + 1);
@@ -341,10 +337,7 @@ describe('the store for operators', () => {
     const key = aKeyRecord({ accountId: acme.id });
     await store.insertKey(key);
     await store.removeAccount('acme', 5);
-    await assert.rejects(
-      store.insertKey({ ...key, id: 'again', accountId: other.id }),
-      (error) => error instanceof ConflictError && error.field === 'key',
-    );
+    await assert.rejects(store.insertKey({ ...key, id: 'again', accountId: other.id }), isTaken('key'));
   });
 });
 

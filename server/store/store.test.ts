@@ -6,16 +6,15 @@ import {
   anAccess,
   anAccount,
   aTunnel,
+  isTaken,
+  ofEach,
+  ofTunnels,
   openTestStore,
   PUBLIC,
   theTerms,
 } from '../testing/fixtures.ts';
-import { ConflictError, FullError, StoreError } from './store-errors.ts';
+import { FullError, StoreError } from './store-errors.ts';
 import type { Store } from './store.ts';
-
-function taken(field: ConflictError['field']) {
-  return (error: unknown) => error instanceof ConflictError && error.field === field;
-}
 
 const token = (name: string, hash: string) => ({ name, hash });
 
@@ -37,18 +36,15 @@ describe('Store', () => {
   });
 
   it('reports which value of an account is taken', async () => {
-    await assert.rejects(store.insertAccount(anAccount({ name: owner.name })), taken('name'));
-    await assert.rejects(store.insertAccount(anAccount({ subdomain: 'acme' })), taken('subdomain'));
+    await assert.rejects(store.insertAccount(anAccount({ name: owner.name })), isTaken('name'));
+    await assert.rejects(store.insertAccount(anAccount({ subdomain: 'acme' })), isTaken('subdomain'));
   });
 
   it('lets any number of accounts have no subdomain', async () => {
     const [one, two] = [anAccount(), anAccount()];
     for (const account of [one, two]) await store.insertAccount(account);
     const found = await store.findAccounts([one.id, two.id]);
-    assert.deepEqual(
-      found.map(({ subdomain }) => subdomain),
-      [null, null],
-    );
+    assert.deepEqual(ofEach(found, 'subdomain'), [null, null]);
   });
 
   it('finds the owner of a key by its hash', async () => {
@@ -64,7 +60,7 @@ describe('Store', () => {
       account: owner,
     });
     assert.equal(await store.findKeyOwner('ab'), undefined);
-    await assert.rejects(store.insertKey({ ...key, id: 'other' }), taken('key'));
+    await assert.rejects(store.insertKey({ ...key, id: 'other' }), isTaken('key'));
   });
 
   it('returns a tunnel as it was stored, with its owner', async () => {
@@ -101,7 +97,7 @@ describe('Store', () => {
 
   it('accepts a slug once', async () => {
     await store.insertTunnel(aTunnel(owner.id, { slug: 'web' }));
-    await assert.rejects(store.insertTunnel(aTunnel(owner.id, { slug: 'web' })), taken('slug'));
+    await assert.rejects(store.insertTunnel(aTunnel(owner.id, { slug: 'web' })), isTaken('slug'));
     assert.equal((await allTunnels(store)).length, 1);
   });
 
@@ -112,8 +108,8 @@ describe('Store', () => {
     await store.insertTunnel(left);
     const take = (accountId: string, createdAt: number, nameHold = 0) =>
       store.insertTunnel(aTunnel(accountId, { slug: 'web', createdAt }), { maxTunnels: null, nameHold });
-    await assert.rejects(take(owner.id, 159_999), taken('slug'));
-    await assert.rejects(take(owner.id, 299_999, 200_000), taken('slug'));
+    await assert.rejects(take(owner.id, 159_999), isTaken('slug'));
+    await assert.rejects(take(owner.id, 299_999, 200_000), isTaken('slug'));
     await take(stranger.id, 160_000, 200_000);
     const [found, ...more] = await allTunnels(store);
     assert.equal(found?.tunnel.createdAt, 160_000);
@@ -129,8 +125,8 @@ describe('Store', () => {
       );
     const take = (accountId: string, slug: string) =>
       store.insertTunnel(aTunnel(accountId, { slug, createdAt: 100_000 }));
-    await assert.rejects(take(stranger.id, 'plain'), taken('slug'));
-    await assert.rejects(take(owner.id, 'idle'), taken('slug'));
+    await assert.rejects(take(stranger.id, 'plain'), isTaken('slug'));
+    await assert.rejects(take(owner.id, 'idle'), isTaken('slug'));
     await take(owner.id, 'plain');
   });
 
@@ -153,10 +149,7 @@ describe('Store', () => {
     const released = [gone, aTunnel('nobody')].map((tunnel) => ({ ...tunnel, heldUntil: 0 }));
     await store.releaseTunnels(released, 0);
     await store.releaseTunnels([], 0);
-    assert.deepEqual(
-      (await allTunnels(store)).map(({ tunnel }) => tunnel.id),
-      [kept.id],
-    );
+    assert.deepEqual(await ofTunnels(store, 'id'), [kept.id]);
   });
 
   it('reports which of them existed', async () => {
@@ -190,10 +183,7 @@ describe('Store', () => {
     assert.equal(await store.releaseOverdue(overdue), 2);
     assert.equal(await store.releaseOverdue(overdue), 1);
     assert.equal(await store.releaseOverdue(overdue), 0);
-    assert.deepEqual(
-      (await allTunnels(store)).map(({ tunnel }) => tunnel.expiresAt),
-      [301],
-    );
+    assert.deepEqual(await ofTunnels(store, 'expiresAt'), [301]);
     const holders = await Promise.all(left.map(({ slug }) => store.nameHolder(slug, 450)));
     assert.deepEqual(holders, [undefined, undefined, owner.id, undefined]);
   });
@@ -329,10 +319,7 @@ describe('Store', () => {
     await store.ping();
     assert.equal(logged.length, 1, 'being readable does not mean being writable');
     for (let i = 0; i < 2; i += 1) await store.insertAccount(anAccount());
-    assert.deepEqual(
-      logged.map(({ event }) => event),
-      ['store failing', 'store recovered'],
-    );
+    assert.deepEqual(ofEach(logged, 'event'), ['store failing', 'store recovered']);
     assert.match(String(logged[0]?.error), /foreign key constraint/i);
   });
 

@@ -30,7 +30,7 @@ import type {
 } from '../store/records.ts';
 import type { TrafficDelta, TunnelTerms } from '../store/queries/tunnel-changes.ts';
 import { openSqlite } from '../store/sqlite/open-sqlite.ts';
-import { StoreError } from '../store/store-errors.ts';
+import { ConflictError, FullError, StoreError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
 import { storedTunnels } from '../tunnels/coordination.ts';
 import { TunnelApprovals, TunnelLinks } from '../tunnels/links-and-approvals.ts';
@@ -363,6 +363,29 @@ export async function allTunnels(store: Pick<Store, 'tunnelIds' | 'findTunnels'>
   const all: OwnedTunnel[] = [];
   for await (const owned of storedTunnels(store)) all.push(owned);
   return all;
+}
+
+/** A value of each tunnel in a store, oldest first. */
+export async function ofTunnels<Name extends keyof TunnelRecord>(
+  store: Pick<Store, 'tunnelIds' | 'findTunnels'>,
+  name: Name,
+): Promise<TunnelRecord[Name][]> {
+  return (await allTunnels(store)).map(({ tunnel }) => tunnel[name]);
+}
+
+/** A value of each row. */
+export function ofEach<Row, Name extends keyof Row>(rows: readonly Row[], name: Name): Row[Name][] {
+  return rows.map((row) => row[name]);
+}
+
+/** What a store throws when another record has the value of a field. */
+export function isTaken(field: ConflictError['field']) {
+  return (error: unknown) => error instanceof ConflictError && error.field === field;
+}
+
+/** What a store throws when there is no room before a time, in ms of wall time. */
+export function hasNoRoom(nextEnd: number) {
+  return (error: unknown) => error instanceof FullError && error.nextEnd === nextEnd;
 }
 
 /** A store that can be made to fail. */

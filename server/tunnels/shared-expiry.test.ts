@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { EXPIRED_GRACE_MS } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
-import { allTunnels, anAccount, aStore, aTunnel, storeAnswers, type TestStore } from '../testing/fixtures.ts';
+import { anAccount, aStore, aTunnel, ofTunnels, storeAnswers, type TestStore } from '../testing/fixtures.ts';
 import { OverdueSweep, SWEEP_BATCH, SWEEP_INTERVAL_MS } from './shared-expiry.ts';
 
 const HOLD = 3_600_000;
@@ -44,7 +44,7 @@ describe('OverdueSweep', () => {
   }
 
   async function slugs(): Promise<string[]> {
-    return (await allTunnels(test.store)).map(({ tunnel }) => tunnel.slug);
+    return await ofTunnels(test.store, 'slug');
   }
 
   it('runs every 60 s, and removes tunnels that nobody has ended a minute after their expiry', async () => {

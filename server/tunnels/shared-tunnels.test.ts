@@ -11,6 +11,7 @@ import {
   aTunnelService,
   aWish,
   CALLER,
+  ofEach,
   storeAnswers,
   type TestStore,
 } from '../testing/fixtures.ts';
@@ -138,10 +139,7 @@ describe('TunnelService, sharing its database with another', () => {
     assert.equal(two.registry.bySlug('web'), found);
     const three = await aSide();
     await three.service.coordination.followAccount(account);
-    assert.deepEqual(
-      three.service.list(account).map(({ id }) => id),
-      [made.id],
-    );
+    assert.deepEqual(ofEach(three.service.list(account), 'id'), [made.id]);
     await three.service.stop();
   });
 

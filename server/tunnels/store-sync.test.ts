@@ -2,7 +2,16 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import type { ReleasedTunnel } from '../store/queries/tunnel-queries.ts';
 import { StoreError } from '../store/store-errors.ts';
-import { allTunnels, anAccess, anAccount, aStore, aTunnel, type TestStore } from '../testing/fixtures.ts';
+import {
+  allTunnels,
+  anAccess,
+  anAccount,
+  aStore,
+  aTunnel,
+  ofTunnels,
+  storeAnswers,
+  type TestStore,
+} from '../testing/fixtures.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { LiveTunnel, TOKEN_USE_MS } from './live-tunnel.ts';
 import { TunnelRegistry } from './registry.ts';
@@ -31,7 +40,7 @@ describe('StoreSync', () => {
   }
 
   async function storedRequests(): Promise<number[]> {
-    return (await allTunnels(test.store)).map(({ tunnel }) => tunnel.requests);
+    return await ofTunnels(test.store, 'requests');
   }
 
   it('stores the traffic since the last time', async () => {
@@ -180,11 +189,11 @@ describe('StoreSync', () => {
     sync.start();
     tunnel.countRequest();
     clock.advance(FLUSH_INTERVAL_MS);
-    await settled();
+    await storeAnswers();
     assert.deepEqual(await storedRequests(), [1]);
     tunnel.countRequest();
     clock.advance(FLUSH_INTERVAL_MS);
-    await settled();
+    await storeAnswers();
     assert.deepEqual(await storedRequests(), [2]);
     tunnel.countRequest();
     await sync.stop();
@@ -223,9 +232,4 @@ describe('StoreSync', () => {
 
 function ended({ id, slug, account }: LiveTunnel): ReleasedTunnel {
   return { id, slug, accountId: account.id, heldUntil: 0 };
-}
-
-/** Waits for the flush that a timer began: it is done when nothing of it is queued. */
-async function settled(): Promise<void> {
-  for (let i = 0; i < 5; i += 1) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -100,15 +100,7 @@ describe('TunnelLinks', () => {
       { length: REVOKED_LINKS_MAX },
       (_, index) => [`${index}`, expiresAt] as const,
     );
-    const access = {
-      version: 'v',
-      allow: [],
-      basic: [],
-      password: null,
-      links: true,
-      knock: false,
-      tokens: [],
-    };
+    const access = anAccess({ links: true });
     const tunnel = aTunnel(account.id, { revokedLinks, access, expiresAt: expiresAt + 60_000 });
     await test.store.insertTunnel(tunnel);
     const { links } = await start();

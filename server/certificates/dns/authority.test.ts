@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import type { ChallengeRecord } from '../../store/records.ts';
 import {
   dnsQuery,
   type DnsResponse,
@@ -9,6 +8,7 @@ import {
   wireBytes,
 } from '../../testing/dns-server.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
+import { aChallenge } from '../../testing/fixtures.ts';
 import { Authority, challengeTexts, type ChallengeTexts, dnsSolver, textOf, Zones } from './authority.ts';
 import { DNS_UDP_FACTOR, DNS_UDP_MAX_BYTES } from './wire.ts';
 import type { Transport } from './wire.ts';
@@ -286,14 +286,9 @@ function longName(length: number): Buffer {
 
 describe('the dns-01 solver', () => {
   // RFC 8555 section 8.1 and 8.4: the text is the digest of token and key's thumbprint.
-  const challenge: ChallengeRecord = {
-    type: 'dns-01',
-    host: 'tunnels.example',
-    token: 'evaGxfADs6pSRb2LAv9IZf17Dt3juxGJ-PCt92wr-oA',
-    keyAuthorization:
-      'evaGxfADs6pSRb2LAv9IZf17Dt3juxGJ-PCt92wr-oA.9jg46WB3rR_AHD-EBXdN7cBkH1WOu0tA3M9fm21mqTI',
-    expiresAt: 0,
-  };
+  const first = 'evaGxfADs6pSRb2LAv9IZf17Dt3juxGJ-PCt92wr-oA';
+  const keyAuthorization = `${first}.9jg46WB3rR_AHD-EBXdN7cBkH1WOu0tA3M9fm21mqTI`;
+  const challenge = aChallenge({ type: 'dns-01', host: 'tunnels.example', token: first, keyAuthorization });
 
   it('lets the authority check 2 s after a challenge was stored', async () => {
     const clock = new FakeClock();

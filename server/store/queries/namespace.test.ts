@@ -1,14 +1,19 @@
 import assert from 'node:assert/strict';
-import { allTunnels, anAccount, aTunnel, PUBLIC, theTerms, useStore } from '../../testing/fixtures.ts';
+import {
+  allTunnels,
+  anAccount,
+  aTunnel,
+  isTaken,
+  ofTunnels,
+  PUBLIC,
+  theTerms,
+  useStore,
+} from '../../testing/fixtures.ts';
 import type { TunnelRecord } from '../records.ts';
 import { ConflictError } from '../store-errors.ts';
 
 /** Rounds of a race; each side may lose one. */
 const RACES = 20;
-
-function taken(field: ConflictError['field']) {
-  return (error: unknown) => error instanceof ConflictError && error.field === field;
-}
 
 describe('names of tunnels and subdomains of accounts', () => {
   const owner = anAccount({ subdomain: 'acme' });
@@ -17,7 +22,7 @@ describe('names of tunnels and subdomains of accounts', () => {
 
   it("refuse a tunnel any account's subdomain, including its own", async () => {
     for (const { id } of [owner, other])
-      await assert.rejects(store.insertTunnel(aTunnel(id, { slug: 'acme' })), taken('slug'));
+      await assert.rejects(store.insertTunnel(aTunnel(id, { slug: 'acme' })), isTaken('slug'));
     assert.deepEqual(await allTunnels(store), []);
   });
 
@@ -25,7 +30,7 @@ describe('names of tunnels and subdomains of accounts', () => {
     const tunnel = aTunnel(owner.id, { slug: 'web' });
     await store.insertTunnel(tunnel);
     const wanted = anAccount({ subdomain: 'web' });
-    await assert.rejects(store.insertAccount(wanted), taken('subdomain'));
+    await assert.rejects(store.insertAccount(wanted), isTaken('subdomain'));
     assert.equal(await store.findAccount(wanted.name), undefined);
     const held = { id: tunnel.id, slug: 'web', accountId: owner.id, heldUntil: 0 };
     await store.releaseTunnels([held], 1000);
@@ -36,7 +41,7 @@ describe('names of tunnels and subdomains of accounts', () => {
     await store.releaseTunnels([{ id: 'x', slug: 'web', accountId: owner.id, heldUntil: 5000 }], 1000);
     await assert.rejects(
       store.insertAccount(anAccount({ subdomain: 'web', createdAt: 4999 })),
-      taken('subdomain'),
+      isTaken('subdomain'),
     );
     await store.insertAccount(anAccount({ subdomain: 'web', createdAt: 5000 }));
   });
@@ -45,7 +50,7 @@ describe('names of tunnels and subdomains of accounts', () => {
     await store.insertTunnel(aTunnel(owner.id, { slug: 'web', expiresAt: 100_000 }));
     await assert.rejects(
       store.insertAccount(anAccount({ subdomain: 'web', createdAt: 159_999 })),
-      taken('subdomain'),
+      isTaken('subdomain'),
     );
     await store.insertAccount(anAccount({ subdomain: 'web', createdAt: 160_000 }));
   });
@@ -53,10 +58,7 @@ describe('names of tunnels and subdomains of accounts', () => {
   it('give a subdomain back when its account is removed', async () => {
     await store.removeAccount(owner.name, 0);
     await store.insertTunnel(aTunnel(other.id, { slug: 'acme' }));
-    assert.deepEqual(
-      (await allTunnels(store)).map(({ tunnel }) => tunnel.slug),
-      ['acme'],
-    );
+    assert.deepEqual(await ofTunnels(store, 'slug'), ['acme']);
   });
 
   it('go to one side if both request them at the same moment', async () => {
@@ -88,7 +90,7 @@ describe('hosts of wildcard tunnels', () => {
   it('are refused as names of other accounts, whatever stands before the name', async () => {
     await wild('web');
     for (const slug of ['a--web', 'a-b--web', 'a--b--web', 'a---web'])
-      await assert.rejects(name(slug), taken('slug'), slug);
+      await assert.rejects(name(slug), isTaken('slug'), slug);
     await name('a--webs');
     await name('a-web');
     await name('web--a');
@@ -103,7 +105,7 @@ describe('hosts of wildcard tunnels', () => {
 
   it('keep a wildcard tunnel from covering a name of another account', async () => {
     await name('a--web');
-    await assert.rejects(wild('web'), taken('slug'));
+    await assert.rejects(wild('web'), isTaken('slug'));
     assert.equal((await allTunnels(store)).length, 1);
     await wild('site');
     await wild('b--web');
@@ -116,11 +118,11 @@ describe('hosts of wildcard tunnels', () => {
 
   it('are refused as subdomains of other accounts, and the other way around', async () => {
     await wild('web');
-    await assert.rejects(store.insertAccount(anAccount({ subdomain: 'a--web' })), taken('subdomain'));
-    await assert.rejects(store.setSubdomain(other.name, 'a--web', 1000), taken('subdomain'));
+    await assert.rejects(store.insertAccount(anAccount({ subdomain: 'a--web' })), isTaken('subdomain'));
+    await assert.rejects(store.setSubdomain(other.name, 'a--web', 1000), isTaken('subdomain'));
     await store.setSubdomain(owner.name, 'a--web', 1000);
     await store.setSubdomain(other.name, 'a--site', 1000);
-    await assert.rejects(wild('site'), taken('slug'));
+    await assert.rejects(wild('site'), isTaken('slug'));
   });
 
   it('are free again when the wildcard tunnel has ended, unless its name is held', async () => {
@@ -128,13 +130,13 @@ describe('hosts of wildcard tunnels', () => {
     await store.insertTunnel(tunnel);
     const { id } = tunnel;
     await store.releaseTunnels([{ id, slug: 'web', accountId: owner.id, heldUntil: 5000 }], 1000);
-    await assert.rejects(name('a--web', { createdAt: 4999 }), taken('slug'));
+    await assert.rejects(name('a--web', { createdAt: 4999 }), isTaken('slug'));
     await name('a--web', { createdAt: 5000 });
   });
 
   it('include names that are held for another account', async () => {
     await store.releaseTunnels([{ id: 'x', slug: 'a--web', accountId: other.id, heldUntil: 5000 }], 1000);
-    await assert.rejects(wild('web', { createdAt: 4999 }), taken('slug'));
+    await assert.rejects(wild('web', { createdAt: 4999 }), isTaken('slug'));
     await wild('web', { createdAt: 5000 });
   });
 
@@ -145,7 +147,7 @@ describe('hosts of wildcard tunnels', () => {
     const takeOver = { now: 1000, nameHold: 0 };
     await assert.rejects(
       store.setTerms(tunnel.id, theTerms({ wildcard: true }), PUBLIC, takeOver),
-      taken('slug'),
+      isTaken('slug'),
     );
     assert.equal((await store.findTunnel(tunnel.id))?.tunnel.termsRevision, 0);
     await store.setTerms(tunnel.id, theTerms(), PUBLIC, takeOver);

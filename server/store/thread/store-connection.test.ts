@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { Worker } from 'node:worker_threads';
 import { temporaryDirectory } from '../../../shared/testing/temporary-directory.ts';
-import { anAccount, aTunnel } from '../../testing/fixtures.ts';
+import { anAccount, aTunnel, hasNoRoom, isTaken } from '../../testing/fixtures.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
-import { ConflictError, FullError, StoreError, UnansweredError } from '../store-errors.ts';
+import { StoreError, UnansweredError } from '../store-errors.ts';
 import type { Store } from '../store.ts';
 import {
   openThreaded,
@@ -58,15 +58,12 @@ describe('a store on its own thread', () => {
   });
 
   it('fails like the store', async () => {
-    await assert.rejects(
-      store.insertAccount(anAccount({ name: 'owner' })),
-      (error) => error instanceof ConflictError && error.field === 'name',
-    );
+    await assert.rejects(store.insertAccount(anAccount({ name: 'owner' })), isTaken('name'));
     const tunnel = aTunnel(owner.id, { expiresAt: 5000 });
     await store.insertTunnel(tunnel);
     await assert.rejects(
       store.insertTunnel(aTunnel(owner.id), { maxTunnels: 1, nameHold: 0 }),
-      (error) => error instanceof FullError && error.nextEnd === 5000,
+      hasNoRoom(5000),
     );
   });
 
