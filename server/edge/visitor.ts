@@ -41,10 +41,10 @@ import {
 /**
  * `head`: between requests or inside a head. `exchange`: a request is in progress. `upgrading`: an upgrade to one of
  * the relay's own sockets is being decided. `lingering`: the last response was sent, further input is discarded.
- * `piped`: a WebSocket, no longer controlled by this class except for its end. `passed`: the same for a connection
- * that another relay serves. `gone`: closed, or given away.
+ * `gone`: closed, or given away to a WebSocket, a client or another relay, and no longer controlled by this class
+ * except for its end.
  */
-type State = 'head' | 'exchange' | 'upgrading' | 'piped' | 'passed' | 'lingering' | 'gone';
+type State = 'head' | 'exchange' | 'upgrading' | 'lingering' | 'gone';
 
 const MISDIRECTED: Route = { kind: 'refuse', code: 'misdirected' };
 
@@ -212,8 +212,7 @@ export class Visitor implements SlotHolder, LimitedConnection, RequestsOwner, Vi
     }
     this.#processing = false;
     if (this.#inputEnded && !this.#socket.hasInput) this.#inputIsOver();
-    if (this.#state !== 'piped' && this.#state !== 'passed' && this.#state !== 'gone')
-      this.#socket.updateReading(this.#requests.exchange?.isBlocked === true);
+    if (this.#state !== 'gone') this.#socket.updateReading(this.#requests.exchange?.isBlocked === true);
   }
 
   #takesInput(): boolean {
@@ -339,7 +338,7 @@ export class Visitor implements SlotHolder, LimitedConnection, RequestsOwner, Vi
   }
 
   switched(stream: ByteStream): void {
-    this.#state = 'piped';
+    this.#state = 'gone';
     this.#deadline = Infinity;
     const { socket, head } = this.#socket.release();
     pipe(socket, stream, this.#requests.target, () => this.#leave());
@@ -349,16 +348,13 @@ export class Visitor implements SlotHolder, LimitedConnection, RequestsOwner, Vi
 
   /** Another relay serves the rest of the connection. */
   #passOn(onward: Onward): void {
-    this.#state = 'passed';
+    this.#state = 'gone';
     this.#deadline = Infinity;
     this.#requests.leave();
     const begun = Buffer.from(this.#reader.text, 'latin1');
     const { socket, head } = this.#socket.release();
     const bytes = Buffer.concat([begun, head]);
-    void passOn({ socket, bytes, hasEnded: this.#inputEnded }, this.#peer, onward, () => {
-      this.#state = 'gone';
-      this.#gone(this);
-    });
+    void passOn({ socket, bytes, hasEnded: this.#inputEnded }, this.#peer, onward, () => this.#gone(this));
   }
 
   // Endings
