@@ -427,8 +427,6 @@ export class TrunkEnd {
   /** streams begun by the peer */
   readonly begun: StreamRecorder[] = [];
   readonly closed: number[] = [];
-  /** ids of data sockets that the peer wants to move streams to, with the streams */
-  readonly moves: [TrunkStream, string][] = [];
 
   constructor(turns: FakeScheduler, begins: 'this' | 'peer', options?: FakeTrunkSocketOptions) {
     this.turns = turns;
@@ -438,7 +436,7 @@ export class TrunkEnd {
       begins,
       owner: {
         begun: (stream, first) => this.begun.push(new StreamRecorder(stream, first)),
-        moveAsked: (stream, connectionId) => this.moves.push([stream, connectionId]),
+        moveAsked: () => assert.fail('the peer asks for no move'),
         closed: (code) => this.closed.push(code),
       },
     });
