@@ -8,8 +8,9 @@
  * - `broken`: its head is valid; nothing after the ambiguous part may be forwarded
  * - `passed`: valid, if unusual; it has to be forwarded
  * - `any`: it may be forwarded or refused, as long as all parsers agree
+ * - `mended`: responses only; it has to be forwarded, in strict form
  */
-export type Fate = 'refused' | 'broken' | 'passed' | 'any';
+export type Fate = 'refused' | 'broken' | 'passed' | 'any' | 'mended';
 
 export interface HostileMessage {
   /** description of the attempt */
@@ -199,13 +200,13 @@ function folded(make: Envelope, hidden: string, chunk: string): HostileMessage[]
     ]),
     ...breaks.flatMap((end) => [
       make(
-        'a coding behind a break',
+        `a coding behind the break ${shown(end)}`,
         'refused',
         `${length}\r\nX: y${end}Transfer-Encoding: chunked\r\n`,
         hidden,
       ),
-      make('a length behind a break', 'refused', `X: y${end}${length}\r\n`, hidden),
-      make('a break behind a length', 'refused', `${length}${end}X: y\r\n`, hidden),
+      make(`a length behind the break ${shown(end)}`, 'refused', `X: y${end}${length}\r\n`, hidden),
+      make(`the break ${shown(end)} behind a length`, 'refused', `${length}${end}X: y\r\n`, hidden),
     ]),
   ];
 }
@@ -255,15 +256,15 @@ export function chunkCases(make: Envelope, hidden: string): HostileMessage[] {
     `X: \r${AFTER}`,
   ];
   return [
-    ...WRONG_SIZES.map((size) => broken(`chunk size ${size}`, `5\r\nhello\r\n${size}\r\n${after}`)),
-    ...WRONG_SIZES.map((size) => broken(`first chunk size ${size}`, `${size}\r\n${after}`)),
+    ...WRONG_SIZES.map((size) => broken(`chunk size ${shown(size)}`, `5\r\nhello\r\n${size}\r\n${after}`)),
+    ...WRONG_SIZES.map((size) => broken(`first chunk size ${shown(size)}`, `${size}\r\n${after}`)),
     ...WRONG_EXTENSIONS.map((text) =>
       broken(`chunk extension ${text}`, `5\r\nhello\r\n7${text}\r\n${after}`),
     ),
     ...WRONG_EXTENSIONS.map((text) => broken(`extension ${text} of the first chunk`, `7${text}\r\n${after}`)),
     broken('a chunk extension without an end', `5\r\nhello\r\n7;${'a'.repeat(70_000)}\r\n${after}`),
-    ...dataEnds.map((end) => broken('an end of chunk data', `5\r\nhello${end}7\r\n${after}`)),
-    ...sizeEnds.map((end) => broken('an end of a chunk size', `5\r\nhello\r\n7${end}${after}`)),
+    ...dataEnds.map((end) => broken(`chunk data ends in ${shown(end)}`, `5\r\nhello${end}7\r\n${after}`)),
+    ...sizeEnds.map((end) => broken(`a chunk size ends in ${shown(end)}`, `5\r\nhello\r\n7${end}${after}`)),
     ...trailers.map((line) => broken('a trailer', `5\r\nhello\r\n0\r\n${line}\r\n\r\n`)),
     ...RIGHT_EXTENSIONS.map((text) =>
       make(`chunk extension ${text}`, 'passed', coding, `5${text}\r\nhello\r\n0\r\n\r\n`),

@@ -80,7 +80,8 @@ async function visit(
     const connection = await front.open(scope);
     const target = `/answer/${index}/${number}`;
     const request = { host, target, method: response.method ?? 'GET', headers: LOGIN };
-    const isDue = response.fate === 'passed';
+    const isMended = response.fate === 'mended';
+    const isDue = response.fate === 'passed' || (isMended && front.name === 'straight');
     const patience = isDue ? LONG_PATIENCE : PATIENCE;
     const { text, ended } = await talk(connection, formatRequest(request), patience);
     await meanwhile();
@@ -88,6 +89,7 @@ async function visit(
     const own = [...text.matchAll(MARK)].filter(([, , other]) => Number(other) === number);
     if (own.some(([, kind = '']) => mayNotPass(response, kind)) || INTERIM.test(text))
       faults.add('forwarded', what);
+    if (isMended && own.length > 0 && !hasStrictHead(text)) faults.add('forwarded', what);
     // Only a proxy shares connections between visitors.
     const isShared = front.name !== 'straight';
     const mayStray = (other: number): boolean => isShared && requests.mayStray(other, number);
@@ -112,6 +114,13 @@ async function visit(
 /** What no visitor may get through any front: the relay is the first to parse responses. */
 function mayNotPass({ fate }: HostileMessage, kind: string): boolean {
   return fate === 'refused' || (fate === 'broken' && kind !== 'm') || (fate === 'any' && kind === 's');
+}
+
+/** Whether every line of the head ends in CRLF, and at most one field determines the length of the body. */
+function hasStrictHead(text: string): boolean {
+  const head = text.slice(0, text.indexOf('\r\n\r\n'));
+  const framing = head.match(/^(?:content-length|transfer-encoding)[ \t]*:/gim) ?? [];
+  return /^HTTP\/1\.[01] \d{3} /.test(head) && !/(?<!\r)\n|\r(?!\n)/.test(head) && framing.length <= 1;
 }
 
 function marksOfOthers(text: string, number: number): RegExpExecArray[] {

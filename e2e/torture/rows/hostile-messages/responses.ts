@@ -28,9 +28,27 @@ const INTERIM_FIELDS = [
   'Content-Length: 0\r\nConnection: keep-alive\r\n',
 ];
 
+/** What the relay accepts from services alone, and frames anew (protocol.md section 4.3). */
+const MENDED = new Set([
+  'a coding behind the break \\n\\n',
+  'a coding behind the break \\r\\n\\n',
+  ...['\\n', '\\n\\n', '\\r\\n\\n'].flatMap((end) => [
+    `a length behind the break ${end}`,
+    `the break ${end} behind a length`,
+  ]),
+  'length 5,5',
+  'length 5, 5',
+  'two equal lengths',
+  ...['7 ', '7\\t'].flatMap((size) => [`chunk size ${size}`, `first chunk size ${size}`]),
+  'chunk data ends in \\n',
+  'a chunk size ends in \\n',
+  'status line HTTP/1.1 200 OK\\n',
+  'status line HTTP/1.1 200 OK\\nX: y',
+]);
+
 /** All responses, without duplicates. */
 export function hostileResponses(): HostileMessage[] {
-  return distinct([
+  const responses = distinct([
     ...framingCases(response, HIDDEN),
     ...chunkCases(response, HIDDEN),
     ...interim(),
@@ -40,6 +58,10 @@ export function hostileResponses(): HostileMessage[] {
     ...surplus(),
     ...steering(),
   ]);
+  const whats = new Set(responses.map(({ what }) => what));
+  const unknown = [...MENDED].filter((what) => !whats.has(what));
+  if (unknown.length > 0) throw new Error(`no such responses: ${unknown.join(', ')}`);
+  return responses.map((each) => (MENDED.has(each.what) ? { ...each, fate: 'mended' } : each));
 }
 
 function response(what: string, fate: Fate, fields: string, body: string): HostileMessage {
