@@ -41,7 +41,7 @@ export const SUITES: readonly Suite[] = [
     runs: 'always',
     setup: SETUP,
     runsBuild: true,
-    command: mocha(3, ...longFirst('e2e/protocol', 'time-limits|http2|culvert-lifetime', LONG.protocol)),
+    command: mocha(3, ...longFirst('e2e/protocol', 'http2|culvert-lifetime|shutdown', LONG.protocol)),
   },
   {
     name: 'unit',

@@ -85,11 +85,6 @@ const EXCEPTIONS: Readonly<Record<'stream' | 'http' | 'h2', readonly Exception[]
       reason: NO_RESETS,
     },
     { suite: 'tls', titles: ['a response that breaks off is a reset'], reason: NO_RESETS },
-    {
-      suite: 'time-limits',
-      titles: ['a data socket that does not answer its Close frame', 'takes its pending connection along'],
-      reason: NO_RESETS,
-    },
     { suite: 'messages', titles: ['sees a chunked response that breaks off as broken'], reason: NO_RESETS },
   ],
   http: [

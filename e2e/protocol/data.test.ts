@@ -103,6 +103,16 @@ describe('the data WebSocket', () => {
     });
   }
 
+  for (const begun of ['', 'HTTP/1.1 200 OK\r\nContent-Le']) {
+    it(`that closes after ${JSON.stringify(begun)} gives the visitor a 502 (client-closed)`, async () => {
+      const [visitor, data] = await connect();
+      data.send(begun);
+      data.socket.close(1000);
+      const { status, head } = await visitor.response();
+      assert.deepEqual([status, head.field('culvert-error')], [502, 'client-closed']);
+    });
+  }
+
   it('that is lost without a Close frame breaks the response it was carrying', async () => {
     const [visitor, data] = await connect();
     data.send('HTTP/1.1 200 OK\r\n\r\nunfinished');

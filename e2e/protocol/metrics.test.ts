@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import type { TestAccount } from '../support/accounts.ts';
-import { eventually } from '../support/deadline.ts';
+import { assertAtLimit, eventually, timed } from '../support/deadline.ts';
 import { hostOf, ManualClient } from '../support/manual-client.ts';
-import { metricsOf, WITH_METRICS } from '../support/memory.ts';
+import { metricsOf, metricsPort, WITH_METRICS } from '../support/memory.ts';
 import { RawConnection, visit, WEBSOCKET } from '../support/raw-http.ts';
 import { relaySuite } from '../support/relay-suite.ts';
 import { startEchoService } from '../support/services/echo.ts';
@@ -42,6 +42,15 @@ describe('GET /metrics (docs/reference/metrics.md)', () => {
 
   it('is on a separate listener, not on the public one', async () => {
     assert.equal((await visit(relay.port, { host: 'localhost', target: '/metrics' })).status, 404);
+  });
+
+  it('cuts a request that does not arrive within 5 s', async () => {
+    const { ms } = await timed(async () => {
+      const connection = await RawConnection.open(scope, await metricsPort(relay));
+      await connection.write('GET /met');
+      await connection.ending;
+    });
+    assertAtLimit(ms, 5000);
   });
 
   it('counts requests to tunnels, their bytes as shown by the API, and waiting times', async () => {

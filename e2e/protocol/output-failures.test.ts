@@ -17,7 +17,7 @@ import {
 } from '../support/programs.ts';
 import { visit } from '../support/raw-http.ts';
 import { concurrentTests } from '../support/scope.ts';
-import { relaySuite } from '../support/relay-suite.ts';
+import { relaySuite, sharedRelaySuite } from '../support/relay-suite.ts';
 import { startEchoService } from '../support/services/echo.ts';
 import type { HttpService } from '../support/services/listen.ts';
 import { fillDisk, smallDisk } from '../support/small-disk.ts';
@@ -141,7 +141,7 @@ describe('output that cannot be written', () => {
 });
 
 describe('signals', () => {
-  const { scope, relay } = relaySuite();
+  const { scope, relay } = sharedRelaySuite();
   const together = concurrentTests();
 
   together('a Ctrl-C that arrives twice closes the tunnel and ends culvert with code 0', async () => {

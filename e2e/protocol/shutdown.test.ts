@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { AccountPool } from '../support/accounts.ts';
-import { within } from '../support/deadline.ts';
+import { assertAtLimit, timed, within } from '../support/deadline.ts';
 import { ManualClient } from '../support/manual-client.ts';
 import { Relay } from '../support/programs.ts';
 import { formatRequest, RawConnection, type Response, visit } from '../support/raw-http.ts';
@@ -95,6 +95,15 @@ describe('SIGTERM and requests in flight', () => {
     data.send('done');
     assert.equal((await waiting.rest(head)).text, 'halfdone');
     assert.deepEqual(await relay.child.exit(20_000), { code: 0, signal: null });
+  });
+
+  together('cut open connections after 30 s, and exit with 0', async () => {
+    const { relay, client } = await start();
+    await (await visitor(relay)).write(formatRequest({ host: client.host }));
+    await client.accept();
+    const { value, ms } = await timed(() => relay.stop('SIGTERM', 40_000));
+    assert.deepEqual(value, { code: 0, signal: null });
+    assertAtLimit(ms, 30_000);
   });
 });
 

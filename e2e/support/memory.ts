@@ -29,11 +29,7 @@ export type Series = ReadonlyMap<string, number>;
 
 /** The current metrics of a relay that runs {@link WITH_METRICS} (docs/operating/monitoring.md). */
 export async function metricsOf(relay: Relay): Promise<Series> {
-  const port = await eventually(20_000, () => {
-    const url = /"url":"http:\/\/127\.0\.0\.1:(\d+)\/metrics"/.exec(relay.child.stderr)?.[1];
-    return Number(url ?? assert.fail('the log does not say where metrics are'));
-  });
-  const { status, text } = await visit(port, { host: 'localhost', target: '/metrics' });
+  const { status, text } = await visit(await metricsPort(relay), { host: 'localhost', target: '/metrics' });
   assert.equal(status, 200);
   const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
   return new Map(
@@ -42,6 +38,14 @@ export async function metricsOf(relay: Relay): Promise<Series> {
       return [series, Number(value)];
     }),
   );
+}
+
+/** The port of the listener for metrics, of a relay with the settings {@link WITH_METRICS}. */
+export async function metricsPort({ child }: Relay): Promise<number> {
+  return await eventually(20_000, () => {
+    const port = /"url":"http:\/\/127\.0\.0\.1:(\d+)\/metrics"/.exec(child.stderr)?.[1];
+    return Number(port ?? assert.fail('the log does not say where metrics are'));
+  });
 }
 
 /** Waits until a relay that runs {@link WITH_METRICS} holds this many trunks. */

@@ -174,6 +174,19 @@ describe('ControlSocket', () => {
     });
   });
 
+  it('is cut 5 s after its Close frame if the client does not answer that', () => {
+    mock.timers.enable({ apis: ['setTimeout'] });
+    try {
+      control.close(4001, 'closed');
+      mock.timers.tick(4999);
+      assert.deepEqual(socket.calls, ['close 4001 closed']);
+      mock.timers.tick(1);
+      assert.deepEqual(socket.calls, ['close 4001 closed', 'terminate']);
+    } finally {
+      mock.timers.reset();
+    }
+  });
+
   it('is cut if the client pings and reads nothing', () => {
     socket.bufferedAmount = CONTROL_BUFFER_MAX_BYTES + 1;
     socket.emit('ping', Buffer.from('hi'));

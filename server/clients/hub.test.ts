@@ -31,6 +31,7 @@ class FakeControl {
   readonly announced: string[] = [];
   readonly closed: number[] = [];
   readonly reasons: (string | undefined)[] = [];
+  readonly ticks: number[] = [];
   probes = 0;
 
   constructor(keyId: string) {
@@ -52,6 +53,10 @@ class FakeControl {
 
   probe(): void {
     this.probes += 1;
+  }
+
+  tick(now: number): void {
+    this.ticks.push(now);
   }
 
   get socket(): ControlSocket {
@@ -164,6 +169,18 @@ describe('Hub', () => {
     assert.deepEqual(results, []);
     clock.advance(1);
     assert.deepEqual(results, ['tunnel-offline', 'tunnel-offline']);
+    dial();
+    clock.advance(1);
+    assert.equal(results.length, 3);
+  });
+
+  it('tells control sockets the time', () => {
+    const { ticks } = attach();
+    const now = clock.monotonic();
+    hub.tick();
+    clock.advance(1000);
+    hub.tick();
+    assert.deepEqual(ticks, [now, now + 1000]);
   });
 
   it('announces connections again after a client was lost, each id being valid for 10 s each time', () => {

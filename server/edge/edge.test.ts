@@ -126,13 +126,16 @@ describe('Edge', () => {
     assert.equal(fixture.dials.length, 2);
   });
 
-  it('releases a slot if the tunnel could not be reached', async () => {
-    const offline = [await connect(), await connect()];
-    for (const visitor of offline) {
+  it('says why the tunnel could not be reached, and releases the slot', async () => {
+    for (const [fault, status] of [
+      ['tunnel-offline', 503],
+      ['client-timeout', 504],
+    ] as const) {
+      const visitor = await connect();
       visitor.get('abc.localhost');
       await until(() => fixture.dials.length === 1);
-      fixture.dials.shift()?.failed('tunnel-offline');
-      await visitor.receives('tunnel-offline');
+      fixture.dials.shift()?.failed(fault);
+      assert.match(await visitor.receives(fault), new RegExp(`^HTTP/1\\.1 ${status} `));
     }
     await fill();
     assert.equal(fixture.dials.length, 2);

@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict';
-import { Socket } from 'node:net';
+import { once } from 'node:events';
+import { connect, createServer, Socket } from 'node:net';
+import { mock } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { FakeSocket, settled } from '../testing/edge-fixture.ts';
+import { boundPort } from './listener.ts';
+import { STALL_TIMEOUT_MS } from './timeouts.ts';
 import { type VisitorConnection, VisitorOutput, VisitorSocket } from './visitor-socket.ts';
 
 // Querying all objects of the class instead takes seconds in a process that has run many tests.
@@ -118,5 +122,57 @@ describe('VisitorOutput', () => {
     await new Promise<void>((resolve) => output.end(resolve));
     assert.equal(socket.text, 'last');
     assert.equal(socket.writableFinished, true);
+  });
+
+  describe('of a visitor that does not read', () => {
+    afterEach(() => mock.restoreAll());
+
+    it('resets the connection after 60 s, counted from the last byte that its system accepted', async () => {
+      let now = 0;
+      let looksIn = 0;
+      let resets = 0;
+      mock.method(performance, 'now', () => now);
+      const slow = Object.assign(new FakeSocket(), {
+        setTimeout: (ms: number) => (looksIn = ms),
+        resetAndDestroy: () => (resets += 1),
+      });
+      slow.isFast = false;
+      new VisitorOutput(slow as unknown as Socket, () => {}).send(Buffer.from('a'));
+      const pass = (ms: number): void => {
+        for (const end = now + ms; now + looksIn <= end; slow.emit('timeout')) now += looksIn;
+      };
+      pass(STALL_TIMEOUT_MS - 1);
+      // A socket skips its timeout when bytes were accepted.
+      now += looksIn;
+      pass(STALL_TIMEOUT_MS - 1);
+      assert.equal(resets, 0);
+      pass(looksIn);
+      assert.equal(resets, 1);
+    });
+
+    it('resets that of a system which accepts no more, and so tells the visitor', async () => {
+      const SPEED = 200;
+      const real = performance.now.bind(performance);
+      mock.method(performance, 'now', () => real() * SPEED);
+      const server = createServer().listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      const accepted = once(server, 'connection') as Promise<[Socket]>;
+      const peer = connect(boundPort(server), '127.0.0.1').pause();
+      const failed = once(peer, 'error');
+      const [own] = await accepted;
+      try {
+        const setTimeout = own.setTimeout.bind(own);
+        own.setTimeout = (ms) => setTimeout(ms / SPEED);
+        new VisitorOutput(own, () => {}).send(Buffer.alloc(50_000_000));
+        await once(own, 'close');
+        peer.resume();
+        const [error] = (await failed) as [NodeJS.ErrnoException];
+        assert.equal(error.code, 'ECONNRESET');
+      } finally {
+        peer.destroy();
+        own.destroy();
+        server.close();
+      }
+    });
   });
 });

@@ -372,6 +372,10 @@ describe('Visitor', () => {
   it('gets 408 after 60 s of silence within a body, but not while its client accepts none', async () => {
     await send('POST / HTTP/1.1\r\nHost: abc.localhost\r\nContent-Length: 9\r\n\r\n');
     const stream = fixture.openStream();
+    for (const byte of 'body') {
+      advance(BODY_TIMEOUT_MS - 1);
+      await send(byte);
+    }
     advance(BODY_TIMEOUT_MS - 1);
     stream.hasRoom = false;
     await send('x');
