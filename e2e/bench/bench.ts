@@ -1,7 +1,7 @@
 /**
  * `npm run bench [-- --rounds N --seconds N --only CASE --peers a,b]`: compares Culvert with its peers on this machine
  * and reports which target figures it reaches. A whole run (no `--only`, no `--peers`) writes its results to
- * `docs/contributing/benchmarks/`. `setup.sh` beside this file installs the dependencies.
+ * `docs/contributing/benchmarks/`.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -9,25 +9,15 @@ import { parseArgs } from 'node:util';
 import { format } from 'prettier';
 import { firstByte } from './cases/first-byte.ts';
 import { manyTunnels } from './cases/many-tunnels.ts';
-import { type Bench, http2, requests, responses, runCases, tls } from './cases/requests.ts';
+import { type Bench, http2, requests, responses, runCases } from './cases/requests.ts';
 import { besideDownload, slowReaders, transfers } from './cases/transfers.ts';
-import { describeMachine, type Machine } from './machine.ts';
-import { culvert, direct, floor, localtunnel, nginx, ssh } from './peers.ts';
+import { describeMachine, install, type Machine } from './machine.ts';
+import { culvert, direct, floor, nginx, ssh } from './peers.ts';
 import { casesTables, plot, resultsPage } from './report.ts';
 import { Samples } from './stats.ts';
 
-const CASES = [
-  firstByte,
-  slowReaders,
-  transfers,
-  besideDownload,
-  requests,
-  responses,
-  tls,
-  http2,
-  manyTunnels,
-];
-const PEERS = [direct, nginx, ssh, floor, localtunnel, culvert];
+const CASES = [firstByte, slowReaders, transfers, besideDownload, requests, responses, http2, manyTunnels];
+const PEERS = [direct, nginx, ssh, floor, culvert];
 const RESULTS = fileURLToPath(new URL('../../docs/contributing/benchmarks/', import.meta.url));
 
 const { values: options } = parseArgs({
@@ -49,6 +39,7 @@ const bench: Bench = {
 for (const name of wanted ?? []) {
   if (!PEERS.some((peer) => peer.name === name)) throw new Error(`no peer ${name}`);
 }
+install('wrk', 'nghttp2-client', 'nginx', 'openssh-server', 'openssh-client', 'openssl');
 const machine = describeMachine();
 await runCases(CASES, options.only, bench);
 console.log(`${resultsPage(bench.samples, machine, bench)}\n${casesTables(bench.samples)}`);

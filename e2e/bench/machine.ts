@@ -1,8 +1,19 @@
-/** The machine that the figures were measured on, without its name or paths. */
+/** The machine that the figures were measured on, without its name or paths, and the programs that it needs. */
 import { execFileSync } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
 import { arch, cpus, loadavg, release, totalmem, type } from 'node:os';
+import { fileURLToPath } from 'node:url';
+
+const SETUP = fileURLToPath(new URL('../support/setup.sh', import.meta.url));
 
 export type Machine = ReturnType<typeof describeMachine>;
+
+/** Installs missing packages of Debian. */
+export function install(...packages: readonly string[]): void {
+  execFileSync('sh', [SETUP, ...packages], { stdio: ['ignore', 'inherit', 'inherit'], timeout: 600_000 });
+  // sshd requires this directory when it runs as root, even with a custom configuration.
+  if (process.getuid?.() === 0) mkdirSync('/run/sshd', { recursive: true });
+}
 
 /** @param programs commands that print the versions of the programs involved */
 export function describeMachine(programs: readonly string[] = ['nginx -v', 'ssh -V', 'wrk -v']) {

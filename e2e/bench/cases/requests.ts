@@ -1,6 +1,6 @@
 /**
- * Requests a second, latency, and CPU time: small responses over HTTP/1.1, with TLS and over HTTP/2, and larger ones. And
- * what every case needs.
+ * Requests a second, latency, and CPU time: small responses over HTTP/1.1 and HTTP/2, and larger ones. And what every case
+ * needs.
  */
 import { fileURLToPath } from 'node:url';
 import { Authority } from '../../support/certificates.ts';
@@ -16,7 +16,6 @@ import {
   startFiles,
   startNginx,
   startPeers,
-  startTlsPeers,
 } from '../peers.ts';
 import { rotated, type Samples } from '../stats.ts';
 
@@ -80,10 +79,20 @@ export async function measureInTurn<Load>(
   }
 }
 
-const LOADS = [16, 64, 1].flatMap((connections) => [
+interface Load {
+  readonly name: string;
+  readonly connections: number;
+  /** whether each request closes its connection */
+  readonly closing: boolean;
+  /** requested path; `/` by default */
+  readonly path?: string;
+}
+
+const LOADS: readonly Load[] = [16, 64].flatMap((connections) => [
   { name: `keep-alive c${connections}`, connections, closing: false },
   { name: `new c${connections}`, connections, closing: true },
 ]);
+const LARGE: Load = { name: 'keep-alive c16, 100 KB', connections: 16, closing: false, path: '/100000' };
 
 export const requests: Case = {
   name: 'requests',
@@ -96,53 +105,41 @@ export const requests: Case = {
   },
 };
 
-const SIZES_KB = [1, 10, 100];
-
 export const responses: Case = {
   name: 'responses',
   async run(scope, bench) {
-    const sizes = SIZES_KB.map((kb) => kb * 1000);
     const peers = culvertAnd(bench.peers, 'nginx', 'ssh', 'floor');
-    const running = await startPeers(scope, peers, await startFiles(scope, sizes));
-    for (const { peer } of running) await warmUp(scope, peer, { path: '/1000' });
-    await measureInTurn(this.name, bench, running, SIZES_KB, (kb, { name, peer }) => {
-      const load = { connections: 16, closing: false, path: `/${kb * 1000}` };
-      return measureRequests(scope, bench, `keep-alive c16, ${kb} KB/${name}`, load, peer);
-    });
+    const running = await startPeers(scope, peers, await startFiles(scope, [100_000]));
+    for (const { peer } of running) await warmUp(scope, peer, LARGE);
+    await measureInTurn(this.name, bench, running, [LARGE], (load, { name, peer }) =>
+      measureRequests(scope, bench, `${load.name}/${name}`, load, peer),
+    );
   },
 };
 
-export const tls: Case = {
-  name: 'tls',
-  async run(scope, bench) {
-    const peers = culvertAnd(bench.peers, 'nginx');
-    const running = await startTlsPeers(scope, peers, await startHello(scope), new Authority(scope));
-    for (const { peer } of running) await warmUp(scope, peer, { secure: true });
-    await measureInTurn(this.name, bench, running, [false, true], (closing, { name, peer }) => {
-      const load = `TLS, ${closing ? 'new' : 'keep-alive'} c16/${name}`;
-      return measureRequests(scope, bench, load, { connections: 16, closing, secure: true }, peer);
-    });
-  },
-};
+const HTTP2 = { connections: 4, streams: 16 };
 
-const HTTP2_LOADS = [
-  { connections: 16, streams: 1 },
-  { connections: 4, streams: 16 },
-];
-type Http2Load = (typeof HTTP2_LOADS)[number];
-
-/** Several streams at a time on each kept connection, compared with nginx with HTTP/2 directly in front of the service. */
+/**
+ * Several streams at a time on each kept connection, and the same service over HTTP/1.1 with TLS; compared with nginx
+ * directly in front of the service.
+ */
 export const http2: Case = {
   name: 'http2',
   async run(scope, bench) {
     const peers = culvertAnd(bench.peers, 'nginx');
-    const running = await startTlsPeers(scope, peers, await startHello(scope), new Authority(scope));
-    for (const { peer } of running)
-      await h2load(scope, peer, { connections: 4, streams: 16 }, WARM_UP_SECONDS);
-    await measureInTurn(this.name, bench, running, HTTP2_LOADS, async (load, { name, peer }) => {
-      const title = `h2, c${load.connections} × ${load.streams} streams/${name}`;
+    const running = await startPeers(scope, peers, await startHello(scope), new Authority(scope));
+    for (const { peer } of running) {
+      await warmUp(scope, peer, { secure: true });
+      await h2load(scope, peer, WARM_UP_SECONDS);
+    }
+    await measureInTurn(this.name, bench, running, [true, false], async (isHttp2, { name, peer }) => {
+      if (!isHttp2) {
+        const load = { connections: 16, closing: false, secure: true };
+        return await measureRequests(scope, bench, `TLS, keep-alive c16/${name}`, load, peer);
+      }
+      const title = `h2, c4 × 16 streams/${name}`;
       const addCpu = countCpu(peer);
-      const succeeded = await h2load(scope, peer, load, bench.seconds);
+      const succeeded = await h2load(scope, peer, bench.seconds);
       bench.samples.add(`${title}/req/s`, succeeded / bench.seconds);
       addCpu(bench.samples, title, '10k', succeeded / 10_000);
     });
@@ -153,12 +150,8 @@ export const http2: Case = {
  * @returns how many requests succeeded
  * @throws Error if one failed, because such a run measures nothing
  */
-async function h2load(
-  scope: Scope,
-  { port, host }: RunningPeer,
-  { connections, streams }: Http2Load,
-  seconds: number,
-): Promise<number> {
+async function h2load(scope: Scope, { port, host }: RunningPeer, seconds: number): Promise<number> {
+  const { connections, streams } = HTTP2;
   const load = ['-t1', `-c${connections}`, `-m${streams}`, `-D${seconds}`, `--connect-to=127.0.0.1:${port}`];
   const program = startProgram(scope, 'h2load', [...load, `https://${host}:${port}/`]);
   const said = await program.finished((seconds + 20) * 1000);
@@ -207,14 +200,14 @@ export async function visit(scope: Scope, args: readonly (string | number)[], ms
  */
 const WARM_UP_SECONDS = 4;
 
-/** Warms up Node's compiler with both kinds of load, without measuring. */
+/** Warms up Node's compiler with kept and new connections, without measuring. */
 export async function warmUp(
   scope: Scope,
-  { port, host }: Pick<RunningPeer, 'port' | 'host'>,
-  more: Pick<WrkRun, 'path' | 'secure'> = {},
+  { port, host }: RunningPeer,
+  { path = '/', secure = false }: Pick<WrkRun, 'path' | 'secure'> = {},
 ): Promise<void> {
   for (const closing of [false, true]) {
-    await wrk(scope, { ...more, port, host, connections: 16, closing, seconds: WARM_UP_SECONDS });
+    await wrk(scope, { path, secure, port, host, connections: 16, closing, seconds: WARM_UP_SECONDS });
   }
 }
 
@@ -255,16 +248,11 @@ export function countCpu(
   };
 }
 
-interface WrkRun {
+interface WrkRun extends Omit<Load, 'name'> {
   readonly port: number;
   /** value of the Host field */
   readonly host: string;
-  readonly connections: number;
-  /** whether each request closes its connection */
-  readonly closing: boolean;
   readonly seconds: number;
-  /** requested path; `/` by default */
-  readonly path?: string;
   /** whether visitors use TLS, without checking the certificate */
   readonly secure?: boolean;
 }
@@ -279,7 +267,7 @@ interface WrkResult {
 }
 
 /** @throws Error if requests failed, because such a run measures nothing */
-export async function wrk(scope: Scope, run: WrkRun): Promise<WrkResult> {
+async function wrk(scope: Scope, run: WrkRun): Promise<WrkResult> {
   const close = run.closing ? ['-H', 'Connection: close'] : [];
   const args = ['-t1', `-c${run.connections}`, `-d${run.seconds}s`, '--latency', '--timeout', '10s'];
   const url = `${run.secure === true ? 'https' : 'http'}://127.0.0.1:${run.port}${run.path ?? '/'}`;

@@ -41,7 +41,7 @@ export const transfers: Case = {
 };
 
 /** @returns the port of a service for {@link transfer} */
-export async function startTransferService(scope: Scope): Promise<number> {
+async function startTransferService(scope: Scope): Promise<number> {
   return (await startService(scope, 'transfer')).port;
 }
 
@@ -51,9 +51,9 @@ export async function startTransferService(scope: Scope): Promise<number> {
  * @returns the seconds it took
  * @throws Error when it did not arrive whole
  */
-export async function transfer(
+async function transfer(
   scope: Scope,
-  { port, host }: Pick<RunningPeer, 'port' | 'host'>,
+  { port, host }: RunningPeer,
   direction: 'download' | 'upload',
   bytes: number,
 ): Promise<number> {

@@ -2,7 +2,6 @@
  * `npm run bench:wan [-- --rounds N --profile NAME --only TEST --short]`: compares Culvert with no tunnel and with ssh
  * over emulated links with delay, limited rates and losses. A whole run writes `docs/contributing/benchmarks/wan.md`.
  */
-import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
@@ -12,14 +11,13 @@ import { Authority } from '../../support/certificates.ts';
 import type { Child } from '../../support/child.ts';
 import { temporaryDirectory } from '../../support/programs.ts';
 import { Scope } from '../../support/scope.ts';
-import { describeMachine } from '../machine.ts';
+import { describeMachine, install } from '../machine.ts';
 import { rotated } from '../stats.ts';
 import { allowCongestionControl, buildWanlink, disturb, Lab, removeAbandoned } from './lab.ts';
 import { type Options, PROFILES, readOptions, TESTS } from './options.ts';
 import { type Run, wanPage, wanPlot, WanSamples } from './report.ts';
 import { NAMES, REFERENCE, startSystems, SYSTEMS } from './systems.ts';
 
-const SETUP = fileURLToPath(new URL('../../support/setup.sh', import.meta.url));
 const PACKAGES = 'openssl gcc libc6-dev iproute2 nginx openssh-server openssh-client chromium'.split(' ');
 const VISITOR = fileURLToPath(new URL('visitor.ts', import.meta.url));
 const PAGE = fileURLToPath(new URL('../../../docs/contributing/benchmarks/wan.md', import.meta.url));
@@ -141,7 +139,7 @@ function prepare(): void {
   if (!existsSync('/dev/net/tun')) {
     throw new Error('There is no /dev/net/tun. Give the container this device, or load the module tun.');
   }
-  execFileSync('sh', [SETUP, ...PACKAGES], { stdio: ['ignore', 'inherit', 'inherit'], timeout: 600_000 });
+  install(...PACKAGES);
 }
 
 async function write(samples: WanSamples, run: Run): Promise<void> {
