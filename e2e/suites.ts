@@ -124,7 +124,7 @@ export const SUITES: readonly Suite[] = [
     command: mocha(1, 'e2e/package/*.test.ts'),
   },
   {
-    // Dev servers whose installation takes 600 MB, and minutes.
+    // Programs and dev servers whose installation takes 1 GB, and minutes.
     name: 'compat:more',
     runs: 'by name',
     setup: 'e2e/compat/setup.sh more',

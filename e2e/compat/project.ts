@@ -104,8 +104,8 @@ export interface Framework {
   readonly files: Readonly<Record<string, string>>;
   /** the command that starts the server, with a program in `node_modules/.bin` of {@link Framework.apps} */
   readonly command: readonly string[];
-  /** which installation has its packages: a folder of this one */
-  readonly apps: string;
+  /** which installation has its packages: a folder of this one, `apps` by default */
+  readonly apps?: string;
   /** the path of the page; `/` by default */
   readonly path?: string;
   /** the frame with the project's page; the page itself by default */

@@ -10,6 +10,11 @@ has() {
     nginx) [ -x /usr/sbin/nginx ] ;;
     libnginx-mod-stream) [ -e /usr/lib/nginx/modules/ngx_stream_module.so ] ;;
     apache2-bin) [ -x /usr/sbin/apache2 ] ;;
+    aria2) command -v aria2c >/dev/null ;;
+    git) [ -x "$(git --exec-path 2>/dev/null)/git-http-backend" ] ;;
+    libapache2-mod-svn) [ -e /usr/lib/apache2/modules/mod_dav_svn.so ] ;;
+    python3) [ -x /usr/bin/python3 ] ;;
+    subversion) command -v svn >/dev/null ;;
     chromium) command -v chromium >/dev/null || [ -n "${CULVERT_CHROMIUM:-}" ] ;;
     # Its tests run on Linux only.
     firefox-esr) command -v firefox-esr >/dev/null || [ "$(uname)" != Linux ] ;;

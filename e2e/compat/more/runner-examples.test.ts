@@ -3,14 +3,15 @@ import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { runScript } from '../support/child.ts';
-import { assertWithin, within } from '../support/deadline.ts';
-import { Relay } from '../support/programs.ts';
-import { suiteScope } from '../support/scope.ts';
-import { CHROMIUM } from '../support/browser.ts';
+import { runScript } from '../../support/child.ts';
+import { assertWithin, within } from '../../support/deadline.ts';
+import { Relay } from '../../support/programs.ts';
+import { suiteScope } from '../../support/scope.ts';
+import { CHROMIUM } from '../../support/browser.ts';
 
-const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-const RUNNERS = fileURLToPath(new URL('runners/', import.meta.url));
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
+/** Where setup.sh installs the runners. */
+const RUNNERS = fileURLToPath(new URL('./', import.meta.url));
 const GUIDE = readFileSync(join(ROOT, 'docs/guides/tests-and-vite.md'), 'utf8');
 /** Debian's browser, and as root. */
 const CONFIG = `export default {
@@ -52,7 +53,7 @@ describe('the examples for vitest and Playwright Test (docs/guides/tests-and-vit
   });
 
   function start(runner: keyof typeof COMMANDS, name: string, text: string) {
-    const folder = mkdtempSync(join(RUNNERS, 'examples-'));
+    const folder = mkdtempSync(join(RUNNERS, 'run-'));
     scope.defer(() => rmSync(folder, { recursive: true, force: true }));
     writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
     writeFileSync(join(folder, name), text);

@@ -5,11 +5,11 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { runNginx, startApacheSite } from '../support/native-server.ts';
-import { Authority } from '../support/certificates.ts';
-import { Culvert, type Relay, RelayProgram, temporaryDirectory } from '../support/programs.ts';
-import { sharedRelaySuite } from '../support/relay-suite.ts';
-import { closedPort, type HttpService, startHttpService } from '../support/services/listen.ts';
+import { runNginx, startApacheSite } from '../../support/native-server.ts';
+import { Authority } from '../../support/certificates.ts';
+import { Culvert, type Relay, RelayProgram, temporaryDirectory } from '../../support/programs.ts';
+import { sharedRelaySuite } from '../../support/relay-suite.ts';
+import { closedPort, type HttpService, startHttpService } from '../../support/services/listen.ts';
 
 const execute = promisify(execFile);
 

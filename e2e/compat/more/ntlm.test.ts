@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { Culvert } from '../support/programs.ts';
-import { sharedRelaySuite } from '../support/relay-suite.ts';
-import { closedPort } from '../support/services/listen.ts';
-import { Project } from './project.ts';
+import { Culvert } from '../../support/programs.ts';
+import { sharedRelaySuite } from '../../support/relay-suite.ts';
+import { closedPort } from '../../support/services/listen.ts';
+import { Project } from '../project.ts';
 
 const SERVER = `
   import { createServer } from 'node:http';
@@ -32,7 +32,7 @@ describe('a service that asks for NTLM', () => {
   const { scope, relay } = sharedRelaySuite();
 
   it('lets each visitor in with its own name, whatever the method, and nobody else', async () => {
-    const project = new Project(scope, { 'server.mjs': SERVER });
+    const project = new Project(scope, { 'server.mjs': SERVER }, 'more');
     const port = await closedPort();
     await project.run(scope, 'server.mjs', [String(port)], /listening/);
     const { tunnel } = await Culvert.start(scope, relay, relay.bootstrapKey, port, ['--name', 'ntlm']);

@@ -6,21 +6,16 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
-import { Client, type ClientDuplexStream, credentials } from '@grpc/grpc-js';
-import { Authority } from '../support/certificates.ts';
-import { startProgram } from '../support/child.ts';
-import { assertAtLimit, eventually } from '../support/deadline.ts';
-import { Culvert, Relay, temporaryDirectory } from '../support/programs.ts';
-import { visit } from '../support/raw-http.ts';
-import { concurrentTests, suiteScope } from '../support/scope.ts';
-import { ECHO, startGrpcService } from '../support/services/grpc.ts';
-import { closedPort } from '../support/services/listen.ts';
+import { startProgram } from '../../support/child.ts';
+import { eventually } from '../../support/deadline.ts';
+import { runNginx } from '../../support/native-server.ts';
+import { Culvert, Relay, temporaryDirectory } from '../../support/programs.ts';
+import { visit } from '../../support/raw-http.ts';
+import { concurrentTests, suiteScope } from '../../support/scope.ts';
+import { closedPort } from '../../support/services/listen.ts';
 
 const run = promisify(execFile);
-/** Longer than a request without a response may be silent. */
-const SILENT_MS = 75_000;
 const COPY = ['--insecure-policy', 'copy'];
-const identity = (bytes: Buffer): Buffer => bytes;
 const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
 
 describe('programs behind a tunnel, and in front of it', () => {
@@ -56,16 +51,7 @@ describe('programs behind a tunnel, and in front of it', () => {
     const file = randomBytes(20_000_000);
     writeFileSync(join(folder, 'file'), file);
     const port = await closedPort();
-    const configuration = join(folder, 'nginx.conf');
-    const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
-      (name) => `${name}_temp_path ${join(folder, name)};`,
-    );
-    writeFileSync(
-      configuration,
-      `user root; daemon off; pid ${join(folder, 'pid')}; error_log stderr; events {} http { access_log off; ${temporary.join(' ')}
-       server { listen 127.0.0.1:${port}; root ${folder}; } }`,
-    );
-    startProgram(scope, 'nginx', ['-c', configuration]);
+    await runNginx(scope, port, `server { listen 127.0.0.1:${port}; root ${folder}; }`);
     const host = await expose(port, 'ranges');
     const options = [
       '--split=16',
@@ -103,44 +89,6 @@ describe('programs behind a tunnel, and in front of it', () => {
       `oci:${folder}/copy:one`,
     );
     assert.equal(sha256(readFileSync(join(folder, 'copy/blobs/sha256', layer))), layer);
-  });
-
-  together('gRPC keeps a stream open both ways on which only the service speaks', async () => {
-    const authority = new Authority(scope);
-    const { cert, key } = authority.issue('*.tunnels.test');
-    const secure = await Relay.start(scope, {
-      CULVERT_HTTP2: 'on',
-      CULVERT_TLS_CERT: cert,
-      CULVERT_TLS_KEY: key,
-      CULVERT_TUNNEL_DOMAIN: 'tunnels.test',
-    });
-    const { port } = await startGrpcService(scope);
-    const trust = { NODE_EXTRA_CA_CERTS: authority.path };
-    await Culvert.start(
-      scope,
-      secure,
-      secure.bootstrapKey,
-      port,
-      ['--name', 'grpc', '--upstream', 'h2c'],
-      trust,
-    );
-    const client = new Client(`127.0.0.1:${secure.port}`, credentials.createSsl(authority.pem), {
-      'grpc.ssl_target_name_override': 'grpc.tunnels.test',
-      'grpc.default_authority': `grpc.tunnels.test:${secure.port}`,
-    });
-    scope.defer(() => client.close());
-    const both: ClientDuplexStream<Buffer, Buffer> = client.makeBidiStreamRequest(
-      ECHO.Both.path,
-      identity,
-      identity,
-    );
-    const begin = performance.now();
-    both.write(Buffer.from('tick'));
-    for await (const piece of both) {
-      assert.equal(String(piece), 'tick');
-      if (performance.now() - begin > SILENT_MS) both.end();
-    }
-    assertAtLimit(performance.now() - begin, SILENT_MS);
   });
 });
 

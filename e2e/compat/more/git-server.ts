@@ -3,8 +3,8 @@ import { execFile, execFileSync, spawn } from 'node:child_process';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { Scope } from '../support/scope.ts';
-import { type HttpService, startHttpService } from '../support/services/listen.ts';
+import type { Scope } from '../../support/scope.ts';
+import { type HttpService, startHttpService } from '../../support/services/listen.ts';
 
 /** Serves the repositories in a folder; ends with the scope. */
 export async function startGitServer(scope: Scope, folder: string): Promise<HttpService> {

@@ -4,10 +4,10 @@ import { execFile } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { createAccount } from '../support/accounts.ts';
-import { Culvert, Relay, temporaryDirectory } from '../support/programs.ts';
-import { suiteScope } from '../support/scope.ts';
-import { startHttpService } from '../support/services/listen.ts';
+import { createAccount } from '../../support/accounts.ts';
+import { Culvert, Relay, temporaryDirectory } from '../../support/programs.ts';
+import { suiteScope } from '../../support/scope.ts';
+import { startHttpService } from '../../support/services/listen.ts';
 import { git, startGitServer } from './git-server.ts';
 
 const run = promisify(execFile);

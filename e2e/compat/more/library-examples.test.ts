@@ -3,13 +3,13 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type Child, runScript } from '../support/child.ts';
-import { assertWithin, within } from '../support/deadline.ts';
-import { Relay } from '../support/programs.ts';
-import { suiteScope } from '../support/scope.ts';
-import { CHROMIUM } from '../support/browser.ts';
+import { type Child, runScript } from '../../support/child.ts';
+import { assertWithin, within } from '../../support/deadline.ts';
+import { Relay } from '../../support/programs.ts';
+import { suiteScope } from '../../support/scope.ts';
+import { CHROMIUM } from '../../support/browser.ts';
 
-const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const MOCHA = join(ROOT, 'node_modules/mocha/bin/mocha.js');
 const GUIDE = readFileSync(join(ROOT, 'docs/guides/tests-and-vite.md'), 'utf8');
 
