@@ -5,9 +5,16 @@
  */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
-import { transformSync } from 'esbuild';
+import { fileURLToPath } from 'node:url';
+import {
+  isIdentifier,
+  isNewExpression,
+  isRegularExpressionLiteral,
+  type Node,
+} from 'typescript/unstable/ast';
+import { API } from 'typescript/unstable/sync';
 
-const ROOT = new URL('../../', import.meta.url);
+const ROOT = fileURLToPath(new URL('../../', import.meta.url)).replaceAll('\\', '/');
 /** ms for a pattern that has not been checked yet. */
 const CHECK_MS = 20_000;
 
@@ -71,14 +78,13 @@ describe('regular expressions of the programs', () => {
   let found: ReadonlyMap<string, FilePatterns>;
 
   before(() => {
-    found = new Map(files.map((path) => [path.replaceAll('\\', '/'), patternsIn(new URL(path, ROOT))]));
+    found = patternsOf(files.map((path) => path.replaceAll('\\', '/')));
   });
 
   it('take time that grows linearly with the length of the text', async () => {
     const slow: string[] = [];
     for (const [path, { literals }] of found)
-      for (const pattern of literals)
-        if (!(await isLinear(pattern))) slow.push(`${path}: ${written(pattern)}`);
+      for (const pattern of literals) if (!(await isLinear(pattern))) slow.push(`${path}: ${pattern}`);
     assert.deepEqual(slow, [], 'rewrite it so that no part may begin anew within what another has read');
   });
 
@@ -90,129 +96,59 @@ describe('regular expressions of the programs', () => {
     );
   });
 
-  it('are found anywhere in a source', () => {
-    const code = [
-      'const a = /a/g, b = x / y / z;',
-      'f(/[/\'"`]\\//u, \'/no/\', "/no/");',
-      'const c = `${/c/.test(`${d / e} /no/`) ? { f: /f/ } : 1} /no/`;',
-      'return /g/; /* /no/ */ // /no/',
-      'n = (1) / 2 / 3; m = a[0] / 2 / 1;',
-      '',
-    ].join('\n');
-    assert.deepEqual(literalsIn(code).map(written), ['/a/g', '/[/\'"`]\\//u', '/c/', '/f/', '/g/']);
-  });
-
   it('are recognized when they are slow', async () => {
     for (const source of ['([?&;#])([^=&;#]*)=([^&;#\\s]+)', '^(?:a|a)*$', '\\s+$'])
-      assert.equal(await isLinear({ source, flags: 'g' }), false, source);
+      assert.equal(await isLinear(`/${source}/g`), false, source);
   });
 });
 
-function written({ source, flags }: Pattern): string {
-  return `/${source}/${flags}`;
-}
-
-async function isLinear(pattern: Pattern): Promise<boolean> {
-  const text = written(pattern);
-  if (LINEAR.has(text) || REVIEWED.has(text)) return true;
+/** @param pattern as written in a source */
+async function isLinear(pattern: string): Promise<boolean> {
+  if (LINEAR.has(pattern) || REVIEWED.has(pattern)) return true;
   // In this process: the programs that the package would otherwise start are not available on every system.
   process.env['RECHECK_SYNC_BACKEND'] = 'pure';
   const { checkSync } = await import('recheck');
-  return checkSync(pattern.source, pattern.flags, { timeout: CHECK_MS }).status === 'safe';
-}
-
-/** A regular expression as written in a source. */
-interface Pattern {
-  readonly source: string;
-  readonly flags: string;
+  const end = pattern.lastIndexOf('/');
+  return checkSync(pattern.slice(1, end), pattern.slice(end + 1), { timeout: CHECK_MS }).status === 'safe';
 }
 
 /** The regular expressions of a file. */
 interface FilePatterns {
-  readonly literals: readonly Pattern[];
+  /** as written */
+  readonly literals: readonly string[];
   /** how many are composed at run time, by `new RegExp` */
   readonly composed: number;
 }
 
-/** Reads the regular expressions of a TypeScript file, with or without JSX. */
-function patternsIn(file: URL): FilePatterns {
-  const loader = file.pathname.endsWith('.tsx') ? 'tsx' : 'ts';
-  const text = readFileSync(file, 'utf8').replace(/^#!.*/, '');
-  const { code } = transformSync(text, { loader, target: 'esnext', legalComments: 'none' });
-  return { literals: literalsIn(code), composed: code.match(/\bnew RegExp\(/g)?.length ?? 0 };
-}
-
-/** Keywords that can precede an expression. After any other word, a slash divides. */
-const BEFORE_EXPRESSION =
-  /(?:^|[^\w$.])(?:return|typeof|case|in|of|void|delete|throw|new|else|do|await|yield)$/;
-
-/**
- * Finds the literals in JavaScript as esbuild prints it.
- *
- * @param code without JSX and without comments where an expression may begin
- */
-function literalsIn(code: string): Pattern[] {
-  const found: Pattern[] = [];
-  /** For each open template: how many braces are open in the expression being read. */
-  const braces: number[] = [];
-  let before = '';
-  for (let at = 0; at < code.length;) {
-    const character = code[at] as string;
-    if (character === '/' && code[at + 1] === '*') at = code.indexOf('*/', at) + 2;
-    else if (character === '/' && code[at + 1] === '/') at = code.indexOf('\n', at);
-    else if (character === '"' || character === "'") {
-      at = stringEnd(code, at);
-      before = '"';
-    } else if (character === '`' || (character === '}' && braces.at(-1) === 0)) {
-      if (character === '}') braces.pop();
-      at = templateEnd(code, at + 1);
-      if (code[at - 1] === '{') braces.push(0);
-      before = code[at - 1] === '{' ? '(' : '"';
-    } else if (character === '/' && beginsExpression(before)) {
-      const end = literalEnd(code, at);
-      const flags = /^[a-z]*/.exec(code.slice(end, end + 10))?.[0] ?? '';
-      found.push({ source: code.slice(at + 1, end - 1), flags });
-      at = end + flags.length;
-      before = '"';
-    } else {
-      if (character === '{' && braces.length > 0) braces.push((braces.pop() ?? 0) + 1);
-      if (character === '}' && braces.length > 0) braces.push((braces.pop() ?? 0) - 1);
-      if (/\S/.test(character)) before = /[\w$]/.test(character) ? before + character : character;
-      else if (/[\w$]$/.test(before)) before += ' ';
-      at += 1;
-    }
+/** Reads the regular expressions of files, each of which TypeScript checks in one of its two projects. */
+function patternsOf(paths: readonly string[]): Map<string, FilePatterns> {
+  const api = new API({ cwd: ROOT });
+  try {
+    const openProjects = ['', 'desktop/app/renderer/'].map((folder) => `${ROOT}${folder}tsconfig.json`);
+    const programs = api
+      .updateSnapshot({ openProjects })
+      .getProjects()
+      .map(({ program }) => program);
+    return new Map(
+      paths.map((path) => {
+        const file = programs.map((program) => program.getSourceFile(ROOT + path)).find((each) => each);
+        return [path, patternsIn(file ?? assert.fail(`${path} belongs to no project`))];
+      }),
+    );
+  } finally {
+    api.close();
   }
-  return found;
 }
 
-function beginsExpression(before: string): boolean {
-  const last = before.trimEnd();
-  return last === '' || /[-(,=:[!&|?{;+*%<>~^]$/.test(last) || BEFORE_EXPRESSION.test(last);
-}
-
-function stringEnd(code: string, start: number): number {
-  let at = start + 1;
-  while (code[at] !== code[start]) at += code[at] === '\\' ? 2 : 1;
-  return at + 1;
-}
-
-/** @returns the index after the end of a template, or after the `${` of an expression in it */
-function templateEnd(code: string, start: number): number {
-  let at = start;
-  while (code[at] !== '`') {
-    if (code.startsWith('${', at)) return at + 2;
-    at += code[at] === '\\' ? 2 : 1;
-  }
-  return at + 1;
-}
-
-/** @returns the index after the second slash */
-function literalEnd(code: string, start: number): number {
-  let isInClass = false;
-  for (let at = start + 1; ; at += 1) {
-    if (code[at] === '\\') at += 1;
-    else if (code[at] === '[') isInClass = true;
-    else if (code[at] === ']') isInClass = false;
-    else if (code[at] === '/' && !isInClass) return at + 1;
-  }
+function patternsIn(file: Node): FilePatterns {
+  const literals: string[] = [];
+  let composed = 0;
+  const read = (node: Node): void => {
+    if (isRegularExpressionLiteral(node)) literals.push(node.text);
+    if (isNewExpression(node) && isIdentifier(node.expression) && node.expression.text === 'RegExp')
+      composed += 1;
+    node.forEachChild(read);
+  };
+  read(file);
+  return { literals, composed };
 }
