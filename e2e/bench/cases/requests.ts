@@ -64,12 +64,12 @@ interface Named {
 }
 
 /** Measures each load in each round, with all peers in turn. */
-export async function measureInTurn<Load>(
+export async function measureInTurn<T>(
   name: string,
   { rounds, log }: Bench,
   peers: readonly Named[],
-  loads: readonly Load[],
-  measure: (load: Load, peer: Named) => Promise<void>,
+  loads: readonly T[],
+  measure: (load: T, peer: Named) => Promise<void>,
 ): Promise<void> {
   for (let round = 1; round <= rounds; round += 1) {
     for (const load of loads) {
