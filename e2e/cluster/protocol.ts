@@ -9,9 +9,9 @@ import { readdirSync } from 'node:fs';
 import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Context, RootHookObject, Suite } from 'mocha';
-import { startBalancer, startStreamBalancer } from '../support/native-server.ts';
+import { startBalancer } from '../support/native-server.ts';
 import { replaceRelay } from '../support/programs.ts';
-import { startBalanced, startBehindHttp2 } from '../support/proxied-relays.ts';
+import { startBalanced, startBehindHttp2, startStreamBalancer } from './proxied-relays.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const ENDING = '.test.ts';

@@ -3,12 +3,19 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from 'node:http2';
 import { isIP, type Socket } from 'node:net';
 import { connect as connectTls, type ConnectionOptions } from 'node:tls';
-import { Authority } from './certificates.ts';
-import type { Child, Exit } from './child.ts';
-import { RelayCluster } from './cluster.ts';
-import { type Environment, type Relay, type RelayProcess, RelayProgram, standIn } from './programs.ts';
-import type { Scope } from './scope.ts';
-import { closedPort } from './services/listen.ts';
+import { Authority } from '../support/certificates.ts';
+import type { Child, Exit } from '../support/child.ts';
+import { RelayCluster } from '../support/cluster.ts';
+import { type NativeServer, runNginx } from '../support/native-server.ts';
+import {
+  type Environment,
+  type Relay,
+  type RelayProcess,
+  RelayProgram,
+  standIn,
+} from '../support/programs.ts';
+import type { Scope } from '../support/scope.ts';
+import { closedPort } from '../support/services/listen.ts';
 
 const RELAYS = 3;
 
@@ -44,6 +51,26 @@ export async function startBalanced(
   const started = starting.then(start, start);
   starting = started;
   return await started;
+}
+
+/** nginx in front of several relays, round robin, forwarding bytes at the TCP level. */
+export async function startStreamBalancer(
+  scope: Scope,
+  port: number,
+  relayPorts: readonly number[],
+): Promise<NativeServer> {
+  // A relay that accepts no connection is skipped. All of them may be away for a while.
+  const servers = relayPorts.map((relay) => `server 127.0.0.1:${relay} max_fails=0;`).join(' ');
+  return await runNginx(
+    scope,
+    port,
+    '',
+    `upstream relays { ${servers} }
+     server {
+       listen 127.0.0.1:${port} backlog=4096;
+       proxy_pass relays; proxy_half_close on; proxy_timeout 3600s; tcp_nodelay on;
+     }`,
+  );
 }
 
 /** The relays of a cluster as one. Its address and its database are those of the first; output is joined. */

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { Agent, request } from 'node:http';
 import { hostOf } from '../support/manual-client.ts';
-import { startPoolingProxy } from '../support/native-server.ts';
+import { runNginx } from '../support/native-server.ts';
 import { Culvert, Relay } from '../support/programs.ts';
 import { isLong, type Scope, suiteScope } from '../support/scope.ts';
-import { startHttpService, startRawService } from '../support/services/listen.ts';
+import { closedPort, startHttpService, startRawService } from '../support/services/listen.ts';
 
 const PAIRS = isLong ? 3000 : 1000;
 const RACES = isLong ? 4000 : 1500;
@@ -61,6 +61,22 @@ async function share(
   );
 }
 
+/** Starts nginx, which reuses its connections to the relay for any visitor. @returns its port */
+async function startPoolingProxy(scope: Scope, relayPort: number): Promise<number> {
+  const port = await closedPort();
+  await runNginx(
+    scope,
+    port,
+    `upstream relay { server 127.0.0.1:${relayPort}; keepalive 16; }
+     server {
+       listen 127.0.0.1:${port} backlog=4096;
+       location / { proxy_pass http://relay; proxy_http_version 1.1; proxy_set_header Connection "";
+         proxy_set_header Host $http_host; proxy_buffering off; proxy_next_upstream off; }
+     }`,
+  );
+  return port;
+}
+
 for (const proxied of [false, true]) {
   const through = proxied ? 'through a proxy that pools its connections' : 'directly';
 
@@ -71,7 +87,7 @@ for (const proxied of [false, true]) {
 
     before(async () => {
       relay = await Relay.start(scope);
-      port = proxied ? (await startPoolingProxy(scope, relay.port)).port : relay.port;
+      port = proxied ? await startPoolingProxy(scope, relay.port) : relay.port;
     });
 
     it(`${PAIRS} pairs of requests, alternating between two tunnels, each reach their own`, async () => {

@@ -1,11 +1,9 @@
 /** Tunnels of one account, and what the relay has acknowledged about them. */
 import { setTimeout as delay } from 'node:timers/promises';
+import { CREATES_AN_ACCOUNT } from './accounts.ts';
 import type { Api } from './api.ts';
 import { formatRequest, RawConnection, type Request, type Response } from './raw-http.ts';
 import { Scope } from './scope.ts';
-
-/** How many tunnels a new relay lets an account create in a burst (protocol.md section 3.2). */
-const CREATES_EACH = 5;
 
 export class Ledger {
   readonly api: Api;
@@ -27,7 +25,7 @@ export class Ledger {
    */
   async work(onAcknowledged: () => void): Promise<void> {
     for (const id of this.open.keys()) await this.#close(id, onAcknowledged);
-    for (let count = 0; count < CREATES_EACH; count += 1) {
+    for (let count = 0; count < CREATES_AN_ACCOUNT; count += 1) {
       this.unansweredCreates += 1;
       const { id, expires_at } = await this.api.create({ local_port: 1 });
       this.unansweredCreates -= 1;

@@ -1,5 +1,4 @@
 /** Third-party web servers that run on free ports with all their files in a temporary directory. */
-import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { closeSync, fstatSync, openSync, readSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -7,7 +6,6 @@ import { join } from 'node:path';
 import { Child } from './child.ts';
 import { eventually } from './deadline.ts';
 import { temporaryDirectory } from './programs.ts';
-import { visit } from './raw-http.ts';
 import type { Scope } from './scope.ts';
 import { closedPort } from './services/listen.ts';
 
@@ -16,7 +14,7 @@ const NGINX = '/usr/sbin/nginx';
 /** From the package `libnginx-mod-stream`. */
 const STREAM_MODULE = '/usr/lib/nginx/modules/ngx_stream_module.so';
 /** The path at which {@link startBalancer}'s nginx reports which relay responded. */
-const WHICH_RELAY = '/balancer/which-relay';
+export const WHICH_RELAY = '/balancer/which-relay';
 const APACHE = '/usr/sbin/apache2';
 const APACHE_MODULES = '/usr/lib/apache2/modules';
 /** ms within which a server listens even on the busiest machine. */
@@ -41,18 +39,10 @@ const STATUS_AND_REQUEST: LogLine = { nginx: '$status $request', apache: '%>s %r
 
 /** nginx as a web server: it responds to any path, and reads bodies. */
 export async function startNginxSite(scope: Scope, line = STATUS_AND_REQUEST): Promise<NativeServer> {
-  return await startNginx(scope, 'location / { return 200 "nginx\\n"; }', '', line);
-}
-
-/** nginx in front of the relay. It pools its connections to the relay and reuses them for any visitor. */
-export async function startPoolingProxy(scope: Scope, relayPort: number): Promise<NativeServer> {
-  const upstream = `upstream relay { server 127.0.0.1:${relayPort}; keepalive 16; }`;
-  return await startNginx(
-    scope,
-    `location / { proxy_pass http://relay; proxy_http_version 1.1; proxy_set_header Connection "";
-       proxy_set_header Host $http_host; proxy_buffering off; proxy_next_upstream off; }`,
-    upstream,
-  );
+  const port = await closedPort();
+  const location = 'location / { return 200 "nginx\\n"; }';
+  const site = `server { listen 127.0.0.1:${port} backlog=4096; ${location} }`;
+  return await runNginx(scope, port, site, '', line);
 }
 
 /** nginx in front of several relays, round robin, with pooled connections and WebSockets. */
@@ -79,48 +69,6 @@ export async function startBalancer(
        }
      }`,
   );
-}
-
-/**
- * Waits until {@link startBalancer}'s nginx sends requests to a relay that was away. It counts a relay as down for a
- * second (`fail_timeout`), and responds with 502 itself while all of them are down.
- */
-export async function backInTurn(port: number, relayPort: number): Promise<void> {
-  await eventually(START_MS, async () => {
-    const { head } = await visit(port, { host: `localhost:${port}`, target: WHICH_RELAY });
-    assert.equal(head.field('upstream'), `127.0.0.1:${relayPort}`);
-  });
-}
-
-/** nginx in front of several relays, round robin, forwarding bytes at the TCP level. */
-export async function startStreamBalancer(
-  scope: Scope,
-  port: number,
-  relayPorts: readonly number[],
-): Promise<NativeServer> {
-  // A relay that accepts no connection is skipped. All of them may be away for a while.
-  const servers = relayPorts.map((relay) => `server 127.0.0.1:${relay} max_fails=0;`).join(' ');
-  return await runNginx(
-    scope,
-    port,
-    '',
-    `upstream relays { ${servers} }
-     server {
-       listen 127.0.0.1:${port} backlog=4096;
-       proxy_pass relays; proxy_half_close on; proxy_timeout 3600s; tcp_nodelay on;
-     }`,
-  );
-}
-
-async function startNginx(
-  scope: Scope,
-  server: string,
-  http = '',
-  line = STATUS_AND_REQUEST,
-): Promise<NativeServer> {
-  const port = await closedPort();
-  const site = `${http} server { listen 127.0.0.1:${port} backlog=4096; ${server} }`;
-  return await runNginx(scope, port, site, '', line);
 }
 
 /**
