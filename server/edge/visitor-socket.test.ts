@@ -150,7 +150,7 @@ describe('VisitorOutput', () => {
       assert.equal(resets, 1);
     });
 
-    it('resets that of a system which accepts no more, and so tells the visitor', async () => {
+    it('resets that of a visitor whose system is full, and so tells it', async () => {
       const SPEED = 200;
       const real = performance.now.bind(performance);
       mock.method(performance, 'now', () => real() * SPEED);

@@ -290,6 +290,7 @@ const VIOLATIONS: readonly (readonly [what: string, frames: string, end?: keyof 
   ['MOVED twice', 'moved 1 + moved 1'],
   ['DATA behind MOVED', 'moved 1 + data 1 x'],
   ['END behind MOVED', 'moved 1 + end 1'],
+  ['ABORT behind MOVED', 'moved 1 + abort 1 1011'],
   ['MOVED behind END', 'end 1 + moved 1'],
   ['MOVED behind ABORT', 'abort 1 1001 + moved 1'],
   ['a WINDOW too large behind MOVED', `moved 1 + window 1 ${WINDOW_MAX_BYTES - WINDOW_BYTES} + window 1 2`],
@@ -312,6 +313,22 @@ describe('TrunkStream, when it moves,', () => {
       const script = `hear ${frames}: 1 ended ${code}, trunk closed 1006 / socket closed 1002, 0 streams`;
       trunkScripts(
         { 'ends its trunk with a protocol error at': { [what]: script } },
+        which === 'relay' ? 'this' : 'peer',
+        MOVING[which],
+        `, at the ${which}`,
+      );
+    }
+
+  for (const which of ['relay', 'client'] as const)
+    for (const frame of ['moved 1', 'data 1 x', 'end 1', 'abort 1 1011']) {
+      const script = `1 moves: / >moved 1; hear moved 1: / 0 streams;
+        hear ${frame}: trunk closed 1006 / socket closed 1002; own hears a: 1 got a; 1 write b: / own sent b`;
+      trunkScripts(
+        {
+          'continues once both have moved, though its trunk ends with a protocol error at': {
+            [frame]: script,
+          },
+        },
         which === 'relay' ? 'this' : 'peer',
         MOVING[which],
         `, at the ${which}`,
