@@ -25,7 +25,7 @@ describe('the lifetime of a tunnel of culvert', () => {
     writeFileSync(file, 'tunnels:\n  kept: {port: 1}\n  chosen: {port: 1, ttl: 10s}\n');
     const environment = { CULVERT_RELAY: relay.url, CULVERT_API_KEY: start.key };
     const child = spawnCulvert(scope, ['start', '--json', '--config', file], environment);
-    await delay(2.5 * LIFE_MS);
+    await delay(1.25 * LIFE_MS);
     const left = Date.parse((await http.api.get(culvert.tunnel.id)).expires_at) - Date.now();
     assert.ok(left > 0 && left <= LIFE_MS, `${left} ms left`);
     assert.deepEqual(

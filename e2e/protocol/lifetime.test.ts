@@ -50,13 +50,16 @@ describe('the life of a tunnel (protocol.md section 3.5)', () => {
       assert.equal((await pool.tunnel({ name: 'brief' })).tunnel.slug, 'brief');
     });
 
-    together('traffic does not extend a tunnel without idle mode', async () => {
+    together('a tunnel without idle mode ends with 4002, despite traffic, and not before', async () => {
       const client = await ManualClient.start(scope, relay, pool, { ttl: LIFE });
       const { data } = await openConnection(client);
       const ticking = setInterval(() => data.send('x'), 50);
       scope.defer(() => clearInterval(ticking));
       await within(40_000, 'end of the data socket', data.socket.closed);
-      assertWithin(Date.now() - Date.parse(client.tunnel.expires_at), 0);
+      const late = Date.now() - Date.parse(client.tunnel.expires_at);
+      assert.ok(late >= -50, `ended ${late} ms after the expiry`);
+      assertWithin(late, 0);
+      assert.equal((await within(20_000, 'end of the control socket', client.control.closed)).code, 4002);
     });
 
     together('an extended tunnel stays online', async () => {
