@@ -78,8 +78,8 @@ function measuresTable(samples: Samples, measures: readonly string[]): string {
 const PEERS = ['culvert', 'floor', 'ssh', 'nginx', 'direct'];
 
 /** The target figures as Markdown, without those that were not measured. */
-export function figuresTable(samples: Samples, figures: readonly Figure[] = FIGURES): string {
-  const rows = figures.flatMap((figure) => {
+function figuresTable(samples: Samples): string {
+  const rows = FIGURES.flatMap((figure) => {
     const value = figure.value(samples);
     if (value === undefined) return [];
     const goal = `${figure.atMost ? 'at most' : 'at least'} ${figure.goal}`;
@@ -88,16 +88,11 @@ export function figuresTable(samples: Samples, figures: readonly Figure[] = FIGU
   return table([['measure', 'relative to', 'target', 'measured', 'reached'], ...rows]);
 }
 
-/**
- * One Markdown table for each case: peers as rows, medians of their measures as columns.
- *
- * @param shown the cases to show; all of them without it
- */
-export function casesTables(samples: Samples, shown?: readonly string[]): string {
+/** One Markdown table for each case: peers as rows, medians of their measures as columns. */
+export function casesTables(samples: Samples): string {
   const cases = new Map<string, Map<string, Map<string, number>>>();
   for (const [name] of samples.entries()) {
     const [load = '', peer = '', ...measure] = name.split('/');
-    if (shown?.includes(load) === false) continue;
     const peers = cases.get(load) ?? new Map<string, Map<string, number>>();
     const measures = peers.get(peer) ?? new Map<string, number>();
     cases.set(load, peers.set(peer, measures.set(measure.join('/'), samples.median(name) ?? NaN)));
@@ -138,7 +133,7 @@ export function table(rows: readonly (readonly string[])[]): string {
   return [lines[0], rule, ...lines.slice(1)].join('\n');
 }
 
-export interface Figure {
+interface Figure {
   readonly what: string;
   readonly against: string;
   readonly goal: number;
@@ -147,7 +142,7 @@ export interface Figure {
   readonly value: (samples: Samples) => number | undefined;
 }
 
-export const FIGURES: readonly Figure[] = [
+const FIGURES: readonly Figure[] = [
   perSecond('keep-alive c16', 'floor', 0.95),
   perSecond('keep-alive c64', 'floor', 0.95),
   perSecond('new c16', 'floor', 1.5),
