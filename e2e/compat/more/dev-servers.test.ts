@@ -75,9 +75,9 @@ testFramework({
 testFramework({
   ...VITE,
   name: 'React Router',
-  // Its packages are above the project.
+  // Its packages are above the project. It installs isbot if the project does not name it.
   files: {
-    'package.json': '{ "type": "module" }',
+    'package.json': '{ "type": "module", "dependencies": { "isbot": "5" } }',
     'vite.config.js': `
       import { reactRouter } from '@react-router/dev/vite';
       export default { plugins: [reactRouter()], server: { fs: { allow: ['..'] } } };
