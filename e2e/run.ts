@@ -44,7 +44,6 @@ function runToEnd(program: string, programArgs: readonly string[], shell = false
 
 /** Runs suites and prints the output of each in one piece. Failures are printed last, where people look for them. */
 async function runAll(suites: readonly Suite[]): Promise<void> {
-  build();
   const waiting = [...suites];
   const running = new Set<ChildProcess>();
   // Ctrl-C reaches the children directly, through the terminal.
@@ -65,17 +64,24 @@ async function runAll(suites: readonly Suite[]): Promise<void> {
     return [code === 0, said];
   }
 
-  /** One after the other: two package installations must not run at the same time. */
-  let installed: Promise<[boolean, string]> = Promise.resolve([true, '']);
+  /**
+   * What each script installs, for all suites in one run of it, beside the suites that need nothing. One after the
+   * other: two package installations must not run at the same time.
+   */
+  const installed = new Map<string, Promise<[boolean, string]>>();
+  let last: Promise<unknown> = Promise.resolve();
+  for (const { setup } of suites) {
+    const script = setup?.split(' ')[0];
+    if (script === undefined || installed.has(script)) continue;
+    const mine = last.then(async () => await run('sh', [script]));
+    installed.set(script, mine);
+    last = mine;
+  }
+  build();
+
   async function runSuite({ setup, command }: Suite): Promise<[boolean, string]> {
-    if (setup !== undefined) {
-      const install = (): Promise<[boolean, string]> => run('sh', setup.split(' '));
-      const mine = installed.then(install, install);
-      installed = mine;
-      const [isThere, said] = await mine;
-      if (!isThere) return [false, said];
-    }
-    return await run(process.execPath, command);
+    const [isThere, said] = (await installed.get(setup?.split(' ')[0] ?? '')) ?? [true, ''];
+    return isThere ? await run(process.execPath, command) : [false, said];
   }
 
   const failed = new Map<string, string>();
