@@ -114,6 +114,14 @@ describe('culvert prints the content of', () => {
   });
   afterEach(closeServers);
 
+  let listeners = 0;
+  before(() => {
+    // Waits for the exit itself, from the first directory on.
+    temporaryDirectory();
+    listeners = process.listenerCount('exit');
+  });
+  afterEach(() => assert.equal(process.listenerCount('exit'), listeners, 'nothing waits for the exit'));
+
   goldenFiles(`${import.meta.dirname}/golden`, startWorld, {
     PASSWORD_: /(?<="password":"|^\| Password: )[a-z]+-[a-z]+-[a-z]+/g,
   });

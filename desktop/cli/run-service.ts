@@ -67,6 +67,7 @@ export async function runWithTunnel(given: RunTunnel, context: CommandContext): 
   const create = isNameOptional ? createNamed : createAsAsked;
   const window = new CommandWindow(given);
   if (given.ui) void printWindow(window, output);
+  const inspection = await Inspection.start(process.env, output);
   const code = await serveTunnel({
     access: given,
     spec,
@@ -79,7 +80,7 @@ export async function runWithTunnel(given: RunTunnel, context: CommandContext): 
     log: logOf(spec),
     output,
     interrupted: running.interrupted,
-    inspection: await Inspection.start(process.env, output),
+    inspection,
     clock,
     window,
     onAddress: (url) => doOnceOnline(given.onceOnline, url, output, process.stderr, process.env, openAddress),
@@ -87,6 +88,7 @@ export async function runWithTunnel(given: RunTunnel, context: CommandContext): 
     create: (api, request) => create(queue, api, request, (ms) => reporter.waiting(ms)),
   });
   const ended = await running.ended;
+  inspection?.stop();
   await window.close();
   return ended ?? code;
 }

@@ -65,9 +65,10 @@ export async function openTunnels(
   const project = 'project' in given ? given.project : undefined;
   const served = await serveFolders(wanted.tunnels, project);
   const window = new CommandWindow(wanted, project && basename(dirname(project)));
+  let inspection: Inspection | undefined;
   try {
     const interrupted = interruptible();
-    const inspection = await Inspection.start(process.env, output);
+    inspection = await Inspection.start(process.env, output);
     return await runTunnels({ ...wanted, tunnels: served.tunnels }, prompt, {
       output,
       interrupted,
@@ -75,6 +76,7 @@ export async function openTunnels(
       window,
     });
   } finally {
+    inspection?.stop();
     await window.close();
     await served.close();
   }

@@ -195,9 +195,15 @@ async function close(api: ApiClient, tunnel: Tunnel, output: Output): Promise<st
 
 export class Inspection {
   readonly #server: InspectorServer;
+  /** Ends the inspection; a process that exits does that by itself. */
+  readonly stop = (): void => {
+    process.off('exit', this.stop);
+    this.#server.stop();
+  };
 
   private constructor(server: InspectorServer) {
     this.#server = server;
+    process.once('exit', this.stop);
   }
 
   /**
@@ -209,7 +215,6 @@ export class Inspection {
     try {
       const server = new InspectorServer(runtimeFolder(env));
       await server.start();
-      process.once('exit', () => server.stop());
       return new Inspection(server);
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);

@@ -125,6 +125,7 @@ export class AgentTunnels {
     this.#over.abort();
     for (const { stop } of this.#ends) stop.abort();
     await Promise.all([...this.#ends].map(({ ended }) => ended));
+    (await this.#inspection)?.stop();
   }
 
   async #serve(

@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
+import { openSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
+import { temporaryDirectory } from '../../../shared/testing/temporary-directory.ts';
 import { record } from '../../testing/command-context.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
 import { TUNNEL } from '../../testing/fake-platform.ts';
@@ -18,7 +21,7 @@ function setUp(env: NodeJS.ProcessEnv = {}) {
   });
   const stdout = Object.assign(new PassThrough(), { columns: 80, rows: 24 });
   stdout.write = (text: unknown) => written.push(String(text)) > 0;
-  const streams = [stdin, stdout] as unknown as [NodeJS.ReadStream, NodeJS.WriteStream];
+  const streams = [stdin, stdout] as unknown as [NodeJS.ReadStream, typeof process.stdout];
   const window = {
     address: undefined as string | undefined,
     open: () => {
@@ -117,6 +120,17 @@ describe('TerminalView', () => {
       out: 'The command stopped, but the tunnel was not closed.\n',
       err: 'It could not be closed.\n',
     });
+  });
+
+  it('restores the terminal when the process exits', () => {
+    const { rawModes, stdout, view } = setUp();
+    const terminal = join(temporaryDirectory(), 'terminal');
+    Object.assign(stdout, { fd: openSync(terminal, 'w') });
+    const others = new Set(process.listeners('exit'));
+    view.open();
+    for (const listener of process.listeners('exit')) if (!others.has(listener)) listener(1);
+    assert.deepEqual([readFileSync(terminal, 'utf8'), rawModes], [LEAVE, [true, false]]);
+    view.close(record().output);
   });
 
   it('leaves the terminal to the shell at Ctrl-Z, until it is in the foreground again', () => {

@@ -18,12 +18,15 @@ export function canShowView(stdout: { readonly isTTY?: boolean }, env: NodeJS.Pr
   return stdout.isTTY === true && env['TERM'] !== 'dumb';
 }
 
+/** Its descriptor is written to when nothing asynchronous is written any more. */
+type TerminalOutput = NodeJS.WriteStream & { readonly fd: number };
+
 /**
  * The view of `culvert http` and `culvert start` on a terminal, from its first frame until the terminal is restored.
  */
 export class TerminalView {
   readonly #stdin: NodeJS.ReadStream;
-  readonly #stdout: NodeJS.WriteStream;
+  readonly #stdout: TerminalOutput;
   readonly #clock: Clock;
   readonly #window: Pick<CommandWindow, 'open' | 'address'>;
   readonly #screen: Screen;
@@ -46,7 +49,7 @@ export class TerminalView {
 
   constructor(
     stdin: NodeJS.ReadStream,
-    stdout: NodeJS.WriteStream,
+    stdout: TerminalOutput,
     env: NodeJS.ProcessEnv,
     clock: Clock,
     window: Pick<CommandWindow, 'open' | 'address'>,
@@ -276,7 +279,7 @@ export class TerminalView {
     if (!this.#screen.isOpen) return;
     if (this.#stdin.isTTY) this.#stdin.setRawMode(false);
     try {
-      writeSync(1, LEAVE);
+      writeSync(this.#stdout.fd, LEAVE);
     } catch {
       // The terminal is gone.
     }
