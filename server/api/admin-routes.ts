@@ -50,8 +50,7 @@ import {
   viewTunnel,
 } from '../administration/views.ts';
 import type { Clock } from '../clock.ts';
-import { AUDIT_MAX } from '../store/records.ts';
-import type { KeyScope } from '../store/records.ts';
+import { AUDIT_MAX, type KeyScope } from '../store/records.ts';
 import { ConflictError, orUnavailable } from '../store/store-errors.ts';
 import type { ApiContext } from './guards.ts';
 import { type ApiDeps, type ErrorName, idOf, type Route } from './route.ts';

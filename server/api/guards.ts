@@ -9,8 +9,7 @@ import { isGuarded, type PreparedAccess, prepareAccess } from '../access/access-
 import { mapBusyError, type PasswordHashes } from '../access/password-hashes.ts';
 import { PLAN_RULES, ttlLimitsOf } from '../accounts/accounts.ts';
 import { ACCOUNT_SCOPES, isAgentName, mustReach, namePrefix, outOfScope } from '../accounts/api-keys.ts';
-import type { Authenticator } from '../accounts/authenticator.ts';
-import { ACCESS_POLL_MS } from '../accounts/authenticator.ts';
+import { ACCESS_POLL_MS, type Authenticator } from '../accounts/authenticator.ts';
 import type { Caller } from '../accounts/team.ts';
 import type { Clock } from '../clock.ts';
 import type { DomainService } from '../domains/domain-service.ts';

@@ -27,8 +27,7 @@ import { Team } from '../accounts/team.ts';
 import * as rules from '../administration/admin-actions.ts';
 import { INVITE_TTL_CEILING_SECONDS, KEY_LABEL_MAX_LENGTH } from '../administration/admin-actions.ts';
 import { timestampOr } from '../administration/views.ts';
-import { AUDIT_MAX } from '../store/records.ts';
-import type { OpenInvitation } from '../store/records.ts';
+import { AUDIT_MAX, type OpenInvitation } from '../store/records.ts';
 import type { ApiContext, ApiState } from './guards.ts';
 import { type ApiDeps, idOf, rfc3339, type Route } from './route.ts';
 

@@ -23,8 +23,7 @@ import { endOf, stateOf } from '../access/approval-requests.ts';
 import { ttlLimitsOf } from '../accounts/accounts.ts';
 import { maxTtlOf, reachesTunnel } from '../accounts/api-keys.ts';
 import { batches, type LinkRecord, type StoredKnock } from '../store/records.ts';
-import { LINKS_MAX, REVOKED_LINKS_MAX } from '../tunnels/links-and-approvals.ts';
-import type { MadeLink } from '../tunnels/links-and-approvals.ts';
+import { LINKS_MAX, type MadeLink, REVOKED_LINKS_MAX } from '../tunnels/links-and-approvals.ts';
 import { type Addresses, type LiveTunnel, tunnelUrls } from '../tunnels/live-tunnel.ts';
 import {
   allowName,

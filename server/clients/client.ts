@@ -7,8 +7,7 @@ import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import { DataStream, type StreamSocket, TunnelStreams } from './client-streams.ts';
 import { TunnelTrunks } from './client-trunks.ts';
 import type { ControlSocket, SocketKey } from './control-socket.ts';
-import { RELAY_LEASE_MS } from './ownership.ts';
-import type { HeldControl } from './ownership.ts';
+import { type HeldControl, RELAY_LEASE_MS } from './ownership.ts';
 import { type ClientsContext, HOLD_OVER_MS, type Pending, WaitingVisitors } from './waiting-visitors.ts';
 
 /**

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { FakeClock } from '../testing/fake-clock.ts';
-import { DNS_ANSWER_MS } from './domain-check.ts';
-import type { DnsAnswer } from './domain-check.ts';
+import { DNS_ANSWER_MS, type DnsAnswer } from './domain-check.ts';
 import { OWN_ADDRESSES_MS, OwnAddresses } from './domain-service.ts';
 
 describe('OwnAddresses', () => {

@@ -24,8 +24,7 @@ import {
   proofText,
   verdictOf,
 } from './domain-check.ts';
-import { DOMAIN_GRACE_MS } from './domain-watch.ts';
-import type { HeldDomains } from './domain-watch.ts';
+import { DOMAIN_GRACE_MS, type HeldDomains } from './domain-watch.ts';
 import { mustNotBeOwn, type OwnNames } from './verified-domains.ts';
 
 /** @limit Maximum number of concurrent domain checks requested by users; each takes six DNS queries. */

@@ -349,7 +349,7 @@ describe('ResponseRelay', () => {
       ],
     ];
     for (const [what, sent, passed] of ACCEPTED) {
-      it(`accepts ${what}, and frames it anew, in any pieces`, () => {
+      it(`accepts ${what}, and reframes it, in any pieces`, () => {
         for (const pieces of [[sent], Array.from(sent)]) {
           const relayed = relay(pieces);
           assert.deepEqual([relayed.sent, relayed.progress.at(-1)], [passed, 'done']);

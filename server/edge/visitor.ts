@@ -16,8 +16,7 @@ import type { ByteStream } from '../tunnels/stream.ts';
 import { upgradeRefusal } from './builtin-responses.ts';
 import type { ConnectionLimiter, LimitedConnection, SlotHolder } from './connection-limiter.ts';
 import type { Exchange } from './exchange.ts';
-import { REQUEST_HEAD_MAX_BYTES } from './request-head.ts';
-import type { Peer } from './request-head.ts';
+import { type Peer, REQUEST_HEAD_MAX_BYTES } from './request-head.ts';
 import { oversizeFault, type ParsedRequest, parseRequest, type Route } from './route.ts';
 import {
   BODY_TIMEOUT_MS,

@@ -10,8 +10,7 @@ import {
 import { FakeClock } from '../../testing/fake-clock.ts';
 import { aChallenge } from '../../testing/fixtures.ts';
 import { Authority, challengeTexts, type ChallengeTexts, dnsSolver, textOf, Zones } from './authority.ts';
-import { DNS_UDP_FACTOR, DNS_UDP_MAX_BYTES } from './wire.ts';
-import type { Transport } from './wire.ts';
+import { DNS_UDP_FACTOR, DNS_UDP_MAX_BYTES, type Transport } from './wire.ts';
 
 const APEX = '_acme-challenge.tunnels.example';
 const TEXTS = ['x'.repeat(43), 'y'.repeat(43)];

@@ -1,12 +1,12 @@
 /** Queries on certificates and their orders, in SQL that every supported database understands. */
 import { type Kysely, sql } from 'kysely';
-import { ORDER_RETRY_MAX_MS } from '../records.ts';
-import type {
-  AcmeAccountRecord,
-  CertificateRecord,
-  CertificateSummary,
-  ChallengeRecord,
-  ChallengeType,
+import {
+  type AcmeAccountRecord,
+  type CertificateRecord,
+  type CertificateSummary,
+  type ChallengeRecord,
+  type ChallengeType,
+  ORDER_RETRY_MAX_MS,
 } from '../records.ts';
 import { type Database, reader, rowOf } from '../schema.ts';
 import { read, write } from './operation.ts';

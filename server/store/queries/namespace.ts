@@ -6,8 +6,7 @@
  */
 import { type Kysely, sql } from 'kysely';
 import { wildcardSlugsOf } from '../../../shared/wildcard-hosts.ts';
-import { EXPIRED_GRACE_MS } from '../records.ts';
-import type { TunnelRecord } from '../records.ts';
+import { EXPIRED_GRACE_MS, type TunnelRecord } from '../records.ts';
 import type { Database } from '../schema.ts';
 import { ConflictError } from '../store-errors.ts';
 

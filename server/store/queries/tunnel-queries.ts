@@ -1,14 +1,14 @@
 /** Queries on tunnels, in SQL that every supported database understands. */
 import type { Kysely } from 'kysely';
-import { EXPIRED_GRACE_MS } from '../records.ts';
-import type {
-  DomainOwner,
-  OwnedTunnel,
-  RevokedLink,
-  StoredAccess,
-  StoredKnocks,
-  TunnelRecord,
-  TokenUse,
+import {
+  type DomainOwner,
+  EXPIRED_GRACE_MS,
+  type OwnedTunnel,
+  type RevokedLink,
+  type StoredAccess,
+  type StoredKnocks,
+  type TokenUse,
+  type TunnelRecord,
 } from '../records.ts';
 import { type Database, reader, rowOf, type TunnelsTable } from '../schema.ts';
 import { ConflictError, FullError } from '../store-errors.ts';
