@@ -42,6 +42,11 @@ function runToEnd(program: string, programArgs: readonly string[], shell = false
   if (status !== 0) process.exit(status ?? 1);
 }
 
+/** The script that installs what a suite needs, without the arguments that choose a part of it. */
+function scriptOf(setup = ''): string {
+  return setup.split(' ')[0] ?? '';
+}
+
 /** Runs suites and prints the output of each in one piece. Failures are printed last, where people look for them. */
 async function runAll(suites: readonly Suite[]): Promise<void> {
   const waiting = [...suites];
@@ -71,8 +76,8 @@ async function runAll(suites: readonly Suite[]): Promise<void> {
   const installed = new Map<string, Promise<[boolean, string]>>();
   let last: Promise<unknown> = Promise.resolve();
   for (const { setup } of suites) {
-    const script = setup?.split(' ')[0];
-    if (script === undefined || installed.has(script)) continue;
+    const script = scriptOf(setup);
+    if (script === '' || installed.has(script)) continue;
     const mine = last.then(async () => await run('sh', [script]));
     installed.set(script, mine);
     last = mine;
@@ -80,7 +85,7 @@ async function runAll(suites: readonly Suite[]): Promise<void> {
   build();
 
   async function runSuite({ setup, command }: Suite): Promise<[boolean, string]> {
-    const [isThere, said] = (await installed.get(setup?.split(' ')[0] ?? '')) ?? [true, ''];
+    const [isThere, said] = (await installed.get(scriptOf(setup))) ?? [true, ''];
     return isThere ? await run(process.execPath, command) : [false, said];
   }
 

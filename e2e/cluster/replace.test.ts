@@ -4,7 +4,6 @@ import { Scene } from './replacement-scene.ts';
 
 const TIMES = 3;
 
-/** The same visitors, streams and calls as in the row `replacements`, which uses SQLite. */
 describe('serve --replace of a relay that uses PostgreSQL alone', () => {
   const scope = suiteScope();
 

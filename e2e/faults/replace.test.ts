@@ -42,7 +42,6 @@ function visitorsOf({ port }: RelayProgram): string {
 
 const ANSWER_MS = 20_000;
 
-/** The torture row `replacements` covers successful handoffs under load. */
 describe('serve --replace when something goes wrong', () => {
   const scope = suiteScope();
 

@@ -1,5 +1,5 @@
 /** Further dev servers (docs/guides/frameworks.md). */
-import { testFramework } from '../project.ts';
+import { testFramework, VITE_SCRIPT } from '../project.ts';
 
 const VITE = { apps: 'more', ready: /"type":"connected"/, setting: /Vite: server\.allowedHosts/ };
 
@@ -16,17 +16,7 @@ testFramework({
       </body></html>
     `,
     'src/text.js': 'export const text = "before";',
-    'src/main.js': `
-      import { text } from './text.js';
-      const show = (text) => (document.querySelector('#text').textContent = text);
-      const button = document.querySelector('button');
-      let count = 0;
-      const label = () => (button.textContent = 'pressed ' + count);
-      button.onclick = () => ((count += 1), label());
-      show(text);
-      label();
-      import.meta.hot.accept('./text.js', (module) => show(module.text));
-    `,
+    'src/main.js': VITE_SCRIPT,
   },
   command: ['astro', 'dev'],
   change: 'src/text.js',

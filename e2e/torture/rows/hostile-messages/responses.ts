@@ -28,7 +28,7 @@ const INTERIM_FIELDS = [
   'Content-Length: 0\r\nConnection: keep-alive\r\n',
 ];
 
-/** What the relay accepts from services alone, and frames anew (protocol.md section 4.3). */
+/** What the relay accepts from services alone, and reframes (protocol.md section 4.3). */
 const MENDED = new Set([
   'a coding behind the break \\n\\n',
   'a coding behind the break \\r\\n\\n',
