@@ -9,7 +9,14 @@ import { eventually } from '../support/deadline.ts';
 import { spawnCulvert, temporaryDirectory } from '../support/programs.ts';
 import { testScope } from '../support/scope.ts';
 import { startHttpService } from '../support/services/listen.ts';
-import { newProfile, openLink, startUi, uiEnvironment, uiFolder } from './support/app-window.ts';
+import {
+  newProfile,
+  openLink,
+  PROGRAM_GONE,
+  startUi,
+  uiEnvironment,
+  uiFolder,
+} from './support/app-window.ts';
 import { chooseOfLog, expose, signIn } from './support/fixture.ts';
 import { sharedBrowser, sharedRelay } from './support/running-app.ts';
 import { visit } from './support/visit.ts';
@@ -82,7 +89,7 @@ describe('the window in a browser', () => {
   });
 
   it('says that the program has ended', async () => {
-    const { page, program } = await open(/ERR_CONNECTION|WebSocket/);
+    const { page, program } = await open(PROGRAM_GONE);
     await page.getByRole('button', { name: 'Sign in' }).waitFor();
     await program.child.stop('SIGKILL');
     await page.getByText('The connection to culvert was lost').waitFor({ timeout: 20_000 });
@@ -149,7 +156,7 @@ describe('the window in a browser', () => {
   });
 
   it('keeps what it has for the next start, in files of this user only', async () => {
-    const { page, relay, account, home, program, browser } = await open(/ERR_CONNECTION|WebSocket/);
+    const { page, relay, account, home, program, browser } = await open(PROGRAM_GONE);
     await page.getByLabel('In a plain file').check();
     await signIn(page, relay.url, account.key);
     await page.getByRole('heading', { name: 'No tunnels yet' }).waitFor();

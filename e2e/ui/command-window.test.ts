@@ -11,7 +11,7 @@ import { CULVERT_SCRIPT, spawnCulvert, temporaryDirectory } from '../support/pro
 import { testScope } from '../support/scope.ts';
 import { startHttpService } from '../support/services/listen.ts';
 import { Terminal } from '../support/terminal.ts';
-import { newProfile, openLink } from './support/app-window.ts';
+import { newProfile, openLink, PROGRAM_GONE } from './support/app-window.ts';
 import { card, chooseMore } from './support/fixture.ts';
 import { violations } from './support/readable.ts';
 import { sharedBrowser, sharedRelay } from './support/running-app.ts';
@@ -53,7 +53,7 @@ describe('the window of a command', () => {
     const { port } = await service();
     const env = await environment();
     const child = spawnCulvert(scope, ['http', String(port), '--ui'], env);
-    const page = await open(await linkOf(child), /ERR_CONNECTION|WebSocket/);
+    const page = await open(await linkOf(child), PROGRAM_GONE);
     const tunnel = page.locator('.card', { hasText: `localhost:${port}` });
     await tunnel.getByText('Online').waitFor();
     const slug = (await tunnel.getAttribute('data-slug')) ?? '';
@@ -117,7 +117,7 @@ describe('the window of a command', () => {
     const env = await environment();
     const server = `require('node:http').createServer((q, s) => q.url === '/end' ? process.exit(7) : s.end('from run')).listen(process.env.PORT, '127.0.0.1')`;
     const child = spawnCulvert(scope, ['run', '--ui', '--', process.execPath, '-e', server], env);
-    const page = await open(await linkOf(child), /ERR_CONNECTION|WebSocket/);
+    const page = await open(await linkOf(child), PROGRAM_GONE);
     await page.getByText('Online').waitFor();
     const [url = ''] = /http:\/\/\S+localhost:\d+/.exec(child.stderr) ?? [];
     await eventually(20_000, async () => assert.equal((await visit(`${url}/hello`)).body, 'from run'));

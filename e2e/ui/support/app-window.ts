@@ -254,6 +254,9 @@ export async function newProfile(scope: Scope, browser: Browser): Promise<Browse
   return context;
 }
 
+/** What Chromium logs when the program behind the window is gone, whichever of its requests notices it. */
+export const PROGRAM_GONE = /ERR_CONNECTION|ERR_SOCKET_NOT_CONNECTED|WebSocket/;
+
 /** Opens the window in it. Errors that it logs fail the end of the scope. */
 export async function openLink(
   scope: Scope,
