@@ -18,7 +18,7 @@ export function canShowView(stdout: { readonly isTTY?: boolean }, env: NodeJS.Pr
   return stdout.isTTY === true && env['TERM'] !== 'dumb';
 }
 
-/** Its descriptor is written to when nothing asynchronous is written any more. */
+/** As the process exits, only synchronous writes to its descriptor still arrive. */
 type TerminalOutput = NodeJS.WriteStream & { readonly fd: number };
 
 /**
