@@ -16,27 +16,29 @@ import {
 } from './response.ts';
 import type { UpstreamHandler, ParsedRequest } from './route.ts';
 
-/**
- * Callbacks of an exchange to the connection it serves. All of them end the exchange, except `flowChanged`,
- * `staysOpen` and `malformed`.
- */
+/** How an exchange ends. */
+export type ExchangeEnd =
+  /** The response is complete. `stream`: can carry another request. `close`: the connection ends with the response. */
+  | { readonly kind: 'completed'; readonly stream: ByteStream | undefined; readonly close: boolean }
+  /** The response is a WebSocket from here on. */
+  | { readonly kind: 'switched'; readonly stream: ByteStream }
+  /** There is no response, and no byte of one was passed on. `text` replaces the catalogue's text. */
+  | { readonly kind: 'failed'; readonly code: VisitorErrorCode; readonly text: string | undefined }
+  /** The relay itself responds; nothing was sent to a stream. */
+  | { readonly kind: 'intercepted'; readonly response: OwnResponse }
+  /** The response broke off. `reset`: only a reset shows that to the visitor. */
+  | { readonly kind: 'broken'; readonly reset: boolean };
+
+/** Callbacks of an exchange to the connection it serves. */
 export interface ExchangeOwner {
   /** Whether bytes of the body are accepted has changed: see {@link Exchange.takesBody}. */
   flowChanged(): void;
-  /** The response is complete. `stream`: can carry another request. `close`: the connection ends with the response. */
-  completed(stream: ByteStream | undefined, close: boolean): void;
-  /** The response is a WebSocket from here on. */
-  switched(stream: ByteStream): void;
-  /** The response is an event stream, which has no end of its own. Does not end the exchange. */
+  /** The response is an event stream, which has no end of its own. */
   staysOpen(): void;
-  /** The response is not valid HTTP. Does not end the exchange. @param line the refused one, as `problemDetail` shows it */
+  /** The response is not valid HTTP. @param line the refused one, as `problemDetail` shows it */
   malformed(line: string): void;
-  /** There is no response, and no byte of one was passed on. `text` replaces the catalogue's text. */
-  failed(code: VisitorErrorCode, text?: string): void;
-  /** The relay itself responds; nothing was sent to a stream. */
-  intercepted(response: OwnResponse): void;
-  /** The response broke off. `reset`: only a reset shows that to the visitor. */
-  brokeOff(reset: boolean): void;
+  /** The exchange is over. Called at most once, and not after {@link Exchange.abort}. */
+  ended(end: ExchangeEnd): void;
 }
 
 /** A request as sent to its upstream. */
@@ -233,8 +235,7 @@ export class Exchange implements UpstreamHandler, StreamHandler {
   }
 
   intercepted(response: OwnResponse): void {
-    this.#over = true;
-    this.#owner.intercepted(response);
+    this.#end({ kind: 'intercepted', response });
   }
 
   onRoom(): void {
@@ -257,7 +258,7 @@ export class Exchange implements UpstreamHandler, StreamHandler {
         this.#over = true;
         // From here on, the new owner of the stream controls the flow.
         if (this.#sink.isFull) stream.resume();
-        return this.#owner.switched(stream);
+        return this.#end({ kind: 'switched', stream });
       case 'malformed':
       case 'broken':
         stream.abort();
@@ -313,21 +314,24 @@ export class Exchange implements UpstreamHandler, StreamHandler {
       // The rest of a withheld response may be endless.
       if (this.#response.isWithheld) stream?.abort();
       else stream?.finish();
-      return this.#owner.completed(undefined, close);
+      return this.#end({ kind: 'completed', stream: undefined, close });
     }
     // The next request waits until the visitor has read this response, and nobody would resume the stream then.
     if (this.#sink.isFull) stream.resume();
-    this.#owner.completed(stream, false);
+    this.#end({ kind: 'completed', stream, close: false });
   }
 
   #fail(code: VisitorErrorCode, text?: string): void {
-    this.#over = true;
-    this.#owner.failed(code, text);
+    this.#end({ kind: 'failed', code, text });
   }
 
   #breakOff(): void {
+    this.#end({ kind: 'broken', reset: this.#response.endsWithConnection });
+  }
+
+  #end(end: ExchangeEnd): void {
     this.#over = true;
-    this.#owner.brokeOff(this.#response.endsWithConnection);
+    this.#owner.ended(end);
   }
 }
 

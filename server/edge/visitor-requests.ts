@@ -17,7 +17,7 @@ import {
   routeResponse,
 } from './builtin-responses.ts';
 import { type ConnectionLimiter, visitorAddress } from './connection-limiter.ts';
-import { Exchange, type ExchangeOwner, KeptStream } from './exchange.ts';
+import { Exchange, type ExchangeEnd, type ExchangeOwner, KeptStream } from './exchange.ts';
 import type { Peer } from './request-head.ts';
 import { informationalResponsesFor } from './response.ts';
 import { type Destination, type ParsedRequest, TunnelLookup } from './route.ts';
@@ -110,9 +110,9 @@ export class VisitorRequests implements ExchangeOwner {
     const own = isRefused ? entry : entry instanceof Promise ? undefined : this.#upstreams.noticeFor(plan);
     const refusal = this.#admission.begin(plan, own !== undefined);
     if (refusal?.ends === true) return this.refuse(refusal.code);
-    if (refusal !== undefined) return this.failed(refusal.code, refusal.text);
-    if (own !== undefined) return this.intercepted(own);
-    if (route.kind === 'refuse') return this.failed(route.code);
+    if (refusal !== undefined) return this.#fail(refusal.code, refusal.text);
+    if (own !== undefined) return this.#standIn(own, requests.tunnel);
+    if (route.kind === 'refuse') return this.#fail(route.code);
     if (route.kind === 'options' || route.kind === 'redirect')
       return this.#standIn(routeResponse(route), requests.relay);
     if (route.kind === 'relay' && plan.upgrade && this.#upstreams.handlesUpgrade(route.target)) {
@@ -155,9 +155,7 @@ export class VisitorRequests implements ExchangeOwner {
   recall(): Buffer | undefined {
     if (this.#plan === undefined || this.#exchange?.recall() !== true) return undefined;
     const { bytes } = this.#plan.head;
-    this.#plan = undefined;
-    this.#request = undefined;
-    this.#exchange = undefined;
+    this.#forget();
     this.#outcomes.passed();
     return bytes;
   }
@@ -175,7 +173,7 @@ export class VisitorRequests implements ExchangeOwner {
   #suspend(): void {
     if (this.#plan === undefined || this.#exchange?.committed !== false) return this.#cut();
     this.#exchange.abort();
-    this.intercepted(this.#upstreams.suspended(this.#plan.head));
+    this.#standIn(this.#upstreams.suspended(this.#plan.head), requests.tunnel);
   }
 
   /** Ends what is in progress when the right of its visitor is over. To be called every {@link DEADLINE_TICK_MS}. */
@@ -268,7 +266,28 @@ export class VisitorRequests implements ExchangeOwner {
     this.#owner.flowChanged();
   }
 
-  completed(stream: ByteStream | undefined, close: boolean): void {
+  ended(end: ExchangeEnd): void {
+    switch (end.kind) {
+      case 'completed':
+        return this.#completed(end.stream, end.close);
+      case 'switched':
+        this.#exchange = undefined;
+        this.#outcomes.opened();
+        this.#owner.switched(end.stream);
+        return this.staysOpen();
+      case 'failed':
+        return this.#fail(end.code, end.text);
+      case 'intercepted':
+        return this.#standIn(end.response, requests.tunnel);
+      case 'broken':
+        this.#outcomes.end('broken', this.#exchange?.status);
+        this.#forget();
+        if (end.reset) this.#socket.reset();
+        else this.#socket.destroy();
+    }
+  }
+
+  #completed(stream: ByteStream | undefined, close: boolean): void {
     this.#outcomes.end('answered', this.#exchange?.status);
     if (!this.#keepsStream) stream?.finish();
     else if (stream !== undefined && this.#target !== undefined) {
@@ -277,13 +296,6 @@ export class VisitorRequests implements ExchangeOwner {
       this.#kept.keep(this.#target, stream, isChallenged);
     }
     this.#over(close);
-  }
-
-  switched(stream: ByteStream): void {
-    this.#exchange = undefined;
-    this.#outcomes.opened();
-    this.#owner.switched(stream);
-    this.staysOpen();
   }
 
   staysOpen(): void {
@@ -297,25 +309,12 @@ export class VisitorRequests implements ExchangeOwner {
     if (tunnel !== undefined) this.#upstreams.tellOwner(tunnel, { code: 'local-malformed', detail });
   }
 
-  failed(code: VisitorErrorCode, text?: string): void {
+  // Responses of the relay itself
+
+  #fail(code: VisitorErrorCode, text?: string): void {
     const { abuseContact } = this.#upstreams.context;
     this.#standIn(errorResponse(code, requestFacts(this.#plan), abuseContact, text));
   }
-
-  intercepted(response: OwnResponse): void {
-    this.#standIn(response, requests.tunnel);
-  }
-
-  brokeOff(reset: boolean): void {
-    this.#outcomes.end('broken', this.#exchange?.status);
-    this.#plan = undefined;
-    this.#request = undefined;
-    this.#exchange = undefined;
-    if (reset) this.#socket.reset();
-    else this.#socket.destroy();
-  }
-
-  // Responses of the relay itself
 
   /** Responds to a well-formed request instead of its target. */
   #standIn(response: OwnResponse, countedIn?: RequestCounts): void {
@@ -337,10 +336,14 @@ export class VisitorRequests implements ExchangeOwner {
     return plan === undefined || plan.close || this.#isLast || !bodyDone;
   }
 
-  #over(close: boolean): void {
+  #forget(): void {
     this.#plan = undefined;
     this.#request = undefined;
     this.#exchange = undefined;
+  }
+
+  #over(close: boolean): void {
+    this.#forget();
     if (!close) this.#admission.end();
     this.#owner.requestOver(close);
   }
