@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { type Suite, SUITES } from './suites.ts';
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
-/** One more than two cores can work on: torture, faults and deploy wait for half of their time. */
+/** One more than two cores can work on: `hostile` and `deploy` wait for half of their time. */
 const LANES = 3;
 
 const [name, ...args] = process.argv.slice(2);

@@ -16,7 +16,7 @@ const MOCHA = 'node_modules/mocha/bin/mocha.js';
 const SETUP = 'e2e/support/setup.sh';
 /** Files that take a minute or more each: authorities, takeovers, relays killed at a hundred moments, bodies of 1 GiB. */
 const LONG = {
-  faults: 'certificates|kill|replace',
+  hostile: 'certificates|kill|replace',
   protocol: 'certificates|certificates-dns|client-time-limits|large-bodies',
 };
 /** The window's screens in each theme, size and language, and the windows of `culvert ui` and other commands. */
@@ -51,23 +51,22 @@ export const SUITES: readonly Suite[] = [
       1,
       '@(shared|server|desktop|release)/**/*.test.ts',
       'e2e/@(bench|demo|mutation|structure)/**/*.test.ts',
-      'e2e/torture/rows/*/*.test.ts',
     ),
   },
   {
-    name: 'torture',
+    name: 'hostile:attacks',
     runs: 'with all',
     setup: `${SETUP} openssl curl nginx haproxy caddy apache2-bin strace libfaketime`,
     runsBuild: true,
-    // One row at a time, because they measure memory and times. A failed row may have left something running.
-    command: mocha(1, '--exit', 'e2e/torture/rows/*.test.ts'),
+    // One at a time, because they measure memory. A failed one may have left something running.
+    command: mocha(1, '--exit', 'e2e/hostile/attacks/*.test.ts'),
   },
   {
     name: 'long',
     runs: 'with all',
     setup: SETUP,
     runsBuild: true,
-    command: mocha(2, `e2e/faults/@(${LONG.faults}).test.ts`, `e2e/protocol/@(${LONG.protocol}).test.ts`),
+    command: mocha(2, `e2e/hostile/@(${LONG.hostile}).test.ts`, `e2e/protocol/@(${LONG.protocol}).test.ts`),
   },
   {
     name: 'ui:more',
@@ -97,11 +96,11 @@ export const SUITES: readonly Suite[] = [
     command: mocha(2, 'e2e/deploy/*.test.ts'),
   },
   {
-    name: 'faults',
+    name: 'hostile',
     runs: 'always',
     setup: SETUP,
     runsBuild: true,
-    command: mocha(2, ...longFirst('e2e/faults', 'network|smuggling', LONG.faults)),
+    command: mocha(2, ...longFirst('e2e/hostile', 'network|smuggling', LONG.hostile)),
   },
   {
     name: 'compat',

@@ -7,7 +7,7 @@ const LAYERS: Readonly<Record<string, string[]>> = {
   testing: [`${ROOM}/**/testing/**/*.ts`],
   protocol: ['e2e/protocol/**/*.ts'],
   ui: ['e2e/ui/**/*.ts'],
-  'torture, faults, fuzz, load': ['e2e/@(torture|faults|fuzz|load)/**/*.ts'],
+  'hostile, load': ['e2e/@(hostile|load)/**/*.ts'],
   cluster: ['e2e/cluster/**/*.ts'],
   'deploy, package': ['e2e/@(deploy|package)/**/*.ts'],
   support: ['e2e/support/**/*.ts'],

@@ -17,9 +17,9 @@ import {
 } from '../../support/spec-client/trunk.ts';
 import type { WebSocketClient } from '../../support/spec-client/websocket.ts';
 import { sendUntilMove, WITH_TRUNKS } from '../../support/trunk-world.ts';
-import { torture } from '../torture.ts';
-import { Faults, ResidentWatch, sample, settlesWithin } from '../tools/measure.ts';
-import { type AttackedRelay, HonestVisitor, startAttackedRelay, startHonest } from '../tools/tenants.ts';
+import { testAttack } from './attack.ts';
+import { Faults, ResidentWatch, sample, settlesWithin } from './measure.ts';
+import { type AttackedRelay, HonestVisitor, startAttackedRelay, startHonest } from './tenants.ts';
 
 type Figure =
   | 'attacks'
@@ -238,8 +238,8 @@ const ATTACKS: readonly [Attack, ...Attack[]] = [
   }),
 ];
 
-torture<Figure>({
-  name: 'hostile-trunks',
+testAttack<Figure>({
+  name: 'trunks',
   title: `A tenant's client attacks the relay over trunks, with ${AT_A_TIME} attacks of each kind at a time, while other visitors are served`,
   thresholds: {
     attacks: { meaning: 'attacks', atLeast: ATTACKS.length },

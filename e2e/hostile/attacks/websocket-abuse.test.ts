@@ -6,9 +6,9 @@ import { Random } from '../../support/random.ts';
 import { type Field, formatRequest, type RawConnection, WEBSOCKET } from '../../support/raw-http.ts';
 import { Scope } from '../../support/scope.ts';
 import { SHIPPED } from '../../support/shipped-proxies.ts';
-import { torture } from '../torture.ts';
-import { Faults, ResidentWatch, settlesWithin } from '../tools/measure.ts';
-import { type AttackedRelay, HonestVisitor, startAttackedRelay, startHonest } from '../tools/tenants.ts';
+import { testAttack } from './attack.ts';
+import { Faults, ResidentWatch, settlesWithin } from './measure.ts';
+import { type AttackedRelay, HonestVisitor, startAttackedRelay, startHonest } from './tenants.ts';
 
 type Figure = 'growth' | 'uncut' | 'sockets' | 'served' | 'unserved' | 'strayed' | 'ended';
 
@@ -20,7 +20,7 @@ const AT_A_TIME = 200;
 const CUT_MS = 20_000;
 const PLACES: readonly Place[] = ['control', 'data'];
 
-torture<Figure>({
+testAttack<Figure>({
   name: 'websocket-abuse',
   title: `Clients abuse control and data WebSockets, ${AT_A_TIME} at a time`,
   thresholds: {

@@ -18,15 +18,15 @@ import { reapProcess } from '../../support/reaper.ts';
 import { Scope } from '../../support/scope.ts';
 import { startEchoService } from '../../support/services/echo.ts';
 import { SHIPPED } from '../../support/shipped-proxies.ts';
-import { torture } from '../torture.ts';
-import { Faults, inParallel } from '../tools/measure.ts';
-import { type Front, straight, talk } from '../tools/fronts.ts';
+import { testAttack } from './attack.ts';
+import { Faults, inParallel } from './measure.ts';
+import { type Front, straight, talk } from './fronts.ts';
 
 type Figure = 'logs' | 'metrics' | 'answers' | 'processes' | 'files' | 'dumps' | 'searched';
 
 const METRICS = /"url":"http:\/\/127\.0\.0\.1:(\d+)\/metrics"/;
 
-torture<Figure>({
+testAttack<Figure>({
   name: 'secrets',
   title:
     'Valid and invalid API keys and invitations are used in every way, at the most detailed log level, with a failing database and crashing programs. All output is then searched for them',

@@ -10,7 +10,7 @@ import { formatRequest, RawConnection, type Request } from '../support/raw-http.
 import { concurrentTests, Scope, suiteScope } from '../support/scope.ts';
 import { startRawService } from '../support/services/listen.ts';
 import { SHIPPED } from '../support/shipped-proxies.ts';
-import { type Fronts, startFronts, straight } from '../torture/tools/fronts.ts';
+import { type Fronts, startFronts, straight } from './attacks/fronts.ts';
 
 const WAVES = 10;
 const VISITORS = 100;

@@ -8,9 +8,9 @@ import {
   FrameConnection,
   FRAMES,
   type Http2Target,
-} from '../support/http2.ts';
-import type { Random } from '../support/random.ts';
-import { Scope } from '../support/scope.ts';
+} from '../../support/http2.ts';
+import type { Random } from '../../support/random.ts';
+import { Scope } from '../../support/scope.ts';
 
 /** ms without a frame after which a stream without an end is given up: its request was left incomplete. */
 const QUIET_MS = 200;

@@ -6,9 +6,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { startApacheSite, startNginxSite } from '../../../support/native-server.ts';
 import { Scope } from '../../../support/scope.ts';
 import { startHttpService, startRawService } from '../../../support/services/listen.ts';
-import { type Faults, inParallel } from '../../tools/measure.ts';
-import { type Front, talk } from '../../tools/fronts.ts';
-import { type Honest, HonestVisitor } from '../../tools/tenants.ts';
+import { type Faults, inParallel } from '../measure.ts';
+import { type Front, talk } from '../fronts.ts';
+import { type Honest, HonestVisitor } from '../tenants.ts';
 import { type HostileMessage, MARK, numbered } from './cases.ts';
 
 /** A witness with the requests for its tunnel. All witnesses get the same ones, except for the host. */

@@ -1,5 +1,5 @@
 /**
- * Accounts and their tunnels on the relay under torture: tenants, an attacker with many tunnels, and honest neighbours,
+ * Accounts and their tunnels on the relay under attack: tenants, an attacker with many tunnels, and honest neighbours,
  * whose tunnel only responds to its own visitors.
  */
 import { setTimeout as delay } from 'node:timers/promises';

@@ -12,8 +12,8 @@ import { Random } from '../../support/random.ts';
 import { type Field, formatRequest, RawConnection, visit, WEBSOCKET } from '../../support/raw-http.ts';
 import type { Scope } from '../../support/scope.ts';
 import { startHttpService } from '../../support/services/listen.ts';
-import { torture } from '../torture.ts';
-import { Faults, inParallel, ResidentWatch } from '../tools/measure.ts';
+import { testAttack } from './attack.ts';
+import { Faults, inParallel, ResidentWatch } from './measure.ts';
 
 type Figure = 'tries' | 'inside' | 'leaked' | 'cut' | 'outlived' | 'growth' | 'ended' | 'served' | 'unserved';
 
@@ -107,7 +107,7 @@ const TRIES_OF: Readonly<Record<string, Try>> = {
   }),
 };
 
-torture<Figure>({
+testAttack<Figure>({
   name: 'locked-tunnels',
   title: `Attackers from ${NETWORKS} networks try to open a restricted tunnel, ${AT_A_TIME} at a time, while visitors of other tunnels sign in`,
   thresholds: {

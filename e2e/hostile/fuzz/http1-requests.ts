@@ -1,6 +1,6 @@
 /** Mutated requests over HTTP/1.1: bytes as visitors send them, and the ways in which they are damaged. */
 import { connect } from 'node:net';
-import type { Random } from '../support/random.ts';
+import type { Random } from '../../support/random.ts';
 
 /** ms within which a server has to respond. */
 const VISIT_TIMEOUT_MS = 5000;

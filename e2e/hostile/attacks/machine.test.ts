@@ -10,9 +10,9 @@ import { Relay, temporaryDirectory } from '../../support/programs.ts';
 import { Scope } from '../../support/scope.ts';
 import { startHttpService } from '../../support/services/listen.ts';
 import { ChangingClock, fillDisk, smallDisk } from '../../support/small-disk.ts';
-import { Faults, inParallel, secondsUntilServed } from '../tools/measure.ts';
-import { startTenant, type Tenant } from '../tools/tenants.ts';
-import { type RunOptions, torture } from '../torture.ts';
+import { Faults, inParallel, secondsUntilServed } from './measure.ts';
+import { startTenant, type Tenant } from './tenants.ts';
+import { type RunOptions, testAttack } from './attack.ts';
 
 /** Accounts that create, extend and close tunnels: half of them before the fault, half during it. */
 const ACCOUNTS = 40;
@@ -29,8 +29,8 @@ const TTL = { CULVERT_DEFAULT_TTL: '2000h', CULVERT_MAX_TTL: '4000h' };
 
 type Figure = 'lost' | 'crashes' | 'unserved' | 'unhealed';
 
-torture<Figure>({
-  name: 'hostile-machine',
+testAttack<Figure>({
+  name: 'machine',
   title:
     'While tunnels are created, extended and closed, the disk is full, I/O fails, the database is locked or the clock is changed. After each fault the relay is killed with `kill -9`',
   thresholds: {

@@ -3,8 +3,8 @@
  * figure is a time. Each runs as a mocha test; SEED repeats its random choices, and LONG=1 does more of everything.
  */
 import assert from 'node:assert/strict';
-import { within } from '../support/deadline.ts';
-import { isLong, Scope } from '../support/scope.ts';
+import { within } from '../../support/deadline.ts';
+import { isLong, Scope } from '../../support/scope.ts';
 
 /** The bounds of a count. */
 export interface Threshold {
@@ -43,7 +43,7 @@ const SEED = Number(process.env['SEED'] ?? (isLong ? Date.now() % 1_000_000 : 72
 const TIMEOUT_MS = isLong ? 3_600_000 : 600_000;
 
 /** Defines the test of a row. */
-export function torture<Name extends string>(row: Row<Name>): void {
+export function testAttack<Name extends string>(row: Row<Name>): void {
   it(`${row.name}: ${row.title}`, async () => {
     const scope = new Scope();
     try {
@@ -56,7 +56,7 @@ export function torture<Name extends string>(row: Row<Name>): void {
         // A figure that is not a number is out of any bounds.
         return value <= atMost && value >= atLeast ? [] : [`${meaning}: ${value}`];
       });
-      const command = `SEED=${SEED} npm test -- torture --grep ${row.name}`;
+      const command = `SEED=${SEED} npm test -- hostile:attacks --grep ${row.name}`;
       assert.deepEqual([...broken, ...faults], [], `repeat with: ${command}`);
     } finally {
       await scope.end();

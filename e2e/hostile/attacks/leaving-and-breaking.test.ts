@@ -7,15 +7,15 @@ import { formatRequest, type RawConnection, type Request, type Response } from '
 import { Scope } from '../../support/scope.ts';
 import { type Service, startRawService } from '../../support/services/listen.ts';
 import { SHIPPED } from '../../support/shipped-proxies.ts';
-import { torture } from '../torture.ts';
-import { Faults, inParallel } from '../tools/measure.ts';
-import { type Front, straight } from '../tools/fronts.ts';
+import { testAttack } from './attack.ts';
+import { Faults, inParallel } from './measure.ts';
+import { type Front, straight } from './fronts.ts';
 
 type Figure = 'wrong' | 'endless' | 'leftBehind';
 
 const COUNT = { whole: 1000, short: 50 };
 
-torture<Figure>({
+testAttack<Figure>({
   name: 'leaving-and-breaking',
   title:
     'Visitors leave at every possible moment or half-close their connections, local services stop in the middle of a response, and clients are killed or freeze',

@@ -15,8 +15,8 @@ import { newApiKey, Relay, spawnCulvert, temporaryDirectory } from '../../suppor
 import { Random } from '../../support/random.ts';
 import { formatRequest, RawConnection, visit } from '../../support/raw-http.ts';
 import type { Scope } from '../../support/scope.ts';
-import { torture } from '../torture.ts';
-import { Faults } from '../tools/measure.ts';
+import { testAttack } from './attack.ts';
+import { Faults } from './measure.ts';
 
 type Figure = 'resets' | 'addresses' | 'messages' | 'ended' | 'descriptors' | 'unserved';
 
@@ -34,7 +34,7 @@ const SETTLE_MS = 20_000;
 /** ms for an answer on a busy machine. */
 const ANSWER_MS = 20_000;
 
-torture<Figure>({
+testAttack<Figure>({
   name: 'attacked-client',
   title:
     'Visitors of a shared folder reset their connections at every possible moment or visit addresses that are slow to display, and a hostile relay sends the client invalid messages',

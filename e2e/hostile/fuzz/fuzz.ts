@@ -1,6 +1,6 @@
-/** `npx node e2e/fuzz/fuzz.ts [--count N] [--seed N] [--from N] [--http2 | --hpack]`: the fuzzer by hand, for as long as you like. */
+/** `npx node e2e/hostile/fuzz/fuzz.ts [--count N] [--seed N] [--from N] [--http2 | --hpack]`: the fuzzer by hand, for as long as you like. */
 import { parseArgs } from 'node:util';
-import { Scope } from '../support/scope.ts';
+import { Scope } from '../../support/scope.ts';
 import { Fuzzer } from './fuzzer.ts';
 import { compareHpack } from './hpack.ts';
 

@@ -20,8 +20,8 @@ import { Culvert, Relay } from '../../support/programs.ts';
 import { Random } from '../../support/random.ts';
 import { Scope } from '../../support/scope.ts';
 import { startSite } from '../../support/services/echo.ts';
-import { torture } from '../torture.ts';
-import { Faults, ResidentWatch } from '../tools/measure.ts';
+import { testAttack } from './attack.ts';
+import { Faults, ResidentWatch } from './measure.ts';
 
 type Figure = 'attacks' | 'lasting' | 'growth' | 'ended' | 'served' | 'unserved';
 
@@ -193,8 +193,8 @@ function mutated(payload: Buffer, random: Random): Buffer {
   return bytes;
 }
 
-torture<Figure>({
-  name: 'hostile-http2',
+testAttack<Figure>({
+  name: 'http2',
   title: `Visitors attack the relay over HTTP/2, ${AT_A_TIME} connections with each attack at a time, while another one is served`,
   thresholds: {
     attacks: { meaning: 'attacks', atLeast: ATTACKS.length },

@@ -1,8 +1,8 @@
 /** Compares the relay's HPACK with Python's: what one writes, the other has to read, also when it was damaged (RFC 7541). */
 import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { CompressionError, HeaderDecoder, HeaderEncoder } from '../../server/edge/http2/hpack.ts';
-import { Random } from '../support/random.ts';
+import { CompressionError, HeaderDecoder, HeaderEncoder } from '../../../server/edge/http2/hpack.ts';
+import { Random } from '../../support/random.ts';
 import type { FuzzRun } from './fuzzer.ts';
 import { type Field, mutatedFields, plainFields } from './http2-requests.ts';
 

@@ -5,9 +5,9 @@ import { type Field, formatRequest } from '../../support/raw-http.ts';
 import { Scope } from '../../support/scope.ts';
 import { startRawService } from '../../support/services/listen.ts';
 import { SHIPPED } from '../../support/shipped-proxies.ts';
-import { torture } from '../torture.ts';
-import { Faults, inParallel, sample } from '../tools/measure.ts';
-import { type Front, startFronts } from '../tools/fronts.ts';
+import { testAttack } from './attack.ts';
+import { Faults, inParallel, sample } from './measure.ts';
+import { type Front, startFronts } from './fronts.ts';
 
 type Figure = 'distinct' | 'strayed' | 'serverErrors' | 'reached';
 
@@ -22,7 +22,7 @@ const VISITORS = 12;
 const SHORT = 130;
 const TOKEN = /^case-token: (\S+)/gim;
 
-torture<Figure>({
+testAttack<Figure>({
   name: 'spellings',
   title:
     "Requests spell the tunnels' hosts and paths in valid and invalid ways, directly and through nginx, HAProxy and Caddy",

@@ -4,12 +4,12 @@ import { Random } from '../../support/random.ts';
 import { formatRequest } from '../../support/raw-http.ts';
 import { Scope } from '../../support/scope.ts';
 import { SHIPPED } from '../../support/shipped-proxies.ts';
-import { torture } from '../torture.ts';
-import { Faults, sample } from '../tools/measure.ts';
-import { type Front, startFronts, talk } from '../tools/fronts.ts';
-import { type Honest, HonestVisitor, startHonest } from '../tools/tenants.ts';
-import { LOGIN, startHostileService } from './hostile-messages/response-phase.ts';
-import { hostileResponses } from './hostile-messages/responses.ts';
+import { testAttack } from './attack.ts';
+import { Faults, sample } from './measure.ts';
+import { type Front, startFronts, talk } from './fronts.ts';
+import { type Honest, HonestVisitor, startHonest } from './tenants.ts';
+import { LOGIN, startHostileService } from './messages/response-phase.ts';
+import { hostileResponses } from './messages/responses.ts';
 
 type Figure = 'strayed' | 'unserved' | 'requests';
 
@@ -19,7 +19,7 @@ const HONEST = 6;
 const HOSTILE = 3;
 const PATIENCE = { firstMs: 1500, quietMs: 30 };
 
-torture<Figure>({
+testAttack<Figure>({
   name: 'pooled-tenants',
   title:
     "Two tenants and the API share the pooled connections of nginx, HAProxy and Caddy, while one tenant's service sends responses designed to confuse parsers",

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { Fuzzer } from '../fuzz/fuzzer.ts';
-import { compareHpack } from '../fuzz/hpack.ts';
+import { Fuzzer } from './fuzz/fuzzer.ts';
+import { compareHpack } from './fuzz/hpack.ts';
 import { suiteScope } from '../support/scope.ts';
 
 /**
- * Use `npx node e2e/fuzz/fuzz.ts` to run more of them. A request that a server refuses before its handler is counted
+ * Use `npx node e2e/hostile/fuzz/fuzz.ts` to run more of them. A request that a server refuses before its handler is counted
  * but not seen. So is one that the visitor breaks: a body with broken framing cuts the connection, often before its
  * head has reached the server. Over HTTP/2, more of them are broken.
  */

@@ -2,22 +2,22 @@ import { createAccount } from '../../support/accounts.ts';
 import { Culvert } from '../../support/programs.ts';
 import { Random } from '../../support/random.ts';
 import { SHIPPED } from '../../support/shipped-proxies.ts';
-import { torture } from '../torture.ts';
-import { Faults, sample } from '../tools/measure.ts';
-import { startFronts } from '../tools/fronts.ts';
-import { startHonest } from '../tools/tenants.ts';
-import { sendRequests, startWitnesses, type Target } from './hostile-messages/request-phase.ts';
-import { hostileRequests } from './hostile-messages/requests.ts';
-import { askForResponses, startHostileService } from './hostile-messages/response-phase.ts';
-import { hostileResponses } from './hostile-messages/responses.ts';
+import { testAttack } from './attack.ts';
+import { Faults, sample } from './measure.ts';
+import { startFronts } from './fronts.ts';
+import { startHonest } from './tenants.ts';
+import { sendRequests, startWitnesses, type Target } from './messages/request-phase.ts';
+import { hostileRequests } from './messages/requests.ts';
+import { askForResponses, startHostileService } from './messages/response-phase.ts';
+import { hostileResponses } from './messages/responses.ts';
 
 type Figure = 'requests' | 'answers' | 'forwarded' | 'strayed' | 'lost' | 'honest' | 'unserved';
 
 /** The number of each in a short run. */
 const SHORT = { requests: 130, answers: 60 };
 
-torture<Figure>({
-  name: 'hostile-messages',
+testAttack<Figure>({
+  name: 'messages',
   title:
     'Hostile requests are sent to Node, nginx, Apache and a service that records bytes, and a service sends hostile responses. Each message goes directly and through nginx, HAProxy and Caddy, while other visitors use the same proxies',
   thresholds: {

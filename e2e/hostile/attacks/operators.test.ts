@@ -7,16 +7,16 @@ import { formatRequest, RawConnection, visit } from '../../support/raw-http.ts';
 import type { Scope } from '../../support/scope.ts';
 import { startHttpService } from '../../support/services/listen.ts';
 import { SpecClient } from '../../support/spec-client/client.ts';
-import { torture } from '../torture.ts';
-import { Faults } from '../tools/measure.ts';
+import { testAttack } from './attack.ts';
+import { Faults } from './measure.ts';
 
 type Figure = 'tried' | 'misdirected' | 'back' | 'served' | 'pushed' | 'revived';
 
 /** ms within which a relay has applied an admin action, on a busy machine. */
 const FOLLOWED_MS = 5000;
-const REASON = ['--reason', 'torture'] as const;
+const REASON = ['--reason', 'attack'] as const;
 
-torture<Figure>({
+testAttack<Figure>({
   name: 'operators',
   title:
     "Users try to undo or evade an operator's suspensions and revocations: with tunnels named like ids, addresses of suspended tunnels, open responses, a flooded audit log and old backups",

@@ -3,14 +3,14 @@
  * request that a server saw and the relay did not count was smuggled.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { createAccount } from '../support/accounts.ts';
-import { Api } from '../support/api.ts';
-import { Authority } from '../support/certificates.ts';
-import { startApacheSite, startNginxSite } from '../support/native-server.ts';
-import { Culvert, type Environment, Relay } from '../support/programs.ts';
-import { Random } from '../support/random.ts';
-import type { Scope } from '../support/scope.ts';
-import { startHttpService } from '../support/services/listen.ts';
+import { createAccount } from '../../support/accounts.ts';
+import { Api } from '../../support/api.ts';
+import { Authority } from '../../support/certificates.ts';
+import { startApacheSite, startNginxSite } from '../../support/native-server.ts';
+import { Culvert, type Environment, Relay } from '../../support/programs.ts';
+import { Random } from '../../support/random.ts';
+import type { Scope } from '../../support/scope.ts';
+import { startHttpService } from '../../support/services/listen.ts';
 import { type Address, visitOverHttp1 } from './http1-requests.ts';
 import { visitOverHttp2 } from './http2-requests.ts';
 

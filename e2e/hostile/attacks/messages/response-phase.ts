@@ -4,9 +4,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Field, formatRequest } from '../../../support/raw-http.ts';
 import { Scope } from '../../../support/scope.ts';
 import { startRawService } from '../../../support/services/listen.ts';
-import { inParallel } from '../../tools/measure.ts';
-import { type Front, talk } from '../../tools/fronts.ts';
-import { HonestVisitor } from '../../tools/tenants.ts';
+import { inParallel } from '../measure.ts';
+import { type Front, talk } from '../fronts.ts';
+import { HonestVisitor } from '../tenants.ts';
 import { AFTER, CANARY, type HostileMessage, MARK, numbered, PAUSE } from './cases.ts';
 import { AnsweredRequests, type Phase } from './request-phase.ts';
 
