@@ -220,8 +220,6 @@ const NETWORK_MESSAGES = {
   'replay.redacted':
     'Request {id} was imported with {mark} instead of a secret, so it was not sent. Edit it, enter the secret and send it.',
   'replay.noWebhook': 'Request {id} cannot be signed, because it is not from a known sender: {senders}.',
-  'replay.redactedSaved':
-    'The request has {mark} instead of a secret, so it was not sent. Open it, enter the secret and send it.',
   'replay.localRefused': 'Nothing is listening on {service}. Start the service there and try again.',
 } as const;
 

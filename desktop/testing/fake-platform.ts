@@ -342,7 +342,6 @@ export function emptyLog(): TunnelLog {
     curl: () => undefined,
     replay: () => Promise.reject(new Error('nothing to repeat')),
     replayEdited: () => Promise.reject(new Error('nothing to edit')),
-    send: () => Promise.reject(new Error('nothing to send to')),
     add: () => 1,
     clear() {},
     subscribe: () => () => {},

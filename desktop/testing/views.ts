@@ -93,7 +93,6 @@ export function exampleSnapshot(changes: Partial<Snapshot> = {}): Snapshot {
     isOfCommand: false,
     isShortcutRefused: false,
     undos: [],
-    setsRevision: 0,
     update: undefined,
     hasNetwork: true,
     locale: DEFAULT_LOCALE,

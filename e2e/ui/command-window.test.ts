@@ -191,7 +191,6 @@ describe('the window of a command', () => {
       'tunnel:forget',
       'domain:list',
       'team:show',
-      'set:list',
       'app:quit',
       'app:update',
     ];

@@ -1,15 +1,11 @@
 /** Requests that are edited in the window and sent again, to a real relay and a real service. */
 import assert from 'node:assert/strict';
 import type { RequestListener } from 'node:http';
-import { createServer } from 'node:net';
 import type { Page } from 'playwright-core';
 import { eventually } from '../support/deadline.ts';
-import { testScope } from '../support/scope.ts';
-import { closedPort, startHttpService } from '../support/services/listen.ts';
-import { openCheckout, scripted, SHOP } from './gallery/scripted.ts';
+import { startHttpService } from '../support/services/listen.ts';
 import { expose, scenarios } from './support/fixture.ts';
 import { assertReadable } from './support/readable.ts';
-import { openScripted } from './support/running-app.ts';
 import { visit } from './support/visit.ts';
 
 interface Seen {
@@ -19,15 +15,11 @@ interface Seen {
 }
 
 const send = (page: Page) => page.getByRole('button', { name: 'Send', exact: true }).click();
-const until = (page: Page) => page.getByRole('button', { name: 'Send until 2xx' }).click();
-const said = (page: Page, text: string | RegExp) => page.locator('.sender-words', { hasText: text });
-/** Sent once, or more often if a slow machine looks late. */
-const SENT_AGAIN = /^500\. Sent \d+ times?\.$/;
+
 scenarios('an edited request', (fixture) => {
   /** Opens the editor on a webhook that the service has refused with 500. */
   async function openEdit() {
     const seen: Seen[] = [];
-    let status = 500;
     const listener: RequestListener = (request, response) => {
       const chunks: Buffer[] = [];
       request.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -39,15 +31,14 @@ scenarios('an edited request', (fixture) => {
           body: Buffer.concat(chunks).toString(),
         });
         const isRight = request.method === 'PUT';
-        response.writeHead(isRight ? 201 : status, {
+        response.writeHead(isRight ? 201 : 500, {
           'X-Way': isRight ? 'new' : 'old',
           'Content-Type': 'application/json',
         });
         response.end(JSON.stringify({ tries: 1, right: isRight, text: isRight ? '<b>\u202enew' : 'old' }));
       });
     };
-    // The port stays reserved while the service is stopped.
-    const service = await startHttpService(fixture.scope, listener, await closedPort());
+    const service = await startHttpService(fixture.scope, listener);
     const { page, app } = await fixture.openSignedIn();
     await expose(page, service.port);
     const address = (await app.tunnel()).url;
@@ -59,7 +50,7 @@ scenarios('an edited request', (fixture) => {
     await page.getByRole('button', { name: /POST \/hook/ }).click();
     await page.getByRole('button', { name: 'Edit and send' }).click();
     await page.getByLabel('Body').waitFor();
-    return { page, seen, service, succeed: () => (status = 200) };
+    return { page, seen };
   }
 
   it('is sent with the changes and the secrets that the page never had, and both answers are compared', async () => {
@@ -120,63 +111,5 @@ scenarios('an edited request', (fixture) => {
     assert.equal(await page.getByLabel('Body').inputValue(), 'half done');
     await page.getByRole('button', { name: 'Reset' }).click();
     assert.equal(await page.getByLabel('Body').inputValue(), '{"event":"paid"}');
-  });
-
-  it('is repeated until the answer is 2xx', async () => {
-    const { page, seen, succeed } = await openEdit();
-    await until(page);
-    await said(page, SENT_AGAIN).waitFor();
-    succeed();
-    await said(page, /^200 after \d+ tries\.$/).waitFor();
-    // All but the first, and however many a slow machine sent before one could succeed.
-    await said(page, `200 after ${seen.length - 1} tries.`).waitFor();
-    await page.locator('.response-status', { hasText: '200 OK' }).waitFor();
-  });
-
-  it('is sent as soon as the local server listens again', async () => {
-    const { page, service } = await openEdit();
-    service.server.closeAllConnections();
-    await new Promise((resolve) => service.server.close(resolve));
-    await until(page);
-    await said(page, 'Nothing is listening on this port yet.').waitFor();
-    const answer = 'HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n';
-    const again = createServer((socket) => {
-      socket.on('error', () => socket.destroy());
-      socket.once('data', () => socket.end(answer));
-    });
-    fixture.scope.defer(() => void again.close());
-    await new Promise<void>((resolve) => again.listen(service.port, '127.0.0.1', resolve));
-    await said(page, '204 after 1 try.').waitFor();
-  });
-});
-
-describe('an edited request that is repeated', () => {
-  const scope = testScope();
-
-  it('is no longer sent once that is stopped, or its screen is left', async () => {
-    const answer = { sent: { id: 96, status: 500 } };
-    const main = scripted({ tunnels: [SHOP] }, { 'bench:send': () => answer })();
-    const page = await openScripted(scope, main, { isOwn: true });
-    await page.clock.install();
-    /** How often it was sent by then. @param ms by which the page's clock is put forward */
-    const sentBy = async (ms = 60_000): Promise<number> => {
-      await page.clock.runFor(ms);
-      // The page answers once it has sent what was due.
-      await main.show({});
-      return main.calls.filter(({ channel }) => channel === 'bench:send').length;
-    };
-    await openCheckout(page);
-    await page.getByRole('button', { name: 'Edit and send' }).click();
-    await until(page);
-    await said(page, SENT_AGAIN).waitFor();
-    assert.ok((await sentBy()) > 1);
-    await page.getByRole('button', { name: 'Stop', exact: true }).click();
-    await said(page, 'Stopped.').waitFor();
-    assert.equal(await sentBy(0), await sentBy());
-    await until(page);
-    await said(page, SENT_AGAIN).waitFor();
-    await page.getByRole('button', { name: 'Back' }).click();
-    await page.locator('.edit').waitFor({ state: 'detached' });
-    assert.equal(await sentBy(0), await sentBy());
   });
 });

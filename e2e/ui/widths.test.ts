@@ -35,20 +35,16 @@ describe('a window that is resized', () => {
     await page.getByRole('menuitem', { name: 'Hide secrets' }).waitFor();
   });
 
-  it('keeps the difference of an edited request, and keeps repeating it', async () => {
+  it('keeps the difference of an edited request', async () => {
     const main = scripted({ tunnels: [SHOP] }, { 'bench:send': () => ({ sent: { id: 96, status: 500 } }) })();
     const page = await open(main);
     await openRequest(page);
     await page.getByRole('button', { name: 'Edit and send' }).click();
     await page.getByRole('button', { name: 'Send', exact: true }).click();
     await page.locator('.diff').first().waitFor();
-    await page.getByRole('button', { name: 'Send until 2xx' }).click();
-    await page.getByRole('button', { name: 'Stop', exact: true }).waitFor();
     await atEveryWidth(page, async () => {
-      await page.getByRole('button', { name: 'Stop', exact: true }).waitFor();
       await page.locator('.diff').first().waitFor();
     });
-    await page.locator('.sender-words', { hasText: /Sent [2-9] times/ }).waitFor();
   });
 
   it('keeps an unfinished choice of access, also behind another screen', async () => {

@@ -107,36 +107,6 @@ export interface Imported {
   readonly hasRedacted: boolean;
 }
 
-/** Collections of saved requests, as the window shows them. Their secrets stay in main. */
-
-export interface CollectionsView {
-  /** in order of creation */
-  readonly sets: readonly SetView[];
-  /** whether they are there again when the app has quit; without a set, not known */
-  readonly isKept: boolean;
-}
-
-export interface SetView {
-  readonly id: string;
-  readonly name: string;
-  /** in the order of sending */
-  readonly requests: readonly SavedRequestView[];
-}
-
-export interface SavedRequestView {
-  readonly id: string;
-  readonly method: string;
-  /** without secrets */
-  readonly target: string;
-}
-
-/** A request of a set. */
-export interface SavedRequestRef {
-  /** of its set */
-  readonly set: string;
-  readonly request: string;
-}
-
 /* Signatures of webhooks, as the window shows them. */
 
 /** A secret that was set for a tunnel. The secret itself stays in main. */

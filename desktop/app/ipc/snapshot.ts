@@ -40,8 +40,6 @@ export interface Snapshot {
   readonly locale: Locale;
   /** what the user has just done and can still take back, in that order */
   readonly undos: readonly UndoView[];
-  /** grows with every change of a collection */
-  readonly setsRevision: number;
   /** a newer version of the app */
   readonly update: UpdateView | undefined;
   /** whether the window belongs to a command: it shows only the tunnels of the command, and keeps nothing */

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import type { Snapshot, UpdateView } from '../ipc/snapshot.ts';
 import { chooseLocale, currentLocale, setLocale, t } from '../messages/translate.ts';
 import { Domains, Team } from './account.ts';
-import { Collections, type RequestSetsOptions } from './collections.ts';
 import { Diagnostics } from './diagnostics.ts';
 import { Drops } from './drops.ts';
 import {
@@ -118,7 +117,6 @@ export async function createCore(platform: Platform) {
     { vault: await openVault(platform, 'signing-secrets.json'), now: () => clock.now(), wish },
     store.data.tunnels,
   );
-  const collections = await openSets(platform, { wish, undos });
   const invitations = new Invitations({
     platform,
     keeps: () => vault.keeps(),
@@ -182,7 +180,6 @@ export async function createCore(platform: Platform) {
   others.changed.listen(() => snapshots.changed());
   invitations.changed.listen(showChange);
   drops.changed.listen(() => snapshots.changed());
-  collections.changed.listen(() => snapshots.changed());
   projects.changed.listen(() => snapshots.changed());
   signIn.signedIn.listen(({ connection, isSameAccount }) => {
     others.clear();
@@ -210,7 +207,6 @@ export async function createCore(platform: Platform) {
       settings: store.data.settings,
       locale: currentLocale(),
       undos: undos.views,
-      setsRevision: collections.revision,
       update,
       isOfCommand,
       isShortcutRefused: platform.summonKey?.isRefused ?? false,
@@ -301,7 +297,6 @@ export async function createCore(platform: Platform) {
     projects,
     signatures: new Signatures(secrets, () => clock.now()),
     secrets,
-    collections,
     undos,
     snapshots,
     tray,
@@ -393,17 +388,6 @@ async function openVault(platform: Platform, name: string): Promise<KeyVault> {
   if (await encryption.isReal()) return new KeyVault(encryption, file);
   const { value } = await file.load();
   return new KeyVault(encryption, value?.kept === 'system' ? secretFile(platform, `plain-${name}`) : file);
-}
-
-async function openSets(
-  platform: Platform,
-  options: Pick<RequestSetsOptions, 'wish' | 'undos'>,
-): Promise<Collections> {
-  const vault = await openVault(platform, 'request-collections.json');
-  const { value, asideAt } = await Collections.open({ vault, ...options });
-  if (asideAt !== undefined)
-    platform.tell({ code: 'collections-bad', text: t('problem.setsUnreadable', { path: asideAt }) });
-  return value;
 }
 
 async function openStore(platform: Platform): Promise<AppStore> {

@@ -164,21 +164,6 @@ export const EDIT_TEXT_MAX_CHARS = 128 * 1024;
  */
 export const IMPORT_TEXT_MAX_CHARS = 256 * 1024;
 
-/**
- * Maximum number of collections of saved requests: a service sends some twenty kinds of webhooks, and a person works on
- * a few services.
- */
-export const REQUEST_SETS_MAX = 50;
-/** Maximum number of requests in one collection; all of them are sent one after another. */
-export const SET_REQUESTS_MAX = 200;
-/** Maximum length of a collection's name: a line of the window. */
-export const SET_NAME_MAX_CHARS = 60;
-/**
- * Maximum size of all collections together, as text with bodies in base64: some hundred requests with the largest
- * bodies. It is encrypted and written whole.
- */
-export const REQUEST_SETS_MAX_BYTES = 16 * 1024 * 1024;
-
 /** Maximum length of the label of an invitation, which becomes the label of a key: what the relay accepts. */
 export const MEMBER_LABEL_MAX_CHARS = MACHINE_MAX_LENGTH;
 /** Maximum number of keys, and of open invitations, of a team that the window lists; a team has some dozens. */

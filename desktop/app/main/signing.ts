@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import * as yup from 'yup';
-import type { ImportedRequest, RequestEdit } from '../../client/inspector/edit.ts';
+import type { RequestEdit } from '../../client/inspector/edit.ts';
 import {
   type RequestSummary,
   type SignatureView,
@@ -166,7 +166,7 @@ function read(text: string): readonly Kept[] {
 
 /** A tunnel whose webhooks are checked. */
 export interface SignedTunnel extends SecretOwner {
-  readonly log: Pick<TunnelLog, 'detail' | 'replay' | 'replayEdited' | 'send'>;
+  readonly log: Pick<TunnelLog, 'detail' | 'replay' | 'replayEdited'>;
 }
 
 /** Results for the requests of one tunnel, by number, valid for one revision of the secrets. */
@@ -231,17 +231,6 @@ export class Signatures {
    */
   replayEdited(tunnel: SignedTunnel, id: number, edit: RequestEdit): Promise<number> {
     return tunnel.log.replayEdited(id, edit, this.#signer(tunnel, t('problem.cannotSign')));
-  }
-
-  /**
-   * Sends an imported request, with a new signature if the secret of its service is set.
-   *
-   * @param host the Host that the local service gets
-   * @returns its number
-   * @throws ReplayRefused
-   */
-  send(tunnel: SignedTunnel, request: ImportedRequest, host: string): Promise<number> {
-    return tunnel.log.send(request, host, (bytes) => this.#sign(tunnel, bytes) ?? bytes);
   }
 
   /** Signs with the newest secret, for now. @param unsigned text for a missing secret */

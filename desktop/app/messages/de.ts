@@ -14,7 +14,6 @@ import type {
   PROBLEMS,
   PROJECT,
   REFUSALS,
-  SETS,
   SETTINGS,
   SIGN_IN,
   SIGNATURE,
@@ -27,9 +26,6 @@ import type {
 } from './en.ts';
 
 export const BENCH_DE: Translation<typeof BENCH> = {
-  'bench.nothingListens': 'Auf dem Port lauscht noch nichts.',
-  'bench.stopped': 'Angehalten.',
-  'bench.noResponse': 'keine Antwort',
   'bench.result':
     '{status} · {time} · {lines, plural, =0 {keine Zeile anders} one {# Zeile anders} other {# Zeilen anders}}',
   'bench.noResponseCame': 'Gesendet, aber ohne Antwort',
@@ -54,11 +50,7 @@ export const BENCH_DE: Translation<typeof BENCH> = {
     'Mit dem neuesten Geheimnis und der aktuellen Zeit, damit Ihr Server die Signatur annimmt.',
   'bench.send': 'Senden',
   'bench.sendWithKey': 'Senden ({keys})',
-  'bench.stop': 'Anhalten',
-  'bench.sendUntil': 'Senden bis 2xx',
   'bench.asItWas': 'Zurücksetzen',
-  'bench.untilHint':
-    '„Senden bis 2xx“ wiederholt die Anfrage, sobald Ihr Server wieder lauscht, sonst alle 2 bis 30 s. Es endet nach 30 Versuchen, nach 10 Minuten oder wenn Sie diese Seite verlassen.',
   'bench.needsAnother':
     'Nur der Anfang dieses Bodys wurde aufgezeichnet. Geben Sie zum Senden einen neuen ein.',
   'bench.notText': '{bytes} Binärdaten. Sie werden unverändert gesendet, außer Sie geben etwas ein.',
@@ -66,10 +58,6 @@ export const BENCH_DE: Translation<typeof BENCH> = {
     'Dieser Body mit {bytes} ist zu groß, um ihn hier zu bearbeiten. Er wird unverändert gesendet, außer Sie geben etwas ein.',
   'bench.moreNotKept': '(Der Rest wurde nicht aufgezeichnet.)',
   'bench.notTextChecksum': '{bytes} Binärdaten, Prüfsumme {checksum}',
-  'bench.okAfter': '{status} nach {tries, plural, one {# Versuch} other {# Versuchen}}.',
-  'bench.noneAfter':
-    'Kein 2xx nach {tries, plural, one {# Versuch} other {# Versuchen}}. Culvert versucht es nicht weiter.',
-  'bench.sentTimes': '{tries, plural, one {#-mal} other {#-mal}} gesendet.',
   'bench.noStatus': 'keine',
   'bench.compared': '{title}, verglichen',
   'bench.linesDiffer': '{lines, plural, one {# Zeile unterscheidet} other {# Zeilen unterscheiden}} sich.',
@@ -504,8 +492,6 @@ export const ENGINE_DE: Translation<typeof MESSAGES> = {
     'Anfrage {id} wurde mit {mark} an der Stelle eines Geheimnisses importiert und deshalb nicht gesendet. Bearbeiten Sie sie, tragen Sie das Geheimnis ein und senden Sie sie.',
   'replay.noWebhook':
     'Anfrage {id} kann nicht signiert werden, weil sie von keinem bekannten Absender kommt: {senders}.',
-  'replay.redactedSaved':
-    'An der Stelle eines Geheimnisses steht {mark}, deshalb wurde die Anfrage nicht gesendet. Öffnen Sie sie, tragen Sie das Geheimnis ein und senden Sie sie.',
   'replay.localRefused':
     'Auf {service} lauscht nichts. Starten Sie den Dienst dort, und versuchen Sie es noch einmal.',
   'doctor.notTried': 'nicht geprüft, weil ein früherer Schritt fehlgeschlagen ist',
@@ -823,7 +809,7 @@ export const LOG_DE: Translation<typeof LOG> = {
   'log.requests': 'Anfragen',
   'log.requestsTo': 'Anfragen an {slug}',
   'log.imported': 'importiert',
-  'log.importedHint': 'Importiert oder aus einer Sammlung gesendet, nicht von einem Besucher.',
+  'log.importedHint': 'Diese Anfrage wurde importiert. Sie kam nicht von einem Besucher.',
   'log.more': 'Weitere Aktionen für die Anfragen',
   'log.exportDots': 'Als HAR exportieren',
   'log.importDots': 'Importieren…',
@@ -972,7 +958,6 @@ export const PALETTE_DE: Translation<typeof PALETTE> = {
   'palette.newTunnelTo': 'Neuer Tunnel zu {port}',
   'palette.requestsTo': 'Anfragen an {slug}',
   'palette.requestsWith': 'Anfragen an {slug} mit „{typed}“',
-  'palette.setsFor': 'Gespeicherte Anfragen für {slug}',
   'palette.importTo': 'Anfragen in {slug} importieren',
   'palette.startAgain': '{slug} wieder starten',
   'palette.copyAddress': 'Adresse von {slug} kopieren',
@@ -1264,61 +1249,6 @@ export const REFUSALS_DE: Translation<typeof REFUSALS> = {
   'refusal.too-many-domains': 'der Tarif {plan} erlaubt {number} Domains, unbestätigte mitgezählt',
   'refusal.too-many-links':
     'ein Tunnel kann höchstens {number} Links zugleich haben, dazu {more} vor ihrem Ablauf widerrufene; widerrufen Sie einen, oder warten Sie bis {time}, dann läuft der nächste ab',
-};
-
-export const SETS_DE: Translation<typeof SETS> = {
-  'sets.title': 'Gespeicherte Anfragen',
-  'sets.sentTo':
-    'Gesendet wird an localhost:{port} von {slug}; Webhooks mit hinterlegtem Geheimnis werden dabei neu signiert.',
-  'sets.needsOnline': 'Zum Senden muss {slug} online sein.',
-  'sets.none':
-    'Noch keine gespeicherten Anfragen. Öffnen Sie eine Anfrage im Protokoll und wählen Sie „Speichern…“.',
-  'sets.requests': '{count, plural, one {# Anfrage} other {# Anfragen}}',
-  'sets.requestsOf': 'Anfragen in {name}',
-  'sets.sendAll': 'Alle senden',
-  'sets.edit': 'Bearbeiten',
-  'sets.rename': 'Umbenennen',
-  'sets.remove': 'Entfernen',
-  'sets.save': 'Speichern',
-  'sets.name': 'Name der Sammlung',
-  'sets.nameHint': 'Zum Beispiel „Bestellungen“.',
-  'sets.renamed': 'Die Sammlung heißt jetzt {name}.',
-  'sets.progress': '{done} von {count} gesendet.',
-  'sets.sent':
-    '{count, plural, one {# Anfrage gesendet} other {# Anfragen gesendet}}, {ok} mit 2xx beantwortet.',
-  'sets.noResponse': 'keine Antwort',
-  'sets.resultOf': '{result}: Ergebnis von {request} zeigen',
-  'sets.keepTitle': '{method} {target} speichern',
-  'sets.set': 'Sammlung',
-  'sets.new': 'Neue Sammlung…',
-  'sets.keep': 'Speichern',
-  'sets.keepDots': 'Speichern…',
-  'sets.withSecrets':
-    'Die Anfrage wird mit ihren Geheimnissen gespeichert, damit Ihr Server sie auch später annimmt.',
-  'sets.open': 'Gespeichert',
-  'sets.openTitle': 'Gespeicherte Anfragen',
-  'problem.setNoName': 'Geben Sie einen Namen für die Sammlung ein.',
-  'problem.setLongName': 'Der Name einer Sammlung kann höchstens {max} Zeichen haben.',
-  'problem.setNameTaken':
-    'Eine Sammlung namens {name} gibt es schon. Wählen Sie diese, oder geben Sie einen anderen Namen ein.',
-  'problem.setsMany': 'Es gibt schon {max} Sammlungen, mehr sind nicht möglich. Entfernen Sie zuerst eine.',
-  'problem.setFull':
-    'Die Sammlung {name} hat schon {max} Anfragen, mehr sind nicht möglich. Speichern Sie diese in einer anderen.',
-  'problem.setsLarge':
-    'Alle Sammlungen zusammen können höchstens {max} MiB haben. Entfernen Sie zuerst Anfragen. Geändert wurde nichts.',
-  'problem.setsNotWritten': 'Die Sammlungen können nicht gespeichert werden: {why}. Geändert wurde nichts.',
-  'problem.setsUnreadable':
-    'Culvert konnte Ihre gespeicherten Anfragen nicht lesen und startet ohne sie. Die alte Datei liegt unter {path}.',
-  'problem.setGone': 'Diese Sammlung gibt es nicht mehr.',
-  'problem.keptGone': 'Diese Anfrage ist nicht mehr in der Sammlung.',
-  'problem.keptCut': 'Anfrage {id} kann nicht gespeichert werden: Ihr Body ist größer als {max} KiB.',
-  'problem.keptOpen': 'Anfrage {id} kann erst gespeichert werden, wenn sie vollständig angekommen ist.',
-  'problem.keptUpgrade': 'Anfrage {id} hat einen WebSocket geöffnet und lässt sich nicht erneut senden.',
-  'undo.kept': '{request} ist in {name} gespeichert.',
-  'undo.keptInMemory':
-    '{request} ist bis zum Beenden in {name} gespeichert, weil dieses System sie nicht verschlüsselt ablegen kann.',
-  'undo.setRemoved': 'Die Sammlung {name} ist entfernt.',
-  'undo.keptRemoved': '{request} ist aus {name} entfernt.',
 };
 
 export const SETTINGS_DE: Translation<typeof SETTINGS> = {
@@ -1721,7 +1651,6 @@ export const DE = {
   ...PROBLEMS_DE,
   ...PROJECT_DE,
   ...REFUSALS_DE,
-  ...SETS_DE,
   ...SETTINGS_DE,
   ...SIGN_IN_DE,
   ...SIGNATURE_DE,

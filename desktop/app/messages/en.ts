@@ -3,9 +3,6 @@ import { MESSAGES } from '../../client/messages.ts';
 
 /** Requests that are edited and sent. */
 export const BENCH = {
-  'bench.nothingListens': 'Nothing is listening on this port yet.',
-  'bench.stopped': 'Stopped.',
-  'bench.noResponse': 'no response',
   'bench.result':
     '{status} · {time} · {lines, plural, =0 {no line differs} one {# line differs} other {# lines differ}}',
   'bench.noResponseCame': 'Sent, but no response arrived',
@@ -31,21 +28,13 @@ export const BENCH = {
     'Culvert signs with the newest secret and the current time, so that your server accepts the signature.',
   'bench.send': 'Send',
   'bench.sendWithKey': 'Send ({keys})',
-  'bench.stop': 'Stop',
-  'bench.sendUntil': 'Send until 2xx',
   'bench.asItWas': 'Reset',
-  'bench.untilHint':
-    '“Send until 2xx” repeats the request as soon as your server is listening again, and otherwise every 2 to 30 s. It stops after 30 tries, after 10 minutes, or when you leave this page.',
   'bench.needsAnother': 'Only the start of this body was recorded. Enter a new body to send the request.',
   'bench.notText': '{bytes} of binary data. It will be sent unchanged unless you type something.',
   'bench.largeBody':
     'This body of {bytes} is too large to edit here. It will be sent unchanged unless you type something.',
   'bench.moreNotKept': '(The rest was not recorded.)',
   'bench.notTextChecksum': '{bytes} of binary data, checksum {checksum}',
-  'bench.okAfter': '{status} after {tries, plural, one {# try} other {# tries}}.',
-  'bench.noneAfter':
-    'No 2xx response after {tries, plural, one {# try} other {# tries}}. Culvert has stopped trying.',
-  'bench.sentTimes': 'Sent {tries, plural, one {# time} other {# times}}.',
   'bench.noStatus': 'none',
   'bench.compared': '{title}: comparison',
   'bench.linesDiffer': '{lines, plural, one {# line differs} other {# lines differ}}.',
@@ -470,7 +459,7 @@ export const LOG = {
   'log.requests': 'Requests',
   'log.requestsTo': 'Requests to {slug}',
   'log.imported': 'imported',
-  'log.importedHint': 'This request was imported or sent from a collection. It did not come from a visitor.',
+  'log.importedHint': 'This request was imported. It did not come from a visitor.',
   'log.more': 'More actions for the requests',
   'log.exportDots': 'Export as HAR',
   'log.importDots': 'Import…',
@@ -621,7 +610,6 @@ export const PALETTE = {
   'palette.newTunnelTo': 'New tunnel to {port}',
   'palette.requestsTo': 'Requests to {slug}',
   'palette.requestsWith': 'Requests to {slug} with “{typed}”',
-  'palette.setsFor': 'Saved requests for {slug}',
   'palette.importTo': 'Import requests to {slug}',
   'palette.startAgain': 'Start {slug} again',
   'palette.copyAddress': 'Copy the address of {slug}',
@@ -907,60 +895,6 @@ export const REFUSALS = {
     'the {plan} plan allows {number} domains, including those that are not verified',
   'refusal.too-many-links':
     'a tunnel can have {number} links at a time, and {more} more that were revoked before they expired; revoke one, or wait until {time}, when the next one expires',
-} as const;
-
-/** Collections of saved requests. */
-export const SETS = {
-  'sets.title': 'Saved requests',
-  'sets.sentTo':
-    'Requests are sent to localhost:{port}, the port of {slug}. If you have added a secret, webhooks are signed with the current time.',
-  'sets.needsOnline': '{slug} must be online to send requests.',
-  'sets.none': 'No saved requests yet. Open a request in the log and choose Save….',
-  'sets.requests': '{count, plural, one {# request} other {# requests}}',
-  'sets.requestsOf': 'Requests of {name}',
-  'sets.sendAll': 'Send all',
-  'sets.edit': 'Edit',
-  'sets.rename': 'Rename',
-  'sets.remove': 'Remove',
-  'sets.save': 'Save',
-  'sets.name': 'Name of the collection',
-  'sets.nameHint': 'For example “Orders”.',
-  'sets.renamed': 'The collection is now named {name}.',
-  'sets.progress': '{done} of {count} requests sent.',
-  'sets.sent':
-    '{count, plural, one {# request was sent} other {# requests were sent}}, and {ok} got a 2xx response.',
-  'sets.noResponse': 'no response',
-  'sets.resultOf': '{result}: show the result of {request}',
-  'sets.keepTitle': 'Save {method} {target}',
-  'sets.set': 'Collection',
-  'sets.new': 'New collection…',
-  'sets.keep': 'Save',
-  'sets.keepDots': 'Save…',
-  'sets.withSecrets':
-    'The request is saved together with its secrets, so that your server will still accept it later.',
-  'sets.open': 'Saved',
-  'sets.openTitle': 'Saved requests',
-  'problem.setNoName': 'Enter a name for the collection.',
-  'problem.setLongName': 'The name of a collection can have at most {max} characters.',
-  'problem.setNameTaken': 'A collection named {name} already exists. Choose it, or enter a different name.',
-  'problem.setsMany': 'There are already {max} collections, which is the maximum. Remove one first.',
-  'problem.setFull':
-    'The collection {name} already has {max} requests, which is the maximum. Save this one in a different collection.',
-  'problem.setsLarge':
-    'All collections together can take up at most {max} MiB. Remove some requests first. Nothing was changed.',
-  'problem.setsNotWritten': 'The collections cannot be saved: {why}. Nothing was changed.',
-  'problem.setsUnreadable':
-    'Culvert could not read your saved requests, so it started without any. The old file was kept at {path}.',
-  'problem.setGone': 'This collection no longer exists.',
-  'problem.keptGone': 'This request is no longer in the collection.',
-  'problem.keptCut': 'Request {id} cannot be saved: its body is larger than {max} KiB.',
-  'problem.keptOpen': 'Request {id} cannot be saved before it has fully arrived.',
-  'problem.keptUpgrade': 'Request {id} opened a WebSocket, so it cannot be sent again.',
-  'undo.kept': 'Saved {request} in {name}.',
-  'undo.keptInMemory':
-    'Saved {request} in {name} until you quit, because this system cannot store it in encrypted form.',
-  'undo.setRemoved': 'Removed the collection {name}.',
-  'undo.keptRemoved': 'Removed {request} from {name}.',
 } as const;
 
 /** The settings of the app. */
@@ -1367,7 +1301,6 @@ export const EN = {
   ...PROJECT,
   ...REFUSALS,
   ...MESSAGES,
-  ...SETS,
   ...SETTINGS,
   ...SIGN_IN,
   ...SIGNATURE,

@@ -116,16 +116,6 @@ describe('a repeated request', () => {
           return true;
         });
       });
-
-      it(`is not sent from a collection with the placeholder in ${where}`, async () => {
-        const log = new RequestLog();
-        const request = { method: 'GET', target, fields, body: Buffer.alloc(0), isCut: false };
-        const tries = replayer(log, await serve(refuseAll));
-        await assert.rejects(
-          tries.sendImported({ ...request, response: undefined }, 'localhost'),
-          refusal('redacted'),
-        );
-      });
     }
 
     it('is sent once the secret is filled in, and once it is signed again', async () => {
@@ -174,21 +164,6 @@ describe('a repeated request', () => {
     const detail = log.detail(2);
     assert.deepEqual([detail?.replayOf, detail?.status, detail?.isBroken], [1, 201, false]);
     assert.equal(Buffer.from(detail?.response?.body ?? []).toString(), 'made');
-  });
-
-  it('is sent once as it was imported, and recorded as imported', async () => {
-    const { port, seen } = await serveSeen();
-    const log = new RequestLog();
-    const body = Buffer.from('{}');
-    const request = { method: 'POST', target: '/hook', fields: [], body, isCut: false, response: undefined };
-    assert.equal(await replayer(log, port).sendImported(request, 'shop.example.com'), 1);
-    const headers = ['Host', 'shop.example.com', 'Content-Length', '2'];
-    assert.deepEqual(seen, [['POST', '/hook', headers, '{}']]);
-    assert.deepEqual(
-      log.list().map(({ status, isImported, replayOf }) => [status, isImported, replayOf]),
-      [[201, true, undefined]],
-    );
-    assert.deepEqual(log.pulse, [], 'no visitor has come');
   });
 
   it('is sent as edited, with its original body and secrets if they were not changed', async () => {

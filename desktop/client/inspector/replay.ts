@@ -6,13 +6,7 @@ import { describeLocalError, isRefusal } from '../local/local-error.ts';
 import { describeTarget, type LocalConnection, type LocalHandler } from '../local/local-service.ts';
 import { MessageError, toMessage, type MessageValue } from '../messages.ts';
 import type { Attempt } from '../network/dial.ts';
-import {
-  composeRequest,
-  editedRequest,
-  EditRefused,
-  type ImportedRequest,
-  type RequestEdit,
-} from './edit.ts';
+import { editedRequest, EditRefused, type RequestEdit } from './edit.ts';
 import type { Exchange } from './exchange.ts';
 import type { ConnectionRecording } from './recording.ts';
 import type { RequestLog } from './request-log.ts';
@@ -75,7 +69,7 @@ export class Replayer {
   async replay(id: number, prepare: PrepareReplay = asItIs): Promise<number> {
     const request = prepare(repeatable(this.#log, id));
     if (this.#log.find(id)?.isImported === true && placeholderIn(request) !== undefined) throw redacted(id);
-    return this.#send(request, () => this.#log.openReplay(id));
+    return this.#send(request, id);
   }
 
   /**
@@ -88,37 +82,21 @@ export class Replayer {
   async replayEdited(id: number, edit: RequestEdit, prepare: PrepareReplay = asItIs): Promise<number> {
     const request = prepare(edited(this.#log, id, edit));
     refusePlaceholder(request, id, edit);
-    return this.#send(request, () => this.#log.openReplay(id));
+    return this.#send(request, id);
   }
 
-  /**
-   * Sends an imported request, which is recorded as such.
-   *
-   * @param request one without {@link checkEdit} problems
-   * @param host the Host that the local service receives
-   * @param prepare changes the request before it is sent
-   * @returns like {@link Replayer.replay}
-   * @throws ReplayRefused
-   */
-  async sendImported(
-    request: ImportedRequest,
-    host: string,
-    prepare: PrepareReplay = asItIs,
-  ): Promise<number> {
-    const bytes = prepare(composeRequest(request, host));
-    if (placeholderIn(bytes) !== undefined)
-      throw new ReplayRefused('redacted', toMessage('replay.redactedSaved', { mark: REDACTED }));
-    return this.#send(bytes, () => this.#log.openImported());
-  }
-
-  async #send(request: Buffer, open: () => ConnectionRecording): Promise<number> {
+  async #send(request: Buffer, id: number): Promise<number> {
     if (this.#running >= REPLAYS_MAX)
       throw new ReplayRefused('too-many-replays', toMessage('replay.tooMany', { max: REPLAYS_MAX }));
     this.#running += 1;
     try {
       return await new Promise((resolve, reject) => {
         const local = this.#local(request);
-        const run = new Replay(request, open(), this.#deadlines, { resolve, reject, local });
+        const run = new Replay(request, this.#log.openReplay(id), this.#deadlines, {
+          resolve,
+          reject,
+          local,
+        });
         run.start();
       });
     } finally {

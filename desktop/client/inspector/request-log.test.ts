@@ -244,9 +244,6 @@ describe('the sparkline of a tunnel', () => {
     const replay = log.openReplay(1);
     replay.toLocal(request);
     replay.end(true);
-    const imported = log.openImported();
-    imported.toLocal(request);
-    imported.end(true);
     const broken = log.open();
     broken.toLocal(request);
     broken.end(true);

@@ -103,11 +103,6 @@ export class RequestLog implements Recorder, ExchangeStore {
     return new ConnectionRecording(this, { replayOf });
   }
 
-  /** Records the connection of an imported request. */
-  openImported(): ConnectionRecording {
-    return new ConnectionRecording(this, { isImported: true });
-  }
-
   /**
    * The recorded requests, newest first.
    *

@@ -5,7 +5,7 @@ import type { InvitationView } from '../../../desktop/app/ipc/snapshot.ts';
 import type { ProjectTunnelView } from '../../../desktop/app/ipc/tunnel-views.ts';
 import { t } from '../../../desktop/app/messages/translate.ts';
 import { Refusal, type ScriptedHandlers } from '../support/scripted-main.ts';
-import { BENCH_SCENES, LOG_SCENES, SETS_SCENES, TRANSFER_SCENES } from './request-scenes.ts';
+import { BENCH_SCENES, LOG_SCENES, TRANSFER_SCENES } from './request-scenes.ts';
 import { HERON, HOUR, NOW, scene, type Scene, SHOP } from './scripted.ts';
 import { FORM_SCENES, LIST_SCENES, LOCK_SCENES } from './tunnel-scenes.ts';
 
@@ -239,7 +239,6 @@ export const SCENES: readonly Scene[] = [
   ...LOG_SCENES,
   ...BENCH_SCENES,
   ...TRANSFER_SCENES,
-  ...SETS_SCENES,
   ...SETTINGS_SCENES,
   ...TEAM_SCENES,
 ];

@@ -1,9 +1,8 @@
 import type { Page } from 'playwright-core';
-import type { CollectionsView, SignatureCheck } from '../../../desktop/app/ipc/request-views.ts';
+import type { SignatureCheck } from '../../../desktop/app/ipc/request-views.ts';
 import type { SocketMessage, SocketMessages } from '../../../desktop/client/inspector/records.ts';
-import { t } from '../../../desktop/app/messages/translate.ts';
 import { exampleRequest } from '../../../desktop/testing/views.ts';
-import { refuse, type ScriptedHandlers } from '../support/scripted-main.ts';
+import type { ScriptedHandlers } from '../support/scripted-main.ts';
 import {
   detail,
   EDITED,
@@ -215,71 +214,5 @@ export const TRANSFER_SCENES: readonly Scene[] = [
       },
     },
     openLog,
-  ),
-];
-
-const SETS: CollectionsView = {
-  sets: [
-    {
-      id: 's1',
-      name: 'Checkout, from cart to paid',
-      requests: [
-        { id: 'k1', method: 'POST', target: '/api/cart?session=[redacted]' },
-        { id: 'k2', method: 'POST', target: '/api/checkout' },
-        { id: 'k3', method: 'GET', target: '/api/orders/1044' },
-      ],
-    },
-    { id: 's2', name: 'Stripe', requests: [{ id: 'k4', method: 'POST', target: '/hooks/stripe' }] },
-  ],
-  isKept: true,
-};
-
-const WITH_SETS = {
-  tunnels: [SHOP],
-  handlers: {
-    'set:list': () => SETS,
-    'set:send': ({ request }) => ({ sent: { id: 95, status: request === 'k2' ? 500 : 201 } }),
-  } satisfies ScriptedHandlers,
-};
-
-const NO_SETS = { tunnels: [SHOP], handlers: { 'set:list': () => ({ sets: [], isKept: false }) } };
-
-async function openSets(page: Page): Promise<void> {
-  await page.locator('#log-shop').click();
-  await page.locator('#open-sets').click();
-  await page.locator('.nothing, .set').first().waitFor();
-}
-
-async function openKeep(page: Page): Promise<void> {
-  await openCheckout(page);
-  await page.locator('#more-request').click();
-  await page.getByRole('menuitem').nth(1).click();
-  await page.locator('#keep-set, #keep-name').first().waitFor();
-}
-
-export const SETS_SCENES: readonly Scene[] = [
-  scene('sets', WITH_SETS, async (page) => {
-    await openSets(page);
-    await page.locator('.set').first().locator('.button').click();
-    await page.locator('#result-k3').waitFor();
-    await page.locator('#rename-s2').click();
-    await page.locator('#name-s2').waitFor();
-  }),
-  scene('sets-empty', NO_SETS, openSets),
-  scene('keep', WITH_SETS, openKeep),
-  scene(
-    'keep-refused',
-    {
-      ...NO_SETS,
-      handlers: {
-        ...NO_SETS.handlers,
-        'set:create': refuse({ code: 'bad-name', field: 'name', text: t('problem.setNoName') }),
-      },
-    },
-    async (page) => {
-      await openKeep(page);
-      await page.locator('.dialog .primary').click();
-      await page.locator('.dialog [role="alert"], #keep-name-note.problem').waitFor();
-    },
   ),
 ];

@@ -7,7 +7,6 @@ import {
   EDIT_TEXT_MAX_CHARS,
   OWN_ID_MAX_CHARS,
   RELAY_ID_MAX_CHARS,
-  SET_NAME_MAX_CHARS,
   TUNNEL_KEY_MAX_CHARS,
 } from '../limits.ts';
 import { ttlSchema } from '../tunnels/create-form-schema.ts';
@@ -66,11 +65,6 @@ export const count = yup.number().integer().min(0).required();
 export const requestId = yup.number().integer().min(1).required();
 export const requestRef = exact({ key: tunnelKey, id: requestId });
 export const shownRequest = exact({ key: tunnelKey, id: requestId, reveal: yup.boolean().required() });
-
-export const collectionName = yup
-  .string()
-  .defined()
-  .max(SET_NAME_MAX_CHARS, () => t('problem.setLongName', { max: SET_NAME_MAX_CHARS }));
 
 /** Checks only type and length: the client reports errors in each part. */
 const editText = yup.string().defined().max(EDIT_TEXT_MAX_CHARS);

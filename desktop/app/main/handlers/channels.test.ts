@@ -14,7 +14,6 @@ import {
   PATH_MAX_CHARS,
   RELAY_ID_MAX_CHARS,
   RELAY_MAX_CHARS,
-  SET_NAME_MAX_CHARS,
   SIGNING_SECRET_ID_MAX_CHARS,
   SIGNING_SECRET_MAX_CHARS,
   TTL_MAX_CHARS,
@@ -49,7 +48,6 @@ describe('payloads of the page', () => {
     ['id', RELAY_ID_MAX_CHARS, 'knock:refuse', (length) => ({ key: 'k', id: letters(length) })],
     ['id', OWN_ID_MAX_CHARS, 'undo:take', (length) => ({ id: letters(length) })],
     ['paths[0]', PATH_MAX_CHARS, 'folder:drop', (length) => ({ paths: [letters(length)] })],
-    ['name', SET_NAME_MAX_CHARS, 'set:rename', (length) => ({ set: 's', name: letters(length) })],
     ['address', INVITATION_MAX_CHARS, 'invitation:open', (length) => ({ address: letters(length) })],
     [
       'secret',

@@ -11,14 +11,11 @@ import type { Tunnel } from '../../../../shared/tunnel.ts';
 import { hasUnprintable } from '../../../../shared/unprintable.ts';
 import { REDACTED } from '../../../../shared/version.ts';
 import type { LocalService } from '../../../client/diagnostics/hop.ts';
-import { type RequestDetail, WEBHOOK_PROVIDER_IDS } from '../../../client/inspector/records.ts';
-import { redactTarget } from '../../../client/inspector/redaction.ts';
+import { WEBHOOK_PROVIDER_IDS } from '../../../client/inspector/records.ts';
 import { SEARCH_MAX_CHARS, CONFIG_TUNNELS_MAX, LABEL_MAX_LENGTH } from '../../../client/limits.ts';
 import { DROPPED_PATHS_MAX } from '../../ipc/ipc.ts';
-import type { CollectionsView } from '../../ipc/request-views.ts';
 import type { Settings } from '../../ipc/snapshot.ts';
 import { t } from '../../messages/translate.ts';
-import { openSaved, sendSaved } from '../collections.ts';
 import { type Core, followLanguage } from '../core.ts';
 import { CallFailure } from '../failure.ts';
 import {
@@ -49,7 +46,6 @@ import {
   channel,
   type Channel,
   type ChannelsOf,
-  collectionName,
   count,
   editForm,
   exact,
@@ -358,41 +354,6 @@ const ROWS = {
     ({ key, id, edit }, { tunnelList, signatures }) => sendEdited(tunnelList.find(key), id, edit, signatures),
   ),
 
-  'set:list': channel(nothing, (_, { collections }) => collectionsView(collections)),
-  /** saves a request of a log in a new collection */
-  'set:create': channel(
-    exact({ key: tunnelKey, id: requestId, name: collectionName }),
-    async ({ key, id, name }, core) => ({
-      set: await core.collections.create(name, recorded(core, key, id)),
-    }),
-  ),
-  /** saves a request of a log at the end of a collection */
-  'set:add': channel(exact({ key: tunnelKey, id: requestId, set: ownId }), ({ key, id, set }, core) =>
-    core.collections.add(set, recorded(core, key, id)),
-  ),
-  'set:rename': channel(exact({ set: ownId, name: collectionName }), ({ set, name }, { collections }) =>
-    collections.rename(set, name),
-  ),
-  'set:remove': channel(exact({ set: ownId }), ({ set }, { collections }) => collections.remove(set)),
-  'set:remove-request': channel(exact({ set: ownId, request: ownId }), ({ set, request }, { collections }) =>
-    collections.removeRequest(set, request),
-  ),
-  /** adds a saved request to a log, to be edited and sent */
-  'set:open': channel(
-    exact({ key: tunnelKey, set: ownId, request: ownId }),
-    ({ key, set, request }, { tunnelList, collections }) => ({
-      id: openSaved(tunnelList.find(key), collections.find(set, request)),
-    }),
-  ),
-  /**
-   * sends a saved request to the local service of a tunnel, with a new signature if the secret of its service is set
-   */
-  'set:send': channel(
-    exact({ key: tunnelKey, set: ownId, request: ownId }),
-    ({ key, set, request }, { tunnelList, collections, signatures }) =>
-      sendSaved(tunnelList.find(key), collections.find(set, request), signatures),
-  ),
-
   /** what the signature of a request says; nothing for what is no webhook. No secret goes back to the page */
   'signature:look': channel(requestRef, ({ key, id }, { tunnelList, signatures }) =>
     signatures.look(tunnelList.find(key), id),
@@ -502,26 +463,6 @@ function failing({ tunnel: { slug }, form }: TunnelItem): { slug: string; local:
 
 function noSuchRequest(): never {
   throw new CallFailure({ code: 'no-such-request', text: t('problem.requestGone') });
-}
-
-function recorded({ tunnelList }: Core, key: string, id: number): RequestDetail {
-  return tunnelList.find(key).log.detail(id, true) ?? noSuchRequest();
-}
-
-/** Without the secrets of the requests. */
-function collectionsView({ sets, isKept }: Core['collections']): CollectionsView {
-  return {
-    sets: sets.map(({ id, name, requests }) => ({
-      id,
-      name,
-      requests: requests.map((saved) => ({
-        id: saved.id,
-        method: saved.method,
-        target: redactTarget(saved.target),
-      })),
-    })),
-    isKept,
-  };
 }
 
 /** Updates the signatures shown in the log after the secrets of a tunnel have changed. */

@@ -48,7 +48,7 @@ export interface Loaded<T> {
 }
 
 /** Where a value is stored: a file, or memory for a window that must not write what the app may be writing. */
-export type ValueFile<T> = Pick<JsonFile<T>, 'load' | 'save' | 'remove' | 'setAside'>;
+export type ValueFile<T> = Pick<JsonFile<T>, 'load' | 'save' | 'remove'>;
 
 /** Forgets its value with the process. */
 export class MemoryFile<T> implements ValueFile<T> {
@@ -71,11 +71,6 @@ export class MemoryFile<T> implements ValueFile<T> {
 
   remove(): Promise<void> {
     return this.save(this.#initial);
-  }
-
-  setAside(): Promise<string> {
-    this.#value = this.#initial;
-    return Promise.resolve('');
   }
 }
 
@@ -105,12 +100,12 @@ export class JsonFile<T> {
       }
       return { value: read('data' in file ? file.data : undefined), asideAt: undefined };
     } catch {
-      return { value: initial, asideAt: await this.setAside() };
+      return { value: initial, asideAt: await this.#setAside() };
     }
   }
 
   /** Moves the file to a path that nothing overwrites. @returns that path */
-  async setAside(): Promise<string> {
+  async #setAside(): Promise<string> {
     const { path } = this.#options;
     const asideAt = `${path}.bad-${Date.now()}`;
     await rename(path, asideAt);

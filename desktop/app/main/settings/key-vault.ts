@@ -3,7 +3,7 @@ import * as yup from 'yup';
 import type { KeyKept } from '../../ipc/snapshot.ts';
 import type { Platform } from '../platform.ts';
 import type { TunnelPasswords } from '../tunnels/access.ts';
-import type { Loaded, ValueFile } from './app-store.ts';
+import type { ValueFile } from './app-store.ts';
 
 /** The content of the vault's file: base64 of the encrypted key, or the key itself. */
 interface KeptKey {
@@ -71,22 +71,6 @@ export class KeyVault {
       return { key: await this.#read(saved), kept: saved.kept };
     } catch {
       return undefined;
-    }
-  }
-
-  /**
-   * Loads data that cannot be entered again: an unreadable file is kept under another name.
-   *
-   * @param parse throws for text that it does not understand
-   * @param initial used if there is no readable file
-   */
-  async loadAs<T>(parse: (text: string) => T, initial: T): Promise<Loaded<T>> {
-    const { value: saved, asideAt } = await this.#file.load();
-    if (saved === undefined) return { value: initial, asideAt };
-    try {
-      return { value: parse(await this.#read(saved)), asideAt: undefined };
-    } catch {
-      return { value: initial, asideAt: await this.#file.setAside() };
     }
   }
 

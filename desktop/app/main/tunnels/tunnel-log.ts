@@ -102,8 +102,6 @@ export function tunnelLogOf(log: RequestLog, replayer: Replayer) {
      * @returns its number
      * @throws ReplayRefused
      */
-    send: (request: ImportedRequest, host: string, prepare?: PrepareReplay): Promise<number> =>
-      replayer.sendImported(request, host, prepare),
     /**
      * Adds an imported request, and sends nothing.
      *
@@ -186,10 +184,6 @@ export class ShownLog implements Omit<TunnelLog, 'changes' | 'revision'> {
 
   replayEdited(id: number, edit: RequestEdit, prepare?: PrepareReplay): Promise<number> {
     return this.#log.replayEdited(id, edit, prepare);
-  }
-
-  send(request: ImportedRequest, host: string, prepare?: PrepareReplay): Promise<number> {
-    return this.#log.send(request, host, prepare);
   }
 
   add(request: ImportedRequest, host: string): number {

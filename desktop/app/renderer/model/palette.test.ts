@@ -62,7 +62,6 @@ describe('the command palette', () => {
       'command-quit',
       'command-stop-s',
       'command-start-h',
-      'command-sets-s',
     ]) {
       assert.ok(entries.some((entry) => entry.id === id) && !ids.includes(id), id);
     }

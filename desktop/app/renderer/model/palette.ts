@@ -55,7 +55,7 @@ export function canDo(
   if (act.kind === 'call' && act.channel === 'app:quit' && isBrowser) return false;
   if (!isOfCommand) return true;
   if (act.kind === 'tunnel') return act.channel !== 'tunnel:stop' && act.channel !== 'tunnel:start';
-  if (act.kind === 'go') return act.route.screen !== 'sets' && act !== TEAM;
+  if (act.kind === 'go') return act !== TEAM;
   return !APP_ACTS.has(act.kind);
 }
 
@@ -250,13 +250,7 @@ function tunnelCommands(tunnel: TunnelView): readonly PaletteEntry[] {
   // Requests to a folder are not written by hand.
   const byHand =
     folder === undefined
-      ? [
-          oneOf(tunnel, 'import', t('palette.importTo', { slug }), { kind: 'import', key }),
-          oneOf(tunnel, 'sets', t('palette.setsFor', { slug }), {
-            kind: 'go',
-            route: { screen: 'sets', key },
-          }),
-        ]
+      ? [oneOf(tunnel, 'import', t('palette.importTo', { slug }), { kind: 'import', key })]
       : [];
   if (!isLive(tunnel))
     return [

@@ -2,7 +2,7 @@
 import { escapeUnprintable } from '../../../../shared/unprintable.ts';
 import { utf8Text } from '../../../client/inspector/readable.ts';
 import type { MessageView } from '../../ipc/ipc.ts';
-import type { EditForm, EditView, SendResult } from '../../ipc/request-views.ts';
+import type { EditForm, EditView } from '../../ipc/request-views.ts';
 import { t } from '../../messages/translate.ts';
 import { bodyView, prettyText } from './body/body-view.ts';
 import { bytesText } from './numbers.ts';
@@ -54,64 +54,6 @@ export function formOf({ method, target, headers, body, signs }: EditDraft, view
     body: body === undefined ? null : hadCrlf ? body.replaceAll(/\r?\n/g, '\r\n') : body,
     signs: signs && view.signer !== undefined,
   };
-}
-
-/** Schedules a request that is repeated until it succeeds. */
-
-/** Maximum number of tries; nobody watches more. */
-export const TRIES_MAX = 30;
-/** Maximum duration in ms. */
-export const UNTIL_MS = 10 * 60_000;
-/** ms between two checks whether the local server listens again. */
-const LISTEN_MS = 1000;
-/** ms before the second try; each further wait is half as much longer, up to a maximum. */
-const FIRST_MS = 2000;
-const LAST_MS = 30_000;
-
-/**
- * ms until the next try.
- *
- * @param tries number of requests sent so far
- * @param isRefused whether nothing listens on the local port, so that nothing was sent
- * @param elapsedMs since the first try
- * @returns `undefined` at the end
- */
-export function nextTry(tries: number, isRefused: boolean, elapsedMs: number): number | undefined {
-  const wait = isRefused ? LISTEN_MS : Math.min(FIRST_MS * 1.5 ** Math.max(0, tries - 1), LAST_MS);
-  return tries >= TRIES_MAX || elapsedMs + wait > UNTIL_MS ? undefined : wait;
-}
-
-/** A final response of the 2xx class. */
-export function isOk(status: number | undefined): boolean {
-  return status !== undefined && status >= 200 && status < 300;
-}
-
-/* Results of sending the requests of collections. */
-
-/** A sent request: its number in the log, and the status of its response, if there was one. */
-export type SavedResult = Extract<SendResult, { sent: unknown }>['sent'];
-
-/** By id of the saved request. */
-export type SavedResults = ReadonlyMap<string, SavedResult>;
-
-/** @param count number of requests to send */
-export function progressWords(done: number, count: number): string {
-  return t('sets.progress', { done, count });
-}
-
-/** The overall result, once all are sent. */
-export function sentWords(results: readonly SavedResult[]): string {
-  return t('sets.sent', { count: results.length, ok: results.filter(({ status }) => isOk(status)).length });
-}
-
-/** The result beside a sent request. */
-export function resultText({ status }: SavedResult): string {
-  return status === undefined ? t('sets.noResponse') : String(status);
-}
-
-/** Whether the response means success. */
-export function isFine({ status }: SavedResult): boolean {
-  return status !== undefined && status < 400;
 }
 
 /** One row: the old line beside the new one; `undefined` if there is none. */

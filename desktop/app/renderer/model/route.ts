@@ -5,8 +5,6 @@ export type Route =
   | { readonly screen: 'request'; readonly key: string; readonly id: number }
   /** an editor to send a request again */
   | { readonly screen: 'edit'; readonly key: string; readonly id: number }
-  /** saved requests to send to the tunnel */
-  | { readonly screen: 'sets'; readonly key: string }
   | { readonly screen: 'settings' }
   | { readonly screen: 'about' };
 

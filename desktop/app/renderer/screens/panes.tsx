@@ -23,7 +23,6 @@ import { isLive } from '../model/tunnel-state.ts';
 import { PaneContext, ShellContext, UndoContext, useShell, WrapContext } from '../view/context.ts';
 import { useKey, useMedia } from '../view/keyboard.ts';
 import type { LogViews } from '../view/use-snapshot.ts';
-import { SetsScreen } from './collections/collections-screen.tsx';
 import { LogScreen } from './log/log-screen.tsx';
 import { requestOfRow } from './log/request-list.tsx';
 import { RequestScreen } from './log/request-screen.tsx';
@@ -146,15 +145,6 @@ function OpenedScreen({
       );
     case 'edit':
       return <EditScreen key={`${route.key} ${route.id}`} tunnelKey={route.key} id={route.id} />;
-    case 'sets':
-      return (
-        <SetsScreen
-          key={route.key}
-          tunnelKey={route.key}
-          tunnels={snapshot.tunnels}
-          revision={snapshot.setsRevision}
-        />
-      );
     case 'settings':
       return (
         <SettingsScreen

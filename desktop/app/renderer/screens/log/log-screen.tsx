@@ -11,7 +11,6 @@ import { Failure, Notice, SearchField } from '../../view/controls.tsx';
 import { hasCommand, isTyping, useKey } from '../../view/keyboard.ts';
 import { Menu, type Spot, spotBelow } from '../../view/menu.tsx';
 import { Screen } from '../../view/screen.tsx';
-import { KeepDialog } from '../collections/save-dialog.tsx';
 import { useExport } from '../transfer.tsx';
 import { RequestList, RequestMenu, type RowMenu, useRequestActs } from './request-list.tsx';
 import { type Log, useLog } from './use-log.ts';
@@ -43,7 +42,7 @@ export function LogScreen({
   paused: Log['requests'];
   setPaused: (requests: Log['requests']) => void;
 }): JSX.Element {
-  const { say, importTo, go, isOfCommand } = useShell();
+  const { say, importTo } = useShell();
   const tunnel = tunnels.find(({ key }) => key === tunnelKey);
   const log = useLog(tunnelKey, tunnel);
   const clear = useAction();
@@ -53,7 +52,6 @@ export function LogScreen({
   const [more, setMore] = useState<Spot>();
   // Requests to a folder are not written by hand.
   const canWrite = tunnel !== undefined && tunnel.folder === undefined;
-  const [kept, setKept] = useState<RowMenu['request']>();
   const har = useExport(tunnelKey);
   const { part, search } = view;
   const all = frozen ?? log.requests;
@@ -83,17 +81,6 @@ export function LogScreen({
       title={tunnel === undefined ? t('log.requests') : t('log.requestsTo', { slug: tunnel.slug })}
       actions={
         <span class="log-actions">
-          {canWrite && !isOfCommand && (
-            <button
-              type="button"
-              id="open-sets"
-              class="link"
-              title={t('sets.openTitle')}
-              onClick={() => go({ screen: 'sets', key: tunnelKey })}
-            >
-              {t('sets.open')}
-            </button>
-          )}
           <button
             type="button"
             id="more-log"
@@ -182,12 +169,8 @@ export function LogScreen({
           run={rowAction.run}
           acts={acts}
           search={(text) => show({ part, search: text })}
-          keep={setKept}
           close={() => setMenu(undefined)}
         />
-      )}
-      {kept !== undefined && (
-        <KeepDialog tunnelKey={tunnelKey} request={kept} close={() => setKept(undefined)} />
       )}
     </Screen>
   );

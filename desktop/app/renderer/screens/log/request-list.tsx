@@ -242,7 +242,6 @@ export function RequestMenu({
   run,
   acts,
   search,
-  keep,
   close,
 }: {
   tunnelKey: string;
@@ -253,11 +252,9 @@ export function RequestMenu({
   acts: RequestActs;
   /** searches the log for these words */
   search: (text: string) => void;
-  /** asks where to save it */
-  keep: (request: RequestSummary) => void;
   close: () => void;
 }): JSX.Element {
-  const { go, say, isOfCommand } = useShell();
+  const { go, say } = useShell();
   const { id, method, target } = request;
   const ref = { key: tunnelKey, id };
   const [path = target] = target.split('?');
@@ -278,7 +275,6 @@ export function RequestMenu({
           },
         ]),
     { label: t('request.copyCurl'), act: () => acts.copyCurl(id) },
-    ...(isOfCommand ? [] : [{ label: t('sets.keepDots'), act: () => keep(request) }]),
     { label: t('log.menu.onlyPath'), act: () => search(path) },
   ];
   return (

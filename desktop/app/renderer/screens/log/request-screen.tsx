@@ -24,7 +24,6 @@ import { Failure, useCopied } from '../../view/controls.tsx';
 import { isLetter, useKey } from '../../view/keyboard.ts';
 import { Menu, type Spot, spotBelow } from '../../view/menu.tsx';
 import { Screen } from '../../view/screen.tsx';
-import { KeepDialog } from '../collections/save-dialog.tsx';
 import { Signature } from '../signature.tsx';
 import { useExport } from '../transfer.tsx';
 import { Exchange } from './message.tsx';
@@ -169,13 +168,12 @@ function RequestActions({
   reveal: boolean;
   setReveal: (reveal: boolean) => void;
 }): JSX.Element {
-  const { say, go, replace, isOfCommand } = useShell();
+  const { say, go, replace } = useShell();
   const action = useAction();
   const { isCopied, setCopied } = useCopied();
   const har = useExport(tunnelKey);
   const row = useRef<HTMLDivElement>(null);
   const [menu, setMenu] = useState<Spot>();
-  const [isKeeping, setKeeping] = useState(false);
   const { id } = detail;
   const problem = replayProblem(detail, canReach);
   const canReveal =
@@ -257,7 +255,6 @@ function RequestActions({
           spot={menu}
           items={[
             { label: t('request.exportHar'), act: () => har.run([id], reveal) },
-            ...(isOfCommand ? [] : [{ label: t('sets.keepDots'), act: () => setKeeping(true) }]),
             ...(canReveal
               ? [
                   {
@@ -270,7 +267,6 @@ function RequestActions({
           close={() => setMenu(undefined)}
         />
       )}
-      {isKeeping && <KeepDialog tunnelKey={tunnelKey} request={detail} close={() => setKeeping(false)} />}
     </>
   );
 }

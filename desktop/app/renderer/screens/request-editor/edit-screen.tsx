@@ -1,8 +1,8 @@
 import type { JSX, TargetedEvent } from 'preact';
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import { REDACTED } from '../../../../../shared/version.ts';
 import type { CallError } from '../../../ipc/ipc.ts';
-import type { EditForm, EditProblemView, EditView, SendResult } from '../../../ipc/request-views.ts';
+import type { EditForm, EditProblemView, EditView } from '../../../ipc/request-views.ts';
 import { t } from '../../../messages/translate.ts';
 import { bytesText } from '../../model/numbers.ts';
 import {
@@ -10,8 +10,6 @@ import {
   draftOf,
   type EditDraft,
   formOf,
-  isOk,
-  nextTry,
   withHeader,
   withoutHeader,
 } from '../../model/request-editor.ts';
@@ -45,7 +43,7 @@ function Editing({ tunnelKey, id, view }: { tunnelKey: string; id: number; view:
   const [draft, setDraft] = useState(() => drafts.get(draftId) ?? draftOf(view));
   const sender = useSender(tunnelKey, id);
   const answers = useAnswers(tunnelKey, id, sender.sent);
-  const result = sender.busy === undefined ? answers && resultWords(answers) : undefined;
+  const result = !sender.isBusy ? answers && resultWords(answers) : undefined;
   // Immediately, because the screen may be left before an effect runs.
   useLayoutEffect(() => keep(draftId, draft), [draftId, draft]);
   const { problems, error } = sender;
@@ -59,20 +57,13 @@ function Editing({ tunnelKey, id, view }: { tunnelKey: string; id: number; view:
     say(result);
     // Once for each request, even if two have the same result.
   }, [result, answers?.after]);
-  const isBusy = sender.busy !== undefined;
+  const { isBusy } = sender;
   const send = (): void => void (isBusy || sender.send(formOf(draft, view)));
   useKey((event) => hasCommand(event) && event.key === 'Enter' && !event.repeat && isInEditor(event), send);
   return (
     <Screen
       title={t('bench.editRequest', { id })}
-      footer={
-        <SendBar
-          sender={sender}
-          result={result}
-          onUntil={() => sender.sendUntilOk(formOf(draft, view))}
-          onReset={() => setDraft(draftOf(view))}
-        />
-      }
+      footer={<SendBar isBusy={isBusy} result={result} onReset={() => setDraft(draftOf(view))} />}
     >
       <RequestForm view={view} draft={draft} setDraft={setDraft} problems={problems} onSend={send} />
       {answers !== undefined && <Answers tunnelKey={tunnelKey} answers={answers} />}
@@ -96,20 +87,16 @@ function isInEditor({ target }: KeyboardEvent): boolean {
 
 /** Sends the request, and shows the result. Always in view, however long the request is. */
 function SendBar({
-  sender,
+  isBusy,
   result,
-  onUntil,
   onReset,
 }: {
-  sender: Sender;
+  isBusy: boolean;
   result: string | undefined;
-  onUntil: () => void;
   onReset: () => void;
 }): JSX.Element {
-  const isBusy = sender.busy !== undefined;
   return (
     <>
-      {sender.words !== '' && <p class="sender-words">{sender.words}</p>}
       {result !== undefined && <p class="sender-words sent-result">{result}</p>}
       <div class="buttons">
         <button
@@ -121,15 +108,6 @@ function SendBar({
         >
           {t('bench.send')}
         </button>
-        {sender.busy === 'until' ? (
-          <button type="button" class="button" onClick={sender.stop}>
-            {t('bench.stop')}
-          </button>
-        ) : (
-          <button type="button" class="button" aria-disabled={isBusy} onClick={() => isBusy || onUntil()}>
-            {t('bench.sendUntil')}
-          </button>
-        )}
         <button type="button" class="link" onClick={onReset}>
           {t('bench.asItWas')}
         </button>
@@ -251,7 +229,6 @@ function RequestForm({
           </span>
         </label>
       )}
-      <p class="hint">{t('bench.untilHint')}</p>
     </form>
   );
 }
@@ -326,99 +303,31 @@ function HeaderFields({
   );
 }
 
-type Problems = Extract<SendResult, { problems: unknown }>['problems'];
-
-export interface Sender {
-  /** the current action: `once` or `until` */
-  readonly busy: 'once' | 'until' | undefined;
-  /** the progress, or how repeating ended */
-  readonly words: string;
+interface Sending {
+  readonly isBusy: boolean;
   /** number of the last request sent */
   readonly sent: number | undefined;
   readonly error: CallError | undefined;
-  readonly problems: Problems;
-  readonly send: (form: EditForm) => void;
-  /** Sends it until the response is a 2xx, or until it is stopped. */
-  readonly sendUntilOk: (form: EditForm) => void;
-  readonly stop: () => void;
+  readonly problems: readonly EditProblemView[];
 }
 
-type State = Pick<Sender, 'busy' | 'words' | 'sent' | 'error' | 'problems'>;
+const IDLE: Sending = { isBusy: false, sent: undefined, error: undefined, problems: [] };
 
-const IDLE: State = {
-  busy: undefined,
-  words: '',
-  sent: undefined,
-  error: undefined,
-  problems: [],
-};
-
-/** Sends an edited request, once or until it succeeds. Repeating ends with the screen. */
-function useSender(key: string, id: number): Sender {
-  const { bridge, say } = useShell();
+/** Sends an edited request. */
+function useSender(key: string, id: number): Sending & { readonly send: (form: EditForm) => void } {
+  const { bridge } = useShell();
   const [state, setState] = useState(IDLE);
-  /** changes when the current run should end */
-  const turn = useRef(0);
-  const update = (change: Partial<State>): void => setState((before) => ({ ...before, ...change }));
-  const end = (): number => {
-    turn.current += 1;
-    return turn.current;
+  const send = async (edit: EditForm): Promise<void> => {
+    setState(({ sent }) => ({ ...IDLE, isBusy: true, sent }));
+    const answer = await bridge
+      .call('bench:send', { key, id, edit })
+      .catch(() => ({ ok: false as const, error: { code: 'no-answer', text: t('common.noAnswer') } }));
+    const change = !answer.ok
+      ? { error: answer.error }
+      : 'problems' in answer.value
+        ? { problems: answer.value.problems }
+        : { sent: answer.value.sent.id };
+    setState(({ sent }) => ({ ...IDLE, sent, ...change }));
   };
-  useEffect(() => () => void end(), []);
-
-  const over = (words: string, change: Partial<State> = {}): void => {
-    update({ ...change, busy: undefined, words });
-    if (words !== '') say(words);
-  };
-  const run = async (form: EditForm, busy: 'once' | 'until'): Promise<void> => {
-    const mine = end();
-    const startedMs = performance.now();
-    let tries = 0;
-    const attempt = async (): Promise<void> => {
-      update({ busy, error: undefined, problems: [], words: busy === 'once' ? '' : untilWords(tries) });
-      const answer = await bridge
-        .call('bench:send', { key, id, edit: form })
-        .catch(() => ({ ok: false as const, error: noAnswer() }));
-      if (turn.current !== mine) return;
-      const isRefused = !answer.ok && answer.error.code === 'local-refused';
-      if (!answer.ok && (busy === 'once' || !isRefused)) return over('', { error: answer.error });
-      if (answer.ok && 'problems' in answer.value) return over('', { problems: answer.value.problems });
-      const sent = answer.ok && 'sent' in answer.value ? answer.value.sent : undefined;
-      if (sent !== undefined) {
-        tries += 1;
-        update({ sent: sent.id });
-      }
-      if (busy === 'once') return over('');
-      if (isOk(sent?.status)) return over(t('bench.okAfter', { status: String(sent?.status), tries }));
-      const wait = nextTry(tries, isRefused, performance.now() - startedMs);
-      if (wait === undefined) return over(t('bench.noneAfter', { tries }));
-      const last = isRefused ? t('bench.nothingListens') : `${statusWords(sent?.status)}.`;
-      update({ words: `${last} ${untilWords(tries)}` });
-      await new Promise((resolve) => window.setTimeout(resolve, wait));
-      if (turn.current === mine) await attempt();
-    };
-    await attempt();
-  };
-
-  return {
-    ...state,
-    send: (form) => void run(form, 'once'),
-    sendUntilOk: (form) => void run(form, 'until'),
-    stop: () => {
-      end();
-      update({ busy: undefined, words: t('bench.stopped') });
-    },
-  };
-}
-
-function noAnswer(): CallError {
-  return { code: 'no-answer', text: t('common.noAnswer') };
-}
-
-function untilWords(tries: number): string {
-  return t('bench.sentTimes', { tries });
-}
-
-function statusWords(status: number | undefined): string {
-  return status === undefined ? t('bench.noResponse') : String(status);
+  return { ...state, send: (form) => void send(form) };
 }
