@@ -7,7 +7,7 @@
 import { globSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { chooseLocale, type LanguageChoice, PSEUDO_LANGUAGE } from '../../desktop/app/messages/translate.ts';
+import { chooseLocale, type LanguageChoice } from '../../desktop/app/messages/translate.ts';
 import { Scope } from '../support/scope.ts';
 import { SCENES } from './gallery/gallery.ts';
 import { NOW, type Scene } from './gallery/scripted.ts';
@@ -22,9 +22,8 @@ const THEMES = ['light', 'dark'] as const;
 /** Screens of which a wide window shows several side by side. */
 const WIDE = new Set(['tunnels', 'log', 'request']);
 const WIDE_SIZE = { width: 1200, height: 720 };
-/** Screens that are also shown in other languages: German, and a right-to-left one. */
+/** Screens that are also shown in German. */
 const TRANSLATED = new Set(['tunnels', 'request']);
-const LANGUAGES: readonly LanguageChoice[] = ['de', PSEUDO_LANGUAGE];
 
 /** Names of the pictures that pages show. */
 const shown = new Set(
@@ -89,8 +88,7 @@ try {
   for (const scene of SCENES) {
     await shoot(scene, '', WINDOW_SIZE);
     if (WIDE.has(scene.name)) await shoot(scene, '-wide', WIDE_SIZE);
-    if (TRANSLATED.has(scene.name))
-      for (const language of LANGUAGES) await shoot(scene, `-${language}`, WINDOW_SIZE, language);
+    if (TRANSLATED.has(scene.name)) await shoot(scene, '-de', WINDOW_SIZE, 'de');
   }
 } finally {
   await scope.end();

@@ -1,15 +1,6 @@
 import assert from 'node:assert/strict';
-import {
-  chooseLocale,
-  currentLocale,
-  DEFAULT_LOCALE,
-  PSEUDO_MARK,
-  setLocale,
-  t,
-  tagged,
-} from './translate.ts';
+import { chooseLocale, currentLocale, DEFAULT_LOCALE, setLocale, t, tagged } from './translate.ts';
 
-const marked = (word: string): string => `${PSEUDO_MARK}${word}\u202c`;
 const bold = (inside: unknown[]): { readonly bold: unknown[] } => ({ bold: inside });
 
 describe('the language of the app', () => {
@@ -32,15 +23,6 @@ describe('the language of the app', () => {
     assert.equal(t('settings.title'), 'Einstellungen');
     assert.equal(t('settings.account.nameAndPlan', { name: 'acme', plan: 'Dev' }), 'acme, Tarif Dev');
     assert.deepEqual(currentLocale(), { language: 'de', tag: 'de-AT' });
-  });
-
-  it('marks every word of its own in the pseudo-language, and no inserted values', () => {
-    setLocale(chooseLocale('ar-XB', []));
-    assert.equal(t('about.source'), `${marked('Source')} ${marked('code')}`);
-    assert.equal(
-      t('settings.account.nameAndPlan', { name: 'acme', plan: 'Dev' }),
-      `\u2068acme\u2069${marked(',')} \u2068Dev\u2069 ${marked('plan')}`,
-    );
   });
 
   it('replaces tags as told, and does not interpret tags in values', () => {

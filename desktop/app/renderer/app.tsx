@@ -2,7 +2,7 @@ import { type JSX, render } from 'preact';
 import { useCallback, useEffect, useLayoutEffect, useMemo, useState } from 'preact/hooks';
 import { WHOLE_LOG } from '../ipc/request-views.ts';
 import type { Snapshot } from '../ipc/snapshot.ts';
-import { chooseLocale, DEFAULT_LOCALE, directionOf, setLocale, t } from '../messages/translate.ts';
+import { chooseLocale, DEFAULT_LOCALE, setLocale, t } from '../messages/translate.ts';
 import type { Bridge } from './bridge.ts';
 import { draftFrom, EMPTY_DRAFT, type FormDraft } from './model/create-form.ts';
 import { backward, forward, HOME, homeAt, instead, type Route, type Trail } from './model/route.ts';
@@ -133,7 +133,6 @@ function App({ bridge }: { bridge: Bridge }): JSX.Element {
   const { language, tag } = snapshot?.locale ?? DEFAULT_LOCALE;
   useLayoutEffect(() => {
     document.documentElement.lang = language;
-    document.documentElement.dir = directionOf(language);
   }, [language]);
 
   return (

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { LANGUAGE_NAMES, PSEUDO_MARK } from '../../../desktop/app/messages/translate.ts';
 import { eventually } from '../../support/deadline.ts';
 import type { Scope } from '../../support/scope.ts';
 
@@ -70,50 +69,6 @@ export async function violations(page: Page, rules?: readonly string[]): Promise
     const { violations } = await axe.run(document, ${JSON.stringify(options)});
     return violations.flatMap(({ id, nodes }) => nodes.map((node) => id + ': ' + node.html + ' ' + node.failureSummary));
   })()`);
-}
-
-/** Content that is not the window's own text: code, addresses, names, and anything marked as not translatable. */
-const FROM_OTHERS = 'bdi, code, kbd, pre, [dir=ltr], [translate=no], script, style';
-
-/** Output of `Intl` in the language of the region: units, and AM/PM. */
-const BY_INTL = String.raw`/\d[\s\u00a0\u202f](?:[kMGT]?B|[KMGT]iB|bytes?|days?|hours?|minutes?|[AP]M)\b/gu`;
-
-/**
- * Names of languages and addresses, and the rest of a shortcut without its localized keys: these are not translated.
- */
-const NAMES = String.raw`/^(?:(?:\+|Alt|[A-Z](?!\w))+|https?:\/\/.*|${Object.values(LANGUAGE_NAMES).join('|')})$/u`;
-
-/**
- * Texts of a page in the pseudo-language, visible or for screen readers, that are in no catalogue.
- *
- * @returns texts, each with its element; words of the catalogue are marked, and values in them isolated
- */
-export async function untranslated(page: Page): Promise<readonly string[]> {
-  return await page.evaluate<string[]>(`{
-    const names = ${NAMES};
-    const others = ${JSON.stringify(FROM_OTHERS)};
-    const isOurs = (text) => {
-      let left = text.replaceAll(/${PSEUDO_MARK}[^\\u202c]*\\u202c/gu, '');
-      // From the inside: a value may be a text with values of its own.
-      for (let before = ''; before !== left; ) {
-        before = left;
-        left = left.replaceAll(/\\u2068[^\\u2068\\u2069]*\\u2069/gu, '');
-      }
-      return /\\p{L}/u.test(left.replaceAll(${BY_INTL}, '')) && !names.test(left.trim());
-    };
-    const found = [];
-    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT | NodeFilter.SHOW_ELEMENT);
-    for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
-      const element = node instanceof Element ? node : node.parentElement;
-      if (element.closest(others) !== null) continue;
-      const texts = node instanceof Element
-        ? ['aria-label', 'aria-description', 'title', 'placeholder', 'alt'].map((name) => node.getAttribute(name) ?? '')
-        : [node.data];
-      for (const text of texts)
-        if (isOurs(text)) found.push(text.trim() + ' in ' + element.cloneNode(false).outerHTML.slice(0, 120));
-    }
-    found;
-  }`);
 }
 
 /** Whether the background of the window is darker than its text. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Locator, Page } from 'playwright-core';
 import type { Answer } from '../../../desktop/app/ipc/ipc.ts';
-import { type Locale, pseudoText } from '../../../desktop/app/messages/translate.ts';
+import type { Locale } from '../../../desktop/app/messages/translate.ts';
 import { eventually, within } from '../../support/deadline.ts';
 import { type Field, visit as send } from '../../support/raw-http.ts';
 import type { MainSide } from './app-window.ts';
@@ -49,23 +49,13 @@ export class Stage implements MainSide {
   connect(): void {}
 }
 
-/** Names of fields that contain sentences of main. */
-const SAID_BY_MAIN = new Set(['text', 'why', 'detail', 'fix']);
-
-/** A main process in another language. Its own sentences are only translated to the pseudo-language. */
+/** A main process in another language. */
 export function inLanguage(main: ScriptedMain, locale: Locale): MainSide {
-  const translated = (value: unknown, name: string): unknown => {
-    if (typeof value === 'string') return SAID_BY_MAIN.has(name) ? pseudoText(value) : value;
-    if (Array.isArray(value)) return value.map((each) => translated(each, name));
-    if (typeof value !== 'object' || value === null || value instanceof Uint8Array) return value;
-    return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, translated(each, key)]));
-  };
   return {
     invoke(channel, payload) {
       const answer = main.invoke(channel, payload);
-      const said = locale.language === 'ar-XB' ? (translated(answer, '') as typeof answer) : answer;
-      if (channel !== 'snapshot:get' || !said.ok) return said;
-      return { ok: true, value: { ...(said.value as object), locale } };
+      if (channel !== 'snapshot:get' || !answer.ok) return answer;
+      return { ok: true, value: { ...(answer.value as object), locale } };
     },
     connect: () => undefined,
   };

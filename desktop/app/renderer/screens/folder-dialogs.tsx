@@ -123,10 +123,7 @@ function ProjectTunnel({
       <div id={note} class="project-facts">
         <span>
           {address === undefined ? t('project.randomName') : <bdi translate={false}>{address}</bdi>}{' '}
-          <span class="turns" aria-hidden="true">
-            →
-          </span>{' '}
-          <span class="unseen">{t('project.leadsTo')} </span>
+          <span aria-hidden="true">→</span> <span class="unseen">{t('project.leadsTo')} </span>
           <bdi class="mono" dir="ltr" translate={false}>
             {leadsTo}
           </bdi>

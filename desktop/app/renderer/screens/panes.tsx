@@ -327,8 +327,8 @@ function Divider({
   widths: PaneWidths;
 }): JSX.Element {
   const widthAt = (divider: HTMLElement, x: number): number => {
-    const { left = 0, right = 0 } = divider.parentElement?.getBoundingClientRect() ?? {};
-    return Math.min(PANE_WIDTH_MAX, Math.max(MIN, Math.round(isMirrored() ? right - x : x - left)));
+    const { left = 0 } = divider.parentElement?.getBoundingClientRect() ?? {};
+    return Math.min(PANE_WIDTH_MAX, Math.max(MIN, Math.round(x - left)));
   };
   return (
     <div
@@ -355,13 +355,9 @@ function Divider({
         const step = { ArrowLeft: -STEP, ArrowRight: STEP }[event.key];
         if (step === undefined) return;
         event.preventDefault();
-        const { left = 0, right = 0 } = event.currentTarget.parentElement?.getBoundingClientRect() ?? {};
-        keep(of, widthAt(event.currentTarget, (isMirrored() ? left : right) + step));
+        const { right = 0 } = event.currentTarget.parentElement?.getBoundingClientRect() ?? {};
+        keep(of, widthAt(event.currentTarget, right + step));
       }}
     />
   );
-}
-
-function isMirrored(): boolean {
-  return document.documentElement.dir === 'rtl';
 }

@@ -3,13 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import type { About } from '../../ipc/ipc.ts';
 import { KEPT_BODY_CHOICES, type SessionView, type Settings } from '../../ipc/snapshot.ts';
 import { GLOBAL_SHORTCUTS, type GlobalShortcutKeys } from '../../ipc/tunnel-views.ts';
-import {
-  LANGUAGE_CHOICES,
-  LANGUAGE_NAMES,
-  type LanguageChoice,
-  PSEUDO_LANGUAGE,
-  t,
-} from '../../messages/translate.ts';
+import { LANGUAGE_CHOICES, LANGUAGE_NAMES, type LanguageChoice, t } from '../../messages/translate.ts';
 import type { BrowserAbilities } from '../bridge.ts';
 import { capitalised } from '../model/numbers.ts';
 import { keepWords } from '../model/sign-in.ts';
@@ -49,9 +43,9 @@ const onQuit = (): Choices<Settings['onQuit']> => ({
   close: t('settings.onQuit.close'),
   leave: t('settings.onQuit.leave'),
 });
-const languages = (chosen: LanguageChoice): Choices<LanguageChoice> =>
+const languages = (): Choices<LanguageChoice> =>
   Object.fromEntries(
-    LANGUAGE_CHOICES.filter((choice) => choice !== PSEUDO_LANGUAGE || choice === chosen).map((choice) => [
+    LANGUAGE_CHOICES.map((choice) => [
       choice,
       choice === 'system' ? t('settings.language.system') : LANGUAGE_NAMES[choice],
     ]),
@@ -113,7 +107,7 @@ export function SettingsScreen({
         <Select
           id="language"
           label={t('settings.language')}
-          choices={languages(shown.language)}
+          choices={languages()}
           value={shown.language}
           onChange={(language) => void change({ language })}
         />

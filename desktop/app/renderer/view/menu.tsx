@@ -19,15 +19,13 @@ export function spotOf(event: MouseEvent, element: Element): Spot {
   // A key has no position, and the synthetic one may be outside.
   const isAtMouse = event.button === 2 && event.clientX >= left && event.clientX <= right;
   const x = isAtMouse ? event.clientX : left + Math.min(width / 2, 48);
-  const isMirrored = document.documentElement.dir === 'rtl';
-  return { across: isMirrored ? window.innerWidth - x : x, down: isAtMouse ? event.clientY : bottom };
+  return { across: x, down: isAtMouse ? event.clientY : bottom };
 }
 
 /** Where the menu of a button opens: below it, as far as there is room. */
 export function spotBelow(button: Element): Spot {
-  const { left, right, bottom } = button.getBoundingClientRect();
-  const isMirrored = document.documentElement.dir === 'rtl';
-  return { across: isMirrored ? window.innerWidth - right : left, down: bottom + 4 };
+  const { left, bottom } = button.getBoundingClientRect();
+  return { across: left, down: bottom + 4 };
 }
 
 /** A menu over the window (WAI-ARIA Authoring Practices, menu). Closed by a choice, Escape, or a click outside. */

@@ -46,9 +46,7 @@ export function Answers({ tunnelKey, answers }: { tunnelKey: string; answers: An
       <p class="response-status">
         <span class="unseen">{t('bench.before')}</span>
         <Status status={status.before} />
-        <span class="turns" aria-hidden="true">
-          →
-        </span>
+        <span aria-hidden="true">→</span>
         <span class="unseen">{t('bench.now')}</span>
         <b>
           <Status status={status.after} />

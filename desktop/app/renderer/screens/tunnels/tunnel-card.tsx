@@ -226,10 +226,7 @@ function Meta({ tunnel, word }: { tunnel: TunnelView; word: string }): JSX.Eleme
         </bdi>
       )}
       <span>
-        <span class="turns" aria-hidden="true">
-          →
-        </span>{' '}
-        <span class="unseen">{t('meta.leadsTo')} </span>
+        <span aria-hidden="true">→</span> <span class="unseen">{t('meta.leadsTo')} </span>
         {folder === undefined ? <b dir="ltr">localhost:{localPort}</b> : rich('meta.folder', { folder })}
         {framework !== undefined && (
           <>
