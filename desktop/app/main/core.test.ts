@@ -146,7 +146,7 @@ describe('tunnels', () => {
     'are served with a new key of the same account if the old one was revoked': `${OPENED};
       create: create 3000, serve 2, slug-2 connecting;
       offline key-refused: stop, stop, notice Your API key was rejected, signed-out key-refused, slug-2 ended, shop ended;
-      sign-in: serve 1, serve 2, signed-in, slug-2 connecting, shop connecting`,
+      sign-in: serve 2, serve 1, signed-in, slug-2 connecting, shop connecting`,
     'connect immediately when the user does not want to wait, or the machine wakes': `${OPENED};
       try: wake; suspend: suspend; wake: wake`,
     'leave the list only when they have ended, and come back if that is undone': `${OPENED};
