@@ -22,8 +22,8 @@ import type { ProxyHeaders } from './proxy-header.ts';
 import { isTrusted, type Peer, plainAddress } from './request-head.ts';
 import { DEADLINE_TICK_MS } from './timeouts.ts';
 import type { Upstreams } from './upstreams.ts';
-import type { VisitorConnection } from './visitor-socket.ts';
-import { type Onward, Visitor } from './visitor.ts';
+import type { Onward, VisitorConnection } from './visitor-socket.ts';
+import { Visitor } from './visitor.ts';
 
 /**
  * @limit How long a relay that is shutting down waits for a quiet moment to close its listener, even if connections

@@ -5,6 +5,8 @@
 import { problemDetail } from '../../shared/control.ts';
 import type { VisitorErrorCode } from '../../shared/errors.ts';
 import { type BodyTracker, trackBody } from '../../shared/http1/body.ts';
+import type { RequestCounts } from '../observe/counters.ts';
+import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { ByteStream, Dial, DialFault, StreamHandler } from '../tunnels/stream.ts';
 import type { OwnResponse } from './builtin-responses.ts';
 import {
@@ -15,6 +17,7 @@ import {
   type VisitorSink,
 } from './response.ts';
 import type { UpstreamHandler, ParsedRequest } from './route.ts';
+import type { AllowedVisitor } from './visitor-access.ts';
 
 /** How an exchange ends. */
 export type ExchangeEnd =
@@ -23,11 +26,20 @@ export type ExchangeEnd =
   /** The response is a WebSocket from here on. */
   | { readonly kind: 'switched'; readonly stream: ByteStream }
   /** There is no response, and no byte of one was passed on. `text` replaces the catalogue's text. */
-  | { readonly kind: 'failed'; readonly code: VisitorErrorCode; readonly text: string | undefined }
+  | (Problem & {
+      readonly kind: 'failed';
+      readonly code: VisitorErrorCode;
+      readonly text?: string | undefined;
+    })
   /** The relay itself responds; nothing was sent to a stream. */
   | { readonly kind: 'intercepted'; readonly response: OwnResponse }
   /** The response broke off. `reset`: only a reset shows that to the visitor. */
-  | { readonly kind: 'broken'; readonly reset: boolean };
+  | (Problem & { readonly kind: 'broken'; readonly reset: boolean });
+
+interface Problem {
+  /** the line that makes the response of the service invalid, as `problemDetail` shows it */
+  readonly refused?: string | undefined;
+}
 
 /** Callbacks of an exchange to the connection it serves. */
 export interface ExchangeOwner {
@@ -35,14 +47,14 @@ export interface ExchangeOwner {
   flowChanged(): void;
   /** The response is an event stream, which has no end of its own. */
   staysOpen(): void;
-  /** The response is not valid HTTP. @param line the refused one, as `problemDetail` shows it */
-  malformed(line: string): void;
   /** The exchange is over. Called at most once, and not after {@link Exchange.abort}. */
-  ended(end: ExchangeEnd): void;
+  end(end: ExchangeEnd): void;
 }
 
-/** A request as sent to its upstream. */
-export interface ExchangeRequest {
+/** A request as its upstream receives it, and the upstream. */
+export interface UpstreamRequest {
+  /** The upstream; the same object for the same tunnel. */
+  readonly target: object;
   /** the head for the stream, once there is a stream */
   readonly head: Buffer;
   /** Whether it may be sent again over a new stream if a kept one turns out to have ended. */
@@ -58,20 +70,32 @@ export interface ExchangeRequest {
    * sent.
    */
   readonly isPreflight?: boolean;
+  /** Whether it needs its own stream, because it has to wait, possibly in a queue that a kept stream would bypass. */
+  readonly fresh: boolean;
+  /** Whether its stream may serve the next request of the visitor's connection. */
+  readonly keepsStream: boolean;
+  /** A kept stream serves requests with the same host only: the client may forward hosts to different services. */
+  readonly host: string;
+  /** The requested tunnel, once it is known; `undefined` for other upstreams. */
+  readonly tunnel: LiveTunnel | undefined;
+  /** The visitor who got access, if the tunnel has an access policy. */
+  readonly entrant: AllowedVisitor | undefined;
+  /** Counts how the request ends. */
+  readonly outcomes: RequestCounts;
 }
 
 interface ExchangeOptions {
   /** the request as received */
   readonly plan: ParsedRequest;
   /** the same request as sent to its upstream */
-  readonly request: ExchangeRequest;
+  readonly request: UpstreamRequest;
   readonly interims: InformationalResponses;
   /** Whether the visitor's connection is to end with the response. */
   readonly close: boolean;
 }
 
 export class Exchange implements UpstreamHandler, StreamHandler {
-  readonly #request: ExchangeRequest;
+  readonly #request: UpstreamRequest;
   /** of the request */
   readonly #body: BodyTracker;
   readonly #response: ResponseRelay;
@@ -164,6 +188,11 @@ export class Exchange implements UpstreamHandler, StreamHandler {
     return this.#response.challengesConnection;
   }
 
+  /** Whether the response is an event stream. */
+  get isEventStream(): boolean {
+    return this.#response.isEventStream;
+  }
+
   /** The status of the response, once its head was passed on. */
   get status(): number | undefined {
     return this.#response.status;
@@ -230,8 +259,8 @@ export class Exchange implements UpstreamHandler, StreamHandler {
     if (this.#blocked || !this.#body.done) this.#owner.flowChanged();
   }
 
-  failed(fault: DialFault, text?: string): void {
-    this.#fail(fault, text);
+  failed(code: DialFault, text?: string): void {
+    this.#end({ kind: 'failed', code, text });
   }
 
   intercepted(response: OwnResponse): void {
@@ -248,6 +277,8 @@ export class Exchange implements UpstreamHandler, StreamHandler {
     if (this.#over || stream === undefined) return;
     if (this.#responded) return this.#response.spoil();
     const progress = this.#response.push(piece);
+    // The visitor may have lost its access with the head of an event stream.
+    if (this.#over) return;
     if (this.#sink.isFull) stream.pause();
     switch (progress) {
       case 'more':
@@ -260,11 +291,16 @@ export class Exchange implements UpstreamHandler, StreamHandler {
         if (this.#sink.isFull) stream.resume();
         return this.#end({ kind: 'switched', stream });
       case 'malformed':
+        stream.abort();
+        return this.#end({ kind: 'failed', code: 'local-malformed', refused: this.#refused });
       case 'broken':
         stream.abort();
-        this.#owner.malformed(problemDetail(this.#response.refused));
-        return progress === 'broken' ? this.#breakOff() : this.#fail('local-malformed');
+        return this.#breakOff(this.#refused);
     }
+  }
+
+  get #refused(): string {
+    return problemDetail(this.#response.refused);
   }
 
   onEnded(clean: boolean, lost = false): void {
@@ -280,7 +316,7 @@ export class Exchange implements UpstreamHandler, StreamHandler {
       this.#repeated = true;
       this.#open();
     } else {
-      this.#fail('client-closed');
+      this.#end({ kind: 'failed', code: 'client-closed' });
     }
   }
 
@@ -321,17 +357,14 @@ export class Exchange implements UpstreamHandler, StreamHandler {
     this.#end({ kind: 'completed', stream, close: false });
   }
 
-  #fail(code: VisitorErrorCode, text?: string): void {
-    this.#end({ kind: 'failed', code, text });
-  }
-
-  #breakOff(): void {
-    this.#end({ kind: 'broken', reset: this.#response.endsWithConnection });
+  /** @param refused what is wrong with the response, if it is not valid HTTP */
+  #breakOff(refused?: string): void {
+    this.#end({ kind: 'broken', reset: this.#response.endsWithConnection, refused });
   }
 
   #end(end: ExchangeEnd): void {
     this.#over = true;
-    this.#owner.ended(end);
+    this.#owner.end(end);
   }
 }
 
@@ -340,25 +373,27 @@ export class Exchange implements UpstreamHandler, StreamHandler {
 export class KeptStream implements StreamHandler {
   readonly rests = true;
   #target: object | undefined;
+  #host = '';
   #stream: ByteStream | undefined;
   /** Whether its last response asks the visitor to authenticate the connection behind it. */
   isChallenged = false;
 
   /** Keeps a stream after its request; it is dropped when its other side ends it or sends unexpected bytes. */
-  keep(target: object, stream: ByteStream, isChallenged = false): void {
+  keep(target: object, stream: ByteStream, isChallenged = false, host = ''): void {
     this.#target = target;
+    this.#host = host;
     this.#stream = stream;
     this.isChallenged = isChallenged;
     stream.attach(this);
   }
 
   /**
-   * Hands out the stream if it belongs to the target; otherwise ends it.
+   * Hands out the stream if it belongs to the target and the host; otherwise ends it.
    *
    * @param fresh whether the request needs its own stream
    */
-  take(target: object, fresh: boolean): ByteStream | undefined {
-    if (this.#target !== target || fresh) {
+  take(target: object, fresh: boolean, host = ''): ByteStream | undefined {
+    if (this.#target !== target || this.#host !== host || fresh) {
       this.end();
       return undefined;
     }

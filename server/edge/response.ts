@@ -86,6 +86,8 @@ export class ResponseRelay {
   readonly #sink: VisitorSink;
   /** of the final response, or of the switch to a WebSocket, once it has been passed on */
   status: number | undefined;
+  /** whether it consists of server-sent events */
+  isEventStream = false;
   readonly #reader = new HeadReader(RESPONSE_HEAD_MAX_BYTES, 'lenient');
   #body: BodyTracker | undefined;
   #untilClose = false;
@@ -229,8 +231,8 @@ export class ResponseRelay {
     this.#isChunked = framing.kind === 'chunked';
     this.status = head.status;
     this.#challengesConnection = head.status === 401 && head.fields.some(challengesConnection);
-    if (framing.kind !== 'length' && framing.kind !== 'none' && isEventStream(head))
-      this.#context.owner.staysOpen();
+    this.isEventStream = framing.kind !== 'length' && framing.kind !== 'none' && isEventStream(head);
+    if (this.isEventStream) this.#context.owner.staysOpen();
     if (this.#unchunk || rest.length === 0) {
       // Without its coding, the body is sent as decoded.
       this.#sink.send(this.#finalHead(head, EMPTY));

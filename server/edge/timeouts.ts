@@ -33,6 +33,11 @@ export const IDLE_TIMEOUT_MS = 75_000;
 export const LINGER_TIMEOUT_MS = 2000;
 /** @limit How long a visitor may keep sending after it was sent a complete response; what it sends is thrown away. */
 export const LINGER_MAX_MS = 30_000;
+/**
+ * @limit How long a response may continue after the access policy has stopped allowing its visitor: as long as at a
+ * shutdown, to finish a download.
+ */
+export const BARRED_RESPONSE_MS = 30_000;
 /** @limit How long a TLS handshake may take: a few round trips, on a slow network. */
 export const TLS_HANDSHAKE_TIMEOUT_MS = 10_000;
 /** @limit ms between two checks of the deadlines of connections. */

@@ -6,7 +6,8 @@ import { onlyTunnel } from '../testing/edge-fixture.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import { Notice } from './builtin-responses.ts';
 import { HostResolver, parseRequest } from './route.ts';
-import { type UpstreamRequest, Upstreams } from './upstreams.ts';
+import type { UpstreamRequest } from './exchange.ts';
+import { Upstreams } from './upstreams.ts';
 
 const HANDLER = { opened() {}, failed() {}, intercepted() {} };
 

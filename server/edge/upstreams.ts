@@ -8,7 +8,7 @@ import { hostname } from '../../shared/networks.ts';
 import { shownVisitor } from '../access/access-check.ts';
 import { networkOf } from '../address-network.ts';
 import type { UpgradeRequest, Upgrades } from '../clients/upgrades.ts';
-import { type RequestCounts, requests } from '../observe/counters.ts';
+import { requests } from '../observe/counters.ts';
 import type { AccessLog } from '../observe/logger.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { Dial, Dialer } from '../tunnels/stream.ts';
@@ -16,7 +16,7 @@ import { dialForm, mayBeAccessPage } from './access-pages.ts';
 import type { InProcessApi } from '../api/scheduler.ts';
 import { errorResponse, type Notice, type OwnResponse, requestFacts } from './builtin-responses.ts';
 import { limitedAddress, visitorAddress } from './connection-limiter.ts';
-import type { ExchangeRequest } from './exchange.ts';
+import type { UpstreamRequest } from './exchange.ts';
 import { belowPrefix, isBarePrefix, ownCookies, PATH_FORM_FIELDS, withoutPrefix } from './path-form.ts';
 import { type Peer, relayRequestHead, tunnelRequestHead } from './request-head.ts';
 import {
@@ -337,26 +337,8 @@ const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE'])
 const PRIVATE = 'Cache-Control: private\r\n';
 
 /** How the responses of a tunnel reach the visitor, and its requests the client. */
-interface TunnelRules extends Pick<ExchangeRequest, 'ending' | 'mapField'> {
+interface TunnelRules extends Pick<UpstreamRequest, 'ending' | 'mapField'> {
   readonly mapRequestField?: (field: Field) => string | undefined;
-}
-
-/** A request as its upstream receives it, and the upstream. */
-export interface UpstreamRequest extends ExchangeRequest {
-  /** The upstream; the same object for the same tunnel. */
-  readonly target: object;
-  /** Whether it needs its own stream, because it has to wait, possibly in a queue that a kept stream would bypass. */
-  readonly fresh: boolean;
-  /** Whether its stream may serve the next request of the visitor's connection. */
-  readonly keepsStream: boolean;
-  /** A kept stream serves requests with the same host only: the client may forward hosts to different services. */
-  readonly host: string;
-  /** The requested tunnel, once it is known; `undefined` for other upstreams. */
-  readonly tunnel: LiveTunnel | undefined;
-  /** The visitor who got access, if the tunnel has an access policy. */
-  readonly entrant: AllowedVisitor | undefined;
-  /** Counts how the request ends. */
-  readonly outcomes: RequestCounts;
 }
 
 interface TunnelRequestOptions {

@@ -1,7 +1,10 @@
 /** The socket of an inbound connection: its flow in both directions, how it ends, and how it is handed over. */
+import type { Socket } from 'node:net';
 import { joined } from '../../shared/http1/fields.ts';
 import { type ReadableSocket, ScheduledReads } from '../../shared/scheduler/fair-reads.ts';
-import { STALL_TIMEOUT_MS } from './timeouts.ts';
+import type { ByteStream } from '../tunnels/stream.ts';
+import type { Peer } from './request-head.ts';
+import { LINGER_TIMEOUT_MS, STALL_TIMEOUT_MS } from './timeouts.ts';
 
 /**
  * @limit Number of unprocessed bytes from a visitor after which the relay stops reading from the connection for a
@@ -83,6 +86,11 @@ export class VisitorSocket {
   /** Whether bytes wait to be taken. */
   get hasInput(): boolean {
     return this.#input !== undefined;
+  }
+
+  /** Whether the visitor has half-closed: nothing more arrives. */
+  get inputEnded(): boolean {
+    return this.#inputEnded;
   }
 
   /** Takes all bytes that wait. */
@@ -287,4 +295,109 @@ class StallGuard {
     if (this.#looks >= LOOKS) this.#socket.resetAndDestroy();
     else this.#socket.setTimeout(LOOK_MS);
   };
+}
+
+/* Joins a visitor's connection and a stream once both speak WebSocket, with nothing left to parse. */
+
+/**
+ * Passes bytes on in both directions until one side ends; then the other is ended as well (protocol.md section
+ * 6.3).
+ *
+ * @param socket without listeners, except for errors
+ * @param group shares its scheduling when the visitor sends much
+ * @param onClosed called once, when the visitor's connection is closed
+ */
+export function pipe(
+  socket: VisitorConnection,
+  stream: ByteStream,
+  group: unknown,
+  onClosed: () => void,
+): void {
+  const output = new VisitorOutput(socket, () => stream.resume());
+  const reads = new ScheduledReads(socket, () => group, {
+    onChunk(bytes) {
+      if (!stream.write(bytes)) reads.pause();
+    },
+    onEnd() {
+      stream.finish();
+      end();
+    },
+  });
+  socket.on('close', () => {
+    reads.flush();
+    stream.abort();
+    onClosed();
+  });
+  stream.attach({
+    onBytes(bytes) {
+      output.send(bytes);
+      if (output.isFull) stream.pause();
+    },
+    onRoom: () => reads.resume(),
+    onEnded(clean) {
+      if (clean) end();
+      else socket.destroy();
+    },
+  });
+
+  function end(): void {
+    output.end(() => setTimeout(() => socket.destroy(), LINGER_TIMEOUT_MS).unref());
+  }
+}
+
+/* The rest of a visitor's connection, for the relay that has replaced this one. */
+
+/**
+ * Opens a connection to the relay that serves instead of this one.
+ *
+ * @param onReset called when the visitor must be cut in a way that cannot be mistaken for a clean end
+ */
+export type Onward = (peer: Peer, onReset: () => void) => Promise<Socket>;
+
+/** A visitor's connection without a request in progress. */
+export interface Rest {
+  readonly socket: VisitorConnection;
+  /** unread bytes of the visitor */
+  readonly bytes: Buffer;
+  /** whether that is all the visitor will send */
+  readonly hasEnded: boolean;
+}
+
+/**
+ * Joins both until they end, each direction separately. If the other relay cannot be reached or breaks off, the
+ * visitor is cut.
+ *
+ * @param onClosed called once, when the visitor's connection is closed
+ */
+export async function passOn(
+  { socket, bytes, hasEnded }: Rest,
+  peer: Peer,
+  onward: Onward,
+  onClosed: () => void,
+): Promise<void> {
+  socket.pause();
+  socket.once('close', onClosed);
+  const next = await onward(peer, () => socket.resetAndDestroy()).catch(() => undefined);
+  if (next === undefined) return void socket.resetAndDestroy();
+  if (socket.destroyed) return void next.destroy();
+  next.once('close', () => {
+    if (!next.readableEnded) socket.resetAndDestroy();
+  });
+  socket.once('close', () => next.destroy());
+  const output = new VisitorOutput(socket, () => next.resume());
+  next.on('data', (piece: Buffer) => {
+    output.send(piece);
+    if (output.isFull) next.pause();
+  });
+  next.on('end', () => output.end(() => {}));
+  // It may have been paused after the greeting of the other relay.
+  next.resume();
+  next.write(bytes);
+  if (hasEnded) return void next.end();
+  socket.on('data', (piece: Buffer) => {
+    if (!next.write(piece)) socket.pause();
+  });
+  socket.on('end', () => next.end());
+  next.on('drain', () => socket.resume());
+  socket.resume();
 }

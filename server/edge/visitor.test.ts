@@ -7,6 +7,7 @@ import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import { AddressCount, ConnectionLimiter, Slot, ConnectionSlots } from './connection-limiter.ts';
 import { boundPort } from './listener.ts';
 import {
+  BARRED_RESPONSE_MS,
   BODY_TIMEOUT_MS,
   DRAIN_IDLE_MS,
   HEAD_TIMEOUT_MS,
@@ -16,7 +17,6 @@ import {
   LINGER_TIMEOUT_MS,
   REPLACED_IDLE_MS,
 } from './timeouts.ts';
-import { BARRED_RESPONSE_MS } from './visitor-requests.ts';
 import { BACKLOG_MAX_BYTES } from './visitor-socket.ts';
 import { Visitor } from './visitor.ts';
 

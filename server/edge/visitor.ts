@@ -1,24 +1,40 @@
 /**
- * One inbound connection: reads request heads, serves one request after the other, and ends cleanly. A connection may
- * switch between tunnels and the API.
+ * One inbound connection, and the only owner of what happens on it: reads the head of a request, decides who responds,
+ * passes on both bodies, and begins again. `#serve`, `#begin`, `#pass` and `end` follow each other in this order for
+ * every request. A connection may switch between tunnels and the API.
  */
-import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
-import { API_ERRORS, ApiError } from '../../shared/errors.ts';
+import { API_ERRORS, ApiError, type VisitorErrorCode } from '../../shared/errors.ts';
+import { BodyError } from '../../shared/http1/body.ts';
 import { fieldValue } from '../../shared/http1/fields.ts';
 import { HeadReader } from '../../shared/http1/head.ts';
 import { hostname } from '../../shared/networks.ts';
-import { ScheduledReads } from '../../shared/scheduler/fair-reads.ts';
 import type { UpgradeRequest } from '../clients/upgrades.ts';
-import { countApiRefusal } from '../observe/counters.ts';
+import { countApiRefusal, type RequestCounts, requests } from '../observe/counters.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { ByteStream } from '../tunnels/stream.ts';
-import { upgradeRefusal } from './builtin-responses.ts';
-import type { ConnectionLimiter, LimitedConnection, SlotHolder } from './connection-limiter.ts';
-import type { Exchange } from './exchange.ts';
-import { type Peer, REQUEST_HEAD_MAX_BYTES } from './request-head.ts';
-import { oversizeFault, type ParsedRequest, parseRequest, type Route } from './route.ts';
 import {
+  errorResponse,
+  factsOfHead,
+  type OwnResponse,
+  requestFacts,
+  routeResponse,
+  upgradeRefusal,
+} from './builtin-responses.ts';
+import type { ConnectionLimiter, LimitedConnection, SlotHolder } from './connection-limiter.ts';
+import {
+  Exchange,
+  type ExchangeEnd,
+  type ExchangeOwner,
+  KeptStream,
+  type UpstreamRequest,
+} from './exchange.ts';
+import { type Peer, REQUEST_HEAD_MAX_BYTES } from './request-head.ts';
+import { RequestRecord } from './request-record.ts';
+import { informationalResponsesFor } from './response.ts';
+import { type Destination, oversizeFault, type ParsedRequest, parseRequest, type Route } from './route.ts';
+import {
+  BARRED_RESPONSE_MS,
   BODY_TIMEOUT_MS,
   DRAIN_IDLE_MS,
   HEAD_TIMEOUT_MS,
@@ -28,11 +44,13 @@ import {
   LINGER_TIMEOUT_MS,
   REPLACED_IDLE_MS,
 } from './timeouts.ts';
-import type { Upstreams } from './upstreams.ts';
-import { type RequestsOwner, VisitorRequests } from './visitor-requests.ts';
+import type { AllowedRequest, Upstreams } from './upstreams.ts';
+import { isAllowedVisitor, isFormEntry } from './visitor-access.ts';
 import {
+  type Onward,
+  passOn,
+  pipe,
   type VisitorConnection,
-  VisitorOutput,
   VisitorSocket,
   type VisitorSocketHandler,
 } from './visitor-socket.ts';
@@ -45,6 +63,18 @@ import {
  */
 type State = 'head' | 'exchange' | 'upgrading' | 'lingering' | 'gone';
 
+/** How a request ends. */
+type RequestEnd =
+  | ExchangeEnd
+  /** Its rest may not be read. `head`: as much of the head as has arrived, if the head is the problem. */
+  | { readonly kind: 'refused'; readonly code: VisitorErrorCode; readonly head?: string | undefined }
+  /** A client takes over the connection. */
+  | { readonly kind: 'upgraded' }
+  /** Nothing of it was sent anywhere: it is read again, possibly by another relay. */
+  | { readonly kind: 'recalled' }
+  /** The visitor has left. */
+  | { readonly kind: 'left' };
+
 const MISDIRECTED: Route = { kind: 'refuse', code: 'misdirected' };
 
 interface VisitorOptions {
@@ -56,27 +86,38 @@ interface VisitorOptions {
   readonly isPassed?: boolean;
 }
 
-export class Visitor implements SlotHolder, LimitedConnection, RequestsOwner, VisitorSocketHandler {
+export class Visitor implements SlotHolder, LimitedConnection, ExchangeOwner, VisitorSocketHandler {
   readonly #socket: VisitorSocket;
   readonly #peer: Peer;
   readonly #upstreams: Upstreams;
+  readonly #admission: ConnectionLimiter;
+  readonly #record: RequestRecord;
   readonly #gone: VisitorOptions['gone'];
-  readonly #requests: VisitorRequests;
+  /** whether it was passed on by the relay that this one has replaced */
+  readonly #isPassed: boolean;
   readonly #reader = new HeadReader(REQUEST_HEAD_MAX_BYTES);
+  readonly #kept = new KeptStream();
   #state: State = 'head';
-  #processing = false;
-  #inputEnded = false;
-  #draining = false;
+  /** the request in progress, or the one that opened a WebSocket */
+  #plan: ParsedRequest | undefined;
+  /** the same as its upstream receives it, if it has one */
+  #request: UpstreamRequest | undefined;
+  /** the request and its response, in state `exchange` */
+  #exchange: Exchange | undefined;
+  /** Shares the scheduling of large input: the upstream of the latest request. */
+  #group: unknown;
+  #isServing = false;
+  #isDraining = false;
   /** whether requests wait until it is known which relay serves them */
   #isHeld = false;
   /** the relay that serves requests instead of this one */
   #onward: Onward | undefined;
-  /** whether it was passed on by the relay that this one has replaced */
-  readonly #isPassed: boolean;
   /** Monotonic ms when its current time limit ends. */
   #deadline: number;
   /** the last deadline of a connection that discards its input */
   #lingersUntil = Infinity;
+  /** Monotonic ms when the response is cut because its visitor no longer has access; `undefined` for all others. */
+  #cutAt: number | undefined;
 
   constructor(
     socket: VisitorConnection,
@@ -84,155 +125,57 @@ export class Visitor implements SlotHolder, LimitedConnection, RequestsOwner, Vi
     upstreams: Upstreams,
     { enter, gone, isPassed = false }: VisitorOptions,
   ) {
-    this.#isPassed = isPassed;
-    this.#socket = new VisitorSocket(socket, () => this.#requests.target ?? peer.address, this);
+    this.#group = peer.address;
+    this.#socket = new VisitorSocket(socket, () => this.#group, this);
     this.#peer = peer;
     this.#upstreams = upstreams;
+    this.#admission = enter(this);
+    this.#record = new RequestRecord(this.#socket, peer, upstreams);
     this.#gone = gone;
-    this.#requests = new VisitorRequests(this.#socket, peer, upstreams, enter(this), this);
+    this.#isPassed = isPassed;
     this.#deadline = upstreams.now() + IDLE_TIMEOUT_MS;
   }
 
-  // For the edge
-
-  /** Ends the connection if it is past its time limit. To be called every {@link DEADLINE_TICK_MS}. */
-  tick(now: number): void {
-    this.#requests.tick(now);
-    if (now < this.#deadline) return;
-    // A reset: if the visitor still reads, it must not see a complete response.
-    if (this.#mayHaveLeft) return this.#socket.reset();
-    const { exchange } = this.#requests;
-    // A response has begun in the meantime.
-    if (exchange?.isTwoWay === true) return void (this.#deadline = Infinity);
-    const waitsForRequest = (this.#state === 'head' && this.#reader.partial) || this.#state === 'exchange';
-    const head = this.#state === 'head' ? this.#reader.text : undefined;
-    if (waitsForRequest && exchange?.committed !== true) this.#requests.refuse('request-timeout', head);
-    else if ((this.#draining || this.#onward !== undefined) && this.#state === 'head') this.#end();
-    else this.#socket.destroy();
-  }
-
-  /**
-   * The relay is shutting down: the next response that can announce it is the connection's last. If none is due, a
-   * request that may be on its way gets {@link DRAIN_IDLE_MS} to arrive.
-   */
-  drain(): void {
-    this.#draining = true;
-    this.#requests.closeAfter();
-    if (this.#state === 'head' && !this.#reader.partial)
-      this.#deadline = this.#upstreams.now() + DRAIN_IDLE_MS;
-  }
-
-  /** New requests wait, as do those to the relay itself that are not yet scheduled. */
-  hold(): void {
-    this.#isHeld = true;
-    if (this.#requests.isOwn && this.#requests.exchange?.hasStream !== true) this.#recall();
-  }
-
-  /** Requests are served again. */
-  resume(): void {
-    this.#isHeld = false;
-    this.#process();
-  }
-
-  /** Another relay serves from now on; requests already sent to a tunnel or the API are completed here. */
-  leave(onward: Onward): void {
-    this.#onward = onward;
-    this.#recall();
-    this.#requests.closeAfter();
-    if (this.#state !== 'head') return;
-    if (this.#socket.hasInput || this.#reader.partial) this.#passOn(onward);
-    else this.#deadline = this.#upstreams.now() + REPLACED_IDLE_MS;
-  }
-
-  /** Cancels a request that was not sent anywhere yet. */
-  #recall(): void {
-    const head = this.#requests.recall();
-    if (head === undefined) return;
-    this.#state = 'head';
-    this.#socket.returnInput(head);
-  }
-
-  /** Whether the relay itself is processing a request. `unread`: one whose body has not ended. */
-  get ownWork(): 'none' | 'unread' | 'read' {
-    if (!this.#requests.isOwn) return 'none';
-    return this.#requests.exchange?.requestDone === true ? 'read' : 'unread';
-  }
-
-  /** Responds to a request whose body does not end while the relay waits for it. */
-  refuseUnread(): void {
-    this.#requests.refuse('relay-busy');
-  }
-
-  /** Whether none of its requests waits for a stream or is still to come. */
-  get isSettled(): boolean {
-    const { exchange } = this.#requests;
-    return exchange === undefined ? this.#state !== 'head' : exchange.hasStream;
-  }
-
-  /** The access policy of a tunnel changed. */
-  review(tunnel: LiveTunnel): void {
-    this.#requests.review(tunnel);
-  }
-
-  get isWaiting(): boolean {
-    return this.#state === 'head' && !this.#reader.partial && !this.#socket.hasInput;
-  }
-
-  /** A visitor in the middle of a head gets a response. */
-  giveWay(): void {
-    if (this.#state !== 'head') return;
-    if (this.#reader.partial) this.#requests.refuse('relay-busy', this.#reader.text);
-    else this.#end();
-  }
-
-  /** Cuts the connection. */
-  destroy(): void {
-    this.#socket.destroy();
-  }
-
-  // Input
+  // A request, from its first byte to its end
 
   onInput(): void {
-    this.#process();
+    this.#serve();
   }
 
-  /** Reads as much of the input as its state allows. */
-  #process(): void {
-    if (this.#processing) return;
+  /** Reads as much of the input as can be served now: heads and bodies, one request after the other. */
+  #serve(): void {
+    if (this.#isServing) return;
     if (this.#onward !== undefined && this.#state === 'head' && this.#socket.hasInput)
       return this.#passOn(this.#onward);
-    this.#processing = true;
+    this.#isServing = true;
     while (this.#takesInput()) {
       const bytes = this.#socket.takeInput();
       if (bytes === undefined) break;
-      const { exchange } = this.#requests;
-      if (exchange === undefined) this.#readHead(bytes);
-      else this.#readBody(exchange, bytes);
+      if (this.#exchange === undefined) this.#readHead(bytes);
+      else this.#readBody(this.#exchange, bytes);
     }
-    this.#processing = false;
-    if (this.#inputEnded && !this.#socket.hasInput) this.#inputIsOver();
-    if (this.#state !== 'gone') this.#socket.updateReading(this.#requests.exchange?.isBlocked === true);
+    this.#isServing = false;
+    if (this.#socket.inputEnded && !this.#socket.hasInput) this.#inputIsOver();
+    if (this.#state !== 'gone') this.#socket.updateReading(this.#exchange?.isBlocked === true);
   }
 
   #takesInput(): boolean {
     // No input is read from a visitor that does not read its responses.
     if (this.#state === 'head') return !this.#isHeld && !this.#socket.isFull;
-    return this.#state === 'exchange' && this.#requests.exchange?.takesBody === true;
+    return this.#state === 'exchange' && this.#exchange?.takesBody === true;
   }
 
   #readHead(bytes: Buffer): void {
     if (!this.#reader.partial) this.#deadline = this.#upstreams.now() + HEAD_TIMEOUT_MS;
     const end = this.#reader.push(bytes);
     if (end === undefined) return;
-    if (end === 'malformed') return this.#requests.refuse('bad-request', this.#reader.text);
-    if (end === 'too-large')
-      return this.#requests.refuse(oversizeFault(this.#reader.text), this.#reader.text);
+    if (end === 'malformed') return this.#refuse('bad-request', this.#reader.text);
+    if (end === 'too-large') return this.#refuse(oversizeFault(this.#reader.text), this.#reader.text);
     if (end.rest.length > 0) this.#socket.returnInput(end.rest);
-    this.#deadline = this.#inputEnded ? this.#leaveBy : Infinity;
+    this.#deadline = this.#socket.inputEnded ? this.#leaveBy : Infinity;
     const plan = parseRequest(end.head, this.#upstreams.context);
-    if (typeof plan === 'string') return this.#requests.refuse(plan, end.head.toString('latin1'));
-    this.#state = 'exchange';
-    this.#requests.begin(this.#isCovered(plan) ? plan : { ...plan, route: MISDIRECTED });
+    if (typeof plan === 'string') return this.#refuse(plan, end.head.toString('latin1'));
+    this.#begin(this.#isCovered(plan) ? plan : { ...plan, route: MISDIRECTED });
     this.#watchBody();
   }
 
@@ -241,128 +184,219 @@ export class Visitor implements SlotHolder, LimitedConnection, RequestsOwner, Vi
     return covers === undefined || covers(hostname(fieldValue(head.fields, 'host') ?? ''));
   }
 
+  /** A well-formed request: decides who responds to it. */
+  #begin(plan: ParsedRequest): void {
+    this.#plan = plan;
+    this.#record.begin(plan, plan.head.bytes.length);
+    const { route } = plan;
+    const entry = this.#upstreams.enter(plan, this.#peer);
+    const isRefused =
+      entry !== undefined && !(entry instanceof Promise) && !isAllowedVisitor(entry) && !isFormEntry(entry);
+    // Visitors who have to wait for access do not get the notice before.
+    const own = isRefused ? entry : entry instanceof Promise ? undefined : this.#upstreams.noticeFor(plan);
+    const refusal = this.#admission.begin(plan, own !== undefined);
+    if (refusal?.ends === true) return this.#refuse(refusal.code);
+    if (refusal !== undefined) return this.end({ kind: 'failed', code: refusal.code, text: refusal.text });
+    if (own !== undefined) return this.#answer(own, requests.tunnel);
+    if (route.kind === 'refuse') return this.end({ kind: 'failed', code: route.code });
+    if (route.kind === 'options' || route.kind === 'redirect')
+      return this.#answer(routeResponse(route), requests.relay);
+    if (route.kind === 'relay' && plan.upgrade && this.#upstreams.handlesUpgrade(route.target))
+      return void this.#upgrade(plan, route.target);
+    this.#pass(plan, route, isRefused ? undefined : entry);
+  }
+
+  /** Passes a request on to its upstream, over the kept stream or a new one. */
+  #pass(plan: ParsedRequest, route: Destination, entry: AllowedRequest): void {
+    const request = this.#upstreams.request(plan, route, this.#peer, entry);
+    const { target, host, fresh, repeatable } = request;
+    this.#request = request;
+    this.#group = target;
+    this.#cutAt = undefined;
+    this.#record.countIn(request.outcomes);
+    const interims = informationalResponsesFor(plan, this.#peer);
+    const close = plan.close || this.#isLast;
+    this.#state = 'exchange';
+    this.#exchange = new Exchange({ plan, request, interims, close }, this.#socket, this);
+    // An idle connection may end at the moment it is reused, which a request that cannot be repeated must not
+    // encounter, unless it is the next step of authenticating that connection.
+    const mayBeUsed = repeatable || this.#kept.isChallenged;
+    this.#exchange.start(this.#kept.take(target, fresh || !mayBeUsed, host));
+  }
+
   #readBody(exchange: Exchange, bytes: Buffer): void {
-    if (!this.#inputEnded) this.#deadline = Infinity;
-    this.#requests.takeBody(exchange, bytes);
+    if (!this.#socket.inputEnded) this.#deadline = Infinity;
+    try {
+      const rest = exchange.takeBody(bytes);
+      if (rest !== undefined) this.#socket.returnInput(rest);
+    } catch (error) {
+      if (!(error instanceof BodyError)) throw error;
+      this.#refuse('bad-request');
+    }
     this.#watchBody();
   }
 
   /** A request body may be silent for this long, unless the other side does not accept it, or sends its response. */
   #watchBody(): void {
-    const { exchange } = this.#requests;
-    if (exchange === undefined || this.#inputEnded) return;
+    const exchange = this.#exchange;
+    if (exchange === undefined || this.#socket.inputEnded) return;
     if (exchange.requestDone || exchange.isBlocked || exchange.isTwoWay) this.#deadline = Infinity;
     else if (this.#deadline === Infinity) this.#deadline = this.#upstreams.now() + BODY_TIMEOUT_MS;
   }
 
-  onInputEnd(): void {
-    this.#inputEnded = true;
-    // A WebSocket cannot be half-open: a peer that ends its side before it is open does not want one.
-    if (this.#state === 'upgrading') return this.#socket.destroy();
-    this.#deadline = this.#mayHaveLeft ? this.#leaveBy : this.#deadline;
-    this.#process();
-  }
-
-  /**
-   * Whether the visitor has closed its side during a request. It may wait for the response, or be gone. Only a write
-   * reveals which: Node stops watching a socket after the end of its input.
-   */
-  get #mayHaveLeft(): boolean {
-    return this.#inputEnded && this.#state === 'exchange';
-  }
-
-  /** When such a visitor counts as gone unless it is sent something. A full socket has its own time limit. */
-  get #leaveBy(): number {
-    return this.#socket.isFull ? Infinity : this.#upstreams.now() + LEAVE_TIMEOUT_MS;
-  }
-
-  /** The visitor has half-closed and everything it sent has been read. */
-  #inputIsOver(): void {
-    if (this.#state === 'head') this.#end();
-    else if (this.#requests.exchange?.requestDone === false) this.#socket.destroy();
-  }
-
-  onOutput(): void {
-    if (this.#mayHaveLeft) this.#deadline = this.#leaveBy;
+  flowChanged(): void {
+    this.#watchBody();
+    this.#serve();
   }
 
   onOutputTaken(): void {
     this.onOutput();
-    this.#requests.exchange?.resumeResponse();
-    this.#process();
+    this.#exchange?.resumeResponse();
+    this.#serve();
   }
 
-  // Callbacks of its requests
-
-  flowChanged(): void {
-    this.#watchBody();
-    this.#process();
-  }
-
-  requestOver(close: boolean): void {
-    if (close) return this.#end();
-    this.#state = 'head';
-    this.#deadline = this.#upstreams.now() + (this.#draining ? DRAIN_IDLE_MS : IDLE_TIMEOUT_MS);
-    this.#process();
-  }
-
-  upgradeAsked(plan: ParsedRequest, target: string): void {
+  /** Asks one of the relay's own WebSockets to take over the connection. */
+  async #upgrade(plan: ParsedRequest, target: string): Promise<void> {
     // Its connection would end with the previous relay.
     if (this.#isPassed)
-      return this.#requests.refuseUpgrade(
-        upgradeRefusal(new ApiError(API_ERRORS.unavailable, { 'Retry-After': '1' })),
-      );
+      return this.#refuseUpgrade(new ApiError(API_ERRORS.unavailable, { 'Retry-After': '1' }));
     this.#state = 'upgrading';
-    void this.#upgrade(plan, target);
-  }
-
-  async #upgrade(plan: ParsedRequest, target: string): Promise<void> {
+    this.#record.countIn(requests.relay);
     try {
       await this.#upstreams.upgrade(plan, target, this.#peer, () => this.#giveAway());
     } catch (error) {
       if (this.#state !== 'upgrading') return;
       const refusal = error instanceof ApiError ? error : this.#upstreams.unexpected(error);
       countApiRefusal(refusal);
-      this.#requests.refuseUpgrade(upgradeRefusal(refusal));
+      this.#refuseUpgrade(refusal);
     }
+  }
+
+  #refuseUpgrade(error: ApiError): void {
+    this.#answer(upgradeRefusal(error), requests.relay);
   }
 
   #giveAway(): ReturnType<UpgradeRequest['takeOver']> {
     if (this.#state !== 'upgrading') return undefined;
-    this.#requests.upgraded();
+    this.end({ kind: 'upgraded' });
     this.#leave();
     const { socket, head } = this.#socket.release();
     // No stream of HTTP/2 asks for an upgrade.
     return socket instanceof Duplex ? { socket, head } : undefined;
   }
 
-  switched(stream: ByteStream): void {
-    this.#state = 'gone';
-    this.#deadline = Infinity;
-    const { socket, head } = this.#socket.release();
-    pipe(socket, stream, this.#requests.target, () => this.#leave());
-    if (head.length > 0) socket.emit('data', head);
-    if (this.#inputEnded) socket.emit('end');
+  // The end of a request
+
+  /** The only way out of a request: counts how it has ended, sends what is missing, and leads on to the next one. */
+  end(end: RequestEnd): void {
+    const plan = this.#plan;
+    const request = this.#request;
+    const exchange = this.#exchange;
+    this.#exchange = undefined;
+    if (end.kind === 'switched') return this.#join(end.stream);
+    this.#plan = undefined;
+    this.#request = undefined;
+    switch (end.kind) {
+      case 'completed':
+        this.#record.end('answered', exchange?.status);
+        this.#keep(request, end.stream, exchange?.challengesConnection === true);
+        return this.#next(end.close);
+      case 'failed':
+        this.#tellOwner(request, end.refused);
+        this.#admission.refused();
+        return this.#respond(
+          errorResponse(end.code, requestFacts(plan), this.#upstreams.context.abuseContact, end.text),
+          this.#endsUnread(plan, exchange),
+        );
+      case 'intercepted':
+        this.#admission.refused();
+        return this.#respond(end.response, this.#endsUnread(plan, exchange));
+      case 'refused': {
+        const { code, head } = end;
+        if (plan === undefined) this.#record.begin(undefined, head?.length ?? 0);
+        const facts = head === undefined ? requestFacts(plan) : factsOfHead(head);
+        return this.#respond(errorResponse(code, facts, this.#upstreams.context.abuseContact), true);
+      }
+      case 'broken':
+        this.#tellOwner(request, end.refused);
+        this.#record.end('broken', exchange?.status);
+        this.#state = 'gone';
+        return end.reset ? this.#socket.reset() : this.#socket.destroy();
+      case 'upgraded':
+        return this.#record.end('upgraded', 101);
+      case 'recalled':
+        this.#record.passed();
+        this.#state = 'head';
+        if (plan !== undefined) this.#socket.returnInput(plan.head.bytes);
+        return;
+      case 'left':
+        // A visitor may stop sending its request when the response is complete, and HTTP/2 asks it to.
+        this.#record.end(exchange?.responded === true ? 'answered' : 'abandoned', exchange?.status);
+        return exchange?.abort();
+    }
   }
 
-  /** Another relay serves the rest of the connection. */
-  #passOn(onward: Onward): void {
-    this.#state = 'gone';
-    this.#deadline = Infinity;
-    this.#requests.leave();
-    const begun = Buffer.from(this.#reader.text, 'latin1');
-    const { socket, head } = this.#socket.release();
-    const bytes = Buffer.concat([begun, head]);
-    void passOn({ socket, bytes, hasEnded: this.#inputEnded }, this.#peer, onward, () => this.#gone(this));
+  /** The relay itself responds to a well-formed request. */
+  #answer(response: OwnResponse, counts: RequestCounts): void {
+    this.#record.countIn(counts);
+    this.end({ kind: 'intercepted', response });
   }
 
-  // Endings
+  /**
+   * Refuses a request whose rest may not be read. If its response has begun, only the end of the connection can show
+   * that.
+   *
+   * @param head as much of the head as has arrived, if the head is the problem
+   */
+  #refuse(code: VisitorErrorCode, head?: string): void {
+    this.#exchange?.abort();
+    if (this.#exchange?.committed === true) this.#socket.destroy();
+    else this.end({ kind: 'refused', code, head });
+  }
+
+  #respond(response: OwnResponse, close: boolean): void {
+    this.#socket.send(response.bytes(close));
+    this.#record.responded(response);
+    this.#next(close);
+  }
+
+  /** Whether the connection ends with a response of the relay itself: the rest of a body is not read. */
+  #endsUnread(plan: ParsedRequest | undefined, exchange: Exchange | undefined): boolean {
+    const bodyDone = plan?.framing.kind === 'none' || exchange?.requestDone === true;
+    return plan === undefined || plan.close || this.#isLast || !bodyDone;
+  }
+
+  /** Keeps a stream that can carry another request. */
+  #keep(request: UpstreamRequest | undefined, stream: ByteStream | undefined, isChallenged: boolean): void {
+    if (request?.keepsStream !== true) return stream?.finish();
+    // A proxy's next request may be another visitor's.
+    const staysChallenged = isChallenged && !this.#peer.trusted;
+    if (stream !== undefined) this.#kept.keep(request.target, stream, staysChallenged, request.host);
+  }
+
+  /** @param refused the line that made the response invalid, if there is one */
+  #tellOwner(request: UpstreamRequest | undefined, refused: string | undefined): void {
+    if (request?.tunnel === undefined || refused === undefined) return;
+    this.#upstreams.tellOwner(request.tunnel, { code: 'local-malformed', detail: refused });
+  }
+
+  /** Everything was sent: waits for the next request, or ends the connection. */
+  #next(close: boolean): void {
+    if (close) return this.#close();
+    this.#admission.end();
+    this.#state = 'head';
+    this.#deadline = this.#upstreams.now() + (this.#isDraining ? DRAIN_IDLE_MS : IDLE_TIMEOUT_MS);
+    this.#serve();
+  }
+
+  // The end of the connection
 
   /** Ends the connection after what was sent; further input is discarded for a while. */
-  #end(): void {
+  #close(): void {
     if (this.#state === 'gone' || this.#state === 'lingering') return;
     this.#state = 'lingering';
-    this.#requests.finish();
+    this.#admission.end();
+    this.#kept.end();
     this.#deadline = Infinity;
     this.#socket.end(() => {
       this.#lingersUntil = this.#upstreams.now() + LINGER_MAX_MS;
@@ -377,119 +411,207 @@ export class Visitor implements SlotHolder, LimitedConnection, RequestsOwner, Vi
   }
 
   onClosed(): void {
-    this.#requests.abandon();
+    if (this.#plan !== undefined) this.end({ kind: 'left' });
     this.#leave();
   }
 
+  /** The connection is closed, or somebody else's. */
   #leave(): void {
     this.#state = 'gone';
     this.#deadline = Infinity;
-    this.#requests.leave();
+    this.#record.closed();
+    // A connection that a client takes over may have served visitors: a proxy that pools connections uses them for any
+    // sender.
+    this.#kept.end();
+    this.#admission.leave();
     this.#gone(this);
   }
-}
 
-/* Joins a visitor's connection and a stream once both speak WebSocket, with nothing left to parse. */
-
-/**
- * Passes bytes on in both directions until one side ends; then the other is ended as well (protocol.md section
- * 6.3).
- *
- * @param socket without listeners, except for errors
- * @param group shares its scheduling when the visitor sends much
- * @param onClosed called once, when the visitor's connection is closed
- */
-export function pipe(
-  socket: VisitorConnection,
-  stream: ByteStream,
-  group: unknown,
-  onClosed: () => void,
-): void {
-  const output = new VisitorOutput(socket, () => stream.resume());
-  const reads = new ScheduledReads(socket, () => group, {
-    onChunk(bytes) {
-      if (!stream.write(bytes)) reads.pause();
-    },
-    onEnd() {
-      stream.finish();
-      end();
-    },
-  });
-  socket.on('close', () => {
-    reads.flush();
-    stream.abort();
-    onClosed();
-  });
-  stream.attach({
-    onBytes(bytes) {
-      output.send(bytes);
-      if (output.isFull) stream.pause();
-    },
-    onRoom: () => reads.resume(),
-    onEnded(clean) {
-      if (clean) end();
-      else socket.destroy();
-    },
-  });
-
-  function end(): void {
-    output.end(() => setTimeout(() => socket.destroy(), LINGER_TIMEOUT_MS).unref());
+  /** The connection is a WebSocket from here on. */
+  #join(stream: ByteStream): void {
+    this.#state = 'gone';
+    this.#deadline = Infinity;
+    this.#record.opened();
+    const { socket, head } = this.#socket.release();
+    pipe(socket, stream, this.#group, () => this.#leave());
+    if (head.length > 0) socket.emit('data', head);
+    if (this.#socket.inputEnded) socket.emit('end');
+    this.staysOpen();
   }
-}
 
-/* The rest of a visitor's connection, for the relay that has replaced this one. */
+  /** Another relay serves the rest of the connection. */
+  #passOn(onward: Onward): void {
+    this.#state = 'gone';
+    this.#deadline = Infinity;
+    this.#kept.end();
+    this.#admission.leave();
+    const begun = Buffer.from(this.#reader.text, 'latin1');
+    const { socket, head } = this.#socket.release();
+    const bytes = Buffer.concat([begun, head]);
+    const rest = { socket, bytes, hasEnded: this.#socket.inputEnded };
+    void passOn(rest, this.#peer, onward, () => this.#gone(this));
+  }
 
-/**
- * Opens a connection to the relay that serves instead of this one.
- *
- * @param onReset called when the visitor must be cut in a way that cannot be mistaken for a clean end
- */
-export type Onward = (peer: Peer, onReset: () => void) => Promise<Socket>;
+  // The visitor has half-closed
 
-/** A visitor's connection without a request in progress. */
-export interface Rest {
-  readonly socket: VisitorConnection;
-  /** unread bytes of the visitor */
-  readonly bytes: Buffer;
-  /** whether that is all the visitor will send */
-  readonly hasEnded: boolean;
-}
+  onInputEnd(): void {
+    // A WebSocket cannot be half-open: a peer that ends its side before it is open does not want one.
+    if (this.#state === 'upgrading') return this.#socket.destroy();
+    this.onOutput();
+    this.#serve();
+  }
 
-/**
- * Joins both until they end, each direction separately. If the other relay cannot be reached or breaks off, the
- * visitor is cut.
- *
- * @param onClosed called once, when the visitor's connection is closed
- */
-export async function passOn(
-  { socket, bytes, hasEnded }: Rest,
-  peer: Peer,
-  onward: Onward,
-  onClosed: () => void,
-): Promise<void> {
-  socket.pause();
-  socket.once('close', onClosed);
-  const next = await onward(peer, () => socket.resetAndDestroy()).catch(() => undefined);
-  if (next === undefined) return void socket.resetAndDestroy();
-  if (socket.destroyed) return void next.destroy();
-  next.once('close', () => {
-    if (!next.readableEnded) socket.resetAndDestroy();
-  });
-  socket.once('close', () => next.destroy());
-  const output = new VisitorOutput(socket, () => next.resume());
-  next.on('data', (piece: Buffer) => {
-    output.send(piece);
-    if (output.isFull) next.pause();
-  });
-  next.on('end', () => output.end(() => {}));
-  // It may have been paused after the greeting of the other relay.
-  next.resume();
-  next.write(bytes);
-  if (hasEnded) return void next.end();
-  socket.on('data', (piece: Buffer) => {
-    if (!next.write(piece)) socket.pause();
-  });
-  socket.on('end', () => next.end());
-  next.on('drain', () => socket.resume());
-  socket.resume();
+  /**
+   * Whether the visitor has closed its side during a request. It may wait for the response, or be gone. Only a write
+   * reveals which: Node stops watching a socket after the end of its input.
+   */
+  get #mayHaveLeft(): boolean {
+    return this.#socket.inputEnded && this.#state === 'exchange';
+  }
+
+  /** When such a visitor counts as gone unless it is sent something. A full socket has its own time limit. */
+  get #leaveBy(): number {
+    return this.#socket.isFull ? Infinity : this.#upstreams.now() + LEAVE_TIMEOUT_MS;
+  }
+
+  onOutput(): void {
+    if (this.#mayHaveLeft) this.#deadline = this.#leaveBy;
+  }
+
+  /** Everything that it sent has been read. */
+  #inputIsOver(): void {
+    if (this.#state === 'head') this.#close();
+    else if (this.#exchange?.requestDone === false) this.#socket.destroy();
+  }
+
+  // Access that ends during a request
+
+  staysOpen(): void {
+    // The access policy may have changed since the request arrived.
+    this.#endIfBarred();
+  }
+
+  /**
+   * The access policy of a tunnel changed, or it was suspended: ends what is in progress if its visitor is no longer
+   * allowed. A suspended tunnel serves nobody.
+   */
+  review(tunnel: LiveTunnel): void {
+    if (this.#request?.tunnel !== tunnel) return;
+    if (!tunnel.isSuspended) return this.#endIfBarred();
+    if (this.#plan === undefined || this.#exchange?.committed !== false) return this.#cut();
+    this.#exchange.abort();
+    this.end({ kind: 'intercepted', response: this.#upstreams.suspended(this.#plan.head) });
+  }
+
+  /**
+   * Immediately cuts long-lived connections, and everything of a visitor whose own right is over. Any other response
+   * has {@link BARRED_RESPONSE_MS} to end.
+   */
+  #endIfBarred(now = this.#upstreams.now()): void {
+    if (this.#plan === undefined || this.#request === undefined) return;
+    const standing = this.#upstreams.standing(this.#plan, this.#peer, this.#request);
+    const isWebSocket = this.#exchange === undefined;
+    if (standing === 'allowed') this.#cutAt = undefined;
+    else if (standing === 'revoked' || isWebSocket || this.#exchange?.isEventStream === true) this.#cut();
+    else if (now >= (this.#cutAt ??= now + BARRED_RESPONSE_MS)) this.#cut();
+  }
+
+  /** Ends what is in progress in a way that does not look like a complete response. */
+  #cut(): void {
+    if (this.#exchange === undefined) this.#socket.destroy();
+    else this.#exchange.cut();
+  }
+
+  // For the edge and its limits
+
+  /** Ends what is past its time limit. To be called every {@link DEADLINE_TICK_MS}. */
+  tick(now: number): void {
+    const isTimed = this.#cutAt !== undefined || this.#request?.entrant?.until !== undefined;
+    if (isTimed) this.#endIfBarred(now);
+    if (now < this.#deadline) return;
+    // A reset: if the visitor still reads, it must not see a complete response.
+    if (this.#mayHaveLeft) return this.#socket.reset();
+    // A response has begun in the meantime.
+    if (this.#exchange?.isTwoWay === true) return void (this.#deadline = Infinity);
+    if (this.#state === 'exchange') return this.#refuse('request-timeout');
+    if (this.#state !== 'head') return this.#socket.destroy();
+    if (this.#reader.partial) return this.#refuse('request-timeout', this.#reader.text);
+    if (this.#isLast) this.#close();
+    else this.#socket.destroy();
+  }
+
+  /** Whether the next response that can announce it is the connection's last. */
+  get #isLast(): boolean {
+    return this.#isDraining || this.#onward !== undefined;
+  }
+
+  /**
+   * The relay is shutting down: the next response that can announce it is the connection's last. If none is due, a
+   * request that may be on its way gets {@link DRAIN_IDLE_MS} to arrive.
+   */
+  drain(): void {
+    this.#isDraining = true;
+    this.#exchange?.closeAfter();
+    if (this.#state === 'head' && !this.#reader.partial)
+      this.#deadline = this.#upstreams.now() + DRAIN_IDLE_MS;
+  }
+
+  /** New requests wait, as do those to the relay itself that are not yet scheduled. */
+  hold(): void {
+    this.#isHeld = true;
+    if (this.ownWork !== 'none' && this.#exchange?.hasStream !== true) this.#recall();
+  }
+
+  /** Requests are served again. */
+  resume(): void {
+    this.#isHeld = false;
+    this.#serve();
+  }
+
+  /** Another relay serves from now on; requests already sent to a tunnel or the API are completed here. */
+  leave(onward: Onward): void {
+    this.#onward = onward;
+    this.#recall();
+    this.#exchange?.closeAfter();
+    if (this.#state !== 'head') return;
+    if (this.#socket.hasInput || this.#reader.partial) this.#passOn(onward);
+    else this.#deadline = this.#upstreams.now() + REPLACED_IDLE_MS;
+  }
+
+  /** Cancels a request that was not sent anywhere yet. */
+  #recall(): void {
+    if (this.#exchange?.recall() === true) this.end({ kind: 'recalled' });
+  }
+
+  /** Whether the relay itself is processing a request. `unread`: one whose body has not ended. */
+  get ownWork(): 'none' | 'unread' | 'read' {
+    if (this.#exchange === undefined || this.#request?.tunnel !== undefined) return 'none';
+    return this.#exchange.requestDone ? 'read' : 'unread';
+  }
+
+  /** Responds to a request whose body does not end while the relay waits for it. */
+  refuseUnread(): void {
+    this.#refuse('relay-busy');
+  }
+
+  /** Whether none of its requests waits for a stream or is still to come. */
+  get isSettled(): boolean {
+    return this.#exchange === undefined ? this.#state !== 'head' : this.#exchange.hasStream;
+  }
+
+  get isWaiting(): boolean {
+    return this.#state === 'head' && !this.#reader.partial && !this.#socket.hasInput;
+  }
+
+  /** A visitor in the middle of a head gets a response. */
+  giveWay(): void {
+    if (this.#state !== 'head') return;
+    if (this.#reader.partial) this.#refuse('relay-busy', this.#reader.text);
+    else this.#close();
+  }
+
+  /** Cuts the connection. */
+  destroy(): void {
+    this.#socket.destroy();
+  }
 }

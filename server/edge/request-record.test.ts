@@ -3,7 +3,7 @@ import type { AccessEntry } from '../observe/logger.ts';
 import { onlyTunnel } from '../testing/edge-fixture.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import { type EdgeContext, HostResolver, parseRequest } from './route.ts';
-import { AccessRecord } from './visitor-requests.ts';
+import { AccessRecord } from './request-record.ts';
 
 const TOKEN = 'Ab3-_'.repeat(6) + 'xy';
 const ID = '0b9d7c52-5a4e-4d3c-9d0a-3f1f6b1f2a77';
