@@ -4,12 +4,10 @@ import type { Tunnel } from '../../shared/tunnel.ts';
 import { createAccount, type TestAccount } from '../support/accounts.ts';
 import { Api } from '../support/api.ts';
 import { ask, BROWSER, cookieOf, knock, KnockOwner, mustKnock, type Place } from '../support/approvals.ts';
-import { Culvert, Relay, spawnCulvert } from '../support/programs.ts';
 import { type Field, formatRequest, RawConnection, type Response, WEBSOCKET } from '../support/raw-http.ts';
 import { relaySuite } from '../support/relay-suite.ts';
 import { testScope } from '../support/scope.ts';
 import { type HttpService, startHttpService } from '../support/services/listen.ts';
-import { WITH_TRUNKS } from '../support/trunk-world.ts';
 
 /** Long before a relay would respond on its own (protocol.md section 11.3), and enough for a busy machine. */
 const SOON_MS = 15_000;
@@ -123,23 +121,6 @@ describe('an approval request (protocol.md section 11.3)', () => {
       }
     });
   }
-
-  it('is shown by culvert, which serves the approved visitor over a trunk', async () => {
-    const trunked = await Relay.start(scope, WITH_TRUNKS);
-    const { key } = await createAccount(trunked);
-    const culvert = await Culvert.start(scope, trunked, key, service.port, ['--knock']);
-    const { port } = trunked;
-    const at = { port, host: `${culvert.tunnel.slug}.localhost:${port}` };
-    const heard = culvert.nextEvent('knock');
-    const cookie = await mustKnock(at);
-    const { id } = (await heard) as unknown as { id: string };
-    const held = wait(cookie, at);
-    const args = ['knock', culvert.tunnel.id, id, '--admit', '--for', '10m'];
-    const answer = spawnCulvert(scope, args, { CULVERT_RELAY: trunked.url, CULVERT_API_KEY: key });
-    assert.equal((await answer.exited).code, 0);
-    assert.equal((await held).status, 303);
-    assert.equal((await ask(at, { headers: [cookie] })).text, 'hello knock');
-  });
 
   it('is described to programs in JSON, with an address that responds once there is a decision', async () => {
     const knocked = await knock(place());
@@ -293,51 +274,6 @@ describe('an approval request (protocol.md section 11.3)', () => {
     assert.match(shown.text, /Too many people are waiting/);
     await owner.answer((await owner.hears(5)).id, true);
     await mustKnock(place(), [from('192.0.2.99')]);
-  });
-
-  it('is accepted from 10,000 visitors at many addresses, of which the owner receives 32', async function () {
-    const connections = await Promise.all(
-      Array.from({ length: 100 }, () => RawConnection.open(scope, relay.port, 120_000)),
-    );
-    let number = 0;
-    const statuses = new Map<number, number>();
-    const flood = Promise.all(
-      connections.map(async (connection) => {
-        for (let count = 0; count < 100; count += 1) {
-          number += 1;
-          const address = `10.${(number >> 16) & 255}.${(number >> 8) & 255}.${number & 255}`;
-          const { status } = await connection.request({
-            method: 'POST',
-            host: place().host,
-            target: '/?culvert_gate=knock',
-            headers: [from(address)],
-            body: '',
-          });
-          statuses.set(status, (statuses.get(status) ?? 0) + 1);
-        }
-      }),
-    );
-    const api = new Api(relay, account.key);
-    for (let count = 0; count < 3; count += 1) assert.equal((await api.get(tunnel.id)).id, tunnel.id);
-    await flood;
-    assert.deepEqual(Object.fromEntries(statuses), { 202: 32, 429: 9968 });
-    await owner.hears(31);
-    assert.equal((await owner.list()).length, 32);
-    assert.equal(owner.heard.length, 32);
-    assert.deepEqual(seen, []);
-  });
-
-  it('holds at most four responses, and tells further ones to retry later', async () => {
-    const cookie = await mustKnock(place());
-    const held = Array.from({ length: 4 }, () => wait(cookie));
-    // Of five polls, the last one is told to retry later.
-    const fifth = await Promise.race([
-      ...held,
-      ask(place(), { path: '/?culvert_gate=wait', headers: [cookie, BROWSER] }),
-    ]);
-    assert.equal(fifth.status, 202);
-    await owner.answer((await owner.hears()).id, true);
-    for (const response of held) assert.ok([202, 303].includes((await response).status));
   });
 
   it('requires a page of the same site, and a tunnel that accepts approval requests', async () => {
