@@ -9,12 +9,13 @@ import { parseArgs } from 'node:util';
 import { format } from 'prettier';
 import { firstByte } from './cases/first-byte.ts';
 import { manyTunnels } from './cases/many-tunnels.ts';
-import { type Bench, http2, requests, responses, runCases } from './cases/requests.ts';
+import { type Bench, http2, requests, responses } from './cases/requests.ts';
 import { besideDownload, slowReaders, transfers } from './cases/transfers.ts';
+import { Scope } from '../support/scope.ts';
 import { describeMachine, install, type Machine } from './machine.ts';
 import { culvert, direct, floor, nginx, ssh } from './peers.ts';
-import { casesTables, plot, resultsPage } from './report.ts';
-import { Samples } from './stats.ts';
+import { plot, resultsPage } from './report.ts';
+import { median, Samples } from './stats.ts';
 
 const CASES = [firstByte, slowReaders, transfers, besideDownload, requests, responses, http2, manyTunnels];
 const PEERS = [direct, nginx, ssh, floor, culvert];
@@ -39,10 +40,22 @@ const bench: Bench = {
 for (const name of wanted ?? []) {
   if (!PEERS.some((peer) => peer.name === name)) throw new Error(`no peer ${name}`);
 }
-install('wrk', 'nghttp2-client', 'nginx', 'openssh-server', 'openssh-client', 'openssl');
+install('curl', 'wrk', 'nghttp2-client', 'nginx', 'openssh-server', 'openssh-client', 'openssl');
 const machine = describeMachine();
-await runCases(CASES, options.only, bench);
-console.log(`${resultsPage(bench.samples, machine, bench)}\n${casesTables(bench.samples)}`);
+const cases = CASES.filter(({ name }) => options.only === undefined || name === options.only);
+if (cases.length === 0) throw new Error(`no case ${options.only}`);
+for (const each of cases) {
+  const scope = new Scope();
+  try {
+    await each.run(scope, bench);
+  } finally {
+    await scope.end();
+  }
+}
+console.log(resultsPage(bench.samples, machine, bench));
+console.table(
+  Object.fromEntries([...bench.samples.entries()].map(([name, values]) => [name, median(values)])),
+);
 if (options.only === undefined && wanted === undefined) await write(bench, machine);
 
 async function write({ samples, rounds, seconds, peers }: Bench, measuredOn: Machine): Promise<void> {

@@ -79,37 +79,15 @@ const PEERS = ['culvert', 'floor', 'ssh', 'nginx', 'direct'];
 
 /** The target figures as Markdown, without those that were not measured. */
 function figuresTable(samples: Samples): string {
-  const rows = FIGURES.flatMap((figure) => {
-    const value = figure.value(samples);
+  const rows = FIGURES.flatMap(([what, against, sign, goal, ours, theirs]) => {
+    const value =
+      typeof theirs === 'string' ? samples.ratio(ours, theirs) : theirs(samples.median(ours), samples);
     if (value === undefined) return [];
-    const goal = `${figure.atMost ? 'at most' : 'at least'} ${figure.goal}`;
-    return [[figure.what, figure.against, goal, rounded(value), isReached(figure, value) ? 'yes' : 'no']];
+    const isReached = sign === '<=' ? value <= goal : value >= goal;
+    const target = `${sign === '<=' ? 'at most' : 'at least'} ${goal}`;
+    return [[what, against, target, rounded(value), isReached ? 'yes' : 'no']];
   });
   return table([['measure', 'relative to', 'target', 'measured', 'reached'], ...rows]);
-}
-
-/** One Markdown table for each case: peers as rows, medians of their measures as columns. */
-export function casesTables(samples: Samples): string {
-  const cases = new Map<string, Map<string, Map<string, number>>>();
-  for (const [name] of samples.entries()) {
-    const [load = '', peer = '', ...measure] = name.split('/');
-    const peers = cases.get(load) ?? new Map<string, Map<string, number>>();
-    const measures = peers.get(peer) ?? new Map<string, number>();
-    cases.set(load, peers.set(peer, measures.set(measure.join('/'), samples.median(name) ?? NaN)));
-  }
-  return [...cases].map(([load, peers]) => `### ${load}\n\n${caseTable(peers)}`).join('\n\n');
-}
-
-function caseTable(peers: ReadonlyMap<string, ReadonlyMap<string, number>>): string {
-  const columns = [...new Set([...peers.values()].flatMap((measures) => [...measures.keys()]))];
-  const rows = [...peers].map(([peer, measures]) => [
-    peer,
-    ...columns.map((column) => {
-      const value = measures.get(column);
-      return value === undefined ? '' : rounded(value);
-    }),
-  ]);
-  return table([['', ...columns], ...rows]);
 }
 
 export function machineText(machine: Machine, rounds: number, seconds: number): string {
@@ -133,89 +111,87 @@ export function table(rows: readonly (readonly string[])[]): string {
   return [lines[0], rule, ...lines.slice(1)].join('\n');
 }
 
-interface Figure {
-  readonly what: string;
-  readonly against: string;
-  readonly goal: number;
-  /** whether the value must be at most the goal, instead of at least */
-  readonly atMost: boolean;
-  readonly value: (samples: Samples) => number | undefined;
-}
-
-const FIGURES: readonly Figure[] = [
-  perSecond('keep-alive c16', 'floor', 0.95),
-  perSecond('keep-alive c64', 'floor', 0.95),
-  perSecond('new c16', 'floor', 1.5),
-  perSecond('new c64', 'floor', 1.6),
-  perSecond('keep-alive c16, 100 KB', 'floor', 0.7),
-  perSecond('h2, c4 × 16 streams', 'nginx', 0.4),
-  slowest('keep-alive c16', 'floor', 1.2),
-  figuresFigure('CPU of the relay, keep-alive c64', 'floor', '<=', 1.1, (samples) =>
-    samples.ratio('keep-alive c64/culvert/CPU s/10k relay', 'keep-alive c64/floor/CPU s/10k relay'),
-  ),
-  figuresFigure('CPU of the relay, HTTP/2 c4 × 16 streams', 'HTTP/1.1 keep-alive c16', '<=', 1.3, (samples) =>
-    samples.ratio(
-      'h2, c4 × 16 streams/culvert/CPU s/10k relay',
-      'TLS, keep-alive c16/culvert/CPU s/10k relay',
-    ),
-  ),
-  firstByte('after a minute', 1.05),
-  firstByte('immediately', 1.05),
-  transfer('download', 'ssh', 1.1),
-  transfer('upload', 'ssh', 1.1),
-  slowest('small requests c16, beside a download', 'ssh', 1.5),
-  figuresFigure('relay RSS for an idle tunnel, KiB', '10,000 of them', '<=', 12, (samples) => {
-    const many = samples.median('idle tunnels 10000/culvert/RSS KiB');
-    const one = samples.median('idle tunnels 1/culvert/RSS KiB');
-    return many === undefined || one === undefined ? undefined : (many - one) / 9999;
-  }),
-  figuresFigure('relay RSS for a slow reader, KiB', '1,000 of them', '<=', 64, (samples) =>
-    samples.median('slow readers/culvert/KiB each'),
-  ),
-];
-
-function figuresFigure(
+/** A target for the ratio of two measures, or for what a function makes of the first one. */
+type Figure = readonly [
   what: string,
   against: string,
   sign: '<=' | '>=',
   goal: number,
-  value: Figure['value'],
-): Figure {
-  return { what, against, goal, atMost: sign === '<=', value };
-}
+  ours: string,
+  theirs: string | ((ours: number | undefined, samples: Samples) => number | undefined),
+];
 
-function perSecond(load: string, peer: string, goal: number): Figure {
-  return figuresFigure(`requests/s, ${load}`, peer, '>=', goal, (samples) =>
-    samples.ratio(`${load}/culvert/req/s`, `${load}/${peer}/req/s`),
-  );
-}
-
-function slowest(load: string, peer: string, goal: number): Figure {
-  return figuresFigure(`p99, ${load}`, peer, '<=', goal, (samples) =>
-    samples.ratio(`${load}/culvert/p99 ms`, `${load}/${peer}/p99 ms`),
-  );
-}
-
-function firstByte(when: string, goal: number): Figure {
-  const load = `first byte, 50 ms, ${when}`;
-  const reference = 'direct + one round trip';
-  return figuresFigure(
-    `first byte to a new visitor, 50 ms each way, ${when}`,
-    reference,
+const FIGURES: readonly Figure[] = [
+  ...(
+    [
+      ['keep-alive c16', 'floor', 0.95],
+      ['keep-alive c64', 'floor', 0.95],
+      ['new c16', 'floor', 1.5],
+      ['new c64', 'floor', 1.6],
+      ['keep-alive c16, 100 KB', 'floor', 0.7],
+      ['h2, c4 × 16 streams', 'nginx', 0.4],
+    ] as const
+  ).map(([load, peer, goal]) => figure(`requests/s, ${load}`, peer, '>=', goal, load, 'req/s')),
+  figure('p99, keep-alive c16', 'floor', '<=', 1.2, 'keep-alive c16', 'p99 ms'),
+  figure('CPU of the relay, keep-alive c64', 'floor', '<=', 1.1, 'keep-alive c64', 'CPU s/10k relay'),
+  [
+    'CPU of the relay, HTTP/2 c4 × 16 streams',
+    'HTTP/1.1 keep-alive c16',
     '<=',
-    goal,
-    (samples) => samples.ratio(`${load}/culvert/ms`, `${load}/${reference}/ms`),
-  );
-}
+    1.3,
+    'h2, c4 × 16 streams/culvert/CPU s/10k relay',
+    'TLS, keep-alive c16/culvert/CPU s/10k relay',
+  ],
+  ...['after a minute', 'immediately'].map((when) =>
+    figure(
+      `first byte to a new visitor, 50 ms each way, ${when}`,
+      'direct + one round trip',
+      '<=',
+      1.05,
+      `first byte, 50 ms, ${when}`,
+      'ms',
+    ),
+  ),
+  ...['download', 'upload'].map((load) => figure(`${load} of 1 GiB`, 'ssh', '>=', 1.1, load, 'MB/s')),
+  figure(
+    'p99, small requests c16, beside a download',
+    'ssh',
+    '<=',
+    1.5,
+    'small requests c16, beside a download',
+    'p99 ms',
+  ),
+  [
+    'relay RSS for an idle tunnel, KiB',
+    '10,000 of them',
+    '<=',
+    12,
+    'idle tunnels 10000/culvert/RSS KiB',
+    (many, samples) => {
+      const one = samples.median('idle tunnels 1/culvert/RSS KiB');
+      return many === undefined || one === undefined ? undefined : (many - one) / 9999;
+    },
+  ],
+  [
+    'relay RSS for a slow reader, KiB',
+    '1,000 of them',
+    '<=',
+    64,
+    'slow readers/culvert/KiB each',
+    (each) => each,
+  ],
+];
 
-function transfer(direction: string, peer: string, goal: number): Figure {
-  return figuresFigure(`${direction} of 1 GiB`, peer, '>=', goal, (samples) =>
-    samples.ratio(`${direction}/culvert/MB/s`, `${direction}/${peer}/MB/s`),
-  );
-}
-
-function isReached({ goal, atMost }: Figure, value: number): boolean {
-  return atMost ? value <= goal : value >= goal;
+/** A target for the ratio of Culvert to another peer. */
+function figure(
+  what: string,
+  peer: string,
+  sign: '<=' | '>=',
+  goal: number,
+  load: string,
+  measure: string,
+): Figure {
+  return [what, peer, sign, goal, `${load}/culvert/${measure}`, `${load}/${peer}/${measure}`];
 }
 
 const PLOTTED = [

@@ -39,23 +39,12 @@ export class Samples {
   /**
    * The median of the ratios of two measures, round by round: a temporary disturbance of the machine affects both.
    *
-   * @param name a measure, or several to sum up
-   * @param against the same
    * @returns `undefined` when one was not measured
    */
-  ratio(name: string | readonly string[], against: string | readonly string[]): number | undefined {
-    const values = this.#sums([name].flat());
-    const others = this.#sums([against].flat());
+  ratio(name: string, against: string): number | undefined {
+    const [values, others] = [this.#values.get(name), this.#values.get(against)];
     if (values === undefined || others === undefined) return undefined;
     return median(values.map((value, round) => value / (others[round] ?? NaN)).filter(Number.isFinite));
-  }
-
-  /** The sums of measures, round by round. */
-  #sums(names: readonly string[]): number[] | undefined {
-    const measures = names.map((name) => this.#values.get(name));
-    const known = measures.filter((values) => values !== undefined);
-    if (known.length < names.length) return undefined;
-    return known[0]?.map((_, round) => known.reduce((sum, values) => sum + (values[round] ?? NaN), 0));
   }
 
   /** Every measure with its rounds, in the order of their first sample. */

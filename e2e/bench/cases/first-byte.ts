@@ -3,13 +3,13 @@
  * and after more than a minute without visitors.
  */
 import { once } from 'node:events';
-import { connect } from 'node:net';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { within } from '../../support/deadline.ts';
 import { Culvert, Relay } from '../../support/programs.ts';
 import type { Scope } from '../../support/scope.ts';
 import { median } from '../stats.ts';
-import { type Bench, type Case, startHello, startService } from './requests.ts';
+import { type Bench, type Case, startHello } from './requests.ts';
 
 const DELAY_MS = 50;
 const VISITORS_A_ROUND = 5;
@@ -45,10 +45,27 @@ export const firstByte: Case = {
 
 /** The address of a relay for clients that are {@link DELAY_MS} away. */
 async function distantUrl(scope: Scope, relay: Relay): Promise<string> {
-  const { port } = await startService(scope, 'distant', relay.port, DELAY_MS);
-  const url = new URL(relay.url);
-  url.port = String(port);
-  return url.origin;
+  const network = createServer({ noDelay: true, allowHalfOpen: true }, (near) => {
+    // A handshake takes a round trip as well, so data counts as sent no earlier than that.
+    const established = performance.now() + 2 * DELAY_MS;
+    const far = connect({ port: relay.port, host: '127.0.0.1', noDelay: true, allowHalfOpen: true });
+    passDelayed(near, far, established);
+    passDelayed(far, near, established);
+  });
+  network.listen(0, '127.0.0.1');
+  await once(network, 'listening');
+  scope.defer(() => void network.close());
+  return `http://localhost:${(network.address() as AddressInfo).port}`;
+}
+
+function passDelayed(from: Socket, to: Socket, notBefore: number): void {
+  const later = (action: () => void): void => {
+    setTimeout(action, Math.max(0, notBefore - performance.now()) + DELAY_MS);
+  };
+  from.on('data', (chunk: Buffer) => later(() => to.write(chunk)));
+  from.on('end', () => later(() => to.end()));
+  from.on('error', () => {});
+  from.on('close', () => later(() => to.destroy()));
 }
 
 /** Without a preceding silence, the tunnel's first visitor is not counted, and neither is the very first one. */

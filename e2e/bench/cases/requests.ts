@@ -2,10 +2,9 @@
  * Requests a second, latency, and CPU time: small responses over HTTP/1.1 and HTTP/2, and larger ones. And what every case
  * needs.
  */
-import { fileURLToPath } from 'node:url';
 import { Authority } from '../../support/certificates.ts';
 import { startProgram } from '../../support/child.ts';
-import { Scope } from '../../support/scope.ts';
+import type { Scope } from '../../support/scope.ts';
 import { closedPort } from '../../support/services/listen.ts';
 import { cpuSeconds } from '../../support/processes.ts';
 import {
@@ -34,28 +33,6 @@ export interface Case {
   readonly name: string;
   /** Starts what it needs in the scope, and adds samples named `case/peer/measure`. */
   run(scope: Scope, bench: Bench): Promise<void>;
-}
-
-/**
- * Runs cases one after the other, or only one of them.
- *
- * @throws Error if there is none of that name
- */
-export async function runCases<B>(
-  cases: readonly { readonly name: string; run(scope: Scope, bench: B): Promise<void> }[],
-  only: string | undefined,
-  bench: B,
-): Promise<void> {
-  const wanted = cases.filter(({ name }) => only === undefined || name === only);
-  if (wanted.length === 0) throw new Error(`no case ${only}`);
-  for (const each of wanted) {
-    const scope = new Scope();
-    try {
-      await each.run(scope, bench);
-    } finally {
-      await scope.end();
-    }
-  }
 }
 
 interface Named {
@@ -169,29 +146,6 @@ export async function startHello(scope: Scope): Promise<number> {
   const port = await closedPort();
   await startNginx(scope, port, '', HELLO);
   return port;
-}
-
-const SERVICES = fileURLToPath(new URL('../programs/services.ts', import.meta.url));
-
-/** @param args of `programs/services.ts` */
-export async function startService(
-  scope: Scope,
-  ...args: readonly (string | number)[]
-): Promise<{ port: number; pid: number }> {
-  const service = startProgram(scope, process.execPath, [SERVICES, ...args.map(String)]);
-  return { port: Number((await service.printed(/^listening (\d+)$/m))[1]), pid: service.pid };
-}
-
-export const VISITORS = fileURLToPath(new URL('../programs/visitors.ts', import.meta.url));
-
-/**
- * Waits until visitors are done.
- *
- * @param args of `programs/visitors.ts`
- * @returns what they print
- */
-export async function visit(scope: Scope, args: readonly (string | number)[], ms: number): Promise<string> {
-  return startProgram(scope, process.execPath, [VISITORS, ...args.map(String)]).finished(ms);
 }
 
 /**

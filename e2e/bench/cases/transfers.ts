@@ -2,73 +2,82 @@
  * Large bodies: MB/s and CPU time of both ends, their effect on other visitors' small requests through the same tunnel,
  * and the memory for those who do not read them.
  */
+import { truncateSync, writeFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { type Child, startProgram } from '../../support/child.ts';
 import { memoryOf } from '../../support/memory.ts';
-import { Culvert, Relay } from '../../support/programs.ts';
+import { Culvert, Relay, temporaryDirectory } from '../../support/programs.ts';
 import type { Scope } from '../../support/scope.ts';
+import { closedPort } from '../../support/services/listen.ts';
 import { culvertAnd, type PeerName, type RunningPeer, startFiles, startPeers } from '../peers.ts';
-import { rotated } from '../stats.ts';
-import {
-  type Bench,
-  type Case,
-  countCpu,
-  measureInTurn,
-  measureRequests,
-  startService,
-  visit,
-  VISITORS,
-  warmUp,
-} from './requests.ts';
+import { median, rotated } from '../stats.ts';
+import { type Bench, type Case, countCpu, measureInTurn, measureRequests, warmUp } from './requests.ts';
 
 const GIB = 1024 ** 3;
-const TRANSFER_TIMEOUT_MS = 60_000;
+/** ms that a transfer may take. */
+const TRANSFER_MS = 60_000;
+const SERVICE = fileURLToPath(new URL('../wan/service.ts', import.meta.url));
 
 export const transfers: Case = {
   name: 'transfers',
   async run(scope, bench) {
     const running = await startPeers(scope, bench.peers, await startTransferService(scope));
-    const directions = ['download', 'upload'] as const;
-    await measureInTurn(this.name, bench, running, directions, async (direction, { name, peer }) => {
-      const addCpu = countCpu(peer);
-      const seconds = await transfer(scope, peer, direction, GIB);
-      const title = `${direction}/${name}`;
-      bench.samples.add(`${title}/MB/s`, GIB / 1e6 / seconds);
-      addCpu(bench.samples, title, 'GiB', 1);
-    });
+    // A sparse file: the disk is not measured.
+    const file = join(temporaryDirectory(scope), 'upload');
+    writeFileSync(file, '');
+    truncateSync(file, GIB);
+    const directions = { download: [`/bytes?n=${GIB}`], upload: ['/upload', '--upload-file', file] };
+    await measureInTurn(
+      this.name,
+      bench,
+      running,
+      Object.entries(directions),
+      async (load, { name, peer }) => {
+        const [direction, [path = '', ...args]] = load;
+        const addCpu = countCpu(peer);
+        const seconds = Number(await curl(scope, peer, path, '%{time_total}', ...args).finished(TRANSFER_MS));
+        bench.samples.add(`${direction}/${name}/MB/s`, GIB / 1e6 / seconds);
+        addCpu(bench.samples, `${direction}/${name}`, 'GiB', 1);
+      },
+    );
   },
 };
 
-/** @returns the port of a service for {@link transfer} */
+/** @returns the port of a service that sends and takes bodies of any length */
 async function startTransferService(scope: Scope): Promise<number> {
-  return (await startService(scope, 'transfer')).port;
+  const port = await closedPort();
+  await startProgram(scope, process.execPath, [SERVICE, String(port)]).printed(/^ready$/m);
+  return port;
 }
 
 /**
- * Moves one body through a tunnel.
+ * A visitor who fails unless the body arrives whole.
  *
- * @returns the seconds it took
- * @throws Error when it did not arrive whole
+ * @param prints what of the transfer, as curl names it
  */
-async function transfer(
+function curl(
   scope: Scope,
   { port, host }: RunningPeer,
-  direction: 'download' | 'upload',
-  bytes: number,
-): Promise<number> {
-  const output = await visit(scope, [direction, port, host, bytes], TRANSFER_TIMEOUT_MS);
-  return Number(/^seconds ([\d.]+)$/m.exec(output)?.[1]);
+  path: string,
+  prints: string,
+  ...args: string[]
+): Child {
+  const options = ['-sSf', '-o', '/dev/null', '-w', `${prints}\n`, '-H', 'Expect:', '-H', `Host: ${host}`];
+  return startProgram(scope, 'curl', [...options, ...args, `http://127.0.0.1:${port}${path}`]);
 }
 
 const SMALL = 29;
+const DOWNLOAD_BYTES = 64 * 1024 ** 2;
 const LOAD = { connections: 16, closing: false, path: `/${SMALL}` };
 
-/** The small requests beside a download of 1 GiB, compared with the same requests alone. */
+/** The small requests beside downloads of 64 MiB, compared with the same requests alone. */
 export const besideDownload: Case = {
   name: 'beside-download',
   async run(scope, bench) {
-    const servicePort = await startFiles(scope, [SMALL, GIB]);
+    const servicePort = await startFiles(scope, [SMALL, DOWNLOAD_BYTES]);
     const running = await startPeers(scope, culvertAnd(bench.peers, 'ssh'), servicePort);
     for (const { peer } of running) await warmUp(scope, peer, { path: LOAD.path });
     for (let round = 1; round <= bench.rounds; round += 1) {
@@ -84,21 +93,15 @@ async function alone(scope: Scope, bench: Bench, name: PeerName, peer: RunningPe
   await measureRequests(scope, bench, `small requests c16, alone/${name}`, LOAD, peer);
 }
 
+/** Downloads again and again meanwhile, each time on a new connection. */
 async function beside(scope: Scope, bench: Bench, name: PeerName, peer: RunningPeer): Promise<void> {
-  const args = [VISITORS, 'downloads', String(peer.port), peer.host, String(GIB)];
-  const download = startProgram(scope, process.execPath, args);
-  await download.printed(/^begun$/m);
+  const args = ['-H', 'Connection: close'];
+  const downloads = curl(scope, peer, `/${DOWNLOAD_BYTES}?[1-10000]`, '%{speed_download}', ...args);
+  await downloads.printed(/^\d/m);
   const load = 'small requests c16, beside a download';
   await measureRequests(scope, bench, `${load}/${name}`, LOAD, peer);
-  bench.samples.add(`${load}/${name}/MB/s down`, await speedOf(download));
-}
-
-/** Ends a download. @returns MB/s */
-async function speedOf(download: Child): Promise<number> {
-  await download.stop();
-  const [, bytes, seconds] = /^received (\d+) in ([\d.]+)$/m.exec(download.output) ?? [];
-  if (bytes === undefined) throw new Error(`the download failed: ${download.output}`);
-  return Number(bytes) / 1e6 / Number(seconds);
+  bench.samples.add(`${load}/${name}/MB/s down`, median(downloads.lines.map(Number)) / 1e6);
+  await downloads.stop();
 }
 
 const SLOW_READERS = 1000;
@@ -132,6 +135,6 @@ function ask(port: number): Socket {
   const socket = connect({ port, host: '127.0.0.1' });
   socket.on('error', () => socket.destroy());
   socket.pause();
-  socket.write(`GET /${BODY_BYTES} HTTP/1.1\r\nHost: bench.localhost\r\n\r\n`);
+  socket.write(`GET /bytes?n=${BODY_BYTES} HTTP/1.1\r\nHost: bench.localhost\r\n\r\n`);
   return socket;
 }

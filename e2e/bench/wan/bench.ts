@@ -15,7 +15,7 @@ import { describeMachine, install } from '../machine.ts';
 import { rotated } from '../stats.ts';
 import { allowCongestionControl, buildWanlink, disturb, Lab, removeAbandoned } from './lab.ts';
 import { type Options, PROFILES, readOptions, TESTS } from './options.ts';
-import { type Run, wanPage, wanPlot, WanSamples } from './report.ts';
+import { type Run, wanPage, wanPlot, type WanSamples } from './report.ts';
 import { NAMES, REFERENCE, startSystems, SYSTEMS } from './systems.ts';
 
 const PACKAGES = 'openssl gcc libc6-dev iproute2 nginx openssh-server openssh-client chromium'.split(' ');
@@ -78,7 +78,7 @@ async function measure(
       signal.throwIfAborted();
       for (const [system, numbers] of values) {
         for (const [index, row] of (TESTS[test] ?? []).entries()) {
-          samples.add(name, row, system, numbers[index] ?? null);
+          (samples[`${name}/${row}/${system}`] ??= []).push(numbers[index] ?? null);
         }
       }
     };
@@ -153,7 +153,7 @@ async function main(): Promise<void> {
   const options = readOptions(process.argv.slice(2));
   prepare();
   const machine = describeMachine(['nginx -v', 'ssh -V', '(chromium --version 2>/dev/null)']);
-  const samples = new WanSamples();
+  const samples: WanSamples = {};
   let highestLoad = 0;
   const watch = setInterval(() => (highestLoad = Math.max(highestLoad, loadavg()[0] ?? 0)), 5000);
   const interruption = new AbortController();

@@ -6,25 +6,7 @@ import { PROFILES, TESTS } from './options.ts';
 import { REFERENCE, SYSTEMS } from './systems.ts';
 
 /** The values of each round by `profile/measure/system`; `null` for one that failed. */
-export class WanSamples {
-  readonly #values = new Map<string, (number | null)[]>();
-
-  add(profile: string, measure: string, system: string, value: number | null): void {
-    const name = `${profile}/${measure}/${system}`;
-    const values = this.#values.get(name);
-    if (values === undefined) this.#values.set(name, [value]);
-    else values.push(value);
-  }
-
-  /** The rounds of a measure, none if it was not taken. */
-  rounds(profile: string, measure: string, system: string): readonly (number | null)[] {
-    return this.#values.get(`${profile}/${measure}/${system}`) ?? [];
-  }
-
-  toJSON(): Record<string, (number | null)[]> {
-    return Object.fromEntries(this.#values);
-  }
-}
+export type WanSamples = Record<string, (number | null)[]>;
 
 /** What a run was like. */
 export interface Run {
@@ -60,11 +42,12 @@ export function profileTables(samples: WanSamples): string {
     const rows = Object.values(TESTS)
       .flat()
       .map((measure) => {
+        const rounds = (system: string) => samples[`${profile}/${measure}/${system}`] ?? [];
         // The reference is back within a round trip, so a ratio to it says nothing.
         const isRecovery = measure.startsWith('200 again');
-        const reference = isRecovery ? [] : samples.rounds(profile, measure, REFERENCE);
+        const reference = isRecovery ? [] : rounds(REFERENCE);
         const cells = systems.map((system) =>
-          cell(samples.rounds(profile, measure, system), system === REFERENCE ? undefined : reference),
+          cell(rounds(system), system === REFERENCE ? undefined : reference),
         );
         return [measure, ...cells];
       })
@@ -82,7 +65,7 @@ export function wanPlot(samples: WanSamples): string {
     (TESTS['page'] ?? []).map((measure): [string, (number | undefined)[]] => [
       `${profile}: ${measure.replace(/ of (the page|300 modules)/, '')}`,
       Object.keys(COLOURS).map((system) => {
-        const good = samples.rounds(profile, measure, system).filter((value) => value !== null);
+        const good = (samples[`${profile}/${measure}/${system}`] ?? []).filter((value) => value !== null);
         return good.length === 0 ? undefined : median(good);
       }),
     ]),
@@ -90,22 +73,11 @@ export function wanPlot(samples: WanSamples): string {
   return barChart(COLOURS, groups);
 }
 
-/** The whole page. Without a run, it says that there are no figures yet. */
-export function wanPage(samples: WanSamples, run: Run | undefined): string {
+/** The whole page. */
+export function wanPage(samples: WanSamples, { machine, date, rounds, highestLoad }: Run): string {
   const systems = Object.entries(SYSTEMS).map(([name, { title }]) => `- **${name}**: ${title}`);
   const profiles = Object.entries(PROFILES).map(([name, { title }]) => `- **${name}**: ${title}`);
-  const results =
-    run === undefined
-      ? 'Not measured yet: figures need a machine that does nothing else.'
-      : `${runText(run)}
-
-![Seconds until a page of 300 modules has loaded](wan.svg)
-
-In parentheses: the ratio to ${REFERENCE} in the same round.
-
-${profileTables(samples)}
-
-[wan.json](wan.json) has the value of every round.`;
+  const { cores, processor, memoryGiB, kernel, node, programs, commit, load } = machine;
   return `# Benchmarks over a wide area network
 
 Round trips, rates and losses decide how fast a tunnel feels. \`npm run bench:wan\` measures them on one machine, with
@@ -121,11 +93,14 @@ ${profiles.join('\n')}
 
 ## Results
 
-${results}
-`;
-}
+${date}, commit ${commit}: medians of ${rounds} interleaved rounds on ${cores} cores (${processor}), ${memoryGiB} GiB, ${kernel}, Node ${node}; ${programs.join(', ')}. The load average was ${load.toFixed(1)} before the run, and at most ${highestLoad.toFixed(1)} during it.
 
-function runText({ machine, date, rounds, highestLoad }: Run): string {
-  const { cores, processor, memoryGiB, kernel, node, programs, commit, load } = machine;
-  return `${date}, commit ${commit}: medians of ${rounds} interleaved rounds on ${cores} cores (${processor}), ${memoryGiB} GiB, ${kernel}, Node ${node}; ${programs.join(', ')}. The load average was ${load.toFixed(1)} before the run, and at most ${highestLoad.toFixed(1)} during it.`;
+![Seconds until a page of 300 modules has loaded](wan.svg)
+
+In parentheses: the ratio to ${REFERENCE} in the same round.
+
+${profileTables(samples)}
+
+[wan.json](wan.json) has the value of every round.
+`;
 }

@@ -4,8 +4,10 @@
  */
 import { createHash, X509Certificate } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
-import { connect, type ClientHttp2Session } from 'node:http2';
+import type { ClientRequest } from 'node:http';
+import { type ClientHttp2Stream, connect } from 'node:http2';
 import { Agent, request } from 'node:https';
+import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { chromium } from 'playwright-core';
 import { WebSocket } from 'ws';
@@ -42,69 +44,55 @@ interface Visitor {
 }
 
 async function open({ port, usesHttp2 }: Pick<System, 'port' | 'usesHttp2'>): Promise<Visitor> {
-  if (usesHttp2) {
-    const session = connect(`https://${HOST}:${port}`, { ca, settings: { initialWindowSize: 6 << 20 } });
-    await new Promise((resolve, reject) => session.once('connect', resolve).on('error', reject));
-    session.setLocalWindowSize(15 << 20);
-    return { get: (path, options) => getHttp2(session, path, options), end: () => session.destroy() };
+  if (!usesHttp2) {
+    const agent = new Agent({ keepAlive: true, maxSockets: 6, maxCachedSessions: 0, ca });
+    return { get: (path, options) => getHttp1(agent, port, path, options), end: () => agent.destroy() };
   }
-  const agent = new Agent({ keepAlive: true, maxSockets: 6, maxCachedSessions: 0, ca });
-  return { get: (path, options) => getHttp1(agent, port, path, options), end: () => agent.destroy() };
-}
-
-function getHttp2(
-  session: ClientHttp2Session,
-  path: string,
-  { onData, body, signal }: Get = {},
-): Promise<Got> {
-  const start = performance.now();
-  const method = body === undefined ? 'GET' : 'POST';
-  const stream = session.request(
-    { ':path': path, ':method': method },
-    { endStream: !body, ...(signal && { signal }) },
-  );
-  return new Promise((resolve, reject) => {
-    let [status, first] = [0, 0];
-    stream.on('response', (head) => (status = head[':status'] ?? 0));
-    stream.on('data', (piece: Buffer) => {
-      first ||= performance.now() - start;
-      onData?.(piece);
+  const session = connect(`https://${HOST}:${port}`, { ca, settings: { initialWindowSize: 6 << 20 } });
+  await new Promise((resolve, reject) => session.once('connect', resolve).on('error', reject));
+  session.setLocalWindowSize(15 << 20);
+  const get: Visitor['get'] = (path, options = {}) =>
+    receive(options, (method, signal, onResponse) => {
+      const head = { ':path': path, ':method': method };
+      const stream = session.request(head, { endStream: !options.body, ...signal });
+      stream.on('response', ({ ':status': status = 0 }) => onResponse(status, stream));
+      return stream;
     });
-    stream.on('end', () => resolve({ status, first, total: performance.now() - start }));
-    stream.on('error', reject);
-    stream.on('close', () => reject(new Error('the stream was closed')));
-    stream.setTimeout(SILENCE_MS, () => stream.destroy(new Error('no response')));
-    if (body) stream.end(body);
-  });
+  return { get, end: () => session.destroy() };
 }
 
-function getHttp1(
-  agent: Agent,
-  port: number,
-  path: string,
-  { onData, body, signal }: Get = {},
+function getHttp1(agent: Agent, port: number, path: string, options: Get = {}): Promise<Got> {
+  return receive(options, (method, signal, onResponse) =>
+    request(`https://${HOST}:${port}${path}`, { agent, method, ...signal }, (response) =>
+      onResponse(response.statusCode ?? 0, response),
+    ),
+  );
+}
+
+/** Reads the response to a request that `send` makes. */
+function receive(
+  { onData, body, signal }: Get,
+  send: (
+    method: string,
+    signal: { signal?: AbortSignal },
+    onResponse: (status: number, response: Readable) => void,
+  ) => ClientRequest | ClientHttp2Stream,
 ): Promise<Got> {
   const start = performance.now();
-  const method = body === undefined ? 'GET' : 'POST';
   return new Promise((resolve, reject) => {
-    const url = `https://${HOST}:${port}${path}`;
-    const sent = request(
-      url,
-      { agent, method, timeout: SILENCE_MS, ...(signal && { signal }) },
-      (response) => {
-        let first = 0;
-        response.on('data', (piece: Buffer) => {
-          first ||= performance.now() - start;
-          onData?.(piece);
-        });
-        const status = response.statusCode ?? 0;
-        response.on('end', () => resolve({ status, first, total: performance.now() - start }));
-        response.on('error', reject);
-      },
-    );
-    sent.on('timeout', () => sent.destroy(new Error('no response')));
+    const sent = send(body === undefined ? 'GET' : 'POST', signal ? { signal } : {}, (status, response) => {
+      let first = 0;
+      response.on('data', (piece: Buffer) => {
+        first ||= performance.now() - start;
+        onData?.(piece);
+      });
+      response.on('end', () => resolve({ status, first, total: performance.now() - start }));
+      response.on('error', reject);
+    });
     sent.on('error', reject);
-    sent.end(body);
+    sent.on('close', () => reject(new Error('the connection was closed')));
+    sent.setTimeout(SILENCE_MS, () => sent.destroy(new Error('no response')));
+    if (body !== undefined || !('session' in sent)) sent.end(body);
   });
 }
 
