@@ -5,8 +5,30 @@ import type { LocalDialer } from '../client/local/local-dialer.ts';
 import type { LocalConnection } from '../client/local/local-service.ts';
 import type { Attempt } from '../client/network/dial.ts';
 
+/** What a test waits for. */
+export abstract class Watched {
+  readonly #watchers = new Set<() => void>();
+
+  /** Resolves when the condition holds, checked after every change. */
+  until(condition: (it: this) => boolean): Promise<void> {
+    return new Promise((resolve) => {
+      const check = (): void => {
+        if (!condition(this)) return;
+        this.#watchers.delete(check);
+        resolve();
+      };
+      this.#watchers.add(check);
+      check();
+    });
+  }
+
+  protected changed(): void {
+    for (const watcher of this.#watchers) watcher();
+  }
+}
+
 /** A data socket; the test is the relay's end. */
-export class FakeStream implements DataSocket {
+export class FakeStream extends Watched implements DataSocket {
   /** everything written */
   sent = '';
   /** code of the Close frame, or `cut` */
@@ -18,7 +40,6 @@ export class FakeStream implements DataSocket {
   /** what `write` returns */
   room = true;
   #handler: ByteStreamHandler | undefined;
-  readonly #watchers = new Set<() => void>();
 
   attach(handler: ByteStreamHandler): void {
     this.#handler = handler;
@@ -27,28 +48,28 @@ export class FakeStream implements DataSocket {
 
   write(chunk: Buffer): boolean {
     this.sent += chunk.toString('latin1');
-    this.#changed();
+    this.changed();
     return this.room;
   }
 
   pause(): void {
     this.paused = true;
-    this.#changed();
+    this.changed();
   }
 
   resume(): void {
     this.paused = false;
-    this.#changed();
+    this.changed();
   }
 
   close(code: number): void {
     this.ended ??= code;
-    this.#changed();
+    this.changed();
   }
 
   destroy(): void {
     this.ended ??= 'cut';
-    this.#changed();
+    this.changed();
   }
 
   lookForEnd(): void {
@@ -69,23 +90,6 @@ export class FakeStream implements DataSocket {
   /** The relay closes. */
   closeByRelay(code: number): void {
     this.#handler?.onStreamClose(code);
-  }
-
-  /** Resolves when the condition holds, checked after every call of the engine. */
-  until(condition: (stream: this) => boolean): Promise<void> {
-    return new Promise((resolve) => {
-      const check = (): void => {
-        if (!condition(this)) return;
-        this.#watchers.delete(check);
-        resolve();
-      };
-      this.#watchers.add(check);
-      check();
-    });
-  }
-
-  #changed(): void {
-    for (const watcher of this.#watchers) watcher();
   }
 }
 

@@ -55,12 +55,11 @@ describe('LocalPool', () => {
     await until(() => services[0]?.readableEnded === true);
   });
 
-  const reasons: Record<string, (service: Socket) => void> = {
-    'sends something': (service) => service.write('x'),
-    'ends it': (service) => service.end(),
-    'resets it': (service) => service.resetAndDestroy(),
-  };
-  for (const [name, act] of Object.entries(reasons)) {
+  for (const [name, act] of [
+    ['sends something', (service) => service.write('x')],
+    ['ends it', (service) => service.end()],
+    ['resets it', (service) => service.resetAndDestroy()],
+  ] as const satisfies [string, (service: Socket) => void][])
     it(`drops an idle connection when the service ${name}`, async () => {
       const { pool, services, locals, deadlines } = await setUp(1);
       await until(() => services.length === 1);
@@ -68,7 +67,6 @@ describe('LocalPool', () => {
       await until(() => pool.size === 0);
       assert.deepEqual([locals[0]?.isOpen, deadlines.size], [false, 0]);
     });
-  }
 
   it('does not hand out a connection with data that waits for its turn', async () => {
     const { pool, services, locals } = await setUp(1);
@@ -136,21 +134,14 @@ async function attempt(act: (service: Socket) => void): Promise<string> {
 describe('reuse', () => {
   afterEach(closeServers);
 
-  it('reports the first bytes of a response', async () => {
-    assert.equal(await attempt((service) => service.write('HTTP/1.1 2')), 'answered HTTP/1.1 2');
-  });
-
-  const endings: Record<string, (service: Socket) => void> = {
-    'ends the connection': (service) => service.end(),
-    'resets the connection': (service) => service.resetAndDestroy(),
-    'says that the connection was idle too long': (service) =>
-      service.write('HTTP/1.1 408 Request Timeout\r\n'),
-  };
-  for (const [name, act] of Object.entries(endings)) {
-    it(`reports that there is no response when the service ${name}`, async () => {
-      assert.equal(await attempt(act), 'unanswered');
-    });
-  }
+  for (const [what, act, outcome] of [
+    ['responds', (service) => service.write('HTTP/1.1 2'), 'answered HTTP/1.1 2'],
+    ['ends the connection', (service) => service.end(), 'unanswered'],
+    ['resets the connection', (service) => service.resetAndDestroy(), 'unanswered'],
+    ['was idle for too long', (service) => service.write('HTTP/1.1 408 Request Timeout\r\n'), 'unanswered'],
+  ] as const satisfies [string, (service: Socket) => void, string][])
+    it(`reports "${outcome}" when the service ${what}`, async () =>
+      assert.equal(await attempt(act), outcome));
 
   it('reports nothing after it is cancelled', async () => {
     const { pool, services } = await setUp(1);
@@ -163,128 +154,107 @@ describe('reuse', () => {
   });
 });
 
-const REQUEST = 'GET /x?y HTTP/1.1\r\nHost: a\r\nCookie: b=c\r\nX-Forwarded-For: 192.0.2.1\r\n\r\n';
+/** Each `|` stands for the end of a line. */
+const bytesOf = (text: string): Buffer => Buffer.from(text.replaceAll('|', '\r\n'), 'latin1');
 
-const request = (method: string, fields = '', version = '1.1'): string =>
-  `${method} / HTTP/${version}\r\nHost: a\r\n${fields}\r\n`;
-
-const response = (fields = '', body = '', status = '200 OK', version = '1.1'): string =>
-  `HTTP/${version} ${status}\r\n${fields}\r\n${body}`;
+const REQUEST = 'GET /x?y HTTP/1.1|Host: a|Cookie: b=c|X-Forwarded-For: 192.0.2.1||';
 
 describe('LocalExchange.of', () => {
-  const suitable: Record<string, string> = {
-    'a GET': REQUEST,
-    'a HEAD': request('HEAD'),
-    'an OPTIONS': request('OPTIONS'),
-    'a length of 0': request('GET', 'Content-Length: 0\r\n'),
-  };
-  for (const [name, bytes] of Object.entries(suitable)) {
-    it(`accepts ${name}`, () => assert.ok(LocalExchange.of(Buffer.from(bytes))));
-  }
+  for (const request of [
+    REQUEST,
+    'HEAD / HTTP/1.1|Host: a||',
+    'OPTIONS / HTTP/1.1|Host: a||',
+    'GET / HTTP/1.1|Host: a|Content-Length: 0||',
+  ])
+    it(`accepts ${request}`, () => assert.ok(LocalExchange.of(bytesOf(request))));
 
-  const unsuitable: Record<string, string> = {
-    'a POST': request('POST'),
-    'a method that may change something': request('DELETE'),
-    'a method in lower case': request('get'),
-    'HTTP/1.0': request('GET', '', '1.0'),
-    'a body': `${request('GET', 'Content-Length: 1\r\n')}x`,
-    'a body that is still to come': request('GET', 'Content-Length: 1\r\n'),
-    'a chunked body': request('GET', 'Transfer-Encoding: chunked\r\n'),
-    'a broken length': request('GET', 'Content-Length: 0, 0\r\n'),
-    'an offered upgrade': request('GET', 'Upgrade: websocket\r\nConnection: Upgrade\r\n'),
-    'a Connection field': request('GET', 'Connection: close\r\n'),
-    'a login, which may be for the connection': request('GET', 'AUTHORIZATION: NTLM TlRMTVNTUAAB\r\n'),
-    'a login at a proxy': request('GET', 'Proxy-Authorization: Negotiate YII\r\n'),
-    'an expectation': request('GET', 'Expect: 100-continue\r\n'),
-    'a part of a head': REQUEST.slice(0, -1),
-    'a second request behind it': REQUEST + REQUEST,
-    'one byte behind it': `${REQUEST}x`,
-    'what is no HTTP': 'hello\r\n\r\n',
-    'a head beyond the limit': request('GET', `X: ${'x'.repeat(40_000)}\r\n`),
-  };
-  for (const [name, bytes] of Object.entries(unsuitable)) {
-    it(`rejects ${name}`, () => assert.equal(LocalExchange.of(Buffer.from(bytes)), undefined));
-  }
+  for (const request of [
+    'POST / HTTP/1.1|Host: a||',
+    'DELETE / HTTP/1.1|Host: a||',
+    'get / HTTP/1.1|Host: a||',
+    'GET / HTTP/1.0|Host: a||',
+    'GET / HTTP/1.1|Host: a|Content-Length: 1||x',
+    'GET / HTTP/1.1|Host: a|Content-Length: 1||',
+    'GET / HTTP/1.1|Host: a|Transfer-Encoding: chunked||',
+    'GET / HTTP/1.1|Host: a|Content-Length: 0, 0||',
+    'GET / HTTP/1.1|Host: a|Upgrade: websocket|Connection: Upgrade||',
+    'GET / HTTP/1.1|Host: a|Connection: close||',
+    // A login may be for the connection.
+    'GET / HTTP/1.1|Host: a|AUTHORIZATION: NTLM TlRMTVNTUAAB||',
+    'GET / HTTP/1.1|Host: a|Proxy-Authorization: Negotiate YII||',
+    'GET / HTTP/1.1|Host: a|Expect: 100-continue||',
+    REQUEST.slice(0, -1),
+    REQUEST + REQUEST,
+    `${REQUEST}x`,
+    'hello||',
+    `GET / HTTP/1.1|Host: a|X: ${'x'.repeat(40_000)}||`,
+  ])
+    it(`rejects ${request.slice(0, 150)}`, () => assert.equal(LocalExchange.of(bytesOf(request)), undefined));
 });
 
-/** Whether the connection is free after that response, which comes in these pieces. */
-function isReusable(pieces: readonly string[], method = 'GET'): boolean {
-  const exchange = LocalExchange.of(Buffer.from(request(method)));
-  assert.ok(exchange);
-  for (const piece of pieces) {
-    const chunk = Buffer.from(piece, 'latin1');
-    exchange.follow(chunk);
-    // Masking does this to data that was passed on.
-    chunk.fill(0xff);
-  }
-  return exchange.isReusable;
-}
-
 describe('LocalExchange', () => {
-  const length = response('Content-Length: 5\r\n', 'hello');
-  const chunked = response('Transfer-Encoding: chunked\r\n', '5\r\nhello\r\n0\r\nX: y\r\n\r\n');
+  const LENGTH = 'HTTP/1.1 200 OK|Content-Length: 5||hello';
+  const CHUNKED = 'HTTP/1.1 200 OK|Transfer-Encoding: chunked||5|hello|0|X: y||';
+  const EMPTY = 'HTTP/1.1 200 OK|Content-Length: 0';
 
-  const free: Record<string, [string[], string?]> = {
-    'a body of known length': [[length]],
-    'a body in pieces': [[length.slice(0, -4), 'e', 'llo']],
-    'a chunked body': [[chunked]],
-    'a chunked body in pieces': [[chunked.slice(0, -20), ...Array.from(chunked.slice(-20))]],
-    'an empty body': [[response('Content-Length: 0\r\n')]],
-    'no content': [[response('', '', '204 No Content')]],
-    'not modified': [[response('ETag: "a"\r\n', '', '304 Not Modified')]],
-    'a response to HEAD that announces nothing': [[response('X: y\r\n')], 'HEAD'],
-    'a connection that is said to be kept': [
-      [response('Connection: Keep-Alive\r\nContent-Length: 0\r\n')],
-      'GET',
-    ],
-    'an error': [[response('Content-Length: 0\r\n', '', '500 Internal Server Error')]],
-    'interim responses before it': [
-      [response('Link: </a>\r\n', '', '103 Early Hints') + response('', '', '102 Processing'), length],
-    ],
-    'an interim response with it': [[response('', '', '103 Early Hints') + length]],
-  };
-  for (const [name, [pieces, method]] of Object.entries(free)) {
-    it(`is free after ${name}`, () => assert.ok(isReusable(pieces, method)));
-  }
-
-  const taken: Record<string, [string[], string?]> = {
-    nothing: [[]],
-    'an incomplete body': [[length.slice(0, -1)]],
-    'an incomplete chunked body': [[chunked.slice(0, -1)]],
-    'a part of a head': [[length.slice(0, 20)]],
+  /** Whether the connection is free after that response, in pieces divided by `^`. */
+  const rows: readonly [isFree: boolean, response: string, method?: string][] = [
+    [true, LENGTH],
+    [true, LENGTH.replace('ello', '^e^llo')],
+    [true, CHUNKED],
+    [true, CHUNKED.slice(0, -14) + Array.from(CHUNKED.slice(-14)).join('^')],
+    [true, `${EMPTY}||`],
+    [true, 'HTTP/1.1 204 No Content||'],
+    [true, 'HTTP/1.1 304 Not Modified|ETag: "a"||'],
+    [true, 'HTTP/1.1 200 OK|X: y||', 'HEAD'],
+    [true, `${EMPTY}|Connection: Keep-Alive||`],
+    [true, 'HTTP/1.1 500 Internal Server Error|Content-Length: 0||'],
+    [true, `HTTP/1.1 103 Early Hints|Link: </a>||HTTP/1.1 102 Processing||^${LENGTH}`],
+    [true, `HTTP/1.1 103 Early Hints||${LENGTH}`],
+    [false, ''],
+    [false, LENGTH.slice(0, -1)],
+    [false, CHUNKED.slice(0, -1)],
+    [false, LENGTH.slice(0, 20)],
     // A head that is passed on in parts would have to be copied to be parsed.
-    'a head in parts': [[length.slice(0, 20), length.slice(20)]],
-    'an interim response alone': [[response('', '', '103 Early Hints')]],
-    'a byte behind the body': [[`${length}x`]],
-    'a byte behind the body, later': [[length, 'x']],
-    'a byte behind a chunked body': [[`${chunked}x`]],
-    'a byte behind an empty body': [[response('Content-Length: 0\r\n', 'x')]],
-    'a second response': [[length + length]],
-    'a body that ends with the connection': [[response('', 'hello')]],
-    'HTTP/1.0': [[response('Content-Length: 5\r\nConnection: keep-alive\r\n', 'hello', '200 OK', '1.0')]],
-    'a connection that is to close': [[response('Content-Length: 0\r\nConnection: close\r\n')]],
-    'close in a list': [[response('Content-Length: 0\r\nConnection: keep-alive, Close\r\n')]],
-    'another connection option': [[response('Content-Length: 0\r\nConnection: upgrade\r\n')]],
-    'a challenge for the connection': [
-      [response('Content-Length: 0\r\nWWW-Authenticate: NTLM\r\n', '', '401 Unauthorized')],
-    ],
-    'a challenge of a proxy': [[response('Content-Length: 0\r\nProxy-Authenticate: Negotiate\r\n')]],
-    'a switch nobody asked for': [
-      [response('Upgrade: x\r\nConnection: upgrade\r\n', '', '101 Switching Protocols')],
-    ],
-    'two lengths': [[response('Content-Length: 5\r\nContent-Length: 5\r\n', 'hello')]],
-    'length and chunks': [[response('Content-Length: 5\r\nTransfer-Encoding: chunked\r\n', 'hello')]],
-    'broken chunks': [[response('Transfer-Encoding: chunked\r\n', 'x\r\n')]],
-    'broken chunks, later': [[response('Transfer-Encoding: chunked\r\n'), 'x\r\n', '0\r\n\r\n']],
-    'a broken head': [['HTTP/1.1 200 OK\r\nContent-Length : 0\r\n\r\n']],
-    'a head beyond the limit': [[response(`Content-Length: 0\r\nX: ${'x'.repeat(70_000)}\r\n`)]],
+    [false, `${LENGTH.slice(0, 20)}^${LENGTH.slice(20)}`],
+    [false, 'HTTP/1.1 103 Early Hints||'],
+    [false, `${LENGTH}x`],
+    [false, `${LENGTH}^x`],
+    [false, `${CHUNKED}x`],
+    [false, `${EMPTY}||x`],
+    [false, LENGTH + LENGTH],
+    // The body ends with the connection.
+    [false, 'HTTP/1.1 200 OK||hello'],
+    [false, 'HTTP/1.0 200 OK|Content-Length: 5|Connection: keep-alive||hello'],
+    [false, `${EMPTY}|Connection: close||`],
+    [false, `${EMPTY}|Connection: keep-alive, Close||`],
+    [false, `${EMPTY}|Connection: upgrade||`],
+    // The challenge may be for the connection.
+    [false, 'HTTP/1.1 401 Unauthorized|Content-Length: 0|WWW-Authenticate: NTLM||'],
+    [false, `${EMPTY}|Proxy-Authenticate: Negotiate||`],
+    [false, 'HTTP/1.1 101 Switching Protocols|Upgrade: x|Connection: upgrade||'],
+    [false, 'HTTP/1.1 200 OK|Content-Length: 5|Content-Length: 5||hello'],
+    [false, 'HTTP/1.1 200 OK|Content-Length: 5|Transfer-Encoding: chunked||hello'],
+    [false, 'HTTP/1.1 200 OK|Transfer-Encoding: chunked||x|'],
+    [false, 'HTTP/1.1 200 OK|Transfer-Encoding: chunked||^x|^0||'],
+    [false, 'HTTP/1.1 200 OK|Content-Length : 0||'],
+    [false, `${EMPTY}|X: ${'x'.repeat(70_000)}||`],
     // If the server sends a body anyway, no other visitor may receive it.
-    'a response to HEAD that announces a body': [[response('Content-Length: 5\r\n')], 'HEAD'],
-    'a response to HEAD that announces chunks': [[response('Transfer-Encoding: chunked\r\n')], 'HEAD'],
-    'no content with a length': [[response('Content-Length: 5\r\n', '', '204 No Content')]],
-    'not modified with a length': [[response('Content-Length: 5\r\n', '', '304 Not Modified')]],
-  };
-  for (const [name, [pieces, method]] of Object.entries(taken)) {
-    it(`is not free after ${name}`, () => assert.ok(!isReusable(pieces, method)));
-  }
+    [false, 'HTTP/1.1 200 OK|Content-Length: 5||', 'HEAD'],
+    [false, 'HTTP/1.1 200 OK|Transfer-Encoding: chunked||', 'HEAD'],
+    [false, 'HTTP/1.1 204 No Content|Content-Length: 5||'],
+    [false, 'HTTP/1.1 304 Not Modified|Content-Length: 5||'],
+  ];
+  for (const [isFree, response, method = 'GET'] of rows)
+    it(`is ${isFree ? 'free' : 'not free'} after ${response.slice(0, 120)} to ${method}`, () => {
+      const exchange = LocalExchange.of(bytesOf(`${method} / HTTP/1.1|Host: a||`));
+      assert.ok(exchange);
+      for (const piece of response.split('^')) {
+        const chunk = bytesOf(piece);
+        exchange.follow(chunk);
+        // Masking does this to data that was passed on.
+        chunk.fill(0xff);
+      }
+      assert.equal(exchange.isReusable, isFree);
+    });
 });
