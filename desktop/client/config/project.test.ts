@@ -20,15 +20,6 @@ function refusal(text: string): string {
 
 const tunnel = (fields: string): string => `tunnels:\n  web:\n    port: 3000\n    ${fields}\n`;
 
-const many = (count: number): string =>
-  `tunnels:\n${Array.from({ length: count }, (_, index) => `  t${index}: {port: 1}\n`).join('')}`;
-
-const named = (length: number): string => `tunnels: {${'n'.repeat(length)}: {port: 1}}`;
-
-const users = (count: number) => Array.from({ length: count }, (_, index) => `u${index}:x`).join(', ');
-
-const networks = (count: number) => Array.from({ length: count }, (_, index) => `10.0.0.${index}`).join(', ');
-
 function portAndWildcard(fields: string) {
   const [only] = parseProject(`tunnels: {web: {${fields}}}`, 'culvert.yml').tunnels;
   return [only?.port, only?.wildcard];
@@ -36,6 +27,86 @@ function portAndWildcard(fields: string) {
 
 const filled = (field: string, env: Record<string, string>) =>
   parseProject(`tunnels: {web: {port: 1, ${field}}}`, 'culvert.yml', { env }).tunnels[0];
+
+/**
+ * Fields of a tunnel, and what is said about the first; or a file, in which `|` ends a line, and what is said about it.
+ * `…` is any text. What would leave a tunnel more open than it seems comes first. Secrets, such as `hid`, are not repeated.
+ */
+const REFUSED = `
+password: => must be a string, or true to generate a password of three words.
+password: 1234 => must be a string, or true to generate a password of three words.
+password: false => must be a string, or true to generate a password of three words.
+password: hid => the password must be 4 to 128 characters.
+password: '\${NOT_SET}' => the variable NOT_SET is not set.
+auth: ['ann:\${NOT_SET}'] => the variable NOT_SET is not set.
+auth: [] => must be USER:PASSWORD, or a list of them.
+auth: {ann: hid} => must be USER:PASSWORD, or a list of them.
+auth: ann => must be USER:PASSWORD, but the password is missing.
+auth: 'ann:' => the password of ann must be 1 to 128 characters.
+auth: ':hid' => the user in USER:PASSWORD must be 1 to 64 characters without a colon.
+auth: ['ann:hid', 'ann:hid2'] => the user ann appears twice.
+allow: [] => must be an address or a range, or a list of them.
+allow: localhost => "localhost" is not an address or a range, such as 192.0.2.7 or 10.0.0.0/8.
+allow: [10.0.0.0/8, 10.0.0.0/33] => "10.0.0.0/33" is not an address or a range, such as …
+tokens: [] => must be the name of a token, a list of names, or names with their tokens.
+tokens: [1] => must be the name of a token, a list of names, or names with their tokens.
+tokens: {ci: } => must be the name of a token, a list of names, or names with their tokens.
+tokens: CI => "CI" is not 1 to 32 lowercase letters, digits and hyphens.
+tokens: [ci, ci] => the token "ci" appears twice.
+tokens: {ci: hid} => the token ci must be 24 to 256 visible ASCII characters without blanks.
+tokens: {ci: '\${NOT_SET}'} => the variable NOT_SET is not set.
+links: yes => must be true or false.
+knock: 1 => must be true or false.
+pasword: hid => is unknown. Did you mean password?
+name: My_App => is "My_App", but must be 2 to 63 lowercase letters, digits and hyphens, not starting or …
+ttl: 1d => is "1d", but must be a duration of at least 1s, such as 90s, 30m, 4h or 1h30m.
+ttl: 60 => is 60, but must be a duration of at least 1s, such as 90s, 30m, 4h or 1h30m.
+idle: yes => is "yes", but must be true or false.
+host_header: "a b" => is "a b", but must be keep, local, or a host name with or without a port, such as …
+local_host: http://x => is "http://x", but must be a host name or an IP address, without a port.
+request_header: ["A: b", "Host: c"] => is ["A: b","Host: c"], but must be a header … except Host (see …
+remove_response_header: Content-Length => is "Content-Length", but must be the name of a header, except …
+compress: yes => is "yes", but must be auto, on or off.
+hosts: {} => is {}, but must be the ports of 1 to 32 hosts, such as "api: 3001" (letters, digits …
+hosts: [3000] => is [3000], but must be the ports of 1 to 32 hosts, …
+hosts: {api: 0} => is {"api":0}, but must be the ports of 1 to 32 hosts, …
+hosts: {a.b: 3000} => is {"a.b":3000}, but must be the ports of 1 to 32 hosts, …
+hosts: {xn--a: 3000} => is {"xn--a":3000}, but must be the ports of 1 to 32 hosts, …
+keep_bodies: 32KB => is "32KB", but must be a size from 64KB to 10MB, such as 256KB or 1MB.
+wait: 61 => is 61, but must be a whole number of seconds from 0 to 60.
+hostheader: local => is unknown. Did you mean host_header?
+other: x => is unknown. The fields are port, share, name, domain, wildcard, hosts, ttl, …
+subdomain: x => is unknown. Did you mean name?
+hostname: a.example.com => is unknown. Did you mean domain?
+tunnels: {web: {addr: 3000}} => culvert.yml:1: tunnels.web.addr: is unknown. Did you mean port?…
+tunnels: {web: {port?: 3000}} => culvert.yml:1: tunnels.web.port?: is unknown. Did you mean port?…
+ => culvert.yml:1: the file must have a "tunnels" field with a name and a port for each tunnel.
+- a => culvert.yml:1: the file is a list, but must have a "tunnels" field with a name and a port …
+tunnels: => culvert.yml:1: tunnels: must define at least one tunnel, each with a name and a port.
+tunnels: {web: 3000} => culvert.yml:1: tunnels.web: is 3000, but must be a mapping with these fields: port, …
+tunnels:|  "a b": {port: 1} => culvert.yml:2: tunnels.a b: is not a valid tunnel name. Use 1 to 32 …
+tunnels:|  web:|    name: x1 => culvert.yml:2: tunnels.web.port: is missing. It must be a whole number …
+tunnels: {web: {hosts: {api: 1}}} => culvert.yml:1: tunnels.web.port: is missing. It must be a whole …
+tunnels:|  web:|    port: 70000 => culvert.yml:3: tunnels.web.port: is 70000, but must be … 1 to 65535.
+tunnels: {web: {port: "80"}} => culvert.yml:1: tunnels.web.port: is "80", but must be a whole number …
+tunnels: {web: {port: 1, port: 2}} => culvert.yml:1: Map keys must be unique.
+tunnels: {web: {share: /etc}} => culvert.yml:1: tunnels.web.share: is "/etc", but must be the path of a …
+tunnels: {web: {port: 1, share: a}} => culvert.yml:1: tunnels.web.port: applies to a port, but this …
+tunnels: {web: {share: a, upstream: h2c}} => culvert.yml:1: tunnels.web.upstream: applies to a port, …
+tunnels: {web: {share: a, wait: 3}} => culvert.yml:1: tunnels.web.wait: applies to a port, but this …
+tunnels: {web: {share: a, hosts: {api: 1}}} => culvert.yml:1: tunnels.web.hosts: applies to a port, …
+tunnels: {web: {port: 1, upstream: grpc}} => culvert.yml:1: tunnels.web.upstream: is "grpc", but must be …
+tunnels: {web: {port: 1, upstream: h2c, local_https: true}} => culvert.yml:1: … h2c is HTTP/2 without TLS: …
+tunnels: {web: {hosts: {a: 1}, port: 1, wildcard: false}} => culvert.yml:1: … cannot be false for a tunnel …
+version: 3|agent: {authtoken: x}|endpoints: [] => culvert.yml:1: version: … configuration of ngrok. …
+tunnel: x|ingress: [] => culvert.yml:1: tunnel: … configuration of cloudflared. …
+# frp||serverAddr = "a"|[[proxies]] => culvert.yml:1: the file is TOML, not YAML. … "tunnels" field …
+[common]|server_addr = a => culvert.yml:1: the file is TOML, not YAML. …
+tunnels:|  - name: web|    port: 1 => culvert.yml:1: tunnels: is a list, … write "web:" … instead of "- name: web".
+tunnels: {web: {port: 1}}|---|tunnels: {} => culvert.yml:2: a second YAML document begins here (---), but …
+relay: relay.example|tunnels: {web: {port: 1}} => culvert.yml:1: relay: "relay.example" is not the address …
+tunnels: [ => culvert.yml:1: Flow sequence …
+`;
 
 describe('parseProject', () => {
   it('reads every field', () => {
@@ -162,61 +233,52 @@ describe('parseProject', () => {
     assert.equal(made?.madePassword, made?.password);
   });
 
-  it('rejects what would leave a tunnel more open than it seems, without repeating a secret', () => {
-    for (const [fields, message] of [
-      [
-        'password:',
-        /:4: tunnels\.web\.password: must be a string, or true to generate a password of three words/,
-      ],
-      ['password: 1234', /password: must be a string/],
-      ['password: false', /password: must be a string/],
-      ['password: hid', /password: the password must be 4 to 128 characters\.$/],
-      ["password: '${NOT_SET}'", /:4: tunnels\.web\.password: the variable NOT_SET is not set\.$/],
-      ["auth: ['ann:${NOT_SET}']", /auth: the variable NOT_SET is not set/],
-      ['auth: []', /auth: must be USER:PASSWORD, or a list of them/],
-      ['auth: {ann: hid}', /auth: must be USER:PASSWORD/],
-      ['auth: ann', /auth: must be USER:PASSWORD, but the password is missing/],
-      ["auth: 'ann:'", /auth: the password of ann must be 1 to 128 characters/],
-      ["auth: ':hid'", /auth: the user in USER:PASSWORD must be 1 to 64 characters without a colon/],
-      ["auth: ['ann:hid', 'ann:hid2']", /auth: the user ann appears twice/],
-      ['allow: []', /allow: must be an address or a range, or a list of them/],
-      ['allow: localhost', /allow: "localhost" is not an address or a range, such as/],
-      ['allow: [10.0.0.0/8, 10.0.0.0/33]', /allow: "10\.0\.0\.0\/33" is not/],
-      ['tokens: []', /tokens: must be the name of a token, a list of names, or names with their tokens/],
-      ['tokens: [1]', /tokens: must be the name of a token/],
-      ['tokens: {ci: }', /tokens: must be the name of a token/],
-      ['tokens: CI', /tokens: "CI" is not 1 to 32 lowercase letters, digits and hyphens/],
-      ['tokens: [ci, ci]', /tokens: the token "ci" appears twice/],
-      ['tokens: {ci: hid}', /tokens: the token ci must be 24 to 256 visible ASCII characters without blanks/],
-      ["tokens: {ci: '${NOT_SET}'}", /tokens: the variable NOT_SET is not set/],
-      ['links: yes', /links: must be true or false/],
-      ['knock: 1', /knock: must be true or false/],
-      ['pasword: hid', /pasword: is unknown\. Did you mean password\?/],
-    ] as const) {
-      const text = refusal(tunnel(fields));
-      assert.match(text, message);
-      assert.doesNotMatch(text, /hid/);
-    }
-  });
+  const numbered = (count: number, one: (index: number) => string): string =>
+    Array.from({ length: count }, (_, index) => one(index)).join(', ');
 
-  it('accepts at most 16 users and 64 networks', () => {
-    assert.equal(access(`auth: [${users(16)}]`)?.basic.length, 16);
-    assert.equal(access(`allow: [${networks(64)}]`)?.allow.length, 64);
-    assert.match(refusal(tunnel(`auth: [${users(17)}]`)), /auth: can have at most 16 users/);
-    assert.match(refusal(tunnel(`allow: [${networks(65)}]`)), /allow: can have at most 64 addresses/);
-  });
+  for (const [max, what, text, message] of [
+    [
+      16,
+      'users',
+      (count) => tunnel(`auth: [${numbered(count, (at) => `u${at}:x`)}]`),
+      /can have at most 16 users/,
+    ],
+    [
+      64,
+      'networks',
+      (count) => tunnel(`allow: [${numbered(count, (at) => `10.0.0.${at}`)}]`),
+      /at most 64 addresses/,
+    ],
+    [
+      64,
+      'tunnels',
+      (count) => `tunnels: {${numbered(count, (at) => `t${at}: {port: 1}`)}}`,
+      /the maximum is 64/,
+    ],
+    [
+      32,
+      'characters of a name',
+      (count) => `tunnels: {${'n'.repeat(count)}: {port: 1}}`,
+      /Use 1 to 32 letters/,
+    ],
+  ] as const satisfies [number, string, (count: number) => string, RegExp][])
+    it(`accepts at most ${max} ${what}`, () => {
+      assert.ok(parseProject(text(max), 'culvert.yml').tunnels.length > 0);
+      assert.match(refusal(text(max + 1)), message);
+    });
 
   it('requires only a port, and keeps the order', () => {
     const { relay, tunnels } = parseProject('tunnels:\n  b: {port: 2}\n  a: {port: 1}\n', 'culvert.yml');
     assert.equal(relay, undefined);
-    assert.deepEqual(
-      tunnels.map(({ label, port }) => [label, port]),
-      [
-        ['b', 2],
-        ['a', 1],
-      ],
-    );
-    const defaults = {
+    assert.equal(tunnels[1]?.label, 'a');
+    assert.deepEqual(tunnels[0], {
+      label: 'b',
+      port: 2,
+      name: undefined,
+      domain: undefined,
+      wildcard: false,
+      hosts: undefined,
+      ttl: undefined,
       idle: false,
       hostHeader: 'keep',
       localHost: 'localhost',
@@ -229,16 +291,6 @@ describe('parseProject', () => {
       folder: undefined,
       access: OPEN,
       madePassword: undefined,
-    };
-    assert.deepEqual(tunnels[0], {
-      label: 'b',
-      port: 2,
-      name: undefined,
-      domain: undefined,
-      wildcard: false,
-      hosts: undefined,
-      ttl: undefined,
-      ...defaults,
     });
   });
 
@@ -249,95 +301,17 @@ describe('parseProject', () => {
     assert.equal(other?.compress, 'on');
   });
 
-  const refused: [string, RegExp][] = [
-    ['', /^culvert\.yml:1: the file must have a "tunnels" field/],
-    ['- a\n', /^culvert\.yml:1: the file is a list, but must have a "tunnels" field/],
-    [
-      'tunnels:\n',
-      /^culvert\.yml:1: tunnels: must define at least one tunnel, each with a name and a port\.$/,
-    ],
-    [
-      'tunnels: {web: 3000}',
-      /:1: tunnels\.web: is 3000, but must be a mapping with these fields: port, share, name/,
-    ],
-    ['tunnels:\n  "a b": {port: 1}', /:2: tunnels\.a b: is not a valid tunnel name\. Use 1 to 32 letters/],
-    [
-      'tunnels:\n  web:\n    name: x1\n',
-      /:2: tunnels\.web\.port: is missing\. It must be a whole number from 1 to/,
-    ],
-    [tunnel('share: ./public'), /:3: tunnels\.web\.port: applies to a port, but this tunnel shares a folder/],
-    ['tunnels: {web: {share: /etc}}', /share: is "\/etc", but must be the path of a folder inside/],
-    ['tunnels: {web: {port: 1, upstream: grpc}}', /web\.upstream: is "grpc", but must be http1, h2c/],
-    [
-      'tunnels: {web: {port: 1, upstream: h2c, local_https: true}}',
-      /web\.upstream: h2c is HTTP\/2 without TLS/,
-    ],
-    ['tunnels: {web: {share: a, upstream: h2c}}', /web\.upstream: applies to a port/],
-    ['tunnels: {web: {share: a, wait: 3}}', /web\.wait: applies to a port/],
-    ['tunnels:\n  web:\n    port: 70000\n', /:3: tunnels\.web\.port: is 70000, but must be .* 1 to 65535\.$/],
-    ['tunnels: {web: {port: "80"}}', /port: is "80", but must be a whole number/],
-    [tunnel('name: My_App'), /:4: tunnels\.web\.name: is "My_App", but must be 2 to 63 lowercase/],
-    [tunnel('ttl: 1d'), /:4: tunnels\.web\.ttl: is "1d", but must be a duration/],
-    [tunnel('ttl: 60'), /ttl: is 60, but must be a duration/],
-    [tunnel('idle: yes'), /idle: is "yes", but must be true or false/],
-    [tunnel('host_header: "a b"'), /host_header: is "a b", but must be keep, local, or a host name/],
-    [tunnel('local_host: http://x'), /local_host: is "http:\/\/x", but must be a host name/],
-    [
-      tunnel('request_header: ["A: b", "Host: c"]'),
-      /:4: tunnels\.web\.request_header: is \["A: b","Host: c"\], but must be a header .* except Host \(see --host-header\)/,
-    ],
-    [
-      tunnel('remove_response_header: Content-Length'),
-      /:4: tunnels\.web\.remove_response_header: is "Content-Length", but/,
-    ],
-    [tunnel('compress: yes'), /:4: tunnels\.web\.compress: is "yes", but must be auto, on or off\.$/],
-    [tunnel('hosts: {}'), /:4: tunnels\.web\.hosts: is \{\}, but must be the ports of 1 to 32 hosts/],
-    [tunnel('hosts: [3000]'), /hosts: is \[3000\], but must be the ports/],
-    [tunnel('hosts: {api: 0}'), /hosts: is \{"api":0\}, but must be the ports/],
-    [tunnel('hosts: {a.b: 3000}'), /hosts: is \{"a\.b":3000\}, but must be the ports/],
-    [tunnel('hosts: {xn--a: 3000}'), /hosts: is .* but must be the ports/],
-    [tunnel('hosts: {a: 1}\n    wildcard: false'), /:5: tunnels\.web\.wildcard: cannot be false/],
-    ['tunnels: {web: {hosts: {api: 1}}}', /web\.port: is missing/],
-    ['tunnels: {web: {share: a, hosts: {api: 1}}}', /web\.hosts: applies to a port/],
-    [tunnel('keep_bodies: 32KB'), /keep_bodies: is "32KB", but must be a size from 64KB to 10MB, such as/],
-    [tunnel('wait: 61'), /wait: is 61, but must be a whole number of seconds from 0 to 60/],
-    [tunnel('hostheader: local'), /:4: tunnels\.web\.hostheader: is unknown\. Did you mean host_header\?$/],
-    ['tunnels: {web: {port?: 3000}}', /: tunnels\.web\.port\?: is unknown\. Did you mean port\?$/m],
-    [
-      tunnel('other: x'),
-      /other: is unknown\. The fields are port, share, name, domain, wildcard, hosts, ttl/,
-    ],
-    // What other programs call it.
-    [tunnel('subdomain: x'), /subdomain: is unknown\. Did you mean name\?$/],
-    ['tunnels: {web: {addr: 3000}}', /web\.addr: is unknown\. Did you mean port\?$/m],
-    [tunnel('hostname: a.example.com'), /hostname: is unknown\. Did you mean domain\?$/],
-    [
-      'version: 3\nagent: {authtoken: x}\nendpoints: []\n',
-      /^culvert\.yml:1: version: .* configuration of ngrok\./,
-    ],
-    ['tunnel: x\ningress: []\n', /^culvert\.yml:1: tunnel: .* configuration of cloudflared\./],
-    [
-      '# frp\n\nserverAddr = "a"\n[[proxies]]\n',
-      /^culvert\.yml:1: the file is TOML, not YAML\. .* "tunnels" field[^\n]*$/,
-    ],
-    ['[common]\nserver_addr = a\n', /the file is TOML/],
-    [
-      'tunnels:\n  - name: web\n    port: 1\n',
-      /:1: tunnels: is a list, .* write "web:" .* instead of "- name: web"\.$/,
-    ],
-    [
-      `${tunnel('idle: true')}---\n${tunnel('idle: true')}`,
-      /^culvert\.yml:5: a second YAML document begins here \(---\)/,
-    ],
-    [tunnel('port: 4000'), /:4: Map keys must be unique/],
-    [
-      `relay: relay.example\n${tunnel('idle: true')}`,
-      /:1: relay: "relay\.example" is not the address of a relay/,
-    ],
-    ['tunnels: [', /:1: Flow sequence/],
-  ];
-  for (const [text, message] of refused) {
-    it(`rejects ${JSON.stringify(text)}`, () => assert.match(refusal(text), message));
+  for (const row of REFUSED.trim().split('\n')) {
+    const [text = '', message = ''] = row.split(' => ');
+    it(`rejects ${text}`, () => {
+      const [name = ''] = text.split(':');
+      const isField = !message.startsWith('culvert.yml:');
+      const said = refusal(isField ? tunnel(text) : text.replaceAll('|', '\n'));
+      const expected = isField ? `culvert.yml:4: tunnels.web.${name}: ${message}` : message;
+      const parts = expected.split('…').map((part) => part.replaceAll(/[^\w\s]/g, '\\$&'));
+      assert.match(said, new RegExp(`^${parts.join('[^]*')}$`));
+      assert.doesNotMatch(said, /hid/);
+    });
   }
 
   for (const text of [
@@ -360,16 +334,6 @@ describe('parseProject', () => {
     );
   });
 
-  it('accepts names of at most 32 characters', () => {
-    assert.equal(parseProject(named(32), 'culvert.yml').tunnels.length, 1);
-    assert.match(refusal(named(33)), /Use 1 to 32 letters/);
-  });
-
-  it('accepts at most 64 tunnels', () => {
-    assert.equal(parseProject(many(64), 'culvert.yml').tunnels.length, 64);
-    assert.match(refusal(many(65)), /has 65 tunnels, but the maximum is 64/);
-  });
-
   it('rejects aliases that multiply', () => {
     const lines = Array.from({ length: 9 }, (_, i) => `a${i + 1}: &a${i + 1} [${`*a${i},`.repeat(9)}]`);
     assert.match(refusal(`a0: &a0 [x]\n${lines.join('\n')}\n`), /aliases/);
@@ -386,7 +350,7 @@ describe('parseProject', () => {
       [
         '${USER}-shop',
         { USER: 'Ann.Lee' },
-        /name: "\$\{USER\}-shop" stands for "Ann\.Lee-shop", but must be 2 to 63 lower/,
+        /name: "\$\{USER\}-shop" stands for "Ann\.Lee-shop", but must be 2 to/,
       ],
       ['${USER}-shop', {}, /name: the variable USER is not set\.$/],
       [
@@ -404,14 +368,9 @@ describe('parseProject', () => {
   api: {port: 4000, auth: ['ann:\${ANN}', 'bob:secret-word-1'], password: '\${DOOR}', ttl: 4h}
   web: {port: 3000, password: '\${SET}'}
 `;
-    const { tunnels, withheld } = parseProject(text, 'culvert.yml', {
-      env: { SET: 'mild-oak-tree' },
-      withholds: true,
-    });
-    assert.deepEqual(
-      tunnels.map((one) => [one.label, one.access.password]),
-      [['web', 'mild-oak-tree']],
-    );
+    const env = { SET: 'mild-oak-tree' };
+    const { tunnels, withheld } = parseProject(text, 'culvert.yml', { env, withholds: true });
+    assert.deepEqual([tunnels.length, tunnels[0]?.label, tunnels[0]?.access.password], [1, 'web', env.SET]);
     const [api] = withheld;
     assert.deepEqual([withheld.length, api?.label, api?.port, api?.ttl], [1, 'api', 4000, '4h']);
     assert.ok(api !== undefined);
@@ -422,13 +381,12 @@ describe('parseProject', () => {
     assert.ok(!Object.hasOwn(api, 'access') && !Object.hasOwn(api, 'madePassword'));
     // Other problems of the file are still reported.
     assert.throws(
-      () =>
-        parseProject('tunnels: {a: {port: 1, auth: "ann:${"}}', 'culvert.yml', { env: {}, withholds: true }),
+      () => parseProject('tunnels: {a: {port: 1, auth: "x:${"}}', 'culvert.yml', { env, withholds: true }),
       /tunnels\.a\.auth: \$\{…\} must contain the name/,
     );
     assert.throws(
-      () => parseProject(text, 'culvert.yml', { env: {} }),
-      /tunnels\.api\.auth: the variable ANN is not set/,
+      () => parseProject(text, 'culvert.yml', { env }),
+      /tunnels\.api\.auth: the variable ANN is not/,
     );
   });
 });
