@@ -445,10 +445,11 @@ describe('nearnessOf', () => {
       it(`is ${nearness} for ${host}`, () => assert.equal(nearnessOf(host), nearness));
 });
 
+const results = (mode: 'auto' | 'on' | 'off') =>
+  (['loopback', 'private', 'public'] as const).map((relay) => isCompressionOn(mode, relay));
+
 describe('isCompressionOn', () => {
   it('depends on the mode, and with auto on the location of the relay', () => {
-    const results = (mode: 'auto' | 'on' | 'off') =>
-      (['loopback', 'private', 'public'] as const).map((relay) => isCompressionOn(mode, relay));
     assert.deepEqual(results('auto'), [false, false, true]);
     assert.deepEqual(results('on'), [true, true, true]);
     assert.deepEqual(results('off'), [false, false, false]);

@@ -28,6 +28,14 @@ function portAndWildcard(fields: string) {
 const filled = (field: string, env: Record<string, string>) =>
   parseProject(`tunnels: {web: {port: 1, ${field}}}`, 'culvert.yml', { env }).tunnels[0];
 
+const access = (fields: string, env: Record<string, string> = {}) => {
+  const [only] = parseProject(tunnel(fields), 'culvert.yml', { env }).tunnels;
+  return only && { ...only.access, madePassword: only.madePassword };
+};
+
+const numbered = (count: number, one: (index: number) => string): string =>
+  Array.from({ length: count }, (_, index) => one(index)).join(', ');
+
 /**
  * Fields of a tunnel, and what is said about the first; or a file, in which `|` ends a line, and what is said about it.
  * `…` is any text. What would leave a tunnel more open than it seems comes first. Secrets, such as `hid`, are not repeated.
@@ -167,11 +175,6 @@ describe('parseProject', () => {
     });
   });
 
-  const access = (fields: string, env: Record<string, string> = {}) => {
-    const [only] = parseProject(tunnel(fields), 'culvert.yml', { env }).tunnels;
-    return only && { ...only.access, madePassword: only.madePassword };
-  };
-
   it('reads the access policy, with values of the environment', () => {
     const env = { ANN: 'secret', DOOR: 'mild-oak-fern', OFFICE: '192.0.2.0/24' };
     assert.deepEqual(
@@ -232,9 +235,6 @@ describe('parseProject', () => {
     assert.match(made?.password ?? '', /^[a-z]+-[a-z]+-[a-z]+$/);
     assert.equal(made?.madePassword, made?.password);
   });
-
-  const numbered = (count: number, one: (index: number) => string): string =>
-    Array.from({ length: count }, (_, index) => one(index)).join(', ');
 
   for (const [max, what, text, message] of [
     [

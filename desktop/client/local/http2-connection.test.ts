@@ -13,7 +13,7 @@ import {
   type ServerOptions,
 } from 'node:http2';
 import type { Socket } from 'node:net';
-import { text } from 'node:stream/consumers';
+import * as consumers from 'node:stream/consumers';
 import { FakeClock } from '../../testing/fake-clock.ts';
 import { connectLocal, Watched } from '../../testing/fake-stream.ts';
 import {
@@ -157,7 +157,7 @@ const STREAM =
   'Transfer-Encoding: chunked\r\n\r\n';
 const GRPC = { ':status': 200, 'content-type': 'application/grpc' };
 
-const whole = (stream: ServerHttp2Stream): Promise<string> => text(stream.setEncoding('utf8'));
+const whole = (stream: ServerHttp2Stream): Promise<string> => consumers.text(stream.setEncoding('utf8'));
 
 const waiting: OnStream = (stream) => {
   stream.respond({ ':status': 200 });
@@ -175,6 +175,11 @@ const empty = responds({ ':status': 200 });
 const echo: OnStream = (stream, headers) => {
   stream.respond({ ':status': 200 });
   void whole(stream).then((body) => stream.end(`${headers[':path']}${body}`));
+};
+
+const malformed: OnStream = (stream) => {
+  stream.respond({ ':status': 200, 'content-length': '01' });
+  stream.end('x');
 };
 
 function failsWith(code: string): (error: unknown) => boolean {
@@ -237,7 +242,7 @@ describe('Http2Connection', () => {
     it(`passes on a response ${what}, and the next one`, async () => {
       const visitor = await ask(onStream, request);
       for (let round = 0; round < 2; round += 1) {
-        await visitor.until(({ text: received }) => response.test(received));
+        await visitor.until(({ text }) => response.test(text));
         visitor.text = '';
         visitor.send(request);
       }
@@ -300,7 +305,7 @@ describe('Http2Connection', () => {
   });
 
   // Frames by hand, because Node's server ends a stream before it resets it.
-  const HALF = '00000101040000000188' + '00000400000000000168616c66';
+  const HALF = '0000010104000000018800000400000000000168616c66';
   for (const [name, frames] of [
     ['resets the stream with NO_ERROR', '00000403000000000100000000'],
     ['resets the stream with INTERNAL_ERROR', '00000403000000000100000002'],
@@ -368,7 +373,7 @@ describe('Http2Connection', () => {
     await stalled.promise;
     assert.ok(visitor.text.length < LOCAL_STREAM_WINDOW_BYTES + 1024);
     visitor.local.resume();
-    await visitor.until(({ text: received }) => received.endsWith('\r\n0\r\n\r\n'));
+    await visitor.until(({ text }) => text.endsWith('\r\n0\r\n\r\n'));
     assert.ok(visitor.text.length > 1024 * 1024);
   });
 
@@ -385,10 +390,6 @@ describe('Http2Connection', () => {
     await visitor.until(({ drains }) => drains > 0);
   });
 
-  const malformed: OnStream = (stream) => {
-    stream.respond({ ':status': 200, 'content-length': '01' });
-    stream.end('x');
-  };
   const UPGRADE = 'GET / HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n';
   for (const [what, code, request, onStream, line] of [
     ['a malformed response', 'local-malformed', GET, malformed, 'content-length: 01'],
@@ -495,7 +496,7 @@ describe('LocalSessions', () => {
         else echo(stream, headers);
       }, `${STREAM}3\r\nabc\r\n`);
       visitor.send('2\r\nde\r\n0\r\n\r\n');
-      await visitor.until(({ text: got, end }) => got.endsWith('0\r\n\r\n') || end === 'closed');
+      await visitor.until(({ text, end }) => text.endsWith('0\r\n\r\n') || end === 'closed');
       assert.match(visitor.text, received);
       assert.equal(seen, tries);
     });
@@ -513,7 +514,7 @@ describe('LocalSessions', () => {
       });
       await (await service.send()).has('\r\n\r\n');
       const second = await service.send(`${method} /2 HTTP/1.1\r\n\r\n`);
-      await second.until(({ text: received, end }) => received !== '' || end === 'closed');
+      await second.until(({ text, end }) => text !== '' || end === 'closed');
       assert.deepEqual(seen, paths);
     });
 

@@ -112,11 +112,15 @@ describe('describeLocalError and localFault', () => {
   });
 });
 
-describe('findHostRefusal', () => {
-  const head = (status: string): string => `HTTP/1.1 ${status}\r\nContent-Type: text/plain\r\n\r\n`;
-  const find = (text: string, isBody = false, request?: string) =>
-    findHostRefusal(Buffer.from(text), isBody, request === undefined ? undefined : Buffer.from(request));
+const head = (status: string): string => `HTTP/1.1 ${status}\r\nContent-Type: text/plain\r\n\r\n`;
+const find = (text: string, isBody = false, request?: string) =>
+  findHostRefusal(Buffer.from(text), isBody, request === undefined ? undefined : Buffer.from(request));
 
+const jupyter = (type: string): string =>
+  `HTTP/1.1 403 Forbidden\r\nServer: TornadoServer/6.2\r\nContent-Type: ${type}\r\nX: y\r\n` +
+  "Content-Security-Policy: frame-ancestors 'self'; report-uri /base/api/security/csp-report\r\n\r\n<!DOCTYPE";
+
+describe('findHostRefusal', () => {
   for (const [name, status, body] of [
     ['Vite', '403 Forbidden', 'Blocked request. This host ("x.example.com") is not allowed.'],
     ['webpack', '403 Forbidden', 'Invalid Host header'],
@@ -133,10 +137,6 @@ describe('findHostRefusal', () => {
       assert.equal(find(head(status)).kind, 'perhaps');
       assert.deepEqual(find(body, true), refusal);
     });
-
-  const jupyter = (type: string): string =>
-    `HTTP/1.1 403 Forbidden\r\nServer: TornadoServer/6.2\r\nContent-Type: ${type}\r\nX: y\r\n` +
-    "Content-Security-Policy: frame-ancestors 'self'; report-uri /base/api/security/csp-report\r\n\r\n<!DOCTYPE";
 
   for (const [text, request, setting] of [
     ['Unauthorized', 'GET /_next/webpack-hmr HTTP/1.1\r\nHost: a\r\n\r\n', 'Next.js: allowedDevOrigins'],

@@ -3,6 +3,7 @@ import dns from 'node:dns';
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, Socket } from 'node:net';
 import { mock } from 'node:test';
+import { checkScript } from '../../../shared/testing/script.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
 import { Deadlines, systemClock } from '../clock.ts';
 import { LocalDialer } from '../local/local-dialer.ts';
@@ -59,13 +60,7 @@ describe('a name of this machine', () => {
       assert.ok(isLoopback(host), host);
       assert.ok(!isLoopbackName(host), host);
     }
-    for (const host of [
-      'localhost.example',
-      'xlocalhost',
-      'example.com',
-      '.localhost',
-      '127.0.0.1.example',
-    ]) {
+    for (const host of 'localhost.example xlocalhost example.com .localhost 127.0.0.1.example'.split(' ')) {
       assert.ok(!isLoopback(host), host);
       assert.equal(lookupFor(host), undefined, host);
     }
@@ -86,117 +81,68 @@ describe('a name of this machine', () => {
   });
 });
 
-function coded(code: string): Error {
-  return Object.assign(new Error(code), { code });
+/** Dials whose outcome the test decides, and what has happened. */
+class PlayedDials {
+  readonly #clock = new FakeClock();
+  readonly #handlers: DialHandler[] = [];
+  #did: string[] = [];
+  #attempt: Attempt | undefined;
+
+  #start(random: number): void {
+    this.#attempt = dialAgain<Socket>(
+      {
+        clock: this.#clock,
+        random: () => random,
+        open: (index, handler) => {
+          assert.equal(this.#handlers.push(handler), index + 1);
+          this.#did.push(`dial ${index}`);
+          return { cancel: () => void this.#did.push(`drop ${index}`) };
+        },
+      },
+      { connected: () => this.#did.push('connected'), failed: ({ message }) => this.#did.push(message) },
+    );
+  }
+
+  /** @returns what has happened, and its timers */
+  step(step: string): string {
+    const [what = '', number = 0] = step.split(' ');
+    const handler = this.#handlers[Number(number)];
+    if (what.startsWith('+')) this.#clock.advance(Number(what));
+    else if (what === 'start') this.#start(Number(number));
+    else if (what === 'cancel') this.#attempt?.cancel();
+    else if (what === 'connected') handler?.connected(new Socket());
+    else if (what === 'reached') handler?.reached?.();
+    else handler?.failed(Object.assign(new Error(what), { code: what }));
+    return [...this.#did.splice(0), ...this.#clock.waiting.map((ms) => `${ms} ms`)].join(', ');
+  }
 }
 
 describe('dialAgain', () => {
-  interface Dialled {
-    readonly at: number;
-    readonly handler: DialHandler;
-    isCancelled: boolean;
-  }
-
-  let clock: FakeClock;
-  let dials: Dialled[];
-  let sockets: Socket[];
-  let failures: Error[];
-
-  beforeEach(() => {
-    clock = new FakeClock();
-    dials = [];
-    sockets = [];
-    failures = [];
-  });
-
-  function start(random = 0): Attempt {
-    return dialAgain<Socket>(
-      {
-        clock,
-        random: () => random,
-        open(index, handler) {
-          assert.equal(index, dials.length);
-          const one = { at: clock.monotonic(), handler, isCancelled: false };
-          dials.push(one);
-          return { cancel: () => void (one.isCancelled = true) };
-        },
-      },
-      { connected: (socket) => sockets.push(socket), failed: (error) => failures.push(error) },
-    );
-  }
-
-  const at = (index: number): Dialled => dials.at(index) ?? assert.fail('no such dial');
-  const times = (): number[] => dials.map((one) => one.at);
-
-  it('dials at 0, 1, 2, 4, 6, … s, or up to a quarter earlier each time', () => {
-    start();
-    clock.advance(8000);
-    assert.deepEqual(times(), [0, 1000, 2000, 4000, 6000, 8000]);
-    dials = [];
-    clock = new FakeClock();
-    start(1);
-    clock.advance(6000);
-    assert.deepEqual(times(), [0, 750, 1500, 3000, 4500, 6000]);
-  });
-
-  it('has at most four dials under way, and drops the oldest', () => {
-    start();
-    clock.advance(8000);
-    assert.deepEqual(
-      dials.map(({ isCancelled }) => isCancelled),
-      [true, true, false, false, false, false],
-    );
-  });
-
-  it('reports the first socket that opens, and drops the other dials', () => {
-    start();
-    clock.advance(1000);
-    const socket = new Socket();
-    at(1).handler.connected(socket);
-    assert.deepEqual([sockets, at(0).isCancelled, clock.waiting], [[socket], true, []]);
-  });
-
-  it('reports the first refusal, and drops the other dials', () => {
-    start();
-    clock.advance(1000);
-    at(1).handler.failed(coded('ECONNREFUSED'));
-    assert.deepEqual([failures.length, at(0).isCancelled, clock.waiting], [1, true, []]);
-  });
-
-  it('continues after a dial that got no answer', () => {
-    start();
-    clock.advance(1000);
-    at(0).handler.failed(coded('ETIMEDOUT'));
-    at(1).handler.failed(coded('ETIMEDOUT'));
-    clock.advance(1000);
-    assert.deepEqual([failures, dials.length], [[], 3]);
-  });
-
-  it('continues while one dial cannot look up the name, and fails when none can', () => {
-    start();
-    clock.advance(1000);
-    at(0).handler.failed(coded('EAI_AGAIN'));
-    assert.deepEqual(failures, []);
-    at(1).handler.failed(coded('EAI_AGAIN'));
-    assert.equal(failures.length, 1);
-  });
-
-  it('stops dialling once a peer was reached, and then reports any failure', () => {
-    start();
-    at(0).handler.reached?.();
-    clock.advance(60_000);
-    assert.equal(dials.length, 1);
-    at(0).handler.failed(coded('ETIMEDOUT'));
-    assert.equal(failures.length, 1);
-  });
-
-  it('drops everything when it is cancelled', () => {
-    const attempt = start();
-    clock.advance(2000);
-    attempt.cancel();
-    assert.ok(dials.every(({ isCancelled }) => isCancelled));
-    assert.deepEqual(clock.waiting, []);
-  });
+  for (const [what, script] of Object.entries({
+    'dials at 0, 1, 2, 4, 6, … s, and has at most four dials under way': `
+      start: dial 0, 1000 ms; +1000: dial 1, 1000 ms; +1000: dial 2, 2000 ms; +2000: dial 3, 2000 ms;
+      +2000: drop 0, dial 4, 2000 ms; +2000: drop 1, dial 5, 2000 ms`,
+    'dials up to a quarter earlier each time': `
+      start 1: dial 0, 750 ms; +750: dial 1, 750 ms; +750: dial 2, 1500 ms; +1500: dial 3, 1500 ms;
+      +1500: drop 0, dial 4, 1500 ms`,
+    'reports the first socket that opens, and drops the other dials': `
+      start: dial 0, 1000 ms; +1000: dial 1, 1000 ms; connected 1: drop 0, connected`,
+    'reports the first refusal, and drops the other dials': `
+      start: dial 0, 1000 ms; +1000: dial 1, 1000 ms; ECONNREFUSED 1: drop 0, ECONNREFUSED`,
+    'continues after dials that got no answer': `
+      start: dial 0, 1000 ms; +1000: dial 1, 1000 ms; ETIMEDOUT 0: 1000 ms; ETIMEDOUT 1: 1000 ms;
+      +1000: dial 2, 2000 ms`,
+    'continues while one dial cannot look up the name, and fails when none can': `
+      start: dial 0, 1000 ms; +1000: dial 1, 1000 ms; EAI_AGAIN 0: 1000 ms; EAI_AGAIN 1: EAI_AGAIN`,
+    'stops dialling once a peer was reached, and then reports any failure': `
+      start: dial 0, 1000 ms; reached; +60000; ETIMEDOUT: ETIMEDOUT`,
+    'drops everything when it is cancelled': `
+      start: dial 0, 1000 ms; +1000: dial 1, 1000 ms; cancel: drop 0, drop 1`,
+  }))
+    it(what, () => {
+      const dials = new PlayedDials();
+      checkScript(script, (step) => dials.step(step));
+    });
 });
 
 describe('dial', () => {
