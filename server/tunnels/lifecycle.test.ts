@@ -31,24 +31,28 @@ describe('Expiry', () => {
     return tunnel;
   }
 
-  it('ends a tunnel at its deadline, once', () => {
-    const tunnel = watched(1000);
-    clock.advance(999);
-    assert.deepEqual(expired, []);
-    clock.advance(1);
-    assert.deepEqual(expired, [tunnel]);
-    assert.equal(clock.pending, 0);
-  });
-
-  it('ends a tunnel that was prolonged at its later deadline, with a single timer', () => {
-    const tunnel = watched(1000);
-    tunnel.prolong(tunnel.expiresAt + 500);
-    assert.equal(clock.pending, 1);
-    clock.advance(1499);
-    assert.deepEqual(expired, []);
-    clock.advance(1);
-    assert.deepEqual(expired, [tunnel]);
-  });
+  /** What happens to a tunnel with these ms to live, and after how many ms it ends. */
+  for (const [title, life, act, after] of [
+    ['ends a tunnel at its deadline, once', 1000, () => {}, 1000],
+    ['waits longer than a Node timer can', 400 * DAY, () => {}, 400 * DAY],
+    [
+      'ends a tunnel that was prolonged at its later deadline, with a single timer',
+      1000,
+      (tunnel) => tunnel.prolong(tunnel.expiresAt + 500),
+      1500,
+    ],
+    ['ends nothing because the wall clock was set', 1000, () => clock.jump(DAY), 1000],
+    ['revives nothing because the wall clock was set back', 1000, () => clock.jump(-DAY), 1000],
+  ] as readonly [string, number, (tunnel: LiveTunnel) => void, number][])
+    it(title, () => {
+      const tunnel = watched(life);
+      act(tunnel);
+      assert.equal(clock.pending, 1);
+      clock.advance(after - 1);
+      assert.deepEqual(expired, []);
+      clock.advance(1);
+      assert.deepEqual([expired, clock.pending], [[tunnel], 0]);
+    });
 
   it('never ends an idle tunnel with traffic, and keeps one timer for it', () => {
     const tunnel = watched(1000, true);
@@ -62,35 +66,12 @@ describe('Expiry', () => {
     assert.deepEqual(expired, [tunnel]);
   });
 
-  it('waits longer than a Node timer can', () => {
-    const tunnel = watched(400 * DAY);
-    clock.advance(400 * DAY - 1);
-    assert.deepEqual(expired, []);
-    clock.advance(1);
-    assert.deepEqual(expired, [tunnel]);
-  });
-
-  it('ends nothing because the wall clock was set', () => {
-    watched(1000);
-    clock.jump(DAY);
-    clock.advance(999);
-    assert.deepEqual(expired, []);
-  });
-
-  it('revives nothing because the wall clock was set back', () => {
-    const tunnel = watched(1000);
-    clock.jump(-DAY);
-    clock.advance(1000);
-    assert.deepEqual(expired, [tunnel]);
-  });
-
   it('forgets closed tunnels', () => {
     expiry.forget(watched(1000));
     watched(1000);
     expiry.stop();
     clock.advance(2000);
-    assert.deepEqual(expired, []);
-    assert.equal(clock.pending, 0);
+    assert.deepEqual([expired, clock.pending], [[], 0]);
   });
 });
 

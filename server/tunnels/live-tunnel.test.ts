@@ -4,6 +4,7 @@ import { FakeClock } from '../testing/fake-clock.ts';
 import { LiveTunnel, tunnelUrls } from './live-tunnel.ts';
 
 const HOUR = 3_600_000;
+const traffic = (tunnel: LiveTunnel): void => tunnel.countIn(1);
 
 describe('LiveTunnel', () => {
   const account = anAccount();
@@ -33,97 +34,77 @@ describe('LiveTunnel', () => {
     assert.equal(tunnel.access, undefined);
   });
 
-  describe('counters', () => {
-    it('continue from the stored values', () => {
-      const tunnel = live();
-      tunnel.countIn(10);
-      tunnel.countOut(20);
-      tunnel.countRequest();
-      assert.deepEqual(tunnel.totals, { bytesIn: 15, bytesOut: 26, requests: 8 });
-    });
+  it('continues its counters from the stored values, and reports what is not stored until it is', () => {
+    const tunnel = live();
+    const unstored = () => {
+      const { bytesIn, bytesOut, requests } = tunnel.unstored();
+      return [bytesIn, bytesOut, requests];
+    };
+    tunnel.countIn(10);
+    const first = tunnel.unstored();
+    assert.deepEqual([first.bytesIn, first.bytesOut, first.requests], [10, 0, 0]);
+    tunnel.countIn(1);
+    tunnel.countOut(20);
+    tunnel.countRequest();
+    assert.deepEqual(tunnel.totals, { bytesIn: 16, bytesOut: 26, requests: 8 });
+    assert.deepEqual(unstored(), [11, 20, 1]);
+    tunnel.markStored(first);
+    assert.deepEqual(unstored(), [1, 20, 1]);
+    tunnel.markStored(tunnel.unstored());
+    assert.deepEqual(unstored(), [0, 0, 0]);
+  });
 
-    it('report what is not stored yet, until it is', () => {
-      const tunnel = live();
-      const unstored = () => {
-        const { bytesIn, bytesOut, requests } = tunnel.unstored();
-        return [bytesIn, bytesOut, requests];
-      };
-      tunnel.countIn(10);
-      const first = tunnel.unstored();
-      assert.deepEqual([first.bytesIn, first.bytesOut, first.requests], [10, 0, 0]);
-      tunnel.countIn(1);
-      tunnel.countOut(20);
-      tunnel.countRequest();
-      assert.deepEqual(unstored(), [11, 20, 1]);
-      tunnel.markStored(first);
-      assert.deepEqual(unstored(), [1, 20, 1]);
-      tunnel.markStored(tunnel.unstored());
-      assert.deepEqual(unstored(), [0, 0, 0]);
-    });
-
-    it('notify of the first traffic only, and again after it was collected', () => {
-      const tunnel = live();
-      for (let i = 0; i < 3; i += 1) tunnel.countIn(1);
-      assert.equal(notes, 1);
-      tunnel.unstored();
-      tunnel.countRequest();
-      assert.equal(notes, 2);
-    });
+  it('notifies of the first traffic only, and again after it was collected', () => {
+    const tunnel = live();
+    for (let i = 0; i < 3; i += 1) tunnel.countIn(1);
+    assert.equal(notes, 1);
+    tunnel.unstored();
+    tunnel.countRequest();
+    assert.equal(notes, 2);
   });
 
   describe('expiry', () => {
-    it('is not moved by traffic', () => {
-      const tunnel = live();
-      const { expiresAt, deadline } = tunnel;
-      clock.advance(1000);
-      tunnel.countRequest();
-      assert.deepEqual([tunnel.expiresAt, tunnel.deadline], [expiresAt, deadline]);
-    });
+    const jumped = (ms: number, act = traffic) => {
+      return (tunnel: LiveTunnel): void => (clock.jump(ms), clock.advance(1000), act(tunnel));
+    };
+    const after = (act: (tunnel: LiveTunnel) => void) => jumped(0, act);
 
-    for (const act of ['countRequest', 'countIn', 'countOut'] as const) {
-      it(`is moved to now + ttl by ${act} in idle mode`, () => {
-        const tunnel = live(true);
-        clock.advance(1000);
-        tunnel[act](1);
-        assert.equal(tunnel.expiresAt, clock.now() + HOUR);
-        assert.equal(tunnel.deadline, clock.monotonic() + HOUR);
+    /** What happens, and how many ms later the tunnel ends then. */
+    for (const [title, idle, act, later] of [
+      ['is not moved by traffic', false, after(traffic), 0],
+      [
+        'is moved to now + ttl by a request in idle mode',
+        true,
+        after((tunnel) => tunnel.countRequest()),
+        1000,
+      ],
+      ['is moved to now + ttl by bytes in in idle mode', true, after(traffic), 1000],
+      ['is moved to now + ttl by bytes out in idle mode', true, after((tunnel) => tunnel.countOut(1)), 1000],
+      ['is moved later by prolong', false, (tunnel) => tunnel.prolong(tunnel.expiresAt + 5), 5],
+      ['is not moved earlier by prolong', false, (tunnel) => tunnel.prolong(tunnel.expiresAt - 5), 0],
+      [
+        'is never moved earlier in idle mode',
+        true,
+        (tunnel) => (tunnel.prolong(tunnel.expiresAt + HOUR), traffic(tunnel)),
+        HOUR,
+      ],
+      ['does not depend on a wall clock that is set afterwards', false, () => clock.jump(5 * HOUR), 0],
+      ...[HOUR, -HOUR, 720 * HOUR].map(
+        (jump) =>
+          [
+            `is moved by the elapsed time in idle mode, not by a wall clock set by ${jump / HOUR} h`,
+            true,
+            jumped(jump),
+            1000,
+          ] as const,
+      ),
+    ] as readonly [string, boolean, (tunnel: LiveTunnel) => void, number][])
+      it(title, () => {
+        const tunnel = live(idle);
+        const { expiresAt, deadline } = tunnel;
+        act(tunnel);
+        assert.deepEqual([tunnel.expiresAt, tunnel.deadline], [expiresAt + later, deadline + later]);
       });
-    }
-
-    it('is never moved earlier in idle mode', () => {
-      const tunnel = live(true);
-      const later = tunnel.expiresAt + HOUR;
-      tunnel.prolong(later);
-      tunnel.countRequest();
-      assert.equal(tunnel.expiresAt, later);
-      assert.equal(tunnel.deadline, clock.monotonic() + 2 * HOUR);
-    });
-
-    it('is moved later by prolong, never earlier', () => {
-      const tunnel = live();
-      const { expiresAt, deadline } = tunnel;
-      tunnel.prolong(expiresAt + 5);
-      tunnel.prolong(expiresAt);
-      assert.deepEqual([tunnel.expiresAt, tunnel.deadline], [expiresAt + 5, deadline + 5]);
-    });
-
-    it('does not depend on a wall clock that is set afterwards', () => {
-      const tunnel = live();
-      const { deadline } = tunnel;
-      clock.jump(5 * HOUR);
-      assert.equal(tunnel.deadline, deadline);
-    });
-
-    for (const jump of [HOUR, -HOUR, 30 * 24 * HOUR]) {
-      it(`is moved by the elapsed time in idle mode, not by a wall clock set by ${jump / HOUR} h`, () => {
-        const tunnel = live(true);
-        const { expiresAt } = tunnel;
-        clock.jump(jump);
-        clock.advance(1000);
-        tunnel.countIn(1);
-        assert.deepEqual([tunnel.expiresAt, tunnel.deadline], [expiresAt + 1000, clock.monotonic() + HOUR]);
-      });
-    }
   });
 });
 

@@ -17,25 +17,16 @@ describe('TunnelRegistry', () => {
     return new LiveTunnel({ tunnel, account: owner }, new FakeClock(), () => {});
   }
 
-  it('finds a tunnel by slug, by id and by account', () => {
+  it('finds a tunnel by slug, by id and by account, until it is removed, once', () => {
     const [tunnel, other] = [live('web'), live('other', anAccount())];
     registry.add(tunnel);
     registry.add(other);
-    assert.equal(registry.bySlug('web'), tunnel);
-    assert.equal(registry.byId(tunnel.id), tunnel);
+    assert.deepEqual([registry.bySlug('web'), registry.byId(tunnel.id)], [tunnel, tunnel]);
     assert.deepEqual(registry.forAccount(account.id), [tunnel]);
-    assert.deepEqual([...registry.all()], [tunnel, other]);
-    assert.equal(registry.size, 2);
-  });
-
-  it('forgets a tunnel that is removed, once', () => {
-    const tunnel = live('web');
-    registry.add(tunnel);
-    assert.equal(registry.remove(tunnel), true);
-    assert.equal(registry.remove(tunnel), false);
+    assert.deepEqual([[...registry.all()], registry.size], [[tunnel, other], 2]);
+    assert.deepEqual([registry.remove(tunnel), registry.remove(tunnel)], [true, false]);
     assert.equal(registry.bySlug('web'), undefined);
-    assert.deepEqual(registry.forAccount(account.id), []);
-    assert.equal(registry.size, 0);
+    assert.deepEqual([registry.forAccount(account.id), registry.size], [[], 1]);
   });
 
   it('keeps what other accounts have when a tunnel is removed', () => {
@@ -58,30 +49,17 @@ describe('TunnelRegistry', () => {
     assert.equal(registry.countFor(account.id), 2);
   });
 
-  it('reserves a slug once, until it is released', () => {
-    assert.equal(registry.reserve('web', account.id), true);
-    assert.equal(registry.reserve('web', account.id), false);
+  it('reserves a slug once, without showing it, until it is released or its tunnel ends; and no reserved name', () => {
+    const reserve = (slug: string): boolean => registry.reserve(slug, account.id);
+    assert.deepEqual([reserve('web'), reserve('web'), registry.bySlug('web')], [true, false, undefined]);
     registry.release('web');
-    assert.equal(registry.reserve('web', account.id), true);
-  });
-
-  it('does not show a slug that is only reserved', () => {
-    registry.reserve('web', account.id);
-    assert.equal(registry.bySlug('web'), undefined);
-  });
-
-  it('reserves no slug that is in use, and frees it when its tunnel ends', () => {
+    assert.equal(reserve('web'), true);
     const tunnel = live('web');
-    registry.reserve('web', account.id);
     registry.add(tunnel);
     registry.release('web');
-    assert.equal(registry.reserve('web', account.id), false);
+    assert.equal(reserve('web'), false);
     registry.remove(tunnel);
-    assert.equal(registry.reserve('web', account.id), true);
-  });
-
-  it('reserves no reserved name', () => {
-    assert.equal(registry.reserve('www', account.id), false);
+    assert.deepEqual([reserve('web'), reserve('www')], [true, false]);
   });
 
   it('finds the tunnel at a label: the exact name, then the longest wildcard one', () => {

@@ -4,141 +4,174 @@ import { PLAN_RULES } from '../accounts/accounts.ts';
 import type { TunnelRecord } from '../store/records.ts';
 import { StoreError, UnansweredError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
-import { FakeClock } from '../testing/fake-clock.ts';
-import {
-  allTunnels,
-  anAccess,
-  anAccount,
-  aStore,
-  aTunnel,
-  aTunnelService,
-  aWish,
-  CALLER,
-  ofEach,
-  ofTunnels,
-  type TestStore,
-} from '../testing/fixtures.ts';
+import { anAccess, aTunnel, aTunnelService, aWish, CALLER, ofTunnels } from '../testing/fixtures.ts';
+import { type Side, TunnelWorld } from '../testing/tunnel-script.ts';
 import type { LiveTunnel } from './live-tunnel.ts';
-import type { EndReason } from './lifecycle.ts';
-import { TunnelRegistry } from './registry.ts';
 import { randomSlug, SLUG_ATTEMPTS, SLUG_BITS, type TunnelService } from './tunnel-service.ts';
 
 const HOUR = 3_600_000;
-const MAX_TTL = 168 * 3600;
 const FREE_TUNNELS = PLAN_RULES.free.maxTunnels ?? 0;
 
-describe('TunnelService', () => {
-  const account = anAccount();
-  const stranger = anAccount();
-  let clock: FakeClock;
-  let test: TestStore;
-  let registry: TunnelRegistry;
-  let service: TunnelService;
-  let ended: [slug: string, reason: EndReason][];
-  let changed: string[];
+/** By subject and title. */
+const SCRIPTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  create: {
+    'gives a name to only one of two simultaneous requests':
+      'create web & stranger create web: 3600 left, 409 name already in use',
+    "refuses a name that is an account's subdomain, and does not reserve it":
+      'create acme: 409 name already in use; known: none / none',
+    'leaves nothing behind when the store fails':
+      'down; create web: 503 service unavailable; up; known: none / none; create web: 3600 left',
+  },
+  close: {
+    'ends a tunnel and frees its name': `create web: 3600 left; close web: web closed; known: none / none;
+      get web: 404 tunnel not found; create web: 3600 left`,
+    "does not close another account's tunnel":
+      'stranger create web: 3600 left; close web: 404 tunnel not found; known: web / web',
+    // Either may be first if the store has several connections.
+    'succeeds for only one of two simultaneous requests':
+      'create web: 3600 left; close web & close web: 404 tunnel not found, web closed',
+  },
+  takeOver: {
+    'gives the tunnel the requested port and lifetime, even an earlier end': `create web 14400: 14400 left;
+      +3600; take web 4000 60 idle; show web: 0 bytes, 3600 old, 60 left, idle, port 4000, ttl 60;
+      +60: web expired`,
+    'is known to a restarted relay': `create web: 3600 left; +1; take web 4000 7200; restart;
+      show web: 0 bytes, 1 old, 7200 left, port 4000, ttl 7200`,
+  },
+  extend: {
+    "moves the expiry by the tunnel's own ttl, or by another": `create web: 3600 left; extend web: 7200 left;
+      extend web 60: 7260 left; restart; get web: 7260 left`,
+    'loses none of several simultaneous extensions': `create web: 3600 left;
+      extend web 1 & extend web 2 & extend web 3: 3606 left, 3606 left, 3606 left`,
+    'goes no further than now plus the maximum': `create web: 3600 left;
+      extend web 601201: 400 ttl must be at most 168h0m0s; extend web 601200: 604800 left`,
+    'continues after one that failed': `create web: 3600 left;
+      extend web 604800 & extend web 60: 3660 left, 400 ttl must be at most 168h0m0s`,
+    'does not revive a tunnel that was closed at the same time': `create web: 3600 left;
+      close web & extend web 60: 404 tunnel not found, web closed; known: none / none`,
+    'goes as far as the plan allows': `free create web: 3600 left;
+      free extend web 86400: 400 ttl must be at most 24h0m0s`,
+  },
+  'a failing store': {
+    'changes nothing': `create web: 3600 left; down; close web: 503 service unavailable;
+      take web 4000: 503 service unavailable; extend web 60: 503 service unavailable;
+      show web: 0 bytes, 0 old, 3600 left, port 3000, ttl 3600`,
+    'does not prevent an expiry':
+      'create web: 3600 left; down; +3600: web expired; get web: 404 tunnel not found',
+  },
+  'an expiry': {
+    'frees the name immediately':
+      'create web: 3600 left; +3600: web expired; stranger create web: 3600 left; known: web / web',
+  },
+  start: {
+    'restores acknowledged tunnels, with their counters and deadlines': `create web: 3600 left; traffic web 10;
+      stop; +1800; start; show web: 10 bytes, 1800 left, 1800 old, port 3000, ttl 3600; +1800: web expired`,
+    'removes tunnels that have expired': 'create web: 3600 left; stop; +3600; start; known: none / none',
+  },
+  'a change of the wall clock': {
+    'counts at the next start, because no other clock has measured the time: an expired tunnel is not revived': `create web: 3600 left;
+      jump 2592000; restart; known: none / none; jump -2592000; restart; known: none / none`,
+    'does not revive at the next start what expired before it':
+      'create web: 3600 left; +3600: web expired; stop; jump -7200; start; known: none / none',
+  },
+};
 
-  beforeEach(async () => {
-    clock = new FakeClock();
-    test = await aStore(account, stranger);
-    await startAgain();
+for (const jump of [3600, -3600, 2_592_000])
+  Object.assign(SCRIPTS['a change of the wall clock'] ?? {}, {
+    [`by ${jump} s does not change how far a life can be extended`]: `create web: 3600 left; jump ${jump};
+      extend web 601200: ${604_800 - jump} left; extend web 1: 400 ttl must be at most 168h0m0s`,
+    [`by ${jump} s and back again is forgotten, also by a relay that starts after it`]: `create web idle: 3600 left;
+      jump ${jump}; +900; traffic web; jump ${-jump}; restart; +3599.999; +0.001: web expired`,
   });
 
-  afterEach(() => service.stop());
+const NAMES: Readonly<Record<string, string>> = {
+  'is reserved for its account after a close, also after a restart': `create web: 3600 left; close web: web closed;
+    stranger create web: 409 name already in use; restart; +86399.999;
+    stranger create web: 409 name already in use; +0.001; stranger create web: 3600 left`,
+  'is reserved for its account after an expiry, counted from then': `create web: 3600 left; +3600: web expired;
+    stranger create web: 409 name already in use; +86399.999; stranger create web: 409 name already in use;
+    +0.001; stranger create web: 3600 left`,
+  'is reserved for its account if it expired while no relay was running': `create web: 3600 left; stop; +7200; start;
+    stranger create web: 409 name already in use; +82799.999; stranger create web: 409 name already in use;
+    +0.001; stranger create web: 3600 left`,
+  'is immediately available to its own account':
+    'create web: 3600 left; close web: web closed; create web: 3600 left',
+  'is not assigned while the store fails': 'down; stranger create web: 503 service unavailable',
+};
 
-  /** Simulates a new process with the same store. */
-  async function startAgain(nameHold = 0): Promise<void> {
-    registry = new TunnelRegistry(new Set(['www']));
-    ended = [];
-    changed = [];
-    service = aTunnelService({
-      store: test.store,
-      registry,
-      clock,
-      nameHold,
-      onAccess: ({ slug }) => changed.push(slug),
-      onEnd: (tunnel, reason) => ended.push([tunnel.slug, reason]),
+describe('TunnelService', () => {
+  let world: TunnelWorld;
+  let service: TunnelService;
+  let side: Side;
+
+  beforeEach(() => begin());
+  afterEach(() => world.stop());
+
+  async function begin(nameHold = 0): Promise<void> {
+    world = await TunnelWorld.start({ nameHold });
+    [side] = world.sides as [Side];
+    ({ service } = side);
+  }
+
+  for (const [subject, rows] of Object.entries(SCRIPTS))
+    describe(subject, () => {
+      for (const [title, script] of Object.entries(rows)) it(title, () => world.check(script));
     });
-    await service.start();
-  }
 
-  async function takenForStranger(): Promise<void> {
-    await assert.rejects(service.create(stranger, aWish({ name: 'web' })), {
-      status: 409,
-      message: 'name already in use',
+  describe('the name of an ended tunnel', () => {
+    beforeEach(async () => {
+      await world.stop();
+      await begin(24 * 3600);
     });
-  }
 
-  async function storedSlugs(): Promise<string[]> {
-    return await ofTunnels(test.store, 'slug');
-  }
+    for (const [title, script] of Object.entries(NAMES)) it(title, () => world.check(script));
+
+    it('is reserved even if it was generated', async () => {
+      const { id, slug } = await service.create(world.account, aWish());
+      await service.close(world.account, id, CALLER);
+      await assert.rejects(service.create(world.stranger, aWish({ name: slug })), { status: 409 });
+    });
+  });
 
   describe('create', () => {
     it('creates a tunnel that routing finds and that is stored', async () => {
+      const { account, clock, test } = world;
       const tunnel = await service.create(account, aWish({ name: 'web', idleTtl: true }));
-      assert.equal(registry.bySlug('web'), tunnel);
+      assert.equal(side.registry.bySlug('web'), tunnel);
       const { localPort, ttl, idle } = tunnel.terms;
       assert.deepEqual([localPort, ttl, idle, tunnel.name], [3000, 3600, true, 'web']);
-      assert.equal(tunnel.createdAt, clock.now());
-      assert.equal(tunnel.expiresAt, clock.now() + HOUR);
-      assert.deepEqual(await storedSlugs(), ['web']);
+      assert.deepEqual([tunnel.createdAt, tunnel.expiresAt], [clock.now(), clock.now() + HOUR]);
+      assert.deepEqual(await ofTunnels(test.store, 'slug'), ['web']);
+      const { name, slug } = await service.create(account, aWish());
+      assert.match(`${name} ${slug}`, /^ [a-z]{4}(?:-[a-z]{4}){3}$/);
     });
 
     it('applies changes of the account that happen while the tunnel is being stored', async () => {
-      const creating = service.create(account, aWish());
-      assert.ok(new Set(service.accountIds()).has(account.id));
-      service.updateAccount({ ...account, suspended: 'spam' });
+      const creating = service.create(world.account, aWish());
+      assert.ok(new Set(service.accountIds()).has(world.account.id));
+      service.updateAccount({ ...world.account, suspended: 'spam' });
       assert.equal((await creating).account.suspended, 'spam');
-    });
-
-    it('chooses a slug if no name is given', async () => {
-      const tunnel = await service.create(account, aWish());
-      assert.equal(tunnel.name, '');
-      assert.match(tunnel.slug, /^[a-z]{4}(?:-[a-z]{4}){3}$/);
     });
 
     it('gives up if every slug it draws is taken', async () => {
       let draws = 0;
-      registry.reserve = () => {
+      side.registry.reserve = () => {
         draws += 1;
         return false;
       };
-      await assert.rejects(service.create(account, aWish()), { status: 409 });
+      await assert.rejects(service.create(world.account, aWish()), { status: 409 });
       assert.equal(draws, SLUG_ATTEMPTS);
     });
 
-    it('gives a name to only one of two simultaneous requests', async () => {
-      const results = await Promise.allSettled([
-        service.create(account, aWish({ name: 'web' })),
-        service.create(stranger, aWish({ name: 'web' })),
-      ]);
-      assert.equal(results[0].status, 'fulfilled');
-      assert.ok(results[1].status === 'rejected');
-      assert.match(String(results[1].reason), /name already in use/);
-    });
-
     it('refuses a reserved name', async () => {
-      await assert.rejects(service.create(account, aWish({ name: 'www' })), {
+      await assert.rejects(service.create(world.account, aWish({ name: 'www' })), {
         status: 409,
         body: { error: 'name already in use', code: 'name-reserved' },
       });
     });
 
-    it("refuses a name that is an account's subdomain, and does not reserve it", async () => {
-      await test.store.insertAccount(anAccount({ subdomain: 'acme' }));
-      const wish = aWish({ name: 'acme' });
-      await assert.rejects(service.create(account, wish), { status: 409, message: 'name already in use' });
-      assert.deepEqual([registry.size, await storedSlugs()], [0, []]);
-    });
-
-    it('leaves nothing behind when the store fails', async () => {
-      test.down = true;
-      await assert.rejects(service.create(account, aWish({ name: 'web' })), { status: 503 });
-      test.down = false;
-      assert.deepEqual([registry.size, await storedSlugs()], [0, []]);
-      await service.create(account, aWish({ name: 'web' }));
-    });
-
     it('removes the tunnel again if the store did not confirm it', async () => {
+      const { account, clock, test } = world;
       const insert = test.store.insertTunnel.bind(test.store);
       const unanswered = new StoreError(new UnansweredError(new Error('connection lost')));
       const store = new Proxy(test.store, {
@@ -147,376 +180,95 @@ describe('TunnelService', () => {
             ? (tunnel: TunnelRecord) => insert(tunnel).then(() => Promise.reject(unanswered))
             : target[property].bind(target),
       });
-      const cut = aTunnelService({ store, registry, clock, nameHold: 3600 });
+      const cut = aTunnelService({ store, registry: side.registry, clock, nameHold: 3600 });
       await assert.rejects(cut.create(account, aWish({ name: 'web' })), { status: 503 });
-      assert.deepEqual(await storedSlugs(), ['web']);
+      assert.deepEqual(await ofTunnels(test.store, 'slug'), ['web']);
       await cut.stop();
-      assert.deepEqual(await storedSlugs(), []);
-      assert.equal((await service.create(stranger, aWish({ name: 'web' }))).slug, 'web');
+      await world.check('known: none / none; stranger create web: 3600 left');
     });
 
-    it('refuses a tunnel if other relays have used up the plan', async () => {
-      const free = anAccount({ plan: 'free' });
-      await test.store.insertAccount(free);
-      for (let left = FREE_TUNNELS; left > 0; left -= 1) {
-        await test.store.insertTunnel(aTunnel(free.id, { expiresAt: clock.now() + 60_000 }));
-      }
+    it('refuses what only the store knows about: that the plan is used up, or a name in use', async () => {
+      const { free, stranger, clock, test } = world;
+      const expiresAt = clock.now() + 60_000;
+      for (let left = FREE_TUNNELS; left > 0; left -= 1)
+        await test.store.insertTunnel(aTunnel(free.id, { expiresAt }));
       await assert.rejects(service.create(free, aWish()), { status: 403 });
-      assert.equal(registry.size, 0);
-    });
-
-    it('refuses a name that only the store knows', async () => {
       await test.store.insertTunnel(aTunnel(stranger.id, { slug: 'web', expiresAt: clock.now() }));
-      await assert.rejects(service.create(account, aWish({ name: 'web' })), { status: 409 });
-      assert.equal(registry.size, 0);
+      await world.check('create web: 409 name already in use');
+      assert.equal(side.registry.size, 0);
     });
   });
 
-  describe('list and get', () => {
-    it("list an account's own tunnels, newest first", async () => {
-      for (const name of ['one', 'two', 'three']) await service.create(account, aWish({ name }));
-      await service.create(stranger, aWish({ name: 'other' }));
-      const names = service.list(account).map((tunnel) => tunnel.name);
-      assert.deepEqual(names, ['three', 'two', 'one']);
-    });
-
-    it("do not distinguish an unknown tunnel from another account's", async () => {
-      const { id } = await service.create(stranger, aWish());
-      for (const asked of [id, 'unknown', '']) {
-        assert.throws(() => service.get(account, asked), { status: 404, message: 'tunnel not found' });
-      }
-    });
+  it("lists an account's own tunnels, newest first, and does not distinguish an unknown tunnel from another account's", async () => {
+    for (const name of ['one', 'two', 'three']) await service.create(world.account, aWish({ name }));
+    const { id } = await service.create(world.stranger, aWish({ name: 'other' }));
+    const names = service.list(world.account).map((tunnel) => tunnel.name);
+    assert.deepEqual(names, ['three', 'two', 'one']);
+    for (const asked of [id, 'unknown', ''])
+      assert.throws(() => service.get(world.account, asked), { status: 404, message: 'tunnel not found' });
   });
 
-  describe('close', () => {
-    it('ends a tunnel and frees its name', async () => {
-      const { id } = await service.create(account, aWish({ name: 'web' }));
-      await service.close(account, id, CALLER);
-      assert.deepEqual(ended, [['web', 'closed']]);
-      assert.deepEqual([registry.size, await storedSlugs()], [0, []]);
-      assert.throws(() => service.get(account, id), { status: 404 });
-      await service.create(account, aWish({ name: 'web' }));
-    });
-
-    it("does not close another account's tunnel", async () => {
-      const { id } = await service.create(stranger, aWish());
-      await assert.rejects(service.close(account, id, CALLER), { status: 404 });
-      assert.equal(registry.size, 1);
-    });
-
-    it('succeeds for only one of two simultaneous requests', async () => {
-      const { id } = await service.create(account, aWish());
-      const results = await Promise.allSettled([
-        service.close(account, id, CALLER),
-        service.close(account, id, CALLER),
-      ]);
-      // Either may be first if the store has several connections.
-      assert.deepEqual(results.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected']);
-      assert.equal(ended.length, 1);
-    });
+  it('replaces the access policy on a takeover', async () => {
+    const tunnel = await service.create(world.account, aWish({ name: 'web' }));
+    await service.takeOver(tunnel, aWish({ access: { access: anAccess({ links: true }), kept: [] } }));
+    assert.deepEqual(tunnel.access?.view(new Map()), { links: true });
+    await service.takeOver(tunnel, aWish());
+    assert.deepEqual([tunnel.access, side.changed], [undefined, ['web', 'web']]);
   });
 
-  describe('takeOver', () => {
-    it('gives the tunnel the requested port and lifetime, even an earlier end', async () => {
-      const tunnel = await service.create(account, aWish({ name: 'web', ttl: 4 * 3600 }));
-      clock.advance(HOUR);
-      assert.equal(await service.takeOver(tunnel, aWish({ localPort: 4000, ttl: 60, idleTtl: true })), true);
-      const { localPort, ttl, idle } = tunnel.terms;
-      assert.deepEqual([localPort, ttl, idle, tunnel.expiresAt], [4000, 60, true, clock.now() + 60_000]);
-      clock.advance(60_000);
-      assert.deepEqual(ended, [['web', 'expired']]);
-    });
-
-    it('is known to a restarted relay', async () => {
-      const { id, createdAt } = await service.create(account, aWish({ name: 'web' }));
-      clock.advance(1000);
-      await service.takeOver(service.get(account, id), aWish({ localPort: 4000, ttl: 7200 }));
-      await service.stop();
-      await startAgain();
-      const tunnel = service.get(account, id);
-      assert.deepEqual([tunnel.terms.localPort, tunnel.createdAt], [4000, createdAt]);
-      assert.equal(tunnel.expiresAt, clock.now() + 2 * HOUR);
-    });
-
-    it('replaces the access policy', async () => {
-      const tunnel = await service.create(account, aWish({ name: 'web' }));
-      await service.takeOver(tunnel, aWish({ access: { access: anAccess({ links: true }), kept: [] } }));
-      assert.deepEqual(tunnel.access?.view(new Map()), { links: true });
-      await service.takeOver(tunnel, aWish());
-      assert.deepEqual([tunnel.access, changed], [undefined, ['web', 'web']]);
-    });
-
-    it('applies to no tunnel of another account, no expired one, and none without a requested name', async () => {
-      const want = { ...aWish({ name: 'web' }), takeOver: true };
-      const tunnel = await service.create(account, aWish({ name: 'web' }));
-      const random = await service.create(account, aWish());
-      assert.equal(service.findExisting(account, want), tunnel);
-      assert.equal(service.findExisting(account, { ...want, takeOver: false }), undefined);
-      assert.equal(service.findExisting(account, { ...want, name: random.slug }), undefined);
-      assert.equal(service.findExisting(account, { ...want, name: '' }), undefined);
-      assert.equal(service.findExisting(stranger, want), undefined);
-      clock.advance(HOUR);
-      assert.equal(service.findExisting(account, want), undefined);
-    });
-  });
-
-  describe('extend', () => {
-    it("moves the expiry by the tunnel's own ttl, or by another", async () => {
-      const { id, expiresAt } = await service.create(account, aWish());
-      assert.equal((await service.extend(account, id, undefined, CALLER)).expiresAt, expiresAt + HOUR);
-      assert.equal((await service.extend(account, id, 60, CALLER)).expiresAt, expiresAt + HOUR + 60_000);
-      assert.equal((await allTunnels(test.store))[0]?.tunnel.expiresAt, expiresAt + HOUR + 60_000);
-    });
-
-    it('loses none of several simultaneous extensions', async () => {
-      const { id, expiresAt } = await service.create(account, aWish());
-      await Promise.all([1, 2, 3].map((ttl) => service.extend(account, id, ttl, CALLER)));
-      assert.equal(service.get(account, id).expiresAt, expiresAt + 6000);
-    });
-
-    it('goes no further than now plus the maximum', async () => {
-      const { id } = await service.create(account, aWish());
-      const rest = MAX_TTL - 3600;
-      await assert.rejects(service.extend(account, id, rest + 1, CALLER), {
-        status: 400,
-        message: 'ttl must be at most 168h0m0s',
-      });
-      await service.extend(account, id, rest, CALLER);
-    });
-
-    it('continues after one that failed', async () => {
-      const { id, expiresAt } = await service.create(account, aWish());
-      const results = await Promise.allSettled(
-        [MAX_TTL, 60].map((ttl) => service.extend(account, id, ttl, CALLER)),
-      );
-      assert.deepEqual(ofEach(results, 'status'), ['rejected', 'fulfilled']);
-      assert.equal(service.get(account, id).expiresAt, expiresAt + 60_000);
-    });
-
-    it('does not revive a tunnel that was closed at the same time', async () => {
-      const { id } = await service.create(account, aWish());
-      const closed = service.close(account, id, CALLER);
-      await assert.rejects(service.extend(account, id, 60, CALLER), { status: 404 });
-      await closed;
-      assert.deepEqual(await storedSlugs(), []);
-    });
-  });
-
-  it('changes nothing when the store fails', async () => {
+  it('takes over no tunnel of another account, no expired one, and none without a requested name', async () => {
+    const { account, stranger } = world;
+    const want = { ...aWish({ name: 'web' }), takeOver: true };
     const tunnel = await service.create(account, aWish({ name: 'web' }));
-    const { id, expiresAt } = tunnel;
-    test.down = true;
-    for (const change of [
-      service.close(account, id, CALLER),
-      service.takeOver(tunnel, aWish({ localPort: 4000 })),
-      service.extend(account, id, 60, CALLER),
-    ])
-      await assert.rejects(change, { status: 503 });
-    assert.deepEqual([service.get(account, id), ended], [tunnel, []]);
-    assert.deepEqual([tunnel.terms.localPort, tunnel.expiresAt], [3000, expiresAt]);
+    const random = await service.create(account, aWish());
+    assert.equal(service.findExisting(account, want), tunnel);
+    for (const change of [{ takeOver: false }, { name: random.slug }, { name: '' }])
+      assert.equal(service.findExisting(account, { ...want, ...change }), undefined);
+    assert.equal(service.findExisting(stranger, want), undefined);
+    world.clock.advance(HOUR);
+    assert.equal(service.findExisting(account, want), undefined);
   });
 
-  describe('expiry', () => {
-    it('ends a tunnel even while the store is down', async () => {
-      const { id } = await service.create(account, aWish({ name: 'web' }));
-      test.down = true;
-      clock.advance(HOUR);
-      assert.deepEqual(ended, [['web', 'expired']]);
-      assert.throws(() => service.get(account, id), { status: 404 });
-    });
-
-    it('frees the name immediately', async () => {
-      await service.create(account, aWish({ name: 'web' }));
-      clock.advance(HOUR);
-      const again = await service.create(stranger, aWish({ name: 'web' }));
-      assert.equal(registry.bySlug('web'), again);
-      assert.deepEqual(await storedSlugs(), ['web']);
-    });
-  });
-
-  describe('a plan', () => {
-    const free = anAccount({ plan: 'free' });
-
-    beforeEach(() => test.store.insertAccount(free));
-
-    it('limits the number of tunnels, including those that are being created', async () => {
-      const made: Promise<LiveTunnel>[] = [];
-      for (let count = 0; count < FREE_TUNNELS; count += 1) {
-        service.assertCapacity(free);
-        made.push(service.create(free, aWish({ ttl: 3600 - count })));
-      }
-      assert.throws(() => service.assertCapacity(free), { status: 403 });
-      await Promise.all(made);
-      const next = new Date(clock.now() + (3600 - FREE_TUNNELS + 1) * 1000).toISOString();
-      assert.throws(() => service.assertCapacity(free), {
-        status: 403,
-        message: `the Free plan allows ${FREE_TUNNELS} tunnels at a time; close one, or wait until ${next}, when the next one expires`,
-      });
-      service.assertCapacity(account);
-      const [last] = service.list(free);
-      await service.close(free, last?.id ?? '', CALLER);
+  it('limits the tunnels of a plan, including those that are being created', async () => {
+    const { account, free, clock } = world;
+    const made: Promise<LiveTunnel>[] = [];
+    for (let count = 0; count < FREE_TUNNELS; count += 1) {
       service.assertCapacity(free);
+      made.push(service.create(free, aWish({ ttl: 3600 - count })));
+    }
+    assert.throws(() => service.assertCapacity(free), { status: 403 });
+    await Promise.all(made);
+    const next = new Date(clock.now() + (3600 - FREE_TUNNELS + 1) * 1000).toISOString();
+    assert.throws(() => service.assertCapacity(free), {
+      status: 403,
+      message: `the Free plan allows ${FREE_TUNNELS} tunnels at a time; close one, or wait until ${next}, when the next one expires`,
     });
+    service.assertCapacity(account);
+    const [last] = service.list(free);
+    await service.close(free, last?.id ?? '', CALLER);
+    service.assertCapacity(free);
+  });
 
-    it('limits how far an expiry can be moved', async () => {
-      const { id } = await service.create(free, aWish());
-      await assert.rejects(service.extend(free, id, 24 * 3600, CALLER), {
-        status: 400,
-        message: 'ttl must be at most 24h0m0s',
-      });
-      await service.extend({ ...free, plan: 'dev' }, id, 24 * 3600, CALLER);
-    });
-
-    it("applies to the account's tunnels when it changes", async () => {
-      const tunnel = await service.create(account, aWish());
-      service.updateAccount({ ...account, plan: 'team' });
-      assert.equal(tunnel.account.plan, 'team');
-    });
+  it('applies a changed plan to the tunnels of the account', async () => {
+    const tunnel = await service.create(world.free, aWish());
+    const dev = { ...world.free, plan: 'dev' } as const;
+    await service.extend(dev, tunnel.id, 24 * 3600, CALLER);
+    service.updateAccount(dev);
+    assert.equal(tunnel.account.plan, 'dev');
   });
 
   it('ends the tunnels of a deleted account, and no others', async () => {
-    await service.create(account, aWish({ name: 'one' }));
-    await service.create(stranger, aWish({ name: 'other' }));
+    const { account, stranger } = world;
+    await world.check('create one: 3600 left; stranger create other: 3600 left');
     assert.deepEqual(new Set(service.accountIds()), new Set([account.id, stranger.id]));
     service.endAccount(account.id);
-    assert.deepEqual(ended, [['one', 'removed']]);
+    assert.deepEqual(side.ended, [['one', 'removed']]);
     assert.deepEqual(new Set(service.accountIds()), new Set([stranger.id]));
   });
 
-  describe('the name of an ended tunnel', () => {
-    const HOLD = 24 * 3600;
-
-    beforeEach(async () => {
-      await service.stop();
-      await startAgain(HOLD);
-    });
-
-    /** Ends the tunnel, and says how long ago that was, in ms. */
-    const ends: Readonly<Record<string, () => Promise<number>>> = {
-      'after a close, also after a restart': async () => {
-        await service.close(account, (await service.create(account, aWish({ name: 'web' }))).id, CALLER);
-        await takenForStranger();
-        await service.stop();
-        await startAgain(HOLD);
-        return 0;
-      },
-      'after an expiry, counted from then': async () => {
-        await service.create(account, aWish({ name: 'web' }));
-        clock.advance(HOUR);
-        return 0;
-      },
-      'if it expired while no relay was running': async () => {
-        await service.create(account, aWish({ name: 'web' }));
-        await service.stop();
-        clock.advance(2 * HOUR);
-        await startAgain(HOLD);
-        return HOUR;
-      },
-    };
-    for (const [when, end] of Object.entries(ends))
-      it(`is reserved for its account ${when}`, async () => {
-        const since = await end();
-        await takenForStranger();
-        clock.advance(HOLD * 1000 - since - 1);
-        await takenForStranger();
-        clock.advance(1);
-        assert.equal((await service.create(stranger, aWish({ name: 'web' }))).slug, 'web');
-      });
-
-    it('is immediately available to its own account', async () => {
-      await service.close(account, (await service.create(account, aWish({ name: 'web' }))).id, CALLER);
-      assert.equal((await service.create(account, aWish({ name: 'web' }))).slug, 'web');
-    });
-
-    it('is reserved even if it was generated', async () => {
-      const { id, slug } = await service.create(account, aWish());
-      await service.close(account, id, CALLER);
-      await assert.rejects(service.create(stranger, aWish({ name: slug })), { status: 409 });
-    });
-
-    it('is not assigned while the store fails', async () => {
-      test.down = true;
-      await assert.rejects(service.create(stranger, aWish({ name: 'web' })), { status: 503 });
-    });
-  });
-
-  describe('start', () => {
-    it('restores acknowledged tunnels, with their counters and deadlines', async () => {
-      const before = await service.create(account, aWish({ name: 'web' }));
-      before.countIn(10);
-      await service.stop();
-      clock.advance(HOUR / 2);
-      await startAgain();
-      const after = service.get(account, before.id);
-      assert.deepEqual(
-        [after.slug, after.totals.bytesIn, after.expiresAt, after.createdAt],
-        ['web', 10, before.expiresAt, before.createdAt],
-      );
-      clock.advance(HOUR / 2);
-      assert.deepEqual(ended, [['web', 'expired']]);
-    });
-
-    it('removes tunnels that have expired', async () => {
-      await service.create(account, aWish({ name: 'web' }));
-      await service.stop();
-      clock.advance(HOUR);
-      await startAgain();
-      assert.deepEqual([registry.size, await storedSlugs()], [0, []]);
-    });
-  });
-
-  describe('a change of the wall clock', () => {
-    for (const jump of [HOUR, -HOUR, 720 * HOUR]) {
-      const by = `by ${jump / HOUR} h`;
-
-      it(`${by} does not change how far a life can be extended`, async () => {
-        const { id } = await service.create(account, aWish());
-        clock.jump(jump);
-        await service.extend(account, id, MAX_TTL - 3600, CALLER);
-        await assert.rejects(service.extend(account, id, 1, CALLER), { status: 400 });
-      });
-
-      it(`${by} and back again is forgotten, also by a relay that starts after it`, async () => {
-        const tunnel = await service.create(account, aWish({ name: 'web', idleTtl: true }));
-        clock.jump(jump);
-        clock.advance(HOUR / 4);
-        tunnel.countIn(1);
-        clock.jump(-jump);
-        await service.stop();
-        await startAgain();
-        clock.advance(HOUR - 1);
-        assert.deepEqual(ended, []);
-        clock.advance(1);
-        assert.deepEqual(ended, [['web', 'expired']]);
-      });
-    }
-
-    it('counts at the next start, because no other clock has measured the time: an expired tunnel is not revived', async () => {
-      await service.create(account, aWish({ name: 'web' }));
-      clock.jump(720 * HOUR);
-      await service.stop();
-      await startAgain();
-      assert.equal(registry.size, 0);
-      clock.jump(-720 * HOUR);
-      await service.stop();
-      await startAgain();
-      assert.deepEqual([registry.size, await storedSlugs()], [0, []]);
-    });
-
-    it('does not revive at the next start what expired before it', async () => {
-      await service.create(account, aWish({ name: 'web' }));
-      clock.advance(HOUR);
-      await service.stop();
-      clock.jump(-2 * HOUR);
-      await startAgain();
-      assert.deepEqual([registry.size, await storedSlugs()], [0, []]);
-    });
-  });
-
   it('has no timer left after stop', async () => {
-    await service.create(account, aWish());
-    await service.stop();
-    assert.equal(clock.pending, 0);
+    await world.check('create web: 3600 left; stop');
+    assert.equal(world.clock.pending, 0);
   });
 });
 
