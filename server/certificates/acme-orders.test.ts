@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
+import { checkAsyncScript } from '../../shared/testing/script.ts';
 import type { LogEvent, LogFields } from '../log.ts';
-import { ORDER_RETRY_MAX_MS } from '../store/records.ts';
 import { StoreError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
 import { FakeAuthority } from '../testing/fake-authority.ts';
@@ -11,7 +11,6 @@ import {
   AUTHORITY_RETRY_MAX_MS,
   AUTHORITY_RETRY_MS,
   type Cause,
-  ORDER_RETRY_MS,
   Orders,
   ORDERS_AT_ONCE,
   REFUSED_NAMES_MAX,
@@ -23,6 +22,42 @@ import { KnownCertificates, PresentedChallenges } from './known-certificates.ts'
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
+
+/** Each step with the orders placed, the names that have a certificate since then, and what was logged. */
+const SCRIPTS: Readonly<Record<string, string>> = {
+  'obtain a certificate, store it, and order no other': 'obtain a: 1 order, got a; obtain a',
+  'store nothing for a domain that was removed in the meantime': 'removed while a; obtain a: 1 order, failed',
+  'are shared by simultaneous requests for a name': 'obtain a & obtain a & obtain a: 1 order, got a',
+  'try the second solver if the first proves nothing, and start with that one the next time':
+    'proven by http-01; obtain a: 2 orders, got a; obtain b: 1 order, got b',
+  'wait 3 minutes after a failure, twice as long after each, half a day at most': `proven by none; rate 1000;
+    obtain a: 2 orders, failed; +179; obtain a; +1; obtain a: 2 orders, failed; +359; obtain a; +1;
+    obtain a: 2 orders, failed; +719; obtain a; +1; obtain a: 2 orders, failed; fails 30; obtain a; +43200;
+    proven by any; obtain a: 1 order, got a`,
+  'remember failures across a restart': `proven by none; obtain a: 2 orders, failed; restart; obtain a;
+    again a: 2 orders, failed`,
+  "start immediately if earlier failures are ignored, even if a visitor's request came first": `proven by none;
+    obtain a: 2 orders, failed; proven by any; restart; obtain a & again a: 1 order, got a`,
+  'are not repeated with failures ignored, if a visitor has just tried':
+    'proven by none; obtain a & again a: 2 orders, failed',
+  'wait as long as an authority requests': `limited 1800; obtain a: failed; unlimited; +1799; obtain a; +1;
+    obtain a: 1 order, got a`,
+  'do not delay renewals when visitors have exhausted a limit of the authority': `limited 1800; obtain a: failed;
+    unlimited; obtain b; upkeep c: 1 order, got c; down; upkeep d: failed; up; upkeep d`,
+  'are limited per hour, with a quarter reserved for renewals': `rate 8; obtain v 10: 6 orders, got 6, limit 4;
+    upkeep u 10: 2 orders, got 2, limit 8; +3600; obtain w: 1 order, got w`,
+  "are limited to half of the visitors' share per account and hour, so that others get theirs": `rate 8;
+    obtain a 10 for ann: 3 orders, got 3, limit 7; obtain b 10 for bob: 1 order, got b0, limit 9; +3600;
+    obtain c for ann: 1 order, got c`,
+  'create another account if the authority does not know the stored one':
+    'obtain a: 1 order, got a; accounts lost; obtain b: 1 order, got b',
+  'are not repeated if the clock is ahead by more than the life of a certificate': `authority -100 d;
+    obtain a: 1 order, clock off; upkeep a; +180; upkeep a: 1 order, clock off`,
+  'start immediately when a clock that was ahead is corrected': `authority -100 d; obtain a: 1 order, clock off;
+    ended; authority 0 d; jump -100 d; obtain a: 1 order, got a`,
+  'report that a clock is behind if a certificate is not valid yet':
+    'authority 1 d; obtain a: 1 order, got a, clock off',
+};
 
 describe('Orders', () => {
   let clock: FakeClock;
@@ -98,36 +133,69 @@ describe('Orders', () => {
     return logged.filter(([event]) => event === 'certificate order failed').map(([, fields]) => fields);
   }
 
-  it('obtain a certificate, store it, and order no other', async () => {
-    await obtain();
-    assert.ok(known.get('a.test') !== undefined);
-    assert.ok((await store.findCertificate('a.test')) !== undefined);
-    await obtain();
-    assert.equal(authority.orders, 1);
-  });
+  /** Takes one step of a script. @returns what happened */
+  async function play(step: string): Promise<string> {
+    const [before, had] = [authority.orders, new Set(ofEach([...known.all()], 'name'))];
+    logged.length = 0;
+    await Promise.all(step.split(' & ').map((action) => act(action)));
+    const placed = authority.orders - before;
+    const got: string[] = [];
+    for (const { name } of known.all())
+      if (!had.has(name) && known.get(name) !== undefined) {
+        assert.ok(await store.findCertificate(name));
+        got.push(name.replace('.test', ''));
+      }
+    const limits = times('certificate order limit');
+    return [
+      placed > 0 && `${placed} order${placed > 1 ? 's' : ''}`,
+      got.length > 0 && `got ${got.length > 1 ? got.length : got[0]}`,
+      times('certificate order failed') > 0 && 'failed',
+      limits > 0 && `limit ${limits}`,
+      times('clock off') > 0 && 'clock off',
+    ]
+      .filter(Boolean)
+      .join(', ');
+  }
 
-  it('store nothing for a domain that was removed in the meantime', async () => {
-    authority.finds = (_type) => {
-      gone.add('a.test');
-      return true;
-    };
-    await obtain();
-    assert.equal(authority.orders, 1);
-    assert.equal(known.get('a.test'), undefined);
-    assert.equal(await store.findCertificate('a.test'), undefined);
-    assert.equal(failures().length, 1);
-  });
+  function times(wanted: LogEvent): number {
+    return logged.filter(([event]) => event === wanted).length;
+  }
+
+  async function act(action: string): Promise<void> {
+    const [verb = '', name = '', ...more] = action.split(' ');
+    const days = Number(verb === 'jump' || verb === 'authority' ? name : 0) * DAY;
+    if (verb.startsWith('+')) clock.advance(Number(verb) * 1000);
+    else if (verb === 'proven') authority.finds = (type) => action.endsWith('any') || action.endsWith(type);
+    else if (verb === 'removed') authority.finds = () => gone.add(`${more[0]}.test`).size > 0;
+    else if (verb === 'limited')
+      authority.fault = () => authority.problem(429, 'rateLimited', { 'retry-after': name });
+    else if (verb === 'unlimited') authority.fault = () => undefined;
+    else if (verb === 'down' || verb === 'up') authority.isDown = verb === 'down';
+    else if (verb === 'accounts') authority.accounts.clear();
+    else if (verb === 'authority') authority.now = () => clock.now() + days;
+    else if (verb === 'jump') clock.jump(days);
+    else if (verb === 'fails') await store.failOrder('a.test', Number(name), 0);
+    else if (verb === 'ended') await known.removeEnded();
+    else if (verb === 'restart' || verb === 'rate') {
+      perHour = Number(name) || perHour;
+      orders = await relay();
+    } else {
+      const account = more.includes('for') ? { account: more.at(-1) ?? '' } : {};
+      const many = /^\d+/.exec(more[0] ?? '')?.[0] ?? '1';
+      for (let index = 0; index < Number(many); index += 1) {
+        const plan = { ...planFor(`${name}${many === '1' ? '' : index}.test`), ...account };
+        await done(orders.obtain(plan, verb === 'obtain' ? 'visitor' : 'upkeep', verb === 'again'));
+      }
+    }
+  }
+
+  for (const [title, script] of Object.entries(SCRIPTS)) it(title, () => checkAsyncScript(script, play));
 
   it('are not placed without a solver, and do not count as failures', async () => {
     await done(orders.obtain({ subject: '*.a.test', solvers: [] }, 'upkeep', true));
     assert.equal(authority.orders, 0);
     assert.deepEqual(logged, []);
     await done(orders.obtain({ ...planFor('*.a.test') }, 'upkeep'));
-    assert.equal(authority.orders, 1);
-  });
-
-  it('are shared by simultaneous requests for a name', async () => {
-    await Promise.all([obtain(), obtain(), obtain()]);
     assert.equal(authority.orders, 1);
   });
 
@@ -141,49 +209,6 @@ describe('Orders', () => {
     assert.equal(authority.orders, 1);
     await knownToOther.refresh();
     assert.ok(knownToOther.get('a.test') !== undefined);
-  });
-
-  it('try the second solver if the first proves nothing, and start with that one the next time', async () => {
-    const tried: string[] = [];
-    authority.finds = (type) => {
-      tried.push(type);
-      return type === 'http-01';
-    };
-    await obtain();
-    await obtain('b.test');
-    assert.deepEqual(tried, ['tls-alpn-01', 'http-01', 'http-01']);
-    assert.equal(authority.orders, 3);
-  });
-
-  it('wait 3 minutes after a failure, twice as long after each, half a day at most', async () => {
-    authority.finds = () => false;
-    perHour = 1000;
-    orders = await relay();
-    for (const wait of [ORDER_RETRY_MS, 2 * ORDER_RETRY_MS, 4 * ORDER_RETRY_MS]) {
-      const before = authority.orders;
-      await obtain();
-      assert.equal(authority.orders, before + 2);
-      clock.advance(wait - 1000);
-      await obtain();
-      assert.equal(authority.orders, before + 2);
-      clock.advance(1000);
-    }
-    await store.failOrder('a.test', 30, 0);
-    await obtain();
-    clock.advance(ORDER_RETRY_MAX_MS);
-    authority.finds = () => true;
-    await obtain();
-    assert.ok(known.get('a.test') !== undefined);
-  });
-
-  it('remember failures across a restart', async () => {
-    authority.finds = () => false;
-    await obtain();
-    orders = await relay();
-    await obtain();
-    assert.equal(authority.orders, 2);
-    await done(orders.obtain(planFor('a.test'), 'upkeep', true));
-    assert.equal(authority.orders, 4);
   });
 
   it('pause for an authority that does not work, for 10 s, twice as long each time, an hour at most', async () => {
@@ -214,63 +239,6 @@ describe('Orders', () => {
     assert.ok(known.get('a.test') !== undefined);
   });
 
-  it("start immediately if earlier failures are ignored, even if a visitor's request came first", async () => {
-    authority.finds = () => false;
-    await obtain();
-    authority.finds = () => true;
-    orders = await relay();
-    const visitor = orders.obtain(planFor('a.test'), 'visitor');
-    await done(Promise.all([visitor, orders.obtain(planFor('a.test'), 'upkeep', true)]));
-    assert.ok(known.get('a.test') !== undefined);
-  });
-
-  it('are not repeated with failures ignored, if a visitor has just tried', async () => {
-    authority.finds = () => false;
-    const visitor = orders.obtain(planFor('a.test'), 'visitor');
-    await done(Promise.all([visitor, orders.obtain(planFor('a.test'), 'upkeep', true)]));
-    assert.equal(failures().length, 1);
-  });
-
-  it('wait as long as an authority requests', async () => {
-    authority.fault = () => authority.problem(429, 'rateLimited', { 'retry-after': '1800' });
-    await obtain();
-    authority.fault = () => undefined;
-    clock.advance(1_799_000);
-    await obtain();
-    assert.equal(authority.orders, 0);
-    clock.advance(1000);
-    await obtain();
-    assert.equal(authority.orders, 1);
-  });
-
-  it('do not delay renewals when visitors have exhausted a limit of the authority', async () => {
-    authority.fault = () => authority.problem(429, 'rateLimited', { 'retry-after': '1800' });
-    await obtain();
-    authority.fault = () => undefined;
-    await obtain('b.test');
-    assert.equal(authority.orders, 0);
-    await obtain('c.test', 'upkeep');
-    assert.equal(authority.orders, 1);
-    authority.isDown = true;
-    await obtain('d.test', 'upkeep');
-    authority.isDown = false;
-    await obtain('d.test', 'upkeep');
-    assert.equal(authority.orders, 1);
-  });
-
-  it('are limited per hour, with a quarter reserved for renewals', async () => {
-    perHour = 8;
-    orders = await relay();
-    for (let count = 0; count < 10; count += 1) await obtain(`v${count}.test`);
-    assert.equal(authority.orders, 6);
-    for (let count = 0; count < 10; count += 1) await obtain(`u${count}.test`, 'upkeep');
-    assert.equal(authority.orders, 8);
-    assert.equal(logged.filter(([event]) => event === 'certificate order limit').length, 12);
-    clock.advance(HOUR);
-    await obtain('v9.test');
-    assert.equal(authority.orders, 9);
-  });
-
   it('are still available to seven further accounts after two have taken all they can', async () => {
     for (let index = 0; index < 10; index += 1)
       for (const account of ['ann', 'bob']) await ofAccount(`${account}-${index}.test`, account);
@@ -283,18 +251,6 @@ describe('Orders', () => {
     assert.equal(authority.orders, 15);
     await obtain('relay.test', 'upkeep');
     assert.equal(authority.orders, 16);
-  });
-
-  it("are limited to half of the visitors' share per account and hour, so that others get theirs", async () => {
-    perHour = 8;
-    orders = await relay();
-    for (let count = 0; count < 10; count += 1) await ofAccount(`a${count}.test`, 'ann');
-    assert.equal(authority.orders, 3);
-    for (let count = 0; count < 10; count += 1) await ofAccount(`b${count}.test`, 'bob');
-    assert.equal(authority.orders, 4);
-    clock.advance(HOUR);
-    await ofAccount('a9.test', 'ann');
-    assert.equal(authority.orders, 5);
   });
 
   it('run 32 at a time', async () => {
@@ -324,15 +280,6 @@ describe('Orders', () => {
     assert.equal(asked, REFUSED_NAMES_MAX + 1);
     await ask(0);
     assert.equal(asked, REFUSED_NAMES_MAX + 2);
-  });
-
-  it('create another account if the authority does not know the stored one', async () => {
-    await obtain();
-    authority.accounts.clear();
-    await obtain('b.test');
-    assert.ok(known.get('b.test') !== undefined);
-    assert.equal(authority.accounts.size, 1);
-    assert.deepEqual(failures(), []);
   });
 
   it('create another account with another key if the stored key is no longer valid', async () => {
@@ -377,33 +324,5 @@ describe('Orders', () => {
     orders = await relay(full);
     await obtain();
     assert.equal(authority.orders, 0);
-  });
-
-  it('are not repeated if the clock is ahead by more than the life of a certificate', async () => {
-    authority.now = () => clock.now() - 100 * DAY;
-    await obtain();
-    await obtain('a.test', 'upkeep');
-    assert.equal(authority.orders, 1);
-    assert.ok(logged.some(([event]) => event === 'clock off'));
-    clock.advance(ORDER_RETRY_MS);
-    await obtain('a.test', 'upkeep');
-    assert.equal(authority.orders, 2);
-  });
-
-  it('start immediately when a clock that was ahead is corrected', async () => {
-    authority.now = () => clock.now() - 100 * DAY;
-    await obtain();
-    await known.removeEnded();
-    authority.now = () => clock.now();
-    clock.jump(-100 * DAY);
-    await obtain();
-    assert.equal(authority.orders, 2);
-  });
-
-  it('report that a clock is behind if a certificate is not valid yet', async () => {
-    authority.now = () => clock.now() + DAY;
-    await obtain();
-    assert.ok(known.get('a.test') !== undefined);
-    assert.ok(logged.some(([event]) => event === 'clock off'));
   });
 });

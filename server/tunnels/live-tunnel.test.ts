@@ -63,12 +63,12 @@ describe('LiveTunnel', () => {
     assert.equal(notes, 2);
   });
 
-  describe('expiry', () => {
-    const jumped = (ms: number, act = traffic) => {
-      return (tunnel: LiveTunnel): void => (clock.jump(ms), clock.advance(1000), act(tunnel));
-    };
-    const after = (act: (tunnel: LiveTunnel) => void) => jumped(0, act);
+  const jumped = (ms: number, act = traffic) => {
+    return (tunnel: LiveTunnel): void => (clock.jump(ms), clock.advance(1000), act(tunnel));
+  };
+  const after = (act: (tunnel: LiveTunnel) => void) => jumped(0, act);
 
+  describe('expiry', () => {
     /** What happens, and how many ms later the tunnel ends then. */
     for (const [title, idle, act, later] of [
       ['is not moved by traffic', false, after(traffic), 0],

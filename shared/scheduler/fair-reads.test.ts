@@ -39,49 +39,29 @@ describe('LoopScheduler', () => {
     for (const callback of coming.splice(0)) callback();
   }
 
-  it('runs work immediately while there is time', () => {
-    for (let piece = 0; piece < 4; piece += 1) assert.equal(work('a', BULK_TURN_MS / 5), 'begun');
-    assert.equal(order, 'aaaa');
-  });
-
-  it('defers the rest to later turns, one turn each if each takes that long', () => {
-    for (let piece = 0; piece < 4; piece += 1) work('a', BULK_TURN_MS);
-    assert.equal(order, 'a');
-    turn();
-    assert.equal(order, 'aa');
-    turn();
-    turn();
-    assert.equal(order, 'aaaa');
-  });
-
-  it('alternates between waiting groups, no matter how many pieces one of them has', () => {
-    for (let piece = 0; piece < 4; piece += 1) work('a', BULK_TURN_MS);
-    work('b', BULK_TURN_MS);
-    work('c', BULK_TURN_MS);
-    for (let left = 0; left < 5; left += 1) turn();
-    assert.equal(order, 'aabcaa');
-  });
-
-  it('does not run new work before waiting work', () => {
-    work('a', BULK_TURN_MS);
-    work('a', BULK_TURN_MS);
-    turn();
-    work('a', BULK_TURN_MS);
-    work('b', 0);
-    assert.equal(order, 'aa');
-    turn();
-    assert.equal(order, 'aaa');
-    turn();
-    assert.equal(order, 'aaab');
-  });
-
-  it('starts each turn with its full time, and uses no turn of the loop without work', () => {
-    work('a', BULK_TURN_MS);
-    turn();
-    assert.equal(coming.length, 0);
-    assert.equal(work('b', 0), 'begun');
-    assert.equal(coming.length, 1);
-  });
+  /** Work of a group, in turns of the loop, each with the groups that work then. */
+  for (const [title, script] of Object.entries({
+    'runs work immediately while there is time': 'a .2 & a .2 & a .2 & a .2: aaaa',
+    'defers the rest to later turns, one turn each if each takes that long':
+      'a 1 & a 1 & a 1 & a 1: a; turn: a; turn: a; turn: a; turn: no turn comes',
+    'alternates between waiting groups, no matter how many pieces one of them has':
+      'a 1 & a 1 & a 1 & a 1: a; b 1 & c 1; turn: a; turn: b; turn: c; turn: a; turn: a',
+    'does not run new work before waiting work': 'a 1 & a 1: a; turn: a; a 1 & b 0; turn: a; turn: b',
+    'starts each turn with its full time, and uses no turn of the loop without work':
+      'a 1: a; turn & b 0: b; turn: no turn comes',
+    'does not run cancelled work': 'a 1: a; cancelled 0; turn: no turn comes',
+  }))
+    it(title, () => {
+      checkScript(script, (step) => {
+        order = '';
+        for (const action of step.split(' & ')) {
+          const [group = '', ms] = action.split(' ');
+          const begun = group === 'turn' ? turn() : work(group, Number(ms) * BULK_TURN_MS);
+          if (group === 'cancelled' && typeof begun === 'function') begun();
+        }
+        return order === '' && coming.length === 0 ? 'no turn comes' : order;
+      });
+    });
 
   it('gives large work less of each turn while small reads arrive, and its full time again afterwards', () => {
     const ms = BULK_TURN_BESIDE_SMALL_MS;
@@ -98,16 +78,6 @@ describe('LoopScheduler', () => {
     order = '';
     for (let piece = 0; piece < 4; piece += 1) work('b', BULK_TURN_MS / 4);
     assert.equal(order, 'bbbb');
-  });
-
-  it('does not run cancelled work', () => {
-    work('a', BULK_TURN_MS);
-    const leave = work('b', 0);
-    assert.notEqual(leave, 'begun');
-    if (leave !== 'begun') leave();
-    turn();
-    assert.equal(order, 'a');
-    assert.equal(coming.length, 0);
   });
 });
 
@@ -234,24 +204,20 @@ describe('FairQueue', () => {
     });
   }
 
-  it('puts a group after the waiting others once it has had its turn, even if it returns', () => {
+  it('puts a group after the waiting others once it has had its turn, and skips groups that may not go', () => {
     const queue = new FairQueue<string>();
     for (const group of 'aab') queue.push(group, group);
     assert.equal(queue.shift()?.item, 'a');
     queue.push('c', 'c');
-    assert.equal(drain(queue), 'bac');
-  });
-
-  it('skips groups that may not go, and keeps their place', () => {
-    const queue = new FairQueue<string>();
-    for (const group of 'aab') queue.push(group, group);
-    const next = queue.shift((group) => group !== 'a');
-    assert.deepEqual(next, { group: 'b', item: 'b' });
+    assert.deepEqual(
+      queue.shift((group) => group === 'c'),
+      { group: 'c', item: 'c' },
+    );
     assert.equal(
       queue.shift(() => false),
       undefined,
     );
-    assert.equal(drain(queue), 'aa');
+    assert.equal(drain(queue), 'ba');
   });
 
   it('does not return removed items, and removes nothing twice', () => {

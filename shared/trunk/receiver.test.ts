@@ -1,174 +1,135 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
-import { CloseCode } from '../control.ts';
 import { FakeScheduler } from '../testing/fake-turns.ts';
+import { checkScript } from '../testing/script.ts';
 import { handlerOf } from '../testing/trunk-world.ts';
 import { FLUSH_STEP_BYTES, FRAME_HEADER_BYTES, WINDOW_BYTES, WINDOW_MAX_BYTES } from './frames.ts';
 import { BufferedBytes, Receiver, ReceiveWindow, withArrival } from './receiver.ts';
 
 const HALF = WINDOW_BYTES / 2;
 
+/** A window that has grown to its maximum. */
+const GROWN = 'attach; pass 32K: first, got 32768, grant 98304; pass 32K: first, got 32768, grant 163840;';
+
+/**
+ * Steps, each with what the receiver answers, reports to its owner and hands over. `in` is data that arrives, `over`
+ * the end of the arriving data, `pass` both, and `add` other data.
+ */
+const SCRIPTS: Readonly<Record<string, string>> = {
+  'is open while a handler gets data immediately': `attach & open?: yes; in a & open?: first, no;
+    over & open?: got a, yes; pause & open?: no; in b: more; resume & open?: no, got b, emptied; open?: yes`,
+  'hands over any amount of other data after the received data': `attach; in a & over: first, got a; add b & add 128K:
+    got b, got 131072, grant 196610, emptied`,
+  'reports that it is empty once everything was handed over, but not if the handler pauses at the last piece': `
+    attach pausing; add 40000 & add 40000: got 40000; resume: grant 105536, got 40000; paused?: yes;
+    resume & attach & add c: grant 171072, got c, emptied`,
+  'grants more than was handed over while the handler keeps up, and nothing while it has no room': `attach;
+    pass 32K: first, got 32768, grant 98304; pause; in 128K: more; in 1: refused`,
+  'grants as much as before while the window has its maximum size': `${GROWN}
+    pass 32K: first, got 32768, grant 32768; pass 32K: first, got 32768, grant 32768; pause; in 256K: more;
+    in 1: refused`,
+  'lets the window grow if as much waits as one read may cause': `attach; pause; in 32K: more;
+    resume: got 32768, grant 98304, emptied`,
+  'does not let the window grow if a byte more waits': `attach; pause; in 32K: more; in 1: more;
+    resume: got 32768, grant 32768, got 1, emptied`,
+  'counts data that was about to be handed over when the handler paused': `attach; in 32769: first;
+    pause & resume: got 32769, grant 32769, emptied`,
+  'lets 64 KiB wait again after the handler has fallen behind, and more once it has caught up': `${GROWN} pause;
+    in 256K: more; resume: got 262144, grant 65536, emptied; pause; in 64K: more;
+    resume: got 65536, grant 65536, emptied; pass 32K: first, got 32768, grant 98304; pause; in 128K: more;
+    in 1: refused`,
+  'drops held and new data, and grants more for it, once it is silenced': `attach; pause; in 32K: more; end 1000;
+    silence: grant 32768; in 32K: grant 32768, more; resume`,
+  'reports the end after other data, including to a handler attached later': `add a & end 1011; attach: got a, ended 1011,
+    emptied`,
+  'reports immediately that the peer has left, and drops held data, even while it is paused': `attach; pause;
+    in a: more; end 1001: ended 1001; resume`,
+  'reports an end that waits after held data when asked for it': `attach; pause; in a: more; tell; end 1000;
+    tell: ended 1000`,
+};
+
+function bytesOf(text: string): Buffer {
+  const [, number, unit] = /^(\d+)(K?)$/.exec(text) ?? [];
+  return number === undefined ? Buffer.from(text) : Buffer.alloc(Number(number) * (unit === 'K' ? 1024 : 1));
+}
+
 describe('Receiver', () => {
   let turns: FakeScheduler;
-  /** the recorded calls of its owner and its handler */
-  let owner: string[];
-  let heard: string[];
+  let did: string[];
   let inlet: Receiver;
 
   beforeEach(() => {
     turns = new FakeScheduler();
-    owner = [];
-    heard = [];
-    inlet = new Receiver((event) => owner.push(event === 'grant' ? `grant ${inlet.grant()}` : event));
+    did = [];
+    inlet = new Receiver((event) => did.push(event === 'grant' ? `grant ${inlet.grant()}` : event));
   });
 
   afterEach(() => turns.reset());
 
-  function attach(): void {
+  function attach(isPausing = false): void {
     inlet.attach({
-      onStreamData: (piece) => heard.push(piece.length > 8 ? String(piece.length) : piece.toString()),
+      onStreamData: (piece) => {
+        did.push(
+          `got ${piece.length > 8 || piece.every((byte) => byte === 0) ? piece.length : piece.toString()}`,
+        );
+        if (isPausing) inlet.pause();
+      },
       onStreamDrain() {},
-      onStreamClose: (code) => heard.push(String(code)),
+      onStreamClose: (code) => did.push(`ended ${code}`),
     });
   }
 
-  it('is open while a handler gets data immediately', () => {
-    attach();
-    assert.equal(inlet.isOpen, true);
-    assert.equal(inlet.received(Buffer.from('a')), 'first');
-    assert.deepEqual([inlet.isOpen, owner, heard], [false, [], []]);
-    inlet.handOverArrived();
-    assert.deepEqual([inlet.isOpen, heard], [true, ['a']]);
-    inlet.pause();
-    assert.equal(inlet.isOpen, false);
-    inlet.received(Buffer.from('b'));
-    inlet.resume();
-    assert.equal(inlet.isOpen, false);
-    turns.settle();
-    assert.deepEqual([inlet.isOpen, heard], [true, ['a', 'b']]);
-  });
+  function act(action: string): void {
+    const [verb, what = ''] = action.split(' ');
+    if (verb === 'attach') attach(what === 'pausing');
+    else if (verb === 'in' || verb === 'pass') {
+      did.push(inlet.received(bytesOf(what)));
+      if (verb === 'pass') inlet.handOverArrived();
+    } else if (verb === 'over') inlet.handOverArrived();
+    else if (verb === 'add') inlet.add(bytesOf(what));
+    else if (verb === 'pause' || verb === 'resume' || verb === 'silence') inlet[verb]();
+    else if (verb === 'end') inlet.end(Number(what));
+    else if (verb === 'tell') inlet.tellEndNow();
+    else did.push((verb === 'open?' ? inlet.isOpen : inlet.isPaused) ? 'yes' : 'no');
+  }
 
-  it('hands over any amount of other data after the received data', () => {
-    attach();
-    inlet.received(Buffer.from('a'));
-    inlet.handOverArrived();
-    inlet.add(Buffer.from('b'));
-    inlet.add(Buffer.alloc(2 * WINDOW_BYTES));
-    assert.deepEqual(heard, ['a']);
-    turns.settle();
-    assert.deepEqual(heard, ['a', 'b', String(2 * WINDOW_BYTES)]);
-    assert.equal(owner.filter((what) => what === 'emptied').length, 1);
-  });
-
-  it('reports that it is empty once everything was handed over, but not if the handler pauses at the last piece', () => {
-    inlet.attach(handlerOf({ onStreamData: () => inlet.pause() }));
-    inlet.add(Buffer.alloc(40_000));
-    inlet.add(Buffer.alloc(40_000));
-    turns.settle();
-    inlet.resume();
-    turns.settle();
-    assert.deepEqual([inlet.isPaused, owner.includes('emptied')], [true, false]);
-    inlet.resume();
-    attach();
-    inlet.add(Buffer.from('c'));
-    turns.settle();
-    assert.deepEqual([heard, owner.at(-1)], [['c'], 'emptied']);
-  });
+  for (const [title, script] of Object.entries(SCRIPTS))
+    it(title, () =>
+      checkScript(script, (step) => {
+        for (const action of step.split(' & ')) act(action);
+        turns.settle();
+        return did.splice(0).join(', ');
+      }),
+    );
 
   /** Receives that many bytes, which are handed over immediately. */
   function pass(bytes: number): void {
-    assert.equal(inlet.received(Buffer.alloc(bytes)), 'first');
-    inlet.handOverArrived();
+    act(`pass ${bytes}`);
   }
 
-  /** Lets the window grow to its maximum, with nothing waiting. */
-  function grow(): void {
-    pass(HALF);
-    pass(HALF);
-    assert.deepEqual(owner.splice(0), [`grant ${HALF + WINDOW_BYTES}`, `grant ${HALF + 2 * WINDOW_BYTES}`]);
+  function grants(): string[] {
+    return did.splice(0).filter((what) => what.startsWith('grant'));
   }
-
-  it('grants more than was handed over while the handler keeps up, and nothing while it has no room', () => {
-    attach();
-    pass(HALF);
-    assert.deepEqual(owner, [`grant ${HALF + WINDOW_BYTES}`]);
-    inlet.pause();
-    assert.equal(inlet.received(Buffer.alloc(2 * WINDOW_BYTES)), 'more');
-    turns.settle();
-    assert.deepEqual([owner.length, inlet.received(Buffer.alloc(1))], [1, 'refused']);
-  });
-
-  it('grants as much as before while the window has its maximum size', () => {
-    attach();
-    grow();
-    for (let count = 0; count < 20; count += 1) pass(HALF);
-    assert.deepEqual(owner, Array<string>(20).fill(`grant ${HALF}`));
-    inlet.pause();
-    assert.equal(inlet.received(Buffer.alloc(WINDOW_MAX_BYTES)), 'more');
-    assert.equal(inlet.received(Buffer.alloc(1)), 'refused');
-  });
-
-  it('lets the window grow if as much waits as one read may cause, and not if a byte more does', () => {
-    for (const more of [0, 1]) {
-      inlet = new Receiver((event) => event === 'grant' && owner.push(`grant ${inlet.grant()}`));
-      attach();
-      inlet.pause();
-      inlet.received(Buffer.alloc(HALF));
-      if (more > 0) inlet.received(Buffer.alloc(more));
-      inlet.resume();
-      turns.settle();
-      assert.deepEqual(owner.splice(0), [`grant ${more > 0 ? HALF : HALF + WINDOW_BYTES}`]);
-    }
-  });
-
-  it('counts data that was about to be handed over when the handler paused', () => {
-    attach();
-    inlet.received(Buffer.alloc(HALF + 1));
-    inlet.pause();
-    inlet.resume();
-    turns.settle();
-    assert.deepEqual(owner, [`grant ${HALF + 1}`, 'emptied']);
-  });
-
-  it('lets 64 KiB wait again after the handler has fallen behind, and more once it has caught up', () => {
-    attach();
-    grow();
-    inlet.pause();
-    inlet.received(Buffer.alloc(WINDOW_MAX_BYTES));
-    inlet.resume();
-    turns.settle();
-    assert.deepEqual(owner.splice(0), [`grant ${WINDOW_BYTES}`, 'emptied']);
-    inlet.pause();
-    assert.equal(inlet.received(Buffer.alloc(WINDOW_BYTES)), 'more');
-    inlet.resume();
-    turns.settle();
-    assert.deepEqual(owner.splice(0), [`grant ${WINDOW_BYTES}`, 'emptied']);
-    pass(HALF);
-    assert.deepEqual(owner.splice(0), [`grant ${HALF + WINDOW_BYTES}`]);
-    inlet.pause();
-    assert.equal(inlet.received(Buffer.alloc(2 * WINDOW_BYTES)), 'more');
-    assert.equal(inlet.received(Buffer.alloc(1)), 'refused');
-  });
 
   it('grants little as long as anything waits for a handler that has fallen behind, even if nothing more arrives', () => {
     attach();
-    grow();
-    inlet.attach(handlerOf({ onStreamData: () => inlet.pause() }));
+    pass(HALF);
+    pass(HALF);
+    grants();
+    attach(true);
     inlet.pause();
     for (let count = 0; count < 16; count += 1) inlet.received(Buffer.alloc(WINDOW_MAX_BYTES / 16));
     for (let count = 0; count < 17; count += 1) {
       inlet.resume();
       turns.settle();
     }
-    assert.deepEqual(owner, Array<string>(8).fill(`grant ${FLUSH_STEP_BYTES}`));
+    assert.deepEqual(grants(), Array<string>(8).fill(`grant ${FLUSH_STEP_BYTES}`));
   });
 
   it('lets ever less wait for a handler that stays behind, until it is 64 KiB', () => {
     const sizes = fc.array(fc.integer({ min: 1000, max: HALF }), { minLength: 1, maxLength: 9 });
     fc.assert(
       fc.property(sizes, (pieces) => {
-        owner = [];
-        heard = [];
         let mayCome = WINDOW_BYTES;
         const reader = { waiting: 0, taken: 0 };
         inlet = new Receiver((event) => {
@@ -212,61 +173,19 @@ describe('Receiver', () => {
     );
   });
 
-  it('drops held and new data, and grants more for it, once it is silenced', () => {
-    attach();
-    inlet.pause();
-    inlet.received(Buffer.alloc(HALF));
-    inlet.end(CloseCode.normal);
-    inlet.silence();
-    inlet.received(Buffer.alloc(HALF));
-    inlet.resume();
-    turns.settle();
-    assert.deepEqual([heard, owner], [[], [`grant ${HALF}`, `grant ${HALF}`]]);
-    assert.equal(inlet.handler, undefined);
-  });
-
   it('never grants more than was dropped once it is silenced, and less if the window had grown', () => {
     attach();
-    grow();
+    pass(HALF);
+    pass(HALF);
+    grants();
     inlet.silence();
+    assert.equal(inlet.handler, undefined);
     for (let count = 0; count < 20; count += 1) inlet.received(Buffer.alloc(HALF));
     const shrinks = (WINDOW_MAX_BYTES - WINDOW_BYTES) / (HALF - FLUSH_STEP_BYTES);
-    assert.deepEqual(owner, [
+    assert.deepEqual(grants(), [
       ...Array<string>(shrinks).fill(`grant ${FLUSH_STEP_BYTES}`),
       ...Array<string>(20 - shrinks).fill(`grant ${HALF}`),
     ]);
-  });
-
-  it('reports the end after other data, including to a handler attached later', () => {
-    inlet.add(Buffer.from('a'));
-    inlet.end(CloseCode.internalError);
-    turns.settle();
-    attach();
-    turns.settle();
-    assert.deepEqual(heard, ['a', '1011']);
-  });
-
-  it('reports immediately that the peer has left, and drops held data, even while it is paused', () => {
-    attach();
-    inlet.pause();
-    inlet.received(Buffer.from('a'));
-    inlet.end(CloseCode.goingAway);
-    assert.deepEqual(heard, ['1001']);
-    inlet.resume();
-    turns.settle();
-    assert.deepEqual(heard, ['1001']);
-  });
-
-  it('reports an end that waits after held data when asked for it', () => {
-    attach();
-    inlet.pause();
-    inlet.received(Buffer.from('a'));
-    inlet.tellEndNow();
-    assert.deepEqual(heard, []);
-    inlet.end(CloseCode.normal);
-    assert.deepEqual(heard, []);
-    inlet.tellEndNow();
-    assert.deepEqual(heard, ['1000']);
   });
 });
 
