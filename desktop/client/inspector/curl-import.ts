@@ -1,4 +1,5 @@
 /** Parses a `curl` command line, from a browser or {@link curlCommand}, into the request that curl would send. */
+import { parseArgs } from 'node:util';
 import { toMessage, type MessageCode } from '../messages.ts';
 import { CUT_NOTICE } from './curl.ts';
 import { type ImportedRequest, ImportRefused, isOwnField, percentEncoded, targetOf } from './edit.ts';
@@ -6,33 +7,74 @@ import { type ImportedRequest, ImportRefused, isOwnField, percentEncoded, target
 /** How {@link curlCommand} passes a body that does not fit into a shell word. */
 const PIPED = /^((?:\s|#[^\n]*\n)*)echo ([A-Za-z\d+/=]+) \| base64 -d \| (?=curl\b)/;
 
+/** Options with a value, and others, as `short:long` or `long`. Those that are not read below only affect the connection, or the handling of the response. */
+const VALUED =
+  'X:request H:header d:data data-ascii data-binary data-raw data-urlencode json u:user b:cookie A:user-agent ' +
+  'e:referer url request-target o:output m:max-time connect-timeout resolve connect-to w:write-out retry x:proxy ' +
+  'noproxy cacert max-redirs limit-rate';
+const FLAGS =
+  'G:get I:head compressed g:globoff s:silent S:show-error v:verbose k:insecure L:location i:include show-headers ' +
+  'f:fail fail-with-body N:no-buffer #:progress-bar no-progress-meter 0:http1.0 http1.1 http2 http3 path-as-is ' +
+  '4:ipv4 6:ipv6 O:remote-name tlsv1.2 tlsv1.3';
+const OPTIONS = { ...optionsOf(VALUED, 'string'), ...optionsOf(FLAGS, 'boolean') };
+
+function optionsOf<T extends 'string' | 'boolean'>(
+  names: string,
+  type: T,
+): Record<string, { type: T; short?: string }> {
+  return Object.fromEntries(
+    names.split(' ').map((name) => {
+      const [short, long] = name.split(':');
+      return long === undefined ? [name, { type }] : [long, { type, short }];
+    }),
+  );
+}
+
 /**
  * Reads no files and executes nothing.
  *
  * @throws ImportRefused
  */
 export function importCurl(text: string): ImportedRequest {
-  if (/^\s*curl(?:\.exe)?\s+\^"/.test(text)) throw new ImportRefused(toMessage('import.windowsCommand'));
+  if (/^\s*curl(?:\.exe)?\s+\^"/.test(text)) throw refused('import.windowsCommand');
   const piped = PIPED.exec(text);
-  const input = piped?.[2] === undefined ? undefined : Buffer.from(piped[2], 'base64');
+  const input = piped?.[2] === undefined ? undefined : Buffer.from(piped[2], 'base64').toString('latin1');
   const [program, ...words] = shellWords(piped === null ? text : text.slice(piped[0].length));
-  if (program !== 'curl') throw new ImportRefused(toMessage('import.notCurl'));
+  if (program !== 'curl') throw refused('import.notCurl');
   return { ...requestOf(words, input), isCut: text.startsWith(CUT_NOTICE), response: undefined };
 }
 
+/** @param input data piped into the command */
 function requestOf(
-  words: readonly string[],
-  input: Buffer | undefined,
+  args: readonly string[],
+  input: string | undefined,
 ): Omit<ImportedRequest, 'isCut' | 'response'> {
-  const { values, flags } = readCurlArguments(words);
   const headers = new CurlHeaders();
-  const body = new CurlBody(input);
   const urls: string[] = [];
+  const flags = new Set<string>();
   let method: string | undefined;
   let wanted: string | undefined;
-  for (const [option, value] of values) {
-    switch (option) {
-      case 'method':
+  /** one character per byte */
+  let body: string | undefined;
+  let isJson = false;
+  const { tokens } = parseArgs({
+    args,
+    options: OPTIONS,
+    strict: false,
+    allowPositionals: true,
+    tokens: true,
+  });
+  for (const token of tokens) {
+    if (token.kind === 'positional') urls.push(token.value);
+    if (token.kind !== 'option') continue;
+    const { name, rawName, value = '' } = token;
+    const isJoined = token.inlineValue === true && rawName.startsWith('--');
+    if (!Object.hasOwn(OPTIONS, name) || isJoined)
+      throw refused(notTaken(rawName), { option: isJoined ? `${rawName}=${value}` : rawName });
+    if (OPTIONS[name]?.type === 'boolean') flags.add(name);
+    else if (token.value === undefined) throw refused('import.noValue', { option: rawName });
+    switch (name) {
+      case 'request':
         method = value;
         break;
       case 'header':
@@ -45,11 +87,10 @@ function requestOf(
         );
         break;
       case 'cookie':
-        if (!value.includes('='))
-          throw new ImportRefused(toMessage('import.optionFile', { option: '-b', value }));
+        if (!value.includes('=')) throw refused('import.optionFile', { option: '-b', value });
         headers.usual('Cookie', value);
         break;
-      case 'agent':
+      case 'user-agent':
         headers.usual('User-Agent', value);
         break;
       case 'referer':
@@ -58,35 +99,46 @@ function requestOf(
       case 'url':
         urls.push(value);
         break;
-      case 'target':
+      case 'request-target':
         wanted = value;
         break;
-      case 'none':
+      case 'json':
+        isJson = true;
+        body = (body ?? '') + readData(value, input);
         break;
       case 'data':
-      case 'raw-data':
-      case 'url-data':
-      case 'json':
-        body.add(option, value);
+      case 'data-ascii':
+      case 'data-binary':
+        body = joined(body, readData(value, input));
+        break;
+      case 'data-raw':
+        body = joined(body, value);
+        break;
+      case 'data-urlencode':
+        body = joined(body, urlEncoded(value));
     }
   }
   const [url, ...more] = urls;
-  if (url === undefined) throw new ImportRefused(toMessage('import.noAddress'));
-  if (more.length > 0) throw new ImportRefused(toMessage('import.severalAddresses'));
+  if (url === undefined) throw refused('import.noAddress');
+  if (more.length > 0) throw refused('import.severalAddresses');
   const isQuery = flags.has('get');
-  if (body.isJson) {
+  if (isJson) {
     headers.usual('Content-Type', 'application/json');
     headers.usual('Accept', 'application/json');
-  } else if (body.isGiven && !isQuery) headers.usual('Content-Type', 'application/x-www-form-urlencoded');
+  } else if (body !== undefined && !isQuery)
+    headers.usual('Content-Type', 'application/x-www-form-urlencoded');
   headers.usual('User-Agent', 'curl');
   headers.usual('Accept', '*/*');
   if (flags.has('compressed')) headers.usual('Accept-Encoding', 'gzip, deflate, br');
-  const target = wanted ?? targetOf(percentEncoded(literal(url, flags)));
+  // Brackets and braces would be a pattern for several addresses; browsers escape them with a backslash.
+  const address = flags.has('globoff') ? url : url.replaceAll(/\\([[\]{}])/g, '$1');
+  const target = wanted ?? targetOf(percentEncoded(address));
+  const usual = flags.has('head') ? 'HEAD' : body !== undefined && !isQuery ? 'POST' : 'GET';
   return {
-    method: method ?? methodOf(flags, body.isGiven),
-    target: isQuery && body.isGiven ? withQuery(target, body.text) : target,
+    method: method ?? usual,
+    target: isQuery && body !== undefined ? withQuery(target, body) : target,
     fields: headers.fields,
-    body: isQuery ? new Uint8Array() : Uint8Array.from(Buffer.from(body.text, 'latin1')),
+    body: isQuery ? new Uint8Array() : Uint8Array.from(Buffer.from(body ?? '', 'latin1')),
   };
 }
 
@@ -103,8 +155,7 @@ class CurlHeaders {
 
   /** `Name: value`; `Name:` removes a default, and `Name;` is a header without a value. */
   custom(text: string): void {
-    if (text.startsWith('@'))
-      throw new ImportRefused(toMessage('import.optionFile', { option: '-H', value: text }));
+    if (text.startsWith('@')) throw refused('import.optionFile', { option: '-H', value: text });
     const end = text.search(/[:;]/);
     // Skips pseudo-headers of HTTP/2 and anything without a colon, as curl does.
     if (end <= 0) return;
@@ -120,16 +171,6 @@ class CurlHeaders {
   }
 }
 
-function methodOf(flags: ReadonlySet<CurlFlag>, hasBody: boolean): string {
-  if (flags.has('head')) return 'HEAD';
-  return hasBody && !flags.has('get') ? 'POST' : 'GET';
-}
-
-/** Brackets and braces would be a pattern for several addresses; browsers escape them with a backslash. */
-function literal(url: string, flags: ReadonlySet<CurlFlag>): string {
-  return flags.has('literal') ? url : url.replaceAll(/\\([[\]{}])/g, '$1');
-}
-
 function withQuery(target: string, query: string): string {
   return target + (target.includes('?') ? '&' : '?') + percentEncoded(query);
 }
@@ -139,106 +180,27 @@ function withPassword(user: string): string {
   return user.includes(':') ? user : `${user}:`;
 }
 
-/* Parses the options of a `curl` command and their values as curl does. */
-
-interface CurlArguments {
-  /** in the given order; addresses are `url` */
-  readonly values: readonly (readonly [option: CurlOption, value: string])[];
-  readonly flags: ReadonlySet<CurlFlag>;
-}
-
-/**
- * @param words the words after `curl`
- * @throws ImportRefused for an unknown option, or a missing value
- */
-function readCurlArguments(words: readonly string[]): CurlArguments {
-  const values: (readonly [CurlOption, string])[] = [];
-  const flags = new Set<CurlFlag>();
-  let areOptionsOver = false;
-  for (let at = 0; at < words.length; at++) {
-    const word = words[at] ?? '';
-    if (areOptionsOver || !word.startsWith('-') || word === '-') values.push(['url', word]);
-    else if (word === '--') areOptionsOver = true;
-    else if (word.startsWith('--')) readOption(word, undefined);
-    else readShort(word);
-
-    /** Several short options may share a word, and the last one its value. */
-    function readShort(letters: string): void {
-      for (let index = 1; index < letters.length; index++) {
-        const rest = letters.slice(index + 1);
-        if (readOption(`-${letters.charAt(index)}`, rest === '' ? undefined : rest)) return;
-      }
-    }
-
-    /** @returns whether the option has a value */
-    function readOption(name: string, attached: string | undefined): boolean {
-      const flag = FLAGS.get(name);
-      if (flag !== undefined) {
-        flags.add(flag);
-        return false;
-      }
-      const option = VALUED.get(name);
-      if (option === undefined) throw new ImportRefused(toMessage(notTaken(name), { option: name }));
-      if (attached === undefined) at += 1;
-      const value = attached ?? words[at];
-      if (value === undefined) throw new ImportRefused(toMessage('import.noValue', { option: name }));
-      values.push([option, value]);
-      return true;
-    }
-  }
-  return { values, flags };
-}
-
 function notTaken(name: string): MessageCode {
   if (/^(?:-F|--form|--form-string)$/.test(name)) return 'import.optionForm';
   if (/^(?:-T|--upload-file|-K|--config)$/.test(name)) return 'import.optionReads';
   return name === '--next' || name === '-:' ? 'import.optionNext' : 'import.option';
 }
 
-/** The data of a `curl` command, joined as curl does; one character per byte. */
-class CurlBody {
-  /** data piped into the command */
-  readonly #input: Buffer | undefined;
-  #text: string | undefined;
-  #isJson = false;
+function joined(body: string | undefined, data: string): string {
+  return body === undefined ? data : `${body}&${data}`;
+}
 
-  constructor(input: Buffer | undefined) {
-    this.#input = input;
-  }
-
-  get isGiven(): boolean {
-    return this.#text !== undefined;
-  }
-
-  get isJson(): boolean {
-    return this.#isJson;
-  }
-
-  get text(): string {
-    return this.#text ?? '';
-  }
-
-  /** @throws ImportRefused for data in a file */
-  add(option: Extract<CurlOption, 'data' | 'raw-data' | 'url-data' | 'json'>, value: string): void {
-    const text = this.#read(option, value);
-    this.#isJson ||= option === 'json';
-    const separator = option === 'json' ? '' : '&';
-    this.#text = this.#text === undefined ? text : this.#text + separator + text;
-  }
-
-  #read(option: CurlOption, value: string): string {
-    if (option === 'raw-data') return value;
-    if (option === 'url-data') return urlEncoded(value);
-    if (!value.startsWith('@')) return value;
-    if (value === '@-' && this.#input !== undefined) return this.#input.toString('latin1');
-    throw inFile(value);
-  }
+/** @throws ImportRefused for data in a file */
+function readData(value: string, input: string | undefined): string {
+  if (value === '@-' && input !== undefined) return input;
+  if (value.startsWith('@')) throw refused('import.dataFile', { value });
+  return value;
 }
 
 /** `content`, `=content` or `name=content`, of which the content is encoded. `@file` and `name@file` are not read. */
 function urlEncoded(value: string): string {
   const at = value.search(/[=@]/);
-  if (value.charAt(at) === '@') throw inFile(value);
+  if (value.charAt(at) === '@') throw refused('import.dataFile', { value });
   const [name, content] = at === -1 ? ['', value] : [value.slice(0, at), value.slice(at + 1)];
   const encoded = content.replace(
     /[^A-Za-z\d\-._~]/g,
@@ -247,76 +209,9 @@ function urlEncoded(value: string): string {
   return name === '' ? encoded : `${name}=${encoded}`;
 }
 
-function inFile(value: string): ImportRefused {
-  return new ImportRefused(toMessage('import.dataFile', { value }));
-}
-
-/** Options of curl by their effect on the request. */
-
-/** The effect of an option. `none`: it does not affect the request. */
-type CurlOption =
-  | 'method'
-  | 'header'
-  | 'data'
-  | 'raw-data'
-  | 'url-data'
-  | 'json'
-  | 'user'
-  | 'cookie'
-  | 'agent'
-  | 'referer'
-  | 'url'
-  | 'target'
-  | 'none';
-type CurlFlag = 'get' | 'head' | 'compressed' | 'literal' | 'none';
-
-/** Options that affect only the connection, or the handling of the response. */
-const IGNORED_VALUED =
-  '-o --output -m --max-time --connect-timeout --resolve --connect-to -w --write-out --retry -x --proxy --noproxy --cacert ' +
-  '--max-redirs --limit-rate';
-const IGNORED_FLAGS =
-  '-s --silent -S --show-error -v --verbose -k --insecure -L --location -i --include --show-headers -f --fail ' +
-  '--fail-with-body -N --no-buffer -# --progress-bar --no-progress-meter -0 --http1.0 --http1.1 --http2 --http3 ' +
-  '--path-as-is -4 --ipv4 -6 --ipv6 -O --tlsv1.2 --tlsv1.3';
-
-/** Options with a value. */
-const VALUED: ReadonlyMap<string, CurlOption> = new Map<string, CurlOption>([
-  ['-X', 'method'],
-  ['--request', 'method'],
-  ['-H', 'header'],
-  ['--header', 'header'],
-  ['-d', 'data'],
-  ['--data', 'data'],
-  ['--data-ascii', 'data'],
-  ['--data-binary', 'data'],
-  ['--data-raw', 'raw-data'],
-  ['--data-urlencode', 'url-data'],
-  ['--json', 'json'],
-  ['-u', 'user'],
-  ['--user', 'user'],
-  ['-b', 'cookie'],
-  ['--cookie', 'cookie'],
-  ['-A', 'agent'],
-  ['--user-agent', 'agent'],
-  ['-e', 'referer'],
-  ['--referer', 'referer'],
-  ['--url', 'url'],
-  ['--request-target', 'target'],
-  ...IGNORED_VALUED.split(' ').map((name): [string, CurlOption] => [name, 'none']),
-]);
-
-/** Options without a value. */
-const FLAGS: ReadonlyMap<string, CurlFlag> = new Map<string, CurlFlag>([
-  ['-G', 'get'],
-  ['--get', 'get'],
-  ['-I', 'head'],
-  ['--head', 'head'],
-  ['--compressed', 'compressed'],
-  ['-g', 'literal'],
-  ['--globoff', 'literal'],
-  ...IGNORED_FLAGS.split(' ').map((name): [string, CurlFlag] => [name, 'none']),
-]);
-
+/** Blanks, or the next part of a word of a command in the language of a shell; an unclosed quote has no end. */
+const PIECE =
+  /[ \t\r]+|\n|#|'(?<single>[^']*)(?<end1>'?)|"(?<double>(?:\\(?:[^]|$)|[^"\\$`])*)(?<end2>["$`]?)|\$'(?<ansi>(?:\\(?:[^]|$)|[^'\\])*)(?<end3>'?)|\\(?<escaped>\r?\n|[^]|$)|[$`|&;<>()]|[^ \t\r\n#'"\\$`|&;<>()]+/y;
 const ESCAPES: Readonly<Record<string, string>> = {
   a: '\x07',
   b: '\b',
@@ -340,164 +235,73 @@ const ESCAPES: Readonly<Record<string, string>> = {
  * @throws ImportRefused for anything that only a shell can evaluate, such as variables and other programs, and for a
  *   second command
  */
-export function shellWords(text: string): string[] {
-  return new ShellReader(Buffer.from(text).toString('latin1')).read();
+export function shellWords(command: string): string[] {
+  const text = Buffer.from(command).toString('latin1');
+  const words: string[] = [];
+  let word: string | undefined;
+  const endWord = (): void => {
+    if (word !== undefined) words.push(word);
+    word = undefined;
+  };
+  PIECE.lastIndex = 0;
+  for (let found = PIECE.exec(text); found !== null; found = PIECE.exec(text)) {
+    const [piece] = found;
+    const { single, end1, double, end2, ansi, end3, escaped } = found.groups ?? {};
+    if (piece === '\n') {
+      endWord();
+      if (words.length === 0) continue;
+      const rest = text.slice(PIECE.lastIndex).replaceAll(/^[ \t]*#[^\n]*$/gm, '');
+      if (rest.trim() !== '') throw refused('import.severalCommands');
+      return words;
+    }
+    if (/^[ \t\r]/.test(piece)) endWord();
+    else if (piece === '#' && word === undefined) {
+      const end = text.indexOf('\n', PIECE.lastIndex);
+      PIECE.lastIndex = end === -1 ? text.length : end;
+    } else if (escaped !== undefined) {
+      if (!escaped.endsWith('\n')) word = (word ?? '') + escaped;
+    } else {
+      refuseShell(piece, end2);
+      if (end1 === '' || end2 === '' || end3 === '')
+        throw refused('import.openQuote', { quote: /^\$?./.exec(piece)?.[0] ?? '' });
+      word = (word ?? '') + (single ?? inDouble(double) ?? inAnsi(ansi) ?? piece);
+    }
+  }
+  endWord();
+  return words;
 }
 
-class ShellReader {
-  readonly #text: string;
-  readonly #words: string[] = [];
-  #at = 0;
-  /** the current word; `undefined` between two */
-  #word: string | undefined;
+/** @param end what ended a text in double quotes */
+function refuseShell(piece: string, end = ''): void {
+  if (/^[$`]$/.test(end)) throw refused('import.shellVariable', { character: end });
+  if (piece === '$') throw refused('import.shellVariable', { character: piece });
+  if (piece === '`') throw refused('import.shellCommand', { character: piece });
+  if (/^[|&;<>()]$/.test(piece)) throw refused('import.shellOther', { character: piece });
+}
 
-  constructor(text: string) {
-    this.#text = text;
-  }
+/** A backslash escapes only these characters there; before any other it is literal. */
+function inDouble(text: string | undefined): string | undefined {
+  return text?.replaceAll(/\\([$`"\\]|\n)/g, (_, escaped: string) => (escaped === '\n' ? '' : escaped));
+}
 
-  read(): string[] {
-    while (this.#at < this.#text.length) this.#readNext();
-    this.#endWord();
-    return this.#words;
-  }
-
-  #readNext(): void {
-    const character = this.#text.charAt(this.#at);
-    this.#at += 1;
-    switch (character) {
-      case ' ':
-      case '\t':
-      case '\r':
-        return this.#endWord();
-      case '\n':
-        this.#endWord();
-        if (this.#words.length > 0) this.#skipRest();
-        return;
-      case '#':
-        return this.#word === undefined ? this.#skipLine() : this.#add(character);
-      case "'":
-        return this.#add(this.#until("'"));
-      case '"':
-        return this.#readDouble();
-      case '\\':
-        return this.#readEscaped();
-      case '$':
-        if (this.#text.charAt(this.#at) === "'") return this.#readAnsi();
-        throw refused('$', 'import.shellVariable');
-      case '`':
-        throw refused('`', 'import.shellCommand');
-      case '|':
-      case '&':
-      case ';':
-      case '<':
-      case '>':
-      case '(':
-      case ')':
-        throw refused(character, 'import.shellOther');
-      default:
-        return this.#add(character);
-    }
-  }
-
-  #add(text: string): void {
-    this.#word = (this.#word ?? '') + text;
-  }
-
-  #endWord(): void {
-    if (this.#word !== undefined) this.#words.push(this.#word);
-    this.#word = undefined;
-  }
-
-  #skipLine(): void {
-    const end = this.#text.indexOf('\n', this.#at);
-    this.#at = end === -1 ? this.#text.length : end;
-  }
-
-  /** Skips what follows the command. */
-  #skipRest(): void {
-    const rest = this.#text.slice(this.#at).replaceAll(/^[ \t]*#[^\n]*$/gm, '');
-    if (rest.trim() !== '') throw new ImportRefused(toMessage('import.severalCommands'));
-    this.#at = this.#text.length;
-  }
-
-  /** The text before the next such character, which is consumed as well. */
-  #until(end: string): string {
-    const to = this.#text.indexOf(end, this.#at);
-    if (to === -1) throw new ImportRefused(toMessage('import.openQuote', { quote: end }));
-    const text = this.#text.slice(this.#at, to);
-    this.#at = to + 1;
-    return text;
-  }
-
-  #readDouble(): void {
-    this.#add('');
-    for (;;) {
-      const character = this.#text.charAt(this.#at);
-      this.#at += 1;
-      if (character === '') throw new ImportRefused(toMessage('import.openQuote', { quote: '"' }));
-      if (character === '"') return;
-      if (character === '$' || character === '`') throw refused(character, 'import.shellVariable');
-      if (character === '\\') this.#readEscapedInDouble();
-      else this.#add(character);
-    }
-  }
-
-  /** A backslash escapes only these characters there; before any other it is literal. */
-  #readEscapedInDouble(): void {
-    const next = this.#text.charAt(this.#at);
-    if (next === '\n') this.#at += 1;
-    else if (next !== '' && '$`"\\'.includes(next)) {
-      this.#at += 1;
-      this.#add(next);
-    } else this.#add('\\');
-  }
-
-  #readEscaped(): void {
-    const next = /^\r?\n|^[^]/.exec(this.#text.slice(this.#at, this.#at + 2))?.[0] ?? '';
-    this.#at += next.length;
-    if (!next.endsWith('\n')) this.#add(next);
-  }
-
-  #readAnsi(): void {
-    this.#at += 1;
-    this.#add('');
-    for (;;) {
-      const character = this.#text.charAt(this.#at);
-      this.#at += 1;
-      if (character === '') throw new ImportRefused(toMessage('import.openQuote', { quote: "$'" }));
-      if (character === "'") return;
-      this.#add(character === '\\' ? this.#readAnsiEscape() : character);
-    }
-  }
-
-  #readAnsiEscape(): string {
-    const rest = this.#text.slice(this.#at, this.#at + 10);
-    const [whole, octal, hex, short, long] =
-      /^(?:([0-7]{1,3})|x([\da-fA-F]{1,2})|u([\da-fA-F]{1,4})|U([\da-fA-F]{1,8}))/.exec(rest) ?? [];
-    if (whole !== undefined) {
-      this.#at += whole.length;
+function inAnsi(text: string | undefined): string | undefined {
+  return text?.replaceAll(
+    /\\(?:([0-7]{1,3})|x([\da-fA-F]{1,2})|u([\da-fA-F]{1,4})|U([\da-fA-F]{1,8})|([^])|$)/g,
+    (whole, octal?: string, hex?: string, short?: string, long?: string, letter = '') => {
       if (octal !== undefined) return String.fromCharCode(Number.parseInt(octal, 8) & 0xff);
       if (hex !== undefined) return String.fromCharCode(Number.parseInt(hex, 16));
-      return codePoint(Number.parseInt(short ?? long ?? '', 16));
-    }
-    const next = rest.charAt(0);
-    const meant = ESCAPES[next];
-    if (meant === undefined) return '\\';
-    this.#at += 1;
-    return meant;
-  }
+      const code = short ?? long;
+      return code === undefined ? (ESCAPES[letter] ?? whole) : codePoint(Number.parseInt(code, 16));
+    },
+  );
 }
 
 /** Encodes a code point as UTF-8 bytes. */
 function codePoint(code: number): string {
-  if (code > 0x10_ffff)
-    throw new ImportRefused(toMessage('import.largeCharacter', { escape: String.raw`\U` }));
+  if (code > 0x10_ffff) throw refused('import.largeCharacter', { escape: String.raw`\U` });
   return Buffer.from(String.fromCodePoint(code)).toString('latin1');
 }
 
-function refused(
-  character: string,
-  code: 'import.shellVariable' | 'import.shellCommand' | 'import.shellOther',
-): ImportRefused {
-  return new ImportRefused(toMessage(code, { character }));
+function refused(...message: Parameters<typeof toMessage>): ImportRefused {
+  return new ImportRefused(toMessage(...message));
 }
