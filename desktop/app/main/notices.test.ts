@@ -1,64 +1,81 @@
 import assert from 'node:assert/strict';
+import { checkScript } from '../../../shared/testing/script.ts';
 import { tunnelView } from '../../testing/views.ts';
 import type { TunnelStatus } from '../ipc/snapshot.ts';
 import { DEFAULT_LOCALE, setLocale } from '../messages/translate.ts';
 import { Notices, Outage } from './notices.ts';
 
-const MINUTE = 60_000;
-const RECONNECTING: TunnelStatus = { name: 'reconnecting', retryAt: 0, why: 'No connection to the relay.' };
-const EXPIRED: TunnelStatus = { name: 'ended', reason: 'expired', why: 'The tunnel has expired.' };
+const STATUSES: Readonly<Record<string, TunnelStatus>> = {
+  online: { name: 'online' },
+  lost: { name: 'reconnecting', retryAt: 0, why: 'No connection to the relay.' },
+  expired: { name: 'ended', reason: 'expired', why: 'The tunnel has expired.' },
+  stopped: { name: 'ended', reason: 'stopped', why: 'You stopped the tunnel.' },
+};
 
-const ten = (changes: Parameters<typeof tunnelView>[0]) =>
-  Array.from({ length: 10 }, (_, n) => tunnelView({ key: `k${n}`, ...changes }));
+/** A step's time in ms, such as `55m`, and its other words. `name=N` are by name. */
+function read(step: string) {
+  const [time = '', ...words] = step.split(' ');
+  const numbers = new Map(words.map((word) => word.split('=')).map(([name = '', n]) => [name, Number(n)]));
+  return {
+    now: Number.parseFloat(time) * (time.endsWith('m') ? 60_000 : 1000),
+    has: (word: string) => numbers.has(word),
+    number: (name: string) => numbers.get(name),
+  };
+}
+
+/**
+ * Each step is a time and what is known then about one tunnel, or `of` many: its status unless it is online, how many
+ * `requests` it had, when it ends (`until`, in minutes), and whether its user sees it.
+ */
+function checkNotices(script: string): void {
+  const notices = new Notices();
+  checkScript(script, (step) => {
+    const { now, has, number } = read(step);
+    const [, status = STATUSES['online']] = Object.entries(STATUSES).find(([name]) => has(name)) ?? [];
+    const count = has('none') ? 0 : (number('of') ?? 1);
+    const tunnels = Array.from({ length: count }, (_, n) =>
+      tunnelView({
+        key: `k${n}`,
+        ...(status && { status }),
+        requests: number('requests') ?? 0,
+        pulse: has('pulse') ? [{ id: 0, requests: 1, refused: 0, errors: 0 }] : [],
+        expiresAt: (number('until') ?? 60) * 60_000,
+        ttl: number('ttl') ?? 3600,
+      }),
+    );
+    const found = notices.look(tunnels, now, has('seen'));
+    return found.map(({ kind, title, key }) => (count > 1 ? `${title} ${key ?? ''}`.trim() : kind)).join();
+  });
+}
 
 describe('Notices', () => {
-  let notices: Notices;
-  const kinds = (now: number, change: Parameters<typeof tunnelView>[0] = {}): string[] =>
-    notices.look([tunnelView(change)], now).map(({ kind }) => kind);
-
-  beforeEach(() => {
-    notices = new Notices();
-  });
-
-  it('warn once, five minutes before the end', () => {
-    assert.deepEqual(kinds(54 * MINUTE), []);
-    assert.deepEqual(kinds(55 * MINUTE), ['expires-soon']);
-    assert.deepEqual(kinds(56 * MINUTE), []);
-  });
-
-  it('warn again of the end of a tunnel that was extended', () => {
-    kinds(55 * MINUTE);
-    assert.deepEqual(kinds(56 * MINUTE, { expiresAt: 120 * MINUTE }), []);
-    assert.deepEqual(kinds(116 * MINUTE, { expiresAt: 120 * MINUTE }), ['expires-soon']);
-  });
-
-  it('do not warn of the end of a tunnel that was created for such a short time', () => {
-    assert.deepEqual(kinds(0, { ttl: 300, expiresAt: 5 * MINUTE }), []);
-  });
-
-  it('report once that a tunnel has expired, and nothing about one that was stopped', () => {
-    kinds(0);
-    assert.deepEqual(kinds(60 * MINUTE, { status: EXPIRED }), ['expired']);
-    assert.deepEqual(kinds(61 * MINUTE, { status: EXPIRED }), []);
-    const stopped: TunnelStatus = { name: 'ended', reason: 'stopped', why: 'You stopped the tunnel.' };
-    const other = new Notices();
-    other.look([tunnelView()], 0);
-    assert.deepEqual(other.look([tunnelView({ status: stopped })], 1), []);
-  });
-
-  it('report nothing that had ended before the start', () => {
-    assert.deepEqual(kinds(0, { status: EXPIRED }), []);
-  });
-
-  it('report the first visitor of a tunnel once', () => {
-    assert.deepEqual(kinds(0), []);
-    assert.deepEqual(kinds(1, { pulse: [{ id: 0, requests: 1, refused: 0, errors: 0 }] }), ['first-visitor']);
-    assert.deepEqual(kinds(2, { requests: 7 }), []);
-    assert.deepEqual(kinds(3), []);
-    assert.deepEqual(kinds(4, { requests: 8 }), []);
-  });
+  const scripts: Readonly<Record<string, string>> = {
+    'warn once, five minutes before the end': '0m; 54m; 55m: expires-soon; 56m',
+    'warn again of the end of a tunnel that was extended': `
+      55m: expires-soon; 56m until=120; 116m until=120: expires-soon`,
+    'do not warn of the end of a tunnel that was created for such a short time': '0m ttl=300 until=5',
+    'report once that a tunnel has expired': '0m; 60m expired: expired; 61m expired',
+    'report nothing about one that was stopped': '0m; 1m stopped',
+    'report nothing that had ended before the start': '0m expired',
+    'report the first visitor of a tunnel once':
+      '0s; 1s pulse: first-visitor; 2s requests=7; 3s; 4s requests=8',
+    'report no first visitor from before the start': '0s requests=1; 1s requests=2',
+    'report no first visitor that the user has seen': '0s seen; 1s requests=1 seen; 2s requests=2',
+    'report the first visitors of many tunnels in one notice': `
+      0s of=10; 1s of=10 requests=1: 10 tunnels have their first visitors`,
+    'report a connection lost for 30 s, and its return': `
+      0s; 1s lost; 30.9s lost; 31s lost: lost; 40s lost; 41s: back; 42s`,
+    'report nothing about a connection that recovers sooner': '0s lost; 29s',
+    'do not mistake sleep for a lost connection': '0s lost; 600s lost; 629s lost; 630s lost: lost',
+    'are merged for tunnels that expire together': '0m of=10; 60m of=10 expired: 10 tunnels have expired',
+    'are not shown, then or later, for what the user sees in the window': `
+      0m; 55m seen; 56m; 60m expired seen; 61m expired`,
+    'forget tunnels that left the list': '55m: expires-soon; 56m none; 57m: expires-soon',
+  };
+  for (const [title, script] of Object.entries(scripts)) it(title, () => checkNotices(script));
 
   it('name the folder of a tunnel that shares one', () => {
+    const notices = new Notices();
     const folder = tunnelView({ folder: 'site' });
     notices.look([folder], 0);
     const ended = { name: 'ended', reason: 'expired', why: '' } as const;
@@ -73,161 +90,47 @@ describe('Notices', () => {
       ],
     );
   });
-
-  it('report no first visitor from before the start or already seen by the user', () => {
-    assert.deepEqual(kinds(0, { requests: 1 }), []);
-    assert.deepEqual(kinds(1, { requests: 2 }), []);
-    const other = new Notices();
-    other.look([tunnelView()], 0, true);
-    assert.deepEqual(other.look([tunnelView({ requests: 1 })], 1, true), []);
-    assert.deepEqual(other.look([tunnelView({ requests: 2 })], 2), []);
-  });
-
-  it('report the first visitors of many tunnels in one notice', () => {
-    notices.look(ten({}), 0);
-    const told = notices.look(ten({ requests: 1 }), 1);
-    assert.deepEqual(
-      told.map(({ title, key }) => [title, key]),
-      [['10 tunnels have their first visitors', undefined]],
-    );
-  });
-
-  it('report a connection lost for 30 s, and its return', () => {
-    kinds(0);
-    assert.deepEqual(kinds(1000, { status: RECONNECTING }), []);
-    assert.deepEqual(kinds(30_900, { status: RECONNECTING }), []);
-    assert.deepEqual(kinds(31_000, { status: RECONNECTING }), ['lost']);
-    assert.deepEqual(kinds(40_000, { status: RECONNECTING }), []);
-    assert.deepEqual(kinds(41_000), ['back']);
-    assert.deepEqual(kinds(42_000), []);
-  });
-
-  it('report nothing about a connection that recovers sooner', () => {
-    kinds(0, { status: RECONNECTING });
-    assert.deepEqual(kinds(29_000), []);
-  });
-
-  it('do not mistake sleep for a lost connection', () => {
-    kinds(0, { status: RECONNECTING });
-    assert.deepEqual(kinds(10 * MINUTE, { status: RECONNECTING }), []);
-    assert.deepEqual(kinds(10 * MINUTE + 29_000, { status: RECONNECTING }), []);
-    assert.deepEqual(kinds(10 * MINUTE + 30_000, { status: RECONNECTING }), ['lost']);
-  });
-
-  it('are merged for tunnels that expire together', () => {
-    notices.look(ten({}), 0);
-    const titles = notices.look(ten({ status: EXPIRED }), 60 * MINUTE).map(({ title }) => title);
-    assert.deepEqual(titles, ['10 tunnels have expired']);
-  });
-
-  it('are not shown, then or later, for what the user sees in the window', () => {
-    notices.look([tunnelView()], 0);
-    assert.deepEqual(notices.look([tunnelView()], 55 * MINUTE, true), []);
-    assert.deepEqual(kinds(56 * MINUTE), []);
-    assert.deepEqual(notices.look([tunnelView({ status: EXPIRED })], 60 * MINUTE, true), []);
-    assert.deepEqual(kinds(61 * MINUTE, { status: EXPIRED }), []);
-  });
-
-  it('forget tunnels that left the list', () => {
-    kinds(55 * MINUTE);
-    notices.look([], 56 * MINUTE);
-    assert.deepEqual(kinds(57 * MINUTE), ['expires-soon']);
-  });
 });
 
-const LOST: TunnelStatus = { name: 'reconnecting', retryAt: 0, why: 'No connection to the relay.' };
-const ONLINE: TunnelStatus = { name: 'online' };
-const ENDED: TunnelStatus = { name: 'ended', reason: 'expired', why: 'The tunnel has expired.' };
+/** Each step is a time, how many of 30 tunnels are lost or have expired, and whether the user sees that. */
+function checkOutage(script: string): void {
+  const outage = new Outage();
+  checkScript(`0s; ${script}`, (step) => {
+    const { now, has, number } = read(step);
+    const bad = STATUSES[has('expired') ? 'expired' : 'lost'];
+    const badCount = number('expired') ?? number('lost') ?? 0;
+    const tunnels = Array.from({ length: 30 }, (_, n) => {
+      const status = n < badCount ? bad : STATUSES['online'];
+      return tunnelView({ key: `k${n}`, slug: `shop-${n}`, ...(status && { status }) });
+    });
+    const found = outage.look(tunnels, now, has('seen'));
+    return found.map(({ title }) => title).join();
+  });
+}
 
 describe('Outage', () => {
-  let outage: Outage;
-  let statuses: TunnelStatus[];
-  const look = (now: number, isSeen = false): string[] => {
-    const tunnels = statuses.map((status, n) => tunnelView({ key: `k${n}`, slug: `shop-${n}`, status }));
-    return outage.look(tunnels, now, isSeen).map(({ title }) => title);
-  };
-  const all = (status: TunnelStatus): void => void statuses.fill(status);
-
-  beforeEach(() => {
-    outage = new Outage();
-    statuses = Array.from({ length: 30 }, () => ONLINE);
-    look(0);
-  });
-
   afterEach(() => setLocale(DEFAULT_LOCALE));
 
-  it('is one notice for tunnels lost together, and one for their return', () => {
-    all(LOST);
-    assert.deepEqual(look(1000), []);
-    assert.deepEqual(look(31_000), ['30 tunnels are offline']);
-    assert.deepEqual(look(40_000), []);
-    all(ONLINE);
-    assert.deepEqual(look(41_000), ['All 30 tunnels are back']);
-    assert.deepEqual(look(42_000), []);
-  });
-
-  it('counts tunnels that are lost a little later, without notices of their own', () => {
-    statuses[0] = LOST;
-    look(1000);
-    all(LOST);
-    look(4000);
-    assert.deepEqual(look(31_000), ['30 tunnels are offline']);
-    assert.deepEqual(look(36_000), []);
-  });
-
-  it('replaces the first notice when another tunnel is lost later', () => {
-    statuses[0] = LOST;
-    look(1000);
-    assert.deepEqual(look(31_000), ['shop-0 is offline']);
-    statuses[1] = LOST;
-    look(32_000);
-    assert.deepEqual(look(62_000), ['2 tunnels are offline']);
-  });
-
-  it('is over when the last one is back', () => {
-    all(LOST);
-    look(1000);
-    look(31_000);
-    statuses[0] = ONLINE;
-    assert.deepEqual(look(32_000), []);
-    all(ONLINE);
-    assert.deepEqual(look(33_000), ['All 30 tunnels are back']);
-  });
+  const scripts: Readonly<Record<string, string>> = {
+    'is one notice for tunnels lost together, and one for their return': `
+      1s lost=30; 31s lost=30: 30 tunnels are offline; 40s lost=30; 41s: All 30 tunnels are back; 42s`,
+    'counts tunnels that are lost a little later, without notices of their own': `
+      1s lost=1; 4s lost=30; 31s lost=30: 30 tunnels are offline; 36s lost=30`,
+    'replaces the first notice when another tunnel is lost later': `
+      1s lost=1; 31s lost=1: shop-0 is offline; 32s lost=2; 62s lost=2: 2 tunnels are offline`,
+    'is over when the last one is back': `
+      1s lost=30; 31s lost=30: 30 tunnels are offline; 32s lost=1; 33s: All 30 tunnels are back`,
+    'does not report a tunnel as back that ended during the outage': `
+      1s lost=30; 31s lost=30: 30 tunnels are offline; 32s expired=1: 29 tunnels are back; 33s expired=1`,
+    'needs no notice while the user sees it in the window, nor does its end then': `
+      1s lost=30; 31s lost=30 seen; 36s lost=30; 37s`,
+    'has no notice of its end while the user sees that': `
+      1s lost=30; 31s lost=30: 30 tunnels are offline; 32s seen; 33s`,
+  };
+  for (const [title, script] of Object.entries(scripts)) it(title, () => checkOutage(script));
 
   it("is reported in the user's language", () => {
     setLocale({ language: 'de', tag: 'de' });
-    all(LOST);
-    look(1000);
-    assert.deepEqual(look(31_000), ['30 Tunnel sind offline']);
-    all(ONLINE);
-    assert.deepEqual(look(33_000), ['Alle 30 Tunnel sind wieder da']);
-  });
-
-  it('does not report a tunnel as back that ended during the outage', () => {
-    all(LOST);
-    look(1000);
-    look(31_000);
-    all(ONLINE);
-    statuses[0] = ENDED;
-    assert.deepEqual(look(32_000), ['29 tunnels are back']);
-    assert.deepEqual(look(33_000), []);
-  });
-
-  it('needs no notice while the user sees it in the window, nor does its end then', () => {
-    all(LOST);
-    look(1000);
-    assert.deepEqual(look(31_000, true), []);
-    assert.deepEqual(look(36_000), []);
-    all(ONLINE);
-    assert.deepEqual(look(37_000), []);
-  });
-
-  it('has no notice of its end while the user sees that', () => {
-    all(LOST);
-    look(1000);
-    look(31_000);
-    all(ONLINE);
-    assert.deepEqual(look(32_000, true), []);
-    assert.deepEqual(look(33_000), []);
+    checkOutage('1s lost=30; 31s lost=30: 30 Tunnel sind offline; 33s: Alle 30 Tunnel sind wieder da');
   });
 });

@@ -96,11 +96,15 @@ async function alone(scope: Scope, bench: Bench, name: PeerName, peer: RunningPe
 /** Downloads again and again meanwhile, each time on a new connection. */
 async function beside(scope: Scope, bench: Bench, name: PeerName, peer: RunningPeer): Promise<void> {
   const args = ['-H', 'Connection: close'];
-  const downloads = curl(scope, peer, `/${DOWNLOAD_BYTES}?[1-10000]`, '%{speed_download}', ...args);
+  // Standard output is a pipe, into which curl writes nothing before its end.
+  const downloads = curl(scope, peer, `/${DOWNLOAD_BYTES}?[1-10000]`, '%{stderr}%{speed_download}', ...args);
   await downloads.printed(/^\d/m);
   const load = 'small requests c16, beside a download';
   await measureRequests(scope, bench, `${load}/${name}`, LOAD, peer);
-  bench.samples.add(`${load}/${name}/MB/s down`, median(downloads.lines.map(Number)) / 1e6);
+  bench.samples.add(
+    `${load}/${name}/MB/s down`,
+    median(downloads.stderr.match(/^\d+$/gm)?.map(Number) ?? []) / 1e6,
+  );
   await downloads.stop();
 }
 
