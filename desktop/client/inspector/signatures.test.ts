@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { signed, VECTORS } from '../../testing/signature-vectors.ts';
+import { readFileSync } from 'node:fs';
+import { parse } from 'yaml';
 import { SIGNATURE_TOLERANCE_SECONDS } from '../limits.ts';
 import { WEBHOOK_PROVIDERS, type WebhookProvider } from './records.ts';
 import { readMessage } from './request-log.ts';
@@ -13,6 +14,30 @@ const WINDOW = [
   [-SIGNATURE_TOLERANCE_SECONDS - 1, 'too-new'],
 ] as const;
 const NOW = Date.UTC(2026, 6, 10);
+
+interface Vector {
+  readonly provider: WebhookProvider;
+  readonly source: string;
+  readonly secret: string;
+  /** seconds since 1970; without it, the signature has no time */
+  readonly signedAt?: number;
+  readonly url?: string;
+  /** names in lower case */
+  readonly fields: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+const VECTORS = (
+  parse(readFileSync(new URL('signature-vectors.yml', import.meta.url), 'utf8')) as readonly Vector[]
+).map((vector) => ({ ...vector, request: signed(vector.fields, vector.body, vector.url) }));
+
+/** A request with these fields, names in lower case. */
+function signed(
+  fields: Readonly<Record<string, string>>,
+  body: string,
+  url = 'https://hooks.example.com/in',
+): SignedRequest {
+  return { url, field: (name) => fields[name], body: Buffer.from(body) };
+}
 
 /** The same request with other fields or another body. */
 function changed(
