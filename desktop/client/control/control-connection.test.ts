@@ -33,7 +33,11 @@ function connectTo(
   const heard: string[] = [];
   const clock = new FakeClock();
   const told = new EventEmitter();
-  const ids: string[] = [];
+  const reports: unknown[][] = [];
+  const report = (...event: [string, unknown?]): void => {
+    reports.push(event);
+    told.emit(event[0]);
+  };
   const opened = once(told, 'open') as Promise<[string | undefined]>;
   const ended = (once(told, 'end') as Promise<[ControlEnd]>).then(([end]) => end);
   const connection = new ControlConnection(
@@ -50,13 +54,10 @@ function connectTo(
     },
     {
       onOpen: (from) => told.emit('open', from),
-      onConnection(id) {
-        ids.push(id);
-        told.emit('connection');
-      },
-      onDrain: () => told.emit('drain'),
-      onKnock: (knock) => told.emit('knock', knock),
-      onProblem: (problem) => told.emit('problem', problem),
+      onConnection: (id) => report('connection', id),
+      onDrain: () => report('drain'),
+      onKnock: (knock) => report('knock', knock),
+      onProblem: (problem) => report('problem', problem),
       onSilent: () => heard.push('silence'),
       onHeard() {
         heard.push('heard');
@@ -65,10 +66,19 @@ function connectTo(
       onEnd: (end) => told.emit('end', end),
     },
   );
-  return { clock, told, ids, opened, ended, connection, visitors, heard };
+  return { clock, told, reports, opened, ended, connection, visitors, heard };
 }
 
 const PENDING = '8f14e45f-ceea-467f-a0e6-1c1d2e3f4a5b';
+const KNOCK = {
+  type: 'knock',
+  id: '0b2f4f0e-6a6e-4d53-9d0c-0a1b2c3d4e5f',
+  address: '2001:db8::7',
+  agent: 'Mozilla/5.0 (X11; Linux x86_64)',
+  at: '2026-07-10T12:00:00.000Z',
+};
+const PROBLEM = { type: 'problem', code: 'local-malformed', detail: 'SSH-2.0' };
+const HUGE = 1024 * 1024;
 
 describe('ControlConnection', () => {
   afterEach(closeServers);
@@ -93,70 +103,45 @@ describe('ControlConnection', () => {
     assert.deepEqual(await opened, ['127.0.0.1']);
   });
 
-  it('reports pending connections, and ignores messages it does not know', async () => {
-    const { socket, told, ids } = await open();
-    socket.send('{"type":"news","id":"0"}');
-    socket.send('[]');
-    socket.send(Buffer.from('binary'));
-    // Not a connection id: anything but a UUID could not be put into an address, or would change it.
-    for (const id of ['1', '\ud800', '', `${PENDING}&key=1`, `${PENDING}\n`, 7, null, [PENDING], undefined])
-      socket.send(JSON.stringify({ type: 'connection', id }));
-    socket.send(JSON.stringify({ type: 'connection', id: PENDING }));
-    await once(told, 'connection');
-    assert.deepEqual(ids, [PENDING]);
-  });
+  const NO_IDS = ['1', '\ud800', '', `${PENDING}&key=1`, `${PENDING}\n`, 7, null, [PENDING], undefined];
+  const NO_KNOCKS = Object.entries({
+    id: ['../account', '', 7],
+    address: ['my neighbour', undefined],
+    agent: [null],
+    at: ['now', '1', '2026-99-10T12:00:00.000Z'],
+  }).flatMap(([field, values]) => values.map((value) => ({ ...KNOCK, [field]: value })));
+  const [LONG, CUT] = [2000, KNOCK_AGENT_MAX_LENGTH].map((length) => ({
+    ...KNOCK,
+    agent: 'x'.repeat(length),
+  }));
+  const NO_PROBLEMS = [{ code: 'unknown' }, { detail: '\x1b[31m' }, { detail: 7 }].map((change) => ({
+    ...PROBLEM,
+    ...change,
+  }));
 
-  it('reports that the relay is shutting down, and stays open', async () => {
-    const { socket, told, ids } = await open();
-    const draining = once(told, 'drain');
-    socket.send('{"type":"drain"}');
-    await draining;
-    socket.send(JSON.stringify({ type: 'connection', id: PENDING }));
-    await once(told, 'connection');
-    assert.deepEqual(ids, [PENDING]);
-  });
-
-  it('reports approval requests, and ignores malformed ones', async () => {
-    const { socket, told } = await open();
-    const knock = {
-      type: 'knock',
-      id: '0b2f4f0e-6a6e-4d53-9d0c-0a1b2c3d4e5f',
-      address: '2001:db8::7',
-      agent: 'Mozilla/5.0 (X11; Linux x86_64)',
-      at: '2026-07-10T12:00:00.000Z',
-    };
-    const bad = [
-      { id: '../account' },
-      { id: '' },
-      { id: 7 },
-      { address: 'my neighbour' },
-      { address: undefined },
-      { agent: null },
-      { at: 'now' },
-      { at: '1' },
-      { at: '2026-99-10T12:00:00.000Z' },
-    ];
-    const knocks: unknown[] = [];
-    told.on('knock', (heard) => knocks.push(heard));
-    for (const change of bad) socket.send(JSON.stringify({ ...knock, ...change }));
-    socket.send(JSON.stringify({ ...knock, agent: 'x'.repeat(2000) }));
-    socket.send(JSON.stringify(knock));
-    socket.send(JSON.stringify({ type: 'connection', id: PENDING }));
-    await once(told, 'connection');
-    assert.deepEqual(knocks, [{ ...knock, agent: 'x'.repeat(KNOCK_AGENT_MAX_LENGTH) }, knock]);
-  });
-
-  it('reports problems that the relay has found', async () => {
-    const { socket, told } = await open();
-    const problem = { type: 'problem', code: 'local-malformed', detail: 'SSH-2.0' };
-    const problems: unknown[] = [];
-    told.on('problem', (heard) => problems.push(heard));
-    for (const change of [{ code: 'unknown' }, { detail: '\x1b[31m' }, { detail: 7 }, {}])
-      socket.send(JSON.stringify({ ...problem, ...change }));
-    socket.send(JSON.stringify({ type: 'connection', id: PENDING }));
-    await once(told, 'connection');
-    assert.deepEqual(problems, [problem]);
-  });
+  for (const [what, messages, reported] of [
+    ['nothing for messages it does not know', [{ type: 'news', id: '0' }, []], []],
+    // Anything but a UUID could not be put into an address, or would change it.
+    ['nothing for an id that no connection has', NO_IDS.map((id) => ({ type: 'connection', id })), []],
+    ['that the relay is shutting down, and stays open', [{ type: 'drain' }], [['drain']]],
+    [
+      'approval requests, and ignores malformed ones',
+      [...NO_KNOCKS, LONG, KNOCK],
+      [
+        ['knock', CUT],
+        ['knock', KNOCK],
+      ],
+    ],
+    ['problems that the relay has found', [...NO_PROBLEMS, PROBLEM], [['problem', PROBLEM]]],
+  ] as const)
+    it(`reports ${what}`, async () => {
+      const { socket, told, reports } = await open();
+      socket.send(Buffer.from('binary'));
+      for (const message of messages) socket.send(JSON.stringify(message));
+      socket.send(JSON.stringify({ type: 'connection', id: PENDING }));
+      await once(told, 'connection');
+      assert.deepEqual(reports, [...reported, ['connection', PENDING]]);
+    });
 
   it('answers pings', async () => {
     const { socket } = await open();
@@ -165,16 +150,22 @@ describe('ControlConnection', () => {
     assert.equal(payload.toString(), 'are you there');
   });
 
+  const tooLarge = JSON.stringify({ type: 'connection', id: 'x'.repeat(5000) });
+  for (const [what, act] of [
+    ['when the connection breaks', (socket) => socket.terminate()],
+    ['at a message that is not JSON', (socket) => socket.send('{')],
+    ['at a message that is too large', (socket) => socket.send(tooLarge)],
+  ] as const satisfies [string, (socket: WebSocket) => void][])
+    it(`reports a loss ${what}`, async () => {
+      const { socket, ended } = await open();
+      act(socket);
+      assert.equal((await ended).kind, 'lost');
+    });
+
   it('reports the close code of the relay', async () => {
     const { socket, ended } = await open();
     socket.close(4001);
     assert.deepEqual(await ended, { kind: 'closed', code: 4001, reason: '' });
-  });
-
-  it('reports a loss when the connection breaks', async () => {
-    const { socket, ended } = await open();
-    socket.terminate();
-    assert.equal((await ended).kind, 'lost');
   });
 
   it('reports a loss after 75 s without data, not before', async () => {
@@ -286,33 +277,18 @@ describe('ControlConnection', () => {
     told.on('end', () => assert.fail('onEnd was called'));
   });
 
-  it('reports a loss at a message that is not JSON, or too large', async () => {
-    for (const message of ['{', JSON.stringify({ type: 'connection', id: 'x'.repeat(5000) })]) {
-      const { socket, ended } = await open();
-      socket.send(message);
-      assert.equal((await ended).kind, 'lost');
-    }
-  });
-
-  it('reports the status, text and Retry-After of a refusal', async () => {
-    relay.refuseWith(
-      'HTTP/1.1 503 Service Unavailable\r\nRetry-After: 3\r\nContent-Length: 31\r\n\r\n{"error":"service unavailable"}',
-    );
-    const end = await connectTo(relay.address).ended;
-    assert.equal(end.kind, 'refused');
-    const { status, message, retryAfterMs } = end.refusal;
-    assert.deepEqual(
-      { status, message, retryAfterMs },
-      { status: 503, message: 'service unavailable', retryAfterMs: 3000 },
-    );
-  });
-
-  it('reports the status of a refusal that breaks off', async () => {
-    relay.refuseWith('HTTP/1.1 404 Not Found\r\nContent-Length: 999\r\n\r\n{"error":');
-    const end = await connectTo(relay.address).ended;
-    assert.equal(end.kind, 'refused');
-    assert.equal(end.refusal.status, 404);
-  });
+  for (const [what, length, body, message] of [
+    ['with Retry-After', 31, '{"error":"service unavailable"}', 'service unavailable'],
+    ['that breaks off', 999, '{"error":', 'it responded with status 503'],
+    ['without end, which it does not read', HUGE, 'x'.repeat(HUGE), 'it responded with status 503'],
+  ] as const)
+    it(`reports a refusal ${what}`, async () => {
+      relay.refuseWith(`HTTP/1.1 503 No\r\nRetry-After: 3\r\nContent-Length: ${length}\r\n\r\n${body}`);
+      const end = await connectTo(relay.address).ended;
+      assert.equal(end.kind, 'refused');
+      const { refusal } = end;
+      assert.deepEqual([refusal.status, refusal.message, refusal.retryAfterMs], [503, message, 3000]);
+    });
 
   it('dials by name first, then twice by the known address of the relay, and so on', () => {
     const dialled: (string | undefined)[] = [];
@@ -330,15 +306,11 @@ describe('ControlConnection', () => {
     assert.deepEqual(clock.waiting, []);
   });
 
-  it('reports a loss if nothing listens', async () => {
-    const end = await connectTo(parseRelayAddress(`http://127.0.0.1:${await closedPort()}`)).ended;
-    assert.deepEqual(end, { kind: 'lost', why: toMessage('network.refused'), isOffline: false });
-  });
-
-  it('reports a loss when the response is not from a WebSocket server', async () => {
+  it('reports a loss if nothing listens, or something other than a WebSocket server', async () => {
+    const refused = await connectTo(parseRelayAddress(`http://127.0.0.1:${await closedPort()}`)).ended;
+    assert.deepEqual(refused, { kind: 'lost', why: toMessage('network.refused'), isOffline: false });
     const port = await startTcp((socket) => socket.end('hello\r\n\r\n'));
-    const end = await connectTo(parseRelayAddress(`http://127.0.0.1:${port}`)).ended;
-    assert.equal(end.kind, 'lost');
+    assert.equal((await connectTo(parseRelayAddress(`http://127.0.0.1:${port}`)).ended).kind, 'lost');
   });
 
   it('reports nothing after it is closed, and closes with 1000', async () => {
@@ -362,19 +334,6 @@ describe('ControlConnection', () => {
     socket.resume();
     // Its TCP connection ended before it could respond.
     await once(socket, 'close');
-  });
-
-  it('does not read an endless refusal', async () => {
-    const body = 'x'.repeat(1024 * 1024);
-    relay.refuseWith(`HTTP/1.1 503 Service Unavailable\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
-    const end = await connectTo(relay.address).ended;
-    assert.equal(end.kind === 'refused' && end.refusal.message, 'it responded with status 503');
-  });
-
-  it('can be closed before it is open', () => {
-    const { connection, told } = connectTo(relay.address);
-    told.on('end', () => assert.fail('onEnd was called'));
-    connection.close();
   });
 
   it('gives up after 10 s, even if the relay keeps sending slowly', async () => {

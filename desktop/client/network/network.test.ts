@@ -181,43 +181,36 @@ describe('Network', () => {
 });
 
 describe('parseNoProxy', () => {
-  const direct: [string, string, number][] = [
-    ['', 'localhost', 80],
-    ['', 'relay.localhost', 80],
-    ['', '127.0.0.1', 80],
-    ['', '127.8.9.10', 80],
-    ['', '::1', 80],
-    ['*', 'relay.example.com', 443],
-    ['example.com', 'example.com', 443],
-    ['example.com', 'relay.example.com', 443],
-    ['.example.com', 'relay.example.com', 443],
-    ['*.example.com', 'relay.example.com', 443],
-    ['Example.COM', 'Relay.example.com', 443],
-    ['other.com, example.com', 'example.com', 443],
-    ['other.com example.com', 'example.com', 443],
-    ['example.com:443', 'example.com', 443],
-    ['10.0.0.1', '10.0.0.1', 443],
-    ['10.0.0.0/8', '10.1.2.3', 443],
-    ['2001:db8::1', '2001:db8::1', 443],
-    ['[2001:db8::1]:443', '2001:db8::1', 443],
-    ['2001:db8::/32', '2001:db8::5', 443],
+  const rows: readonly [isDirect: boolean, text: string, host: string, port: number][] = [
+    [true, '', 'localhost', 80],
+    [true, '', 'relay.localhost', 80],
+    [true, '', '127.0.0.1', 80],
+    [true, '', '127.8.9.10', 80],
+    [true, '', '::1', 80],
+    [true, '*', 'relay.example.com', 443],
+    [true, 'example.com', 'example.com', 443],
+    [true, 'example.com', 'relay.example.com', 443],
+    [true, '.example.com', 'relay.example.com', 443],
+    [true, '*.example.com', 'relay.example.com', 443],
+    [true, 'Example.COM', 'Relay.example.com', 443],
+    [true, 'other.com, example.com', 'example.com', 443],
+    [true, 'other.com example.com', 'example.com', 443],
+    [true, 'example.com:443', 'example.com', 443],
+    [true, '10.0.0.1', '10.0.0.1', 443],
+    [true, '10.0.0.0/8', '10.1.2.3', 443],
+    [true, '2001:db8::1', '2001:db8::1', 443],
+    [true, '[2001:db8::1]:443', '2001:db8::1', 443],
+    [true, '2001:db8::/32', '2001:db8::5', 443],
+    [false, '', 'relay.example.com', 443],
+    [false, '', 'localhost.example.com', 443],
+    [false, '', '128.0.0.1', 443],
+    [false, 'example.com', 'badexample.com', 443],
+    [false, 'example.com:8443', 'example.com', 443],
+    [false, '10.0.0.0/8', '11.1.2.3', 443],
+    [false, '10.0.0.0/99', '10.1.2.3', 443],
+    [false, 'not an address/8', '10.1.2.3', 443],
   ];
-  for (const [text, host, port] of direct) {
-    it(`reaches ${host}:${port} directly with "${text}"`, () => assert.ok(parseNoProxy(text)(host, port)));
-  }
-
-  const proxied: [string, string, number][] = [
-    ['', 'relay.example.com', 443],
-    ['', 'localhost.example.com', 443],
-    ['', '128.0.0.1', 443],
-    ['example.com', 'badexample.com', 443],
-    ['example.com:8443', 'example.com', 443],
-    ['10.0.0.0/8', '11.1.2.3', 443],
-    ['10.0.0.0/99', '10.1.2.3', 443],
-    ['not an address/8', '10.1.2.3', 443],
-  ];
-  for (const [text, host, port] of proxied) {
-    it(`uses a proxy for ${host}:${port} with "${text}"`, () =>
-      assert.equal(parseNoProxy(text)(host, port), false));
-  }
+  for (const [isDirect, text, host, port] of rows)
+    it(`reaches ${host}:${port} ${isDirect ? 'directly' : 'through the proxy'} with "${text}"`, () =>
+      assert.equal(parseNoProxy(text)(host, port), isDirect));
 });
