@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
+import { setImmediate as turn } from 'node:timers/promises';
+import type { HostHeader } from '../../../shared/value-rules.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
 import { IDLE_ATTEMPT, FakeStream } from '../../testing/fake-stream.ts';
 import { closedPort, closeServers, startTcp } from '../../testing/servers.ts';
@@ -17,32 +19,27 @@ import {
   serviceOfRequest,
 } from './connections.ts';
 
-function setUp(port: number, open: DataSource['open']) {
+function setUp(port: number, open: DataSource['open'], hostHeader: HostHeader = 'keep') {
   const clock = new FakeClock();
   const deadlines = new Deadlines(clock);
   const problems: ConnectionProblem[] = [];
-  const waiting: (() => void)[] = [];
   const connections = new Connections({
     data: { open },
-    local: new LocalDialer(localPort(port), deadlines),
+    local: new LocalDialer({ ...localPort(port), hostHeader }, deadlines),
     deadlines,
-    onProblem(problem) {
-      problems.push(problem);
-      waiting.shift()?.();
-    },
+    onProblem: (problem) => problems.push(problem),
   });
-  const problem = () => new Promise<void>((resolve) => waiting.push(resolve));
-  return { clock, connections, problems, problem };
+  return { clock, connections, problems, codes: () => problems.map(({ code }) => code) };
 }
 
 const GET = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';
 
-/** A visitor's request to that port, and the codes of the problems so far. */
+/** A visitor's request to that port. */
 function visit(port: number) {
   const stream = new FakeStream();
   const world = setUp(port, opens(stream));
   world.connections.acceptStream(stream, Buffer.from(GET));
-  return { ...world, stream, codes: () => world.problems.map(({ code }) => code) };
+  return { ...world, stream };
 }
 
 /** Opens this data socket for every visitor. */
@@ -87,45 +84,43 @@ describe('Connections', () => {
     assert.equal(connections.isBusy, false);
   });
 
-  it('responds instead of a service that refuses, and reports it', async () => {
-    const { connections, stream, codes } = visit(await closedPort());
-    await stream.until(({ ended }) => ended !== undefined);
-    assert.match(stream.sent, /^HTTP\/1\.1 502 /);
-    assert.deepEqual([codes(), connections.size], [['local-refused'], 0]);
-  });
+  for (const [what, start, code] of [
+    ['refuses', closedPort, 'local-refused'],
+    [
+      'closes without a response',
+      () => startTcp((socket) => socket.once('data', () => socket.resetAndDestroy())),
+      'local-reset',
+    ],
+  ] as const)
+    it(`responds instead of a service that ${what}, and reports it`, async () => {
+      const { connections, stream, codes } = visit(await start());
+      await stream.until(({ ended }) => ended !== undefined);
+      assert.match(stream.sent, new RegExp(`^HTTP/1\\.1 502 [^]*Culvert-Error: ${code}`));
+      assert.deepEqual([codes(), stream.ended, connections.size], [[code], 1000, 0]);
+    });
 
-  const failures: [string, RelayRefusal | RelayUnreachable, string][] = [
+  for (const [name, error, code] of [
     ['a visitor that has left', new RelayRefusal(404, 'connection not found'), 'visitor-gone'],
     ['a relay that refuses', new RelayRefusal(503, 'service unavailable'), 'data-refused'],
     ['a relay that is away', new RelayUnreachable('it did not respond in time'), 'data-failed'],
-  ];
-  for (const [name, error, code] of failures) {
+  ] as const)
     it(`reports ${name}, and forgets the connection`, async () => {
       const port = await startTcp((socket) => socket.resume());
-      const { connections, problems, problem } = setUp(port, (_id, handler) => {
+      const { connections, codes } = setUp(port, (_id, handler) => {
         setImmediate(() => handler.failed(error));
         return IDLE_ATTEMPT;
       });
       connections.accept('1');
-      await problem();
-      assert.deepEqual(
-        problems.map((entry) => entry.code),
-        [code],
-      );
-      await Promise.resolve();
-      assert.equal(connections.size, 0);
+      while (connections.size > 0) await turn();
+      assert.deepEqual(codes(), [code]);
     });
-  }
 
   it('rejects visitors beyond the limit', () => {
-    const { connections, problems } = setUp(1, () => IDLE_ATTEMPT);
+    const { connections, codes } = setUp(1, () => IDLE_ATTEMPT);
     for (let count = 0; count < CONNECTIONS_MAX; count++) connections.accept(String(count));
-    assert.deepEqual(problems, []);
+    assert.deepEqual(codes(), []);
     connections.accept('one more');
-    assert.deepEqual(
-      problems.map(({ code }) => code),
-      ['too-many-connections'],
-    );
+    assert.deepEqual(codes(), ['too-many-connections']);
     connections.cut();
   });
 
@@ -138,15 +133,6 @@ describe('Connections', () => {
     connections.cut();
     assert.deepEqual([cancelled, connections.size], [2, 0]);
     assert.deepEqual(problems, []);
-  });
-
-  it('responds instead of a service that closes without a response, and reports it', async () => {
-    const { connections, stream, codes } = visit(
-      await startTcp((socket) => socket.once('data', () => socket.resetAndDestroy())),
-    );
-    await stream.until(({ ended }) => ended !== undefined);
-    assert.match(stream.sent, /^HTTP\/1\.1 502 [^]*Culvert-Error: local-reset/);
-    assert.deepEqual([codes(), stream.ended, connections.size], [['local-reset'], 1000, 0]);
   });
 
   it('reports once that a visitor has been waiting for 30 s, and lets the visitor wait', async () => {
@@ -163,36 +149,21 @@ describe('Connections', () => {
     assert.match(stream.sent, /late$/);
   });
 
-  for (const [hostHeader, name, answer, settings] of [
-    ['keep', 'says that', 'HTTP/1.1 403 Forbidden\r\n\r\nBlocked request. This host ("a") is', ['Vite']],
-    ['keep', 'says that (without a head)', 'Unauthorized', ['Next.js']],
-    [
-      'local',
-      'does not look whether',
-      'HTTP/1.1 403 Forbidden\r\n\r\nBlocked request. This host ("a") is',
-      [],
-    ],
-  ] as const) {
-    it(`${name} the service refuses the host name`, async () => {
+  const BLOCKED = 'HTTP/1.1 403 Forbidden\r\n\r\nBlocked request. This host ("a") is';
+  for (const [hostHeader, answer, setting] of [
+    ['keep', BLOCKED, 'Vite'],
+    ['keep', 'Unauthorized', 'Next.js'],
+    ['local', BLOCKED, undefined],
+  ] as const)
+    it(`reports ${setting ?? 'no setting'} for a service that refuses the host name, with ${hostHeader}`, async () => {
       const port = await startTcp((socket) => socket.once('data', () => socket.end(answer)));
       const stream = new FakeStream();
-      const deadlines = new Deadlines(new FakeClock());
-      const problems: ConnectionProblem[] = [];
-      const connections = new Connections({
-        data: { open: opens(stream) },
-        local: new LocalDialer({ ...localPort(port), hostHeader }, deadlines),
-        deadlines,
-        onProblem: (problem) => void problems.push(problem),
-      });
+      const { connections, problems, codes } = setUp(port, opens(stream), hostHeader);
       connections.acceptStream(stream, Buffer.from('GET /_next/hmr HTTP/1.1\r\nHost: a\r\n\r\n'));
       await stream.until(({ ended }) => ended !== undefined);
-      assert.deepEqual(
-        problems.map(({ code }) => code),
-        settings.map(() => 'host-blocked'),
-      );
-      for (const setting of settings) assert.match(JSON.stringify(problems), new RegExp(setting));
+      assert.deepEqual(codes(), setting === undefined ? [] : ['host-blocked']);
+      if (setting !== undefined) assert.match(JSON.stringify(problems), new RegExp(setting));
     });
-  }
 });
 
 const PORTS = { api: 3001, 'a--b': 3002, '*': 3000 };
@@ -211,8 +182,8 @@ describe('HostMap', () => {
     subdomain: 'https://shop.tunnels.test:8443',
     wildcard: 'https://*--shop.tunnels.test:8443',
   };
-  const hosts = new HostMap({ urls }, PORTS, 80);
-  const cases: [host: string, port: number][] = [
+  const own = { ...urls, wildcard: 'https://*.example.com' };
+  for (const [host, port, map = new HostMap({ urls }, PORTS, 80)] of [
     ['api--shop.tunnels.test', 3001],
     ['API--Shop.tunnels.test.:8443', 3001],
     ['a--b--shop.tunnels.test', 3002],
@@ -224,24 +195,13 @@ describe('HostMap', () => {
     ['api.shop.tunnels.test', 80],
     ['api.example.com', 80],
     ['', 80],
-  ];
-  for (const [host, port] of cases)
-    it(`forwards ${host || 'an empty host'} to ${port}`, () => {
-      assert.equal(hosts.portOf(host), port);
-    });
-
-  it('knows the hosts of a wildcard domain', () => {
-    const own = new HostMap({ urls: { ...urls, wildcard: 'https://*.example.com' } }, PORTS, 80);
-    const found = ['api.example.com', 'x.example.com', 'example.com', 'api--shop.tunnels.test'];
-    assert.deepEqual(
-      found.map((host) => own.portOf(host)),
-      [3001, 3000, 80, 3001],
-    );
-  });
-
-  it('forwards hosts without a port of their own to that of the tunnel', () => {
-    assert.equal(new HostMap({ urls }, { api: 3001 }, 80).portOf('x--shop.tunnels.test'), 80);
-  });
+    ['api.example.com', 3001, new HostMap({ urls: own }, PORTS, 80)],
+    ['x.example.com', 3000, new HostMap({ urls: own }, PORTS, 80)],
+    ['example.com', 80, new HostMap({ urls: own }, PORTS, 80)],
+    ['api--shop.tunnels.test', 3001, new HostMap({ urls: own }, PORTS, 80)],
+    ['x--shop.tunnels.test', 80, new HostMap({ urls }, { api: 3001 }, 80)],
+  ] as const)
+    it(`forwards ${host || 'an empty host'} to ${port}`, () => assert.equal(map.portOf(host), port));
 });
 
 describe('HostedConnections', () => {
@@ -334,14 +294,12 @@ describe('serviceOfRequest', () => {
   const deadlines = new Deadlines(new FakeClock());
   const urls = { subdomain: 'https://shop.tunnels.test' };
   const find = serviceOfRequest(local, { tunnel: { urls }, ports: PORTS }, deadlines);
-  const cases: [head: string, port: number][] = [
+  for (const [head, port] of [
     ['Host: api--shop.tunnels.test\r\n', 3001],
     ['Host: localhost:3001\r\nX-Forwarded-Host: api--shop.tunnels.test\r\n', 3001],
     ['Host: shop.tunnels.test\r\n', 80],
     ['broken', 80],
-  ];
-  for (const [head, port] of cases)
-    it(`finds ${port} for ${head.trim()}`, () => {
-      assert.equal(find(Buffer.from(`GET / HTTP/1.1\r\n${head}\r\n`)).target.port, port);
-    });
+  ] as const)
+    it(`finds ${port} for ${head.trim()}`, () =>
+      assert.equal(find(Buffer.from(`GET / HTTP/1.1\r\n${head}\r\n`)).target.port, port));
 });
