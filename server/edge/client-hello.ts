@@ -2,8 +2,8 @@
  * Reads the first message of each TLS connection before the handshake begins: a certificate may have to be fetched or
  * issued first, and a client that speaks `acme-tls/1` is an authority that validates a challenge (RFC 8737).
  */
-import type { Server, Socket } from 'node:net';
-import type { SecureContext, Server as TlsServer, TLSSocket } from 'node:tls';
+import type { Socket } from 'node:net';
+import type { SecureContext } from 'node:tls';
 import { beginsLikeRequest, redirectToHttps } from './plain-http.ts';
 import { TLS_HANDSHAKE_TIMEOUT_MS } from './timeouts.ts';
 
@@ -23,38 +23,32 @@ export interface HandshakeGuide {
 }
 
 /**
- * @param server of TLS, whose connections only Node accepts so far
+ * Reads the first message of a connection, and waits until there is a certificate for it.
+ *
+ * @param socket with a listener for errors
  * @param guide provides certificates; without it, only requests of plain HTTP are treated differently
+ * @returns whether TLS takes over; otherwise the connection has ended, or serves something else until it does
  */
-export function guardHandshakes(server: Server, guide: HandshakeGuide | undefined): void {
-  const handshake = server.listeners('connection') as ((socket: Socket) => void)[];
-  server.removeAllListeners('connection');
-  server.on('connection', (socket: Socket) => {
-    socket.on('error', () => socket.destroy());
-    void new Hello(socket).read().then((hello) => {
-      if (hello === 'gone') return;
-      if (hello === 'request') return redirectToHttps(socket);
-      return resume(socket, hello, guide, () => handshake.forEach((begin) => begin.call(server, socket)));
-    });
-  });
-}
-
-async function resume(
-  socket: Socket,
-  hello: ClientHello | undefined,
-  guide: HandshakeGuide | undefined,
-  begin: () => void,
-): Promise<void> {
-  if (guide === undefined) return begin();
-  if (hello?.serverName !== undefined && hello.protocols.includes(ACME)) {
+export async function mayShakeHands(socket: Socket, guide: HandshakeGuide | undefined): Promise<boolean> {
+  const hello = await new Hello(socket).read();
+  if (hello === 'gone') return false;
+  if (hello === 'request') {
+    redirectToHttps(socket);
+    return false;
+  }
+  // Without a certificate or a challenge, TLS itself reports the error.
+  if (guide === undefined || hello === undefined) return true;
+  if (hello.serverName !== undefined && hello.protocols.includes(ACME)) {
     const secureContext = await guide.challenge(hello.serverName);
-    if (secureContext !== undefined && !socket.destroyed) return prove(socket, secureContext);
-  } else if (hello !== undefined) {
+    if (secureContext !== undefined && !socket.destroyed) {
+      prove(socket, secureContext);
+      return false;
+    }
+  } else {
     const ready = guide.prepare(hello.serverName);
     if (ready !== undefined) await ready;
   }
-  // Without a certificate or a challenge, TLS itself reports the error.
-  if (!socket.destroyed) begin();
+  return !socket.destroyed;
 }
 
 /** The connection serves nothing but this handshake. */
@@ -247,61 +241,4 @@ class Reader {
   rest(): string {
     return this.#bytes.toString('latin1', this.#at);
   }
-}
-
-/* Connections to a TLS listener before they have a visitor. */
-
-/** The connections of a TLS listener, from their TCP connection to the end of their handshake. */
-export class Handshakes {
-  readonly #limit: number;
-  /** by the addresses of both ends, oldest first */
-  readonly #shaking = new Map<string, Socket>();
-
-  /**
-   * @param limit number of simultaneous handshakes; beyond it the oldest is cut
-   * @param secured called with each connection after its handshake
-   */
-  constructor(server: TlsServer, limit: number, secured: (socket: Socket, tcp: Socket | undefined) => void) {
-    this.#limit = limit;
-    server.on('connection', (tcp: Socket) => this.#began(tcp));
-    server.on('secureConnection', (socket) => {
-      const tcp = this.#shaking.get(addressesOf(socket));
-      this.#shaking.delete(addressesOf(socket));
-      socket.allowHalfOpen = true;
-      secured(resettable(socket, tcp), tcp);
-    });
-  }
-
-  /** The TCP connections that are currently in a handshake. */
-  get current(): readonly Socket[] {
-    return [...this.#shaking.values()];
-  }
-
-  #began(tcp: Socket): void {
-    const addresses = addressesOf(tcp);
-    this.#shaking.set(addresses, tcp);
-    tcp.on('error', () => tcp.destroy());
-    tcp.once('close', () => {
-      if (this.#shaking.get(addresses) === tcp) this.#shaking.delete(addresses);
-    });
-    if (this.#shaking.size <= this.#limit) return;
-    const [oldest] = this.#shaking.values();
-    oldest?.destroy();
-  }
-}
-
-function addressesOf(socket: Socket): string {
-  return `${socket.remoteAddress} ${socket.remotePort} ${socket.localAddress}`;
-}
-
-/**
- * Node resets only bare TCP connections, and a TLS connection that merely ends looks complete to many visitors: so the
- * reset is done on the TCP connection.
- */
-function resettable(socket: TLSSocket, tcp: Socket | undefined): Socket {
-  socket.resetAndDestroy = () => {
-    tcp?.resetAndDestroy();
-    return socket.destroy();
-  };
-  return socket;
 }

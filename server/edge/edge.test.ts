@@ -311,7 +311,7 @@ describe('Edge', () => {
         challenge: () => Promise.resolve(undefined),
       };
       const using = { tickets: undefined, guide, pair };
-      ({ server } = await listen(
+      const listening = await listen(
         { tls: undefined, http2: true },
         using,
         () => {},
@@ -319,8 +319,9 @@ describe('Edge', () => {
           opened.listen(0, '127.0.0.1');
           await once(opened, 'listening');
         },
-      ));
-      edge = new Edge(server, fixture.upstreams, { visitors: 2, newcomers: 3 }, fixture.addresses);
+      );
+      ({ server } = listening);
+      edge = new Edge(server, fixture.upstreams, { visitors: 2, newcomers: 3 }, fixture.addresses, listening);
     });
 
     for (const [request, status, location] of [

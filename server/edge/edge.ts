@@ -1,12 +1,11 @@
 /** The public listener: accepts connections, enforces their deadlines, and ends them at shutdown. */
 import type { Server, Socket } from 'node:net';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
-import type { Server as TlsServer, TLSSocket } from 'node:tls';
+import type { TLSSocket } from 'node:tls';
 import { DRAIN_LOOK_MS } from '../clients/hub.ts';
 import { HANDOFF_STEP_MS } from '../handoff/conversation.ts';
 import { traffic } from '../observe/counters.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
-import { Handshakes } from './client-hello.ts';
 import {
   AddressCount,
   type AddressLimits,
@@ -16,10 +15,10 @@ import {
   ConnectionSlots,
   StreamCount,
 } from './connection-limiter.ts';
+import { type Arrival, Entrance, type Expected } from './entrance.ts';
 import { Http2Connection } from './http2/connection.ts';
 import { coverageOf } from './http2/coverage.ts';
-import type { ProxyHeaders } from './proxy-header.ts';
-import { isTrusted, type Peer, plainAddress } from './request-head.ts';
+import { isTrusted, type Peer } from './request-head.ts';
 import { DEADLINE_TICK_MS } from './timeouts.ts';
 import type { Upstreams } from './upstreams.ts';
 import type { Onward, VisitorConnection } from './visitor-socket.ts';
@@ -56,7 +55,7 @@ export class Edge {
   readonly #visitors = new Set<Visitor>();
   /** the connections of HTTP/2, oldest first */
   readonly #http2 = new Set<Http2Connection>();
-  readonly #proto: Peer['proto'] = 'http';
+  readonly #proto: Peer['proto'];
   /** Whether there are trusted proxies: searching an empty list takes as long as a full one, and most are empty. */
   readonly #trustsAny: boolean;
   /** connections accepted since the start */
@@ -66,12 +65,10 @@ export class Edge {
   #turnsAway = false;
   /** the connections that were open when the shutdown began */
   readonly #standing = new Set<Visitor>();
-  /** with TLS, the connections that have no visitor yet */
-  readonly #handshakes: Handshakes | undefined;
-  /** with the PROXY protocol */
-  readonly #proxyHeaders: ProxyHeaders | undefined;
-  /** the connections without a visitor that were open when the shutdown began */
-  #shakingAtDrain: ReadonlySet<Socket | undefined> = new Set();
+  /** the connections that have no visitor yet */
+  readonly #entrance: Entrance;
+  /** those of them that were there when the shutdown began */
+  #arrivingAtDrain: ReadonlySet<Socket> = new Set();
   /** whether new requests wait until it is known which relay serves them */
   #isHolding = false;
   /** the relay that serves instead of this one */
@@ -81,14 +78,14 @@ export class Edge {
 
   /**
    * @param server bound, without a listener for its connections so far
-   * @param proxyHeaders reads what TCP load balancers report; `undefined` without the PROXY protocol
+   * @param expected what its connections begin with, before they are visitors'
    */
   constructor(
     server: Server,
     upstreams: Upstreams,
     limits: SlotLimits,
     addresses: AddressLimits,
-    proxyHeaders?: ProxyHeaders,
+    expected: Expected = {},
   ) {
     this.#server = server;
     this.#upstreams = upstreams;
@@ -96,14 +93,10 @@ export class Edge {
     this.#trustsAny = upstreams.context.trustedProxies.rules.length > 0;
     this.#slots = new ConnectionSlots(limits);
     this.#noSlots = new ConnectionSlots({ ...limits, visitors: 0 });
-    if (isTls(server)) {
-      this.#proto = 'https';
-      this.#handshakes = new Handshakes(server, limits.newcomers, (socket, tcp) => this.#accept(socket, tcp));
-    } else {
-      server.on('connection', (socket) => this.#accept(socket, socket));
-    }
-    this.#proxyHeaders = proxyHeaders;
-    proxyHeaders?.guard(server);
+    this.#proto = expected.tls === undefined ? 'http' : 'https';
+    this.#entrance = new Entrance(server, expected, limits.newcomers, (socket, arrival) =>
+      this.#accept(socket, arrival),
+    );
     server.on('connection', () => (this.#taken += 1));
     // Out of file descriptors, for example: open connections continue, and the next accept may succeed.
     server.on('error', (error) => upstreams.unexpected(error));
@@ -182,7 +175,7 @@ export class Edge {
     const heldBack = await this.#backlogTaken();
     if (heldBack) this.resume();
     this.#turnsAway = true;
-    this.#shakingAtDrain = new Set(this.#newcomers);
+    this.#arrivingAtDrain = new Set(this.#entrance.current);
     for (const visitor of this.#visitors) this.#standing.add(visitor);
     this.#drainVisitors();
     while (!this.#isSettled()) await sleep(DRAIN_LOOK_MS);
@@ -236,13 +229,13 @@ export class Edge {
 
   #isSettled(): boolean {
     for (const visitor of this.#standing) if (!visitor.isSettled) return false;
-    return !this.#newcomers.some((tcp) => this.#shakingAtDrain.has(tcp));
+    return !this.#entrance.current.some((tcp) => this.#arrivingAtDrain.has(tcp));
   }
 
   /** Resolves when every connection has ended, once the listener is closed. */
   async empty(): Promise<void> {
     // They have a time limit, and may still become visitors.
-    while (this.#newcomers.length > 0) await sleep(DRAIN_LOOK_MS);
+    while (this.#entrance.current.length > 0) await sleep(DRAIN_LOOK_MS);
     if (this.#isEmpty) return;
     await new Promise<void>((resolve) => {
       this.#onEmpty = resolve;
@@ -258,37 +251,17 @@ export class Edge {
   destroy(): void {
     clearInterval(this.#ticker);
     this.#server.close();
-    for (const tcp of this.#newcomers) tcp.destroy();
+    for (const tcp of this.#entrance.current) tcp.destroy();
     for (const visitor of this.#visitors) visitor.destroy();
     for (const connection of this.#http2) connection.destroy();
   }
 
-  /** TCP connections that do not have a visitor yet. */
-  get #newcomers(): readonly Socket[] {
-    return [...(this.#handshakes?.current ?? []), ...(this.#proxyHeaders?.waiting ?? [])];
-  }
-
-  /** @param tcp the connection below the socket */
-  #accept(socket: Socket, tcp: Socket | undefined): void {
-    const peer = this.#peerOf(socket, tcp);
-    if (peer === undefined) return void socket.destroy();
+  #accept(socket: Socket, { tcp, address, isVague }: Arrival): void {
+    const peer = { address, proto: this.#proto, trusted: !isVague && this.#isTrusted(address) };
     traffic.connections += 1;
-    const isLate = this.#turnsAway && !this.#shakingAtDrain.has(tcp);
+    const isLate = this.#turnsAway && !this.#arrivingAtDrain.has(tcp);
     if (speaksHttp2(socket)) return this.#acceptHttp2(socket, peer, isLate);
     this.#arrive(socket, peer, (entering) => this.#limiter(peer, entering, isLate), isLate);
-  }
-
-  /** @returns `undefined` if it cannot be told whom a load balancer's connection comes from, because it has ended */
-  #peerOf(socket: Socket, tcp: Socket | undefined): Peer | undefined {
-    const proto = this.#proto;
-    if (this.#proxyHeaders === undefined) {
-      const address = plainAddress(socket.remoteAddress ?? '');
-      return { address, proto, trusted: this.#isTrusted(address) };
-    }
-    const origin = this.#proxyHeaders.origin(tcp);
-    if (origin === undefined) return undefined;
-    const { address, vague } = origin;
-    return { address, proto, trusted: !vague && this.#isTrusted(address) };
   }
 
   #acceptHttp2(socket: TLSSocket, tcpPeer: Peer, isLate: boolean): void {
@@ -369,12 +342,6 @@ export class Edge {
   #onGone(): void {
     if (this.#isEmpty) this.#onEmpty?.();
   }
-}
-
-/* `instanceof` would load TLS at every start. */
-
-function isTls(server: Server): server is TlsServer {
-  return 'setSecureContext' in server;
 }
 
 function speaksHttp2(socket: Socket): socket is TLSSocket {

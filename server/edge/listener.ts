@@ -14,7 +14,8 @@ import { KEEP_ALIVE_MS, Listeners } from '../listeners.ts';
 import { describeError, type Log } from '../log.ts';
 import { STORE_RETRY_MS, StoreError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
-import { guardHandshakes, type HandshakeGuide } from './client-hello.ts';
+import type { HandshakeGuide } from './client-hello.ts';
+import type { Tls } from './entrance.ts';
 import { TLS_HANDSHAKE_TIMEOUT_MS } from './timeouts.ts';
 
 /** @limit How long the relay issues TLS session tickets with the same key. */
@@ -41,6 +42,8 @@ export interface Pair {
 export interface Listening {
   /** bound */
   readonly server: Server;
+  /** for its connections */
+  readonly tls: Tls | undefined;
   /** keeps the certificate up to date; `undefined` without certificate files */
   readonly certificate: CertificateWatch | undefined;
   /** Sets the certificate for handshakes without a known host. */
@@ -72,18 +75,19 @@ export async function listen(
   if (tls === undefined && guide === undefined) {
     const server = createServer(OPTIONS);
     await open(server);
-    return { server, certificate: undefined, useOwn: () => {} };
+    return { server, tls: undefined, certificate: undefined, useOwn: () => {} };
   }
   const files = tls && (await readKeyPair(tls));
-  const server = tlsServer(files ?? known, tickets, guide, http2 ? ['h2', 'http/1.1'] : ['http/1.1']);
-  const useNext = (next: Pair): void => server.setSecureContext(contextOf(next, tickets));
-  guardHandshakes(server, guide);
+  // Only until the handshake is done: a peer that ends before that will not send anything else.
+  const server = createServer({ ...OPTIONS, allowHalfOpen: false });
+  const secure = tlsServer(files ?? known, tickets, guide, http2 ? ['h2', 'http/1.1'] : ['http/1.1']);
+  const useNext = (next: Pair): void => secure.setSecureContext(contextOf(next, tickets));
   const certificate = tls && files && new CertificateWatch(tls, files, useNext, systemClock, log);
   await open(server);
   // Not awaited: it reports a certificate that is outside its time, and there is no other.
   void certificate?.reload();
   certificate?.start();
-  return { server, certificate, useOwn: useNext };
+  return { server, tls: { server: secure, guide }, certificate, useOwn: useNext };
 }
 
 type UseContext = (error: null, context: SecureContext | undefined) => void;
@@ -99,10 +103,7 @@ function tlsServer(
   ALPNProtocols: string[],
 ): TlsServer {
   const server = createTlsServer({
-    ...OPTIONS,
     ...contextOf(pair, tickets),
-    // Only until the handshake is done, then as above: a peer that ends before that will not send anything else.
-    allowHalfOpen: false,
     handshakeTimeout: TLS_HANDSHAKE_TIMEOUT_MS,
     ALPNProtocols,
     ...(guide && { SNICallback: (name: string, use: UseContext) => use(null, guide.context(name)) }),

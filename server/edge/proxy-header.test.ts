@@ -5,13 +5,7 @@ import { EdgeFixture, TestVisitor, until } from '../testing/edge-fixture.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { Edge } from './edge.ts';
 import { bind, boundPort } from './listener.ts';
-import {
-  crc32c,
-  PROXY_HEADER_MAX_BYTES,
-  PROXY_HEADER_TIMEOUT_MS,
-  ProxyHeaders,
-  readProxyHeader,
-} from './proxy-header.ts';
+import { crc32c, PROXY_HEADER_MAX_BYTES, PROXY_HEADER_TIMEOUT_MS, readProxyHeader } from './proxy-header.ts';
 
 const SIGNATURE = '0d0a0d0a000d0a515549540a';
 /** Source, destination and their ports, in hex. */
@@ -135,12 +129,11 @@ describe('readProxyHeader', () => {
 const REQUEST = 'GET / HTTP/1.1\r\nHost: abc.localhost\r\n\r\n';
 const HEADER = 'PROXY TCP4 192.0.2.7 203.0.113.9 33333 80\r\n';
 
-describe('ProxyHeaders', () => {
+describe('headers of load balancers', () => {
   let fixture: EdgeFixture;
   let clock: FakeClock;
   let server: Server;
   let edge: Edge;
-  let headers: ProxyHeaders;
   let sockets: Socket[];
   let isBalancer: boolean;
 
@@ -150,8 +143,9 @@ describe('ProxyHeaders', () => {
     isBalancer = true;
     sockets = [];
     server = await bind('127.0.0.1', 0);
-    headers = new ProxyHeaders(() => isBalancer, 3, clock);
-    edge = new Edge(server, fixture.upstreams, { visitors: 9, newcomers: 3 }, fixture.addresses, headers);
+    edge = new Edge(server, fixture.upstreams, { visitors: 9, newcomers: 3 }, fixture.addresses, {
+      proxies: { isExpected: () => isBalancer, clock },
+    });
   });
 
   afterEach(() => {
@@ -201,17 +195,16 @@ describe('ProxyHeaders', () => {
       await visitor.ended;
       assert.equal(visitor.text, '');
     }
-    await until(() => headers.waiting.size === 0);
-    assert.equal(clock.pending, 0);
+    await until(() => clock.pending === 0);
   });
 
   it('end a connection whose header is not complete after 5 s', async () => {
     const silent = await open();
     const started = await open();
     started.socket.write(HEADER.slice(0, -1));
-    await until(() => headers.waiting.size === 2);
+    await until(() => clock.pending === 2);
     clock.advance(PROXY_HEADER_TIMEOUT_MS - 1);
-    assert.equal(headers.waiting.size, 2);
+    assert.equal(clock.pending, 2);
     clock.advance(1);
     await Promise.all([silent.ended, started.ended]);
     assert.equal(silent.text + started.text, '');
@@ -219,10 +212,10 @@ describe('ProxyHeaders', () => {
 
   it('cut the connection that has waited longest when too many wait', async () => {
     const first = await open();
-    await until(() => headers.waiting.size === 1);
+    await until(() => clock.pending === 1);
     const others = [await open(), await open(), await open()];
     await first.ended;
-    await until(() => headers.waiting.size === 3);
+    await until(() => clock.pending === 3);
     others[2]?.socket.write(HEADER + REQUEST);
     assert.match(await received(), /192\.0\.2\.7/);
   });
@@ -237,7 +230,7 @@ describe('ProxyHeaders', () => {
 
   it('let connections that wait for their header finish a shutdown', async () => {
     const visitor = await open();
-    await until(() => headers.waiting.size === 1);
+    await until(() => clock.pending === 1);
     const settled = edge.settle();
     visitor.socket.write(HEADER + REQUEST);
     await until(() => fixture.dials.length > 0);

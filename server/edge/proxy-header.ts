@@ -2,10 +2,10 @@
  * The PROXY protocol, versions 1 and 2 (https://www.haproxy.org/download/3.0/doc/proxy-protocol.txt): the header with
  * which a TCP load balancer reports the visitor's address at the beginning of each connection.
  */
-import { isIPv4, type Server, type Socket, SocketAddress } from 'node:net';
+import { isIPv4, type Socket, SocketAddress } from 'node:net';
 import { joined } from '../../shared/http1/fields.ts';
 import { isIPv6 } from '../../shared/networks.ts';
-import { type Clock, systemClock } from '../clock.ts';
+import type { Clock } from '../clock.ts';
 import { plainAddress } from './request-head.ts';
 
 /** @limit How long a connection from a load balancer may take to send its PROXY protocol header. */
@@ -141,63 +141,18 @@ export function crc32c(bytes: Buffer): number {
   return (crc ^ 0xff_ff_ff_ff) >>> 0;
 }
 
-/* Connections that wait for their header. */
-
-/** Reads the headers of connections from trusted balancers, before anything else is read from them. */
-export class ProxyHeaders {
-  readonly #isExpected: (address: string) => boolean;
-  readonly #limit: number;
-  readonly #clock: Pick<Clock, 'setTimeout'>;
-  /** connections whose header has not arrived completely, oldest first */
-  readonly #waiting = new Set<Socket>();
-  readonly #read = new WeakMap<Socket, ProxyHeader>();
-
-  /**
-   * @param isExpected whether connections from an IP address begin with a header
-   * @param limit number of connections that may wait; beyond it the oldest is cut
-   */
-  constructor(
-    isExpected: (address: string) => boolean,
-    limit: number,
-    clock: Pick<Clock, 'setTimeout'> = systemClock,
-  ) {
-    this.#isExpected = isExpected;
-    this.#limit = limit;
-    this.#clock = clock;
-  }
-
-  /** The connections that wait for their header, or for its rest. */
-  get waiting(): ReadonlySet<Socket> {
-    return this.#waiting;
-  }
-
-  /** Withholds connections from the present listeners of a server until their header has been read. */
-  guard(server: Server): void {
-    const listeners = server.listeners('connection') as ((socket: Socket) => void)[];
-    server.removeAllListeners('connection');
-    server.on('connection', (socket: Socket) =>
-      this.#await(socket, () => listeners.forEach((listener) => listener.call(server, socket))),
-    );
-  }
-
-  /**
-   * @param tcp the visitor's TCP connection, with its header already read
-   * @returns the IP address the connection comes from, and whether it is `vague`: a balancer's own, although others
-   *   connect through it. `undefined` if the connection has ended
-   */
-  origin(tcp: Socket | undefined): { readonly address: string; readonly vague: boolean } | undefined {
-    const { remoteAddress } = tcp ?? {};
-    if (tcp === undefined || remoteAddress === undefined) return undefined;
-    const address = plainAddress(remoteAddress);
-    const header = this.#read.get(tcp);
-    if (header === undefined) return this.#isExpected(address) ? undefined : { address, vague: false };
-    return { address: header.source ?? address, vague: header.source === undefined };
-  }
-
-  #await(socket: Socket, begin: () => void): void {
-    if (!this.#isExpected(plainAddress(socket.remoteAddress ?? ''))) return begin();
-    this.#waiting.add(socket);
-    const timer = this.#clock.setTimeout(() => socket.destroy(), PROXY_HEADER_TIMEOUT_MS);
+/**
+ * Reads the header of a connection, before anything else is read from it.
+ *
+ * @param socket with a listener for errors
+ * @returns `undefined` if it has ended; it is cut if it begins otherwise, or takes too long
+ */
+export function takeProxyHeader(
+  socket: Socket,
+  clock: Pick<Clock, 'setTimeout'>,
+): Promise<ProxyHeader | undefined> {
+  return new Promise((resolve) => {
+    const timer = clock.setTimeout(() => socket.destroy(), PROXY_HEADER_TIMEOUT_MS);
     let arrived: Buffer = Buffer.alloc(0);
     const look = (): void => {
       for (let part: Buffer | null; (part = socket.read() as Buffer | null) !== null;)
@@ -205,22 +160,17 @@ export class ProxyHeaders {
       const header = readProxyHeader(arrived);
       if (header === 'malformed') return void socket.destroy();
       if (header === 'incomplete') return;
-      this.#read.set(socket, header);
       const rest = arrived.subarray(header.length);
       if (rest.length > 0) socket.unshift(rest);
-      leave();
-      // Node needs the current tick to forget that the bytes were read in this way.
-      process.nextTick(() => (socket.readableEnded ? socket.destroy() : begin()));
-    };
-    const leave = (): void => {
-      timer.cancel();
-      this.#waiting.delete(socket);
-      socket.off('readable', look).off('close', leave).off('end', end);
+      done(header);
     };
     const end = (): void => void socket.destroy();
-    socket.on('error', end);
-    socket.on('readable', look).once('close', leave).once('end', end);
-    const [oldest] = this.#waiting;
-    if (this.#waiting.size > this.#limit) oldest?.destroy();
-  }
+    const close = (): void => done(undefined);
+    const done = (header: ProxyHeader | undefined): void => {
+      timer.cancel();
+      socket.off('readable', look).off('close', close).off('end', end);
+      resolve(header);
+    };
+    socket.on('readable', look).once('close', close).once('end', end);
+  });
 }

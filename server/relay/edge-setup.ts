@@ -38,7 +38,6 @@ import {
   type Pair,
   TicketKeys,
 } from '../edge/listener.ts';
-import { ProxyHeaders } from '../edge/proxy-header.ts';
 import { isTrusted, passCookieName } from '../edge/request-head.ts';
 import { HostResolver } from '../edge/route.ts';
 import { Upstreams } from '../edge/upstreams.ts';
@@ -119,7 +118,12 @@ export async function setUpEdge(
     contact: config.abuseContact,
   });
   const tickets = schemeOf(config) === 'https' ? await TicketKeys.start({ store, clock }) : undefined;
-  const { server, certificate, useOwn } = await listen(config, { tickets, guide, pair: ownPair }, log, open);
+  const { server, tls, certificate, useOwn } = await listen(
+    config,
+    { tickets, guide, pair: ownPair },
+    log,
+    open,
+  );
   // No `await` between this and the edge, or the first connections would have no handler.
   const port = boundPort(server);
   const publicUrl = publicUrlOf(config, port);
@@ -213,9 +217,12 @@ export async function setUpEdge(
         trustedProxies,
         clock,
       ),
-      config.proxyProtocol
-        ? new ProxyHeaders((address) => address !== '' && isTrusted(address, trustedProxies), NEWCOMERS_MAX)
-        : undefined,
+      {
+        proxies: config.proxyProtocol
+          ? { isExpected: (address) => isTrusted(address, trustedProxies), clock }
+          : undefined,
+        tls,
+      },
     ),
     certificate,
     tickets,
