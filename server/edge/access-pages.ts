@@ -5,13 +5,7 @@ import type { RequestHead } from '../../shared/http1/head.ts';
 import { escapeHtml, page } from '../../shared/page.ts';
 import type { AccessPolicy } from '../access/access-policy.ts';
 import type { ByteStream, Dial, StreamHandler } from '../tunnels/stream.ts';
-import {
-  onThisHost,
-  type OwnResponse,
-  type Visit,
-  wholeResponse,
-  withoutParameter,
-} from './builtin-responses.ts';
+import { onThisHost, type OwnResponse, reply, type Visit, withoutParameter } from './builtin-responses.ts';
 import { challengeBelow, isBarePrefix } from './path-form.ts';
 import type { UpstreamHandler } from './route.ts';
 
@@ -60,14 +54,14 @@ export function accessPage(
         contact,
       )
     : JSON.stringify({ error: text, code });
-  const content = {
+  return reply({
     status,
+    error: code,
     fields: `Culvert-Error: ${code}\r\n${extraFields(code, access, head, visit)}${html ? ACCESS_PAGE_FIELDS : ''}Vary: Accept\r\n`,
     contentType: html ? 'text/html; charset=utf-8' : 'application/json; charset=utf-8',
     body,
-  };
-  const headOnly = head.method === 'HEAD';
-  return { status, refuses: true, error: code, bytes: (close) => wholeResponse(content, close, headOnly) };
+    headOnly: head.method === 'HEAD',
+  });
 }
 
 export const ACCESS_PAGE_FIELDS =
@@ -111,14 +105,13 @@ export function startsAuthorization(method: string, target: string): boolean {
  */
 export function notFoundResponse(head: RequestHead): OwnResponse {
   const { status, code, text } = API_ERRORS.notFound;
-  const content = {
+  return reply({
     status,
     fields: `Culvert-Error: ${code}\r\n`,
     contentType: 'application/json; charset=utf-8',
     body: JSON.stringify({ error: text, code }),
-  };
-  const headOnly = head.method === 'HEAD';
-  return { status, refuses: true, bytes: (close) => wholeResponse(content, close, headOnly) };
+    headOnly: head.method === 'HEAD',
+  });
 }
 
 /** Offers what the visitor can do to get access. */
@@ -193,8 +186,7 @@ export function plainAddress({ prefix, target }: Visit): string {
 export function redirect(visit: Visit, cookie: string | undefined): OwnResponse {
   const fields =
     `Location: ${plainAddress(visit)}\r\n` + (cookie === undefined ? '' : `Set-Cookie: ${cookie}\r\n`);
-  const content = { status: 303, fields, contentType: 'text/plain; charset=utf-8', body: '' };
-  return { status: 303, refuses: false, bytes: (close) => wholeResponse(content, close) };
+  return reply({ status: 303, fields });
 }
 
 function has(target: string, parameter: string): boolean {

@@ -18,7 +18,7 @@ import {
   redirect,
   waitAddress,
 } from './access-pages.ts';
-import { type OwnResponse, type Visit, wholeResponse } from './builtin-responses.ts';
+import { type OwnResponse, reply, type Visit } from './builtin-responses.ts';
 import { passCookie } from './request-head.ts';
 
 /**
@@ -270,8 +270,9 @@ function response({ head, contact }: ApprovalContext, told: Told): OwnResponse {
   const { status, title, html, json, text, fields } = told;
   const code = CODES[status];
   const isPage = prefersHtml(fieldValue(head.fields, 'accept'));
-  const content = {
+  return reply({
     status,
+    error: code,
     fields:
       (code === undefined ? '' : `Culvert-Error: ${code}\r\n`) +
       `${fields}${isPage ? ACCESS_PAGE_FIELDS : ''}Vary: Accept\r\n`,
@@ -279,14 +280,8 @@ function response({ head, contact }: ApprovalContext, told: Told): OwnResponse {
     body: isPage
       ? page(title, html, undefined, contact)
       : JSON.stringify(code === undefined ? json : { error: text, code, ...json }),
-  };
-  const headOnly = head.method === 'HEAD';
-  return {
-    status,
-    refuses: code !== undefined,
-    ...(code !== undefined && { error: code }),
-    bytes: (close) => wholeResponse(content, close, headOnly),
-  };
+    headOnly: head.method === 'HEAD',
+  });
 }
 
 /** @returns a duration for people, in whole minutes if it is longer than one */

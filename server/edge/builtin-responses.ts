@@ -31,7 +31,7 @@ export interface OwnResponse {
   /** Whether the request was refused. */
   readonly refuses: boolean;
   /** why, if the reason is in the catalogue of visitor errors */
-  readonly error?: VisitorErrorCode;
+  readonly error?: VisitorErrorCode | undefined;
   /**
    * Writes the whole response.
    *
@@ -90,13 +90,8 @@ export function errorResponse(
   text?: string,
 ): OwnResponse {
   const { status, fields, contentType, body } = errorContent(code, request, text, contact);
-  const content = { status, fields: fields + (EXTRA[code] ?? ''), contentType, body };
-  return {
-    status,
-    refuses: true,
-    error: code,
-    bytes: (close) => wholeResponse(content, close, request.headOnly),
-  };
+  const { headOnly } = request;
+  return reply({ status, error: code, fields: fields + (EXTRA[code] ?? ''), contentType, body, headOnly });
 }
 
 /** Valid requests that the relay responds to itself. */
@@ -108,17 +103,8 @@ export type OwnRoute =
 
 /** The response to a request of that kind. */
 export function routeResponse(route: OwnRoute): OwnResponse {
-  const status = route.kind === 'options' ? 204 : 308;
-  // A 204 has no Content-Length (RFC 9110 section 8.6).
-  const fields =
-    route.kind === 'options'
-      ? ALLOW
-      : `Location: ${route.location}\r\nContent-Length: 0\r\nCache-Control: no-store\r\n`;
-  return {
-    status,
-    refuses: false,
-    bytes: (close) => Buffer.from(`${statusLine(status)}${fields}${ending(close)}`, 'latin1'),
-  };
+  if (route.kind === 'options') return reply({ status: 204, fields: ALLOW });
+  return reply({ status: 308, fields: `Location: ${route.location}\r\n` });
 }
 
 /** The response for a refused upgrade: the JSON error body of the REST interface. */
@@ -128,38 +114,46 @@ export function upgradeRefusal(error: ApiError): OwnResponse {
   const headers = { [REQUEST_ID_FIELD]: randomUUID(), ...error.headers };
   for (const [name, value] of Object.entries(headers)) fields += `${name}: ${value}\r\n`;
   const body = JSON.stringify(error.body);
-  const content = { status, fields, contentType: 'application/json; charset=utf-8', body };
-  return { status, refuses: true, bytes: (close) => wholeResponse(content, close) };
+  return reply({ status, fields, contentType: 'application/json; charset=utf-8', body });
 }
 
-/** The content of a response. */
-interface Content {
+interface Reply {
   readonly status: number;
+  /** why the request was refused, if the reason is in the catalogue of visitor errors */
+  readonly error?: VisitorErrorCode | undefined;
   /** more field lines, each with its line end */
-  readonly fields: string;
-  readonly contentType: string;
-  readonly body: string;
+  readonly fields?: string;
+  /** of the body, if there is one */
+  readonly contentType?: string;
+  readonly body?: string;
+  /** Whether the request is a HEAD, whose response has no body. */
+  readonly headOnly?: boolean | undefined;
 }
 
-/** A whole response that must not be cached. */
-export function wholeResponse(
-  { status, fields, contentType, body }: Content,
-  close: boolean,
+/** Every response of the relay itself to a visitor: whole, and not to be cached. */
+export function reply({
+  status,
+  error,
+  fields = '',
+  contentType,
+  body = '',
   headOnly = false,
-): Buffer {
-  const length = Buffer.byteLength(body);
-  const head =
-    `${statusLine(status)}Content-Type: ${contentType}\r\nContent-Length: ${length}\r\nCache-Control: no-store\r\n${fields}` +
-    ending(close);
-  return Buffer.from(headOnly ? head : head + body);
-}
-
-function statusLine(status: number): string {
-  return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Error'}\r\n`;
-}
-
-function ending(close: boolean): string {
-  return `Date: ${new Date().toUTCString()}\r\n${close ? 'Connection: close\r\n' : ''}\r\n`;
+}: Reply): OwnResponse {
+  const type = contentType === undefined ? '' : `Content-Type: ${contentType}\r\n`;
+  // A 204 has no length (RFC 9110 section 8.6).
+  const length = status === 204 ? '' : `Content-Length: ${Buffer.byteLength(body)}\r\n`;
+  const start = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Error'}\r\n${type}${length}`;
+  return {
+    status,
+    refuses: status >= 400,
+    error,
+    bytes: (close) => {
+      const end = `Date: ${new Date().toUTCString()}\r\n${close ? 'Connection: close\r\n' : ''}\r\n`;
+      // An address that a visitor has sent may contain any bytes.
+      const head = Buffer.from(`${start}Cache-Control: no-store\r\n${fields}${end}`, 'latin1');
+      return headOnly || body === '' ? head : Buffer.concat([head, Buffer.from(body)]);
+    },
+  };
 }
 
 /** Query parameter that the link on the page adds. */
@@ -220,9 +214,10 @@ export class Notice {
     const cookie =
       `${this.#cookieName(visit)}=${expires}.${this.#mac(visit, expires)}; Path=${visit.prefix || '/'}; ` +
       `Max-Age=${NOTICE_COOKIE_SECONDS}; HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}`;
-    const fields = `Location: ${onThisHost(address)}\r\nSet-Cookie: ${cookie}\r\n`;
-    const content = { status: 303, fields, contentType: 'text/plain; charset=utf-8', body: '' };
-    return { status: 303, refuses: false, bytes: (close) => wholeResponse(content, close) };
+    return reply({
+      status: 303,
+      fields: `Location: ${onThisHost(address)}\r\nSet-Cookie: ${cookie}\r\n`,
+    });
   }
 
   #tell(head: RequestHead, { prefix }: Visit, address: string): OwnResponse {
@@ -238,8 +233,8 @@ export class Notice {
 <p><strong>Do not enter passwords, payment details or anything private</strong> unless you know and trust the person who gave you this address.</p>
 <p><a class="go" href="${escapeHtml(onward)}">Continue to the page</a></p>`;
     const body = page(title, html, undefined, this.#options.contact);
-    const content = { status, fields: PAGE_FIELDS, contentType: 'text/html; charset=utf-8', body };
-    return { status, refuses: true, error: 'notice', bytes: (close) => wholeResponse(content, close) };
+    const contentType = 'text/html; charset=utf-8';
+    return reply({ status, error: 'notice', fields: PAGE_FIELDS, contentType, body });
   }
 
   /** A cookie is valid only for its tunnel and the form of its address. */

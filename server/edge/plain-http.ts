@@ -1,6 +1,7 @@
 /** Redirects a request of plain HTTP that arrived where TLS is spoken, before the handshake that it is not. */
 import type { Socket } from 'node:net';
 import { HeadReader, parseRequestHead } from '../../shared/http1/head.ts';
+import { type OwnResponse, reply } from './builtin-responses.ts';
 import { REQUEST_FIELDS_MAX, REQUEST_HEAD_MAX_BYTES, REQUEST_TARGET_MAX_BYTES } from './request-head.ts';
 import { TLS_HANDSHAKE_TIMEOUT_MS } from './timeouts.ts';
 
@@ -31,7 +32,7 @@ export function redirectToHttps(socket: Socket): void {
     if (end === undefined) return;
     // The rest is thrown away: closing with unread bytes would reset the connection before the response is read.
     socket.off('data', read).resume();
-    socket.end(typeof end === 'string' ? response(undefined) : response(secureAddress(end.head)));
+    socket.end(response(typeof end === 'string' ? undefined : secureAddress(end.head)).bytes(true));
   };
   socket.on('data', read);
 }
@@ -45,12 +46,12 @@ function secureAddress(bytes: Buffer): string | undefined {
   return hosts.length === 1 && HOST.test(host) ? `https://${host}${head.target}` : undefined;
 }
 
-function response(location: string | undefined): string {
-  const text = location === undefined ? 'bad request' : 'this address is served with https';
-  const status =
-    location === undefined ? '400 Bad Request' : `308 Permanent Redirect\r\nLocation: ${location}`;
-  return (
-    `HTTP/1.1 ${status}\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: ${text.length}\r\n` +
-    `Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n${text}`
-  );
+function response(location: string | undefined): OwnResponse {
+  const isKnown = location !== undefined;
+  return reply({
+    status: isKnown ? 308 : 400,
+    fields: `${isKnown ? `Location: ${location}\r\n` : ''}X-Content-Type-Options: nosniff\r\n`,
+    contentType: 'text/plain; charset=utf-8',
+    body: isKnown ? 'this address is served with https' : 'bad request',
+  });
 }
