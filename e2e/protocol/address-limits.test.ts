@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { ManualClient } from '../support/manual-client.ts';
 import { Culvert, newApiKey, Relay } from '../support/programs.ts';
 import { formatRequest, RawConnection, WEBSOCKET } from '../support/raw-http.ts';
-import { relaySuite } from '../support/relay-suite.ts';
+import { relaySuite, sharedRelaySuite } from '../support/relay-suite.ts';
 import { suiteScope } from '../support/scope.ts';
 import { startRawService } from '../support/services/listen.ts';
 
@@ -158,10 +158,10 @@ describe('requests from one address (CULVERT_ADDRESS_REQUESTS)', () => {
 });
 
 describe('wrong keys from one address', () => {
-  const scope = suiteScope();
+  const { scope, relay } = sharedRelaySuite();
+  const [CALLER, BYSTANDER] = ['127.0.0.21', '127.0.0.22'];
 
   it('are limited to 30 a minute, on the API and control sockets together; a valid key keeps working', async () => {
-    const relay = await Relay.start(scope);
     const ask = async (key: string, target: string, address: string) => {
       const caller = await RawConnection.open(scope, relay.port, undefined, address);
       const headers = [
@@ -175,11 +175,11 @@ describe('wrong keys from one address', () => {
       return answer;
     };
     const control = '/ws/control?tunnel_id=0b5c2f6e-6a55-4f6b-9f0e-2d1f8c0f3f11';
-    const right = await ask(relay.bootstrapKey, '/v1/tunnels', VISITOR);
+    const right = await ask(relay.bootstrapKey, '/v1/tunnels', CALLER);
     assert.equal(right.status, 200);
     const statuses: number[] = [];
     for (let count = 0; count < 60; count += 1) {
-      const { status } = await ask(newApiKey(), count % 2 === 0 ? '/v1/tunnels' : control, VISITOR);
+      const { status } = await ask(newApiKey(), count % 2 === 0 ? '/v1/tunnels' : control, CALLER);
       statuses.push(status);
     }
     // Two more for each second that has passed in the meantime.
@@ -189,13 +189,13 @@ describe('wrong keys from one address', () => {
     );
     assert.ok(statuses.includes(429));
     for (const target of ['/v1/tunnels', control]) {
-      let refused = await ask(newApiKey(), target, VISITOR);
-      if (refused.status === 401) refused = await ask(newApiKey(), target, VISITOR);
+      let refused = await ask(newApiKey(), target, CALLER);
+      if (refused.status === 401) refused = await ask(newApiKey(), target, CALLER);
       const { error } = JSON.parse(refused.text) as { error: string };
       assert.deepEqual([refused.status, error], [429, 'too many wrong api keys from this address']);
       assert.match(refused.head.field('retry-after') ?? '', /^\d+$/);
     }
-    assert.equal((await ask(relay.bootstrapKey, '/v1/tunnels', VISITOR)).status, 200);
-    assert.equal((await ask(newApiKey(), '/v1/tunnels', OTHER)).status, 401);
+    assert.equal((await ask(relay.bootstrapKey, '/v1/tunnels', CALLER)).status, 200);
+    assert.equal((await ask(newApiKey(), '/v1/tunnels', BYSTANDER)).status, 401);
   });
 });

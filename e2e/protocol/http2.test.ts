@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import type { ClientHttp2Session } from 'node:http2';
+import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Tunnel } from '../../shared/tunnel.ts';
@@ -52,6 +53,8 @@ describe('HTTP/2 for visitors', () => {
   let other: Tunnel;
   /** responds to the next request of the raw service */
   let answer: string;
+  /** called when the raw service has sent its response */
+  let afterwards: (socket: Socket) => void;
   /** called when a connection to the raw service has ended */
   let onServiceEnd: () => void;
   /** what the raw service received on each of its connections */
@@ -71,8 +74,7 @@ describe('HTTP/2 for visitors', () => {
       socket.on('data', (bytes: Buffer) => {
         const head = (received[index] ?? '') + bytes.toString('latin1');
         received[index] = head;
-        if (head.includes('\r\n\r\n') && answer !== '') socket.write(answer);
-        if (answer.startsWith('BREAK')) socket.destroy();
+        if (head.includes('\r\n\r\n') && answer !== '') socket.write(answer, () => afterwards(socket));
       });
       socket.on('error', () => {});
     });
@@ -86,6 +88,7 @@ describe('HTTP/2 for visitors', () => {
   beforeEach(() => {
     answer = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
     received.length = 0;
+    afterwards = () => {};
     onServiceEnd = () => {};
   });
 
@@ -202,9 +205,9 @@ describe('HTTP/2 for visitors', () => {
       assert.deepEqual([refused.status, refused.headers['culvert-error']], [421, 'misdirected']);
     });
 
-    it('of 20 MB arrive unchanged, with many others beside them', async () => {
+    it('of 3 MB arrive unchanged, with many others beside them', async () => {
       const session = await open();
-      const length = 20_000_000;
+      const length = 3_000_000;
       const upload = request(
         session,
         { ':method': 'POST', ':path': '/sink', ':authority': host },
@@ -225,10 +228,10 @@ describe('HTTP/2 for visitors', () => {
     it('of a download arrive unchanged', async () => {
       const session = await open();
       for (const path of ['bytes', 'chunked']) {
-        const stream = session.request({ ':path': `/${path}/5000000`, ':authority': host });
+        const stream = session.request({ ':path': `/${path}/3000000`, ':authority': host });
         const hash = createHash('sha256');
         for await (const chunk of stream) hash.update(chunk as Buffer);
-        assert.equal(hash.digest('hex'), payloadChecksum(5_000_000));
+        assert.equal(hash.digest('hex'), payloadChecksum(3_000_000));
       }
     });
 
@@ -269,30 +272,17 @@ describe('HTTP/2 for visitors', () => {
     });
 
     it('without a length end with the connection of the service', async () => {
-      answer = 'HTTP/1.1 200 OK\r\n\r\nBREAK';
-      const session = await open();
-      const closing = await startRawService(scope, (socket) => {
-        socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\n\r\nall of it'));
-      });
-      const environment = { NODE_EXTRA_CA_CERTS: authority.path };
-      const third = await Culvert.start(scope, relay, relay.bootstrapKey, closing.port, [], environment);
-      const response = await request(session, {
-        ':path': '/',
-        ':authority': `${third.tunnel.slug}.tunnels.test:${relay.port}`,
-      });
+      answer = 'HTTP/1.1 200 OK\r\n\r\nall of it';
+      afterwards = (socket) => socket.end();
+      const response = await request(await open(), { ':path': '/', ':authority': otherHost });
       assert.equal(response.text, 'all of it');
     });
 
     it('that break off end their stream with an error, within a second', async () => {
-      const breaking = await startRawService(scope, (socket) => {
-        socket.once('data', () => {
-          socket.write('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf of it', () => socket.destroy());
-        });
-      });
-      const environment = { NODE_EXTRA_CA_CERTS: authority.path };
-      const third = await Culvert.start(scope, relay, relay.bootstrapKey, breaking.port, [], environment);
+      answer = 'HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf of it';
+      afterwards = (socket) => socket.destroy();
       const connection = await FrameConnection.open(scope, target());
-      connection.write(get(1, `${third.tunnel.slug}.tunnels.test:${relay.port}`));
+      connection.write(get(1, otherHost));
       const result = (await connection.outcome(1)) as StreamResult;
       assert.deepEqual([result.ended, result.reset], [false, 2]);
       connection.write(get(3));
@@ -355,86 +345,30 @@ describe('HTTP/2 for visitors', () => {
   }
 
   describe('malformed requests', () => {
-    const plain: [string, string][] = [
-      [':method', 'GET'],
-      [':scheme', 'https'],
-      [':authority', 'HOST'],
-      [':path', '/'],
-    ];
-    const without = (name: string): [string, string][] => plain.filter(([known]) => known !== name);
-    const malformed: Record<string, [string, string][]> = {
-      'an uppercase name': [...plain, ['X-Upper', 'a']],
-      'a Connection field': [...plain, ['connection', 'close']],
-      'a Transfer-Encoding field': [...plain, ['transfer-encoding', 'chunked']],
-      'an Upgrade field': [...plain, ['upgrade', 'websocket']],
-      'a Keep-Alive field': [...plain, ['keep-alive', '1']],
-      'a Proxy-Connection field': [...plain, ['proxy-connection', 'close']],
-      'a TE other than trailers': [...plain, ['te', 'gzip']],
-      'no method': without(':method'),
-      'no path': without(':path'),
-      'no scheme': without(':scheme'),
-      'an empty path': [...without(':path'), [':path', '']],
-      'a path that is a URL': [...without(':path'), [':path', 'https://HOST/']],
-      'a fragment': [...without(':path'), [':path', '/a#b']],
-      'a blank in the path': [...without(':path'), [':path', '/a b']],
-      'a line end in the path': [...without(':path'), [':path', '/ HTTP/1.1\r\nx: y']],
-      'a line end in the method': [...without(':method'), [':method', 'GET / HTTP/1.1\r\nx: y\r\n']],
-      'a line end in the authority': [...without(':authority'), [':authority', 'HOST\r\nx: y']],
-      'another scheme': [...without(':scheme'), [':scheme', 'http']],
-      'a repeated path': [...plain, [':path', '/b']],
-      'an unknown pseudo-field': [...plain, [':status', '200']],
-      'a late pseudo-field': [...without(':path'), ['a', 'b'], [':path', '/']],
-      'a CR in a value': [...plain, ['a', 'b\rc']],
-      'an LF in a value': [...plain, ['a', 'b\nc: d']],
-      'a NUL in a value': [...plain, ['a', 'b\0c']],
-      'a blank before a value': [...plain, ['a', ' b']],
-      'a blank after a value': [...plain, ['a', 'b ']],
-      'a Host that differs from the authority': [...plain, ['host', 'other.tunnels.test']],
-      'userinfo in the authority': [...without(':authority'), [':authority', 'me@HOST']],
-      'no authority and no Host': without(':authority'),
-      'a CONNECT': [
-        [':method', 'CONNECT'],
-        [':authority', 'HOST'],
-      ],
-      'an invalid length': [...plain, ['content-length', '1a']],
-      'two lengths': [...plain, ['content-length', '0'], ['content-length', '1']],
-      'a name with a blank': [...plain, ['a b', 'c']],
-      'an empty name': [...plain, ['', 'c']],
-    };
-    // Node drops these fields instead of refusing the request.
-    const dropped = new Set([
-      'an uppercase name',
-      'a CR in a value',
-      'an LF in a value',
-      'a NUL in a value',
-      'a blank before a value',
-      'a blank after a value',
-      'a name with a blank',
-      'an empty name',
-    ]);
-
-    for (const [what, list] of Object.entries(malformed)) {
-      it(`with ${what} reach no tunnel unaltered, and the connection continues`, async () => {
-        const connection = await FrameConnection.open(scope, target());
-        const named = list.map(([name, value]): [string, string] => [name, value.replace('HOST', otherHost)]);
-        connection.write(frame(FRAMES.headers, END_HEADERS | END_STREAM, 1, block(named)));
-        const result = await connection.outcome(1);
-        assert.ok(typeof result === 'object', `the connection ended: ${connection.goaway}`);
-        if (dropped.has(what) && result.status === 200) {
-          // The name of the tunnel may begin with any letter.
-          const lines = received.join('').replace(/^(?:X-Forwarded-)?Host: .*$/gm, '');
-          assert.doesNotMatch(lines, /x-upper|^a:|^ ?c|: ?d|b\n/im);
-        } else {
-          assert.ok(
-            result.reset === PROTOCOL_ERROR || result.status === 400,
-            `status ${result.status}, reset ${result.reset}`,
-          );
-          assert.deepEqual(received, []);
-        }
-        connection.write(get(3));
-        assert.equal(((await connection.outcome(3)) as StreamResult).status, 200);
-      });
-    }
+    it('reach no tunnel, and the connection continues', async () => {
+      const connection = await FrameConnection.open(scope, target());
+      let stream = -1;
+      const malformed: [string, string][][] = [
+        fields({ ':authority': otherHost, 'transfer-encoding': 'chunked' }),
+        fields({ ':authority': otherHost, ':path': '/ HTTP/1.1\r\nx: y' }),
+        fields({ ':authority': otherHost, 'X-Upper': 'a' }),
+        fields({ ':authority': otherHost, host: 'other.tunnels.test' }),
+        fields({ ':authority': otherHost, 'content-length': '1a' }),
+        [...fields({ ':authority': otherHost, 'content-length': '0' }), ['content-length', '1']],
+        [
+          [':method', 'CONNECT'],
+          [':authority', otherHost],
+        ],
+      ];
+      for (const list of malformed) {
+        stream += 2;
+        connection.write(frame(FRAMES.headers, END_HEADERS | END_STREAM, stream, block(list)));
+        assert.equal(((await connection.outcome(stream)) as StreamResult).status, 400, list.join());
+      }
+      assert.deepEqual(received, []);
+      connection.write(get(stream + 2));
+      assert.equal(((await connection.outcome(stream + 2)) as StreamResult).status, 200);
+    });
 
     it('with a body that differs from its length are never completed for the service', async () => {
       answer = '';
@@ -514,25 +448,9 @@ describe('HTTP/2 for visitors', () => {
       assert.equal(crumbs.status, 431);
     });
 
-    it('refuse more than 100 streams at a time', async () => {
-      const connection = await FrameConnection.open(scope, target());
-      const head = block(fields({ ':path': '/held' }));
-      for (let stream = 1; stream < 2 * 102; stream += 2)
-        connection.write(frame(FRAMES.headers, END_HEADERS | END_STREAM, stream, head));
-      const result = await connection.outcome(201);
-      assert.ok(result === 'goaway' || (typeof result === 'object' && result.reset !== undefined));
-    });
-
     const floods: Record<string, () => Buffer> = {
       pings: () => frame(FRAMES.ping, 0, 0, Buffer.alloc(8)),
       settings: () => frame(FRAMES.settings, 0, 0),
-      'streams that are opened and reset': (() => {
-        let stream = -1;
-        return () => {
-          stream += 2;
-          return Buffer.concat([get(stream), frame(FRAMES.reset, 0, stream, Buffer.from([0, 0, 0, 8]))]);
-        };
-      })(),
     };
     for (const [what, next] of Object.entries(floods)) {
       it(`end a connection that floods the relay with ${what}`, async () => {
@@ -550,16 +468,6 @@ describe('HTTP/2 for visitors', () => {
         assert.equal((await request(session, { ':path': '/', ':authority': host })).status, 200);
       });
     }
-
-    it('end a connection whose head never ends', async () => {
-      const connection = await FrameConnection.open(scope, target());
-      connection.write(frame(FRAMES.headers, 0, 1, block(fields())));
-      for (let count = 0; count < 400 && !connection.closed; count += 1) {
-        connection.write(frame(FRAMES.continuation, 0, 1, block([[`x-${count}`, 'a'.repeat(10_000)]])));
-        await new Promise((resolve) => setImmediate(resolve));
-      }
-      while (connection.goaway === undefined && !connection.closed) await connection.change();
-    });
   });
 
   it('can be turned off', async () => {
@@ -574,46 +482,35 @@ describe('HTTP/2 for visitors', () => {
     );
   });
 
-  it('drains: streams finish, and the connection ends', async () => {
+  it('drains: streams finish, the connection ends, and nothing is left of those that broke', async () => {
     const { cert, key } = authority.issue('*.tunnels.test');
     const draining = await Relay.start(scope, settings(cert, key));
     const service = await startSite(scope);
     const environment = { NODE_EXTRA_CA_CERTS: authority.path };
     const served = await Culvert.start(scope, draining, draining.bootstrapKey, service.port, [], environment);
     const servedHost = `${served.tunnel.slug}.tunnels.test`;
+    const visit = async (): Promise<void> => {
+      const connection = await FrameConnection.open(scope, { ...target(servedHost), port: draining.port });
+      connection.write(...Array.from({ length: 32 }, (_, index) => get(2 * index + 1, servedHost)));
+      while (connection.streams.size === 0) await connection.change();
+      connection.socket.destroy();
+    };
+    for (let round = 0; round < 3; round += 1) await Promise.all(Array.from({ length: 5 }, visit));
     const session = await openHttp2(scope, { ...target(servedHost), port: draining.port });
     const stream = session.request({ ':path': '/held', ':authority': `${servedHost}:${draining.port}` });
     const chunks: Buffer[] = [];
     stream.on('data', (chunk: Buffer) => chunks.push(chunk));
     await within(20_000, 'data', once(stream, 'data'));
     const goaway = once(session, 'goaway');
+    // It ends only when each of its connections has ended, and cuts them after 30 s.
+    const begin = performance.now();
     draining.child.kill('SIGTERM');
     await within(20_000, 'goaway', goaway);
     const end = once(stream, 'end');
     for (const response of service.held) response.end('rest');
     await within(20_000, 'end', end);
     assert.match(Buffer.concat(chunks).toString(), /rest$/);
-    assert.deepEqual(await draining.child.exit(20_000), { code: 0, signal: null });
-  });
-
-  it('keeps nothing of connections that break while many responses are on their way', async () => {
-    const { cert, key } = authority.issue('*.tunnels.test');
-    const left = await Relay.start(scope, settings(cert, key));
-    const environment = { NODE_EXTRA_CA_CERTS: authority.path };
-    const served = await Culvert.start(scope, left, left.bootstrapKey, site.port, [], environment);
-    const servername = `${served.tunnel.slug}.tunnels.test`;
-    const visit = async (): Promise<void> => {
-      const connection = await FrameConnection.open(scope, { ...target(servername), port: left.port });
-      const requests = Array.from({ length: 32 }, (_, index) => get(2 * index + 1, servername));
-      connection.write(...requests);
-      while (connection.streams.size === 0) await connection.change();
-      connection.socket.destroy();
-    };
-    for (let round = 0; round < 5; round += 1) await Promise.all(Array.from({ length: 10 }, visit));
-    // It ends only when each of its connections has ended, and cuts them after 30 s.
-    const begin = performance.now();
-    left.child.kill('SIGTERM');
-    assert.deepEqual(await left.child.exit(60_000), { code: 0, signal: null });
+    assert.deepEqual(await draining.child.exit(60_000), { code: 0, signal: null });
     assert.ok(performance.now() - begin < 25_000, 'it had to cut connections');
   });
 

@@ -122,15 +122,6 @@ describe('admin actions while the relay runs', () => {
       assert.equal((await child.exit(EFFECT_MS + 8000)).code, 1);
       assert.match(child.output, /The account is suspended: phishing\./);
     });
-
-    it('still applies to tunnels after a restart', async () => {
-      const account = await createAccount(relay);
-      const tunnel = await account.api.create({ local_port: 9 });
-      await administer(relay, 'account', 'suspend', '--name', account.name, '--reason', 'x');
-      await relay.stop();
-      await relay.restart();
-      assert.equal((await visitorOf(tunnel)).status, 451);
-    });
   });
 
   describe('tunnel suspend', () => {
@@ -170,7 +161,7 @@ describe('admin actions while the relay runs', () => {
         assert.ok(status === 451 || (whole && status === 502), String(status));
       });
 
-    it('reserve the address of a tunnel that ends: nobody gets it until resume', async () => {
+    it('outlast a restart, and reserve the address of a tunnel that ends: nobody gets it until resume', async () => {
       const account = await createAccount(relay);
       const other = await createAccount(relay);
       const name = `held-${account.name.slice(-8)}`;
@@ -190,9 +181,13 @@ describe('admin actions while the relay runs', () => {
         }
       }
       await isRefusedToAll();
+      const third = await createAccount(relay);
+      const theirs = await third.api.create({ local_port: 9 });
+      await administer(relay, 'account', 'suspend', '--name', third.name, '--reason', 'x');
       await relay.stop();
       await relay.restart();
       await isRefusedToAll();
+      assert.equal((await visitorOf(theirs)).status, 451);
       await administer(relay, 'tunnel', 'resume', id);
       assert.equal((await account.api.create(wanted)).name, name);
     });

@@ -5,7 +5,7 @@ import { eventually } from '../support/deadline.ts';
 import { hostOf, ManualClient } from '../support/manual-client.ts';
 import { Relay } from '../support/programs.ts';
 import { formatRequest, RawConnection, visit } from '../support/raw-http.ts';
-import { concurrentTests, suiteScope } from '../support/scope.ts';
+import { suiteScope } from '../support/scope.ts';
 import { readEcho, type Site, startSite } from '../support/services/echo.ts';
 
 bothClients('a relay that restarts', (kind) => {
@@ -16,42 +16,13 @@ bothClients('a relay that restarts', (kind) => {
     site = await startSite(scope);
   });
 
-  const together = concurrentTests();
-
-  for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
-    together(`after ${signal} serves the same tunnel at the same address without intervention`, async () => {
-      const relay = await Relay.start(scope);
-      const { api, key } = await new AccountPool(relay).take();
-      const { tunnel } = await kind.start(scope, relay, key, { localPort: site.port });
-      const host = hostOf(tunnel, relay);
-      assert.equal(readEcho(await visit(relay.port, { host, target: '/before' })).url, '/before');
-      const exit = await relay.stop(signal);
-      assert.deepEqual(exit, signal === 'SIGTERM' ? { code: 0, signal: null } : { code: null, signal });
-      await relay.restart();
-      await eventually(25_000, async () =>
-        assert.equal(readEcho(await visit(relay.port, { host, target: '/after' })).url, '/after'),
-      );
-      const { id, slug, created_at, expires_at, public_url } = await api.get(tunnel.id);
-      assert.deepEqual(
-        { id, slug, created_at, expires_at, public_url },
-        {
-          id: tunnel.id,
-          slug: tunnel.slug,
-          created_at: tunnel.created_at,
-          expires_at: tunnel.expires_at,
-          public_url: tunnel.public_url,
-        },
-      );
-      assert.equal((await api.list()).length, 1, 'no tunnel was made anew');
-    });
-  }
-
-  together('lets a response in progress finish before it ends, and exits 0', async () => {
+  it('lets a response in progress finish, and serves the same tunnel again without intervention', async () => {
     const relay = await Relay.start(scope);
-    const { key } = await new AccountPool(relay).take();
+    const { api, key } = await new AccountPool(relay).take();
     const { tunnel } = await kind.start(scope, relay, key, { localPort: site.port });
+    const host = hostOf(tunnel, relay);
     const visitor = await RawConnection.open(scope, relay.port);
-    await visitor.write(formatRequest({ host: hostOf(tunnel, relay), target: '/held' }));
+    await visitor.write(formatRequest({ host, target: '/held' }));
     const head = await visitor.finalHead();
     // As from GNU timeout, which signals its whole group.
     relay.child.kill('SIGTERM');
@@ -65,16 +36,30 @@ bothClients('a relay that restarts', (kind) => {
     site.held.pop()?.end(', and the rest');
     assert.equal((await visitor.rest(head)).text, 'first, and the rest');
     assert.deepEqual(await exit, { code: 0, signal: null });
+    for (const target of ['/after-SIGTERM', '/after-SIGKILL']) {
+      await relay.restart();
+      await eventually(25_000, async () =>
+        assert.equal(readEcho(await visit(relay.port, { host, target })).url, target),
+      );
+      const { id, slug, created_at, expires_at, public_url } = await api.get(tunnel.id);
+      assert.deepEqual(
+        [id, slug, created_at, expires_at, public_url],
+        [tunnel.id, tunnel.slug, tunnel.created_at, tunnel.expires_at, tunnel.public_url],
+      );
+      assert.equal((await api.list()).length, 1, 'no tunnel was made anew');
+      await relay.stop('SIGKILL');
+    }
   });
 });
 
 describe('a relay that ends', () => {
   const scope = suiteScope();
-  const together = concurrentTests();
 
-  together('ends immediately at the second SIGTERM', async () => {
+  it('closes idle connections immediately, and others at the second SIGTERM', async () => {
     const relay = await Relay.start(scope);
     const client = await ManualClient.start(scope, relay, new AccountPool(relay));
+    const idle = await RawConnection.open(scope, relay.port);
+    await idle.request({ host: 'localhost', target: '/healthz' });
     const visitor = await RawConnection.open(scope, relay.port);
     await visitor.write(formatRequest({ host: client.host }));
     const data = await client.accept();
@@ -82,6 +67,7 @@ describe('a relay that ends', () => {
     await visitor.finalHead();
     relay.child.kill('SIGTERM');
     await client.control.closed;
+    assert.equal(await idle.ending, 'end');
     assert.equal(relay.child.hasExited, false, 'it waits for the open connection');
     // Within half a second it would be the same signal.
     await eventually(20_000, () => {
@@ -90,31 +76,14 @@ describe('a relay that ends', () => {
     });
   });
 
-  together('closes idle keep-alive connections immediately', async () => {
-    const relay = await Relay.start(scope);
-    const visitor = await RawConnection.open(scope, relay.port);
-    await visitor.request({ host: 'localhost', target: '/healthz' });
-    assert.deepEqual(await relay.stop('SIGTERM', 20_000), { code: 0, signal: null });
-    assert.equal(await visitor.ending, 'end');
-  });
-
-  together('loses no acknowledged tunnel, no matter how it ends', async () => {
-    const relay = await Relay.start(scope);
-    const { api } = await new AccountPool(relay).take();
-    const created = await Promise.all([1, 2, 3, 4, 5].map((port) => api.create({ local_port: port })));
-    await relay.stop('SIGKILL');
-    await relay.restart();
-    const ids = (await api.list()).map(({ id }) => id);
-    assert.deepEqual(ids.sort(), created.map(({ id }) => id).sort());
-  });
-
-  together('remembers an acknowledged extend and close', async () => {
+  it('remembers each acknowledged create, extend and close, no matter how it ends', async () => {
     const relay = await Relay.start(scope);
     const { api } = await new AccountPool(relay).take();
     const [kept, closed] = await Promise.all([api.create({ local_port: 1 }), api.create({ local_port: 2 })]);
     const [extended] = await Promise.all([api.extend(kept.id, { ttl: '5h' }), api.close(closed.id)]);
+    const created = await api.create({ local_port: 3 });
     await relay.stop('SIGKILL');
     await relay.restart();
-    assert.deepEqual(await api.list(), [extended]);
+    assert.deepEqual(await api.list(), [created, extended]);
   });
 });
