@@ -578,53 +578,31 @@ describe('trunks of a client or a relay that goes away (protocol.md section 10)'
   );
 
   together(
-    'a relay that is told to stop lets streams complete, and closes their trunk with 1000',
+    'a relay that is told to stop lets streams complete, and open connections send one more request',
     async () => {
       const own = await Relay.start(scope, WITH_TRUNKS);
       const itsWorld = new TrunkWorld(scope, own, new AccountPool(own));
       const { client, trunk } = await itsWorld.client();
       const { stream, rest } = await itsWorld.halfway(client, trunk);
       const unused = await client.trunk();
+      const { client: other, trunk: asked } = await itsWorld.client();
+      const quiet = await RawConnection.open(scope, own.port);
       own.child.kill('SIGTERM');
+      await draining(() => visit(own.port, { host: 'localhost', target: '/readyz' }));
+      await quiet.write(formatRequest({ host: other.host, method: 'POST', body: 'x' }));
+      const last = await asked.accept();
       assert.equal((await within(20_000, 'close', client.control.closed)).code, 1001);
       assert.equal(await closeCode(unused), 1000);
+      last.send(ok('done'));
+      const { text, head } = await quiet.response();
+      assert.deepEqual([text, head.field('connection')], ['done', 'close']);
+      assert.equal(await closeCode(asked), 1000);
       stream.send('done');
       assert.equal(await rest, 'halfdone');
       assert.equal(await closeCode(trunk), 1000);
       assert.deepEqual(await own.child.exit(20_000), { code: 0, signal: null });
     },
   );
-
-  together(
-    'a connection that was open when the relay was told to stop may send one more request',
-    async () => {
-      const own = await Relay.start(scope, WITH_TRUNKS);
-      const itsWorld = new TrunkWorld(scope, own, new AccountPool(own));
-      const { client, trunk } = await itsWorld.client();
-      const quiet = await RawConnection.open(scope, own.port);
-      own.child.kill('SIGTERM');
-      await draining(() => visit(own.port, { host: 'localhost', target: '/readyz' }));
-      await quiet.write(formatRequest({ host: client.host, method: 'POST', body: 'x' }));
-      const stream = await trunk.accept();
-      stream.send(ok('done'));
-      const { text, head } = await quiet.response();
-      assert.deepEqual([text, head.field('connection')], ['done', 'close']);
-      assert.equal(await closeCode(trunk), 1000);
-      assert.deepEqual(await own.child.exit(20_000), { code: 0, signal: null });
-    },
-  );
-
-  for (const [setting, allowed, refusal] of [
-    ['0', 0, [404, 'not found']],
-    ['1', 1, [429, 'too many trunks']],
-  ] as const) {
-    together(`CULVERT_TRUNKS=${setting} allows ${allowed}`, async () => {
-      const own = await Relay.start(scope, { CULVERT_TRUNKS: setting });
-      const client = await ManualClient.start(scope, own, new AccountPool(own));
-      for (let count = 0; count < allowed; count += 1) await client.trunk();
-      assert.deepEqual(await refusalOf(client.trunk()), refusal);
-    });
-  }
 });
 
 /** `culvert`, serving a tunnel of a relay whose number of trunks is known. */
@@ -637,6 +615,7 @@ describe('trunks of culvert', () => {
     readonly visitOnce: () => Promise<void>;
     /** Waits until the relay has this many trunks. */
     readonly trunks: (count: number) => Promise<void>;
+    readonly relay: Relay;
   }
 
   async function start(settings: Environment = {}): Promise<Served> {
@@ -651,6 +630,7 @@ describe('trunks of culvert', () => {
         assert.equal(seen.sha256, checksum(body));
       },
       trunks: (count) => trunksOf(relay, count),
+      relay,
     };
   }
 
@@ -663,12 +643,18 @@ describe('trunks of culvert', () => {
     await trunks(2);
   });
 
-  for (const count of [0, 1]) {
-    together(`are ${count} if the relay accepts no more, and visitors are served`, async () => {
-      const { visitOnce, trunks } = await start({ CULVERT_TRUNKS: String(count) });
+  for (const [count, refusal] of [
+    [0, [404, 'not found']],
+    [1, [429, 'too many trunks']],
+  ] as const) {
+    together(`are ${count} with CULVERT_TRUNKS=${count}, and visitors are served`, async () => {
+      const { visitOnce, trunks, relay } = await start({ CULVERT_TRUNKS: String(count) });
       await trunks(count);
       for (let visitor = 0; visitor < 4; visitor += 1) await visitOnce();
       await trunks(count);
+      const client = await ManualClient.start(scope, relay, new AccountPool(relay));
+      for (let allowed = 0; allowed < count; allowed += 1) await client.trunk();
+      assert.deepEqual(await refusalOf(client.trunk()), refusal);
     });
   }
 });
