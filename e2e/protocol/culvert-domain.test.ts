@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DnsServer } from '../../server/testing/dns-server.ts';
-import type { Domain } from '../../shared/domains.ts';
 import { createAccount, type TestAccount } from '../support/accounts.ts';
 import { Culvert, Relay, spawnCulvert, temporaryDirectory } from '../support/programs.ts';
 import { visit } from '../support/raw-http.ts';
@@ -42,9 +41,6 @@ describe('culvert domain', () => {
   it('helps from an unknown domain to a tunnel at that domain', async () => {
     const added = await run('domain', 'add', 'app.shop.test');
     assert.equal(added.code, 0, added.err);
-    const early = await run('domain', 'verify', 'app.shop.test');
-    assert.equal(early.code, 1);
-    assert.match(early.out, /not verified yet[^]*No record points[^]*There is no TXT record/);
     const refused = await run('http', String(service.port), '--domain', 'app.shop.test');
     assert.equal(refused.code, 1);
     assert.match(refused.err, /not verified yet.*"culvert domain" adds domains/s);
@@ -75,10 +71,5 @@ describe('culvert domain', () => {
     assert.equal(removed.out, 'Removed yml.shop.test.');
     assert.equal((await child.exit()).code, 4);
     assert.match(child.lines.at(-1) ?? '', /"reason":"closed".*The tunnel's domain is no longer yours/);
-    const { domains } = JSON.parse((await run('domain', 'list', '--json')).out) as { domains: Domain[] };
-    assert.deepEqual(
-      domains.map(({ domain }) => domain),
-      ['app.shop.test'],
-    );
   });
 });

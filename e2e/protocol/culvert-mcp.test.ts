@@ -166,44 +166,31 @@ describe('culvert mcp', () => {
     });
   }
 
-  it('closes the tunnels of an agent that leaves', async () => {
-    const { client, must } = await agent();
-    await must('open_tunnel', { port: service.port });
-    assert.equal(await live(), 1);
-    await client.close();
-    await eventually(20_000, async () => assert.equal(await live(), 0));
-  });
-
-  it('shows the requests to "culvert inspect" while it runs', async () => {
+  it('shows the requests to "culvert inspect" while it runs, and closes the tunnels of an agent that leaves', async () => {
     const { client, must } = await agent();
     const { slug, public_url: url } = await must('open_tunnel', { port: service.port });
     await visit(relay.port, { target: '/seen', host: hostOf(url) });
     const inspect = spawnCulvert(scope, ['inspect', '--tunnel', slug], environment());
     assert.equal((await inspect.exit()).code, 0, inspect.stderr);
     assert.match(inspect.lines.join('\n'), /\/seen/);
+    assert.equal(await live(), 1);
     await client.close();
+    await eventually(20_000, async () => assert.equal(await live(), 0));
   });
 
-  it('finds requests that arrived between two waits, and reports a wait that was in vain', async () => {
+  it('finds requests that arrived between two waits, with bodies up to 16 KiB, and reports a wait in vain', async () => {
     const { client, must } = await agent();
     const { slug, public_url: url } = await must('open_tunnel', { port: service.port });
-    for (const target of ['/1', '/2']) await visit(relay.port, { target, host: hostOf(url) });
+    for (const target of ['/1', '/2', '/large']) await visit(relay.port, { target, host: hostOf(url) });
     const wait = async (given: object) =>
       must('wait_for_request', { tunnel: slug, timeout_seconds: 1, ...given });
     assert.equal((await wait({}))['untrusted'].target, '/1');
     assert.equal((await wait({ path: '/*' }))['untrusted'].target, '/2');
-    assert.deepEqual(await wait({}), { found: false, state: 'online' });
-    assert.equal((await wait({ after: 0, path: '/2' }))['request'], 2);
-    await client.close();
-  });
-
-  it('returns bodies up to 16 KiB', async () => {
-    const { client, must } = await agent();
-    const { slug, public_url: url } = await must('open_tunnel', { port: service.port });
-    await visit(relay.port, { target: '/large', host: hostOf(url) });
-    const { untrusted } = await must('show_request', { tunnel: slug, request: 1 });
+    const { untrusted } = await wait({});
     assert.equal(untrusted.response.body.length, 16 * 1024);
     assert.equal(untrusted.response.body_is, 'the first 16384 of 60000 bytes');
+    assert.deepEqual(await wait({}), { found: false, state: 'online' });
+    assert.equal((await wait({ after: 0, path: '/2' }))['request'], 2);
     await client.close();
   });
 
@@ -252,11 +239,25 @@ describe('culvert mcp', () => {
     await client.close();
   });
 
-  it('finds out whether the way to the relay works', async () => {
-    const { client, must } = await agent();
+  it('finds out whether the way to the relay works, and sends edited requests only as one valid request', async () => {
+    const { client, must, refused } = await agent();
     const { works, checks } = await must('diagnose', { port: service.port });
     assert.equal(works, true, JSON.stringify(checks));
     assert.equal(checks.at(-1).hop, 'local');
+    const { slug, public_url: url } = await must('open_tunnel', { port: service.port });
+    await visit(relay.port, { target: '/x', host: hostOf(url) });
+    const before = seen.length;
+    for (const change of [
+      { headers: ['X-A: 1\r\nX-B: 2'] },
+      { headers: ['Content-Length: 9'] },
+      { path: '/a HTTP/1.1\r\nX: y' },
+      { method: 'GET / HTTP/1.1\r\n\r\nPOST' },
+      { body: 'x'.repeat(70_000) },
+    ])
+      await refused('send_request', { tunnel: slug, request: 1, ...change });
+    assert.equal(seen.length, before);
+    await must('send_request', { tunnel: slug, request: 1, method: 'POST', body: '-' });
+    assert.equal(seen.at(-1)?.body, '-');
     await client.close();
   });
 
@@ -271,32 +272,10 @@ describe('culvert mcp', () => {
         '--require-access',
       ]);
       const open = { port, tokens: ['ci'] };
-      for (const wrong of [
-        port + 1,
-        22,
-        0,
-        -1,
-        65_536,
-        String(port),
-        `${port}.0`,
-        `0x${port.toString(16)}`,
-        [port],
-        { port },
-        `${port}\n22`,
-        null,
-        1e9,
-        port + 0.5,
-      ])
+      for (const wrong of [port + 1, 0, String(port), [port], null, port + 0.5])
         await refused('open_tunnel', { ...open, port: wrong });
-      for (const ttl of ['11m', '10m1s', '0.2h', '999999999999999999h', '-1m', '10m ', ' 1m', '1m;1h', ''])
-        await refused('open_tunnel', { ...open, ttl });
-      for (const access of [
-        {},
-        { allow: ['0.0.0.0/0', '::/0'] },
-        { tokens: [] },
-        { password: false },
-        { links: false },
-      ])
+      for (const ttl of ['11m', '-1m', '10m ', '1m;1h', '']) await refused('open_tunnel', { ...open, ttl });
+      for (const access of [{}, { allow: ['0.0.0.0/0', '::/0'] }, { tokens: [] }, { links: false }])
         assert.match(await refused('open_tunnel', { port, ...access }), /open to everyone/);
       for (const other of [{ local_host: '192.0.2.1' }, { hosts: {} }, { __proto__x: 1 }, { wildcard: true }])
         assert.match(await refused('open_tunnel', { ...open, ...other }), /There is no parameter/);
@@ -385,45 +364,11 @@ describe('culvert mcp', () => {
     assert.match(await refused('open_tunnel', { ...open, name: 'shop' }), /must begin with "ai-"/);
     assert.match(await refused('open_tunnel', { ...open, ttl: '2h' }), /ttl must be at most 1h0m0s/);
     assert.equal(await live(), 0);
-
-    const before = Date.now();
-    const unnamed = await must('open_tunnel', open);
     const named = await must('open_tunnel', { port, name: 'ai-shop', tokens: ['ci'], ttl: '10m' });
     assert.equal(named['slug'], 'ai-shop');
-    for (const { expires_at: at } of [unnamed, named])
-      assert.ok(Date.parse(at) <= Date.now() + 3_600_000 && Date.parse(at) > before, at);
-    assert.equal(await live(), 2);
     await must('set_access', { tunnel: 'ai-shop', links: true });
     assert.match(await refused('set_access', { tunnel: 'ai-shop' }), /agent.*access/i);
-    assert.match(await refused('extend_tunnel', { tunnel: 'ai-shop', ttl: '1h' }), /at most/);
     await must('extend_tunnel', { tunnel: 'ai-shop', ttl: '10m' });
-    await client.close();
-    await eventually(20_000, async () => assert.equal(await live(), 0));
-  });
-
-  it('sends edited requests only as one valid request', async () => {
-    const { client, must, refused } = await agent();
-    const { slug, public_url: url } = await must('open_tunnel', { port: service.port });
-    await visit(relay.port, { target: '/x', host: hostOf(url) });
-    const before = seen.length;
-    const changes: object[] = [
-      { headers: ['X-A: 1\r\nX-B: 2'] },
-      { headers: ['X-A\r\nX-B: 2'] },
-      { headers: ['Host: other.example'] },
-      { headers: ['Content-Length: 9'] },
-      { headers: ['Transfer-Encoding: chunked'] },
-      { headers: ['no colon'] },
-      { path: '/a HTTP/1.1\r\nX: y' },
-      { path: 'http://192.0.2.1/' },
-      { method: 'GET / HTTP/1.1\r\n\r\nPOST' },
-      { method: 'CONNECT' },
-      { body: 'x'.repeat(70_000) },
-      { headers: Array.from({ length: 300 }, (_, index) => `X-${index}: 1`) },
-    ];
-    for (const change of changes) await refused('send_request', { tunnel: slug, request: 1, ...change });
-    assert.equal(seen.length, before);
-    await must('send_request', { tunnel: slug, request: 1, method: 'POST', body: '-' });
-    assert.equal(seen.at(-1)?.body, '-');
     await client.close();
   });
 

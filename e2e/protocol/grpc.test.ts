@@ -15,6 +15,14 @@ import { startHttpService } from '../support/services/listen.ts';
 describe('a local service that speaks HTTP/2', () => {
   const { scope, relay, pool } = sharedRelaySuite();
 
+  /** the host of a tunnel to a service that no test stops */
+  let common: string;
+
+  before(async () => {
+    const { port } = await startGrpcService(scope);
+    common = (await start(port, '--upstream', 'h2c')).host;
+  });
+
   const together = concurrentTests();
 
   async function start(port: number, ...args: string[]): Promise<{ culvert: Culvert; host: string }> {
@@ -40,19 +48,17 @@ describe('a local service that speaks HTTP/2', () => {
     });
 
   together('is called with client, server and bidirectional streams', async () => {
-    const { port } = await startGrpcService(scope);
-    const { host } = await start(port, '--upstream', 'h2c');
-    const fromClient = call(host, 'ClientStream');
+    const fromClient = call(common, 'ClientStream');
     for (const piece of ['a', 'b', 'c']) fromClient.send(piece);
     fromClient.end();
     assert.deepEqual(await fromClient.result(), { messages: ['abc'], status: '0', end: 'reached' });
 
-    const fromServer = call(host, 'ServerStream');
+    const fromServer = call(common, 'ServerStream');
     fromServer.send('xyz');
     fromServer.end();
     assert.deepEqual(await fromServer.result(), { messages: ['x', 'y', 'z'], status: '0', end: 'reached' });
 
-    const both = call(host, 'Both');
+    const both = call(common, 'Both');
     for (const piece of ['one', 'two']) {
       both.send(piece);
       assert.equal(await both.next(), piece);
@@ -62,9 +68,7 @@ describe('a local service that speaks HTTP/2', () => {
   });
 
   together('reports errors in trailers, and in a head without a body', async () => {
-    const { port } = await startGrpcService(scope);
-    const { host } = await start(port, '--upstream', 'h2c');
-    const late = call(host, 'ServerStream');
+    const late = call(common, 'ServerStream');
     late.send('a!');
     late.end();
     assert.deepEqual(await late.result(), { messages: ['a', '!'], status: '3', end: undefined });
@@ -73,7 +77,7 @@ describe('a local service that speaks HTTP/2', () => {
       ['Unary', 'fail', '3'],
       ['Missing', 'x', '12'],
     ] as const) {
-      const failed = call(host, method);
+      const failed = call(common, method);
       failed.send(message);
       failed.end();
       const { headers, trailers } = await failed.response();
@@ -125,12 +129,7 @@ describe('a local service that speaks HTTP/2', () => {
   });
 
   together('gets no WebSockets', async () => {
-    const { port } = await startGrpcService(scope);
-    const { host } = await start(port, '--upstream', 'h2c');
-    const answer = await visit(relay.port, {
-      host,
-      headers: WEBSOCKET,
-    });
+    const answer = await visit(relay.port, { host: common, headers: WEBSOCKET });
     assert.deepEqual([answer.status, answer.head.field('culvert-error')], [502, 'local-no-websocket']);
   });
 });

@@ -135,21 +135,15 @@ describe('culvert inspect edit, export and import', () => {
     assert.equal(existsSync(file), false);
   });
 
-  it('sends nothing that was not changed, is empty, is wrong, or whose editor fails', async () => {
+  it('sends nothing that was not changed, is wrong, or whose editor fails', async () => {
     const before = seen.length;
     assert.match((await inspect(['edit', '1'], undefined, editor('true'))).err, /Nothing was changed/);
-    assert.match((await inspect(['edit', '1'], undefined, editor(': > "$2"'))).err, /nothing was sent/);
     const failed = await inspect(['edit', '1'], undefined, editor('exit 3'));
     assert.equal(failed.code, 1);
     assert.match(failed.err, /failed, so nothing was sent/);
-    for (const [option, value, reason] of [
-      ['--header', 'Content-Length: 3', /Culvert sets the header Content-Length itself/],
-      ['--header', 'X-Api-Key: [redacted]', /request 1 has no secret there/],
-    ] as const) {
-      const { code, err } = await inspect(['edit', '1', option, value]);
-      assert.equal(code, 1);
-      assert.match(err, reason);
-    }
+    const wrong = await inspect(['edit', '1', '--header', 'Content-Length: 3']);
+    assert.equal(wrong.code, 1);
+    assert.match(wrong.err, /Culvert sets the header Content-Length itself/);
     assert.equal(seen.length, before);
   });
 
@@ -188,16 +182,5 @@ describe('culvert inspect edit, export and import', () => {
       ...headers
     } = original?.headers ?? {};
     assert.deepEqual(curl, { ...original, headers });
-  });
-
-  it('reads no file that an import names, and accepts no other format', async () => {
-    for (const [text, reason] of [
-      [`curl -d @${join(runtime, 'x')} http://x`, /does not read files/],
-      ['{"log":1}', /This is not a HAR file: log/],
-    ] as const) {
-      const { code, err } = await inspect(['import'], text);
-      assert.equal(code, 1);
-      assert.match(err, reason);
-    }
   });
 });
