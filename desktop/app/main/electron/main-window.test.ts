@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { App, BrowserWindow, Protocol, Rectangle, WebContents } from 'electron';
+import { checkScript } from '../../../../shared/testing/script.ts';
 import { fakeEmitter, fakeEvent } from '../../../testing/fake-electron.ts';
 import { temporaryDirectory } from '../../../../shared/testing/temporary-directory.ts';
 import { CONTENT_SECURITY_POLICY } from '../page-files.ts';
-import type { WindowPlace } from '../settings/app-store.ts';
 import {
   besideTray,
   denyNavigation,
@@ -24,26 +24,23 @@ const TRAY = {
   area: { x: 0, y: 25, width: 1000, height: 775 },
 };
 
-function setUp(place: { at: typeof TRAY | undefined } = { at: TRAY }) {
+/**
+ * A window with its steps, each with what then happens: what is reported, and whether the window is shown and focused.
+ *
+ * @param tray where its icon is, if the system reports that
+ */
+function setUp(tray: typeof TRAY | null = TRAY) {
   const state = { visible: false, focused: false, quitting: false, now: 0 };
-  const seen = {
-    urls: [] as string[],
-    visible: [] as boolean[],
-    front: [] as boolean[],
-    places: [] as WindowPlace[],
-    sent: [] as unknown[],
-    toTray: 0,
-    at: [0, 0],
-  };
+  const did: string[] = [];
   const members = {
-    loadURL: (url: string) => Promise.resolve(void seen.urls.push(url)),
+    loadURL: (url: string) => Promise.resolve(void did.push(url)),
     isVisible: () => state.visible,
     isFocused: () => state.focused,
     isMinimized: () => false,
     isDestroyed: () => false,
     getNormalBounds: (): Rectangle => ({ x: 30, y: 40, width: 900, height: 700 }),
     getBounds: (): Rectangle => ({ x: 0, y: 0, width: 400, height: 640 }),
-    setPosition: (x: number, y: number) => void (seen.at = [x, y]),
+    setPosition: (x: number, y: number) => void did.push(`at ${x} ${y}`),
     restore() {},
     focus: () => void (state.focused = true),
     show() {
@@ -57,146 +54,107 @@ function setUp(place: { at: typeof TRAY | undefined } = { at: TRAY }) {
   } satisfies Partial<Pick<BrowserWindow, keyof BrowserWindow>>;
   const window = fakeEmitter({
     ...members,
-    webContents: { send: (...sent: unknown[]) => void seen.sent.push(sent), mainFrame: {} },
+    webContents: { send: (...sent: unknown[]) => void did.push(JSON.stringify(sent)), mainFrame: {} },
   });
   const main = new MainWindow({
     window: window as unknown as BrowserWindow,
     isQuitting: () => state.quitting,
     now: () => state.now,
-    onVisible: (isVisible) => void seen.visible.push(isVisible),
-    onFront: (isInFront) => void seen.front.push(isInFront),
-    onClosedToTray: () => void (seen.toTray += 1),
+    onVisible: (isVisible) => void did.push(isVisible ? 'shown' : 'hidden'),
+    onFront: (isInFront) => void did.push(isInFront ? 'front' : 'behind'),
+    onClosedToTray: () => void did.push('to tray'),
     hasOwnPlace: false,
-    onPlace: (kept) => void seen.places.push(kept),
-    trayPlace: () => place.at,
+    onPlace: (kept) => void did.push(`keeps ${Object.values(kept).join(' ')}`),
+    trayPlace: () => tray ?? undefined,
   });
-  return { main, window, state, seen };
+  const steps: Readonly<Record<string, () => unknown>> = {
+    load: () => {},
+    show: () => main.show(),
+    toggle: () => main.toggle(),
+    hide: () => window.hide(),
+    quit: () => (state.quitting = true),
+    close() {
+      const event = fakeEvent({});
+      window.emit('close', event);
+      if (event.isPrevented) did.push('stays');
+    },
+    /** Another window takes the focus. */
+    blur() {
+      state.focused = false;
+      window.emit('blur');
+    },
+  };
+  const play = (step: string): string => {
+    if (step.startsWith('+')) state.now += Number(step);
+    else if (step in steps) steps[step]?.();
+    else window.emit(step);
+    return did.splice(0).join(', ');
+  };
+  return { main, play };
 }
 
 describe('MainWindow', () => {
-  it('shows only the page, without Node', () => {
-    assert.deepEqual(setUp().seen.urls, [PAGE_URL]);
-    const { webPreferences, width, height } = windowOptions('preload.cjs', 'icon.png', {});
-    assert.deepEqual([width, height], [400, 640]);
-    assert.equal(webPreferences?.sandbox, true);
-    assert.equal(webPreferences.contextIsolation, true);
-    assert.equal(webPreferences.nodeIntegration, false);
-    assert.equal(webPreferences.webSecurity, true);
-    assert.equal(webPreferences.webviewTag, false);
-  });
-
-  it('hides instead of closing, until the app quits', () => {
-    const { window, state, seen } = setUp();
-    const close = fakeEvent({});
-    window.emit('close', close);
-    assert.deepEqual([close.isPrevented, seen.toTray], [true, 1]);
-    state.quitting = true;
-    const last = fakeEvent({});
-    window.emit('close', last);
-    assert.deepEqual([last.isPrevented, seen.toTray], [false, 1]);
-  });
-
-  it('reports when it can be seen', () => {
-    const { main, window, seen } = setUp();
-    main.show();
-    window.hide();
-    assert.deepEqual(seen.visible, [true, false]);
-  });
-
-  it('reports when it is in front', () => {
-    const { window, seen } = setUp();
-    window.emit('focus');
-    window.emit('blur');
-    window.emit('hide');
-    assert.deepEqual(seen.front, [true, false, false]);
-  });
-
-  it('opens beside the icon of the tray, and hides at a second click', () => {
-    const { main, state, seen } = setUp();
-    main.toggle();
-    assert.deepEqual(seen.at, [592, 33]);
-    main.toggle();
-    assert.equal(state.visible, false);
-  });
-
-  it('hides at a second click that has taken its focus, and shows if it had lost focus earlier', () => {
-    const { main, window, state } = setUp();
-    main.toggle();
-    state.now = 10_000;
-    state.focused = false;
-    window.emit('blur');
-    state.now += 100;
-    main.toggle();
-    assert.equal(state.visible, false);
-    main.toggle();
-    state.focused = false;
-    window.emit('blur');
-    state.now += 5000;
-    main.toggle();
-    assert.deepEqual([state.visible, state.focused], [true, true]);
-  });
-
-  it('keeps its size, and its position once the user has moved it', () => {
-    const { main, window, seen } = setUp();
-    const size = { width: 900, height: 700 };
-    main.show();
-    window.hide();
-    window.emit('will-move');
-    window.hide();
-    assert.deepEqual(seen.places, [size, { x: 30, y: 40, ...size }]);
-    main.toggle();
-    assert.deepEqual(seen.at, [0, 0], 'not beside the tray');
-    const { width, x } = windowOptions('preload.cjs', 'icon.png', { x: 30, y: 40, ...size });
-    assert.deepEqual([width, x], [900, 30]);
-  });
+  const PLACE = 'keeps 30 40 900 700';
+  const scripts: Readonly<Record<string, string>> = {
+    'hides instead of closing, until the app quits':
+      'close: hidden, behind, keeps 900 700, to tray, stays; quit; close: keeps 900 700',
+    'reports when it can be seen and is in front':
+      'show: shown; focus: front; blur: behind; hide: hidden, behind, keeps 900 700',
+    'opens beside the icon of the tray, and hides at a second click':
+      'toggle: at 592 33, shown; toggle: hidden, behind, keeps 900 700',
+    'hides at a second click that has taken its focus, and shows if it had lost focus earlier': `
+      toggle: at 592 33, shown; +10000; blur: behind; +100; toggle: hidden, behind, keeps 900 700;
+      toggle: at 592 33, shown; blur: behind; +5000; toggle: at 592 33, shown`,
+    'keeps its size, and its position once the user has moved it': `
+      show: shown; hide: hidden, behind, keeps 900 700; will-move; hide: hidden, behind, ${PLACE}; toggle: shown`,
+  };
+  for (const [title, script] of Object.entries(scripts))
+    it(title, () => checkScript(`load: ${PAGE_URL}; ${script}`, setUp().play));
 
   it('keeps its position if the system does not report where the icon is', () => {
-    const { main, state, seen } = setUp({ at: undefined });
-    main.toggle();
-    assert.deepEqual([state.visible, seen.at], [true, [0, 0]]);
+    const { play } = setUp(null);
+    checkScript(`load: ${PAGE_URL}; toggle: shown`, play);
   });
 
   it('sends to the page once it is loaded', async () => {
-    const { main, seen } = setUp();
+    const { main, play } = setUp();
     await main.push('form:open', { port: 3000 });
-    assert.deepEqual(seen.sent, [['form:open', { port: 3000 }]]);
+    checkScript(`load: ${PAGE_URL}, ["form:open",{"port":3000}]`, play);
+  });
+
+  it('has no Node, and the size and position that were kept', () => {
+    const { webPreferences, width, height } = windowOptions('preload.cjs', 'icon.png', {});
+    assert.deepEqual([width, height], [400, 640]);
+    const { sandbox, contextIsolation, nodeIntegration, webSecurity, webviewTag } = webPreferences ?? {};
+    assert.deepEqual(
+      [sandbox, contextIsolation, nodeIntegration, webSecurity, webviewTag],
+      [true, true, false, true, false],
+    );
+    const kept = windowOptions('preload.cjs', 'icon.png', { x: 30, y: 40, width: 900, height: 700 });
+    assert.deepEqual([kept.width, kept.x], [900, 30]);
   });
 });
 
-describe('besideTray', () => {
+describe('the place of the window', () => {
   const size = { width: 400, height: 640 };
-  it('is below a bar at the top', () => {
-    const place = besideTray(
-      { x: 500, y: 0, width: 20, height: 24 },
-      { x: 0, y: 24, width: 1440, height: 876 },
-      size,
-    );
-    assert.deepEqual(place, { x: 310, y: 32 });
-  });
+  for (const [what, tray, area, place] of [
+    ['below a bar at the top', [500, 0, 20, 24], [0, 24, 1440, 876], { x: 310, y: 32 }],
+    [
+      'above a bar at the bottom, within the screen',
+      [1400, 860, 20, 40],
+      [0, 0, 1440, 860],
+      { x: 1032, y: 212 },
+    ],
+  ] as const)
+    it(`is ${what}`, () => assert.deepEqual(besideTray(rectangle(tray), rectangle(area), size), place));
 
-  it('is above a bar at the bottom, and within the screen', () => {
-    const place = besideTray(
-      { x: 1400, y: 860, width: 20, height: 40 },
-      { x: 0, y: 0, width: 1440, height: 860 },
-      size,
-    );
-    assert.deepEqual(place, { x: 1032, y: 212 });
-  });
-});
-
-describe('keptPlace', () => {
-  const screens = [{ x: 0, y: 25, width: 1000, height: 775 }];
-  const size = { width: 800, height: 600 };
-
-  it('is the previous position of the window', () => {
+  it('is the previous one, but only its size if that screen is gone', () => {
+    const screens = [rectangle([0, 25, 1000, 775])];
     assert.deepEqual(keptPlace({ x: 150, y: 60, ...size }, screens), { x: 150, y: 60, ...size });
     assert.deepEqual(keptPlace(undefined, screens), {});
-  });
-
-  it('is only its size if that screen is gone', () => {
     for (const [x, y] of [
       [1500, 60],
-      [-790, 60],
+      [-390, 60],
       [150, -500],
       [150, 790],
     ] as const)
@@ -204,15 +162,8 @@ describe('keptPlace', () => {
   });
 });
 
-function lockDownSetUp() {
-  const app = fakeEmitter({});
-  denyNavigation(app as unknown as Pick<App, 'on'>);
-  let open: (() => { action: string }) | undefined;
-  const contents = fakeEmitter({
-    setWindowOpenHandler: (handler: () => { action: string }) => void (open = handler),
-  });
-  app.emit('web-contents-created', {}, contents);
-  return { contents, open: () => open?.() };
+function rectangle([x, y, width, height]: readonly [number, number, number, number]): Rectangle {
+  return { x, y, width, height };
 }
 
 describe('lock-down', () => {
@@ -235,43 +186,31 @@ describe('lock-down', () => {
     assert.deepEqual(answers, [false, false, false]);
   });
 
-  describe('of pages', () => {
-    it('denies further windows', () => {
-      assert.deepEqual(lockDownSetUp().open(), { action: 'deny' });
+  it('denies further windows, other pages, frames, redirects and webviews', () => {
+    const app = fakeEmitter({});
+    denyNavigation(app as unknown as Pick<App, 'on'>);
+    let open: (() => { action: string }) | undefined;
+    const contents = fakeEmitter({
+      setWindowOpenHandler: (handler: () => { action: string }) => void (open = handler),
     });
-
-    for (const event of ['will-navigate', 'will-frame-navigate']) {
-      it(`denies ${event} to any other page`, () => {
-        const { contents } = lockDownSetUp();
-        for (const url of [
-          'https://evil.example/',
-          'file:///etc/passwd',
-          `${PAGE_URL}/../x`,
-          'culvert-app://b/',
-        ]) {
-          const navigation = fakeEvent({ url, isMainFrame: true });
-          contents.emit(event, navigation);
-          assert.equal(navigation.isPrevented, true, url);
-        }
-        const reload = fakeEvent({ url: PAGE_URL, isMainFrame: true });
-        contents.emit(event, reload);
-        assert.equal(reload.isPrevented, false);
-      });
+    app.emit('web-contents-created', {}, contents);
+    assert.deepEqual(open?.(), { action: 'deny' });
+    const others = ['https://evil.example/', 'file:///etc/passwd', `${PAGE_URL}/../x`, 'culvert-app://b/'];
+    const rows: readonly (readonly [event: string, url: string, isMainFrame: boolean, isDenied: boolean])[] =
+      [
+        ...['will-navigate', 'will-frame-navigate'].flatMap((event) => [
+          ...others.map((url) => [event, url, true, true] as const),
+          [event, PAGE_URL, true, false] as const,
+        ]),
+        ['will-frame-navigate', PAGE_URL, false, true],
+        ['will-redirect', PAGE_URL, true, true],
+        ['will-attach-webview', PAGE_URL, true, true],
+      ];
+    for (const [event, url, isMainFrame, isDenied] of rows) {
+      const navigation = fakeEvent({ url, isMainFrame });
+      contents.emit(event, navigation);
+      assert.equal(navigation.isPrevented, isDenied, `${event} ${url}`);
     }
-
-    it('denies frames, redirects and webviews', () => {
-      const { contents } = lockDownSetUp();
-      const frame = fakeEvent({ url: PAGE_URL, isMainFrame: false });
-      contents.emit('will-frame-navigate', frame);
-      const redirect = fakeEvent({ url: PAGE_URL });
-      contents.emit('will-redirect', redirect);
-      const webview = fakeEvent({});
-      contents.emit('will-attach-webview', webview);
-      assert.deepEqual(
-        [frame, redirect, webview].map(({ isPrevented }) => isPrevented),
-        [true, true, true],
-      );
-    });
   });
 });
 
@@ -304,35 +243,29 @@ describe('the scheme of the page', () => {
     ]);
   });
 
-  it('serves the page with the policy as a header', async () => {
+  it('serves the page with a policy without network, inline code and other origins', async () => {
     const response = await pageServer()(PAGE_URL);
     assert.equal(await response.text(), '<p>page');
-    assert.equal(response.headers.get('content-security-policy'), CONTENT_SECURITY_POLICY);
-    assert.equal(response.headers.get('content-type'), 'text/html; charset=utf-8');
-    assert.equal(response.headers.get('x-content-type-options'), 'nosniff');
-  });
-
-  it('has a policy without network, inline code and other origins', () => {
+    const { headers } = response;
+    assert.deepEqual(
+      ['content-security-policy', 'content-type', 'x-content-type-options'].map((name) => headers.get(name)),
+      [CONTENT_SECURITY_POLICY, 'text/html; charset=utf-8', 'nosniff'],
+    );
     assert.match(CONTENT_SECURITY_POLICY, /default-src 'none'/);
     assert.match(CONTENT_SECURITY_POLICY, /connect-src 'none'/);
     assert.ok(!/unsafe|https?:|\*/.test(CONTENT_SECURITY_POLICY));
   });
 
-  const others = [
-    'culvert-app://other/index.html',
-    'culvert-app://app/secret',
-    'culvert-app://app/none.html',
-    'culvert-app://app/../index.html/x.html',
-    'culvert-app://app/%2e%2e/package.json.html',
-    'culvert-app://app/',
+  const others: readonly (readonly [url: string, method?: string])[] = [
+    ['culvert-app://other/index.html'],
+    ['culvert-app://app/secret'],
+    ['culvert-app://app/none.html'],
+    ['culvert-app://app/../index.html/x.html'],
+    ['culvert-app://app/%2e%2e/package.json.html'],
+    ['culvert-app://app/'],
+    [PAGE_URL, 'POST'],
   ];
-  for (const url of others) {
-    it(`answers ${url} with 404`, async () => {
-      assert.equal((await pageServer()(url)).status, 404);
-    });
-  }
-
-  it('accepts only GET', async () => {
-    assert.equal((await pageServer()(PAGE_URL, 'POST')).status, 404);
-  });
+  for (const [url, method] of others)
+    it(`answers ${method ?? 'GET'} ${url} with 404`, async () =>
+      assert.equal((await pageServer()(url, method)).status, 404));
 });

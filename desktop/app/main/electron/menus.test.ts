@@ -31,31 +31,24 @@ function roles(template: readonly MenuItemConstructorOptions[]): string[] {
 
 describe('the application menu', () => {
   for (const platform of ['darwin', 'win32', 'linux'] as const) {
-    it(`has editing and zoom, but no developer tools, on ${platform}`, () => {
-      const found = roles(applicationMenu(platform, () => assert.fail('nobody asked')));
+    it(`has editing, zoom, folders and projects, but no developer tools, on ${platform}`, () => {
+      const asked: string[] = [];
+      const menu = applicationMenu(platform, (channel) => void asked.push(channel));
+      const found = roles(menu);
       assert.ok(found.includes('editMenu') && found.includes('zoomIn'), String(found));
       for (const role of ['reload', 'forceReload', 'toggleDevTools', 'viewMenu', 'help'])
         assert.ok(!found.includes(role), role);
-    });
-  }
-});
-
-describe('the file menu', () => {
-  for (const platform of ['darwin', 'win32', 'linux'] as const) {
-    it(`offers to share a folder or open a project, with shortcuts, on ${platform}`, () => {
-      const asked: string[] = [];
-      const menu = applicationMenu(platform, (channel) => void asked.push(channel));
       const items = menu.find(({ label }) => label === '&File')?.submenu;
       assert.ok(Array.isArray(items));
-      const [share, open] = items;
+      const files = items.slice(0, 2);
       assert.deepEqual(
-        [share, open].map((item) => [item?.label, item?.accelerator]),
+        files.map(({ label, accelerator }) => [label, accelerator]),
         [
           ['Share a folder…', 'CommandOrControl+Shift+O'],
           ['Open a project…', 'CommandOrControl+O'],
         ],
       );
-      for (const item of [share, open]) (item?.click as (() => void) | undefined)?.();
+      for (const { click } of files) (click as (() => void) | undefined)?.();
       assert.deepEqual(asked, ['folder:choose', 'project:choose']);
     });
   }
@@ -137,64 +130,50 @@ function setUp(platform: NodeJS.Platform) {
 }
 
 describe('TrayIconView', () => {
-  it('reports dropped files', () => {
-    const { tray, seen } = setUp('darwin');
-    tray.emit('drop-files', {}, ['/home/ann/site']);
-    assert.deepEqual(seen.drops, ['/home/ann/site']);
-  });
-
   it('shows the model, and runs the chosen action', () => {
     const { view, seen, template } = setUp('linux');
     view.show(MODEL);
-    assert.deepEqual(seen.images, ['online']);
     const [first, second, third] = template();
-    assert.equal(first?.label, 'a && b');
-    assert.equal(second?.type, 'separator');
-    assert.equal(third?.enabled, false);
-    const [stop] = first.submenu as MenuItemConstructorOptions[];
-    const click = stop?.click as () => void;
-    click();
+    assert.deepEqual([first?.label, second?.type, third?.enabled], ['a && b', 'separator', false]);
+    assert.ok(Array.isArray(first?.submenu));
+    (first.submenu[0]?.click as (() => void) | undefined)?.();
     assert.deepEqual(seen.acts, [{ do: 'stop', key: 'k' }]);
   });
 
-  it('sets a new menu on Linux for each change, and only then', () => {
+  it('sets a new menu on Linux for each change only, and repaints the icon when the desktop becomes dark', () => {
     const { view, seen } = setUp('linux');
     view.show(MODEL);
     view.show({ ...MODEL });
     assert.equal(seen.menus, 1);
     view.show({ ...MODEL, tooltip: 'other' });
-    assert.equal(seen.menus, 2);
+    assert.deepEqual([seen.menus, seen.images], [2, ['online', 'online']]);
+    view.repaint();
+    assert.deepEqual(seen.images, ['online', 'online', 'online']);
   });
 
-  it('opens the window at a click elsewhere, and the menu at a right click', () => {
+  it('opens the window at a click elsewhere, the menu at a right click, and what is dropped', () => {
     const { view, tray, seen } = setUp('win32');
     view.show(MODEL);
     tray.emit('click');
     tray.emit('right-click');
-    assert.deepEqual([seen.clicks, seen.popUps, seen.menus], [1, 1, 0]);
-  });
-
-  it('paints the same icon again when the desktop becomes dark', () => {
-    const { view, seen } = setUp('linux');
-    view.show(MODEL);
-    view.repaint();
-    assert.deepEqual(seen.images, ['online', 'online']);
+    tray.emit('drop-files', {}, ['/home/ann/site']);
+    assert.deepEqual([seen.clicks, seen.popUps, seen.menus, seen.drops], [1, 1, 0, ['/home/ann/site']]);
   });
 });
-
-const pathOf = (image: NativeImage): string => (image as unknown as { path: string }).path;
 
 describe('trayImages', () => {
   it('are for the colour of the bar, and a template on macOS', () => {
     const templates: boolean[] = [];
     const load = (path: string): NativeImage =>
       ({ path, setTemplateImage: (is: boolean) => void templates.push(is) }) as unknown as NativeImage;
-    assert.equal(pathOf(trayImages('/a', 'linux', () => true, load)('idle')), '/a/tray-idle-dark.png');
-    assert.equal(pathOf(trayImages('/a', 'win32', () => false, load)('online')), '/a/tray-online-light.png');
-    assert.equal(
-      pathOf(trayImages('/a', 'darwin', () => true, load)('offline')),
-      '/a/tray-offline-light.png',
-    );
+    for (const [platform, isDark, icon, path] of [
+      ['linux', true, 'idle', '/a/tray-idle-dark.png'],
+      ['win32', false, 'online', '/a/tray-online-light.png'],
+      ['darwin', true, 'offline', '/a/tray-offline-light.png'],
+    ] as const) {
+      const image = trayImages('/a', platform, () => isDark, load)(icon);
+      assert.equal((image as unknown as { path: string }).path, path);
+    }
     assert.deepEqual(templates, [true]);
   });
 });
@@ -205,16 +184,14 @@ const theme = (app: boolean, bar: boolean) => ({
   themeSource: 'system' as 'system' | 'light' | 'dark',
 });
 
-describe('barColour', () => {
-  it('is that of the Windows taskbar, whatever theme the app has', () => {
-    assert.equal(barColour(theme(false, true), 'win32', '')(), true);
-    assert.equal(barColour(theme(true, false), 'win32', '')(), false);
-  });
-
-  it('is dark on Linux', () => {
-    assert.equal(barColour(theme(false, false), 'linux', 'ubuntu:GNOME')(), true);
-    assert.equal(barColour(theme(false, false), 'linux', '')(), true);
-  });
+describe('the colour of the bar', () => {
+  for (const [what, app, bar, platform, desktop, isDark] of [
+    ['that of the Windows taskbar, whatever theme the app has', false, true, 'win32', '', true],
+    ['that of a light Windows taskbar', true, false, 'win32', '', false],
+    ['dark on GNOME', false, false, 'linux', 'ubuntu:GNOME', true],
+    ['dark on an unknown desktop', false, false, 'linux', '', true],
+  ] as const)
+    it(`is ${what}`, () => assert.equal(barColour(theme(app, bar), platform, desktop)(), isDark));
 
   it("is the desktop's on KDE, even while the app has its own theme", () => {
     const plasma = theme(false, false);
