@@ -12,7 +12,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { createServer } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onLinux, onPosix } from '../../../shared/testing/posix.ts';
@@ -100,23 +100,22 @@ describe('ports on Linux', () => {
    1: 0100007F:1435 0100007F:A0B2 01 00000000:00000000 00:00000000 00000000  1000        0 4712 1 0 100 0 0 10 0
 `;
 
-  it('are the listening ones in the table', () => {
-    assert.deepEqual(readTcpTable(TABLE), [{ port: 5173, inode: '4711' }]);
-  });
-
-  onPosix('are read without the thousands of connections after them', async () => {
-    const path = join(makeProc(42, '{}'), 'net/tcp');
-    const [connection = ''] = TABLE.split('\n').slice(2);
-    const many = `${connection}\n`.repeat(20_000);
-    writeFileSync(path, TABLE + many);
-    const read = await readListening(path);
-    assert.ok(read.length < many.length / 10);
-    assert.deepEqual(readTcpTable(read), [{ port: 5173, inode: '4711' }]);
-    // Not every system that imitates Linux sorts them.
-    const few = `${connection}\n`.repeat(200);
-    writeFileSync(path, few + TABLE);
-    assert.deepEqual(readTcpTable(await readListening(path)), [{ port: 5173, inode: '4711' }]);
-  });
+  onPosix(
+    'are the listening ones in the table, read without the thousands of connections after them',
+    async () => {
+      const path = join(makeProc(42, '{}'), 'net/tcp');
+      const [connection = ''] = TABLE.split('\n').slice(2);
+      const many = `${connection}\n`.repeat(20_000);
+      writeFileSync(path, TABLE + many);
+      const read = await readListening(path);
+      assert.ok(read.length < many.length / 10);
+      assert.deepEqual(readTcpTable(read), [{ port: 5173, inode: '4711' }]);
+      // Not every system that imitates Linux sorts them.
+      const few = `${connection}\n`.repeat(200);
+      writeFileSync(path, few + TABLE);
+      assert.deepEqual(readTcpTable(await readListening(path)), [{ port: 5173, inode: '4711' }]);
+    },
+  );
 
   /** A `/proc` with a process `pid` that owns the socket of the table. */
   function makeProc(pid: number, manifest: string): string {
@@ -143,23 +142,23 @@ describe('ports on Linux', () => {
     for (const root of roots.splice(0)) rmSync(root, { recursive: true });
   });
 
-  onPosix('come with the package.json of their programs up to 256 KiB', async () => {
-    const [within] = await listListeners(makeProc(42, ' '.repeat(MANIFEST_MAX_BYTES)));
-    assert.equal(within?.manifest?.length, MANIFEST_MAX_BYTES);
-    const [beyond] = await listListeners(makeProc(42, ' '.repeat(MANIFEST_MAX_BYTES + 1)));
-    assert.deepEqual([beyond?.pid, beyond?.manifest], [42, undefined]);
+  onPosix('come with their programs, and the package.json of those up to 256 KiB', async () => {
+    const server = { port: 5173, pid: 42, process: 'node', command: '/usr/bin/node server.js' };
+    for (const [manifest, known] of [
+      ['{}', '{}'],
+      [' '.repeat(MANIFEST_MAX_BYTES), ' '.repeat(MANIFEST_MAX_BYTES)],
+      [' '.repeat(MANIFEST_MAX_BYTES + 1), undefined],
+    ] as const)
+      assert.deepEqual(await listListeners(makeProc(42, manifest)), [{ ...server, manifest: known }]);
   });
 
-  onPosix('come with their programs if those are among the latest 3,000', () => {
+  it('have their programs within the latest 3,000 and the first 1,000 of their open files', () => {
     const pids = Array.from({ length: PROCESSES_MAX + 1 }, (_, index) => String(index + 1));
-    const looked = latestProcesses(['self', ...pids.toSorted()]);
-    assert.deepEqual([looked.length, looked[0], looked.at(-1)], [3000, 2, 3001]);
-  });
-
-  it('have their programs if the socket is among the first 1,000 open files', () => {
-    const files = Array.from({ length: PROCESS_FILES_MAX + 1 }, (_, index) => String(index));
-    const looked = firstFiles(files.toSorted());
-    assert.deepEqual([looked.length, looked[0], looked.at(-1)], [1000, '0', '999']);
+    const processes = latestProcesses(['self', ...pids.toSorted()]);
+    assert.deepEqual([processes.length, processes[0], processes.at(-1)], [3000, 2, 3001]);
+    const all = Array.from({ length: PROCESS_FILES_MAX + 1 }, (_, index) => String(index));
+    const files = firstFiles(all.toSorted());
+    assert.deepEqual([files.length, files[0], files.at(-1)], [1000, '0', '999']);
   });
 
   onPosix('come without a package.json that is a pipe, which nothing ever comes out of', async () => {
@@ -173,7 +172,7 @@ describe('ports on Linux', () => {
     assert.deepEqual([found?.pid, found?.manifest], [42, undefined]);
   });
 
-  onPosix('are searched among all open files only when one is new', async () => {
+  onPosix('are searched among all open files only when one is new or its program is gone', async () => {
     const root = makeProc(42, '{}');
     const owners = new SocketOwners(root);
     const pids = async (...inodes: string[]) => {
@@ -185,36 +184,20 @@ describe('ports on Linux', () => {
     rmSync(join(root, '42/fd/20'));
     assert.deepEqual(await pids('4711'), [42]);
     assert.deepEqual(await pids('4711', '4713'), [undefined, 42]);
-  });
-
-  onPosix('are searched again when their program is gone', async () => {
-    const root = makeProc(42, '{}');
-    const owners = new SocketOwners(root);
-    const inodes = new Set(['4711']);
-    assert.equal((await owners.find(inodes)).get('4711'), 42);
     renameSync(join(root, '42'), join(root, '43'));
-    assert.equal((await owners.find(inodes)).get('4711'), 43);
-  });
-
-  onPosix('come with their programs', async () => {
-    const root = makeProc(42, '{}');
-    assert.deepEqual(await listListeners(root), [
-      { port: 5173, pid: 42, process: 'node', command: '/usr/bin/node server.js', manifest: '{}' },
-    ]);
+    assert.deepEqual(await pids('4713'), [43]);
   });
 
   onLinux('are those of this machine', async () => {
     const server = createServer().listen(0, '127.0.0.1');
     try {
       await once(server, 'listening');
-      const address = server.address();
-      assert.ok(address !== null && typeof address === 'object');
-      const found = (await listListeners()).find(({ port }) => port === address.port);
+      const { port } = server.address() as AddressInfo;
+      const found = (await listListeners()).find((each) => each.port === port);
       assert.equal(found?.pid, process.pid);
     } finally {
       server.close();
     }
-    // It examines every process of the machine, and there may be many.
   });
 });
 
@@ -260,12 +243,9 @@ const node = (code: string): [string, string[]] => [process.execPath, ['-e', cod
 const print = (bytes: number) => node(`process.stdout.write('x'.repeat(${bytes}))`);
 
 describe('a program that lists ports', () => {
-  it('may print 4 MiB', async function () {
+  it('may print 4 MiB, and is killed when it exceeds the time limit', async () => {
     assert.equal((await run(...print(PORT_PROGRAM_MAX_BYTES))).length, PORT_PROGRAM_MAX_BYTES);
     await assert.rejects(run(...print(PORT_PROGRAM_MAX_BYTES + 1)), /maxBuffer/);
-  });
-
-  it('is killed when it exceeds the time limit', async function () {
     const slow = programRunner({ timeoutMs: 50, maxBytes: 1000 });
     await assert.rejects(slow(...node('setInterval(() => {}, 1000)')), { killed: true, signal: 'SIGTERM' });
   });
