@@ -94,41 +94,28 @@ describe('TunnelList', () => {
   });
 });
 
-/** A relay that answers each close with the next of the given errors, and after them with success. */
-function relay(...errors: Error[]) {
-  const closed: string[] = [];
-  return {
-    closed,
-    closeTunnel(id: string): Promise<void> {
-      closed.push(id);
-      const error = errors.shift();
-      return error === undefined ? Promise.resolve() : Promise.reject(error);
-    },
-  };
-}
-
 describe('RelayCloser', () => {
-  it('closes once if the relay is reachable', async () => {
-    const api = relay();
-    const closer = new RelayCloser();
-    await closer.close(api, 'a');
-    await closer.retry(api);
-    assert.deepEqual(api.closed, ['a']);
-  });
-
-  it('retries until the relay confirms', async () => {
-    const api = relay(new RelayUnreachable('gone'), new RelayRefusal(503, 'service unavailable'));
-    const closer = new RelayCloser();
-    await closer.close(api, 'a');
-    for (let times = 3; times > 0; times -= 1) await closer.retry(api);
-    assert.deepEqual(api.closed, ['a', 'a', 'a']);
-  });
-
-  it('treats a missing tunnel as closed', async () => {
-    const api = relay(new RelayRefusal(404, 'tunnel not found'));
-    const closer = new RelayCloser();
-    await closer.close(api, 'a');
-    await closer.retry(api);
-    assert.deepEqual(api.closed, ['a']);
-  });
+  const rows: readonly (readonly [what: string, errors: readonly Error[], calls: number])[] = [
+    ['closes once if the relay is reachable', [], 1],
+    [
+      'retries until the relay confirms',
+      [new RelayUnreachable('gone'), new RelayRefusal(503, 'service unavailable')],
+      3,
+    ],
+    ['treats a missing tunnel as closed', [new RelayRefusal(404, 'tunnel not found')], 1],
+  ];
+  for (const [what, errors, calls] of rows)
+    it(what, async () => {
+      const rest = [...errors];
+      let closes = 0;
+      const closeTunnel = (): Promise<void> => {
+        closes += 1;
+        const error = rest.shift();
+        return error === undefined ? Promise.resolve() : Promise.reject(error);
+      };
+      const closer = new RelayCloser();
+      await closer.close({ closeTunnel }, 'a');
+      for (let times = 4; times > 0; times -= 1) await closer.retry({ closeTunnel });
+      assert.equal(closes, calls);
+    });
 });
