@@ -1,15 +1,5 @@
 import assert from 'node:assert/strict';
-import {
-  chmodSync,
-  existsSync,
-  linkSync,
-  mkdirSync,
-  mkdtempSync,
-  renameSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-} from 'node:fs';
+import * as fs from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
@@ -66,15 +56,15 @@ describeOnPosix('looking at a running process', () => {
   const cleanup: (() => void)[] = [];
 
   beforeEach(() => {
-    base = mkdtempSync(join(tmpdir(), 'culvert-test-'));
-    cleanup.push(() => rmSync(base, { recursive: true, force: true }));
+    base = fs.mkdtempSync(join(tmpdir(), 'culvert-test-'));
+    cleanup.push(() => fs.rmSync(base, { recursive: true, force: true }));
     folder = runtimeFolder({ XDG_RUNTIME_DIR: base, TMPDIR: base }, 'linux');
   });
   afterEach(() => {
     for (const action of cleanup.splice(0).toReversed()) action();
   });
 
-  async function serve(tunnel: InspectedTunnel, pid?: number): Promise<InspectorServer> {
+  async function serve(tunnel = tunnelOf(new RequestLog()), pid?: number): Promise<InspectorServer> {
     const server = new InspectorServer(folder, pid);
     cleanup.push(() => server.stop());
     server.add(tunnel);
@@ -86,6 +76,12 @@ describeOnPosix('looking at a running process', () => {
     const [tunnel, ...more] = await findTunnels(folder);
     assert.ok(tunnel !== undefined && more.length === 0);
     return tunnel;
+  }
+
+  /** Looks into the process of a tunnel. */
+  async function inspect(tunnel: InspectedTunnel): Promise<Inspector> {
+    await serve(tunnel);
+    return new Inspector(await onlyTunnel());
   }
 
   it('lists, shows and repeats requests, without secrets unless requested', async () => {
@@ -107,8 +103,7 @@ describeOnPosix('looking at a running process', () => {
   it('finds words in headers and bodies, but never a secret', async () => {
     const log = new RequestLog();
     record(log);
-    await serve(tunnelOf(log));
-    const inspector = new Inspector(await onlyTunnel());
+    const inspector = await inspect(tunnelOf(log));
     const found = async (words: string): Promise<readonly number[]> => (await inspector.search(words)).ids;
     assert.deepEqual(await found('POST content-length'), [1]);
     assert.deepEqual(await found('abc'), []);
@@ -123,25 +118,17 @@ describeOnPosix('looking at a running process', () => {
     recording.toLocal(Buffer.concat([Buffer.from(head), body]));
     recording.toVisitor(Buffer.from(`HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n`));
     recording.toVisitor(body);
-    await serve(tunnelOf(log));
-    const { request, response } = await new Inspector(await onlyTunnel()).show(1, false);
+    const { request, response } = await (await inspect(tunnelOf(log))).show(1, false);
     assert.deepEqual([request.body.length, response?.body.length], [body.length, body.length]);
   });
 
   it('sends edited requests and adds imported ones, with bodies as bytes', async () => {
     const log = new RequestLog();
-    await serve(tunnelOf(log));
-    const inspector = new Inspector(await onlyTunnel());
+    const inspector = await inspect(tunnelOf(log));
     assert.equal(await inspector.replayEdited(5, EDIT), 7);
     assert.equal(await inspector.replayEdited(5, { ...EDIT, body: undefined }), 5);
-    const response = {
-      status: 201,
-      reason: 'Made',
-      fields: [],
-      body: Buffer.from([255]),
-      isCut: false,
-      durationMs: 3,
-    };
+    const body = Buffer.from([255]);
+    const response = { status: 201, reason: 'Made', fields: [], body, isCut: false, durationMs: 3 };
     assert.equal(await inspector.add({ ...IMPORTED, response }), 1);
     const { request, response: answer, isImported } = await inspector.show(1, true);
     assert.deepEqual([[...request.body], [...(answer?.body ?? [])], isImported], [[0, 255], [255], true]);
@@ -159,8 +146,7 @@ describeOnPosix('looking at a running process', () => {
       );
       return Promise.resolve(2);
     };
-    await serve({ ...tunnelOf(log), replayer: { ...REPLAYER, replayEdited } });
-    const inspector = new Inspector(await onlyTunnel());
+    const inspector = await inspect({ ...tunnelOf(log), replayer: { ...REPLAYER, replayEdited } });
     await inspector.replayEdited(1, EDIT);
     await inspector.replayEdited(1, EDIT, 'whsec_test');
     assert.equal(prepared[0], 'undefined');
@@ -171,16 +157,16 @@ describeOnPosix('looking at a running process', () => {
 
   it('has the messages of a WebSocket, as bytes', async () => {
     const log = new RequestLog();
-    await serve(tunnelOf(log));
+    const inspector = await inspect(tunnelOf(log));
     const recording = log.open();
     recording.toLocal(Buffer.from('GET / HTTP/1.1\r\nHost: x\r\n\r\n'));
     recording.toVisitor(
       Buffer.from('HTTP/1.1 101 Switching\r\nUpgrade: websocket\r\n\r\n\x82\x01\0', 'latin1'),
     );
-    const { count, messages } = await new Inspector(await onlyTunnel()).messages(1);
+    const { count, messages } = await inspector.messages(1);
     assert.deepEqual([count, messages.length, [...(messages[0]?.body ?? [])]], [1, 1, [0]]);
     record(log);
-    await assert.rejects(new Inspector(await onlyTunnel()).messages(2), isRefusal('unknown-request'));
+    await assert.rejects(inspector.messages(2), isRefusal('unknown-request'));
   });
 
   it('reports requests as they arrive, until the watch or the process ends', async () => {
@@ -205,17 +191,14 @@ describeOnPosix('looking at a running process', () => {
 
   it('gives the reason for a refusal', async () => {
     const log = new RequestLog();
-    const tunnel = {
-      ...tunnelOf(log),
-      replayer: {
-        replay: () => Promise.reject(new ReplayRefused('truncated', 'Too long.')),
-        replayEdited: () =>
-          Promise.reject(new EditRefused([{ part: 'method', said: toMessage('edit.connect') }])),
-      },
+    const problems = [{ part: 'method', said: toMessage('edit.connect') }];
+    const replayer = {
+      replay: () => Promise.reject(new ReplayRefused('truncated', 'Too long.')),
+      replayEdited: () => Promise.reject(new EditRefused(problems)),
     };
+    const tunnel = { ...tunnelOf(log), replayer };
     const server = await serve(tunnel);
-    const found = await onlyTunnel();
-    const inspector = new Inspector(found);
+    const inspector = new Inspector(await onlyTunnel());
     await assert.rejects(inspector.show(9, false), isRefusal('unknown-request'));
     await assert.rejects(inspector.replay(1), isRefusal('truncated'));
     await assert.rejects(inspector.replayEdited(1, EDIT), isRefusal('edit-refused'));
@@ -225,21 +208,23 @@ describeOnPosix('looking at a running process', () => {
     await assert.rejects(inspector.list(false), isRefusal('unknown-tunnel'));
   });
 
-  it('is private to this user', async () => {
-    await serve(tunnelOf(new RequestLog()));
+  it('is private to this user, and leaves no files behind', async () => {
+    const server = await serve();
     const { path } = await onlyTunnel();
-    assert.equal(statSync(join(base, 'culvert')).mode & 0o777, 0o700);
-    assert.equal(statSync(path).mode & 0o777, 0o600);
-    chmodSync(join(base, 'culvert'), 0o755);
+    assert.equal(fs.statSync(join(base, 'culvert')).mode & 0o777, 0o700);
+    assert.equal(fs.statSync(path).mode & 0o777, 0o600);
+    fs.chmodSync(join(base, 'culvert'), 0o755);
     folder.pathOf(1);
-    assert.equal(statSync(join(base, 'culvert')).mode & 0o777, 0o700);
+    assert.equal(fs.statSync(join(base, 'culvert')).mode & 0o777, 0o700);
+    server.stop();
+    assert.deepEqual(folder.paths(), []);
   });
 
   it('does not use a folder that another user may have created', () => {
     const other = join(base, 'other');
-    mkdirSync(other);
-    symlinkSync(base, join(other, 'culvert'));
-    symlinkSync(base, join(other, `culvert-${userInfo().uid}`));
+    fs.mkdirSync(other);
+    fs.symlinkSync(base, join(other, 'culvert'));
+    fs.symlinkSync(base, join(other, `culvert-${userInfo().uid}`));
     const unusable = runtimeFolder({ XDG_RUNTIME_DIR: other, TMPDIR: other }, 'linux');
     assert.throws(() => unusable.pathOf(1), /does not belong to this user/);
     assert.deepEqual(unusable.paths(), []);
@@ -261,23 +246,17 @@ describeOnPosix('looking at a running process', () => {
     const server = createServer().listen(stale);
     await new Promise((resolve) => server.once('listening', resolve));
     // As left behind by a killed process: closing would remove the file.
-    linkSync(stale, `${stale}.kept`);
+    fs.linkSync(stale, `${stale}.kept`);
     await new Promise((resolve) => server.close(resolve));
-    renameSync(`${stale}.kept`, stale);
+    fs.renameSync(`${stale}.kept`, stale);
     await serve(tunnelOf(new RequestLog(), 'three'), 3);
     const slugs = (await findTunnels(folder)).map(({ slug }) => slug);
     assert.deepEqual(slugs.sort(), ['one', 'three']);
-    assert.equal(existsSync(stale), false);
-  });
-
-  it('leaves no files behind', async () => {
-    const server = await serve(tunnelOf(new RequestLog()));
-    server.stop();
-    assert.deepEqual(folder.paths(), []);
+    assert.equal(fs.existsSync(stale), false);
   });
 
   it('is cut off when its request is too long', async () => {
-    await serve(tunnelOf(new RequestLog()));
+    await serve();
     const { path } = await onlyTunnel();
     let answer = '';
     await new Promise((resolve) => {
@@ -302,7 +281,7 @@ describeOnPosix('looking at a running process', () => {
   });
 
   it('is limited to 16 clients at a time', async () => {
-    await serve(tunnelOf(new RequestLog()));
+    await serve();
     const { path } = await onlyTunnel();
     for (let n = 0; n < INSPECTORS_MAX; n++) {
       const socket = connect(path);

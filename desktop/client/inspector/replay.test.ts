@@ -7,18 +7,25 @@ import { closedPort, closeServers, listen, startHttp } from '../../testing/serve
 import { Deadlines, systemClock } from '../clock.ts';
 import { REPLAY_TIMEOUT_MS, REPLAYS_MAX } from '../limits.ts';
 import { LocalDialer } from '../local/local-dialer.ts';
-import { localPort } from '../local/local-service.ts';
+import { localPort, type LocalTarget } from '../local/local-service.ts';
 import { EditRefused } from './edit.ts';
 import { addImported } from './import-text.ts';
 import { Replayer, ReplayRefused } from './replay.ts';
 import { RequestLog } from './request-log.ts';
 
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n';
+const GET = 'GET /x HTTP/1.1\r\nHost: demo.example.com\r\n\r\n';
 
-function recorded(log: RequestLog, request: string, response = OK): void {
+function record(log: RequestLog, request: string, response = OK): void {
   const recording = log.open();
   recording.toLocal(Buffer.from(request));
   recording.toVisitor(Buffer.from(response));
+}
+
+function logOf(...requests: readonly string[]): RequestLog {
+  const log = new RequestLog();
+  for (const request of requests) record(log, request);
+  return log;
 }
 
 function refusal(code: ReplayRefused['code']): (error: unknown) => boolean {
@@ -27,11 +34,11 @@ function refusal(code: ReplayRefused['code']): (error: unknown) => boolean {
 
 function replayer(
   log: RequestLog,
-  port: number,
+  target: Partial<LocalTarget>,
   clock: FakeClock | typeof systemClock = systemClock,
 ): Replayer {
   const deadlines = new Deadlines(clock);
-  return new Replayer(log, new LocalDialer(localPort(port), deadlines), deadlines);
+  return new Replayer(log, new LocalDialer({ ...localPort(1), ...target }, deadlines), deadlines);
 }
 
 function imported(target: string, fields: readonly (readonly [string, string])[]): RequestLog {
@@ -62,6 +69,10 @@ async function serveSeen(): Promise<{ port: number; seen: unknown[] }> {
   return { port, seen };
 }
 
+const PUT =
+  'PUT /x?token=1 HTTP/1.1\r\nHost: demo.example.com\r\nAuthorization: Bearer abc\r\n' +
+  'Transfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n';
+
 describe('a repeated request', () => {
   afterEach(closeServers);
 
@@ -70,26 +81,21 @@ describe('a repeated request', () => {
       response.end(`${request.httpVersion} ${request.url}`),
     );
     const port = await listen(server);
-    const log = new RequestLog();
-    recorded(log, 'GET /x HTTP/1.1\r\nHost: demo.example.com\r\n\r\n');
-    const deadlines = new Deadlines(systemClock);
-    const dialer = new LocalDialer({ ...localPort(port), upstream: 'h2c' }, deadlines);
-    assert.equal(await new Replayer(log, dialer, deadlines).replay(1), 2);
-    dialer.closeIdle();
+    const log = logOf(GET);
+    assert.equal(await replayer(log, { port, upstream: 'h2c' }).replay(1), 2);
+    server.close();
     const { response } = log.detail(2) ?? {};
     assert.match(String(response?.body && Buffer.from(response.body)), /2\.0 \/x/);
   });
 
-  it('is refused with the reason if the service listens and cannot be reached', async () => {
-    const log = new RequestLog();
-    recorded(log, 'GET /x HTTP/1.1\r\nHost: demo.example.com\r\n\r\n');
-    const deadlines = new Deadlines(systemClock);
-    const target = { ...localPort(await serve((_request, response) => response.end())), https: true };
-    const tries = new Replayer(log, new LocalDialer(target, deadlines), deadlines);
+  it('is refused with the reason if the service cannot be reached, or nothing listens', async () => {
+    const port = await serve((_request, response) => response.end());
     await assert.rejects(
-      tries.replay(1),
+      replayer(logOf(GET), { port, https: true }).replay(1),
       /^ReplayRefused: Cannot connect to port \d+: it does not speak TLS\.$/,
     );
+    const closed = { port: await closedPort() };
+    await assert.rejects(replayer(logOf(GET), closed).replay(1), refusal('local-refused'));
   });
 
   describe('imported without its secrets', () => {
@@ -99,22 +105,17 @@ describe('a repeated request', () => {
       ['its address', '/?token=[redacted]', []],
       ['its encoded address', '/?token=%5bredacted%5D', []],
     ] as const) {
-      it(`is not replayed with the placeholder in ${where}`, async () => {
+      it(`is not sent with the placeholder in ${where}, also after an edit that leaves it there`, async () => {
         const log = imported(target, fields);
-        const tries = replayer(log, await serve(refuseAll));
+        const tries = replayer(log, { port: await serve(refuseAll) });
         await assert.rejects(tries.replay(1), refusal('redacted'));
-        assert.equal(log.list().length, 1);
-      });
-
-      it(`is not sent after an edit that leaves the placeholder in ${where}`, async () => {
-        const log = imported(target, fields);
         const edit = { method: 'PUT', target, fields, body: undefined };
-        const tries = replayer(log, await serve(refuseAll));
-        await assert.rejects(tries.replayEdited(1, edit), (error) => {
-          assert(error instanceof EditRefused);
-          assert.match(error.problems[0]?.part ?? '', fields.length > 0 ? /^fields\.0\.value$/ : /^target$/);
-          return true;
-        });
+        const part = fields.length > 0 ? 'fields.0.value' : 'target';
+        await assert.rejects(
+          tries.replayEdited(1, edit),
+          (error) => error instanceof EditRefused && error.problems[0]?.part === part,
+        );
+        assert.equal(log.list().length, 1);
       });
     }
 
@@ -125,7 +126,7 @@ describe('a repeated request', () => {
         response.end();
       });
       const log = imported('/', [['Stripe-Signature', '[redacted]']]);
-      const tries = replayer(log, port);
+      const tries = replayer(log, { port });
       await tries.replay(1, fill);
       const edit = { method: 'POST', target: '/', body: undefined };
       await tries.replayEdited(1, { ...edit, fields: [['Stripe-Signature', '[redacted]']] }, fill);
@@ -139,27 +140,15 @@ describe('a repeated request', () => {
       const request = { method: 'POST', target: '/', fields: [], body, isCut: false, response: undefined };
       addImported(log, request, 'localhost');
       const port = await serve((_, response) => response.end());
-      assert.equal(await replayer(log, port).replay(1), 2);
+      assert.equal(await replayer(log, { port }).replay(1), 2);
     });
   });
 
   it('is sent unchanged, including secrets, and recorded as the repetition', async () => {
     const { port, seen } = await serveSeen();
-    const log = new RequestLog();
-    recorded(
-      log,
-      'PUT /x?token=1 HTTP/1.1\r\nHost: demo.example.com\r\nAuthorization: Bearer abc\r\n' +
-        'Transfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n',
-    );
-    assert.equal(await replayer(log, port).replay(1), 2);
-    const headers = [
-      'Host',
-      'demo.example.com',
-      'Authorization',
-      'Bearer abc',
-      'Transfer-Encoding',
-      'chunked',
-    ];
+    const log = logOf(PUT);
+    assert.equal(await replayer(log, { port }).replay(1), 2);
+    const headers = 'Host|demo.example.com|Authorization|Bearer abc|Transfer-Encoding|chunked'.split('|');
     assert.deepEqual(seen, [['PUT', '/x?token=1', headers, 'hi']]);
     const detail = log.detail(2);
     assert.deepEqual([detail?.replayOf, detail?.status, detail?.isBroken], [1, 201, false]);
@@ -168,26 +157,18 @@ describe('a repeated request', () => {
 
   it('is sent as edited, with its original body and secrets if they were not changed', async () => {
     const { port, seen } = await serveSeen();
-    const log = new RequestLog();
-    recorded(
-      log,
-      'PUT /x?token=1 HTTP/1.1\r\nHost: demo.example.com\r\nCookie: sid=1\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n',
-    );
-    const edit = {
-      method: 'PATCH',
-      target: '/y?token=[redacted]',
-      fields: [['X', '1']] as const,
-      body: undefined,
-    };
-    assert.equal(await replayer(log, port).replayEdited(1, edit), 2);
+    const log = logOf(PUT);
+    const target = '/y?token=[redacted]';
+    const edit = { method: 'PATCH', target, fields: [['X', '1']] as const, body: undefined };
+    assert.equal(await replayer(log, { port }).replayEdited(1, edit), 2);
     const headers = ['Host', 'demo.example.com', 'X', '1', 'Content-Length', '2'];
     assert.deepEqual(seen, [['PATCH', '/y?token=1', headers, 'hi']]);
     assert.deepEqual([log.detail(2)?.replayOf, log.detail(2)?.status], [1, 201]);
-    await replayer(log, port).replayEdited(1, edit, (request) =>
+    await replayer(log, { port }).replayEdited(1, edit, (request) =>
       Buffer.from(request.toString('latin1').replace('X: 1', 'X: 2'), 'latin1'),
     );
     assert.deepEqual(seen[1], ['PATCH', '/y?token=1', headers.with(3, '2'), 'hi']);
-    await assert.rejects(replayer(log, port).replayEdited(1, { ...edit, method: '' }), EditRefused);
+    await assert.rejects(replayer(log, { port }).replayEdited(1, { ...edit, method: '' }), EditRefused);
   });
 
   const plain = { method: 'GET', target: '/', fields: [], body: undefined };
@@ -200,28 +181,21 @@ describe('a repeated request', () => {
     ['as edited', 'GET / HT', (it: Replayer, id: number) => it.replayEdited(id, plain)],
   ] as const) {
     it(`is rejected with a reason if it cannot be sent ${how}`, async () => {
+      const upgrade = 'GET / HTTP/1.1\r\nUpgrade: websocket\r\n\r\n';
       const log = new RequestLog();
-      recorded(log, `POST / HTTP/1.1\r\nContent-Length: 70000\r\n\r\n${'x'.repeat(70_000)}`);
-      recorded(
-        log,
-        'GET / HTTP/1.1\r\nUpgrade: websocket\r\n\r\n',
-        'HTTP/1.1 101 Switching Protocols\r\n\r\n',
-      );
-      recorded(log, part);
+      for (const [request, response] of [
+        [`POST / HTTP/1.1\r\nContent-Length: 70000\r\n\r\n${'x'.repeat(70_000)}`, OK],
+        [upgrade, 'HTTP/1.1 101 Switching Protocols\r\n\r\n'],
+        [part, OK],
+      ] as const)
+        record(log, request, response);
       const before = log.list().length;
-      for (const [at, code] of (
-        ['truncated', 'not-repeatable', 'incomplete', 'unknown-request'] as const
-      ).entries())
-        await assert.rejects(send(replayer(log, 1), at + 1), refusal(code));
+      const codes = ['truncated', 'not-repeatable', 'incomplete', 'unknown-request'] as const;
+      for (const [at, code] of codes.entries())
+        await assert.rejects(send(replayer(log, {}), at + 1), refusal(code));
       assert.equal(log.list().length, before);
     });
   }
-
-  it('is rejected when nothing listens on the local port', async () => {
-    const log = new RequestLog();
-    recorded(log, 'GET / HTTP/1.1\r\n\r\n');
-    await assert.rejects(replayer(log, await closedPort()).replay(1), refusal('local-refused'));
-  });
 
   it('is broken when the response breaks off, or takes more than 60 s', async () => {
     const clock = new FakeClock();
@@ -232,10 +206,8 @@ describe('a repeated request', () => {
         response.socket?.end();
       } else asked.resolve();
     });
-    const log = new RequestLog();
-    recorded(log, 'GET /cut HTTP/1.1\r\nHost: x\r\n\r\n');
-    recorded(log, 'GET /hang HTTP/1.1\r\nHost: x\r\n\r\n');
-    const replays = replayer(log, port, clock);
+    const log = logOf(GET.replace('/x', '/cut'), GET);
+    const replays = replayer(log, { port }, clock);
     const cut = log.detail(await replays.replay(1));
     assert.deepEqual([cut?.status, cut?.isBroken], [200, true]);
     const hanging = replays.replay(2);
@@ -253,9 +225,7 @@ describe('a repeated request', () => {
       asked += 1;
       if (asked === REPLAYS_MAX) all.resolve();
     });
-    const log = new RequestLog();
-    recorded(log, 'GET / HTTP/1.1\r\nHost: x\r\n\r\n');
-    const replays = replayer(log, port, clock);
+    const replays = replayer(logOf(GET), { port }, clock);
     const running = Array.from({ length: REPLAYS_MAX }, () => replays.replay(1));
     await assert.rejects(replays.replay(1), refusal('too-many-replays'));
     await all.promise;

@@ -64,14 +64,11 @@ describe('signatures of webhooks', () => {
     describe(`${provider}: ${source}`, () => {
       const scheme = SCHEMES[provider];
 
-      it('is valid with its secret, also among others, and accepts that text as a secret', () => {
+      it('is valid only with its secret, also among others, and accepts that text as a secret', () => {
         assert.equal(scheme.check(request, [secret], at), 'valid');
         assert.equal(scheme.check(request, ['b3RoZXI=', secret], at), 'valid');
+        for (const now of [at, NOW]) assert.equal(scheme.check(request, ['b3RoZXI='], now), 'mismatch');
         assert.equal(scheme.secretProblem(secret), undefined);
-      });
-
-      it('is invalid with another secret', () => {
-        assert.equal(scheme.check(request, ['b3RoZXI='], at), 'mismatch');
       });
 
       it('is invalid for another body', () => {
@@ -79,18 +76,13 @@ describe('signatures of webhooks', () => {
         assert.equal(verdict, request.url.includes('bodySHA256') ? 'body-changed' : 'mismatch');
       });
 
-      it('is valid now after signing again, and only with that secret', () => {
-        const { fields, url } = scheme.sign(request, secret, NOW);
-        const again = changed(request, { fields: Object.fromEntries(fields), url: url ?? request.url });
-        assert.equal(scheme.check(again, [secret], NOW), 'valid');
-        assert.equal(scheme.check(again, ['b3RoZXI='], NOW), 'mismatch');
-      });
-
-      it('is valid after changing the body and signing again', () => {
-        const edited = changed(request, { body: 'Digits=1' });
-        const { fields, url } = scheme.sign(edited, secret, NOW);
-        const again = changed(edited, { fields: Object.fromEntries(fields), url: url ?? edited.url });
-        assert.equal(scheme.check(again, [secret], NOW), 'valid');
+      it('is valid now after signing again, also with another body, and only with that secret', () => {
+        for (const edited of [request, changed(request, { body: 'Digits=1' })]) {
+          const { fields, url = edited.url } = scheme.sign(edited, secret, NOW);
+          const again = changed(edited, { fields: Object.fromEntries(fields), url });
+          assert.equal(scheme.check(again, [secret], NOW), 'valid');
+          assert.equal(scheme.check(again, ['b3RoZXI='], NOW), 'mismatch');
+        }
       });
 
       if (signedAt === undefined) return;
@@ -98,48 +90,39 @@ describe('signatures of webhooks', () => {
         for (const [seconds, verdict] of WINDOW)
           assert.equal(scheme.check(request, [secret], (signedAt + seconds) * 1000 + 999), verdict);
       });
-
-      it('is a mismatch, not too old, with another secret', () => {
-        assert.equal(scheme.check(request, ['b3RoZXI='], NOW), 'mismatch');
-      });
     });
   }
 });
 
 describe('requests without a signature that can be checked', () => {
-  const malformed: [provider: WebhookProvider, fields: Record<string, string>][] = [
-    ...[
-      '',
-      't',
-      't=,v1=ab',
-      't=1,v0=ab',
-      'v1=ab',
-      't=1,t=2,v1=ab',
-      't=-1,v1=ab',
-      `t=${'9'.repeat(400)},v1=a`,
-    ].map((value): [WebhookProvider, Record<string, string>] => ['stripe', { 'stripe-signature': value }]),
-    ...['', 'sha256=', 'sha1=ab', `sha256=${'g'.repeat(64)}`].map(
-      (value): [WebhookProvider, Record<string, string>] => [
-        'github',
-        { 'x-github-event': 'push', 'x-hub-signature-256': value },
-      ],
-    ),
-    ['slack', { 'x-slack-signature': `v0=${'a'.repeat(64)}` }],
-    ['slack', { 'x-slack-signature': 'v0=', 'x-slack-request-timestamp': '1' }],
-    ['slack', { 'x-slack-signature': `v1=${'a'.repeat(64)}`, 'x-slack-request-timestamp': '1' }],
-    ['slack', { 'x-slack-signature': `v0=${'a'.repeat(64)}`, 'x-slack-request-timestamp': '1e3' }],
-    ['shopify', { 'x-shopify-hmac-sha256': 'ab' }],
-    ['twilio', { 'x-twilio-signature': '' }],
-    ['standard', { 'webhook-signature': 'v1,a' }],
-    ['standard', { 'webhook-signature': 'v1,a', 'webhook-id': 'm', 'webhook-timestamp': 'today' }],
-    ['standard', { 'webhook-signature': 'v1a,a', 'webhook-id': 'm', 'webhook-timestamp': '1' }],
-  ];
-  for (const [provider, fields] of malformed) {
-    it(`${provider}: ${JSON.stringify(fields).slice(0, 80)}`, () => {
-      const request = signed(fields, '{}');
+  const SLACK = `v0=${'a'.repeat(64)}`;
+  for (const [provider, fields] of [
+    ['stripe', 'stripe-signature: '],
+    ['stripe', 'stripe-signature: t'],
+    ['stripe', 'stripe-signature: t=,v1=ab'],
+    ['stripe', 'stripe-signature: t=1,v0=ab'],
+    ['stripe', 'stripe-signature: v1=ab'],
+    ['stripe', 'stripe-signature: t=1,t=2,v1=ab'],
+    ['stripe', 'stripe-signature: t=-1,v1=ab'],
+    ['stripe', `stripe-signature: t=${'9'.repeat(400)},v1=a`],
+    ['github', 'x-github-event: push|x-hub-signature-256: '],
+    ['github', 'x-github-event: push|x-hub-signature-256: sha256='],
+    ['github', 'x-github-event: push|x-hub-signature-256: sha1=ab'],
+    ['github', `x-github-event: push|x-hub-signature-256: sha256=${'g'.repeat(64)}`],
+    ['slack', `x-slack-signature: ${SLACK}`],
+    ['slack', 'x-slack-signature: v0=|x-slack-request-timestamp: 1'],
+    ['slack', `x-slack-signature: ${SLACK.replace('v0', 'v1')}|x-slack-request-timestamp: 1`],
+    ['slack', `x-slack-signature: ${SLACK}|x-slack-request-timestamp: 1e3`],
+    ['shopify', 'x-shopify-hmac-sha256: ab'],
+    ['twilio', 'x-twilio-signature: '],
+    ['standard', 'webhook-signature: v1,a'],
+    ['standard', 'webhook-signature: v1,a|webhook-id: m|webhook-timestamp: today'],
+    ['standard', 'webhook-signature: v1a,a|webhook-id: m|webhook-timestamp: 1'],
+  ] as const)
+    it(`${provider}: ${fields.slice(0, 80)}`, () => {
+      const request = signed(Object.fromEntries(fields.split('|').map((field) => field.split(': '))), '{}');
       assert.equal(SCHEMES[provider].check(request, ['c2VjcmV0'], NOW), 'malformed');
     });
-  }
 
   it('GitHub: a webhook without a configured secret is unsigned', () => {
     assert.equal(SCHEMES.github.check(signed({ 'x-github-event': 'ping' }, '{}'), ['s'], NOW), 'unsigned');
@@ -191,50 +174,40 @@ function stripeRequest(signedAt: number, body: Buffer, fields = `Content-Length:
   return Buffer.concat([Buffer.from(`${head}\r\n\r\n`), body]);
 }
 
-function verdictOf(request: Buffer, total = request.length, secrets = [SECRET]) {
+function verdictOf(request: Buffer, total = request.length, secrets: readonly string[] = [SECRET]) {
   const message = readMessage(request, total, { reveal: true });
   assert.ok(message);
   return checkSignature(message, NOW, () => secrets)?.verdict;
 }
 
-const chunked = (text: string): Buffer => {
-  const bytes = Buffer.from(text);
-  const half = Buffer.concat([
-    bytes.subarray(0, 5),
-    Buffer.from(`\r\n${(bytes.length - 5).toString(16)}\r\n`),
-  ]);
-  return Buffer.concat([Buffer.from('5\r\n'), half, bytes.subarray(5), Buffer.from('\r\n0\r\n\r\n')]);
-};
+function chunked(text: string): Buffer {
+  const parts = [Buffer.from(text).subarray(0, 5), Buffer.from(text).subarray(5), Buffer.alloc(0)];
+  return Buffer.concat(
+    parts.flatMap((part) => [Buffer.from(`${part.length.toString(16)}\r\n`), part, Buffer.from('\r\n')]),
+  );
+}
 
 describe('the signature of a recorded webhook', () => {
-  it('is computed from the body as sent, not as shown', () => {
-    assert.equal(verdictOf(stripeRequest(NOW, Buffer.from(BODY))), 'valid');
-    assert.equal(
-      verdictOf(stripeRequest(NOW, Buffer.from(JSON.stringify(JSON.parse(BODY), undefined, 1)))),
-      'mismatch',
-    );
-  });
-
-  it('is computed from the body without chunked coding', () => {
-    assert.equal(verdictOf(stripeRequest(NOW, chunked(BODY), 'Transfer-Encoding: chunked')), 'valid');
-  });
-
-  it('cannot be checked without a secret, or without the complete body', () => {
-    const request = stripeRequest(NOW, Buffer.from(BODY));
-    assert.equal(verdictOf(request, request.length, []), 'no-secret');
-    assert.equal(verdictOf(request, request.length + 1), 'body-cut');
-    assert.equal(verdictOf(request.subarray(0, -1)), 'body-cut');
-    const pieces = stripeRequest(NOW, chunked(BODY), 'Transfer-Encoding: chunked');
-    assert.equal(verdictOf(pieces.subarray(0, -3)), 'body-cut');
-  });
-
-  it('is missing from a request that is not a webhook', () => {
-    assert.equal(verdictOf(Buffer.from('GET / HTTP/1.1\r\nHost: a\r\n\r\n')), undefined);
-  });
-
-  it("is checked against the request's arrival time", () => {
-    assert.equal(verdictOf(stripeRequest(NOW - 301_000, Buffer.from(BODY))), 'too-old');
-  });
+  const CHUNKED = 'Transfer-Encoding: chunked';
+  const whole = stripeRequest(NOW, Buffer.from(BODY));
+  const pieces = stripeRequest(NOW, chunked(BODY), CHUNKED);
+  const shown = stripeRequest(NOW, Buffer.from(JSON.stringify(JSON.parse(BODY), undefined, 1)));
+  for (const [what, request, verdict, total, secrets] of [
+    ['is computed from the body as sent', whole, 'valid'],
+    ['is not computed from the body as shown', shown, 'mismatch'],
+    ['is computed from the body without chunked coding', pieces, 'valid'],
+    ['cannot be checked without a secret', whole, 'no-secret', whole.length, []],
+    ['cannot be checked if more of the body was sent', whole, 'body-cut', whole.length + 1],
+    ['cannot be checked without the complete body', whole.subarray(0, -1), 'body-cut'],
+    ['cannot be checked without all chunks', pieces.subarray(0, -3), 'body-cut'],
+    ['is missing from a request that is not a webhook', Buffer.from('GET / HTTP/1.1\r\n\r\n'), undefined],
+    [
+      "is checked against the request's arrival time",
+      stripeRequest(NOW - 301_000, Buffer.from(BODY)),
+      'too-old',
+    ],
+  ] as const)
+    it(what, () => assert.equal(verdictOf(request, total, secrets), verdict));
 
   it('covers the address that the sender called, which the relay reports', () => {
     const twilio = VECTORS.find(({ provider }) => provider === 'twilio');

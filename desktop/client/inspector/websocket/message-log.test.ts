@@ -36,6 +36,9 @@ function frame(first: number, payload: Buffer | string, key?: Buffer): Buffer {
 
 const KEY = Buffer.from([1, 200, 3, 4]);
 
+const packed = (payload: Buffer | string, key?: Buffer): Buffer =>
+  frame(FIN | COMPRESSED | TEXT, payload, key);
+
 function newLog(extensions = '', clock = new FakeClock()): MessageLog {
   return new MessageLog(extensions, () => clock.monotonic(), new InflateBudget(() => clock.monotonic()));
 }
@@ -147,7 +150,7 @@ describe('the messages of a WebSocket', () => {
 
   for (const [what, bytes] of [
     ['a reserved bit', frame(FIN | 0x20 | TEXT, 'x', KEY)],
-    ['compression that was not agreed', frame(FIN | COMPRESSED | TEXT, 'x', KEY)],
+    ['compression that was not agreed', packed('x', KEY)],
     ['an unknown opcode', frame(FIN | 3, 'x', KEY)],
     ['a missing mask', frame(FIN | TEXT, 'x')],
     ['a fragment of nothing', frame(FIN | CONTINUATION, 'x', KEY)],
@@ -208,7 +211,7 @@ describe('compressed messages of a WebSocket', () => {
   it('are decompressed when they are shown, with the context of earlier ones', async () => {
     const words = ['{"price":1}', '{"price":2}', '{"price":3}'];
     const log = newLog(`${DEFLATE}; server_max_window_bits=12`);
-    for (const message of await compressed(words)) log.push(false, frame(FIN | COMPRESSED | TEXT, message));
+    for (const message of await compressed(words)) log.push(false, packed(message));
     log.push(true, frame(FIN | TEXT, 'plain', KEY));
     assert.deepEqual(
       log.list().messages.map(({ body, form }) => [Buffer.from(body).toString(), form]),
@@ -219,7 +222,7 @@ describe('compressed messages of a WebSocket', () => {
   it('stay readable when the earlier ones are dropped', async () => {
     const words = Array.from({ length: 1500 }, (_, index) => `{"price":${index},"currency":"EUR"}`);
     const log = newLog(DEFLATE);
-    for (const message of await compressed(words)) log.push(false, frame(FIN | COMPRESSED | TEXT, message));
+    for (const message of await compressed(words)) log.push(false, packed(message));
     const { messages } = log.list();
     const last = messages.at(-1);
     assert.equal(Buffer.from(last?.body ?? []).toString(), words.at(-1));
@@ -228,9 +231,7 @@ describe('compressed messages of a WebSocket', () => {
 
   it('are read by themselves if their sender keeps no context', () => {
     const log = newLog(`${DEFLATE}; client_no_context_takeover`);
-    log.push(true, frame(FIN | COMPRESSED | TEXT, flushed('first'), KEY));
-    log.push(true, frame(FIN | COMPRESSED | TEXT, 'damage', KEY));
-    log.push(true, frame(FIN | COMPRESSED | TEXT, flushed('third'), KEY));
+    for (const part of [flushed('first'), 'damage', flushed('third')]) log.push(true, packed(part, KEY));
     assert.deepEqual(
       log.list().messages.map(({ body, form }) => `${Buffer.from(body).toString()} ${form}`),
       ['first compressed', ' unreadable', 'third compressed'],
@@ -240,8 +241,7 @@ describe('compressed messages of a WebSocket', () => {
   it('have only a size after one that could not be read, if they refer to it', async () => {
     const [first = Buffer.alloc(0), , third = Buffer.alloc(0)] = await compressed(['one', 'two', 'one two']);
     const log = newLog(DEFLATE);
-    for (const bytes of [first, Buffer.from('damage'), third])
-      log.push(false, frame(FIN | COMPRESSED | TEXT, bytes));
+    for (const bytes of [first, 'damage', third]) log.push(false, packed(bytes));
     assert.deepEqual(
       log.list().messages.map(({ form }) => form),
       ['compressed', 'unreadable', 'unreadable'],
@@ -265,25 +265,19 @@ describe('compressed messages of a WebSocket', () => {
 
   it('have only sizes with an extension that is not known', () => {
     const log = newLog('permessage-bzip2');
-    log.push(true, frame(FIN | COMPRESSED | TEXT, 'x', KEY));
+    log.push(true, packed('x', KEY));
     assert.deepEqual(log.list(), { count: 0, oldest: 1, messages: [], problem: 'extension' });
   });
 });
 
-function head(...fields: (readonly [string, string])[]) {
-  return { fields };
-}
-
 describe('a response that opens a WebSocket', () => {
-  it('names the protocol and its extensions', () => {
-    assert.equal(extensionsOf(101, head(['Upgrade', 'WebSocket'])), '');
-    const extension = ['sec-websocket-extensions', DEFLATE] as const;
-    assert.equal(extensionsOf(101, head(['upgrade', 'websocket'], extension)), DEFLATE);
-  });
-
-  it('is no other one', () => {
-    assert.equal(extensionsOf(200, head(['Upgrade', 'websocket'])), undefined);
-    assert.equal(extensionsOf(101, head(['Upgrade', 'h2c'])), undefined);
-    assert.equal(extensionsOf(101, head()), undefined);
-  });
+  const extension = ['sec-websocket-extensions', DEFLATE] as const;
+  for (const [what, status, fields, extensions] of [
+    ['names the protocol', 101, [['Upgrade', 'WebSocket']], ''],
+    ['names its extensions', 101, [['upgrade', 'websocket'], extension], DEFLATE],
+    ['has status 101', 200, [['Upgrade', 'websocket']], undefined],
+    ['opens no other protocol', 101, [['Upgrade', 'h2c']], undefined],
+    ['has a field Upgrade', 101, [], undefined],
+  ] as const)
+    it(what, () => assert.equal(extensionsOf(status, { fields }), extensions));
 });
