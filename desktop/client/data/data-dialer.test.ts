@@ -7,7 +7,6 @@ import { openData } from '../../testing/fake-stream.ts';
 import { startFakeRelay, closedPort, closeServers, startTcp } from '../../testing/servers.ts';
 import { Deadlines } from '../clock.ts';
 import { DATA_HANDSHAKE_TIMEOUT_MS } from '../limits.ts';
-import type { Attempt } from '../network/dial.ts';
 import { Network } from '../network/network.ts';
 import { RelayRefusal, RelayUnreachable } from '../relay/errors.ts';
 import { parseRelayAddress, type RelayAddress } from '../relay/relay-address.ts';
@@ -17,8 +16,10 @@ const open = (dialer: DataDialer, id = '1') => openData((handler) => dialer.open
 const dialerTo = (relay: RelayAddress): DataDialer =>
   new DataDialer(relay, new Network(), new Deadlines(new FakeClock()));
 
-/** The response of a correct relay to that request. */
-function agreement(request: string): string[] {
+type Agreement = [upgrade: string, connection: string, accept: string];
+
+/** The fields with which a correct relay responds to that request. */
+function agreement(request: string): Agreement {
   const key = /sec-websocket-key: (\S+)/i.exec(request)?.[1] ?? '';
   const accept = createHash('sha1').update(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64');
   return ['Upgrade: websocket', 'Connection: Upgrade', `Sec-WebSocket-Accept: ${accept}`];
@@ -66,7 +67,7 @@ describe('DataDialer', () => {
 
   it('accepts the 101 in pieces, and field names and tokens in any case', async () => {
     const dialer = await startScripted((request, socket) => {
-      const [, , accept = ''] = agreement(request);
+      const [, , accept] = agreement(request);
       const text = head([
         'UPGRADE: WebSocket',
         'connection: keep-alive, upgrade',
@@ -86,34 +87,26 @@ describe('DataDialer', () => {
     await assert.rejects(open(dialer), (error) => error instanceof RelayRefusal && error.status === 404);
   });
 
-  const wrong: [string, (fields: string[]) => string][] = [
-    [
-      'another accept value',
-      (fields) => head([...fields.slice(0, 2), 'Sec-WebSocket-Accept: AAAAAAAAAAAAAAAAAAAAAAAAAAA=']),
-    ],
-    ['no accept value', (fields) => head(fields.slice(0, 2))],
-    ['no Upgrade', (fields) => head(fields.slice(1))],
-    ['no Connection', (fields) => head([fields[0] ?? '', fields[2] ?? ''])],
-    [
-      'an extension nobody offered',
-      (fields) => head([...fields, 'Sec-WebSocket-Extensions: permessage-deflate']),
-    ],
-    ['a protocol nobody offered', (fields) => head([...fields, 'Sec-WebSocket-Protocol: chat'])],
+  const OTHER = 'Sec-WebSocket-Accept: AAAAAAAAAAAAAAAAAAAAAAAAAAA=';
+  for (const [what, answer] of [
+    ['another accept value', ([upgrade, connection]) => head([upgrade, connection, OTHER])],
+    ['no accept value', ([upgrade, connection]) => head([upgrade, connection])],
+    ['no Upgrade', ([, connection, accept]) => head([connection, accept])],
+    ['no Connection', ([upgrade, , accept]) => head([upgrade, accept])],
+    ['an extension nobody offered', (all) => head([...all, 'Sec-WebSocket-Extensions: permessage-deflate'])],
+    ['a protocol nobody offered', (all) => head([...all, 'Sec-WebSocket-Protocol: chat'])],
     ['what is no HTTP', () => 'SSH-2.0-server\r\n\r\n'],
-    ['an endless head', (fields) => head([...fields, `X: ${'x'.repeat(20_000)}`])],
-  ];
-  for (const [name, answer] of wrong) {
-    it(`rejects ${name}`, async () => {
-      const closed = new Promise<void>((resolve) => {
-        void startScripted((request, socket) => {
-          socket.once('end', resolve);
-          socket.resume();
-          socket.write(answer(agreement(request)));
-        }).then((dialer) => assert.rejects(open(dialer), RelayUnreachable));
+    ['an endless head', (all) => head([...all, `X: ${'x'.repeat(20_000)}`])],
+  ] as const satisfies [string, (fields: Agreement) => string][])
+    it(`rejects ${what}`, async () => {
+      const closed = Promise.withResolvers<void>();
+      const dialer = await startScripted((request, socket) => {
+        socket.once('end', closed.resolve).resume();
+        socket.write(answer(agreement(request)));
       });
-      await closed;
+      await assert.rejects(open(dialer), RelayUnreachable);
+      await closed.promise;
     });
-  }
 
   it('reports a relay that hangs up', async () => {
     const dialer = await startScripted((_request, socket) => socket.end());
@@ -126,15 +119,14 @@ describe('DataDialer', () => {
   });
 
   it('gives up when cancelled, and reports nothing more', async () => {
-    const world: { attempt?: Attempt; closed?: () => void } = {};
-    const closed = new Promise<void>((resolve) => (world.closed = resolve));
+    const closed = Promise.withResolvers<void>();
     const dialer = await startScripted((request, socket) => {
-      world.attempt?.cancel();
-      socket.once('end', () => world.closed?.()).resume();
+      attempt.cancel();
+      socket.once('end', closed.resolve).resume();
       socket.write(head(agreement(request)));
     });
-    world.attempt = dialer.open('1', { opened: () => assert.fail(), failed: () => assert.fail() });
-    await closed;
+    const attempt = dialer.open('1', { opened: () => assert.fail(), failed: () => assert.fail() });
+    await closed.promise;
   });
 
   it('gives up on a relay that does not respond in time', async () => {

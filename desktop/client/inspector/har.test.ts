@@ -209,24 +209,14 @@ describe('an imported HAR', () => {
   });
 
   it('leaves out what cannot be sent, with a reason', async () => {
-    const text = JSON.stringify({
-      log: {
-        entries: [
-          { request: { method: 'GET', url: 'http://x/1', headers: [] } },
-          {
-            request: { method: 'GET', url: 'http://x/2', headers: [{ name: 'X', value: 'a\r\nHost: evil' }] },
-          },
-          {
-            request: {
-              method: 'POST',
-              url: 'http://x/3',
-              headers: [],
-              postData: { text: 'x'.repeat(70_000) },
-            },
-          },
-        ],
-      },
-    });
+    const entries = [
+      {},
+      { headers: [{ name: 'X', value: 'a\r\nHost: evil' }] },
+      { method: 'POST', postData: { text: 'x'.repeat(70_000) } },
+    ].map((change, at) => ({
+      request: { method: 'GET', url: `http://x/${at + 1}`, headers: [], ...change },
+    }));
+    const text = JSON.stringify({ log: { entries } });
     const { requests, leftOut } = await importText(`\uFEFF ${text}`);
     assert.deepEqual(
       requests.map(({ target }) => target),
@@ -242,17 +232,12 @@ describe('an imported HAR', () => {
 describe('an imported request in the log', () => {
   it('appears with its response, and was not sent', () => {
     const log = new RequestLog();
-    const response = {
-      status: 200,
-      reason: 'OK\r\nX: 1',
-      fields: [
-        ['X', 'a\r\nSet-Cookie: b'],
-        ['X-B', 'c'],
-      ] as const,
-      body: Buffer.from('hi'),
-      isCut: false,
-      durationMs: 12,
-    };
+    const fields = [
+      ['X', 'a\r\nSet-Cookie: b'],
+      ['X-B', 'c'],
+    ] as const;
+    const body = Buffer.from('hi');
+    const response = { status: 200, reason: 'OK\r\nX: 1', fields, body, isCut: false, durationMs: 12 };
     const request = { method: 'GET', target: '/x', fields: [], body: new Uint8Array(), isCut: false };
     assert.equal(addImported(log, { ...request, response }, 'demo.example.com'), 1);
     const detail = log.detail(1);
