@@ -11,7 +11,8 @@ import { CHANNELS } from './handlers/channels.ts';
 /** A request as the client sends it to the local service for a visitor. */
 async function visit({ form }: FakeServed, path = '/'): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
-  request({ host: '127.0.0.1', port: form.port, path, headers: { host: form.hostHeader } }, (response) => {
+  const headers = { host: form.hostHeader };
+  request({ host: '127.0.0.1', port: form.port, path, headers, agent: false }, (response) => {
     text(response).then(resolve, reject);
   })
     .on('error', reject)
@@ -52,67 +53,54 @@ describe('a dropped folder', () => {
     return { key, served: await until(() => app.serve.all.at(-1)) };
   }
 
-  it('is named, and shared only after the user confirms', async () => {
+  it('is named, and shared once after the user confirms, however often', async () => {
     const app = await open();
     const before = app.api.calls.length;
-    await app.call('folder:drop', { paths: [site] });
-    const { drop, tunnels } = app.core.snapshots.make();
-    assert.deepEqual(drop, { id: drop?.id, state: 'folder', name: 'site', isProject: false });
-    assert.deepEqual([tunnels.length, app.api.calls.length - before], [0, 0]);
-    await app.call('folder:dismiss', { id: drop?.id ?? '' });
+    const drop = async (): Promise<string> => {
+      await app.call('folder:drop', { paths: [site] });
+      const { drop: view, tunnels } = app.core.snapshots.make();
+      assert.deepEqual(view, { id: view?.id, state: 'folder', name: 'site', isProject: false });
+      assert.deepEqual([tunnels.length, app.api.calls.length - before], [0, 0]);
+      return view.id;
+    };
+    const dismissed = await drop();
+    await app.call('folder:dismiss', { id: dismissed });
     assert.equal(app.core.snapshots.make().drop, undefined);
-    await assert.rejects(app.call('folder:share', { id: drop?.id ?? '' }), failsWith('no-folder'));
-    assert.equal(app.core.tunnelList.tunnels.length, 0);
-  });
-
-  it('is shared once, even if the user confirms twice', async () => {
-    const app = await open();
-    await app.call('folder:drop', { paths: [site] });
-    const id = app.core.snapshots.make().drop?.id ?? '';
+    await assert.rejects(app.call('folder:share', { id: dismissed }), failsWith('no-folder'));
+    const id = await drop();
     const first = app.call('folder:share', { id });
     await assert.rejects(app.call('folder:share', { id }), failsWith('no-folder'));
     await first;
     assert.equal(app.core.tunnelList.tunnels.length, 1);
   });
 
-  it('is served only to visitors, and named on its card', async () => {
+  it('is served only to visitors, named on its card, and the last hop of its diagnostics', async () => {
     const app = await open();
-    const { served } = await share(app);
+    const { key, served } = await share(app);
     const { drop, tunnels } = app.core.snapshots.make();
     assert.deepEqual([drop, tunnels[0]?.folder], [undefined, 'site']);
     assert.equal(await visit(served), 'hello from a folder');
     const stranger = { ...served, form: { ...served.form, hostHeader: 'localhost' } };
     assert.equal(await visit(stranger), 'Not through the tunnel\n');
     assert.equal(JSON.stringify(app.core.snapshots.make()).includes(above), false, 'the page knows no path');
-  });
-
-  it('is the last hop of its diagnostics', async () => {
-    const app = await open();
-    const { key } = await share(app);
     await app.call('checkup:start', { key });
     assert.deepEqual(app.examined.at(-1)?.local, { folder: site });
   });
 
-  it('is no longer served after a stop, unless that is undone', async () => {
+  it('is no longer served after a stop or its hour, until that is undone or it is started again', async () => {
     const app = await open();
     const { key, served } = await share(app);
     await app.call('tunnel:stop', { key });
     assert.equal(served.isStopped, true);
     await assert.rejects(visit(served), refused);
-    const [undo] = app.core.snapshots.make().undos;
-    await app.call('undo:take', { id: undo?.id ?? '' });
+    await app.call('undo:take', { id: app.core.snapshots.make().undos[0]?.id ?? '' });
     const back = await until(() => app.serve.all[1]);
     assert.equal(await visit(back), 'hello from a folder');
     assert.equal(back.form.hostHeader, served.form.hostHeader, 'its requests can be repeated');
-  });
-
-  it('is no longer served after its hour, until it is started again', async () => {
-    const app = await open();
-    const { key, served } = await share(app);
-    served.onState({ name: 'offline', reason: 'expired', why: 'The tunnel has expired.' });
-    await assert.rejects(visit(served), refused);
+    back.onState({ name: 'offline', reason: 'expired', why: 'The tunnel has expired.' });
+    await assert.rejects(visit(back), refused);
     await app.call('tunnel:start', { key });
-    assert.equal(await visit(await until(() => app.serve.all[1])), 'hello from a folder');
+    assert.equal(await visit(await until(() => app.serve.all[2])), 'hello from a folder');
   });
 
   it('is served again after a restart of the app, or shows why not', async () => {

@@ -1,73 +1,36 @@
 import assert from 'node:assert/strict';
+import { checkScript } from '../../../shared/testing/script.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
 import { SNAPSHOT_INTERVAL_MS } from './limits.ts';
 import { Feed, Poller } from './signals.ts';
 
-function countingFeed() {
+/** Each step is `change`, `flush`, `listen`, `stop` or ms that pass; what then is reported, and made. */
+function checkFeed(script: string): void {
   const clock = new FakeClock();
   let made = 0;
-  return {
-    clock,
-    made: () => made,
-    feed: new Feed({ clock, intervalMs: SNAPSHOT_INTERVAL_MS, make: () => (made += 1) }),
-  };
+  const did: string[] = [];
+  const make = (): string => `${(made += 1)}`;
+  const feed = new Feed({ clock, intervalMs: SNAPSHOT_INTERVAL_MS, make });
+  let stop: (() => void) | undefined;
+  checkScript(script, (step) => {
+    if (step === 'change') feed.changed();
+    else if (step === 'flush') feed.flush();
+    else if (step === 'listen') stop = feed.listen((value) => void did.push(value));
+    else if (step === 'stop') stop?.();
+    else clock.advance(Number(step));
+    return did.splice(0).join(', ');
+  });
 }
 
 describe('Feed', () => {
-  it('builds nothing without listeners', () => {
-    const { feed, made } = countingFeed();
-    feed.changed();
-    assert.equal(made(), 0);
-  });
+  it('builds nothing without listeners', () =>
+    checkFeed('change; listen; change: 1; stop; +1000; change; listen; change: 2'));
 
-  it('reports immediately, then at most four times a second, however much changes', () => {
-    const { feed, clock } = countingFeed();
-    const seen: number[] = [];
-    const stop = feed.listen((value) => void seen.push(value));
-    feed.changed();
-    assert.equal(seen.length, 1);
-    for (let ms = 0; ms < 1000; ms += 10) {
-      feed.changed();
-      clock.advance(10);
-    }
-    assert.equal(seen.length, 5);
-    clock.advance(1000);
-    const before = seen.length;
-    feed.changed();
-    assert.equal(seen.length, before + 1);
-    stop();
-    clock.advance(1000);
-    feed.changed();
-    assert.equal(seen.length, before + 1);
-  });
+  it('reports immediately, then at most four times a second, and the last change as well', () =>
+    checkFeed('listen; change: 1; change; +249; change; +1: 2; change; +249; +1: 3; +250; +1000; change: 4'));
 
-  it('reports before the interval ends when flushed, and then waits again', () => {
-    const { feed, clock } = countingFeed();
-    const seen: number[] = [];
-    feed.listen((value) => void seen.push(value));
-    feed.flush();
-    feed.changed();
-    feed.flush();
-    assert.equal(seen.length, 1);
-    feed.changed();
-    feed.flush();
-    assert.equal(seen.length, 2);
-    clock.advance(SNAPSHOT_INTERVAL_MS - 1);
-    feed.changed();
-    assert.equal(seen.length, 2);
-    clock.advance(1);
-    assert.equal(seen.length, 3);
-  });
-
-  it('reports the last change as well', () => {
-    const { feed, clock } = countingFeed();
-    const seen: number[] = [];
-    feed.listen((value) => void seen.push(value));
-    feed.changed();
-    feed.changed();
-    clock.advance(250);
-    assert.equal(seen.length, 2);
-  });
+  it('reports before the interval ends when flushed, and then waits again', () =>
+    checkFeed('listen; flush; change: 1; flush; change; flush: 2; +249; change; +1: 3'));
 });
 
 describe('Poller', () => {
