@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { checkScript } from '../shared/testing/script.ts';
 import { FakeClock } from './testing/fake-clock.ts';
 import { RATE_BUCKETS_MAX, RateLimiter } from './rate-limiter.ts';
 
@@ -15,17 +16,29 @@ describe('RateLimiter', () => {
     return Array.from({ length: times }, () => limiter.take(account));
   }
 
-  it('accepts a burst of 5, then reports how long to wait', () => {
-    assert.deepEqual(take(7), [0, 0, 0, 0, 0, 6, 6]);
-  });
-
-  it('accepts one more after that time, but not before', () => {
-    take(5);
-    clock.advance(5999);
-    assert.deepEqual(take(1), [1]);
-    clock.advance(1);
-    assert.deepEqual(take(2), [0, 6]);
-  });
+  /** `take` shows how many s each has to wait; `+` and `jump` are ms. */
+  for (const [title, script] of Object.entries({
+    'accepts a burst of 5, then reports how long to wait': 'take 7: 0 0 0 0 0 6 6',
+    'accepts one more after that time, but not before':
+      'take 5: 0 0 0 0 0; + 5999; take 1: 1; + 1; take 2: 0 6',
+    'never accumulates more than the burst': 'take 5: 0 0 0 0 0; + 3600000; take 6: 0 0 0 0 0 6',
+    'returns a token, but not beyond the burst':
+      'take 5: 0 0 0 0 0; return 1; take 2: 0 6; return 9; take 6: 0 0 0 0 0 6',
+    'returns none that was not taken': 'return 1; take 6: 0 0 0 0 0 6',
+    'limits accounts separately': 'take 5: 0 0 0 0 0; take 1 b: 0',
+    'does not depend on changes of the wall clock': 'take 5: 0 0 0 0 0; jump 3600000; take 1: 6',
+  }))
+    it(title, () =>
+      checkScript(script, (step) => {
+        const [action, amount, account] = step.split(' ');
+        const count = Number(amount);
+        if (action === 'take') return take(count, account).join(' ');
+        if (action === '+') clock.advance(count);
+        else if (action === 'jump') clock.jump(count);
+        else for (let left = count; left > 0; left -= 1) limiter.giveBack('a');
+        return '';
+      }),
+    );
 
   it('accepts 10 a minute in the long run', () => {
     take(5);
@@ -35,33 +48,6 @@ describe('RateLimiter', () => {
       if (limiter.take('a') === 0) passed += 1;
     }
     assert.equal(passed, 100);
-  });
-
-  it('never accumulates more than the burst', () => {
-    take(5);
-    clock.advance(3_600_000);
-    assert.deepEqual(take(6), [0, 0, 0, 0, 0, 6]);
-  });
-
-  it('returns a token, but not beyond the burst', () => {
-    take(5);
-    limiter.giveBack('a');
-    assert.deepEqual(take(2), [0, 6]);
-    for (let i = 0; i < 9; i += 1) limiter.giveBack('a');
-    assert.deepEqual(take(6), [0, 0, 0, 0, 0, 6]);
-    limiter.giveBack('unknown');
-    assert.deepEqual(take(6, 'unknown'), [0, 0, 0, 0, 0, 6]);
-  });
-
-  it('limits accounts separately', () => {
-    take(5, 'a');
-    assert.deepEqual(take(1, 'b'), [0]);
-  });
-
-  it('does not depend on changes of the wall clock', () => {
-    take(5);
-    clock.jump(3_600_000);
-    assert.deepEqual(take(1), [6]);
   });
 
   it('forgets accounts whose bucket is full again', () => {

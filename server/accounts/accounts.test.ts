@@ -21,28 +21,22 @@ describe('plans', () => {
     }
   });
 
-  it('limit the longest ttl together with the relay: the smaller value applies', () => {
-    assert.equal(ttlLimitsOf('free', { defaultTtl: 3600, maxTtl: 7 * DAY }, ALL).maxTtl, DAY);
-    assert.equal(ttlLimitsOf('free', { defaultTtl: 3600, maxTtl: 7200 }, ALL).maxTtl, 7200);
-    assert.equal(ttlLimitsOf('dev', { defaultTtl: 3600, maxTtl: 7 * DAY }, ALL).maxTtl, 7 * DAY);
-  });
-
-  it('limit an agent to an hour, by default too', () => {
-    const relay = { defaultTtl: 4 * 3600, maxTtl: 7 * DAY };
-    const limits = ttlLimitsOf('dev', relay, { kind: 'agent', prefix: 'ai' });
-    assert.deepEqual(limits, { defaultTtl: 3600, maxTtl: 3600 });
-    assert.equal(
-      ttlLimitsOf('dev', { defaultTtl: 60, maxTtl: 600 }, { kind: 'agent', prefix: 'ai' }).maxTtl,
-      600,
-    );
-  });
-
-  it('have no default ttl above the longest', () => {
-    assert.deepEqual(ttlLimitsOf('free', { defaultTtl: 2 * DAY, maxTtl: 7 * DAY }, ALL), {
-      defaultTtl: DAY,
-      maxTtl: DAY,
+  const AGENT = { kind: 'agent', prefix: 'ai' } as const;
+  for (const [what, plan, scope, [defaultTtl, maxTtl], limits] of [
+    ['the smaller of the longest ttl of plan and relay', 'free', ALL, [3600, 7 * DAY], [3600, DAY]],
+    ["the relay's if that is smaller", 'free', ALL, [3600, 7200], [3600, 7200]],
+    ['the same if both are', 'dev', ALL, [3600, 7 * DAY], [3600, 7 * DAY]],
+    ['no default ttl above the longest', 'free', ALL, [2 * DAY, 7 * DAY], [DAY, DAY]],
+    ['an hour for an agent, by default too', 'dev', AGENT, [4 * 3600, 7 * DAY], [3600, 3600]],
+    ['less for an agent if the relay allows less', 'dev', AGENT, [60, 600], [60, 600]],
+  ] as const)
+    it(`allow ${what}`, () => {
+      const [usual, longest] = limits;
+      assert.deepEqual(ttlLimitsOf(plan, { defaultTtl, maxTtl }, scope), {
+        defaultTtl: usual,
+        maxTtl: longest,
+      });
     });
-  });
 });
 
 function nowhere(): never {
@@ -61,19 +55,13 @@ describe('ensureKey', () => {
     handed = [];
   });
 
-  it('creates a key for the account "default", on the Dev plan, if there is none', async () => {
-    await ensureKey(store, clock, undefined, handOut);
-    const owner = await store.findKeyOwner(hashKey(handed[0] ?? assert.fail('no key was made')));
+  it('creates a key for the account "default", on the Dev plan, once, as an action of the relay', async () => {
+    for (let start = 0; start < 2; start += 1) await ensureKey(store, clock, undefined, handOut);
+    assert.equal(handed.length, 1);
+    const owner = await store.findKeyOwner(hashKey(handed[0] ?? ''));
     assert.deepEqual([owner?.account.name, owner?.account.plan], ['default', 'dev']);
-  });
-
-  it('records its creations as actions of the relay', async () => {
-    await ensureKey(store, clock, undefined, handOut);
-    const acts = await store.listAudit(9);
-    assert.deepEqual(
-      new Set(acts.map(({ actor, action }) => `${actor} ${action}`)),
-      new Set(['relay account.create', 'relay key.create']),
-    );
+    const acts = (await store.listAudit(9)).map(({ actor, action }) => `${actor} ${action}`);
+    assert.deepEqual(new Set(acts), new Set(['relay account.create', 'relay key.create']));
   });
 
   it('does not restore a key that was removed with its account', async () => {
@@ -82,12 +70,6 @@ describe('ensureKey', () => {
     await store.removeAccount('default', 0);
     await assert.rejects(ensureKey(store, clock, key, handOut), RevokedKeyError);
     assert.equal(await store.findKeyOwner(hashKey(key)), undefined);
-  });
-
-  it('creates it only once', async () => {
-    await ensureKey(store, clock, undefined, handOut);
-    await ensureKey(store, clock, undefined, handOut);
-    assert.equal(handed.length, 1);
   });
 
   it('creates another one at the next start if it could not be handed to the operator', async () => {
@@ -106,17 +88,16 @@ describe('ensureKey', () => {
     assert.equal(await store.findAccount('default'), undefined);
   });
 
-  it('stores a configured key, with the same result at every start', async () => {
-    const key = generateKey();
-    for (let start = 0; start < 2; start += 1) await ensureKey(store, clock, key, handOut);
-    assert.deepEqual(handed, []);
-    assert.equal((await store.findKeyOwner(hashKey(key)))?.account.name, 'default');
-  });
-
-  it('stores a configured key when several relays start together', async () => {
-    const key = generateKey();
+  it('stores configured keys for one account, with the same result at every start and on several relays', async () => {
+    const [key, other] = [generateKey(), generateKey()];
     await Promise.all([ensureKey(store, clock, key, handOut), ensureKey(store, clock, key, handOut)]);
-    assert.equal((await store.listKeys(0)).length, 1);
+    for (const again of [key, other]) await ensureKey(store, clock, again, handOut);
+    const owners = await Promise.all([key, other].map((one) => store.findKeyOwner(hashKey(one))));
+    assert.deepEqual(
+      owners.map((owner) => owner?.account.name),
+      ['default', 'default'],
+    );
+    assert.deepEqual([handed, (await store.listKeys(0)).length], [[], 2]);
   });
 
   it('does not restore a revoked key', async () => {
@@ -127,13 +108,5 @@ describe('ensureKey', () => {
     await assert.rejects(ensureKey(store, clock, key, handOut), RevokedKeyError);
     await ensureKey(store, clock, undefined, handOut);
     assert.deepEqual(handed, []);
-  });
-
-  it('adds another configured key to the same account', async () => {
-    const [first, second] = [generateKey(), generateKey()];
-    await ensureKey(store, clock, first, handOut);
-    await ensureKey(store, clock, second, handOut);
-    const owners = await Promise.all([first, second].map((key) => store.findKeyOwner(hashKey(key))));
-    assert.equal(owners[0]?.account.id, owners[1]?.account.id);
   });
 });

@@ -65,10 +65,44 @@ describe('Authenticator', () => {
     });
   }
 
-  it('refuses a key that does not exist', async () => {
-    const { status, message, headers } = await refusal(`Bearer ${generateKey()}`);
-    assert.deepEqual([status, message, headers], [401, 'invalid api key', { 'WWW-Authenticate': 'Bearer' }]);
-  });
+  const WWW = { 'WWW-Authenticate': 'Bearer' };
+  const INVALID = [401, 'invalid api key', WWW] as const;
+  /** What happens before, what stands behind "Bearer", and the refusal. */
+  for (const [what, before, given, refused] of [
+    ['that does not exist', () => {}, generateKey, INVALID],
+    ['that was revoked', () => test.store.revokeKey(keyId, 0), () => key, INVALID],
+    [
+      'of a suspended account, with the reason',
+      () => test.store.setSuspension(account.name, 'unpaid'),
+      () => key,
+      [403, 'this account is suspended: unpaid', {}],
+    ],
+    [
+      'when the store fails',
+      () => void (test.down = true),
+      () => key,
+      [503, 'service unavailable', { 'Retry-After': '1' }],
+    ],
+    ...['cvt_short', 'abc_', ' x', '!', `cvt_${'a'.repeat(201)}`].map(
+      (malformed) =>
+        [
+          `that is malformed without querying the store: ${malformed.slice(0, 9)}`,
+          () => void (test.down = true),
+          () =>
+            malformed.length > 4
+              ? malformed
+              : malformed === 'abc_'
+                ? key.replace('cvt_', malformed)
+                : key + malformed,
+          INVALID,
+        ] as const,
+    ),
+  ] as const)
+    it(`refuses a key ${what}`, async () => {
+      await before();
+      const { status, message, headers } = await refusal(`Bearer ${given()}`);
+      assert.deepEqual([status, message, headers], refused);
+    });
 
   it('refuses a key from the moment it expires', async () => {
     const { key: shortLived } = await issueKey(test.store, clock, account, { ttl: 60 });
@@ -83,36 +117,6 @@ describe('Authenticator', () => {
     await refusal(`Bearer ${generateKey()}`);
     await authenticator.authenticate(`Bearer ${key}`);
     assert.deepEqual(used, [`${keyId} first`, keyId]);
-  });
-
-  it('refuses a key from the moment it is revoked', async () => {
-    await test.store.revokeKey(keyId, 0);
-    assert.equal((await refusal(`Bearer ${key}`)).message, 'invalid api key');
-  });
-
-  it('refuses the keys of a suspended account, with the reason', async () => {
-    await test.store.setSuspension(account.name, 'unpaid');
-    const { status, message } = await refusal(`Bearer ${key}`);
-    assert.deepEqual([status, message], [403, 'this account is suspended: unpaid']);
-  });
-
-  it('answers 503 when the store fails', async () => {
-    test.down = true;
-    const { status, headers } = await refusal(`Bearer ${key}`);
-    assert.deepEqual([status, headers], [503, { 'Retry-After': '1' }]);
-  });
-
-  it('refuses a malformed key without querying the store', async () => {
-    test.down = true;
-    for (const malformed of [
-      'cvt_short',
-      key.replace('cvt_', 'abc_'),
-      `${key} x`,
-      `${key}!`,
-      `cvt_${'a'.repeat(201)}`,
-    ]) {
-      assert.equal((await refusal(`Bearer ${malformed}`)).message, 'invalid api key');
-    }
   });
 
   describe('after too many wrong keys from one address', () => {
@@ -416,14 +420,11 @@ describe('PolledAccessFeed', () => {
     return calls;
   }
 
-  it('calls at the start, and then for each change', async () => {
+  it('calls at the start, and then for each change, well within a second', async () => {
+    assert.ok(2 * ACCESS_POLL_MS < 1000);
     assert.deepEqual([await look(), await look()], [1, 1]);
     revision = 8;
     assert.deepEqual([await look(), await look()], [2, 2]);
-  });
-
-  it('notices changes well within a second', () => {
-    assert.ok(2 * ACCESS_POLL_MS < 1000);
   });
 
   it('calls again when the call has failed', async () => {
@@ -433,15 +434,11 @@ describe('PolledAccessFeed', () => {
     assert.deepEqual([await look(), await look()], [3, 3]);
   });
 
-  it('continues after the store was down', async () => {
+  it('continues after the store was down, and leaves no timer behind', async () => {
     revision = new StoreError('down');
     assert.equal(await look(), 0);
     revision = 7;
     assert.equal(await look(), 1);
-  });
-
-  it('leaves no timer behind', async () => {
-    await look();
     await feed.stop();
     assert.equal(clock.pending, 0);
   });

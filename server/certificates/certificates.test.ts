@@ -4,9 +4,10 @@ import type { Server } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { onLinux } from '../../shared/testing/posix.ts';
-import type { ChallengeRecord, CertificateRecord } from '../store/records.ts';
+import { checkAsyncScript } from '../../shared/testing/script.ts';
+import type { ChallengeRecord } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
-import { aChallenge, openTestStore } from '../testing/fixtures.ts';
+import { aChallenge, ofEach, openTestStore } from '../testing/fixtures.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import type { Orders } from './acme-orders.ts';
 import {
@@ -86,12 +87,9 @@ describe('the port for plain HTTP', () => {
     assert.equal(locationIn(await ask('//evil.test/x')), 'https://relay.test//evil.test/x');
   });
 
-  it('continues when a connection cannot be accepted', async () => {
+  it('redirects to the port of the public address, also after a connection could not be accepted', async () => {
     server.emit('error', Object.assign(new Error('accept EMFILE'), { code: 'EMFILE' }));
     assert.equal(locationIn(await ask('/')), 'https://relay.test/');
-  });
-
-  it('redirects to the port of the public address', async () => {
     server.close();
     port = 8443;
     await open();
@@ -156,16 +154,20 @@ describe('the port for plain HTTP', () => {
     });
   });
 
-  it('accepts a head of 8 KiB', async () => {
+  it('accepts a head of 8 KiB, and no body', async () => {
     assert.match(await ask('/', 'relay.test', field(HTTP_PORT_HEAD_MAX_BYTES - 300)), /^HTTP\/1.1 308 /);
     assert.equal(await ask('/', 'relay.test', field(HTTP_PORT_HEAD_MAX_BYTES)), '');
+    const text = await ask('/', 'relay.test', 'Content-Length: 5\r\n');
+    assert.match(text, /^HTTP\/1.1 308 [^]*\r\nConnection: close\r\n/);
   });
 
   it('waits 10 s for a request, and 5 s for the next one', () => {
-    assert.equal(server.headersTimeout, HTTP_PORT_REQUEST_MS);
-    assert.equal(server.requestTimeout, HTTP_PORT_REQUEST_MS);
-    assert.equal(server.timeout, HTTP_PORT_REQUEST_MS);
-    assert.equal(server.keepAliveTimeout, HTTP_PORT_IDLE_MS);
+    const { headersTimeout, requestTimeout, timeout, keepAliveTimeout } = server;
+    const first = [headersTimeout, requestTimeout, timeout];
+    assert.deepEqual(
+      [...first, keepAliveTimeout],
+      [...first.map(() => HTTP_PORT_REQUEST_MS), HTTP_PORT_IDLE_MS],
+    );
   });
 
   it('serves 100 requests per connection', async () => {
@@ -177,21 +179,31 @@ describe('the port for plain HTTP', () => {
     for await (const part of connection) text += String(part);
     assert.equal(text.match(/HTTP\/1.1 308 /g)?.length, HTTP_PORT_REQUESTS_MAX);
   });
-
-  it('rejects bodies', async () => {
-    const text = await ask('/', 'relay.test', 'Content-Length: 5\r\n');
-    assert.match(text, /^HTTP\/1.1 308 [^]*\r\nConnection: close\r\n/);
-  });
 });
 
 const HOUR = 3_600_000;
+
+/** Times are in seconds; `skip` lets them pass at once. A step shows the certificates that it orders and stores. */
+const SCRIPTS: Readonly<Record<string, string>> = {
+  'orders required certificates immediately, despite earlier failures, and again until they exist':
+    'start: relay.test despite failures; +10: relay.test; have relay.test; +30',
+  'orders required wildcards, as soon as there are any': `have relay.test; have a.test; start; require *.t.test;
+    +10: *.t.test; have *.t.test; +30`,
+  'renews certificates in time, but only needed ones': `have relay.test; have a.test; have gone.test; have *.b.test;
+    start; skip 215990; +10: a.test, relay.test`,
+  'renews for a name that has returned, an hour later at most': `have relay.test; have back.test due; start;
+    return back.test; +10; skip 3580; +20: back.test`,
+  'removes certificates that have ended': `have relay.test; have gone.test; start; known?: gone.test relay.test;
+    skip 324000; +20: relay.test; known?: none`,
+  'retries once a minute to store rejected certificates': `have relay.test; rejected a.test; start: stores a.test;
+    +50; +10: stores a.test`,
+};
 
 describe('CertificateRenewal', () => {
   let clock: FakeClock;
   let store: Store;
   let known: KnownCertificates;
-  let ordered: string[];
-  let stored: string[];
+  let did: Set<string>;
   let alive: Set<string>;
   let always: string[];
   let upkeep: CertificateRenewal;
@@ -200,12 +212,12 @@ describe('CertificateRenewal', () => {
     clock = new FakeClock();
     store = await openTestStore(() => {});
     known = new KnownCertificates(store, clock);
-    ordered = [];
-    stored = [];
+    did = new Set();
     alive = new Set(['relay.test', 'a.test']);
     always = [];
     const obtain: Orders['obtain'] = ({ subject }, cause, ignoreWait) => {
-      ordered.push(`${subject} ${cause} ${ignoreWait ?? false}`);
+      assert.equal(cause, 'upkeep');
+      did.add(subject + (ignoreWait === true ? ' despite failures' : ''));
       return Promise.resolve();
     };
     upkeep = new CertificateRenewal({
@@ -215,7 +227,7 @@ describe('CertificateRenewal', () => {
       orders: {
         obtain,
         obtainFor: (_host, plan, cause, ignoreWait) => obtain(plan, cause, ignoreWait),
-        store: ({ name }) => Promise.resolve(void stored.push(name)),
+        store: ({ name }) => Promise.resolve(void did.add(`stores ${name}`)),
       },
       planFor: (subject) => Promise.resolve({ subject, solvers: [] }),
       mayHave: (name) => alive.has(name),
@@ -226,77 +238,27 @@ describe('CertificateRenewal', () => {
 
   afterEach(() => upkeep.stop());
 
-  function aCertificate(name: string, given: Partial<CertificateRecord> = {}): CertificateRecord {
+  async function play(step: string): Promise<string> {
+    did.clear();
+    const [verb = '', name = '', due] = step.split(' ');
     const now = clock.now();
-    const times = { renewAt: now + 60 * HOUR, notAfter: now + 90 * HOUR, storedAt: now };
-    return { name, chain: 'c', key: 'k', ...times, ...given };
+    const renewAt = due === undefined ? now + 60 * HOUR : now;
+    const record = { name, chain: 'c', key: 'k', renewAt, notAfter: now + 90 * HOUR, storedAt: now };
+    if (verb === 'start') await upkeep.start();
+    else if (verb === 'have') await store.storeCertificate(record, 0);
+    else if (verb === 'rejected') known.add(record, false);
+    else if (verb === 'require') always.push(name);
+    else if (verb === 'return') alive.add(name);
+    else if (verb === 'skip') clock.advance(Number(name) * 1000);
+    else if (verb === 'known?')
+      return ofEach(await store.certificateSummaries(0), 'name').join(' ') || 'none';
+    else
+      for (let left = Number(verb); left > 0; left -= 10) {
+        clock.advance(10_000);
+        for (let count = 0; count < 6; count += 1) await nextTurn();
+      }
+    return [...did].toSorted((a, b) => a.localeCompare(b)).join(', ');
   }
 
-  async function pass(ms: number): Promise<void> {
-    for (let left = ms; left > 0; left -= 10_000) {
-      clock.advance(Math.min(left, 10_000));
-      for (let count = 0; count < 6; count += 1) await nextTurn();
-    }
-  }
-
-  it('orders required certificates immediately, despite earlier failures, and again until they exist', async () => {
-    await upkeep.start();
-    assert.deepEqual(ordered, ['relay.test upkeep true']);
-    await pass(10_000);
-    assert.deepEqual(ordered.slice(1), ['relay.test upkeep false']);
-    await store.storeCertificate(aCertificate('relay.test'), 0);
-    await pass(30_000);
-    assert.equal(ordered.length, 2);
-  });
-
-  it('orders required wildcards, as soon as there are any', async () => {
-    for (const name of ['relay.test', 'a.test']) await store.storeCertificate(aCertificate(name), 0);
-    await upkeep.start();
-    always = ['*.t.test'];
-    await pass(10_000);
-    assert.deepEqual(ordered, ['*.t.test upkeep false']);
-    await store.storeCertificate(aCertificate('*.t.test'), 0);
-    await pass(30_000);
-    assert.equal(ordered.length, 1);
-  });
-
-  it('renews certificates in time, but only needed ones', async () => {
-    for (const name of ['relay.test', 'a.test', 'gone.test', '*.b.test'])
-      await store.storeCertificate(aCertificate(name), 0);
-    await upkeep.start();
-    assert.deepEqual(ordered, []);
-    clock.advance(60 * HOUR - 10_000);
-    await pass(10_000);
-    assert.deepEqual([...new Set(ordered)], ['a.test upkeep false', 'relay.test upkeep false']);
-  });
-
-  it('renews for a name that has returned, an hour later at most', async () => {
-    await store.storeCertificate(aCertificate('relay.test'), 0);
-    await store.storeCertificate(aCertificate('back.test', { renewAt: clock.now() }), 0);
-    await upkeep.start();
-    alive.add('back.test');
-    await pass(10_000);
-    assert.deepEqual(ordered, []);
-    clock.advance(HOUR - 20_000);
-    await pass(20_000);
-    assert.deepEqual([...new Set(ordered)], ['back.test upkeep false']);
-  });
-
-  it('removes certificates that have ended', async () => {
-    await store.storeCertificate(aCertificate('gone.test'), 0);
-    await upkeep.start();
-    clock.advance(90 * HOUR);
-    await pass(20_000);
-    assert.equal(await store.findCertificate('gone.test'), undefined);
-  });
-
-  it('retries once a minute to store rejected certificates', async () => {
-    known.add(aCertificate('a.test'), false);
-    await upkeep.start();
-    assert.deepEqual(stored, ['a.test']);
-    await pass(50_000);
-    assert.equal(stored.length, 1);
-    await pass(10_000);
-    assert.equal(stored.length, 2);
-  });
+  for (const [title, script] of Object.entries(SCRIPTS)) it(title, () => checkAsyncScript(script, play));
 });

@@ -165,27 +165,17 @@ describe('PresentedChallenges', () => {
     store = await openTestStore(() => {});
   });
 
-  it('are found by every relay until they are withdrawn', async () => {
-    const [here, there] = [1, 2].map(() => new PresentedChallenges(store, clock, false)) as [
-      PresentedChallenges,
-      PresentedChallenges,
-    ];
-    await here.solver('http-01').present(challenge);
-    for (const relay of [here, there]) assert.deepEqual(await relay.find('http-01', 'a.test'), [challenge]);
-    assert.deepEqual(await there.find('tls-alpn-01', 'a.test'), []);
-    assert.deepEqual(await there.all('http-01'), [challenge]);
-    assert.deepEqual(await there.all('dns-01'), []);
-    await here.solver('http-01').withdraw(challenge);
-    for (const relay of [here, there]) assert.deepEqual(await relay.find('http-01', 'a.test'), []);
-  });
-
-  it('are found by the relay that replaces the one that has presented them', async () => {
-    const before = new PresentedChallenges(store, clock, true);
-    await before.solver('http-01').present(challenge);
-    const after = new PresentedChallenges(store, clock, false);
-    assert.deepEqual(await after.find('http-01', 'a.test'), [challenge]);
-    await before.solver('http-01').withdraw(challenge);
-    assert.deepEqual(await after.find('http-01', 'a.test'), []);
+  it('are found by every relay until they are withdrawn, also by one that replaces a standalone one', async () => {
+    for (const isAlone of [false, true]) {
+      const here = new PresentedChallenges(store, clock, isAlone);
+      const there = new PresentedChallenges(store, clock, false);
+      await here.solver('http-01').present(challenge);
+      for (const relay of [here, there]) assert.deepEqual(await relay.find('http-01', 'a.test'), [challenge]);
+      assert.deepEqual(await there.find('tls-alpn-01', 'a.test'), []);
+      assert.deepEqual([await there.all('http-01'), await there.all('dns-01')], [[challenge], []]);
+      await here.solver('http-01').withdraw(challenge);
+      for (const relay of [here, there]) assert.deepEqual(await relay.find('http-01', 'a.test'), []);
+    }
   });
 
   it('need no store on a standalone relay', async () => {

@@ -46,6 +46,8 @@ class FakeRelay implements RunningRelay {
   }
 }
 
+const listening = (code: string, port?: number): Error =>
+  Object.assign(new Error(`listen ${code}`), { code, port });
 const noRelay = () => assert.fail('no relay should start');
 
 describe('culvert-relay', () => {
@@ -218,23 +220,6 @@ describe('culvert-relay', () => {
       assert.equal(shell.logged.at(-1)?.[0], 'relay aborted');
     });
 
-    it('ends with code 2 when the service manager listens at another address', async () => {
-      const [here, there] = [8080, 443].map((port) => ({ host: '::', port }));
-      const start = () => Promise.reject(new OtherAddressError('visitors', here as Place, there as Place));
-      assert.equal(await main(shell, ['serve'], start), 2);
-      assert.match(shell.stderr.join(), /listens on \[::\]:8080, but .* say \[::\]:443: set ListenStream/);
-    });
-
-    it('says why a relay on another port cannot be replaced', async () => {
-      const error = new DatabaseInUseError('/data/culvert.db', '--data-dir');
-      const argv = ['serve', '--replace', '--port', '443'];
-      assert.equal(await main(shell, argv, () => Promise.reject(error)), 1);
-      assert.match(
-        String(logged('start refused')[0]?.['reason']),
-        /^no relay on port 443 .*, but another relay is using .*To change CULVERT_PORT .*, restart the relay/,
-      );
-    });
-
     it('ends in order when another relay has taken over', async () => {
       const relay = new FakeRelay();
       const exit = main(shell, ['serve', '--replace'], (_config, _operator, replaces) => {
@@ -257,15 +242,6 @@ describe('culvert-relay', () => {
       assert.deepEqual(shell.stdout, ['serve --replace --port 1']);
     });
 
-    it('explains why the running relay is not replaced', async () => {
-      const error = new HandoffError('another relay is already replacing it');
-      assert.equal(await main(shell, ['--replace'], () => Promise.reject(error)), 1);
-      assert.deepEqual(shell.logged.at(-1), [
-        'start refused',
-        { reason: 'the running relay continues: another relay is already replacing it' },
-      ]);
-    });
-
     it('logs an uncaught error', async () => {
       void main(shell, ['serve'], () => Promise.resolve(new FakeRelay()));
       await shell.serving;
@@ -274,50 +250,80 @@ describe('culvert-relay', () => {
       assert.deepEqual(shell.logged.at(-1), ['relay crashed', { error: 'boom', stack: error.stack }]);
     });
 
-    it('exits with 2 for a bootstrap key that was revoked', async () => {
-      assert.equal(await main(shell, [], () => Promise.reject(new RevokedKeyError())), 2);
-      assert.deepEqual(shell.stderr, [
-        'culvert-relay: CULVERT_BOOTSTRAP_KEY must be a key that was not revoked; set a different key, or remove the setting',
-      ]);
-    });
-
-    it('explains what to do about a port in use', async () => {
-      const error = Object.assign(new Error('listen EADDRINUSE'), { code: 'EADDRINUSE' });
-      assert.equal(await main(shell, [], () => Promise.reject(error)), 1);
-      const reason =
-        'cannot listen on 127.0.0.1 port 8080: another program is using it; choose a different port with --port';
-      assert.deepEqual(shell.logged.at(-1), ['start refused', { reason }]);
-      assert.deepEqual(shell.stderr, []);
-    });
-
-    it('explains what to do about a port that cannot be shared', async () => {
-      const cluster = {
-        CULVERT_REDIS_URL: 'redis://h',
-        CULVERT_DATABASE_URL: 'postgres://h/d',
-        CULVERT_CLUSTER_SECRET: 's'.repeat(32),
-      };
-      Object.assign(shell.env, cluster, { CULVERT_REUSE_PORT: 'true' });
-      for (const [code, reason] of [
-        [
-          'EADDRINUSE',
-          /another program is using it and does not share it; choose a different port with --port$/,
-        ],
-        ['ENOTSUP', /^this system does not allow programs to share a port; remove CULVERT_REUSE_PORT/],
-      ] as const) {
-        const error = Object.assign(new Error(`listen ${code}`), { code });
-        assert.equal(await main(shell, [], () => Promise.reject(error)), 1);
-        const [event, fields] = shell.logged.at(-1) ?? [];
-        assert.equal(event, 'start refused');
-        assert.match(String(fields?.['reason']), reason);
-      }
-    });
-
-    it('names the port that is in use', async () => {
-      const error = Object.assign(new Error('listen EADDRINUSE'), { code: 'EADDRINUSE', port: 9100 });
-      await main(shell, ['--metrics-port', '9100'], () => Promise.reject(error));
-      const reason =
-        'cannot listen on 127.0.0.1 port 9100: another program is using it; choose a different port with --metrics-port';
-      assert.deepEqual(shell.logged.at(-1), ['start refused', { reason }]);
-    });
+    const [here, there] = [8080, 443].map((port) => ({ host: '::', port }));
+    const cluster = {
+      CULVERT_REDIS_URL: 'redis://h',
+      CULVERT_DATABASE_URL: 'postgres://h/d',
+      CULVERT_CLUSTER_SECRET: 's'.repeat(32),
+      CULVERT_REUSE_PORT: 'true',
+    };
+    /** The reason is in the log with code 1, and on stderr with code 2. */
+    for (const [what, argv, error, code, reason, env] of [
+      [
+        'the service manager listens at another address',
+        ['serve'],
+        new OtherAddressError('visitors', here as Place, there as Place),
+        2,
+        /listens on \[::\]:8080, but .* say \[::\]:443: set ListenStream/,
+      ],
+      [
+        'there is no relay on another port to replace',
+        ['serve', '--replace', '--port', '443'],
+        new DatabaseInUseError('/data/culvert.db', '--data-dir'),
+        1,
+        /^no relay on port 443 .*, but another relay is using .*To change CULVERT_PORT .*, restart the relay/,
+      ],
+      [
+        'the running relay is not replaced',
+        ['--replace'],
+        new HandoffError('another relay is already replacing it'),
+        1,
+        /^the running relay continues: another relay is already replacing it$/,
+      ],
+      [
+        'the bootstrap key was revoked',
+        [],
+        new RevokedKeyError(),
+        2,
+        /^culvert-relay: CULVERT_BOOTSTRAP_KEY must be a key that was not revoked; set a different key, or remove the setting$/,
+      ],
+      [
+        'its port is in use',
+        [],
+        listening('EADDRINUSE'),
+        1,
+        /^cannot listen on 127\.0\.0\.1 port 8080: another program is using it; choose a different port with --port$/,
+      ],
+      [
+        'its port for metrics is in use',
+        ['--metrics-port', '9100'],
+        listening('EADDRINUSE', 9100),
+        1,
+        /^cannot listen on 127\.0\.0\.1 port 9100: another program is using it; choose a different port with --metrics-port$/,
+      ],
+      [
+        'its port is not shared',
+        [],
+        listening('EADDRINUSE'),
+        1,
+        /another program is using it and does not share it; choose a different port with --port$/,
+        cluster,
+      ],
+      [
+        'the system does not share ports',
+        [],
+        listening('ENOTSUP'),
+        1,
+        /^this system does not allow programs to share a port; remove CULVERT_REUSE_PORT/,
+        cluster,
+      ],
+    ] as readonly [string, string[], Error, number, RegExp, object?][])
+      it(`explains with code ${code} that ${what}`, async () => {
+        Object.assign(shell.env, env);
+        assert.equal(await main(shell, argv, () => Promise.reject(error)), code);
+        const refused = logged('start refused').map((fields) => String(fields['reason']));
+        assert.match((code === 1 ? refused : shell.stderr).join('\n'), reason);
+        assert.deepEqual(code === 1 ? shell.stderr : refused, []);
+      });
   });
 });

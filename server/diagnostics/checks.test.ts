@@ -41,6 +41,21 @@ async function look(checks: readonly Check[], name: string): Promise<string> {
   return (await wanted?.look()) ?? assert.fail(name);
 }
 
+/** Asserts that a check finds a fault with such a message and advice, or is skipped for such a reason. */
+async function refuses(
+  checked: Promise<string>,
+  of: typeof Fault | typeof Skipped,
+  text: RegExp,
+  fix = /^/,
+): Promise<void> {
+  await assert.rejects(checked, (error) => {
+    assert.ok(error instanceof of);
+    assert.match(error.message, text);
+    if (error instanceof Fault) assert.match(error.fix, fix);
+    return true;
+  });
+}
+
 async function ipv6(url: string, address: DnsAnswer): Promise<string> {
   const read = loadConfig({ CULVERT_PUBLIC_URL: url, CULVERT_TUNNEL_DOMAIN: 'tunnels.example.com' }, []);
   if ('problems' in read) assert.fail(read.problems.join());
@@ -62,13 +77,10 @@ describe('culvert-relay doctor', () => {
       return await congestionControl(path);
     }
 
-    it('and says how to change one that is slow on lines that lose packets', async () => {
+    it('if the system reports it, and says how to change one that is slow on lines that lose packets', async () => {
+      await assert.rejects(congestionControl(join(folder, 'none')), Skipped);
       assert.match(await control('cubic'), /^uses cubic, .*tcp_congestion_control=bbr"$/);
       assert.equal(await control('bbr'), 'uses bbr, which stays fast on lines that lose packets');
-    });
-
-    it('unless the system does not report it', async () => {
-      await assert.rejects(congestionControl(join(folder, 'none')), Skipped);
     });
   });
 
@@ -117,11 +129,11 @@ describe('culvert-relay doctor', () => {
 
     it('and reports one as old after 7 days', async () => {
       assert.equal(await backupOf(7), 'the last backup was made 7 days ago');
-      await assert.rejects(backupOf(8), (error) => error instanceof Fault && /8 days/.test(error.message));
+      await refuses(backupOf(8), Fault, /8 days/);
     });
 
     it('and skips an unknown one', async () => {
-      await assert.rejects(backupOf(undefined), (error) => error instanceof Skipped);
+      await refuses(backupOf(undefined), Skipped, /^/);
     });
   });
 
@@ -139,17 +151,10 @@ describe('culvert-relay doctor', () => {
       const { port } = server.address() as AddressInfo;
       const url = `http://relay.example.com:${port}`;
       assert.equal(await ipv6(url, found('::1')), 'the relay responds at ::1');
-      await assert.rejects(ipv6(url, { kind: 'none', exists: true }), (error) => error instanceof Skipped);
+      await refuses(ipv6(url, { kind: 'none', exists: true }), Skipped, /^/);
       server.close();
-      await assert.rejects(ipv6(url, found('::1')), (error) => {
-        assert.ok(error instanceof Fault);
-        assert.match(
-          error.message,
-          /^an AAAA record points to ::1, but no relay responds there: nothing is listening/,
-        );
-        assert.match(error.fix, /or remove the record\.$/);
-        return true;
-      });
+      const silent = /^an AAAA record points to ::1, but no relay responds there: nothing is listening/;
+      await refuses(ipv6(url, found('::1')), Fault, silent, /or remove the record\.$/);
     });
   });
 
@@ -181,12 +186,12 @@ describe('culvert-relay doctor', () => {
     });
 
     it('and names the missing record', async () => {
-      await assert.rejects(names('wildcard', {}), (error) => {
-        assert.ok(error instanceof Fault);
-        assert.equal(error.message, '*.tunnels.example.com has no address in the DNS');
-        assert.match(error.fix, /^Add an A record .* for \*\.tunnels\.example\.com/);
-        return true;
-      });
+      await refuses(
+        names('wildcard', {}),
+        Fault,
+        /^\*\.tunnels\.example\.com has no address in the DNS$/,
+        /^Add an A record .* for \*\.tunnels\.example\.com/,
+      );
       const silent = { 'relay.example.com A': { kind: 'failed', text: 'no DNS server answered' } as const };
       await assert.rejects(names('dns', silent), { message: 'relay.example.com: no DNS server answered' });
     });
@@ -261,39 +266,22 @@ describe('culvert-relay doctor', () => {
 
     it('and names the domain whose certificate is missing, and who has to do what', async () => {
       await store('*.other.test');
-      await assert.rejects(check(), (error) => {
-        assert.ok(error instanceof Fault);
-        assert.match(error.message, /^\*\.other\.test: /);
-        assert.match(
-          error.fix,
-          /^Get a certificate for \*\.other\.test for the program that terminates TLS\.$/,
-        );
-        return true;
-      });
-      await assert.rejects(check({ acme: WITH_ACME }), (error) => {
-        assert.ok(error instanceof Fault);
-        assert.match(error.fix, /"_acme-challenge\.other\.test NS 127\.0\.0\.1"/);
-        return true;
-      });
+      const fix = /^Get a certificate for \*\.other\.test for the program that terminates TLS\.$/;
+      await refuses(check(), Fault, /^\*\.other\.test: /, fix);
+      await refuses(check({ acme: WITH_ACME }), Fault, /^/, /"_acme-challenge\.other\.test NS 127\.0\.0\.1"/);
     });
 
     it('and reports a failed handshake', async () => {
       await store('*.shop.test');
       server.close();
-      await assert.rejects(check(), (error) => error instanceof Fault && /ECONNREFUSED/.test(error.message));
+      await refuses(check(), Fault, /ECONNREFUSED/);
     });
 
     it('unless there are none, nothing is encrypted, or the database cannot be read', async () => {
-      await assert.rejects(
-        check(),
-        (error) => error instanceof Skipped && /cannot be read/.test(error.message),
-      );
+      await refuses(check(), Skipped, /cannot be read/);
       await store('app.shop.test');
-      await assert.rejects(check(), (error) => error instanceof Skipped && /no user/.test(error.message));
-      await assert.rejects(
-        check({ publicUrl: new URL('http://127.0.0.1:1') }),
-        (error) => error instanceof Skipped && /not encrypted/.test(error.message),
-      );
+      await refuses(check(), Skipped, /no user/);
+      await refuses(check({ publicUrl: new URL('http://127.0.0.1:1') }), Skipped, /not encrypted/);
       assert.deepEqual(asked, []);
     });
   });
@@ -316,11 +304,8 @@ describe('culvert-relay doctor', () => {
       [now, /cert: it expired at /],
       [now - 3 * DAY_MS, /cert: it is not valid before /],
     ] as const)
-      await assert.rejects(check(at), (error) => error instanceof Fault && why.test(error.message));
+      await refuses(check(at), Fault, why);
     writeFileSync(cert ?? '', 'no certificate');
-    await assert.rejects(
-      check(now - 1),
-      (error) => error instanceof Fault && /CULVERT_TLS_CERT must be/.test(error.message),
-    );
+    await refuses(check(now - 1), Fault, /CULVERT_TLS_CERT must be/);
   });
 });

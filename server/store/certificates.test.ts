@@ -63,16 +63,6 @@ describe('certificates in the store', () => {
     assert.deepEqual(ofEach(await store.certificateSummaries(0), 'name'), ['b.test']);
   });
 
-  it('are ordered by one relay at a time', async () => {
-    assert.deepEqual(await store.beginOrder(begin()), { kind: 'begun', failures: 0 });
-    assert.deepEqual(await store.beginOrder(begin()), { kind: 'held', until: 1100 });
-    assert.deepEqual(await store.beginOrder(begin({ name: 'b.test' })), { kind: 'begun', failures: 0 });
-    assert.deepEqual(await store.beginOrder(begin({ now: 1100, heldUntil: 1200 })), {
-      kind: 'begun',
-      failures: 0,
-    });
-  });
-
   it('are ordered by only one of several relays that begin at the same moment', async () => {
     const turns = await Promise.all(Array.from({ length: 5 }, () => store.beginOrder(begin())));
     assert.deepEqual(turns.map(({ kind }) => kind).sort(), ['begun', 'held', 'held', 'held', 'held']);
@@ -89,29 +79,49 @@ describe('certificates in the store', () => {
     }
   });
 
-  it('are not ordered while there is one that is not due for renewal', async () => {
-    await store.beginOrder(begin());
-    await store.storeCertificate(aCertificate({ renewAt: 1500 }), 0);
-    assert.deepEqual(await store.beginOrder(begin()), { kind: 'stored' });
-    assert.equal((await store.beginOrder(begin({ now: 1500 }))).kind, 'begun');
-  });
-
-  it('are ordered again after a failure when they are due, or immediately if that is to be ignored', async () => {
-    await store.beginOrder(begin());
-    await store.failOrder('a.test', 2, 3000);
-    const wait = { kind: 'wait', until: 3000, cause: 'failed' };
-    assert.deepEqual(await store.beginOrder(begin({ now: 2999 })), wait);
-    assert.deepEqual(await store.beginOrder(begin({ now: 2999, ignoreWait: true })), {
-      kind: 'begun',
-      failures: 2,
+  const begun = { kind: 'begun', failures: 0 };
+  const again = { kind: 'begun', failures: 2 };
+  /** What happens after the first order, and what further ones get. */
+  for (const [what, act, orders] of [
+    [
+      'by one relay at a time',
+      () => Promise.resolve(),
+      [
+        [{}, { kind: 'held', until: 1100 }],
+        [{ name: 'b.test' }, begun],
+        [{ now: 1100, heldUntil: 1200 }, begun],
+      ],
+    ],
+    [
+      'only once there is none that is not due for renewal',
+      () => store.storeCertificate(aCertificate({ renewAt: 1500 }), 0),
+      [
+        [{}, { kind: 'stored' }],
+        [{ now: 1500 }, begun],
+      ],
+    ],
+    [
+      'again after a failure only when they are due',
+      () => store.failOrder('a.test', 2, 3000),
+      [[{ now: 2999 }, { kind: 'wait', until: 3000, cause: 'failed' }]],
+    ],
+    [
+      'again immediately if a failure is to be ignored',
+      () => store.failOrder('a.test', 2, 3000),
+      [[{ now: 2999, ignoreWait: true }, again]],
+    ],
+    [
+      'after a failure that is in the future since the clock was set back',
+      () => store.failOrder('a.test', 2, 24 * HOUR),
+      [[{ now: 1100 }, again]],
+    ],
+    ['again by a single relay that was restarted', () => store.releaseOrders(), [[{}, begun]]],
+  ] as readonly [string, () => Promise<unknown>, [Partial<OrderBegin>, object][]][])
+    it(`are ordered ${what}`, async () => {
+      assert.deepEqual(await store.beginOrder(begin()), begun);
+      await act();
+      for (const [order, turn] of orders) assert.deepEqual(await store.beginOrder(begin(order)), turn);
     });
-  });
-
-  it('are ordered after a failure that is in the future since the clock was set back', async () => {
-    await store.beginOrder(begin());
-    await store.failOrder('a.test', 2, 24 * HOUR);
-    assert.deepEqual(await store.beginOrder(begin({ now: 1100 })), { kind: 'begun', failures: 2 });
-  });
 
   it('are ordered a limited number of times per hour, over all names', async () => {
     for (const name of ['a.test', 'b.test']) await store.beginOrder(begin({ name }));
@@ -146,12 +156,6 @@ describe('certificates in the store', () => {
     await store.beginOrder(begin({ now: 50 * HOUR, heldUntil: 0, perHour: 1 }));
     const turn = await store.beginOrder(begin({ now: 1000, perHour: 1 }));
     assert.deepEqual(turn, { kind: 'wait', until: 1000 + HOUR, cause: 'limit' });
-  });
-
-  it('are ordered again by a single relay that was restarted', async () => {
-    await store.beginOrder(begin());
-    await store.releaseOrders();
-    assert.equal((await store.beginOrder(begin())).kind, 'begun');
   });
 });
 

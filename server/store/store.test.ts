@@ -30,21 +30,14 @@ describe('Store', () => {
     await store.insertAccount(owner);
   });
 
-  it('finds an account by its name', async () => {
+  it('finds an account by its name, and reports which value of it is taken, if it has a subdomain', async () => {
     assert.deepEqual(await store.findAccount(owner.name), owner);
     assert.equal(await store.findAccount('nobody'), undefined);
-  });
-
-  it('reports which value of an account is taken', async () => {
     await assert.rejects(store.insertAccount(anAccount({ name: owner.name })), isTaken('name'));
     await assert.rejects(store.insertAccount(anAccount({ subdomain: 'acme' })), isTaken('subdomain'));
-  });
-
-  it('lets any number of accounts have no subdomain', async () => {
-    const [one, two] = [anAccount(), anAccount()];
-    for (const account of [one, two]) await store.insertAccount(account);
-    const found = await store.findAccounts([one.id, two.id]);
-    assert.deepEqual(ofEach(found, 'subdomain'), [null, null]);
+    const others = [anAccount(), anAccount()];
+    for (const account of others) await store.insertAccount(account);
+    assert.deepEqual(ofEach(await store.findAccounts(ofEach(others, 'id')), 'subdomain'), [null, null]);
   });
 
   it('finds the owner of a key by its hash', async () => {
@@ -63,42 +56,30 @@ describe('Store', () => {
     await assert.rejects(store.insertKey({ ...key, id: 'other' }), isTaken('key'));
   });
 
-  it('returns a tunnel as it was stored, with its owner', async () => {
-    const tunnel = aTunnel(owner.id, { name: 'web', slug: 'web', idle: true, bytesIn: 2 ** 50 });
-    await store.insertTunnel(tunnel);
-    assert.deepEqual(await allTunnels(store), [{ tunnel, account: owner }]);
-  });
-
-  it('loads tunnels oldest first', async () => {
-    const times = [30, 10, 20];
-    for (const createdAt of times) await store.insertTunnel(aTunnel(owner.id, { createdAt }));
-    const loaded = await allTunnels(store);
-    assert.deepEqual(
-      loaded.map(({ tunnel }) => tunnel.createdAt),
-      [10, 20, 30],
-    );
-  });
-
-  it('finds tunnels by their ids or slugs', async () => {
-    const tunnel = aTunnel(owner.id, { slug: 'web' });
-    await store.insertTunnel(tunnel);
-    await store.insertTunnel(aTunnel(owner.id));
-    assert.deepEqual(await store.findTunnel(tunnel.id), { tunnel, account: owner });
+  it('finds tunnels as they were stored, with their owners, by id, slug and account, oldest first', async () => {
+    const tunnel = aTunnel(owner.id, {
+      slug: 'web',
+      name: 'web',
+      idle: true,
+      bytesIn: 2 ** 50,
+      createdAt: 20,
+    });
+    for (const made of [aTunnel(owner.id, { createdAt: 30 }), tunnel, aTunnel(owner.id, { createdAt: 10 })])
+      await store.insertTunnel(made);
+    const owned = { tunnel, account: owner };
+    assert.deepEqual(await store.findTunnel(tunnel.id), owned);
     assert.equal(await store.findTunnel('unknown'), undefined);
-    assert.deepEqual(await store.findTunnelsBySlug(['web', 'other']), [{ tunnel, account: owner }]);
-  });
-
-  it("finds an account's tunnels, oldest first", async () => {
-    for (const createdAt of [30, 10, 20]) await store.insertTunnel(aTunnel(owner.id, { createdAt }));
-    const times = (await store.tunnelsOf(owner.id)).map(({ tunnel }) => tunnel.createdAt);
-    assert.deepEqual(times, [10, 20, 30]);
+    assert.deepEqual(await store.findTunnelsBySlug(['web', 'other']), [owned]);
+    for (const all of [await allTunnels(store), await store.tunnelsOf(owner.id)]) {
+      assert.deepEqual(
+        all.map(({ tunnel: { createdAt } }) => createdAt),
+        [10, 20, 30],
+      );
+      assert.deepEqual(all[1], owned);
+    }
     assert.deepEqual(await store.tunnelsOf('nobody'), []);
-  });
-
-  it('accepts a slug once', async () => {
-    await store.insertTunnel(aTunnel(owner.id, { slug: 'web' }));
     await assert.rejects(store.insertTunnel(aTunnel(owner.id, { slug: 'web' })), isTaken('slug'));
-    assert.equal((await allTunnels(store)).length, 1);
+    assert.equal((await allTunnels(store)).length, 3);
   });
 
   it('releases the slug of an unended tunnel long after its expiry, even beyond a hold', async () => {
@@ -143,21 +124,13 @@ describe('Store', () => {
     assert.equal((await allTunnels(store)).length, 3);
   });
 
-  it('deletes tunnels, and ignores unknown ones', async () => {
+  it('deletes tunnels, and reports which of them existed', async () => {
     const [gone, kept] = [aTunnel(owner.id), aTunnel(owner.id)];
     for (const tunnel of [gone, kept]) await store.insertTunnel(tunnel);
     const released = [gone, aTunnel('nobody')].map((tunnel) => ({ ...tunnel, heldUntil: 0 }));
-    await store.releaseTunnels(released, 0);
-    await store.releaseTunnels([], 0);
+    assert.deepEqual(await store.releaseTunnels(released, 0), new Set([gone.id]));
+    for (const none of [released, []]) assert.deepEqual(await store.releaseTunnels(none, 0), new Set());
     assert.deepEqual(await ofTunnels(store, 'id'), [kept.id]);
-  });
-
-  it('reports which of them existed', async () => {
-    const tunnel = aTunnel(owner.id);
-    await store.insertTunnel(tunnel);
-    const released = [tunnel, aTunnel('nobody')].map((one) => ({ ...one, heldUntil: 0 }));
-    assert.deepEqual(await store.releaseTunnels(released, 0), new Set([tunnel.id]));
-    assert.deepEqual(await store.releaseTunnels(released, 0), new Set());
   });
 
   it('keeps a tunnel that expired for one relay but was extended by another, and then reserves no name', async () => {
@@ -191,27 +164,23 @@ describe('Store', () => {
   it('moves an expiry later, never earlier', async () => {
     const tunnel = aTunnel(owner.id, { expiresAt: 100 });
     await store.insertTunnel(tunnel);
-    const expiry = async () => (await allTunnels(store))[0]?.tunnel.expiresAt;
-    await store.raiseExpiry(tunnel.id, 300);
-    assert.equal(await expiry(), 300);
-    await store.raiseExpiry(tunnel.id, 200);
-    assert.equal(await expiry(), 300);
+    for (const to of [300, 200]) {
+      await store.raiseExpiry(tunnel.id, to);
+      assert.equal((await allTunnels(store))[0]?.tunnel.expiresAt, 300);
+    }
   });
 
   it('extends from the current expiry, up to the latest possible one', async () => {
-    const tunnel = aTunnel(owner.id, { expiresAt: 100 });
-    await store.insertTunnel(tunnel);
-    assert.equal(await store.extendExpiry(tunnel.id, { by: 50, from: 100, latest: 1000, reach: 'any' }), 150);
-    assert.equal(await store.extendExpiry(tunnel.id, { by: 50, from: 100, latest: 1000, reach: 'any' }), 200);
-    assert.equal(await store.extendExpiry(tunnel.id, { by: 50, from: 400, latest: 1000, reach: 'any' }), 450);
-    assert.equal(
-      await store.extendExpiry(tunnel.id, { by: 600, from: 450, latest: 1000, reach: 'any' }),
-      undefined,
-    );
-    assert.equal(
-      await store.extendExpiry('unknown', { by: 1, from: 0, latest: 1000, reach: 'any' }),
-      undefined,
-    );
+    const { id } = aTunnel(owner.id);
+    await store.insertTunnel(aTunnel(owner.id, { id, expiresAt: 100 }));
+    for (const [by, from, of, expected] of [
+      [50, 100, id, 150],
+      [50, 100, id, 200],
+      [50, 400, id, 450],
+      [600, 450, id, undefined],
+      [1, 0, 'unknown', undefined],
+    ] as const)
+      assert.equal(await store.extendExpiry(of, { by, from, latest: 1000, reach: 'any' }), expected);
   });
 
   it('adds traffic to the existing counts', async () => {
@@ -310,20 +279,13 @@ describe('Store', () => {
     assert.equal(loaded.length, 20);
   });
 
-  it('refuses a tunnel without an account', async () => {
-    await assert.rejects(store.insertTunnel(aTunnel('nobody')), StoreError);
-  });
-
-  it('tells the operator when failures begin and end, once each', async () => {
+  it('tells the operator when failures begin and end, once each, and fails once it is closed', async () => {
     for (let i = 0; i < 3; i += 1) await assert.rejects(store.insertTunnel(aTunnel('nobody')), StoreError);
     await store.ping();
     assert.equal(logged.length, 1, 'being readable does not mean being writable');
     for (let i = 0; i < 2; i += 1) await store.insertAccount(anAccount());
     assert.deepEqual(ofEach(logged, 'event'), ['store failing', 'store recovered']);
     assert.match(String(logged[0]?.error), /foreign key constraint/i);
-  });
-
-  it('rejects with a StoreError once it is closed', async () => {
     await store.close();
     await assert.rejects(store.ping(), StoreError);
   });

@@ -27,16 +27,19 @@ describe('the store of teams', () => {
   const account = anAccount({ name: 'team', createdAt: 100 });
   const store = useStore(account);
 
-  it('keeps which key a tunnel is from, and its label', async () => {
-    const tunnel = aTunnel(account.id, { createdKey: 'k', createdBy: 'ann' });
-    await store.insertTunnel(tunnel);
-    assert.deepEqual((await store.findTunnel(tunnel.id))?.tunnel, tunnel);
-  });
-
-  it("keeps whether a tunnel is from an agent's key", async () => {
-    const tunnel = aTunnel(account.id, { name: 'ai-x', createdKey: 'agent', byAgent: true });
-    await store.insertTunnel(tunnel);
-    assert.deepEqual((await store.findTunnel(tunnel.id))?.tunnel, tunnel);
+  it('keeps which key a tunnel is from, its label and whether it is an agent, and the scopes of keys', async () => {
+    for (const fields of [
+      { createdKey: 'k', createdBy: 'ann' },
+      { name: 'ai-x', createdKey: 'agent', byAgent: true },
+    ]) {
+      const tunnel = aTunnel(account.id, fields);
+      await store.insertTunnel(tunnel);
+      assert.deepEqual((await store.findTunnel(tunnel.id))?.tunnel, tunnel);
+    }
+    for (const scope of [{ kind: 'agent', prefix: 'ai' }, { kind: 'owner' }] as const) {
+      await store.insertKey(aKeyRecord({ accountId: account.id, hash: scope.kind, scope }));
+      assert.deepEqual((await store.findKeyOwner(scope.kind))?.scope, scope);
+    }
   });
 
   it("changes for an agent's key only what an agent's key has, whatever happens at the same time", async () => {
@@ -57,12 +60,6 @@ describe('the store of teams', () => {
     assert.deepEqual([createdKey, expiresAt, accessRevision], ['owner', 500, 3]);
   });
 
-  it('keeps the scope of an agent', async () => {
-    const scope = { kind: 'agent', prefix: 'ai' } as const;
-    await store.insertKey(aKeyRecord({ accountId: account.id, hash: 'h', scope }));
-    assert.deepEqual((await store.findKeyOwner('h'))?.scope, scope);
-  });
-
   it('stores invitations with their accounts, all or none', async () => {
     const [one, two] = [anAccount({ subdomain: 'one' }), anAccount({ subdomain: 'one' })];
     const invitations = [one, two].map(({ id }) => anInvitation(id));
@@ -78,11 +75,6 @@ describe('the store of teams', () => {
     await store.insertInvitations([anInvitation(account.id, { id: 'i' })], 0);
     assert.equal(await store.revokeInvitation('i', 1, 'other'), false);
     assert.equal(await store.revokeInvitation('i', 1, account.id), true);
-  });
-
-  it("reads an owner's key as one", async () => {
-    await store.insertKey(aKeyRecord({ accountId: account.id, hash: 'o', scope: { kind: 'owner' } }));
-    assert.deepEqual((await store.findKeyOwner('o'))?.scope, { kind: 'owner' });
   });
 
   it('shows owners what concerns their account, and nothing else', async () => {

@@ -6,7 +6,7 @@ import { FakeAuthority } from '../../testing/fake-authority.ts';
 import type { ChallengeSolver } from '../challenge-solver.ts';
 import { ACME_CHAIN_MAX, ACME_ORDER_TIMEOUT_MS, type Issued, Order, UnprovenError } from './order.ts';
 import { AcmeSession, AuthorityError } from './session.ts';
-import { newKey } from './x509.ts';
+import { newKey, publicKeyOf } from './x509.ts';
 
 /** RSA with 1024 bits, which TLS does not accept. */
 const WEAK = `-----BEGIN CERTIFICATE-----
@@ -104,30 +104,18 @@ describe('an order', () => {
     assert.deepEqual(withdrawn, presented);
   });
 
-  it('rejects a certificate for another key or another name', async () => {
+  it('rejects a certificate for another key or another name, and what is unusable for handshakes', async () => {
     const { issue } = authority;
-    authority.issue = (_name, publicKey) => issue('b.test', publicKey);
-    await assert.rejects(order(), /no usable certificate/);
-    authority.issue = async (name) => {
-      const { chain } = await new Promise<Issued>((resolve) => {
-        const other = new FakeAuthority(() => Date.now());
-        const session = new AcmeSession(other, other.directory);
-        void session
-          .register(key, 'x@relay.test')
-          .then((account) => new Order(session, { key, account }, clock).run([name], solver))
-          .then(resolve);
-      });
-      return chain;
-    };
-    await assert.rejects(order(), /no usable certificate/);
-    authority.issue = () => Promise.resolve('nothing');
-    await assert.rejects(order(), /no usable certificate/);
-  });
-
-  it('rejects a certificate that is unusable for handshakes', async () => {
-    const { issue } = authority;
-    authority.issue = async (name, publicKey) => (await issue(name, publicKey)) + WEAK;
-    await assert.rejects(order(), /no usable certificate/);
+    const others = publicKeyOf(await newKey());
+    for (const unusable of [
+      (_name: string, publicKey: Buffer) => issue('b.test', publicKey),
+      (name: string) => issue(name, others),
+      () => Promise.resolve('nothing'),
+      async (name: string, publicKey: Buffer) => (await issue(name, publicKey)) + WEAK,
+    ]) {
+      authority.issue = unusable;
+      await assert.rejects(order(), /no usable certificate/);
+    }
   });
 
   it('accepts at most ten certificates in a chain', async () => {

@@ -40,26 +40,17 @@ describe('AcmeSession', () => {
     return session.register(key, 'operator@relay.test');
   }
 
-  it('requests the directory once, and no nonce while it has one', async () => {
-    await register();
-    await register();
-    assert.deepEqual(authority.asked, ['/dir', '/nonce', '/account', '/account']);
-  });
-
-  it('requests the directory again after a failure', async () => {
+  it('requests the directory once, also after a failure, no nonce while it has one, and uses none twice', async () => {
     authority.isDown = true;
     await assert.rejects(register(), AuthorityError);
     authority.isDown = false;
-    assert.match(await register(), /^https:/);
-  });
-
-  it('uses no nonce twice', async () => {
     const nonces: string[] = [];
     authority.fault = ({ nonce }) => {
       nonces.push(nonce);
       return undefined;
     };
-    for (let count = 0; count < 5; count += 1) await register();
+    for (let count = 0; count < 5; count += 1) assert.match(await register(), /^https:/);
+    assert.deepEqual(authority.asked, ['/dir', '/nonce', ...Array<string>(5).fill('/account')]);
     assert.equal(new Set(nonces).size, 5);
   });
 
@@ -205,24 +196,25 @@ describe('HTTPS to an authority', () => {
     await assert.rejects(send(), fails(/no response within 20000 ms/));
   });
 
-  it('trusts only the given authorities', async () => {
-    transport = httpsTransport(undefined, 'test', clock);
-    await assert.rejects(send(), fails(/cannot be reached/));
-  });
-
-  it('sends nothing after it is closed', async () => {
+  it('trusts only the given authorities, and sends nothing after it is closed', async () => {
     respond = (_request, response) => response.end();
+    const strict = httpsTransport(undefined, 'test', clock);
+    const url = `https://localhost:${(server.address() as AddressInfo).port}/x`;
+    await assert.rejects(strict.send(url, '{}'), fails(/cannot be reached/));
+    strict.close();
+    await send();
     transport.close();
     await assert.rejects(send(), fails(/cannot be reached/));
   });
 
-  it('waits as long as an authority requests, a day at most', () => {
-    const now = Date.UTC(2026, 0, 1);
-    assert.equal(retryAfter(undefined, now), undefined);
-    assert.equal(retryAfter('120', now), 120_000);
-    assert.equal(retryAfter('Thu, 01 Jan 2026 00:00:30 GMT', now), 30_000);
-    assert.equal(retryAfter('999999999', now), ACME_RETRY_AFTER_MAX_MS);
-    assert.equal(retryAfter('Wed, 31 Dec 2025 00:00:00 GMT', now), 0);
-    assert.equal(retryAfter('soon', now), undefined);
-  });
+  for (const [given, ms] of [
+    [undefined, undefined],
+    ['120', 120_000],
+    ['Thu, 01 Jan 2026 00:00:30 GMT', 30_000],
+    ['999999999', ACME_RETRY_AFTER_MAX_MS],
+    ['Wed, 31 Dec 2025 00:00:00 GMT', 0],
+    ['soon', undefined],
+  ] as const)
+    it(`waits ${ms} ms if an authority requests ${given}`, () =>
+      assert.equal(retryAfter(given, Date.UTC(2026, 0, 1)), ms));
 });

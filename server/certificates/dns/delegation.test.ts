@@ -3,6 +3,7 @@ import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { mock } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
+import { checkAsyncScript } from '../../../shared/testing/script.ts';
 import { dnsQuery } from '../../testing/dns-server.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
 import { FakeShell } from '../../testing/fake-shell.ts';
@@ -103,11 +104,26 @@ function withCode(query: Buffer, code: number): Buffer {
   });
 }
 
-const SEEN_MS = 3_600_000;
-const MISSING_MS = 60_000;
 const OURS: Delegation = { kind: 'ours' };
-const MISSING: Delegation = { kind: 'missing', reason: 'there is no such record' };
-const FAILED: Delegation = { kind: 'failed', reason: 'the resolver cannot be asked (ETIMEOUT)' };
+const RESULTS: Readonly<Record<string, Delegation>> = {
+  ours: OURS,
+  missing: { kind: 'missing', reason: 'there is no such record' },
+  failed: { kind: 'failed', reason: 'the resolver cannot be asked (ETIMEOUT)' },
+};
+
+/** What a lookup finds, whether the domain is the relay's then, and what is logged. Times are in seconds. */
+const SCRIPTS: Readonly<Record<string, string>> = {
+  'are cached for an hour if found':
+    'ours: yes, logs seen; +3599; missing: yes; +1; missing: no, logs missing',
+  'are looked up again after a minute if missing':
+    'missing: no, logs missing; +59; ours: no; +1; ours: yes, logs seen',
+  'are logged when they change, with the record to add, and not again': `missing: no, logs missing; +3600; missing: no;
+    +3600; failed: no; +3600; ours: yes, logs seen; +3600; ours: yes; +3600; failed: yes; +3600;
+    missing: no, logs missing`,
+  'are logged even if no server answered, and then not assumed': 'failed: no, logs missing',
+  'are kept while no server answers, and looked up again after a minute': `ours: yes, logs seen; +3600; failed: yes; +60;
+    missing: no, logs missing`,
+};
 
 describe('Delegations', () => {
   let clock: FakeClock;
@@ -127,65 +143,30 @@ describe('Delegations', () => {
     delegations = new Delegations({ lookUp, nameServer: 'relay.test', clock, log: shell.log });
   });
 
-  async function isOurs(of: Delegation): Promise<boolean> {
-    found = of;
-    return await delegations.isOurs('t.test');
+  async function play(step: string): Promise<string> {
+    if (step.startsWith('+')) {
+      clock.advance(Number(step) * 1000);
+      return '';
+    }
+    found = RESULTS[step] ?? assert.fail(step);
+    const isOurs = await delegations.isOurs('t.test');
+    const logs = shell.logged.splice(0).map(([event, fields]) => {
+      const record = '_acme-challenge.t.test. NS relay.test.';
+      const reason = 'reason' in found ? found.reason : '';
+      const missing = event === 'delegation missing' && { record, reason };
+      assert.deepEqual(fields, { domain: 't.test', ...missing });
+      return `, logs ${event.replace('delegation ', '')}`;
+    });
+    return `${isOurs ? 'yes' : 'no'}${logs.join('')}`;
   }
 
-  it('are looked up once for simultaneous requests', async () => {
+  for (const [title, script] of Object.entries(SCRIPTS)) it(title, () => checkAsyncScript(script, play));
+
+  it('are looked up once for simultaneous requests, and cached for 10,000 domains', async () => {
     found = OURS;
     const both = await Promise.all([delegations.isOurs('t.test'), delegations.isOurs('t.test')]);
     assert.deepEqual([both, asked], [[true, true], ['t.test']]);
-  });
-
-  it('are cached for an hour if found', async () => {
-    await isOurs(OURS);
-    clock.advance(SEEN_MS - 1);
-    assert.equal(await isOurs(MISSING), true);
-    clock.advance(1);
-    assert.equal(await isOurs(MISSING), false);
-  });
-
-  it('are looked up again after a minute if missing', async () => {
-    await isOurs(MISSING);
-    clock.advance(MISSING_MS - 1);
-    assert.equal(await isOurs(OURS), false);
-    clock.advance(1);
-    assert.equal(await isOurs(OURS), true);
-  });
-
-  it('are logged when they change, with the record to add, and not again', async () => {
-    for (const next of [MISSING, MISSING, FAILED, OURS, OURS, FAILED, MISSING]) {
-      await isOurs(next);
-      clock.advance(SEEN_MS);
-    }
-    const missing = {
-      domain: 't.test',
-      record: '_acme-challenge.t.test. NS relay.test.',
-      reason: 'there is no such record',
-    };
-    assert.deepEqual(shell.logged, [
-      ['delegation missing', missing],
-      ['delegation seen', { domain: 't.test' }],
-      ['delegation missing', missing],
-    ]);
-  });
-
-  it('are logged even if no server answered, and then not assumed', async () => {
-    assert.equal(await isOurs(FAILED), false);
-    assert.equal(shell.logged.length, 1);
-  });
-
-  it('are kept while no server answers, and looked up again after a minute', async () => {
-    await isOurs(OURS);
-    clock.advance(SEEN_MS);
-    assert.equal(await isOurs(FAILED), true);
-    clock.advance(MISSING_MS);
-    assert.equal(await isOurs(MISSING), false);
-  });
-
-  it('are cached for 10,000 domains', async () => {
-    found = OURS;
+    asked.length = 0;
     for (let index = 0; index <= DELEGATIONS_KNOWN_MAX; index += 1) await delegations.isOurs(`${index}.test`);
     await delegations.isOurs('1.test');
     assert.equal(asked.length, DELEGATIONS_KNOWN_MAX + 1);

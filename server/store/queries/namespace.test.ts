@@ -1,71 +1,104 @@
 import assert from 'node:assert/strict';
-import {
-  allTunnels,
-  anAccount,
-  aTunnel,
-  isTaken,
-  ofTunnels,
-  PUBLIC,
-  theTerms,
-  useStore,
-} from '../../testing/fixtures.ts';
-import type { TunnelRecord } from '../records.ts';
+import { checkAsyncScript } from '../../../shared/testing/script.ts';
+import { anAccount, aTunnel, ofTunnels, PUBLIC, theTerms, useStore } from '../../testing/fixtures.ts';
 import { ConflictError } from '../store-errors.ts';
 
 /** Rounds of a race; each side may lose one. */
 const RACES = 20;
 
-describe('names of tunnels and subdomains of accounts', () => {
-  const owner = anAccount({ subdomain: 'acme' });
-  const other = anAccount({ subdomain: 'other' });
-  const store = useStore(owner, other);
+/** Steps by two accounts and a new one, each with the value that is taken. Times are in ms. */
+const SCRIPTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  'names of tunnels and subdomains of accounts': {
+    "refuse a tunnel any account's subdomain, including its own":
+      'ann tunnel acme: slug taken; bob tunnel acme: slug taken; tunnels: none',
+    'refuse an account the name of a live tunnel as its subdomain':
+      'ann tunnel web; new account web: subdomain taken; ann releases web until 0; new account web',
+    'refuse an account a name reserved for another one':
+      'ann releases web until 5000; new account web at 4999: subdomain taken; new account web at 5000',
+    'ignore an expired tunnel left by a relay that died': `ann tunnel web expires 100000;
+      new account web at 159999: subdomain taken; new account web at 160000`,
+    'give a subdomain back when its account is removed': 'ann removed; bob tunnel acme; tunnels: acme',
+  },
+  'hosts of wildcard tunnels': {
+    'are refused as names of other accounts, whatever stands before the name': `ann wildcard web;
+      bob tunnel a--web: slug taken; bob tunnel a-b--web: slug taken; bob tunnel a--b--web: slug taken;
+      bob tunnel a---web: slug taken; bob tunnel a--webs; bob tunnel a-web; bob tunnel web--a;
+      bob tunnel b--web-site`,
+    'are names that the account itself may use': 'ann wildcard web; ann tunnel a--web; ann wildcard b--web',
+    'keep a wildcard tunnel from covering a name of another account': `bob tunnel a--web;
+      ann wildcard web: slug taken; tunnels: a--web; ann wildcard site; ann wildcard b--web`,
+    'are not reserved without `wildcard`': 'ann tunnel web; bob tunnel a--web',
+    'are refused as subdomains of other accounts, and the other way around': `ann wildcard web;
+      new account a--web: subdomain taken; bob subdomain a--web: subdomain taken; ann subdomain a--web;
+      bob subdomain a--site; ann wildcard site: slug taken`,
+    'are free again when the wildcard tunnel has ended, unless its name is held': `ann wildcard web;
+      ann releases web until 5000; bob tunnel a--web at 4999: slug taken; bob tunnel a--web at 5000`,
+    'include names that are held for another account': `bob releases a--web until 5000;
+      ann wildcard web at 4999: slug taken; ann wildcard web at 5000`,
+    'are those of the tunnel that has been taken over as a wildcard one': `ann tunnel web; bob tunnel a--web;
+      ann takes web wildcard: slug taken; terms web: 0 plain; ann takes web; terms web: 1 plain`,
+  },
+};
 
-  it("refuse a tunnel any account's subdomain, including its own", async () => {
-    for (const { id } of [owner, other])
-      await assert.rejects(store.insertTunnel(aTunnel(id, { slug: 'acme' })), isTaken('slug'));
-    assert.deepEqual(await allTunnels(store), []);
+const ann = anAccount({ name: 'ann', subdomain: 'acme' });
+const bob = anAccount({ name: 'bob', subdomain: 'other' });
+
+for (const [subject, rows] of Object.entries(SCRIPTS))
+  describe(subject, () => {
+    const store = useStore(ann, bob);
+    const ids = new Map<string, string>();
+
+    async function act(step: string): Promise<string | undefined> {
+      const [who, verb = '', name = '', when, time] = step.split(' ');
+      const owner = who === 'bob' ? bob : ann;
+      const times = {
+        ...(when === 'at' && { createdAt: Number(time) }),
+        ...(when === 'expires' && { expiresAt: Number(time) }),
+      };
+      if (who === 'tunnels') return (await ofTunnels(store, 'slug')).join(' ') || 'none';
+      if (who === 'terms') {
+        const { tunnel } = (await store.findTunnel(ids.get(verb) ?? '')) ?? assert.fail(verb);
+        return `${tunnel.termsRevision} ${tunnel.wildcard ? 'wildcard' : 'plain'}`;
+      }
+      if (who === 'new') await store.insertAccount(anAccount({ name: 'new', subdomain: name, ...times }));
+      else if (verb === 'tunnel' || verb === 'wildcard') {
+        const tunnel = aTunnel(owner.id, { slug: name, wildcard: verb === 'wildcard', ...times });
+        await store.insertTunnel(tunnel);
+        ids.set(name, tunnel.id);
+      } else if (verb === 'subdomain') await store.setSubdomain(owner.name, name, 1000);
+      else if (verb === 'removed') await store.removeAccount(owner.name, 0);
+      else if (verb === 'releases') {
+        const id = ids.get(name) ?? 'x';
+        await store.releaseTunnels([{ id, slug: name, accountId: owner.id, heldUntil: Number(time) }], 1000);
+      } else {
+        const terms = theTerms({ wildcard: when === 'wildcard' });
+        await store.setTerms(ids.get(name) ?? '', terms, PUBLIC, { now: 1000, nameHold: 0 });
+      }
+      return undefined;
+    }
+
+    async function play(step: string): Promise<string> {
+      try {
+        return (await act(step)) ?? '';
+      } catch (error) {
+        assert.ok(error instanceof ConflictError, String(error));
+        return `${error.field} taken`;
+      }
+    }
+
+    beforeEach(() => ids.clear());
+
+    for (const [title, script] of Object.entries(rows)) it(title, () => checkAsyncScript(script, play));
   });
 
-  it('refuse an account the name of a live tunnel as its subdomain', async () => {
-    const tunnel = aTunnel(owner.id, { slug: 'web' });
-    await store.insertTunnel(tunnel);
-    const wanted = anAccount({ subdomain: 'web' });
-    await assert.rejects(store.insertAccount(wanted), isTaken('subdomain'));
-    assert.equal(await store.findAccount(wanted.name), undefined);
-    const held = { id: tunnel.id, slug: 'web', accountId: owner.id, heldUntil: 0 };
-    await store.releaseTunnels([held], 1000);
-    await store.insertAccount(wanted);
-  });
+describe('a name that a tunnel and an account request at the same moment', () => {
+  const store = useStore(ann);
 
-  it('refuse an account a name reserved for another one', async () => {
-    await store.releaseTunnels([{ id: 'x', slug: 'web', accountId: owner.id, heldUntil: 5000 }], 1000);
-    await assert.rejects(
-      store.insertAccount(anAccount({ subdomain: 'web', createdAt: 4999 })),
-      isTaken('subdomain'),
-    );
-    await store.insertAccount(anAccount({ subdomain: 'web', createdAt: 5000 }));
-  });
-
-  it('ignore an expired tunnel left by a relay that died', async () => {
-    await store.insertTunnel(aTunnel(owner.id, { slug: 'web', expiresAt: 100_000 }));
-    await assert.rejects(
-      store.insertAccount(anAccount({ subdomain: 'web', createdAt: 159_999 })),
-      isTaken('subdomain'),
-    );
-    await store.insertAccount(anAccount({ subdomain: 'web', createdAt: 160_000 }));
-  });
-
-  it('give a subdomain back when its account is removed', async () => {
-    await store.removeAccount(owner.name, 0);
-    await store.insertTunnel(aTunnel(other.id, { slug: 'acme' }));
-    assert.deepEqual(await ofTunnels(store, 'slug'), ['acme']);
-  });
-
-  it('go to one side if both request them at the same moment', async () => {
+  it('goes to one of them', async () => {
     for (let race = 0; race < RACES; race += 1) {
       const name = `race-${race}`;
       const sides = [
-        () => store.insertTunnel(aTunnel(owner.id, { slug: name })),
+        () => store.insertTunnel(aTunnel(ann.id, { slug: name })),
         () => store.insertAccount(anAccount({ subdomain: name })),
       ];
       if (race % 2 === 1) sides.reverse();
@@ -74,83 +107,5 @@ describe('names of tunnels and subdomains of accounts', () => {
       assert.equal(failures.length, 1, name);
       assert.ok(failures[0]?.reason instanceof ConflictError, String(failures[0]?.reason));
     }
-  });
-});
-
-describe('hosts of wildcard tunnels', () => {
-  const owner = anAccount();
-  const other = anAccount();
-  const store = useStore(owner, other);
-
-  const wild = (slug: string, fields: Partial<TunnelRecord> = {}) =>
-    store.insertTunnel(aTunnel(owner.id, { slug, wildcard: true, ...fields }));
-  const name = (slug: string, fields: Partial<TunnelRecord> = {}) =>
-    store.insertTunnel(aTunnel(other.id, { slug, ...fields }));
-
-  it('are refused as names of other accounts, whatever stands before the name', async () => {
-    await wild('web');
-    for (const slug of ['a--web', 'a-b--web', 'a--b--web', 'a---web'])
-      await assert.rejects(name(slug), isTaken('slug'), slug);
-    await name('a--webs');
-    await name('a-web');
-    await name('web--a');
-    await name('b--web-site');
-  });
-
-  it('are names that the account itself may use', async () => {
-    await wild('web');
-    await store.insertTunnel(aTunnel(owner.id, { slug: 'a--web' }));
-    await wild('b--web');
-  });
-
-  it('keep a wildcard tunnel from covering a name of another account', async () => {
-    await name('a--web');
-    await assert.rejects(wild('web'), isTaken('slug'));
-    assert.equal((await allTunnels(store)).length, 1);
-    await wild('site');
-    await wild('b--web');
-  });
-
-  it('are not reserved without `wildcard`', async () => {
-    await store.insertTunnel(aTunnel(owner.id, { slug: 'web' }));
-    await name('a--web');
-  });
-
-  it('are refused as subdomains of other accounts, and the other way around', async () => {
-    await wild('web');
-    await assert.rejects(store.insertAccount(anAccount({ subdomain: 'a--web' })), isTaken('subdomain'));
-    await assert.rejects(store.setSubdomain(other.name, 'a--web', 1000), isTaken('subdomain'));
-    await store.setSubdomain(owner.name, 'a--web', 1000);
-    await store.setSubdomain(other.name, 'a--site', 1000);
-    await assert.rejects(wild('site'), isTaken('slug'));
-  });
-
-  it('are free again when the wildcard tunnel has ended, unless its name is held', async () => {
-    const tunnel = aTunnel(owner.id, { slug: 'web', wildcard: true });
-    await store.insertTunnel(tunnel);
-    const { id } = tunnel;
-    await store.releaseTunnels([{ id, slug: 'web', accountId: owner.id, heldUntil: 5000 }], 1000);
-    await assert.rejects(name('a--web', { createdAt: 4999 }), isTaken('slug'));
-    await name('a--web', { createdAt: 5000 });
-  });
-
-  it('include names that are held for another account', async () => {
-    await store.releaseTunnels([{ id: 'x', slug: 'a--web', accountId: other.id, heldUntil: 5000 }], 1000);
-    await assert.rejects(wild('web', { createdAt: 4999 }), isTaken('slug'));
-    await wild('web', { createdAt: 5000 });
-  });
-
-  it('are those of the tunnel that has been taken over as a wildcard one', async () => {
-    const tunnel = aTunnel(owner.id, { slug: 'web' });
-    await store.insertTunnel(tunnel);
-    await name('a--web');
-    const takeOver = { now: 1000, nameHold: 0 };
-    await assert.rejects(
-      store.setTerms(tunnel.id, theTerms({ wildcard: true }), PUBLIC, takeOver),
-      isTaken('slug'),
-    );
-    assert.equal((await store.findTunnel(tunnel.id))?.tunnel.termsRevision, 0);
-    await store.setTerms(tunnel.id, theTerms(), PUBLIC, takeOver);
-    assert.equal((await store.findTunnel(tunnel.id))?.tunnel.wildcard, false);
   });
 });
