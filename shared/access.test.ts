@@ -4,6 +4,8 @@ import { ApiError } from './errors.ts';
 
 const ANN = { user: 'ann', password: 'x' };
 
+const named = (token: unknown): object => ({ name: 'ci', token });
+
 describe('readAccess', () => {
   it('reads the given fields, and treats missing ones as unset', () => {
     for (const given of [undefined, null, {}, { allow: null, basic: [], password: null, links: false }])
@@ -39,48 +41,52 @@ describe('readAccess', () => {
   });
 
   it('names the field that is invalid, and what it accepts', () => {
+    const users = Array.from({ length: BASIC_USERS_MAX + 1 }, (_, index) => ({ ...ANN, user: `u${index}` }));
+    const given: Readonly<Record<string, readonly unknown[]>> = {
+      allow: ['10.0.0.0/8', ['10.0.0.0/33'], Array.from({ length: ALLOW_MAX + 1 }, () => '::1')],
+      basic: [
+        ...[{ user: 'ann' }, ...['a:b', '', 'half \ud83e'].map((user) => ({ user, password: 'x' }))].map(
+          (one) => [one],
+        ),
+        [ANN, ANN],
+        [{ ...ANN, password: 'a\nb' }],
+        users,
+      ],
+      password: ['abc', 'x'.repeat(129), '🦊🦊🦊', 1234, 'half \udd8a'],
+      tokens: [
+        'ci',
+        ...['ci', {}, ...['', 'CI', 'ci\n', 'x'.repeat(33)].map((name) => ({ name }))].map((one) => [one]),
+        [{ name: 'ci' }, { name: 'ci' }],
+        ...[
+          'x'.repeat(23),
+          'x'.repeat(257),
+          `${'x'.repeat(24)} x`,
+          `${'x'.repeat(24)}\n`,
+          'ä'.repeat(24),
+        ].map((token) => [named(token)]),
+        Array.from({ length: 17 }, (_, index) => ({ name: `t${index}` })),
+      ],
+    };
+    const texts: Readonly<Record<string, RegExp>> = {
+      allow: /^allow must be up to 64 addresses or ranges/,
+      basic: /^basic must be up to 16 objects with user/,
+      password: /^password must be 4 to 128 characters$/,
+      tokens:
+        /^tokens must be up to 16 objects with name \(1 to 32 lowercase letters, digits.*token \(24 to 256 visible ASCII characters/,
+    };
     const cases: [unknown, RegExp][] = [
       [[], /^access must be an object$/],
       ['open', /^access must be an object$/],
       [{ pasword: 'secret' }, /^access has no field "pasword"$/],
-      [{ allow: '10.0.0.0/8' }, /^allow must be up to 64 addresses or ranges/],
-      [{ allow: ['10.0.0.0/33'] }, /^allow must/],
-      [{ allow: Array.from({ length: ALLOW_MAX + 1 }, () => '::1') }, /^allow must/],
-      [{ basic: [{ user: 'ann' }] }, /^basic must be up to 16 objects with user/],
-      [{ basic: [{ user: 'a:b', password: 'x' }] }, /^basic must/],
-      [{ basic: [{ user: '', password: 'x' }] }, /^basic must/],
-      [{ basic: [{ user: 'half \ud83e', password: 'x' }] }, /^basic must/],
-      [{ basic: [ANN, ANN] }, /^basic must/],
-      [{ basic: [{ ...ANN, password: 'a\nb' }] }, /^basic must/],
-      [
-        { basic: Array.from({ length: BASIC_USERS_MAX + 1 }, (_, index) => ({ ...ANN, user: `u${index}` })) },
-        /^basic must/,
-      ],
-      [{ password: 'abc' }, /^password must be 4 to 128 characters$/],
-      [{ password: 'x'.repeat(129) }, /^password must/],
-      [{ password: '🦊🦊🦊' }, /^password must/],
-      [{ password: 1234 }, /^password must/],
-      [{ password: 'half \udd8a' }, /^password must/],
       [{ links: 'yes' }, /^links must be true or false$/],
       [{ knock: 1 }, /^knock must be true or false$/],
-      [{ tokens: 'ci' }, /^tokens must be up to 16 objects with name \(1 to 32 lowercase letters, digits/],
-      [{ tokens: ['ci'] }, /^tokens must/],
-      [{ tokens: [{}] }, /^tokens must/],
-      [{ tokens: [{ name: '' }] }, /^tokens must/],
-      [{ tokens: [{ name: 'CI' }] }, /^tokens must/],
-      [{ tokens: [{ name: 'ci\n' }] }, /^tokens must/],
-      [{ tokens: [{ name: 'x'.repeat(33) }] }, /^tokens must/],
-      [{ tokens: [{ name: 'ci' }, { name: 'ci' }] }, /^tokens must/],
-      [{ tokens: [{ name: 'ci', token: 'x'.repeat(23) }] }, /token \(24 to 256 visible ASCII characters/],
-      [{ tokens: [{ name: 'ci', token: 'x'.repeat(257) }] }, /^tokens must/],
-      [{ tokens: [{ name: 'ci', token: `${'x'.repeat(24)} x` }] }, /^tokens must/],
-      [{ tokens: [{ name: 'ci', token: `${'x'.repeat(24)}\n` }] }, /^tokens must/],
-      [{ tokens: [{ name: 'ci', token: 'ä'.repeat(24) }] }, /^tokens must/],
-      [{ tokens: Array.from({ length: 17 }, (_, index) => ({ name: `t${index}` })) }, /^tokens must/],
+      ...Object.entries(given).flatMap(([field, values]) =>
+        values.map((value): [unknown, RegExp] => [{ [field]: value }, texts[field] ?? /^$/]),
+      ),
     ];
-    for (const [given, text] of cases) {
+    for (const [wrong, text] of cases) {
       assert.throws(
-        () => readAccess(given),
+        () => readAccess(wrong),
         (error) => {
           assert.ok(error instanceof ApiError);
           assert.equal(error.status, 400);
@@ -88,7 +94,7 @@ describe('readAccess', () => {
           assert.match(error.body.error, text);
           return true;
         },
-        JSON.stringify(given),
+        JSON.stringify(wrong),
       );
     }
   });

@@ -19,45 +19,32 @@ describe('readDomain', () => {
     it(`reads ${given} as ${name}`, () => assert.deepEqual(readDomain(given), { name }));
   }
 
-  const refused: [given: string, problem: RegExp][] = [
-    ['https://app.example.com', /without https/],
-    ['app.example.com/x', /without https/],
-    ['ann@example.com', /without https/],
-    ['app.example.com:443', /without a port/],
-    ['192.0.2.1', /not an IP address/],
-    ['0x7f.1', /not an IP address/],
-    ['１２７.0.0.1', /not an IP address/],
-    ['2001:db8::1', /not an IP address/],
-    ['[::1]', /not an IP address/],
-    ['*.*.example.com', /only as its first label/],
-    ['a.*.example.com', /only as its first label/],
-    ['*example.com', /only as its first label/],
-    ['*.com', /two labels/],
-    ['*.', /only as its first label/],
-    ['*', /only as its first label/],
-    ['*.192.0.2.1', /not an IP address/],
-    ['localhost', /two labels/],
-    ['com.', /two labels/],
-    ['', /host name/],
-    ['.', /host name/],
-    ['a..b', /host name/],
-    ['app.example.com..', /host name/],
-    ['.example.com', /host name/],
-    ['-a.example.com', /host name/],
-    ['a_b.example.com', /host name/],
-    [' app.example.com', /host name/],
-    ['app.exam ple.com', /host name/],
-    ['app\t.example.com', /host name/],
-    ['%61pp.example.com', /host name/],
-    ['example.1', /host name|IP address/],
-    [`${'a'.repeat(64)}.example`, /host name/],
-    [`a.${long}`, /at most 244 characters/],
+  const HOST_NAME = [
+    '',
+    '.',
+    'a..b',
+    'app.example.com..',
+    '.example.com',
+    '-a.example.com',
+    'a_b.example.com',
   ];
-  for (const [given, problem] of refused) {
-    it(`rejects ${JSON.stringify(given)}`, () => {
-      const reading = readDomain(given);
-      assert.ok('problem' in reading, JSON.stringify(reading));
-      assert.match(reading.problem, problem);
-    });
-  }
+  /** By the problem. */
+  const refused: readonly (readonly [problem: RegExp, given: readonly string[]])[] = [
+    [/without https/, ['https://app.example.com', 'app.example.com/x', 'ann@example.com']],
+    [/without a port/, ['app.example.com:443']],
+    [/not an IP address/, ['192.0.2.1', '0x7f.1', '１２７.0.0.1', '2001:db8::1', '[::1]', '*.192.0.2.1']],
+    [/only as its first label/, ['*.*.example.com', 'a.*.example.com', '*example.com', '*.', '*']],
+    [/two labels/, ['*.com', 'localhost', 'com.']],
+    [/host name/, [...HOST_NAME, ' app.example.com', 'app.exam ple.com', 'app\t.example.com']],
+    [/host name/, ['%61pp.example.com', `${'a'.repeat(64)}.example`]],
+    [/host name|IP address/, ['example.1']],
+    [/at most 244 characters/, [`a.${long}`]],
+  ];
+  for (const [problem, all] of refused)
+    for (const given of all)
+      it(`rejects ${JSON.stringify(given)}`, () => {
+        const reading = readDomain(given);
+        assert.ok('problem' in reading, JSON.stringify(reading));
+        assert.match(reading.problem, problem);
+      });
 });

@@ -37,25 +37,11 @@ describe('a header to set', () => {
       assert.equal(HEADER_RULE.accepts(line), false));
   }
 
-  const fixed = [
-    'Connection',
-    'content-length',
-    'Expect',
-    'HOST',
-    'HTTP2-Settings',
-    'Keep-Alive',
-    'Proxy-Authenticate',
-    'Proxy-Authorization',
-    'Proxy-Connection',
-    'Sec-WebSocket-Accept',
-    'Sec-WebSocket-Extensions',
-    'Sec-WebSocket-Key',
-    'TE',
-    'Trailer',
-    'Transfer-Encoding',
-    'Upgrade',
-  ];
-  for (const name of fixed) {
+  const fixed =
+    'Connection content-length Expect HOST HTTP2-Settings Keep-Alive Proxy-Authenticate Proxy-Authorization ' +
+    'Proxy-Connection Sec-WebSocket-Accept Sec-WebSocket-Extensions Sec-WebSocket-Key TE Trailer ' +
+    'Transfer-Encoding Upgrade';
+  for (const name of fixed.split(' ')) {
     it(`is not ${name}, which cannot be removed either`, () => {
       assert.equal(HEADER_RULE.accepts(`${name}: x`), false);
       assert.equal(HEADER_NAME_RULE.accepts(name), false);

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { checkAsyncScript } from '../../shared/testing/script.ts';
 import { STORE_RETRY_MS, StoreError } from '../store/store-errors.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import {
@@ -38,29 +39,19 @@ describe('Passes', () => {
     }
   });
 
-  it('are valid for one tunnel, one access policy and one form of the address', () => {
-    const value = passes.make(SCOPE, 'password', END);
-    assert.equal(passes.read(value, SCOPE, NOW, 'acme')?.who, 'password');
-    for (const other of [
-      { tunnelId: 'two' },
-      { version: 'v2' },
-      { form: 'path' as const },
-      { host: 'a.test' },
-    ])
-      assert.equal(passes.read(value, { ...SCOPE, ...other }, NOW, 'acme'), undefined);
-  });
-
-  it('are valid for one host of a wildcard tunnel', () => {
-    const scope = passScope('one', 'v1', { prefix: '', host: 'a.test' });
-    const value = passes.make(scope, 'password', END);
-    assert.equal(passes.read(value, scope, NOW, 'acme')?.who, 'password');
-    for (const host of ['b.test', undefined])
-      assert.equal(passes.read(value, { ...scope, host }, NOW, 'acme'), undefined);
-    assert.deepEqual(passScope('one', 'v1', { prefix: '/t/x', host: 'a.test' }), {
-      tunnelId: 'one',
-      version: 'v1',
-      form: 'path',
-    });
+  it('are valid for one tunnel, one access policy, one form of the address and one host of a wildcard tunnel', () => {
+    const wild = passScope('one', 'v1', { prefix: '', host: 'a.test' });
+    for (const [scope, others] of [
+      [SCOPE, [{ tunnelId: 'two' }, { version: 'v2' }, { form: 'path' }, { host: 'a.test' }]],
+      [wild, [{ host: 'b.test' }, { host: undefined }]],
+    ] as const) {
+      const value = passes.make(scope, 'password', END);
+      assert.equal(passes.read(value, scope, NOW, 'acme')?.who, 'password');
+      for (const other of others)
+        assert.equal(passes.read(value, { ...scope, ...other }, NOW, 'acme'), undefined);
+    }
+    const byPath = passScope('one', 'v1', { prefix: '/t/x', host: 'a.test' });
+    assert.deepEqual(byPath, { tunnelId: 'one', version: 'v1', form: 'path' });
   });
 
   it('cannot be forged or changed', () => {
@@ -98,35 +89,21 @@ describe('Passes', () => {
     assert.equal(passes.read(value, SCOPE, NOW, 'acme'), undefined);
   });
 
-  it('are remembered up to a limit, and valid beyond it', () => {
-    const first = passes.make(SCOPE, 'first', END);
-    assert.equal(passes.read(first, SCOPE, NOW, 'acme')?.who, 'first');
-    for (let index = 0; index < KNOWN_PASSES_MAX; index += 1)
-      passes.read(passes.make(SCOPE, String(index), END), SCOPE, NOW, 'acme');
-    assert.equal(passes.known, KNOWN_PASSES_MAX);
-    assert.equal(passes.read(first, SCOPE, NOW, 'acme')?.who, 'first');
-  });
-
-  it('of an account stay remembered when another account fills the cache', () => {
-    const first = passes.make(SCOPE, 'first', END);
-    passes.read(first, SCOPE, NOW, 'other');
-    for (let index = 0; index <= KNOWN_PASSES_MAX; index += 1)
-      passes.read(passes.make(SCOPE, String(index), END), SCOPE, NOW, 'acme');
-    keys = { current: 'new', others: [] };
-    assert.equal(passes.read(first, SCOPE, NOW, 'other')?.who, 'first');
+  it('are remembered up to a limit, and valid beyond it, but those of another account stay', () => {
+    for (const other of ['acme', 'other']) {
+      const first = passes.make(SCOPE, other, END);
+      assert.equal(passes.read(first, SCOPE, NOW, other)?.who, other);
+      for (let index = 0; index <= KNOWN_PASSES_MAX; index += 1)
+        passes.read(passes.make(SCOPE, String(index), END), SCOPE, NOW, 'acme');
+      assert.equal(passes.known, KNOWN_PASSES_MAX);
+      // With other keys, only what is remembered is valid.
+      if (other === 'other') keys = { current: 'new', others: [] };
+      assert.equal(passes.read(first, SCOPE, NOW, other)?.who, other);
+    }
   });
 });
 
 const HOUR = 3600_000;
-
-/** The key of a week, counted since 1970. */
-function key(week: number): string {
-  return `secret of pass ${week}`;
-}
-
-function linkKey(week: number): string {
-  return `secret of links ${week}`;
-}
 
 describe('KeyRing', () => {
   let clock: FakeClock;
@@ -172,32 +149,38 @@ describe('KeyRing', () => {
     for (let turn = 0; turn < 20; turn += 1) await Promise.resolve();
   }
 
-  it('has a new key each week, and accepts the previous one for 12 h and the next one an hour early', async () => {
-    const week = Math.floor(clock.now() / PASS_KEY_MS);
-    assert.deepEqual(ring.keys, { current: key(week), others: [] });
-    await pass(6 * 24 * HOUR - HOUR);
-    assert.deepEqual(ring.keys, { current: key(week), others: [key(week + 1)] });
-    await pass(HOUR);
-    assert.deepEqual(ring.keys, { current: key(week + 1), others: [key(week)] });
-    await pass(PASS_SECONDS * 1000);
-    assert.deepEqual(ring.keys, { current: key(week + 1), others: [] });
-    assert.equal(changes, 3);
-  });
-
-  it('accepts keys of earlier weeks as long as anything signed with them may be valid', async () => {
-    const links = ringOf('links', 30 * 24 * HOUR);
-    await links.start();
-    const week = Math.floor(clock.now() / PASS_KEY_MS);
-    const before = (...weeks: number[]): string[] => weeks.map((ago) => linkKey(week - ago));
-    // One day into the week, the fifth one before ended 29 days ago.
-    assert.deepEqual(links.keys, { current: linkKey(week), others: before(1, 2, 3, 4, 5) });
-    await pass(24 * HOUR);
-    assert.deepEqual(links.keys, { current: linkKey(week), others: before(1, 2, 3, 4) });
-    await pass(5 * 24 * HOUR - HOUR);
-    await pass(HOUR);
-    assert.deepEqual(links.keys, { current: linkKey(week + 1), others: before(0, 1, 2, 3, 4) });
-    links.stop();
-  });
+  /** Weeks of the current key and of the accepted ones, relative to the first, which began a day ago. Times are in hours. */
+  for (const [title, name, lifetime, script] of [
+    [
+      'has a new key each week, and accepts the previous one for 12 h and the next one an hour early',
+      'pass',
+      PASS_SECONDS * 1000,
+      '+0: 0; +143: 0 accepts 1; +1: 1 accepts 0; +12: 1',
+    ],
+    [
+      'accepts keys of earlier weeks as long as anything signed with them may be valid',
+      'links',
+      30 * 24 * HOUR,
+      // One day into the week, the fifth one before ended 29 days ago.
+      '+0: 0 accepts -1 -2 -3 -4 -5; +24: 0 accepts -1 -2 -3 -4; +119: 0 accepts 1 -1 -2 -3 -4; +1: 1 accepts 0 -1 -2 -3 -4',
+    ],
+  ] as const)
+    it(title, async () => {
+      const other = ringOf(name, lifetime);
+      await other.start();
+      const week = Math.floor(clock.now() / PASS_KEY_MS);
+      const weekOf = (secret: string): number => Number(secret.replace(`secret of ${name} `, '')) - week;
+      let before = changes;
+      await checkAsyncScript(script, async (step) => {
+        await pass(Number(step) * HOUR);
+        // Both rings have changed, unless this is the only one.
+        assert.equal(changes > before, step !== '+0');
+        before = changes;
+        const accepted = other.keys.others.map(weekOf);
+        return `${weekOf(other.keys.current)}${accepted.length > 0 ? ` accepts ${accepted.join(' ')}` : ''}`;
+      });
+      other.stop();
+    });
 
   it('refuses a key for a tunnel that was created an hour after its week or later', async () => {
     const links = ringOf('links', 30 * 24 * HOUR);
@@ -224,11 +207,12 @@ describe('KeyRing', () => {
   });
 
   it('reloads renewed secrets, and reports only actual changes', async () => {
+    const before = ring.keys;
     await ring.reload();
     assert.equal(changes, 0);
     renewals = 1;
     await ring.reload();
-    assert.deepEqual([ring.keys.current, changes], [`${key(Math.floor(clock.now() / PASS_KEY_MS))}!`, 1]);
+    assert.deepEqual([ring.keys.current, changes], [`${before.current}!`, 1]);
     fails = true;
     await assert.rejects(ring.reload(), StoreError);
   });

@@ -1,13 +1,10 @@
 import assert from 'node:assert/strict';
+import { checkAsyncScript } from '../../shared/testing/script.ts';
 import type { DomainRecord } from '../store/records.ts';
 import { aDomain, anAccount, aStore, aTunnel, type TestStore } from '../testing/fixtures.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import type { DnsAnswer } from './domain-check.ts';
 import {
-  DOMAIN_CHECK_JITTER_MS,
-  DOMAIN_CHECK_MS,
-  DOMAIN_CLAIM_MS,
-  DOMAIN_GRACE_MS,
   DOMAIN_SWEEP_AT_ONCE,
   DOMAIN_SWEEP_BATCH,
   DOMAIN_SWEEP_LEASE_MS,
@@ -26,6 +23,26 @@ async function settled(): Promise<void> {
   for (let turn = 0; turn < 60; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }
 
+/** A domain of 7 days ago whose records are wrong since then. */
+const WRONG = 'verify a.test; dns wrong; +1440: checked, domain failing, since now;';
+
+/** Times are in minutes. A step shows checks, log events, and what is stored about the domain if that has changed. */
+const SCRIPTS: Readonly<Record<string, string>> = {
+  'checks a domain about once a day': 'verify a.test; +1440: checked; +1317; +244: checked',
+  'releases a domain whose records were wrong for 7 days, and ends its tunnels': `tunnel; ${WRONG}
+    ${'+1560: checked; '.repeat(6)} +1440: checked, tunnel ended, domain let go, removed`,
+  'forgets that they were wrong once they are correct': `${WRONG} dns right; +1560: checked, right`,
+  'releases no domain, and forgets nothing, if the DNS does not answer': `verify a.test; dns silent;
+    ${'+1560: checked; '.repeat(10)} dns wrong; +1560: checked, domain failing, since now; dns silent;
+    ${'+1560: checked; '.repeat(9)} +1560: checked`,
+  'removes claims that were not verified for 30 days': 'claim a.test; +43199; +2: removed',
+  'does not check domains reserved by another relay for an hour':
+    'verify a.test; reserve; +1498; +3: checked',
+  'continues a minute later after the store has failed': 'verify a.test; down; +1440; up; +1: checked',
+  'stores nothing once it has stopped, whatever the answer, and checks again when it is started': `verify a.test;
+    dns wrong; hold; +1440: checked; stop; +2880; start; +1: checked, domain failing, since now`,
+};
+
 describe('DomainWatch', () => {
   const account = anAccount();
   let clock: FakeClock;
@@ -34,9 +51,8 @@ describe('DomainWatch', () => {
   let txt: DnsAnswer | undefined;
   let asked: number;
   /** delays answers */
-  let answering: Promise<void>;
-  let logged: string[];
-  let displaced: string[];
+  let answering: PromiseWithResolvers<void>;
+  let did: string[];
   let verified: VerifiedDomains;
   let held: HeldDomains;
   let watch: DomainWatch;
@@ -44,21 +60,24 @@ describe('DomainWatch', () => {
   beforeEach(async () => {
     clock = new FakeClock();
     test = await aStore(account);
-    [txt, asked, logged, displaced] = [undefined, 0, [], []];
-    answering = Promise.resolve();
+    [txt, asked, did] = [undefined, 0, []];
+    answering = Promise.withResolvers();
+    answering.resolve();
     const { store } = test;
     verified = new VerifiedDomains(store, clock);
-    const coordination = { displace: (ids: readonly string[]) => void displaced.push(...ids) };
+    const coordination = {
+      displace: (ids: readonly string[]) => void did.push(...ids.map(() => 'tunnel ended')),
+    };
     held = new HeldDomains({ store, clock, verified, coordination, tellPeers: undefined, nameHold: 0 });
     watch = new DomainWatch({
       store,
       clock,
       held,
       host: '192.0.2.1',
-      log: (event) => void logged.push(event),
+      log: (event) => void did.push(event),
       lookup: async (name, type) => {
         if (type === 'TXT') asked += 1;
-        await answering;
+        await answering.promise;
         if (type === 'A') return { kind: 'found', values: ['192.0.2.1'] };
         const proof = `culvert-verify=proof of ${name.slice('_culvert.'.length)}`;
         return type === 'TXT' ? (txt ?? { kind: 'found', values: [proof] }) : NONE;
@@ -69,13 +88,12 @@ describe('DomainWatch', () => {
 
   afterEach(() => watch.stop());
 
-  async function verify(domain: string): Promise<DomainRecord> {
+  async function verify(domain: string): Promise<void> {
     const claim = aDomain(account.id, domain, { createdAt: clock.now() });
     await test.store.insertDomain(claim, null);
     const now = clock.now();
     await test.store.verifyDomain({ id: claim.id, instead: null, checkAt: now + DAY_MS, now, nameHold: 0 });
     await verified.follow(domain);
-    return claim;
   }
 
   /** Lets time pass in the relay's steps. */
@@ -90,36 +108,48 @@ describe('DomainWatch', () => {
     return (await test.store.domainsOf(account.id))[0];
   }
 
-  it('checks a domain about once a day', async () => {
-    await verify('a.test');
-    await pass(DAY_MS);
-    assert.equal(asked, 1);
-    await pass(DOMAIN_CHECK_MS - DOMAIN_CHECK_JITTER_MS - 3 * DOMAIN_SWEEP_MS);
-    assert.equal(asked, 1);
-    await pass(2 * DOMAIN_CHECK_JITTER_MS + 4 * DOMAIN_SWEEP_MS);
-    assert.equal(asked, 2);
-  });
+  async function act(step: string): Promise<void> {
+    const [verb = '', what = ''] = step.split(' ');
+    const { store } = test;
+    if (verb.startsWith('+')) await pass(Number(verb) * DOMAIN_SWEEP_MS);
+    else if (verb === 'verify') await verify(what);
+    else if (verb === 'claim')
+      await store.insertDomain(aDomain(account.id, what, { createdAt: clock.now() }), null);
+    else if (verb === 'tunnel') {
+      await verify('a.test');
+      await store.insertTunnel(aTunnel(account.id, { domain: 'a.test' }));
+    } else if (verb === 'dns') txt = { wrong: NONE, silent: FAILED, right: undefined }[what];
+    else if (verb === 'reserve') {
+      const due = clock.now() + DAY_MS;
+      assert.equal((await store.takeDueDomains(due, due + DOMAIN_SWEEP_LEASE_MS, 10)).length, 1);
+    } else if (verb === 'hold') answering = Promise.withResolvers();
+    else if (verb === 'stop') {
+      const stopping = watch.stop();
+      answering.resolve();
+      await stopping;
+    } else if (verb === 'start') watch.start();
+    else test.down = verb === 'down';
+  }
 
-  it('releases a domain whose records were wrong for 7 days, and ends its tunnels', async () => {
-    const { id } = await verify('a.test');
-    const tunnel = aTunnel(account.id, { domain: 'a.test' });
-    await test.store.insertTunnel(tunnel);
-    txt = NONE;
-    await pass(DAY_MS);
-    const since = (await stored())?.failingSince;
-    assert.equal(since, clock.now());
-    assert.deepEqual(logged, ['domain failing']);
-    for (let day = 0; day < 6; day += 1) await pass(DAY_MS + DOMAIN_CHECK_JITTER_MS);
-    assert.equal((await stored())?.failingSince, since);
-    assert.ok(verified.has('a.test'));
-    await pass(DAY_MS);
-    assert.ok(clock.now() - (since ?? 0) >= DOMAIN_GRACE_MS);
-    assert.deepEqual([await stored(), verified.has('a.test')], [undefined, false]);
-    assert.deepEqual(displaced, [tunnel.id]);
-    assert.deepEqual(await test.store.findTunnels([tunnel.id]), []);
-    assert.deepEqual(logged, ['domain failing', 'domain let go']);
-    assert.notEqual(id, '');
-  });
+  function sinceWhen(time: number | null): string {
+    if (time === null) return 'right';
+    // Some checks take place a step before the end.
+    return time >= clock.now() - DOMAIN_SWEEP_MS ? 'since now' : 'since earlier';
+  }
+
+  async function play(step: string): Promise<string> {
+    const [before, had] = [asked, test.down ? undefined : await stored()];
+    await act(step);
+    if (asked > before) did.unshift('checked');
+    const now = test.down ? had : await stored();
+    if (had !== undefined && now === undefined) did.push('removed');
+    else if (had !== undefined && now?.failingSince !== had.failingSince)
+      did.push(sinceWhen(now?.failingSince ?? null));
+    if (!test.down && now?.verifiedAt !== null) assert.equal(verified.has('a.test'), now !== undefined);
+    return did.splice(0).join(', ');
+  }
+
+  for (const [title, script] of Object.entries(SCRIPTS)) it(title, () => checkAsyncScript(script, play));
 
   it('also releases one whose owner checks it twice a day', async () => {
     await verify('a.test');
@@ -132,36 +162,6 @@ describe('DomainWatch', () => {
     assert.deepEqual([await stored(), verified.has('a.test')], [undefined, false]);
   });
 
-  it('forgets that they were wrong once they are correct', async () => {
-    await verify('a.test');
-    txt = NONE;
-    await pass(DAY_MS);
-    txt = undefined;
-    await pass(DAY_MS + DOMAIN_CHECK_JITTER_MS);
-    assert.equal((await stored())?.failingSince, null);
-  });
-
-  it('releases no domain, and forgets nothing, if the DNS does not answer', async () => {
-    await verify('a.test');
-    txt = FAILED;
-    for (let day = 0; day < 10; day += 1) await pass(DAY_MS + DOMAIN_CHECK_JITTER_MS);
-    assert.equal((await stored())?.failingSince, null);
-    txt = NONE;
-    await pass(DAY_MS + DOMAIN_CHECK_JITTER_MS);
-    const since = (await stored())?.failingSince;
-    txt = FAILED;
-    for (let day = 0; day < 10; day += 1) await pass(DAY_MS + DOMAIN_CHECK_JITTER_MS);
-    assert.deepEqual([(await stored())?.failingSince, verified.has('a.test')], [since, true]);
-  });
-
-  it('removes claims that were not verified for 30 days', async () => {
-    await test.store.insertDomain(aDomain(account.id, 'a.test', { createdAt: clock.now() }), null);
-    await pass(DOMAIN_CLAIM_MS - DOMAIN_SWEEP_MS);
-    assert.ok((await stored()) !== undefined);
-    await pass(2 * DOMAIN_SWEEP_MS);
-    assert.equal(await stored(), undefined);
-  });
-
   it('checks all domains that are due, reserving 50 at a time, 8 in parallel', async () => {
     for (let index = 0; index < DOMAIN_SWEEP_BATCH + 1; index += 1) await verify(`a${index}.test`);
     clock.advance(DAY_MS);
@@ -169,43 +169,5 @@ describe('DomainWatch', () => {
     for (let turn = 0; turn < 10; turn += 1) await settled();
     assert.equal(asked, DOMAIN_SWEEP_BATCH + 1);
     assert.equal(DOMAIN_SWEEP_AT_ONCE, 8);
-  });
-
-  it('does not check domains reserved by another relay for an hour', async () => {
-    await verify('a.test');
-    const due = clock.now() + DAY_MS;
-    const taken = await test.store.takeDueDomains(due, due + DOMAIN_SWEEP_LEASE_MS, 10);
-    assert.equal(taken.length, 1);
-    await pass(DAY_MS + DOMAIN_SWEEP_LEASE_MS - 2 * DOMAIN_SWEEP_MS);
-    assert.equal(asked, 0);
-    await pass(3 * DOMAIN_SWEEP_MS);
-    assert.equal(asked, 1);
-  });
-
-  it('continues a minute later after the store has failed', async () => {
-    await verify('a.test');
-    test.down = true;
-    await pass(DAY_MS);
-    assert.equal(asked, 0);
-    test.down = false;
-    await pass(DOMAIN_SWEEP_MS);
-    assert.equal(asked, 1);
-  });
-
-  it('stores nothing once it has stopped, whatever the answer, and checks again when it is started', async () => {
-    await verify('a.test');
-    txt = NONE;
-    const answer = Promise.withResolvers<void>();
-    answering = answer.promise;
-    await pass(DAY_MS);
-    assert.equal(asked, 1);
-    const stopping = watch.stop();
-    answer.resolve();
-    await stopping;
-    await pass(2 * DAY_MS);
-    assert.deepEqual([asked, (await stored())?.failingSince], [1, null]);
-    watch.start();
-    await pass(DOMAIN_SWEEP_MS);
-    assert.deepEqual([asked, (await stored())?.failingSince], [2, clock.now()]);
   });
 });

@@ -126,16 +126,10 @@ interface Frame {
 
 function batchWritten(frames: readonly Frame[]): Buffer {
   return Buffer.concat(
-    frames.flatMap(({ id, payload }) => {
-      const header = Buffer.alloc(FRAME_HEADER_BYTES);
-      writeHeader(
-        header,
-        0,
-        payload === undefined ? FrameType.open : FrameType.data,
-        id,
-        payload?.length ?? 0,
-      );
-      return [header, payload ?? Buffer.alloc(0)];
+    frames.flatMap(({ id, payload = Buffer.alloc(0) }) => {
+      const bytes = Buffer.alloc(FRAME_HEADER_BYTES);
+      writeHeader(bytes, 0, payload.length === 0 ? FrameType.open : FrameType.data, id, payload.length);
+      return [bytes, payload];
     }),
   );
 }

@@ -50,41 +50,30 @@ describe('openSqlite', () => {
     return error instanceof Error ? describeError(error) : assert.fail('it was opened');
   }
 
-  onPosix('creates the file, in a folder only its own user can read', async () => {
-    await open();
-    assert.equal(statSync(join(folder, 'data')).mode & 0o777, 0o700);
-    assert.ok(statSync(path).isFile());
-  });
-
-  describe('files in a folder that anyone can read', () => {
-    beforeEach(() => {
-      mkdirSync(join(folder, 'data'), { mode: 0o755 });
-    });
-
-    onPosix('are for the own user only', async () => {
+  onPosix(
+    'creates the file in a folder only its own user can read, and closes files that others may read',
+    async () => {
       await (await open()).insertAccount(anAccount());
-      assert.deepEqual(modesOf(path), [0o600, 0o600, 0o600]);
-    });
-
-    onPosix('become so if others may read them', async () => {
-      await (await open()).insertAccount(anAccount());
+      assert.equal(statSync(join(folder, 'data')).mode & 0o777, 0o700);
+      chmodSync(join(folder, 'data'), 0o755);
       for (const suffix of ['', '-wal', '-shm']) chmodSync(path + suffix, 0o644);
       await open();
       assert.deepEqual(modesOf(path), [0o600, 0o600, 0o600]);
-    });
+    },
+  );
+
+  onPosix('creates files for the own user only in a folder that anyone can read', async () => {
+    mkdirSync(join(folder, 'data'), { mode: 0o755 });
+    await (await open()).insertAccount(anAccount());
+    assert.deepEqual(modesOf(path), [0o600, 0o600, 0o600]);
   });
 
-  it('keeps what was stored', async () => {
-    const account = anAccount();
-    await (await open()).insertAccount(account);
-    assert.deepEqual(await (await open()).findAccount(account.name), account);
-  });
-
-  it('can be opened by several programs at the same moment if it does not exist yet', async () => {
+  it('keeps what was stored, for several programs, even if they open it at the same moment as the first', async () => {
     const [first, second] = await Promise.all([open(), open()]);
     const account = anAccount();
     await first.insertAccount(account);
-    assert.deepEqual(await second.findAccount(account.name), account);
+    for (const store of [second, await open()])
+      assert.deepEqual(await store.findAccount(account.name), account);
   });
 
   it('keeps a write-ahead log, so that readers and writers do not wait for each other', async () => {
@@ -94,25 +83,18 @@ describe('openSqlite', () => {
     database.close();
   });
 
-  it('waits while another program writes, without stopping this one', async () => {
+  it('waits while another program writes, without stopping this one, and still reads', async () => {
     const store = await open();
     const other = new DatabaseSync(path);
     other.exec('begin immediate');
+    await store.ping();
+    assert.equal(await store.hasKeys(), false);
     const account = anAccount();
     const written = store.insertAccount(account);
     // Timers still fire, so this one ends the wait.
     setTimeout(() => other.exec('commit'), 30);
     await written;
     assert.deepEqual(await store.findAccount(account.name), account);
-    other.close();
-  });
-
-  it('still reads while another program writes', async () => {
-    const store = await open();
-    const other = new DatabaseSync(path);
-    other.exec('begin immediate');
-    await store.ping();
-    assert.equal(await store.hasKeys(), false);
     other.close();
   });
 

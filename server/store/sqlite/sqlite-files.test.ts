@@ -44,24 +44,35 @@ describe('a database whose files have moved', () => {
     assert.deepEqual(await store.findAccount(account.name), account);
   }
 
-  for (const suffix of ['', '-wal']) {
-    it(`accepts no writes without culvert.db${suffix}, still reads, and recovers when it is back`, async () => {
-      renameSync(path + suffix, join(folder, 'aside'));
-      await refused(/culvert\.db\S* is missing; put the original file back, or restart the relay/);
-      renameSync(join(folder, 'aside'), path + suffix);
+  for (const [title, suffix, isReplaced, why] of [
+    [
+      'without culvert.db',
+      '',
+      false,
+      /culvert\.db\S* is missing; put the original file back, or restart the relay/,
+    ],
+    [
+      'without culvert.db-wal',
+      '-wal',
+      false,
+      /culvert\.db\S* is missing; put the original file back, or restart/,
+    ],
+    [
+      'when another file has replaced it',
+      '',
+      true,
+      /culvert\.db was replaced; put the original file back, or/,
+    ],
+  ] as const)
+    it(`accepts no writes ${title}, still reads, and recovers when it is back`, async () => {
+      const aside = join(folder, 'aside');
+      renameSync(path + suffix, aside);
+      if (isReplaced) copyFileSync(aside, path);
+      await refused(why);
+      renameSync(aside, path + suffix);
       await store.insertTunnel(aTunnel(account.id));
       assert.equal((await allTunnels(store)).length, 1);
     });
-  }
-
-  it('accepts no writes when another file has replaced it', async () => {
-    renameSync(path, join(folder, 'aside'));
-    copyFileSync(join(folder, 'aside'), path);
-    await refused(/culvert\.db was replaced; put the original file back, or restart the relay/);
-    renameSync(join(folder, 'aside'), path);
-    await store.insertTunnel(aTunnel(account.id));
-    assert.equal((await allTunnels(store)).length, 1);
-  });
 });
 
 describe('lockDatabase', () => {
@@ -89,14 +100,14 @@ describe('lockDatabase', () => {
     assert.ok(existsSync(join(folder, 'data', 'culvert.db')));
   });
 
-  it('locks each database for one relay', () => {
+  it('locks each database for one relay, until that releases it', () => {
+    const first = lock('one.db');
+    lock('two.db');
+    locks.splice(locks.indexOf(first), 1);
+    first.release();
     lock('one.db');
-    assert.doesNotThrow(() => lock('two.db'));
-  });
-
-  it('is acquired by the next relay when it is released', () => {
-    locks.splice(locks.indexOf(lock('culvert.db')), 1)[0]?.release();
-    assert.doesNotThrow(() => lock('culvert.db'));
+    // There is nothing to lock in memory.
+    for (const taken of [lockDatabase(':memory:'), lockDatabase(':memory:')]) taken.release();
   });
 
   onPosix('is nothing that another user could take', () => {
@@ -120,11 +131,6 @@ describe('lockDatabase', () => {
     } finally {
       rmSync(`${folder}-other`);
     }
-  });
-
-  it('has nothing to lock in memory', () => {
-    const [one, two] = [lockDatabase(':memory:'), lockDatabase(':memory:')];
-    for (const taken of [one, two]) assert.doesNotThrow(() => taken.release());
   });
 });
 
