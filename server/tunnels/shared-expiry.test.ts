@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { EXPIRED_GRACE_MS } from '../store/records.ts';
+import { checkAsyncScript } from '../../shared/testing/script.ts';
 import type { Store } from '../store/store.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { anAccount, aStore, aTunnel, ofTunnels, storeAnswers, type TestStore } from '../testing/fixtures.ts';
@@ -32,56 +32,40 @@ describe('OverdueSweep', () => {
 
   afterEach(() => sweep.stop());
 
-  async function pass(intervals: number): Promise<void> {
-    for (let left = intervals; left > 0; left -= 1) {
-      clock.advance(SWEEP_INTERVAL_MS);
-      await storeAnswers();
-    }
-  }
-
   async function leave(slug: string): Promise<void> {
     await test.store.insertTunnel(aTunnel(account.id, { slug, expiresAt: clock.now() }));
   }
 
-  async function slugs(): Promise<string[]> {
-    return await ofTunnels(test.store, 'slug');
-  }
-
-  it('runs every 60 s, and removes tunnels that nobody has ended a minute after their expiry', async () => {
-    await pass(1);
-    clock.advance(SWEEP_INTERVAL_MS - EXPIRED_GRACE_MS + 1);
-    await leave('web');
-    clock.advance(SWEEP_INTERVAL_MS - 1);
-    await storeAnswers();
-    assert.deepEqual(await slugs(), ['web']);
-    await pass(1);
-    assert.deepEqual(await slugs(), []);
-    assert.equal(await test.store.nameHolder('web', clock.now()), account.id);
-  });
-
-  it('gives relays a minute to store what they could not while the store was down', async () => {
-    await pass(1);
-    await leave('web');
-    test.down = true;
-    await pass(3);
-    test.down = false;
-    await pass(1);
-    assert.deepEqual(await slugs(), ['web']);
-    await pass(1);
-    assert.deepEqual(await slugs(), []);
-  });
+  /** Times are in seconds, and tunnels are left when they expire. A step shows what is in the store. */
+  for (const [title, script] of Object.entries({
+    'runs every 60 s, and removes tunnels that nobody has ended a minute after their expiry':
+      '+60; +0.001; leave web: web; +59.999: web; +60',
+    'gives relays a minute to store what they could not while the store was down':
+      '+60; leave web: web; down; +60; +60; +60; up: web; +60: web; +60',
+    'stops on request': 'leave web: web; stop: web; +60: web; +60: web; +60: web',
+  }))
+    it(title, async () => {
+      await checkAsyncScript(script, async (step) => {
+        const [action, slug = ''] = step.split(' ');
+        if (action === 'leave') await leave(slug);
+        else if (action === 'stop') sweep.stop();
+        else if (action === 'down' || action === 'up') test.down = action === 'down';
+        else clock.advance(Math.round(Number(step) * 1000));
+        await storeAnswers();
+        return test.down ? '' : (await ofTunnels(test.store, 'slug')).join(' ');
+      });
+      const isStopped = title.startsWith('stops');
+      assert.equal(clock.pending, isStopped ? 0 : 1);
+      const holder = isStopped ? undefined : account.id;
+      assert.equal(await test.store.nameHolder('web', clock.now()), holder);
+    });
 
   it('removes 500 at a time until none is left', async () => {
     for (let left = 2 * SWEEP_BATCH + 1; left > 0; left -= 1) await leave(`web-${left}`);
-    await pass(2);
-    assert.deepEqual(await slugs(), []);
-    assert.deepEqual(limits, [500, 500, 500]);
-  });
-
-  it('stops on request', async () => {
-    await leave('web');
-    sweep.stop();
-    await pass(3);
-    assert.deepEqual([await slugs(), clock.pending], [['web'], 0]);
+    for (let count = 0; count < 2; count += 1) {
+      clock.advance(SWEEP_INTERVAL_MS);
+      await storeAnswers();
+    }
+    assert.deepEqual([await ofTunnels(test.store, 'slug'), limits], [[], [500, 500, 500]]);
   });
 });
