@@ -38,25 +38,30 @@ describe('the check of a domain', () => {
     assert.deepEqual([found.proof.problem, found.address.problem], ['', '']);
   });
 
-  it('succeeds with addresses of the relay instead of an alias', async () => {
-    dns.delete('app.shop.test CNAME');
-    enter('app.shop.test A', '192.0.2.2');
-    enter('app.shop.test AAAA', '2001:db8::1');
-    assert.equal(verdictOf(await look()), true);
-  });
-
-  it('succeeds with the address of a relay that has no name', async () => {
-    enter('app.shop.test A', '192.0.2.7');
-    assert.equal(verdictOf(await look('192.0.2.7')), true);
-    assert.equal(verdictOf(await look('192.0.2.8')), false);
-  });
-
-  it('finds the proof among other texts, but not as part of another text', async () => {
-    enter(TXT, 'v=spf1 -all', 'culvert-verify=0123', 'x');
-    assert.equal(verdictOf(await look()), true);
-    enter(TXT, 'culvert-verify=0123 ', ' culvert-verify=0123', 'culvert-verify=01234', 'CULVERT-VERIFY=0123');
-    assert.equal(verdictOf(await look()), false);
-  });
+  const partly = [
+    'culvert-verify=0123 ',
+    ' culvert-verify=0123',
+    'culvert-verify=01234',
+    'CULVERT-VERIFY=0123',
+  ];
+  /** Other records, and the host of the relay. */
+  for (const [title, succeeds, records, host] of [
+    [
+      'with addresses of the relay instead of an alias',
+      true,
+      { 'app.shop.test CNAME': [], 'app.shop.test A': ['192.0.2.2'], 'app.shop.test AAAA': ['2001:db8::1'] },
+    ],
+    ['with the address of a relay that has no name', true, { 'app.shop.test A': ['192.0.2.7'] }, '192.0.2.7'],
+    ['with the address of another one', false, { 'app.shop.test A': ['192.0.2.7'] }, '192.0.2.8'],
+    ['with the proof among other texts', true, { [TXT]: ['v=spf1 -all', 'culvert-verify=0123', 'x'] }],
+    ['with the proof as part of another text', false, { [TXT]: partly }],
+  ] as readonly [string, boolean, Readonly<Record<string, readonly string[]>>, string?][])
+    it(`${succeeds ? 'succeeds' : 'fails'} ${title}`, async () => {
+      for (const [question, values] of Object.entries(records))
+        if (values.length === 0) dns.delete(question);
+        else enter(question, ...values);
+      assert.equal(verdictOf(await look(host)), succeeds);
+    });
 
   it('reports the missing record', async () => {
     dns.clear();

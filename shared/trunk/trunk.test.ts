@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import { CloseCode } from '../control.ts';
 import { FakeScheduler } from '../testing/fake-turns.ts';
+import { checkScript } from '../testing/script.ts';
 import { type TrunkScripts, trunkScripts } from '../testing/trunk-script.ts';
 import {
   abort,
@@ -412,71 +413,43 @@ describe('Trunk', () => {
   });
 });
 
-/** Gives turns until nothing waits; `more` names items with more to send, and the number of their additional turns. */
-function sendRoundsTurns(rounds: SendRounds<string>, more: Record<string, number> = {}): string {
-  let order = '';
-  for (let item = rounds.next(); item !== undefined; item = rounds.next()) {
-    order += item;
-    const left = more[item] ?? 0;
-    more[item] = left - 1;
-    if (left > 0) rounds.add(item);
+/** Items that are added or dropped, and the order of their turns; `turns a2` gives a two more than one. */
+const ROUNDS: Readonly<Record<string, string>> = {
+  'gives turns in order, round after round': 'add abc: 3; turns a2 b1 c2: abcabcac; next: none; drop a: 0',
+  'gives a new item its turn before continuing ones': 'add ab: 2; next: a; next: b; add abcd: 4; turns: cdab',
+  'keeps the place of a waiting item when it is added again': 'add abba: 2; next: a; add aac: 3; turns: bca',
+  'does not let an item that was briefly idle pass those that waited in the meantime':
+    'add ab: 2; next: a; add a: 2; next: b; add b: 2; turns: ab; add ab: 2; turns: ab',
+  'forgets an item without data, wherever it is':
+    'add abc: 3; next: a; add a: 3; next: b; drop abc: 0; next: none; add cba: 3; turns: cba',
+};
+
+function playRounds(rounds: SendRounds<string>, step: string): string {
+  const [verb, ...words] = step.split(' ');
+  if (verb === 'next') return rounds.next() ?? 'none';
+  if (verb === 'turns') {
+    const more = new Map(words.map(([item = '', count]) => [item, Number(count)]));
+    let order = '';
+    for (let item = rounds.next(); item !== undefined; item = rounds.next()) {
+      order += item;
+      const left = more.get(item) ?? 0;
+      more.set(item, left - 1);
+      if (left > 0) rounds.add(item);
+    }
+    return order;
   }
-  return order;
+  for (const item of words[0] ?? '')
+    if (verb === 'add') rounds.add(item);
+    else rounds.delete(item);
+  return `${rounds.size}`;
 }
 
 describe('SendRounds', () => {
-  it('gives turns in order, round after round', () => {
-    const rounds = new SendRounds<string>();
-    for (const item of 'abc') rounds.add(item);
-    assert.equal(rounds.size, 3);
-    assert.equal(sendRoundsTurns(rounds, { a: 2, b: 1, c: 2 }), 'abcabcac');
-    assert.equal(rounds.size, 0);
-    assert.equal(rounds.next(), undefined);
-  });
-
-  it('gives a new item its turn before continuing ones', () => {
-    const rounds = new SendRounds<string>();
-    rounds.add('a');
-    rounds.add('b');
-    for (const item of [rounds.next(), rounds.next()]) rounds.add(item ?? '');
-    rounds.add('c');
-    rounds.add('d');
-    assert.equal(sendRoundsTurns(rounds), 'cdab');
-  });
-
-  it('keeps the place of a waiting item when it is added again', () => {
-    const rounds = new SendRounds<string>();
-    for (const item of 'abba') rounds.add(item);
-    rounds.add(rounds.next() ?? '');
-    rounds.add('a');
-    rounds.add('c');
-    assert.equal(rounds.size, 3);
-    assert.equal(sendRoundsTurns(rounds), 'bca');
-  });
-
-  it('does not let an item that was briefly idle pass those that waited in the meantime', () => {
-    const rounds = new SendRounds<string>();
-    for (const item of 'ab') rounds.add(item);
-    rounds.add(rounds.next() ?? '');
-    assert.equal(rounds.next(), 'b');
-    rounds.add('b');
-    assert.equal(rounds.size, 2);
-    assert.equal(sendRoundsTurns(rounds), 'ab');
-    rounds.add('a');
-    rounds.add('b');
-    assert.equal(sendRoundsTurns(rounds), 'ab');
-  });
-
-  it('forgets an item without data, wherever it is', () => {
-    const rounds = new SendRounds<string>();
-    for (const item of 'abc') rounds.add(item);
-    rounds.add(rounds.next() ?? '');
-    rounds.next();
-    for (const item of 'abc') rounds.delete(item);
-    assert.deepEqual([rounds.size, rounds.next()], [0, undefined]);
-    for (const item of 'cba') rounds.add(item);
-    assert.equal(sendRoundsTurns(rounds), 'cba');
-  });
+  for (const [title, script] of Object.entries(ROUNDS))
+    it(title, () => {
+      const rounds = new SendRounds<string>();
+      checkScript(script, (step) => playRounds(rounds, step));
+    });
 
   it('gives as many turns to each item that always has more, no matter how others come and go', () => {
     // Items with small numbers always have more; the others have something to send for one turn, and return.
