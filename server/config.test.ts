@@ -275,6 +275,9 @@ describe('loadConfig', () => {
     [`${ACME} CULVERT_ACME_ORDERS_PER_HOUR=0`]: [
       'CULVERT_ACME_ORDERS_PER_HOUR must be a number from 1 to 1000',
     ],
+    [`${ACME} CULVERT_ACME_ORDERS_PER_HOUR=x`]: [
+      'CULVERT_ACME_ORDERS_PER_HOUR must be a number from 1 to 1000',
+    ],
     [`${ACME} CULVERT_ACME_ORDERS_PER_HOUR=1001`]: [
       'CULVERT_ACME_ORDERS_PER_HOUR must be a number from 1 to 1000',
     ],

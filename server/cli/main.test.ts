@@ -47,7 +47,7 @@ class FakeRelay implements RunningRelay {
 }
 
 const listening = (code: string, port?: number): Error =>
-  Object.assign(new Error(`listen ${code}`), { code, port });
+  Object.assign(new Error(`listen ${code}`), { code, ...(port !== undefined && { port }) });
 const noRelay = () => assert.fail('no relay should start');
 
 describe('culvert-relay', () => {

@@ -247,7 +247,8 @@ describe('RecentIds', () => {
     ended.add('two');
     assert.deepEqual([ended.has('one'), ended.has('two'), ended.has('three')], [true, true, false]);
     clock.advance(1);
-    assert.deepEqual([ended.has('one'), ended.has('two')], [false, true]);
+    ended.add('three');
+    assert.deepEqual([ended.has('one'), ended.has('two'), ended.has('three')], [false, true, true]);
   });
 });
 
