@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Tunnel } from '../../shared/tunnel.ts';
 import { createAccount, type TestAccount } from '../support/accounts.ts';
-import { Culvert, Relay, spawnCulvert } from '../support/programs.ts';
+import { Relay, spawnCulvert } from '../support/programs.ts';
 import { RawConnection, type Response, visit } from '../support/raw-http.ts';
 import { relaySuite } from '../support/relay-suite.ts';
 import { type Echo, readEcho, startEchoService } from '../support/services/echo.ts';
@@ -37,38 +37,12 @@ describe('the addresses of a tunnel (protocol.md section 4.1)', () => {
   }
 
   describe('the subdomain and the account subdomain', () => {
-    const hosts = [
-      'shop.localhost',
-      'shop.localhost:PORT',
-      'shop.localhost:1',
-      'SHOP.LocalHost',
-      'shop.localhost.',
-      'shop.localhost.:PORT',
-      'shop.acme.localhost',
-      'shop.acme.localhost:PORT',
-      'Shop.ACME.localhost.',
-    ];
-    for (const host of hosts) {
-      it(`${host} reaches the tunnel`, async () => {
-        assert.equal((await seen(host.replace('PORT', String(relay.port)), '/a/b?c=d')).url, '/a/b?c=d');
-      });
-    }
-
-    const unknown = [
-      'nobody.localhost',
-      'acme.localhost',
-      'shop.other.localhost',
-      'shop.nobody.localhost',
-      'nobody.acme.localhost',
-      'x.shop.localhost',
-      'shop.acme.x.localhost',
-      'x.shop.acme.localhost',
-    ];
-    for (const host of unknown) {
-      it(`${host} is not a tunnel`, async () => {
+    it('reach the tunnel, and no other host does', async () => {
+      for (const host of ['shop.localhost', `SHOP.LocalHost.:${relay.port}`, 'Shop.ACME.localhost.:1'])
+        assert.equal((await seen(host, '/a/b?c=d')).url, '/a/b?c=d', host);
+      for (const host of ['nobody.localhost', 'acme.localhost', 'shop.other.localhost', 'x.shop.localhost'])
         assertUnknown(await get(host));
-      });
-    }
+    });
 
     it('forward the path unchanged, even one that looks like the path form', async () => {
       for (const target of ['/t/other', '/v1/tunnels', '/healthz', '/ws/data?id=1', '//x/../y;z=%2F?%20']) {
@@ -86,68 +60,37 @@ describe('the addresses of a tunnel (protocol.md section 4.1)', () => {
   });
 
   describe('the path', () => {
-    const forms: [target: string, handedOn: string][] = [
-      ['/t/shop', '/'],
-      ['/t/shop/', '/'],
-      ['/t/shop/x?y', '/x?y'],
-      ['/t/shop?x=y', '/?x=y'],
-      ['/t/shop/a//b', '/a//b'],
-      ['/t/shop//', '//'],
-      ['/t/shop/../x', '/../x'],
-      ['/t/shop/%2e%2e/%2F', '/%2e%2e/%2F'],
-      ['/t/shop/t/shop/x', '/t/shop/x'],
-      ['/t/shop/v1/tunnels', '/v1/tunnels'],
-    ];
-    for (const [target, handedOn] of forms) {
-      it(`${target} is forwarded as ${handedOn}`, async () => {
+    it('is forwarded without its prefix, and unchanged otherwise', async () => {
+      for (const [target, handedOn] of [
+        ['/t/shop', '/'],
+        ['/t/shop?x=y', '/?x=y'],
+        ['/t/shop/../%2e%2e//%2F', '/../%2e%2e//%2F'],
+        ['/t/shop/v1/tunnels', '/v1/tunnels'],
+      ] as const)
         assert.equal((await seen(`localhost:${relay.port}`, target)).url, handedOn);
-      });
-    }
+    });
 
-    for (const target of [
-      '/t/shopx',
-      '/t/sho',
-      '/t/SHOP',
-      '/t/%73hop',
-      '/t/shop%2Fx',
-      '/t/nobody',
-      '/t/shop.acme/',
-    ]) {
-      it(`${target} is not a tunnel`, async () => {
+    it('is of no tunnel, or not of this form, if it is spelled differently', async () => {
+      for (const target of ['/t/shopx', '/t/SHOP', '/t/shop%2Fx', '/t/nobody'])
         assertUnknown(await get(`localhost:${relay.port}`, target));
-      });
-    }
-
-    for (const target of ['/T/shop', '//t/shop', '/x/../t/shop', '/./t/shop', '/%74/shop']) {
-      it(`${target} is not the path form`, async () => {
-        const answer = await get(`localhost:${relay.port}`, target);
-        assert.deepEqual(
-          [answer.status, JSON.parse(answer.text)],
-          [404, { error: 'not found', code: 'not-found' }],
-        );
-      });
-    }
+      for (const target of ['/T/shop', '//t/shop', '/x/../t/shop', '/%74/shop']) {
+        const { status, text } = await get(`localhost:${relay.port}`, target);
+        assert.deepEqual([status, JSON.parse(text)], [404, { error: 'not found', code: 'not-found' }]);
+      }
+    });
   });
 
   describe("the relay's own addresses", () => {
-    for (const host of [
-      'localhost',
-      'LOCALHOST.:1',
-      '127.0.0.1',
-      '127.0.0.1:PORT',
-      '[::1]:PORT',
-      'example.com',
-    ]) {
-      it(`${host} is the relay itself`, async () => {
-        assert.equal((await get(host.replace('PORT', String(relay.port)), '/healthz')).status, 200);
-      });
-    }
-
-    for (const host of ['shop.localhost.example.com', 'shop.xlocalhost', 'shoplocalhost']) {
-      it(`${host} is not below the tunnel domain`, async () => {
-        assert.equal((await get(host, '/healthz')).status, 200);
-      });
-    }
+    it('are all that are not below the tunnel domain', async () => {
+      for (const host of [
+        'LOCALHOST.:1',
+        '127.0.0.1',
+        `[::1]:${relay.port}`,
+        'example.com',
+        'shop.xlocalhost',
+      ])
+        assert.equal((await get(host, '/healthz')).status, 200, host);
+    });
 
     it('an HTTP/1.0 request without Host is for the relay', async () => {
       const connection = await RawConnection.open(scope, relay.port);
@@ -202,20 +145,9 @@ describe('the addresses of a tunnel (protocol.md section 4.1)', () => {
       assert.equal((await visit(other.port, { host: 'shop.localhost', target: '/t/shop/' })).status, 200);
     });
 
-    for (const target of ['/t/shop', '/t/shop/', '/t/shop/x?y', '/t/nobody/']) {
-      it(`${target} is not a tunnel`, async () => {
-        assertUnknown(await visit(other.port, { host: 'localhost', target }));
-      });
-    }
-
-    it('are shown and served by culvert', async () => {
-      const culvert = await Culvert.start(scope, other, account.key, service.port);
-      assert.equal(culvert.tunnel.urls.path, undefined);
-      const { host } = new URL(culvert.tunnel.public_url);
-      assert.equal(readEcho(await visit(other.port, { host, target: '/x' })).url, '/x');
-    });
-
     it('are not a fault for culvert doctor', async () => {
+      for (const target of ['/t/shop', '/t/shop/x?y'])
+        assertUnknown(await visit(other.port, { host: 'localhost', target }));
       const environment = { CULVERT_RELAY: other.url, CULVERT_API_KEY: account.key };
       const child = spawnCulvert(scope, ['doctor', '--json', String(service.port)], environment);
       const { code } = await child.exit();
@@ -265,25 +197,17 @@ describe('the addresses of a tunnel (protocol.md section 4.1)', () => {
     });
 
     describe('at any other host', () => {
-      const HOSTS = ['shop.customer.example', 'elsewhere.org:443', 'relay.example.evil.org', '203.0.113'];
-
-      for (const host of HOSTS)
-        it(`${host} has the API, but no tunnel, page or invitation`, async () => {
+      it('is the API, but no tunnel, page or invitation', async () => {
+        for (const host of ['shop.customer.example', 'elsewhere.org:443', '203.0.113']) {
           assert.equal((await visit(other.port, { host, target: '/healthz' })).status, 200);
           assert.equal((await visit(other.port, { host, target: '/v1/tunnels' })).status, 401);
-          for (const target of [
-            '/t/shop/',
-            '/t/shop',
-            '/t/nobody/',
-            '/',
-            '/?x',
-            `/invite/${'x'.repeat(32)}`,
-          ]) {
+          for (const target of ['/t/shop/', '/t/nobody/', '/?x', `/invite/${'x'.repeat(32)}`]) {
             const { status, head, text } = await visit(other.port, { host, target });
             assert.deepEqual([status, head.field('culvert-error')], [421, 'misdirected'], target);
             assert.equal((JSON.parse(text) as { code: string }).code, 'misdirected');
           }
-        });
+        }
+      });
 
       it('shows people a page that explains it', async () => {
         const headers: [string, string][] = [['Accept', 'text/html,*/*;q=0.8']];

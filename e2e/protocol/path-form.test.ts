@@ -55,69 +55,40 @@ describe('responses to the path form (protocol.md section 4.4)', () => {
     return text.replace('PORT', String(relay.port)).replace('SLUG', slug);
   }
 
-  const locations: [sent: string, received: string][] = [
-    ['/', '/t/SLUG/'],
-    ['/login?next=/', '/t/SLUG/login?next=/'],
-    ['http://localhost:PORT/login', 'http://localhost:PORT/t/SLUG/login'],
-    ['http://LOCALHOST:PORT/', 'http://LOCALHOST:PORT/t/SLUG/'],
-    ['login', 'login'],
-    ['../up', '../up'],
-    ['?page=2', '?page=2'],
-    ['#top', '#top'],
-    ['//elsewhere.example/x', '//elsewhere.example/x'],
-    ['https://elsewhere.example/x', 'https://elsewhere.example/x'],
-    ['http://localhost.example:PORT/x', 'http://localhost.example:PORT/x'],
-    ['mailto:someone@example.com', 'mailto:someone@example.com'],
-  ];
-  for (const [sent, received] of locations) {
-    it(`Location: ${sent} becomes ${received}`, async () => {
+  it('name addresses of the tunnel below its prefix, and others as they were', async () => {
+    for (const [sent, received] of [
+      ['/login?next=/', '/t/SLUG/login?next=/'],
+      ['http://localhost:PORT/login', 'http://localhost:PORT/t/SLUG/login'],
+      ['../up', '../up'],
+      ['https://elsewhere.example/x', 'https://elsewhere.example/x'],
+    ] as const)
       assert.equal((await answerWith(['Location', fill(sent)])).field('location'), fill(received));
-    });
-  }
-
-  const cookies: [sent: string, received: RegExp][] = [
-    ['a=1; Path=/', /^a=1; Path=\/t\/SLUG\/?$/],
-    ['a=1; Path=/app', /^a=1; Path=\/t\/SLUG\/app$/],
-    ['a=1; path=/app/; HttpOnly', /^a=1; path=\/t\/SLUG\/app\/; HttpOnly$/i],
-    ['a=1; Domain=localhost; Secure', /^a=1; Path=\/t\/SLUG\/some; Secure$/],
-    ['a=1; Path=/; Domain=.localhost; Max-Age=5', /^a=1; Path=\/t\/SLUG\/?; Max-Age=5$/],
-    ['a="x; y=/"; SameSite=Lax', /^a="x; Path=\/t\/SLUG\/some; y=\/"; SameSite=Lax$/],
-    ['a=1; Path=/app; Path=""', /^a=1; Path=\/t\/SLUG\/some$/],
-  ];
-  for (const [sent, received] of cookies) {
-    it(`Set-Cookie: ${sent}`, async () => {
-      const cookie = (await answerWith(['Set-Cookie', sent])).field('set-cookie') ?? '';
-      assert.match(cookie, new RegExp(received.source.replace('SLUG', slug), received.flags));
-    });
-  }
-
-  it('have every cookie rewritten', async () => {
-    const head = await answerWith(['Set-Cookie', 'a=1; Path=/a'], ['Set-Cookie', 'b=2; Path=/b']);
-    assert.deepEqual(head.all('set-cookie'), [`a=1; Path=/t/${slug}/a`, `b=2; Path=/t/${slug}/b`]);
   });
 
-  for (const name of [
-    'Service-Worker-Allowed',
-    'Clear-Site-Data',
-    'Strict-Transport-Security',
-    'NEL',
-    'Report-To',
-    'Reporting-Endpoints',
-    'Alt-Svc',
-    'Use-As-Dictionary',
-    'Accept-CH',
-  ]) {
-    it(`${name} is removed`, async () => {
-      const head = await answerWith([name.toLowerCase(), '/'], ['X-Kept', '1']);
-      assert.deepEqual([head.field(name), head.field('x-kept')], [undefined, '1']);
-    });
+  it('have every cookie rewritten', async () => {
+    const head = await answerWith(
+      ['Set-Cookie', 'a=1; Path=/a; HttpOnly'],
+      ['Set-Cookie', 'b=2; Domain=localhost; Secure'],
+    );
+    assert.deepEqual(head.all('set-cookie'), [
+      `a=1; Path=/t/${slug}/a; HttpOnly`,
+      `b=2; Path=/t/${slug}/some; Secure`,
+    ]);
+  });
 
-    it(`${name} ${name === 'Alt-Svc' ? 'is removed' : 'passes'} on the subdomain`, async () => {
-      fields = [[name, '/']];
-      const { head } = await visit(relay.port, { host: hostOf({ slug }, relay) });
-      assert.equal(head.field(name), name === 'Alt-Svc' ? undefined : '/');
-    });
-  }
+  it('have no fields that are about the whole host, unlike those on the subdomain', async () => {
+    const whole = ['Clear-Site-Data', 'Strict-Transport-Security', 'Service-Worker-Allowed'];
+    const head = await answerWith(
+      ...whole.map((name): Field => [name.toLowerCase(), '/']),
+      ['Alt-Svc', '/'],
+      ['X-Kept', '1'],
+    );
+    for (const name of [...whole, 'Alt-Svc']) assert.equal(head.field(name), undefined);
+    assert.equal(head.field('x-kept'), '1');
+    const own = (await visit(relay.port, { host: hostOf({ slug }, relay) })).head;
+    for (const name of whole) assert.equal(own.field(name), '/');
+    assert.equal(own.field('alt-svc'), undefined);
+  });
 
   it('limit a challenge to the tunnel, and send none at the bare prefix', async () => {
     const challenge: Field = ['WWW-Authenticate', 'Basic realm="shop"'];
@@ -155,15 +126,15 @@ describe('responses to the path form (protocol.md section 4.4)', () => {
 
   describe('requests for the script of a service worker', () => {
     const worker: Field[] = [['service-worker', 'script']];
-    for (const path of ['', '/', '/worker.js', '?x']) {
-      it(`get 403 for /t/{slug}${path}, and nothing is forwarded`, async () => {
-        const before = requests;
+    it('get 403, and nothing is forwarded', async () => {
+      const before = requests;
+      for (const path of ['', '/worker.js']) {
         const target = `/t/${slug}${path}`;
         const { status, head } = await visit(relay.port, { host: 'localhost', target, headers: worker });
         assert.deepEqual([status, head.field('culvert-error')], [403, 'path-worker']);
-        assert.equal(requests, before);
-      });
-    }
+      }
+      assert.equal(requests, before);
+    });
 
     it('pass on the subdomain', async () => {
       fields = [];
@@ -173,31 +144,27 @@ describe('responses to the path form (protocol.md section 4.4)', () => {
 
   describe('visits of the bare prefix', () => {
     const page: Field[] = [['Sec-Fetch-Mode', 'navigate']];
-    const redirects: [query: string][] = [[''], ['?'], ['?x=/t/other/&y=%0d%0a"<\xe9']];
-    for (const [query] of redirects) {
-      it(`by a page are redirected to the path with a slash: ${JSON.stringify(query)}`, async () => {
+    it('by a page are redirected to the path with a slash: %0d%0a', async () => {
+      for (const query of ['', '?', '?x=/t/other/&y=%0d%0a"<\xe9']) {
         const request = { host: 'localhost', target: `/t/${slug}${query}`, headers: page };
         const { status, head, text } = await visit(relay.port, request);
         assert.deepEqual([status, head.field('location'), text], [308, `/t/${slug}/${query}`, '']);
-      });
-    }
+      }
+    });
 
-    const others: [what: string, method: string, path: string, headers: Field[]][] = [
-      ['by a program', 'GET', '', []],
-      ['by a script', 'GET', '', [['Sec-Fetch-Mode', 'cors']]],
-      ['of a form', 'POST', '', page],
-      ['with a slash', 'GET', '/', page],
-      ['of what is below', 'GET', '/x', page],
-    ];
-    for (const [what, method, path, headers] of others) {
-      it(`${what} are forwarded`, async () => {
-        fields = [];
-        const before = requests;
+    it('by anything else, and visits below it, are forwarded', async () => {
+      fields = [];
+      const before = requests;
+      for (const [method, path, headers] of [
+        ['GET', '', []],
+        ['POST', '', page],
+        ['GET', '/', page],
+      ] as const) {
         const request = { method, host: 'localhost', target: `/t/${slug}${path}`, headers };
         assert.equal((await visit(relay.port, request)).status, 200);
-        assert.equal(requests, before + 1);
-      });
-    }
+      }
+      assert.equal(requests, before + 3);
+    });
 
     it('keep the connection open', async () => {
       const connection = await RawConnection.open(scope, relay.port);

@@ -68,49 +68,33 @@ describe('the hosts of a wildcard tunnel (protocol.md section 4.7)', () => {
       await serve(account, service.port, { name: 'plain' });
     });
 
-    const hosts = [
-      'shop.localhost',
-      'api--shop.localhost',
-      'a--shop.localhost:PORT',
-      '1--shop.localhost',
-      'a-b--shop.localhost',
-      'a--b--shop.localhost',
-      'plain--shop.localhost',
-      'API--Shop.LocalHost',
-      'api--shop.localhost.',
-      'api--shop.localhost.:1',
-      `${'a'.repeat(57)}--shop.localhost`,
-    ];
-    for (const host of hosts) {
-      it(`as ${host}, and forward it unchanged`, async () => {
-        const sent = host.replace('PORT', String(relay.port));
+    it('and are forwarded unchanged', async () => {
+      for (const sent of [
+        'shop.localhost',
+        `a--b--shop.localhost:${relay.port}`,
+        'plain--shop.localhost',
+        'API--Shop.LocalHost.',
+        `${'a'.repeat(57)}--shop.localhost`,
+      ]) {
         const echo = readEcho(await get(sent, [['Origin', `http://${sent}`]]));
-        assert.equal(seenField(echo, 'host'), sent);
-        assert.equal(seenField(echo, 'x-forwarded-host'), sent);
+        for (const name of ['host', 'x-forwarded-host']) assert.equal(seenField(echo, name), sent);
         assert.equal(seenField(echo, 'origin'), `http://${sent}`);
-      });
-    }
+      }
+    });
 
-    const unknown = [
-      '--shop.localhost',
-      'api-shop.localhost',
-      'api--plain.localhost',
-      'shop--api.localhost',
-      'api--shops.localhost',
-      'api--shop-.localhost',
-      'api.shop.localhost',
-      'x.api--shop.localhost',
-      'api--shop.corp.localhost',
-      'api_x--shop.localhost',
-      'xn--shop.localhost',
-      'xn--bcher-kva--shop.localhost',
-      `${'a'.repeat(58)}--shop.localhost`,
-    ];
-    for (const host of unknown) {
-      it(`but not as ${host}`, async () => {
-        assert.deepEqual(errorOf(await get(host)), [404, 'tunnel-unknown']);
-      });
-    }
+    it('unless they are spelled differently, or below another name', async () => {
+      for (const host of [
+        '--shop.localhost',
+        'api-shop.localhost',
+        'api--plain.localhost',
+        'api.shop.localhost',
+        'api--shop.corp.localhost',
+        'api_x--shop.localhost',
+        'xn--shop.localhost',
+        `${'a'.repeat(58)}--shop.localhost`,
+      ])
+        assert.deepEqual(errorOf(await get(host)), [404, 'tunnel-unknown'], host);
+    });
 
     it('but not in the path form', async () => {
       const answer = await visit(relay.port, { host: `localhost:${relay.port}`, target: '/t/api--shop/' });
