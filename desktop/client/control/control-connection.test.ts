@@ -5,14 +5,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type { WebSocket } from 'ws';
 import { KNOCK_AGENT_MAX_LENGTH } from '../../../shared/control.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
-import {
-  type FakeRelay,
-  startFakeRelay,
-  startProxy,
-  closedPort,
-  closeServers,
-  startTcp,
-} from '../../testing/servers.ts';
+import { type FakeRelay, startFakeRelay, closedPort, closeServers, startTcp } from '../../testing/servers.ts';
 import { toMessage } from '../messages.ts';
 import { Network } from '../network/network.ts';
 import { parseRelayAddress, type RelayAddress } from '../relay/relay-address.ts';
@@ -350,15 +343,5 @@ describe('ControlConnection', () => {
     const lost = { kind: 'lost', why: toMessage('network.silent'), isSilent: true };
     assert.deepEqual(await client.ended, lost);
     assert.deepEqual(client.clock.waiting, []);
-  });
-
-  it('opens through a proxy', async () => {
-    const proxy = await startProxy();
-    const client = connectTo(parseRelayAddress(relay.address.origin.replace('127.0.0.1', 'relay.test')), {
-      network: new Network({ httpProxy: `http://u:p@127.0.0.1:${proxy.port}` }),
-    });
-    await client.opened;
-    assert.equal(proxy.asked.length, 1);
-    client.connection.close();
   });
 });

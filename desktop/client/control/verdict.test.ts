@@ -17,7 +17,8 @@ function reached(end: ControlEnd): string {
 }
 
 describe('judge', () => {
-  const final: [string, ControlEnd, string][] = [
+  // An end, and why it is final; `undefined` if another try makes sense.
+  for (const [what, end, reason] of [
     ['401 invalid api key', refused(401, undefined, 'invalid api key'), 'key-refused'],
     ['403', refused(403), 'refused'],
     ['404', refused(404), 'gone'],
@@ -29,35 +30,20 @@ describe('judge', () => {
     ['close 4003', closed(4003), 'key-refused'],
     ['close 4004', closed(4004), 'closed'],
     ['close 4005', closed(4005), 'refused'],
-  ];
-  for (const [name, end, reason] of final) {
-    it(`stops at ${name}: ${reason}`, () => {
+    ['a lost connection', { kind: 'lost', why: 'x' }, undefined],
+    ['302, as a public network answers', refused(302), undefined],
+    ['401 about no key', refused(401, undefined, 'missing api key'), undefined],
+    ['401 of something in between', foreign(401), undefined],
+    ['403 of something in between', foreign(403), undefined],
+    ['404 of something in between, as while a proxy has no relay', foreign(404), undefined],
+    ...[408, 429, 500, 503].map((status) => [String(status), refused(status), undefined] as const),
+    ...[1000, 1001, 1006, 1011].map((code) => [`close ${code}`, closed(code), undefined] as const),
+    ['close 4999, of a later relay', closed(4999), undefined],
+  ] as const)
+    it(reason === undefined ? `tries again after ${what}` : `stops at ${what}: ${reason}`, () => {
       const verdict = judge(end);
-      assert.ok(!verdict.retry);
-      assert.equal(verdict.reason, reason);
+      assert.equal(verdict.retry ? undefined : verdict.reason, reason);
     });
-  }
-
-  const temporary: [string, ControlEnd][] = [
-    ['a lost connection', { kind: 'lost', why: 'x' }],
-    ['302, as a public network answers', refused(302)],
-    ['401 about no key', refused(401, undefined, 'missing api key')],
-    ['401 of something in between', foreign(401)],
-    ['403 of something in between', foreign(403)],
-    ['404 of something in between, as while a proxy has no relay', foreign(404)],
-    ['408', refused(408)],
-    ['429', refused(429)],
-    ['500', refused(500)],
-    ['503', refused(503)],
-    ['close 1000', closed(1000)],
-    ['close 1001', closed(1001)],
-    ['close 1006', closed(1006)],
-    ['close 1011', closed(1011)],
-    ['close 4999, of a later relay', closed(4999)],
-  ];
-  for (const [name, end] of temporary) {
-    it(`tries again after ${name}`, () => assert.equal(judge(end).retry, true));
-  }
 
   it('explains why the relay has not seen an upgrade, as "culvert doctor" does', () => {
     const { why } = judge(refused(426, undefined, 'websocket upgrade required'));
@@ -68,26 +54,16 @@ describe('judge', () => {
   });
 
   it('explains why the key or the account is no longer valid', () => {
-    assert.deepEqual(
-      [
-        textOf(judge(closed(4003)).why),
-        textOf(judge(closed(4003, 'key revoked')).why),
-        textOf(judge(closed(4003, 'key expired')).why),
-        textOf(judge(closed(4003, 'account removed')).why),
-        textOf(judge(closed(4005)).why),
-        textOf(judge(closed(4005, 'phishing')).why),
-        textOf(judge(closed(4005, 'is it paid ??')).why),
-      ],
-      [
-        'The API key was revoked.',
-        'The API key was revoked.',
-        'The API key has expired.',
-        'The account was deleted, along with its API key.',
-        'The account is suspended.',
-        'The account is suspended: phishing.',
-        'The account is suspended: is it paid.',
-      ],
-    );
+    for (const [code, reason, why] of [
+      [4003, '', 'The API key was revoked.'],
+      [4003, 'key revoked', 'The API key was revoked.'],
+      [4003, 'key expired', 'The API key has expired.'],
+      [4003, 'account removed', 'The account was deleted, along with its API key.'],
+      [4005, '', 'The account is suspended.'],
+      [4005, 'phishing', 'The account is suspended: phishing.'],
+      [4005, 'is it paid ??', 'The account is suspended: is it paid.'],
+    ] as const)
+      assert.equal(textOf(judge(closed(code, reason)).why), why);
   });
 
   it('reports whether anything responded', () => {

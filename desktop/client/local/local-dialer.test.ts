@@ -41,10 +41,6 @@ describe('LocalDialer', () => {
     });
   }
 
-  it('reports a refusal if nothing listens', async () => {
-    await assert.rejects(connectLocal(dialerTo(await closedPort())), /ECONNREFUSED/);
-  });
-
   for (const [v4, v6, reported] of [
     ['ECONNREFUSED', 'ECONNREFUSED', 'ECONNREFUSED'],
     // Without IPv6.
@@ -134,14 +130,7 @@ describe('LocalDialer', () => {
   });
 
   describe('with TLS', () => {
-    it('accepts a self-signed certificate from this machine', async () => {
-      const port = await startTls((socket) => socket.end('hello'));
-      const local = await connectLocal(dialerTo(port, { https: true }));
-      assert.ok(local.isOpen);
-      local.destroy();
-    });
-
-    it('asks for the host in --host-header', async () => {
+    it('accepts a self-signed certificate from this machine, and asks for the host in --host-header', async () => {
       const names = new EventEmitter();
       const port = await startTls((socket) => names.emit('name', (socket as TLSSocket).servername));
       for (const [hostHeader, name] of [
@@ -153,6 +142,7 @@ describe('LocalDialer', () => {
         const asked = once(names, 'name');
         const local = await connectLocal(dialerTo(port, { https: true, hostHeader }));
         assert.deepEqual(await asked, [name], hostHeader);
+        assert.ok(local.isOpen);
         local.destroy();
       }
     });
