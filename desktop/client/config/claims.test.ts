@@ -90,31 +90,16 @@ describe('claimNames', () => {
     });
   }
 
-  const answers = [
-    ['y', true],
-    ['Yes ', true],
-    ['', false],
-    ['n', false],
-  ] as const;
-  for (const [answer, isTaken] of answers) {
+  for (const [answer, isTaken] of Object.entries({ y: true, 'Yes ': true, '': false, n: false }))
     it(`asks about a tunnel with a client, and about another policy of a file: "${answer}"`, async () => {
       const prompt = answering(answer);
       const online = await claim({ online: true }, { prompt });
       const other = await claim({ access: { links: true } }, { from: 'file', prompt });
-      assert.deepEqual(
-        [online, other].map((made) => made === 'take-over'),
-        [isTaken, isTaken],
-      );
-      assert.match(
-        prompt.questions[0] ?? '',
-        /"shop" from its port 3000\. Take over the tunnel\? \[y\/N\] $/,
-      );
-      assert.match(
-        prompt.questions[1] ?? '',
-        /"shop" to port 3000 has another access policy than culvert\.yml/,
-      );
+      for (const made of [online, other]) assert.equal(made === 'take-over', isTaken);
+      const [first = '', second = ''] = prompt.questions;
+      assert.match(first, /"shop" from its port 3000\. Take over the tunnel\? \[y\/N\] $/);
+      assert.match(second, /"shop" to port 3000 has another access policy than culvert\.yml/);
     });
-  }
 
   it('does as told beforehand, but never for a program, and takes back what this process made', async () => {
     const locked: Live = { access: { links: true } };

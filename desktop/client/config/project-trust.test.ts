@@ -172,21 +172,7 @@ describeOnPosix('the folder of a tunnel in culvert.yml', () => {
   it('is a path below that folder', () => {
     for (const path of ['.', './public', 'a/b', 'a b', '..hidden'])
       assert.ok(FOLDER_RULE.accepts(path), path);
-    for (const path of [
-      '',
-      '/',
-      '/etc',
-      '..',
-      '../x',
-      'a/../../b',
-      'a\\..\\b',
-      'C:\\x',
-      '\\\\x',
-      'a\0b',
-      7,
-      true,
-      null,
-    ])
-      assert.ok(!FOLDER_RULE.accepts(path), String(path));
+    const outside = '|/|/etc|..|../x|a/../../b|a\\..\\b|C:\\x|\\\\x|a\0b'.split('|');
+    for (const path of [...outside, 7, true, null]) assert.ok(!FOLDER_RULE.accepts(path), String(path));
   });
 });

@@ -43,24 +43,18 @@ describe('findRelay', () => {
 
   it('sends a key of the environment or an option to the relay of culvert.yml only if you have named it too', () => {
     const env = { CULVERT_API_KEY: ENV_KEY };
-    const refused = [
+    const said = /^\/p\/culvert\.yml: relay: .*(?:CULVERT_API_KEY|--key).*CULVERT_RELAY=http.*--relay.*$/;
+    for (const sources of [
       { env, project: PROJECT },
       { env, project: PROJECT, readLogin },
       { env, project: at('http://kept.example'), readLogin },
       { env, project: at('http://localhost:8081') },
       { options: { key: KEY }, project: PROJECT, readLogin },
-    ];
-    for (const sources of refused) {
+    ])
       assert.throws(
         () => found(sources),
-        (error) =>
-          error instanceof ProjectFileError &&
-          /^\/p\/culvert\.yml: relay: .*(?:CULVERT_API_KEY|--key).*CULVERT_RELAY=http.*--relay/.test(
-            error.message,
-          ) &&
-          !error.message.includes('\n'),
+        (error) => error instanceof ProjectFileError && said.test(error.message),
       );
-    }
     assert.match(
       found({ env, project: at('https://kept.example/v1'), readLogin }),
       /^kept.*yml, e CULVERT_API_KEY/,
@@ -110,12 +104,8 @@ describe('readRelayAccess', () => {
 
   it('sends a key over a network only encrypted, unless told otherwise', () => {
     const env = { CULVERT_API_KEY: KEY };
-    for (const relay of [
-      'http://relay.example',
-      'http://192.0.2.7:8080',
-      'http://localhost.example',
-      'http://[::2]',
-    ]) {
+    const unencrypted = 'http://relay.example http://192.0.2.7:8080 http://localhost.example http://[::2]';
+    for (const relay of unencrypted.split(' ')) {
       for (const sources of [{ env: { ...env, CULVERT_RELAY: relay } }, { env, options: { relay } }]) {
         assert.throws(
           () => read(sources),
@@ -126,14 +116,9 @@ describe('readRelayAccess', () => {
       }
       assert.equal(read({ env, options: { relay, insecure: true } }).relay.secure, false);
     }
-    for (const relay of [
-      'http://localhost',
-      'http://a.localhost:1',
-      'http://127.0.0.9',
-      'http://[::1]:8080',
-      'https://a.example',
-    ])
-      assert.equal(read({ env, options: { relay } }).key, KEY);
+    const accepted =
+      'http://localhost http://a.localhost:1 http://127.0.0.9 http://[::1]:8080 https://a.example';
+    for (const relay of accepted.split(' ')) assert.equal(read({ env, options: { relay } }).key, KEY);
   });
 
   it('uses proxies of the environment, and rejects an invalid one', () => {

@@ -10,7 +10,6 @@ import {
   startTls,
 } from '../../testing/servers.ts';
 import { parseRelayAddress } from '../relay/relay-address.ts';
-import type { Attempt } from './dial.ts';
 import { Network, parseNoProxy } from './network.ts';
 import type { NetworkSettings } from './proxy-dial.ts';
 
@@ -118,60 +117,43 @@ describe('Network', () => {
       await Promise.all(closed);
     });
 
-    const refusals: [string, string, RegExp][] = [
-      [
-        'refuses',
-        'HTTP/1.1 403 Forbidden\r\n\r\n',
-        /^the proxy 127\.0\.0\.1:\d+ refused a connection to relay.* with status 403/,
-      ],
+    const refused = /^the proxy 127\.0\.0\.1:\d+ refused a connection to relay.* with status 403/;
+    for (const [name, answer, message] of [
+      ['refuses', 'HTTP/1.1 403 Forbidden\r\n\r\n', refused],
       ['asks for a login on a page', 'HTTP/1.1 407 No\r\nContent-Length: 5\r\n\r\nLogin', /requires a login/],
       ['refuses with a page', 'HTTP/1.1 503 No\r\n\r\n<h1>Sorry</h1>', /with status 503/],
       ['sends a page', 'HTTP/1.1 200 OK\r\n\r\n<h1>', /is not an HTTP proxy/],
       ['is not a proxy', 'SSH-2.0\r\n\r\n', /is not an HTTP proxy/],
       ['answers without end', `HTTP/1.1 200 OK\r\nX: ${'x'.repeat(20_000)}`, /is not an HTTP proxy/],
       ['closes', '\r', /closed the connection|is not an HTTP proxy/],
-    ];
-    for (const [name, answer, message] of refusals) {
+      ['is not running', undefined, /proxy .* cannot be reached: nothing is listening/],
+    ] as const)
       it(`fails when it ${name}`, async () => {
-        const proxy = await startProxy(() => answer);
-        const settings = { httpProxy: `http://127.0.0.1:${proxy.port}` };
+        const port = answer === undefined ? await closedPort() : (await startProxy(() => answer)).port;
+        const settings = { httpProxy: `http://127.0.0.1:${port}` };
         await assert.rejects(connect(settings, 'http://relay.test'), { message });
       });
-    }
-
-    it('fails when it is not running', async () => {
-      const settings = { httpProxy: `http://127.0.0.1:${await closedPort()}` };
-      await assert.rejects(
-        connect(settings, 'http://relay.test'),
-        /proxy .* cannot be reached: nothing is listening/,
-      );
-    });
 
     for (const secure of [false, true]) {
       it(`disconnects from a proxy that hangs${secure ? ' within TLS' : ''} when the attempt is cancelled`, async () => {
         const hung = await startTcp(() => {});
         const ended: Promise<unknown>[] = [];
         const started = Promise.withResolvers<void>();
-        const proxy = await startProxy(
-          () => {
-            started.resolve();
-            return secure ? undefined : '';
-          },
-          (onConnection) =>
-            startTcp((socket) => {
-              ended.push(once(socket, 'close'));
-              onConnection(socket);
-            }),
+        const answer = (): string | undefined => {
+          started.resolve();
+          return secure ? undefined : '';
+        };
+        const proxy = await startProxy(answer, (onConnection) =>
+          startTcp((socket) => {
+            ended.push(once(socket, 'close'));
+            onConnection(socket);
+          }),
         );
-        const network = new Network({
-          [secure ? 'httpsProxy' : 'httpProxy']: `http://127.0.0.1:${proxy.port}`,
-        });
+        const address = `http://127.0.0.1:${proxy.port}`;
+        const network = new Network(secure ? { httpsProxy: address } : { httpProxy: address });
         const relay = parseRelayAddress(`${secure ? 'https' : 'http'}://relay.test:${hung}`);
-        const attempt: Attempt = network.connect(
-          relay,
-          {},
-          { connected: () => assert.fail(), failed: () => assert.fail() },
-        );
+        const silent = { connected: () => assert.fail(), failed: () => assert.fail() };
+        const attempt = network.connect(relay, {}, silent);
         await started.promise;
         attempt.cancel();
         await Promise.all(ended);
