@@ -1,77 +1,55 @@
 import assert from 'node:assert/strict';
+import { checkScript } from '../../../shared/testing/script.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
 import { MACHINE_LOOK_MS } from '../limits.ts';
 import { machineAddresses, MachineWatch, networkAddresses } from './machine-watch.ts';
 
-function setUp() {
-  const clock = new FakeClock();
-  const machine: { addresses: string | undefined; changes: number } = { addresses: '192.0.2.1', changes: 0 };
-  const watch = new MachineWatch({
-    clock,
-    addresses: () => machine.addresses,
-    onChange: () => (machine.changes += 1),
+/** A watch over a machine that the test plays. */
+class Played {
+  readonly #clock = new FakeClock();
+  #addresses: string | undefined = '192.0.2.1';
+  #changes = 0;
+  readonly #watch = new MachineWatch({
+    clock: this.#clock,
+    addresses: () => this.#addresses,
+    onChange: () => (this.#changes += 1),
   });
-  watch.start();
-  return { clock, machine, watch };
+
+  /** @returns how often a change was reported, and what is unusual about its timers */
+  step(step: string): string {
+    const [what = '', value] = step.split(' ');
+    if (what === 'start' || what === 'stop') this.#watch[what]();
+    else if (what === 'look') this.#clock.advance(MACHINE_LOOK_MS);
+    else if (what === 'pass') this.#clock.advance(Number(value));
+    else if (what === 'sleep' || what === 'freeze') this.#clock.sleep(Number(value), what === 'freeze');
+    else if (what === 'network') this.#addresses = value === 'unknown' ? undefined : value;
+    else assert.fail(step);
+    const did = Array<string>(this.#changes).fill('changed');
+    this.#changes = 0;
+    const { length } = this.#clock.waiting;
+    return [...did, ...(length === 1 ? [] : [`${length} timers`])].join(', ');
+  }
 }
 
 describe('MachineWatch', () => {
-  it('reports nothing while nothing happens', () => {
-    const { clock, machine } = setUp();
-    clock.advance(3_600_000);
-    assert.equal(machine.changes, 0);
-  });
-
-  it('reports within 0.5 s of waking up that the machine slept, on either kind of clock', () => {
-    for (const standsStill of [true, false]) {
-      const { clock, machine } = setUp();
-      clock.sleep(60_000, standsStill);
-      clock.advance(MACHINE_LOOK_MS);
-      assert.equal(machine.changes, 1);
-      clock.advance(60_000);
-      assert.equal(machine.changes, 1);
-    }
-  });
-
-  it('does not mistake a busy moment for sleep', () => {
-    const { clock, machine } = setUp();
-    clock.sleep(4999, true);
-    clock.advance(MACHINE_LOOK_MS);
-    assert.equal(machine.changes, 0);
-  });
-
-  it('reports within 2 s that the network has changed, each time', () => {
-    const { clock, machine } = setUp();
-    for (const addresses of ['', '192.0.2.2', '192.0.2.1']) {
-      machine.addresses = addresses;
-      clock.advance(MACHINE_LOOK_MS);
-    }
-    assert.equal(machine.changes, 3);
-  });
-
-  it("reports nothing while the machine's addresses are unknown, and their changes afterwards", () => {
-    const { clock, machine } = setUp();
-    for (const addresses of [undefined, '192.0.2.1', undefined]) {
-      machine.addresses = addresses;
-      clock.advance(MACHINE_LOOK_MS);
-    }
-    assert.equal(machine.changes, 0);
-    machine.addresses = '192.0.2.2';
-    clock.advance(MACHINE_LOOK_MS);
-    assert.equal(machine.changes, 1);
-  });
-
-  it('can be stopped and started again', () => {
-    const { clock, machine, watch } = setUp();
-    watch.stop();
-    assert.deepEqual(clock.waiting, []);
-    clock.sleep(60_000, true);
-    watch.start();
-    watch.start();
-    clock.advance(10_000);
-    assert.equal(machine.changes, 0);
-    assert.equal(clock.waiting.length, 1);
-  });
+  for (const [what, script] of Object.entries({
+    'reports nothing while nothing happens': 'start; pass 3600000',
+    'reports within 0.5 s of waking up that the machine slept':
+      'start; sleep 60000; look: changed; pass 60000',
+    'reports within 0.5 s of waking up that the machine slept, with a clock that stood still': `
+      start; freeze 60000; look: changed; pass 60000`,
+    'does not mistake a busy moment for sleep': 'start; freeze 4999; look',
+    'reports within 2 s that the network has changed, each time': `
+      start; network none; look: changed; network 192.0.2.2; look: changed; network 192.0.2.1; look: changed`,
+    "reports nothing while the machine's addresses are unknown, and their changes afterwards": `
+      start; network unknown; look; network 192.0.2.1; look; network unknown; look; network 192.0.2.2; look: changed`,
+    'can be stopped and started again': `
+      start; stop: 0 timers; freeze 60000: 0 timers; start; start; pass 10000`,
+  }))
+    it(what, () => {
+      const played = new Played();
+      checkScript(script, (step) => played.step(step));
+    });
 });
 
 describe('networkAddresses', () => {

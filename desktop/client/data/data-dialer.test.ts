@@ -2,17 +2,51 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
+import type { ByteStreamHandler } from '../../../shared/websocket/byte-stream.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
-import { openData } from '../../testing/fake-stream.ts';
+import { Watched } from '../../testing/fake-stream.ts';
 import { startFakeRelay, closedPort, closeServers, startTcp } from '../../testing/servers.ts';
 import { Deadlines } from '../clock.ts';
 import { DATA_HANDSHAKE_TIMEOUT_MS } from '../limits.ts';
 import { Network } from '../network/network.ts';
 import { RelayRefusal, RelayUnreachable } from '../relay/errors.ts';
 import { parseRelayAddress, type RelayAddress } from '../relay/relay-address.ts';
-import { DataDialer } from './data-dialer.ts';
+import { DataDialer, type DataSocket } from './data-dialer.ts';
 
-const open = (dialer: DataDialer, id = '1') => openData((handler) => dialer.open(id, handler));
+/** Everything that came over a data socket. */
+class DataReceiver extends Watched implements ByteStreamHandler {
+  readonly stream: DataSocket;
+  text = '';
+
+  constructor(stream: DataSocket) {
+    super();
+    this.stream = stream;
+    stream.attach(this);
+  }
+
+  /** Waits for that many bytes in all. */
+  async read(length: number): Promise<string> {
+    await this.until(() => this.text.length >= length);
+    return this.text;
+  }
+
+  onStreamData(piece: Buffer): void {
+    this.text += piece.toString('latin1');
+    this.changed();
+  }
+
+  onStreamDrain(): void {}
+
+  onStreamClose(): void {}
+}
+
+/** @throws what the attempt fails with */
+function open(dialer: DataDialer, id = '1'): Promise<DataReceiver> {
+  return new Promise((resolve, failed) => {
+    dialer.open(id, { opened: (stream) => resolve(new DataReceiver(stream)), failed });
+  });
+}
+
 const dialerTo = (relay: RelayAddress): DataDialer =>
   new DataDialer(relay, new Network(), new Deadlines(new FakeClock()));
 

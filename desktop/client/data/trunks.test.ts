@@ -181,14 +181,12 @@ const SCRIPTS: Readonly<Record<string, string>> = {
     visited & visited; leave; start: asks, has 2; visited: asks, has 3`,
   'try again if the relay accepted none at all, because the previous ones still existed': `
     start: asks, has 1; 1 refuse 429: has 0; visited; +${TRUNK_RETRY_MS}; visited: asks, has 1`,
-  'open none for a relay that answers 400, until the next control connection': `
-    start: asks, has 1; 1 refuse 400: has 0; +${10 * TRUNK_RETRY_MS}; visited; leave; start: asks, has 1`,
-  'open none for a relay that answers 401, until the next control connection': `
-    start: asks, has 1; 1 refuse 401: has 0; +${10 * TRUNK_RETRY_MS}; visited; leave; start: asks, has 1`,
-  'open none for a relay that answers 404, until the next control connection': `
-    start: asks, has 1; 1 refuse 404: has 0; +${10 * TRUNK_RETRY_MS}; visited; leave; start: asks, has 1`,
-  'open none for a relay that answers 426, until the next control connection': `
-    start: asks, has 1; 1 refuse 426: has 0; +${10 * TRUNK_RETRY_MS}; visited; leave; start: asks, has 1`,
+  ...Object.fromEntries(
+    [400, 401, 404, 426].map((status) => [
+      `open none for a relay that answers ${status}, until the next control connection`,
+      `start: asks, has 1; 1 refuse ${status}: has 0; +${10 * TRUNK_RETRY_MS}; visited; leave; start: asks, has 1`,
+    ]),
+  ),
   'wait 5 s before another request after the relay had no room': `
     start: asks, has 1; 1 refuse 503: has 0; +${TRUNK_RETRY_MS - 1}; visited; +1; visited: asks, asks, has 2`,
   'wait 5 s before another request after the relay was not reached': `
