@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
-import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { temporaryDirectory } from '../../../shared/testing/temporary-directory.ts';
 import { again, type App, failsWith, FORM, signedIn, start, until } from '../../testing/core-app.ts';
 import type { FakeServed } from '../../testing/fake-platform.ts';
 import { CHANNELS } from './handlers/channels.ts';
@@ -28,7 +28,7 @@ describe('a dropped folder', () => {
   const apps: App[] = [];
 
   beforeEach(() => {
-    above = mkdtempSync(join(tmpdir(), 'culvert-drop-'));
+    above = temporaryDirectory();
     site = join(above, 'site');
     mkdirSync(site);
     writeFileSync(join(site, 'index.html'), 'hello from a folder');
@@ -36,7 +36,6 @@ describe('a dropped folder', () => {
   afterEach(() => {
     for (const { core } of apps.splice(0))
       for (const tunnel of core.tunnelList.tunnels) tunnel.end('stopped', () => 'The test is over.');
-    rmSync(above, { recursive: true });
   });
 
   async function open(app: Promise<App> = signedIn()): Promise<App> {

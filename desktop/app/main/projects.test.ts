@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { NO_HEADER_CHANGES } from '../../../shared/header-changes.ts';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { API_ERRORS } from '../../../shared/errors.ts';
 import { describeOnPosix } from '../../../shared/testing/posix.ts';
 import { RelayRefusal, RelayUnreachable } from '../../client/relay/errors.ts';
+import { temporaryDirectory } from '../../../shared/testing/temporary-directory.ts';
 import { again, type App, failsWith, FORM, signedIn, start, until } from '../../testing/core-app.ts';
 import { TUNNEL } from '../../testing/fake-platform.ts';
 import type { ProjectTunnelView } from '../ipc/tunnel-views.ts';
@@ -53,14 +53,13 @@ describe('an opened project', () => {
   const apps: App[] = [];
 
   beforeEach(() => {
-    above = mkdtempSync(join(tmpdir(), 'culvert-open-project-'));
+    above = temporaryDirectory();
     folder = join(above, 'shop');
     mkdirSync(folder);
   });
   afterEach(() => {
     for (const { core } of apps.splice(0))
       for (const tunnel of core.tunnelList.tunnels) tunnel.end('stopped', () => 'The test is over.');
-    rmSync(above, { recursive: true });
   });
 
   async function opened(text: string, app: Promise<App> = signedIn()): Promise<App> {
@@ -306,13 +305,9 @@ describe('an opened project', () => {
 
 describeOnPosix('the culvert.yml of a folder', () => {
   it('is rejected if it is not a file', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'culvert-open-project-'));
-    try {
-      mkdirSync(join(folder, 'culvert.yml'));
-      assert.equal(await hasProject(folder), false);
-      assert.equal(await hasProject(join(folder, 'gone')), false);
-    } finally {
-      rmSync(folder, { recursive: true });
-    }
+    const folder = temporaryDirectory();
+    mkdirSync(join(folder, 'culvert.yml'));
+    assert.equal(await hasProject(folder), false);
+    assert.equal(await hasProject(join(folder, 'gone')), false);
   });
 });

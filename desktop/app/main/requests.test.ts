@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { temporaryDirectory } from '../../../shared/testing/temporary-directory.ts';
 import { DurableFile } from '../../client/config/durable-file.ts';
 import { EditRefused, ImportRefused, type RequestEdit } from '../../client/inspector/edit.ts';
 import type { Har } from '../../client/inspector/har.ts';
@@ -135,26 +135,19 @@ function logOf(...requests: readonly string[]) {
   return { detail: (id: number, reveal: boolean) => log.detail(id, { reveal }) };
 }
 
+/** Where the user saves a file. */
+function toFile(name: string) {
+  const offered: string[] = [];
+  const path = join(temporaryDirectory(), name);
+  const chooseFileToWrite = (text: string): Promise<FileToWrite> => {
+    offered.push(text);
+    return Promise.resolve({ path, write: (content) => new DurableFile(path).write(content) });
+  };
+  const read = (): Har => JSON.parse(readFileSync(path, 'utf8')) as Har;
+  return { offered, path, read, chooseFileToWrite };
+}
+
 describe('an exported HAR', () => {
-  let directory: string;
-
-  beforeEach(() => {
-    directory = mkdtempSync(join(tmpdir(), 'culvert-har-'));
-  });
-
-  afterEach(() => rmSync(directory, { recursive: true, force: true }));
-
-  function toFile(name: string) {
-    const offered: string[] = [];
-    const path = join(directory, name);
-    const chooseFileToWrite = (text: string): Promise<FileToWrite> => {
-      offered.push(text);
-      return Promise.resolve({ path, write: (content) => new DurableFile(path).write(content) });
-    };
-    const read = (): Har => JSON.parse(readFileSync(path, 'utf8')) as Har;
-    return { offered, path, read, chooseFileToWrite };
-  }
-
   const SECRET = 'GET /b?token=s3cret HTTP/1.1\r\nHost: x\r\n\r\n';
 
   it('contains the chosen requests, oldest first, in a file that only its owner can read', async () => {
@@ -170,21 +163,15 @@ describe('an exported HAR', () => {
     if (process.platform !== 'win32') assert.equal(statSync(file.path).mode & 0o777, 0o600);
   });
 
-  it('contains secrets once they are shown', async () => {
+  it('contains secrets once they are shown, and is not written without a file or a request', async () => {
+    const exported = { log: logOf(SECRET), tunnel: TUNNEL };
     const file = toFile('one.har');
-    const written = await exportHar({ log: logOf(SECRET), tunnel: TUNNEL }, [1], true, file);
+    const written = await exportHar(exported, [1], true, file);
     assert.equal(written?.hidesSecrets, false);
     assert.equal(file.read().log.entries[0]?.request.url, 'https://shop.example/b?token=s3cret');
-  });
-
-  it('is not written if the user does not name a file', async () => {
     const never = { chooseFileToWrite: () => Promise.resolve(undefined) };
-    assert.equal(await exportHar({ log: logOf(SECRET), tunnel: TUNNEL }, [1], false, never), undefined);
-  });
-
-  it('reports why it cannot be written', async () => {
+    assert.equal(await exportHar(exported, [1], false, never), undefined);
     const nowhere = toFile('');
-    const exported = { log: logOf(SECRET), tunnel: TUNNEL };
     await assert.rejects(exportHar(exported, [1], false, nowhere), failsWith('not-written'));
     await assert.rejects(exportHar(exported, [9], false, nowhere), failsWith('no-such-request'));
     assert.equal(nowhere.offered.length, 1);
@@ -196,13 +183,9 @@ describe('an exported HAR', () => {
     const log = { detail: (id: number) => ({ ...detail, id, request: { ...detail.request, body } }) };
     const file = toFile('large.har');
     const ids = Array.from({ length: HAR_MAX_BYTES / body.length }, (_, index) => index + 1);
-    const tunnel = { ...TUNNEL };
-    await assert.rejects(
-      exportHar({ log, tunnel }, ids, false, file),
-      /at most 32 MiB, and only the first 31/,
-    );
-    const written = await exportHar({ log, tunnel }, ids.slice(1), false, file);
-    assert.equal(written?.count, 31);
+    const exported = { log, tunnel: TUNNEL };
+    await assert.rejects(exportHar(exported, ids, false, file), /at most 32 MiB, and only the first 31/);
+    assert.equal((await exportHar(exported, ids.slice(1), false, file))?.count, 31);
   });
 });
 
@@ -233,14 +216,6 @@ const chosen = (path: string | undefined) => ({
 });
 
 describe('imported requests', () => {
-  let directory: string;
-
-  beforeEach(() => {
-    directory = mkdtempSync(join(tmpdir(), 'culvert-import-'));
-  });
-
-  afterEach(() => rmSync(directory, { recursive: true, force: true }));
-
   afterEach(() => setLocale(DEFAULT_LOCALE));
 
   it('are added to the log as the local service would get them', async () => {
@@ -258,38 +233,26 @@ describe('imported requests', () => {
     assert.deepEqual(local.log.detail(1)?.request.fields[0], ['Host', 'localhost:3000']);
   });
 
-  it('come from a file that the user chooses', async () => {
-    const { log, tunnel } = bench();
-    const path = join(directory, 'a.har');
-    writeFileSync(path, har(2));
-    assert.equal(await importFile(tunnel, chosen(undefined)), undefined);
-    assert.deepEqual((await importFile(tunnel, chosen(path)))?.ids, [1, 2]);
-    assert.deepEqual(
-      log.list().map(({ target }) => target),
-      ['/1', '/0'],
-    );
-  });
-
-  it('are limited to 100 at a time', async () => {
+  it('come from a file that the user chooses, at most 100 at a time', async () => {
     const { log, tunnel } = bench();
     await assert.rejects(
       importInto(tunnel, har(IMPORTED_REQUESTS_MAX + 1)),
       refused(/The file has more than 100 requests/),
     );
-    assert.deepEqual(log.list(), []);
-    assert.equal((await importInto(tunnel, har(IMPORTED_REQUESTS_MAX))).ids.length, IMPORTED_REQUESTS_MAX);
+    const path = join(temporaryDirectory(), 'a.har');
+    writeFileSync(path, har(IMPORTED_REQUESTS_MAX));
+    assert.equal(await importFile(tunnel, chosen(undefined)), undefined);
+    assert.equal((await importFile(tunnel, chosen(path)))?.ids.length, IMPORTED_REQUESTS_MAX);
+    const targets = log.list().map(({ target }) => target);
+    assert.deepEqual([targets.length, targets.at(0), targets.at(-1)], [100, '/99', '/0']);
   });
 
-  it('report the requests that were left out', async () => {
+  it("report in the user's language what was left out or refused", async () => {
     const { leftOut, ids } = await importInto(bench().tunnel, har(1, 'a\r\nb'));
     assert.deepEqual(leftOut, ['Request 1 was left out: The value of X cannot contain a line break.']);
     assert.deepEqual(ids, []);
-  });
-
-  it("are described in the user's language", async () => {
     setLocale({ language: 'de', tag: 'de-DE' });
-    const { leftOut } = await importInto(bench().tunnel, har(1, 'a\r\nb'));
-    assert.deepEqual(leftOut, [
+    assert.deepEqual((await importInto(bench().tunnel, har(1, 'a\r\nb'))).leftOut, [
       'Anfrage 1 ist ausgelassen: Der Wert von X darf keinen Zeilenumbruch enthalten.',
     ]);
     const error = await importInto(bench().tunnel, 'curl -F a=b x.example').catch(toCallError);
@@ -301,6 +264,7 @@ describe('imported requests', () => {
 
   it('are refused with the reason', async () => {
     const { tunnel, log } = bench();
+    const directory = temporaryDirectory();
     await assert.rejects(importInto(tunnel, 'wget x'), ImportRefused);
     await assert.rejects(importInto(bench({ folder: '/x' }).tunnel, har(1)), refused(/shares a folder/));
     await assert.rejects(importFile(tunnel, chosen(directory)), refused(/is not a file/));
