@@ -56,7 +56,7 @@ export const SUITES: readonly Suite[] = [
   {
     name: 'hostile:attacks',
     runs: 'with all',
-    setup: `${SETUP} openssl curl nginx haproxy caddy apache2-bin strace libfaketime`,
+    setup: `${SETUP} openssl nginx haproxy caddy strace libfaketime`,
     runsBuild: true,
     // One at a time, because they measure memory. A failed one may have left something running.
     command: mocha(1, '--exit', 'e2e/hostile/attacks/*.test.ts'),

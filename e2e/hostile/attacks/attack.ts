@@ -1,65 +1,121 @@
-/**
- * Attacks on the built programs: what is done to them, what is counted during that, and the bounds of the counts. No
- * figure is a time. Each runs as a mocha test; SEED repeats its random choices, and LONG=1 does more of everything.
- */
+/** What attacks have in common: random choices, what goes wrong, the relay's memory, and the visitors beside them. */
 import assert from 'node:assert/strict';
-import { within } from '../../support/deadline.ts';
-import { isLong, Scope } from '../../support/scope.ts';
+import { setTimeout as delay } from 'node:timers/promises';
+import { eventually, within } from '../../support/deadline.ts';
+import { memoryOf } from '../../support/memory.ts';
+import type { Relay } from '../../support/programs.ts';
+import type { Random } from '../../support/random.ts';
+import { Scope } from '../../support/scope.ts';
 
-/** The bounds of a count. */
-export interface Threshold {
-  /** what is counted, with its unit */
-  readonly meaning: string;
-  readonly atMost?: number;
-  readonly atLeast?: number;
+/** The same in each run, so that a change alone decides whether an attack succeeds. `SEED=7` makes other choices. */
+export const SEED = Number(process.env['SEED'] ?? 724_210);
+
+const KEPT = 5;
+const MAX_CHARS = 2000;
+const LOOK_MS = 100;
+const MEBIBYTE = 1024 ** 2;
+/** ms between two requests of a visitor that keeps sending them. */
+const BREATH_MS = 50;
+/** ms until a visitor beside an attack is served: both share this program's event loop. */
+const SERVED_MS = 60_000;
+
+/** What went wrong: the first few of each kind, in words. */
+export class Faults {
+  readonly #counts = new Map<string, number>();
+  readonly #first: string[] = [];
+
+  add(kind: string, what: string): void {
+    const count = this.#counts.get(kind) ?? 0;
+    this.#counts.set(kind, count + 1);
+    if (count < KEPT) this.#first.push(`${kind}: ${what}`.slice(0, MAX_CHARS));
+  }
+
+  assertNone(): void {
+    assert.deepEqual(this.#first, [], `${JSON.stringify([...this.#counts])}, with SEED=${SEED}`);
+  }
 }
 
-export interface RunOptions {
-  /** Whether this is the run of a few minutes that CI does. */
-  readonly short: boolean;
-  /** The seed of all random choices, which repeats them. */
-  readonly seed: number;
-  /** Ends whatever the row starts. */
-  readonly scope: Scope;
-  /** Reports progress on the terminal. */
-  readonly say: (line: string) => void;
+/** Watches how much the resident memory of a relay grows from now on, and asserts it at the end of an attack. */
+export function watchMemory(scope: Scope, { child }: Relay): (maxMib: number) => void {
+  const base = memoryOf(child.pid).resident;
+  let most = 0;
+  const look = (): void => {
+    if (!child.hasExited) most = Math.max(most, memoryOf(child.pid).resident - base);
+  };
+  const timer = setInterval(look, LOOK_MS);
+  scope.defer(() => clearInterval(timer));
+  return (maxMib) => {
+    look();
+    assert.ok(most / MEBIBYTE <= maxMib, `the relay's memory grew by ${Math.round(most / MEBIBYTE)} MiB`);
+  };
 }
 
-export interface Row<Name extends string = string> {
-  /** kebab-case, the same as its file name */
-  readonly name: string;
-  readonly title: string;
-  readonly thresholds: Readonly<Record<Name, Threshold>>;
-  /** @returns the counts, and the first failures in words, so that they can be reproduced */
-  run(options: RunOptions): Promise<{
-    readonly figures: Readonly<Record<Name, number>>;
-    readonly faults: readonly string[];
-  }>;
+/** A visitor of another tunnel. */
+interface Beside {
+  /** whole responses that were its own */
+  readonly served: number;
+  /** @param after the preceding action, for the report */
+  ask(after: string): Promise<void>;
 }
 
-/** The same in each run, so that a change alone decides whether a row passes; `LONG=1` draws another one each time. */
-const SEED = Number(process.env['SEED'] ?? (isLong ? Date.now() % 1_000_000 : 724_210));
-/** ms that one row may take; the machine may be busy. */
-const TIMEOUT_MS = isLong ? 3_600_000 : 600_000;
-
-/** Defines the test of a row. */
-export function testAttack<Name extends string>(row: Row<Name>): void {
-  it(`${row.name}: ${row.title}`, async () => {
+/** Attacks a relay in turn while a visitor of another tunnel keeps asking, who must be served beside each of them. */
+export async function attackBeside(
+  relay: Relay,
+  visitor: Beside,
+  attacks: Iterable<readonly [what: string, attack: (scope: Scope) => Promise<void>]>,
+): Promise<void> {
+  for (const [what, attack] of attacks) {
     const scope = new Scope();
+    const before = visitor.served;
+    const attacking = new AbortController();
+    const asking = (async () => {
+      for (; !attacking.signal.aborted; await delay(BREATH_MS)) await visitor.ask(`beside ${what}`);
+    })();
     try {
-      const say = (line: string): void => console.error(`    ${row.name}: ${line}`);
-      const running = row.run({ short: !isLong, seed: SEED, scope, say });
-      const { figures, faults } = await within(TIMEOUT_MS, 'end of the row', running);
-      const broken = Object.entries<Threshold>(row.thresholds).flatMap(([name, bounds]) => {
-        const { meaning, atMost = Infinity, atLeast = -Infinity } = bounds;
-        const value = figures[name as Name];
-        // A figure that is not a number is out of any bounds.
-        return value <= atMost && value >= atLeast ? [] : [`${meaning}: ${value}`];
-      });
-      const command = `SEED=${SEED} npm test -- hostile:attacks --grep ${row.name}`;
-      assert.deepEqual([...broken, ...faults], [], `repeat with: ${command}`);
+      await attack(scope);
+      await eventually(SERVED_MS, () =>
+        assert.ok(visitor.served > before, `nobody is served beside ${what}`),
+      );
     } finally {
+      attacking.abort();
       await scope.end();
     }
-  }).timeout(0);
+    await asking;
+    assert.ok(!relay.child.hasExited, `the relay ended: ${relay.child.stderr.slice(-MAX_CHARS)}`);
+  }
+}
+
+/** Whether a promise settles in time, either way. */
+export async function settlesWithin(ms: number, promise: Promise<unknown>): Promise<boolean> {
+  const settled = promise.then(
+    () => true,
+    () => true,
+  );
+  return await within(ms, 'end', settled).catch(() => false);
+}
+
+/** A given number of items, or all, in an order that depends only on the random numbers. */
+export function sample<T>(all: readonly T[], count: number, random: Random): T[] {
+  const keyed = all.map((each) => ({ each, key: random.below(0x1_0000_0000) }));
+  return keyed
+    .sort((one, other) => one.key - other.key)
+    .slice(0, count)
+    .map(({ each }) => each);
+}
+
+/**
+ * Processes each item, with limited concurrency.
+ *
+ * @param items consumed as needed
+ */
+export async function inParallel<T>(
+  atATime: number,
+  items: Iterable<T>,
+  action: (item: T) => Promise<void>,
+): Promise<void> {
+  const waiting = items[Symbol.iterator]();
+  const work = async (): Promise<void> => {
+    for (let next = waiting.next(); next.done !== true; next = waiting.next()) await action(next.value);
+  };
+  await Promise.all(Array.from({ length: atATime }, work));
 }

@@ -16,16 +16,10 @@ export interface Front {
   /**
    * Opens a visitor's connection.
    *
-   * @param options `from`: the visitor's address; `timeoutMs`: its longest wait for the next bytes
+   * @param options `from`: the visitor's address
    */
-  open(
-    scope: Scope,
-    options?: { readonly from?: string; readonly timeoutMs?: number },
-  ): Promise<RawConnection>;
+  open(scope: Scope, options?: { readonly from?: string }): Promise<RawConnection>;
 }
-
-/** A relay with all routes to it. */
-export type Fronts = Awaited<ReturnType<typeof startFronts>>;
 
 /** @param settings of the relay, in addition to those that the files of `server/deploy` require */
 export async function startFronts(scope: Scope, settings: Environment = {}) {
@@ -56,33 +50,31 @@ function front(name: string, port: number, ca?: Buffer): Front {
   return {
     name,
     port,
-    async open(scope, { from = VISITOR_ADDRESS, timeoutMs } = {}) {
-      if (ca === undefined) return await RawConnection.open(scope, port, timeoutMs, from);
+    async open(scope, { from = VISITOR_ADDRESS } = {}) {
+      if (ca === undefined) return await RawConnection.open(scope, port, undefined, from);
       const options = { port, ca, servername: SHIPPED.relayHost, localAddress: from };
-      return await RawConnection.openTls(scope, options, timeoutMs);
+      return await RawConnection.openTls(scope, options);
     },
   };
 }
 
-export interface Patience {
+interface Patience {
   /** ms to wait for the first byte */
   readonly firstMs: number;
   /** ms of silence after which no further bytes are expected */
   readonly quietMs: number;
 }
 
-/** Everything that was received, as latin1, and whether the other end has finished. */
-export interface Heard {
-  readonly text: string;
-  readonly ended: boolean;
-}
-
-/** Writes bytes, and reads any response: for messages whose end is unknown. */
+/**
+ * Writes bytes, and reads any response: for messages whose end is unknown.
+ *
+ * @returns everything that was received, as latin1, and whether the other end has finished
+ */
 export async function talk(
   { socket }: RawConnection,
   bytes: Buffer,
   { firstMs, quietMs }: Patience,
-): Promise<Heard> {
+): Promise<{ readonly text: string; readonly ended: boolean }> {
   const pieces: Buffer[] = [];
   const over = Promise.withResolvers<void>();
   let timer = setTimeout(over.resolve, firstMs);

@@ -1,8 +1,5 @@
 /** Visitors who attack the relay over HTTP/2, beside others who use it properly. */
 import assert from 'node:assert/strict';
-import { type ClientHttp2Session } from 'node:http2';
-import { setTimeout as delay } from 'node:timers/promises';
-import type { Tunnel } from '../../../shared/tunnel.ts';
 import { Authority } from '../../support/certificates.ts';
 import { eventually } from '../../support/deadline.ts';
 import {
@@ -12,266 +9,152 @@ import {
   frame,
   FrameConnection,
   FRAMES,
-  type Http2Target,
   openHttp2,
   request,
 } from '../../support/http2.ts';
 import { Culvert, Relay } from '../../support/programs.ts';
 import { Random } from '../../support/random.ts';
-import { Scope } from '../../support/scope.ts';
+import { suiteScope } from '../../support/scope.ts';
 import { startSite } from '../../support/services/echo.ts';
-import { testAttack } from './attack.ts';
-import { Faults, ResidentWatch } from './measure.ts';
-
-type Figure = 'attacks' | 'lasting' | 'growth' | 'ended' | 'served' | 'unserved';
+import { attackBeside, Faults, SEED, watchMemory } from './attack.ts';
 
 /** Connections with each attack at a time. */
-const AT_A_TIME = 20;
+const AT_A_TIME = 2;
 /** Frames that a flood consists of, in pieces of as many frames. */
 const FLOOD_PIECES = 300;
 const PIECE_FRAMES = 100;
-/** ms between two requests of the visitor who uses it properly. */
-const BREATH_MS = 50;
+const RANDOM_FRAMES = 300;
+const UNREAD_DOWNLOADS = 100;
+/** Bytes of unread downloads that must have arrived before the visitor leaves. */
+const UNREAD_BYTES = 100_000;
+const GROWTH_MIB = 250;
 /** ms after which the relay has closed all connections that flooded it, also on a busy machine. */
 const CALM_MS = 30_000;
 
-interface Attack {
-  readonly what: string;
-  /** Whether the relay must end the connection itself. */
-  readonly isCut: boolean;
-  commit(connection: FrameConnection, stage: Stage, random: Random): Promise<void>;
-}
+/** Makes the next frame. `id` is the next odd number, and `head` makes the block of a request. */
+type Next = (id: number, head: (path?: string) => Buffer) => Buffer;
 
-class Stage {
-  readonly relay: Relay;
-  readonly target: Http2Target;
-  readonly host: string;
-
-  private constructor(relay: Relay, target: Http2Target, host: string) {
-    this.relay = relay;
-    this.target = target;
-    this.host = host;
-  }
-
-  static async start(scope: Scope): Promise<Stage> {
-    const authority = new Authority(scope);
-    const { cert, key } = authority.issue('*.tunnels.test');
-    const relay = await Relay.start(scope, {
-      CULVERT_TLS_CERT: cert,
-      CULVERT_TLS_KEY: key,
-      CULVERT_TUNNEL_DOMAIN: 'tunnels.test',
-    });
-    const { port } = await startSite(scope);
-    const environment = { NODE_EXTRA_CA_CERTS: authority.path };
-    const { tunnel }: { tunnel: Tunnel } = await Culvert.start(
-      scope,
-      relay,
-      relay.bootstrapKey,
-      port,
-      [],
-      environment,
-    );
-    const servername = `${tunnel.slug}.tunnels.test`;
-    return new Stage(
-      relay,
-      { port: relay.port, ca: authority.pem, servername },
-      `${servername}:${relay.port}`,
-    );
-  }
-
-  head(path = '/'): Buffer {
-    return block([
-      [':method', 'GET'],
-      [':scheme', 'https'],
-      [':authority', this.host],
-      [':path', path],
-    ]);
-  }
-}
-
-async function flood(connection: FrameConnection, next: () => Buffer): Promise<void> {
-  for (let count = 0; count < FLOOD_PIECES && !connection.closed; count += 1) {
-    connection.write(Buffer.concat(Array.from({ length: PIECE_FRAMES }, next)));
-    await new Promise((resolve) => setImmediate(resolve));
-  }
-}
-
-function flooding(what: string, isCut: boolean, frames: (stage: Stage) => () => Buffer): Attack {
-  return {
-    what,
-    isCut,
-    async commit(connection, stage) {
-      // It reads nothing, so that responses pile up.
-      connection.socket.pause();
-      await flood(connection, frames(stage));
-      connection.socket.resume();
-    },
-  };
-}
-
-const ids = (): (() => number) => {
-  let id = -1;
-  return () => (id += 2);
+/** Floods after which the relay has to end the connection. */
+const FLOODS: Readonly<Record<string, Next>> = {
+  pings: () => frame(FRAMES.ping, 0, 0, Buffer.alloc(8)),
+  settings: () => frame(FRAMES.settings, 0, 0),
+  'opened and reset streams': (id, head) =>
+    Buffer.concat([
+      frame(FRAMES.headers, END_HEADERS | END_STREAM, id, head()),
+      frame(FRAMES.reset, 0, id, Buffer.from([0, 0, 0, 8])),
+    ]),
+  'empty DATA': (id, head) =>
+    id === 1 ? frame(FRAMES.headers, END_HEADERS, 1, head()) : frame(FRAMES.data, 0, 1),
+  'malformed requests': (id) =>
+    frame(FRAMES.headers, END_HEADERS | END_STREAM, id, block([[':method', 'GET']])),
+  'a head without an end': (id, head) =>
+    id === 1
+      ? frame(FRAMES.headers, 0, 1, head())
+      : frame(FRAMES.continuation, 0, 1, block([[`x-${id}`, 'a'.repeat(100)]])),
 };
 
-const ATTACKS: readonly Attack[] = [
-  flooding('pings', true, () => () => frame(FRAMES.ping, 0, 0, Buffer.alloc(8))),
-  flooding('settings', true, () => () => frame(FRAMES.settings, 0, 0)),
-  flooding('opened and reset streams', true, (stage) => {
-    const next = ids();
-    return () => {
-      const id = next();
-      return Buffer.concat([
-        frame(FRAMES.headers, END_HEADERS | END_STREAM, id, stage.head()),
-        frame(FRAMES.reset, 0, id, Buffer.from([0, 0, 0, 8])),
+describe('HTTP/2 connections of attackers', () => {
+  const scope = suiteScope();
+
+  it(`are ended or borne, ${AT_A_TIME} of each kind at a time, while other visitors are served`, async () => {
+    const authority = new Authority(scope);
+    const { cert, key } = authority.issue('*.tunnels.test');
+    const settings = { CULVERT_TLS_CERT: cert, CULVERT_TLS_KEY: key, CULVERT_TUNNEL_DOMAIN: 'tunnels.test' };
+    const relay = await Relay.start(scope, settings);
+    const { port } = await startSite(scope);
+    const trust = { NODE_EXTRA_CA_CERTS: authority.path };
+    const { tunnel } = await Culvert.start(scope, relay, relay.bootstrapKey, port, [], trust);
+    const servername = `${tunnel.slug}.tunnels.test`;
+    const host = `${servername}:${relay.port}`;
+    const target = { port: relay.port, ca: authority.pem, servername };
+    const session = await openHttp2(scope, target);
+    const faults = new Faults();
+
+    const head = (path = '/'): Buffer =>
+      block([
+        [':method', 'GET'],
+        [':scheme', 'https'],
+        [':authority', host],
+        [':path', path],
       ]);
-    };
-  }),
-  flooding('empty DATA', true, (stage) => {
-    let isFirst = true;
-    return () => {
-      const opening = isFirst ? frame(FRAMES.headers, END_HEADERS, 1, stage.head()) : Buffer.alloc(0);
-      isFirst = false;
-      return Buffer.concat([opening, frame(FRAMES.data, 0, 1)]);
-    };
-  }),
-  flooding('malformed requests', true, () => {
-    const next = ids();
-    return () => frame(FRAMES.headers, END_HEADERS | END_STREAM, next(), block([[':method', 'GET']]));
-  }),
-  flooding('a head without an end', true, (stage) => {
-    let count = 0;
-    return () => {
-      count += 1;
-      return count === 1
-        ? frame(FRAMES.headers, 0, 1, stage.head())
-        : frame(FRAMES.continuation, 0, 1, block([[`x-${count}`, 'a'.repeat(100)]]));
-    };
-  }),
-  flooding('priorities', false, () => {
-    const next = ids();
-    return () => frame(FRAMES.priority, 0, next(), Buffer.from([0, 0, 0, 0, 1]));
-  }),
-  {
-    what: '100 downloads that are not read',
-    isCut: false,
-    async commit(connection, stage) {
-      // All windows are as large as possible.
-      connection.write(frame(FRAMES.settings, 0, 0, Buffer.from([0, 4, 0x7f, 0xff, 0xff, 0xff])));
-      connection.write(frame(FRAMES.windowUpdate, 0, 0, Buffer.from([0x7f, 0xfe, 0, 0])));
-      connection.socket.pause();
-      const next = ids();
-      for (let count = 0; count < 100; count += 1)
-        connection.write(
-          frame(FRAMES.headers, END_HEADERS | END_STREAM, next(), stage.head('/bytes/20000000')),
-        );
-      await delay(3000);
-      connection.socket.destroy();
-    },
-  },
-  {
-    what: 'random frames',
-    isCut: false,
-    async commit(connection, stage, random) {
-      const next = ids();
-      for (let count = 0; count < 300 && !connection.closed; count += 1) {
-        const payload =
-          random.below(2) === 0 ? stage.head() : Buffer.alloc(random.below(64), random.below(256));
-        const stream = random.below(3) === 0 ? random.below(20) : next();
-        connection.write(frame(random.below(11), random.below(256), stream, mutated(payload, random)));
+    /** Sends frames as fast as the connection takes them, as long as it is open. */
+    async function flood(connection: FrameConnection, pieces: number, next: Next): Promise<void> {
+      let id = -1;
+      for (let piece = 0; piece < pieces && !connection.closed; piece += 1) {
+        const frames = Array.from({ length: PIECE_FRAMES }, () => next((id += 2), head));
+        connection.write(Buffer.concat(frames));
         await new Promise((resolve) => setImmediate(resolve));
       }
-      connection.socket.destroy();
-    },
-  },
-];
-
-function mutated(payload: Buffer, random: Random): Buffer {
-  const bytes = Buffer.from(payload);
-  for (let count = random.below(4); count > 0 && bytes.length > 0; count -= 1)
-    bytes[random.below(bytes.length)] = random.below(256);
-  return bytes;
-}
-
-testAttack<Figure>({
-  name: 'http2',
-  title: `Visitors attack the relay over HTTP/2, ${AT_A_TIME} connections with each attack at a time, while another one is served`,
-  thresholds: {
-    attacks: { meaning: 'attacks', atLeast: ATTACKS.length },
-    lasting: { meaning: 'connections that flooded the relay and stayed open', atMost: 0 },
-    growth: { meaning: "growth of the relay's resident memory, MiB", atMost: 250 },
-    ended: { meaning: 'crashes of the relay', atMost: 0 },
-    served: { meaning: "another visitor's requests answered correctly", atLeast: ATTACKS.length },
-    unserved: { meaning: "another visitor's requests without their own response", atMost: 0 },
-  },
-
-  async run({ scope, short, seed, say }) {
-    const stage = await Stage.start(scope);
-    const faults = new Faults();
-    const watch = new ResidentWatch(scope, stage.relay.child.pid);
-    const session = await openHttp2(scope, stage.target);
-    const count = short ? 2 : AT_A_TIME;
-    const visitor = { served: 0, isOver: false };
-    const asking = keepAsking(session, stage, faults, visitor);
-    for (const [index, attack] of ATTACKS.entries()) {
-      const attackScope = new Scope();
-      const before = visitor.served;
-      try {
-        const connections = await Promise.all(
-          Array.from({ length: count }, () => FrameConnection.open(attackScope, stage.target)),
-        );
-        await Promise.all(
-          connections.map(async (connection, at) => {
-            await attack.commit(connection, stage, new Random(seed, index, at));
-            if (attack.isCut) await assertCut(connection, attack, faults);
-          }),
-        );
-        // The visitor shares this program's event loop with the attackers.
-        await eventually(CALM_MS, () => assert.ok(visitor.served > before)).catch(() =>
-          faults.add('unserved', `beside ${attack.what}`),
-        );
-      } finally {
-        await attackScope.end();
-      }
-      say(`${attack.what}: ${Math.round(watch.growthMib)} MiB more at the most so far`);
     }
-    visitor.isOver = true;
-    await asking;
-    return {
-      figures: {
-        attacks: ATTACKS.length * count,
-        growth: watch.growthMib,
-        ended: stage.relay.child.hasExited ? 1 : 0,
-        served: visitor.served,
-        ...faults.counts('lasting', 'unserved'),
+    const attacks: Record<string, (connection: FrameConnection, random: Random) => Promise<void>> = {
+      ...Object.fromEntries(
+        Object.entries(FLOODS).map(([what, next]) => [
+          what,
+          async (connection: FrameConnection) => {
+            // It reads nothing, so that responses pile up.
+            connection.socket.pause();
+            await flood(connection, FLOOD_PIECES, next);
+            connection.socket.resume();
+            await eventually(CALM_MS, () => assert.ok(connection.closed, `${what} are borne`));
+          },
+        ]),
+      ),
+      priorities: (connection) =>
+        flood(connection, FLOOD_PIECES, (id) => frame(FRAMES.priority, 0, id, Buffer.from([0, 0, 0, 0, 1]))),
+      'downloads that are not read': async (connection) => {
+        // All windows are as large as possible.
+        connection.write(frame(FRAMES.settings, 0, 0, Buffer.from([0, 4, 0x7f, 0xff, 0xff, 0xff])));
+        connection.write(frame(FRAMES.windowUpdate, 0, 0, Buffer.from([0x7f, 0xfe, 0, 0])));
+        for (let count = 0; count < UNREAD_DOWNLOADS; count += 1)
+          connection.write(
+            frame(FRAMES.headers, END_HEADERS | END_STREAM, 2 * count + 1, head('/bytes/20000000')),
+          );
+        await eventually(CALM_MS, () => assert.ok(connection.socket.bytesRead > UNREAD_BYTES));
+        connection.socket.pause();
+        // By the end of another download, everything that the relay buffers for this one has come.
+        const { status } = await request(session, { ':path': '/bytes/5000000', ':authority': host });
+        assert.equal(status, 200);
+        connection.socket.destroy();
       },
-      faults: faults.first,
+      'random frames': async (connection, random) => {
+        for (let count = 0; count < RANDOM_FRAMES && !connection.closed; count += 1) {
+          const payload = random.below(2) === 0 ? head() : Buffer.alloc(random.below(64), random.below(256));
+          for (let left = random.below(4); left > 0 && payload.length > 0; left -= 1)
+            payload[random.below(payload.length)] = random.below(256);
+          const stream = random.below(3) === 0 ? random.below(20) : 2 * count + 1;
+          connection.write(frame(random.below(11), random.below(256), stream, payload));
+          await new Promise((resolve) => setImmediate(resolve));
+        }
+        connection.socket.destroy();
+      },
     };
-  },
+
+    let asked = 0;
+    const visitor = {
+      served: 0,
+      async ask(after: string): Promise<void> {
+        const path = `/own-${(asked += 1)}`;
+        const { status, text } = await request(session, { ':path': path, ':authority': host });
+        if (status === 200 && (JSON.parse(text) as { url: string }).url === path) this.served += 1;
+        else faults.add('unserved', `${after}, ${path}: ${status} ${text.slice(0, 200)}`);
+      },
+    };
+    const assertGrowth = watchMemory(scope, relay);
+    await attackBeside(
+      relay,
+      visitor,
+      Object.entries(attacks).map(([what, attack], index) => [
+        what,
+        async (part) => {
+          const open = Array.from({ length: AT_A_TIME }, () => FrameConnection.open(part, target));
+          const connections = await Promise.all(open);
+          await Promise.all(
+            connections.map((connection, at) => attack(connection, new Random(SEED, index, at))),
+          );
+        },
+      ]),
+    );
+    faults.assertNone();
+    assertGrowth(GROWTH_MIB);
+  });
 });
-
-async function assertCut(connection: FrameConnection, { what }: Attack, faults: Faults): Promise<void> {
-  await eventually(CALM_MS, () => {
-    if (!connection.closed) throw new Error('open');
-  }).catch(() => faults.add('lasting', what));
-}
-
-async function keepAsking(
-  session: ClientHttp2Session,
-  { host }: Stage,
-  faults: Faults,
-  visitor: { served: number; readonly isOver: boolean },
-): Promise<void> {
-  for (let count = 0; !visitor.isOver; count += 1) {
-    const path = `/own-${count}`;
-    try {
-      const { status, text } = await request(session, { ':path': path, ':authority': host });
-      if (status === 200 && (JSON.parse(text) as { url: string }).url === path) visitor.served += 1;
-      else faults.add('unserved', `${path}: ${status} ${text.slice(0, 200)}`);
-    } catch (error) {
-      faults.add('unserved', `${path}: ${String(error)}`);
-      if (session.closed || session.destroyed) break;
-    }
-    await delay(BREATH_MS);
-  }
-}

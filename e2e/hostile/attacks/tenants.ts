@@ -2,44 +2,16 @@
  * Accounts and their tunnels on the relay under attack: tenants, an attacker with many tunnels, and honest neighbours,
  * whose tunnel only responds to its own visitors.
  */
-import { setTimeout as delay } from 'node:timers/promises';
-import type { Plan, Tunnel } from '../../../shared/tunnel.ts';
+import type { Tunnel } from '../../../shared/tunnel.ts';
 import { createAccount } from '../../support/accounts.ts';
 import { giveTunnels } from '../../support/database.ts';
-import { hostOf } from '../../support/manual-client.ts';
 import { Culvert, type Environment, Relay } from '../../support/programs.ts';
 import type { RawConnection, Request, Response } from '../../support/raw-http.ts';
 import { Scope } from '../../support/scope.ts';
 import { startHttpService } from '../../support/services/listen.ts';
 import { SHIPPED } from '../../support/shipped-proxies.ts';
 import { type Front, straight } from './fronts.ts';
-import type { Faults } from './measure.ts';
-
-export type Tenant = Awaited<ReturnType<typeof startTenant>>;
-
-interface TenantOptions {
-  /** by default the one without limits, so that only the relay's own limits protect others */
-  readonly plan?: Plan;
-  /** environment of its client */
-  readonly environment?: Environment;
-  /** where its client finds the relay; the relay's own address by default */
-  readonly by?: { readonly url: string };
-}
-
-/** @param servicePort the port to which its tunnel forwards */
-export async function startTenant(
-  scope: Scope,
-  relay: Relay,
-  servicePort: number,
-  { plan = 'team', environment = {}, by = relay }: TenantOptions = {},
-) {
-  const account = await createAccount(relay, { plan });
-  const culvert = await Culvert.start(scope, by, account.key, servicePort, [], environment);
-  const { tunnel } = culvert;
-  /** The `Host` of its visitors. */
-  const host = hostOf(tunnel, relay);
-  return { account, culvert, tunnel, host };
-}
+import type { Faults } from './attack.ts';
 
 export type AttackedRelay = Awaited<ReturnType<typeof startAttackedRelay>>;
 
@@ -71,8 +43,6 @@ export async function startAttackedRelay(scope: Scope, { count, name, settings =
   };
 }
 
-/** ms between two requests of a visitor that keeps sending them. */
-const BREATH_MS = 50;
 /** Statuses with which a proxy or the relay itself reports that there is no response. */
 const UNSERVED = new Set([502, 503, 504]);
 
@@ -128,16 +98,6 @@ export class HonestVisitor {
       const isAnothers = /not a (?:status line|field)|chunk (?:size|ends)|\b[mas]\d{6}\b/.test(String(error));
       this.#faults.add(isAnothers ? 'strayed' : 'unserved', `${after}: ${String(error)}`);
       await this.#leave();
-    }
-  }
-
-  /** Sends requests repeatedly until the scope ends. */
-  async keepAsking(scope: Scope, after: string): Promise<void> {
-    const stopped = new AbortController();
-    scope.defer(() => stopped.abort());
-    while (!stopped.signal.aborted) {
-      await this.ask(after);
-      await delay(BREATH_MS);
     }
   }
 
