@@ -20,7 +20,7 @@ const LONG = {
   protocol: 'certificates|certificates-dns|client-time-limits|large-bodies',
 };
 /** The window's screens in each theme, size and language, and the windows of `culvert ui` and other commands. */
-const MORE_OF_WINDOW = 'accessibility|languages|browser|command-window|firefox';
+const MORE_OF_WINDOW = 'sweep|browser|command-window|firefox';
 /** Root hooks that set up what the window tests share. */
 const WINDOW = ['--require', './e2e/ui/support/running-app.ts'];
 /** Protocol suites that use nothing specific to Linux. */

@@ -66,10 +66,4 @@ scenarios('a custom domain', (fixture) => {
     await field.selectOption('app.shop.test');
     await page.getByRole('button', { name: 'Remove the domain app.shop.test' }).click();
   });
-
-  it('requires a plan with domains', async () => {
-    const { page } = await fixture.openSignedIn({ plan: 'free' });
-    await page.getByRole('button', { name: 'Options' }).click();
-    await page.getByText('Using your own domain requires the Dev plan or above').waitFor();
-  });
 });

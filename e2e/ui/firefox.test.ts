@@ -1,7 +1,7 @@
 /** The window that `culvert ui` serves, in Debian's Firefox. */
 import assert from 'node:assert/strict';
 import { delimiter, dirname, join } from 'node:path';
-import { type Browser, firefox, type Page } from 'playwright-core';
+import { type Browser, firefox } from 'playwright-core';
 import { describeOnLinux } from '../../shared/testing/posix.ts';
 import { createAccount } from '../support/accounts.ts';
 import { eventually } from '../support/deadline.ts';
@@ -9,7 +9,7 @@ import { temporaryDirectory } from '../support/programs.ts';
 import { type Scope, suiteScope, testScope } from '../support/scope.ts';
 import { startHttpService } from '../support/services/listen.ts';
 import { newProfile, openLink, startUi, WINDOW_SIZE } from './support/app-window.ts';
-import { card, signIn } from './support/fixture.ts';
+import { card, chooseFromPalette, signIn } from './support/fixture.ts';
 import { isDark, violations } from './support/readable.ts';
 import { sharedRelay } from './support/running-app.ts';
 import { bottomOf, focused, focusedName, visit } from './support/visit.ts';
@@ -36,34 +36,6 @@ describeOnLinux('the window in Firefox', () => {
     return { relay, program, profile, page };
   }
 
-  /** Signs in, and exposes a service that counts what it receives. */
-  async function openExposed() {
-    const opened = await open();
-    const { page, relay } = opened;
-    const [{ key }, { port }] = await Promise.all([createAccount(relay), countingService()]);
-    await signIn(page, relay.url, key);
-    await focused(page, 'port');
-    await page.keyboard.type(String(port));
-    await page.keyboard.press('Escape');
-    await page.keyboard.press('Enter');
-    await focusedName(page, /^Copy the address/);
-    const exposed = page.locator('.card', { hasText: `localhost:${port}` });
-    await exposed.getByText('Online').waitFor();
-    const slug = (await exposed.getAttribute('data-slug')) ?? '';
-    await page.keyboard.press('Enter');
-    await page.getByRole('button', { name: `Copied the address of ${slug}` }).waitFor();
-    const [url = ''] = await page.evaluate<string[]>('outside.copied');
-    return { ...opened, slug, url };
-  }
-
-  async function countingService() {
-    let received = 0;
-    return await startHttpService(scope, (_request, response) => {
-      response.setHeader('Content-Type', 'application/json');
-      response.end(JSON.stringify({ received: (received += 1) }));
-    });
-  }
-
   it('opens with its link once, stays open when it is loaded again, and follows a dark system', async () => {
     const { page, program } = await open();
     assert.equal(page.url(), `${program.origin}/`);
@@ -77,8 +49,28 @@ describeOnLinux('the window in Firefox', () => {
     assert.equal(await other.getByRole('button', { name: 'Sign in' }).count(), 0);
   });
 
-  it('starts in the port field, shows a request with its response in view, and sends it again', async () => {
-    const { page, url, slug } = await openExposed();
+  it('starts in the port field, shows a request with its response in view, sends it again, and shows the same in two pages', async () => {
+    const { page, program, profile, relay } = await open();
+    let received = 0;
+    const [{ key }, { port }] = await Promise.all([
+      createAccount(relay),
+      startHttpService(scope, (_request, response) => {
+        response.setHeader('Content-Type', 'application/json');
+        response.end(JSON.stringify({ received: (received += 1) }));
+      }),
+    ]);
+    await signIn(page, relay.url, key);
+    await focused(page, 'port');
+    await page.keyboard.type(String(port));
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('Enter');
+    await focusedName(page, /^Copy the address/);
+    const exposed = page.locator('.card', { hasText: `localhost:${port}` });
+    await exposed.getByText('Online').waitFor();
+    const slug = (await exposed.getAttribute('data-slug')) ?? '';
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: `Copied the address of ${slug}` }).waitFor();
+    const [url = ''] = await page.evaluate<string[]>('outside.copied');
     await visit(`${url}/order`);
     await card(page, slug).getByRole('button', { name: 'GET /order 200' }).click();
     const body = page.getByRole('region', { name: 'Response body' });
@@ -89,29 +81,15 @@ describeOnLinux('the window in Firefox', () => {
     await focused(page, 'replay-request');
     assert.ok((await bottomOf(body)) <= WINDOW_SIZE.height);
     assert.deepEqual(await violations(page), []);
-  });
 
-  it('shows the same in two pages, also what is done in the command palette', async () => {
-    const { page, profile, program, slug } = await openExposed();
     const second = await openLink(scope, profile, program.origin);
     await card(second, slug).getByText('Online').waitFor();
-    await choose(page, `stop ${slug}`, `Stop ${slug}`);
+    await chooseFromPalette(page, `stop ${slug}`);
     await card(second, slug).getByText('Stopped', { exact: true }).waitFor();
-    await choose(second, 'light', 'Light theme');
+    await chooseFromPalette(second, 'light theme');
     await eventually(20_000, async () => assert.equal(await isDark(page), false));
   });
 });
-
-/** Chooses an action in the command palette, with the keyboard. */
-async function choose(page: Page, typed: string, name: string): Promise<void> {
-  const palette = page.getByRole('dialog', { name: 'Commands' });
-  await page.keyboard.press('Control+k');
-  await palette.waitFor();
-  await page.keyboard.type(typed);
-  await page.getByRole('option', { name, selected: true }).waitFor();
-  await page.keyboard.press('Enter');
-  await palette.waitFor({ state: 'detached' });
-}
 
 /** Firefox does not let a page's driver emulate these, so they are preferences of the whole browser. */
 const PREFERENCES = {

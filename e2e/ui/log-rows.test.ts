@@ -65,13 +65,6 @@ describe('a log of up to ten thousand requests', () => {
     await eventually(60_000, async () => assert.ok((await requestsInMemory(page)) < 1.1 * COUNT));
   });
 
-  it('has no accessibility violation', async () => {
-    const { page } = await open();
-    await page.keyboard.press('PageDown');
-    await page.keyboard.press('PageDown');
-    await assertReadable(page, 'scrolled');
-  });
-
   it('supports the keys of a list, and is a single stop of Tab', async () => {
     const { page } = await open();
     const { keyboard: keys } = page;
@@ -88,6 +81,7 @@ describe('a log of up to ten thousand requests', () => {
     await keys.press('PageDown');
     const paged = await page.evaluate<number>(FOCUSED);
     assert.ok(paged < FEW - 5 && paged > FEW - 40, `${paged}`);
+    await assertReadable(page, 'scrolled');
     await keys.press('PageUp');
     await isAt(page, FEW - 1);
     await keys.press('Tab');

@@ -1,141 +1,88 @@
+/** The requests of a tunnel, recorded from real visitors: found, read, sent again, copied, exported and imported. */
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
+import type { Har } from '../../desktop/client/inspector/har.ts';
 import { eventually } from '../support/deadline.ts';
 import { startHttpService } from '../support/services/listen.ts';
-import { chooseMore, showRequest, expose, appScenarios } from './support/fixture.ts';
-import { assertReadable, colorOf } from './support/readable.ts';
+import {
+  appScenarios,
+  chooseFromPalette,
+  chooseMore,
+  chooseOfLog,
+  expose,
+  showRequest,
+} from './support/fixture.ts';
 import { focused, reads, visit } from './support/visit.ts';
+
+/** Waits until the log lists these addresses. */
+async function lists(page: Page, found: RegExp): Promise<void> {
+  await eventually(20_000, async () =>
+    assert.match((await page.locator('.log .target').allInnerTexts()).join(), found),
+  );
+}
+
+const entry = (path: string, text = '') => ({
+  request: { method: 'POST', url: `https://elsewhere.example${path}`, headers: [], postData: { text } },
+});
 
 appScenarios('the request log', (fixture) => {
   /** Opens the log of a tunnel to a shop that counts its orders, after three requests. */
   async function openLog() {
-    const orders: string[] = [];
+    const asked: string[] = [];
     const shop = await startHttpService(fixture.scope, (request, response) => {
       let body = '';
       request.on('data', (chunk: Buffer) => (body += chunk.toString()));
       request.on('end', () => {
-        if (request.method === 'POST') orders.push(body);
+        asked.push(`${request.method} ${request.url} ${body}`);
         response.statusCode = request.url === '/missing' ? 404 : 200;
-        response.setHeader('Content-Type', 'application/json');
-        response.end(JSON.stringify({ path: request.url, orders: orders.length }));
+        response.setHeader('Content-Type', 'application/json').end(JSON.stringify({ asked: asked.length }));
       });
     });
-    const { page, app, directory } = await fixture.openSignedIn();
-    const slug = await expose(page, shop.port);
-    const address = (await app.tunnel()).url;
+    const opened = await fixture.openSignedIn();
+    const slug = await expose(opened.page, shop.port);
+    const address = (await opened.app.tunnel()).url;
     await visit(`${address}/first?a=1`);
     await visit(`${address}/missing`);
-    await visit(`${address}/order`, { method: 'POST', body: '{"mugs":2}', type: 'application/json' });
-    await page.getByRole('button', { name: `All requests to ${slug}` }).click();
-    await row(page, 'POST /order 200').waitFor();
-    return { page, app, address, orders, directory };
+    const headers = { authorization: 'Bearer s3cret' };
+    const order = { method: 'POST', body: '{"mugs":2}', type: 'application/json', headers };
+    await visit(`${address}/order?token=hush&q=caf%C3%A9+au+lait&q=%3Cimg%20src%3Dx%3E`, order);
+    await opened.page.getByRole('button', { name: `All requests to ${slug}` }).click();
+    await row(opened.page, /^POST \/order/).waitFor();
+    return { ...opened, slug, address, asked };
   }
 
-  it('searches headers and bodies, but not the values of secrets', async () => {
-    const { page, address } = await openLog();
-    await visit(`${address}/login?token=s3cretword`, {
-      method: 'POST',
-      body: 'name=ann',
-      type: 'text/x-form',
-    });
-    await row(page, 'POST /login').waitFor();
-    const targets = page.locator('.log .target');
+  it('is searched and filtered, stands still while paused, and remembers that, across restarts', async () => {
+    const { page, address, slug, directory } = await openLog();
+    const search = page.getByLabel('Search requests');
+    await visit(`${address}/hook`, { method: 'POST', body: '{}', headers: { 'x-github-event': 'push' } });
+    await row(page, /^POST GitHub \/hook 200/).waitFor();
+    await page.getByRole('button', { name: 'Webhooks 1' }).click();
+    await lists(page, /^GitHub \/hook$/);
+    await page.getByRole('button', { name: 'Webhooks 1' }).click();
     for (const [words, found] of [
-      ['mugs', ['/order']],
-      ['text/x-form NAME=ann', ['/login?token=[redacted]']],
-      ['s3cretword', []],
+      ['x-GITHUB-event push', /^GitHub \/hook$/],
+      ['mugs', /^\/order\?token=\[redacted\]&q=[^,]+$/],
+      ['s3cret', /^$/],
+      ['hush', /^$/],
     ] as const) {
-      await page.getByLabel('Search requests').fill(words);
-      await eventually(20_000, async () => assert.deepEqual(await targets.allInnerTexts(), found));
+      await search.fill(words);
+      await lists(page, found);
     }
-  });
+    await search.fill('');
+    await page.getByRole('button', { name: 'Pause', exact: true }).click();
+    await visit(`${address}/late`);
+    await page.getByRole('button', { name: '1 new' }).waitFor();
+    assert.equal(await row(page, 'GET /late').count(), 0);
+    await page.getByRole('button', { name: '1 new' }).click();
+    await row(page, 'GET /late 200').waitFor();
 
-  it('shows a request in full, with bodies as a tree, formatted, raw and as bytes', async () => {
-    const { page } = await openLog();
-    await row(page, 'POST /order 200').click();
-    await reads(page.getByRole('region', { name: 'Response body' }), /"orders": 1/);
-    const request = await showRequest(page);
-    await request.getByText('POST /order HTTP/1.1').waitFor();
-    await request.getByRole('cell', { name: 'application/json' }).waitFor();
-    const body = page.getByRole('region', { name: 'Request body' });
-    await body.getByText('"mugs": 2').waitFor();
-    await request.getByRole('button', { name: 'Pretty' }).click();
-    await reads(body, /^\{\n {2}"mugs": 2\n\}$/);
-    await request.getByRole('button', { name: 'Text' }).click();
-    await reads(body, /^\{"mugs":2\}$/);
-    await request.getByRole('button', { name: 'Hex' }).click();
-    await reads(body, /^000000 {2}7b 22 6d/);
-  });
-
-  it('shows the parameters of an address decoded, and executes none of them', async () => {
-    const { page, address } = await openLog();
-    await visit(`${address}/find?q=caf%C3%A9+au+lait&q=%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E`);
-    await row(page, /^GET \/find/).click();
-    await showRequest(page);
-    const table = page.getByRole('table', { name: 'Parameters' });
-    await table.waitFor();
-    assert.deepEqual(await table.getByRole('cell').allInnerTexts(), [
-      'café au lait',
-      '<img src=x onerror=alert(1)>',
-    ]);
-    assert.equal(await page.locator('img').count(), 0);
-    await assertReadable(page, 'parameters');
-  });
-
-  it('sends a request again, and shows the result', async () => {
-    const { page, orders } = await openLog();
-    await row(page, 'POST /order 200').click();
-    await page.getByRole('button', { name: 'Replay', exact: true }).click();
-    await page.getByRole('region', { name: 'Response body' }).getByText('"orders": 2').waitFor();
-    // The button keeps the focus, to send it once more.
-    await focused(page, 'replay-request');
-    await page.getByRole('button', { name: 'Replay of request 3.' }).click();
-    await page.getByRole('region', { name: 'Response body' }).getByText('"orders": 1').waitFor();
-    assert.deepEqual(orders, ['{"mugs":2}', '{"mugs":2}']);
-  });
-
-  it('offers no replay of a request whose body was not kept, by a button that looks disabled', async () => {
-    const { page, address } = await openLog();
-    await visit(`${address}/large`, { method: 'POST', body: 'x'.repeat(300_000) });
-    await row(page, 'POST /large 200').click();
-    await page.getByText("Only the start of this request's body was recorded").waitFor();
-    assert.equal(await page.getByRole('button', { name: 'Replay', exact: true }).isDisabled(), true);
-    const background = (selector: string) => colorOf(page, selector, 'backgroundColor');
-    assert.equal(await background('#replay-request'), await background('#edit-request'));
-  });
-
-  it('copies a request without its secrets, with a notice, and with them once they are shown', async () => {
-    const { page, app, address } = await openLog();
-    await visit(`${address}/secret?token=hush`, { headers: { authorization: 'Bearer s3cret' } });
-    await row(page, 'GET /secret').click();
-    await page.getByText('2 secrets are left out of copies and exports').waitFor();
-    await page.getByRole('button', { name: 'Copy as curl' }).click();
-    await page.getByRole('button', { name: 'Copied' }).waitFor();
-    await chooseMore(page, 'Show secrets');
-    await showRequest(page);
-    await page.getByText('Bearer s3cret').waitFor();
-    await page.getByRole('button', { name: /^Cop(y as curl|ied)$/ }).click();
-    await eventually(20_000, async () => {
-      const [hidden = '', shown = ''] = await app.copied();
-      assert.match(hidden, /Bearer \[redacted\]/);
-      assert.match(shown, /token=hush[\s\S]*Bearer s3cret/);
-    });
-    await chooseMore(page, 'Hide secrets');
-    await page.getByText('Bearer s3cret').waitFor({ state: 'detached' });
-  });
-
-  it('remembers the part and the search of a tunnel, across reloads and restarts', async () => {
-    const { page, app, address, directory } = await openLog();
-    const { slug } = await app.tunnel();
     await page.getByRole('button', { name: 'Errors 1' }).click();
-    await page.getByLabel('Search requests').fill('miss');
-    await eventually(20_000, () => {
-      const file = readFileSync(join(directory, 'culvert.json'), 'utf8');
-      assert.match(file, /"search": "miss"/);
-      return Promise.resolve();
-    });
+    await search.fill('miss');
+    await eventually(20_000, () =>
+      assert.match(readFileSync(join(directory, 'culvert.json'), 'utf8'), /"search": "miss"/),
+    );
     const openAgain = async (again: Page): Promise<void> => {
       await again.getByRole('button', { name: `All requests to ${slug}` }).click();
       await again.getByRole('button', { name: 'Errors 1', pressed: true }).waitFor();
@@ -143,45 +90,97 @@ appScenarios('the request log', (fixture) => {
     };
     await page.reload();
     await openAgain(page);
-
     const { page: restarted } = await fixture.open(directory);
     await restarted.locator('.card').getByText('Online').waitFor();
     await visit(`${address}/missing`);
     await visit(`${address}/first`);
     await openAgain(restarted);
-    await eventually(20_000, async () =>
-      assert.deepEqual(await restarted.locator('.log .target').allInnerTexts(), ['/missing']),
-    );
+    await lists(restarted, /^\/missing$/);
   });
 
-  it('shows who sent a webhook, and can filter for webhooks', async () => {
-    const { page, address } = await openLog();
-    await visit(`${address}/hook`, { method: 'POST', body: '{}', headers: { 'x-github-event': 'push' } });
-    await row(page, /^POST GitHub \/hook 200/).waitFor();
-    await page.getByRole('button', { name: 'Webhooks 1' }).click();
-    await eventually(20_000, async () => assert.equal(await row(page, /./).count(), 1));
+  it('has each request in full, which is sent again, copied, and exported with its secrets only once shown', async () => {
+    const { page, app, slug, address, asked, directory } = await openLog();
+    const exported = (): string[] => {
+      const har = JSON.parse(readFileSync(join(directory, `${slug}.har`), 'utf8')) as Har;
+      return har.log.entries.map(({ request }) => request.url.slice(address.length));
+    };
+    const saved = (words: string) => page.locator('.file-words', { hasText: words }).waitFor();
+    await page.getByLabel('Search requests').fill('first');
+    await chooseOfLog(page, 'Export as HAR');
+    await saved(`Saved 1 request to ${join(directory, `${slug}.har`)}.`);
+    assert.deepEqual(exported(), ['/first?a=1']);
+    await page.getByLabel('Search requests').fill('');
+    await row(page, /^POST \/order/).click();
+    await reads(page.getByRole('region', { name: 'Response body' }), /"asked": 3/);
+    const request = await showRequest(page);
+    await request.getByText(/^POST \/order\?token=\[redacted\]/).waitFor();
+    await request.getByRole('cell', { name: 'application/json' }).waitFor();
+    await page.getByRole('region', { name: 'Request body' }).getByText('"mugs": 2').waitFor();
+    const table = page.getByRole('table', { name: 'Parameters' });
+    assert.deepEqual(await table.getByRole('cell').allInnerTexts(), [
+      '[redacted]',
+      'café au lait',
+      '<img src=x>',
+    ]);
+
+    await page.getByText('2 secrets are left out of copies and exports').waitFor();
+    await page.getByRole('button', { name: 'Copy as curl' }).click();
+    await page.getByRole('button', { name: 'Copied' }).waitFor();
+    await chooseMore(page, 'Export as HAR');
+    await saved('without secrets');
+    assert.match(exported().join(), /^\/order\?token=\[redacted\]&/);
+    await chooseMore(page, 'Show secrets');
+    await page.getByText('Bearer s3cret').waitFor();
+    await page.getByRole('button', { name: /^Cop(y as curl|ied)$/ }).click();
+    await eventually(20_000, async () => {
+      const [hidden = '', shown = ''] = await app.copied();
+      assert.match(hidden, /Bearer \[redacted\]/);
+      assert.match(shown, /token=hush[\s\S]*Bearer s3cret/);
+    });
+    await chooseMore(page, 'Export as HAR');
+    await page.locator('.file-words:not(:has-text("without"))').waitFor();
+    assert.match(exported().join(), /^\/order\?token=hush&/);
+    await chooseMore(page, 'Hide secrets');
+    await page.getByText('Bearer s3cret').waitFor({ state: 'detached' });
+
+    await page.getByRole('button', { name: 'Replay', exact: true }).click();
+    await page.getByRole('region', { name: 'Response body' }).getByText('"asked": 4').waitFor();
+    // The button keeps the focus, to send it once more.
+    await focused(page, 'replay-request');
+    assert.equal(asked[3], asked[2]);
+    await page.getByRole('button', { name: 'Replay of request 3.' }).click();
+    await page.getByRole('region', { name: 'Response body' }).getByText('"asked": 3').waitFor();
   });
 
-  it('stands still while it is paused, and counts new requests', async () => {
-    const { page, address } = await openLog();
-    await page.getByRole('button', { name: 'Pause', exact: true }).click();
-    await visit(`${address}/late`);
-    await page.getByRole('button', { name: '1 new' }).waitFor();
-    assert.equal(await row(page, 'GET /late').count(), 0);
-    await page.getByRole('button', { name: '1 new' }).click();
-    await row(page, 'GET /late 200').waitFor();
-  });
+  it('imports a curl command and a HAR, reports what it left out, and sends nothing by itself', async () => {
+    const { page, app, slug, asked, directory } = await openLog();
+    const before = (await app.tunnel()).pulse.length;
+    asked.length = 0;
+    const dialog = page.getByRole('dialog', { name: `Import into ${slug}` });
+    await chooseFromPalette(page, `import ${slug}`);
+    await dialog.getByLabel('curl command').fill('wget https://x.example');
+    await dialog.getByRole('button', { name: 'Import', exact: true }).click();
+    await dialog.getByRole('alert').waitFor();
+    const entries = [entry('/a'), entry('/b', 'x'.repeat(70_000)), entry('/c')];
+    writeFileSync(join(directory, 'import.har'), JSON.stringify({ log: { entries } }));
+    await dialog.getByRole('button', { name: 'Choose a HAR file…' }).click();
+    await dialog.getByText('2 requests were imported.').waitFor();
+    await dialog.getByText('Request 2 was left out: The body can be at most 64 KiB').waitFor();
+    await page.keyboard.press('Enter');
+    await row(page, /POST imported\s*\/a not sent/).waitFor();
+    await row(page, /\/c not sent/).waitFor();
 
-  it('clears the search at the first Escape, and closes at the second', async () => {
-    const { page } = await openLog();
-    await page.keyboard.press('/');
-    await page.keyboard.type('missing');
-    await eventually(20_000, async () => assert.equal(await row(page, /./).count(), 1));
-    await page.keyboard.press('Escape');
-    await eventually(20_000, async () => assert.equal(await row(page, /./).count(), 3));
-    assert.equal(await page.getByLabel('Search requests').inputValue(), '');
-    await page.keyboard.press('Escape');
-    await page.getByRole('button', { name: 'Expose' }).waitFor();
+    await chooseFromPalette(page, `import ${slug}`);
+    await dialog.getByLabel('curl command').fill("curl -d 'a=1' https://elsewhere.example/hook");
+    await dialog.getByRole('button', { name: 'Import', exact: true }).click();
+    await page.getByText('This request has not been sent to your server yet.').waitFor();
+    // It is no visitor.
+    assert.equal((await app.tunnel()).pulse.length, before);
+    await page.getByRole('button', { name: 'Edit and send' }).click();
+    await page.getByLabel('Path').fill('/other');
+    await page.getByRole('button', { name: 'Send', exact: true }).click();
+    await page.locator('.sent-result', { hasText: /^200 · / }).waitFor();
+    assert.deepEqual(asked, ['POST /other a=1']);
   });
 });
 

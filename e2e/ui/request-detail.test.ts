@@ -1,47 +1,103 @@
+/** A request with its bodies, and the messages of a WebSocket; main has recorded them, and is scripted. */
 import assert from 'node:assert/strict';
 import { gzipSync } from 'node:zlib';
 import type { Page } from 'playwright-core';
+import { detailView } from '../../desktop/app/main/tunnel-view.ts';
+import type {
+  RecordedMessage,
+  RequestDetail,
+  RequestSummary,
+  SocketMessage,
+} from '../../desktop/client/inspector/records.ts';
+import { exampleDetail, exampleRequest } from '../../desktop/testing/views.ts';
 import { eventually } from '../support/deadline.ts';
-import { startHttpService } from '../support/services/listen.ts';
-import { expose, scenarios, showRequest } from './support/fixture.ts';
-import { assertReadable } from './support/readable.ts';
-import { visit } from './support/visit.ts';
+import { testScope } from '../support/scope.ts';
+import { logOf, scripted, SHOP } from './gallery/scripted.ts';
+import { showRequest } from './support/fixture.ts';
+import { assertReadable, colorOf } from './support/readable.ts';
+import { openScripted } from './support/running-app.ts';
+import type { ScriptedHandlers, ScriptedMain } from './support/scripted-main.ts';
+import { reads } from './support/visit.ts';
 
-const JSON_TYPE = { 'content-type': 'application/json' };
+const TEXT = { 'Content-Type': 'text/plain' };
+const JSON_TYPE = { 'Content-Type': 'application/json' };
 const answer = (page: Page) => page.getByRole('region', { name: 'Response', exact: true });
 
-scenarios('one request in full', (fixture) => {
-  /** Opens a request to a service that answers with these bodies, by path. */
-  async function openRequest(
-    bodies: Readonly<Record<string, [fields: Record<string, string>, body: Buffer]>>,
+/** @param isTruncated whether the rest of the body was not recorded */
+function message(
+  fields: Readonly<Record<string, string>>,
+  body: string | Buffer,
+  isTruncated = false,
+): RecordedMessage {
+  return {
+    startLine: 'HTTP/1.1 200 OK',
+    fields: Object.entries(fields),
+    body: Uint8Array.from(Buffer.from(body)),
+    isTruncated,
+  };
+}
+
+describe('one request in full', () => {
+  const scope = testScope();
+
+  /** Opens the window on these requests. */
+  async function open(
+    recent: readonly RequestSummary[],
+    detailOf: (request: RequestSummary) => RequestDetail,
+    handlers: ScriptedHandlers = {},
   ) {
-    const service = await startHttpService(fixture.scope, (request, response) => {
-      const [fields, body] = bodies[request.url ?? ''] ?? [{}, Buffer.from('nothing')];
-      response.writeHead(200, fields);
-      response.end(body);
+    const details: ScriptedHandlers = {
+      'log:detail'({ id }) {
+        const request = recent.find((each) => each.id === id);
+        assert.ok(request);
+        return detailView(detailOf(request));
+      },
+    };
+    const main: ScriptedMain = scripted(
+      { tunnels: [SHOP] },
+      {
+        'log:changes': logOf(recent),
+        'settings:change': (changes) =>
+          void main.show({ settings: { ...main.snapshot.settings, ...changes } }),
+        ...details,
+        ...handlers,
+      },
+    )();
+    const page = await openScripted(scope, main, { reducedMotion: 'reduce' });
+    await page.getByRole('button', { name: 'All requests to shop-demo' }).click();
+    const copied = () =>
+      main.calls
+        .filter(({ channel }) => channel === 'text:copy')
+        .map(({ payload }) => (payload as { text: string }).text);
+    return { page, copied };
+  }
+
+  /** The same with responses that have these bodies, by path. */
+  async function openRequest(
+    bodies: Readonly<
+      Record<string, readonly [fields: Record<string, string>, body: string | Buffer, isTruncated?: boolean]>
+    >,
+  ) {
+    const recent = Object.keys(bodies).map((target, index) => exampleRequest({ id: index + 1, target }));
+    const { page, copied } = await open(recent, (request) => {
+      const [fields, body, isTruncated] = bodies[request.target] ?? [{}, ''];
+      return exampleDetail({ ...request, response: message(fields, body, isTruncated) });
     });
-    const { page, app } = await fixture.openSignedIn();
-    await expose(page, service.port);
-    const address = (await app.tunnel()).url;
     const show = async (path: string): Promise<void> => {
-      await visit(`${address}${path}`);
       await page.getByRole('button', { name: `GET ${path} 200` }).click();
       await answer(page).waitFor();
     };
-    return { page, app, show };
+    return { page, copied, show };
   }
 
   it('shows the beginning of a body of ten megabytes, searches it, and says how long it is', async () => {
     const list = Array.from({ length: 100_000 }, (_, id) => ({ id, name: `item ${id}`, tags: ['a', 'b'] }));
-    const body = Buffer.from(JSON.stringify(list).padEnd(10_000_000));
+    const body = JSON.stringify(list).padEnd(10_000_000);
     const { page, show } = await openRequest({
       '/json': [JSON_TYPE, body],
-      '/gzip': [{ ...JSON_TYPE, 'content-encoding': 'gzip' }, gzipSync(body)],
-      '/text': [{}, Buffer.from('one line of many\n'.repeat(600_000))],
+      '/gzip': [{ ...JSON_TYPE, 'Content-Encoding': 'gzip' }, gzipSync(body)],
+      '/text': [{}, 'one line of many\n'.repeat(600_000)],
     });
-    await page.getByRole('button', { name: 'Settings' }).click();
-    await page.locator('#kept-body').selectOption('10 MiB');
-    await page.getByRole('button', { name: 'Back' }).click();
     for (const [path, note] of [
       ['/json', /^1\.0 MB\. Start of 10\.0 MB; an export as HAR has all of it$/],
       ['/gzip', /^[\d.]+ [kM]B\. Start of a longer body\. Decompressed \(gzip\)$/],
@@ -68,7 +124,7 @@ scenarios('one request in full', (fixture) => {
 
   it('shows JSON as a tree for the keyboard, and copies a value and its path', async () => {
     const json = '{"big":12345678901234567890,"a":1.0,"a":2,"cart":[{"it\'s":"caf\\u00e9"}]}';
-    const { page, app, show } = await openRequest({ '/json': [JSON_TYPE, Buffer.from(json)] });
+    const { page, copied, show } = await openRequest({ '/json': [JSON_TYPE, json] });
     await show('/json');
     const tree = page.getByRole('tree', { name: 'Response body as a tree' });
     const rows = tree.getByRole('treeitem');
@@ -98,20 +154,41 @@ scenarios('one request in full', (fixture) => {
     await rows.nth(1).click();
     await page.getByText('$.big').waitFor();
     await answer(page).getByRole('button', { name: 'Copy value', exact: true }).click();
-    await eventually(20_000, async () =>
-      assert.deepEqual(await app.copied(), ["$.cart[0]['it\\'s']", 'café', '12345678901234567890']),
+    await eventually(20_000, () =>
+      assert.deepEqual(copied(), ["$.cart[0]['it\\'s']", 'café', '12345678901234567890']),
     );
     await assertReadable(page, 'a tree');
+    const body = answer(page).getByRole('region', { name: 'Response body' });
+    for (const [way, text] of [
+      ['Pretty', /^\{\n {2}"big": 12345678901234567890,\n/],
+      ['Text', /^\{"big":/],
+      ['Hex', /^000000 {2}7b 22 62/],
+    ] as const) {
+      await answer(page).getByRole('button', { name: way, exact: true }).click();
+      await reads(body, text);
+    }
+  });
+
+  it('offers no replay if its body was not recorded in full, by a button that looks disabled', async () => {
+    const large = exampleRequest({ method: 'POST', target: '/large' });
+    const { page } = await open([large], () =>
+      exampleDetail({ ...large, request: message(TEXT, 'x', true), response: message(TEXT, '') }),
+    );
+    await page.getByRole('button', { name: 'POST /large 200' }).click();
+    await page.getByText("Only the start of this request's body was recorded").waitFor();
+    assert.equal(await page.getByRole('button', { name: 'Replay', exact: true }).isDisabled(), true);
+    const background = (selector: string) => colorOf(page, selector, 'backgroundColor');
+    assert.equal(await background('#replay-request'), await background('#edit-request'));
   });
 
   it('shows large, deep and hostile JSON in parts', async () => {
     const long = JSON.stringify({ list: Array.from({ length: 250 }, (_, n) => n), text: 'x'.repeat(5000) });
     const hostile = JSON.stringify({ '<img src=x onerror=alert(1)>': '\u202egpj.exe', __proto__: null });
     const { page, show } = await openRequest({
-      '/long': [JSON_TYPE, Buffer.from(long)],
-      '/deep': [JSON_TYPE, Buffer.from('['.repeat(30_000) + ']'.repeat(30_000))],
-      '/hostile': [JSON_TYPE, Buffer.from(hostile)],
-      '/cut': [JSON_TYPE, Buffer.from(JSON.stringify(Array.from({ length: 40_000 }, () => 'abc')))],
+      '/long': [JSON_TYPE, long],
+      '/deep': [JSON_TYPE, '['.repeat(30_000) + ']'.repeat(30_000)],
+      '/hostile': [JSON_TYPE, hostile],
+      '/cut': [JSON_TYPE, JSON.stringify(Array.from({ length: 9000 }, () => 'abc')).slice(0, -100), true],
     });
     const item = (name: string | RegExp) => answer(page).getByRole('treeitem', { name });
     await show('/long');
@@ -146,15 +223,13 @@ scenarios('one request in full', (fixture) => {
     const { page, show } = await openRequest({
       '/json': [
         JSON_TYPE,
-        Buffer.from(
-          JSON.stringify({
-            a: { b: { mug: 1 } },
-            list: Array.from({ length: 150 }, (_, n) => ({ n })),
-            Mug: 'a MUG',
-          }),
-        ),
+        JSON.stringify({
+          a: { b: { mug: 1 } },
+          list: Array.from({ length: 150 }, (_, n) => ({ n })),
+          Mug: 'a MUG',
+        }),
       ],
-      '/text': [{ 'content-type': 'text/plain' }, Buffer.from(`one mug\n${'line\n'.repeat(500)}two Mugs`)],
+      '/text': [TEXT, `one mug\n${'line\n'.repeat(500)}two Mugs`],
     });
     await show('/text');
     await page.keyboard.press('Control+f');
@@ -173,7 +248,6 @@ scenarios('one request in full', (fixture) => {
     await eventually(20_000, async () => assert.ok((await body.evaluate((pre) => pre.scrollTop)) > 0));
     await page.keyboard.press('Shift+Enter');
     await bar.getByText('1 of 2').waitFor();
-    await assertReadable(page, 'find');
     await page.keyboard.press('Escape');
     await answer(page).getByRole('button', { name: 'Find' }).and(page.locator(':focus')).waitFor();
     await marks(0);
@@ -192,7 +266,7 @@ scenarios('one request in full', (fixture) => {
     // The word begins in one piece of the long line and ends in the next.
     const long = `${'x'.repeat(3997)}heron😀${'y '.repeat(4000)}`;
     const text = `${'line\n\n'.repeat(2000)}${long}\nlast`;
-    const { page, show } = await openRequest({ '/': [{ 'content-type': 'text/plain' }, Buffer.from(text)] });
+    const { page, show } = await openRequest({ '/': [TEXT, text] });
     await show('/');
     await answer(page).getByRole('region', { name: 'Response body' }).waitFor();
     for (const isWrapped of [true, false]) {
@@ -209,21 +283,15 @@ scenarios('one request in full', (fixture) => {
   });
 
   it('keeps its scroll position while more of the response arrives', async () => {
-    const { promise: asked, resolve: go } = Promise.withResolvers<void>();
-    const { promise: ended, resolve: end } = Promise.withResolvers<void>();
-    const service = await startHttpService(fixture.scope, (_, response) => {
-      response.writeHead(200, { 'content-type': 'text/plain' });
-      response.write('one\n');
-      void asked.then(() => response.write('two\n'));
-      void ended.then(() => response.end());
-    });
-    const { page, app } = await fixture.openSignedIn();
-    await expose(page, service.port);
-    const visitor = visit(`${(await app.tunnel()).url}/live`, {
-      method: 'POST',
-      body: '{"mug":1,"other":"mug"}',
-      type: 'application/json',
-    });
+    let body = 'one\n';
+    const live = exampleRequest({ method: 'POST', target: '/live', durationMs: undefined });
+    const { page } = await open([live], () =>
+      exampleDetail({
+        ...live,
+        request: message(JSON_TYPE, '{"mug":1,"other":"mug"}'),
+        response: message(TEXT, body),
+      }),
+    );
     await page.getByRole('button', { name: 'POST /live 200' }).click();
     const request = await showRequest(page);
     await request.getByRole('button', { name: 'Find' }).click();
@@ -231,19 +299,17 @@ scenarios('one request in full', (fixture) => {
     await request.getByText('1 of 2').waitFor();
     await page.keyboard.press('Enter');
     await request.getByText('2 of 2').waitFor();
-    go();
+    body += 'two\n';
     await page.locator('.message-response').getByText('two').waitFor({ state: 'attached' });
     // All effects have happened two frames later.
     await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
     assert.equal(await request.getByText('2 of 2').count(), 1);
-    end();
-    assert.equal((await visitor).body, 'one\ntwo\n');
   });
 
   it('wraps long lines or not, and remembers that', async () => {
     const { page, show } = await openRequest({
-      '/long': [{ 'content-type': 'text/plain' }, Buffer.from('word '.repeat(500))],
-      '/other': [{ 'content-type': 'text/plain' }, Buffer.from('x'.repeat(3000))],
+      '/long': [TEXT, 'word '.repeat(500)],
+      '/other': [TEXT, 'x'.repeat(3000)],
     });
     const isWide = () =>
       answer(page)
@@ -262,8 +328,8 @@ scenarios('one request in full', (fixture) => {
   });
 
   it('copies one header, or all of them', async () => {
-    const { page, app, show } = await openRequest({
-      '/': [{ 'x-first': 'caf\u00e9', 'x-second': 'two' }, Buffer.from('x')],
+    const { page, copied, show } = await openRequest({
+      '/': [{ 'x-first': 'caf\u00e9', 'x-second': 'two' }, 'x'],
     });
     await show('/');
     await answer(page)
@@ -273,11 +339,59 @@ scenarios('one request in full', (fixture) => {
     await table.getByRole('row', { name: 'x-second two' }).hover();
     await table.getByRole('button', { name: 'Copy the value of x-second' }).click();
     await answer(page).getByRole('button', { name: 'Copy the response headers' }).click();
-    await eventually(20_000, async () => {
-      const [one, all] = await app.copied();
-      assert.equal(one, 'two');
-      assert.match(all ?? '', /^x-first: caf.*\nx-second: two\n/);
+    await eventually(20_000, () =>
+      assert.deepEqual(copied(), ['two', 'x-first: caf\u00e9\nx-second: two\n']),
+    );
+  });
+
+  it('lists the messages of a WebSocket one by one, with a filter and each in full', async () => {
+    const messages: SocketMessage[] = [];
+    const come = (isFromVisitor: boolean, kind: 'text' | 'binary', text: string): void => {
+      const id = messages.length + 1;
+      const body = Uint8Array.from(Buffer.from(text, 'latin1'));
+      const common = { form: 'compressed', isCut: false, size: body.length - 1 } as const;
+      messages.push({ ...common, id, atMs: 180 * id, isFromVisitor, kind, body });
+    };
+    const speak = (text: string): void => {
+      come(true, 'text', text);
+      come(false, 'text', `{"price":${text.length},"currency":"EUR"}`);
+      come(false, 'binary', '\0\u0001\u00fe\u00ff');
+    };
+    speak('subscribe to prices');
+    const socket = exampleRequest({ target: '/live', status: 101, durationMs: undefined });
+    const { page } = await open([socket], () => exampleDetail({ ...socket, isWebSocket: true }), {
+      'log:messages': ({ after }) => ({
+        count: messages.length,
+        oldest: 1,
+        messages: messages.filter(({ id }) => id > after),
+        problem: undefined,
+      }),
     });
+    await page.getByRole('button', { name: /GET \/live 101/ }).click();
+    const list = page.getByRole('list', { name: 'Messages' });
+    const rows = list.getByRole('button');
+    await eventually(20_000, async () => {
+      const texts = await rows.allInnerTexts();
+      assert.equal(texts.length, 3);
+      assert.match(texts[0] ?? '', /from your server.*binary 00 01 fe ff.*\d\d\.\d{3}/s);
+      assert.match(texts[1] ?? '', /from your server.*\{"price":19,"currency":"EUR"\}/s);
+      assert.match(texts[2] ?? '', /from the visitor.*subscribe to prices/s);
+    });
+
+    // New ones appear while it is open.
+    speak('!');
+    await eventually(20_000, async () => assert.equal(await rows.count(), 6));
+    await page.getByLabel('Filter messages').fill('price eur');
+    await eventually(20_000, async () => assert.equal(await rows.count(), 2));
+    await rows.first().click();
+    await page.getByText(/Message 5, from your server, text, .* \(compressed to /).waitFor();
+    await page.keyboard.press('ArrowDown');
+    await page.getByText(/Message 2, from your server/).waitFor();
+    await page.getByRole('button', { name: 'Hex', exact: true }).click();
+    await page.getByText('7b 22 70 72', { exact: false }).waitFor();
+    await page.getByLabel('Filter messages').fill('');
+    await page.getByRole('button', { name: 'Visitor', exact: true }).click();
+    await eventually(20_000, async () => assert.equal(await rows.count(), 2));
   });
 });
 

@@ -1,80 +1,128 @@
+/** Into the app: with a key or an invitation, after every mistake, and out again. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createAccount } from '../support/accounts.ts';
+import { signInLink } from '../../shared/team.ts';
+import { administer, createAccount } from '../support/accounts.ts';
 import { newApiKey } from '../support/programs.ts';
 import { closedPort, startHttpService, startRawService } from '../support/services/listen.ts';
-import { appScenarios, signIn } from './support/fixture.ts';
-import { reads } from './support/visit.ts';
+import { appScenarios, card, expose, scenarios, signIn } from './support/fixture.ts';
+import { focused, reads } from './support/visit.ts';
 
-appScenarios('signing in', (fixture) => {
-  it('stores the key encrypted, never in the page, and is signed in after a restart', async () => {
-    const { page, account, directory } = await fixture.openSignedIn();
-    assert.equal((await page.content()).includes(account.key), false);
-    for (const file of ['culvert.json', 'key.json']) {
-      assert.equal(readFileSync(join(directory, file), 'utf8').includes(account.key), false, file);
-    }
-    const again = await fixture.open(directory);
-    await again.page.getByText(`${account.name} · Dev plan`).waitFor();
-  });
-
-  it('keeps the key only in memory when asked to', async () => {
-    const account = await createAccount(fixture.relay);
-    const { page, directory } = await fixture.open();
-    await page.getByLabel('Until Culvert quits').check();
-    await signIn(page, fixture.relay.url, account.key);
-    await page.getByRole('heading', { name: 'No tunnels yet' }).waitFor();
-    const again = await fixture.open(directory);
-    await again.page.getByRole('button', { name: 'Sign in' }).waitFor();
-    assert.equal(await again.page.getByLabel('Relay').inputValue(), fixture.relay.url);
-  });
-
-  it('reports at the key that the relay does not know it, and allows another attempt', async () => {
+appScenarios('signing in with a key', (fixture) => {
+  it('reports at its field what is wrong, and can be cancelled while the relay does not answer', async () => {
     const { page } = await fixture.open();
+    const [relay, key] = [page.getByLabel('Relay'), page.getByLabel('API key')];
+    await signIn(page, 'my relay', 'cvt_short');
+    await page.getByText('This is not the address of a relay').waitFor();
+    await page.getByText('The key is incomplete').waitFor();
+    await focused(page, 'relay');
+    await signIn(page, `http://localhost:${await closedPort()}`, newApiKey());
+    await page.getByText('Check the address and your network').waitFor();
+    assert.equal(await relay.getAttribute('aria-invalid'), 'true');
+    const site = await startHttpService(fixture.scope, (_, response) => response.end('<h1>Hello</h1>'));
+    await signIn(page, `http://localhost:${site.port}`, newApiKey());
+    await reads(page.locator('#relay-note.problem'), /Check the address(?! and)/);
+    const silent = await startRawService(fixture.scope, () => {});
+    await signIn(page, `http://127.0.0.1:${silent.port}`, newApiKey());
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByRole('button', { name: 'Sign in', exact: true }).waitFor();
+    assert.equal(await page.getByRole('alert').count(), 0);
     await signIn(page, fixture.relay.url, newApiKey());
     await page.getByText('The relay does not recognize this key').waitFor();
-    const key = page.getByLabel('API key');
     assert.equal(await key.getAttribute('aria-invalid'), 'true');
-    await page.locator('#key:focus').waitFor();
+    await focused(page, 'key');
     const account = await createAccount(fixture.relay);
     await key.fill(account.key);
     await page.keyboard.press('Enter');
     await page.getByText(`${account.name} · Dev plan`).waitFor();
   });
 
-  it('reports an invalid key or address without a request', async () => {
-    const { page } = await fixture.open();
-    await signIn(page, 'my relay', 'cvt_short');
-    await page.getByText('This is not the address of a relay').waitFor();
-    await page.getByText('The key is incomplete').waitFor();
-    await page.locator('#relay:focus').waitFor();
-  });
-
-  it('reports at the address that nothing answers there', async () => {
-    const { page } = await fixture.open();
-    await signIn(page, `http://localhost:${await closedPort()}`, newApiKey());
-    await page.getByText('Check the address and your network').waitFor();
-    assert.equal(await page.getByLabel('Relay').getAttribute('aria-invalid'), 'true');
-  });
-
-  it('reports at the address that the answering server is not a relay', async () => {
-    const site = await startHttpService(fixture.scope, (_, response) => response.end('<h1>Hello</h1>'));
-    const { page } = await fixture.open();
-    await signIn(page, `http://localhost:${site.port}`, newApiKey());
-    await page.locator('#relay-note.problem').waitFor();
-    await reads(page.locator('#relay-note'), /Check the address/);
-  });
-
-  it('can be cancelled while the relay does not answer', async () => {
-    const silent = await startRawService(fixture.scope, () => {});
+  it('keeps the key in memory when asked to, and otherwise encrypted, never in the page, across a restart', async () => {
     const account = await createAccount(fixture.relay);
-    const { page } = await fixture.open();
-    await signIn(page, `http://127.0.0.1:${silent.port}`, account.key);
-    await page.getByRole('button', { name: 'Cancel' }).click();
-    await page.getByRole('button', { name: 'Sign in', exact: true }).waitFor();
-    assert.equal(await page.getByRole('alert').count(), 0);
-    await page.getByLabel('Relay').fill(fixture.relay.url);
-    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+    const { page, directory } = await fixture.open();
+    await page.getByLabel('Until Culvert quits').check();
+    await signIn(page, fixture.relay.url, account.key);
     await page.getByRole('heading', { name: 'No tunnels yet' }).waitFor();
+    const { page: second } = await fixture.open(directory);
+    await second.getByRole('button', { name: 'Sign in' }).waitFor();
+    assert.equal(await second.getByLabel('Relay').inputValue(), fixture.relay.url);
+    await signIn(second, fixture.relay.url, account.key);
+    await second.getByRole('heading', { name: 'No tunnels yet' }).waitFor();
+    assert.equal((await second.content()).includes(account.key), false);
+    for (const file of ['culvert.json', 'key.json'])
+      assert.equal(readFileSync(join(directory, file), 'utf8').includes(account.key), false, file);
+    const { page: third } = await fixture.open(directory);
+    await third.getByText(`${account.name} · Dev plan`).waitFor();
+  });
+});
+
+scenarios('an invitation', (fixture) => {
+  /** @returns the name of a new account, and the address of an invitation to it */
+  async function invite(): Promise<{ account: string; address: string }> {
+    const { name } = await createAccount(fixture.relay);
+    const made = (await administer(fixture.relay, 'invite', 'create', '--account', name)) as {
+      invites: { url: string }[];
+    };
+    const { pathname } = new URL(made.invites[0]?.url ?? '');
+    return { account: name, address: fixture.relay.url + pathname };
+  }
+
+  it('signs in with two clicks, once, not by Enter or Esc, and out of another account until that is undone', async () => {
+    const { account, address } = await invite();
+    const { app, page } = await fixture.open();
+    const dialog = page.getByRole('dialog');
+    // The page's own link, as a browser opens it.
+    const html = await (await fetch(address, { headers: { accept: 'text/html' } })).text();
+    const [, link = ''] = /href="(culvert:[^"]+)"/.exec(html) ?? [];
+    assert.equal(link, signInLink(address));
+    for (const key of ['Enter', 'Escape']) {
+      await app.openLink(link);
+      await page.getByRole('dialog', { name: new RegExp(`^Sign in to .* as ${account}\\?$`) }).waitFor();
+      await page.keyboard.press(key);
+      await dialog.waitFor({ state: 'detached' });
+      await page.getByRole('button', { name: 'Sign in' }).waitFor();
+    }
+    await app.openLink(link);
+    await dialog.waitFor();
+    assert.ok(!(await page.content()).includes(address.slice(-32)), 'the page does not know the token');
+    await dialog.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByText(`${account} · Dev plan`).waitFor();
+    assert.equal(await dialog.count(), 0);
+    const site = await startHttpService(fixture.scope, (_, response) => response.end('hello'));
+    const slug = await expose(page, site.port);
+    await app.openLink(link);
+    await dialog.getByText('has already been used').waitFor();
+    await page.getByRole('button', { name: 'Close' }).click();
+    await page.getByText(`${account} · Dev plan`).waitFor();
+
+    const other = await invite();
+    await app.openLink(signInLink(other.address));
+    await dialog
+      .getByText(`as ${account}. If you accept, you will be signed out there and your tunnel will be closed`)
+      .waitFor();
+    await dialog.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByText(`${other.account} · Dev plan`).waitFor();
+    assert.equal(await card(page, slug).count(), 0);
+    await page.getByRole('button', { name: /^Undo: You signed out of/ }).click();
+    await page.getByText(`${account} · Dev plan`).waitFor();
+    await card(page, slug).getByText('Online').waitFor();
+  });
+
+  it('that is pasted into the field for the relay or the key asks the same question', async () => {
+    const { account, address } = await invite();
+    const { page } = await fixture.open();
+    for (const field of ['Relay', 'API key']) {
+      await page.getByLabel(field).fill(address);
+      await page.getByText('so you do not need a key').waitFor();
+      await page.getByRole('button', { name: 'Open the invitation' }).click();
+      await page.getByRole('dialog').waitFor();
+      if (field === 'API key') break;
+      await page.keyboard.press('Escape');
+      await page.getByRole('dialog').waitFor({ state: 'detached' });
+      await page.getByLabel(field).fill('');
+    }
+    await page.getByRole('dialog').getByRole('button', { name: 'Sign in' }).click();
+    await page.getByText(`${account} · Dev plan`).waitFor();
   });
 });

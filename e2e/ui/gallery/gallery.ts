@@ -4,16 +4,15 @@ import type { TeamView } from '../../../desktop/app/ipc/ipc.ts';
 import type { InvitationView } from '../../../desktop/app/ipc/snapshot.ts';
 import type { ProjectTunnelView } from '../../../desktop/app/ipc/tunnel-views.ts';
 import { t } from '../../../desktop/app/messages/translate.ts';
-import { Refusal, type ScriptedHandlers } from '../support/scripted-main.ts';
+import type { Scope } from '../../support/scope.ts';
+import type { WindowOptions } from '../support/app-window.ts';
+import { openScripted } from '../support/running-app.ts';
+import { Refusal, type ScriptedHandlers, type ScriptedMain } from '../support/scripted-main.ts';
 import { BENCH_SCENES, LOG_SCENES, TRANSFER_SCENES } from './request-scenes.ts';
 import { HERON, HOUR, NOW, scene, type Scene, SHOP } from './scripted.ts';
 import { FORM_SCENES, LIST_SCENES, LOCK_SCENES } from './tunnel-scenes.ts';
 
 const DROP_SCENES: readonly Scene[] = [
-  scene('drop', {
-    tunnels: [SHOP],
-    drop: { id: 'd', state: 'folder', name: 'holiday pictures', isProject: false },
-  }),
   scene('drop-project', {
     tunnels: [SHOP],
     drop: { id: 'd', state: 'folder', name: 'shop', isProject: true },
@@ -160,7 +159,6 @@ async function openTeam(page: Page): Promise<void> {
 }
 
 const TEAM_SCENES: readonly Scene[] = [
-  scene('team', WITH_TEAM, openTeam),
   scene('team-invited', WITH_TEAM, async (page) => {
     await openTeam(page);
     await page.locator('#team-name').fill('carl');
@@ -242,3 +240,14 @@ export const SCENES: readonly Scene[] = [
   ...SETTINGS_SCENES,
   ...TEAM_SCENES,
 ];
+
+/** Opens the window where a scene begins. */
+export async function openScene(
+  scope: Scope,
+  wanted: string,
+  options: WindowOptions = {},
+): Promise<{ page: Page; main: ScriptedMain }> {
+  const main = SCENES.find(({ name }) => name === wanted)?.main();
+  if (main === undefined) throw new Error(`there is no scene ${wanted}`);
+  return { main, page: await openScripted(scope, main, { now: NOW, ...options }) };
+}

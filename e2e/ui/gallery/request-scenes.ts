@@ -47,6 +47,8 @@ async function openEdit(page: Page): Promise<void> {
   await page.locator('#edit-body').waitFor();
 }
 
+const SIGNS = { tunnels: [SHOP], handlers: { 'bench:open': () => ({ ...EDITED, signer: 'Stripe' }) } };
+
 export const BENCH_SCENES: readonly Scene[] = [
   scene('edit', { tunnels: [SHOP] }, openEdit),
   scene('edit-problems', { tunnels: [SHOP] }, async (page) => {
@@ -55,15 +57,7 @@ export const BENCH_SCENES: readonly Scene[] = [
     await page.locator('.screen-footer .primary').click();
     await page.locator('#edit-method-note.problem').waitFor();
   }),
-  scene(
-    'edit-signs',
-    { tunnels: [SHOP], handlers: { 'bench:open': () => ({ ...EDITED, signer: 'Stripe' }) } },
-    async (page) => {
-      await openEdit(page);
-      await page.locator('.edit .choice').scrollIntoViewIfNeeded();
-    },
-  ),
-  scene('edit-sent', { tunnels: [SHOP] }, async (page) => {
+  scene('edit-sent', SIGNS, async (page) => {
     await openEdit(page);
     await page.locator('.screen-footer .primary').click();
     await page.locator('.responses h2').waitFor();
@@ -106,8 +100,31 @@ const TOO_OLD = signed({
   isKept: true,
 });
 
+/** A row of each kind: signed, imported, and sent by nobody yet. */
+const MARKED = {
+  tunnels: [SHOP],
+  handlers: {
+    'log:changes': logOf([
+      ...(['valid', 'mismatch', 'too-old', 'no-secret'] as const).map((verdict, index) =>
+        exampleRequest({
+          id: 99 - index,
+          startedAt: NOW - index * MINUTE,
+          method: 'POST',
+          target: '/hooks/stripe',
+          status: verdict === 'valid' ? undefined : 400,
+          isImported: verdict === 'valid' || verdict === 'mismatch',
+          webhook: 'stripe',
+          signature: { provider: 'stripe', verdict },
+        }),
+      ),
+      ...REQUESTS,
+    ]),
+  },
+};
+
 export const LOG_SCENES: readonly Scene[] = [
   scene('log', { tunnels: [SHOP] }, openLog),
+  scene('log-marked', MARKED, openLog),
   scene('log-empty', { tunnels: [SHOP] }, async (page) => {
     await openLog(page);
     await page.locator('#search-requests').fill('nowhere');
@@ -136,28 +153,6 @@ export const LOG_SCENES: readonly Scene[] = [
     await page.locator('#signing-secrets').click();
     await page.locator('#signing-secret').waitFor();
   }),
-  scene(
-    'log-signatures',
-    {
-      tunnels: [SHOP],
-      handlers: {
-        'log:changes': logOf(
-          (['valid', 'mismatch', 'too-old', 'no-secret'] as const).map((verdict, index) =>
-            exampleRequest({
-              id: 9 - index,
-              startedAt: NOW - index * MINUTE,
-              method: 'POST',
-              target: '/hooks/stripe',
-              status: verdict === 'valid' ? 200 : 400,
-              webhook: 'stripe',
-              signature: { provider: 'stripe', verdict },
-            }),
-          ),
-        ),
-      },
-    },
-    openLog,
-  ),
   scene('request-find', { tunnels: [SHOP] }, async (page) => {
     await openCheckout(page);
     const response = page.locator('.message-response');
@@ -187,32 +182,4 @@ export const TRANSFER_SCENES: readonly Scene[] = [
     await page.locator('dialog .primary').click();
     await page.locator('dialog p').last().waitFor();
   }),
-  scene(
-    'log-imported',
-    {
-      tunnels: [SHOP],
-      handlers: {
-        'log:changes': logOf([
-          exampleRequest({
-            id: 97,
-            startedAt: NOW - MINUTE,
-            method: 'POST',
-            target: '/hooks/stripe',
-            status: undefined,
-            durationMs: undefined,
-            isImported: true,
-          }),
-          exampleRequest({
-            id: 96,
-            startedAt: NOW - MINUTE,
-            target: '/checkout',
-            status: 302,
-            isImported: true,
-          }),
-          ...REQUESTS,
-        ]),
-      },
-    },
-    openLog,
-  ),
 ];

@@ -76,8 +76,13 @@ export const LIST_SCENES: readonly Scene[] = [
   scene('tunnels', { tunnels: [SHOP, HOOKS, HERON] }),
   scene('tunnels-states', {
     tunnels: [CONNECTING, { ...HERON, localProblem: undefined, status: LOST }, ENDED],
+    others: OTHERS,
+    update: { version: '0.2.0', isReady: true },
+    undos: [
+      { id: 'u1', text: 'Removed stripe-hooks.' },
+      { id: 'u2', text: 'Stopped shop-demo.' },
+    ],
   }),
-  scene('others', { tunnels: [{ ...QUIET_SHOP, requests: 12 }], others: OTHERS }),
   scene('checkup', { tunnels: [{ ...SHOP, recent: [], status: LOST }], diagnostics: CHECKUP }),
   scene('palette', { tunnels: [SHOP, HOOKS, HERON] }, async (page) => {
     await page.locator('.create .primary').waitFor();
@@ -85,7 +90,6 @@ export const LIST_SCENES: readonly Scene[] = [
     await page.locator('.palette input').fill('shop');
   }),
   scene('empty', {}),
-  scene('offline', { tunnels: [{ ...SHOP, recent: [], status: LOST }], hasNetwork: false }),
   scene('relay-down', {
     tunnels: [{ ...SHOP, recent: [], status: LOST }],
     session: {
@@ -97,7 +101,6 @@ export const LIST_SCENES: readonly Scene[] = [
     },
   }),
   scene('extend', { tunnels: [SHOP, HERON] }, (page) => page.locator('#extend-shop').click()),
-  scene('qr', { tunnels: [SHOP] }, (page) => page.locator('#qr-shop').click()),
   scene('qr-locked', { tunnels: [{ ...QUIET_SHOP, lock: PASSWORD }] }, (page) =>
     page.locator('#qr-shop').click(),
   ),
@@ -112,17 +115,6 @@ export const LIST_SCENES: readonly Scene[] = [
       }),
     ),
   }),
-  scene('update', { tunnels: [SHOP], update: { version: '0.2.0', isReady: true } }),
-  scene('undo', {
-    tunnels: [
-      { ...QUIET_SHOP, status: { name: 'ended', reason: 'stopped', why: 'You stopped the tunnel.' } },
-      HERON,
-    ],
-    undos: [
-      { id: 'u1', text: 'Removed stripe-hooks.' },
-      { id: 'u2', text: 'Stopped shop-demo.' },
-    ],
-  }),
 ];
 
 async function openLock(page: Page, choice?: AccessKind): Promise<void> {
@@ -132,6 +124,10 @@ async function openLock(page: Page, choice?: AccessKind): Promise<void> {
 
 export const LOCK_SCENES: readonly Scene[] = [
   scene('locked', { tunnels: LOCKED }),
+  scene('lock-knock', { tunnels: [{ ...QUIET_SHOP, lock: { kind: 'knock' } }] }, async (page) => {
+    await openLock(page);
+    await page.getByText('203.0.113.7').waitFor();
+  }),
   scene('lock', { tunnels: [QUIET_SHOP] }, openLock),
   scene('lock-password', { tunnels: [QUIET_SHOP] }, async (page) => {
     await openLock(page, 'password');
@@ -173,10 +169,6 @@ export const LOCK_SCENES: readonly Scene[] = [
     },
   ),
   scene('knocks', { tunnels: [{ ...QUIET_SHOP, lock: { kind: 'knock' }, knocks: KNOCKS }, HOOKS] }),
-  scene('lock-knock', { tunnels: [{ ...QUIET_SHOP, lock: { kind: 'knock' } }] }, async (page) => {
-    await openLock(page);
-    await page.getByText('203.0.113.7').waitFor();
-  }),
 ];
 
 export const FORM_SCENES: readonly Scene[] = [
@@ -188,6 +180,7 @@ export const FORM_SCENES: readonly Scene[] = [
     await page.locator('#options-button').click();
     await page.locator('#domain').selectOption('shop.example.org');
     await page.locator('.domain-setup > .button').click();
+    await page.locator('#lock-password').check();
     await page.getByText('203.0.113.7').scrollIntoViewIfNeeded();
   }),
   scene('create-problems', { tunnels: [SHOP] }, async (page) => {
@@ -202,10 +195,5 @@ export const FORM_SCENES: readonly Scene[] = [
   scene('ports', { tunnels: [SHOP] }, async (page) => {
     await page.locator('#port').click();
     await page.keyboard.press('ArrowDown');
-  }),
-  scene('create-lock', { tunnels: [QUIET_SHOP] }, async (page) => {
-    await page.locator('#options-button').click();
-    await page.locator('#lock-password').check();
-    await page.locator('#lock-detail').scrollIntoViewIfNeeded();
   }),
 ];

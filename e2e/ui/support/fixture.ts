@@ -146,6 +146,14 @@ export async function chooseMore(page: Page, action: string): Promise<void> {
   await page.getByRole('menuitem', { name: action }).click();
 }
 
+/** Chooses the best match for some words in the command palette. */
+export async function chooseFromPalette(page: Page, words: string): Promise<void> {
+  await page.keyboard.press('ControlOrMeta+k');
+  await page.getByRole('combobox', { name: /^Find a tunnel/ }).fill(words);
+  await page.getByRole('option', { selected: true }).waitFor();
+  await page.keyboard.press('Enter');
+}
+
 /** Chooses a rarer action of the open request log, in its menu. */
 export async function chooseOfLog(page: Page, action: string): Promise<void> {
   await page.getByRole('button', { name: 'More actions for the requests' }).click();

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import type { Tunnel } from '../../../shared/tunnel.ts';
 import { eventually } from '../../support/deadline.ts';
 import type { Scope } from '../../support/scope.ts';
 
@@ -20,11 +21,12 @@ export async function assertReadable(page: Page, view: string): Promise<void> {
   await assertNothingCutOff(page, view);
 }
 
+/** The rules of axe-core about what a theme changes. */
+const COLOR_RULES = ['color-contrast', 'link-in-text-block'];
+
 /** Asserts that axe-core finds nothing in the colors of the page, and that nothing is cut off. */
 export async function assertColorsReadable(page: Page, view: string): Promise<void> {
-  await eventually(SETTLE_MS, async () =>
-    assert.deepEqual(await violations(page, ['color-contrast', 'link-in-text-block']), [], view),
-  );
+  await eventually(SETTLE_MS, async () => assert.deepEqual(await violations(page, COLOR_RULES), [], view));
   await assertNothingCutOff(page, view);
 }
 
@@ -90,7 +92,7 @@ export async function colorOf(page: Page, selector: string, property: string): P
 /* Pages of a relay, as visitors see them. */
 
 /** The ways in which people may view a page. */
-export const VIEWS = {
+const VIEWS = {
   light: { colorScheme: 'light', forcedColors: 'none' },
   dark: { colorScheme: 'dark', forcedColors: 'none' },
   'high contrast': { colorScheme: 'dark', forcedColors: 'active' },
@@ -109,7 +111,7 @@ export async function assertPageReadable(page: Page): Promise<void> {
   const papers = new Set<string>();
   for (const [view, media] of Object.entries(VIEWS)) {
     await page.emulateMedia(media);
-    assert.deepEqual(await violations(page), [], view);
+    assert.deepEqual(await violations(page, view === 'light' ? undefined : COLOR_RULES), [], view);
     papers.add(await page.evaluate<string>('getComputedStyle(document.body).backgroundColor'));
   }
   for (const width of WIDTHS_PX) {
@@ -125,6 +127,18 @@ export async function assertPageReadable(page: Page): Promise<void> {
   assert.ok(Number.parseFloat(size) >= READABLE_PX, size);
   await page.unroute('**');
 }
+
+/** The forms of a tunnel's address; each ends in a slash, so that everything its page requests is below it. */
+export const FORMS = {
+  subdomain: ({ urls }: Tunnel) => `${urls.subdomain}/`,
+  path: ({ urls }: Tunnel) => `${urls.path}/`,
+  'account subdomain': ({ urls }: Tunnel) => `${urls.account}/`,
+} as const;
+/** Those that need no subdomain of the account. */
+export const TWO_FORMS = [
+  ['subdomain', FORMS.subdomain],
+  ['path', FORMS.path],
+] as const;
 
 /** A page that a visitor has opened. */
 export type OpenAddress = Awaited<ReturnType<typeof openAddress>>;

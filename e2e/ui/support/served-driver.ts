@@ -13,6 +13,7 @@ import { projectLinks, readDeepLink } from '../../../desktop/app/main/deep-link.
 import { systemEncryption, xdgAutostart } from '../../../desktop/app/main/electron/platform.ts';
 import { GlobalShortcutKey } from '../../../desktop/app/main/global-shortcut.ts';
 import { CHANNEL_NAMES } from '../../../desktop/app/main/handlers/channels.ts';
+import { POLL_VISIBLE_MS, PORTS_INTERVAL_MS } from '../../../desktop/app/main/limits.ts';
 import type { Platform } from '../../../desktop/app/main/platform.ts';
 import { createPortScan } from '../../../desktop/app/main/ports.ts';
 import { readToImport } from '../../../desktop/app/main/requests.ts';
@@ -26,6 +27,9 @@ import { FAKE_KEY_STORE } from './electron-outside.ts';
 import { type Driver, newest, type RunningApp, sharedBrowser, sharedWindow } from './running-app.ts';
 
 const SERVED_FILES = join(import.meta.dirname, '../../../dist/desktop/window');
+
+/** Pauses between looks at the relay and at the ports, of which a test waits for several. */
+const PAUSES = [POLL_VISIBLE_MS, PORTS_INTERVAL_MS];
 
 const ABOUT: About = {
   version: VERSION,
@@ -80,10 +84,13 @@ async function startCore(
       setTimeout(callback: () => void, ms: number): Timer {
         // Otherwise, work in progress at the end would continue forever.
         if (isOver) return { cancel: () => undefined };
-        const timer = systemClock.setTimeout(() => {
-          timers.delete(timer);
-          callback();
-        }, ms);
+        const timer = systemClock.setTimeout(
+          () => {
+            timers.delete(timer);
+            callback();
+          },
+          PAUSES.includes(ms) ? ms / 4 : ms,
+        );
         timers.add(timer);
         return timer;
       },

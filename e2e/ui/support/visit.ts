@@ -61,7 +61,7 @@ export function inLanguage(main: ScriptedMain, locale: Locale): MainSide {
   };
 }
 
-type Role = 'button' | 'menuitem' | 'radio' | 'textbox';
+type Role = 'button' | 'menuitem' | 'radio' | 'switch' | 'textbox';
 
 /** Waits until the element with that id has the focus. */
 export async function focused(page: Page, id: string): Promise<void> {

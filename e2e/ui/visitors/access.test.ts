@@ -1,22 +1,18 @@
-/** Access to a protected tunnel, in a browser (docs/guides/sharing-safely.md). */
+/** Access to a protected tunnel, in a browser (docs/guides/sharing-safely.md, protocol.md section 11.2). */
 import assert from 'node:assert/strict';
 import type { Browser, BrowserContextOptions } from 'playwright-core';
 import { WebSocketServer } from 'ws';
+import type { NewLink } from '../../../shared/links.ts';
 import type { Tunnel } from '../../../shared/tunnel.ts';
-import { createAccount } from '../../support/accounts.ts';
+import { createAccount, type TestAccount } from '../../support/accounts.ts';
 import { eventually } from '../../support/deadline.ts';
 import { Culvert, Relay } from '../../support/programs.ts';
 import { visit } from '../../support/raw-http.ts';
 import { suiteScope, testScope } from '../../support/scope.ts';
 import { type HttpService, startHttpService } from '../../support/services/listen.ts';
 import { sharedBrowser } from '../support/running-app.ts';
-import { assertPageReadable, openAddress, type OpenAddress } from '../support/readable.ts';
+import { assertPageReadable, openAddress, type OpenAddress, FORMS } from '../support/readable.ts';
 
-const FORMS: Readonly<Record<string, (tunnel: Tunnel) => string>> = {
-  subdomain: ({ urls }) => `${urls.subdomain}/`,
-  path: ({ urls }) => `${urls.path}/`,
-  'account subdomain': ({ urls }) => `${urls.account}/`,
-};
 const PASSWORD = 'mild oak fern';
 /** The browser logs the status of the password page as an error. */
 const NOT_A_PROBLEM = /the server responded with a status of 4(?:01|29)/;
@@ -35,11 +31,14 @@ describe('a protected tunnel in a browser', () => {
   let browser: Browser;
   let relay: Relay;
   let service: HttpService;
-  let key: string;
+  let account: TestAccount;
+  /** addresses, referrers and cookies that the local service received */
+  let told: string;
 
   before(async () => {
     relay = await Relay.start(suite);
     service = await startHttpService(suite, ({ url = '', headers }, response) => {
+      told += `${url} ${String(headers.referer)} ${String(headers.cookie)}\n`;
       if (url === '/who') return response.end(`you are ${String(headers['culvert-visitor'])}`);
       return response.setHeader('Content-Type', 'text/html').end(PAGE);
     });
@@ -53,22 +52,19 @@ describe('a protected tunnel in a browser', () => {
   });
 
   beforeEach(async () => {
-    ({ key } = await createAccount(relay, { subdomain: `acme-${(accounts += 1)}` }));
+    told = '';
+    account = await createAccount(relay, { subdomain: `acme-${(accounts += 1)}` });
   });
 
   let accounts = 0;
 
   async function replace({ id }: Tunnel, access: object): Promise<void> {
-    const response = await fetch(`${relay.url}/v1/tunnels/${id}/access`, {
-      method: 'PUT',
-      headers: { Authorization: `Bearer ${key}` },
-      body: JSON.stringify(access),
-    });
-    assert.equal(response.status, 200);
+    const { status } = await account.api.send('PUT', `/v1/tunnels/${id}/access`, { json: access });
+    assert.equal(status, 200);
   }
 
   async function start(access: object): Promise<Tunnel> {
-    const { tunnel } = await Culvert.start(scope, relay, key, service.port);
+    const { tunnel } = await Culvert.start(scope, relay, account.key, service.port);
     await replace(tunnel, access);
     return tunnel;
   }
@@ -122,12 +118,37 @@ describe('a protected tunnel in a browser', () => {
       await page.locator('#who', { hasText: 'you are basic:ann' }).waitFor();
       await page.locator('#socket', { hasText: 'hello basic:ann' }).waitFor();
     });
+
+    it(`admits anyone who opens a signed link, which leaves no trace, and cuts its visitors when revoked (${form})`, async () => {
+      const tunnel = await start({ links: true });
+      const links = `/v1/tunnels/${tunnel.id}/links`;
+      const made = await account.api.send('POST', links, { json: { note: 'for Ann' } });
+      const { id, url } = made.json as NewLink;
+      const address = addressOf(tunnel);
+      const link = `${address}?a=b&${new URL(url).search.slice(1)}#part`;
+      const { page, errors } = await openAddress(scope, browser, link);
+      await page.locator('#who', { hasText: 'you are link:for Ann' }).waitFor();
+      await page.locator('#socket', { hasText: 'hello link:for Ann' }).waitFor();
+      assert.equal(page.url(), `${address}?a=b#part`);
+      assert.equal(await page.evaluate('document.cookie'), '');
+      assert.doesNotMatch(told, /culvert/);
+      assert.deepEqual(errors, []);
+      assert.equal((await page.goto(address))?.status(), 200);
+      await page.locator('#socket', { hasText: 'hello link:for Ann' }).waitFor();
+      await account.api.send('DELETE', `${links}/${id}`);
+      await page.locator('#socket', { hasText: 'closed' }).waitFor();
+      assert.equal((await page.reload())?.status(), 401);
+      assert.equal(await page.title(), 'Access is restricted');
+      assert.equal((await page.goto(link))?.status(), 401);
+      assert.equal(await page.title(), 'This link has expired');
+      await assertPageReadable(page);
+    });
   }
 
   it('is not read over a WebSocket by a page of a sibling tunnel in the same browser', async () => {
     const shop = await start({ password: PASSWORD, basic: [{ user: 'ann', password: PASSWORD }] });
     const sibling = await start({});
-    const address = FORMS['account subdomain']?.(shop) ?? '';
+    const address = FORMS['account subdomain'](shop);
     const context = await browser.newContext();
     scope.defer(() => context.close());
     const page = await context.newPage();
@@ -142,7 +163,7 @@ describe('a protected tunnel in a browser', () => {
     await page.goto(address.replace('://', `://ann:${encodeURIComponent(PASSWORD)}@`));
     await page.goto(address);
     assert.equal(await read(), 'hello basic:ann');
-    await page.goto(FORMS['account subdomain']?.(sibling) ?? '');
+    await page.goto(FORMS['account subdomain'](sibling));
     assert.equal(await read(), 'closed');
     // Without the cookie the browser would still send the password.
     await context.clearCookies();

@@ -9,14 +9,7 @@ import { Culvert, Relay } from '../../support/programs.ts';
 import { suiteScope, testScope } from '../../support/scope.ts';
 import { startHttpService } from '../../support/services/listen.ts';
 import { sharedBrowser } from '../support/running-app.ts';
-import { openAddress } from '../support/readable.ts';
-
-/** The address of a page, which ends in a slash, so that everything it requests is below it. */
-const FORMS: Readonly<Record<string, (tunnel: Tunnel) => string>> = {
-  subdomain: ({ urls }) => `${urls.subdomain}/`,
-  path: ({ urls }) => `${urls.path}/`,
-  'account subdomain': ({ urls }) => `${urls.account}/`,
-};
+import { openAddress, FORMS } from '../support/readable.ts';
 
 /** Without an icon of its own, a browser requests one from the root of the host. */
 const HEAD = '<!doctype html><title>Shop</title><link rel="icon" href="data:,">';

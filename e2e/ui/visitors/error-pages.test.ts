@@ -3,6 +3,7 @@
  * 4.5).
  */
 import assert from 'node:assert/strict';
+import type { Socket } from 'node:net';
 import type { Browser, BrowserContextOptions } from 'playwright-core';
 import { createAccount, onlyAccount, type TestAccount } from '../../support/accounts.ts';
 import { ManualClient } from '../../support/manual-client.ts';
@@ -12,25 +13,17 @@ import { closedPort, startRawService } from '../../support/services/listen.ts';
 import { sharedBrowser, sharedRelay } from '../support/running-app.ts';
 import { assertPageReadable, openAddress } from '../support/readable.ts';
 
-interface ErrorPage {
-  readonly status: number;
-  readonly code: string;
-  /** heading and title */
-  readonly title: string;
-  /** the advice or the reason on the page */
-  readonly says: RegExp;
-  /** causes the error */
-  readonly prepare: () => Promise<Situation>;
-}
-
-interface Situation {
-  /** address to open */
-  readonly address: string;
-  /** of the browser */
-  readonly options?: BrowserContextOptions;
-  /** further text that is known only at run time */
-  readonly detail?: string;
-}
+/**
+ * Status, code, and title with heading of a page, its advice or reason, and what causes it. @returns the address to
+ * open, options of the browser, and further text that is known only then
+ */
+type ErrorPage = readonly [
+  status: number,
+  code: string,
+  title: string,
+  says: RegExp,
+  prepare: () => Promise<readonly [address: string, options?: BrowserContextOptions, detail?: string]>,
+];
 
 describe('error pages in a browser', () => {
   const scope = testScope();
@@ -55,127 +48,118 @@ describe('error pages in a browser', () => {
     return (await Culvert.start(scope, relay, account.key, localPort)).tunnel.public_url;
   }
 
+  /** @returns the address of a tunnel to a service that does that with each connection */
+  async function service(serve: (socket: Socket) => void): Promise<readonly [string]> {
+    return [await culvert((await startRawService(scope, serve)).port)];
+  }
+
   const PAGES: readonly ErrorPage[] = [
-    {
-      status: 404,
-      code: 'tunnel-unknown',
-      title: 'There is no tunnel here',
-      says: /closed or have expired, or the address may have been mistyped/,
-      prepare: () => Promise.resolve({ address: `http://nobody.localhost:${relay.port}/page?with=query` }),
-    },
-    {
-      status: 503,
-      code: 'tunnel-offline',
-      title: 'The tunnel is offline',
-      says: /not connected right now\. Try again.*tries again every 10 seconds/s,
-      prepare: async () => ({ address: (await account.api.create({ local_port: 9 })).public_url }),
-    },
-    {
-      status: 504,
-      code: 'client-timeout',
-      title: 'The tunnel did not respond',
-      says: /did not accept the connection in time\. Try again/,
-      prepare: async () => ({ address: (await manualClient()).tunnel.public_url }),
-    },
-    {
-      status: 502,
-      code: 'client-closed',
-      title: 'The connection was closed',
-      says: /closed the connection before it sent a response\. Try again/,
-      prepare: async () => {
+    [
+      404,
+      'tunnel-unknown',
+      'There is no tunnel here',
+      /closed or have expired, or the address may have been mistyped/,
+      () => Promise.resolve([`http://nobody.localhost:${relay.port}/page?with=query`]),
+    ],
+    [
+      503,
+      'tunnel-offline',
+      'The tunnel is offline',
+      /not connected right now\. Try again.*tries again every 10 seconds/s,
+      async () => [(await account.api.create({ local_port: 9 })).public_url],
+    ],
+    [
+      504,
+      'client-timeout',
+      'The tunnel did not respond',
+      /did not accept the connection in time\. Try again/,
+      async () => [(await manualClient()).tunnel.public_url],
+    ],
+    [
+      502,
+      'client-closed',
+      'The connection was closed',
+      /closed the connection before it sent a response\. Try again/,
+      async () => {
         const client = await manualClient();
         client.control.onMessage = ({ id }) =>
           void client.open(id).then(
             (connection) => connection.socket.close(),
             () => undefined,
           );
-        return { address: client.tunnel.public_url };
+        return [client.tunnel.public_url];
       },
-    },
-    {
-      status: 502,
-      code: 'local-refused',
-      title: 'The service cannot be reached',
-      says: /The owner of this page can start it\. .*tries again every 10 seconds/s,
-      prepare: async () => {
+    ],
+    [
+      502,
+      'local-refused',
+      'The service cannot be reached',
+      /The owner of this page can start it\. .*tries again every 10 seconds/s,
+      async () => {
         const port = await closedPort();
-        return { address: await culvert(port), detail: `The port is ${port}.` };
+        return [await culvert(port), {}, `The port is ${port}.`];
       },
-    },
-    {
-      status: 502,
-      code: 'local-malformed',
-      title: 'The response is not HTTP',
-      says: /sent something that is not HTTP/,
-      prepare: async () => {
-        const service = await startRawService(scope, (socket) => void socket.write('SSH-2.0\r\n'));
-        return { address: await culvert(service.port) };
-      },
-    },
-    {
-      status: 502,
-      code: 'local-reset',
-      title: 'The local service closed the connection',
-      says: /closed the connection without sending a response/,
-      prepare: async () => {
-        const service = await startRawService(scope, (socket) => socket.once('data', () => socket.destroy()));
-        return { address: await culvert(service.port) };
-      },
-    },
-    {
-      status: 414,
-      code: 'uri-too-long',
-      title: 'Address too long',
-      says: /longer than 8 KiB/,
-      prepare: async () => ({ address: `${await culvert(await closedPort())}/${'a'.repeat(8200)}` }),
-    },
-    {
-      status: 431,
-      code: 'head-too-large',
-      title: 'Request headers too large',
-      says: /delete this site's cookies and try again/,
-      prepare: async () => {
+    ],
+    [
+      502,
+      'local-malformed',
+      'The response is not HTTP',
+      /sent something that is not HTTP/,
+      () => service((socket) => void socket.write('SSH-2.0\r\n')),
+    ],
+    [
+      502,
+      'local-reset',
+      'The local service closed the connection',
+      /closed the connection without sending a response/,
+      () => service((socket) => socket.once('data', () => socket.destroy())),
+    ],
+    [
+      414,
+      'uri-too-long',
+      'Address too long',
+      /longer than 8 KiB/,
+      async () => [`${await culvert(await closedPort())}/${'a'.repeat(8200)}`],
+    ],
+    [
+      431,
+      'head-too-large',
+      'Request headers too large',
+      /delete this site's cookies and try again/,
+      async () => {
         const address = await culvert(await closedPort());
+        const { hostname: domain } = new URL(address);
+        const common = { value: 'x'.repeat(4000), domain, path: '/', expires: -1, sameSite: 'Lax' } as const;
         // Large cookies are the usual cause of large heads.
         const cookies = Array.from({ length: 5 }, (_, n) => ({
+          ...common,
           name: `part-${n}`,
-          value: 'x'.repeat(4000),
-          domain: new URL(address).hostname,
-          path: '/',
-          expires: -1,
           httpOnly: false,
           secure: false,
-          sameSite: 'Lax' as const,
         }));
-        return { address, options: { storageState: { cookies, origins: [] } } };
+        return [address, { storageState: { cookies, origins: [] } }];
       },
-    },
-    {
-      status: 400,
-      code: 'bad-request',
-      title: 'Bad request',
-      says: /malformed or ambiguous/,
+    ],
+    [
+      400,
+      'bad-request',
+      'Bad request',
+      /malformed or ambiguous/,
       // A browser that uses the relay as its proxy sends it requests for any host.
-      prepare: () =>
-        Promise.resolve({
-          address: 'http://a+b.example/',
-          options: { proxy: { server: `http://127.0.0.1:${relay.port}` } },
-        }),
-    },
+      () => Promise.resolve(['http://a+b.example/', { proxy: { server: `http://127.0.0.1:${relay.port}` } }]),
+    ],
   ];
 
-  for (const { status, code, title, says, prepare } of PAGES) {
+  for (const [status, code, title, says, prepare] of PAGES)
     it(`${status} ${code}: readable in every view, self-contained, without a script`, async () => {
-      const { address, options, detail = '' } = await prepare();
+      const [address, options, detail = ''] = await prepare();
       const { page, answer, requests, errors } = await openAddress(scope, browser, address, options);
       assert.deepEqual([answer.status(), answer.headers()['culvert-error']], [status, code]);
-
       assert.equal(await page.title(), title);
       assert.equal(await page.getByRole('heading', { level: 1 }).innerText(), title);
       const text = await page.getByRole('main').innerText();
       assert.match(text, says);
       for (const part of [`${status}: ${code}`, detail]) assert.ok(text.includes(part), text);
-
       assert.deepEqual(
         requests.map((url) => new URL(url).href),
         [new URL(address).href],
@@ -184,8 +168,6 @@ describe('error pages in a browser', () => {
         errors.filter((error) => !error.includes(`the server responded with a status of ${status}`)),
         [],
       );
-
       await assertPageReadable(page);
     });
-  }
 });

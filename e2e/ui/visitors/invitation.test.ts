@@ -25,22 +25,17 @@ describe('builtin pages of the relay:', () => {
     return at.url + pathname;
   }
 
-  it('an invitation is readable in every view, and explains what to do', async () => {
+  it('an invitation is readable, explains what to do, opens in the app, and its address goes nowhere else', async () => {
     const address = await invitation();
     const { page } = await openAddress(scope, browser, address);
     assert.equal(await page.title(), 'You are invited');
     assert.ok((await page.locator('main').innerText()).includes(`culvert login ${address}`));
     assert.ok((await page.locator('strong').allInnerTexts()).includes('A team with a <b>long</b> name'));
-    await assertPageReadable(page);
-  });
-
-  it('an invitation opens in the app, and its address goes nowhere else', async () => {
-    const address = await invitation();
-    const { page } = await openAddress(scope, browser, address);
     const open = page.getByRole('link', { name: 'Open in Culvert' });
     assert.equal(await open.getAttribute('href'), signInLink(address));
     assert.equal(await page.locator('[href], [src], form').count(), 1);
     await page.getByText('Ask the person who sent you this address where to download it.').waitFor();
+    await assertPageReadable(page);
   });
 
   it('an invitation links to a download of Culvert if that is configured', async () => {

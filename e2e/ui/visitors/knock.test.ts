@@ -9,12 +9,8 @@ import { Relay } from '../../support/programs.ts';
 import { suiteScope, testScope } from '../../support/scope.ts';
 import { type HttpService, startHttpService } from '../../support/services/listen.ts';
 import { sharedBrowser } from '../support/running-app.ts';
-import { assertPageReadable, openAddress, type OpenAddress } from '../support/readable.ts';
+import { assertPageReadable, openAddress, type OpenAddress, TWO_FORMS, FORMS } from '../support/readable.ts';
 
-const FORMS: Readonly<Record<string, (tunnel: Tunnel) => string>> = {
-  subdomain: ({ urls }) => `${urls.subdomain}/`,
-  path: ({ urls }) => `${urls.path}/`,
-};
 /**
  * Whether a request is the poll of the waiting page. While it is in progress, the browser shows the page, but its
  * debugger reports nothing about it.
@@ -74,7 +70,7 @@ describe('an approval request in a browser', () => {
     return opened;
   }
 
-  for (const [form, addressOf] of Object.entries(FORMS)) {
+  for (const [form, addressOf] of TWO_FORMS) {
     it(`shows a waiting page, and opens the requested page immediately after approval (${form})`, async () => {
       const address = `${addressOf(tunnel)}page?q=1`;
       const { page, requests } = await knock(address);
@@ -94,14 +90,14 @@ describe('an approval request in a browser', () => {
   }
 
   it('shows a denial, and offers nothing that was refused', async () => {
-    const { page } = await knock(FORMS['subdomain']?.(tunnel) ?? '');
+    const { page } = await knock(FORMS.subdomain(tunnel));
     await owner.answer((await owner.hears()).id, false);
     await heading(page, 'Access denied');
     assert.equal(await page.getByRole('button').count(), 0);
   });
 
   it('is readable in every view and at every width', async () => {
-    const address = FORMS['path']?.(tunnel) ?? '';
+    const address = FORMS.path(tunnel);
     const { page } = await openAddress(scope, browser, address);
     await assertPageReadable(page);
     await freeze(page);
@@ -115,7 +111,7 @@ describe('an approval request in a browser', () => {
   });
 
   it('keeps waiting after a reload, and in two tabs', async () => {
-    const address = FORMS['subdomain']?.(tunnel) ?? '';
+    const address = FORMS.subdomain(tunnel);
     const { page } = await knock(address);
     const again = page.waitForRequest(isWait);
     page.goto(address, { waitUntil: 'commit' }).catch(() => {});

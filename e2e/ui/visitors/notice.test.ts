@@ -8,12 +8,8 @@ import { Culvert, Relay } from '../../support/programs.ts';
 import { suiteScope, testScope } from '../../support/scope.ts';
 import { startHttpService } from '../../support/services/listen.ts';
 import { sharedBrowser } from '../support/running-app.ts';
-import { assertPageReadable, openAddress } from '../support/readable.ts';
+import { assertPageReadable, openAddress, TWO_FORMS, FORMS } from '../support/readable.ts';
 
-const FORMS: Readonly<Record<string, (tunnel: Tunnel) => string>> = {
-  subdomain: ({ urls }) => `${urls.subdomain}/`,
-  path: ({ urls }) => `${urls.path}/`,
-};
 /** A page that requests everything a page may request, and shows which cookies the service got. */
 function serve({ url = '', headers }: IncomingMessage, response: ServerResponse): void {
   if (url !== '/page?q=1') {
@@ -46,7 +42,7 @@ describe('the notice of a tunnel on the free plan in a browser', () => {
     ]);
   });
 
-  for (const [form, addressOf] of Object.entries(FORMS)) {
+  for (const [form, addressOf] of TWO_FORMS) {
     it(`is dismissed with one key, and not shown again (${form})`, async () => {
       const address = `${addressOf(tunnel)}page?q=1`;
       const { page, answer } = await openAddress(scope, browser, address);
@@ -67,10 +63,10 @@ describe('the notice of a tunnel on the free plan in a browser', () => {
   }
 
   it('is shown for each form of the address, because they are different sites', async () => {
-    const { page } = await openAddress(scope, browser, FORMS['subdomain']?.(tunnel) ?? '');
+    const { page } = await openAddress(scope, browser, FORMS.subdomain(tunnel));
     await page.getByRole('link', { name: 'Continue to the page' }).click();
     await page.getByText('asked for /').waitFor();
-    assert.equal((await page.goto(FORMS['path']?.(tunnel) ?? ''))?.status(), 403);
+    assert.equal((await page.goto(FORMS.path(tunnel)))?.status(), 403);
   });
 
   it('cannot be framed by another site', async () => {
