@@ -83,7 +83,7 @@ async function startParts(config: Config, operator: Operator, takeover: HandoffR
     clock,
     maxSockets: CLIENT_SOCKETS_MAX,
     coordination: service.coordination,
-    dialHop: peering.dialHop,
+    forwarder: peering.forwarder,
   });
   // Before the first visitors: other relays can only find connections that wait here once it has its own number.
   await peering.start({ hub, tunnels: service.coordination, domains: domains.verified, openHop });

@@ -71,7 +71,7 @@ describe('one of two relays that is told to stop', function () {
     await eventually(20_000, () => assert.equal(control.messages.length, 3));
     const next = await ControlSocket.open(scope, cluster.relay(1), account.key, tunnel.id, '&events=1');
     assert.equal((await control.closed).code, 4000);
-    await eventually(20_000, () => assert.equal(next.messages[0]?.id, control.messages[2]?.id));
+    await eventually(20_000, () => assert.equal(next.messages.length, 1));
     await answer(next.messages[0]?.id ?? '', 1);
     assertOk(await second);
     const { value, ms } = await timed(() => exit);

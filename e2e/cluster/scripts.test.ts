@@ -8,12 +8,14 @@ import { suiteScope } from '../support/scope.ts';
 /** The scripts themselves, on a real Redis: what each returns, step by step. */
 describe('the scripts of a cluster', function () {
   const scope = suiteScope();
+  let listener: Redis;
   let run: (script: scripts.Script, ...args: readonly (string | number)[]) => Promise<unknown>;
 
   before(async () => {
     const server = await RedisServer.start(scope);
     const client = new Redis(server.url).on('error', () => {});
-    scope.defer(() => client.disconnect());
+    listener = new Redis(server.url).on('error', () => {});
+    scope.defer(() => [client, listener].forEach((each) => each.disconnect()));
     run = async ({ lua }, ...args) => await client.eval(lua, 0, ...args);
   });
 
@@ -35,12 +37,26 @@ describe('the scripts of a cluster', function () {
     const first = Number(await run(scripts.CLAIM, 'tunnel', 2, 'one', 'key', 60_000));
     const second = Number(await run(scripts.CLAIM, 'tunnel', 3, 'two', 'key', 60_000));
     assert.ok(second > first);
-    assert.equal(Number(await run(scripts.FIND, 'tunnel', 'one')), second);
-    assert.equal(await run(scripts.FIND, 'tunnel', 'two'), null);
+    const find = (asking: string) => run(scripts.FIND, 'tunnel', asking);
+    await listener.subscribe('culvert:to:two');
+    assert.deepEqual([await find('one'), await find('two')], ['two', 0]);
     assert.deepEqual(await run(scripts.ONLINE, 'one', 'tunnel', 'unknown'), ['tunnel']);
     assert.deepEqual(await run(scripts.ASSERT, 2, 'one', 60_000, 'tunnel', first, 'key'), ['tunnel']);
     await run(scripts.LEAVE, 3, 'two');
-    assert.equal(await run(scripts.FIND, 'tunnel', 'one'), null);
+    assert.equal(await find('one'), 0);
+    await run(scripts.LEASE, 3, 'two', 'address', 60_000);
+    await run(scripts.CLAIM, 'tunnel', 3, 'two', 'key', 60_000);
+    await listener.unsubscribe('culvert:to:two');
+    assert.deepEqual(
+      [await find('one'), await run(scripts.ONLINE, 'one', 'tunnel')],
+      [0, []],
+      'nobody listens',
+    );
+    await run(scripts.CLAIM, 'tunnel', 2, 'one', 'key', 60_000);
+    await run(scripts.RELEASE, 'tunnel', 'one', 60_000);
+    await delay(50);
+    const away = Number(await find('two'));
+    assert.ok(away >= 50 && away < 10_000, `${away} ms`);
   });
 
   it('take tokens from a bucket until it is empty, and return them', async () => {

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { connectionId } from '../../server/cluster/connection-id.ts';
 import { HopDialer } from '../../server/cluster/hop/hop-dialer.ts';
 import { HopListener } from '../../server/cluster/hop/hop-listener.ts';
 import { RedisError, RedisLink } from '../../server/cluster/redis-client.ts';
@@ -64,10 +63,10 @@ describe('time limits between relays', function () {
 
   it('give up a relay that does not accept connections after 2 s', async () => {
     const port = await deafPort(scope);
-    const find = () => ({ incarnation: 'deaf', host: '127.0.0.1', port });
-    const dialer = new HopDialer({ find }, 'one', SECRET);
+    const to = { incarnation: 'deaf', host: '127.0.0.1', port };
+    const dialer = new HopDialer('one', SECRET);
     const { value, ms } = await timed(() =>
-      dialer.dial({ id: connectionId(7, SECRET), key: 'key', authorization: undefined }),
+      dialer.upgrade(to, { kind: 'data', id: 'any', key: 'key', authorization: undefined }),
     );
     assert.equal(value, undefined);
     assertAtLimit(ms, 2000);
@@ -76,10 +75,10 @@ describe('time limits between relays', function () {
   it('give up a relay that does not confirm a data socket after 5 s', async () => {
     const listener = await startListener('silent');
     scope.defer(() => listener.close());
-    const find = () => ({ incarnation: 'silent', host: '127.0.0.1', port: listener.port });
-    const dialer = new HopDialer({ find }, 'one', SECRET);
+    const to = { incarnation: 'silent', host: '127.0.0.1', port: listener.port };
+    const dialer = new HopDialer('one', SECRET);
     const { value, ms } = await timed(() =>
-      dialer.dial({ id: connectionId(7, SECRET), key: 'key', authorization: undefined }),
+      dialer.upgrade(to, { kind: 'data', id: 'any', key: 'key', authorization: undefined }),
     );
     assert.equal(value, undefined);
     assertAtLimit(ms, 5000);
@@ -99,7 +98,13 @@ describe('time limits between relays', function () {
 
 /** A listener that accepts connections and answers nothing. */
 async function startListener(incarnation: string): Promise<HopListener> {
-  return await HopListener.start({ host: '127.0.0.1', port: 0, incarnation, secret: SECRET, take() {} });
+  return await HopListener.start({
+    host: '127.0.0.1',
+    port: 0,
+    incarnation,
+    secret: SECRET,
+    take: { upgrade() {}, visit() {} },
+  });
 }
 
 async function openLink(scope: Scope, redis: RedisServer): Promise<RedisLink> {

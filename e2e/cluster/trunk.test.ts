@@ -15,13 +15,14 @@ import { sendUntilMove, WITH_TRUNKS } from '../support/trunk-world.ts';
 /** 'half' of 'halfdone' */
 const HALF = 'HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nhalf';
 const A = 0;
+const B = 2;
 const C = 1;
 
 async function closeCode(trunk: TrunkClient): Promise<number> {
   return (await within(20_000, 'end of the trunk', trunk.closed)).code;
 }
 
-/** A balancer spreads a client's trunks over all relays: each brings the visitors of the relay where it landed. */
+/** A balancer spreads a client's trunks over all relays: each brings the visitors of every relay. */
 describe('a trunk that lands on a relay without the control socket', function () {
   this.timeout(600_000);
   const scope = testScope();
@@ -55,8 +56,11 @@ describe('a trunk that lands on a relay without the control socket', function ()
   }
 
   /** A visitor whose request came through the trunk and who has received half of a response. */
-  async function halfway(trunk: TrunkClient): Promise<{ stream: TrunkClientStream; rest: Promise<string> }> {
-    const connection = await visitor(C);
+  async function halfway(
+    trunk: TrunkClient,
+    relay = C,
+  ): Promise<{ stream: TrunkClientStream; rest: Promise<string> }> {
+    const connection = await visitor(relay);
     const stream = await trunk.accept();
     assert.match(await stream.receivedUpTo('\r\n\r\n'), /^GET \/some HTTP\/1\.1\r\n/);
     stream.send(HALF);
@@ -68,16 +72,24 @@ describe('a trunk that lands on a relay without the control socket', function ()
     return { stream, rest };
   }
 
-  it('brings the visitors of that relay, without a message; others are announced', async () => {
+  it('brings the visitors of every relay, without a message', async () => {
     const { messages } = await control();
     const trunk = await open();
-    const { stream, rest } = await halfway(trunk);
+    for (const relay of [A, B, C]) {
+      const { stream, rest } = await halfway(trunk, relay);
+      stream.send('done');
+      assert.equal(await rest, 'halfdone');
+    }
     assert.deepEqual(messages, []);
-    stream.send('done');
-    assert.equal(await rest, 'halfdone');
-    await visitor(A);
-    await eventually(20_000, () => assert.equal(messages.length, 1));
-    assert.equal(trunk.waiting, 0);
+  });
+
+  it('is refused with 429 if the client has enough of them, on whichever relays', async () => {
+    await control();
+    const [first] = [await open(), await TrunkClient.open(scope, cluster.relay(A), account.key, tunnel.id)];
+    for (const relay of [A, C])
+      await assert.rejects(TrunkClient.open(scope, cluster.relay(relay), account.key, tunnel.id), /429/);
+    first.socket.drop();
+    await eventually(20_000, open);
   });
 
   it('is refused with 404 while there is no control socket at all', async () => {

@@ -14,6 +14,12 @@ import type { ByteStream, StreamHandler } from '../tunnels/stream.ts';
  */
 export const LIFE_SIGN_MS = 8000;
 
+/**
+ * The code with which a relay ends the stream of another relay's visitor if the stream was lost that it had opened in
+ * advance (RFC 6455 names 1014 a bad gateway): like the loss of a stream of the visitor's own relay.
+ */
+export const LOST_BEYOND = 1014;
+
 /** For tunnels that never had a data socket, which are most: an empty set would also take memory. */
 const NONE = new Set<DataStream>();
 
@@ -21,6 +27,8 @@ export class TunnelStreams {
   #open = NONE;
   /** those that visitors' connections keep for a next request, longest idle first */
   #idle = NONE;
+  /** how many of the open ones serve visitors of other relays */
+  #forwarded = 0;
 
   /** When the requested signs of life are due, monotonic ms. */
   #due = Infinity;
@@ -28,8 +36,14 @@ export class TunnelStreams {
   /** Whether the client was lost again, and with it streams that were not probed. */
   #asksAgain = false;
 
+  /** Streams of this relay's visitors. */
   get size(): number {
-    return this.#open.size;
+    return this.#open.size - this.#forwarded;
+  }
+
+  /** Streams of other relays' visitors, who are counted there. */
+  get forwarded(): number {
+    return this.#forwarded;
   }
 
   [Symbol.iterator](): IterableIterator<DataStream> {
@@ -39,6 +53,7 @@ export class TunnelStreams {
   add(stream: DataStream): void {
     if (this.#open === NONE) this.#open = new Set();
     this.#open.add(stream);
+    if (stream.isForwarded) this.#forwarded += 1;
   }
 
   /**
@@ -104,9 +119,10 @@ export class TunnelStreams {
 
   /** It has ended from either side; called once. */
   ended(stream: DataStream): void {
-    this.#open.delete(stream);
+    if (this.#open.delete(stream) && stream.isForwarded) this.#forwarded -= 1;
     this.#idle.delete(stream);
   }
+
   #question(now: number): void {
     this.#asksAgain = this.#due !== Infinity;
     if (this.#open.size === 0 || this.#asksAgain) return;
@@ -197,7 +213,7 @@ export class DataStream implements ByteStream {
   /** incarnation of the relay that forwards it; `undefined` for a direct one */
   via: string | undefined;
   readonly #socket: StreamSocket;
-  readonly #tunnel: LiveTunnel;
+  readonly #counts: LiveTunnel | undefined;
   readonly #streams: Pick<TunnelStreams, 'rests' | 'serves' | 'ended'>;
   #handler: StreamHandler | undefined;
   #open = true;
@@ -206,10 +222,14 @@ export class DataStream implements ByteStream {
   /** Whether the visitor has kept it from being read since the client was probed. */
   #wasPaused = false;
 
-  /** @param streams of the same tunnel */
+  /**
+   * @param counts the tunnel that its bytes count for; `undefined` for the stream of another relay's visitor, which
+   *   counts them
+   * @param streams of the same tunnel
+   */
   constructor(
     socket: StreamSocket,
-    tunnel: LiveTunnel,
+    counts: LiveTunnel | undefined,
     keyId: string,
     streams: Pick<TunnelStreams, 'rests' | 'serves' | 'ended'>,
     via?: string,
@@ -217,8 +237,13 @@ export class DataStream implements ByteStream {
     this.#socket = socket;
     this.keyId = keyId;
     this.via = via;
-    this.#tunnel = tunnel;
+    this.#counts = counts;
     this.#streams = streams;
+  }
+
+  /** Whether it serves a visitor of another relay. */
+  get isForwarded(): boolean {
+    return this.#counts === undefined;
   }
 
   /** Whether the stream is open at both ends. */
@@ -234,18 +259,22 @@ export class DataStream implements ByteStream {
     if (!isFirst) return;
     this.#socket.attach({
       onStreamData: (piece) => {
-        this.#tunnel.countOut(piece.length);
-        traffic.bytesOut += piece.length;
+        if (this.#counts !== undefined) {
+          this.#counts.countOut(piece.length);
+          traffic.bytesOut += piece.length;
+        }
         this.#handler?.onBytes(piece);
       },
       onStreamDrain: () => this.#handler?.onRoom(),
-      onStreamClose: (code) => this.#closed(isCleanClose(code), code === CloseCode.abnormal),
+      onStreamClose: (code) => this.#closed(code),
     });
   }
 
   write(chunk: Buffer): boolean {
-    this.#tunnel.countIn(chunk.length);
-    traffic.bytesIn += chunk.length;
+    if (this.#counts !== undefined) {
+      this.#counts.countIn(chunk.length);
+      traffic.bytesIn += chunk.length;
+    }
     return this.#socket.write(chunk);
   }
 
@@ -290,13 +319,13 @@ export class DataStream implements ByteStream {
   /** The client is gone without notice. */
   lose(): void {
     this.#socket.destroy();
-    this.#closed(false, true);
+    this.#closed(CloseCode.abnormal);
   }
 
   /** Ends the stream for both sides, because its tunnel or its key has ended. */
   cut(code: number): void {
     this.#socket.close(code);
-    this.#closed(false, false);
+    this.#closed(CloseCode.goingAway);
   }
 
   #setRest(rests: boolean): void {
@@ -306,9 +335,9 @@ export class DataStream implements ByteStream {
     else this.#streams.serves(this);
   }
 
-  #closed(clean: boolean, lost: boolean): void {
+  #closed(code: number): void {
     this.#end();
-    this.#handler?.onEnded(clean, lost);
+    this.#handler?.onEnded(isCleanClose(code), code === CloseCode.abnormal || code === LOST_BEYOND, code);
   }
 
   #end(): void {

@@ -15,12 +15,11 @@ import {
   LARGE_BYTES,
   LARGE_FROM_FAR_BYTES,
   RETIRED_TRUNKS_MAX,
-  TRUNK_ANSWER_MS,
-  TRUNK_DOUBT_MS,
   TRUNK_FLUSH_MS,
   TRUNK_IDLE_MS,
   TunnelTrunks,
 } from './client-trunks.ts';
+import { TRUNK_ANSWER_MS, TRUNK_DOUBT_MS } from './trunk-life.ts';
 
 /** A trunk with a visitor. @returns the client's end, and how the visitor's stream ended */
 async function visited(trunks: TunnelTrunks, client: TrunkClient) {
@@ -320,6 +319,7 @@ describe('HeldTrunk', () => {
     trunk = new HeldTrunk({
       socket: client.socket,
       keyId: 'key',
+      via: undefined,
       ended: (which) => ended.push(which),
     });
   }

@@ -4,18 +4,13 @@ import type { LargeFrom, TrunkStream } from '../../shared/trunk/trunk-stream.ts'
 import { Trunk } from '../../shared/trunk/trunk.ts';
 import type { WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
 import type { Clock, Timer } from '../clock.ts';
-import { LIFE_SIGN_MS } from './client-streams.ts';
+import { TrunkLife } from './trunk-life.ts';
 
 /**
  * @limit How long a tunnel's trunks can go without visitors before the relay closes them. Only the relay knows that no
  * visitor is on the way.
  */
 export const TRUNK_IDLE_MS = 60_000;
-/**
- * @limit How long data on a trunk may go unanswered before the relay probes the client and sends it no new visitors
- * over that trunk until it responds. A local service may need longer to respond; the client itself answers.
- */
-export const TRUNK_DOUBT_MS = 2000;
 /**
  * @limit Round-trip time above which the relay treats a client as distant: a window of 64 KiB per stream is little
  * above it and plenty below.
@@ -46,11 +41,6 @@ export const SLOW_TRUNK_RATE = 500;
  * which is better served on a trunk.
  */
 export const LARGE_BYTES = 8 * 1024 * 1024;
-/**
- * @limit Minimum time that a client has to acknowledge the end of a stream, which waits behind what was sent before
- * (protocol.md section 10.2).
- */
-export const TRUNK_ANSWER_MS = 60_000;
 /**
  * @limit How long a client has to accept each additional 16 KiB of a stream that has ended, or the rest of it: as long
  * as for what precedes the Close frame of a data socket.
@@ -109,14 +99,15 @@ export class TunnelTrunks {
     return this.#all().reduce((sum, trunk) => sum + trunk.size, 0);
   }
 
-  add(socket: WebSocketByteStream, keyId: string): void {
+  /** @param via incarnation of the relay that it arrives through, if it does not arrive directly */
+  add(socket: WebSocketByteStream, keyId: string, via?: string): void {
     const ended = (trunk: HeldTrunk, code: number): void => {
       this.#current.delete(trunk);
       this.#retired.delete(trunk);
       if (code === CloseCode.abnormal) this.#options.lost();
     };
     this.#unusedSince = undefined;
-    this.#current.add(new HeldTrunk({ socket, keyId, ended }));
+    this.#current.add(new HeldTrunk({ socket, keyId, via, ended }));
   }
 
   /** Opens a stream on the trunk with the fewest streams; `undefined` if none accepts any. */
@@ -139,9 +130,15 @@ export class TunnelTrunks {
     return LARGE_FROM_FAR;
   }
 
-  /** Their control socket has ended: they only keep their present visitors. */
-  retire(): void {
+  /**
+   * They only keep their present visitors, because their control socket has ended, or the relay that they arrive through
+   * shuts down.
+   *
+   * @param via incarnation of that relay; all of them without it
+   */
+  retire(via?: string): void {
     for (const trunk of this.#current) {
+      if (via !== undefined && trunk.via !== via) continue;
       this.#current.delete(trunk);
       this.#retired.add(trunk);
       trunk.retire();
@@ -206,28 +203,26 @@ interface HeldTrunkOptions {
   readonly socket: WebSocketByteStream;
   /** id of the key that it was opened with */
   readonly keyId: string;
+  readonly via: string | undefined;
   /** called once, when it has ended from either side, with the close code */
   readonly ended: (trunk: HeldTrunk, code: number) => void;
 }
 
 export class HeldTrunk {
   readonly keyId: string;
+  /** incarnation of the relay that it arrives through; `undefined` for a direct one */
+  readonly via: string | undefined;
   readonly #socket: WebSocketByteStream;
   readonly #trunk: Trunk;
+  readonly #life: TrunkLife;
   /** number of round-trip measurements */
   #pathPings = 0;
-  /** number of times that the client had sent something, and since when it has not although it should, monotonic ms */
-  #words = 0;
-  #quietSince: number | undefined;
-  /** when the pending sign of life was requested, monotonic ms */
-  #askedAt: number | undefined;
-  /** when the ends of streams last had to be answered, monotonic ms */
-  #answeredAt: number | undefined;
   /** until it is given up, unless the client gives a sign of life */
   #lastChance: Timer | undefined;
 
-  constructor({ socket, keyId, ended }: HeldTrunkOptions) {
+  constructor({ socket, keyId, via, ended }: HeldTrunkOptions) {
     this.keyId = keyId;
+    this.via = via;
     this.#socket = socket;
     this.#trunk = new Trunk(socket, {
       begins: 'this',
@@ -242,6 +237,7 @@ export class HeldTrunk {
         },
       },
     });
+    this.#life = new TrunkLife(this.#trunk);
     this.#measurePath();
   }
 
@@ -257,7 +253,7 @@ export class HeldTrunk {
 
   /** Whether it accepts visitors: not while the client owes a sign of life. */
   get takesVisitors(): boolean {
-    return this.#trunk.takesStreams && (this.#askedAt === undefined || !this.#socket.isSilent);
+    return this.#trunk.takesStreams && this.#life.isTrusted;
   }
 
   open(): TrunkStream {
@@ -286,47 +282,23 @@ export class HeldTrunk {
   }
 
   /**
-   * Checks that the client is still there: a client that does not react to what it was sent is asked for a sign of
-   * life, and gets no visitors until it gives one; without one, the trunk ends. It also ends if the client never answers
-   * the end of a stream, which would otherwise be counted forever.
+   * Checks that the client is still there.
    *
    * @param now monotonic ms; to be called about every second
    * @returns whether the client was asked for a sign of life
    */
   tick(now: number): boolean {
-    this.#answeredAt ??= now;
-    const wasAsked = this.#askedAt !== undefined;
-    if (now - this.#answeredAt >= TRUNK_ANSWER_MS) {
-      this.#answeredAt = now;
-      this.#trunk.expectAnswers();
-    }
-    if (this.#askedAt === undefined) this.#listen(now);
-    else if (!this.#socket.isSilent) this.#askedAt = undefined;
-    else if (now - this.#askedAt >= LIFE_SIGN_MS) this.#trunk.close(CloseCode.abnormal);
     if (!this.isNear && this.#pathPings < PATH_PINGS_MAX) this.#measurePath();
-    return !wasAsked && this.#askedAt !== undefined;
+    return this.#life.tick(now);
   }
 
   /** Asks the client for a sign of life, unless it owes one already. It gets no visitors until it gives one. */
   ask(now: number): void {
-    if (this.#askedAt !== undefined) return;
-    this.#askedAt = now;
-    this.#trunk.probe();
+    this.#life.ask(now);
   }
 
   #measurePath(): void {
     this.#pathPings += 1;
     this.#socket.measureRoundTrip();
-  }
-
-  #listen(now: number): void {
-    const trunk = this.#trunk;
-    if (!trunk.isUnanswered || trunk.words !== this.#words) this.#quietSince = undefined;
-    this.#words = trunk.words;
-    if (!trunk.isUnanswered) return;
-    this.#quietSince ??= now;
-    if (now - this.#quietSince < TRUNK_DOUBT_MS) return;
-    this.#quietSince = undefined;
-    this.ask(now);
   }
 }

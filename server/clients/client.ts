@@ -7,7 +7,7 @@ import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import { DataStream, type StreamSocket, TunnelStreams } from './client-streams.ts';
 import { TunnelTrunks } from './client-trunks.ts';
 import type { ControlSocket, SocketKey } from './control-socket.ts';
-import { type HeldControl, RELAY_LEASE_MS } from './ownership.ts';
+import type { HeldControl } from './ownership.ts';
 import { type ClientsContext, HOLD_OVER_MS, type Pending, WaitingVisitors } from './waiting-visitors.ts';
 
 /**
@@ -18,15 +18,6 @@ export const WAITING_MAX = 4096;
 /** @limit How long a tunnel's client is not told about another problem of the same kind. */
 export const PROBLEM_INTERVAL_MS = 1000;
 
-/** The client's control socket on another relay, as reported to this one. */
-interface RemoteControl {
-  readonly fence: number;
-  /** the owner's key, with which the client opens trunks here */
-  readonly key: SocketKey;
-  /** until when this is assumed, monotonic ms: a relay that dies does not report it */
-  readonly until: number;
-}
-
 export class ConnectedClient {
   readonly tunnel: LiveTunnel;
   readonly #o: ClientsContext;
@@ -35,7 +26,6 @@ export class ConnectedClient {
   #control: ControlSocket | undefined;
   /** The control socket as published to other relays. */
   #held: HeldControl | undefined;
-  #remote: RemoteControl | undefined;
   /** The previous one, while it closes. */
   #replaced: ControlSocket | undefined;
   /** when the owner was last told about each kind of problem, monotonic ms */
@@ -62,16 +52,18 @@ export class ConnectedClient {
     return this.#control !== undefined ? 0 : this.#waiting.awayMs;
   }
 
-  /** The key that the client opens trunks with; `undefined` if it is not known to be on any relay. */
-  get offerKey(): SocketKey | undefined {
-    if (this.#control !== undefined) return this.#control.key;
-    const remote = this.#remote;
-    return remote !== undefined && this.#o.clock.monotonic() < remote.until ? remote.key : undefined;
-  }
-
   /** Number of trunks that accept visitors. */
   get trunks(): number {
     return this.#trunks?.size ?? 0;
+  }
+
+  /** Visitors of other relays whom it serves, or who wait for it. */
+  get forwarded(): number {
+    return this.#streams.forwarded + this.#waiting.forwarded;
+  }
+
+  get #ownWaiting(): number {
+    return this.#waiting.size - this.#waiting.forwarded;
   }
 
   /** What this client adds to the operator's metrics. */
@@ -81,7 +73,7 @@ export class ConnectedClient {
       streams: this.#streams.size,
       trunks: this.trunks,
       trunkStreams: this.#trunks?.streams ?? 0,
-      pending: this.#waiting.size,
+      pending: this.#ownWaiting,
     };
   }
 
@@ -95,7 +87,6 @@ export class ConnectedClient {
     this.#trunks?.question();
     this.#streams.retireAllIdle();
     this.#streams.clientCame();
-    this.#remote = undefined;
     this.#control = control;
     this.#hold(control);
     // The previous socket may have lost announcements; an id is only valid for one data socket anyway.
@@ -111,30 +102,34 @@ export class ConnectedClient {
     if (!isCurrent) return;
     this.#control = undefined;
     this.#streams.retireAllIdle();
-    this.#releaseControl(wasLost ? CloseCode.goingAway : code);
+    this.#releaseControl();
     this.#waiting.clientLeft();
     this.#trunks?.retire();
   }
 
-  /** Adds a connection that visitors share. */
-  addTrunk(socket: WebSocketByteStream, key: Pick<SocketKey, 'keyId' | 'isAgents'>): void {
+  /**
+   * Adds a connection that visitors share.
+   *
+   * @param via incarnation of the relay that forwards it, if one does
+   */
+  addTrunk(socket: WebSocketByteStream, key: Pick<SocketKey, 'keyId' | 'isAgents'>, via?: string): void {
     this.#noteAgent(key);
     this.#trunks ??= new TunnelTrunks({
       clock: this.#o.clock,
       lost: () => this.#control?.probe(this.#o.clock.monotonic()),
     });
-    this.#trunks.add(socket, key.keyId);
+    this.#trunks.add(socket, key.keyId, via);
   }
 
   /** Lets an inbound connection wait for its data socket, or for a client that has just disconnected. */
   wait(pending: Pending): void {
     // One that waits again, because its trunk has just ended, is already counted.
-    if (!this.#waiting.has(pending) && this.#isFull())
-      return this.#waiting.failIn(0, pending, 'plan-limit', this.#limitText());
+    const isCounted = pending.away === undefined && !this.#waiting.has(pending);
+    if (isCounted && this.#isFull()) return this.#waiting.failIn(0, pending, 'plan-limit', this.#limitText());
     this.#waiting.add(pending);
     // The client may be on another relay now, which is just being checked.
     if (!this.#o.ownership.isSure) return this.#waiting.failIn(HOLD_OVER_MS, pending, 'tunnel-offline');
-    const stream = this.#openOnTrunk();
+    const stream = this.#openOnTrunk(pending);
     if (stream !== undefined) return queueMicrotask(() => this.#handFromTrunk(pending, stream));
     if (this.#waiting.size > WAITING_MAX) return this.#waiting.failIn(0, pending, 'tunnel-busy');
     this.#waiting.seek(pending);
@@ -142,46 +137,26 @@ export class ConnectedClient {
 
   /** Clients may have moved between other relays unnoticed. */
   resume(): void {
-    if (this.#control === undefined) this.#forgetRemote();
     this.#waiting.seekAgain();
   }
 
-  /** The client has its control socket on another relay, with this fencing number, and may open trunks with the key. */
-  foundElsewhere(fence: number, key: SocketKey): void {
-    if (this.#control !== undefined) return;
-    this.#remote = { fence, key, until: this.#o.clock.monotonic() + RELAY_LEASE_MS };
-  }
-
-  /**
-   * The client has connected to a relay; connections that were already announced on this very control socket are not
-   * announced on it again.
-   */
-  cameElsewhere(fence: number): void {
+  /** The client has connected to another relay. */
+  cameElsewhere(relay: string): void {
     if (this.#control !== undefined) return;
     this.#streams.retireAllIdle();
     // It may be another client, after the previous one was lost without notice.
     this.#streams.clientLost(this.#o.clock.monotonic(), true);
-    // Its trunks belong to the previous control socket.
-    if (this.#remote === undefined || this.#remote.fence < fence) {
-      this.#remote = undefined;
-      this.#trunks?.question();
-    }
-    this.#waiting.cameElsewhere(fence);
+    // Its trunks belong to an earlier control socket.
+    this.#trunks?.question();
+    this.#waiting.cameElsewhere(relay);
   }
 
-  /** The client has left another relay, which may have announced connections that wait here. */
+  /** The client has left another relay, which gives back the visitors that wait there. */
   leftElsewhere(): void {
     if (this.#control !== undefined) return;
     this.#streams.retireAllIdle();
     // The other relay does not report whether the client was lost there.
     this.#streams.clientLost(this.#o.clock.monotonic(), false);
-    this.#forgetRemote();
-    this.#waiting.holdOver();
-  }
-
-  /** Announces a connection that waits on another relay. */
-  announceFor(connectionId: string): void {
-    if (this.#o.ownership.isSure) this.#control?.announce(connectionId);
   }
 
   /**
@@ -210,21 +185,30 @@ export class ConnectedClient {
    */
   open(pending: Pending, socket: WebSocketByteStream, keyId?: string, via?: string): void {
     traffic.dataSockets += 1;
-    this.#hand(pending, this.#track(socket, keyId ?? pending.announcedTo ?? '', via), false);
+    const counts = pending.away === undefined ? this.tunnel : undefined;
+    this.#hand(pending, this.#track(socket, counts, keyId ?? pending.announcedTo ?? '', via), false);
   }
 
-  /** A relay that may forward streams shuts down. */
+  /** There is a stream to the client on another relay, for a visitor of this one. */
+  openedElsewhere(pending: Pending, socket: StreamSocket, via: string): void {
+    this.#hand(pending, this.#track(socket, this.tunnel, '', via), true);
+  }
+
+  /**
+   * A relay that may forward streams and trunks shuts down. Only another relay knows what it has opened through it for the
+   * visitors of this one, so none of that is kept.
+   */
   leavesHop(incarnation: string): void {
-    for (const stream of this.#streams) if (stream.via === incarnation) stream.retire();
+    for (const stream of this.#streams) if (stream.via !== undefined) stream.retire();
+    this.#trunks?.retire(incarnation);
   }
 
   /** Ids of the keys that something was opened with here. */
   *keysInUse(): Generator<string> {
-    const key = this.offerKey;
-    if (key !== undefined) yield key.keyId;
+    if (this.#control !== undefined) yield this.#control.key.keyId;
     if (this.#trunks !== undefined) yield* this.#trunks.keysInUse();
     yield* this.#waiting.keysInUse();
-    // For a data socket that was opened before the key of its announcement was reported, the key is unknown.
+    // The key of a stream on another relay is known there.
     for (const { keyId } of this.#streams) if (keyId !== '') yield keyId;
   }
 
@@ -238,11 +222,11 @@ export class ConnectedClient {
     for (const stream of this.#streams) if (keys.has(stream.keyId)) stream.cut(CloseCode.keyRevoked);
     // Before their control socket, whose end would close unused trunks normally.
     this.#trunks?.revoke(keys);
+    // Also before, because the visitors of other relays would look for the client again.
+    this.#waiting.revoke(keys);
     const control = this.#control;
     const end = control === undefined ? undefined : keys.get(control.key.keyId);
     if (end !== undefined) this.#dismiss(code, code === CloseCode.keyRevoked ? KEY_ENDS[end] : '');
-    if (this.#remote !== undefined && keys.has(this.#remote.key.keyId)) this.#remote = undefined;
-    this.#waiting.revoke(keys);
   }
 
   /** Another key of the account has taken the tunnel over: cuts everything that was opened through agents' keys. */
@@ -261,9 +245,8 @@ export class ConnectedClient {
     for (const stream of this.#streams) stream.cut(code);
     // Before their control socket, as above.
     this.#trunks?.close(code);
-    this.#dismiss(code, closeReason(reason));
-    this.#forgetRemote();
     this.#waiting.failAll('tunnel-offline');
+    this.#dismiss(code, closeReason(reason));
   }
 
   /** Closes the control socket, if there is one. */
@@ -277,7 +260,7 @@ export class ConnectedClient {
   /** The tunnel has ended: all of its connections are cut. */
   end(code: number, reason?: string): void {
     this.#control?.close(code, reason);
-    this.#releaseControl(code);
+    this.#releaseControl();
     this.#waiting.failAll('tunnel-unknown');
     for (const stream of this.#streams) stream.cut(code);
     this.#trunks?.close(code);
@@ -302,7 +285,7 @@ export class ConnectedClient {
    */
   #isFull(): boolean {
     const { maxConnections } = PLAN_RULES[this.tunnel.account.plan];
-    if (maxConnections === null || this.#waiting.size + this.#streams.size < maxConnections) return false;
+    if (maxConnections === null || this.#ownWaiting + this.#streams.size < maxConnections) return false;
     return !this.#streams.retireIdle();
   }
 
@@ -311,19 +294,19 @@ export class ConnectedClient {
     return `This tunnel has ${maxConnections} open connections, which is the maximum on its owner's ${title} plan. Try again when one of them has closed.`;
   }
 
-  #openOnTrunk(): DataStream | undefined {
+  #openOnTrunk({ away }: Pending): DataStream | undefined {
     const opened = this.#trunks?.open();
     if (opened === undefined) return undefined;
     traffic.trunkStreams += 1;
-    const stream = this.#track(opened.stream, opened.keyId);
+    const stream = this.#track(opened.stream, away === undefined ? this.tunnel : undefined, opened.keyId);
     opened.stream.run.whenLarge(opened.largeFrom, () =>
       this.#o.awaited.move(this.tunnel, { trunk: opened.stream, data: stream }),
     );
     return stream;
   }
 
-  #track(socket: StreamSocket, keyId: string, via?: string): DataStream {
-    const stream = new DataStream(socket, this.tunnel, keyId, this.#streams, via);
+  #track(socket: StreamSocket, counts: LiveTunnel | undefined, keyId: string, via?: string): DataStream {
+    const stream = new DataStream(socket, counts, keyId, this.#streams, via);
     this.#streams.add(stream);
     return stream;
   }
@@ -336,13 +319,8 @@ export class ConnectedClient {
 
   #hand(pending: Pending, stream: DataStream, wasWarm: boolean): void {
     this.#waiting.release(pending);
-    rendezvousWait.add((this.#o.clock.monotonic() - pending.since) / 1000);
+    if (pending.away === undefined) rendezvousWait.add((this.#o.clock.monotonic() - pending.since) / 1000);
     pending.handler.opened(stream, wasWarm);
-  }
-
-  #forgetRemote(): void {
-    this.#remote = undefined;
-    this.#trunks?.retire();
   }
 
   #hold(control: ControlSocket): void {
@@ -351,8 +329,8 @@ export class ConnectedClient {
     this.#o.ownership.claim(this.#held);
   }
 
-  #releaseControl(code: number): void {
-    if (this.#held !== undefined) this.#o.ownership.release(this.#held, code);
+  #releaseControl(): void {
+    if (this.#held !== undefined) this.#o.ownership.release(this.#held);
     this.#held = undefined;
   }
 

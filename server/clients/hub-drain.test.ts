@@ -142,10 +142,11 @@ function streamVia(via: string | undefined) {
 }
 
 describe('Hub, when another relay shuts down', () => {
-  it('ends idle streams through it, and no others', async () => {
+  it('ends idle streams that may pass through it, and no direct ones', async () => {
     for (const [via, codes] of [
       ['leaving', [CloseCode.normal]],
-      ['another', []],
+      // Another relay may have opened it through the one that leaves.
+      ['another', [CloseCode.normal]],
       [undefined, []],
     ] as const) {
       const { hub, stream, closed } = streamVia(via);
@@ -155,7 +156,7 @@ describe('Hub, when another relay shuts down', () => {
       hub.leavesHop('leaving');
       await settled();
       assert.deepEqual(closed, codes, via);
-      assert.equal(kept.take(hub, false), via === 'leaving' ? undefined : stream);
+      assert.equal(kept.take(hub, false), via === undefined ? stream : undefined);
     }
   });
 

@@ -155,7 +155,7 @@ describe('A client whose control socket was lost', () => {
 
   for (const [what, hears] of [
     ['has left another relay', () => hub.get(tunnel.id)?.leftElsewhere()],
-    ['has come to another relay', () => hub.get(tunnel.id)?.cameElsewhere(2)],
+    ['has come to another relay', () => hub.get(tunnel.id)?.cameElsewhere('another')],
   ] as const) {
     it(`also loses them when it ${what}`, async () => {
       const control = attach();

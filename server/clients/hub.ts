@@ -5,10 +5,11 @@ import type { Clock } from '../clock.ts';
 import type { ClientGauges } from '../observe/counters.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { Dial, Dialer, DialHandler } from '../tunnels/stream.ts';
-import { Move } from './client-streams.ts';
+import { Move, type StreamSocket } from './client-streams.ts';
 import { ConnectedClient } from './client.ts';
-import type { ControlSocket, SocketKey } from './control-socket.ts';
-import type { Ownership } from './ownership.ts';
+import type { ControlSocket } from './control-socket.ts';
+import { joinVisit, refuseVisit } from './forwarded-visitor.ts';
+import { type Forwarder, NO_FORWARDER, type Ownership } from './ownership.ts';
 import { AwaitedSockets, type ClientsContext, HOLD_OVER_MS, type Pending } from './waiting-visitors.ts';
 
 /**
@@ -21,12 +22,6 @@ export const DRAIN_MOVE_MS = 5000;
  * still connected.
  */
 export const DRAIN_LOOK_MS = 20;
-/**
- * @limit Delay before a relay asks another relay again about a client that has just opened a trunk: the client may have
- * connected a moment ago.
- */
-export const CLAIM_LOOK_MS = 100;
-
 /** How often sockets are checked: accurate enough for pings and dead peers. */
 const TICK_MS = 1000;
 
@@ -36,6 +31,8 @@ interface HubOptions {
   readonly maxTrunks: number;
   /** which other relays have the clients of tunnels */
   readonly ownership: Ownership;
+  /** forwards visitors to them */
+  readonly forwarder?: Pick<Forwarder, 'visit'>;
   /** called when a tunnel has got a control socket */
   readonly onOnline?: (tunnel: LiveTunnel) => void;
   /** called when a control socket of a tunnel has ended, with its close code */
@@ -63,12 +60,12 @@ export class Hub implements Dialer {
   #stage: 'running' | 'leaving' | 'draining' = 'running';
 
   constructor(options: HubOptions) {
-    const { clock, ownership, onMoved = () => {} } = options;
+    const { clock, ownership, forwarder = NO_FORWARDER, onMoved = () => {} } = options;
     this.#options = options;
     this.#clock = clock;
     this.#ownership = ownership;
     this.awaited = new AwaitedSockets(clock, ownership);
-    this.#context = { clock, ownership, awaited: this.awaited, onMoved };
+    this.#context = { clock, ownership, forwarder, awaited: this.awaited, onMoved };
   }
 
   /** Starts the keepalive of control sockets (protocol.md section 5.2). */
@@ -107,19 +104,51 @@ export class Hub implements Dialer {
   }
 
   dial(tunnel: LiveTunnel, handler: DialHandler): Dial {
-    const client = this.#client(tunnel);
-    const since = this.#clock.monotonic();
+    return this.#dial(this.#client(tunnel), handler);
+  }
+
+  /** Serves a visitor who arrived on another relay, through a client on this one. */
+  serveVisit(tunnelId: string, hop: StreamSocket): void {
+    const client = this.#clients.get(tunnelId);
+    if (client?.control === undefined) return refuseVisit(hop, 'away');
+    const waiting = this.#dial(
+      client,
+      {
+        opened: (stream, wasWarm = false) => joinVisit(hop, stream, wasWarm),
+        failed: (fault) => refuseVisit(hop, fault),
+      },
+      () => refuseVisit(hop, 'away'),
+    );
+    hop.attach({
+      // The visitor's relay sends nothing before it has a response.
+      onStreamData() {
+        waiting.cancel();
+        hop.destroy();
+      },
+      onStreamDrain() {},
+      onStreamClose: () => waiting.cancel(),
+    });
+  }
+
+  /** Visitors of other relays who are served here, or wait here. */
+  get forwarded(): number {
+    let sum = 0;
+    for (const { forwarded } of this.#clients.values()) sum += forwarded;
+    return sum;
+  }
+
+  #dial(client: ConnectedClient, handler: DialHandler, away?: () => void): Dial {
     const pending: Pending = {
       id: undefined,
-      tunnel,
+      tunnel: client.tunnel,
       handler,
-      since,
+      away,
+      since: this.#clock.monotonic(),
       timer: undefined,
       idEnds: 0,
       announcedTo: undefined,
-      asking: false,
-      fence: 0,
-      newestFence: 0,
+      visit: undefined,
+      waitsUntil: undefined,
     };
     client.wait(pending);
     return { cancel: () => client.release(pending) };
@@ -148,7 +177,7 @@ export class Hub implements Dialer {
     for (const client of this.#clients.values()) client.revoke(keys);
   }
 
-  /** Another relay shuts down: data sockets that it forwards serve nothing after their current use. */
+  /** Another relay shuts down: what it forwards serves nothing after its current use. */
   leavesHop(incarnation: string): void {
     for (const client of this.#clients.values()) client.leavesHop(incarnation);
   }
@@ -174,34 +203,16 @@ export class Hub implements Dialer {
     this.#options.onOffline?.(tunnel, code);
   }
 
-  /** Whether a client of the tunnel is known to be connected, and may open another trunk. */
+  /** Whether a client of the tunnel is connected to this relay, and may open another trunk. */
   offers(tunnel: LiveTunnel): 'offline' | 'full' | 'welcome' {
     const client = this.#clients.get(tunnel.id);
-    if (client?.offerKey === undefined) return 'offline';
+    if (client?.control === undefined) return 'offline';
     return client.trunks < this.#options.maxTrunks ? 'welcome' : 'full';
   }
 
   /** Whether clients may open trunks at all. */
   get takesTrunks(): boolean {
     return this.#options.maxTrunks > 0;
-  }
-
-  /**
-   * Finds out whether a client that opens a trunk has its control socket on another relay: then its trunks are also
-   * accepted here, for visitors of this relay.
-   *
-   * @param key one of the tunnel's owner
-   * @returns whether other relays could be asked
-   */
-  async findClient(tunnel: LiveTunnel, key: SocketKey): Promise<boolean> {
-    let found = await this.#ownership.find(tunnel.id);
-    if (found.kind === 'nowhere' && this.#ownership.hasOthers) {
-      // A client may arrive before the report of its control socket.
-      await new Promise<void>((resolve) => this.#clock.setTimeout(resolve, CLAIM_LOOK_MS));
-      found = await this.#ownership.find(tunnel.id);
-    }
-    if (found.kind === 'there') this.#client(tunnel).foundElsewhere(found.fence, key);
-    return found.kind !== 'apart';
   }
 
   /** Ids of those of the tunnels whose client is on one of the relays. */

@@ -5,27 +5,20 @@
 import { randomUUID } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 import type { RelayProblem } from '../../shared/control.ts';
+import type { Dial, DialFault } from '../tunnels/stream.ts';
+import type { StreamSocket } from './client-streams.ts';
 
 /**
  * @limit How long a cluster member is considered alive without renewing its lease: slightly more than three renewals.
  */
 export const RELAY_LEASE_MS = 10_000;
 
-/** The result of an announcement through another relay. */
-export type Announced =
-  /** It was sent, on a control socket with this fencing number that was opened with this key. */
-  | { readonly kind: 'sent'; readonly keyId: string; readonly fence: number }
-  /** No relay has a control socket, and how many ms this has been the case. */
-  | { readonly kind: 'away'; readonly ms: number }
-  /** The relays cannot reach each other. */
-  | { readonly kind: 'apart' };
-
 /** The result of looking for a control socket. */
 export type Found =
-  /** Another relay has it, with this fencing number. */
-  | { readonly kind: 'there'; readonly fence: number }
-  /** No other relay has one. */
-  | { readonly kind: 'nowhere' }
+  /** The relay with this incarnation has it. */
+  | { readonly kind: 'there'; readonly relay: string }
+  /** No other relay has one, and how many ms this has been the case. */
+  | { readonly kind: 'away'; readonly ms: number }
   /** The relays cannot reach each other. */
   | { readonly kind: 'apart' };
 
@@ -42,18 +35,12 @@ export interface Ownership {
   connectionId(): string;
   /** Whether ownership of the local clients is confirmed: false after the process was suspended for long. */
   readonly isSure: boolean;
-  /** Whether other relays may have the client; if not, `announce` is never called. */
+  /** Whether other relays may have the client, so that visitors are forwarded to it. */
   readonly hasOthers: boolean;
   /** A control socket was opened, the newest of its tunnel on this relay. */
   claim(control: HeldControl): void;
-  /** It has ended, with this close code. */
-  release(control: HeldControl, code: number): void;
-  /**
-   * Asks the relay with the tunnel's control socket, if there is one, to announce a connection.
-   *
-   * @param announced called with the result, within 2 s
-   */
-  announce(tunnelId: string, connectionId: string, announced: (result: Announced) => void): void;
+  /** It has ended. */
+  release(control: HeldControl): void;
   /** Passes a problem to the relay with the tunnel's control socket, if there is one. */
   tellProblem(tunnelId: string, problem: RelayProblem): void;
   /** Looks for a tunnel's control socket on other relays; answers within 2 s. */
@@ -72,17 +59,20 @@ export const ALONE: Ownership = {
   hasOthers: false,
   claim() {},
   release() {},
-  announce() {},
   tellProblem() {},
-  find: () => Promise.resolve({ kind: 'nowhere' }),
+  find: () => Promise.resolve({ kind: 'away', ms: Infinity }),
   online: () => Promise.resolve([]),
 };
 
-/* Forwarding between the relays of a cluster: data sockets arrive on any of them (docs/decisions/0009-cluster.md). */
+/*
+ * Forwarding between the relays of a cluster: visitors, data sockets and trunks arrive on any of them. Each is handed on
+ * once, because the relay that gets it never looks for another one (docs/decisions/0009-cluster.md).
+ */
 
-/** The parts of a data socket's upgrade request that another relay needs. */
-export interface UpgradeToPass {
-  /** the announced connection */
+/** The parts of the upgrade request of a data socket or a trunk that another relay needs. */
+export interface ForwardedUpgrade {
+  readonly kind: 'data' | 'trunk';
+  /** the announced connection of a data socket, the tunnel of a trunk */
   readonly id: string;
   /** value of `Sec-WebSocket-Key` */
   readonly key: string;
@@ -91,21 +81,50 @@ export interface UpgradeToPass {
 }
 
 /** The same as received from another relay. */
-export interface HopRequest extends UpgradeToPass {
+export interface HopRequest extends ForwardedUpgrade {
   /** incarnation of the forwarding relay */
   readonly via: string;
 }
 
 /**
- * Joins the client's connection, which it then owns, to the data socket that another relay has accepted.
+ * Joins the client's connection, which it then owns, to the socket that another relay has accepted.
  *
  * @param taken `undefined` to give up, because the client has disconnected; `head`: bytes read after the request
  */
 export type Hop = (taken: { readonly socket: Duplex; readonly head: Buffer } | undefined) => void;
 
-/**
- * Forwards a data socket to the relay where its visitor waits.
- *
- * @returns `undefined` if the id does not name another relay that can be reached
- */
-export type DialHop = (request: UpgradeToPass) => Promise<Hop | undefined>;
+/** Why there is no stream to the client on another relay. */
+export type VisitFailure =
+  | Exclude<Found, { kind: 'there' }>
+  /** The relay with the client has given the visitor up. */
+  | { readonly kind: 'fault'; readonly fault: DialFault }
+  /** The relay that should have the client does not have it, or cannot be reached. */
+  | { readonly kind: 'lost' };
+
+export interface VisitHandler {
+  /** @param via incarnation of the relay that has the client */
+  opened(stream: StreamSocket, via: string): void;
+  failed(failure: VisitFailure): void;
+}
+
+/** A stream that is being opened on another relay. After `cancel` the handler is no longer called. */
+export interface Visit extends Dial {
+  /** incarnation of the relay that was asked for it, once that is known */
+  readonly relay: string | undefined;
+}
+
+export interface Forwarder {
+  /** Opens a stream to the client of a tunnel on the relay that has it. */
+  visit(tunnelId: string, handler: VisitHandler): Visit;
+  /**
+   * Hands on a data socket to the relay that its id names, or a trunk to the one with its tunnel's control socket.
+   *
+   * @returns the status of a refusal; `undefined` if no other relay is responsible, or it cannot be reached
+   */
+  upgrade(request: ForwardedUpgrade): Promise<Hop | number | undefined>;
+}
+
+export const NO_FORWARDER: Forwarder = {
+  visit: () => ({ relay: undefined, cancel() {} }),
+  upgrade: () => Promise.resolve(undefined),
+};

@@ -14,7 +14,7 @@ import type { ByteStream } from '../tunnels/stream.ts';
 import { FAR_PATH_MS, LARGE_FROM_FAR_BYTES } from './client-trunks.ts';
 import type { ControlSocket } from './control-socket.ts';
 import { Hub } from './hub.ts';
-import { ALONE } from './ownership.ts';
+import { ALONE, NO_FORWARDER } from './ownership.ts';
 import { Upgrades } from './upgrades.ts';
 
 const HANDSHAKE = { 'sec-websocket-version': '13', 'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==' };
@@ -57,7 +57,7 @@ describe('Upgrades', () => {
       clock,
       maxSockets: 2,
       coordination: { followTunnel: () => Promise.resolve() },
-      dialHop: () => Promise.resolve(undefined),
+      forwarder: NO_FORWARDER,
     });
     sockets = [];
   });

@@ -20,7 +20,7 @@ import type { TunnelRegistry } from '../tunnels/registry.ts';
 import type { Move } from './client-streams.ts';
 import { ControlSocket, type ControlSocketOptions, type SocketKey } from './control-socket.ts';
 import type { Hub } from './hub.ts';
-import type { DialHop, HopRequest } from './ownership.ts';
+import type { ForwardedUpgrade, Forwarder, HopRequest } from './ownership.ts';
 import type { Pending } from './waiting-visitors.ts';
 
 /**
@@ -58,7 +58,7 @@ interface UpgradesOptions {
   /** control and data sockets of all clients that may be open */
   readonly maxSockets: number;
   readonly coordination: Pick<Coordination, 'followTunnel'>;
-  readonly dialHop: DialHop;
+  readonly forwarder: Pick<Forwarder, 'upgrade'>;
 }
 
 export class Upgrades {
@@ -141,11 +141,11 @@ export class Upgrades {
   }
 
   /**
-   * Opens a data socket that arrived on another relay; it is not forwarded again.
+   * Opens a data socket or a trunk that arrived on another relay; it is not forwarded again.
    *
    * @throws ApiError with the connection untouched
    */
-  async openHop({ id, key, authorization, via }: HopRequest, socket: Duplex): Promise<void> {
+  async openHop({ kind, id, key, authorization, via }: HopRequest, socket: Duplex): Promise<void> {
     const request: UpgradeRequest = {
       target: DATA_PATH,
       // The forwarding relay has checked the key.
@@ -153,6 +153,7 @@ export class Upgrades {
       header: (name) => (name === 'authorization' ? authorization : undefined),
       takeOver: () => (socket.destroyed ? undefined : { socket, head: Buffer.alloc(0) }),
     };
+    if (kind === 'trunk') return this.#acceptTrunk(request, key, await this.#keyedTunnel(request, id), via);
     const owner = await this.#keyOwner(request);
     this.#openFor(request, key, this.#options.hub.awaited.find(id), owner, via);
   }
@@ -160,7 +161,7 @@ export class Upgrades {
   async #openAnnounced(request: UpgradeRequest, key: string, id: string): Promise<void> {
     const owner = await this.#keyOwner(request);
     const awaiting = this.#options.hub.awaited.find(id);
-    if (awaiting === undefined && (await this.#passOn(request, key, id))) return;
+    if (awaiting === undefined && (await this.#passOn(request, key, 'data', id)) === 'passed') return;
     this.#openFor(request, key, awaiting, owner);
   }
 
@@ -187,37 +188,56 @@ export class Upgrades {
     );
   }
 
-  /** @returns whether another relay has it now, which then responds instead of this one */
-  async #passOn(request: UpgradeRequest, key: string, id: string): Promise<boolean> {
-    const join = await this.#options.dialHop({ id, key, authorization: request.header('authorization') });
-    if (join === undefined) return false;
+  /**
+   * @returns `passed` if another relay has it now, which then responds instead of this one; or the status with which it
+   *   refuses
+   */
+  async #passOn(
+    request: UpgradeRequest,
+    key: string,
+    kind: ForwardedUpgrade['kind'],
+    id: string,
+  ): Promise<'passed' | number | undefined> {
+    const authorization = request.header('authorization');
+    const join = await this.#options.forwarder.upgrade({ kind, id, key, authorization });
+    if (typeof join !== 'function') return join;
     let taken;
     try {
       taken = this.#takeOver(request);
     } finally {
       join(taken);
     }
-    return true;
+    return 'passed';
   }
 
   async #openTrunk(request: UpgradeRequest, key: string, query: URLSearchParams): Promise<void> {
     if (!this.#options.hub.takesTrunks) throw new ApiError(API_ERRORS.notFound);
     const tunnelId = query.get('tunnel_id') ?? '';
     if (tunnelId === '') throw new ApiError(API_ERRORS.missingTunnelId);
-    const { tunnel, key: usedKey } =
-      this.#heldTunnel(request, tunnelId) ?? (await this.#ownTunnel(request, tunnelId));
-    if (
-      this.#options.hub.offers(tunnel) === 'offline' &&
-      !(await this.#options.hub.findClient(tunnel, usedKey))
-    ) {
-      throw new ApiError(API_ERRORS.unavailable, { 'Retry-After': '1' });
+    const keyed = await this.#keyedTunnel(request, tunnelId);
+    if (this.#options.hub.offers(keyed.tunnel) === 'offline') {
+      const result = await this.#passOn(request, key, 'trunk', tunnelId);
+      if (result === 'passed') return;
+      if (result === API_ERRORS.tooManyTrunks.status) throw tooManyTrunks();
+      if (result === API_ERRORS.unavailable.status)
+        throw new ApiError(API_ERRORS.unavailable, { 'Retry-After': '1' });
     }
+    this.#acceptTrunk(request, key, keyed);
+  }
+
+  /** @throws ApiError 404 if the tunnel's client is not on this relay, 429 if it has enough trunks */
+  #acceptTrunk(request: UpgradeRequest, key: string, { tunnel, key: used }: KeyedTunnel, via?: string): void {
     const offers = this.#options.hub.offers(tunnel);
     if (offers === 'offline') throw new ApiError(API_ERRORS.tunnelNotConnected);
-    if (offers === 'full') throw new ApiError(API_ERRORS.tooManyTrunks, { 'Retry-After': '60' });
+    if (offers === 'full') throw tooManyTrunks();
     this.#switchTo(request, key, tunnel, (socket) =>
-      this.#options.hub.get(tunnel.id)?.addTrunk(socket, usedKey),
+      this.#options.hub.get(tunnel.id)?.addTrunk(socket, used, via),
     );
+  }
+
+  /** @throws ApiError 401, 404 */
+  async #keyedTunnel(request: UpgradeRequest, id: string): Promise<KeyedTunnel> {
+    return this.#heldTunnel(request, id) ?? (await this.#ownTunnel(request, id));
   }
 
   /**
@@ -229,7 +249,7 @@ export class Upgrades {
   #heldTunnel(request: UpgradeRequest, id: string): KeyedTunnel | undefined {
     const hash = this.#options.authenticator.hashOf(request.header('authorization'));
     const tunnel = this.#options.registry.byId(id);
-    const key = tunnel === undefined ? undefined : this.#options.hub.get(tunnel.id)?.offerKey;
+    const key = tunnel === undefined ? undefined : this.#options.hub.get(tunnel.id)?.control?.key;
     return tunnel !== undefined && key !== undefined && sameHash(key.hash, hash)
       ? { tunnel, key }
       : undefined;
@@ -282,6 +302,10 @@ export class Upgrades {
   readonly #onClosed = (): void => {
     this.#sockets -= 1;
   };
+}
+
+function tooManyTrunks(): ApiError {
+  return new ApiError(API_ERRORS.tooManyTrunks, { 'Retry-After': '60' });
 }
 
 /** Whether a key may be used for a tunnel. */

@@ -1,11 +1,11 @@
-/** The inbound connections of one tunnel that wait for their data sockets, and how they are announced. */
+/** The inbound connections of one tunnel that wait for their data sockets, and how they are announced or forwarded. */
 import { type KeyEnd, PENDING_TIMEOUT_MS } from '../../shared/control.ts';
 import type { Clock, Timer } from '../clock.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { DialFault, DialHandler } from '../tunnels/stream.ts';
-import { type LargeStream, Move } from './client-streams.ts';
+import { type LargeStream, Move, type StreamSocket } from './client-streams.ts';
 import type { ControlSocket } from './control-socket.ts';
-import type { Announced, Ownership } from './ownership.ts';
+import type { Forwarder, Ownership, Visit, VisitFailure } from './ownership.ts';
 
 /** @limit How long visitors wait for a client that has just disconnected (protocol.md section 4.2). */
 export const HOLD_OVER_MS = 10_000;
@@ -14,6 +14,13 @@ export const HOLD_OVER_MS = 10_000;
  * visitor may arrive earlier.
  */
 export const CLAIM_GRACE_MS = 1000;
+/**
+ * @limit How long a visitor may wait on another relay. That relay has a time limit of its own, starting when it has been
+ * found and reached.
+ */
+export const VISIT_TIMEOUT_MS = PENDING_TIMEOUT_MS + 5000;
+/** @limit ms until a relay looks for a client again whose relay could not be reached, or did not have it. */
+export const VISIT_RETRY_MS = 1000;
 
 /** An inbound connection that waits for its data socket. */
 export interface Pending {
@@ -21,6 +28,11 @@ export interface Pending {
   id: string | undefined;
   readonly tunnel: LiveTunnel;
   readonly handler: DialHandler;
+  /**
+   * called, and the connection no longer waits, when the client is not here; only for the visitors of other relays, who
+   * wait for the client there
+   */
+  readonly away: (() => void) | undefined;
   /** when it began to wait, monotonic ms */
   readonly since: number;
   timer: Timer | undefined;
@@ -28,12 +40,10 @@ export interface Pending {
   idEnds: number;
   /** id of the key of the control socket that it was last announced on */
   announcedTo: string | undefined;
-  /** whether another relay is being asked to announce it */
-  asking: boolean;
-  /** fencing number of the other relay's control socket that it was last announced on; 0 for none */
-  fence: number;
-  /** the highest of those reported while another relay was being asked; 0 for none */
-  newestFence: number;
+  /** while it is being forwarded to another relay */
+  visit: Visit | undefined;
+  /** until when it waits for a relay that could not be reached, or did not have the client, monotonic ms */
+  waitsUntil: number | undefined;
 }
 
 /** Shared by the clients of all tunnels: most are idle, and whatever each of them has determines the memory they need. */
@@ -41,6 +51,7 @@ export interface ClientsContext {
   readonly clock: Clock;
   /** which other relays may have clients */
   readonly ownership: Ownership;
+  readonly forwarder: Pick<Forwarder, 'visit'>;
   readonly awaited: AwaitedSockets;
   /** called when the client of a tunnel has a newer control socket on another relay */
   readonly onMoved: (tunnel: LiveTunnel) => void;
@@ -98,10 +109,20 @@ const NONE = new Set<Pending>();
 const APART_TEXT =
   "The relays of this service cannot reach each other right now, and this tunnel's client may be connected to a different relay. Try again in a moment.";
 
+/** The client of a tunnel, as its waiting visitors see it. */
+interface AwaitedClient {
+  readonly tunnel: LiveTunnel;
+  readonly control: ControlSocket | undefined;
+  /** There is a stream to the client on another relay. */
+  openedElsewhere(pending: Pending, stream: StreamSocket, via: string): void;
+}
+
 export class WaitingVisitors {
-  readonly #client: { readonly tunnel: LiveTunnel; readonly control: ControlSocket | undefined };
-  readonly #o: Pick<ClientsContext, 'clock' | 'ownership' | 'awaited'>;
+  readonly #client: AwaitedClient;
+  readonly #o: Pick<ClientsContext, 'clock' | 'ownership' | 'forwarder' | 'awaited'>;
   #pending = NONE;
+  /** how many of them are visitors of other relays */
+  #forwarded = 0;
   /** When the client was last seen to leave, monotonic ms; -Infinity for one that never connected. */
   #leftAt: number;
 
@@ -110,17 +131,23 @@ export class WaitingVisitors {
    * @param leftAt since when the client is away, monotonic ms
    */
   constructor(
-    client: { readonly tunnel: LiveTunnel; readonly control: ControlSocket | undefined },
+    client: AwaitedClient,
     leftAt: number,
-    context: Pick<ClientsContext, 'clock' | 'ownership' | 'awaited'>,
+    context: Pick<ClientsContext, 'clock' | 'ownership' | 'forwarder' | 'awaited'>,
   ) {
     this.#client = client;
     this.#leftAt = leftAt;
     this.#o = context;
   }
 
+  /** All of them: the client accepts only so many. */
   get size(): number {
     return this.#pending.size;
+  }
+
+  /** Visitors of other relays, who are counted there. */
+  get forwarded(): number {
+    return this.#forwarded;
   }
 
   has(pending: Pending): boolean {
@@ -128,45 +155,45 @@ export class WaitingVisitors {
   }
 
   add(pending: Pending): void {
+    if (this.has(pending)) return;
     if (this.#pending === NONE) this.#pending = new Set();
     this.#pending.add(pending);
+    if (pending.away !== undefined) this.#forwarded += 1;
   }
 
   /** It no longer waits. */
   release(pending: Pending): void {
     pending.timer?.cancel();
-    this.#pending.delete(pending);
+    this.#leave(pending);
+    if (this.#pending.delete(pending) && pending.away !== undefined) this.#forwarded -= 1;
     if (pending.id !== undefined) this.#o.awaited.forget(pending.id);
   }
 
-  /**
-   * Announces a connection to the client on whichever relay has it, or lets it wait for a client that has just left.
-   */
+  /** Announces a connection to the client, or forwards it to the relay that has the client. */
   seek(pending: Pending): void {
+    this.#leave(pending);
     const control = this.#client.control;
     if (control !== undefined) return this.#announce(pending, control);
+    if (pending.away !== undefined) return this.#giveBack(pending, pending.away);
     if (!this.#o.ownership.hasOthers) return this.failIn(this.#holdOver(), pending, 'tunnel-offline');
-    this.#expectData(pending);
-    pending.asking = true;
-    pending.newestFence = 0;
-    const announced = (result: Announced) => this.#announcedElsewhere(pending, result);
-    pending.id ??= this.#o.awaited.name(pending);
-    this.#o.ownership.announce(this.#client.tunnel.id, pending.id, announced);
-  }
-
-  /** Announces all of them to the client on whichever relay has it now. */
-  seekAgain(): void {
-    for (const pending of this.#pending) this.seek(pending);
+    this.#forward(pending);
   }
 
   /**
-   * The client has connected to another relay; connections that were announced on this very control socket are not
-   * announced on it again.
+   * Announces or forwards all of them, wherever the client is now; those that another relay has been asked for already
+   * stay there, unless the client is here.
    */
-  cameElsewhere(fence: number): void {
+  seekAgain(): void {
+    const isHere = this.#client.control !== undefined;
+    for (const pending of this.#pending) if (isHere || pending.visit?.relay === undefined) this.seek(pending);
+  }
+
+  /** The client has connected to another relay, which announces those that wait there already by itself. */
+  cameElsewhere(relay: string): void {
     for (const pending of this.#pending) {
-      if (pending.asking) pending.newestFence = Math.max(pending.newestFence, fence);
-      else if (pending.fence < fence) this.seek(pending);
+      pending.waitsUntil = undefined;
+      if (pending.visit?.relay === relay) this.failIn(VISIT_TIMEOUT_MS, pending, 'client-timeout');
+      else this.seek(pending);
     }
   }
 
@@ -178,12 +205,10 @@ export class WaitingVisitors {
   /** The client has left this relay, and its announcements are lost, so all connections wait for it like new ones. */
   clientLeft(): void {
     this.#leftAt = this.#o.clock.monotonic();
-    this.holdOver();
-  }
-
-  /** All of them wait for the client, as long as for one that has just left. */
-  holdOver(): void {
-    for (const pending of this.#pending) this.failIn(HOLD_OVER_MS, pending, 'tunnel-offline');
+    for (const pending of this.#pending) {
+      if (pending.away === undefined) this.failIn(HOLD_OVER_MS, pending, 'tunnel-offline');
+      else this.#giveBack(pending, pending.away);
+    }
   }
 
   /** Ids of the keys of their announcements. */
@@ -205,8 +230,12 @@ export class WaitingVisitors {
 
   /** Fails a connection `ms` from now. */
   failIn(ms: number, pending: Pending, fault: DialFault, text?: string): void {
+    this.#in(ms, pending, () => this.#fail(pending, fault, text));
+  }
+
+  #in(ms: number, pending: Pending, act: () => void): void {
     pending.timer?.cancel();
-    pending.timer = this.#o.clock.setTimeout(() => this.#fail(pending, fault, text), ms);
+    pending.timer = this.#o.clock.setTimeout(act, ms);
   }
 
   #fail(pending: Pending, fault: DialFault, text?: string): void {
@@ -214,33 +243,63 @@ export class WaitingVisitors {
     pending.handler.failed(fault, text);
   }
 
+  /** The visitor's relay waits for the client. */
+  #giveBack(pending: Pending, away: () => void): void {
+    this.release(pending);
+    away();
+  }
+
   #announce(pending: Pending, control: ControlSocket): void {
     control.announce((pending.id ??= this.#o.awaited.name(pending)));
     pending.announcedTo = control.key.keyId;
-    this.#expectData(pending);
+    pending.idEnds = this.#o.clock.monotonic() + PENDING_TIMEOUT_MS;
+    this.failIn(PENDING_TIMEOUT_MS, pending, 'client-timeout');
   }
 
-  #announcedElsewhere(pending: Pending, result: Announced): void {
-    pending.asking = false;
-    if (!this.#pending.has(pending) || this.#client.control !== undefined) return;
-    const fence = result.kind === 'sent' ? result.fence : 0;
-    // The client has connected, or reconnected, while the other relay was asked.
-    if (pending.newestFence > fence) return this.seek(pending);
-    switch (result.kind) {
-      case 'sent':
-        pending.announcedTo = result.keyId;
-        pending.fence = fence;
-        return;
+  #forward(pending: Pending): void {
+    // Before the visit, so that its result finds the timer.
+    this.failIn(VISIT_TIMEOUT_MS, pending, 'client-timeout');
+    pending.visit = this.#o.forwarder.visit(this.#client.tunnel.id, {
+      opened: (stream, via) => {
+        pending.visit = undefined;
+        this.#client.openedElsewhere(pending, stream, via);
+      },
+      failed: (failure) => {
+        pending.visit = undefined;
+        this.#notForwarded(pending, failure);
+      },
+    });
+  }
+
+  #notForwarded(pending: Pending, failure: VisitFailure): void {
+    switch (failure.kind) {
+      case 'fault':
+        return this.#fail(pending, failure.fault);
       case 'away':
-        return this.failIn(Math.max(CLAIM_GRACE_MS, this.#holdOver(result.ms)), pending, 'tunnel-offline');
+        return this.failIn(
+          Math.min(Math.max(CLAIM_GRACE_MS, this.#holdOver(failure.ms)), this.#patience(pending)),
+          pending,
+          'tunnel-offline',
+        );
       case 'apart':
         return this.failIn(this.#holdOver(), pending, 'tunnel-offline', APART_TEXT);
+      case 'lost': {
+        pending.waitsUntil ??= this.#o.clock.monotonic() + HOLD_OVER_MS;
+        const patience = this.#patience(pending);
+        if (patience <= VISIT_RETRY_MS) return this.failIn(patience, pending, 'tunnel-offline');
+        return this.#in(VISIT_RETRY_MS, pending, () => this.seek(pending));
+      }
     }
   }
 
-  #expectData(pending: Pending): void {
-    pending.idEnds = this.#o.clock.monotonic() + PENDING_TIMEOUT_MS;
-    this.failIn(PENDING_TIMEOUT_MS, pending, 'client-timeout');
+  /** How long a visitor continues to wait whose client's relay could not be reached, or did not have it. */
+  #patience({ waitsUntil = Infinity }: Pending): number {
+    return Math.max(0, waitsUntil - this.#o.clock.monotonic());
+  }
+
+  #leave(pending: Pending): void {
+    pending.visit?.cancel();
+    pending.visit = undefined;
   }
 
   /** ms that visitors wait for a client that left a relay this many ms ago. */

@@ -5,11 +5,13 @@
 import { randomBytes } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { DialHop, HopRequest } from '../clients/ownership.ts';
+import type { TrunkStream } from '../../shared/trunk/trunk-stream.ts';
+import type { Forwarder, HopRequest } from '../clients/ownership.ts';
 import type { Clock } from '../clock.ts';
 import type { Log } from '../log.ts';
 import type { CreateLimiter, Rate } from '../rate-limiter.ts';
 import type { DomainNews, TellPeers, TunnelNews } from '../tunnels/lifecycle.ts';
+import { ClusterForwarder } from './forwarder.ts';
 import { HopDialer } from './hop/hop-dialer.ts';
 import { HopListener } from './hop/hop-listener.ts';
 import { Membership } from './members.ts';
@@ -34,8 +36,7 @@ import { GIVE_BACK, TAKE } from './scripts.ts';
  */
 const CLUSTER_START_TIMEOUT_MS = 5000;
 /**
- * @limit ms between two reminders to other relays not to use data sockets that pass through a relay that is shutting
- * down.
+ * @limit ms between two reminders to other relays not to use streams that pass through a relay that is shutting down.
  */
 const LEAVING_REPEAT_MS = 500;
 
@@ -64,6 +65,7 @@ interface ClusterDeps {
 
 export class Cluster implements Peering {
   readonly ownership: RedisOwnership;
+  readonly forwarder: Forwarder;
   readonly #redis: RedisLink;
   readonly #listener: HopListener;
   readonly #hops: HopDialer;
@@ -93,7 +95,9 @@ export class Cluster implements Peering {
     this.ownership = new RedisOwnership({ redis, membership, pulse: this.#pulse, secret, seal, clock });
     const onDown = (): void => this.#parts?.tunnels.review();
     this.#renewal = new OwnershipRenewal({ redis, membership, ownership: this.ownership, clock, onDown });
-    this.#hops = new HopDialer(membership, incarnation, secret);
+    this.#hops = new HopDialer(incarnation, secret);
+    const { ownership } = this;
+    this.forwarder = new ClusterForwarder({ ownership, membership, hops: this.#hops, secret, clock });
     this.#log = log;
   }
 
@@ -111,7 +115,12 @@ export class Cluster implements Peering {
       port,
       incarnation,
       secret,
-      take: (request, socket) => (cluster === undefined ? socket.destroy() : cluster.#take(request, socket)),
+      take: {
+        upgrade: (request, socket) =>
+          cluster === undefined ? socket.destroy() : cluster.#take(request, socket),
+        visit: (tunnelId, stream) =>
+          cluster === undefined ? stream.destroy() : cluster.#serveVisit(tunnelId, stream),
+      },
     });
     const redis = await RedisLink.open({
       url: redisUrl,
@@ -124,8 +133,6 @@ export class Cluster implements Peering {
     cluster = new Cluster({ redis, listener, host, incarnation, secret, clock, log });
     return cluster;
   }
-
-  readonly dialHop: DialHop = (request) => this.#hops.dial(request);
 
   /** Notifies them through Redis. */
   readonly tellPeers: TellPeers<TunnelNews | DomainNews> = (news) => this.#tellAll(writeNews(news));
@@ -152,9 +159,9 @@ export class Cluster implements Peering {
     this.#tellAll(writeLeaving(this.#membership.incarnation));
   }
 
-  /** Other relays are repeatedly asked not to reuse any of its data sockets. */
+  /** Other relays are repeatedly asked to reuse nothing of what passes through it. */
   async settle(): Promise<void> {
-    while (this.#hops.open > 0) {
+    while (this.#hops.open > 0 || (this.#parts?.hub.forwarded ?? 0) > 0) {
       this.sayLeaving();
       await sleep(LEAVING_REPEAT_MS, undefined, { ref: false });
     }
@@ -169,10 +176,16 @@ export class Cluster implements Peering {
     this.#listener.close();
   }
 
-  /** A data socket has arrived on another relay. It is refused until the parts exist. */
+  /** A data socket or a trunk has arrived on another relay. It is refused until the parts exist. */
   #take(request: HopRequest, socket: Duplex): void {
     if (this.#parts === undefined) socket.destroy();
     else this.#parts.openHop(request, socket);
+  }
+
+  /** A visitor has arrived on another relay, which looks again if this one is not ready. */
+  #serveVisit(tunnelId: string, stream: TrunkStream): void {
+    if (this.#parts === undefined) stream.destroy();
+    else this.#parts.hub.serveVisit(tunnelId, stream);
   }
 
   #tellAll(text: string): void {
@@ -191,14 +204,12 @@ export class Cluster implements Peering {
     switch (news?.kind) {
       case undefined:
         return;
-      case 'announce':
-        return hub.get(news.tunnelId)?.announceFor(news.connectionId);
       case 'problem':
         return hub.get(news.tunnelId)?.control?.tellProblem(news.problem);
       case 'replaced':
         return this.ownership.replaced(news.tunnelId, news.fence);
       case 'online':
-        return hub.get(news.tunnelId)?.cameElsewhere(news.fence);
+        return hub.get(news.tunnelId)?.cameElsewhere(news.relay);
       case 'offline':
         return hub.get(news.tunnelId)?.leftElsewhere();
       case 'relay':

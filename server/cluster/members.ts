@@ -76,6 +76,12 @@ export class Membership {
     return number === this.number ? undefined : this.#others.get(number);
   }
 
+  /** The other relay with that incarnation, as of the last renewal. */
+  named(incarnation: string): RelayAddress | undefined {
+    for (const address of this.#others.values()) if (address.incarnation === incarnation) return address;
+    return undefined;
+  }
+
   /**
    * Renews the lease, and lists the other members. The relay takes another number if its own was lost.
    *

@@ -8,7 +8,7 @@ import { readRequest } from './hop/hop-protocol.ts';
 import { readList, readRecord, writeRecord } from './members.ts';
 import { NewsSeal, readNews } from './notifications.ts';
 import { relayOf } from './connection-id.ts';
-import { readAnnounced } from './ownership.ts';
+import { readFound } from './ownership.ts';
 
 const RUNS = { numRuns: 2000 };
 const SECRET = 's'.repeat(32);
@@ -17,7 +17,6 @@ const ID = '8f14e45f-ceea-467f-a0e6-1c1d2e3f4a5b';
 const RECORD = writeRecord({ incarnation: 'one', host: '10.0.0.1', port: 8081 }, SECRET);
 
 const KINDS = [
-  'announce',
   'problem',
   'replaced',
   'online',
@@ -91,9 +90,9 @@ describe('a message between relays through Redis', () => {
   it('is read from every reply, whatever it contains', () => {
     fc.assert(
       fc.property(fc.oneof(anyJson, newsTexts, fc.constant(Number.NaN)), (reply) => {
-        const announced = readAnnounced(reply);
-        if (announced.kind === 'away') assert.ok(announced.ms >= 0 && Number.isFinite(announced.ms));
-        if (announced.kind === 'sent') assert.ok(Number.isInteger(announced.fence));
+        const found = readFound(reply);
+        if (found.kind === 'away') assert.ok(found.ms >= 0 && Number.isFinite(found.ms));
+        if (found.kind === 'there') assert.equal(found.relay, reply);
         const list = Array.isArray(reply) ? reply.map((item) => JSON.stringify(item) ?? '') : reply;
         for (const { number } of readList(list)) assert.ok(Number.isInteger(number));
       }),
@@ -114,18 +113,20 @@ describe('a message between relays through Redis', () => {
 });
 
 describe('a connection between relays', () => {
-  it('requests a data socket, or ends', () => {
+  it('says what it is for, or ends', () => {
     fc.assert(
       fc.property(
         fc.oneof(
-          mutated([ID, 'key', 'Bearer x']).map((value) => JSON.stringify(value) ?? ''),
+          fc
+            .oneof(mutated(['data', ID, 'key', 'Bearer x']), mutated(['visit', ID]))
+            .map((value) => JSON.stringify(value) ?? ''),
           fc.string(),
         ),
         (text) => {
           const request = readRequest(Buffer.from(text), 'one');
-          assert.ok(
-            request === undefined || (typeof request.id === 'string' && typeof request.key === 'string'),
-          );
+          if (request === undefined) return;
+          assert.equal(typeof request.id, 'string');
+          if (request.kind !== 'visit') assert.equal(typeof request.key, 'string');
         },
       ),
       RUNS,

@@ -42,10 +42,10 @@ type News = RedisNews | RelayNews;
 type RedisNews =
   /** to one relay: another relay has a control socket with this fencing number */
   | { readonly kind: 'replaced'; readonly tunnelId: string; readonly fence: number }
-  /** to all: a client has connected to one of them, with this fencing number */
-  | { readonly kind: 'online'; readonly tunnelId: string; readonly fence: number }
-  /** to all: a client has left one of them, with the close code of its control socket */
-  | { readonly kind: 'offline'; readonly tunnelId: string; readonly code: number }
+  /** to all: a client has connected to the one with this incarnation */
+  | { readonly kind: 'online'; readonly tunnelId: string; readonly relay: string }
+  /** to all: a client has left one of them */
+  | { readonly kind: 'offline'; readonly tunnelId: string }
   /** to all: a relay has joined */
   | {
       readonly kind: 'relay';
@@ -57,8 +57,6 @@ type RedisNews =
 
 /** Messages of relays. They grant and revoke access, so only relays of the cluster may send or read them. */
 type RelayNews =
-  /** to one relay: announce a connection that waits on another one */
-  | { readonly kind: 'announce'; readonly tunnelId: string; readonly connectionId: string }
   /** to all: the owner of a tunnel should be told about a problem */
   | { readonly kind: 'problem'; readonly tunnelId: string; readonly problem: RelayProblem }
   /** to all: a relay is shutting down, and data sockets should not pass through it longer than necessary */
@@ -89,11 +87,6 @@ export function writeNews(news: TunnelNews | DomainNews): string {
     case 'ended':
       return `ended ${news.id} ${news.reason}`;
   }
-}
-
-/** For the relay that has the client of a tunnel. */
-export function writeAnnouncement(tunnelId: string, id: string): string {
-  return `announce ${tunnelId} ${id}`;
 }
 
 /** For the relay that has the client of a tunnel. */
@@ -190,10 +183,11 @@ function readRedisNews([kind = '', first = '', second = '', third = '']: readonl
   const number = readNumber(second);
   switch (kind) {
     case 'replaced':
-    case 'online':
       return isId(first) && number !== undefined ? { kind, tunnelId: first, fence: number } : undefined;
+    case 'online':
+      return isId(first) && INCARNATION.test(second) ? { kind, tunnelId: first, relay: second } : undefined;
     case 'offline':
-      return isId(first) && number !== undefined ? { kind, tunnelId: first, code: number } : undefined;
+      return isId(first) ? { kind, tunnelId: first } : undefined;
     case 'relay':
       return readRelay(readNumber(first), second, third);
     default:
@@ -204,8 +198,6 @@ function readRedisNews([kind = '', first = '', second = '', third = '']: readonl
 function readRelayNews([kind = '', first = '', second = '']: readonly string[]): RelayNews | undefined {
   const number = readNumber(second);
   switch (kind) {
-    case 'announce':
-      return isId(first) && isId(second) ? { kind, tunnelId: first, connectionId: second } : undefined;
     case 'problem':
       return isId(first) ? readProblem(first, second) : undefined;
     case 'leaving':

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Announced, HeldControl } from '../clients/ownership.ts';
+import type { HeldControl } from '../clients/ownership.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { Membership } from './members.ts';
 import { ALL_CHANNEL, NewsSeal, readNews } from './notifications.ts';
@@ -13,7 +13,7 @@ import {
   RedisOwnership,
 } from './ownership.ts';
 import { RedisError } from './redis-client.ts';
-import { ANNOUNCE, ASSERT, CLAIM, FIND, LEASE, RELAYS, RELEASE, type Script } from './scripts.ts';
+import { ASSERT, CLAIM, FIND, LEASE, RELAYS, RELEASE, type Script } from './scripts.ts';
 
 /** Waits until everything that is in progress in memory is done. */
 async function settled(): Promise<void> {
@@ -66,16 +66,12 @@ describe('RedisOwnership', () => {
     return { tunnelId, keyId: 'key', replaced: () => replaced.push(tunnelId) };
   }
 
-  async function announced(): Promise<Announced> {
-    return await new Promise((resolve) => ownership.announce('t', 'c', resolve));
-  }
-
   it('finds a control socket on another relay, or none, or reports that no relay can be asked', async () => {
-    replies.set(FIND, '7');
-    assert.deepEqual(await ownership.find('t'), { kind: 'there', fence: 7 });
+    replies.set(FIND, 'other');
+    assert.deepEqual(await ownership.find('t'), { kind: 'there', relay: 'other' });
     assert.deepEqual(calls, [['culvertFind', 't', 'me']]);
-    replies.set(FIND, null);
-    assert.deepEqual(await ownership.find('t'), { kind: 'nowhere' });
+    replies.set(FIND, 1200);
+    assert.deepEqual(await ownership.find('t'), { kind: 'away', ms: 1200 });
     replies.delete(FIND);
     assert.deepEqual(await ownership.find('t'), { kind: 'apart' });
   });
@@ -113,7 +109,7 @@ describe('RedisOwnership', () => {
     ownership.claim(held('one'));
     await settled();
     await ownership.tellAll();
-    ownership.release(held('one'), 1000);
+    ownership.release(held('one'));
     const [claimed, asserted] = calls;
     assert.deepEqual([claimed?.at(-1), asserted?.[3]], [15 * 60_000, 15 * 60_000]);
     assert.equal(OWNERSHIP_KEEP_MS, 3 * OWNERSHIP_REPEAT_MS);
@@ -125,10 +121,10 @@ describe('RedisOwnership', () => {
     ownership.claim(second);
     await settled();
     calls = [];
-    ownership.release(first, 1000);
+    ownership.release(first);
     assert.deepEqual(calls, []);
-    ownership.release(second, 1000);
-    ownership.release(second, 1000);
+    ownership.release(second);
+    ownership.release(second);
     assert.equal(calls.length, 1);
   });
 
@@ -143,25 +139,6 @@ describe('RedisOwnership', () => {
       [ALL_CHANNEL, { kind: 'problem', tunnelId, problem: { type: 'problem', ...problem } }],
     );
     assert.equal(readNews(seal.seal(`problem ${tunnelId} bm8ganNvbg`), seal), undefined);
-  });
-
-  it('reveals no id of a connection to Redis, except to the relay that is to announce it', async () => {
-    const tunnelId = '0b9d7c52-5a4e-4d3c-9d0a-3f1f6b1f2a77';
-    const connectionId = '00071234-5a4e-4d3c-9d0a-3f1f6b1f2a12';
-    await new Promise((resolve) => ownership.announce(tunnelId, connectionId, resolve));
-    const [, tunnel, sealed] = calls[0] ?? [];
-    assert.deepEqual(
-      [tunnel, readNews(String(sealed), seal)],
-      [tunnelId, { kind: 'announce', tunnelId, connectionId }],
-    );
-  });
-
-  it('reports the result of an announcement', async () => {
-    assert.deepEqual(await announced(), { kind: 'apart' });
-    replies.set(ANNOUNCE, 'the-key 7');
-    assert.deepEqual(await announced(), { kind: 'sent', keyId: 'the-key', fence: 7 });
-    replies.set(ANNOUNCE, 1200);
-    assert.deepEqual(await announced(), { kind: 'away', ms: 1200 });
   });
 });
 

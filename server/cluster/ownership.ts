@@ -1,7 +1,7 @@
 /** Which relay has which client, recorded in Redis and looked up there (docs/decisions/0009-cluster.md). */
 import type { RelayProblem } from '../../shared/control.ts';
 import { batches } from '../store/records.ts';
-import type { Announced, Found, HeldControl, Ownership } from '../clients/ownership.ts';
+import type { Found, HeldControl, Ownership } from '../clients/ownership.ts';
 import type { Clock, Timer } from '../clock.ts';
 import type { Membership } from './members.ts';
 import {
@@ -9,12 +9,11 @@ import {
   type ChangeNotifier,
   type NewsSeal,
   readNumber,
-  writeAnnouncement,
   writeProblem,
 } from './notifications.ts';
 import { connectionId } from './connection-id.ts';
 import { RedisError, type RedisLink } from './redis-client.ts';
-import { ANNOUNCE, ASSERT, CLAIM, FIND, ONLINE, RELEASE } from './scripts.ts';
+import { ASSERT, CLAIM, FIND, ONLINE, RELEASE } from './scripts.ts';
 
 /** @limit ms between two checks for changes to publish to Redis. */
 const RENEWAL_TICK_MS = 500;
@@ -84,21 +83,12 @@ export class RedisOwnership implements Ownership {
     );
   }
 
-  release(control: HeldControl, code: number): void {
+  release(control: HeldControl): void {
     const { tunnelId } = control;
     if (this.#held.get(tunnelId)?.control !== control) return;
     this.#held.delete(tunnelId);
     const { incarnation } = this.#deps.membership;
-    this.#deps.redis.run(RELEASE, tunnelId, incarnation, OWNERSHIP_KEEP_MS, code).catch(() => {});
-  }
-
-  announce(tunnelId: string, id: string, announced: (result: Announced) => void): void {
-    // The id is all that a data socket needs: readers of the traffic through Redis must not learn it.
-    const sealed = this.#deps.seal.seal(writeAnnouncement(tunnelId, id));
-    this.#deps.redis.run(ANNOUNCE, tunnelId, sealed, this.#deps.membership.incarnation).then(
-      (reply) => announced(readAnnounced(reply)),
-      () => announced({ kind: 'apart' }),
-    );
+    this.#deps.redis.run(RELEASE, tunnelId, incarnation, OWNERSHIP_KEEP_MS).catch(() => {});
   }
 
   tellProblem(tunnelId: string, problem: RelayProblem): void {
@@ -107,10 +97,7 @@ export class RedisOwnership implements Ownership {
 
   async find(tunnelId: string): Promise<Found> {
     try {
-      const reply = await this.#deps.redis.run(FIND, tunnelId, this.#deps.membership.incarnation);
-      if (typeof reply !== 'string') return { kind: 'nowhere' };
-      const fence = readNumber(reply);
-      return fence === undefined ? { kind: 'apart' } : { kind: 'there', fence };
+      return readFound(await this.#deps.redis.run(FIND, tunnelId, this.#deps.membership.incarnation));
     } catch (error) {
       if (error instanceof RedisError) return { kind: 'apart' };
       throw error;
@@ -175,12 +162,9 @@ export class RedisOwnership implements Ownership {
 }
 
 /** Anything that no script returns is treated as if Redis had not been reached. */
-export function readAnnounced(reply: unknown): Announced {
+export function readFound(reply: unknown): Found {
   if (typeof reply === 'number' && Number.isFinite(reply)) return { kind: 'away', ms: Math.max(0, reply) };
-  if (typeof reply !== 'string') return { kind: 'apart' };
-  const [keyId = '', written] = reply.split(' ', 2);
-  const fence = readNumber(written);
-  return keyId === '' || fence === undefined ? { kind: 'apart' } : { kind: 'sent', keyId, fence };
+  return typeof reply === 'string' ? { kind: 'there', relay: reply } : { kind: 'apart' };
 }
 
 /* Keeps the relay's membership: its lease, the published control sockets, and the checks after a pause. */

@@ -1,7 +1,13 @@
 /** Cooperation of a relay with others on the same database: none, or all of cluster.ts. */
 import type { Duplex } from 'node:stream';
 import type { Hub } from '../clients/hub.ts';
-import { ALONE, type DialHop, type HopRequest, type Ownership } from '../clients/ownership.ts';
+import {
+  ALONE,
+  type Forwarder,
+  type HopRequest,
+  NO_FORWARDER,
+  type Ownership,
+} from '../clients/ownership.ts';
 import type { VerifiedDomains } from '../domains/verified-domains.ts';
 import type { CreateLimiter, Rate } from '../rate-limiter.ts';
 import type { Coordination } from '../tunnels/coordination.ts';
@@ -9,16 +15,16 @@ import type { DomainNews, TellPeers, TunnelNews } from '../tunnels/lifecycle.ts'
 
 /** The parts of the relay that are notified about other relays. */
 export interface PeeredParts {
-  readonly hub: Pick<Hub, 'get' | 'leavesHop' | 'resume'>;
+  readonly hub: Pick<Hub, 'forwarded' | 'get' | 'leavesHop' | 'resume' | 'serveVisit'>;
   readonly tunnels: Pick<Coordination, 'hear' | 'review'>;
   readonly domains: Pick<VerifiedDomains, 'follow' | 'review'>;
-  /** Accepts a data socket that arrived on another relay. */
+  /** Accepts a data socket or a trunk that arrived on another relay. */
   readonly openHop: (request: HopRequest, socket: Duplex) => void;
 }
 
 export interface Peering {
   readonly ownership: Ownership;
-  readonly dialHop: DialHop;
+  readonly forwarder: Forwarder;
   /** notifies those that share the tunnels; `undefined` if there are none */
   readonly tellPeers: TellPeers<TunnelNews | DomainNews> | undefined;
   /** Extends the limit of `local` across all relays. */
@@ -33,7 +39,7 @@ export interface Peering {
   readonly hasOthers: boolean;
   /** Notifies other relays that this one is shutting down: they no longer hand anything over to it. */
   sayLeaving(): void;
-  /** Fulfilled when no data socket passes through this relay. */
+  /** Fulfilled when nothing of another relay passes through this one, and no visitor of another one is served here. */
   settle(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -42,7 +48,7 @@ export interface Peering {
 
 export const STANDALONE: Peering = {
   ownership: ALONE,
-  dialHop: () => Promise.resolve(undefined),
+  forwarder: NO_FORWARDER,
   tellPeers: undefined,
   limit: (local) => local,
   start: () => Promise.resolve(),

@@ -101,7 +101,7 @@ redis.call('SET', 'culvert:tunnel:' .. ARGV[1], table.concat({ARGV[2], ARGV[3], 
 if before and before[1] ~= '-' and before[2] ~= ARGV[3] then
   redis.call('PUBLISH', 'culvert:to:' .. before[2], 'replaced ' .. ARGV[1] .. ' ' .. fence)
 end
-redis.call('PUBLISH', 'culvert:all', 'online ' .. ARGV[1] .. ' ' .. fence)
+redis.call('PUBLISH', 'culvert:all', 'online ' .. ARGV[1] .. ' ' .. ARGV[3])
 return fence`,
 };
 
@@ -124,13 +124,13 @@ for i = 4, #ARGV, 3 do
   else
     local value = table.concat({ARGV[1], ARGV[2], string.format('%.0f', fence), ARGV[i + 2]}, ' ')
     redis.call('SET', 'culvert:tunnel:' .. ARGV[i], value, 'PX', ARGV[3])
-    if not held or held[2] ~= ARGV[2] then redis.call('PUBLISH', 'culvert:all', 'online ' .. ARGV[i] .. ' ' .. string.format('%.0f', fence)) end
+    if not held or held[2] ~= ARGV[2] then redis.call('PUBLISH', 'culvert:all', 'online ' .. ARGV[i] .. ' ' .. ARGV[2]) end
   end
 end
 return lost`,
 };
 
-/** A control socket has ended. ARGV: tunnel, incarnation, ms to keep the entry, close code. */
+/** A control socket has ended. ARGV: tunnel, incarnation, ms to keep the entry. */
 export const RELEASE: Script = {
   name: 'culvertRelease',
   lua: `${COMMON}
@@ -138,43 +138,27 @@ local held = entry(ARGV[1])
 if held and held[2] == ARGV[2] then
   local left = string.format('%.0f', micros())
   redis.call('SET', 'culvert:tunnel:' .. ARGV[1], table.concat({'-', left, held[3]}, ' '), 'PX', ARGV[3])
-  redis.call('PUBLISH', 'culvert:all', 'offline ' .. ARGV[1] .. ' ' .. ARGV[4])
+  redis.call('PUBLISH', 'culvert:all', 'offline ' .. ARGV[1])
 end`,
 };
 
 /**
- * Tells the relay that has a tunnel's control socket of a pending connection. ARGV: tunnel, the sealed announcement,
- * incarnation of the relay that asks.
+ * Finds the relay with a tunnel's control socket. ARGV: tunnel, incarnation of the relay that asks.
  *
- * @returns the id of the control socket's key and its fencing number; or the ms since the client has left. A client
- *   that never connected counts as having left when Redis began to record anything: relays may still be publishing it.
- */
-export const ANNOUNCE: Script = {
-  name: 'culvertAnnounce',
-  lua: `${COMMON}
-local held = entry(ARGV[1])
-if not held then held = {'-', redis.call('GET', 'culvert:since') or '0'} end
-if held[1] == '-' then return math.floor((micros() - tonumber(held[2])) / 1000) end
-if held[2] == ARGV[3] then return 0 end
-if alive(held) and redis.call('PUBLISH', 'culvert:to:' .. held[2], ARGV[2]) > 0 then
-  return held[4] .. ' ' .. held[3]
-end
-local left = string.format('%.0f', micros())
-redis.call('SET', 'culvert:tunnel:' .. ARGV[1], table.concat({'-', left, held[3]}, ' '), 'KEEPTTL')
-return 0`,
-};
-
-/**
- * Finds a tunnel's control socket on another relay with a lease. ARGV: tunnel, incarnation of the relay that asks.
- *
- * @returns its fencing number, as a text; nothing if there is none
+ * @returns the incarnation of another relay with a lease that listens to Redis; or the ms since the client has left. A client that never
+ *   connected counts as having left when Redis began to record anything: relays may still be publishing it.
  */
 export const FIND: Script = {
   name: 'culvertFind',
   lua: `${COMMON}
 local held = entry(ARGV[1])
-if held and held[1] ~= '-' and held[2] ~= ARGV[2] and alive(held) then return held[3] end
-return false`,
+if not held then held = {'-', redis.call('GET', 'culvert:since') or '0'} end
+if held[1] == '-' then return math.floor((micros() - tonumber(held[2])) / 1000) end
+if held[2] == ARGV[2] then return 0 end
+if alive(held) and redis.call('PUBSUB', 'NUMSUB', 'culvert:to:' .. held[2])[2] > 0 then return held[2] end
+local left = string.format('%.0f', micros())
+redis.call('SET', 'culvert:tunnel:' .. ARGV[1], table.concat({'-', left, held[3]}, ' '), 'KEEPTTL')
+return 0`,
 };
 
 /**
@@ -233,7 +217,6 @@ export const SCRIPTS: readonly Script[] = [
   CLAIM,
   ASSERT,
   RELEASE,
-  ANNOUNCE,
   FIND,
   ONLINE,
   TAKE,

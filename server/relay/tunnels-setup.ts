@@ -56,13 +56,14 @@ export async function startTunnels(
 ): Promise<Tunnels> {
   const registry = new TunnelRegistry(config.reservedNames);
   const { nameHold, trunks } = config;
-  const { tellPeers, ownership } = peering;
+  const { tellPeers, ownership, forwarder } = peering;
   const waits = new ApprovalWaits(clock);
   const ends = new ApprovalExpiry(clock, onAccess);
   const hub = new Hub({
     clock,
     maxTrunks: trunks,
     ownership,
+    forwarder,
     onOnline: (tunnel) => {
       log('client online', tunnelFields(tunnel));
       tellKnocks(tunnel);

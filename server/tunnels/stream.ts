@@ -11,8 +11,11 @@ export interface StreamHandler {
   onBytes(piece: Buffer): void;
   /** After a `write` that returned `false`: more bytes are accepted again. */
   onRoom(): void;
-  /** The other side ended the stream, once. `clean`: it had sent everything. `lost`: it broke off without notice. */
-  onEnded(clean: boolean, lost?: boolean): void;
+  /**
+   * The other side ended the stream, once. `clean`: it had sent everything. `lost`: it broke off without notice. `code`: of
+   * its close, for a handler that passes it on.
+   */
+  onEnded(clean: boolean, lost?: boolean, code?: number): void;
   /** The stream must serve nothing after its current use. Called immediately for a handler that is attached later. */
   onRetired?(): void;
 }

@@ -109,6 +109,12 @@ export class Receiver {
     if (piece !== undefined) this.#handOver(piece);
   }
 
+  /** Takes back the end of the data that is just being handed over, for the next handler. */
+  unread(piece: Buffer): void {
+    this.#unsettled -= piece.length;
+    this.#hold(piece);
+  }
+
   /** Adds data that arrived another way than on the trunk, after the data of the trunk. */
   add(piece: Buffer): void {
     this.#held.add(piece);

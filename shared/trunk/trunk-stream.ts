@@ -91,6 +91,11 @@ export class TrunkStream {
     this.#follow();
   }
 
+  /** Takes back the end of the data that the handler is just getting, for a handler that it attaches now. */
+  unread(piece: Buffer): void {
+    if (piece.length > 0) this.#receiver.unread(piece);
+  }
+
   /**
    * Sends bytes. The caller must not use them afterwards, because they may be masked in place.
    *

@@ -1,4 +1,4 @@
-/** Forwards a data socket to the relay where its visitor waits (docs/decisions/0009-cluster.md). */
+/** Forwards visitors, data sockets and trunks to other relays (docs/decisions/0009-cluster.md). */
 import type { Duplex } from 'node:stream';
 import { connect, type TLSSocket } from 'node:tls';
 import { CloseCode } from '../../../shared/control.ts';
@@ -7,29 +7,31 @@ import { ScheduledReads } from '../../../shared/scheduler/fair-reads.ts';
 import type { TrunkStream } from '../../../shared/trunk/trunk-stream.ts';
 import type { Trunk } from '../../../shared/trunk/trunk.ts';
 import { type ByteStreamHandler, isCleanClose } from '../../../shared/websocket/byte-stream.ts';
-import type { Hop, UpgradeToPass } from '../../clients/ownership.ts';
+import { readVisitResponse } from '../../clients/forwarded-visitor.ts';
+import type { ForwardedUpgrade, Hop, VisitFailure, VisitHandler } from '../../clients/ownership.ts';
+import type { TrunkLife } from '../../clients/trunk-life.ts';
 import { STALL_TIMEOUT_MS } from '../../edge/timeouts.ts';
-import { relayOf } from '../connection-id.ts';
-import type { Membership, RelayAddress } from '../members.ts';
+import type { Dial } from '../../tunnels/stream.ts';
+import type { RelayAddress } from '../members.ts';
 import { HOP_TLS, hopKey, hopTrunk, writeRequest } from './hop-protocol.ts';
 
 /** @limit Maximum time to connect to another relay; relays are close to each other. */
 const HOP_CONNECT_TIMEOUT_MS = 2000;
-/** @limit How long another relay has to accept or refuse a data socket: it may have to look up the key in the store. */
+/**
+ * @limit How long another relay has to accept or refuse a data socket or a trunk: it may have to look up the key in the
+ * store.
+ */
 export const HOP_RESPONSE_TIMEOUT_MS = 5000;
 /**
- * @limit ms between two checks of a trunk to another relay: it is closed if it was unused, and otherwise asked for a
- * sign of life.
- */
-export const HOP_IDLE_MS = 30_000;
-/**
- * @limit Maximum number of data sockets that are waiting for another relay to accept or refuse them: thousands a
- * second, but at most as many as it has capacity for.
+ * @limit Maximum number of data sockets and trunks that are waiting for another relay to accept or refuse them: thousands
+ * a second, but at most as many as it has capacity for.
  */
 export const HOPS_ASKED_MAX = 1024;
 
+/** The other relay cannot be reached, or does not have the client. */
+const LOST: VisitFailure = { kind: 'lost' };
+
 export class HopDialer {
-  readonly #membership: Pick<Membership, 'find'>;
   readonly #incarnation: string;
   readonly #secret: string;
   /** by the incarnation of the relay */
@@ -37,37 +39,25 @@ export class HopDialer {
   #open = 0;
 
   /** @param incarnation of this relay */
-  constructor(membership: Pick<Membership, 'find'>, incarnation: string, secret: string) {
-    this.#membership = membership;
+  constructor(incarnation: string, secret: string) {
     this.#incarnation = incarnation;
     this.#secret = secret;
   }
 
-  /** Data sockets that are currently forwarded. */
+  /** Data sockets and trunks of clients that are currently forwarded. */
   get open(): number {
     return this.#open;
   }
 
   /**
-   * Asks the relay that a connection's id identifies to accept a data socket. The client's connection is not touched
-   * before it has.
+   * Asks another relay to accept a data socket or a trunk. The client's connection is not touched before it has.
    *
-   * @returns `undefined` if the id identifies no relay, this one, or one that cannot be reached, refuses, or has the
-   *   maximum number of open requests; ids may be guessed
+   * @returns the status of a refusal; `undefined` if the relay cannot be reached, or has the maximum number of open
+   *   requests; ids may be guessed
    */
-  async dial(request: UpgradeToPass): Promise<Hop | undefined> {
-    const address = this.#membership.find(relayOf(request.id, this.#secret) ?? 0);
-    if (address === undefined) return undefined;
-    const { incarnation } = address;
-    let relay = this.#relays.get(incarnation);
-    if (relay === undefined) {
-      const key = hopKey({ from: this.#incarnation, to: incarnation }, this.#secret);
-      if (key === undefined) return undefined;
-      relay = new OtherRelay(address, key, this.#incarnation, () => this.#relays.delete(incarnation));
-      this.#relays.set(incarnation, relay);
-    }
-    const accepted = await relay.ask(request);
-    if (accepted === undefined) return undefined;
+  async upgrade(to: RelayAddress, request: ForwardedUpgrade): Promise<Hop | number | undefined> {
+    const accepted = await this.#relay(to)?.ask(request);
+    if (typeof accepted !== 'object') return accepted;
     return (taken) => {
       if (taken === undefined) return accepted.stream.destroy();
       this.#open += 1;
@@ -78,9 +68,28 @@ export class HopDialer {
     };
   }
 
+  /** Opens a stream to the client of a tunnel on another relay. The handler may be called before this returns. */
+  visit(to: RelayAddress, tunnelId: string, handler: VisitHandler): Dial {
+    const relay = this.#relay(to);
+    if (relay !== undefined) return relay.visit(tunnelId, handler);
+    handler.failed(LOST);
+    return { cancel() {} };
+  }
+
   /** Cuts the connections to other relays. */
   close(): void {
     for (const relay of this.#relays.values()) relay.close();
+  }
+
+  #relay(address: RelayAddress): OtherRelay | undefined {
+    const { incarnation } = address;
+    const known = this.#relays.get(incarnation);
+    if (known !== undefined) return known;
+    const key = hopKey({ from: this.#incarnation, to: incarnation }, this.#secret);
+    if (key === undefined) return undefined;
+    const relay = new OtherRelay(address, key, this.#incarnation, () => this.#relays.delete(incarnation));
+    this.#relays.set(incarnation, relay);
+    return relay;
   }
 }
 
@@ -90,10 +99,10 @@ class OtherRelay {
   readonly #key: Buffer;
   readonly #incarnation: string;
   readonly #unused: () => void;
-  readonly #trunks = new Set<Trunk>();
+  readonly #trunks = new Map<Trunk, TrunkLife>();
   /** a new trunk that is being connected, for everyone who waits for it */
   #connecting: Promise<Trunk | undefined> | undefined;
-  /** number of unanswered requests */
+  /** number of unanswered requests of clients */
   #asked = 0;
   #isClosed = false;
 
@@ -105,16 +114,19 @@ class OtherRelay {
     this.#unused = unused;
   }
 
-  /** @returns `undefined` if the relay cannot be reached or refuses, or if too many requests are unanswered */
-  async ask(request: UpgradeToPass): Promise<AcceptedStream | undefined> {
+  /**
+   * @returns the status of a refusal; `undefined` if the relay cannot be reached or does not answer, or if too many
+   *   requests are unanswered
+   */
+  async ask(request: ForwardedUpgrade): Promise<AcceptedStream | number | undefined> {
     if (this.#asked >= HOPS_ASKED_MAX) return undefined;
     this.#asked += 1;
     try {
       const known = this.#usable();
       const first = known && (await askOn(known, request));
       // A trunk may be lost just when it is needed: a new one is tried once.
-      if (first !== undefined && first !== 'lost') return first === 'refused' ? undefined : first;
-      const fresh = this.#usable() ?? (await (this.#connecting ??= this.#connect()));
+      if (first !== undefined && first !== 'lost') return first === 'silent' ? undefined : first;
+      const fresh = await this.#fresh();
       const second = fresh?.takesStreams === true ? await askOn(fresh, request) : undefined;
       return typeof second === 'string' ? undefined : second;
     } finally {
@@ -123,41 +135,81 @@ class OtherRelay {
     }
   }
 
+  visit(tunnelId: string, handler: VisitHandler): Dial {
+    let stream: TrunkStream | undefined;
+    let isOver = false;
+    const openOn = (trunk: Trunk | undefined, onLost: () => void): void => {
+      if (isOver) return;
+      if (trunk?.takesStreams !== true) return handler.failed(LOST);
+      const visit = (stream = trunk.open());
+      visit.attach({
+        onStreamData: (piece) => {
+          const response = readVisitResponse(piece[0]);
+          if (response === 'opened') {
+            visit.unread(piece.subarray(1));
+            return handler.opened(visit, this.#address.incarnation);
+          }
+          visit.destroy();
+          const isFault = response !== undefined && response !== 'away';
+          handler.failed(isFault ? { kind: 'fault', fault: response } : LOST);
+        },
+        // The request is far smaller than a window.
+        onStreamDrain() {},
+        onStreamClose: (code) => (code === CloseCode.abnormal ? onLost() : handler.failed(LOST)),
+      });
+      visit.write(writeRequest({ kind: 'visit', id: tunnelId }));
+    };
+    // A trunk may be lost just when it is needed: a new one is tried once.
+    const openAnew = async (): Promise<void> => openOn(await this.#fresh(), () => handler.failed(LOST));
+    const known = this.#usable();
+    if (known === undefined) void openAnew();
+    else openOn(known, () => void openAnew());
+    return {
+      cancel() {
+        isOver = true;
+        stream?.destroy();
+      },
+    };
+  }
+
   close(): void {
     this.#isClosed = true;
-    for (const trunk of this.#trunks) trunk.close(CloseCode.abnormal);
+    for (const trunk of this.#trunks.keys()) trunk.close(CloseCode.abnormal);
   }
 
   #usable(): Trunk | undefined {
-    for (const trunk of this.#trunks) if (trunk.takesStreams) return trunk;
+    for (const [trunk, life] of this.#trunks) if (trunk.takesStreams && life.isTrusted) return trunk;
     return undefined;
   }
 
+  /** One that is usable, or a new one. */
+  async #fresh(): Promise<Trunk | undefined> {
+    return this.#usable() ?? (await (this.#connecting ??= this.#connect()));
+  }
+
   #checkUse(): void {
-    if (this.#asked === 0 && this.#trunks.size === 0) this.#unused();
+    if (this.#asked === 0 && this.#trunks.size === 0 && this.#connecting === undefined) this.#unused();
   }
 
   /** @returns `undefined` if the relay cannot be reached in time, or does not prove that it is the requested one */
   async #connect(): Promise<Trunk | undefined> {
     const socket = await this.#connectTls();
     this.#connecting = undefined;
-    if (socket === undefined) return undefined;
-    if (this.#isClosed || socket.destroyed) {
-      socket.destroy();
+    if (socket === undefined || this.#isClosed || socket.destroyed) {
+      socket?.destroy();
+      this.#checkUse();
       return undefined;
     }
-    const trunk: Trunk = hopTrunk(socket, 'dialer', {
+    const { trunk, life } = hopTrunk(socket, 'dialer', {
       // Only this end begins streams: `Trunk` ends with a protocol error.
       begun: (stream) => stream.destroy(),
       moveAsked: (stream) => stream.destroy(),
       closed: () => {
-        clearInterval(timer);
         this.#trunks.delete(trunk);
         this.#checkUse();
       },
     });
-    this.#trunks.add(trunk);
-    const timer = watch(trunk);
+    this.#trunks.set(trunk, life);
     return trunk;
   }
 
@@ -187,44 +239,29 @@ class OtherRelay {
   }
 }
 
-/**
- * Closes a trunk that was unused for {@link HOP_IDLE_MS}, and drops one whose peer gives no sign of life in that time, or
- * does not answer the end of a stream.
- *
- * @returns to be cleared when the trunk has ended
- */
-function watch(trunk: Trunk): NodeJS.Timeout {
-  let words = 0;
-  const check = (): void => {
-    const isUnused = trunk.size === 0 && trunk.words === words;
-    words = trunk.words;
-    if (trunk.isSilent) trunk.close(CloseCode.abnormal);
-    else if (isUnused) trunk.retire();
-    else trunk.probe();
-    trunk.expectAnswers();
-  };
-  return setInterval(check, HOP_IDLE_MS).unref();
-}
-
-/** The beginning of a response that accepts. */
+/** The first bytes of a response, up to its status, which begins at `STATUS_AT`. */
 const SWITCHING = Buffer.from('HTTP/1.1 101 ');
+const STATUS_AT = 9;
 
-/** A stream whose data socket another relay has accepted. */
+/** A stream whose data socket or trunk another relay has accepted. */
 interface AcceptedStream {
   readonly stream: TrunkStream;
   /** Passes everything received so far, and all that follows, to a handler. */
   readonly handOver: (handler: ByteStreamHandler) => void;
 }
 
-/** `lost`: the trunk has ended without notice. */
-function askOn(trunk: Trunk, request: UpgradeToPass): Promise<AcceptedStream | 'refused' | 'lost'> {
+/** @returns the status of a refusal; `silent`: there was no response; `lost`: the trunk has ended without notice */
+function askOn(
+  trunk: Trunk,
+  request: ForwardedUpgrade,
+): Promise<AcceptedStream | number | 'silent' | 'lost'> {
   const stream = trunk.open();
   return new Promise((resolve) => {
     let read: Buffer | undefined;
     let endCode: number | undefined;
     const timer = setTimeout(() => {
       stream.destroy();
-      resolve('refused');
+      resolve('silent');
     }, HOP_RESPONSE_TIMEOUT_MS);
     stream.attach({
       onStreamData: (piece) => {
@@ -235,7 +272,7 @@ function askOn(trunk: Trunk, request: UpgradeToPass): Promise<AcceptedStream | '
         stream.pause();
         if (!read.subarray(0, SWITCHING.length).equals(SWITCHING)) {
           stream.destroy();
-          return resolve('refused');
+          return resolve(Number(read.toString('latin1', STATUS_AT, SWITCHING.length)) || 'silent');
         }
         const accepted = read;
         const handOver = (handler: ByteStreamHandler): void => {
@@ -252,14 +289,14 @@ function askOn(trunk: Trunk, request: UpgradeToPass): Promise<AcceptedStream | '
         clearTimeout(timer);
         endCode = code;
         // The stream of a trunk that was lost ends without a code of the other relay.
-        resolve(read === undefined && code === CloseCode.abnormal ? 'lost' : 'refused');
+        resolve(read === undefined && code === CloseCode.abnormal ? 'lost' : 'silent');
       },
     });
     stream.write(writeRequest(request));
   });
 }
 
-/** A data socket on the relay where it arrived: its bytes are passed on unchanged. */
+/** A data socket or trunk on the relay where it arrived: its bytes are passed on unchanged. */
 export class ForwardedSocket implements ByteStreamHandler {
   readonly #client: Duplex;
   readonly #stream: TrunkStream;

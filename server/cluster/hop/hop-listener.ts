@@ -1,4 +1,4 @@
-/** Accepts data sockets that arrived on other relays (docs/decisions/0009-cluster.md). */
+/** Accepts what arrived on other relays (docs/decisions/0009-cluster.md). */
 import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -14,13 +14,18 @@ import { HOP_TLS, hopKey, HopSocket, hopTrunk, readRequest } from './hop-protoco
 /** @limit How long another relay has to authenticate its connection and to state the purpose of a stream on it. */
 export const HOP_LINE_TIMEOUT_MS = 5000;
 /**
- * @limit Maximum size of the line in which another relay identifies the owner of a data socket: an id, and two keys of
- * at most a few hundred bytes each.
+ * @limit Maximum size of the line in which another relay states the purpose of a stream: an id, and two keys of at most a few
+ * hundred bytes each.
  */
 export const HOP_LINE_MAX_BYTES = 4096;
 
-/** Handles a data socket that another relay has forwarded. */
-export type TakeHop = (request: HopRequest, socket: Duplex) => void;
+/** Handles what another relay has forwarded. */
+export interface TakeHop {
+  /** the connection of a data socket or a trunk */
+  upgrade(request: HopRequest, socket: Duplex): void;
+  /** a visitor of a tunnel; must attach to the stream before it returns, or close it */
+  visit(tunnelId: string, stream: TrunkStream): void;
+}
 
 interface HopListenerOptions {
   /** address to listen on */
@@ -140,10 +145,11 @@ class PendingRequest implements ByteStreamHandler {
     const line = end === -1 || end >= HOP_LINE_MAX_BYTES ? undefined : read.subarray(0, end);
     const request = line && readRequest(line, this.#via);
     if (request === undefined) return this.#stream.destroy();
+    this.#stream.unread(read.subarray(end + 1));
+    if (request.kind === 'visit') return this.#take.visit(request.id, this.#stream);
     const socket = new HopSocket(this.#stream);
     this.#stream.attach(socket);
-    if (read.length > end + 1) socket.onStreamData(read.subarray(end + 1));
-    this.#take(request, socket);
+    this.#take.upgrade(request, socket);
   }
 
   onStreamDrain(): void {

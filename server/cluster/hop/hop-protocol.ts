@@ -1,7 +1,7 @@
 /**
- * How relays of a cluster forward data sockets to each other (docs/decisions/0009-cluster.md): a TLS 1.3 connection with
- * a key that only they know, and a trunk on it. Each stream of the trunk begins with a line that identifies the owner
- * of the data socket, and then carries the bytes of its connection.
+ * How relays of a cluster forward visitors, data sockets and trunks to each other (docs/decisions/0009-cluster.md): a TLS
+ * 1.3 connection with a key that only they know, and a trunk on it. Each stream of the trunk begins with a line that states
+ * its purpose, and then carries the bytes of a connection.
  */
 import { createHmac } from 'node:crypto';
 import { Duplex } from 'node:stream';
@@ -15,7 +15,8 @@ import {
   WebSocketByteStream,
 } from '../../../shared/websocket/byte-stream.ts';
 import { TRUNK_FLUSH_MS } from '../../clients/client-trunks.ts';
-import type { HopRequest, UpgradeToPass } from '../../clients/ownership.ts';
+import type { ForwardedUpgrade, HopRequest } from '../../clients/ownership.ts';
+import { TrunkLife } from '../../clients/trunk-life.ts';
 import { KEEP_ALIVE_MS } from '../../listeners.ts';
 
 /**
@@ -24,6 +25,10 @@ import { KEEP_ALIVE_MS } from '../../listeners.ts';
  */
 const HOP_WINDOW_BYTES = 256 * 1024;
 
+/** @limit How long a trunk to another relay may be unused before it is closed. */
+export const HOP_IDLE_MS = 30_000;
+/** ms between two checks of a trunk to another relay. */
+const WATCH_MS = 1000;
 /**
  * Settings for both ends (RFC 8446 section 2.2, `psk_dhe_ke`): no certificate, no earlier version, no early data. The
  * key exchange makes each handshake unique, so that none can be replayed, and recorded traffic stays secret if the
@@ -59,34 +64,68 @@ export function hopKey({ from, to }: HopEnds, secret: string): Buffer | undefine
   return createHmac('sha256', secret).update(`culvert-hop/4 ${from} ${to}`).digest();
 }
 
+/** A trunk to another relay. */
+interface HopTrunk {
+  readonly trunk: Trunk;
+  readonly life: TrunkLife;
+}
+
 /**
- * The trunk on an established connection. The relay that connected begins the streams.
+ * The trunk on an established connection, which ends when the other relay gives no sign of life. The relay that connected
+ * begins the streams.
  *
  * @param socket whose other end has proven that it is a relay of the cluster
  */
-export function hopTrunk(socket: TLSSocket, role: 'dialer' | 'listener', owner: TrunkOwner): Trunk {
+export function hopTrunk(socket: TLSSocket, role: 'dialer' | 'listener', owner: TrunkOwner): HopTrunk {
   socket.setNoDelay(true);
   socket.setKeepAlive(true, KEEP_ALIVE_MS);
+  const isDialer = role === 'dialer';
   // A WebSocket's client masks what it sends, and most bytes are responses, which the dialer sends.
-  const stream = new WebSocketByteStream(socket, role === 'dialer' ? 'server' : 'client', Buffer.alloc(0));
-  return new Trunk(stream, {
-    begins: role === 'dialer' ? 'this' : 'peer',
-    owner,
+  const stream = new WebSocketByteStream(socket, isDialer ? 'server' : 'client', Buffer.alloc(0));
+  const closed = (code: number): void => {
+    clearInterval(timer);
+    owner.closed(code);
+  };
+  const trunk = new Trunk(stream, {
+    begins: isDialer ? 'this' : 'peer',
+    owner: { ...owner, closed },
     flushMs: TRUNK_FLUSH_MS,
     windowBytes: HOP_WINDOW_BYTES,
   });
+  const life = new TrunkLife(trunk);
+  // Not the clock: while this process is stopped, the other relay has nothing to answer.
+  let now = 0;
+  let usedAt = 0;
+  let words = 0;
+  const check = (): void => {
+    now += WATCH_MS;
+    if (trunk.size > 0 || trunk.words !== words) usedAt = now;
+    words = trunk.words;
+    if (isDialer && now - usedAt >= HOP_IDLE_MS) trunk.retire();
+    life.tick(now);
+  };
+  const timer = setInterval(check, WATCH_MS).unref();
+  return { trunk, life };
+}
+
+/** A visitor's stream to the client of the tunnel with that id. */
+interface VisitRequest {
+  readonly kind: 'visit';
+  readonly id: string;
 }
 
 /** The line that a stream begins with. */
-export function writeRequest({ id, key, authorization }: UpgradeToPass): Buffer {
-  return Buffer.from(`${JSON.stringify([id, key, authorization ?? ''])}\n`);
+export function writeRequest(request: ForwardedUpgrade | VisitRequest): Buffer {
+  const { kind, id } = request;
+  const fields = kind === 'visit' ? [kind, id] : [kind, id, request.key, request.authorization ?? ''];
+  return Buffer.from(`${JSON.stringify(fields)}\n`);
 }
 
 /**
  * @param line without its end
  * @returns `undefined` for anything that a relay of this version does not send
  */
-export function readRequest(line: Buffer, via: string): HopRequest | undefined {
+export function readRequest(line: Buffer, via: string): HopRequest | VisitRequest | undefined {
   let fields: unknown;
   try {
     fields = JSON.parse(line.toString());
@@ -94,13 +133,15 @@ export function readRequest(line: Buffer, via: string): HopRequest | undefined {
     return undefined;
   }
   if (!Array.isArray(fields)) return undefined;
-  const [id, key, authorization] = fields as unknown[];
-  if (typeof id !== 'string' || typeof key !== 'string' || typeof authorization !== 'string')
-    return undefined;
-  return { id, key, authorization: authorization === '' ? undefined : authorization, via };
+  const [kind, id, key, authorization] = fields as unknown[];
+  if (typeof id !== 'string') return undefined;
+  if (kind === 'visit') return { kind, id };
+  if (kind !== 'data' && kind !== 'trunk') return undefined;
+  if (typeof key !== 'string' || typeof authorization !== 'string') return undefined;
+  return { kind, id, key, authorization: authorization === '' ? undefined : authorization, via };
 }
 
-/** The connection of a data socket that arrived on another relay, as the relay uses it where the visitor waits. */
+/** The connection of a data socket or trunk that arrived on another relay, as the relay uses it that has the tunnel. */
 export class HopSocket extends Duplex implements ByteStreamHandler {
   readonly #stream: TrunkStream;
   #onDrain: (() => void) | undefined;

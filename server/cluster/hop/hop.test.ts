@@ -15,14 +15,11 @@ import {
 import type { TrunkStream } from '../../../shared/trunk/trunk-stream.ts';
 import { Trunk, type TrunkOwner } from '../../../shared/trunk/trunk.ts';
 import { FakeSocket, settled, until } from '../../testing/edge-fixture.ts';
+import { refuseVisit } from '../../clients/forwarded-visitor.ts';
+import type { Dial } from '../../tunnels/stream.ts';
 import { connectionId } from '../connection-id.ts';
-import {
-  ForwardedSocket,
-  HOP_IDLE_MS,
-  HOP_RESPONSE_TIMEOUT_MS,
-  HopDialer,
-  HOPS_ASKED_MAX,
-} from './hop-dialer.ts';
+import type { RelayAddress } from '../members.ts';
+import { ForwardedSocket, HOP_RESPONSE_TIMEOUT_MS, HopDialer, HOPS_ASKED_MAX } from './hop-dialer.ts';
 import {
   acceptor,
   HOP_LINE_MAX_BYTES,
@@ -30,10 +27,18 @@ import {
   HopListener,
   type TakeHop,
 } from './hop-listener.ts';
-import { HOP_TLS, hopKey, HopSocket, hopTrunk, readRequest, writeRequest } from './hop-protocol.ts';
+import {
+  HOP_IDLE_MS,
+  HOP_TLS,
+  hopKey,
+  HopSocket,
+  hopTrunk,
+  readRequest,
+  writeRequest,
+} from './hop-protocol.ts';
 
 const SECRET = 's'.repeat(32);
-const request = { id: connectionId(7, SECRET), key: 'key', authorization: undefined };
+const request = { kind: 'data', id: connectionId(7, SECRET), key: 'key', authorization: undefined } as const;
 
 const NOBODY: TrunkOwner = { begun: (stream) => stream.destroy(), moveAsked() {}, closed() {} };
 
@@ -41,6 +46,19 @@ const NOBODY: TrunkOwner = { begun: (stream) => stream.destroy(), moveAsked() {}
 function echo(_request: unknown, stream: Duplex): void {
   stream.write('HTTP/1.1 101 ');
   stream.pipe(stream);
+}
+
+/** Serves visitors with what they send, after bytes of the client that nothing has asked for. */
+function echoVisit(_id: string, stream: TrunkStream): void {
+  stream.write(Buffer.from('\0hello '));
+  stream.attach({
+    onStreamData(piece) {
+      stream.write(piece);
+      stream.close(CloseCode.normal);
+    },
+    onStreamDrain() {},
+    onStreamClose() {},
+  });
 }
 
 describe('the key of a hop', () => {
@@ -72,12 +90,14 @@ describe('the key of a hop', () => {
 describe('the request of a hop', () => {
   it('arrives unchanged, with the forwarding relay, within its limit', () => {
     const authorization = `Bearer cvt_${'x'.repeat(200)}`;
-    for (const sent of [request, { ...request, authorization }]) {
+    for (const sent of [request, { ...request, kind: 'trunk', authorization } as const]) {
       const line = writeRequest(sent);
       assert.ok(line.length < HOP_LINE_MAX_BYTES);
       assert.equal(line.indexOf('\n'), line.length - 1);
       assert.deepEqual(readRequest(line.subarray(0, -1), 'two'), { ...sent, via: 'two' });
     }
+    const visit = { kind: 'visit', id: 'tunnel' } as const;
+    assert.deepEqual(readRequest(writeRequest(visit), 'two'), visit);
   });
 });
 
@@ -91,18 +111,21 @@ interface Said {
 describe('HopListener', () => {
   let listener: HopListener;
   /** Handles an accepted data socket. */
-  let take: TakeHop;
+  let take: TakeHop['upgrade'];
+  /** Handles a visitor. */
+  let visit: TakeHop['visit'];
   let taken: { id: string; via: string; stream: Duplex }[];
 
   beforeEach(async () => {
     taken = [];
     take = ({ id, via }, stream) => taken.push({ id, via, stream });
+    visit = () => assert.fail();
     listener = await HopListener.start({
       host: '127.0.0.1',
       port: 0,
       incarnation: 'one',
       secret: SECRET,
-      take: (hop, stream) => take(hop, stream),
+      take: { upgrade: (hop, stream) => take(hop, stream), visit: (id, stream) => visit(id, stream) },
     });
   });
 
@@ -120,7 +143,7 @@ describe('HopListener', () => {
       ...options,
     });
     socket.on('error', () => {});
-    const trunk = hopTrunk(socket, 'dialer', NOBODY);
+    const { trunk } = hopTrunk(socket, 'dialer', NOBODY);
     const stream = trunk.open();
     const recorder = new StreamRecorder(stream);
     stream.write(bytes);
@@ -210,14 +233,14 @@ describe('HopListener', () => {
 
   describe('with a dialer', () => {
     let dialer: HopDialer;
+    let to: RelayAddress;
     let connections: number;
     /** accepted by the listener, and open */
     let sockets: Set<Socket>;
 
     beforeEach(() => {
-      const address = { incarnation: 'one', host: '127.0.0.1', port: listener.port };
-      const find = (number: number) => (number === 7 ? address : undefined);
-      dialer = new HopDialer({ find }, 'two', SECRET);
+      to = { incarnation: 'one', host: '127.0.0.1', port: listener.port };
+      dialer = new HopDialer('two', SECRET);
       connections = 0;
       sockets = new Set();
       subscribe('net.server.socket', onConnection);
@@ -238,9 +261,10 @@ describe('HopListener', () => {
 
     /** The response that a client gets for a text, when it has all of an echo. */
     async function carried(text: string): Promise<string> {
-      const join = await dialer.dial(request);
+      const join = await dialer.upgrade(to, request);
       const [near, socket] = await pair();
-      join?.({ socket, head: Buffer.from('head ') });
+      assert.ok(typeof join === 'function');
+      join({ socket, head: Buffer.from('head ') });
       let echoed = '';
       near.on('data', (chunk: Buffer) => {
         echoed += chunk.toString();
@@ -270,24 +294,9 @@ describe('HopListener', () => {
       await once(server, 'listening');
       const { port } = server.address() as AddressInfo;
       const address = { incarnation: 'one', host: '127.0.0.1', port };
-      assert.equal(await new HopDialer({ find: () => address }, 'two', SECRET).dial(request), undefined);
+      assert.equal(await new HopDialer('two', SECRET).upgrade(address, request), undefined);
       assert.equal(heard, 0);
       server.close();
-    });
-
-    it('finds no relay if an id does not identify another one', async () => {
-      assert.equal(await dialer.dial({ ...request, id: connectionId(8, SECRET) }), undefined);
-    });
-
-    it('does not forward an id that no relay has created', async () => {
-      const asked: unknown[] = [];
-      take = (given, stream) => {
-        asked.push(given);
-        stream.destroy();
-      };
-      const last = request.id.endsWith('0') ? '1' : '0';
-      assert.equal(await dialer.dial({ ...request, id: request.id.slice(0, -1) + last }), undefined);
-      assert.deepEqual([asked, connections], [[], 0]);
     });
 
     it('asks an unresponsive relay at most as often as the limit', async () => {
@@ -297,10 +306,10 @@ describe('HopListener', () => {
       mock.timers.enable({ apis: ['setTimeout'] });
       try {
         const asked: Promise<unknown>[] = [];
-        while (asked.length < HOPS_ASKED_MAX) asked.push(dialer.dial(request));
+        while (asked.length < HOPS_ASKED_MAX) asked.push(dialer.upgrade(to, request));
         // No relay is asked, so the result is known immediately.
         const beyond = Promise.race([
-          dialer.dial(request),
+          dialer.upgrade(to, request),
           new Promise((resolve) => setImmediate(() => resolve('asked'))),
         ]);
         assert.equal(await beyond, undefined);
@@ -317,9 +326,9 @@ describe('HopListener', () => {
 
     it('leaves the client to the dialer if it refuses', async () => {
       take = (_request, stream) => stream.end('HTTP/1.1 404 Not Found\r\n\r\n');
-      assert.equal(await dialer.dial(request), undefined);
+      assert.equal(await dialer.upgrade(to, request), 404);
       take = (_request, stream) => stream.destroy();
-      assert.equal(await dialer.dial(request), undefined);
+      assert.equal(await dialer.upgrade(to, request), undefined);
     });
 
     it('carries all data sockets on one connection', async () => {
@@ -349,7 +358,7 @@ describe('HopListener', () => {
       take = () => (asked += 1);
       mock.timers.enable({ apis: ['setTimeout'] });
       try {
-        const hop = dialer.dial(request);
+        const hop = dialer.upgrade(to, request);
         await until(() => asked === 1);
         mock.timers.tick(HOP_RESPONSE_TIMEOUT_MS);
         assert.equal(await hop, undefined);
@@ -357,6 +366,82 @@ describe('HopListener', () => {
       } finally {
         mock.timers.reset();
       }
+    });
+
+    /** What becomes of a visitor: `failed` and why, or the end of the stream and its code. */
+    function visitor(): { readonly dial: Dial; readonly text: () => string; readonly end: Promise<string> } {
+      const ended = Promise.withResolvers<string>();
+      let text = '';
+      const dial = dialer.visit(to, 'tunnel', {
+        opened(stream) {
+          stream.attach({
+            onStreamData: (piece) => (text += piece.toString()),
+            onStreamDrain() {},
+            onStreamClose: (code) => ended.resolve(`closed ${code}`),
+          });
+          stream.write(Buffer.from('request'));
+        },
+        failed: (failure) => ended.resolve(failure.kind === 'fault' ? failure.fault : failure.kind),
+      });
+      return { dial, text: () => text, end: ended.promise };
+    }
+
+    it("carries a visitor's bytes through it, and the client's, from the first one", async () => {
+      visit = echoVisit;
+      for (let time = 0; time < 2; time += 1) {
+        const { text, end } = visitor();
+        assert.deepEqual([await end, text()], [`closed ${CloseCode.normal}`, 'hello request']);
+      }
+      assert.equal(connections, 1);
+    });
+
+    it('tells why a visitor is not served, even if it is not told', async () => {
+      for (const [fault, refuse] of [
+        ['client-timeout', (stream: TrunkStream) => refuseVisit(stream, 'client-timeout')],
+        ['lost', (stream: TrunkStream) => refuseVisit(stream, 'away')],
+        ['lost', (stream: TrunkStream) => stream.destroy()],
+        ['lost', (stream: TrunkStream) => stream.write(Buffer.of(99))],
+      ] as const) {
+        visit = (_id, stream) => {
+          stream.attach({ onStreamData() {}, onStreamDrain() {}, onStreamClose() {} });
+          refuse(stream);
+        };
+        assert.equal(await visitor().end, fault);
+      }
+    });
+
+    it('tries a new connection for a visitor once, if the current one is lost', async () => {
+      visit = echoVisit;
+      await visitor().end;
+      let lost = 0;
+      visit = (id, stream) => {
+        if (lost === 1) return echoVisit(id, stream);
+        lost += 1;
+        for (const socket of sockets) socket.destroy();
+      };
+      assert.equal(await visitor().end, `closed ${CloseCode.normal}`);
+      visit = () => {
+        for (const socket of sockets) socket.destroy();
+      };
+      assert.deepEqual([await visitor().end, connections], ['lost', 3]);
+    });
+
+    it('gives up a visitor of a relay that has stopped', async () => {
+      listener.close();
+      assert.equal(await visitor().end, 'lost');
+    });
+
+    it('tells the other relay that a visitor has left', async () => {
+      const codes: number[] = [];
+      visit = (_id, stream) =>
+        stream.attach({ onStreamData() {}, onStreamDrain() {}, onStreamClose: (code) => codes.push(code) });
+      const { dial } = visitor();
+      await until(() => connections === 1);
+      await settled();
+      dial.cancel();
+      visitor().dial.cancel();
+      await until(() => codes.length === 1);
+      assert.deepEqual(codes, [CloseCode.goingAway]);
     });
 
     it('closes the connection within a minute without a data socket', async () => {
@@ -420,8 +505,9 @@ describe('a data socket between two relays', () => {
     const options = { flushMs: 60_000, windowBytes: 128 * 1024 };
     const dialing = new Trunk(near, { ...options, begins: 'this', owner: NOBODY });
     received = '';
-    const owner = acceptor('two', (_request, socket) => {
-      remote = socket;
+    const owner = acceptor('two', {
+      upgrade: (_request, socket) => (remote = socket),
+      visit: () => assert.fail(),
     });
     assert.equal(new Trunk(far, { ...options, begins: 'peer', owner }).size, 0);
     const stream = dialing.open();
@@ -529,7 +615,7 @@ describe('a data socket between two relays', () => {
       const [near, far] = (sockets = joinedTrunkSockets());
       const options = { flushMs: 60_000 };
       const trunk = new Trunk(near, { ...options, begins: 'this', owner: NOBODY });
-      const owner = acceptor('two', () => assert.fail());
+      const owner = acceptor('two', { upgrade: () => assert.fail(), visit: () => assert.fail() });
       assert.equal(new Trunk(far, { ...options, begins: 'peer', owner }).size, 0);
       const stream = trunk.open();
       const recorder = new StreamRecorder(stream);
