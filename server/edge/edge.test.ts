@@ -362,6 +362,9 @@ describe('Edge', () => {
       await until(() => stream.received.includes('asked'));
       stream.answer('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n');
       await once(request, 'response');
+      // Until these bytes arrive, the relay may still wait for the client to confirm its settings.
+      request.write('more');
+      await until(() => stream.received.includes('more'));
       fixture.now += 24 * 3600_000;
       await sleep(2 * DEADLINE_TICK_MS);
       stream.answer('4\r\nlate\r\n');
