@@ -132,8 +132,10 @@ describe('tunnels', () => {
     'stop here immediately and at the relay 8 s later, and are created again with the same settings': `${OPENED};
       stop: stop, shop ended, undo Stopped shop.; +7999; +1: close 1, no undo; undo: fails too-late;
       start: create 3000, serve 2, shop connecting`,
-    'stop at the relay once it can be reached': `${OPENED}; gone;
-      stop: stop, shop ended, undo Stopped shop.; commit: close 1, no undo; back; refresh: close 1; refresh`,
+    'stop at the relay once it can be reached, at the latest before they are started again': `${OPENED}; gone;
+      stop: stop, shop ended, undo Stopped shop.; commit: close 1, no undo; back; refresh: close 1; refresh;
+      start: create 3000, serve 2, shop connecting; gone; stop: stop, shop ended, undo Stopped shop.;
+      commit: close 2, no undo; back; start: close 2, create 3000, serve 3, shop connecting`,
     'continue at the same address if a stop is undone, or they are started within that time': `
       create: create 3000, serve 1, slug-1 connecting;
       stop: stop, slug-1 ended, undo Stopped slug-1.; undo: serve 1, no undo, slug-1 connecting; +8000;

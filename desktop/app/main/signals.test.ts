@@ -30,7 +30,7 @@ describe('Feed', () => {
     checkFeed('listen; change: 1; change; +249; change; +1: 2; change; +249; +1: 3; +250; +1000; change: 4'));
 
   it('reports before the interval ends when flushed, and then waits again', () =>
-    checkFeed('listen; flush; change: 1; flush; change; flush: 2; +249; change; +1: 3'));
+    checkFeed('listen; flush; change: 1; flush; +100; change; flush: 2; +150; change; +99; +1: 3'));
 });
 
 describe('Poller', () => {
