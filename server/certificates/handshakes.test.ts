@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { StoreError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
-import { aChallenge, openTestStore } from '../testing/fixtures.ts';
+import { selfSigned } from '../testing/fake-authority.ts';
+import { aChallenge, openTestStore, storeAnswers } from '../testing/fixtures.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { certificateOf } from './acme-orders.ts';
-import { certificate, newKey, pemOf, publicKeyOf } from './acme/x509.ts';
 import type { Plan } from './challenge-solver.ts';
 import {
   CERTIFICATE_WAIT_MS,
@@ -18,10 +17,6 @@ import {
 import { KnownCertificates, PresentedChallenges } from './known-certificates.ts';
 
 const DAY = 86_400_000;
-
-async function turns(): Promise<void> {
-  for (let count = 0; count < 5; count += 1) await nextTurn();
-}
 
 function namesOf(account: string, count: number): string[] {
   return Array.from({ length: count }, (_, index) => `n${index}.${account}.tunnels.test`);
@@ -78,17 +73,15 @@ describe('CertifiedHandshakes', () => {
   }
 
   async function issue(name: string): Promise<void> {
-    const key = await newKey();
     const now = clock.now();
-    const content = { names: [name], publicKey: publicKeyOf(key), extensions: [] };
-    const chain = certificate({ ...content, from: now, until: now + 90 * DAY }, key);
-    await store.storeCertificate(certificateOf(name, { chain, key: pemOf(key) }, now, 0), 0);
+    const pair = await selfSigned(name, now, now + 90 * DAY);
+    await store.storeCertificate(certificateOf(name, pair, now, 0), 0);
     await known.refresh();
   }
 
   it('wait while a certificate for a live name is ordered, and then have it', async () => {
     const ready = handshakes.prepare('A.tunnels.test');
-    await turns();
+    await storeAnswers();
     assert.deepEqual([ordered, accounts], [['a.tunnels.test'], ['ann']]);
     await issue('a.tunnels.test');
     finish[0]?.();
@@ -136,7 +129,7 @@ describe('CertifiedHandshakes', () => {
     const wait = async (name: string | undefined): Promise<void> => {
       const ready = handshakes.prepare(name);
       assert.ok(ready);
-      await turns();
+      await storeAnswers();
       finish.at(-1)?.();
       await ready;
     };
@@ -162,7 +155,7 @@ describe('CertifiedHandshakes', () => {
 
   it('wait at most 30 s', async () => {
     const ready = handshakes.prepare('a.tunnels.test');
-    await turns();
+    await storeAnswers();
     clock.advance(CERTIFICATE_WAIT_MS - 1);
     assert.equal(handshakes.waits, 1);
     clock.advance(1);
@@ -174,7 +167,7 @@ describe('CertifiedHandshakes', () => {
     const waiting: (Promise<void> | undefined)[] = [];
     const come = async (names: readonly string[]): Promise<void> => {
       for (const name of names) waiting.push(handshakes.prepare(name));
-      await turns();
+      await storeAnswers();
     };
     handshakes = make({
       holderOf: (name) => Promise.resolve({ account: name.split('.')[1] ?? '', subject: name }),

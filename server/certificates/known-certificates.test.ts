@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import type { CertificateRecord } from '../store/records.ts';
 import { StoreError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
+import { selfSigned } from '../testing/fake-authority.ts';
 import { aChallenge, openTestStore } from '../testing/fixtures.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { certificateOf } from './acme-orders.ts';
-import { certificate, newKey, pemOf, publicKeyOf } from './acme/x509.ts';
 import {
   CERTIFICATE_READS_MAX,
   CHALLENGE_LOOKUPS_MAX,
@@ -24,10 +24,8 @@ describe('KnownCertificates', () => {
   let now: number;
 
   before(async () => {
-    const key = await newKey();
     now = new FakeClock().now();
-    const content = { names: ['a.test'], publicKey: publicKeyOf(key), extensions: [] };
-    pair = { chain: certificate({ ...content, from: now, until: now + 90 * DAY }, key), key: pemOf(key) };
+    pair = await selfSigned('a.test', now, now + 90 * DAY);
   });
 
   beforeEach(async () => {

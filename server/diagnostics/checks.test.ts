@@ -12,10 +12,10 @@ import {
   setDefaultCACertificates,
 } from 'node:tls';
 import { temporaryDirectory } from '../../shared/testing/temporary-directory.ts';
-import { certificate, newKey, pemOf, publicKeyOf } from '../certificates/acme/x509.ts';
 import { type Config, loadConfig } from '../config.ts';
 import type { DnsAnswer } from '../domains/domain-check.ts';
 import { openStore } from '../store/open-store.ts';
+import { selfSigned } from '../testing/fake-authority.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { aDomain, anAccount } from '../testing/fixtures.ts';
 import { type Check, Fault, Skipped } from './check.ts';
@@ -208,12 +208,9 @@ describe('culvert-relay doctor', () => {
     beforeEach(async () => {
       folder = temporaryDirectory();
       asked = [];
-      const key = await newKey();
-      const now = Date.now();
-      const content = { names: ['*.shop.test'], publicKey: publicKeyOf(key), extensions: [] };
-      const cert = certificate({ ...content, from: now - DAY_MS, until: now + DAY_MS }, key);
+      const { chain: cert, key } = await selfSigned('*.shop.test', Date.now() - DAY_MS, Date.now() + DAY_MS);
       setDefaultCACertificates([...trusted, cert]);
-      const context = createSecureContext({ cert, key: pemOf(key) });
+      const context = createSecureContext({ cert, key });
       server = createTlsServer({
         SNICallback(name, done) {
           asked.push(name);
@@ -289,12 +286,10 @@ describe('culvert-relay doctor', () => {
   it('reads the certificate in the files of the settings, which a running relay may refuse', async () => {
     const folder = temporaryDirectory();
     const [cert, key] = ['cert', 'key'].map((name) => join(folder, name));
-    const pair = await newKey();
     const now = 100 * DAY_MS;
-    const times = { from: now - 2 * DAY_MS, until: now };
-    const content = { names: ['a.test'], publicKey: publicKeyOf(pair), ...times, extensions: [] };
-    writeFileSync(cert ?? '', certificate(content, pair));
-    writeFileSync(key ?? '', pemOf(pair));
+    const pair = await selfSigned('a.test', now - 2 * DAY_MS, now);
+    writeFileSync(cert ?? '', pair.chain);
+    writeFileSync(key ?? '', pair.key);
     const read = loadConfig({ CULVERT_TLS_CERT: cert, CULVERT_TLS_KEY: key }, []);
     if ('problems' in read) assert.fail(read.problems.join());
     const check = (at: number): Promise<string> =>

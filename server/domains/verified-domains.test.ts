@@ -2,12 +2,8 @@ import assert from 'node:assert/strict';
 import type { DomainOwner } from '../store/records.ts';
 import { StoreError } from '../store/store-errors.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
+import { storeAnswers } from '../testing/fixtures.ts';
 import { DOMAIN_RETRY_MS, DOMAINS_BATCH, mustNotBeOwn, VerifiedDomains } from './verified-domains.ts';
-
-/** Waits for pending answers. */
-async function settled(): Promise<void> {
-  for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
-}
 
 describe('VerifiedDomains', () => {
   let clock: FakeClock;
@@ -107,7 +103,7 @@ describe('VerifiedDomains', () => {
     stored.delete('a.test');
     stored.set('b.test', 'two');
     domains.review();
-    await settled();
+    await storeAnswers();
     await domains.follow('a.test');
     await domains.follow('b.test');
     await domains.follow('never.test');
@@ -123,7 +119,7 @@ describe('VerifiedDomains', () => {
     stored.delete('a.test');
     const second = domains.follow('a.test');
     for (const release of held.splice(0)) release();
-    await settled();
+    await storeAnswers();
     for (const release of held.splice(0)) release();
     await Promise.all([first, second]);
     assert.ok(!domains.has('a.test'));
@@ -137,7 +133,7 @@ describe('VerifiedDomains', () => {
     stored.set('a.test', 'one');
     const followed = domains.follow('a.test');
     for (const release of held.splice(0)) release();
-    await settled();
+    await storeAnswers();
     for (const release of held.splice(0)) release();
     await followed;
     assert.ok(domains.has('a.test'));
@@ -154,7 +150,7 @@ describe('VerifiedDomains', () => {
     assert.deepEqual([domains.has('a.test'), domains.has('b.test')], [true, false]);
     down = false;
     clock.advance(DOMAIN_RETRY_MS);
-    await settled();
+    await storeAnswers();
     assert.deepEqual([domains.has('a.test'), domains.has('b.test')], [false, true]);
     assert.equal(clock.pending, 0);
   });
@@ -163,13 +159,9 @@ describe('VerifiedDomains', () => {
 describe('mustNotBeOwn', () => {
   const names = { host: 'relay.example.com', tunnelDomain: 't.example.com', serviceDomain: 's.example.com' };
 
-  for (const domain of [
-    'relay.example.com',
-    't.example.com',
-    'a.t.example.com',
-    '*.s.example.com',
-    '*.example.com',
-  ])
+  for (const domain of 'relay.example.com t.example.com a.t.example.com *.s.example.com *.example.com'.split(
+    ' ',
+  ))
     it(`refuses ${domain}`, () => assert.throws(() => mustNotBeOwn(domain, names), { status: 409 }));
 
   for (const domain of ['example.com', 'a.relay.example.com', 'at.example.com', '*.a.example.com'])

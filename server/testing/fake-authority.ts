@@ -3,7 +3,7 @@
  * says otherwise.
  */
 import { type Answer, AuthorityError, type Transport } from '../certificates/acme/session.ts';
-import { certificate, newKey } from '../certificates/acme/x509.ts';
+import { certificate, newKey, pemOf, publicKeyOf } from '../certificates/acme/x509.ts';
 
 const BASE = 'https://authority.test';
 
@@ -152,6 +152,17 @@ export class FakeAuthority implements Transport {
       retryAfterMs: headers['retry-after'] === undefined ? undefined : Number(headers['retry-after']) * 1000,
     };
   }
+}
+
+/** A certificate for a name that is its own authority, and its key, as PEM. Times are in ms. */
+export async function selfSigned(
+  name: string,
+  from: number,
+  until: number,
+): Promise<{ readonly chain: string; readonly key: string }> {
+  const key = await newKey();
+  const content = { names: [name], publicKey: publicKeyOf(key), from, until, extensions: [] };
+  return { chain: certificate(content, key), key: pemOf(key) };
 }
 
 function readSent(url: string, body: string): Sent {

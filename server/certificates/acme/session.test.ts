@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import type { RequestListener } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { FakeAuthority } from '../../testing/fake-authority.ts';
+import { FakeAuthority, selfSigned } from '../../testing/fake-authority.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
 import {
   ACME_ANSWER_MAX_BYTES,
@@ -20,7 +20,7 @@ import {
   retryAfter,
   type Transport,
 } from './session.ts';
-import { certificate, newKey, pemOf, publicKeyOf } from './x509.ts';
+import { newKey } from './x509.ts';
 
 describe('AcmeSession', () => {
   let authority: FakeAuthority;
@@ -144,11 +144,7 @@ describe('HTTPS to an authority', () => {
   let respond: RequestListener;
 
   before(async () => {
-    const own = await newKey();
-    const now = Date.now();
-    const content = { names: ['localhost'], publicKey: publicKeyOf(own), extensions: [] };
-    cert = certificate({ ...content, from: now - DAY_MS, until: now + DAY_MS }, own);
-    key = pemOf(own);
+    ({ chain: cert, key } = await selfSigned('localhost', Date.now() - DAY_MS, Date.now() + DAY_MS));
   });
 
   beforeEach(async () => {
