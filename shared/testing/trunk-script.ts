@@ -8,6 +8,7 @@
  *     open; 1 write x: / >open 1, >data 1 x; hear data 1 y + end 1: 1 got y, 1 ended 1000 / >end 1, 0 streams
  */
 import assert from 'node:assert/strict';
+import { CloseCode } from '../control.ts';
 import type { TrunkStream } from '../trunk/trunk-stream.ts';
 import { Trunk } from '../trunk/trunk.ts';
 import { FakeScheduler } from './fake-turns.ts';
@@ -113,8 +114,12 @@ class TrunkScript {
     this.#did.push(...read(this.#socket.take()).map((frame) => `>${frame}`));
     if (this.#socket.writes.length > writes + 1)
       this.#did.push(`${this.#socket.writes.length - writes} writes`);
-    if (wasOpen && this.#socket.closedWith !== undefined)
-      this.#did.push(`socket closed ${this.#socket.closedWith.code}`);
+    if (wasOpen && this.#socket.closedWith !== undefined) {
+      const { code, reason } = this.#socket.closedWith;
+      this.#did.push(`socket closed ${code}`);
+      // As long as a Close frame may have it.
+      if (code === CloseCode.protocolError) assert.match(reason, /^.{10,123}$/);
+    }
     const { size } = this.#trunk;
     if (size !== this.#size) this.#did.push(size === 1 ? '1 stream' : `${size} streams`);
     this.#size = size;

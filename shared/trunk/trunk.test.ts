@@ -8,9 +8,6 @@ import {
   abort,
   data,
   end,
-  header,
-  move,
-  moved,
   open,
   read,
   type StreamRecorder,
@@ -126,9 +123,88 @@ const WHERE_THE_PEER_BEGINS: TrunkScripts = {
   },
 };
 
+/** How much larger than at first a window may become. */
+const GROWTH = WINDOW_MAX_BYTES - WINDOW_BYTES;
+const REST = WINDOW_BYTES - 'first'.length;
+const OPENS = Array.from({ length: STREAMS_MAX }, (_, index) => `open ${index + 4}`);
+/** Frames after which a trunk with stream 3 ends, and whether that stream has to be paused. */
+const VIOLATIONS: readonly (readonly [what: string, frames: string, isPaused?: true])[] = [
+  ['DATA beyond the window', `data 3 ${REST} + data 3 x`, true],
+  ['DATA beyond the window in a frame that begins within it', `data 3 ${REST - 1} + data 3 xx`, true],
+  ['OPEN with the same id', 'open 3'],
+  ['OPEN with an id that was left out', 'open 2'],
+  ['OPEN with the id of a stream that has ended', 'end 3 + open 3'],
+  ['OPEN of one stream too many', OPENS.join(' + ')],
+  ['DATA after END', 'end 3 + data 3 x'],
+  ['DATA after ABORT', 'abort 3 1001 + data 3 x'],
+  ['a second END', 'end 3 + end 3'],
+  ['END after ABORT', 'abort 3 1001 + end 3'],
+  ['ABORT after END', 'end 3 + abort 3 1001'],
+  ['WINDOW after END', 'end 3 + window 3 1'],
+  ['WINDOW that is too large for what was sent', `window 3 ${GROWTH + 2001}`],
+  [
+    'many WINDOWs that are too much together',
+    `window 3 ${GROWTH} + window 3 1000 + window 3 1000 + window 3 1`,
+  ],
+  ['DATA for an unknown stream', 'data 4 x'],
+  ['DATA for a stream that was left out', 'data 2 x'],
+  ['WINDOW for an unknown stream', 'window 4 1'],
+  ['END of an unknown stream', 'end 4'],
+  ['ABORT of an unknown stream', 'abort 4 1001'],
+  ['what is no frame', 'broken'],
+];
+
+/** The scripts of {@link VIOLATIONS}. Nothing is read behind the violation, and nothing happens afterwards. */
+function violations(isPaused: boolean): TrunkScripts {
+  const rows = VIOLATIONS.filter(([, , onlyPaused]) => isPaused || onlyPaused === undefined).map(
+    ([what, frames, isHeld]) => {
+      const code = frames.startsWith('end 3') ? 1000 : frames.startsWith('abort 3') ? 1001 : 1006;
+      const ended = isHeld === true ? '' : `1 ended ${code}, `;
+      const over = `${ended}trunk closed 1006 / socket closed 1002, 0 streams`;
+      const script = `hear ${frames} + data 3 x + open 9000 + data 9000 x: ${over}; 1 write y`;
+      return [
+        what,
+        `hear open 3 + data 3 first: 1 begins with first / 1 stream; 1 write 2000: / >data 3 2000;
+        1 ${isPaused ? 'pause' : 'resume'}; ${script}`,
+      ];
+    },
+  );
+  return { 'ends with a protocol error at': Object.fromEntries(rows) as Record<string, string> };
+}
+
+const BEGUN = 'hear open 1 + data 1 x: 1 begins with x / 1 stream;';
+const OVER = 'trunk closed 1006 / socket closed 1002';
+const AFTER_THE_END = Object.fromEntries(
+  ['data 1 x', 'end 1', 'abort 1 1001', 'moved 1', 'move 1 id', 'open 1'].map((frame) => [
+    `${frame} for a stream that has ended`,
+    `${BEGUN} hear end 1: 1 ended 1000 / >end 1, 0 streams; hear ${frame}: ${OVER}`,
+  ]),
+);
+const OF_THE_PEER: TrunkScripts = {
+  'ends with a protocol error at': {
+    'DATA beyond the window of a closed stream': `${BEGUN} 1 close 1000: / >end 1; hear data 1 65535; hear data 1 x:
+      ${OVER}, 0 streams`,
+    'DATA beyond the window of a stream that was broken off': `${BEGUN} 1 destroy: / >abort 1 1001;
+      hear data 1 65535; hear data 1 x: ${OVER}, 0 streams`,
+    'DATA that has room but no grant yet': `hear open 1 + data 1 64K & hear data 1 x: 1 begins with 65536 bytes,
+      1 ended 1006, ${OVER}`,
+    ...AFTER_THE_END,
+  },
+};
+const FROM_ONE_WHO_MAY_NOT_BEGIN = Object.fromEntries(
+  ['open 1', 'data 1 x', 'end 1'].map((frame) => [
+    `${frame} from a peer that may not begin streams`,
+    `open: / 1 stream; hear ${frame}: 1 ended 1006, ${OVER}, 0 streams; 1 write x`,
+  ]),
+);
+
 describe('Trunk', () => {
   trunkScripts(WHERE_IT_BEGINS, 'this');
   trunkScripts(WHERE_THE_PEER_BEGINS, 'peer');
+  trunkScripts(violations(false), 'peer', '', ', on a stream as it is');
+  trunkScripts(violations(true), 'peer', '', ', on a stream paused');
+  trunkScripts(OF_THE_PEER, 'peer');
+  trunkScripts({ 'ends with a protocol error at': FROM_ONE_WHO_MAY_NOT_BEGIN }, 'this');
 
   let turns: FakeScheduler;
   let near: TrunkEnd;
@@ -179,9 +255,6 @@ describe('Trunk', () => {
       assert.deepEqual([near.trunk.size, near.closed], [STREAMS_MAX, []]);
     }).timeout(20_000);
   });
-
-  /** how much larger than at first a window may become */
-  const GROWTH = WINDOW_MAX_BYTES - WINDOW_BYTES;
 
   describe('allows', () => {
     beforeEach(() => {
@@ -235,106 +308,6 @@ describe('Trunk', () => {
     near.sent();
     near.hear(end(1), data(count, WINDOW_BYTES / 2));
     assert.deepEqual(grants(near.sent()), [`window ${count} ${grown}`]);
-  });
-
-  describe('ends with a protocol error', () => {
-    const rest = WINDOW_BYTES - 'first'.length;
-    /** Frames of the peer after it has begun stream 3 with its first bytes. */
-    const onPaused: [what: string, frames: Buffer[]][] = [
-      ['DATA beyond the window', [data(3, rest), data(3, 1)]],
-      ['DATA beyond the window in a frame that begins within it', [data(3, rest - 1), data(3, 2)]],
-    ];
-    const onAny: [what: string, frames: Buffer[]][] = [
-      ['OPEN with the same id', [open(3)]],
-      ['OPEN with an id that was left out', [open(2)]],
-      ['OPEN with the id of a stream that has ended', [end(3), open(3)]],
-      ['OPEN of one stream too many', Array.from({ length: STREAMS_MAX }, (_, index) => open(index + 4))],
-      ['DATA after END', [end(3), data(3, 'x')]],
-      ['DATA after ABORT', [abort(3), data(3, 'x')]],
-      ['a second END', [end(3), end(3)]],
-      ['END after ABORT', [abort(3), end(3)]],
-      ['ABORT after END', [end(3), abort(3)]],
-      ['WINDOW after END', [end(3), window(3, 1)]],
-      ['WINDOW that is too large for what was sent', [window(3, GROWTH + 2001)]],
-      [
-        'many WINDOWs that are too much together',
-        [window(3, GROWTH), window(3, 1000), window(3, 1000), window(3, 1)],
-      ],
-      ['DATA for an unknown stream', [data(4, 'x')]],
-      ['DATA for a stream that was left out', [data(2, 'x')]],
-      ['WINDOW for an unknown stream', [window(4, 1)]],
-      ['END of an unknown stream', [end(4)]],
-      ['ABORT of an unknown stream', [abort(4)]],
-      ['what is no frame', [header(9, 1, 0)]],
-    ];
-    for (const state of ['as it is', 'paused'] as const) {
-      for (const [what, frames] of state === 'paused' ? [...onPaused, ...onAny] : onAny) {
-        it(`at ${what}, on a stream ${state}`, () => {
-          near = new TrunkEnd(turns, 'peer');
-          near.hear(open(3), data(3, 'first'));
-          const recorder = near.begun[0] as StreamRecorder;
-          recorder.stream.write(Buffer.alloc(2000));
-          near.sent();
-          if (state === 'paused') recorder.stream.pause();
-          near.hear(...frames, data(3, 'x'), open(9000), data(9000, 'x'));
-          assert.deepEqual(
-            [near.socket.closedWith?.code, near.closed, near.begun.length, recorder.text.includes('x')],
-            [CloseCode.protocolError, [CloseCode.abnormal], 1, false],
-          );
-          assert.match(near.socket.closedWith?.reason ?? '', /^.{10,123}$/);
-          recorder.stream.resume();
-          recorder.stream.write(Buffer.from('y'));
-          assert.deepEqual([near.sent(), near.trunk.size], [[], 0]);
-        });
-      }
-    }
-
-    it('at DATA that has room but no grant yet', () => {
-      near = new TrunkEnd(turns, 'peer');
-      near.hear(open(1), data(1, WINDOW_BYTES));
-      assert.deepEqual([near.begun[0]?.size, near.closed], [WINDOW_BYTES, []]);
-      near.hear(data(1, 'x'));
-      assert.deepEqual([near.socket.closedWith?.code, near.closed], [1002, [1006]]);
-    });
-
-    const over = data(1, WINDOW_BYTES - 1);
-    for (const [what, act, before, frames] of [
-      ['DATA beyond the window', (it) => it.stream.close(CloseCode.normal), over, data(1, 'x')],
-      ['DATA beyond the window, broken off', (it) => it.stream.destroy(), over, data(1, 'x')],
-      ['DATA', () => {}, end(1), data(1, 'x')],
-      ['END', () => {}, end(1), end(1)],
-      ['ABORT', () => {}, end(1), abort(1)],
-      ['MOVED', () => {}, end(1), moved(1)],
-      ['MOVE', () => {}, end(1), move(1, 'id')],
-      ['OPEN', () => {}, end(1), open(1)],
-    ] as [string, (it: StreamRecorder) => void, Buffer, Buffer][]) {
-      it(`at ${what} for a stream that has ended`, () => {
-        near = new TrunkEnd(turns, 'peer');
-        near.hear(open(1), data(1, 'x'));
-        act(near.begun[0] as StreamRecorder);
-        const isHere = near.sent().length > 0;
-        near.hear(before);
-        assert.deepEqual([near.sent(), near.closed], [isHere ? [] : ['end 1'], []]);
-        assert.equal(near.trunk.size, isHere ? 1 : 0);
-        near.hear(frames);
-        assert.deepEqual([near.socket.closedWith?.code, near.closed], [1002, [1006]]);
-      });
-    }
-
-    for (const [what, frames] of [
-      ['OPEN', open(1)],
-      ['DATA of one that it was not told of', data(1, 'x')],
-      ['END of one that it was not told of', end(1)],
-    ] as const) {
-      it(`at ${what}, from a peer that may not begin streams`, () => {
-        near = new TrunkEnd(turns, 'this');
-        const { stream, closed } = near.open();
-        near.hear(frames);
-        assert.deepEqual([near.socket.closedWith?.code, near.closed, closed], [1002, [1006], [1006]]);
-        stream.write(Buffer.from('x'));
-        assert.deepEqual([near.sent(), near.trunk.size], [[], 0]);
-      });
-    }
   });
 
   describe('sends', () => {
