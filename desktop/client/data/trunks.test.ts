@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { duplexPair } from 'node:stream';
 import { CloseCode } from '../../../shared/control.ts';
 import { timersSetBy } from '../../../shared/testing/fake-turns.ts';
-import { checkAsyncScript } from '../../../shared/testing/script.ts';
+import { checkAsyncScript, checkScript } from '../../../shared/testing/script.ts';
 import { handlerOf } from '../../../shared/testing/trunk-world.ts';
 import type { TrunkStream } from '../../../shared/trunk/trunk-stream.ts';
 import { Trunk } from '../../../shared/trunk/trunk.ts';
@@ -10,7 +10,8 @@ import { WebSocketByteStream } from '../../../shared/websocket/byte-stream.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
 import { FakeStream } from '../../testing/fake-stream.ts';
 import { Deadlines } from '../clock.ts';
-import { DATA_RETRY_MS, TRUNK_FLUSH_MS, TRUNK_KEEP_MS, TRUNK_RETRY_MS, TRUNKS_WANTED } from '../limits.ts';
+import { TRUNK_FLUSH_MS, TRUNK_KEEP_MS, TRUNK_RETRY_MS, TRUNKS_WANTED } from '../limits.ts';
+import type { Attempt } from '../network/dial.ts';
 import { RelayRefusal, RelayUnreachable } from '../relay/errors.ts';
 import type { DataHandler, DataSocket, SocketHandler } from './data-dialer.ts';
 import { RetriedData, Trunks } from './trunks.ts';
@@ -401,79 +402,63 @@ describe('Trunks', () => {
   });
 });
 
-describe('RetriedData', () => {
-  let clock: FakeClock;
-  let tries: DataHandler[];
-  let cancelled: number;
-  let results: unknown[];
-  let data: RetriedData;
-  let deadlines: Deadlines;
-
-  beforeEach(() => {
-    clock = new FakeClock();
-    tries = [];
-    cancelled = 0;
-    results = [];
-    deadlines = new Deadlines(clock);
-    const source = {
-      open: (id: string, handler: DataHandler) => {
-        assert.equal(id, 'id');
-        tries.push(handler);
-        return { cancel: () => (cancelled += 1) };
+/** A data socket that is tried again, at a relay that the test plays. */
+class PlayedData {
+  readonly #clock = new FakeClock();
+  readonly #deadlines = new Deadlines(this.#clock);
+  readonly #handlers: DataHandler[] = [];
+  #did: string[] = [];
+  #attempt: Attempt | undefined;
+  readonly #data = new RetriedData(
+    {
+      open: (id, handler) => {
+        this.#did.push(`try ${id}`);
+        this.#handlers.push(handler);
+        return { cancel: () => void this.#did.push('cancelled') };
       },
-    };
-    data = new RetriedData(source, deadlines);
-  });
+    },
+    this.#deadlines,
+  );
 
-  const open = () =>
-    data.open('id', {
-      opened: (stream) => results.push(stream),
-      failed: (error) => results.push(error.message),
-    });
-
-  for (const error of [
-    new RelayUnreachable('no connection'),
-    new RelayRefusal(502, 'bad gateway'),
-    new RelayRefusal(429, 'too many'),
-  ]) {
-    it(`retries every 250 ms after "${error.message}"`, () => {
-      open();
-      tries[0]?.failed(error);
-      assert.deepEqual([tries.length, results], [1, []]);
-      clock.advance(DATA_RETRY_MS);
-      assert.equal(tries.length, 2);
-      tries[1]?.failed(error);
-      clock.advance(DATA_RETRY_MS);
-      const stream = new FakeStream();
-      tries[2]?.opened(stream);
-      assert.deepEqual([results, deadlines.size, DATA_RETRY_MS], [[stream], 0, 250]);
-    });
+  /** @returns what happened, and whether it waits */
+  step(step: string): string {
+    const handler = this.#handlers.at(-1);
+    if (step.startsWith('+')) this.#clock.advance(Number(step));
+    else if (step === 'cancel') this.#attempt?.cancel();
+    else if (step === 'opened') handler?.opened(new FakeStream());
+    else if (step === 'away') handler?.failed(new RelayUnreachable('no connection'));
+    else if (step !== 'open') handler?.failed(new RelayRefusal(Number(step), `status ${step}`));
+    else
+      this.#attempt = this.#data.open('id', {
+        opened: () => this.#did.push('open'),
+        failed: ({ message }) => this.#did.push(message),
+      });
+    return [...this.#did.splice(0), ...(this.#deadlines.size > 0 ? ['wait'] : [])].join(', ');
   }
+}
 
-  for (const status of [400, 401, 404]) {
-    it(`accepts ${status} as the relay's answer about the visitor`, () => {
-      open();
-      tries[0]?.failed(new RelayRefusal(status, 'no'));
-      assert.deepEqual([tries.length, results], [1, ['no']]);
+describe('RetriedData', () => {
+  const scripts = {
+    ...Object.fromEntries(
+      ['away', '502', '429'].map((problem) => [
+        `tries again every 250 ms after ${problem}`,
+        `open: try id; ${problem}: wait; +250: try id; ${problem}: wait; +250: try id; opened: open`,
+      ]),
+    ),
+    ...Object.fromEntries(
+      [400, 401, 404].map((status) => [
+        `accepts ${status} as the relay's answer about the visitor`,
+        `open: try id; ${status}: status ${status}; +1000`,
+      ]),
+    ),
+    'gives up after 10 s, when the relay has given up the visitor': `
+      open: try id; ${'away: wait; +250: try id; '.repeat(39)} away: no connection; +1000`,
+    'stops trying when cancelled, also between tries': 'open: try id; away: wait; cancel: cancelled; +1000',
+    'cancels the try under way': 'open: try id; cancel: cancelled',
+  };
+  for (const [what, script] of Object.entries(scripts))
+    it(what, () => {
+      const played = new PlayedData();
+      checkScript(script, (step) => played.step(step));
     });
-  }
-
-  it('gives up after 10 s, when the relay has given up the visitor', () => {
-    open();
-    for (let at = 0; at < tries.length && results.length === 0; at += 1) {
-      tries[at]?.failed(new RelayUnreachable('no connection'));
-      clock.advance(DATA_RETRY_MS);
-    }
-    assert.deepEqual(results, ['no connection']);
-    assert.ok(clock.monotonic() <= 10_000 && tries.length >= 35, `${tries.length} tries`);
-    assert.equal(deadlines.size, 0);
-  });
-
-  it('stops trying when cancelled, also between tries', () => {
-    const attempt = open();
-    tries[0]?.failed(new RelayUnreachable('no connection'));
-    attempt.cancel();
-    clock.advance(1000);
-    assert.deepEqual([tries.length, cancelled, results, deadlines.size], [1, 1, [], 0]);
-  });
 });
