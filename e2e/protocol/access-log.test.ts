@@ -157,12 +157,11 @@ describe('the access log of the relay (docs/operating/monitoring.md)', () => {
   });
 
   it('ends the start with code 2 if it cannot be opened', async () => {
-    for (const place of ['/nonexistent/access.log', 'on']) {
-      const settings = { CULVERT_DATA_DIR: temporaryDirectory(scope), CULVERT_ACCESS_LOG: place };
-      const child = spawnRelay(scope, ['serve'], { CULVERT_PORT: '0', ...settings });
-      assert.equal((await child.exit()).code, 2);
-      assert.match(child.stderr, /^culvert-relay: CULVERT_ACCESS_LOG must be .*\n$/);
-    }
+    const place = { CULVERT_ACCESS_LOG: '/nonexistent/access.log', CULVERT_PORT: '0' };
+    const settings = { CULVERT_DATA_DIR: temporaryDirectory(scope), ...place };
+    const child = spawnRelay(scope, ['serve'], settings);
+    assert.equal((await child.exit()).code, 2);
+    assert.match(child.stderr, /^culvert-relay: CULVERT_ACCESS_LOG must be .*\n$/);
   });
 
   it('can share its destination with the log', async () => {

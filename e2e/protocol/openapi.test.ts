@@ -437,8 +437,10 @@ describe('GET /v1/openapi.json', () => {
     assert.equal(theirs.created_by, 'olga');
     await send('GET /v1/domains', 200, {}, api);
     const path = `/v1/tunnels/${theirs.id}`;
-    for (let acts = 0; acts < MEMBER_ACTS_PER_DAY; acts += 1)
-      await send('PUT /v1/tunnels/{id}/access', 200, { json: {} }, team.api, `${path}/access`);
+    const act = async () =>
+      assert.equal((await team.api.send('PUT', `${path}/access`, { json: {} })).status, 200);
+    for (let acts = 0; acts < MEMBER_ACTS_PER_DAY; acts += 20)
+      await Promise.all(Array.from({ length: 20 }, act));
     await send('PUT /v1/tunnels/{id}/access', 429, { json: {} }, team.api, `${path}/access`);
     await send('PUT /v1/tunnels/{id}/extend', 429, { json: { ttl: '1s' } }, team.api, `${path}/extend`);
     await send('GET /v1/tunnels/{id}', 200, {}, team.api, path);
