@@ -16,7 +16,7 @@ const MOCHA = 'node_modules/mocha/bin/mocha.js';
 const SETUP = 'e2e/support/setup.sh';
 /** Files that take a minute or more each: authorities, takeovers, relays killed at a hundred moments, bodies of 1 GiB. */
 const LONG = {
-  hostile: 'certificates|kill|replace',
+  hostile: 'certificates|kill|replace|replace-certificates',
   protocol: 'certificates|certificates-dns|client-time-limits|large-bodies',
 };
 /** The window's screens in each theme, size and language, and the windows of `culvert ui` and other commands. */

@@ -126,21 +126,21 @@ describe('visitors that close the connection while they wait', () => {
           socket.resume().on('end', () => socket.end()),
         );
         const { host } = await serve(scope, relay, service.port);
-        for (const front of fronts) {
-          const visitors = await Promise.all(
+        const visitors = await Promise.all(
+          fronts.flatMap((front) =>
             Array.from({ length: 10 }, async () => {
               const visitor = await front.open(scope);
               await visitor.write(formatRequest({ host, headers }));
               return visitor;
             }),
-          );
-          await eventually(20_000, () => assert.equal(service.open.size, visitors.length));
-          const { ms } = await timed(async () => {
-            for (const visitor of visitors) visitor.socket.destroy();
-            await eventually(60_000, () => assert.equal(service.open.size, 0, front.name));
-          });
-          assertWithin(ms, LEAVE_TIMEOUT_MS + 2000);
-        }
+          ),
+        );
+        await eventually(20_000, () => assert.equal(service.open.size, visitors.length));
+        const { ms } = await timed(async () => {
+          for (const visitor of visitors) visitor.socket.destroy();
+          await eventually(60_000, () => assert.equal(service.open.size, 0));
+        });
+        assertWithin(ms, LEAVE_TIMEOUT_MS + 2000);
         await eventually(20_000, async () => {
           const metrics = await metricsOf(relay);
           for (const gauge of ['visitor_connections', 'data_streams', 'trunk_streams', 'rendezvous_pending'])

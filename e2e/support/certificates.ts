@@ -82,7 +82,7 @@ export interface Handshake {
   readonly session: string;
 }
 
-export interface Shaken {
+interface Shaken {
   readonly reused: boolean;
   /** lifetime of the session in s, as the server announces it */
   readonly lifetime: number;

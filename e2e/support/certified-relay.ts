@@ -10,7 +10,7 @@ import { type Environment, RelayProgram } from './programs.ts';
 import type { Scope } from './scope.ts';
 import { closedPort } from './services/listen.ts';
 
-export interface CertifiedOptions {
+interface CertifiedOptions {
   /** records of the zone `test` in addition to the relay's */
   readonly records?: readonly string[];
   readonly pebble?: PebbleOptions;
@@ -142,7 +142,7 @@ export class FaultyAuthority {
 /* Handshakes with a relay that has its own certificates, at any host name. */
 
 /** The result of a handshake. */
-export interface Shaken {
+interface Shaken {
   /** whether browsers would accept the certificate */
   readonly authorized: boolean;
   readonly certificate: PeerCertificate;

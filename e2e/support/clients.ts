@@ -24,7 +24,7 @@ export interface TunnelClient {
 }
 
 /** One of the two clients with which the core behaviour is tested. */
-export interface ClientKind {
+interface ClientKind {
   readonly name: string;
   start(scope: Scope, relay: Relay, key: string, request: TunnelRequest): Promise<TunnelClient>;
 }

@@ -127,7 +127,7 @@ export async function startFleet(scope: Scope, accountCount: number) {
 }
 
 /** One end of an established connection on 127.0.0.1. */
-export interface ConnectionEnd {
+interface ConnectionEnd {
   readonly port: number;
   readonly peerPort: number;
   /** ms after which Linux probes whether the peer is reachable (TCP keep-alive); `undefined` for never */

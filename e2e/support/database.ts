@@ -91,7 +91,7 @@ function insert(database: DatabaseSync, table: string, row: Row): void {
 
 /* Access to a relay's database of either kind, as another program could have it. */
 
-export type Value = string | number | null;
+type Value = string | number | null;
 
 /** One connection. */
 export interface RelayDatabase {
@@ -154,7 +154,7 @@ function insertion(table: string, row: object, places: readonly string[]): strin
   return `insert into ${table} (${Object.keys(row).join()}) values (${places.join()})`;
 }
 
-export interface GivenTunnel {
+interface GivenTunnel {
   readonly slug: string;
   readonly localPort: number;
 }

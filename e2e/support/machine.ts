@@ -13,14 +13,14 @@ import type { Scope } from './scope.ts';
 const BOOT = fileURLToPath(new URL('boot-systemd.sh', import.meta.url));
 
 /** What a command inside has printed. */
-export interface Outcome {
+interface Outcome {
   readonly code: number | null;
   readonly out: string;
   readonly err: string;
 }
 
 /** Runs a command in the namespaces of a process, in a folder there. */
-export type RunInside = (folder: string, ...command: readonly string[]) => Promise<Outcome>;
+type RunInside = (folder: string, ...command: readonly string[]) => Promise<Outcome>;
 
 function isThere(program: string): boolean {
   return spawnSync(program, ['--version']).error === undefined;

@@ -5,7 +5,7 @@ import type { Relay } from './programs.ts';
 import { visit } from './raw-http.ts';
 
 /** Memory of a process in bytes: currently resident, and its peak. */
-export interface Memory {
+interface Memory {
   readonly resident: number;
   readonly peak: number;
 }
@@ -25,7 +25,7 @@ export function memoryOf(pid: number): Memory {
 export const WITH_METRICS = { CULVERT_METRICS_PORT: '0' };
 
 /** Series by name and labels, as in `/metrics`. */
-export type Series = ReadonlyMap<string, number>;
+type Series = ReadonlyMap<string, number>;
 
 /** The current metrics of a relay that runs {@link WITH_METRICS} (docs/operating/monitoring.md). */
 export async function metricsOf(relay: Relay): Promise<Series> {

@@ -25,24 +25,14 @@ export interface NativeServer {
   readonly pid: number;
   /** Requests in its log so far, including refused ones. A line is written when its request has ended. */
   countRequests(): number;
-  /** path of its log */
-  readonly log: string;
 }
-
-/** Variables of nginx and Apache that make up the log line of a request. */
-export interface LogLine {
-  readonly nginx: string;
-  readonly apache: string;
-}
-
-const STATUS_AND_REQUEST: LogLine = { nginx: '$status $request', apache: '%>s %r' };
 
 /** nginx as a web server: it responds to any path, and reads bodies. */
-export async function startNginxSite(scope: Scope, line = STATUS_AND_REQUEST): Promise<NativeServer> {
+export async function startNginxSite(scope: Scope): Promise<NativeServer> {
   const port = await closedPort();
   const location = 'location / { return 200 "nginx\\n"; }';
   const site = `server { listen 127.0.0.1:${port} backlog=4096; ${location} }`;
-  return await runNginx(scope, port, site, '', line);
+  return await runNginx(scope, port, site);
 }
 
 /** nginx in front of several relays, round robin, with pooled connections and WebSockets. */
@@ -78,13 +68,7 @@ export async function startBalancer(
  * @param http contents of its `http` block
  * @param stream contents of its `stream` block
  */
-export async function runNginx(
-  scope: Scope,
-  port: number,
-  http: string,
-  stream = '',
-  line = STATUS_AND_REQUEST,
-): Promise<NativeServer> {
+export async function runNginx(scope: Scope, port: number, http: string, stream = ''): Promise<NativeServer> {
   const directory = temporaryDirectory(scope);
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
     (kind) => `${kind}_temp_path ${join(directory, kind)};`,
@@ -94,7 +78,7 @@ export async function runNginx(
     error_log ${join(directory, 'error.log')};
     events { worker_connections 8192; }
     http {
-      log_format line escape=json '${line.nginx}'; access_log ${log} line;
+      log_format line escape=json '$status $request'; access_log ${log} line;
       keepalive_requests 1000000; ${temporary.join(' ')} ${http}
     }
     ${stream === '' ? '' : `stream { ${stream} }`}`;
@@ -102,7 +86,7 @@ export async function runNginx(
   writeFileSync(file, config);
   const args = ['-c', file, '-p', directory, '-e', join(directory, 'error.log')];
   const { pid } = await runServer(scope, port, NGINX, args);
-  return { port, pid, countRequests: lineCounter(log), log };
+  return { port, pid, countRequests: lineCounter(log) };
 }
 
 /**
@@ -112,7 +96,6 @@ export async function runNginx(
  */
 export async function startApacheSite(
   scope: Scope,
-  line = STATUS_AND_REQUEST,
   directives: readonly string[] = [],
 ): Promise<NativeServer> {
   const directory = temporaryDirectory(scope);
@@ -126,7 +109,7 @@ export async function startApacheSite(
     `LoadModule mpm_event_module ${APACHE_MODULES}/mod_mpm_event.so`,
     `LoadModule authz_core_module ${APACHE_MODULES}/mod_authz_core.so`,
     `ErrorLog ${join(directory, 'error.log')}`,
-    `LogFormat "${line.apache}" line`,
+    `LogFormat "%>s %r" line`,
     `CustomLog ${log} line`,
     `DocumentRoot ${directory}`,
     'User nobody',
@@ -140,7 +123,7 @@ export async function startApacheSite(
   const file = join(directory, 'apache.conf');
   writeFileSync(file, `${config}\n`);
   const { pid } = await runServer(scope, port, APACHE, ['-f', file, '-D', 'FOREGROUND']);
-  return { port, pid, countRequests: lineCounter(log), log };
+  return { port, pid, countRequests: lineCounter(log) };
 }
 
 /**

@@ -23,18 +23,6 @@ export function cpuSeconds(pids: readonly number[]): number {
   return ticks.reduce((sum, value) => sum + value, 0) / TICKS_PER_SECOND;
 }
 
-/** CPU seconds of the child processes that have exited so far. */
-export function endedCpuSeconds(pid: number): number {
-  const stat = statOf(pid);
-  return stat === undefined ? 0 : (Number(stat[13]) + Number(stat[14])) / TICKS_PER_SECOND;
-}
-
-/** CPU seconds of a process and all its descendants so far, including those that have exited. */
-export function familyCpuSeconds(pid: number): number {
-  const family = familyOf(pid);
-  return cpuSeconds(family) + family.reduce((sum, member) => sum + endedCpuSeconds(member), 0);
-}
-
 /** Processes and all their descendants. */
 export function familyOf(...pids: readonly number[]): number[] {
   const parents = new Map<number, number>();

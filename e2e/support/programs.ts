@@ -280,7 +280,7 @@ async function makeTemplateAt(server: string): Promise<string> {
 }
 
 /** One line that `culvert http --json` prints. */
-export interface CulvertEvent {
+interface CulvertEvent {
   readonly event: string;
   readonly tunnel?: Tunnel;
   readonly code?: string;

@@ -272,7 +272,7 @@ export async function visit(to: number | ConnectionOptions, request: Request): P
  * How the other end closed the connection: `end` for FIN, `reset` for RST or another failure, `destroyed` if this end
  * closed it.
  */
-export type Ending = 'end' | 'reset' | 'destroyed';
+type Ending = 'end' | 'reset' | 'destroyed';
 
 const HIGH_WATER_BYTES = 1024 * 1024;
 

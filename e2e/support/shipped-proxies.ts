@@ -27,7 +27,7 @@ export const SHIPPED = {
  * @param edit further changes to the file; none by default
  * @returns `plain`: the port on which it accepts connections without TLS, to redirect them to the other
  */
-export type StartProxy = (
+type StartProxy = (
   scope: Scope,
   port: number,
   relayPort: number,

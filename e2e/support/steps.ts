@@ -11,7 +11,7 @@ import type { Visitor as Entering } from '../../server/edge/visitor.ts';
 const GROWTH = 4;
 
 /** The steps for an input, and for one that is {@link GROWTH} times as long. */
-export interface Measured {
+interface Measured {
   readonly name: string;
   /** bytes of a piece of the input */
   readonly piece?: number;

@@ -33,7 +33,7 @@ describe('WebDAV through a tunnel', () => {
     await run('svnadmin', 'create', join(folder, 'shop'));
     // The server's processes run as another user.
     await run('chmod', '-R', 'a+rwX', folder);
-    ({ port: apache } = await startApacheSite(scope, undefined, [
+    ({ port: apache } = await startApacheSite(scope, [
       ...['dav', 'dav_fs', 'dav_svn', 'alias'].map(
         (name) => `LoadModule ${name}_module /usr/lib/apache2/modules/mod_${name}.so`,
       ),

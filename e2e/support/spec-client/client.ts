@@ -74,7 +74,7 @@ export interface RelayAddress {
 }
 
 /** A `connection` message (protocol.md section 5.1). */
-export interface ConnectionMessage {
+interface ConnectionMessage {
   readonly type: string;
   readonly id: string;
 }

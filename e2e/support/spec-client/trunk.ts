@@ -13,7 +13,7 @@ const LARGEST_DATA = 65_536;
 const LONGEST_ID = 64;
 
 /** A frame's header. */
-export interface TrunkFrame {
+interface TrunkFrame {
   readonly kind: number;
   readonly stream: number;
   readonly value: number;

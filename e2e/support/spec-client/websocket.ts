@@ -14,7 +14,7 @@ export class HandshakeRefused extends Error {
   }
 }
 
-export interface WebSocketTarget {
+interface WebSocketTarget {
   readonly port: number;
   /** `Host` field */
   readonly host: string;
@@ -30,7 +30,7 @@ export interface Closed {
 }
 
 /** Receives what arrives. A data message arrives in pieces, the last one with `last`. */
-export interface WebSocketHandler {
+interface WebSocketHandler {
   data(bytes: Buffer, kind: 'text' | 'binary', last: boolean): void;
   drain?(): void;
   ping?(): void;
@@ -216,7 +216,7 @@ export class WebSocketClient {
 /** WebSocket opcodes (RFC 6455 section 5.2). */
 export const Opcode = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const;
 
-export interface FrameOptions {
+interface FrameOptions {
   readonly opcode: number;
   /** Last frame of its message; true by default. */
   readonly final?: boolean;
@@ -225,7 +225,7 @@ export interface FrameOptions {
 }
 
 /** The bytes of a frame from a client (RFC 6455 section 5.2), head and payload. */
-export function encodeFrame(payload: Buffer, options: FrameOptions): [head: Buffer, payload: Buffer] {
+function encodeFrame(payload: Buffer, options: FrameOptions): [head: Buffer, payload: Buffer] {
   const { opcode, final = true, masked = true } = options;
   const lengthBytes = payload.length < 126 ? 0 : payload.length < 65_536 ? 2 : 8;
   const head = Buffer.alloc(2 + lengthBytes + (masked ? 4 : 0));
@@ -251,7 +251,7 @@ function mask(payload: Buffer, key: Buffer): Buffer {
 }
 
 /** A piece of a frame as it arrived; `last` when it completes the frame. */
-export interface FramePiece {
+interface FramePiece {
   readonly opcode: number;
   /** Last frame of its message. */
   readonly final: boolean;
@@ -260,7 +260,7 @@ export interface FramePiece {
 }
 
 /** Parses a server's frames. Control frames are returned whole, data in the pieces in which it arrives. */
-export class FrameParser {
+class FrameParser {
   #pending: Buffer = Buffer.alloc(0);
   #frame: { opcode: number; final: boolean; missing: number } | undefined;
 
