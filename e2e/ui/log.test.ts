@@ -35,9 +35,13 @@ appScenarios('the request log', (fixture) => {
       let body = '';
       request.on('data', (chunk: Buffer) => (body += chunk.toString()));
       request.on('end', () => {
-        asked.push(`${request.method} ${request.url} ${body}`);
-        response.statusCode = request.url === '/missing' ? 404 : 200;
-        response.setHeader('Content-Type', 'application/json').end(JSON.stringify({ asked: asked.length }));
+        const { authorization = '', 'x-test': test = '' } = request.headers;
+        asked.push(`${request.method} ${request.url} ${authorization} ${String(test)} ${body}`);
+        const isEdited = request.method === 'PUT';
+        response.statusCode = isEdited ? 201 : request.url === '/missing' ? 404 : 200;
+        response.setHeader('Content-Type', 'application/json').setHeader('X-Way', isEdited ? 'new' : 'old');
+        const text = isEdited ? '<b>\u202enew' : 'old';
+        response.end(JSON.stringify({ tries: 1, asked: asked.length, text }));
       });
     });
     const opened = await fixture.openSignedIn();
@@ -152,6 +156,53 @@ appScenarios('the request log', (fixture) => {
     await page.getByRole('region', { name: 'Response body' }).getByText('"asked": 3').waitFor();
   });
 
+  it('has an editor, which checks a request, sends it with secrets that the page never had, and compares the responses', async () => {
+    const { page, asked } = await openLog();
+    await row(page, /^POST \/order/).click();
+    await page.getByRole('button', { name: 'Edit and send' }).click();
+    await page.getByLabel('Body').waitFor();
+    assert.doesNotMatch(await page.content(), /s3cret|hush/);
+    const path = page.getByLabel('Path');
+    const shown = '/order?token=[redacted]&q=caf%C3%A9+au+lait&q=%3Cimg%20src%3Dx%3E';
+    const send = page.getByRole('button', { name: 'Send', exact: true });
+    assert.equal(await path.inputValue(), shown);
+    await path.fill('no path');
+    await page.getByRole('button', { name: 'Add a header' }).click();
+    const header = page.getByRole('textbox', { name: /^Name of header \d+$/ }).last();
+    await header.fill('Host');
+    await send.click();
+    await page.getByText('The path must begin with /').waitFor();
+    await page.getByText('Culvert sets the header Host itself').waitFor();
+    assert.equal(await path.getAttribute('aria-invalid'), 'true');
+    await focused(page, 'edit-target');
+    assert.equal(asked.length, 3);
+
+    await page.getByRole('button', { name: 'Back' }).click();
+    await page.getByRole('button', { name: 'Edit and send' }).click();
+    assert.equal(await path.inputValue(), 'no path', 'it is still there after a step back');
+    await page.getByRole('button', { name: 'Reset' }).click();
+    assert.equal(await path.inputValue(), shown);
+
+    await page.getByLabel('Method').fill('PUT');
+    await path.fill('/order?token=[redacted]&a=1');
+    await page.getByRole('button', { name: 'Add a header' }).click();
+    await header.fill('X-Test');
+    await page.getByLabel('Value of X-Test').fill('yes');
+    await page.getByLabel('Body').fill('{"event":"open"}');
+    await send.click();
+    await page.locator('.sent-result', { hasText: /^201 · \d+ m?s · [2-9] lines differ$/ }).waitFor();
+    assert.equal(asked.at(-1), 'PUT /order?token=hush&a=1 Bearer s3cret yes {"event":"open"}');
+    const headers = page.getByRole('region', { name: 'Headers: before and now' });
+    await headers.locator('del', { hasText: 'X-Way: old' }).waitFor();
+    await headers.locator('ins', { hasText: 'X-Way: new' }).waitFor();
+    const body = page.getByRole('region', { name: 'Body: before and now' });
+    // What a service sends is shown as text, and cannot hide.
+    await body.locator('ins', { hasText: String.raw`"text": "<b>\u{202e}new"` }).waitFor();
+    assert.equal(await body.locator('del', { hasText: 'tries' }).count(), 0);
+    await page.getByRole('button', { name: 'Show request 4' }).click();
+    await page.getByText('Replay of request 3.').waitFor();
+  });
+
   it('imports a curl command and a HAR, reports what it left out, and sends nothing by itself', async () => {
     const { page, app, slug, asked, directory } = await openLog();
     const before = (await app.tunnel()).pulse.length;
@@ -180,7 +231,7 @@ appScenarios('the request log', (fixture) => {
     await page.getByLabel('Path').fill('/other');
     await page.getByRole('button', { name: 'Send', exact: true }).click();
     await page.locator('.sent-result', { hasText: /^200 · / }).waitFor();
-    assert.deepEqual(asked, ['POST /other a=1']);
+    assert.deepEqual(asked, ['POST /other   a=1']);
   });
 });
 

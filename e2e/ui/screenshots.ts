@@ -13,7 +13,6 @@ import { SCENES } from './gallery/gallery.ts';
 import { NOW, type Scene } from './gallery/scripted.ts';
 import { buildWindow, openWindow, WINDOW_SIZE } from './support/app-window.ts';
 import { startBrowser } from '../support/browser.ts';
-import { inLanguage } from './support/visit.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const folder = process.argv[2] ?? join(ROOT, 'docs/images');
@@ -66,13 +65,9 @@ try {
           timezoneId: 'UTC',
           now: NOW,
         } as const;
-        const page = await openWindow(
-          shot,
-          browser,
-          built,
-          inLanguage(scene.main(), chooseLocale(language, [])),
-          options,
-        );
+        const main = scene.main();
+        await main.show({ locale: chooseLocale(language, []) });
+        const page = await openWindow(shot, browser, built, main, options);
         await page.addStyleTag({ content: style });
         await scene.go?.(page);
         // No row looks as if the pointer were on it.

@@ -4,11 +4,10 @@ import type { Page } from 'playwright-core';
 import { chooseLocale, DEFAULT_LOCALE } from '../../desktop/app/messages/translate.ts';
 import { Scope } from '../support/scope.ts';
 import { SCENES } from './gallery/gallery.ts';
-import { NOW } from './gallery/scripted.ts';
-import { WINDOW_SIZE } from './support/app-window.ts';
+import { live, NOW } from './gallery/scripted.ts';
+import { type MainSide, WINDOW_SIZE } from './support/app-window.ts';
 import { assertColorsReadable, assertNothingCutOff, assertReadable, violations } from './support/readable.ts';
 import { openScripted } from './support/running-app.ts';
-import { inLanguage, Stage } from './support/visit.ts';
 
 /** The usual window at a zoom of 200 % (half the width and height), the narrowest, and a wide one. */
 const ZOOMED = { width: 200, height: 320 };
@@ -27,11 +26,13 @@ const JUDGED = new Set(['sign-in', 'tunnels', 'create', 'request', 'settings']);
 
 describe('every screen is readable', () => {
   const scope = new Scope();
-  const stage = new Stage();
   let page: Page;
+  /** the main process that answers the page */
+  let main: MainSide = live()();
 
   // One page shows all of them in turn.
   before(async () => {
+    const stage = { invoke: (...call: [string, unknown]) => main.invoke(...call), connect: () => undefined };
     page = await openScripted(scope, stage, { reducedMotion: 'reduce', now: NOW });
   });
   after(() => scope.end());
@@ -39,7 +40,9 @@ describe('every screen is readable', () => {
   for (const scene of SCENES)
     it(`${scene.name}: in light, dark and high contrast, narrow and wide, in English and German`, async () => {
       const show = async (locale = DEFAULT_LOCALE): Promise<void> => {
-        stage.main = inLanguage(scene.main(), locale);
+        const next = scene.main();
+        await next.show({ locale });
+        main = next;
         await page.setViewportSize(WINDOW_SIZE);
         await page.reload();
         await page.locator(`html[lang="${locale.language}"]`).waitFor();

@@ -17,7 +17,7 @@ import type {
 import { exampleRequest, exampleSnapshot, exampleTunnel } from '../../../desktop/testing/views.ts';
 import { type ScriptedHandlers, ScriptedMain } from '../support/scripted-main.ts';
 
-export const PORTS = [
+const PORTS = [
   { port: 4321, process: 'node', framework: 'Astro' },
   { port: 3001, process: 'node', framework: 'Next.js' },
   { port: 8000, process: 'python3', framework: undefined },
@@ -164,7 +164,7 @@ export function bytes(text: string): Uint8Array {
   return new TextEncoder().encode(text);
 }
 
-export const ASKED: RecordedMessage = {
+const ASKED: RecordedMessage = {
   startLine: 'POST /api/checkout HTTP/1.1',
   fields: [
     ['Host', 'shop-demo.tunnels.example.com'],
@@ -175,7 +175,7 @@ export const ASKED: RecordedMessage = {
   body: bytes('{"cart":[{"sku":"heron-mug","count":2}],"currency":"EUR"}'),
   isTruncated: false,
 };
-export const ANSWERED: RecordedMessage = {
+const ANSWERED: RecordedMessage = {
   startLine: 'HTTP/1.1 500 Internal Server Error',
   fields: [
     ['Content-Type', 'application/json'],
@@ -302,7 +302,7 @@ export const LOST: TunnelView['status'] = {
   why: 'No connection to the relay: the connection was reset.',
 };
 
-export const LINKS: readonly LinkView[] = [
+const LINKS: readonly LinkView[] = [
   { id: 'l3', note: 'for the review', expiresAt: NOW + 23 * HOUR + 59 * MINUTE },
   { id: 'l2', note: 'Ann, from the agency that makes the pictures', expiresAt: NOW + 6 * 24 * HOUR },
   { id: 'l1', note: '', expiresAt: NOW + 38 * MINUTE },

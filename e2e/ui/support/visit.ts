@@ -1,11 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Locator, Page } from 'playwright-core';
-import type { Answer } from '../../../desktop/app/ipc/ipc.ts';
-import type { Locale } from '../../../desktop/app/messages/translate.ts';
 import { eventually, within } from '../../support/deadline.ts';
 import { type Field, visit as send } from '../../support/raw-http.ts';
-import type { MainSide } from './app-window.ts';
-import type { ScriptedMain } from './scripted-main.ts';
 
 interface VisitOptions {
   readonly method?: string;
@@ -36,31 +32,6 @@ export async function visit(
   return { status, body: text, cookie: head.all('set-cookie')[0]?.split(';')[0] };
 }
 
-/** Forwards calls to the current main process, so that one page can show several in turn. */
-export class Stage implements MainSide {
-  /** the main process that answers from now on, until the page has been switched */
-  main: MainSide | undefined;
-
-  invoke(channel: string, payload: unknown): Answer<unknown> {
-    return this.main?.invoke(channel, payload) ?? { ok: false, error: { code: 'none', text: '' } };
-  }
-
-  /** Its content does not change by itself. */
-  connect(): void {}
-}
-
-/** A main process in another language. */
-export function inLanguage(main: ScriptedMain, locale: Locale): MainSide {
-  return {
-    invoke(channel, payload) {
-      const answer = main.invoke(channel, payload);
-      if (channel !== 'snapshot:get' || !answer.ok) return answer;
-      return { ok: true, value: { ...(answer.value as object), locale } };
-    },
-    connect: () => undefined,
-  };
-}
-
 type Role = 'button' | 'menuitem' | 'radio' | 'switch' | 'textbox';
 
 /** Waits until the element with that id has the focus. */
@@ -75,20 +46,13 @@ export async function focusedName(page: Page, name: RegExp, role: Role = 'button
 
 /** Presses Tab until a control of that name has the focus. */
 export async function tabTo(page: Page, name: RegExp, role: Role = 'button'): Promise<void> {
-  await tabToLocator(page, page.getByRole(role, { name }), String(name));
-}
-
-export async function tabToId(page: Page, id: string): Promise<void> {
-  await tabToLocator(page, page.locator(`#${id}`), id);
-}
-
-async function tabToLocator(page: Page, target: Locator, what: string): Promise<void> {
+  const target = page.getByRole(role, { name });
   await target.waitFor();
   for (let left = 20; left > 0; left -= 1) {
     if ((await target.and(page.locator(':focus')).count()) > 0) return;
     await page.keyboard.press('Tab');
   }
-  throw new Error(`Tab does not lead to ${what}`);
+  throw new Error(`Tab does not lead to ${String(name)}`);
 }
 
 /**
