@@ -371,6 +371,7 @@ describe('Http2Connection', () => {
     visitor.local.pause();
     visitor.send(GET);
     await stalled.promise;
+    for (let turn = 0; turn < 100; turn += 1) await new Promise((resolve) => setImmediate(resolve));
     assert.ok(visitor.text.length < LOCAL_STREAM_WINDOW_BYTES + 1024);
     visitor.local.resume();
     await visitor.until(({ text }) => text.endsWith('\r\n0\r\n\r\n'));

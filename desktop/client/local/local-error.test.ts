@@ -147,6 +147,7 @@ describe('findHostRefusal', () => {
     ['Unauthorized!', 'GET /_next/hmr HTTP/1.1\r\n\r\n', undefined],
     [jupyter('text/html'), 'GET / HTTP/1.1\r\n\r\n', 'Jupyter: ServerApp.allow_remote_access'],
     [jupyter('text/html'), 'POST /login HTTP/1.1\r\n\r\n', undefined],
+    [`${head('403 Forbidden').replace('plain', 'html')}No`, 'GET / HTTP/1.1\r\n\r\n', undefined],
     [jupyter('application/json'), 'GET /api HTTP/1.1\r\n\r\n', undefined],
     [`${head('403 Forbidden')}You may not`, undefined, undefined],
     [`${head('403 Forbidden')}Invalid host given`, undefined, undefined],
