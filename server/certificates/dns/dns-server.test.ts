@@ -131,7 +131,11 @@ describe('the DNS server', () => {
     const socket = await open();
     const queries = Buffer.concat([1, 2, 3].map((id) => withLength(dnsQuery(NAME, { id }))));
     const reading = read(socket, 3);
-    for (let at = 0; at < queries.length; at += 7) socket.write(queries.subarray(at, at + 7));
+    for (let at = 0; at < queries.length; at += 7) {
+      socket.write(queries.subarray(at, at + 7));
+      // Each piece is read alone.
+      for (let turn = 0; turn < 3; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    }
     socket.end();
     assert.deepEqual(
       (await reading).map((message) => readDnsResponse(message).id),
