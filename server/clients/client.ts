@@ -151,7 +151,7 @@ export class ConnectedClient {
     this.#waiting.cameElsewhere(relay);
   }
 
-  /** The client has left another relay, which gives back the visitors that wait there. */
+  /** The client has left another relay, where visitors of this one continue to wait. */
   leftElsewhere(): void {
     if (this.#control !== undefined) return;
     this.#streams.retireAllIdle();

@@ -135,7 +135,7 @@ const SCRIPTS: readonly (readonly [name: string, ...steps: string[]])[] = [
   ],
   ['fails immediately if the relays cannot reach each other', '> ask', 'apart', '+1 > fail tunnel-offline'],
   [
-    'is given up if the other relay does not respond in its own time limit and 5 s',
+    'is given up if the other relay does not respond in its own time limits and 5 s',
     '> ask',
     'at A',
     `+${VISIT_TIMEOUT_MS - 1}`,
@@ -292,7 +292,6 @@ describe('A visitor of another relay', () => {
   }
 
   for (const [what, response, happens] of [
-    ['the client leaves', 'away', () => hub.detach(tunnel, control, CloseCode.abnormal)],
     ['the tunnel ends', 'tunnel-unknown', () => hub.end(tunnel, { code: CloseCode.tunnelClosed })],
     ['the key is revoked', 'tunnel-offline', () => hub.revoke(new Map([['key', 'revoked']]))],
     ['the account is suspended', 'tunnel-offline', () => hub.get(tunnel.id)?.suspend('unpaid')],
@@ -306,6 +305,23 @@ describe('A visitor of another relay', () => {
       assert.equal(hub.awaited.find(announced[0] ?? ''), undefined);
     });
   }
+
+  it('waits for a client that has left for 10 s, and its data socket is still accepted', () => {
+    const hop = visit();
+    hub.detach(tunnel, control, CloseCode.abnormal);
+    clock.advance(HOLD_OVER_MS - 1);
+    assert.deepEqual([hop.response, hub.awaited.find(announced[0] ?? '') === undefined], [undefined, false]);
+    clock.advance(1);
+    assert.deepEqual([hop.response, hub.forwarded], ['tunnel-offline', 0]);
+  });
+
+  it('is announced again, with the same id, to a client that has reconnected', () => {
+    visit();
+    hub.detach(tunnel, control, CloseCode.abnormal);
+    hub.attach(tunnel, control);
+    assert.equal(announced.length, 2);
+    assert.equal(announced[0], announced[1]);
+  });
 
   it('no longer waits once its relay has ended the stream, or sends bytes too early', () => {
     for (const ends of ['onStreamClose', 'onStreamData'] as const) {

@@ -15,10 +15,10 @@ export const HOLD_OVER_MS = 10_000;
  */
 export const CLAIM_GRACE_MS = 1000;
 /**
- * @limit How long a visitor may wait on another relay. That relay has a time limit of its own, starting when it has been
- * found and reached.
+ * @limit How long a visitor may wait on another relay. That relay has time limits of its own, for its client and for one
+ * that has just left, which start when it has been found and reached.
  */
-export const VISIT_TIMEOUT_MS = PENDING_TIMEOUT_MS + 5000;
+export const VISIT_TIMEOUT_MS = PENDING_TIMEOUT_MS + HOLD_OVER_MS + 5000;
 /** @limit ms until a relay looks for a client again whose relay could not be reached, or did not have it. */
 export const VISIT_RETRY_MS = 1000;
 
@@ -202,11 +202,16 @@ export class WaitingVisitors {
     return this.#o.clock.monotonic() - this.#leftAt;
   }
 
-  /** The client has left this relay, and its announcements are lost, so all connections wait for it like new ones. */
+  /**
+   * The client has left this relay, and its announcements may be lost, so all connections wait for it like new ones. A
+   * client that has seen one may still open its data socket; another relay calls its visitor back if the client comes
+   * elsewhere.
+   */
   clientLeft(): void {
     this.#leftAt = this.#o.clock.monotonic();
     for (const pending of this.#pending) {
-      if (pending.away === undefined) this.failIn(HOLD_OVER_MS, pending, 'tunnel-offline');
+      if (pending.away === undefined || pending.id !== undefined)
+        this.failIn(HOLD_OVER_MS, pending, 'tunnel-offline');
       else this.#giveBack(pending, pending.away);
     }
   }
