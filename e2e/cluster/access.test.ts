@@ -49,15 +49,19 @@ describe('access to a tunnel of three relays (protocol.md section 11)', () => {
     return await visit(port, { host: `${slug}.localhost:${port}`, headers });
   }
 
-  /** Submits the password to one of the relays. */
-  async function signIn(index: number, { slug }: Tunnel): Promise<Field> {
+  /** Submits the form of the page to one of the relays. */
+  async function submit(index: number, { slug }: Tunnel): Promise<Response> {
     const { port } = cluster.relay(index);
-    const { head } = await visit(port, {
+    return await visit(port, {
       host: `${slug}.localhost:${port}`,
       method: 'POST',
       target: '/?culvert_gate',
       body: new URLSearchParams({ culvert_password: PASSWORD }).toString(),
     });
+  }
+
+  async function signIn(index: number, tunnel: Tunnel): Promise<Field> {
+    const { head } = await submit(index, tunnel);
     return ['Cookie', head.field('set-cookie')?.split(';', 1)[0] ?? assert.fail('there is no cookie')];
   }
 
@@ -72,6 +76,13 @@ describe('access to a tunnel of three relays (protocol.md section 11)', () => {
     for (const index of [A, B, C]) await refuses(index, tunnel);
     const cookie = await signIn(B, tunnel);
     for (const index of [A, B, C]) assert.equal((await ask(index, tunnel, [cookie])).text, 'password');
+  });
+
+  it('is given for a form that reaches a relay which has not seen the tunnel, once it is sent there again', async () => {
+    const tunnel = await start({ password: PASSWORD });
+    const first = await submit(B, tunnel);
+    assert.deepEqual([first.status, first.head.field('location')], [307, '/?culvert_gate']);
+    assert.equal((await submit(B, tunnel)).status, 303);
   });
 
   it('passes on only the answer to a preflight without credentials, also from a client of another relay', async () => {

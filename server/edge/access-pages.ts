@@ -189,6 +189,11 @@ export function redirect(visit: Visit, cookie: string | undefined): OwnResponse 
   return reply({ status: 303, fields });
 }
 
+/** Redirects to the requested address with the method and the body of the request (RFC 9110 section 15.4.8). */
+export function sendAgain({ prefix, target }: Visit): OwnResponse {
+  return reply({ status: 307, fields: `Location: ${onThisHost(prefix + target)}\r\n` });
+}
+
 function has(target: string, parameter: string): boolean {
   return target.endsWith(parameter) && withoutParameter(target, parameter) !== target;
 }

@@ -51,7 +51,6 @@ describe('Upstreams', () => {
       visitorAccess: {
         enter: () => undefined,
         submit: () => Promise.reject(new Error('no form')),
-        askAgain: () => assert.fail('no form'),
         standing: () => 'allowed',
       },
       notice,

@@ -12,7 +12,7 @@ import { requests } from '../observe/counters.ts';
 import type { AccessLog } from '../observe/logger.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { Dial, Dialer } from '../tunnels/stream.ts';
-import { dialForm, mayBeAccessPage } from './access-pages.ts';
+import { dialForm, mayBeAccessPage, sendAgain } from './access-pages.ts';
 import type { InProcessApi } from '../api/scheduler.ts';
 import { errorResponse, type Notice, type OwnResponse, requestFacts } from './builtin-responses.ts';
 import { limitedAddress, visitorAddress } from './connection-limiter.ts';
@@ -66,7 +66,7 @@ interface UpstreamsOptions {
   /** Whether browsers are told to use https only for the relay's own host. */
   readonly secureOnly: boolean;
   /** Decides who has access to tunnels with an access policy. */
-  readonly visitorAccess: Pick<VisitorAccess, 'enter' | 'submit' | 'askAgain' | 'standing'>;
+  readonly visitorAccess: Pick<VisitorAccess, 'enter' | 'submit' | 'standing'>;
   /** The warning before a visitor sees a tunnel, if there is one. */
   readonly notice: Notice | undefined;
   /** Monotonic ms, as coarse as the deadlines permit. */
@@ -287,8 +287,8 @@ export class Upstreams {
     const hasBody = framing.kind !== 'none';
     const visit = { tunnel, prefix, target, host: wildcardHost(head, tunnel), link, upgrade, hasBody };
     const decided = await (entry ?? this.#enter(head, visit, peer));
-    // The tunnel was not known when the form could still be read; the page is returned for it now.
-    if (decided !== undefined && isFormEntry(decided)) return this.#visitorAccess.askAgain(head, decided);
+    // The tunnel was not known when the form could still be read: the visitor sends it again.
+    if (decided !== undefined && isFormEntry(decided)) return sendAgain(decided.form);
     if (decided !== undefined && !isAllowedVisitor(decided)) return decided;
     // The tunnel may have been suspended while the password was checked.
     if (tunnel.isSuspended) return this.suspended(head);

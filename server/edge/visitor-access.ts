@@ -218,11 +218,6 @@ export class VisitorAccess {
     return redirect(form, this.#cookie(form, access, 'password'));
   }
 
-  /** The page again, for a form that could not be read. */
-  askAgain(head: RequestHead, { form }: FormEntry): OwnResponse {
-    return this.#refuse('access-required', head, form, form.tunnel.access ?? form.access);
-  }
-
   /**
    * Whether a visitor who got access still has it.
    *

@@ -1,5 +1,4 @@
 /** The edge in tests: one tunnel, an API that answers immediately, and visitors on loopback sockets. */
-import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { BlockList, connect, type Socket } from 'node:net';
 import { Duplex } from 'node:stream';
@@ -139,7 +138,6 @@ export class EdgeFixture {
       visitorAccess: {
         enter: () => this.entry,
         submit: () => Promise.reject(new Error('no form')),
-        askAgain: () => assert.fail('no form'),
         standing: () => this.standing,
       },
       notice: undefined,
