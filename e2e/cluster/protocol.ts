@@ -62,13 +62,8 @@ const ALWAYS: readonly Exception[] = [
     reason:
       'one of several relays gives its clients 5 s to move before it closes their sockets; e2e/cluster/drain.test.ts',
   },
-  { suite: 'trunk', reason: 'a trunk serves visitors of the relay on which it has landed' },
-  { suite: 'trunk-large', reason: 'a trunk serves visitors of the relay on which it has landed' },
-  {
-    suite: 'hold-over',
-    titles: ['when control socket and trunks are lost together'],
-    reason: 'a trunk serves visitors of the relay on which it has landed',
-  },
+  { suite: 'trunk', reason: NO_RESETS },
+  { suite: 'trunk-large', reason: NO_RESETS },
 ];
 
 const EXCEPTIONS: Readonly<Record<'stream' | 'http' | 'h2', readonly Exception[]>> = {

@@ -74,6 +74,11 @@ export class TunnelStreams {
     for (const stream of this.#idle) stream.retire();
   }
 
+  /** The client is elsewhere now: the request in progress on each of them is its last one. */
+  retireAll(): void {
+    for (const stream of this.#open) stream.retire();
+  }
+
   /**
    * A control socket of the client was lost, and perhaps its streams as well: so the client is probed on each stream,
    * and again until it is back.

@@ -143,7 +143,7 @@ export class ConnectedClient {
   /** The client has connected to another relay. */
   cameElsewhere(relay: string): void {
     if (this.#control !== undefined) return;
-    this.#streams.retireAllIdle();
+    this.#streams.retireAll();
     // It may be another client, after the previous one was lost without notice.
     this.#streams.clientLost(this.#o.clock.monotonic(), true);
     // Its trunks belong to an earlier control socket.
@@ -154,7 +154,7 @@ export class ConnectedClient {
   /** The client has left another relay, where visitors of this one continue to wait. */
   leftElsewhere(): void {
     if (this.#control !== undefined) return;
-    this.#streams.retireAllIdle();
+    this.#streams.retireAll();
     // The other relay does not report whether the client was lost there.
     this.#streams.clientLost(this.#o.clock.monotonic(), false);
   }
