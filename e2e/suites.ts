@@ -27,14 +27,17 @@ const WINDOW = ['--require', './e2e/ui/support/running-app.ts'];
 const PORTABLE =
   'addresses|connections|create|data|endings|forwarding|main-job|messages|own-answers|path-form|rest|strictness|tunnels|websocket-refusals';
 
-/** Longest first, so that none of them starts when the others are almost done; `unit` early, as it uses one core. */
+/**
+ * Longest first, so that none of them starts when the others are almost done; `unit` early, as it uses one core, and
+ * `hostile`, as it mostly waits.
+ */
 export const SUITES: readonly Suite[] = [
   {
-    name: 'ui',
+    name: 'hostile',
     runs: 'always',
-    setup: `${SETUP} chromium`,
+    setup: SETUP,
     runsBuild: true,
-    command: mocha(2, ...WINDOW, ...longFirst('e2e/ui', 'log*', MORE_OF_WINDOW), 'e2e/ui/support/*.test.ts'),
+    command: mocha(2, ...longFirst('e2e/hostile', 'network|smuggling', LONG.hostile)),
   },
   {
     name: 'protocol',
@@ -52,6 +55,13 @@ export const SUITES: readonly Suite[] = [
       '@(shared|server|desktop|release)/**/*.test.ts',
       'e2e/@(bench|demo|mutation|structure)/**/*.test.ts',
     ),
+  },
+  {
+    name: 'ui',
+    runs: 'always',
+    setup: `${SETUP} chromium`,
+    runsBuild: true,
+    command: mocha(2, ...WINDOW, ...longFirst('e2e/ui', 'log*', MORE_OF_WINDOW), 'e2e/ui/support/*.test.ts'),
   },
   {
     name: 'hostile:attacks',
@@ -94,13 +104,6 @@ export const SUITES: readonly Suite[] = [
     setup: SETUP,
     runsBuild: true,
     command: mocha(2, 'e2e/deploy/*.test.ts'),
-  },
-  {
-    name: 'hostile',
-    runs: 'always',
-    setup: SETUP,
-    runsBuild: true,
-    command: mocha(2, ...longFirst('e2e/hostile', 'network|smuggling', LONG.hostile)),
   },
   {
     name: 'compat',
