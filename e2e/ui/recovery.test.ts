@@ -167,7 +167,7 @@ scenarios('undo', (fixture) => {
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByRole('button', { name: 'Sign in' }).waitFor();
     await page.getByRole('button', { name: /^Undo: You signed out/ }).click();
-    await tunnel.getByText('Online').first().waitFor();
+    await tunnel.getByText('Online').waitFor();
     assert.equal((await visit(url)).body, 'hello');
   });
 

@@ -134,6 +134,7 @@ export async function createCore(platform: Platform) {
   const others = new OtherTunnels({
     connection: () => signIn.connection,
     undos,
+    ownIds: () => tunnelList.ownIds,
     servedHere: () => platform.servedHere(),
   });
   const projects = new Projects({

@@ -53,6 +53,13 @@ describe('tunnels opened by other clients', () => {
     await checkApp('poll: no other elsewhere offline here', app);
   });
 
+  it('are not those that this app has got back since the relay was asked', async () => {
+    const app = await visible();
+    await checkApp('create 3000: create 3000, serve 1, 3000 connecting', app);
+    await app.core.others.show(app.api.tunnels, new Set());
+    assert.deepEqual(othersOf(app), []);
+  });
+
   it('are stopped later if the relay is unreachable at that time', async () => {
     const app = await checkApp(STOPPED, visible(ELSEWHERE));
     app.api.failure = new RelayUnreachable('The relay cannot be reached: nothing listens');

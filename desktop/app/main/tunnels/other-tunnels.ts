@@ -15,6 +15,8 @@ interface OtherTunnelsOptions {
   /** who is signed in */
   readonly connection: () => Connection | undefined;
   readonly undos: Pick<UndoList, 'offer'>;
+  /** ids of the tunnels of this app; `undefined` while it creates one */
+  readonly ownIds: () => ReadonlySet<string> | undefined;
   /** Finds the ids of tunnels that programs of this user serve on this machine. */
   readonly servedHere: () => Promise<ReadonlySet<string>>;
 }
@@ -39,7 +41,7 @@ export class OtherTunnels {
   }
 
   get views(): readonly OtherTunnelView[] {
-    return this.#tunnels.map((tunnel) => ({
+    return this.tunnels.map((tunnel) => ({
       key: tunnel.id,
       slug: tunnel.slug,
       url: tunnel.public_url,
@@ -58,12 +60,14 @@ export class OtherTunnels {
 
   /** newest first */
   get tunnels(): readonly Tunnel[] {
-    return this.#tunnels;
+    const own = this.#options.ownIds();
+    // The app may have got one back since the relay was asked: a sign-out was undone.
+    return this.#tunnels.filter(({ id }) => own?.has(id) !== true);
   }
 
   /** @param key the id at the relay; `undefined` if it is not in this list */
   find(key: string): Tunnel | undefined {
-    return this.#tunnels.find(({ id }) => id === key);
+    return this.tunnels.find(({ id }) => id === key);
   }
 
   /** Closes what could not be closed before. */
