@@ -43,9 +43,8 @@ export interface EditProblemView {
 
 /** What became of it. */
 export type SendResult =
-  /** number under which it is recorded, and its status; without one, no response came */
-  | { readonly sent: { readonly id: number; readonly status: number | undefined } }
-  | { readonly problems: readonly EditProblemView[] };
+  /** number under which it is recorded */
+  { readonly sent: number } | { readonly problems: readonly EditProblemView[] };
 
 /* What the window knows of the request log of a tunnel: changes, and what of it the user wants to see. */
 

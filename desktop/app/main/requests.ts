@@ -73,7 +73,7 @@ export async function sendEdited(
     const sent = await (signs
       ? signatures.replayEdited(tunnel, id, edit)
       : tunnel.log.replayEdited(id, edit));
-    return { sent: { id: sent, status: tunnel.log.detail(sent, false)?.status } };
+    return { sent };
   } catch (error) {
     if (error instanceof EditRefused)
       return { problems: error.problems.map(({ part, said }) => ({ part, text: translateMessage(said) })) };

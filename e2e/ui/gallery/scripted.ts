@@ -51,7 +51,7 @@ export function scripted(changes: Partial<Snapshot>, handlers: ScriptedHandlers 
       'log:replay': () => ({ id: 95 }),
       'log:copy-curl': () => ({ hidesSecrets: true }),
       'bench:open': () => EDITED,
-      'bench:send': ({ edit }) => (edit.method === 'POST' ? { sent: SENT } : { problems: EDIT_PROBLEMS }),
+      'bench:send': ({ edit }) => (edit.method === 'POST' ? { sent: SENT.id } : { problems: EDIT_PROBLEMS }),
       'lock:invent': () => ({ password: 'brisk-plum-tide' }),
       'link:list': () => LINKS,
       'domain:list': () => DOMAINS,

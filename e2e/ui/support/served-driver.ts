@@ -28,7 +28,7 @@ import { type Driver, newest, type RunningApp, sharedBrowser, sharedWindow } fro
 
 const SERVED_FILES = join(import.meta.dirname, '../../../dist/desktop/window');
 
-/** Pauses between looks at the relay and at the ports, of which a test waits for several. */
+/** Pauses between looks at the relay and at the ports. A test waits for several of them. */
 const PAUSES = [POLL_VISIBLE_MS, PORTS_INTERVAL_MS];
 
 const ABOUT: About = {

@@ -326,7 +326,7 @@ function useSender(key: string, id: number): Sending & { readonly send: (form: E
       ? { error: answer.error }
       : 'problems' in answer.value
         ? { problems: answer.value.problems }
-        : { sent: answer.value.sent.id };
+        : { sent: answer.value.sent };
     setState(({ sent }) => ({ ...IDLE, sent, ...change }));
   };
   return { ...state, send: (form) => void send(form) };
