@@ -70,7 +70,7 @@ describe('a visitor who is forwarded', function () {
   }
 
   for (const fate of ['SIGKILL', 'SIGSTOP'] as const) {
-    it(`gets a response from where the client is next when its relay ends by ${fate}, unless it had begun`, async () => {
+    it(`gets a response from the client's next relay when the first ends by ${fate}, unless it had begun`, async () => {
       const first = await control(OWNER);
       const begun = await visitor();
       const half = await accept(first, 0, OWNER);

@@ -13,6 +13,7 @@ export const TRUNK_DOUBT_MS = 2000;
  * (protocol.md section 10.2).
  */
 export const TRUNK_ANSWER_MS = 60_000;
+
 /**
  * A peer that does not react to what it was sent is asked for a sign of life, and gets no streams until it gives one;
  * without one, the trunk ends. It also ends if the peer never answers the end of a stream, which would otherwise be

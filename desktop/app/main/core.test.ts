@@ -204,7 +204,7 @@ describe('tunnels', () => {
     await checkApp('commit: close 1, no undo; restart: ', app);
   });
 
-  it('keep the stored key when it is refused, which only its user makes the app forget', async () => {
+  it('keep the stored key when it is refused, until the user has the app forget it', async () => {
     const app = await signedIn();
     await app.call('tunnel:create', FORM);
     app.serve.last.onState({ name: 'offline', reason: 'key-refused', why: 'The API key was revoked.' });

@@ -93,7 +93,7 @@ async function alone(scope: Scope, bench: Bench, name: PeerName, peer: RunningPe
   await measureRequests(scope, bench, `small requests c16, alone/${name}`, LOAD, peer);
 }
 
-/** Downloads again and again meanwhile, each time on a new connection. */
+/** Downloads repeatedly in the meantime, each time on a new connection. */
 async function beside(scope: Scope, bench: Bench, name: PeerName, peer: RunningPeer): Promise<void> {
   const args = ['-H', 'Connection: close'];
   // Standard output is a pipe, into which curl writes nothing before its end.

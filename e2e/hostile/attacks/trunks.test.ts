@@ -189,7 +189,7 @@ const ATTACKS: Readonly<Record<string, Attack>> = {
 describe('trunks of hostile clients', () => {
   const scope = suiteScope();
 
-  it('are ended or borne, all kinds at once, while visitors of other tunnels are served', async () => {
+  it('are ended or borne, all kinds together, while visitors of other tunnels are served', async () => {
     const attacks = sample(Object.entries(ATTACKS), Infinity, new Random(SEED));
     // All visitors use the same address.
     const settings = { ...WITH_TRUNKS, CULVERT_ADDRESS_CONNECTIONS: '100000' };

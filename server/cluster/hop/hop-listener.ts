@@ -14,8 +14,8 @@ import { HOP_TLS, hopKey, HopSocket, hopTrunk, readRequest } from './hop-protoco
 /** @limit How long another relay has to authenticate its connection and to state the purpose of a stream on it. */
 export const HOP_LINE_TIMEOUT_MS = 5000;
 /**
- * @limit Maximum size of the line in which another relay states the purpose of a stream: an id, and two keys of at most a few
- * hundred bytes each.
+ * @limit Maximum size of the line that another relay begins a stream with: an id, and two keys of at most a few hundred
+ * bytes each.
  */
 export const HOP_LINE_MAX_BYTES = 4096;
 

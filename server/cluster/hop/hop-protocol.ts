@@ -80,7 +80,8 @@ export function hopTrunk(socket: TLSSocket, role: 'dialer' | 'listener', owner: 
   socket.setNoDelay(true);
   socket.setKeepAlive(true, KEEP_ALIVE_MS);
   const isDialer = role === 'dialer';
-  // A WebSocket's client masks what it sends, and most bytes are responses, which the dialer sends.
+  // A WebSocket's client masks what it sends. Responses of forwarded data sockets come from the dialer, those of
+  // forwarded visitors from the listener.
   const stream = new WebSocketByteStream(socket, isDialer ? 'server' : 'client', Buffer.alloc(0));
   const closed = (code: number): void => {
     clearInterval(timer);

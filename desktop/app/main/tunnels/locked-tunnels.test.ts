@@ -284,7 +284,7 @@ describe('approval requests', () => {
     assert.equal(app.api.calls.at(-1), 'refuse 1 n1');
   });
 
-  it('do not flood the system with notifications, of which there are none if the user wants none', async () => {
+  it('do not flood the system with notifications, and cause none if the user wants none', async () => {
     const app = await locked({ kind: 'knock' });
     const quiet = await locked({ kind: 'knock' });
     await quiet.call('settings:change', { notifies: false });
