@@ -8,7 +8,7 @@ import type { TunnelForm } from './app/ipc/ipc.ts';
 import { readDeepLink } from './app/main/deep-link.ts';
 import { CHANNELS } from './app/main/handlers/channels.ts';
 import { CUSTOM, EMPTY_DRAFT, type FormDraft, readDraft } from './app/renderer/model/create-form.ts';
-import { readArguments } from './cli/commands.ts';
+import { readArguments } from './cli/commands/commands.ts';
 import { parseProject } from './client/config/project.ts';
 import { UsageError } from './client/failures.ts';
 import { ProjectFileError } from './client/config/project-trust.ts';

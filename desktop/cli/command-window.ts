@@ -9,7 +9,7 @@ import type {
 import type { RelayAccess } from '../client/config/relay-access.ts';
 import type { TunnelState } from '../client/control/tunnel-session.ts';
 import { describeFailure } from '../client/failures.ts';
-import { hasBrowser, openFile } from './prompt.ts';
+import { hasBrowser, openFile } from './output/prompt.ts';
 
 export class CommandWindow {
   readonly #access: RelayAccess;

@@ -10,7 +10,7 @@ import { contextOf, record } from '../testing/command-context.ts';
 import { ACCOUNT, TUNNEL } from '../testing/fake-platform.ts';
 import { temporaryDirectory } from '../../shared/testing/temporary-directory.ts';
 import { closeServers, type RestResponse, startRestRelay } from '../testing/servers.ts';
-import type { Files } from './command.ts';
+import type { Files } from './command-line/command.ts';
 import { main } from './main.ts';
 
 const OTHER = { ...TUNNEL, id: TUNNEL.id.replace('0b', '1c'), slug: 'other', requests: 7, bytes_out: 2048 };

@@ -1,7 +1,7 @@
 /** The command line of `culvert inspect`; inspect-run.ts runs it. */
 import { UsageError } from '../client/failures.ts';
 import { SEARCH_MAX_CHARS } from '../client/limits.ts';
-import { defineCommand } from './command.ts';
+import { defineCommand } from './command-line/command.ts';
 import type { RequestChanges } from './inspect-edit.ts';
 import type { InspectCommand } from './inspect-run.ts';
 

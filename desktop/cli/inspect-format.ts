@@ -11,7 +11,7 @@ import {
   type SocketMessages,
   WEBHOOK_PROVIDERS,
 } from '../client/inspector/records.ts';
-import { clockTime, duration, escapeVisitorText, table, targetText } from './format.ts';
+import { clockTime, duration, escapeVisitorText, table, targetText } from './output/format.ts';
 
 const TARGET_MAX = 100;
 /** A longer text body is shown up to here; `--json` has all of it. */

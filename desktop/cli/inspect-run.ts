@@ -17,8 +17,8 @@ import {
 import { matches, matching, type RequestDetail, type RequestSummary } from '../client/inspector/records.ts';
 import { IMPORT_MAX_BYTES, IMPORTED_REQUESTS_MAX, RECORDED_BODY_MAX_BYTES } from '../client/limits.ts';
 import { textOf } from '../client/messages.ts';
-import type { CommandContext } from './command.ts';
-import { jsonLine } from './format.ts';
+import type { CommandContext } from './command-line/command.ts';
+import { jsonLine } from './output/format.ts';
 import { changed, editedByHand, editText, type RequestChanges } from './inspect-edit.ts';
 import {
   detailJson,
@@ -29,7 +29,7 @@ import {
   summaryLine,
   summaryTable,
 } from './inspect-format.ts';
-import type { Output } from './reporter.ts';
+import type { Output } from './output/reporter.ts';
 
 /** The command as read. */
 export interface InspectCommand {

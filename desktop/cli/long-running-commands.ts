@@ -8,15 +8,15 @@ import { StoredLoginError } from '../client/config/stored-login.ts';
 import { UsageError } from '../client/failures.ts';
 import { WAIT_MAX_SECONDS } from '../client/limits.ts';
 import { isLoopback } from '../client/network/dial.ts';
-import { type CommandLine, defineCommand } from './command.ts';
-import { completeLogin } from './login-commands.ts';
+import { type CommandLine, defineCommand } from './command-line/command.ts';
+import { completeLogin } from './commands/login.ts';
 import type { PortRange } from './mcp/bounds.ts';
 import type { GivenMcp } from './mcp/run-mcp.ts';
-import { COMMON } from './options.ts';
-import { readOption } from './parse.ts';
+import { COMMON } from './command-line/options.ts';
+import { readOption } from './command-line/parse.ts';
 import type { RunTunnel } from './run-service.ts';
-import type { ServiceOrder } from './service-run.ts';
-import { HTTP_OPTIONS, limitHeap, readHttpTunnel, readStart } from './tunnel-commands.ts';
+import type { ServiceOrder } from './service/installed-service.ts';
+import { HTTP_OPTIONS, limitHeap, readHttpTunnel, readStart } from './commands/http.ts';
 import type { UiOptions } from './ui-run.ts';
 
 /* `culvert run`: starts a command with a tunnel to the port that it listens on. */
@@ -126,7 +126,7 @@ export const serviceCommand = defineCommand({
   read: readService,
   async run(given, context) {
     if (given.action === 'run') limitHeap();
-    const { runService } = await import('./service-run.ts');
+    const { runService } = await import('./service/installed-service.ts');
     return runService(given, context);
   },
 });

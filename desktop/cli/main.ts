@@ -4,8 +4,8 @@ import { ProjectFileError } from '../client/config/project-trust.ts';
 import type { Environment } from '../client/config/relay-access.ts';
 import { StoredLoginError } from '../client/config/stored-login.ts';
 import { describeFailure, ExitCode, exitCodeOfFailure, UsageError } from '../client/failures.ts';
-import { cannotPrint, type CommandContext, type Files } from './command.ts';
-import { commandOf, readArguments } from './commands.ts';
+import { cannotPrint, type CommandContext, type Files } from './command-line/command.ts';
+import { commandOf, readArguments } from './commands/commands.ts';
 
 /**
  * @param args the words after `culvert`

@@ -10,12 +10,12 @@ import { onStopSignals } from '../../shared/stop-signals.ts';
 import { escapeUnprintable } from '../../shared/unprintable.ts';
 import { configFolder, StoredLogin } from '../client/config/stored-login.ts';
 import { ExitCode } from '../client/failures.ts';
-import { cannotPrint, type CommandContext, type Files } from './command.ts';
-import { COMMANDS, translateCommand } from './commands.ts';
-import { showsUtf8, toAscii } from './format.ts';
+import { cannotPrint, type CommandContext, type Files } from './command-line/command.ts';
+import { COMMANDS, translateCommand } from './commands/commands.ts';
+import { showsUtf8, toAscii } from './output/format.ts';
 import { main } from './main.ts';
-import { terminalPrompt } from './prompt.ts';
-import type { PrintedOutput } from './reporter.ts';
+import { terminalPrompt } from './output/prompt.ts';
+import type { PrintedOutput } from './output/reporter.ts';
 
 // Everybody on the machine may read the process list; a secret given by a flag is removed from it.
 if (process.argv.some((argument) => /^--(?:key|auth|basic-auth|password)|\/invite\//.test(argument)))

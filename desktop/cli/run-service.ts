@@ -14,8 +14,8 @@ import { UsageError } from '../client/failures.ts';
 import { ApiClient, type CreateRequest } from '../client/relay/api-client.ts';
 import { RelayRefusal } from '../client/relay/errors.ts';
 import { CommandWindow } from './command-window.ts';
-import type { CommandContext } from './command.ts';
-import { jsonLine } from './format.ts';
+import type { CommandContext } from './command-line/command.ts';
+import { jsonLine } from './output/format.ts';
 import { LEFTOVER_LOOK_MS, LEFTOVERS_MS, TERMINATION_MS } from './limits.ts';
 import {
   commandEnvironment,
@@ -23,9 +23,15 @@ import {
   findPackage,
   planCommand,
   projectName,
-} from './package-file.ts';
-import { openAddress } from './prompt.ts';
-import { type EndReason, followReporter, type Output, type Reporter, TextReporter } from './reporter.ts';
+} from './serve/package-file.ts';
+import { openAddress } from './output/prompt.ts';
+import {
+  type EndReason,
+  followReporter,
+  type Output,
+  type Reporter,
+  TextReporter,
+} from './output/reporter.ts';
 import { completeTunnel, CreateQueue, type HttpTunnel, logOf, printWindow } from './run-tunnels.ts';
 import { Inspection, serveTunnel } from './serve-tunnel.ts';
 import { doOnceOnline } from './view/once-online.ts';

@@ -7,7 +7,7 @@ import { FakeClock } from '../testing/fake-clock.ts';
 import { TUNNEL } from '../testing/fake-platform.ts';
 import { type RestResponse, startRestRelay, closeServers } from '../testing/servers.ts';
 import { SPEC } from '../testing/tunnel-spec.ts';
-import { JsonReporter } from './reporter.ts';
+import { JsonReporter } from './output/reporter.ts';
 import { CommandWindow } from './command-window.ts';
 import { serveTunnels } from './run-tunnels.ts';
 

@@ -11,14 +11,20 @@ import { RequestLog } from '../client/inspector/request-log.ts';
 import { RECORDED_REQUESTS_MAX } from '../client/limits.ts';
 import { ApiClient, createPatiently, type CreateRequest } from '../client/relay/api-client.ts';
 import type { SharedFolder } from '../client/share/shared-folder.ts';
-import { type AccessOptions, completeAccess, exposureWarning } from './access-options.ts';
-import type { CommandSurroundings } from './command.ts';
+import { type AccessOptions, completeAccess, exposureWarning } from './command-line/access-options.ts';
+import type { CommandSurroundings } from './command-line/command.ts';
 import { CommandWindow } from './command-window.ts';
-import type { AccessOrLogin } from './login-commands.ts';
+import type { AccessOrLogin } from './commands/login.ts';
 import { REOPEN_BASE_MS, REOPEN_CAP_MS } from './limits.ts';
-import { otherMachineWarning } from './parse.ts';
-import { openAddress } from './prompt.ts';
-import { type EndReason, followReporter, JsonReporter, type Output, TextReporter } from './reporter.ts';
+import { otherMachineWarning } from './command-line/parse.ts';
+import { openAddress } from './output/prompt.ts';
+import {
+  type EndReason,
+  followReporter,
+  JsonReporter,
+  type Output,
+  TextReporter,
+} from './output/reporter.ts';
 import { Inspection, type ServeOptions, serveTunnel } from './serve-tunnel.ts';
 import { doOnceOnline, type OnceOnline } from './view/once-online.ts';
 import { canShowView, TerminalView } from './view/terminal-view.ts';

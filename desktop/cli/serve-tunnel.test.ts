@@ -6,8 +6,8 @@ import { RequestLog } from '../client/inspector/request-log.ts';
 import { NO_FILES, record } from '../testing/command-context.ts';
 import { TUNNEL } from '../testing/fake-platform.ts';
 import { closeServers, startHttp } from '../testing/servers.ts';
-import { readArguments } from './commands.ts';
-import { JsonReporter } from './reporter.ts';
+import { readArguments } from './commands/commands.ts';
+import { JsonReporter } from './output/reporter.ts';
 import { serveTunnel } from './serve-tunnel.ts';
 
 /** Runs `culvert http 3000 --json` with a REST interface that responds as told; it offers no WebSockets. */

@@ -20,8 +20,8 @@ import { RelayRefusal } from '../client/relay/errors.ts';
 import { createTunnelClient } from '../client/tunnel-client.ts';
 import { serviceOfRequest } from '../client/visitors/connections.ts';
 import type { CommandWindow } from './command-window.ts';
-import { lifetimeText, localTime } from './format.ts';
-import type { Output, Reporter } from './reporter.ts';
+import { lifetimeText, localTime } from './output/format.ts';
+import type { Output, Reporter } from './output/reporter.ts';
 
 const CLOSED = 'Tunnel closed.';
 

@@ -5,9 +5,9 @@ import { AlreadyRunning, type OpenWindow, openWindow } from '../app/browser/open
 import { Quit } from '../app/main/electron/quit.ts';
 import { ExitCode } from '../client/failures.ts';
 import type { AskOwner } from '../client/owner-questions.ts';
-import type { CommandContext } from './command.ts';
+import type { CommandContext } from './command-line/command.ts';
 import { askAt } from './mcp/ask-on-terminal.ts';
-import { hasBrowser, openFile } from './prompt.ts';
+import { hasBrowser, openFile } from './output/prompt.ts';
 
 /** How the window is served. */
 export interface UiOptions {

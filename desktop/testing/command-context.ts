@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { tmpdir } from 'node:os';
-import type { CommandContext, Files } from '../cli/command.ts';
-import { COMMANDS } from '../cli/commands.ts';
-import type { PrintedOutput } from '../cli/reporter.ts';
+import type { CommandContext, Files } from '../cli/command-line/command.ts';
+import { COMMANDS } from '../cli/commands/commands.ts';
+import type { PrintedOutput } from '../cli/output/reporter.ts';
 import type { Prompt } from '../client/config/relay-access.ts';
 import { StoredLogin } from '../client/config/stored-login.ts';
 

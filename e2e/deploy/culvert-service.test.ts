@@ -8,7 +8,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, wri
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { notRun } from '../../shared/testing/posix.ts';
-import { launchAgent, scheduledTask, systemdUnit } from '../../desktop/cli/service-manager.ts';
+import { launchAgent, scheduledTask, systemdUnit } from '../../desktop/cli/service/system-services.ts';
 import { createAccount } from '../support/accounts.ts';
 import { Child } from '../support/child.ts';
 import { eventually } from '../support/deadline.ts';

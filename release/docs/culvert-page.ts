@@ -1,9 +1,9 @@
 /** Generates culvert.md from the commands of `culvert`, and culvert-yml.md from the same options as fields of a file. */
-import { meaningOf, optionsOf, type Usage } from '../../desktop/cli/command.ts';
-import { COMMANDS } from '../../desktop/cli/commands.ts';
-import { optionUsage, usage } from '../../desktop/cli/help.ts';
-import { COMMON, type OptionName, OPTIONS } from '../../desktop/cli/options.ts';
-import { startCommand } from '../../desktop/cli/tunnel-commands.ts';
+import { meaningOf, optionsOf, type Usage } from '../../desktop/cli/command-line/command.ts';
+import { COMMANDS } from '../../desktop/cli/commands/commands.ts';
+import { optionUsage, usage } from '../../desktop/cli/command-line/help.ts';
+import { COMMON, type OptionName, OPTIONS } from '../../desktop/cli/command-line/options.ts';
+import { startCommand } from '../../desktop/cli/commands/http.ts';
 import { ACCESS_FIELD_MESSAGES } from '../../desktop/client/config/project-access.ts';
 import { TUNNEL_FIELD_RULES } from '../../desktop/client/config/project.ts';
 import { CONFIG_FILE_MAX_BYTES, CONFIG_TUNNELS_MAX, LABEL_MAX_LENGTH } from '../../desktop/client/limits.ts';
@@ -146,7 +146,11 @@ export function projectPage(): string {
     ([name, message]) => [name, textOf(toMessage(message)).replace(/^(?:it takes|must be) /, '')] as const,
   );
   return [
-    pageStart('culvert.yml', 'desktop/client/config and desktop/cli/options.ts', PROJECT_INTRODUCTION),
+    pageStart(
+      'culvert.yml',
+      'desktop/client/config and desktop/cli/command-line/options.ts',
+      PROJECT_INTRODUCTION,
+    ),
     codeBlock('yaml', startCommand.sections?.['culvert.yml'] ?? ''),
     '## Fields\n',
     markdownTable(

@@ -14,7 +14,7 @@ import type { RequestLog } from '../../client/inspector/request-log.ts';
 import { textOf } from '../../client/messages.ts';
 import { ApiClient } from '../../client/relay/api-client.ts';
 import { MCP_OPEN_TIMEOUT_MS, MCP_TUNNELS_MAX } from '../limits.ts';
-import type { Output, Reporter } from '../reporter.ts';
+import type { Output, Reporter } from '../output/reporter.ts';
 import type { Inspection } from '../serve-tunnel.ts';
 import { ToolFailure } from './tool-json.ts';
 

@@ -4,7 +4,7 @@ import { type Clock, systemClock } from '../../client/clock.ts';
 import type { RelayAccess } from '../../client/config/relay-access.ts';
 import { appDataFolder } from '../../client/config/stored-login.ts';
 import { ExitCode } from '../../client/failures.ts';
-import type { CommandContext } from '../command.ts';
+import type { CommandContext } from '../command-line/command.ts';
 import { MCP_REFUSAL_MS } from '../limits.ts';
 import { AgentTunnels } from './agent-tunnels.ts';
 import { type Bounds, Consent } from './bounds.ts';

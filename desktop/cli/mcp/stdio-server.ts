@@ -8,7 +8,7 @@ import type { JsonObject } from '../../../shared/fields.ts';
 import { VERSION } from '../../../shared/version.ts';
 import type { Clock } from '../../client/clock.ts';
 import { LineReader } from '../../client/line-reader.ts';
-import { jsonLine } from '../format.ts';
+import { jsonLine } from '../output/format.ts';
 import { MCP_CALLS_MAX, MCP_MESSAGE_MAX_BYTES, MCP_OUTPUT_MAX_BYTES, MCP_PROGRESS_MS } from '../limits.ts';
 
 /** A tool as a client sees it. */

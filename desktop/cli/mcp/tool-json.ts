@@ -6,7 +6,7 @@ import type { ValueRule } from '../../../shared/value-rules.ts';
 import { decodeBody } from '../../client/inspector/decode-body.ts';
 import { shownValue } from '../../client/inspector/edit.ts';
 import type { RecordedMessage, RequestDetail } from '../../client/inspector/records.ts';
-import { jsonLine } from '../format.ts';
+import { jsonLine } from '../output/format.ts';
 import { summaryJson } from '../inspect-format.ts';
 import { MCP_BODY_MAX_BYTES } from '../limits.ts';
 import type { ToolResult } from './stdio-server.ts';

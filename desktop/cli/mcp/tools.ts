@@ -24,8 +24,8 @@ import { describeFailure } from '../../client/failures.ts';
 import { matching, type RequestDetail } from '../../client/inspector/records.ts';
 import { type Message, toMessage } from '../../client/messages.ts';
 import { madeTokens, withoutTokens } from '../../client/relay/api-responses.ts';
-import { accessMessage, describeAccess } from '../access-options.ts';
-import { diagnoseRelay } from '../doctor-command.ts';
+import { accessMessage, describeAccess } from '../command-line/access-options.ts';
+import { diagnoseRelay } from '../commands/doctor.ts';
 import { changed } from '../inspect-edit.ts';
 import { summaryJson } from '../inspect-format.ts';
 import {
@@ -36,7 +36,7 @@ import {
   MCP_WAIT_MAX_SECONDS,
   MCP_WAITS_MAX,
 } from '../limits.ts';
-import { refuseRelayPort } from '../tunnel-commands.ts';
+import { refuseRelayPort } from '../commands/http.ts';
 import { type AgentTunnel, type AgentTunnels, waitForRequest } from './agent-tunnels.ts';
 import {
   boundedExtension,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { KnockMessage } from '../../../shared/control.ts';
 import type { RequestSummary } from '../../client/inspector/records.ts';
 import { TUNNEL } from '../../testing/fake-platform.ts';
-import { clockTime, localTime } from '../format.ts';
+import { clockTime, localTime } from '../output/format.ts';
 import { frame } from './frame.ts';
 import type { PanelState, ViewState } from './state.ts';
 import { paint } from './text.ts';

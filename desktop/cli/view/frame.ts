@@ -1,11 +1,11 @@
 /** The frame for a state: a pure function, without a terminal. */
 import type { KnockMessage } from '../../../shared/control.ts';
 import { byteSize } from '../../client/inspector/readable.ts';
-import { describeAccess } from '../access-options.ts';
-import { escapeVisitorText, localTime, timeLeft } from '../format.ts';
+import { describeAccess } from '../command-line/access-options.ts';
+import { escapeVisitorText, localTime, timeLeft } from '../output/format.ts';
 import type { Tunnel } from '../../../shared/tunnel.ts';
 import { EXPIRY_FIRST_WARNING_MS } from '../../client/limits.ts';
-import { KEPT_OPEN } from '../reporter.ts';
+import { KEPT_OPEN } from '../output/reporter.ts';
 import { NARROW_LABEL_COLUMNS, requestRows, WIDE_COLUMNS } from './log-page.ts';
 import { codeLines } from './once-online.ts';
 import type { PanelState, PanelStatus, Size, ViewState } from './state.ts';

@@ -6,7 +6,7 @@ import {
   type RequestSummary,
   WEBHOOK_PROVIDERS,
 } from '../../client/inspector/records.ts';
-import { clockTime, duration, escapeVisitorText, targetText } from '../format.ts';
+import { clockTime, duration, escapeVisitorText, targetText } from '../output/format.ts';
 import { detailText } from '../inspect-format.ts';
 import { LOG_SEARCH_MAX } from '../limits.ts';
 import type { PanelState, Size } from './state.ts';

@@ -1,7 +1,7 @@
 /** What `--open`, `--qr` and `--copy` have done with the address of a tunnel once visitors reach it. */
 import { renderUnicodeCompact } from 'uqr';
-import { showsUtf8 } from '../format.ts';
-import type { Output } from '../reporter.ts';
+import { showsUtf8 } from '../output/format.ts';
+import type { Output } from '../output/reporter.ts';
 import type { Size } from './state.ts';
 import { type Line, span } from './text.ts';
 

@@ -16,7 +16,7 @@ import {
   VIEW_REFRESH_BUSY_MS,
   VIEW_REFRESH_MS,
 } from '../limits.ts';
-import { type EndReason, type Output, type Reporter, TextReporter } from '../reporter.ts';
+import { type EndReason, type Output, type Reporter, TextReporter } from '../output/reporter.ts';
 import type { PanelState, PanelStatus, WaitingApproval } from './state.ts';
 
 export interface PanelOptions {

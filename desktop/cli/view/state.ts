@@ -3,7 +3,7 @@ import type { KnockMessage } from '../../../shared/control.ts';
 import type { Tunnel } from '../../../shared/tunnel.ts';
 import type { RequestSummary } from '../../client/inspector/records.ts';
 import type { MadeToken } from '../../client/relay/api-responses.ts';
-import type { EndReason } from '../reporter.ts';
+import type { EndReason } from '../output/reporter.ts';
 
 export type PanelStatus =
   | { readonly name: 'opening' }

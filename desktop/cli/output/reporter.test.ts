@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { record } from '../testing/command-context.ts';
-import { FakeClock } from '../testing/fake-clock.ts';
-import { TUNNEL } from '../testing/fake-platform.ts';
-import { SPEC } from '../testing/tunnel-spec.ts';
+import { record } from '../../testing/command-context.ts';
+import { FakeClock } from '../../testing/fake-clock.ts';
+import { TUNNEL } from '../../testing/fake-platform.ts';
+import { SPEC } from '../../testing/tunnel-spec.ts';
 import { JsonReporter, TextReporter } from './reporter.ts';
 
 describe('JsonReporter', () => {

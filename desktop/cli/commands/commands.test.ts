@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
-import { OPEN } from '../../shared/access.ts';
-import { SPEC_DEFAULTS, type TunnelSpec } from '../client/config/tunnel-spec.ts';
-import { UsageError } from '../client/failures.ts';
-import { ProjectFileError } from '../client/config/project-trust.ts';
-import { Network } from '../client/network/network.ts';
-import { parseRelayAddress } from '../client/relay/relay-address.ts';
-import { NO_FILES } from '../testing/command-context.ts';
-import { readLoginAddress } from './login-commands.ts';
-import type { Files, Usage } from './command.ts';
+import { OPEN } from '../../../shared/access.ts';
+import { SPEC_DEFAULTS, type TunnelSpec } from '../../client/config/tunnel-spec.ts';
+import { UsageError } from '../../client/failures.ts';
+import { ProjectFileError } from '../../client/config/project-trust.ts';
+import { Network } from '../../client/network/network.ts';
+import { parseRelayAddress } from '../../client/relay/relay-address.ts';
+import { NO_FILES } from '../../testing/command-context.ts';
+import { readLoginAddress } from './login.ts';
+import type { Files, Usage } from '../command-line/command.ts';
 import { COMMANDS, type PreparedCommand, readArguments } from './commands.ts';
 
 const KEY = `cvt_${'k'.repeat(32)}`;

@@ -1,19 +1,19 @@
 /** How `culvert http` and `start` report what happens: as text for people, or as one JSON event per line. */
-import type { KnockMessage } from '../../shared/control.ts';
-import type { Tunnel } from '../../shared/tunnel.ts';
-import { escapeUnprintable } from '../../shared/unprintable.ts';
-import type { Clock } from '../client/clock.ts';
-import { localUrl, type TunnelSpec } from '../client/config/tunnel-spec.ts';
-import { isKeptOpen } from '../client/expiry-watch.ts';
-import type { OfflineReason } from '../client/control/verdict.ts';
-import { describeWait } from '../client/failures.ts';
-import type { RequestSummary } from '../client/inspector/records.ts';
-import { textOf } from '../client/messages.ts';
-import { madeTokens } from '../client/relay/api-responses.ts';
-import type { ConnectionProblem } from '../client/visitors/connections.ts';
-import { describeAccess } from './access-options.ts';
+import type { KnockMessage } from '../../../shared/control.ts';
+import type { Tunnel } from '../../../shared/tunnel.ts';
+import { escapeUnprintable } from '../../../shared/unprintable.ts';
+import type { Clock } from '../../client/clock.ts';
+import { localUrl, type TunnelSpec } from '../../client/config/tunnel-spec.ts';
+import { isKeptOpen } from '../../client/expiry-watch.ts';
+import type { OfflineReason } from '../../client/control/verdict.ts';
+import { describeWait } from '../../client/failures.ts';
+import type { RequestSummary } from '../../client/inspector/records.ts';
+import { textOf } from '../../client/messages.ts';
+import { madeTokens } from '../../client/relay/api-responses.ts';
+import type { ConnectionProblem } from '../../client/visitors/connections.ts';
+import { describeAccess } from '../command-line/access-options.ts';
 import { escapeVisitorText, jsonLine, lifetimeText, localTime, timeLeft } from './format.ts';
-import { summaryLine } from './inspect-format.ts';
+import { summaryLine } from '../inspect-format.ts';
 
 /** Why the command ended: `failed` if there never was a tunnel. */
 export type EndReason = OfflineReason | 'failed';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import type { Prompt } from '../client/config/relay-access.ts';
-import { UsageError } from '../client/failures.ts';
+import type { Prompt } from '../../client/config/relay-access.ts';
+import { UsageError } from '../../client/failures.ts';
 import { completeAccess, describeAccess, exposureWarning, readAccessOptions } from './access-options.ts';
 
 /** Somebody who types these passwords. */

@@ -11,15 +11,15 @@ import {
   readSettings,
   type RelayAccess,
   type RelaySources,
-} from '../client/config/relay-access.ts';
-import { UsageError } from '../client/failures.ts';
-import type { Network } from '../client/network/network.ts';
-import { ApiClient } from '../client/relay/api-client.ts';
-import { type InvitationAddress, readInvitation, takeInvitation } from '../client/relay/invitation.ts';
-import { isProtected, type RelayAddress } from '../client/relay/relay-address.ts';
-import { type CommandLine, type CommandSurroundings, defineCommand } from './command.ts';
-import { jsonLine } from './format.ts';
-import { COMMON } from './options.ts';
+} from '../../client/config/relay-access.ts';
+import { UsageError } from '../../client/failures.ts';
+import type { Network } from '../../client/network/network.ts';
+import { ApiClient } from '../../client/relay/api-client.ts';
+import { type InvitationAddress, readInvitation, takeInvitation } from '../../client/relay/invitation.ts';
+import { isProtected, type RelayAddress } from '../../client/relay/relay-address.ts';
+import { type CommandLine, type CommandSurroundings, defineCommand } from '../command-line/command.ts';
+import { jsonLine } from '../output/format.ts';
+import { COMMON } from '../command-line/options.ts';
 
 interface LoginAddress {
   readonly relay: RelayAddress;

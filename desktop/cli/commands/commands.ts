@@ -1,14 +1,14 @@
 /** Every command of `culvert`, and the command line that names one. */
-import { nearest } from '../../shared/help-text.ts';
-import { VERSION } from '../../shared/version.ts';
-import type { Environment } from '../client/config/relay-access.ts';
-import { ExitCode, UsageError } from '../client/failures.ts';
-import { domainCommand, statusCommand, teamCommand } from './account-commands.ts';
-import { loginCommand, logoutCommand } from './login-commands.ts';
-import { CommandLine, type Files, optionsOf, type Prepared, type Usage } from './command.ts';
-import { doctorCommand } from './doctor-command.ts';
-import { commandHelp, completionCommand, manCommand, overview } from './help.ts';
-import { inspectCommand } from './inspect-command.ts';
+import { nearest } from '../../../shared/help-text.ts';
+import { VERSION } from '../../../shared/version.ts';
+import type { Environment } from '../../client/config/relay-access.ts';
+import { ExitCode, UsageError } from '../../client/failures.ts';
+import { domainCommand, statusCommand, teamCommand } from './domain.ts';
+import { loginCommand, logoutCommand } from './login.ts';
+import { CommandLine, type Files, optionsOf, type Prepared, type Usage } from '../command-line/command.ts';
+import { doctorCommand } from './doctor.ts';
+import { commandHelp, completionCommand, manCommand, overview } from '../command-line/help.ts';
+import { inspectCommand } from '../inspect-command.ts';
 import {
   accessCommand,
   closeCommand,
@@ -17,10 +17,10 @@ import {
   linkCommand,
   linksCommand,
   listCommand,
-} from './manage-commands.ts';
-import { isTarget, optionHint, parse, PORT_HINT, type Values } from './parse.ts';
-import { mcpCommand, runCommand, serviceCommand, uiCommand } from './long-running-commands.ts';
-import { httpCommand, shareCommand, startCommand } from './tunnel-commands.ts';
+} from './access.ts';
+import { isTarget, optionHint, parse, PORT_HINT, type Values } from '../command-line/parse.ts';
+import { mcpCommand, runCommand, serviceCommand, uiCommand } from '../long-running-commands.ts';
+import { httpCommand, shareCommand, startCommand } from './http.ts';
 
 /** In the order of the help. */
 export const COMMANDS = [

@@ -5,8 +5,8 @@ import {
   HEADER_RULE,
   type HeaderChanges,
   HEADERS_MAX,
-} from '../../shared/header-changes.ts';
-import { nearest } from '../../shared/help-text.ts';
+} from '../../../shared/header-changes.ts';
+import { nearest } from '../../../shared/help-text.ts';
 import {
   LOCAL_HOST_RULE,
   parsePort,
@@ -14,9 +14,9 @@ import {
   type Upstream,
   UPSTREAM_RULE,
   type ValueRule,
-} from '../../shared/value-rules.ts';
-import { UsageError } from '../client/failures.ts';
-import { isLoopback } from '../client/network/dial.ts';
+} from '../../../shared/value-rules.ts';
+import { UsageError } from '../../client/failures.ts';
+import { isLoopback } from '../../client/network/dial.ts';
 import { type HEADERS, OPTION_TABLE, type OptionName } from './options.ts';
 
 export type Values = ReturnType<typeof parse>['values'];

@@ -7,11 +7,11 @@ import { execFile } from 'node:child_process';
 import { rm, writeFile } from 'node:fs/promises';
 import { posix, win32 } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { escapeUnprintable, withoutEnd } from '../../shared/unprintable.ts';
-import { DurableFile } from '../client/config/durable-file.ts';
-import type { Machine } from '../client/config/stored-login.ts';
-import { EXIT_CODE_MEANINGS, ExitCode } from '../client/failures.ts';
-import { SERVICE_RESTART_SECONDS, SERVICE_STOP_SECONDS, SYSTEM_COMMAND_MS } from './limits.ts';
+import { escapeUnprintable, withoutEnd } from '../../../shared/unprintable.ts';
+import { DurableFile } from '../../client/config/durable-file.ts';
+import type { Machine } from '../../client/config/stored-login.ts';
+import { EXIT_CODE_MEANINGS, ExitCode } from '../../client/failures.ts';
+import { SERVICE_RESTART_SECONDS, SERVICE_STOP_SECONDS, SYSTEM_COMMAND_MS } from '../limits.ts';
 
 /** What a definition is made of. */
 interface ServiceDefinition {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { optionsOf } from './command.ts';
+import { optionsOf } from '../command-line/command.ts';
 import { COMMANDS } from './commands.ts';
-import { completionScript, manualPage, SHELLS } from './help.ts';
-import { OPTION_NAMES } from './options.ts';
+import { completionScript, manualPage, SHELLS } from '../command-line/help.ts';
+import { OPTION_NAMES } from '../command-line/options.ts';
 
 const offers = (...words: string[]): string[] => {
   const typed = words.map((word) => `'${word}'`).join(' ');

@@ -1,6 +1,6 @@
-import { durationParts, durationText, parseDuration, roughDuration } from '../../shared/duration.ts';
-import { escapeCharacter, replaceUnprintable } from '../../shared/unprintable.ts';
-import { readableTarget, utf8Text } from '../client/inspector/readable.ts';
+import { durationParts, durationText, parseDuration, roughDuration } from '../../../shared/duration.ts';
+import { escapeCharacter, replaceUnprintable } from '../../../shared/unprintable.ts';
+import { readableTarget, utf8Text } from '../../client/inspector/readable.ts';
 
 /**
  * Whether the terminal shows UTF-8, by the locale of POSIX: the first of these variables that is set decides. Without

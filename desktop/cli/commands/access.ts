@@ -1,13 +1,13 @@
 /** Commands for tunnels that already exist, which are named by id or slug. */
-import { API_ERRORS } from '../../shared/errors.ts';
-import { LINK_NOTE_RULE, LINK_PATH_RULE } from '../../shared/links.ts';
-import type { Tunnel } from '../../shared/tunnel.ts';
-import { TTL_RULE } from '../../shared/value-rules.ts';
-import { UsageError } from '../client/failures.ts';
-import { byteSize } from '../client/inspector/readable.ts';
-import type { ApiClient } from '../client/relay/api-client.ts';
-import { madeTokens } from '../client/relay/api-responses.ts';
-import { RelayRefusal } from '../client/relay/errors.ts';
+import { API_ERRORS } from '../../../shared/errors.ts';
+import { LINK_NOTE_RULE, LINK_PATH_RULE } from '../../../shared/links.ts';
+import type { Tunnel } from '../../../shared/tunnel.ts';
+import { TTL_RULE } from '../../../shared/value-rules.ts';
+import { UsageError } from '../../client/failures.ts';
+import { byteSize } from '../../client/inspector/readable.ts';
+import type { ApiClient } from '../../client/relay/api-client.ts';
+import { madeTokens } from '../../client/relay/api-responses.ts';
+import { RelayRefusal } from '../../client/relay/errors.ts';
 import {
   accessText,
   type AccessOptions,
@@ -15,11 +15,11 @@ import {
   describeAccess,
   exposureWarning,
   readAccessOptions,
-} from './access-options.ts';
-import { apiOf, cannotPrint, type CommandLine, defineCommand, printOnce } from './command.ts';
-import { jsonLine, localTime, table } from './format.ts';
-import { ACCESS_POLICY, COMMON } from './options.ts';
-import { readOption, type Values } from './parse.ts';
+} from '../command-line/access-options.ts';
+import { apiOf, cannotPrint, type CommandLine, defineCommand, printOnce } from '../command-line/command.ts';
+import { jsonLine, localTime, table } from '../output/format.ts';
+import { ACCESS_POLICY, COMMON } from '../command-line/options.ts';
+import { readOption, type Values } from '../command-line/parse.ts';
 
 export const listCommand = defineCommand({
   name: 'list',

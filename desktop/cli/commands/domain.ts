@@ -1,17 +1,17 @@
 /** `culvert status`, `domain` and `team`: the account. */
-import { type CheckedDomain, type DnsRecord, type Domain, readDomain } from '../../shared/domains.ts';
-import type { NewTeamInvites, Team, TeamAudit } from '../../shared/team.ts';
-import type { Account } from '../../shared/tunnel.ts';
-import type { RelayAccess } from '../client/config/relay-access.ts';
-import { ExitCode, UsageError } from '../client/failures.ts';
-import { byteSize } from '../client/inspector/readable.ts';
-import type { ApiClient } from '../client/relay/api-client.ts';
-import { DomainUnsupported, RelayRefusal } from '../client/relay/errors.ts';
-import { accessText } from './access-options.ts';
-import { apiOf, type CommandLine, defineCommand, printOnce } from './command.ts';
-import { jsonLine, lifetimeText, localTime, table, timeLeft } from './format.ts';
-import { COMMON } from './options.ts';
-import type { Output } from './reporter.ts';
+import { type CheckedDomain, type DnsRecord, type Domain, readDomain } from '../../../shared/domains.ts';
+import type { NewTeamInvites, Team, TeamAudit } from '../../../shared/team.ts';
+import type { Account } from '../../../shared/tunnel.ts';
+import type { RelayAccess } from '../../client/config/relay-access.ts';
+import { ExitCode, UsageError } from '../../client/failures.ts';
+import { byteSize } from '../../client/inspector/readable.ts';
+import type { ApiClient } from '../../client/relay/api-client.ts';
+import { DomainUnsupported, RelayRefusal } from '../../client/relay/errors.ts';
+import { accessText } from '../command-line/access-options.ts';
+import { apiOf, type CommandLine, defineCommand, printOnce } from '../command-line/command.ts';
+import { jsonLine, lifetimeText, localTime, table, timeLeft } from '../output/format.ts';
+import { COMMON } from '../command-line/options.ts';
+import type { Output } from '../output/reporter.ts';
 
 export const statusCommand = defineCommand({
   name: 'status',

@@ -1,9 +1,9 @@
 /** `culvert http`, `share` and `start`: open tunnels, and serve them until they end. */
 import { setFlagsFromString } from 'node:v8';
-import { DOMAIN_RULE } from '../../shared/domains.ts';
-import { limitOldGeneration, limitYoungGeneration } from '../../shared/heap.ts';
-import { nearest } from '../../shared/help-text.ts';
-import { isWildcardDomain } from '../../shared/wildcard-hosts.ts';
+import { DOMAIN_RULE } from '../../../shared/domains.ts';
+import { limitOldGeneration, limitYoungGeneration } from '../../../shared/heap.ts';
+import { nearest } from '../../../shared/help-text.ts';
+import { isWildcardDomain } from '../../../shared/wildcard-hosts.ts';
 import {
   COMPRESS_RULE,
   type CompressMode,
@@ -11,24 +11,24 @@ import {
   LOCAL_HOST_RULE,
   NAME_RULE,
   PORT_RULE,
-} from '../../shared/value-rules.ts';
-import { checkLocalHosts, locateFolders } from '../client/config/project-trust.ts';
+} from '../../../shared/value-rules.ts';
+import { checkLocalHosts, locateFolders } from '../../client/config/project-trust.ts';
 import {
   KEEP_BODIES_RULE,
   parseSize,
   SPEC_DEFAULTS,
   type TunnelSpec,
   WAIT_RULE,
-} from '../client/config/tunnel-spec.ts';
-import { type ExitCode, UsageError } from '../client/failures.ts';
-import { OLD_GENERATION_GROWTH_PERCENT } from '../client/limits.ts';
-import { isLoopback } from '../client/network/dial.ts';
-import type { RelayAddress } from '../client/relay/relay-address.ts';
-import { readAccessOptions } from './access-options.ts';
-import { type CommandContext, type CommandLine, defineCommand, type Files } from './command.ts';
-import { completeLogin, readAccessOrLogin } from './login-commands.ts';
-import { EXIT_CODES } from './help.ts';
-import { ACCESS_POLICY, COMMON, HEADERS, REQUESTS, WHEN_ONLINE } from './options.ts';
+} from '../../client/config/tunnel-spec.ts';
+import { type ExitCode, UsageError } from '../../client/failures.ts';
+import { OLD_GENERATION_GROWTH_PERCENT } from '../../client/limits.ts';
+import { isLoopback } from '../../client/network/dial.ts';
+import type { RelayAddress } from '../../client/relay/relay-address.ts';
+import { readAccessOptions } from '../command-line/access-options.ts';
+import { type CommandContext, type CommandLine, defineCommand, type Files } from '../command-line/command.ts';
+import { completeLogin, readAccessOrLogin } from './login.ts';
+import { EXIT_CODES } from '../command-line/help.ts';
+import { ACCESS_POLICY, COMMON, HEADERS, REQUESTS, WHEN_ONLINE } from '../command-line/options.ts';
 import {
   parseTarget,
   readHeaders,
@@ -37,9 +37,9 @@ import {
   readUpstream,
   type Target,
   type Values,
-} from './parse.ts';
-import type { HttpTunnel, ProjectTunnels } from './run-tunnels.ts';
-import type { OnceOnline } from './view/once-online.ts';
+} from '../command-line/parse.ts';
+import type { HttpTunnel, ProjectTunnels } from '../run-tunnels.ts';
+import type { OnceOnline } from '../view/once-online.ts';
 
 const EVENTS = `{"event":"online","tunnel":{…}}
     Visitors can reach the port. This event is sent first and after each reconnect. It contains "password" if
@@ -228,7 +228,7 @@ export function limitHeap(): void {
 async function serve(given: HttpTunnel | ProjectTunnels, context: CommandContext): Promise<ExitCode> {
   limitHeap();
   const complete = 'project' in given ? given : await completeLogin(given, context);
-  const { openTunnels } = await import('./run-tunnels.ts');
+  const { openTunnels } = await import('../run-tunnels.ts');
   return openTunnels(complete, context);
 }
 

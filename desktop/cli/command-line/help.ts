@@ -1,7 +1,7 @@
 /** What the tables of commands and options are for people: `culvert help`, `man` and `completion`. */
-import { helpParagraph, helpRow, paragraphsOf } from '../../shared/help-text.ts';
-import { VERSION } from '../../shared/version.ts';
-import { EXIT_CODE_MEANINGS, UsageError } from '../client/failures.ts';
+import { helpParagraph, helpRow, paragraphsOf } from '../../../shared/help-text.ts';
+import { VERSION } from '../../../shared/version.ts';
+import { EXIT_CODE_MEANINGS, UsageError } from '../../client/failures.ts';
 import { type CommandLine, defineCommand, meaningOf, optionsOf, type Usage } from './command.ts';
 import { OPTION_NAMES, type OptionName, OPTIONS } from './options.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { temporaryDirectory } from '../../shared/testing/temporary-directory.ts';
+import { temporaryDirectory } from '../../../shared/testing/temporary-directory.ts';
 import { commandEnvironment, planCommand, projectName } from './package-file.ts';
 
 const planned = (line: string, scripts: Record<string, unknown> = {}): string =>

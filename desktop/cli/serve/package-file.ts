@@ -4,8 +4,8 @@
  */
 import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { NAME_MAX_LENGTH, parsePort, NAME_RULE } from '../../shared/value-rules.ts';
-import { PACKAGE_FILE_MAX_BYTES } from './limits.ts';
+import { NAME_MAX_LENGTH, parsePort, NAME_RULE } from '../../../shared/value-rules.ts';
+import { PACKAGE_FILE_MAX_BYTES } from '../limits.ts';
 
 /** Branches that are left out of the name. */
 const MAIN_BRANCHES = new Set(['main', 'master']);

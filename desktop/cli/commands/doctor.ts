@@ -1,5 +1,5 @@
 /** `culvert doctor`: checks every step from this machine to a local port, through the relay, and names the hop that fails. */
-import type { Upstream } from '../../shared/value-rules.ts';
+import type { Upstream } from '../../../shared/value-rules.ts';
 import {
   checkKey,
   checkProtected,
@@ -7,16 +7,16 @@ import {
   type FoundRelay,
   readNetwork,
   type RelayAccess,
-} from '../client/config/relay-access.ts';
-import { HopFailure, type HopResult, type Subject } from '../client/diagnostics/hop.ts';
-import { ExitCode, UsageError } from '../client/failures.ts';
-import { localPort } from '../client/local/local-service.ts';
-import { textOf } from '../client/messages.ts';
-import type { Network } from '../client/network/network.ts';
-import { type CommandContext, type CommandLine, defineCommand } from './command.ts';
-import { jsonLine } from './format.ts';
-import { COMMON } from './options.ts';
-import { parseTarget, readUpstream, type Target } from './parse.ts';
+} from '../../client/config/relay-access.ts';
+import { HopFailure, type HopResult, type Subject } from '../../client/diagnostics/hop.ts';
+import { ExitCode, UsageError } from '../../client/failures.ts';
+import { localPort } from '../../client/local/local-service.ts';
+import { textOf } from '../../client/messages.ts';
+import type { Network } from '../../client/network/network.ts';
+import { type CommandContext, type CommandLine, defineCommand } from '../command-line/command.ts';
+import { jsonLine } from '../output/format.ts';
+import { COMMON } from '../command-line/options.ts';
+import { parseTarget, readUpstream, type Target } from '../command-line/parse.ts';
 
 const NAME_COLUMNS = 9;
 const TIME_COLUMNS = 8;
@@ -85,7 +85,7 @@ function readTarget(port: string, { values }: CommandLine): GivenDoctor['target'
 
 /** @returns 0 when nothing has failed, else 1 */
 async function runDoctor(command: GivenDoctor, { output, interruptible }: CommandContext): Promise<ExitCode> {
-  const { diagnose } = await import('../client/diagnostics/diagnose.ts');
+  const { diagnose } = await import('../../client/diagnostics/diagnose.ts');
   const interrupted = interruptible();
   if (!command.json) output.out(`Relay ${command.relay.origin}, from ${command.relayFrom}\n`);
   const failed: string[] = [];
@@ -120,7 +120,7 @@ export async function diagnoseRelay(
   port: number | undefined,
   interrupted: AbortSignal,
 ): Promise<readonly EnglishResult[]> {
-  const { diagnose } = await import('../client/diagnostics/diagnose.ts');
+  const { diagnose } = await import('../../client/diagnostics/diagnose.ts');
   const target =
     port === undefined ? undefined : { port, host: 'localhost', https: false, upstream: 'http1' as const };
   const from = { relayFrom: 'culvert mcp', keyFrom: 'culvert mcp' };

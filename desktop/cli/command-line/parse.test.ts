@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { UsageError } from '../client/failures.ts';
+import { UsageError } from '../../client/failures.ts';
 import { isTarget, otherMachineWarning, parseTarget } from './parse.ts';
 
 describe('parseTarget', () => {

@@ -4,11 +4,11 @@ import {
   type AccessView,
   type BasicCredentials,
   USER_PASSWORD_RULE,
-} from '../../shared/access.ts';
-import { accessProblems, type WantedAccess, wantedAccess } from '../client/config/project-access.ts';
-import type { Prompt } from '../client/config/relay-access.ts';
-import { UsageError } from '../client/failures.ts';
-import { type Message, type MessageValue, toMessage } from '../client/messages.ts';
+} from '../../../shared/access.ts';
+import { accessProblems, type WantedAccess, wantedAccess } from '../../client/config/project-access.ts';
+import type { Prompt } from '../../client/config/relay-access.ts';
+import { UsageError } from '../../client/failures.ts';
+import { type Message, type MessageValue, toMessage } from '../../client/messages.ts';
 
 interface AccessValues {
   readonly auth?: readonly string[] | undefined;

@@ -9,16 +9,16 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { onPosix } from '../../shared/testing/posix.ts';
-import { readProject } from '../client/config/project.ts';
-import { StoredLogin } from '../client/config/stored-login.ts';
-import { UsageError } from '../client/failures.ts';
-import { parseRelayAddress } from '../client/relay/relay-address.ts';
-import { contextOf, record } from '../testing/command-context.ts';
-import { temporaryDirectory } from '../../shared/testing/temporary-directory.ts';
-import { readArguments } from './commands.ts';
-import { launchAgent, type Ran, scheduledTask, ServiceError, systemdUnit } from './service-manager.ts';
-import { LogFile, runService, type ServiceHost, serviceName } from './service-run.ts';
+import { onPosix } from '../../../shared/testing/posix.ts';
+import { readProject } from '../../client/config/project.ts';
+import { StoredLogin } from '../../client/config/stored-login.ts';
+import { UsageError } from '../../client/failures.ts';
+import { parseRelayAddress } from '../../client/relay/relay-address.ts';
+import { contextOf, record } from '../../testing/command-context.ts';
+import { temporaryDirectory } from '../../../shared/testing/temporary-directory.ts';
+import { readArguments } from '../commands/commands.ts';
+import { launchAgent, type Ran, scheduledTask, ServiceError, systemdUnit } from './system-services.ts';
+import { LogFile, runService, type ServiceHost, serviceName } from './installed-service.ts';
 
 const KEY = `cvt_${'k'.repeat(32)}`;
 const RELAY = 'https://relay.example.com';

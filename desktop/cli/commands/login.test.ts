@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { hostname } from 'node:os';
-import type { Prompt } from '../client/config/relay-access.ts';
-import { StoredLogin } from '../client/config/stored-login.ts';
-import { UsageError } from '../client/failures.ts';
-import { Network } from '../client/network/network.ts';
-import { RelayRefusal } from '../client/relay/errors.ts';
-import { ACCOUNT } from '../testing/fake-platform.ts';
-import { contextOf, record } from '../testing/command-context.ts';
-import { closeServers, type RestResponse, startRestRelay } from '../testing/servers.ts';
-import { temporaryDirectory } from '../../shared/testing/temporary-directory.ts';
-import { completeLogin, logoutCommand, readAccessOrLogin, runLogin } from './login-commands.ts';
+import type { Prompt } from '../../client/config/relay-access.ts';
+import { StoredLogin } from '../../client/config/stored-login.ts';
+import { UsageError } from '../../client/failures.ts';
+import { Network } from '../../client/network/network.ts';
+import { RelayRefusal } from '../../client/relay/errors.ts';
+import { ACCOUNT } from '../../testing/fake-platform.ts';
+import { contextOf, record } from '../../testing/command-context.ts';
+import { closeServers, type RestResponse, startRestRelay } from '../../testing/servers.ts';
+import { temporaryDirectory } from '../../../shared/testing/temporary-directory.ts';
+import { completeLogin, logoutCommand, readAccessOrLogin, runLogin } from './login.ts';
 
 const KEY = `cvt_${'k'.repeat(32)}`;
 

@@ -2,21 +2,21 @@
  * What every command of `culvert` is made of. A command is defined in one place with its name, help, options, reader
  * and runner; help, manual page, completion and reference page are made from that.
  */
-import { TTL_RULE } from '../../shared/value-rules.ts';
-import type { Project } from '../client/config/project.ts';
+import { TTL_RULE } from '../../../shared/value-rules.ts';
+import type { Project } from '../../client/config/project.ts';
 import {
   type Environment,
   type Prompt,
   readRelayAccess,
   type RelayAccess,
   type RelaySources,
-} from '../client/config/relay-access.ts';
-import type { Login, StoredLogin } from '../client/config/stored-login.ts';
-import { ExitCode, UsageError } from '../client/failures.ts';
-import { ApiClient } from '../client/relay/api-client.ts';
+} from '../../client/config/relay-access.ts';
+import type { Login, StoredLogin } from '../../client/config/stored-login.ts';
+import { ExitCode, UsageError } from '../../client/failures.ts';
+import { ApiClient } from '../../client/relay/api-client.ts';
 import { type OptionGroups, type OptionName, OPTIONS } from './options.ts';
 import { readOption, type Values } from './parse.ts';
-import type { Output, PrintedOutput } from './reporter.ts';
+import type { Output, PrintedOutput } from '../output/reporter.ts';
 
 /** How a command is called. */
 export interface Usage {

@@ -12,26 +12,26 @@ import {
 import { homedir, tmpdir, userInfo } from 'node:os';
 import { basename, dirname, join, resolve, sep } from 'node:path';
 import * as yup from 'yup';
-import { escapeUnprintable, hasUnprintable } from '../../shared/unprintable.ts';
-import { DurableFile, isMissing, OWNER_ONLY } from '../client/config/durable-file.ts';
-import { readProject } from '../client/config/project.ts';
-import type { Environment } from '../client/config/relay-access.ts';
-import { describeFailure, ExitCode, UsageError } from '../client/failures.ts';
-import type { RelayAddress } from '../client/relay/relay-address.ts';
-import { CommandLine, type CommandContext } from './command.ts';
-import { jsonLine, table } from './format.ts';
-import { SERVICE_FILE_MAX_BYTES, SERVICE_FOLDER_MAX, SERVICE_LOG_MAX_BYTES } from './limits.ts';
-import { parse } from './parse.ts';
-import type { Output } from './reporter.ts';
-import { openTunnels } from './run-tunnels.ts';
+import { escapeUnprintable, hasUnprintable } from '../../../shared/unprintable.ts';
+import { DurableFile, isMissing, OWNER_ONLY } from '../../client/config/durable-file.ts';
+import { readProject } from '../../client/config/project.ts';
+import type { Environment } from '../../client/config/relay-access.ts';
+import { describeFailure, ExitCode, UsageError } from '../../client/failures.ts';
+import type { RelayAddress } from '../../client/relay/relay-address.ts';
+import { CommandLine, type CommandContext } from '../command-line/command.ts';
+import { jsonLine, table } from '../output/format.ts';
+import { SERVICE_FILE_MAX_BYTES, SERVICE_FOLDER_MAX, SERVICE_LOG_MAX_BYTES } from '../limits.ts';
+import { parse } from '../command-line/parse.ts';
+import type { Output } from '../output/reporter.ts';
+import { openTunnels } from '../run-tunnels.ts';
 import {
   FINAL_CODES,
   runProgram,
   type ServiceMachine,
   type ServiceManager,
   serviceManager,
-} from './service-manager.ts';
-import { readStart } from './tunnel-commands.ts';
+} from './system-services.ts';
+import { readStart } from '../commands/http.ts';
 
 /** What `culvert service` is asked to do. */
 export type ServiceOrder =

@@ -2,9 +2,9 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
-import type { Prompt } from '../client/config/relay-access.ts';
-import { UsageError } from '../client/failures.ts';
-import { INPUT_MAX } from './limits.ts';
+import type { Prompt } from '../../client/config/relay-access.ts';
+import { UsageError } from '../../client/failures.ts';
+import { INPUT_MAX } from '../limits.ts';
 
 /**
  * @param input standard input
