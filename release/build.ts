@@ -10,11 +10,11 @@ import { buildPage } from '../desktop/build/build.ts';
 import { readRepository, ROOT } from './repository.ts';
 import { bundledPackages, licenceNotices } from './licences.ts';
 
-const DIST = join(ROOT, 'dist');
+export const DIST = join(ROOT, 'dist');
 /** The library that other programs import (docs/reference/library.md). */
 const LIBRARY = 'desktop/library';
 /** The window for browsers, beside the program `culvert`, which serves it. */
-const WINDOW = join(DIST, 'desktop/window');
+export const WINDOW = join(DIST, 'desktop/window');
 const LINE_LENGTH = 120;
 
 /** Modules that packages require at every start, and call later, if at all. */
@@ -83,7 +83,7 @@ function builtin(path: string): string {
 }
 
 /** The media types of the relay's API responses. The complete list would be a third of the program. */
-const mediaTypes: Plugin = {
+export const mediaTypes: Plugin = {
   name: 'media-types',
   setup(building) {
     building.onResolve({ filter: /^mime-db$/ }, ({ path }) => ({ path, namespace: 'media-types' }));
@@ -114,12 +114,17 @@ const unused: Plugin = {
   },
 };
 
-type Format = Pick<BuildOptions, 'format' | 'splitting' | 'outExtension'>;
+type Format = Pick<BuildOptions, 'format' | 'splitting' | 'outExtension' | 'define'>;
 
 /** Code shared by the commands of a program is in separate files, which each command loads on demand. */
 const PROGRAM: Format = { format: 'esm', splitting: true };
 /** A thread loads only its own file, which is therefore complete. Node sets up CommonJS faster. */
 const THREAD: Format = { format: 'cjs', outExtension: { '.js': '.cjs' } };
+/** A program in one file with Node (programs.ts), where there are no other files. */
+export const SINGLE_FILE: Format = {
+  format: 'cjs',
+  define: { 'import.meta.url': '""', 'import.meta.dirname': '""' },
+};
 
 /**
  * Bundles a program, or the library.
@@ -128,16 +133,17 @@ const THREAD: Format = { format: 'cjs', outExtension: { '.js': '.cjs' } };
  * @param plugins in addition to the common ones
  * @param entryPoints the files to start: the program, or a thread of it; for the library, the files to import
  */
-async function bundle(
+export async function bundle(
   folder: string,
   entryPoints: readonly string[],
   as: Format,
   plugins: Plugin[] = [],
+  output = DIST,
 ): Promise<Metafile> {
   const { metafile } = await build({
     absWorkingDir: ROOT,
     entryPoints: entryPoints.map((file) => join(folder, file)),
-    outdir: join(DIST, folder),
+    outdir: join(output, folder),
     entryNames: '[name]',
     bundle: true,
     platform: 'node',

@@ -99,8 +99,11 @@ const context: CommandContext = {
   },
 };
 
-const args = process.argv.slice(2);
-process.exitCode = await main(args, process.env, await filesFor(args), context, () => isServing);
-setTimeout(() => process.exit(), EXIT_TIMEOUT_MS).unref();
-// Nothing is left to do. Without this, Node tears down its environment before it ends, and has been seen to hang there.
-process.once('beforeExit', () => process.exit());
+async function run(args: readonly string[]): Promise<void> {
+  process.exitCode = await main(args, process.env, await filesFor(args), context, () => isServing);
+  setTimeout(() => process.exit(), EXIT_TIMEOUT_MS).unref();
+  // Nothing is left to do. Without this, Node tears down its environment before it ends, and has been seen to hang there.
+  process.once('beforeExit', () => process.exit());
+}
+
+void run(process.argv.slice(2));

@@ -6,6 +6,7 @@ import { fstatSync, writeSync } from 'node:fs';
 import process from 'node:process';
 import { isatty } from 'node:tty';
 import { setFlagsFromString } from 'node:v8';
+import { ownCommand } from '../own-program.ts';
 import { limitOldGeneration, limitYoungGeneration } from '../../shared/heap.ts';
 import { StandardOutput } from '../../shared/standard-output.ts';
 import { onStopSignals } from '../../shared/stop-signals.ts';
@@ -56,10 +57,7 @@ const shell: Shell = {
   flush: () => stdout.flush(),
   err: (line) => stderr.write(`${line}\n`),
   async startDetached(argv) {
-    const [, program = ''] = process.argv;
-    return await startDetached([process.execPath, ...process.execArgv, program, ...argv], (line) =>
-      shell.out(line),
-    );
+    return await startDetached([...ownCommand(), ...argv], (line) => shell.out(line));
   },
   listeners: givenListeners(process.env, process.pid),
   tellServiceManager: () => tellServiceManager(process.env, process.pid),
@@ -98,4 +96,4 @@ const done = main(shell, process.argv.slice(2), async (config, operator, replace
   limitOldGeneration(OLD_GENERATION_GROWTH_PERCENT, process.execArgv, setFlagsFromString);
   return relay;
 });
-await exit(await done);
+void done.then(exit);

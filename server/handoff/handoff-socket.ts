@@ -8,7 +8,7 @@ import { once } from 'node:events';
 import { chmodSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { partCommand } from '../own-program.ts';
 import { LISTEN_BACKLOG } from '../listeners.ts';
 import { HANDOFF_LINE_MAX_BYTES, HANDOFF_STEP_MS, type Hello, readHello } from './conversation.ts';
 
@@ -130,10 +130,9 @@ function readLine(line: string): Hello | undefined {
 /** A listener from another process, for `server.listen`. */
 export type Handle = object;
 
-/** These programs are separate files. */
-function program(name: string): string {
-  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'cjs';
-  return fileURLToPath(new URL(`./${name}.${extension}`, import.meta.url));
+/** @returns the words that start one of the small programs beside this file */
+function command(name: string): [string, ...string[]] {
+  return partCommand(name, import.meta.url);
 }
 
 /**
@@ -142,7 +141,8 @@ function program(name: string): string {
  * @param listeners file descriptors by their names
  */
 export function sendListeners(channel: Socket, listeners: ReadonlyMap<string, number>): void {
-  const child = spawn(process.execPath, [program('send-listeners'), ...listeners.keys()], {
+  const [program, ...args] = command('send-listeners');
+  const child = spawn(program, [...args, ...listeners.keys()], {
     stdio: ['ignore', 'ignore', 'inherit', channel, ...listeners.values()],
     env: environment('3'),
   });
@@ -157,7 +157,8 @@ export function sendListeners(channel: Socket, listeners: ReadonlyMap<string, nu
  * @throws Error if not all have arrived within {@link HANDOFF_STEP_MS}
  */
 export async function takeListeners(channel: Socket, names: readonly string[]): Promise<Map<string, Handle>> {
-  const child = spawn(process.execPath, [program('pass-listeners'), program('send-listeners')], {
+  const [program, ...args] = command('pass-listeners');
+  const child = spawn(program, [...args, ...command('send-listeners')], {
     // Node makes descriptor 3 the channel to this process and sets the environment accordingly; the value given here
     // wins.
     stdio: ['ignore', 'ignore', 'inherit', 'ipc', channel],

@@ -1,9 +1,9 @@
 /** Composition root of the window in a browser: builds the parts, connects them, and starts. */
-import { readFileSync } from 'node:fs';
 import { isIPv6 } from 'node:net';
 import { join } from 'node:path';
 import { VERSION } from '../../../shared/version.ts';
 import { isMissing } from '../../client/config/durable-file.ts';
+import { readBuilt } from '../../client/own-program.ts';
 import { appDataFolder, type Login, type Machine } from '../../client/config/stored-login.ts';
 import { machineAddresses, MachineWatch, networkAddresses } from '../../client/control/machine-watch.ts';
 import { isLoopback } from '../../client/network/dial.ts';
@@ -152,7 +152,7 @@ function addressFor(host: string): string {
 export function readAbout(): { readonly about: About; readonly links: ProjectLinks } {
   let text: string;
   try {
-    text = readFileSync(join(DIRECTORY, 'about.json'), 'utf8');
+    text = readBuilt(join(DIRECTORY, 'about.json')).toString();
   } catch (error) {
     if (!isMissing(error)) throw error;
     throw new Error('The files of the window are missing. Run "npm run build", or install Culvert again.', {

@@ -12,9 +12,11 @@ import {
   STATUS_CODES,
 } from 'node:http';
 import { type AddressInfo, isIP } from 'node:net';
+import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer } from 'ws';
 import type { Clock, Timer } from '../../client/clock.ts';
+import { readBuilt } from '../../client/own-program.ts';
 import { KEY_HEADER, SESSION_OPEN, SESSION_PATH, SOCKET_PATH, SOCKET_PROTOCOL } from '../ipc/wire.ts';
 import {
   UI_BODY_MAX_BYTES,
@@ -117,7 +119,8 @@ export class WindowServer {
     if (request.method !== 'GET' && request.method !== 'HEAD') return end(response, 405, 'Use GET.');
     // Not every browser takes the WebSocket of the page's own origin for `'self'`.
     const policy = contentSecurityPolicy(`'self' ws://${request.headers.host ?? ''}`);
-    const file = await readPageFile(this.#options.directory, path === '/' ? '/index.html' : path, policy);
+    const read = (name: string): Buffer => readBuilt(join(this.#options.directory, name));
+    const file = await readPageFile(read, path === '/' ? '/index.html' : path, policy);
     if (file === undefined) return end(response, 404, 'There is no such page.');
     response.writeHead(200, { ...HEADERS, ...file.headers, 'content-length': file.body.length });
     response.end(request.method === 'HEAD' ? undefined : file.body);

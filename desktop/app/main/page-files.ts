@@ -1,6 +1,5 @@
 /** The files of the built renderer, as the app's own scheme and the server for browsers give them to the page. */
-import { readFile } from 'node:fs/promises';
-import { extname, join } from 'node:path';
+import { extname } from 'node:path';
 
 const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
@@ -11,18 +10,18 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 
 interface PageFile {
-  readonly body: NonSharedBuffer;
+  readonly body: Buffer;
   readonly headers: Readonly<Record<string, string>>;
 }
 
 /**
- * @param directory of the built renderer
+ * @param read reads a file of the built renderer
  * @param pathname of the URL, as it was sent
  * @param policy see {@link contentSecurityPolicy}
  * @returns `undefined` for anything that is not one of its files
  */
 export async function readPageFile(
-  directory: string,
+  read: (name: string) => Buffer | Promise<Buffer>,
   pathname: string,
   policy: string,
 ): Promise<PageFile | undefined> {
@@ -30,7 +29,7 @@ export async function readPageFile(
   // One flat directory: a path with another slash, or with anything encoded, is not one of its files.
   if (type === undefined || !/^\/[\w-]+\.\w+$/.test(pathname)) return undefined;
   try {
-    return { body: await readFile(join(directory, pathname)), headers: headersOf(type, policy) };
+    return { body: await read(pathname.slice(1)), headers: headersOf(type, policy) };
   } catch {
     return undefined;
   }

@@ -46,7 +46,7 @@ async function machine(
     home,
     username: 'ann',
     uid: 1000,
-    node: '/usr/bin/node',
+    runtime: ['/usr/bin/node'],
     programs: ['/usr/lib/node_modules/culvert/cli.js'],
     temporary: ['/tmp'],
     run: async (program, ...args) => {

@@ -17,6 +17,7 @@ import { DurableFile, isMissing, OWNER_ONLY } from '../../client/config/durable-
 import { readProject } from '../../client/config/project.ts';
 import type { Environment } from '../../client/config/relay-access.ts';
 import { describeFailure, ExitCode, UsageError } from '../../client/failures.ts';
+import { ownFile, ownRuntime } from '../../client/own-program.ts';
 import type { RelayAddress } from '../../client/relay/relay-address.ts';
 import { CommandLine, type CommandContext } from '../command-line/command.ts';
 import { jsonLine, table } from '../output/format.ts';
@@ -60,8 +61,8 @@ interface InstallOrder {
 
 /** The machine, and the programs that a service consists of. */
 export interface ServiceHost extends ServiceMachine {
-  /** absolute path of Node */
-  readonly node: string;
+  /** absolute path of Node, where it is not in the program */
+  readonly runtime: readonly string[];
   /** absolute paths of `culvert`, as it was called and without links */
   readonly programs: readonly string[];
   /** folders that are emptied */
@@ -88,7 +89,7 @@ export async function runService(
 
 function thisHost(): ServiceHost {
   const { username, uid } = userInfo();
-  const called = resolve(process.argv[1] ?? '');
+  const called = resolve(ownFile());
   return {
     platform: process.platform,
     env: process.env,
@@ -96,7 +97,7 @@ function thisHost(): ServiceHost {
     username,
     uid: uid === -1 ? undefined : uid,
     run: runProgram,
-    node: process.execPath,
+    runtime: ownRuntime(),
     programs: [called, realpathSync(called)],
     temporary: [tmpdir(), realpathSync(tmpdir()), '/tmp', '/var/tmp', '/dev/shm', '/run'],
   };
@@ -122,7 +123,7 @@ async function install(
   records: ServiceRecords,
 ): Promise<number> {
   const { project, env, relay, json, start, tunnels } = order;
-  const command = [host.node, choosePath(host)];
+  const command = [...host.runtime, choosePath(host)];
   checkProgram(command, host);
   const early = pick(env, EARLY_VARIABLES);
   if (Object.values(early).some(hasUnprintable))

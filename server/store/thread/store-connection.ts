@@ -1,6 +1,7 @@
 /** The relay's side of the thread that the embedded database runs on. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
+import { partThread } from '../../own-program.ts';
 import type { Clock, Timer } from '../../clock.ts';
 import { describeError, type Log } from '../../log.ts';
 import type { Creation } from '../schema.ts';
@@ -20,12 +21,6 @@ export const STORE_CALLS_MAX = 5000;
 export const STORE_ANSWER_TIMEOUT_MS = 10_000;
 /** @limit Delay before the thread of an embedded database is restarted after a crash. */
 export const STORE_THREAD_RETRY_MS = 1000;
-
-/** In a build it is CommonJS, with which a thread starts faster. */
-const PROGRAM = new URL(
-  import.meta.url.endsWith('.ts') ? './store-thread.ts' : './store-thread.cjs',
-  import.meta.url,
-);
 
 interface Pending {
   readonly resolve: (value: unknown) => void;
@@ -87,7 +82,8 @@ class StoreConnection {
   }
 
   async #start(creation: Creation): Promise<void> {
-    const worker = new Worker(PROGRAM, { workerData: { path: this.#path, creation } });
+    const { program, eval: isSource } = partThread('store-thread', import.meta.url);
+    const worker = new Worker(program, { eval: isSource, workerData: { path: this.#path, creation } });
     let failure: unknown = 'it has ended';
     await new Promise<void>((resolve, reject) => {
       worker.on('error', (error) => (failure = error));

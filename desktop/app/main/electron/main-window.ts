@@ -2,6 +2,8 @@
  * The one window, which is hidden, not closed, until the app quits; the scheme that serves its page; and the channels from
  * the page.
  */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import type {
   App,
   BrowserWindow,
@@ -266,7 +268,7 @@ async function pageFile({ url, method }: Request, directory: string): Promise<Re
   const from = origin === 'null' ? `${protocol}//${host}` : origin;
   const file =
     from === PAGE_ORIGIN && method === 'GET'
-      ? await readPageFile(directory, pathname, CONTENT_SECURITY_POLICY)
+      ? await readPageFile((name) => readFile(join(directory, name)), pathname, CONTENT_SECURITY_POLICY)
       : undefined;
   if (file === undefined) return new Response(undefined, { status: 404 });
   return new Response(file.body, { headers: file.headers });
