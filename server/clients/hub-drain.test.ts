@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { duplexPair } from 'node:stream';
 import { CloseCode } from '../../shared/control.ts';
 import { WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
-import { KeptStream } from '../edge/exchange.ts';
+import { KeptStreams } from '../edge/kept-streams.ts';
 import { anAccount } from '../testing/fixtures.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
@@ -150,13 +150,16 @@ describe('Hub, when another relay shuts down', () => {
       [undefined, []],
     ] as const) {
       const { hub, stream, closed } = streamVia(via);
-      const kept = new KeptStream();
-      kept.keep(hub, stream);
+      const kept = new KeptStreams(1, () => 0);
+      kept.keep(stream, { target: hub, host: '', isChallenged: false });
       hub.leavesHop('leaving');
       hub.leavesHop('leaving');
       await settled();
       assert.deepEqual(closed, codes, via);
-      assert.equal(kept.take(hub, false), via === undefined ? stream : undefined);
+      assert.equal(
+        kept.take({ target: hub, host: '', fresh: false, repeatable: true }),
+        via === undefined ? stream : undefined,
+      );
     }
   });
 
@@ -166,9 +169,12 @@ describe('Hub, when another relay shuts down', () => {
     hub.leavesHop('leaving');
     await settled();
     assert.deepEqual(closed, []);
-    const kept = new KeptStream();
-    kept.keep(hub, stream);
+    const kept = new KeptStreams(1, () => 0);
+    kept.keep(stream, { target: hub, host: '', isChallenged: false });
     await settled();
-    assert.deepEqual([closed, kept.take(hub, false)], [[CloseCode.normal], undefined]);
+    assert.deepEqual(
+      [closed, kept.take({ target: hub, host: '', fresh: false, repeatable: true })],
+      [[CloseCode.normal], undefined],
+    );
   });
 });

@@ -18,11 +18,12 @@ import {
 import { type Arrival, Entrance, type Expected } from './entrance.ts';
 import { Http2Connection } from './http2/connection.ts';
 import { coverageOf } from './http2/coverage.ts';
+import type { KeptStreams } from './kept-streams.ts';
 import { isTrusted, type Peer } from './request-head.ts';
 import { DEADLINE_TICK_MS } from './timeouts.ts';
 import type { Upstreams } from './upstreams.ts';
 import type { Onward, VisitorConnection } from './visitor-socket.ts';
-import { Visitor } from './visitor.ts';
+import { Visitor, type VisitorOptions } from './visitor.ts';
 
 /**
  * @limit How long a relay that is shutting down waits for a quiet moment to close its listener, even if connections
@@ -162,7 +163,7 @@ export class Edge {
   adopt(socket: Socket, { address, proto, trusted }: Peer): void {
     const peer = { address, proto, trusted: trusted && this.#isTrusted(address) };
     const limiter = (entering: Visitor) => this.#limiter(peer, entering, false);
-    this.#enter(socket, peer, limiter, true).drain();
+    this.#enter(socket, peer, limiter, { isPassed: true }).drain();
     socket.resume();
   }
 
@@ -280,7 +281,7 @@ export class Edge {
                 new Slot(slots, entering),
                 new StreamCount(this.#addresses, connection.address),
               );
-        this.#arrive(stream, peer, limiter, isLate);
+        this.#arrive(stream, peer, limiter, isLate, connection.kept);
       },
       onClosed: () => {
         this.#http2.delete(connection);
@@ -306,8 +307,9 @@ export class Edge {
     peer: Peer,
     limiter: (entering: Visitor) => ConnectionLimiter,
     isLate: boolean,
+    kept?: KeptStreams,
   ): void {
-    const visitor = this.#enter(socket, peer, limiter);
+    const visitor = this.#enter(socket, peer, limiter, kept && { kept });
     if (this.#draining) visitor.drain();
     if (this.#draining && !isLate) this.#standing.add(visitor);
     if (this.#isHolding) visitor.hold();
@@ -318,9 +320,9 @@ export class Edge {
     socket: VisitorConnection,
     peer: Peer,
     limiter: (entering: Visitor) => ConnectionLimiter,
-    isPassed = false,
+    more: Pick<VisitorOptions, 'isPassed' | 'kept'> = {},
   ): Visitor {
-    const options = { enter: limiter, gone: (gone: Visitor) => this.#forget(gone), isPassed };
+    const options = { enter: limiter, gone: this.#forget, ...more };
     const visitor = new Visitor(socket, peer, this.#upstreams, options);
     this.#visitors.add(visitor);
     return visitor;
@@ -330,10 +332,10 @@ export class Edge {
     return this.#trustsAny && address !== '' && isTrusted(address, this.#upstreams.context.trustedProxies);
   }
 
-  #forget(visitor: Visitor): void {
+  readonly #forget = (visitor: Visitor): void => {
     this.#visitors.delete(visitor);
     this.#onGone();
-  }
+  };
 
   get #isEmpty(): boolean {
     return this.#visitors.size === 0 && this.#http2.size === 0;

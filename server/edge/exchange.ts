@@ -72,8 +72,8 @@ export interface UpstreamRequest {
   readonly isPreflight?: boolean;
   /** Whether it needs its own stream, because it has to wait, possibly in a queue that a kept stream would bypass. */
   readonly fresh: boolean;
-  /** Whether its stream may serve the next request of the visitor's connection. */
-  readonly keepsStream: boolean;
+  /** Whose next request on the connection its stream may serve: any, or only one of the same visitor. */
+  readonly keepsStream: 'any' | 'own' | 'none';
   /** A kept stream serves requests with the same host only: the client may forward hosts to different services. */
   readonly host: string;
   /** The requested tunnel, once it is known; `undefined` for other upstreams. */
@@ -365,61 +365,5 @@ export class Exchange implements UpstreamHandler, StreamHandler {
   #end(end: ExchangeEnd): void {
     this.#over = true;
     this.#owner.end(end);
-  }
-}
-
-/* The one stream that a visitor's connection keeps open between requests, for the next request to the same target. */
-
-export class KeptStream implements StreamHandler {
-  readonly rests = true;
-  #target: object | undefined;
-  #host = '';
-  #stream: ByteStream | undefined;
-  /** Whether its last response asks the visitor to authenticate the connection behind it. */
-  isChallenged = false;
-
-  /** Keeps a stream after its request; it is dropped when its other side ends it or sends unexpected bytes. */
-  keep(target: object, stream: ByteStream, isChallenged = false, host = ''): void {
-    this.#target = target;
-    this.#host = host;
-    this.#stream = stream;
-    this.isChallenged = isChallenged;
-    stream.attach(this);
-  }
-
-  /**
-   * Hands out the stream if it belongs to the target and the host; otherwise ends it.
-   *
-   * @param fresh whether the request needs its own stream
-   */
-  take(target: object, fresh: boolean, host = ''): ByteStream | undefined {
-    if (this.#target !== target || this.#host !== host || fresh) {
-      this.end();
-      return undefined;
-    }
-    const stream = this.#stream;
-    this.#stream = undefined;
-    return stream;
-  }
-
-  /** Ends the stream, if there is one. */
-  end(): void {
-    this.#stream?.finish();
-    this.#stream = undefined;
-  }
-
-  onBytes(): void {
-    this.#stream?.abort();
-    this.#stream = undefined;
-  }
-
-  onRoom(): void {}
-
-  onRetired(): void {
-    this.end();
-  }
-
-  onEnded(): void {
-    this.#stream = undefined;
   }
 }

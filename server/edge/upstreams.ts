@@ -225,7 +225,7 @@ export class Upstreams {
       repeatable: false,
       // A kept stream would bypass the scheduler of the API's requests.
       fresh: true,
-      keepsStream: true,
+      keepsStream: 'none',
       host: '',
       tunnel: undefined,
       entrant: undefined,
@@ -249,7 +249,7 @@ export class Upstreams {
       head: NOTHING,
       repeatable: false,
       fresh: true,
-      keepsStream: false,
+      keepsStream: 'none',
       host: '',
       tunnel: undefined,
       entrant: undefined,
@@ -367,7 +367,7 @@ class TunnelRequest implements UpstreamRequest {
   readonly target: LiveTunnel | TunnelLookup;
   readonly repeatable: boolean;
   readonly fresh: boolean;
-  readonly keepsStream: boolean;
+  readonly keepsStream: 'any' | 'own';
   readonly outcomes = requests.tunnel;
   entrant: AllowedVisitor | undefined;
   readonly #rules: TunnelRules;
@@ -384,7 +384,7 @@ class TunnelRequest implements UpstreamRequest {
     this.target = route.tunnel;
     this.repeatable = framing.kind === 'none' && IDEMPOTENT.has(head.method);
     this.fresh = waits;
-    this.keepsStream = !peer.trusted || !authenticatesConnection(head.fields);
+    this.keepsStream = authenticatesConnection(head.fields) ? 'own' : 'any';
     this.entrant = waits ? undefined : entry;
     this.#rules = rules;
     this.#dialer = dialer;

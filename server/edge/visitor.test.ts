@@ -5,6 +5,7 @@ import { PassThrough } from 'node:stream';
 import { EdgeFixture, type FakeStream, TestVisitor, until } from '../testing/edge-fixture.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import { AddressCount, ConnectionLimiter, Slot, ConnectionSlots } from './connection-limiter.ts';
+import { KeptStreams } from './kept-streams.ts';
 import { boundPort } from './listener.ts';
 import {
   BARRED_RESPONSE_MS,
@@ -31,10 +32,13 @@ describe('Visitor', () => {
   /** number of times that its owner was notified that it is gone */
   let gone: number;
   let from: { address: string; proto: 'http'; trusted: boolean };
+  /** what its connection keeps for several visitors, as with HTTP/2 */
+  let shared: KeptStreams | undefined;
 
   beforeEach(async () => {
     fixture = new EdgeFixture();
     gone = 0;
+    shared = undefined;
     from = { address: '127.0.0.1', proto: 'http', trusted: false };
     server = createServer({ allowHalfOpen: true });
     const accepted = new Promise<void>((resolve) => {
@@ -46,7 +50,8 @@ describe('Visitor', () => {
             new Slot(slots, entering),
             new AddressCount(fixture.addresses, from, entering),
           );
-        visitor = new Visitor(connection, from, fixture.upstreams, { enter, gone: () => (gone += 1) });
+        const options = { enter, gone: () => (gone += 1), ...(shared && { kept: shared }) };
+        visitor = new Visitor(connection, from, fixture.upstreams, options);
         resolve();
       });
     });
@@ -700,6 +705,35 @@ describe('Visitor', () => {
       await peer.receives(which);
       assert.equal(stream.ended, 'finish');
     }
+  });
+
+  describe('of a connection with several requests at a time', () => {
+    beforeEach(async () => {
+      visitor.destroy();
+      const before = visitor;
+      shared = new KeptStreams(9, () => fixture.now);
+      peer = await TestVisitor.connect(boundPort(server));
+      await until(() => visitor !== before);
+    });
+
+    for (const [what, fields, answer, ended] of [
+      ['keeps its stream for the others', '', '200 OK\r\n', undefined],
+      [
+        'keeps no stream whose service asks it to authenticate',
+        '',
+        '401 x\r\nWWW-Authenticate: NTLM\r\n',
+        'finish',
+      ],
+      ['keeps no stream that it has authenticated', 'Authorization: NTLM abc\r\n', '200 OK\r\n', 'finish'],
+    ] as const)
+      it(what, async () => {
+        const stream = await begin('', fields);
+        stream.answer(`HTTP/1.1 ${answer}Content-Length: 2\r\n\r\nok`);
+        await peer.receives('ok');
+        visitor.destroy();
+        await until(() => gone > 0);
+        assert.equal(stream.ended, ended);
+      });
   });
 
   it('is not read from while more than 64 KiB wait to be processed', async () => {

@@ -22,13 +22,8 @@ import {
   upgradeRefusal,
 } from './builtin-responses.ts';
 import type { ConnectionLimiter, LimitedConnection, SlotHolder } from './connection-limiter.ts';
-import {
-  Exchange,
-  type ExchangeEnd,
-  type ExchangeOwner,
-  KeptStream,
-  type UpstreamRequest,
-} from './exchange.ts';
+import { Exchange, type ExchangeEnd, type ExchangeOwner, type UpstreamRequest } from './exchange.ts';
+import { KeptStreams } from './kept-streams.ts';
 import { type Peer, REQUEST_HEAD_MAX_BYTES } from './request-head.ts';
 import { RequestRecord } from './request-record.ts';
 import { informationalResponsesFor } from './response.ts';
@@ -77,13 +72,15 @@ type RequestEnd =
 
 const MISDIRECTED: Route = { kind: 'refuse', code: 'misdirected' };
 
-interface VisitorOptions {
+export interface VisitorOptions {
   /** Returns the limiter that decides on each of its requests. */
   readonly enter: (visitor: Visitor) => ConnectionLimiter;
   /** called once, when the connection is closed or given away */
   readonly gone: (visitor: Visitor) => void;
   /** whether the relay that this one has replaced passed it on; by default not */
   readonly isPassed?: boolean;
+  /** the streams of its connection, if it is one of several; by default it keeps one of its own */
+  readonly kept?: KeptStreams;
 }
 
 export class Visitor implements SlotHolder, LimitedConnection, ExchangeOwner, VisitorSocketHandler {
@@ -96,7 +93,7 @@ export class Visitor implements SlotHolder, LimitedConnection, ExchangeOwner, Vi
   /** whether it was passed on by the relay that this one has replaced */
   readonly #isPassed: boolean;
   readonly #reader = new HeadReader(REQUEST_HEAD_MAX_BYTES);
-  readonly #kept = new KeptStream();
+  readonly #kept: KeptStreams;
   #state: State = 'head';
   /** the request in progress, or the one that opened a WebSocket */
   #plan: ParsedRequest | undefined;
@@ -123,7 +120,7 @@ export class Visitor implements SlotHolder, LimitedConnection, ExchangeOwner, Vi
     socket: VisitorConnection,
     peer: Peer,
     upstreams: Upstreams,
-    { enter, gone, isPassed = false }: VisitorOptions,
+    { enter, gone, isPassed = false, kept = new KeptStreams(1, upstreams.now) }: VisitorOptions,
   ) {
     this.#group = peer.address;
     this.#socket = new VisitorSocket(socket, () => this.#group, this);
@@ -133,6 +130,7 @@ export class Visitor implements SlotHolder, LimitedConnection, ExchangeOwner, Vi
     this.#record = new RequestRecord(this.#socket, peer, upstreams);
     this.#gone = gone;
     this.#isPassed = isPassed;
+    this.#kept = kept;
     this.#deadline = upstreams.now() + IDLE_TIMEOUT_MS;
   }
 
@@ -209,19 +207,15 @@ export class Visitor implements SlotHolder, LimitedConnection, ExchangeOwner, Vi
   /** Passes a request on to its upstream, over the kept stream or a new one. */
   #pass(plan: ParsedRequest, route: Destination, entry: AllowedRequest): void {
     const request = this.#upstreams.request(plan, route, this.#peer, entry);
-    const { target, host, fresh, repeatable } = request;
     this.#request = request;
-    this.#group = target;
+    this.#group = request.target;
     this.#cutAt = undefined;
     this.#record.countIn(request.outcomes);
     const interims = informationalResponsesFor(plan, this.#peer);
     const close = plan.close || this.#isLast;
     this.#state = 'exchange';
     this.#exchange = new Exchange({ plan, request, interims, close }, this.#socket, this);
-    // An idle connection may end at the moment it is reused, which a request that cannot be repeated must not
-    // encounter, unless it is the next step of authenticating that connection.
-    const mayBeUsed = repeatable || this.#kept.isChallenged;
-    this.#exchange.start(this.#kept.take(target, fresh || !mayBeUsed, host));
+    this.#exchange.start(this.#kept.take(request));
   }
 
   #readBody(exchange: Exchange, bytes: Buffer): void {
@@ -368,10 +362,18 @@ export class Visitor implements SlotHolder, LimitedConnection, ExchangeOwner, Vi
 
   /** Keeps a stream that can carry another request. */
   #keep(request: UpstreamRequest | undefined, stream: ByteStream | undefined, isChallenged: boolean): void {
-    if (request?.keepsStream !== true) return stream?.finish();
+    if (request === undefined || stream === undefined) return;
+    const { target, host, keepsStream } = request;
+    const { isShared } = this.#kept;
     // A proxy's next request may be another visitor's.
-    const staysChallenged = isChallenged && !this.#peer.trusted;
-    if (stream !== undefined) this.#kept.keep(request.target, stream, staysChallenged, request.host);
+    const isOwn = !this.#peer.trusted && !isShared;
+    if (keepsStream === 'none' || (keepsStream === 'own' && !isOwn) || (isChallenged && isShared))
+      return stream.finish();
+    this.#kept.keep(stream, { target, host, isChallenged: isChallenged && isOwn });
+  }
+
+  #endKept(): void {
+    if (!this.#kept.isShared) this.#kept.end();
   }
 
   /** @param refused the line that made the response invalid, if there is one */
@@ -396,7 +398,7 @@ export class Visitor implements SlotHolder, LimitedConnection, ExchangeOwner, Vi
     if (this.#state === 'gone' || this.#state === 'lingering') return;
     this.#state = 'lingering';
     this.#admission.end();
-    this.#kept.end();
+    this.#endKept();
     this.#deadline = Infinity;
     this.#socket.end(() => {
       this.#lingersUntil = this.#upstreams.now() + LINGER_MAX_MS;
@@ -422,7 +424,7 @@ export class Visitor implements SlotHolder, LimitedConnection, ExchangeOwner, Vi
     this.#record.closed();
     // A connection that a client takes over may have served visitors: a proxy that pools connections uses them for any
     // sender.
-    this.#kept.end();
+    this.#endKept();
     this.#admission.leave();
     this.#gone(this);
   }
@@ -443,7 +445,7 @@ export class Visitor implements SlotHolder, LimitedConnection, ExchangeOwner, Vi
   #passOn(onward: Onward): void {
     this.#state = 'gone';
     this.#deadline = Infinity;
-    this.#kept.end();
+    this.#endKept();
     this.#admission.leave();
     const begun = Buffer.from(this.#reader.text, 'latin1');
     const { socket, head } = this.#socket.release();

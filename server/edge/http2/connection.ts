@@ -2,6 +2,7 @@
 import type { TLSSocket } from 'node:tls';
 import type { ResponseHead } from '../../../shared/http1/head.ts';
 import type { AddressCount, LimitedConnection, Slot, SlotHolder } from '../connection-limiter.ts';
+import { KeptStreams } from '../kept-streams.ts';
 import { REQUEST_HEAD_MAX_BYTES } from '../request-head.ts';
 import { DRAIN_IDLE_MS, HEAD_TIMEOUT_MS, IDLE_TIMEOUT_MS, LINGER_TIMEOUT_MS } from '../timeouts.ts';
 import type { VisitorConnection } from '../visitor-socket.ts';
@@ -61,6 +62,8 @@ import { Http2Stream, type StreamCarrier } from './stream.ts';
 
 /** @limit Maximum number of concurrent streams on one HTTP/2 connection; more are refused (RFC 9113 section 5.1.2). */
 const HTTP2_STREAMS_MAX = 100;
+/** @limit Maximum number of idle streams to tunnels that one HTTP/2 connection keeps for its next requests. */
+const HTTP2_KEPT_STREAMS_MAX = 32;
 /**
  * @limit Maximum number of streams that a visitor may reset in a burst on one HTTP/2 connection: a browser that leaves
  * a page resets all of its streams. More resets end the connection (CVE-2023-44487).
@@ -109,6 +112,8 @@ interface Http2Options {
 
 export class Http2Connection implements SlotHolder, LimitedConnection, StreamCarrier, FrameHandler {
   readonly now: () => number;
+  /** what its streams keep for the next ones */
+  readonly kept: KeptStreams;
   readonly #socket: TLSSocket;
   readonly #onStream: Http2Options['onStream'];
   readonly #onClosed: Http2Options['onClosed'];
@@ -154,6 +159,7 @@ export class Http2Connection implements SlotHolder, LimitedConnection, StreamCar
   constructor(socket: TLSSocket, { now, slot, address, onStream, onClosed }: Http2Options) {
     this.#socket = socket;
     this.now = now;
+    this.kept = new KeptStreams(HTTP2_KEPT_STREAMS_MAX, now);
     this.#onStream = onStream;
     this.#onClosed = onClosed;
     this.#unreadSince = now();
@@ -182,6 +188,7 @@ export class Http2Connection implements SlotHolder, LimitedConnection, StreamCar
   /** Closes what is past its time limit. To be called every {@link DEADLINE_TICK_MS}. */
   tick(now: number): void {
     for (const stream of this.#streams.values()) stream.tick(now);
+    this.kept.tick(now);
     this.#intake.endStandstill(now);
     this.#endUnread(now);
     if (now >= this.#frameDeadline) this.#timeOut(this.#blocks.stream ?? this.#reader.partialHead);
@@ -217,6 +224,7 @@ export class Http2Connection implements SlotHolder, LimitedConnection, StreamCar
     this.#isClosed = true;
     for (const stream of this.#streams.values()) stream.aborted();
     this.#streams.clear();
+    this.kept.end();
     this.#slot.leave();
     this.#address.leave();
     this.#onClosed();
