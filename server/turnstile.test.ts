@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { setImmediate as settled } from 'node:timers/promises';
-import { Turnstile } from './turnstile.ts';
+import { BusyError, Turnstile } from './turnstile.ts';
 
 const ALL = 8;
 const GROUP = 2;
@@ -11,7 +11,7 @@ describe('Turnstile', () => {
   let begun: { readonly group: string; readonly end: () => void }[];
 
   beforeEach(() => {
-    turnstile = new Turnstile({ all: ALL, group: GROUP });
+    turnstile = new Turnstile({ atOnce: { all: ALL, group: GROUP } });
     begun = [];
   });
 
@@ -26,13 +26,12 @@ describe('Turnstile', () => {
     return first?.group;
   }
 
-  it('starts at most the limit of one group, and says how much of it waits', async () => {
+  it('starts at most the limit of one group', async () => {
     for (let asked = 0; asked < 10; asked += 1) void work('a');
     await settled();
     assert.equal(begun.length, GROUP);
     await endFirst();
     assert.equal(begun.length, GROUP);
-    assert.deepEqual([turnstile.waiting('a'), turnstile.waiting('b')], [7, 0]);
   });
 
   it('starts at most the limit of all groups', async () => {
@@ -62,6 +61,20 @@ describe('Turnstile', () => {
     void work('f');
     assert.equal(await endFirst(), 'a');
     assert.deepEqual([begun.length, begun.at(-1)?.group], [ALL, 'f']);
+  });
+
+  it('refuses work of a group that has as much waiting as it may, and takes it again later', async () => {
+    turnstile = new Turnstile({ atOnce: { all: 1, group: 1 }, waiting: { group: 2 } });
+    for (let asked = 0; asked < 3; asked += 1) void work('a');
+    await assert.rejects(work('a'), BusyError);
+    void work('b');
+    await endFirst();
+    void work('a');
+    for (let ended = 0; ended < 3; ended += 1) await endFirst();
+    assert.deepEqual(
+      begun.map(({ group }) => group),
+      ['a'],
+    );
   });
 
   it('returns the result of the work, begins the next one after a failure, and keeps nothing of finished work', async () => {

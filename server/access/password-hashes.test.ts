@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import {
-  BusyError,
   HASHES_AT_ONCE,
   HASHES_WAITING_MAX,
   HASHES_WAITING_OF_ONE_MAX,
   PasswordHashes,
 } from './password-hashes.ts';
+import { BusyError } from '../turnstile.ts';
 
 const OWNER = { account: 'one', tunnel: 'its tunnel' };
 

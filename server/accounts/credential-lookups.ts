@@ -2,11 +2,10 @@
  * Looks up credentials that cannot be guessed: API keys and invitations. Others' wrong ones never keep a right one out:
  * it is looked up before anything is counted, and only the load of the lookups is limited.
  */
-import { API_ERRORS, ApiError, type ApiErrorEntry } from '../../shared/errors.ts';
+import { ApiError, type ApiErrorEntry } from '../../shared/errors.ts';
 import type { Clock } from '../clock.ts';
 import { RateLimiter } from '../rate-limiter.ts';
-import { STORE_RETRY_AFTER_SECONDS } from '../store/store-errors.ts';
-import { Turnstile } from '../turnstile.ts';
+import { mapBusyError, Turnstile } from '../turnstile.ts';
 
 /** @limit Maximum number of unknown API keys or invitations that the database looks up at the same time. */
 const LOOKUPS_AT_ONCE = 8;
@@ -29,7 +28,10 @@ interface CredentialLookupsOptions {
 
 export class CredentialLookups {
   readonly #options: CredentialLookupsOptions;
-  readonly #turns = new Turnstile({ all: LOOKUPS_AT_ONCE, group: ADDRESS_LOOKUPS_AT_ONCE });
+  readonly #turns = new Turnstile({
+    atOnce: { all: LOOKUPS_AT_ONCE, group: ADDRESS_LOOKUPS_AT_ONCE },
+    waiting: { group: ADDRESS_LOOKUPS_WAITING_MAX },
+  });
   /** by address */
   readonly #wrong: RateLimiter;
 
@@ -46,10 +48,7 @@ export class CredentialLookups {
    * @throws ApiError for a wrong one, 503 if too many of the address wait
    */
   async find<T>(address: string | undefined, look: () => Promise<T | undefined>): Promise<T> {
-    const group = address ?? '';
-    if (this.#turns.waiting(group) >= ADDRESS_LOOKUPS_WAITING_MAX)
-      throw new ApiError(API_ERRORS.unavailable, { 'Retry-After': String(STORE_RETRY_AFTER_SECONDS) });
-    const found = await this.#turns.run(group, look);
+    const found = await mapBusyError(this.#turns.run(address ?? '', look));
     if (found !== undefined) return found;
     const wait = address === undefined ? 0 : this.#wrong.take(address);
     if (wait === 0) throw this.#options.wrong();

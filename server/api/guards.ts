@@ -6,7 +6,7 @@ import { agentName, API_ERRORS, ApiError } from '../../shared/errors.ts';
 import { readCreateTunnel } from '../../shared/tunnel-requests.ts';
 import type { TtlLimits, WantedTunnel } from '../../shared/tunnel.ts';
 import { isGuarded, type PreparedAccess, prepareAccess } from '../access/access-policy.ts';
-import { mapBusyError, type PasswordHashes } from '../access/password-hashes.ts';
+import type { PasswordHashes } from '../access/password-hashes.ts';
 import { PLAN_RULES, ttlLimitsOf } from '../accounts/accounts.ts';
 import { ACCOUNT_SCOPES, isAgentName, mustReach, namePrefix, outOfScope } from '../accounts/api-keys.ts';
 import { ACCESS_POLL_MS, type Authenticator } from '../accounts/authenticator.ts';
@@ -16,6 +16,7 @@ import type { DomainService } from '../domains/domain-service.ts';
 import type { CreateLimiter } from '../rate-limiter.ts';
 import type { AccountRecord, KeyScope } from '../store/records.ts';
 import type { TunnelService } from '../tunnels/tunnel-service.ts';
+import { mapBusyError } from '../turnstile.ts';
 import type { RequestScheduler } from './scheduler.ts';
 
 /**

@@ -39,10 +39,11 @@ export interface HandshakesDeps {
 export class CertifiedHandshakes {
   readonly #deps: HandshakesDeps;
   /** handshakes that wait for a certificate to be issued, by the host that they name and by its account */
-  readonly #byHost = new Turnstile({ all: CERTIFICATE_WAITS_MAX, group: CERTIFICATE_WAITS_PER_NAME_MAX });
+  readonly #byHost = new Turnstile({
+    atOnce: { all: CERTIFICATE_WAITS_MAX, group: CERTIFICATE_WAITS_PER_NAME_MAX },
+  });
   readonly #byAccount = new Turnstile({
-    all: CERTIFICATE_WAITS_MAX,
-    group: CERTIFICATE_WAITS_PER_ACCOUNT_MAX,
+    atOnce: { all: CERTIFICATE_WAITS_MAX, group: CERTIFICATE_WAITS_PER_ACCOUNT_MAX },
   });
 
   constructor(deps: HandshakesDeps) {

@@ -194,7 +194,9 @@ export class PresentedChallenges {
   readonly #alone: boolean;
   /** by token, those of this relay */
   readonly #own = new Map<string, ChallengeRecord>();
-  readonly #lookups = new Turnstile({ all: CHALLENGE_LOOKUPS_MAX, group: CHALLENGE_LOOKUPS_MAX });
+  readonly #lookups = new Turnstile({
+    atOnce: { all: CHALLENGE_LOOKUPS_MAX, group: CHALLENGE_LOOKUPS_MAX },
+  });
 
   /** @param alone whether no other relay places orders now; one that replaces this may start at any time */
   constructor(

@@ -10,9 +10,9 @@ import type { Clock } from '../clock.ts';
 import type { Log } from '../log.ts';
 import type { CreateLimiter } from '../rate-limiter.ts';
 import type { AccountRecord, DomainRecord } from '../store/records.ts';
-import { FullError, orUnavailable, STORE_RETRY_AFTER_SECONDS } from '../store/store-errors.ts';
+import { FullError, orUnavailable } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
-import { Turnstile } from '../turnstile.ts';
+import { mapBusyError, Turnstile } from '../turnstile.ts';
 import {
   addressesOf,
   DNS_ANSWER_MS,
@@ -65,7 +65,10 @@ export class DomainService {
   readonly #deps: DomainServiceDeps;
   readonly #ownAddresses: OwnAddresses;
   /** checks, by account */
-  readonly #looks = new Turnstile({ all: DOMAIN_LOOKS_MAX, group: DOMAIN_LOOKS_OF_ONE_MAX });
+  readonly #looks = new Turnstile({
+    atOnce: { all: DOMAIN_LOOKS_MAX, group: DOMAIN_LOOKS_OF_ONE_MAX },
+    waiting: { all: 0 },
+  });
 
   constructor(deps: DomainServiceDeps) {
     this.#deps = deps;
@@ -197,11 +200,8 @@ export class DomainService {
   }
 
   /** @throws ApiError 503 if too many checks of the account, or of all accounts, are in progress */
-  async #bounded<T>({ id }: AccountRecord, look: () => Promise<T>): Promise<T> {
-    const headers = { 'Retry-After': String(STORE_RETRY_AFTER_SECONDS) };
-    const done = this.#looks.runNow(id, look);
-    if (done === undefined) throw new ApiError(API_ERRORS.unavailable, headers);
-    return await done;
+  #bounded<T>({ id }: AccountRecord, look: () => Promise<T>): Promise<T> {
+    return mapBusyError(this.#looks.run(id, look));
   }
 }
 

@@ -3,13 +3,13 @@ import { parseRequestHead, type RequestHead } from '../../shared/http1/head.ts';
 import { AccessCheck } from '../access/access-check.ts';
 import { AccessPolicy } from '../access/access-policy.ts';
 import { LinkTokens, Passes } from '../access/passes.ts';
-import { BusyError } from '../access/password-hashes.ts';
 import { hashKey } from '../accounts/api-keys.ts';
 import { RateLimiter } from '../rate-limiter.ts';
 import type { StoredAccess } from '../store/records.ts';
 import { anAccess } from '../testing/fixtures.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
+import { BusyError } from '../turnstile.ts';
 import {
   ACCESS_ATTEMPTS_PER_MINUTE,
   type Entry,

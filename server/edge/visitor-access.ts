@@ -13,7 +13,7 @@ import {
 } from '../access/access-check.ts';
 import type { AccessPolicy } from '../access/access-policy.ts';
 import { PASS_SECONDS, type Passes, passScope } from '../access/passes.ts';
-import { BusyError, type PasswordHashes } from '../access/password-hashes.ts';
+import type { PasswordHashes } from '../access/password-hashes.ts';
 import type { RateLimiter } from '../rate-limiter.ts';
 import type { StoredToken } from '../store/records.ts';
 import { TenantCache } from '../tenant-cache.ts';
@@ -27,6 +27,7 @@ import {
   redirect,
   startsAuthorization,
 } from './access-pages.ts';
+import { BusyError } from '../turnstile.ts';
 import type { Approvals } from './approvals.ts';
 import type { OwnResponse, Visit } from './builtin-responses.ts';
 import { passCookie } from './request-head.ts';

@@ -139,7 +139,7 @@ export async function setUpEdge(
       setImmediate(second);
     },
   });
-  const writes = new Turnstile({ all: API_WRITES_MAX, group: ACCOUNT_WRITES_MAX });
+  const writes = new Turnstile({ atOnce: { all: API_WRITES_MAX, group: ACCOUNT_WRITES_MAX } });
   const resources = {
     authenticator,
     tunnels: service,

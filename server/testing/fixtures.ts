@@ -54,7 +54,7 @@ export class ApiFixture {
   readonly tunnels: TunnelService;
   readonly knocks: TunnelApprovals;
   readonly #server: Server;
-  readonly writes = new Turnstile({ all: API_WRITES_MAX, group: ACCOUNT_WRITES_MAX });
+  readonly writes = new Turnstile({ atOnce: { all: API_WRITES_MAX, group: ACCOUNT_WRITES_MAX } });
   /** delays the hashing of passwords */
   hashGate: Promise<void> = Promise.resolve();
   readonly #hashes = new PasswordHashes(async (password, salt) => {

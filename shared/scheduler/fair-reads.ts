@@ -6,32 +6,35 @@ import type { EventEmitter } from 'node:events';
 import type { Duplex } from 'node:stream';
 import { joined } from '../http1/fields.ts';
 
-/**
- * A queue in which no group gets more than its share: groups take turns, and items of a group leave in their order.
- */
+type Waiting<T> = Set<{ readonly item: T }>;
 
-/** `G`: the key of a group, compared by identity. */
+/**
+ * A queue in which no group gets more than its share: groups take turns, and so do the parts of a group. Items of a part
+ * leave in their order. `G` is the key of a group, compared by identity.
+ */
 export class FairQueue<T, G = string> {
-  /** waiting items by group; the group whose turn is next comes first */
-  readonly #groups = new Map<G, Set<{ readonly item: T }>>();
+  /** waiting items by group and by part; those whose turn is next come first */
+  readonly #groups = new Map<G, Map<string, Waiting<T>>>();
   #size = 0;
 
   get size(): number {
     return this.#size;
   }
 
-  /** How many items of a group wait. */
-  sizeOf(group: G): number {
-    return this.#groups.get(group)?.size ?? 0;
+  /** How many items of a group wait, or of one of its parts. */
+  sizeOf(group: G, part?: string): number {
+    const parts = this.#groups.get(group);
+    return part === undefined ? total(parts) : (parts?.get(part)?.size ?? 0);
   }
 
   /** @returns a function that removes the item if it is still waiting */
-  push(group: G, item: T): () => void {
+  push(group: G, item: T, part = ''): () => void {
     const entry = { item };
-    const waiting = this.#groups.get(group) ?? new Set();
-    this.#groups.set(group, waiting.add(entry));
+    const parts = this.#groups.get(group) ?? new Map<string, Waiting<T>>();
+    const waiting = parts.get(part) ?? new Set();
+    this.#groups.set(group, parts.set(part, waiting.add(entry)));
     this.#size += 1;
-    return () => this.#remove(group, waiting, entry);
+    return () => this.#remove(group, part, entry);
   }
 
   /**
@@ -40,22 +43,59 @@ export class FairQueue<T, G = string> {
    * @param mayGo groups for which it returns false are skipped, and keep their place
    */
   shift(mayGo: (group: G) => boolean = () => true): { group: G; item: T } | undefined {
-    for (const [group, waiting] of this.#groups) {
-      const [entry] = waiting;
-      if (entry === undefined || !mayGo(group)) continue;
+    for (const [group, parts] of this.#groups) {
+      const [next] = parts;
+      const [entry] = next?.[1] ?? [];
+      if (next === undefined || entry === undefined || !mayGo(group)) continue;
       this.#groups.delete(group);
-      this.#groups.set(group, waiting);
-      this.#remove(group, waiting, entry);
+      this.#groups.set(group, parts);
+      parts.delete(next[0]);
+      parts.set(...next);
+      this.#remove(group, next[0], entry);
       return { group, item: entry.item };
     }
     return undefined;
   }
 
-  #remove(group: G, waiting: Set<{ readonly item: T }>, entry: { readonly item: T }): void {
-    if (!waiting.delete(entry)) return;
-    this.#size -= 1;
-    if (waiting.size === 0) this.#groups.delete(group);
+  /** The group with the most waiting items. */
+  largestGroup(): G | undefined {
+    return keyOfMost(this.#groups, total);
   }
+
+  /**
+   * Removes the latest item of the part with the most of a group.
+   *
+   * @param moreThan nothing is removed unless the part has more items than this
+   */
+  popLatest(group: G, moreThan = 0): T | undefined {
+    const parts = this.#groups.get(group) ?? new Map<string, Waiting<T>>();
+    const most = keyOfMost(parts, ({ size }) => size) ?? '';
+    const waiting = [...(parts.get(most) ?? [])];
+    const entry = waiting.length > moreThan ? waiting.at(-1) : undefined;
+    if (entry !== undefined) this.#remove(group, most, entry);
+    return entry?.item;
+  }
+
+  #remove(group: G, part: string, entry: { readonly item: T }): void {
+    const parts = this.#groups.get(group);
+    const waiting = parts?.get(part);
+    if (waiting?.delete(entry) !== true) return;
+    this.#size -= 1;
+    if (waiting.size === 0) parts?.delete(part);
+    if (parts?.size === 0) this.#groups.delete(group);
+  }
+}
+
+function total(parts: ReadonlyMap<string, Waiting<unknown>> | undefined): number {
+  let count = 0;
+  for (const { size } of parts?.values() ?? []) count += size;
+  return count;
+}
+
+function keyOfMost<K, V>(lines: ReadonlyMap<K, V>, sizeOf: (line: V) => number): K | undefined {
+  let [found] = lines;
+  for (const line of lines) if (found !== undefined && sizeOf(line[1]) > sizeOf(found[1])) found = line;
+  return found?.[0];
 }
 
 /** @limit Duration of an event-loop iteration after which it processes no further large reads. */
