@@ -2,11 +2,12 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { addImported } from '../client/inspector/import-text.ts';
-import type { ImportedRequest } from '../client/inspector/edit.ts';
-import { InspectRefused } from '../client/inspector/inspector-protocol.ts';
+import type { Inspector } from '../client/inspector/inspector.ts';
 import { RequestLog } from '../client/inspector/request-log.ts';
+import { LogSearch } from '../client/inspector/search.ts';
 import { IMPORT_MAX_BYTES, IMPORTED_REQUESTS_MAX } from '../client/limits.ts';
+import { LOG_METHODS } from '../client/methods/log-methods.ts';
+import { CallRefused } from '../client/methods/method.ts';
 import { temporaryDirectory } from '../../shared/testing/temporary-directory.ts';
 import { exportHar, importRequests, InputError, readAll } from './inspect-run.ts';
 
@@ -46,15 +47,22 @@ describe('an input', () => {
 const ORIGIN = 'https://demo.example.com';
 
 /** The same as over the socket, without one. */
-function inspectorOf(log: RequestLog) {
+function inspectorOf(log: RequestLog): Pick<Inspector, 'call'> {
+  const tunnel = {
+    id: 'tun_1',
+    slug: 'demo',
+    publicUrl: ORIGIN,
+    log,
+    search: new LogSearch(log),
+    replayer: { replay: () => assert.fail(), replayEdited: () => assert.fail() },
+    host: 'demo.example.com',
+  };
+  const host = { tunnels: () => [], find: () => tunnel, tell() {}, ended: new AbortController().signal };
   return {
-    list: (reveal: boolean) => Promise.resolve(log.list({ reveal })),
-    async show(id: number, reveal: boolean) {
-      const detail = log.detail(id, { reveal });
-      if (detail === undefined) throw new InspectRefused('unknown-request', `There is no request ${id}.`);
-      return Promise.resolve(detail);
+    async call(name, given) {
+      const { payload, run } = LOG_METHODS[name];
+      return await run(payload.validateSync({ ...given, key: 'tun_1' }) as never, host);
     },
-    add: (request: ImportedRequest) => Promise.resolve(addImported(log, request, 'demo.example.com')),
   };
 }
 
@@ -83,7 +91,7 @@ describe('an export', () => {
     assert.deepEqual(await urls([], ''), ['/a', '/b', '/bc']);
     assert.deepEqual(await urls([], '/b'), ['/b', '/bc']);
     assert.deepEqual(await urls([3, 1], ''), ['/bc', '/a']);
-    await assert.rejects(urls([9], ''), InspectRefused);
+    await assert.rejects(urls([9], ''), CallRefused);
   });
 });
 

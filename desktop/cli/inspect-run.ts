@@ -11,12 +11,13 @@ import {
   findTunnels,
   type FoundTunnel,
   Inspector,
-  InspectRefused,
-  runtimeFolder,
-} from '../client/inspector/inspector-protocol.ts';
+  type OtherVersion,
+} from '../client/inspector/inspector.ts';
+import { runtimeFolder } from '../client/inspector/runtime-folder.ts';
 import { matches, matching, type RequestDetail, type RequestSummary } from '../client/inspector/records.ts';
 import { IMPORT_MAX_BYTES, IMPORTED_REQUESTS_MAX, RECORDED_BODY_MAX_BYTES } from '../client/limits.ts';
 import { textOf } from '../client/messages.ts';
+import { CallRefused } from '../client/methods/method.ts';
 import type { CommandContext } from './command-line/command.ts';
 import { jsonLine } from './output/format.ts';
 import { changed, editedByHand, editText, type RequestChanges } from './inspect-edit.ts';
@@ -61,14 +62,16 @@ export interface InspectCommand {
 /** No tunnel can be inspected, or not the requested one. */
 class NothingToInspect extends Error {}
 
-/** @throws NothingToInspect, InspectRefused
+/** @throws NothingToInspect, CallRefused
  */
 export async function runInspect(
   command: InspectCommand,
   { output, interruptible }: CommandContext,
 ): Promise<void> {
   const interrupted = interruptible();
-  const tunnel = choose(await findTunnels(runtimeFolder(process.env)), command.tunnel);
+  const others: OtherVersion[] = [];
+  const tunnels = await findTunnels(runtimeFolder(process.env), (other) => others.push(other));
+  const tunnel = choose(tunnels, command.tunnel, others);
   const inspector = new Inspector(tunnel);
   const { action, reveal, json } = command;
   switch (action.name) {
@@ -76,7 +79,7 @@ export async function runInspect(
       printList(await listed(inspector, command, output), command, output);
       return;
     case 'watch':
-      await inspector.watch(
+      await inspector.follow(
         reveal,
         (summary) => {
           if (matches(summary, command.filter)) printWatched(summary, json, output);
@@ -88,14 +91,15 @@ export async function runInspect(
       await show(inspector, tunnel, action, command, output);
       return;
     case 'replay': {
-      const request = await inspector.replay(action.request);
+      const request = await inspector.call('log:replay', { id: action.request });
       await show(inspector, tunnel, { request, asCurl: false }, command, output);
       return;
     }
     case 'edit': {
       const edit = await editOf(inspector, action, reveal);
       if (edit === undefined) return output.err('culvert: Nothing was changed, so nothing was sent.\n');
-      const request = await inspector.replayEdited(action.request, edit, action.secret);
+      const { request: id, secret } = action;
+      const request = await inspector.call('log:edit', { id, edit, secret });
       await show(inspector, tunnel, { request, asCurl: false }, command, output);
       return;
     }
@@ -122,7 +126,7 @@ async function editOf(
   { request, changes, secret }: Extract<InspectCommand['action'], { name: 'edit' }>,
   reveal: boolean,
 ): Promise<RequestEdit | undefined> {
-  const detail = await inspector.show(request, reveal);
+  const detail = await inspector.call('log:detail', { id: request, reveal });
   if (changes === undefined)
     return editedByHand(detail, (text) => editText(text, process.env), secret !== undefined);
   return changed(detail, changes, () => readAll('-', process.stdin, RECORDED_BODY_MAX_BYTES));
@@ -135,14 +139,14 @@ async function show(
   { filter, reveal, json }: InspectCommand,
   output: Output,
 ): Promise<void> {
-  const detail = await inspector.show(request, reveal);
+  const detail = await inspector.call('log:detail', { id: request, reveal });
   if (asCurl) {
     const text = curlCommand(detail, publicUrl, shellOf(process.platform));
     output.out(`${text}\n`);
     if (text.includes(REDACTED)) output.err(redactedWarning(request));
     return;
   }
-  const messages = detail.isWebSocket ? await inspector.messages(request) : undefined;
+  const messages = detail.isWebSocket ? await inspector.call('log:messages', { id: request }) : undefined;
   const found = messages && { ...messages, messages: matchingMessages(messages.messages, filter) };
   output.out(
     json
@@ -157,10 +161,10 @@ async function listed(
   { filter, search, reveal }: InspectCommand,
   output: Output,
 ): Promise<readonly RequestSummary[]> {
-  const found = search === undefined ? undefined : await inspector.search(search);
+  const found = search === undefined ? undefined : await inspector.call('log:search', { words: search });
   if (found?.isPartial === true)
     output.err('culvert: Some compressed bodies were not searched, because there are too many.\n');
-  const all = matching(await inspector.list(reveal), filter);
+  const all = matching(await inspector.call('log:list', { reveal }), filter);
   const ids = new Set(found?.ids);
   return found === undefined ? all : all.filter(({ id }) => ids.has(id));
 }
@@ -193,8 +197,14 @@ function printWatched(summary: RequestSummary, json: boolean, output: Output): v
   else if (summary.durationMs !== undefined || summary.status === 101) output.out(summaryLine(summary));
 }
 
-function choose(tunnels: readonly FoundTunnel[], wanted: string | undefined): FoundTunnel {
+/** @param others processes whose tunnels are unknown: one of them may serve the wanted one */
+function choose(
+  tunnels: readonly FoundTunnel[],
+  wanted: string | undefined,
+  [other]: readonly OtherVersion[],
+): FoundTunnel {
   const slugs = tunnels.map(({ slug }) => slug).join(', ');
+  if (tunnels.length === 0 && other !== undefined) throw other;
   if (tunnels.length === 0)
     throw new NothingToInspect(
       'You have no tunnels running on this machine. Start one with "culvert http PORT"',
@@ -206,6 +216,7 @@ function choose(tunnels: readonly FoundTunnel[], wanted: string | undefined): Fo
   }
   const name = wanted.toLowerCase();
   const chosen = tunnels.find(({ id }) => id === name) ?? tunnels.find(({ slug }) => slug === name);
+  if (chosen === undefined && other !== undefined) throw other;
   if (chosen === undefined)
     throw new NothingToInspect(`You have no tunnel "${wanted}" running on this machine. Running: ${slugs}`);
   return chosen;
@@ -242,6 +253,8 @@ export async function readAll(path: string | undefined, input: Readable, maxByte
 
 /* `culvert inspect export` and `import`: requests to and from other programs. */
 
+type Asked = Pick<Inspector, 'call'>;
+
 /** What of a log is exported. */
 interface Exported {
   /** their numbers; none: all that match */
@@ -254,18 +267,19 @@ interface Exported {
  * The requests as a HAR, oldest first.
  *
  * @param origin of the tunnel
- * @throws InspectRefused for an unknown number
+ * @throws CallRefused for an unknown number
  */
 export async function exportHar(
-  inspector: Pick<Inspector, 'list' | 'show'>,
+  inspector: Asked,
   { requests, filter, reveal }: Exported,
   origin: string,
 ): Promise<Har> {
   const details: RequestDetail[] = [];
-  if (requests.length > 0) for (const id of requests) details.push(await inspector.show(id, reveal));
+  if (requests.length > 0)
+    for (const id of requests) details.push(await inspector.call('log:detail', { id, reveal }));
   else
-    for (const { id } of matching(await inspector.list(reveal), filter).toReversed()) {
-      const detail = await ifThere(inspector.show(id, reveal));
+    for (const { id } of matching(await inspector.call('log:list', { reveal }), filter).toReversed()) {
+      const detail = await ifThere(inspector.call('log:detail', { id, reveal }));
       if (detail !== undefined) details.push(detail);
     }
   return harOf(details, origin);
@@ -276,7 +290,7 @@ async function ifThere(shown: Promise<RequestDetail>): Promise<RequestDetail | u
   try {
     return await shown;
   } catch (error) {
-    if (error instanceof InspectRefused && error.code === 'unknown-request') return undefined;
+    if (error instanceof CallRefused && error.code === 'unknown-request') return undefined;
     throw error;
   }
 }
@@ -293,11 +307,7 @@ interface Imports {
  *
  * @throws ImportRefused
  */
-export async function importRequests(
-  inspector: Pick<Inspector, 'list' | 'add'>,
-  text: string,
-  filter: string,
-): Promise<Imports> {
+export async function importRequests(inspector: Asked, text: string, filter: string): Promise<Imports> {
   const { requests: all, leftOut } = await importText(text);
   const requests = all.filter(({ method, target, response }) =>
     matches(
@@ -310,8 +320,10 @@ export async function importRequests(
       `There are ${requests.length} requests, but only ${IMPORTED_REQUESTS_MAX} can be imported at a time. Choose some with --filter.`,
     );
   const ids = new Set<number>();
-  for (const request of requests) ids.add(await inspector.add(request));
-  const added = (await inspector.list(false)).filter(({ id }) => ids.has(id)).toReversed();
+  for (const request of requests) ids.add(await inspector.call('log:import', { request }));
+  const added = (await inspector.call('log:list', { reveal: false }))
+    .filter(({ id }) => ids.has(id))
+    .toReversed();
   const hasRedacted = JSON.stringify(requests.map(({ target, fields }) => [target, fields])).includes(
     REDACTED,
   );

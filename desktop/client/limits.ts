@@ -409,19 +409,18 @@ export const SIGNATURE_TOLERANCE_SECONDS = 300;
 
 /** Maximum number of `culvert inspect` connections to one client process. */
 export const INSPECTORS_MAX = 16;
-/**
- * Longest line that `culvert inspect` may send: an imported request and its response, bodies of 64 KiB as base64 and
- * heads in JSON.
- */
+/** Maximum number of calls of one `culvert inspect` that wait for their answers. The command makes one at a time. */
+export const INSPECT_CALLS_MAX = 8;
+/** Largest message of `culvert inspect`: an imported request and its response, with bodies of 64 KiB and their headers. */
 export const INSPECT_REQUEST_MAX_BYTES = 512 * 1024;
-/** How long `culvert inspect` may take to send its request after connecting. The command sends it immediately. */
+/** How long `culvert inspect` may be connected without asking for anything. The command asks immediately. */
 export const INSPECT_REQUEST_TIMEOUT_MS = 5000;
 /**
- * Maximum size of a response to `culvert inspect`: 200 summaries with targets of 8 KiB, or a request and its response
- * with the largest bodies as base64 in JSON.
+ * Maximum size of a response to `culvert inspect`, and of what waits for one that does not read: 200 summaries with targets
+ * of 8 KiB, or a request and its response with the largest bodies.
  */
 export const INSPECT_ANSWER_MAX_BYTES = 32 * 1024 * 1024;
-/** Amount of unread data after which a `culvert inspect` that has fallen behind is disconnected. */
+/** Amount of unread data after which a `culvert inspect watch` that has fallen behind is disconnected. */
 export const INSPECT_BACKLOG_MAX_BYTES = 1024 * 1024;
 /** Maximum number of decompressed bytes in one pass of a search through recorded requests: about a second of work in slices. */
 export const SEARCHED_DECODED_MAX_BYTES = 64 * 1024 * 1024;

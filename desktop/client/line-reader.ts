@@ -1,3 +1,5 @@
+import type { Socket } from 'node:net';
+
 /** Splits a stream into lines. One that is too long is dropped up to its end, and reported once. */
 export class LineReader {
   readonly #maxBytes: number;
@@ -31,4 +33,20 @@ export class LineReader {
     this.#held = [];
     if (before <= this.#maxBytes) this.#onTooLong();
   }
+}
+
+/**
+ * Calls back with each complete line received on a socket.
+ *
+ * @param maxBytes of one line; a peer that sends a longer one is cut off
+ */
+export function readLines(socket: Socket, maxBytes: number, onLine: (line: string) => void): void {
+  const lines = new LineReader(
+    maxBytes,
+    (line) => {
+      if (!socket.destroyed) onLine(line);
+    },
+    () => socket.destroy(),
+  );
+  socket.on('data', (chunk: Buffer) => lines.read(chunk));
 }

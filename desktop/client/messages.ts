@@ -214,6 +214,7 @@ const NETWORK_MESSAGES = {
   'replay.tooMany': '{max} requests are already being replayed. Try again later.',
   'replay.incomplete': 'Request {id} has not fully arrived, so it cannot be replayed.',
   'replay.notComeYet': 'Request {id} has not arrived yet, so it cannot be edited.',
+  'replay.gone': 'There is no request {id}, or it is no longer available.',
   'replay.unknown': 'There is no request {id}, or its messages are no longer available.',
   'replay.webSocket': 'Request {id} opened a WebSocket, so it cannot be replayed.',
   'replay.truncated': 'Request {id} cannot be replayed, because only {kept} KiB of its body was recorded.',

@@ -10,7 +10,7 @@ import { connect, createServer } from 'node:net';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { escapeUnprintable } from '../../shared/unprintable.ts';
-import { readLines } from './inspector/inspector-protocol.ts';
+import { readLines } from './line-reader.ts';
 import { QUESTION_DEPTH_MAX, QUESTION_MAX_BYTES, QUESTION_TIMEOUT_MS, QUESTIONS_MAX } from './limits.ts';
 import { type Message, QUESTION_MESSAGES, toMessage } from './messages.ts';
 

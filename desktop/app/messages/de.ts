@@ -484,6 +484,7 @@ export const ENGINE_DE: Translation<typeof MESSAGES> = {
   'replay.tooMany': 'Es werden schon {max} Anfragen wiederholt. Versuchen Sie es später noch einmal.',
   'replay.incomplete': 'Anfrage {id} ist noch nicht zu Ende, deshalb kann sie nicht wiederholt werden.',
   'replay.notComeYet': 'Anfrage {id} ist noch nicht angekommen, deshalb kann sie nicht bearbeitet werden.',
+  'replay.gone': 'Es gibt keine Anfrage {id}, oder sie ist nicht mehr da.',
   'replay.unknown': 'Es gibt keine Anfrage {id}, oder ihr Inhalt ist nicht mehr da.',
   'replay.webSocket': 'Anfrage {id} hat einen WebSocket geöffnet, der nicht wiederholt werden kann.',
   'replay.truncated':

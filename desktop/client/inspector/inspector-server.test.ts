@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict';
+import { on, once } from 'node:events';
 import * as fs from 'node:fs';
+import { createServer as createHttpServer } from 'node:http';
 import { connect, createServer } from 'node:net';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
+import { WebSocket, WebSocketServer } from 'ws';
 import { describeOnPosix } from '../../../shared/testing/posix.ts';
 import {
   INSPECT_BACKLOG_MAX_BYTES,
+  INSPECT_CALLS_MAX,
   INSPECT_REQUEST_MAX_BYTES,
   INSPECTORS_MAX,
   KEPT_BODY_MAX_BYTES,
@@ -13,18 +17,14 @@ import {
 } from '../limits.ts';
 import { toMessage } from '../messages.ts';
 import { EditRefused, type RequestEdit } from './edit.ts';
-import {
-  findTunnels,
-  type FoundTunnel,
-  Inspector,
-  InspectRefused,
-  runtimeFolder,
-  type RuntimeFolder,
-} from './inspector-protocol.ts';
+import { CallRefused } from '../methods/method.ts';
+import { PROTOCOL } from '../methods/peer.ts';
+import { findTunnels, type FoundTunnel, Inspector, type OtherVersion } from './inspector.ts';
 import { type InspectedTunnel, InspectorServer } from './inspector-server.ts';
 import type { RequestSummary } from './records.ts';
 import { type PrepareReplay, ReplayRefused } from './replay.ts';
 import { RequestLog } from './request-log.ts';
+import { runtimeFolder, type RuntimeFolder } from './runtime-folder.ts';
 
 const REQUEST = 'POST /?token=abc HTTP/1.1\r\nContent-Length: 3\r\n\r\n\0\xff!';
 const REPLAYER = {
@@ -47,7 +47,7 @@ function tunnelOf(log: RequestLog, slug = 'demo'): InspectedTunnel {
 }
 
 function isRefusal(code: string): (error: unknown) => boolean {
-  return (error) => error instanceof InspectRefused && error.code === code;
+  return (error) => error instanceof CallRefused && error.code === code;
 }
 
 describeOnPosix('looking at a running process', () => {
@@ -91,23 +91,27 @@ describeOnPosix('looking at a running process', () => {
     const found = await onlyTunnel();
     assert.deepEqual([found.slug, found.publicUrl], ['demo', 'http://demo.localhost']);
     const inspector = new Inspector(found);
-    assert.equal(JSON.stringify(await inspector.list(false)), JSON.stringify(log.list()));
-    assert.equal((await inspector.list(true))[0]?.target, '/?token=abc');
-    const detail = await inspector.show(1, false);
+    assert.equal(
+      JSON.stringify(await inspector.call('log:list', { reveal: false })),
+      JSON.stringify(log.list()),
+    );
+    assert.equal((await inspector.call('log:list', { reveal: true }))[0]?.target, '/?token=abc');
+    const detail = await inspector.call('log:detail', { id: 1, reveal: false });
     assert.equal(detail.request.startLine, 'POST /?token=[redacted] HTTP/1.1');
     assert.deepEqual([...detail.request.body], [0, 0xff, 0x21]);
-    assert.equal((await inspector.show(1, true)).target, '/?token=abc');
-    assert.equal(await inspector.replay(1), 2);
+    assert.equal((await inspector.call('log:detail', { id: 1, reveal: true })).target, '/?token=abc');
+    assert.equal(await inspector.call('log:replay', { id: 1 }), 2);
   });
 
   it('finds words in headers and bodies, but never a secret', async () => {
     const log = new RequestLog();
     record(log);
     const inspector = await inspect(tunnelOf(log));
-    const found = async (words: string): Promise<readonly number[]> => (await inspector.search(words)).ids;
+    const found = async (words: string): Promise<readonly number[]> =>
+      (await inspector.call('log:search', { words })).ids;
     assert.deepEqual(await found('POST content-length'), [1]);
     assert.deepEqual(await found('abc'), []);
-    await assert.rejects(found('x'.repeat(SEARCH_MAX_CHARS + 1)), isRefusal('bad-request'));
+    await assert.rejects(found('x'.repeat(SEARCH_MAX_CHARS + 1)), isRefusal('bad-payload'));
   });
 
   it('shows the largest bodies', async () => {
@@ -118,19 +122,25 @@ describeOnPosix('looking at a running process', () => {
     recording.toLocal(Buffer.concat([Buffer.from(head), body]));
     recording.toVisitor(Buffer.from(`HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n`));
     recording.toVisitor(body);
-    const { request, response } = await (await inspect(tunnelOf(log))).show(1, false);
+    const { request, response } = await (
+      await inspect(tunnelOf(log))
+    ).call('log:detail', { id: 1, reveal: false });
     assert.deepEqual([request.body.length, response?.body.length], [body.length, body.length]);
   });
 
   it('sends edited requests and adds imported ones, with bodies as bytes', async () => {
     const log = new RequestLog();
     const inspector = await inspect(tunnelOf(log));
-    assert.equal(await inspector.replayEdited(5, EDIT), 7);
-    assert.equal(await inspector.replayEdited(5, { ...EDIT, body: undefined }), 5);
+    assert.equal(await inspector.call('log:edit', { id: 5, edit: EDIT }), 7);
+    assert.equal(await inspector.call('log:edit', { id: 5, edit: { ...EDIT, body: undefined } }), 5);
     const body = Buffer.from([255]);
     const response = { status: 201, reason: 'Made', fields: [], body, isCut: false, durationMs: 3 };
-    assert.equal(await inspector.add({ ...IMPORTED, response }), 1);
-    const { request, response: answer, isImported } = await inspector.show(1, true);
+    assert.equal(await inspector.call('log:import', { request: { ...IMPORTED, response } }), 1);
+    const {
+      request,
+      response: answer,
+      isImported,
+    } = await inspector.call('log:detail', { id: 1, reveal: true });
     assert.deepEqual([[...request.body], [...(answer?.body ?? [])], isImported], [[0, 255], [255], true]);
     assert.equal(request.fields[0]?.[1], 'demo.localhost');
   });
@@ -147,12 +157,18 @@ describeOnPosix('looking at a running process', () => {
       return Promise.resolve(2);
     };
     const inspector = await inspect({ ...tunnelOf(log), replayer: { ...REPLAYER, replayEdited } });
-    await inspector.replayEdited(1, EDIT);
-    await inspector.replayEdited(1, EDIT, 'whsec_test');
+    await inspector.call('log:edit', { id: 1, edit: EDIT });
+    await inspector.call('log:edit', { id: 1, edit: EDIT, secret: 'whsec_test' });
     assert.equal(prepared[0], 'undefined');
     assert.match(prepared[1] ?? '', /Stripe-Signature: t=\d{10},v1=[\da-f]{64}\r\n[^]*hi$/);
-    await assert.rejects(inspector.replayEdited(1, EDIT, 'whsec_test'), isRefusal('not-a-webhook'));
-    await assert.rejects(inspector.replayEdited(1, EDIT, 'with blank'), isRefusal('not-a-webhook'));
+    await assert.rejects(
+      inspector.call('log:edit', { id: 1, edit: EDIT, secret: 'whsec_test' }),
+      isRefusal('not-a-webhook'),
+    );
+    await assert.rejects(
+      inspector.call('log:edit', { id: 1, edit: EDIT, secret: 'with blank' }),
+      isRefusal('not-a-webhook'),
+    );
   });
 
   it('has the messages of a WebSocket, as bytes', async () => {
@@ -163,10 +179,10 @@ describeOnPosix('looking at a running process', () => {
     recording.toVisitor(
       Buffer.from('HTTP/1.1 101 Switching\r\nUpgrade: websocket\r\n\r\n\x82\x01\0', 'latin1'),
     );
-    const { count, messages } = await inspector.messages(1);
+    const { count, messages } = await inspector.call('log:messages', { id: 1 });
     assert.deepEqual([count, messages.length, [...(messages[0]?.body ?? [])]], [1, 1, [0]]);
     record(log);
-    await assert.rejects(inspector.messages(2), isRefusal('unknown-request'));
+    await assert.rejects(inspector.call('log:messages', { id: 2 }), isRefusal('unknown-request'));
   });
 
   it('reports requests as they arrive, until the watch or the process ends', async () => {
@@ -177,8 +193,8 @@ describeOnPosix('looking at a running process', () => {
     const begun = Promise.withResolvers<void>();
     const ended = new AbortController();
     const watches = [
-      inspector.watch(false, (summary) => (seen.push(summary), begun.resolve()), ended.signal),
-      inspector.watch(true, () => ended.abort(), new AbortController().signal),
+      inspector.follow(false, (summary) => (seen.push(summary), begun.resolve()), ended.signal),
+      inspector.follow(true, () => ended.abort(), new AbortController().signal),
     ];
     const timer = setInterval(() => record(log), 5);
     cleanup.push(() => clearInterval(timer));
@@ -199,13 +215,19 @@ describeOnPosix('looking at a running process', () => {
     const tunnel = { ...tunnelOf(log), replayer };
     const server = await serve(tunnel);
     const inspector = new Inspector(await onlyTunnel());
-    await assert.rejects(inspector.show(9, false), isRefusal('unknown-request'));
-    await assert.rejects(inspector.replay(1), isRefusal('truncated'));
-    await assert.rejects(inspector.replayEdited(1, EDIT), isRefusal('edit-refused'));
-    await assert.rejects(inspector.add({ ...IMPORTED, method: 'A B' }), isRefusal('edit-refused'));
-    await assert.rejects(inspector.show(0.5, false), isRefusal('bad-request'));
+    await assert.rejects(
+      inspector.call('log:detail', { id: 9, reveal: false }),
+      isRefusal('unknown-request'),
+    );
+    await assert.rejects(inspector.call('log:replay', { id: 1 }), isRefusal('truncated'));
+    await assert.rejects(inspector.call('log:edit', { id: 1, edit: EDIT }), isRefusal('edit-refused'));
+    await assert.rejects(
+      inspector.call('log:import', { request: { ...IMPORTED, method: 'A B' } }),
+      isRefusal('edit-refused'),
+    );
+    await assert.rejects(inspector.call('log:detail', { id: 0.5, reveal: false }), isRefusal('bad-payload'));
     server.remove(tunnel);
-    await assert.rejects(inspector.list(false), isRefusal('unknown-tunnel'));
+    await assert.rejects(inspector.call('log:list', { reveal: false }), isRefusal('unknown-tunnel'));
   });
 
   it('is private to this user, and leaves no files behind', async () => {
@@ -255,16 +277,76 @@ describeOnPosix('looking at a running process', () => {
     assert.equal(fs.existsSync(stale), false);
   });
 
-  it('is cut off when its request is too long', async () => {
-    await serve();
-    const { path } = await onlyTunnel();
-    let answer = '';
-    await new Promise((resolve) => {
-      const socket = connect(path).on('error', () => {});
-      socket.on('close', resolve).on('data', (bytes) => (answer += String(bytes)));
-      socket.write('x'.repeat(INSPECT_REQUEST_MAX_BYTES + 1));
+  /** Connects as another program of this user does. */
+  function open(path: string): WebSocket {
+    const socket = new WebSocket('ws://process/', { createConnection: () => connect(path) });
+    cleanup.push(() => socket.terminate());
+    return socket.on('error', () => {});
+  }
+
+  it('cuts off what sends garbage, too much, or too many calls, and serves others', async () => {
+    const log = new RequestLog();
+    await serve(tunnelOf(log));
+    const { path, id: key } = await onlyTunnel();
+    const follow = JSON.stringify({
+      kind: 'call',
+      id: 1,
+      method: 'log:follow',
+      payload: { key, reveal: false },
     });
-    assert.equal(answer, '');
+    for (const [what, messages, code] of [
+      ['no JSON', ['hello'], 1008],
+      ['no message', ['{"kind":"eval"}'], 1008],
+      ['calls without an end', Array.from({ length: INSPECT_CALLS_MAX + 1 }, () => follow), 1008],
+      ['bytes without an end', Array.from({ length: 3 }, () => Buffer.alloc(200 * 1024)), 1008],
+      ['a long message', ['x'.repeat(INSPECT_REQUEST_MAX_BYTES + 1)], 1009],
+    ] as const) {
+      const socket = open(path);
+      socket.on('open', () => messages.forEach((message) => socket.send(message)));
+      const [closed] = (await once(socket, 'close')) as [number];
+      assert.equal(closed, code, what);
+    }
+    const socket = connect(path, () => socket.write('{"op":"tunnels"}\n')).on('error', () => {});
+    await once(socket.resume(), 'close');
+    assert.equal((await onlyTunnel()).slug, 'demo');
+  });
+
+  it('has no other methods than those of the table', async () => {
+    await serve();
+    const socket = open((await onlyTunnel()).path);
+    const messages = on(socket, 'message') as AsyncIterableIterator<[Buffer]>;
+    await messages.next();
+    for (const method of ['log:clear', 'tunnel:create', '__proto__', 'toString']) {
+      socket.send(JSON.stringify({ kind: 'call', id: 7, method }));
+      const { value } = (await messages.next()) as { value: [Buffer] };
+      assert.match(
+        value[0].toString(),
+        /"id":7,"answer":\{"ok":false,"error":\{"code":"no-such-method"/,
+        method,
+      );
+    }
+  });
+
+  it('says in words that a process has another version, and what to do', async () => {
+    const http = createHttpServer().listen(folder.pathOf(1));
+    const sockets = new WebSocketServer({ server: http });
+    cleanup.push(() => http.close());
+    sockets.on('connection', (socket) => {
+      cleanup.push(() => socket.terminate());
+      socket.send(JSON.stringify({ kind: 'hello', protocol: PROTOCOL + 1, version: '9.9.9' }));
+    });
+    const other = createServer((socket) => socket.on('error', () => {}).end('{"ok":false}\n'));
+    cleanup.push(() => other.close());
+    await once(other.listen(folder.pathOf(2)), 'listening');
+    await serve(tunnelOf(new RequestLog()), 3);
+    const seen: OtherVersion[] = [];
+    const found = await findTunnels(folder, (why) => seen.push(why));
+    assert.deepEqual(
+      found.map(({ slug }) => slug),
+      ['demo'],
+    );
+    assert.equal(seen.length, 2);
+    assert.match(seen.map(String).join(), /another version serves it: 9\.9\.9, .*Restart that process/);
   });
 
   it('gives up on a process whose answer never ends', async () => {
@@ -277,7 +359,7 @@ describeOnPosix('looking at a running process', () => {
     cleanup.push(() => server.close());
     await new Promise<void>((resolve) => server.listen(folder.pathOf(1), resolve));
     const inspector = new Inspector({ path: folder.pathOf(1), id: '', slug: '', publicUrl: '' });
-    await assert.rejects(inspector.list(false), InspectRefused);
+    await assert.rejects(inspector.call('log:list', { reveal: false }), CallRefused);
   });
 
   it('is limited to 16 clients at a time', async () => {
@@ -295,10 +377,11 @@ describeOnPosix('looking at a running process', () => {
     const log = new RequestLog();
     await serve(tunnelOf(log));
     const { path, id } = await onlyTunnel();
-    const socket = connect(path).on('error', () => {});
-    cleanup.push(() => socket.destroy());
+    const socket = open(path);
+    await once(socket, 'message');
     socket.pause();
-    socket.write(`${JSON.stringify({ op: 'watch', tunnel: id, reveal: false })}\n`);
+    const payload = { key: id, reveal: false };
+    socket.send(JSON.stringify({ kind: 'call', id: 1, method: 'log:follow', payload }));
     const subscribed = Promise.withResolvers<void>();
     const original = log.subscribe.bind(log);
     log.subscribe = (...args) => (subscribed.resolve(), original(...args));
@@ -308,7 +391,8 @@ describeOnPosix('looking at a running process', () => {
     for (let n = 0; n < count; n++) record(log);
     const closed = new Promise((resolve) => socket.once('close', resolve));
     let received = 0;
-    socket.on('data', ({ length }) => (received += length)).resume();
+    socket.on('message', ({ length }: Buffer) => (received += length));
+    socket.resume();
     await closed;
     assert.ok(received < 2 * INSPECT_BACKLOG_MAX_BYTES, `${received} bytes`);
   });

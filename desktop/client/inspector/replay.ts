@@ -4,7 +4,8 @@ import { REPLAY_TIMEOUT_MS, REPLAYS_MAX } from '../limits.ts';
 import type { LocalDialer, LocalDialHandler } from '../local/local-dialer.ts';
 import { describeLocalError, isRefusal } from '../local/local-error.ts';
 import { describeTarget, type LocalConnection, type LocalHandler } from '../local/local-service.ts';
-import { MessageError, toMessage, type MessageValue } from '../messages.ts';
+import { toMessage, type MessageValue } from '../messages.ts';
+import { CallRefused } from '../methods/method.ts';
 import type { Attempt } from '../network/dial.ts';
 import { editedRequest, EditRefused, type RequestEdit } from './edit.ts';
 import type { Exchange } from './exchange.ts';
@@ -15,8 +16,8 @@ const NOTHING = Buffer.alloc(0);
 const SWITCHING_PROTOCOLS = 101;
 
 /** Thrown when a request cannot be repeated. The message explains why, for people. */
-export class ReplayRefused extends MessageError {
-  readonly code:
+export class ReplayRefused extends CallRefused {
+  declare readonly code:
     | 'unknown-request'
     | 'not-repeatable'
     | 'incomplete'
@@ -28,9 +29,8 @@ export class ReplayRefused extends MessageError {
     | 'too-many-replays';
 
   constructor(code: ReplayRefused['code'], said: MessageValue) {
-    super(said);
+    super(code, said);
     this.name = 'ReplayRefused';
-    this.code = code;
   }
 }
 
