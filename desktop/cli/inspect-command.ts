@@ -21,8 +21,13 @@ interface InspectValues {
 
 export const inspectCommand = defineCommand({
   name: 'inspect',
-  operands: '[list | show N | replay N | edit N | export [N…] | import [FILE] | watch]',
-  words: ['list', 'show', 'replay', 'edit', 'export', 'import', 'watch'],
+  operands: {
+    words: {
+      shown: '[list | show N | replay N | edit N | export [N…] | import [FILE] | watch]',
+      count: 'any',
+      words: ['list', 'show', 'replay', 'edit', 'export', 'import', 'watch'],
+    },
+  },
   summary: "Show, replay or edit a tunnel's requests on this machine",
   options: {
     Requests: ['tunnel', 'filter', 'search', 'reveal', 'curl'],
@@ -55,7 +60,7 @@ export const inspectCommand = defineCommand({
     "export" writes the given requests, or all of them, to standard output as a HAR file. "import" reads a HAR file or
     a curl command from FILE or from standard input, and adds its requests to the list without sending them. It does
     not run the curl command or read any other files.`,
-  read: ({ operands, values }) => readInspect(operands, values),
+  read: ({ operands, values }) => readInspect(operands.words, values),
   async run(given, context) {
     const { runInspect } = await import('./inspect-run.ts');
     await runInspect(given, context);

@@ -1,22 +1,19 @@
-/** `culvert run`, `service`, `ui` and `mcp`, which run until they are ended. What each of them runs is loaded only then. */
-import { existsSync, realpathSync } from 'node:fs';
+/** `culvert run`, `ui` and `mcp`, which run until they are ended. What each of them runs is loaded only then. */
 import { isIP } from 'node:net';
-import { basename, dirname, join, resolve } from 'node:path';
 import { parseDuration } from '../../shared/duration.ts';
 import { parsePort, PORT_RULE, TTL_RULE } from '../../shared/value-rules.ts';
 import { StoredLoginError } from '../client/config/stored-login.ts';
 import { UsageError } from '../client/failures.ts';
 import { WAIT_MAX_SECONDS } from '../client/limits.ts';
 import { isLoopback } from '../client/network/dial.ts';
-import { type CommandLine, defineCommand } from './command-line/command.ts';
+import { type AnyLine, defineCommand } from './command-line/command.ts';
 import { completeLogin } from './commands/login.ts';
 import type { PortRange } from './mcp/bounds.ts';
 import type { GivenMcp } from './mcp/run-mcp.ts';
 import { COMMON } from './command-line/options.ts';
 import { readOption } from './command-line/parse.ts';
 import type { RunTunnel } from './run-service.ts';
-import type { ServiceOrder } from './service/installed-service.ts';
-import { HTTP_OPTIONS, limitHeap, readHttpTunnel, readStart } from './commands/http.ts';
+import { HTTP_OPTIONS, limitHeap, readHttpTunnel } from './commands/tunnel-options.ts';
 import type { UiOptions } from './ui-run.ts';
 
 /* `culvert run`: starts a command with a tunnel to the port that it listens on. */
@@ -26,7 +23,14 @@ const LATER = 0;
 
 export const runCommand = defineCommand({
   name: 'run',
-  operands: '[options] -- COMMAND…',
+  operands: {
+    command: {
+      shown: '[options] -- COMMAND…',
+      count: 'some',
+      missing: 'COMMAND is missing. Put it after --, as in "culvert run -- npm run dev".',
+      absent: 'COMMAND is missing',
+    },
+  },
   summary: 'Start a command with a tunnel to its port',
   options: { Command: ['port'], ...HTTP_OPTIONS },
   meanings: {
@@ -59,7 +63,7 @@ export const runCommand = defineCommand({
     Contains "password" if --password generated one.
 `,
   },
-  read: readRun,
+  read: (line) => readRun(line, line.operands.command),
   async run(given, context) {
     limitHeap();
     const complete = given.login === undefined ? given : await completeLogin(given, context);
@@ -69,12 +73,8 @@ export const runCommand = defineCommand({
 });
 
 /** @throws UsageError */
-function readRun(line: CommandLine): RunTunnel {
-  const { operands: command, values } = line;
-  if (command[0] === undefined || command[0] === '') {
-    line.checkPassword('COMMAND is missing');
-    throw new UsageError('COMMAND is missing. Put it after --, as in "culvert run -- npm run dev".');
-  }
+function readRun(line: AnyLine, command: readonly string[]): RunTunnel {
+  const { values } = line;
   const port = values.port === undefined ? undefined : readPort(values.port);
   const target = { port: port ?? LATER, host: 'localhost', https: false };
   const given = readHttpTunnel(line, target, WAIT_MAX_SECONDS);
@@ -86,133 +86,10 @@ function readPort(text: string): number {
   return Number(text);
 }
 
-/* `culvert service`: the tunnels of a `culvert.yml` as a service of the user's system. */
-
-export const serviceCommand = defineCommand({
-  name: 'service',
-  operands: 'install [NAME…] | status | uninstall',
-  words: ['install', 'status', 'uninstall'],
-  summary: 'Keep the tunnels of culvert.yml open in the background',
-  options: {
-    Project: ['config', 'allow-other-hosts', 'take-over'],
-    Relay: ['relay', 'ca', 'insecure'],
-    Output: ['json'],
-  },
-  meanings: {
-    relay:
-      'Address of the relay. Default: CULVERT_RELAY, then "relay" in culvert.yml, then the relay you logged in to.',
-  },
-  examples: {
-    'culvert service install': 'start every tunnel in the nearest culvert.yml, now and after each restart',
-    'culvert service install web': 'start only the tunnel "web"',
-    'culvert service status': 'show whether the service is running, and where its log is',
-    'culvert service uninstall': 'stop the service and remove it',
-  },
-  details: `
-    The service runs as you, with systemd on Linux, launchd on macOS and the Task Scheduler on Windows. Each culvert.yml
-    has a service of its own. On Linux it starts with the machine, on macOS when you log in. On Windows it starts with
-    the machine if you install it in a terminal that runs as administrator, otherwise when you log in.
-
-    The service uses the API key that "culvert login" stored. It keeps the variables that culvert.yml uses,
-    CULVERT_RELAY, CULVERT_CA and the proxy settings as they are when you install it, in a file that only you can read.
-
-    Unlike "culvert start", the service keeps trying if there is no network, the relay is down or another client serves a tunnel.
-    A name in culvert.yml that one of your live tunnels has is treated as by "culvert start" without a terminal.
-    It does not reopen a tunnel that was closed with "culvert close", or whose "ttl" has passed. To restart the service,
-    for example after you change culvert.yml or update Culvert, run "culvert service install" again.
-
-    "status" exits with code 1 if the service is not running. If a project no longer exists, use --config with the path that it
-    had. The service itself runs "culvert service run".`,
-  read: readService,
-  async run(given, context) {
-    if (given.action === 'run') limitHeap();
-    const { runService } = await import('./service/installed-service.ts');
-    return runService(given, context);
-  },
-});
-
-/** @throws UsageError, ProjectFileError */
-function readService(line: CommandLine): ServiceOrder {
-  const { values } = line;
-  const [action = '', ...names] = line.operands;
-  const json = values.json ?? false;
-  if (action === 'run') {
-    line.atMost(2);
-    return { action, name: names[0] ?? '' };
-  }
-  if (action === 'install') return readInstall(line, names);
-  if (action !== 'status' && action !== 'uninstall')
-    throw new UsageError(
-      action === ''
-        ? 'Use install, status or uninstall.'
-        : `Unknown command "service ${action}". Use install, status or uninstall.`,
-    );
-  line.atMost(1);
-  return { action, project: locateProject(values.config), json };
-}
-
-/** @throws UsageError, ProjectFileError */
-function readInstall(line: CommandLine, names: readonly string[]): ServiceOrder {
-  const { values, files } = line;
-  const { env } = line.accessSources();
-  const used = new Set<string>();
-  const watched = new Proxy(env, {
-    get(target, name) {
-      if (typeof name === 'string') used.add(name);
-      return Reflect.get(target, name) as unknown;
-    },
-  });
-  const given = readStart(line, names, (path) => files.readProject(path, watched));
-  const { config, relay, ca, insecure, 'allow-other-hosts': otherHosts, 'take-over': takeOver } = values;
-  const project = absolute(given.project);
-  return {
-    action: 'install',
-    project,
-    tunnels: given.tunnels.map(({ label, name, domain }) => ({
-      label,
-      isNamed: (name ?? domain) !== undefined,
-    })),
-    relay: given.relay,
-    start: [
-      // Without it, the file has to belong to the user.
-      ...(config === undefined ? [] : [`--config=${project}`]),
-      ...(relay === undefined ? [] : [`--relay=${relay}`]),
-      ...(ca === undefined ? [] : [`--ca=${resolve(ca)}`]),
-      ...(insecure === true ? ['--insecure'] : []),
-      ...(otherHosts === true ? ['--allow-other-hosts'] : []),
-      ...(takeOver === true ? ['--take-over'] : []),
-      ...names,
-    ],
-    used: [...used],
-    env,
-    json: values.json ?? false,
-  };
-}
-
-/** Of a file that may no longer exist. @returns `undefined` if none is named, and none is in this folder or above it */
-function locateProject(config: string | undefined): string | undefined {
-  if (config !== undefined) return absolute(resolve(config));
-  for (let folder = process.cwd(); ; folder = dirname(folder)) {
-    const file = join(folder, 'culvert.yml');
-    if (existsSync(file)) return absolute(file);
-    if (dirname(folder) === folder) return undefined;
-  }
-}
-
-/** One path for each file, also if a link points to its folder. */
-function absolute(file: string): string {
-  try {
-    return join(realpathSync.native(dirname(file)), basename(file));
-  } catch {
-    return resolve(file);
-  }
-}
-
 /* `culvert ui`: shows the app's window in a browser. */
 
 export const uiCommand = defineCommand({
   name: 'ui',
-  operands: '',
   summary: "Show the app's window in a browser",
   options: { Window: ['port', 'no-open', 'host', 'insecure-remote'] },
   examples: {
@@ -239,8 +116,7 @@ export const uiCommand = defineCommand({
 });
 
 /** @throws UsageError */
-function readUi(line: CommandLine): UiOptions {
-  line.atMost(0);
+function readUi(line: AnyLine): UiOptions {
   const { port, host = '127.0.0.1', 'no-open': isQuiet = false, 'insecure-remote': isRemote } = line.values;
   const number = port === '0' ? 0 : port === undefined ? undefined : parsePort(port);
   if (port !== undefined && number === undefined)
@@ -259,7 +135,6 @@ function readUi(line: CommandLine): UiOptions {
 
 export const mcpCommand = defineCommand({
   name: 'mcp',
-  operands: '',
   summary: 'Let an AI agent open tunnels, within bounds (MCP server)',
   options: { Bounds: ['ports', 'max-ttl', 'require-access', 'ask'], Relay: COMMON.Relay },
   examples: {
@@ -294,13 +169,12 @@ export const mcpCommand = defineCommand({
  * @returns the failure if there is no way to a relay, so that the client can be told
  * @throws UsageError for invalid options
  */
-function readMcp(line: CommandLine): GivenMcp | { readonly failure: Error } {
+function readMcp(line: AnyLine): GivenMcp | { readonly failure: Error } {
   const { ports, ask = false, 'max-ttl': ttl, 'require-access': requireAccess = false } = line.values;
   const maxTtl = ttl === undefined ? undefined : parseDuration(readOption('max-ttl', ttl, TTL_RULE));
   const bounds = { ports: ports === undefined ? undefined : readPorts(ports), maxTtl, requireAccess, ask };
-  line.atMost(0);
   try {
-    return { ...line.accessAlone(), bounds };
+    return { ...line.access(), bounds };
   } catch (error) {
     if (!(error instanceof UsageError || error instanceof StoredLoginError)) throw error;
     return { failure: error };

@@ -91,6 +91,8 @@ describe('culvert in a shell', () => {
         'remove',
         'verify',
       ]);
+      assert.deepEqual(await offers('culvert team invite --tt'), ['--ttl']);
+      assert.deepEqual(await offers('culvert team list --tt'), []);
       assert.deepEqual(await offers('culvert help ext'), ['extend']);
       assert.deepEqual(
         (await offers('culvert share p')).map((name) => name.replace(/\/$/, '')),

@@ -1,9 +1,9 @@
 /** Generates culvert.md from the commands of `culvert`, and culvert-yml.md from the same options as fields of a file. */
-import { meaningOf, optionsOf, type Usage } from '../../desktop/cli/command-line/command.ts';
+import { type Group, meaningOf, optionsOf, type Usage } from '../../desktop/cli/command-line/command.ts';
 import { COMMANDS } from '../../desktop/cli/commands/commands.ts';
-import { optionUsage, usage } from '../../desktop/cli/command-line/help.ts';
+import { commandsOf, isGroup, optionUsage, usage } from '../../desktop/cli/command-line/help.ts';
 import { COMMON, type OptionName, OPTIONS } from '../../desktop/cli/command-line/options.ts';
-import { startCommand } from '../../desktop/cli/commands/http.ts';
+import { startCommand } from '../../desktop/cli/commands/start.ts';
 import { ACCESS_FIELD_MESSAGES } from '../../desktop/client/config/project-access.ts';
 import { TUNNEL_FIELD_RULES } from '../../desktop/client/config/project.ts';
 import { CONFIG_FILE_MAX_BYTES, CONFIG_TUNNELS_MAX, LABEL_MAX_LENGTH } from '../../desktop/client/limits.ts';
@@ -48,21 +48,31 @@ const SHARED = new Set<string>(Object.keys(COMMON));
 
 /** @returns the whole page */
 export function culvertPage(): string {
-  const commands: readonly Usage[] = COMMANDS;
+  const rows: readonly (Usage | Group)[] = COMMANDS;
   return [
     pageStart('The command culvert', 'desktop/cli', INTRODUCTION),
     '## Commands\n',
     markdownTable(
       ['command', 'purpose'],
-      commands.map(({ name, summary }) => [`[${code(name)}](#${anchorOf(name)})`, `${summary}.`]),
+      rows.map(({ name, summary }) => [`[${code(name)}](#${anchorOf(name)})`, `${summary}.`]),
     ),
     '## Options of most commands\n',
     optionTable({}, [...Object.values(COMMON).flat(), 'help', 'version']),
-    ...commands.map(section),
+    ...rows.map((row) => (isGroup(row) ? groupSection(row) : section(row))),
   ].join('\n');
 }
 
-function section(command: Usage): string {
+function groupSection(group: Group): string {
+  return [
+    `## culvert ${group.name}\n`,
+    codeBlock('', usage(group)),
+    `${group.summary}.\n`,
+    ...paragraphsOf(group.details ?? '').map((paragraph) => `${prose(paragraph)}\n`),
+    ...commandsOf(group).map((command) => section(command, '###')),
+  ].join('\n');
+}
+
+function section(command: Usage, mark = '##'): string {
   const { name, summary, examples, details = '', options, sections = {} } = command;
   const groups = Object.entries(options).filter(([heading]) => !SHARED.has(heading));
   const own = groups.flatMap(([, names]) => names);
@@ -70,7 +80,7 @@ function section(command: Usage): string {
     (option) => !own.includes(option as OptionName),
   ) as OptionName[];
   return [
-    `## culvert ${name}\n`,
+    `${mark} culvert ${name}\n`,
     codeBlock('', `${usage(command)}${optionsOf(command).length === 0 ? '' : ' [options]'}`),
     `${summary}.\n`,
     codeBlock('sh', exampleLines(examples)),

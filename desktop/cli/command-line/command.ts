@@ -18,13 +18,41 @@ import { type OptionGroups, type OptionName, OPTIONS } from './options.ts';
 import { readOption, type Values } from './parse.ts';
 import type { Output, PrintedOutput } from '../output/reporter.ts';
 
-/** How a command is called. */
-export interface Usage {
-  readonly name: string;
-  /** what follows the name */
-  readonly operands: string;
-  /** what the first operand may be, if it is one of a few words */
+/** Words of a command line that are no options. */
+export interface Operand {
+  /** their placeholder in the help, such as `DOMAIN` */
+  readonly shown: string;
+  /** how many they may be; by default exactly one, and with `some` at least one */
+  readonly count?: 'optional' | 'any' | 'some';
+  /** the few words that there are to choose from */
   readonly words?: readonly string[];
+  readonly isFolder?: boolean;
+  /** what to do if they are missing or not one of the words, in a sentence */
+  readonly missing?: string;
+  /** says that they are missing, if that is not `SHOWN is missing` */
+  readonly absent?: string;
+}
+
+/** By the names that the command reads them by, in their order. */
+export type Operands = Readonly<Record<string, Operand>>;
+
+type Given<O extends Operand> = O extends { readonly count: 'any' | 'some' }
+  ? readonly string[]
+  : | (O extends { readonly words: readonly (infer W)[] } ? W : string)
+    | (O extends { readonly count: 'optional' } ? undefined : never);
+
+/** The tunnel that a command is about. */
+export const TUNNEL = {
+  shown: 'ID|SLUG',
+  missing: 'Specify the tunnel by its id or slug, as shown by "culvert list".',
+  absent: 'No tunnel was specified',
+} as const satisfies Operand;
+
+/** How a command is called. */
+export interface Usage<O extends Operands = Operands> {
+  /** its words, such as `domain add` */
+  readonly name: string;
+  readonly operands?: O;
   /** in the imperative, without a full stop */
   readonly summary: string;
   readonly options: OptionGroups;
@@ -36,11 +64,31 @@ export interface Usage {
   readonly details?: string;
   /** the rest of its help by headings, shown as it is */
   readonly sections?: Readonly<Record<string, string>>;
+  /** called by other programs only, so no help mentions it */
+  readonly isInternal?: boolean;
+}
+
+/** Commands with the same first word. */
+export interface Group<C extends readonly Usage[] = readonly Usage[]> {
+  readonly name: string;
+  readonly summary: string;
+  /** what all of them have in common */
+  readonly details?: string;
+  /** the second word of the command that the first word alone stands for */
+  readonly fallback?: string;
+  readonly commands: C;
 }
 
 /** All options of a command. */
 export function optionsOf({ options }: Pick<Usage, 'options'>): readonly OptionName[] {
   return Object.values(options).flat();
+}
+
+/** The placeholders of its operands, as the help shows them. */
+export function operandsOf({ operands = {} }: Pick<Usage, 'operands'>): string {
+  return Object.values(operands)
+    .map(({ shown }) => shown)
+    .join(' ');
 }
 
 /** What an option does in a command. */
@@ -54,7 +102,7 @@ export interface CommandSurroundings {
   readonly prompt: Prompt;
   readonly stored: StoredLogin;
   /** every command, in the order of the help */
-  readonly commands: readonly Usage[];
+  readonly commands: readonly (Usage | Group)[];
   /** @returns a signal that the first Ctrl-C aborts, instead of ending the program */
   readonly interruptible: () => AbortSignal;
   /** whether a standard stream was a terminal when the program was started */
@@ -66,10 +114,10 @@ export interface CommandContext extends CommandSurroundings {
   readonly output: PrintedOutput;
 }
 
-interface Definition<N extends string, T> extends Usage {
+interface Definition<N extends string, O extends Operands, T> extends Usage<O> {
   readonly name: N;
   /** @throws UsageError */
-  read(line: CommandLine): T;
+  read(line: CommandLine<O>): T;
   /** @returns the exit code, unless it is 0; that of `run` is its command's */
   run(given: NoInfer<T>, context: CommandContext): Promise<number | void>;
 }
@@ -81,13 +129,15 @@ export interface Prepared<N extends string, T> {
   run(context: CommandContext): Promise<number>;
 }
 
-export function defineCommand<const N extends string, T>(definition: Definition<N, T>) {
+export function defineCommand<const N extends string, T, const O extends Operands = Operands>(
+  definition: Definition<N, O, T>,
+) {
   const { name } = definition;
   return {
     ...definition,
     /** @throws UsageError */
-    prepare(line: CommandLine): Prepared<N, T> {
-      const given = definition.read(line);
+    prepare(words: readonly string[], values: Values, env: Environment, files: Files): Prepared<N, T> {
+      const given = definition.read(new CommandLine<O>(definition, words, values, env, files));
       return { name, given, run: async (context) => (await definition.run(given, context)) ?? ExitCode.ok };
     },
   };
@@ -131,56 +181,57 @@ export interface Files {
   readProject(path: string | undefined, env?: Environment): Project;
 }
 
-/** The words after `culvert`, and what commands have in common when they read them. */
-export class CommandLine {
-  readonly command: string;
-  /** the words that are no options */
-  readonly operands: readonly string[];
+/** A command line, and what commands have in common when they read it. */
+export class CommandLine<O extends Operands = Operands> {
+  readonly operands: { readonly [K in keyof O]: Given<O[K]> };
   readonly values: Values;
   readonly files: Files;
-  readonly #env: Environment;
+  readonly env: Environment;
+  readonly #usage: Usage<O>;
 
-  constructor(command: string, operands: readonly string[], values: Values, env: Environment, files: Files) {
-    this.command = command;
-    this.operands = operands;
+  /**
+   * @param words those that are no options, after the words of the command
+   * @throws UsageError for missing operands, and for too many
+   */
+  constructor(usage: Usage<O>, words: readonly string[], values: Values, env: Environment, files: Files) {
+    this.#usage = usage;
     this.values = values;
     this.files = files;
-    this.#env = env;
+    this.env = env;
+    this.operands = this.#read(words);
   }
 
-  /** @throws UsageError for more operands than that */
-  atMost(count: number): void {
-    const more = this.operands.slice(count);
-    if (more.length === 0) return;
-    throw new UsageError(`Unexpected argument "${more.join(' ')}" for "culvert ${this.command}".`);
+  #read(words: readonly string[]): typeof this.operands {
+    const rows = Object.entries<Operand>(this.#usage.operands ?? {});
+    const isList = rows.some(([, { count }]) => count === 'any' || count === 'some');
+    if (!isList) this.refuse(words.slice(rows.length));
+    const given = rows.map(([name, operand], index) => {
+      const [word = '', ...more] = words.slice(index);
+      const { count = 'one', words: known = [word] } = operand;
+      if (count === 'any') return [name, words.slice(index)];
+      if (count === 'optional' && index >= words.length) return [name, undefined];
+      if (word === '' || !known.includes(word)) throw this.missing(operand);
+      return [name, count === 'some' ? [word, ...more] : word];
+    });
+    return Object.fromEntries(given) as typeof this.operands;
+  }
+
+  /** @throws UsageError for words that the command does not take */
+  refuse(words: readonly string[]): void {
+    if (words.length === 0) return;
+    throw new UsageError(`Unexpected argument "${words.join(' ')}" for "culvert ${this.#usage.name}".`);
+  }
+
+  /** The word that is missing may have been taken for a password. */
+  missing({ shown, missing = '', absent = `${shown} is missing` }: Operand): UsageError {
+    const isTaken = typeof this.values.password === 'string';
+    const taken = `${absent}. --password uses the next word as the password, so put --password last.`;
+    return new UsageError(isTaken ? taken : missing);
   }
 
   /** @throws UsageError */
   ttl(): string | undefined {
     return readOption('ttl', this.values.ttl, TTL_RULE);
-  }
-
-  /**
-   * The id or slug of the tunnel that a command is about.
-   *
-   * @throws UsageError if it is missing, or not the only operand
-   */
-  tunnelName(): string {
-    this.atMost(1);
-    const [name = ''] = this.operands;
-    if (name !== '') return name;
-    this.checkPassword('No tunnel was specified');
-    throw new UsageError('Specify the tunnel by its id or slug, as shown by "culvert list".');
-  }
-
-  /**
-   * The word that is missing may have been taken for a password.
-   *
-   * @throws UsageError
-   */
-  checkPassword(what: string): void {
-    if (typeof this.values.password !== 'string') return;
-    throw new UsageError(`${what}. --password uses the next word as the password, so put --password last.`);
   }
 
   /**
@@ -191,13 +242,10 @@ export class CommandLine {
     return readRelayAccess({ ...this.accessSources(), project });
   }
 
-  /** @throws UsageError for operands, and as {@link access} */
-  accessAlone(): RelayAccess {
-    this.atMost(0);
-    return this.access();
-  }
-
   accessSources(): RelaySources {
-    return { options: this.values, env: this.#env, readLogin: () => this.files.readLogin() };
+    return { options: this.values, env: this.env, readLogin: () => this.files.readLogin() };
   }
 }
+
+/** What readers of options need of a command line. */
+export type AnyLine = Omit<CommandLine, 'operands'>;

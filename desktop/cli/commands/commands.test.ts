@@ -7,7 +7,8 @@ import { Network } from '../../client/network/network.ts';
 import { parseRelayAddress } from '../../client/relay/relay-address.ts';
 import { NO_FILES } from '../../testing/command-context.ts';
 import { readLoginAddress } from './login.ts';
-import type { Files, Usage } from '../command-line/command.ts';
+import type { Files, Group, Usage } from '../command-line/command.ts';
+import { commandsOf } from '../command-line/help.ts';
 import { COMMANDS, type PreparedCommand, readArguments } from './commands.ts';
 
 const KEY = `cvt_${'k'.repeat(32)}`;
@@ -291,14 +292,15 @@ describe('the examples in the help', () => {
     readProject: () => ({ path: 'culvert.yml', relay: undefined, tunnels, withheld: [] }),
   };
 
-  for (const { name, examples } of COMMANDS as readonly Usage[]) {
+  const rows: readonly (Usage | Group)[] = COMMANDS;
+  for (const { name, examples } of rows.flatMap(commandsOf)) {
     it(`of ${name} work as typed`, () => {
       assert.notDeepEqual(examples, {});
       for (const line of Object.keys(examples)) {
         // Without what the shell makes of the line.
         const [, words = ''] = /(?:^|[(|] ?)culvert ([^|>)]*)/.exec(line) ?? [];
         const used = prepare(words.replaceAll("'", ''), ENV, files).name;
-        assert.ok(used === name || (name === 'domain' && used === 'http'), line);
+        assert.ok(used === name || (name === 'domain verify' && used === 'http'), line);
       }
     });
   }

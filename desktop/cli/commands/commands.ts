@@ -3,24 +3,29 @@ import { nearest } from '../../../shared/help-text.ts';
 import { VERSION } from '../../../shared/version.ts';
 import type { Environment } from '../../client/config/relay-access.ts';
 import { ExitCode, UsageError } from '../../client/failures.ts';
-import { domainCommand, statusCommand, teamCommand } from './domain.ts';
-import { loginCommand, logoutCommand } from './login.ts';
-import { CommandLine, type Files, optionsOf, type Prepared, type Usage } from '../command-line/command.ts';
-import { doctorCommand } from './doctor.ts';
-import { commandHelp, completionCommand, manCommand, overview } from '../command-line/help.ts';
-import { inspectCommand } from '../inspect-command.ts';
-import {
-  accessCommand,
-  closeCommand,
-  extendCommand,
-  knockCommand,
-  linkCommand,
-  linksCommand,
-  listCommand,
-} from './access.ts';
+import { type Files, type Group, optionsOf, type Prepared, type Usage } from '../command-line/command.ts';
+import { commandHelp, commandsOf, groupHelp, isGroup, overview, wordsOf } from '../command-line/help.ts';
 import { isTarget, optionHint, parse, PORT_HINT, type Values } from '../command-line/parse.ts';
-import { mcpCommand, runCommand, serviceCommand, uiCommand } from '../long-running-commands.ts';
-import { httpCommand, shareCommand, startCommand } from './http.ts';
+import { inspectCommand } from '../inspect-command.ts';
+import { mcpCommand, runCommand, uiCommand } from '../long-running-commands.ts';
+import { accessCommand } from './access.ts';
+import { closeCommand } from './close.ts';
+import { completionCommand } from './completion.ts';
+import { doctorCommand } from './doctor.ts';
+import { domainCommands } from './domain.ts';
+import { extendCommand } from './extend.ts';
+import { httpCommand } from './http.ts';
+import { knockCommand } from './knock.ts';
+import { linkCommand, linksCommand } from './link.ts';
+import { listCommand } from './list.ts';
+import { loginCommand } from './login.ts';
+import { logoutCommand } from './logout.ts';
+import { manCommand } from './man.ts';
+import { serviceCommands } from './service.ts';
+import { shareCommand } from './share.ts';
+import { startCommand } from './start.ts';
+import { statusCommand } from './status.ts';
+import { teamCommands } from './team.ts';
 
 /** In the order of the help. */
 export const COMMANDS = [
@@ -28,7 +33,7 @@ export const COMMANDS = [
   runCommand,
   shareCommand,
   startCommand,
-  serviceCommand,
+  serviceCommands,
   uiCommand,
   listCommand,
   closeCommand,
@@ -37,8 +42,8 @@ export const COMMANDS = [
   linkCommand,
   linksCommand,
   knockCommand,
-  domainCommand,
-  teamCommand,
+  domainCommands,
+  teamCommands,
   statusCommand,
   inspectCommand,
   doctorCommand,
@@ -49,13 +54,14 @@ export const COMMANDS = [
   logoutCommand,
 ] as const;
 
-type Command = (typeof COMMANDS)[number];
+type Row = (typeof COMMANDS)[number];
+type Command = Exclude<Row, Group> | Extract<Row, Group>['commands'][number];
 const NAMES = COMMANDS.map(({ name }) => name);
 
 /** A command line as read: of a command, or of `--help` or `--version`. */
 export type PreparedCommand =
   | ReturnType<Command['prepare']>
-  | Prepared<'help', { readonly topic: Command['name'] | undefined }>
+  | Prepared<'help', { readonly topic: string | undefined }>
   | Prepared<'version', undefined>;
 
 /**
@@ -64,17 +70,17 @@ export type PreparedCommand =
  */
 export function readArguments(args: readonly string[], env: Environment, files: Files): PreparedCommand {
   const { values, positionals } = parse(args);
-  const [first, ...rest] = positionals;
-  const isPort = first !== undefined && isTarget(first);
-  const word = isPort ? 'http' : first && translateCommand(first);
-  const operands = isPort ? positionals : rest;
-  if (word === 'help') return prepareHelp(operands[0]);
-  if (values.help === true) return prepareHelp(word);
+  const [first] = positionals;
+  const words = first !== undefined && isTarget(first) ? ['http', ...positionals] : positionals;
+  const word = words[0] && translateCommand(words[0]);
+  if (word === 'help') return prepareHelp(words.slice(1));
+  if (values.help === true) return prepareHelp(words);
   if (values.version === true || word === 'version') return VERSION_COMMAND;
   if (word === undefined) throw new UsageError(`Specify a command: ${NAMES.join(', ')}.`);
-  const command = findCommand(word);
+  const row = findRow(word);
+  const command = 'commands' in row ? findInGroup(row, words[1]) : row;
   refuseForeign(values, command);
-  return command.prepare(new CommandLine(command.name, operands, values, env, files));
+  return command.prepare(words.slice(command.name.split(' ').length), values, env, files);
 }
 
 const VERSION_COMMAND: Prepared<'version', undefined> = {
@@ -86,27 +92,45 @@ const VERSION_COMMAND: Prepared<'version', undefined> = {
   },
 };
 
-function prepareHelp(word: string | undefined): PreparedCommand {
-  const topic = word === undefined ? undefined : findCommand(translateCommand(word));
+function prepareHelp([word, second]: readonly string[]): PreparedCommand {
+  const row = word === undefined ? undefined : findRow(translateCommand(word));
+  const topic: Usage | Group | undefined =
+    row !== undefined && 'commands' in row && second !== undefined ? findInGroup(row, second) : row;
   return {
     name: 'help',
     given: { topic: topic?.name },
     run: async ({ output }) => {
-      output.out(topic === undefined ? overview(COMMANDS) : commandHelp(topic));
+      if (topic === undefined) output.out(overview(COMMANDS));
+      else output.out(isGroup(topic) ? groupHelp(topic) : commandHelp(topic));
       return ExitCode.ok;
     },
   };
 }
 
 /** @throws UsageError */
-function findCommand(word: string): Command {
-  const command = COMMANDS.find(({ name }) => name === word);
-  if (command !== undefined) return command;
+function findRow(word: string): Row {
+  const row = COMMANDS.find(({ name }) => name === word);
+  if (row !== undefined) return row;
   const meant = nearest(word, NAMES);
   const hint =
     commandHint(word) ??
     (meant === undefined ? `Use one of ${NAMES.join(', ')}.` : `Did you mean "${meant}"?`);
   throw new UsageError(`Unknown command "${word}". ${hint}`);
+}
+
+function fallbackOf({ fallback }: Group): string | undefined {
+  return fallback;
+}
+
+/** @throws UsageError */
+function findInGroup(group: Extract<Row, Group>, word = fallbackOf(group)): Command {
+  const commands: readonly Command[] = group.commands;
+  const command = commands.find(({ name }) => name === `${group.name} ${word}`);
+  if (command !== undefined) return command;
+
+  const words = wordsOf(group);
+  const use = `Use ${words.slice(0, -1).join(', ')} or ${words.at(-1)}.`;
+  throw new UsageError(word === undefined ? use : `Unknown command "${group.name} ${word}". ${use}`);
 }
 
 function refuseForeign(values: Values, command: Usage): void {
@@ -124,7 +148,11 @@ export function commandOf(args: readonly string[]): string | undefined {
   const words = (end === -1 ? args : args.slice(0, end)).map((word) =>
     isTarget(word) ? 'http' : translateCommand(word),
   );
-  return words.find((word) => (NAMES as readonly string[]).includes(word));
+  const at = words.findIndex((word) => (NAMES as readonly string[]).includes(word));
+  const row = COMMANDS.find(({ name }) => name === words[at]);
+  if (row === undefined || !isGroup(row)) return row?.name;
+  const name = `${row.name} ${words[at + 1]}`;
+  return commandsOf(row).some((command) => command.name === name) ? name : row.name;
 }
 
 /*
@@ -133,7 +161,7 @@ export function commandOf(args: readonly string[]): string | undefined {
  */
 
 /** Commands that mean the same. */
-const SAME_COMMANDS: Readonly<Record<string, Command['name'] | 'version'>> = {
+const SAME_COMMANDS: Readonly<Record<string, Row['name'] | 'version'>> = {
   ls: 'list',
   rm: 'close',
   stop: 'close',

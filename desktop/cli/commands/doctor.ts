@@ -13,7 +13,7 @@ import { ExitCode, UsageError } from '../../client/failures.ts';
 import { localPort } from '../../client/local/local-service.ts';
 import { textOf } from '../../client/messages.ts';
 import type { Network } from '../../client/network/network.ts';
-import { type CommandContext, type CommandLine, defineCommand } from '../command-line/command.ts';
+import { type CommandContext, type AnyLine, defineCommand } from '../command-line/command.ts';
 import { jsonLine } from '../output/format.ts';
 import { COMMON } from '../command-line/options.ts';
 import { parseTarget, readUpstream, type Target } from '../command-line/parse.ts';
@@ -31,7 +31,7 @@ interface GivenDoctor extends FoundRelay {
 
 export const doctorCommand = defineCommand({
   name: 'doctor',
-  operands: '[PORT]',
+  operands: { port: { shown: '[PORT]', count: 'optional' } },
   summary: 'Find out why a tunnel does not work',
   options: { 'Local service': ['upstream'], ...COMMON },
   examples: {
@@ -59,13 +59,11 @@ local    PORT accepts connections, and speaks HTTP/2 if you use --upstream h2c o
          runs even if an earlier check failed
 `,
   },
-  read: readDoctor,
+  read: (line) => readDoctor(line, line.operands.port),
   run: runDoctor,
 });
 
-function readDoctor(line: CommandLine): GivenDoctor {
-  line.atMost(1);
-  const [port] = line.operands;
+function readDoctor(line: AnyLine, port: string | undefined): GivenDoctor {
   const sources = line.accessSources();
   const found = findRelay(sources);
   if (found.key !== undefined) checkProtected(found.relay, found.relayFrom, line.values.insecure);
@@ -78,7 +76,7 @@ function readDoctor(line: CommandLine): GivenDoctor {
 }
 
 /** @throws UsageError */
-function readTarget(port: string, { values }: CommandLine): GivenDoctor['target'] {
+function readTarget(port: string, { values }: AnyLine): GivenDoctor['target'] {
   const target = parseTarget(port);
   return { ...target, upstream: readUpstream(values, target.https) };
 }

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { optionsOf } from '../command-line/command.ts';
 import { COMMANDS } from './commands.ts';
-import { completionScript, manualPage, SHELLS } from '../command-line/help.ts';
+import { commandsOf } from '../command-line/help.ts';
+import { completionScript, SHELLS } from './completion.ts';
+import { manualPage } from './man.ts';
 import { OPTION_NAMES } from '../command-line/options.ts';
 
 const offers = (...words: string[]): string[] => {
@@ -18,8 +20,8 @@ describe('completion', () => {
   for (const shell of SHELLS) {
     it(`of ${shell} knows every command with its options`, () => {
       const script = completionScript(shell, COMMANDS);
-      for (const command of COMMANDS) {
-        assert.ok(script.includes(command.name), command.name);
+      for (const command of COMMANDS.flatMap(commandsOf)) {
+        assert.ok(script.includes(command.name.split(' ').at(-1) ?? ''), command.name);
         for (const option of optionsOf(command)) assert.ok(script.includes(option), option);
       }
     });
@@ -32,13 +34,18 @@ describe('completion', () => {
     assert.deepEqual(offers('culvert', 'completion', ''), [...SHELLS]);
     assert.deepEqual(offers('culvert', 'help', 'ext'), ['extend']);
     assert.deepEqual(offers('culvert', 'http', '--name', ''), []);
+    assert.deepEqual(offers('culvert', 'team', ''), ['list', 'invite', 'revoke', 'audit']);
+    assert.deepEqual(offers('culvert', 'team', '--tt'), []);
+    assert.deepEqual(offers('culvert', 'team', 'invite', '--tt'), ['--ttl']);
+    assert.deepEqual(offers('culvert', 'team', 'invite', ''), []);
+    assert.deepEqual(offers('culvert', 'help', 'team', 're'), ['revoke']);
   });
 });
 
 describe('the manual page', () => {
   it('has every command and every option', () => {
     const page = manualPage(COMMANDS, new Date(0)).replaceAll(String.raw`\-`, '-');
-    for (const { name } of COMMANDS) assert.ok(page.includes(`.B ${name}`), name);
+    for (const { name } of COMMANDS.flatMap(commandsOf)) assert.ok(page.includes(`.B ${name}`), name);
     for (const name of OPTION_NAMES) assert.ok(page.includes(`--${name}`), name);
     assert.doesNotMatch(manualPage(COMMANDS, new Date(0)), /^\.(?!TH|SH|TP|B|I|RI)/m);
   });

@@ -9,7 +9,8 @@ import { ACCOUNT } from '../../testing/fake-platform.ts';
 import { contextOf, record } from '../../testing/command-context.ts';
 import { closeServers, type RestResponse, startRestRelay } from '../../testing/servers.ts';
 import { temporaryDirectory } from '../../../shared/testing/temporary-directory.ts';
-import { completeLogin, logoutCommand, readAccessOrLogin, runLogin } from './login.ts';
+import { completeLogin, readAccessOrLogin, runLogin } from './login.ts';
+import { logoutCommand } from './logout.ts';
 
 const KEY = `cvt_${'k'.repeat(32)}`;
 

@@ -1,4 +1,4 @@
-/** `culvert login` and `logout`. */
+/** `culvert login`. */
 import {
   checkKey,
   checkProtected,
@@ -17,7 +17,7 @@ import type { Network } from '../../client/network/network.ts';
 import { ApiClient } from '../../client/relay/api-client.ts';
 import { type InvitationAddress, readInvitation, takeInvitation } from '../../client/relay/invitation.ts';
 import { isProtected, type RelayAddress } from '../../client/relay/relay-address.ts';
-import { type CommandLine, type CommandSurroundings, defineCommand } from '../command-line/command.ts';
+import { type AnyLine, type CommandSurroundings, defineCommand } from '../command-line/command.ts';
 import { jsonLine } from '../output/format.ts';
 import { COMMON } from '../command-line/options.ts';
 
@@ -31,7 +31,7 @@ interface LoginAddress {
 
 export const loginCommand = defineCommand({
   name: 'login',
-  operands: '[ADDRESS]',
+  operands: { address: { shown: '[ADDRESS]', count: 'optional' } },
   summary: 'Store an API key, or accept an invitation',
   options: COMMON,
   meanings: { key: 'API key. Default: the command asks for it and does not show what you type.' },
@@ -46,30 +46,9 @@ export const loginCommand = defineCommand({
 
     Before storing the key, the command checks it with the relay. If it is not running in a terminal, it reads the key
     from the first line of standard input. A stored key is sent only to the relay that accepted it.`,
-  read: readLogin,
+  read: (line) => readLogin(line, line.operands.address),
   async run(given, context) {
     await runLogin(given, context);
-  },
-});
-
-export const logoutCommand = defineCommand({
-  name: 'logout',
-  operands: '',
-  summary: 'Delete the stored API key',
-  options: { Output: ['json'] },
-  examples: { 'culvert logout': 'delete the stored relay and API key' },
-  details: `
-    The key itself stays valid. The relay's operator can revoke it with "culvert-relay key revoke".`,
-  read(line) {
-    line.atMost(0);
-    return { json: line.values.json ?? false };
-  },
-  async run({ json }, { stored, output }) {
-    const wasSignedIn = await stored.remove();
-    const text = wasSignedIn
-      ? `Signed out and removed ${stored.path}. The key itself stays valid.`
-      : 'You were not signed in.';
-    output.out(json ? jsonLine({ signed_out: wasSignedIn }) : `${text}\n`);
   },
 });
 
@@ -83,11 +62,10 @@ interface GivenLogin extends LoginAddress {
   readonly json: boolean;
 }
 
-function readLogin(line: CommandLine): GivenLogin {
-  line.atMost(1);
+function readLogin(line: AnyLine, given: string | undefined): GivenLogin {
   const { key, json = false, insecure = false } = line.values;
   const sources = line.accessSources();
-  const address = readLoginAddress(line.operands[0], sources);
+  const address = readLoginAddress(given, sources);
   return {
     ...address,
     network: readNetwork(sources, address.relay),

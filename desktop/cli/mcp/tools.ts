@@ -36,7 +36,7 @@ import {
   MCP_WAIT_MAX_SECONDS,
   MCP_WAITS_MAX,
 } from '../limits.ts';
-import { refuseRelayPort } from '../commands/http.ts';
+import { refuseRelayPort } from '../commands/tunnel-options.ts';
 import { type AgentTunnel, type AgentTunnels, waitForRequest } from './agent-tunnels.ts';
 import {
   boundedExtension,

@@ -63,8 +63,9 @@ async function machine(
       readLogin: () => stored.read(),
       readProject: (path, given) => readProject(path, home, { env: given ?? env }),
     });
-    assert.ok(prepared.name === 'service');
-    const code = await runService(prepared.given, { ...contextOf(output), stored }, host);
+    const { given } = prepared;
+    assert.ok(typeof given === 'object' && 'action' in given && typeof given.action === 'string');
+    const code = await runService(given, { ...contextOf(output), stored }, host);
     return { ...printed, code };
   }
   const written = () =>

@@ -19,7 +19,7 @@ import type { Environment } from '../../client/config/relay-access.ts';
 import { describeFailure, ExitCode, UsageError } from '../../client/failures.ts';
 import { ownFile, ownRuntime } from '../../client/own-program.ts';
 import type { RelayAddress } from '../../client/relay/relay-address.ts';
-import { CommandLine, type CommandContext } from '../command-line/command.ts';
+import type { CommandContext } from '../command-line/command.ts';
 import { jsonLine, table } from '../output/format.ts';
 import { SERVICE_FILE_MAX_BYTES, SERVICE_FOLDER_MAX, SERVICE_LOG_MAX_BYTES } from '../limits.ts';
 import { parse } from '../command-line/parse.ts';
@@ -32,7 +32,7 @@ import {
   type ServiceManager,
   serviceManager,
 } from './system-services.ts';
-import { readStart } from '../commands/http.ts';
+import { startCommand } from '../commands/start.ts';
 
 /** What `culvert service` is asked to do. */
 export type ServiceOrder =
@@ -387,7 +387,7 @@ async function runRecord(record: ServiceRecord, context: CommandContext): Promis
       readProject: (path: string | undefined) => readProject(path, process.cwd()),
     };
     const sources = { ...process.env, CULVERT_API_KEY: '' };
-    const given = readStart(new CommandLine('start', positionals, values, sources, files));
+    const { given } = startCommand.prepare(positionals, values, sources, files);
     // The nearest file is another one if the service's own is gone.
     if (basename(given.project) !== basename(project) || dirname(given.project) !== process.cwd())
       throw new UsageError(

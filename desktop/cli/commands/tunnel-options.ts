@@ -1,0 +1,145 @@
+/** The options of commands that open tunnels, and how such a command begins. */
+import { setFlagsFromString } from 'node:v8';
+import { DOMAIN_RULE } from '../../../shared/domains.ts';
+import { limitOldGeneration, limitYoungGeneration } from '../../../shared/heap.ts';
+import {
+  COMPRESS_RULE,
+  type CompressMode,
+  HOST_HEADER_RULE,
+  LOCAL_HOST_RULE,
+  NAME_RULE,
+} from '../../../shared/value-rules.ts';
+import { isWildcardDomain } from '../../../shared/wildcard-hosts.ts';
+import {
+  KEEP_BODIES_RULE,
+  parseSize,
+  SPEC_DEFAULTS,
+  type TunnelSpec,
+  WAIT_RULE,
+} from '../../client/config/tunnel-spec.ts';
+import { type ExitCode, UsageError } from '../../client/failures.ts';
+import { OLD_GENERATION_GROWTH_PERCENT } from '../../client/limits.ts';
+import { isLoopback } from '../../client/network/dial.ts';
+import type { RelayAddress } from '../../client/relay/relay-address.ts';
+import { readAccessOptions } from '../command-line/access-options.ts';
+import type { CommandContext, AnyLine } from '../command-line/command.ts';
+import { ACCESS_POLICY, COMMON, HEADERS, REQUESTS, WHEN_ONLINE } from '../command-line/options.ts';
+import {
+  readHeaders,
+  readOption,
+  readSeconds,
+  readUpstream,
+  type Target,
+  type Values,
+} from '../command-line/parse.ts';
+import type { HttpTunnel, ProjectTunnels } from '../run-tunnels.ts';
+import type { OnceOnline } from '../view/once-online.ts';
+import { completeLogin, readAccessOrLogin } from './login.ts';
+
+export const ADDRESS = ['name', 'domain', 'wildcard', 'ttl', 'idle'] as const;
+
+const LOCAL_SERVICE = ['host-header', 'local-host', 'local-https', 'upstream', 'wait', 'compress'] as const;
+
+/** Options of the commands that forward to a local port. */
+export const HTTP_OPTIONS = {
+  Address: ADDRESS,
+  'Local service': LOCAL_SERVICE,
+  Headers: HEADERS,
+  Access: ACCESS_POLICY,
+  'When online': WHEN_ONLINE,
+  Requests: REQUESTS,
+  ...COMMON,
+};
+
+/** The limits of the heap come before anything else is loaded. */
+export function limitHeap(): void {
+  limitYoungGeneration(process, setFlagsFromString);
+  limitOldGeneration(OLD_GENERATION_GROWTH_PERCENT, process.execArgv, setFlagsFromString);
+}
+
+/** Signs in if that has to come first, and serves the tunnels until they end. */
+export async function serve(given: HttpTunnel | ProjectTunnels, context: CommandContext): Promise<ExitCode> {
+  limitHeap();
+  const complete = 'project' in given ? given : await completeLogin(given, context);
+  const { openTunnels } = await import('../run-tunnels.ts');
+  return openTunnels(complete, context);
+}
+
+/**
+ * A tunnel to a local service, from the options of `http`.
+ *
+ * @param wait seconds to wait for the port, without `--wait`
+ * @throws UsageError
+ */
+export function readHttpTunnel(line: AnyLine, { port, host, https }: Target, wait: number): HttpTunnel {
+  const { values } = line;
+  const wanted = readAccessOptions(values);
+  const tunnel = {
+    ...SPEC_DEFAULTS,
+    ...ofAnyTunnel(line),
+    port,
+    hostHeader:
+      readOption('host-header', hostHeaderMode(values), HOST_HEADER_RULE) ?? SPEC_DEFAULTS.hostHeader,
+    localHost: readOption('local-host', values['local-host'], LOCAL_HOST_RULE) ?? host,
+    localHttps: values['local-https'] ?? https,
+    upstream: readUpstream(values, https),
+    wait: readSeconds('wait', values.wait, WAIT_RULE) ?? wait,
+    madePassword: wanted.madePassword,
+  };
+  const access = readAccessOrLogin(line.accessSources());
+  refuseRelayPort(access.relay, tunnel);
+  return { tunnel, wanted, onceOnline: onceOnline(values), ui: values.ui ?? false, ...access };
+}
+
+/**
+ * Visitors of such a tunnel would reach the relay instead of a service of the user.
+ *
+ * @throws UsageError
+ */
+export function refuseRelayPort(
+  relay: RelayAddress,
+  { folder, localHost, port, hosts }: Pick<TunnelSpec, 'folder' | 'localHost' | 'port' | 'hosts'>,
+): void {
+  const ports = [port, ...Object.values(hosts ?? {})];
+  if (folder !== undefined || !ports.includes(relay.port)) return;
+  if (!isLoopback(relay.hostname) || !isLoopback(localHost)) return;
+  throw new UsageError(`Port ${relay.port} is the relay's own port. Specify the port of your local service.`);
+}
+
+/** The fields of a tunnel that every kind of tunnel has. @throws UsageError */
+export function ofAnyTunnel(line: AnyLine) {
+  const { name, idle, compress } = line.values;
+  const domain = readOption('domain', line.values.domain, DOMAIN_RULE);
+  return {
+    label: undefined,
+    name: readOption('name', name, NAME_RULE),
+    domain,
+    wildcard: line.values.wildcard ?? isWildcardDomain(domain ?? ''),
+    hosts: undefined,
+    ttl: line.ttl(),
+    idle: idle ?? SPEC_DEFAULTS.idle,
+    compress: readCompressMode(compress) ?? SPEC_DEFAULTS.compress,
+    headers: readHeaders(line.values),
+    keepBodies: readKeepBodies(line.values) ?? SPEC_DEFAULTS.keepBodies,
+  };
+}
+
+/** @throws UsageError */
+function readCompressMode(mode: string | undefined): CompressMode | undefined {
+  return readOption('compress', mode, COMPRESS_RULE) as CompressMode | undefined;
+}
+
+/** @returns bytes. @throws UsageError */
+export function readKeepBodies({ 'keep-bodies': size }: Values): number | undefined {
+  return parseSize(readOption('keep-bodies', size, KEEP_BODIES_RULE) ?? '');
+}
+
+/** `rewrite` is ngrok's word for the Host of the local service itself. */
+function hostHeaderMode({ 'host-header': mode }: Values): string | undefined {
+  return mode === 'rewrite' ? 'local' : mode;
+}
+
+/** What to do with an address once it is known. */
+export function onceOnline({ open = false, qr = false, copy = false }: Values): OnceOnline {
+  return { open, qr, copy };
+}
