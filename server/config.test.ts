@@ -46,6 +46,7 @@ describe('loadConfig', () => {
       accessLog: undefined,
       abuseContact: undefined,
       downloadPage: undefined,
+      downloads: undefined,
     });
     assert.ok(reservedNames.has('www') && reservedNames.has('api') && reservedNames.has('admin'));
     assert.equal(trustedProxies.check('127.0.0.1'), false);

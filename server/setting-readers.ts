@@ -207,6 +207,14 @@ export const accessLog: SettingReader<'off' | 'stderr' | { readonly file: string
   },
 };
 
+export const downloads: SettingReader<'off' | { readonly folder: string }> = {
+  takes: 'off, or the path to a folder that contains a slash, such as /srv/culvert',
+  read(given) {
+    if (given === 'off') return given;
+    return /[/\\]/.test(given) ? { folder: resolve(given) } : undefined;
+  },
+};
+
 /** A duration in whole seconds, or none. */
 export const nameHold: SettingReader<number> = {
   takes: `a duration from 0s to ${typedDuration(NAME_HOLD_CEILING_SECONDS)}, such as 24h`,

@@ -349,6 +349,13 @@ export const SETTINGS = {
     'none',
     'Web page where invited people can download Culvert.',
   ),
+  downloads: optional(
+    'Visitors',
+    'downloads',
+    readers.downloads,
+    'the folder downloads beside the program',
+    'Folder with the programs that people can install from this relay: its page /install, and the pages of invitations, show how. Or off.',
+  ),
   /** whether search engines may show tunnels */
   indexed: setting(
     'Visitors',

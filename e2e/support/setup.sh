@@ -3,7 +3,7 @@
 # missing; without arguments, all of them. PACKAGE is the name of a Debian package.
 set -eu
 folder=$(dirname "$0")
-[ $# -gt 0 ] || set -- openssl curl nginx libnginx-mod-stream haproxy caddy apache2-bin chromium firefox-esr postgresql redis-server strace libfaketime pebble unbound bind9-dnsutils libnss3-tools prometheus systemd iproute2 nghttp2-client python3 python3-h2 zsh fish mandoc man-db libplist-utils libxml2-utils
+[ $# -gt 0 ] || set -- openssl curl nginx libnginx-mod-stream haproxy caddy apache2-bin chromium firefox-esr postgresql redis-server strace libfaketime pebble unbound bind9-dnsutils libnss3-tools prometheus systemd iproute2 nghttp2-client busybox wget python3 python3-h2 zsh fish mandoc man-db libplist-utils libxml2-utils
 
 has() {
   case $1 in

@@ -9,6 +9,7 @@ import { errorFields, type Log, REQUEST_ID_FIELD } from '../log.ts';
 import { apiAnswers, countApiRefusal, increment } from '../observe/counters.ts';
 import { adminRoutes } from './admin-routes.ts';
 import { domainRoutes } from './domain-routes.ts';
+import { addDownloads } from './download-routes.ts';
 import type { ApiState } from './guards.ts';
 import { openApiDocument } from './openapi.ts';
 import { relayRoutes } from './relay-routes.ts';
@@ -25,6 +26,7 @@ export function createApi(deps: ApiDeps, log: Log): RequestListener {
   const app = new Koa<ApiState>();
   const router = routerOf(apiRoutes(deps), deps);
   addPages(router, deps);
+  if (deps.downloads !== undefined) addDownloads(router, deps.downloads, deps);
   app.use(identifyAndCount);
   app.use(errorBoundary(log));
   app.use(exactPath);

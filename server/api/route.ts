@@ -10,6 +10,7 @@ import type { OwnNames } from '../administration/admin-actions.ts';
 import type { Hub } from '../clients/hub.ts';
 import type { Clock } from '../clock.ts';
 import type { DomainService } from '../domains/domain-service.ts';
+import type { Downloads } from '../downloads/downloads.ts';
 import type { CreateLimiter } from '../rate-limiter.ts';
 import type { Store } from '../store/store.ts';
 import type { Addresses } from '../tunnels/live-tunnel.ts';
@@ -115,6 +116,8 @@ export interface ApiDeps {
   readonly contact: string | undefined;
   /** address of Culvert's download page */
   readonly downloadPage: string | undefined;
+  /** programs that the relay hands out, if it does */
+  readonly downloads: Downloads | undefined;
   readonly clock: Clock;
   /** whether the relay is shutting down and takes no new work */
   readonly isDraining: () => boolean;

@@ -1,10 +1,8 @@
 /** Routes of `/v1/team`, for owners of an account (protocol.md section 15), and of invitations. */
-import { createHash } from 'node:crypto';
 import type { Router } from '@koa/router';
 import { ApiError, API_ERRORS, invalidAdminRequest } from '../../shared/errors.ts';
 import { objectSchema, onlyValue, UUID } from '../../shared/fields.ts';
-import { prefersHtml } from '../../shared/http1/fields.ts';
-import { escapeHtml, page, PAGE_STYLE } from '../../shared/page.ts';
+import { escapeHtml, page } from '../../shared/page.ts';
 import {
   invitationUrl,
   MACHINE_MAX_LENGTH,
@@ -27,8 +25,11 @@ import { Team } from '../accounts/team.ts';
 import * as rules from '../administration/admin-actions.ts';
 import { INVITE_TTL_CEILING_SECONDS, KEY_LABEL_MAX_LENGTH } from '../administration/admin-actions.ts';
 import { timestampOr } from '../administration/views.ts';
+import type { System } from '../downloads/downloads.ts';
 import { AUDIT_MAX, type OpenInvitation } from '../store/records.ts';
+import { installLines } from './download-routes.ts';
 import type { ApiContext, ApiState } from './guards.ts';
+import { respondWithPage, wantsPage } from './pages.ts';
 import { type ApiDeps, idOf, rfc3339, type Route } from './route.ts';
 
 /** @limit Maximum number of people that an owner can invite in one request. */
@@ -196,7 +197,7 @@ export function inviteRoutes({ invitations, addresses }: ApiDeps): Route[] {
 
 /** Pages for people, which the OpenAPI document leaves out. */
 export function addPages(router: Router<ApiState>, deps: ApiDeps): void {
-  const { invitations, addresses, contact, downloadPage } = deps;
+  const { invitations, addresses, contact, downloadPage, downloads } = deps;
   const options = { publicUrl: addresses.publicUrl, contact, downloadPage };
 
   router.get('/', function showRelay(ctx: ApiContext): void {
@@ -208,7 +209,10 @@ export function addPages(router: Router<ApiState>, deps: ApiDeps): void {
     const token = idOf(ctx);
     try {
       const found = await invitations.find(token, addressOf(ctx));
-      if (wantsPage(ctx)) return respondWithPage(ctx, 200, invitationPage(found, token, options));
+      if (wantsPage(ctx)) {
+        const systems = (await downloads?.systems()) ?? [];
+        return respondWithPage(ctx, 200, invitationPage(found, token, { ...options, systems }));
+      }
       const { account, expiresAt } = found;
       ctx.set('Cache-Control', 'no-store');
       ctx.body = { account: account.name, expires_at: rfc3339(expiresAt) } satisfies OpenInvite;
@@ -258,34 +262,49 @@ interface InvitationPageOptions {
   readonly contact: string | undefined;
   /** address of Culvert's download page */
   readonly downloadPage: string | undefined;
+  /** for which the relay has a program */
+  readonly systems: readonly System[];
 }
 
 /** @param token of the invitation */
 function invitationPage(
   { account, expiresAt }: OpenInvitation,
   token: string,
-  { publicUrl, contact, downloadPage }: InvitationPageOptions,
+  { publicUrl, contact, downloadPage, systems }: InvitationPageOptions,
 ): string {
-  const address = `${publicUrl.origin}/invite/${token}`;
+  const address = escapeHtml(`${publicUrl.origin}/invite/${token}`);
+  const app = `<p><a class="go" href="${escapeHtml(signInLink(`${publicUrl.origin}/invite/${token}`))}">Open in Culvert</a></p>`;
+  const { unix, windows } = installLines(systems, publicUrl.origin, token);
   const whereFrom =
     downloadPage === undefined
       ? 'Ask the person who sent you this address where to download it.'
       : `<a href="${escapeHtml(downloadPage)}">Get Culvert</a>, then come back to this page.`;
+  const steps =
+    unix === undefined && windows === undefined
+      ? `On the computer that you want to use, with the Culvert app installed:</p>
+${app}
+<p>Or run this command in a terminal, here for a server on port 3000:</p>
+<p><code>${CULVERT} http 3000 --relay ${address}</code></p>
+<p>To store the key without opening a tunnel:</p>
+<p><code>${CULVERT} login ${address}</code></p>
+<p>If Culvert is not installed there yet: ${whereFrom}</p>`
+      : `On the computer that you want to use, run this line. It installs Culvert for you alone, and signs you in.</p>
+${lineOf('In a terminal of Linux or macOS:', unix)}${lineOf('In PowerShell on Windows:', windows)}<p>Then <code>${CULVERT} http 3000</code> gives a server on port 3000 a public address.</p>
+<p>If Culvert is installed there, run <code>${CULVERT} login ${address}</code>, or open the app:</p>
+${app}`;
   const end = new Date(expiresAt).toISOString().slice(0, 16).replace('T', ' ');
   return page(
     'You are invited',
     `<p>Culvert gives a server on your computer a public address for as long as you like: for example, for a site under development, a webhook or a demo. Nothing is uploaded, and you can stop it at any time.</p>
-<p>This invitation lets you use the relay <strong>${escapeHtml(publicUrl.host)}</strong> as <strong>${escapeHtml(account.name)}</strong>. On the computer that you want to use, with the Culvert app installed:</p>
-<p><a class="go" href="${escapeHtml(signInLink(address))}">Open in Culvert</a></p>
-<p>Or run this command in a terminal, here for a server on port 3000:</p>
-<p><code>${CULVERT} http 3000 --relay ${escapeHtml(address)}</code></p>
-<p>To store the key without opening a tunnel:</p>
-<p><code>${CULVERT} login ${escapeHtml(address)}</code></p>
-<p>If Culvert is not installed there yet: ${whereFrom}</p>
+<p>This invitation lets you use the relay <strong>${escapeHtml(publicUrl.host)}</strong> as <strong>${escapeHtml(account.name)}</strong>. ${steps}
 <p>Either way, Culvert creates an API key for you and stores it on that computer. The invitation works once, until ${end} UTC, for anyone who has this address. Do not share it.</p>`,
     undefined,
     contact,
   );
+}
+
+function lineOf(where: string, line: string | undefined): string {
+  return line === undefined ? '' : `<p>${where}</p>\n<p><code>${escapeHtml(line)}</code></p>\n`;
 }
 
 /** The page of an invitation that is unknown, taken or has ended. */
@@ -316,30 +335,4 @@ function relayPage(publicUrl: URL, contact: string | undefined): string {
     `Version ${VERSION}`,
     contact,
   );
-}
-
-/* These pages load nothing, run no script, and cannot be framed. */
-
-const STYLE_HASH = createHash('sha256').update(PAGE_STYLE).digest('base64');
-const POLICY = `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
-
-/** Whether the sender prefers a page to JSON. */
-function wantsPage(ctx: ApiContext): boolean {
-  return prefersHtml(ctx.get('accept'));
-}
-
-function respondWithPage(ctx: ApiContext, status: number, html: string): void {
-  ctx.status = status;
-  ctx.type = 'text/html; charset=utf-8';
-  ctx.set({
-    'Cache-Control': 'no-store',
-    'Content-Security-Policy': POLICY,
-    // The address of an invitation is a secret.
-    'Referrer-Policy': 'no-referrer',
-    'X-Content-Type-Options': 'nosniff',
-    'X-Frame-Options': 'DENY',
-    'X-Robots-Tag': 'noindex',
-    Vary: 'Accept',
-  });
-  ctx.body = html;
 }

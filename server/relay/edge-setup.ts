@@ -23,6 +23,7 @@ import {
 import type { MayHave } from '../certificates/challenge-solver.ts';
 import type { Upgrades } from '../clients/upgrades.ts';
 import { systemClock as clock } from '../clock.ts';
+import { Downloads, OWN_DOWNLOADS } from '../downloads/downloads.ts';
 import type { Peering } from '../cluster/peering.ts';
 import { type Config, publicUrlOf, schemeOf } from '../config.ts';
 import { Approvals } from '../edge/approvals.ts';
@@ -157,6 +158,8 @@ export async function setUpEdge(
     invitations: new Invitations({ store, clock, log }),
     contact: config.abuseContact,
     downloadPage: config.downloadPage,
+    downloads:
+      config.downloads === 'off' ? undefined : new Downloads(config.downloads?.folder ?? OWN_DOWNLOADS),
     admin: { store, nameHold: config.nameHold, own: config },
     isDraining: () => draining,
     isNamed,

@@ -3,6 +3,8 @@ import assert from 'node:assert/strict';
 import { createHash, randomUUID } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { LinkTokens } from '../access/passes.ts';
 import { PasswordHashes } from '../access/password-hashes.ts';
 import { issueKey, type NewKey } from '../accounts/accounts.ts';
@@ -11,6 +13,7 @@ import { Authenticator } from '../accounts/authenticator.ts';
 import { type Caller, Invitations } from '../accounts/team.ts';
 import { createApi } from '../api/app.ts';
 import { ACCOUNT_WRITES_MAX, API_WRITES_MAX } from '../api/scheduler.ts';
+import { Downloads } from '../downloads/downloads.ts';
 import type { DnsAnswer, DnsLookup } from '../domains/domain-check.ts';
 import { DomainService } from '../domains/domain-service.ts';
 import { HeldDomains } from '../domains/domain-watch.ts';
@@ -55,6 +58,8 @@ export class ApiFixture {
   readonly knocks: TunnelApprovals;
   readonly #server: Server;
   readonly writes = new Turnstile({ atOnce: { all: API_WRITES_MAX, group: ACCOUNT_WRITES_MAX } });
+  /** folder of the programs that the relay hands out */
+  readonly downloads = join(tmpdir(), randomUUID());
   /** delays the hashing of passwords */
   hashGate: Promise<void> = Promise.resolve();
   readonly #hashes = new PasswordHashes(async (password, salt) => {
@@ -129,6 +134,7 @@ export class ApiFixture {
       invitations: new Invitations({ store, clock: this.clock, log }),
       contact: undefined,
       downloadPage: undefined,
+      downloads: new Downloads(this.downloads),
       admin: {
         store,
         nameHold: 0,
