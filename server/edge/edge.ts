@@ -22,7 +22,8 @@ import type { KeptStreams } from './kept-streams.ts';
 import { isTrusted, type Peer } from './request-head.ts';
 import { DEADLINE_TICK_MS } from './timeouts.ts';
 import type { Upstreams } from './upstreams.ts';
-import type { Onward, VisitorConnection } from './visitor-socket.ts';
+import { SocketConnection, type VisitorConnection } from './visitor-connection.ts';
+import type { Onward } from './visitor-socket.ts';
 import { Visitor, type VisitorOptions } from './visitor.ts';
 
 /**
@@ -163,7 +164,7 @@ export class Edge {
   adopt(socket: Socket, { address, proto, trusted }: Peer): void {
     const peer = { address, proto, trusted: trusted && this.#isTrusted(address) };
     const limiter = (entering: Visitor) => this.#limiter(peer, entering, false);
-    this.#enter(socket, peer, limiter, { isPassed: true }).drain();
+    this.#enter(new SocketConnection(socket), peer, limiter, { isPassed: true }).drain();
     socket.resume();
   }
 
@@ -262,7 +263,8 @@ export class Edge {
     traffic.connections += 1;
     const isLate = this.#turnsAway && !this.#arrivingAtDrain.has(tcp);
     if (speaksHttp2(socket)) return this.#acceptHttp2(socket, peer, isLate);
-    this.#arrive(socket, peer, (entering) => this.#limiter(peer, entering, isLate), isLate);
+    const limiter = (entering: Visitor) => this.#limiter(peer, entering, isLate);
+    this.#arrive(new SocketConnection(socket), peer, limiter, isLate);
   }
 
   #acceptHttp2(socket: TLSSocket, tcpPeer: Peer, isLate: boolean): void {

@@ -2,13 +2,15 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, createServer, Socket } from 'node:net';
 import { mock } from 'node:test';
+import type { Duplex } from 'node:stream';
 import { setImmediate as turn } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { FakeSocket, settled } from '../testing/edge-fixture.ts';
+import { FakeSocket, ownerOf, settled } from '../testing/edge-fixture.ts';
 import { boundPort } from './listener.ts';
 import { STALL_TIMEOUT_MS } from './timeouts.ts';
-import { type VisitorConnection, VisitorOutput, VisitorSocket } from './visitor-socket.ts';
+import { SocketConnection } from './visitor-connection.ts';
+import { VisitorOutput, VisitorSocket } from './visitor-socket.ts';
 
 // Querying all objects of the class instead takes seconds in a process that has run many tests.
 setFlagsFromString('--expose-gc');
@@ -24,9 +26,9 @@ describe('VisitorSocket', () => {
       onOutputTaken() {},
       onClosed() {},
     };
-    const handOver = (): { socket: VisitorConnection; wrapper: WeakRef<VisitorSocket> } => {
-      const wrapper = new VisitorSocket(new Socket(), () => undefined, handler);
-      return { socket: wrapper.release().socket, wrapper: new WeakRef(wrapper) };
+    const handOver = (): { socket: Socket | undefined; wrapper: WeakRef<VisitorSocket> } => {
+      const wrapper = new VisitorSocket(new SocketConnection(new Socket()), () => undefined, handler);
+      return { socket: wrapper.release().socket.detach?.(), wrapper: new WeakRef(wrapper) };
     };
     const handedOver = [handOver(), handOver(), handOver()];
     // The target of a weak reference stays alive until the current iteration of the event loop ends.
@@ -36,7 +38,7 @@ describe('VisitorSocket', () => {
       handedOver.map(({ wrapper }) => wrapper.deref()),
       [undefined, undefined, undefined],
     );
-    for (const { socket } of handedOver) socket.destroy();
+    for (const { socket } of handedOver) socket?.destroy();
   });
 
   for (const [inputMax, isPaused] of [
@@ -45,7 +47,7 @@ describe('VisitorSocket', () => {
   ] as const) {
     it(`${isPaused ? 'stops' : 'continues'} reading while a byte waits, if ${inputMax ?? 'any number'} may wait`, () => {
       const socket = new Socket();
-      const input = Object.assign(socket, inputMax === undefined ? {} : { inputMax });
+      const input = Object.assign(new SocketConnection(socket), inputMax === undefined ? {} : { inputMax });
       const handler = {
         onInput() {},
         onInputEnd() {},
@@ -72,11 +74,16 @@ describe('VisitorOutput', () => {
     // Far more than is written here: the size of Node's own queue must not matter.
     socket = new FakeSocket(64 * 1024);
     taken = 0;
-    output = new VisitorOutput(
-      Object.assign(socket, { setTimeout() {} }) as unknown as Socket,
-      () => (taken += 1),
-    );
+    output = outputOf(Object.assign(socket, { setTimeout() {} }));
   });
+
+  /** The output to a socket, of an owner that has nothing else. */
+  function outputOf(to: Duplex): VisitorOutput {
+    const connection = new SocketConnection(to as Socket);
+    const made = new VisitorOutput(connection, { onOutputTaken: () => (taken += 1) });
+    connection.attach({ ...ownerOf(() => {}), sent: () => made.sent(), stalled: () => made.stalled() });
+    return made;
+  }
 
   afterEach(() => {
     socket.destroy();
@@ -104,10 +111,7 @@ describe('VisitorOutput', () => {
   it('reports nothing for a visitor that is gone, or once another writer has taken over', async () => {
     for (const leave of [() => socket.destroy(), () => output.release()]) {
       socket = new FakeSocket();
-      output = new VisitorOutput(
-        Object.assign(socket, { setTimeout() {} }) as unknown as Socket,
-        () => (taken += 1),
-      );
+      output = outputOf(Object.assign(socket, { setTimeout() {} }));
       socket.isFast = false;
       output.send(Buffer.from('a'));
       leave();
@@ -137,7 +141,7 @@ describe('VisitorOutput', () => {
         resetAndDestroy: () => (resets += 1),
       });
       slow.isFast = false;
-      new VisitorOutput(slow as unknown as Socket, () => {}).send(Buffer.from('a'));
+      outputOf(slow).send(Buffer.from('a'));
       const pass = (ms: number): void => {
         for (const end = now + ms; now + looksIn <= end; slow.emit('timeout')) now += looksIn;
       };
@@ -163,7 +167,7 @@ describe('VisitorOutput', () => {
       try {
         const setTimeout = own.setTimeout.bind(own);
         own.setTimeout = (ms) => setTimeout(ms / SPEED);
-        new VisitorOutput(own, () => {}).send(Buffer.alloc(50_000_000));
+        outputOf(own).send(Buffer.alloc(50_000_000));
         await once(own, 'close');
         peer.resume();
         const [error] = (await failed) as [NodeJS.ErrnoException];

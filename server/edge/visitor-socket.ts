@@ -1,10 +1,11 @@
 /** The socket of an inbound connection: its flow in both directions, how it ends, and how it is handed over. */
 import type { Socket } from 'node:net';
 import { joined } from '../../shared/http1/fields.ts';
-import { type ReadableSocket, ScheduledReads } from '../../shared/scheduler/fair-reads.ts';
+import { ScheduledInput } from '../../shared/scheduler/fair-reads.ts';
 import type { ByteStream } from '../tunnels/stream.ts';
 import type { Peer } from './request-head.ts';
 import { LINGER_TIMEOUT_MS, STALL_TIMEOUT_MS } from './timeouts.ts';
+import type { ConnectionOwner, VisitorConnection } from './visitor-connection.ts';
 
 /**
  * @limit Number of unprocessed bytes from a visitor after which the relay stops reading from the connection for a
@@ -14,26 +15,13 @@ export const BACKLOG_MAX_BYTES = 64 * 1024;
 
 const NONE = Buffer.alloc(0);
 
-/** A visitor's connection: a TCP or TLS socket, or one stream of HTTP/2. */
-export interface VisitorConnection extends ReadableSocket {
-  readonly bytesRead: number;
-  readonly bytesWritten: number;
-  /** bytes that were written and not yet accepted by the system, or by the stream */
-  readonly writableLength: number;
-  readonly destroyed: boolean;
-  /** bytes that may wait here to be processed, if not {@link BACKLOG_MAX_BYTES} */
-  readonly inputMax?: number;
-  /** the largest status of a response that can be sent, if not all can */
-  readonly statusMax?: number;
-  /** @param onSent called at the latest when there are no bytes left that were written */
-  write(bytes: Buffer, onSent?: () => void): unknown;
-  /** Half-closes. `onFlushed`: everything that was written has been accepted. */
-  end(onFlushed: () => void): unknown;
-  destroy(): unknown;
-  /** Emits `timeout` when the visitor has accepted nothing for this many ms; 0: never. */
-  setTimeout(ms: number): unknown;
-  /** Closes in a way that cannot be mistaken for a clean end. */
-  resetAndDestroy(): unknown;
+/** The rest of a visitor's connection. */
+interface Rest {
+  readonly socket: VisitorConnection;
+  /** unread bytes of the visitor */
+  readonly bytes: Buffer;
+  /** whether that is all the visitor will send */
+  readonly hasEnded: boolean;
 }
 
 export interface VisitorSocketHandler {
@@ -51,11 +39,11 @@ export interface VisitorSocketHandler {
   onClosed(): void;
 }
 
-export class VisitorSocket {
+export class VisitorSocket implements ConnectionOwner {
   readonly #socket: VisitorConnection;
   readonly #handler: VisitorSocketHandler;
   readonly #output: VisitorOutput;
-  readonly #reads: ScheduledReads;
+  readonly #reads: ScheduledInput;
   /** Bytes that have arrived and wait to be processed. */
   #input: Buffer | undefined;
   #inputEnded = false;
@@ -63,22 +51,15 @@ export class VisitorSocket {
   #discards = false;
 
   /**
-   * @param socket just accepted, with half-open connections allowed
+   * @param socket without an owner
    * @param group shares its scheduling when the visitor sends much
    */
   constructor(socket: VisitorConnection, group: () => unknown, handler: VisitorSocketHandler) {
     this.#socket = socket;
     this.#handler = handler;
-    this.#output = new VisitorOutput(socket, () => handler.onOutputTaken());
-    this.#reads = new ScheduledReads(socket, group, {
-      onChunk: (chunk) => this.#receive(chunk),
-      onEnd: () => {
-        this.#inputEnded = true;
-        handler.onInputEnd();
-      },
-    });
-    socket.on('error', ignoreError);
-    socket.on('close', this.#onClose);
+    this.#output = new VisitorOutput(socket, handler);
+    this.#reads = new ScheduledInput(socket, group, this);
+    socket.attach(this);
   }
 
   // Input
@@ -166,50 +147,76 @@ export class VisitorSocket {
     this.#socket.resetAndDestroy();
   }
 
-  /** Hands over the connection and its unread bytes; the handler gets no more calls. */
-  release(): { readonly socket: VisitorConnection; readonly head: Buffer } {
+  /** Hands over the connection: another owner has to be attached immediately. */
+  release(): Rest {
     const socket = this.#socket;
     this.#reads.stop();
-    socket.off('close', this.#onClose);
     this.#output.release();
     if (socket.isPaused()) socket.resume();
-    return { socket, head: this.takeInput() ?? NONE };
+    return { socket, bytes: this.takeInput() ?? NONE, hasEnded: this.#inputEnded };
   }
 
-  #receive(chunk: Buffer): void {
+  // For its connection
+
+  arrived(bytes: Buffer): void {
+    this.#reads.push(bytes);
+  }
+
+  ended(): void {
+    this.#reads.pushEnd();
+  }
+
+  sent(): void {
+    this.#output.sent();
+  }
+
+  stalled(): void {
+    this.#output.stalled();
+  }
+
+  closed(): void {
+    this.#reads.flush();
+    this.#handler.onClosed();
+  }
+
+  // For its scheduled input
+
+  onChunk(chunk: Buffer): void {
     if (this.#discards) return this.#handler.onDiscarded();
     this.#input = this.#input === undefined ? chunk : joined(this.#input, chunk);
     this.#handler.onInput();
   }
 
-  readonly #onClose = (): void => {
-    // A closed socket is garbage-collected late, and would keep alive everything that listens to it.
-    this.#socket.removeAllListeners();
-    this.#reads.flush();
-    this.#handler.onClosed();
-  };
+  onEnd(): void {
+    this.#inputEnded = true;
+    this.#handler.onInputEnd();
+  }
 }
-
-/**
- * The `close` that follows an error is sufficient. One function for all sockets: it stays with those that are handed
- * over, and a closure next to others that reference the visitor would keep all of it alive.
- */
-function ignoreError(): void {}
 
 /* Output to a visitor, and whether its system accepts it. */
 
+/** How often a stalled socket is checked before it is cut. */
+const LOOKS = 6;
+const LOOK_MS = STALL_TIMEOUT_MS / LOOKS;
+
+/**
+ * Also cuts a visitor that accepts no bytes while some are waiting for it (protocol.md section 4.5). A socket's own
+ * timeout is the only thing that sees progress inside one write: it skips an interval in which some bytes were
+ * accepted. But it also skips the first one, so a single timeout of the whole length would fire after twice the time.
+ * So there are several short ones, counted as long as none is skipped.
+ */
 export class VisitorOutput {
   readonly #socket: VisitorConnection;
-  readonly #stall: StallGuard;
-  readonly #onTaken: () => void;
+  readonly #handler: Pick<VisitorSocketHandler, 'onOutputTaken'>;
   #isFull = false;
   #isReleased = false;
+  #looks = 0;
+  #lastLook = 0;
 
-  /** @param onTaken called when everything that was sent has been accepted, after it was full */
-  constructor(socket: VisitorConnection, onTaken: () => void) {
+  /** @param socket whose owner passes on {@link sent} and {@link stalled} */
+  constructor(socket: VisitorConnection, handler: Pick<VisitorSocketHandler, 'onOutputTaken'>) {
     this.#socket = socket;
-    this.#stall = new StallGuard(socket);
-    this.#onTaken = onTaken;
+    this.#handler = handler;
   }
 
   /**
@@ -221,72 +228,33 @@ export class VisitorOutput {
   }
 
   send(bytes: Buffer): void {
-    this.#socket.write(bytes, this.#onWritten);
+    this.#socket.write(bytes);
     if (this.#socket.writableLength === 0) return;
     this.#isFull = true;
-    this.#stall.watch();
+    this.#watch();
   }
 
   /** Half-closes after what was sent. `onFlushed`: the visitor's system has accepted everything. */
   end(onFlushed: () => void): void {
-    this.#stall.watch();
+    this.#watch();
     this.#socket.end(onFlushed);
   }
 
   /** Another writer takes over. */
   release(): void {
     this.#isReleased = true;
-    this.#stall.release();
-  }
-
-  readonly #onWritten = (): void => {
-    if (!this.#isFull || this.#socket.writableLength > 0 || this.#socket.destroyed || this.#isReleased)
-      return;
-    this.#isFull = false;
-    this.#stall.relax();
-    this.#onTaken();
-  };
-}
-
-/* Cuts a visitor that accepts no bytes while some are waiting for it (protocol.md section 4.5). */
-
-/** How often a stalled socket is checked before it is cut. */
-const LOOKS = 6;
-const LOOK_MS = STALL_TIMEOUT_MS / LOOKS;
-
-/**
- * A socket's own timeout is the only thing that sees progress inside one write: it skips an interval in which some
- * bytes were accepted. But it also skips the first one, so a single timeout of the whole length would fire after twice
- * the time. So there are several short ones, counted as long as none is skipped.
- */
-class StallGuard {
-  readonly #socket: VisitorConnection;
-  #looks = 0;
-  #lastLook = 0;
-
-  constructor(socket: VisitorConnection) {
-    this.#socket = socket;
-    socket.on('timeout', this.#onTimeout);
-  }
-
-  /** Bytes wait for the visitor. */
-  watch(): void {
-    this.#looks = 0;
-    this.#socket.setTimeout(LOOK_MS);
-  }
-
-  /** No bytes wait. */
-  relax(): void {
     this.#socket.setTimeout(0);
   }
 
-  /** Another owner controls the socket. */
-  release(): void {
-    this.relax();
-    this.#socket.off('timeout', this.#onTimeout);
+  sent(): void {
+    if (!this.#isFull || this.#socket.writableLength > 0 || this.#socket.destroyed || this.#isReleased)
+      return;
+    this.#isFull = false;
+    this.#socket.setTimeout(0);
+    this.#handler.onOutputTaken();
   }
 
-  readonly #onTimeout = (): void => {
+  stalled(): void {
     const now = performance.now();
     const isConsecutive = now - this.#lastLook < 1.5 * LOOK_MS;
     this.#looks = isConsecutive ? this.#looks + 1 : 1;
@@ -294,7 +262,13 @@ class StallGuard {
     // A reset, because otherwise the system would keep the data for as long as the visitor does not read it.
     if (this.#looks >= LOOKS) this.#socket.resetAndDestroy();
     else this.#socket.setTimeout(LOOK_MS);
-  };
+  }
+
+  /** Bytes wait for the visitor. */
+  #watch(): void {
+    this.#looks = 0;
+    this.#socket.setTimeout(LOOK_MS);
+  }
 }
 
 /* Joins a visitor's connection and a stream once both speak WebSocket, with nothing left to parse. */
@@ -303,34 +277,40 @@ class StallGuard {
  * Passes bytes on in both directions until one side ends; then the other is ended as well (protocol.md section
  * 6.3).
  *
- * @param socket without listeners, except for errors
+ * @param rest of a connection without an owner
  * @param group shares its scheduling when the visitor sends much
  * @param onClosed called once, when the visitor's connection is closed
  */
 export function pipe(
-  socket: VisitorConnection,
+  { socket, bytes, hasEnded }: Rest,
   stream: ByteStream,
   group: unknown,
   onClosed: () => void,
 ): void {
-  const output = new VisitorOutput(socket, () => stream.resume());
-  const reads = new ScheduledReads(socket, () => group, {
-    onChunk(bytes) {
-      if (!stream.write(bytes)) reads.pause();
+  const output = new VisitorOutput(socket, { onOutputTaken: () => stream.resume() });
+  const reads = new ScheduledInput(socket, () => group, {
+    onChunk(chunk) {
+      if (!stream.write(chunk)) reads.pause();
     },
     onEnd() {
       stream.finish();
       end();
     },
   });
-  socket.on('close', () => {
-    reads.flush();
-    stream.abort();
-    onClosed();
+  socket.attach({
+    arrived: (chunk) => reads.push(chunk),
+    ended: () => reads.pushEnd(),
+    sent: () => output.sent(),
+    stalled: () => output.stalled(),
+    closed() {
+      reads.flush();
+      stream.abort();
+      onClosed();
+    },
   });
   stream.attach({
-    onBytes(bytes) {
-      output.send(bytes);
+    onBytes(piece) {
+      output.send(piece);
       if (output.isFull) stream.pause();
     },
     onRoom: () => reads.resume(),
@@ -339,6 +319,8 @@ export function pipe(
       else socket.destroy();
     },
   });
+  if (bytes.length > 0) reads.push(bytes);
+  if (hasEnded) reads.pushEnd();
 
   function end(): void {
     output.end(() => setTimeout(() => socket.destroy(), LINGER_TIMEOUT_MS).unref());
@@ -354,15 +336,6 @@ export function pipe(
  */
 export type Onward = (peer: Peer, onReset: () => void) => Promise<Socket>;
 
-/** A visitor's connection without a request in progress. */
-export interface Rest {
-  readonly socket: VisitorConnection;
-  /** unread bytes of the visitor */
-  readonly bytes: Buffer;
-  /** whether that is all the visitor will send */
-  readonly hasEnded: boolean;
-}
-
 /**
  * Joins both until they end, each direction separately. If the other relay cannot be reached or breaks off, the
  * visitor is cut.
@@ -376,15 +349,27 @@ export async function passOn(
   onClosed: () => void,
 ): Promise<void> {
   socket.pause();
-  socket.once('close', onClosed);
+  let isOver = hasEnded;
+  socket.attach({ arrived() {}, ended: () => (isOver = true), sent() {}, stalled() {}, closed: onClosed });
   const next = await onward(peer, () => socket.resetAndDestroy()).catch(() => undefined);
   if (next === undefined) return void socket.resetAndDestroy();
   if (socket.destroyed) return void next.destroy();
+  const output = new VisitorOutput(socket, { onOutputTaken: () => next.resume() });
+  socket.attach({
+    arrived(piece) {
+      if (!next.write(piece)) socket.pause();
+    },
+    ended: () => next.end(),
+    sent: () => output.sent(),
+    stalled: () => output.stalled(),
+    closed() {
+      next.destroy();
+      onClosed();
+    },
+  });
   next.once('close', () => {
     if (!next.readableEnded) socket.resetAndDestroy();
   });
-  socket.once('close', () => next.destroy());
-  const output = new VisitorOutput(socket, () => next.resume());
   next.on('data', (piece: Buffer) => {
     output.send(piece);
     if (output.isFull) next.pause();
@@ -393,11 +378,7 @@ export async function passOn(
   // It may have been paused after the greeting of the other relay.
   next.resume();
   next.write(bytes);
-  if (hasEnded) return void next.end();
-  socket.on('data', (piece: Buffer) => {
-    if (!next.write(piece)) socket.pause();
-  });
-  socket.on('end', () => next.end());
+  if (isOver) return void next.end();
   next.on('drain', () => socket.resume());
   socket.resume();
 }

@@ -18,6 +18,7 @@ import {
   LINGER_TIMEOUT_MS,
   REPLACED_IDLE_MS,
 } from './timeouts.ts';
+import { SocketConnection } from './visitor-connection.ts';
 import { BACKLOG_MAX_BYTES } from './visitor-socket.ts';
 import { Visitor } from './visitor.ts';
 
@@ -51,7 +52,7 @@ describe('Visitor', () => {
             new AddressCount(fixture.addresses, from, entering),
           );
         const options = { enter, gone: () => (gone += 1), ...(shared && { kept: shared }) };
-        visitor = new Visitor(connection, from, fixture.upstreams, options);
+        visitor = new Visitor(new SocketConnection(connection), from, fixture.upstreams, options);
         resolve();
       });
     });
@@ -297,6 +298,16 @@ describe('Visitor', () => {
       );
       assert.equal(sent, 'GET / HTTP/1.1\r\nHost: abc.localhost\r\n\r\n');
       assert.equal(fixture.dials.length, 0);
+    });
+
+    it('is passed on with its end, even if that comes before the new relay has been reached', async () => {
+      await send('GET / HTTP/1.1\r\n');
+      let reach: ((next: Socket) => void) | undefined;
+      visitor.leave(() => new Promise((resolve) => (reach = resolve)));
+      await halfClose();
+      const next = new PassThrough();
+      reach?.(next as unknown as Socket);
+      await until(() => next.writableEnded);
     });
 
     it('is passed on with a request that waits for its client', async () => {

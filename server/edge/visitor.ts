@@ -3,7 +3,6 @@
  * passes on both bodies, and begins again. `#serve`, `#begin`, `#pass` and `end` follow each other in this order for
  * every request. A connection may switch between tunnels and the API.
  */
-import { Duplex } from 'node:stream';
 import { API_ERRORS, ApiError, type VisitorErrorCode } from '../../shared/errors.ts';
 import { BodyError } from '../../shared/http1/body.ts';
 import { fieldValue } from '../../shared/http1/fields.ts';
@@ -41,14 +40,8 @@ import {
 } from './timeouts.ts';
 import type { AllowedRequest, Upstreams } from './upstreams.ts';
 import { isAllowedVisitor, isFormEntry } from './visitor-access.ts';
-import {
-  type Onward,
-  passOn,
-  pipe,
-  type VisitorConnection,
-  VisitorSocket,
-  type VisitorSocketHandler,
-} from './visitor-socket.ts';
+import type { VisitorConnection } from './visitor-connection.ts';
+import { type Onward, passOn, pipe, VisitorSocket, type VisitorSocketHandler } from './visitor-socket.ts';
 
 /**
  * `head`: between requests or inside a head. `exchange`: a request is in progress. `upgrading`: an upgrade to one of
@@ -274,9 +267,10 @@ export class Visitor implements SlotHolder, LimitedConnection, ExchangeOwner, Vi
     if (this.#state !== 'upgrading') return undefined;
     this.end({ kind: 'upgraded' });
     this.#leave();
-    const { socket, head } = this.#socket.release();
+    const { socket, bytes: head } = this.#socket.release();
     // No stream of HTTP/2 asks for an upgrade.
-    return socket instanceof Duplex ? { socket, head } : undefined;
+    const own = socket.detach?.();
+    return own && { socket: own, head };
   }
 
   // The end of a request
@@ -434,10 +428,7 @@ export class Visitor implements SlotHolder, LimitedConnection, ExchangeOwner, Vi
     this.#state = 'gone';
     this.#deadline = Infinity;
     this.#record.opened();
-    const { socket, head } = this.#socket.release();
-    pipe(socket, stream, this.#group, () => this.#leave());
-    if (head.length > 0) socket.emit('data', head);
-    if (this.#socket.inputEnded) socket.emit('end');
+    pipe(this.#socket.release(), stream, this.#group, () => this.#leave());
     this.staysOpen();
   }
 
@@ -448,10 +439,9 @@ export class Visitor implements SlotHolder, LimitedConnection, ExchangeOwner, Vi
     this.#endKept();
     this.#admission.leave();
     const begun = Buffer.from(this.#reader.text, 'latin1');
-    const { socket, head } = this.#socket.release();
-    const bytes = Buffer.concat([begun, head]);
-    const rest = { socket, bytes, hasEnded: this.#socket.inputEnded };
-    void passOn(rest, this.#peer, onward, () => this.#gone(this));
+    const rest = this.#socket.release();
+    const bytes = Buffer.concat([begun, rest.bytes]);
+    void passOn({ ...rest, bytes }, this.#peer, onward, () => this.#gone(this));
   }
 
   // The visitor has half-closed

@@ -9,6 +9,7 @@ import { AddressLimits } from '../edge/connection-limiter.ts';
 import { type EdgeContext, HostResolver } from '../edge/route.ts';
 import { Upstreams } from '../edge/upstreams.ts';
 import type { AllowedVisitor, Standing } from '../edge/visitor-access.ts';
+import type { ConnectionOwner } from '../edge/visitor-connection.ts';
 import type { AccessEntry } from '../observe/logger.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { ByteStream, DialHandler, StreamHandler } from '../tunnels/stream.ts';
@@ -154,6 +155,11 @@ export class EdgeFixture {
     this.dials.shift()?.opened(stream);
     return stream;
   }
+}
+
+/** The owner of a connection that does nothing but read it. */
+export function ownerOf(arrived: (bytes: Buffer) => unknown): ConnectionOwner {
+  return { arrived, ended() {}, sent() {}, stalled() {}, closed() {} };
 }
 
 /** A visitor's own end of its connection. */

@@ -186,7 +186,7 @@ export const loopScheduler = new LoopScheduler({
 });
 
 /*
- * Reads a socket so that large data takes turns with that of others. While data waits for its turn, nothing more is
+ * Reads a connection so that large data takes turns with that of others. While data waits for its turn, nothing more is
  * read.
  */
 
@@ -196,8 +196,8 @@ export const loopScheduler = new LoopScheduler({
  */
 export const BULK_READ_BYTES = 4096;
 
-/** What reading a socket takes. */
-export interface ReadableSocket extends EventEmitter {
+/** What is read. */
+export interface Pausable {
   pause(): unknown;
   resume(): unknown;
   isPaused(): boolean;
@@ -209,8 +209,9 @@ interface ReadsHandler {
   onEnd?(): void;
 }
 
-export class ScheduledReads implements SocketReads {
-  readonly #socket: ReadableSocket;
+/** The input of a connection, whose reader calls {@link push} and {@link pushEnd}. */
+export class ScheduledInput implements SocketReads {
+  readonly #source: Pausable;
   readonly #group: () => unknown;
   readonly #handler: ReadsHandler;
   readonly #turns: LoopScheduler;
@@ -221,22 +222,17 @@ export class ScheduledReads implements SocketReads {
   /** Whether the end has arrived after waiting data: a socket ends even while it is paused. */
   #endWaits = false;
 
-  /**
-   * @param socket must have no other reader
-   * @param group the owner, asked for each chunk
-   */
+  /** @param group the owner, asked for each large chunk */
   constructor(
-    socket: ReadableSocket,
+    source: Pausable,
     group: () => unknown,
     handler: ReadsHandler,
     turns: LoopScheduler = loopScheduler,
   ) {
-    this.#socket = socket;
+    this.#source = source;
     this.#group = group;
     this.#handler = handler;
     this.#turns = turns;
-    socket.on('data', this.#onData);
-    socket.on('end', this.#onEnd);
   }
 
   get isPaused(): boolean {
@@ -250,12 +246,12 @@ export class ScheduledReads implements SocketReads {
 
   pause(): void {
     this.#paused = true;
-    this.#socket.pause();
+    this.#source.pause();
   }
 
   resume(): void {
     this.#paused = false;
-    if (this.#held === undefined && this.#socket.isPaused()) this.#socket.resume();
+    if (this.#held === undefined && this.#source.isPaused()) this.#source.resume();
   }
 
   flush(): void {
@@ -270,33 +266,31 @@ export class ScheduledReads implements SocketReads {
     this.flush();
     // The owner may have given the socket away because of the held data.
     this.#paused = true;
-    this.#socket.off('data', this.#onData);
-    this.#socket.off('end', this.#onEnd);
   }
 
-  readonly #onData = (chunk: Buffer): void => {
+  push(chunk: Buffer): void {
     if (this.#held !== undefined) this.#held = joined(this.#held, chunk);
     else if (chunk.length < BULK_READ_BYTES) {
       this.#turns.noteSmall();
       this.#handler.onChunk(chunk);
     } else this.#waitForTurn(chunk);
-  };
+  }
 
-  readonly #onEnd = (): void => {
+  pushEnd(): void {
     if (this.#held === undefined) this.#handler.onEnd?.();
     else this.#endWaits = true;
-  };
+  }
 
   #waitForTurn(chunk: Buffer): void {
     const begun = this.#turns.run(this.#group(), () => {
       if (this.#held === undefined) return this.#handler.onChunk(chunk);
       this.flush();
-      if (!this.#paused) this.#socket.resume();
+      if (!this.#paused) this.#source.resume();
     });
     if (begun === 'begun') return;
     this.#held = chunk;
     this.#leave = begun;
-    this.#socket.pause();
+    this.#source.pause();
   }
 
   #takeHeld(): Buffer | undefined {
@@ -306,6 +300,32 @@ export class ScheduledReads implements SocketReads {
     this.#leave = undefined;
     return held;
   }
+}
+
+/** The same of a socket that has no other reader. */
+export class ScheduledReads extends ScheduledInput {
+  readonly #socket: Pausable & EventEmitter;
+
+  constructor(
+    socket: Pausable & EventEmitter,
+    group: () => unknown,
+    handler: ReadsHandler,
+    turns: LoopScheduler = loopScheduler,
+  ) {
+    super(socket, group, handler, turns);
+    this.#socket = socket;
+    socket.on('data', this.#onData);
+    socket.on('end', this.#onEnd);
+  }
+
+  override stop(): void {
+    super.stop();
+    this.#socket.off('data', this.#onData);
+    this.#socket.off('end', this.#onEnd);
+  }
+
+  readonly #onData = (chunk: Buffer): void => this.push(chunk);
+  readonly #onEnd = (): void => this.pushEnd();
 }
 
 /* How data is read from a socket. */

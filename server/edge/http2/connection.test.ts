@@ -9,7 +9,8 @@ import {
   IDLE_TIMEOUT_MS,
   LINGER_TIMEOUT_MS,
 } from '../timeouts.ts';
-import type { VisitorConnection } from '../visitor-socket.ts';
+import type { VisitorConnection } from '../visitor-connection.ts';
+import { ownerOf } from '../../testing/edge-fixture.ts';
 import {
   HTTP2_CONTROL_BURST,
   HTTP2_RESETS_BURST,
@@ -71,7 +72,11 @@ class World {
   readonly #visitor: Duplex;
   #input = Buffer.alloc(0);
 
-  constructor(onStream: (stream: VisitorConnection) => void = () => {}) {
+  /** @param onData gets what arrives on a stream, its head first */
+  constructor(
+    onStream: (stream: VisitorConnection) => void = () => {},
+    onData: (stream: VisitorConnection, bytes: Buffer) => void = () => {},
+  ) {
     const [relay, visitor] = duplexPair();
     Object.assign(relay, { setNoDelay() {} });
     this.#relay = relay;
@@ -81,8 +86,8 @@ class World {
       slot: () => ({ leave() {}, park() {} }) as never,
       address: () => ({ leave() {}, busy() {}, end() {} }) as never,
       onStream: (stream) => {
-        stream.on('error', () => {});
         this.streams.push(stream);
+        stream.attach(ownerOf((bytes) => onData(stream, bytes)));
         onStream(stream);
       },
       onClosed: () => {},
@@ -204,9 +209,7 @@ async function leave(world: World, first: number, count: number): Promise<void> 
 
 /** A connection with bodies that nobody takes, each of a whole window. */
 const full = async (count: number): Promise<World> => {
-  const world = new World((stream) => {
-    stream.on('data', () => stream.pause());
-  });
+  const world = new World(undefined, (stream) => stream.pause());
   await world.read();
   await world.write(...ids(count).map(post));
   for (let round = 0; round < 4; round += 1) {
@@ -277,9 +280,7 @@ describe('Http2Connection', () => {
     });
 
     it('counts what arrives in tiny frames, as chunks', async () => {
-      const world = new World((stream) => {
-        stream.on('data', () => stream.pause());
-      });
+      const world = new World(undefined, (stream) => stream.pause());
       await world.read();
       await world.write(...ids(4).map(post));
       for (const id of ids(4))
@@ -422,10 +423,8 @@ describe('Http2Connection', () => {
     });
 
     it('that are large get 431, beside other streams', async () => {
-      const world = new World((stream) => {
-        stream.once('data', (bytes: Buffer) => {
-          if (bytes.length > 16 * KIB) stream.write(response(431, 1));
-        });
+      const world = new World(undefined, (stream, bytes) => {
+        if (bytes.length > 16 * KIB) stream.write(response(431, 1));
       });
       await world.read();
       const bytes = fieldsOf('GET', [['x', 'a'.repeat(65_000)]]);
@@ -441,7 +440,7 @@ describe('Http2Connection', () => {
     });
 
     it('that would be too much for the relay while others wait are refused', async () => {
-      const world = new World((stream) => stream.on('data', () => stream.pause()));
+      const world = new World(undefined, (stream) => stream.pause());
       await world.read();
       const large = fieldsOf('GET', [['x', 'a'.repeat(12 * KIB)]]);
       await world.write(...ids(100).map((id) => frame(HEADERS, END_HEADERS | END_STREAM, id, large)));
@@ -636,7 +635,9 @@ const RULES: readonly (readonly [rule: string, frames: readonly Buffer[], verdic
 
 describe('bodies', () => {
   it('may each end with an empty frame', async () => {
-    const world = new World((stream) => stream.once('data', () => stream.write(NO_CONTENT)));
+    const world = new World(undefined, (stream) => {
+      if (stream.bytesWritten === 0) stream.write(NO_CONTENT);
+    });
     await world.read();
     for (const id of ids(HTTP2_CONTROL_BURST + 100)) {
       if (id % 20 === 1) await world.settle();
@@ -661,7 +662,7 @@ describe('bodies', () => {
 describe('each rule of RFC 9113', () => {
   for (const [rule, frames, verdict] of RULES) {
     it(rule, async () => {
-      const world = new World((stream) => stream.on('data', () => {}));
+      const world = new World();
       await world.read();
       await world.write(...frames);
       const goaway = world.goaway;

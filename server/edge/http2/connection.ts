@@ -5,7 +5,7 @@ import type { AddressCount, LimitedConnection, Slot, SlotHolder } from '../conne
 import { KeptStreams } from '../kept-streams.ts';
 import { REQUEST_HEAD_MAX_BYTES } from '../request-head.ts';
 import { DRAIN_IDLE_MS, HEAD_TIMEOUT_MS, IDLE_TIMEOUT_MS, LINGER_TIMEOUT_MS } from '../timeouts.ts';
-import type { VisitorConnection } from '../visitor-socket.ts';
+import type { VisitorConnection } from '../visitor-connection.ts';
 import {
   ACK,
   BlockReader,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { ownerOf } from '../../testing/edge-fixture.ts';
 import { HeaderEncoder } from './hpack.ts';
 import { Http2Stream } from './stream.ts';
 
@@ -81,7 +82,7 @@ describe('Http2Stream', () => {
 
   it('keeps the order of a body that arrives while its reader resumes', async () => {
     let body = '';
-    stream.on('data', (bytes: Buffer) => (body += bytes.toString()));
+    stream.attach(ownerOf((bytes) => (body += bytes.toString())));
     stream.pause();
     stream.receive(Buffer.from('abc'));
     stream.resume();
@@ -93,13 +94,14 @@ describe('Http2Stream', () => {
   it('gives back what its reader took before it closed the stream', async () => {
     stream.pause();
     stream.receive(Buffer.from('abc'));
-    stream.on('data', (bytes: Buffer) => {
+    const owner = ownerOf((bytes) => {
       if (bytes.length === 3) {
         stream.pause();
         stream.receive(Buffer.from('de'));
         stream.resume();
       } else stream.destroy();
     });
+    stream.attach(owner);
     stream.resume();
     await nextTurn();
     // The rest is counted by the connection, which forgets the stream.

@@ -2,13 +2,12 @@
  * One HTTP/2 stream as a connection with a single HTTP/1.1 request, so that it is served like any other connection
  * (docs/decisions/0024-http2.md).
  */
-import { EventEmitter } from 'node:events';
 import { type BodyTracker, responseFraming, trackBody } from '../../../shared/http1/body.ts';
 import { type Field, joined } from '../../../shared/http1/fields.ts';
 import { HeadReader, parseResponseHead, type ResponseHead } from '../../../shared/http1/head.ts';
 import { CONNECTION_FIELDS } from '../../../shared/http1/hop-by-hop.ts';
 import { RESPONSE_HEAD_MAX_BYTES } from '../response.ts';
-import type { VisitorConnection } from '../visitor-socket.ts';
+import type { ConnectionOwner, VisitorConnection } from '../visitor-connection.ts';
 import {
   DATA,
   END_STREAM,
@@ -50,9 +49,10 @@ export interface StreamCarrier {
   inform(stream: Http2Stream, head: ResponseHead): void;
 }
 
-export class Http2Stream extends EventEmitter implements VisitorConnection {
+export class Http2Stream implements VisitorConnection {
   readonly id: number;
   readonly #carrier: StreamCarrier;
+  #owner: ConnectionOwner | undefined;
   readonly #isHead: boolean;
 
   // The request
@@ -89,7 +89,6 @@ export class Http2Stream extends EventEmitter implements VisitorConnection {
   /** whether END_STREAM was sent */
   #isEnded = false;
   sendWindow: number;
-  #onSent: (() => void) | undefined;
   #onFlushed: (() => void) | undefined;
   #stallMs = 0;
   #stallsAt = Infinity;
@@ -116,7 +115,6 @@ export class Http2Stream extends EventEmitter implements VisitorConnection {
     windows: { readonly receive: number; readonly send: number },
     carrier: StreamCarrier,
   ) {
-    super();
     this.id = id;
     this.#carrier = carrier;
     this.#isHead = isHead;
@@ -183,7 +181,7 @@ export class Http2Stream extends EventEmitter implements VisitorConnection {
   aborted(): void {
     if (this.destroyed) return;
     this.#drop();
-    process.nextTick(() => this.emit('close'));
+    process.nextTick(Http2Stream.#tellClosed, this);
   }
 
   /** Closes the stream because of what the visitor sent. */
@@ -191,7 +189,7 @@ export class Http2Stream extends EventEmitter implements VisitorConnection {
     if (this.destroyed) return;
     this.#drop();
     this.#carrier.reset(this, code);
-    process.nextTick(() => this.emit('close'));
+    process.nextTick(Http2Stream.#tellClosed, this);
   }
 
   /** The visitor has used this much of its window. */
@@ -224,12 +222,20 @@ export class Http2Stream extends EventEmitter implements VisitorConnection {
       this.#input = undefined;
       this.#inputContent = 0;
       if (piece === undefined) break;
-      this.emit('data', piece);
+      this.#owner?.arrived(piece);
     }
     // Even if the reader has just closed the stream: the connection returns only what still waits.
     if (accepted === 0) return;
     this.waitsSince = this.waiting > 0 ? this.#carrier.now() : Infinity;
     this.#carrier.accepted(this, accepted);
+  }
+
+  static #goOn(this: void, stream: Http2Stream): void {
+    stream.#passInput();
+  }
+
+  static #tellClosed(this: void, stream: Http2Stream): void {
+    stream.#owner?.closed();
   }
 
   #count(change: number): void {
@@ -315,7 +321,7 @@ export class Http2Stream extends EventEmitter implements VisitorConnection {
     this.#stallsAt = this.#stallMs === 0 ? Infinity : this.#carrier.now() + this.#stallMs;
     if (this.#hasUnsent) return;
     this.writableLength = 0;
-    this.#onSent?.();
+    this.#owner?.sent();
     this.#onFlushed?.();
     this.#onFlushed = undefined;
     if (this.#isEnded) this.#over();
@@ -326,7 +332,7 @@ export class Http2Stream extends EventEmitter implements VisitorConnection {
     if (now >= this.#failsAt && !this.#isComplete) return this.fail(PROTOCOL_ERROR);
     if (now < this.#stallsAt) return;
     this.#stallsAt = Infinity;
-    this.emit('timeout');
+    this.#owner?.stalled();
   }
 
   /** The response was sent. If the visitor is still sending its request, it should stop (RFC 9113 section 8.1). */
@@ -335,7 +341,7 @@ export class Http2Stream extends EventEmitter implements VisitorConnection {
     this.#drop();
     if (this.#hasEnded) this.#carrier.over(this);
     else this.#carrier.reset(this, NO_ERROR);
-    process.nextTick(() => this.emit('close'));
+    process.nextTick(Http2Stream.#tellClosed, this);
   }
 
   #drop(): void {
@@ -350,7 +356,11 @@ export class Http2Stream extends EventEmitter implements VisitorConnection {
 
   // Of a socket
 
-  /** Emits the head of the request, and whatever follows it, as `data`. To be called once, when there is a listener. */
+  attach(owner: ConnectionOwner): void {
+    this.#owner = owner;
+  }
+
+  /** Hands over the head of the request, and whatever follows it. To be called once, when there is an owner. */
   begin(): void {
     this.#isFlowing = true;
     this.#passInput();
@@ -367,13 +377,12 @@ export class Http2Stream extends EventEmitter implements VisitorConnection {
   resume(): void {
     if (this.#isFlowing || this.destroyed) return;
     this.#isFlowing = true;
-    process.nextTick(() => this.#passInput());
+    process.nextTick(Http2Stream.#goOn, this);
   }
 
-  write(bytes: Buffer, onSent?: () => void): void {
+  write(bytes: Buffer): void {
     this.bytesWritten += bytes.length;
     if (this.destroyed) return;
-    this.#onSent = onSent;
     if (this.#failsAt !== Infinity) this.#failsAt = this.#carrier.now() + RESPONSE_PAUSE_MS;
     if (!this.#push(bytes)) return this.destroy();
     // An informational response was sent or dropped, and a chunk's frame is nothing to send: nobody would say that it was.
@@ -400,7 +409,6 @@ export class Http2Stream extends EventEmitter implements VisitorConnection {
     this.destroy();
   }
 
-  /** Emits `timeout` when the visitor has taken nothing for this long; 0: never. */
   setTimeout(ms: number): void {
     this.#stallMs = ms;
     this.#stallsAt = ms === 0 || this.destroyed ? Infinity : this.#carrier.now() + ms;
