@@ -7,11 +7,11 @@ import { limitOldGeneration, limitYoungGeneration } from './heap.ts';
 const MODULE = fileURLToPath(new URL('./heap.ts', import.meta.url));
 /** Creates garbage that outlives the young generation beside permanent data, and prints its later peak memory. */
 const PROGRAM = `
-  import { setFlagsFromString } from 'node:v8';
+  import v8 from 'node:v8';
   import { limitOldGeneration } from ${JSON.stringify(MODULE)};
-  if (process.argv[1] === 'limited') limitOldGeneration(100, process.execArgv, setFlagsFromString);
   const things = (count) => Array.from({ length: count }, (_, index) => ({ index, more: [index] }));
-  const kept = things(100_000);
+  const kept = things(400_000);
+  if (process.argv[1] === 'limited') limitOldGeneration(process.execArgv, v8);
   const recent = [];
   let most = 0;
   for (let round = 0; round < 3000; round += 1) {
@@ -31,19 +31,36 @@ async function printed(program: string, ...flags: string[]): Promise<[limited: n
   return [await run('limited'), await run('alone')];
 }
 
+/** The flags that are set for a heap. */
+function flagsFor(megabytes: number, ...execArgv: string[]): string[] {
+  const flags: string[] = [];
+  limitOldGeneration(execArgv, {
+    setFlagsFromString: (flag) => void flags.push(flag),
+    getHeapStatistics: () => ({ used_heap_size: megabytes * 1024 ** 2 }),
+  });
+  return flags;
+}
+
 describe('limitOldGeneration', () => {
   it('limits the growth of the heap while V8 is running', async () => {
     const [limited, alone] = await printed(PROGRAM, '--max-semi-space-size=4');
     assert.ok(limited < 0.8 * alone, `${limited} MiB, and ${alone} without the limit`);
   });
 
+  for (const [megabytes, percent] of [
+    [4, 600],
+    [16, 300],
+    [48, 100],
+    [500, 100],
+  ] as const) {
+    it(`lets a heap of ${megabytes} MB grow by ${percent} %`, () => {
+      assert.deepEqual(flagsFor(megabytes), [`--heap-growing-percent=${percent}`]);
+    });
+  }
+
   it('respects the setting of the operator', () => {
-    const flags: string[] = [];
-    const setFlag = (flag: string): void => void flags.push(flag);
-    limitOldGeneration(100, ['--heap-growing-percent=300'], setFlag);
-    assert.deepEqual(flags, []);
-    limitOldGeneration(100, ['--max-semi-space-size=4'], setFlag);
-    assert.deepEqual(flags, ['--heap-growing-percent=100']);
+    assert.deepEqual(flagsFor(16, '--heap-growing-percent=400'), []);
+    assert.deepEqual(flagsFor(16, '--max-semi-space-size=4'), ['--heap-growing-percent=300']);
   });
 });
 

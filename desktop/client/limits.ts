@@ -334,11 +334,6 @@ export const SUSPENDED_RETRY_MS = 60_000;
 export const MACHINE_LOOK_MS = 500;
 /** Minimum clock jump from which the client concludes that the machine was asleep. A busy program loses less. */
 export const SLEEP_MIN_MS = 5000;
-/**
- * Growth of V8's old generation after one garbage collection that triggers the next (about 8 MB). Measured
- * with bodies of 100 KB: a third of the CPU of V8's default, for 35 MB more.
- */
-export const OLD_GENERATION_GROWTH_PERCENT = 600;
 
 // ## The request log
 

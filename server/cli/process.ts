@@ -9,11 +9,6 @@ import { ExitCode } from './command.ts';
 const NOTIFY_TIMEOUT_MS = 5000;
 /** @limit How long a relay started with `--detach` may take to start accepting requests. */
 const DETACHED_START_MS = 120_000;
-/**
- * @limit Growth of V8's old generation after one garbage collection that triggers the next. Measured: V8's own choice,
- * up to 300, takes as much CPU.
- */
-export const OLD_GENERATION_GROWTH_PERCENT = 100;
 
 /**
  * Names the user of the process, for the list of who did what. `SUDO_USER` is only a variable that anybody can set, so

@@ -5,7 +5,7 @@
 import { fstatSync, writeSync } from 'node:fs';
 import process from 'node:process';
 import { isatty } from 'node:tty';
-import { setFlagsFromString } from 'node:v8';
+import v8 from 'node:v8';
 import { ownCommand } from '../own-program.ts';
 import { limitOldGeneration, limitYoungGeneration } from '../../shared/heap.ts';
 import { StandardOutput } from '../../shared/standard-output.ts';
@@ -13,13 +13,7 @@ import { onStopSignals } from '../../shared/stop-signals.ts';
 import type { AccessFile, LogStream } from '../observe/logger.ts';
 import { ExitCode, type Shell } from './command.ts';
 import { main } from './main.ts';
-import {
-  givenListeners,
-  OLD_GENERATION_GROWTH_PERCENT,
-  startDetached,
-  tellServiceManager,
-  userName,
-} from './process.ts';
+import { givenListeners, startDetached, tellServiceManager, userName } from './process.ts';
 
 const SECRET_FLAG = /^--(?:bootstrap-key|cluster-secret|database-url|redis-url)/;
 // Everybody on the machine may read the process list; a secret given by a flag is removed from it.
@@ -61,7 +55,7 @@ const shell: Shell = {
   },
   listeners: givenListeners(process.env, process.pid),
   tellServiceManager: () => tellServiceManager(process.env, process.pid),
-  limitMemory: () => limitYoungGeneration(process, setFlagsFromString),
+  limitMemory: () => limitYoungGeneration(process, v8.setFlagsFromString),
   async openLog({ level, format = process.stderr.isTTY ? 'pretty' : 'json' }) {
     const { createLog, stderrStream } = await import('./serve.ts');
     const stream = stderrStream();
@@ -93,7 +87,7 @@ const done = main(shell, process.argv.slice(2), async (config, operator, replace
   const { startRelay } = await import('./serve.ts');
   const relay = await startRelay(config, operator, replaces);
   // Not earlier: what a start loads is not garbage, and searching it again and again would take a tenth of the start.
-  limitOldGeneration(OLD_GENERATION_GROWTH_PERCENT, process.execArgv, setFlagsFromString);
+  limitOldGeneration(process.execArgv, v8);
   return relay;
 });
 void done.then(exit);

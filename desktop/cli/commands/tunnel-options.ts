@@ -1,5 +1,5 @@
 /** The options of commands that open tunnels, and how such a command begins. */
-import { setFlagsFromString } from 'node:v8';
+import v8 from 'node:v8';
 import { DOMAIN_RULE } from '../../../shared/domains.ts';
 import { limitOldGeneration, limitYoungGeneration } from '../../../shared/heap.ts';
 import {
@@ -18,7 +18,6 @@ import {
   WAIT_RULE,
 } from '../../client/config/tunnel-spec.ts';
 import { type ExitCode, UsageError } from '../../client/failures.ts';
-import { OLD_GENERATION_GROWTH_PERCENT } from '../../client/limits.ts';
 import { isLoopback } from '../../client/network/dial.ts';
 import type { RelayAddress } from '../../client/relay/relay-address.ts';
 import { readAccessOptions } from '../command-line/access-options.ts';
@@ -53,8 +52,8 @@ export const HTTP_OPTIONS = {
 
 /** The limits of the heap come before anything else is loaded. */
 export function limitHeap(): void {
-  limitYoungGeneration(process, setFlagsFromString);
-  limitOldGeneration(OLD_GENERATION_GROWTH_PERCENT, process.execArgv, setFlagsFromString);
+  limitYoungGeneration(process, v8.setFlagsFromString);
+  limitOldGeneration(process.execArgv, v8);
 }
 
 /** Signs in if that has to come first, and serves the tunnels until they end. */
