@@ -1,8 +1,10 @@
 const NOTHING = Buffer.alloc(0);
 /** Enough for a usual head, so that most captures never grow. */
 const INITIAL_BYTES = 1024;
-/** A larger buffer is not reused for the next message. */
+/** A larger buffer is not reused for the next message of the same capture, which may be small. */
 const REUSED_MAX_BYTES = 4096;
+/** The last large buffer that a capture gave up. Another large message needs it soon. */
+let spare: Buffer = NOTHING;
 
 /** The bytes that are recorded of a message, in a buffer that grows up to a limit. */
 export class Capture {
@@ -42,15 +44,25 @@ export class Capture {
   /** Clears the capture for another message. */
   clear(): void {
     this.#length = 0;
-    if (this.#buffer.length > REUSED_MAX_BYTES) this.#buffer = NOTHING;
+    if (this.#buffer.length <= REUSED_MAX_BYTES) return;
+    spare = this.#buffer;
+    this.#buffer = NOTHING;
   }
 
   #grow(needed: number, max: number): void {
     let capacity = Math.max(INITIAL_BYTES, this.#buffer.length);
     while (capacity < needed) capacity *= 2;
-    // Not from Node's pool, where a captured byte would keep a whole page in memory.
-    const larger = Buffer.allocUnsafeSlow(Math.min(capacity, max));
+    const larger = bufferOf(2 * capacity > max ? max : capacity);
     this.#buffer.copy(larger, 0, 0, this.#length);
     this.#buffer = larger;
   }
+}
+
+/** A buffer of at least that size, and at most a quarter more. */
+function bufferOf(size: number): Buffer {
+  const reused = spare;
+  // Not from Node's pool, where a captured byte would keep a whole page in memory.
+  if (reused.length < size || reused.length > 1.25 * size) return Buffer.allocUnsafeSlow(size);
+  spare = NOTHING;
+  return reused;
 }
