@@ -3,12 +3,12 @@ import { mock } from 'node:test';
 import { CloseCode } from '../../shared/control.ts';
 import { timersSetBy } from '../../shared/testing/fake-turns.ts';
 import type { TrunkStream } from '../../shared/trunk/trunk-stream.ts';
+import { FAR_PATH_MS } from '../../shared/trunk/trunk.ts';
 import { FakeClock, HeldTime } from '../testing/fake-clock.ts';
 import { settled, TrunkClient } from '../testing/trunk-client.ts';
 import { LIFE_SIGN_MS } from './client-streams.ts';
 import {
   EARLIER_TRUNK_ANSWER_MS,
-  FAR_PATH_MS,
   HeldTrunk,
   type KeyedStream,
   LARGE_AMONG_OTHERS_BYTES,

@@ -12,16 +12,6 @@ import { TrunkLife } from './trunk-life.ts';
  */
 export const TRUNK_IDLE_MS = 60_000;
 /**
- * @limit Round-trip time above which the relay treats a client as distant: a window of 64 KiB per stream is little
- * above it and plenty below.
- */
-export const FAR_PATH_MS = 5;
-/**
- * @limit Number of round trips that are measured, one per second, before a slow client is treated as distant: one that
- * is busy or has just been started takes longer to answer.
- */
-const PATH_PINGS_MAX = 10;
-/**
  * @limit Number of bytes sent in only one direction after which a distant client's stream moves to its own connection:
  * more than a page. A move takes three round trips, and the new connection starts slowly, so that only transfers of
  * several times that gain time.
@@ -212,18 +202,14 @@ export class HeldTrunk {
   readonly keyId: string;
   /** incarnation of the relay that it arrives through; `undefined` for a direct one */
   readonly via: string | undefined;
-  readonly #socket: WebSocketByteStream;
   readonly #trunk: Trunk;
   readonly #life: TrunkLife;
-  /** number of round-trip measurements */
-  #pathPings = 0;
   /** until it is given up, unless the client gives a sign of life */
   #lastChance: Timer | undefined;
 
   constructor({ socket, keyId, via, ended }: HeldTrunkOptions) {
     this.keyId = keyId;
     this.via = via;
-    this.#socket = socket;
     this.#trunk = new Trunk(socket, {
       begins: 'this',
       flushMs: TRUNK_FLUSH_MS,
@@ -238,12 +224,12 @@ export class HeldTrunk {
       },
     });
     this.#life = new TrunkLife(this.#trunk);
-    this.#measurePath();
+    this.#trunk.measurePath();
   }
 
   /** Whether the client has answered a ping as fast as a nearby one. */
   get isNear(): boolean {
-    return this.#socket.roundTripMs < FAR_PATH_MS;
+    return this.#trunk.isNear;
   }
 
   /** Streams that it carries. */
@@ -267,12 +253,12 @@ export class HeldTrunk {
 
   /** Asks for a sign of life, and gives the trunk up without one within {@link EARLIER_TRUNK_ANSWER_MS}. */
   mustAnswer(clock: Clock): void {
-    if (this.#lastChance !== undefined && this.#socket.isSilent) return;
+    if (this.#lastChance !== undefined && this.#trunk.isSilent) return;
     this.#lastChance?.cancel();
     this.#trunk.probe();
     this.#lastChance = clock.setTimeout(() => {
       this.#lastChance = undefined;
-      if (this.#socket.isSilent) this.#trunk.close(CloseCode.abnormal);
+      if (this.#trunk.isSilent) this.#trunk.close(CloseCode.abnormal);
     }, EARLIER_TRUNK_ANSWER_MS);
   }
 
@@ -288,17 +274,12 @@ export class HeldTrunk {
    * @returns whether the client was asked for a sign of life
    */
   tick(now: number): boolean {
-    if (!this.isNear && this.#pathPings < PATH_PINGS_MAX) this.#measurePath();
+    this.#trunk.measurePath();
     return this.#life.tick(now);
   }
 
   /** Asks the client for a sign of life, unless it owes one already. It gets no visitors until it gives one. */
   ask(now: number): void {
     this.#life.ask(now);
-  }
-
-  #measurePath(): void {
-    this.#pathPings += 1;
-    this.#socket.measureRoundTrip();
   }
 }

@@ -3,6 +3,7 @@ import { duplexPair } from 'node:stream';
 import { CloseCode, PENDING_TIMEOUT_MS } from '../../shared/control.ts';
 import type { TrunkStream } from '../../shared/trunk/trunk-stream.ts';
 import { WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
+import { FAR_PATH_MS } from '../../shared/trunk/trunk.ts';
 import { PLAN_RULES } from '../accounts/accounts.ts';
 import { FakeClock, HeldTime } from '../testing/fake-clock.ts';
 import { anAccount } from '../testing/fixtures.ts';
@@ -10,7 +11,6 @@ import { settled, TrunkClient } from '../testing/trunk-client.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { ByteStream } from '../tunnels/stream.ts';
 import {
-  FAR_PATH_MS,
   LARGE_AMONG_OTHERS_BYTES,
   LARGE_BYTES,
   LARGE_FROM_FAR_BYTES,

@@ -152,6 +152,7 @@ export class FakeTrunkSocket implements TrunkSocket, MoveTarget {
   /** How the owner has closed it; `undefined` while it is open. */
   closedWith: { code: number; reason: string } | undefined;
   isSilent = false;
+  roundTripMs = Infinity;
   /** Whether received data waits at the other end. */
   isPaused = false;
   probes = 0;
@@ -194,6 +195,10 @@ export class FakeTrunkSocket implements TrunkSocket, MoveTarget {
 
   write(chunk: Buffer): boolean {
     return this.#add([Buffer.from(chunk)]);
+  }
+
+  measureRoundTrip(): boolean {
+    return true;
   }
 
   writeAll(pieces: readonly Buffer[], size: number): boolean {

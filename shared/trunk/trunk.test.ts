@@ -16,7 +16,7 @@ import {
 } from '../testing/trunk-world.ts';
 import { LAST_STREAM_ID, WINDOW_BYTES, WINDOW_MAX_BYTES } from './frames.ts';
 import { WIDE_STREAMS_MAX } from './receiver.ts';
-import { SendRounds, STREAMS_MAX } from './trunk.ts';
+import { FAR_PATH_MS, SendRounds, STREAMS_MAX } from './trunk.ts';
 
 const KIB = 1024;
 
@@ -322,6 +322,17 @@ describe('Trunk', () => {
       streams[2]?.write(Buffer.from('small'));
       assert.deepEqual(turnsOf(near.socket.take()), ['1: 16', '2: 16', '1: 16', '2: 16']);
       assert.deepEqual(turnsOf(near.socket.take()), ['3: small', '1: 16', '2: 16', '1: 16', '2: 16']);
+    });
+
+    it('to a nearby peer a whole frame of each stream in turn', () => {
+      near.socket.roundTripMs = FAR_PATH_MS - 0.1;
+      const streams = [near.open(), near.open(), near.open()].map(({ stream }) => stream);
+      for (const stream of streams.slice(0, 2)) stream.write(Buffer.alloc(64 * KIB));
+      turns.end();
+      streams[2]?.write(Buffer.from('small'));
+      assert.deepEqual(turnsOf(near.socket.take()), ['1: 64']);
+      assert.deepEqual(turnsOf(near.socket.take()), ['2: 64']);
+      assert.deepEqual(turnsOf(near.socket.take()), ['3: small']);
     });
 
     it('as much of a single stream as fits into one write', () => {

@@ -14,8 +14,19 @@ import { type StreamCarrier, TrunkStream } from './trunk-stream.ts';
  */
 export const STREAMS_MAX = 4096;
 /**
+ * @limit Round-trip time above which the peer of a trunk is treated as distant: a window of 64 KiB per stream is little
+ * above it and plenty below.
+ */
+export const FAR_PATH_MS = 5;
+/**
+ * @limit Number of round trips that are measured before a slow peer is treated as distant: one that is busy or has just
+ * been started takes longer to answer.
+ */
+const PATH_PINGS_MAX = 10;
+/**
  * @limit Number of bytes that a trunk sends from one stream before it switches to another: each waiting stream gets as
- * much before the first continues.
+ * much before the first continues. On a trunk to a nearby peer it is one frame of 64 KiB, because each piece costs the
+ * peer a system call.
  */
 const TURN_BYTES = 16 * 1024;
 
@@ -50,7 +61,15 @@ interface TrunkOptions {
 /** The used part of a trunk's socket. */
 export type TrunkSocket = Pick<
   WebSocketByteStream,
-  'attach' | 'write' | 'writeAll' | 'close' | 'destroy' | 'probe' | 'isSilent'
+  | 'attach'
+  | 'write'
+  | 'writeAll'
+  | 'close'
+  | 'destroy'
+  | 'probe'
+  | 'isSilent'
+  | 'measureRoundTrip'
+  | 'roundTripMs'
 >;
 
 export class Trunk implements StreamCarrier, ByteStreamHandler, FrameHandler {
@@ -76,6 +95,8 @@ export class Trunk implements StreamCarrier, ByteStreamHandler, FrameHandler {
   #isScheduled = false;
   #hasRoom = true;
   #words = 0;
+  /** number of round-trip measurements */
+  #pathPings = 0;
   #isUnanswered = false;
   #isRetired = false;
   #isClosed = false;
@@ -150,6 +171,17 @@ export class Trunk implements StreamCarrier, ByteStreamHandler, FrameHandler {
   probe(): void {
     this.#isUnanswered = false;
     if (!this.#socket.isSilent) this.#socket.probe();
+  }
+
+  /** Whether the peer has answered a ping as fast as a nearby one. */
+  get isNear(): boolean {
+    return this.#socket.roundTripMs < FAR_PATH_MS;
+  }
+
+  /** Measures the distance of the peer, unless that is known. To be called now and then. */
+  measurePath(): void {
+    if (this.isNear || this.#pathPings === PATH_PINGS_MAX) return;
+    if (this.#socket.measureRoundTrip()) this.#pathPings += 1;
   }
 
   ready(stream: TrunkStream): void {
@@ -276,11 +308,12 @@ export class Trunk implements StreamCarrier, ByteStreamHandler, FrameHandler {
   #send(): void {
     const batch = new Batch();
     let hasRoom: TrunkStream[] | undefined;
+    const { isNear } = this;
     while (!batch.isFull) {
       const stream = this.#rounds.next();
       if (stream === undefined) break;
-      const isAlone = this.#rounds.size === 0;
-      if (stream.putInto(batch, isAlone ? DATA_MAX_BYTES : TURN_BYTES)) this.#rounds.add(stream);
+      const turn = isNear || this.#rounds.size === 0 ? DATA_MAX_BYTES : TURN_BYTES;
+      if (stream.putInto(batch, turn)) this.#rounds.add(stream);
       if (stream.takeRoom()) (hasRoom ??= []).push(stream);
     }
     if (batch.size > 0) {

@@ -201,11 +201,12 @@ export class WebSocketByteStream {
     this.#send(Opcode.ping, NONE);
   }
 
-  /** Measures {@link roundTripMs} again, unless a measurement is under way. */
-  measureRoundTrip(): void {
-    if (this.#measuredAt !== undefined) return;
+  /** Measures {@link roundTripMs} again. @returns false while a measurement is under way */
+  measureRoundTrip(): boolean {
+    if (this.#measuredAt !== undefined) return false;
     this.#measuredAt = performance.now();
     this.#send(Opcode.ping, ROUND_TRIP);
+    return true;
   }
 
   /** The shortest time between a ping and its pong in ms; Infinity before a measurement. */

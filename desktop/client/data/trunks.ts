@@ -161,6 +161,7 @@ class ClientTrunk implements SocketHandler, TrunkOwner {
 
   opened(socket: WebSocketByteStream): void {
     this.#trunk = new Trunk(socket, { begins: 'peer', owner: this, flushMs: TRUNK_FLUSH_MS });
+    this.#trunk.measurePath();
   }
 
   failed(error: Error): void {
@@ -168,6 +169,7 @@ class ClientTrunk implements SocketHandler, TrunkOwner {
   }
 
   begun(stream: DataSocket, first: Buffer): void {
+    this.#trunk?.measurePath();
     this.#trunks.visited();
     this.#options.serve(stream, first);
   }
