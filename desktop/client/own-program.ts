@@ -2,14 +2,17 @@
 import { readFileSync } from 'node:fs';
 import { getAsset, isSea } from 'node:sea';
 
+/** Whether the program is a single file with Node in it. */
+export const isSingleFile = isSea();
+
 /** @returns the absolute path of Node, unless it is in the program */
 export function ownRuntime(): readonly string[] {
-  return isSea() ? [] : [process.execPath];
+  return isSingleFile ? [] : [process.execPath];
 }
 
 /** @returns the program's file, as it was called */
 export function ownFile(): string {
-  return isSea() ? process.execPath : (process.argv[1] ?? '');
+  return isSingleFile ? process.execPath : (process.argv[1] ?? '');
 }
 
 /**
@@ -19,5 +22,5 @@ export function ownFile(): string {
  * @throws the error of the system
  */
 export function readBuilt(path: string): Buffer {
-  return isSea() ? Buffer.from(getAsset(path.replaceAll('\\', '/'))) : readFileSync(path);
+  return isSingleFile ? Buffer.from(getAsset(path.replaceAll('\\', '/'))) : readFileSync(path);
 }

@@ -1,8 +1,10 @@
 /** The single-file programs in a root directory that has nothing but them and the system's libraries. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { ROOT } from '../../release/repository.ts';
 import { Child } from '../support/child.ts';
 import { type Environment, temporaryDirectory } from '../support/programs.ts';
@@ -12,7 +14,7 @@ import { startHttpService } from '../support/services/listen.ts';
 
 const MADE = join(ROOT, 'dist-programs');
 const SYSTEM = `linux-${process.arch}`;
-const BUILD_MS = 300_000;
+const BUILD_MS = 600_000;
 
 describe('the single-file programs', function () {
   this.timeout(BUILD_MS);
@@ -44,9 +46,9 @@ describe('the single-file programs', function () {
     return child;
   }
 
-  it('serve a tunnel while the relay is replaced, administer it, and show the window', async () => {
+  it('serve a tunnel while the relay is replaced, administer it, show the window, and update themselves', async () => {
     const service = await startHttpService(scope, (_, response) => response.end('from the service'));
-    const free = { CULVERT_HOST: '127.0.0.1', CULVERT_PORT: '0' };
+    const free = { CULVERT_HOST: '127.0.0.1', CULVERT_PORT: '0', CULVERT_DOWNLOADS: '/downloads' };
     const relay = run('/bin/culvert-relay', free);
     const [, url = ''] = await relay.printed(/^listening on (\S+)$/m);
     const settings = { ...free, CULVERT_PORT: new URL(url).port };
@@ -68,6 +70,21 @@ describe('the single-file programs', function () {
     const window = run('/bin/culvert ui --no-open --port 0', login);
     const [, link = ''] = await window.printed(/^(http:\S+)#/m);
     assert.match(await page(link, link), /^<!doctype html>/);
+
+    // One byte more is another program, and runs.
+    const another = Buffer.concat([readFileSync(join(root, 'bin/culvert')), Buffer.from('\n')]);
+    mkdirSync(join(root, 'downloads'));
+    const download = join(root, `downloads/culvert-${SYSTEM}`);
+    writeFileSync(`${download}.gz`, gzipSync(another, { level: 1 }));
+    writeFileSync(`${download}.sha256`, createHash('sha256').update(another).digest('hex'));
+    const { CULVERT_API_KEY, ...relayOnly } = login;
+    const loggedIn = run(`/bin/culvert login --key ${CULVERT_API_KEY}`, relayOnly);
+    assert.match(await loggedIn.finished(BUILD_MS), /^Signed in to /);
+    const update = run('/bin/culvert update', {});
+    assert.match(await update.finished(BUILD_MS), /^Updated culvert from \S+ to \S+: \/bin\/culvert$/m);
+    assert.deepEqual(readFileSync(join(root, 'bin/culvert')), another);
+    const again = run('/bin/culvert update', {});
+    assert.match(await again.finished(BUILD_MS), / is what http:\S+ hands out\.$/m);
   });
 });
 

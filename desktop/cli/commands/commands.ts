@@ -26,6 +26,7 @@ import { shareCommand } from './share.ts';
 import { startCommand } from './start.ts';
 import { statusCommand } from './status.ts';
 import { teamCommands } from './team.ts';
+import { updateCommand } from './update.ts';
 
 /** In the order of the help. */
 export const COMMANDS = [
@@ -52,6 +53,7 @@ export const COMMANDS = [
   completionCommand,
   manCommand,
   logoutCommand,
+  updateCommand,
 ] as const;
 
 type Row = (typeof COMMANDS)[number];

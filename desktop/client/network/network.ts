@@ -153,16 +153,29 @@ export interface CallResponse {
 }
 
 /** @throws the errors of the network, a `TimeoutError`, or an Error for a response that is too large */
-export async function call(network: Network, relay: Endpoint, wanted: Call): Promise<CallResponse> {
+export function call(network: Network, relay: Endpoint, wanted: Call): Promise<CallResponse> {
+  return withResponse(network, relay, wanted, async (response) => ({
+    status: response.statusCode ?? 0,
+    headers: response.headers,
+    text: await readBody(response, wanted.maxBytes),
+  }));
+}
+
+/**
+ * Sends one request, and closes its connection once the response has been read.
+ *
+ * @throws the errors of the network, and a `TimeoutError`
+ */
+export async function withResponse<T>(
+  network: Network,
+  relay: Endpoint,
+  wanted: Omit<Call, 'maxBytes'>,
+  read: (response: IncomingMessage) => Promise<T>,
+): Promise<T> {
   const signal = AbortSignal.timeout(wanted.timeoutMs);
   const socket = await connect(network, relay, signal);
   try {
-    const response = await send(socket, relay, wanted, signal);
-    return {
-      status: response.statusCode ?? 0,
-      headers: response.headers,
-      text: await readBody(response, wanted.maxBytes),
-    };
+    return await read(await send(socket, relay, wanted, signal));
   } finally {
     socket.destroy();
   }
@@ -188,7 +201,7 @@ function connect(network: Network, relay: Endpoint, signal: AbortSignal): Promis
 function send(
   socket: Socket,
   relay: Endpoint,
-  { method, path, headers, body }: Call,
+  { method, path, headers, body }: Omit<Call, 'maxBytes'>,
   signal: AbortSignal,
 ): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
