@@ -6,7 +6,7 @@ import type { TtlLimits } from '../../shared/tunnel.ts';
 import type { PasswordHashes } from '../access/password-hashes.ts';
 import type { Authenticator } from '../accounts/authenticator.ts';
 import type { Invitations } from '../accounts/team.ts';
-import type { OwnNames } from '../administration/admin-actions.ts';
+import type { OwnNames } from '../administration/given.ts';
 import type { Hub } from '../clients/hub.ts';
 import type { Clock } from '../clock.ts';
 import type { DomainService } from '../domains/domain-service.ts';

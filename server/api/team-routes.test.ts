@@ -1,6 +1,6 @@
 /** Who may do what, and what the team's audit shows. `e2e/protocol/teams.test.ts` has what a team works with. */
 import assert from 'node:assert/strict';
-import { Administration } from '../administration/admin-actions.ts';
+import { Administration } from '../administration/administration.ts';
 import { ApiFixture, anAccount, codeOf } from '../testing/fixtures.ts';
 import { CREATE_BURST } from './scheduler.ts';
 

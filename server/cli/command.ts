@@ -1,5 +1,6 @@
 /** What the commands of `culvert-relay` share. */
 import { isReaderGone } from '../../shared/standard-output.ts';
+import type { CommandUsage } from '../administration/action.ts';
 import type { Config, ConfigResult } from '../config.ts';
 import { describeError, type Log } from '../log.ts';
 import type { AccessLog } from '../observe/logger.ts';
@@ -50,28 +51,7 @@ export interface Shell {
   onCrash(handler: (error: unknown) => void): void;
 }
 
-/** An option of one command. */
-interface RelayOption {
-  /** the placeholder for its value; without one it is a switch */
-  readonly value?: string;
-  readonly text: string;
-}
-
-/** How a command is called: the help, the flags and docs/reference/culvert-relay.md follow from it. */
-export interface RelayUsage {
-  /** such as `account create` */
-  readonly words: string;
-  /** what follows the words, one entry for each form; an operand is in upper case at the beginning */
-  readonly forms: readonly string[];
-  /** in the imperative, without a full stop */
-  readonly summary: string;
-  /** by name, without dashes */
-  readonly options: Readonly<Record<string, RelayOption>>;
-  /** command lines that work as typed, each with its effect */
-  readonly examples: Readonly<Record<string, string>>;
-  /** paragraphs with an empty line between them */
-  readonly details?: string;
-}
+export type RelayUsage = CommandUsage;
 
 /** A command of `culvert-relay`: help and dispatch are built from these. */
 export interface RelayCommand extends RelayUsage {

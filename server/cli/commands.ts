@@ -1,45 +1,47 @@
 /** Every command of `culvert-relay`, and the texts of `--help`. */
 import { helpParagraph, helpRow, paragraphsOf } from '../../shared/help-text.ts';
 import { VERSION } from '../../shared/version.ts';
+import { ACCOUNT_ACTIONS } from '../administration/account-actions.ts';
+import type { AdminAction } from '../administration/action.ts';
+import { INVITE_ACTIONS, KEY_ACTIONS } from '../administration/key-actions.ts';
+import { RELAY_ACTIONS, TUNNEL_ACTIONS } from '../administration/tunnel-actions.ts';
 import { type Setting, SETTINGS_BY_AREA } from '../settings.ts';
-import * as account from './account-commands.ts';
+import { commandOf } from './admin-command.ts';
 import { EXIT_CODE_MEANINGS, type RelayCommand, type RelayUsage } from './command.ts';
-import * as key from './key-commands.ts';
 import * as maintenance from './maintenance-commands.ts';
 import { SERVE_USAGE } from './serve-command.ts';
-import * as tunnel from './tunnel-commands.ts';
+
+/** The commands of admin actions, in the order of the help. */
+function commandsOf<Words extends string>(
+  actions: Readonly<Record<Words, AdminAction>>,
+  ...words: readonly Words[]
+): RelayCommand[] {
+  return words.flatMap((each) => commandOf(each, actions[each]));
+}
 
 /** Every command but `serve`, by the headings of the help. */
 export const COMMAND_GROUPS: Readonly<Record<string, readonly RelayCommand[]>> = {
-  Accounts: [
-    account.createAccountCommand,
-    account.listAccountsCommand,
-    account.setPlanCommand,
-    account.setSubdomainCommand,
-    account.suspendAccountCommand,
-    account.resumeAccountCommand,
-    account.removeAccountCommand,
-  ],
+  Accounts: commandsOf(
+    ACCOUNT_ACTIONS,
+    'account create',
+    'account list',
+    'account set-plan',
+    'account set-subdomain',
+    'account suspend',
+    'account resume',
+    'account remove',
+  ),
   'Keys and invitations': [
-    key.createKeyCommand,
-    key.listKeysCommand,
-    key.revokeKeyCommand,
-    key.createInvitesCommand,
-    key.listInvitesCommand,
-    key.revokeInviteCommand,
+    ...commandsOf(KEY_ACTIONS, 'key create', 'key list', 'key revoke'),
+    ...commandsOf(INVITE_ACTIONS, 'invite create', 'invite list', 'invite revoke'),
   ],
-  Tunnels: [
-    tunnel.listTunnelsCommand,
-    tunnel.closeTunnelCommand,
-    tunnel.suspendTunnelCommand,
-    tunnel.resumeTunnelCommand,
-  ],
+  Tunnels: commandsOf(TUNNEL_ACTIONS, 'tunnel list', 'tunnel close', 'tunnel suspend', 'tunnel resume'),
   Maintenance: [
     maintenance.doctorCommand,
-    maintenance.auditCommand,
+    ...commandsOf(RELAY_ACTIONS, 'audit'),
     maintenance.backupCommand,
     maintenance.restoreCommand,
-    maintenance.renewSecretsCommand,
+    ...commandsOf(RELAY_ACTIONS, 'secrets renew'),
     maintenance.migrateCommand,
   ],
 };

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, lstatSync, statSync } from 'node:fs';
 import { quoted } from '../../shared/unprintable.ts';
 import type { Kysely } from 'kysely';
+import { table } from '../administration/action.ts';
 import { systemClock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import { describeError } from '../log.ts';
@@ -19,7 +20,7 @@ import type { KeptEndings } from '../store/sqlite/keep-ended.ts';
 import { openSqliteDatabase } from '../store/sqlite/open-sqlite.ts';
 import { lockDatabase } from '../store/sqlite/sqlite-files.ts';
 import { type TableCounts, transfer } from '../store/transfer.ts';
-import { failure, type GivenCommand, table } from './administration.ts';
+import { failure, type GivenCommand } from './admin-command.ts';
 import { type Shell, usageError } from './command.ts';
 
 /** @throws CommandError */

@@ -8,7 +8,7 @@ import { Visit } from '../diagnostics/test-tunnel.ts';
 import { proxyChecks, tunnelChecks } from '../diagnostics/tunnel-checks.ts';
 import { Dns } from '../domains/domain-check.ts';
 import { describeError } from '../log.ts';
-import { type GivenCommand, readTtl } from './administration.ts';
+import { type GivenCommand, GivenOptions } from './admin-command.ts';
 import { ExitCode, type Shell } from './command.ts';
 
 /** @limit Maximum of `--idle`, so that diagnostics end in reasonable time. */
@@ -21,8 +21,9 @@ const TIME_COLUMNS = 8;
  * @returns 0 when nothing has failed, else 1
  * @throws CommandError
  */
-export async function runDoctor({ config, flags, json }: GivenCommand, shell: Shell): Promise<number> {
-  const idle = readTtl(flags['idle'], '--idle', DIAGNOSIS_IDLE_MAX_SECONDS);
+export async function runDoctor(given: GivenCommand, shell: Shell): Promise<number> {
+  const { config, json } = given;
+  const idle = new GivenOptions(given).ttl('idle', DIAGNOSIS_IDLE_MAX_SECONDS);
   const visit = new Visit(config, shell.user);
   const idleMs = idle === undefined ? undefined : idle * 1000;
   const tunnel = tunnelChecks({ config, clock: systemClock, open: () => visit.open(), idleMs });

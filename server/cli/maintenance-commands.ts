@@ -1,7 +1,5 @@
-/** `culvert-relay backup`, `restore`, `audit`, `secrets`, `doctor` and `migrate` (docs/operating). */
-import { timestamp, viewAct } from '../administration/views.ts';
-import { AUDIT_MAX } from '../store/records.ts';
-import { adminCommand, readCount, table } from './administration.ts';
+/** `culvert-relay backup`, `restore`, `doctor` and `migrate` (docs/operating). */
+import { adminCommand } from './admin-command.ts';
 
 /* The runner of a command is a file of its own if it loads much that no other command needs. */
 
@@ -29,53 +27,6 @@ export const restoreCommand = adminCommand({
     Stop the relay first. The previous database is kept. Anything that was revoked, removed or closed after the
     backup stays that way: keys, links, accounts, invitations, tunnels and domains.`,
   run: async (given, shell) => (await import('./database-run.ts')).runRestore(given, shell),
-});
-
-/* `culvert-relay audit`: who did what, and when. */
-
-/** How many acts are shown unless more are asked for. */
-const SHOWN = 100;
-
-export const auditCommand = adminCommand({
-  words: 'audit',
-  forms: ['[options]'],
-  summary: 'Show the audit log',
-  options: { count: { value: 'NUMBER', text: 'How many entries to show, up to 10000. Default: 100.' } },
-  examples: { 'culvert-relay audit': 'show who changed what, and when' },
-  async run({ flags, json, administer }, shell) {
-    const count = flags['count'] === undefined ? SHOWN : readCount(flags['count'], '--count', AUDIT_MAX);
-    const acts = await administer((administration) => administration.audit(count));
-    if (json) return shell.out(JSON.stringify({ acts: acts.map(viewAct) }));
-    if (acts.length === 0) return shell.out('The audit log is empty.');
-    const rows = acts.map(({ at, actor, action, subject, detail }) => [
-      timestamp(at),
-      actor,
-      action,
-      subject,
-      detail,
-    ]);
-    for (const line of table([['AT', 'WHO', 'DID', 'TO', ''], ...rows])) shell.out(line);
-  },
-});
-
-export const renewSecretsCommand = adminCommand({
-  words: 'secrets renew',
-  forms: ['[options]'],
-  summary: 'Invalidate all access cookies and signed links',
-  options: {},
-  examples: { 'culvert-relay secrets renew': 'use this, for example, after the database was stolen' },
-  details: `Visitors to protected tunnels will have to authenticate again, and owners will have to create new links.`,
-  async run({ json, administer }, shell) {
-    const links = await administer((administration) => administration.renewSecrets());
-    if (json) return shell.out(JSON.stringify({ status: 'renewed', links_ended: links }));
-    shell.out(
-      `Renewed the secrets that protect cookies, signed links and TLS session tickets. Visitors have to log in again.`,
-    );
-    if (links > 0)
-      shell.out(
-        `${links} signed ${links === 1 ? 'link has' : 'links have'} stopped working. Create new ones.`,
-      );
-  },
 });
 
 export const doctorCommand = adminCommand({

@@ -4,11 +4,11 @@ import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { temporaryDirectory } from '../../shared/testing/temporary-directory.ts';
 import { hashKey } from '../accounts/api-keys.ts';
-import { REASON_MAX_LENGTH } from '../administration/admin-actions.ts';
+import { ACCOUNTS_AT_ONCE_MAX } from '../administration/account-actions.ts';
+import { REASON_MAX_LENGTH } from '../administration/given.ts';
 import { openSqlite } from '../store/sqlite/open-sqlite.ts';
 import type { Store } from '../store/store.ts';
 import { FakeShell } from '../testing/fake-shell.ts';
-import { ACCOUNTS_AT_ONCE_MAX } from './account-commands.ts';
 import { main } from './main.ts';
 import { userName } from './process.ts';
 

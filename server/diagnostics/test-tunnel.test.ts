@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { Administration } from '../administration/admin-actions.ts';
+import { Administration } from '../administration/administration.ts';
 import { anAccount, aStore } from '../testing/fixtures.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { DIAGNOSIS_LEFTOVER_MS, TestTunnel } from './test-tunnel.ts';

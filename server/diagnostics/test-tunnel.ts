@@ -10,7 +10,7 @@ import { pipeline } from 'node:stream';
 import { createWebSocketStream, WebSocket } from 'ws';
 import { parseControlMessage } from '../../shared/control.ts';
 import { API_ERRORS } from '../../shared/errors.ts';
-import { Administration } from '../administration/admin-actions.ts';
+import { Administration } from '../administration/administration.ts';
 import { systemClock } from '../clock.ts';
 import { type Config, publicUrlOf } from '../config.ts';
 import { openStore } from '../store/open-store.ts';

@@ -3,12 +3,11 @@
  * its actor before it is acknowledged; running relays apply it within a second.
  */
 import { randomUUID } from 'node:crypto';
-import { parseDuration, typedDuration } from '../../shared/duration.ts';
 import type { Plan } from '../../shared/tunnel.ts';
-import { hasUnprintable, quoted } from '../../shared/unprintable.ts';
-import { NAME_PATTERN, TTL_MIN_SECONDS, looksLikeId } from '../../shared/value-rules.ts';
+import { quoted } from '../../shared/unprintable.ts';
+import { looksLikeId } from '../../shared/value-rules.ts';
 import { type IssuedKey, type NewAccount, newAccount, newKey, type NewKey } from '../accounts/accounts.ts';
-import { SCOPE_WORDS, shownScope } from '../accounts/api-keys.ts';
+import { shownScope } from '../accounts/api-keys.ts';
 import { newInvitation, type NewInvitation } from '../accounts/team.ts';
 import type { Clock } from '../clock.ts';
 import type {
@@ -21,19 +20,6 @@ import type {
 } from '../store/records.ts';
 import type { ActOperation, Store } from '../store/store.ts';
 import { storedTunnels } from '../tunnels/coordination.ts';
-
-/** @limit Longest lifetime that a key can be given. */
-export const KEY_TTL_CEILING_SECONDS = 10 * 365 * 24 * 3600;
-/** @limit Maximum length of a key's label. */
-export const KEY_LABEL_MAX_LENGTH = 100;
-/** @limit Maximum length of the prefix of an agent's names: the rest is for the names themselves. */
-const AGENT_PREFIX_MAX_LENGTH = 32;
-/** @limit Maximum length of the reason for a suspension. */
-export const REASON_MAX_LENGTH = 200;
-/** @limit Longest lifetime of an invitation. */
-export const INVITE_TTL_CEILING_SECONDS = 90 * 24 * 3600;
-/** @limit Maximum number of invitations that one command can create. */
-export const INVITES_AT_ONCE_MAX = 1000;
 
 /** The named object does not exist. */
 export class NotThereError extends Error {
@@ -361,91 +347,4 @@ async function all(store: Store): Promise<OwnedTunnel[]> {
   const found: OwnedTunnel[] = [];
   for await (const owned of storedTunnels(store)) found.push(owned);
   return found;
-}
-
-/* Rules for values that operators enter, on the command line and through the API alike, each with its message. */
-
-/** Seconds that an invitation is valid by default. */
-export const INVITE_DEFAULT_TTL_SECONDS = 24 * 3600;
-
-export const REASON_RULE = `1-${REASON_MAX_LENGTH} characters without control characters`;
-export const LABEL_RULE = `at most ${KEY_LABEL_MAX_LENGTH} characters without control characters`;
-export const SCOPE_NAME_RULE = `the name of a tunnel, 2-63 lowercase letters, digits and hyphens, other than ${SCOPE_WORDS.join(', ')}`;
-
-/** @returns the reason of a suspension, trimmed; `undefined` for a value without a reason */
-export function readReason(given: unknown): string | undefined {
-  if (typeof given !== 'string' || given.length > REASON_MAX_LENGTH || hasUnprintable(given))
-    return undefined;
-  return given.trim() === '' ? undefined : given.trim();
-}
-
-/**
- * Whether a text can be the label of a key. Labels are shown in terminals, and that of a key from an invitation is
- * chosen by a stranger.
- */
-export function isLabel(given: unknown): given is string {
-  return typeof given === 'string' && given.length <= KEY_LABEL_MAX_LENGTH && !hasUnprintable(given);
-}
-
-/** Whether a key can be limited to a tunnel of that name. */
-export function isScopeName(given: unknown): given is string {
-  return typeof given === 'string' && NAME_PATTERN.test(given) && !SCOPE_WORDS.includes(given);
-}
-
-/** What the names of an agent's tunnels begin with, unless the operator chooses another prefix. */
-export const AGENT_PREFIX_DEFAULT = 'agent';
-export const AGENT_PREFIX_RULE = `1-${AGENT_PREFIX_MAX_LENGTH} lowercase letters and digits, with single hyphens between them`;
-
-/** Whether the names of an agent's tunnels can begin with a text and a hyphen. */
-export function isAgentPrefix(given: unknown): given is string {
-  return (
-    typeof given === 'string' &&
-    given.length <= AGENT_PREFIX_MAX_LENGTH &&
-    /^[a-z0-9]+(?:-[a-z0-9]+)*$/.test(given)
-  );
-}
-
-/** @returns seconds, from the shortest life that the relay supports to `max`; `undefined` for anything else */
-export function readTtl(given: unknown, max: number): number | undefined {
-  const seconds = typeof given === 'string' ? parseDuration(given) : undefined;
-  return seconds !== undefined && seconds >= TTL_MIN_SECONDS && seconds <= max ? seconds : undefined;
-}
-
-/** @param max seconds */
-export function ttlRule(max: number): string {
-  return `a duration from ${TTL_MIN_SECONDS}s to ${typedDuration(max)}, such as 720h`;
-}
-
-/* Names that operators choose: of accounts, and of their subdomains. */
-
-/** Long enough for a person's or a team's name, on one line. */
-const ACCOUNT_NAME = /^\S(?:.{0,98}\S)?$/u;
-export const ACCOUNT_NAME_RULE =
-  'the name of an account, 1-100 characters without control characters or spaces at the ends';
-export const SUBDOMAIN_RULE =
-  '2-63 lowercase letters, digits and hyphens, not starting or ending with a hyphen';
-
-export function isAccountName(given: unknown): given is string {
-  return typeof given === 'string' && ACCOUNT_NAME.test(given) && !hasUnprintable(given);
-}
-
-export function isSubdomain(given: unknown): given is string {
-  return typeof given === 'string' && NAME_PATTERN.test(given);
-}
-
-/** Names reserved for the relay itself. */
-export interface OwnNames {
-  readonly reservedNames: ReadonlySet<string>;
-  readonly serviceDomain: string;
-  readonly tunnelDomain: string;
-  readonly publicUrl: URL | undefined;
-}
-
-/** Whether no account may have the subdomain: visitors would mistake it for the relay's own. */
-export function isReserved(
-  subdomain: string,
-  { reservedNames, serviceDomain, tunnelDomain, publicUrl }: OwnNames,
-): boolean {
-  const host = `${subdomain}.${serviceDomain}`;
-  return reservedNames.has(subdomain) || [tunnelDomain, publicUrl?.hostname].includes(host);
 }
