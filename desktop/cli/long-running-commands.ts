@@ -13,13 +13,10 @@ import type { GivenMcp } from './mcp/run-mcp.ts';
 import { COMMON } from './command-line/options.ts';
 import { readOption } from './command-line/parse.ts';
 import type { RunTunnel } from './run-service.ts';
-import { HTTP_OPTIONS, limitHeap, readHttpTunnel } from './commands/tunnel-options.ts';
+import { HTTP_OPTIONS, limitHeap, readService, withPort } from './commands/tunnel-options.ts';
 import type { UiOptions } from './ui-run.ts';
 
 /* `culvert run`: starts a command with a tunnel to the port that it listens on. */
-
-/** Stands for a port that is not known yet. */
-const LATER = 0;
 
 export const runCommand = defineCommand({
   name: 'run',
@@ -76,8 +73,8 @@ export const runCommand = defineCommand({
 function readRun(line: AnyLine, command: readonly string[]): RunTunnel {
   const { values } = line;
   const port = values.port === undefined ? undefined : readPort(values.port);
-  const target = { port: port ?? LATER, host: 'localhost', https: false };
-  const given = readHttpTunnel(line, target, WAIT_MAX_SECONDS);
+  const given = readService(line, { host: 'localhost', https: false }, WAIT_MAX_SECONDS);
+  if (port !== undefined) withPort(given, port);
   return { ...given, command, port, hasHostHeader: values['host-header'] !== undefined };
 }
 

@@ -11,10 +11,9 @@ import { type Claim, claimNames } from '../client/config/claims.ts';
 import type { Prompt } from '../client/config/relay-access.ts';
 import type { TunnelSpec } from '../client/config/tunnel-spec.ts';
 import { UsageError } from '../client/failures.ts';
-import { ApiClient, type CreateRequest } from '../client/relay/api-client.ts';
-import { RelayRefusal } from '../client/relay/errors.ts';
-import { CommandWindow } from './command-window.ts';
+import { ApiClient } from '../client/relay/api-client.ts';
 import type { CommandContext } from './command-line/command.ts';
+import { type ServiceTunnel, withPort } from './commands/tunnel-options.ts';
 import { jsonLine } from './output/format.ts';
 import { LEFTOVER_LOOK_MS, LEFTOVERS_MS, TERMINATION_MS } from './limits.ts';
 import {
@@ -32,12 +31,14 @@ import {
   type Reporter,
   TextReporter,
 } from './output/reporter.ts';
-import { completeTunnel, CreateQueue, type HttpTunnel, logOf, printWindow } from './run-tunnels.ts';
-import { Inspection, serveTunnel } from './serve-tunnel.ts';
+import { startInspector } from './inspection.ts';
+import { completeTunnel, printWindow } from './run-tunnels.ts';
+import { hostOf, serveTunnel } from './serve-tunnel.ts';
+import { HostWindow } from './view/host-window.ts';
 import { doOnceOnline } from './view/once-online.ts';
 
 /** A command to start, and its tunnel. */
-export interface RunTunnel extends HttpTunnel {
+export interface RunTunnel extends ServiceTunnel {
   /** program and arguments */
   readonly command: readonly string[];
   /** `undefined` for the one that its arguments name, or a free one */
@@ -59,7 +60,7 @@ export async function runWithTunnel(given: RunTunnel, context: CommandContext): 
   const port = await choosePort(given.port ?? plan.ownPort);
   const { spec, claim, isNameOptional } = await chooseTunnel(given, plan, port, context);
   const reporter = given.json
-    ? new OneLine(output, spec)
+    ? new OneLine(output, spec, port)
     : new TextReporter(toStderr(output), clock, spec, END);
   const running = new RunningCommand(hasTerminal, (url) => {
     const command = plan.with(port, new URL(url).hostname);
@@ -69,13 +70,12 @@ export async function runWithTunnel(given: RunTunnel, context: CommandContext): 
     const env = commandEnvironment(port, url, process.env);
     return new ChildCommand({ command, env, clock, say: (text) => output.err(`culvert: ${text}\n`) });
   });
-  const queue = new CreateQueue(running.interrupted, clock);
-  const create = isNameOptional ? createNamed : createAsAsked;
-  const window = new CommandWindow(given);
+  const inspector = await startInspector(process.env, output);
+  const host = hostOf(given, inspector);
+  const window = new HostWindow(given, host);
   if (given.ui) void printWindow(window, output);
-  const inspection = await Inspection.start(process.env, output);
   const code = await serveTunnel({
-    access: given,
+    host,
     spec,
     reporter: followReporter(reporter, {
       online(tunnel) {
@@ -83,18 +83,15 @@ export async function runWithTunnel(given: RunTunnel, context: CommandContext): 
         running.start(tunnel.public_url);
       },
     }),
-    log: logOf(spec),
     output,
     interrupted: running.interrupted,
-    inspection,
     clock,
-    window,
     onAddress: (url) => doOnceOnline(given.onceOnline, url, output, process.stderr, process.env, openAddress),
     claim,
-    create: (api, request) => create(queue, api, request, (ms) => reporter.waiting(ms)),
+    isNameOptional,
   });
   const ended = await running.ended;
-  inspection?.stop();
+  inspector?.stop();
   await window.close();
   return ended ?? code;
 }
@@ -186,7 +183,12 @@ async function chooseTunnel(
   context: CommandContext,
 ): Promise<ChosenTunnel> {
   const prompt = isatty(0) ? context.prompt : undefined;
-  const asked = await completeTunnel(given, prompt ?? NOBODY, context.output);
+  const { target } = withPort(given, port).tunnel;
+  const asked = await completeTunnel(
+    { ...given, tunnel: { ...given.tunnel, target } },
+    prompt ?? NOBODY,
+    context.output,
+  );
   const isNameOptional = asked.name === undefined && asked.domain === undefined;
   const name = isNameOptional ? projectName(process.cwd()) : asked.name;
   const api = new ApiClient(given.relay, given.key, given.network);
@@ -196,9 +198,13 @@ async function chooseTunnel(
   });
   const claim = claims.get(name ?? '');
   const isTaken = isNameOptional && claim !== undefined;
-  const hostHeader = plan.isLocalOnly && !given.hasHostHeader ? 'local' : asked.hostHeader;
+  const isLocal = plan.isLocalOnly && !given.hasHostHeader;
   return {
-    spec: { ...asked, port, hostHeader, name: isTaken ? undefined : name },
+    spec: {
+      ...asked,
+      target: isLocal ? { ...target, hostHeader: 'local' } : target,
+      name: isTaken ? undefined : name,
+    },
     claim: isTaken ? undefined : claim,
     isNameOptional,
   };
@@ -211,43 +217,25 @@ function refuseToAsk(): Promise<string> {
   return Promise.reject(new UsageError('There is no terminal to ask on.'));
 }
 
-type Create = (
-  queue: CreateQueue,
-  api: ApiClient,
-  request: CreateRequest,
-  onWait: (ms: number) => void,
-) => Promise<Tunnel>;
-
-const createAsAsked: Create = (queue, api, request, onWait) => queue.create(api, request, onWait);
-
-/** A name that nobody asked for must not be in the way: of an account whose plan has none, or of another that has it. */
-const createNamed: Create = async (queue, api, request, onWait) => {
-  try {
-    return await queue.create(api, request, onWait);
-  } catch (error) {
-    const isAboutName = error instanceof RelayRefusal && [400, 403, 409].includes(error.status);
-    if (!isAboutName || request.name === undefined) throw error;
-    const { name: _name, ...rest } = request;
-    return await queue.create(api, rest, onWait);
-  }
-};
-
 /** `--json`: one line when the tunnel is first online, and errors. */
 class OneLine implements Reporter {
   readonly #output: Output;
-  readonly #spec: TunnelSpec;
+  readonly #spec: Pick<TunnelSpec, 'madePassword'>;
+  readonly #port: number;
   #hasSaid = false;
 
-  constructor(output: Output, spec: TunnelSpec) {
+  constructor(output: Output, spec: Pick<TunnelSpec, 'madePassword'>, port: number) {
     this.#output = output;
     this.#spec = spec;
+    this.#port = port;
   }
 
   online(tunnel: Tunnel): void {
     if (this.#hasSaid) return;
     this.#hasSaid = true;
-    const { port, madePassword } = this.#spec;
+    const { madePassword } = this.#spec;
     const password = madePassword === undefined ? {} : { password: madePassword };
+    const port = this.#port;
     this.#output.err(jsonLine({ event: 'online', url: tunnel.public_url, port, tunnel, ...password }));
   }
 
@@ -256,6 +244,7 @@ class OneLine implements Reporter {
   }
 
   waiting(): void {}
+  opened(): void {}
   reconnecting(): void {}
   problem(): void {}
   approvalRequest(): void {}

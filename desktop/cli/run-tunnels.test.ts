@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
-import { RequestLog } from '../client/inspector/request-log.ts';
+import { localPort } from '../client/local/local-service.ts';
 import { Network } from '../client/network/network.ts';
 import { record } from '../testing/command-context.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
@@ -8,8 +8,8 @@ import { TUNNEL } from '../testing/fake-platform.ts';
 import { type RestResponse, startRestRelay, closeServers } from '../testing/servers.ts';
 import { SPEC } from '../testing/tunnel-spec.ts';
 import { JsonReporter } from './output/reporter.ts';
-import { CommandWindow } from './command-window.ts';
 import { serveTunnels } from './run-tunnels.ts';
+import { hostOf } from './serve-tunnel.ts';
 
 const LIMITED: RestResponse = [429, { error: 'rate limit exceeded' }, { 'retry-after': '6' }];
 
@@ -23,18 +23,12 @@ async function start(create: (port: number) => RestResponse, isService = false) 
   const { printed, output } = record();
   const interrupt = new AbortController();
   const access = { relay: address, key: `cvt_${'k'.repeat(32)}`, network: new Network(), json: true };
-  const tunnels = ['one', 'two'].map((label, index) => ({ ...SPEC, label, port: index + 1 }));
+  const tunnels = ['one', 'two'].map((label, at) => ({ ...SPEC, label, target: localPort(at + 1) }));
   const onceOnline = { open: false, qr: false, copy: false };
   const code = serveTunnels(
     { tunnels, onceOnline, ui: false, isService, ...access },
-    (one) => ({ reporter: new JsonReporter(output, one), log: new RequestLog() }),
-    {
-      output,
-      interrupted: interrupt.signal,
-      clock,
-      inspection: undefined,
-      window: new CommandWindow(access),
-    },
+    (one) => ({ reporter: new JsonReporter(output, one) }),
+    { output, interrupted: interrupt.signal, clock, host: hostOf(access, undefined, clock) },
   );
   const ends = (): string[] =>
     printed.out

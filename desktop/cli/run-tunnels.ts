@@ -1,19 +1,15 @@
 /** Runs `culvert http`, `share` and `start` in a process: with the view on a terminal, with lines elsewhere. */
 import { basename, dirname } from 'node:path';
 import { fullJitter } from '../../shared/timer.ts';
-import type { Tunnel } from '../../shared/tunnel.ts';
-import { type Clock, pause, systemClock } from '../client/clock.ts';
+import { pause, systemClock } from '../client/clock.ts';
 import { type Claim, claimNames } from '../client/config/claims.ts';
 import type { Prompt, RelayAccess } from '../client/config/relay-access.ts';
 import type { TunnelSpec } from '../client/config/tunnel-spec.ts';
 import { ExitCode, UsageError } from '../client/failures.ts';
-import { RequestLog } from '../client/inspector/request-log.ts';
-import { RECORDED_REQUESTS_MAX } from '../client/limits.ts';
-import { ApiClient, createPatiently, type CreateRequest } from '../client/relay/api-client.ts';
-import type { SharedFolder } from '../client/share/shared-folder.ts';
+import type { ServedTunnel } from '../client/host/served-tunnel.ts';
+import { ApiClient } from '../client/relay/api-client.ts';
 import { type AccessOptions, completeAccess, exposureWarning } from './command-line/access-options.ts';
 import type { CommandSurroundings } from './command-line/command.ts';
-import { CommandWindow } from './command-window.ts';
 import type { AccessOrLogin } from './commands/login.ts';
 import { REOPEN_BASE_MS, REOPEN_CAP_MS } from './limits.ts';
 import { otherMachineWarning } from './command-line/parse.ts';
@@ -25,7 +21,9 @@ import {
   type Output,
   TextReporter,
 } from './output/reporter.ts';
-import { Inspection, type ServeOptions, serveTunnel } from './serve-tunnel.ts';
+import { startInspector } from './inspection.ts';
+import { hostOf, type ServeOptions, serveTunnel } from './serve-tunnel.ts';
+import { HostWindow } from './view/host-window.ts';
 import { doOnceOnline, type OnceOnline } from './view/once-online.ts';
 import { canShowView, TerminalView } from './view/terminal-view.ts';
 
@@ -59,7 +57,7 @@ interface TunnelsToServe extends RelayAccess {
 }
 
 /**
- * Asks for passwords that are missing, serves the folders that are shared, and then the tunnels until they end.
+ * Asks for passwords that are missing, and serves the tunnels until they end.
  *
  * @throws UsageError
  */
@@ -68,33 +66,29 @@ export async function openTunnels(
   { prompt, output, interruptible }: CommandSurroundings,
 ): Promise<ExitCode> {
   const wanted = await completeTunnels(given, prompt, output);
-  const project = 'project' in given ? given.project : undefined;
-  const served = await serveFolders(wanted.tunnels, project);
-  const window = new CommandWindow(wanted, project && basename(dirname(project)));
-  let inspection: Inspection | undefined;
+  const interrupted = interruptible();
+  const inspector = await startInspector(process.env, output);
+  const host = hostOf(wanted, inspector);
+  const window = new HostWindow(wanted, host);
   try {
-    const interrupted = interruptible();
-    inspection = await Inspection.start(process.env, output);
-    return await runTunnels({ ...wanted, tunnels: served.tunnels }, prompt, {
-      output,
-      interrupted,
-      inspection,
-      window,
-    });
+    return await runTunnels(wanted, prompt, { output, interrupted, host, window });
   } finally {
-    inspection?.stop();
+    inspector?.stop();
     await window.close();
-    await served.close();
   }
 }
 
+/** @throws UsageError */
 async function completeTunnels(
   given: HttpTunnel | ProjectTunnels,
   prompt: Prompt,
   output: Output,
 ): Promise<TunnelsToServe> {
-  if ('project' in given) return given;
-  return { ...given, tunnels: [await completeTunnel(given, prompt, output)] };
+  if (!('project' in given))
+    return { ...given, tunnels: [await located(await completeTunnel(given, prompt, output))] };
+  const project = basename(dirname(given.project));
+  const tunnels = await Promise.all(given.tunnels.map(located));
+  return { ...given, tunnels: tunnels.map((spec) => ({ ...spec, project })) };
 }
 
 /**
@@ -109,44 +103,25 @@ export async function completeTunnel(
 ): Promise<TunnelSpec> {
   const warning = exposureWarning(wanted);
   if (warning !== undefined) output.err(warning);
-  const otherMachine = otherMachineWarning(tunnel.localHost);
+  const otherMachine = 'host' in tunnel.target ? otherMachineWarning(tunnel.target.host) : undefined;
   if (otherMachine !== undefined) output.err(otherMachine);
   return { ...tunnel, access: await completeAccess(wanted, prompt) };
 }
 
 /**
- * Starts file servers for tunnels to folders; tunnels to ports stay as they are. The server of files needs a list of all
- * media types, so it is loaded only if a folder is shared.
+ * The same with the real path of its folder, if it has one.
  *
- * @param project path of the project's file, which is hidden from visitors
  * @throws UsageError for something that is not a folder, or a folder that cannot be read
  */
-async function serveFolders(specs: readonly TunnelSpec[], project: string | undefined) {
-  if (specs.every(({ folder }) => folder === undefined))
-    return { tunnels: specs, close: () => Promise.resolve() };
-  const { FolderUnreadable, shareFolder } = await import('../client/share/shared-folder.ts');
-  const servers: SharedFolder[] = [];
-  /** Ends the servers of the folders. */
-  const close = async (): Promise<void> => {
-    await Promise.all(servers.map((server) => server.close()));
-  };
-  const tunnels: TunnelSpec[] = [];
+async function located(spec: TunnelSpec): Promise<TunnelSpec> {
+  const { target } = spec;
+  if (!('folder' in target)) return spec;
+  const { FolderUnreadable, locateFolder } = await import('../client/share/shared-folder.ts');
   try {
-    for (const spec of specs) {
-      if (spec.folder === undefined) {
-        tunnels.push(spec);
-        continue;
-      }
-      const server = await shareFolder(spec.folder, { own: project === undefined ? [] : [project] });
-      servers.push(server);
-      const { path: folder, port, host: hostHeader } = server;
-      tunnels.push({ ...spec, folder, port, hostHeader, localHost: '127.0.0.1' });
-    }
+    return { ...spec, target: { ...target, folder: await locateFolder(target.folder) } };
   } catch (error) {
-    await close();
     throw error instanceof FolderUnreadable ? new UsageError(error.message) : error;
   }
-  return { tunnels, close };
 }
 
 /** @param prompt for questions before anything is shown */
@@ -175,26 +150,23 @@ type Claims = ReadonlyMap<string, Claim>;
 function runInLines(command: TunnelsToServe, claims: Claims, around: Surroundings): Promise<ExitCode> {
   const { output, clock } = around;
   const attach: Attach = (spec) => {
-    const log = logOf(spec);
     const claim = claims.get(spec.name ?? '');
     const onAddress = (url: string): void =>
       doOnceOnline(command.onceOnline, url, output, process.stderr, process.env, openAddress);
-    if (command.json) return { reporter: new JsonReporter(output, spec), log, claim, onAddress };
-    const reporter = new TextReporter(
-      output,
-      clock,
-      spec,
-      command.isService === true ? SERVICE_END : undefined,
-    );
-    log.subscribe((summary) => reporter.request(summary));
-    return { reporter, log, claim, onAddress };
+    if (command.json) return { reporter: new JsonReporter(output, spec), claim, onAddress };
+    const end = command.isService === true ? SERVICE_END : undefined;
+    const text = new TextReporter(output, clock, spec, end);
+    const reporter = followReporter(text, {
+      opened: ({ log }) => void log.subscribe((summary) => text.request(summary)),
+    });
+    return { reporter, claim, onAddress };
   };
   if (command.ui) void printWindow(around.window, output);
   return serveTunnels(command, attach, around);
 }
 
 /** Prints a link to the window of a command, on standard error, because programs read standard output. */
-export async function printWindow(window: CommandWindow, output: Output): Promise<void> {
+export async function printWindow(window: HostWindow, output: Output): Promise<void> {
   const link = await window.open((text) => output.err(`culvert: ${text}\n`));
   if (link !== undefined) output.err(`Window       ${link}\n`);
 }
@@ -203,20 +175,10 @@ async function runInView(command: TunnelsToServe, claims: Claims, around: Surrou
   const view = new TerminalView(process.stdin, process.stdout, process.env, around.clock, around.window);
   const api = new ApiClient(command.relay, command.key, command.network);
   const attach: Attach = (spec) => {
-    const log = logOf(spec);
-    const reporter = view.add(spec, {
-      requests: (count) => log.list(undefined, count),
-      fetchTunnel: (id) => api.getTunnel(id),
-      relayNow: () => api.now(),
-      detail: (id) => log.detail(id),
-      extendTunnel: (id) => api.extendTunnel(id),
-      answerKnock: (id, knock, admit) => api.answerKnock(id, knock, admit),
-    });
+    const reporter = view.add(spec, api);
     return {
       reporter,
-      log,
       claim: claims.get(spec.name ?? ''),
-      onReplay: reporter.useReplay.bind(reporter),
       onAddress: () => view.doOnceOnline(reporter, command.onceOnline),
     };
   };
@@ -230,21 +192,14 @@ async function runInView(command: TunnelsToServe, claims: Claims, around: Surrou
   }
 }
 
-/** The request log of a tunnel. */
-export function logOf({ keepBodies }: Pick<TunnelSpec, 'keepBodies'>): RequestLog {
-  return new RequestLog(systemClock, RECORDED_REQUESTS_MAX, () => keepBodies);
-}
-
 /* Several tunnels in one process. */
 
 /** Creates what follows a tunnel. */
-type Attach = (
-  spec: TunnelSpec,
-) => Pick<ServeOptions, 'reporter' | 'log' | 'claim' | 'onReplay' | 'onAddress'>;
+type Attach = (spec: TunnelSpec) => Pick<ServeOptions, 'reporter' | 'claim' | 'onAddress'>;
 
 /** What all tunnels share. */
-type Surroundings = Pick<ServeOptions, 'output' | 'interrupted' | 'inspection' | 'clock'> & {
-  readonly window: CommandWindow;
+type Surroundings = Pick<ServeOptions, 'output' | 'interrupted' | 'host' | 'clock'> & {
+  readonly window: HostWindow;
 };
 
 /** From the best end to the worst. */
@@ -260,17 +215,9 @@ const FROM_BEST: readonly ExitCode[] = [
 export async function serveTunnels(
   command: TunnelsToServe,
   attach: Attach,
-  around: Surroundings,
+  around: Omit<Surroundings, 'window'>,
 ): Promise<ExitCode> {
-  const queue = new CreateQueue(around.interrupted, around.clock);
-  const serveOnce: ServeOnce = (spec, attached) =>
-    serveTunnel({
-      access: command,
-      spec,
-      ...attached,
-      ...around,
-      create: (api, request) => queue.create(api, request, (ms) => attached.reporter.waiting(ms)),
-    });
+  const serveOnce: ServeOnce = (spec, attached) => serveTunnel({ spec, ...attached, ...around });
   const codes = await Promise.all(
     command.tunnels.map((spec) =>
       command.isService === true
@@ -297,26 +244,29 @@ async function serveForGood(
   spec: TunnelSpec,
   attach: Attach,
   serveOnce: ServeOnce,
-  { output, interrupted, clock }: Surroundings,
+  { output, interrupted, clock, host }: Omit<Surroundings, 'window'>,
 ): Promise<ExitCode> {
   const api = new ApiClient(command.relay, command.key, command.network);
-  const made = new Set<string>();
   const label = spec.label === undefined ? '' : `${spec.label}: `;
   let attempt = 0;
   let said: string | undefined;
   for (;;) {
     // Another client may have begun to serve it, or have stopped.
-    const claims = await claimNames(api, [spec], { ...claiming(command), made });
+    const claims = await claimNames(api, [spec], { ...claiming(command), made: host.made });
     const { reporter, ...attached } = attach(spec);
+    let served: ServedTunnel | undefined;
     let end: { readonly reason: EndReason; readonly why: string } | undefined;
     const code = await serveOnce(spec, {
       ...attached,
       claim: claims.get(spec.name ?? ''),
       reporter: followReporter(reporter, {
+        opened(tunnel) {
+          served = tunnel;
+          reporter.opened(tunnel);
+        },
         online(tunnel) {
           attempt = 0;
           said = undefined;
-          made.add(tunnel.id);
           reporter.online(tunnel);
         },
         offline: (reason, why) => void (end = { reason, why }),
@@ -328,6 +278,8 @@ async function serveForGood(
       reporter.offline(reason, why);
       return code;
     }
+    // Another one takes its place.
+    if (served !== undefined) host.forget(served);
     // A relay that is away for an hour deserves one line, not hundreds.
     if (why !== said) output.err(`culvert: ${label}${why} Trying again until it works.\n`);
     said = why;
@@ -354,28 +306,5 @@ function isReopened(reason: EndReason, { name, ttl }: TunnelSpec): boolean {
     case 'closed':
     case 'key-refused':
       return false;
-  }
-}
-
-/** Creates one tunnel after the other, so that those that wait for the relay's limit do not compete with each other. */
-export class CreateQueue {
-  readonly #interrupted: AbortSignal;
-  readonly #clock: Clock;
-  #last: Promise<unknown> = Promise.resolve();
-
-  constructor(interrupted: AbortSignal, clock: Clock) {
-    this.#interrupted = interrupted;
-    this.#clock = clock;
-  }
-
-  /**
-   * @param onWait called with the ms until the next try
-   * @throws what {@link createPatiently} throws
-   */
-  create(api: ApiClient, request: CreateRequest, onWait?: (ms: number) => void): Promise<Tunnel> {
-    const timing = { clock: this.#clock, interrupted: this.#interrupted, onWait };
-    const turn = this.#last.then(() => createPatiently(api, request, timing));
-    this.#last = turn.catch(() => {});
-    return turn;
   }
 }

@@ -1,19 +1,18 @@
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { OPEN } from '../../shared/access.ts';
-import { systemClock } from '../client/clock.ts';
-import { RequestLog } from '../client/inspector/request-log.ts';
 import { NO_FILES, record } from '../testing/command-context.ts';
+import { FakeClock } from '../testing/fake-clock.ts';
 import { TUNNEL } from '../testing/fake-platform.ts';
 import { closeServers, startHttp } from '../testing/servers.ts';
 import { readArguments } from './commands/commands.ts';
 import { JsonReporter } from './output/reporter.ts';
-import { serveTunnel } from './serve-tunnel.ts';
+import { hostOf, serveTunnel } from './serve-tunnel.ts';
 
 /** Runs `culvert http 3000 --json` with a REST interface that responds as told; it offers no WebSockets. */
 async function run(
   routes: Record<string, (response: ServerResponse) => void>,
-  interrupted: AbortSignal = new AbortController().signal,
+  interrupt = new AbortController(),
 ) {
   const relay = await startHttp((request, response) => {
     request.resume();
@@ -25,14 +24,12 @@ async function run(
   const { printed, output } = record();
   const spec = { ...given.tunnel, access: OPEN };
   const code = await serveTunnel({
-    access: given,
+    host: hostOf(given, undefined),
     spec,
     reporter: new JsonReporter(output, spec),
-    log: new RequestLog(),
     output,
-    interrupted,
-    inspection: undefined,
-    clock: systemClock,
+    interrupted: interrupt.signal,
+    clock: new FakeClock(),
   });
   const lines = printed.out.trimEnd().split('\n');
   const events = lines.map((line) => JSON.parse(line) as { event: string; reason: string; message: string });
@@ -48,13 +45,6 @@ const answer =
 describe('serveTunnel', () => {
   afterEach(closeServers);
 
-  it('exits with 1 when the relay limits creates, and says when to try again', async () => {
-    const refuse = answer(429, { error: 'rate limit exceeded' }, { 'retry-after': '6' });
-    const { code, events } = await run({ POST: refuse });
-    assert.deepEqual([code, events.map(({ reason }) => reason)], [1, ['failed']]);
-    assert.match(events[0]?.message ?? '', /Try again in 6 s/);
-  });
-
   for (const [what, status, error, said] of [
     [
       'reports how long a tunnel lives that could not be closed',
@@ -65,8 +55,10 @@ describe('serveTunnel', () => {
     ['treats a missing tunnel as closed', 404, 'tunnel not found', /^$/],
   ] as const)
     it(what, async () => {
-      const routes = { POST: answer(201, TUNNEL), DELETE: answer(status, { error }) };
-      const { code, err } = await run(routes, AbortSignal.abort());
+      const interrupt = new AbortController();
+      const created = answer(201, TUNNEL);
+      const POST = (response: ServerResponse): void => (interrupt.abort(), created(response));
+      const { code, err } = await run({ POST, DELETE: answer(status, { error }) }, interrupt);
       assert.equal(code, 0);
       assert.match(err, said);
     });

@@ -29,7 +29,7 @@ class Watched {
         getTunnel: () => (this.#isAway ? Promise.reject(new Error('away')) : Promise.resolve(this.#tunnel)),
         extendTunnel: (_id, ttl) => this.#extend(ttl),
       },
-      warn: (_tunnel, left) => this.#did.push(`warns of ${left / MINUTE} min`),
+      warn: (left) => this.#did.push(`warns of ${left / MINUTE} min`),
     });
     this.expiry.start();
   }
@@ -146,6 +146,7 @@ describe('a tunnel without a chosen lifetime', () => {
     const liar = new ExpiryWatch(tunnel, {
       clock,
       isKept: true,
+      warn() {},
       api: {
         now: () => clock.now(),
         getTunnel: () => Promise.resolve(tunnel),

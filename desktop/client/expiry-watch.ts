@@ -20,13 +20,13 @@ interface ExpiryWatchOptions {
   readonly api: Pick<ApiClient, 'getTunnel' | 'extendTunnel' | 'now'>;
   /** whether the tunnel lives as long as its client, see {@link isKeptOpen} */
   readonly isKept: boolean;
-  /** The tunnel has been extended. */
-  readonly onExtended?: ((tunnel: Tunnel) => void) | undefined;
+  /** Its end has moved: it was extended here, or elsewhere. */
+  readonly onMoved?: ((tunnel: Tunnel) => void) | undefined;
   /**
    * @param leftMs ms until it ends
    * @param why what prevents its extension
    */
-  readonly warn?: ((tunnel: Tunnel, leftMs: number, why: unknown) => void) | undefined;
+  readonly warn: (leftMs: number, why: unknown) => void;
 }
 
 export class ExpiryWatch {
@@ -111,19 +111,18 @@ export class ExpiryWatch {
     const tunnel = await api.getTunnel(known.id).catch(() => known);
     if (this.#isOver) return;
     if (tunnel.expires_at === known.expires_at) await this.#extendOrWarn(tunnel);
-    else this.#begin(tunnel);
+    else this.#moved(tunnel);
   }
 
   async #extendOrWarn(tunnel: Tunnel): Promise<void> {
-    const { api, isKept, onExtended, warn } = this.#options;
+    const { api, isKept, warn } = this.#options;
     const due = this.#due;
     let why: unknown;
     if (isKept && due !== undefined) {
       try {
         const extended = await api.extendTunnel(tunnel.id, due);
         if (this.#isOver) return;
-        this.#begin(extended);
-        onExtended?.(extended);
+        this.#moved(extended);
         return;
       } catch (error) {
         why = error;
@@ -133,7 +132,12 @@ export class ExpiryWatch {
     const crossed = this.#marks.filter((mark) => left <= mark && mark < this.#warned);
     if (crossed.length === 0 || this.#isOver) return;
     this.#warned = Math.min(...crossed);
-    warn?.(tunnel, left, why);
+    warn(left, why);
+  }
+
+  #moved(tunnel: Tunnel): void {
+    this.#begin(tunnel);
+    this.#options.onMoved?.(tunnel);
   }
 
   get #due(): string | undefined {

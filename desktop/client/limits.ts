@@ -1,5 +1,6 @@
 /** Limits of the engine, with their reasons. Times are in ms. */
 import { PENDING_TIMEOUT_MS, PING_INTERVAL_MS } from '../../shared/control.ts';
+import { KNOCK_SECONDS } from '../../shared/knocks.ts';
 
 // ## The relay
 
@@ -334,6 +335,13 @@ export const SUSPENDED_RETRY_MS = 60_000;
 export const MACHINE_LOOK_MS = 500;
 /** Minimum clock jump from which the client concludes that the machine was asleep. A busy program loses less. */
 export const SLEEP_MIN_MS = 5000;
+
+// ## Approval requests
+
+/** How long a visitor waits for approval before the relay turns them away. */
+export const APPROVAL_WAIT_MS = KNOCK_SECONDS * 1000;
+/** Maximum number of pending approval requests for a tunnel; a relay queues no more than these. */
+export const APPROVALS_MAX = 32;
 
 // ## The request log
 

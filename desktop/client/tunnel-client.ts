@@ -26,7 +26,7 @@ import {
   type VisitorConnections,
 } from './visitors/connections.ts';
 
-interface TunnelClientOptions {
+export interface TunnelClientOptions {
   readonly relay: RelayAddress;
   /** API key */
   readonly key: string;

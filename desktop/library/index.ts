@@ -8,29 +8,22 @@ import type { ReadableStream } from 'node:stream/web';
 import type { ConnectionOptions } from 'node:tls';
 import { OPEN } from '../../shared/access.ts';
 import { HEADER_NAMES_RULE, type HeaderChanges, HEADERS_RULE } from '../../shared/header-changes.ts';
-import type { Tunnel as TunnelRecord } from '../../shared/tunnel.ts';
-import {
-  COMPRESS_RULE,
-  type CompressMode,
-  type HostHeader,
-  PORT_RULE,
-  UPSTREAM_RULE,
-  type ValueRule,
-} from '../../shared/value-rules.ts';
+import { COMPRESS_RULE, PORT_RULE, UPSTREAM_RULE, type ValueRule } from '../../shared/value-rules.ts';
 import { ProcessHold, systemClock } from '../client/clock.ts';
-import { claimNames, claimRequest } from '../client/config/claims.ts';
+import { claimNames } from '../client/config/claims.ts';
 import { readRelayAccess, type RelayAccess } from '../client/config/relay-access.ts';
 import { configFolder, StoredLogin } from '../client/config/stored-login.ts';
-import type { TunnelSession, TunnelState } from '../client/control/tunnel-session.ts';
-import { ExpiryWatch, isKeptOpen } from '../client/expiry-watch.ts';
+import { SPEC_DEFAULTS, type TunnelSettings } from '../client/config/tunnel-spec.ts';
 import { describeFailure, describeWait } from '../client/failures.ts';
+import { Host } from '../client/host/host.ts';
+import type { ServedState, ServedTunnel } from '../client/host/served-tunnel.ts';
 import type { RequestSummary } from '../client/inspector/records.ts';
-import { RequestLog } from '../client/inspector/request-log.ts';
 import { LIBRARY_CLOSE_MS } from '../client/limits.ts';
+import type { LocalTarget } from '../client/local/local-service.ts';
 import { textOf } from '../client/messages.ts';
 import { lookupFor } from '../client/network/dial.ts';
 import type { Network } from '../client/network/network.ts';
-import { ApiClient, createPatiently, createRequest } from '../client/relay/api-client.ts';
+import { ApiClient } from '../client/relay/api-client.ts';
 import { madeTokens } from '../client/relay/api-responses.ts';
 import { createTunnelClient } from '../client/tunnel-client.ts';
 import { type Exposable, isExposable, type Listening, listening } from './own-server.ts';
@@ -62,18 +55,19 @@ async function open(target: Listening, options: TunnelOptions): Promise<Tunnel> 
   const { signal } = options;
   try {
     signal?.throwIfAborted();
-    const { hostHeader = 'keep', compress = 'auto' } = options;
-    if (!COMPRESS_RULE.accepts(compress)) throw new TypeError(`compress must be ${COMPRESS_RULE.accepted}`);
-    const changes = headersOf(options);
-    const secret = target.secret === undefined ? [] : [target.secret];
-    const headers = { ...changes, requestHeader: [...changes.requestHeader, ...secret] };
+    const settings = settingsOf(target, options);
     checkAccess(options);
-    const access = accessTo(options);
-    const api = new ApiClient(access.relay, access.key, access.network);
-    const record = await create(api, target, options);
-    const { ttl, idle = false } = options;
-    const isKept = isKeptOpen({ ttl, idle });
-    const tunnel = new OpenTunnel({ access, api, record, isKept, target, hostHeader, headers, compress });
+    const { relay, key, network } = accessTo(options);
+    const connection = { relay, key, api: new ApiClient(relay, key, network) };
+    const host = new Host({
+      clock: systemClock,
+      connect: (tunnel) => createTunnelClient({ ...tunnel, network }),
+      connection: () => connection,
+      warns: false,
+    });
+    const hold = new ProcessHold();
+    const served = await hold.run(() => create(host, connection.api, settings, target, options));
+    const tunnel = new OpenTunnel({ host, served, hold, target, network });
     const abort = (): void => void tunnel.close();
     signal?.addEventListener('abort', abort, { once: true });
     tunnel.once('offline', () => signal?.removeEventListener('abort', abort));
@@ -86,6 +80,27 @@ async function open(target: Listening, options: TunnelOptions): Promise<Tunnel> 
     signal?.throwIfAborted();
     throw error;
   }
+}
+
+/** @throws TypeError */
+function settingsOf(target: Listening, options: TunnelOptions): TunnelSettings {
+  const { name, wildcard = false, ttl, idle = false, hostHeader = 'keep', compress = 'auto' } = options;
+  if (!COMPRESS_RULE.accepts(compress)) throw new TypeError(`compress must be ${COMPRESS_RULE.accepted}`);
+  const changes = headersOf(options);
+  const secret = target.secret === undefined ? [] : [target.secret];
+  const { host, port, https, upstream = 'http1' } = target;
+  return {
+    ...SPEC_DEFAULTS,
+    label: undefined,
+    target: { host, port, https, waitMs: 0, upstream, hostHeader },
+    name,
+    domain: undefined,
+    wildcard,
+    ttl,
+    idle,
+    headers: { ...changes, requestHeader: [...changes.requestHeader, ...secret] },
+    compress,
+  };
 }
 
 /**
@@ -129,7 +144,7 @@ function checkedList(option: string, list: readonly string[], rule: ValueRule): 
 /** Closes the tunnel at the relay if it does not get online. */
 async function connect(tunnel: OpenTunnel): Promise<void> {
   try {
-    await tunnel.online();
+    await tunnel.online;
   } catch (error) {
     await tunnel.close();
     throw error;
@@ -144,21 +159,36 @@ function accessTo({ relay, key, insecure }: TunnelOptions): RelayAccess {
   return readRelayAccess({ options: { relay, key, insecure }, env, readLogin: () => stored.read() });
 }
 
-async function create(api: ApiClient, { port }: Listening, options: TunnelOptions): Promise<TunnelRecord> {
-  const { name, wildcard = false, ttl, idle = false, access = {} } = options;
-  const { allow = [], basic = [], password, links = false, knock = false } = access;
-  const named = [...(options.tokens ?? []), ...(access.tokens ?? [])].map(({ name: tokenName, token }) => ({
-    name: tokenName,
-    token,
-  }));
-  const wanted = { ...OPEN, allow, basic, password, links, knock, tokens: named };
-  const request = createRequest({ port, name, wildcard, ttl, idle, access: wanted });
+async function create(
+  host: Host,
+  api: ApiClient,
+  settings: TunnelSettings,
+  target: Listening,
+  options: TunnelOptions,
+): Promise<ServedTunnel> {
+  const {
+    allow = [],
+    basic = [],
+    password,
+    links = false,
+    knock = false,
+    tokens = [],
+  } = options.access ?? {};
+  const named = [...(options.tokens ?? []), ...tokens].map(({ name, token }) => ({ name, token }));
+  const access = { ...OPEN, allow, basic, password, links, knock, tokens: named };
+  const { name } = settings;
   try {
-    const claims = await claimNames(api, [{ name, access: wanted }], { from: 'person' });
-    return await createPatiently(api, claimRequest(request, claims.get(name ?? '')), {
-      clock: systemClock,
-      interrupted: options.signal ?? new AbortController().signal,
-      onWait: (ms) => process.emitWarning(describeWait(ms)),
+    const claims = await claimNames(api, [{ name, access }], { from: 'person' });
+    return await host.create({
+      settings,
+      access,
+      claim: claims.get(name ?? ''),
+      patience: {
+        clock: systemClock,
+        interrupted: options.signal ?? new AbortController().signal,
+        onWait: (ms) => process.emitWarning(describeWait(ms)),
+      },
+      target: { local: settings.target as LocalTarget, close: () => target.close() },
     });
   } catch (error) {
     throw new Error(describeFailure(error), { cause: error });
@@ -168,15 +198,12 @@ async function create(api: ApiClient, { port }: Listening, options: TunnelOption
 /* One tunnel of a program, from its creation to its end. */
 
 interface OpenTunnelOptions {
-  readonly access: RelayAccess;
-  readonly api: ApiClient;
-  readonly record: TunnelRecord;
-  /** whether it lives as long as this program wants it */
-  readonly isKept: boolean;
+  readonly host: Host;
+  readonly served: ServedTunnel;
+  /** what keeps the process alive for its sake */
+  readonly hold: ProcessHold;
   readonly target: Listening;
-  readonly hostHeader: HostHeader;
-  readonly headers: HeaderChanges;
-  readonly compress: CompressMode;
+  readonly network: Network;
 }
 
 class OpenTunnel extends EventEmitter<TunnelEvents> implements Tunnel {
@@ -185,67 +212,43 @@ class OpenTunnel extends EventEmitter<TunnelEvents> implements Tunnel {
   readonly urls: Tunnel['urls'];
   readonly tokens: Readonly<Record<string, string>>;
   readonly #options: OpenTunnelOptions;
-  readonly #session: TunnelSession;
-  readonly #expiry: ExpiryWatch | undefined;
-  readonly #hold = new ProcessHold();
   readonly #online = Promise.withResolvers<void>();
-  readonly #offline = Promise.withResolvers<void>();
   #closed: Promise<void> | undefined;
 
   constructor(options: OpenTunnelOptions) {
     super();
-    const { access, api, record, isKept, target, hostHeader, headers, compress } = options;
+    const { served } = options;
+    const { id, public_url, urls, access } = served.tunnelWithTokens;
     this.#options = options;
-    this.id = record.id;
-    this.url = record.public_url;
-    this.urls = record.urls;
-    this.tokens = Object.fromEntries(madeTokens(record.access).map(({ name, token }) => [name, token]));
-    const log = new RequestLog();
-    log.subscribe((summary) => this.#onRequest(summary));
-    this.#session = createTunnelClient({
-      relay: access.relay,
-      key: access.key,
-      network: access.network,
-      tunnelId: record.id,
-      local: {
-        host: target.host,
-        port: target.port,
-        https: target.https,
-        waitMs: 0,
-        upstream: target.upstream ?? 'http1',
-        hostHeader,
-      },
-      headers,
-      compress,
-      recorder: log,
+    this.id = id;
+    this.url = public_url;
+    this.urls = urls;
+    this.tokens = Object.fromEntries(madeTokens(access).map(({ name, token }) => [name, token]));
+    served.log.subscribe((summary) => this.#onRequest(summary));
+    served.listen({
       onState: (state) => this.#onState(state),
-      onProblem() {},
+      onExpiring: (_leftMs, why) =>
+        process.emitWarning(
+          `The tunnel ${served.tunnel.slug} could not be extended. ${describeFailure(why)}`,
+        ),
     });
-    const warn = (_tunnel: TunnelRecord, _leftMs: number, why: unknown): void =>
-      process.emitWarning(`The tunnel ${record.slug} could not be extended. ${describeFailure(why)}`);
-    this.#expiry = isKept ? new ExpiryWatch(record, { clock: systemClock, api, isKept, warn }) : undefined;
     // The caller may no longer be waiting for it.
     this.#online.promise.catch(() => {});
   }
 
-  /** Connects. @returns once visitors can reach it @throws Error if it does not get online */
-  online(): Promise<void> {
-    if (this.#closed === undefined)
-      this.#hold.run(() => {
-        this.#session.start();
-        this.#expiry?.start();
-      });
+  /** Once visitors can reach it. @throws Error if it does not get online */
+  get online(): Promise<void> {
     return this.#online.promise;
   }
 
   fetch(target: string | URL = '/', init?: RequestInit): Promise<Response> {
     const isPath = typeof target === 'string' && target.startsWith('/');
-    const { network } = this.#options.access;
+    const { network } = this.#options;
     return fetchTunnel(new URL(isPath ? `${this.url}${target}` : target), network, init);
   }
 
   unref(): this {
-    this.#hold.release();
+    this.#options.hold.release();
     this.#options.target.unref();
     return this;
   }
@@ -261,33 +264,25 @@ class OpenTunnel extends EventEmitter<TunnelEvents> implements Tunnel {
   }
 
   async #close(): Promise<void> {
-    const { api, target } = this.#options;
-    this.#session.stop();
-    await this.#offline.promise;
+    const { host, served, target } = this.#options;
     // If the relay does not answer, the tunnel expires there.
-    await api.closeTunnel(this.id, LIBRARY_CLOSE_MS).catch(() => {});
+    await host.close(served, LIBRARY_CLOSE_MS);
     await target.close();
   }
 
-  #onState(state: TunnelState): void {
+  #onState(state: ServedState): void {
     switch (state.name) {
-      case 'idle':
       case 'connecting':
         break;
       case 'online':
         this.#online.resolve();
-        this.#expiry?.wake();
         this.#tell(() => this.emit('online'));
         break;
       case 'reconnecting':
         this.#tell(() => this.emit('reconnecting', textOf(state.why)));
         break;
-      case 'offline':
+      case 'ended':
         this.#online.reject(new Error(textOf(state.why)));
-        this.#offline.resolve();
-        this.#expiry?.stop();
-        // Nobody can reach the server any longer, and it would keep the process alive.
-        void this.#options.target.close();
         this.#tell(() => this.emit('offline', textOf(state.why)));
         break;
     }

@@ -69,7 +69,7 @@ const STEPS: Readonly<Record<string, (world: World, first?: string, second?: str
     app.serve.all.forEach(({ onState }) =>
       onState({ name: 'offline', reason: reason as 'expired', why: 'It has ended.' }),
     ),
-  knock: ({ app }, id = '') => app.serve.last.onKnock({ id, address: '192.0.2.7', agent: 'curl/8.18.0' }),
+  knock: ({ app }, id = '') => app.serve.knock(id),
   poll: ({ app }) => poll(app),
   /** Waits for a call of the relay. */
   until: ({ app }, verb = '', id = '') => until(() => app.api.calls.includes(`${verb} ${id}`) || undefined),

@@ -14,9 +14,8 @@ import type { Notice } from '../app/main/notices.ts';
 import type { Platform } from '../app/main/platform.ts';
 import { readToImport } from '../app/main/requests.ts';
 import { shownAccess } from '../app/main/tunnels/access.ts';
-import type { Serve, ServeOptions } from '../app/main/tunnels/folder-service.ts';
-import type { TunnelLog } from '../app/main/tunnels/tunnel-log.ts';
 import { DurableFile } from '../client/config/durable-file.ts';
+import type { ConnectTunnel } from '../client/host/served-tunnel.ts';
 import type { HopResult, LocalService } from '../client/diagnostics/hop.ts';
 import type { LinkRequest } from '../client/relay/api-responses.ts';
 import { RelayRefusal } from '../client/relay/errors.ts';
@@ -301,19 +300,20 @@ function refusalOf({ status, code, text }: ApiErrorEntry): RelayRefusal {
 }
 
 /** A tunnel that is being served; the test takes the part of the client. */
-export interface FakeServed extends ServeOptions {
+type FakeServed = Parameters<ConnectTunnel>[0] & {
   isStopped: boolean;
   /** `suspend` and `wake`, in order */
   readonly sleep: ('suspend' | 'wake')[];
-}
+};
 
 export class FakeServe {
   readonly all: FakeServed[] = [];
 
-  readonly serve: Serve = (options) => {
+  readonly connect: ConnectTunnel = (options) => {
     const served: FakeServed = { ...options, isStopped: false, sleep: [] };
     this.all.push(served);
     return {
+      start: () => {},
       stop: () => void (served.isStopped = true),
       suspend: () => void served.sleep.push('suspend'),
       wake: () => void served.sleep.push('wake'),
@@ -326,26 +326,12 @@ export class FakeServe {
     if (served === undefined) throw new Error('nothing is served');
     return served;
   }
-}
 
-export function emptyLog(): TunnelLog {
-  return {
-    recorder: { open: () => ({ connected() {}, toLocal() {}, toVisitor() {}, end() {} }) },
-    visits: 0,
-    pulse: [],
-    list: () => [],
-    revision: 0,
-    changes: () => ({ revision: 0, oldest: 1, requests: [] }),
-    detail: () => undefined,
-    messages: () => undefined,
-    search: () => Promise.resolve({ ids: [], isPartial: false }),
-    curl: () => undefined,
-    replay: () => Promise.reject(new Error('nothing to repeat')),
-    replayEdited: () => Promise.reject(new Error('nothing to edit')),
-    add: () => 1,
-    clear() {},
-    subscribe: () => () => {},
-  };
+  /** A visitor of the last one asks for approval. */
+  knock(id: string): void {
+    const at = TUNNEL.created_at;
+    this.last.onKnock?.({ type: 'knock', id, address: '192.0.2.7', agent: 'curl/8.18.0', at });
+  }
 }
 
 /** Encryption whose result is readable. */
@@ -438,8 +424,7 @@ export function fakeSystem(
       examined.push({ connection, local, interrupted, tell, end: resolve, fail: reject });
       return promise;
     },
-    serve: serve.serve,
-    createLog: emptyLog,
+    connectTunnel: serve.connect,
     servedHere: () => Promise.resolve(new Set(api.servedHere)),
     scanPorts: () => Promise.resolve(undefined),
     hasNetwork: () => true,

@@ -15,6 +15,7 @@ import type { Network } from '../../client/network/network.ts';
 import { ApiClient } from '../../client/relay/api-client.ts';
 import { lookAtInvitation, takeInvitation } from '../../client/relay/invitation.ts';
 import type { RelayAddress } from '../../client/relay/relay-address.ts';
+import { createTunnelClient } from '../../client/tunnel-client.ts';
 import type { About } from '../ipc/ipc.ts';
 import { type Core, followLanguage } from '../main/core.ts';
 import type { ProjectLinks } from '../main/deep-link.ts';
@@ -26,8 +27,6 @@ import { CHANNEL_NAMES, CHANNELS, type Channels } from '../main/handlers/channel
 import type { Platform } from '../main/platform.ts';
 import { createPortScan } from '../main/ports.ts';
 import { importTooLarge } from '../main/requests.ts';
-import { serveWithEngine } from '../main/tunnels/folder-service.ts';
-import { createTunnelLog } from '../main/tunnels/tunnel-log.ts';
 import { t, type TextKey } from '../messages/translate.ts';
 import { encodeMessage, type Page } from './page.ts';
 import { WindowServer } from './window-server.ts';
@@ -203,8 +202,7 @@ export function browserPlatform(options: BrowserPlatformOptions) {
     lookAtInvitation: (invitation) => lookAtInvitation(invitation, networkTo(invitation.relay)),
     takeInvitation: (invitation) => takeInvitation(invitation, networkTo(invitation.relay)),
     examine: (connection, ...rest) => runDiagnostics(networkTo(connection.relay))(connection, ...rest),
-    serve: (serving) => serveWithEngine(networkTo(serving.connection.relay))(serving),
-    createLog: createTunnelLog,
+    connectTunnel: (tunnel) => createTunnelClient({ ...tunnel, network: networkTo(tunnel.relay) }),
     servedHere: async () => new Set((await findTunnels(runtimeFolder(env, platform))).map(({ id }) => id)),
     scanPorts: createPortScan(platform, () => new Set([process.pid])),
     hasNetwork: () => networkAddresses() !== '',

@@ -1,11 +1,15 @@
 /** Composition root of the window in a browser: builds the parts, connects them, and starts. */
+import { mkdtempSync, rmSync } from 'node:fs';
 import { isIPv6 } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { VERSION } from '../../../shared/version.ts';
 import { isMissing } from '../../client/config/durable-file.ts';
 import { readBuilt } from '../../client/own-program.ts';
+import type { RelayAccess } from '../../client/config/relay-access.ts';
 import { appDataFolder, type Login, type Machine } from '../../client/config/stored-login.ts';
 import { machineAddresses, MachineWatch, networkAddresses } from '../../client/control/machine-watch.ts';
+import type { Host } from '../../client/host/host.ts';
 import { isLoopback } from '../../client/network/dial.ts';
 import { answerQuestions, type AskOwner } from '../../client/owner-questions.ts';
 import { Network } from '../../client/network/network.ts';
@@ -16,7 +20,13 @@ import { type Core, createCore } from '../main/core.ts';
 import { type ProjectLinks, projectLinks, removeLinkFile, writeLinkFile } from '../main/deep-link.ts';
 import { lockInstance } from '../main/instance-lock.ts';
 import { UI_PORT, UI_PORTS_TRIED } from '../main/limits.ts';
-import { BROWSER_CHANNELS, browserPlatform, type BrowserPlatform, BrowserWindow } from './browser-window.ts';
+import {
+  BROWSER_CHANNELS,
+  browserPlatform,
+  type BrowserPlatform,
+  BrowserWindow,
+  COMMAND_CHANNELS,
+} from './browser-window.ts';
 import type { WindowServer } from './window-server.ts';
 
 export { AlreadyRunning } from '../main/instance-lock.ts';
@@ -34,6 +44,52 @@ interface OpenWindowOptions {
   /** Asks on the terminal what other programs want to know. */
   readonly ask: AskOwner;
 }
+
+export type OpenHostWindow = Awaited<ReturnType<typeof openHostWindow>>;
+
+/**
+ * Opens the window of a command, on this machine only: it shows the command's tunnels, and nothing else of the account. It
+ * uses no file of the app's, which may be running.
+ *
+ * @param access the relay, and how the command reaches it
+ * @throws RelayRefusal, RelayUnreachable; Error if no port is free
+ */
+export async function openHostWindow(
+  machine: Machine,
+  { relay, key, network }: Pick<RelayAccess, 'relay' | 'key' | 'network'>,
+  host: Host,
+  say: (text: string) => void,
+) {
+  const networkTo = (): Network => network;
+  const platform = browserPlatform({ ...readAbout(), machine, networkTo, dataDirectory: undefined, say });
+  const core = await createCore(platform, host);
+  await core.start();
+  const api = platform.connect(relay, key);
+  await core.signIn.enter({ relay, key, api }, await api.getAccount(), 'session');
+  const channels = COMMAND_CHANNELS;
+  const { server } = new BrowserWindow({ core, platform, directory: DIRECTORY, isRemote: false, channels });
+  const origin = `http://${LOOPBACK}:${await listen(server, LOOPBACK, undefined)}`;
+  let folder: string | undefined;
+  const removeFolder = (): void => {
+    if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
+  };
+  process.once('exit', removeFolder);
+  return {
+    origin,
+    access: server.access,
+    /** Creates a file that opens a link. @returns its path */
+    createLinkFile(link: string): Promise<string> {
+      folder ??= mkdtempSync(join(tmpdir(), 'culvert-window-'));
+      return writeLinkFile(folder, link);
+    },
+    close(): void {
+      server.close();
+      removeFolder();
+    },
+  };
+}
+
+const LOOPBACK = '127.0.0.1';
 
 export type OpenWindow = Awaited<ReturnType<typeof openWindow>>;
 

@@ -1,11 +1,9 @@
 /** Types that page and main share: forms, answers, and what main pushes. The channels are in main/handlers/channels.ts. */
 import type { HeaderChanges } from '../../../shared/header-changes.ts';
 import type { CompressMode, HostHeader, Upstream } from '../../../shared/value-rules.ts';
-import type { HostPorts } from '../../client/config/tunnel-spec.ts';
 import type { DecodedBody, RecordedMessage, RequestDetail } from '../../client/inspector/records.ts';
-import type { LocalTarget } from '../../client/local/local-service.ts';
 import type { Snapshot } from './snapshot.ts';
-import type { ProjectRef, TunnelAccess } from './tunnel-views.ts';
+import type { TunnelAccess } from './tunnel-views.ts';
 
 /** The table of pushes from main to the page: name and type of the value. */
 export const PUSHES = {
@@ -65,18 +63,6 @@ export interface TunnelForm {
   upstream?: Upstream | undefined;
   /** headers to set and remove; none without it */
   headers?: HeaderChanges | undefined;
-}
-
-/** The part that the app remembers. */
-export interface KeptForm extends TunnelForm {
-  /** path of the folder that is served instead of a local port; the page cannot set it */
-  folder?: string | undefined;
-  /** how the port is reached, if a project sets it; the page cannot */
-  local?: Omit<LocalTarget, 'port'> | undefined;
-  /** the ports of some hosts, if a project sets them; the page cannot */
-  hosts?: HostPorts | undefined;
-  /** the project that the tunnel was started from; the page cannot set it */
-  project?: ProjectRef | undefined;
 }
 
 export interface CreateForm extends TunnelForm {

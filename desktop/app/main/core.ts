@@ -38,7 +38,9 @@ import {
   PasswordStore,
   readKeptKey,
 } from './settings/key-vault.ts';
-import { Feed, Poller, Signal } from './signals.ts';
+import type { Host } from '../../client/host/host.ts';
+import { Signal } from '../../client/signal.ts';
+import { Feed, Poller } from './signals.ts';
 import { Signatures, SigningSecrets } from './signing.ts';
 import { trayModel } from './tray.ts';
 import { folderName, tunnelView } from './tunnel-view.ts';
@@ -49,10 +51,13 @@ import { UndoList } from './undo-list.ts';
 
 export type Core = Awaited<ReturnType<typeof createCore>>;
 
-/** @throws if the app's own files cannot be read at all */
-export async function createCore(platform: Platform) {
+/**
+ * @param host the tunnels of a command, which opens and closes them; by default, those of the app
+ * @throws if the app's own files cannot be read at all
+ */
+export async function createCore(platform: Platform, host?: Host) {
   const { clock } = platform;
-  const isOfCommand = platform.dataDirectory === undefined;
+  const isOfCommand = host !== undefined;
   const store = await openStore(platform);
   followLanguage(store, platform);
   const vault = new KeyVault(platform.encryption, secretFile(platform, 'key.json'));
@@ -86,8 +91,8 @@ export async function createCore(platform: Platform) {
   const tunnelList = new TunnelList(
     {
       clock,
-      serve: platform.serve,
-      createLog: (target, hosts) => platform.createLog(target, hosts, () => store.data.settings.keptBody),
+      connectTunnel: platform.connectTunnel,
+      keptBody: () => store.data.settings.keptBody,
       undos,
       connection: () => signIn.connection,
       inventPassword: platform.inventPassword,
@@ -106,8 +111,7 @@ export async function createCore(platform: Platform) {
       },
       onSaveFailed: (error) => platform.report('saving tunnels', error),
     },
-    store.data.tunnels,
-    passwords,
+    host === undefined ? { saved: store.data.tunnels, passwords } : { host },
   );
   const wish = (): 'session' | 'system' => {
     const { view } = signIn;
@@ -173,7 +177,8 @@ export async function createCore(platform: Platform) {
     showChange();
   });
   tunnelList.changed.listen(() => {
-    if (tunnelList.tunnels.some(({ served }) => served !== undefined && !asked.has(served))) ports.now();
+    if (tunnelList.tunnels.some(({ served: { serving } }) => serving !== undefined && !asked.has(serving)))
+      ports.now();
     showChange();
   });
   undos.changed.listen(showChange);
@@ -197,7 +202,9 @@ export async function createCore(platform: Platform) {
   function makeSnapshot(): Snapshot {
     return {
       session: signIn.view,
-      tunnels: tunnelList.tunnels.map((tunnel) => tunnelView(tunnel, scan, judged.has(tunnel.localNews))),
+      tunnels: tunnelList.tunnels.map((tunnel) =>
+        tunnelView(tunnel, scan, judged.has(tunnel.served.localNews)),
+      ),
       others: signIn.connection === undefined ? [] : others.views,
       diagnostics: diagnostics.view,
       invitation: invitations.view,
@@ -242,7 +249,7 @@ export async function createCore(platform: Platform) {
 
   async function lookAtPorts(): Promise<void> {
     if (!isVisible) return;
-    asked = new Set(tunnelList.tunnels.flatMap(({ served, localNews }) => [served, localNews]));
+    asked = new Set(tunnelList.tunnels.flatMap(({ served: { serving, localNews } }) => [serving, localNews]));
     scan = await platform.scanPorts();
     // There are no scans while the window is hidden, and tray and notices must not rely on an old one.
     judged = isVisible ? asked : new Set();

@@ -6,7 +6,7 @@ import { toMessage } from '../../client/messages.ts';
 import type { Network } from '../../client/network/network.ts';
 import type { DiagnosticsView } from '../ipc/snapshot.ts';
 import { type Connection, signedIn } from './connection.ts';
-import { Signal } from './signals.ts';
+import { Signal } from '../../client/signal.ts';
 
 /**
  * Checks the way from this machine through the relay to a local port.

@@ -5,14 +5,16 @@ import { basename, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { temporaryDirectory } from '../../../shared/testing/temporary-directory.ts';
 import { again, type App, failsWith, FORM, signedIn, start, until } from '../../testing/core-app.ts';
-import type { FakeServed } from '../../testing/fake-platform.ts';
+import type { FakeServe } from '../../testing/fake-platform.ts';
 import { CHANNELS } from './handlers/channels.ts';
 
+type Served = FakeServe['last'];
+
 /** A request as the client sends it to the local service for a visitor. */
-async function visit({ form }: FakeServed, path = '/'): Promise<string> {
+async function visit({ local }: Pick<Served, 'local'>, path = '/'): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
-  const headers = { host: form.hostHeader };
-  request({ host: '127.0.0.1', port: form.port, path, headers, agent: false }, (response) => {
+  const headers = { host: local.hostHeader };
+  request({ host: '127.0.0.1', port: local.port, path, headers, agent: false }, (response) => {
     text(response).then(resolve, reject);
   })
     .on('error', reject)
@@ -35,7 +37,7 @@ describe('a dropped folder', () => {
   });
   afterEach(() => {
     for (const { core } of apps.splice(0))
-      for (const tunnel of core.tunnelList.tunnels) tunnel.end('stopped', () => 'The test is over.');
+      for (const tunnel of core.tunnelList.tunnels) tunnel.served.end('stopped', 'The test is over.');
   });
 
   async function open(app: Promise<App> = signedIn()): Promise<App> {
@@ -45,7 +47,7 @@ describe('a dropped folder', () => {
   }
 
   /** Drops the folder and confirms. */
-  async function share(app: App): Promise<{ key: string; served: FakeServed }> {
+  async function share(app: App): Promise<{ key: string; served: Served }> {
     await app.call('folder:drop', { paths: [site] });
     const { drop } = app.core.snapshots.make();
     const { key } = await app.call('folder:share', { id: drop?.id ?? '' });
@@ -79,7 +81,7 @@ describe('a dropped folder', () => {
     const { drop, tunnels } = app.core.snapshots.make();
     assert.deepEqual([drop, tunnels[0]?.folder], [undefined, 'site']);
     assert.equal(await visit(served), 'hello from a folder');
-    const stranger = { ...served, form: { ...served.form, hostHeader: 'localhost' } };
+    const stranger = { local: { ...served.local, hostHeader: 'localhost' } };
     assert.equal(await visit(stranger), 'Not through the tunnel\n');
     assert.equal(JSON.stringify(app.core.snapshots.make()).includes(above), false, 'the page knows no path');
     await app.call('checkup:start', { key });
@@ -95,7 +97,7 @@ describe('a dropped folder', () => {
     await app.call('undo:take', { id: app.core.snapshots.make().undos[0]?.id ?? '' });
     const back = await until(() => app.serve.all[1]);
     assert.equal(await visit(back), 'hello from a folder');
-    assert.equal(back.form.hostHeader, served.form.hostHeader, 'its requests can be repeated');
+    assert.equal(back.local.hostHeader, served.local.hostHeader, 'its requests can be repeated');
     back.onState({ name: 'offline', reason: 'expired', why: 'The tunnel has expired.' });
     await assert.rejects(visit(back), refused);
     await app.call('tunnel:start', { key });

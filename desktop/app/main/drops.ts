@@ -1,15 +1,15 @@
 /** Folders that are dropped on the window or the tray, or chosen: shown first, and shared once the user confirms. */
 import { randomUUID } from 'node:crypto';
 import { OPEN } from '../../../shared/access.ts';
+import { SPEC_DEFAULTS } from '../../client/config/tunnel-spec.ts';
 import { FolderUnreadable, locateFolder } from '../../client/share/shared-folder.ts';
 import type { DropView } from '../ipc/snapshot.ts';
 import { translateMessage } from '../messages/message-text.ts';
 import { t } from '../messages/translate.ts';
 import { CallFailure } from './failure.ts';
 import { hasProject } from './projects.ts';
-import { Signal } from './signals.ts';
+import { Signal } from '../../client/signal.ts';
 import { folderName } from './tunnel-view.ts';
-import { FOLDER_PORT } from './tunnels/folder-service.ts';
 import type { TunnelList } from './tunnels/tunnel-list.ts';
 
 interface DropsOptions {
@@ -68,12 +68,12 @@ export class Drops {
     try {
       const { key } = await this.#options.tunnelList.create(
         {
-          port: FOLDER_PORT,
-          name: '',
+          ...SPEC_DEFAULTS,
+          label: undefined,
+          target: { folder: path },
+          name: undefined,
+          domain: undefined,
           ttl: SHARED_TTL,
-          idle: false,
-          hostHeader: 'keep',
-          folder: path,
         },
         OPEN,
       );

@@ -1,6 +1,7 @@
 /** What went wrong with a call of the page, in words for people and with the field of the form it belongs to. */
 import { API_ERRORS, VARIABLE_API_ERRORS } from '../../../shared/errors.ts';
 import { NameInUse } from '../../client/failures.ts';
+import { NotSaved } from '../../client/host/host.ts';
 import { ImportRefused } from '../../client/inspector/edit.ts';
 import { ReplayRefused } from '../../client/inspector/replay.ts';
 import {
@@ -11,6 +12,7 @@ import {
   RelayUnreachable,
 } from '../../client/relay/errors.ts';
 import { RelayAddressError } from '../../client/relay/relay-address.ts';
+import { FolderUnreadable } from '../../client/share/shared-folder.ts';
 import type { CallError } from '../ipc/ipc.ts';
 import type { Problem } from '../ipc/snapshot.ts';
 import { translateMessage } from '../messages/message-text.ts';
@@ -57,6 +59,9 @@ export function toCallError(error: unknown): CallError | undefined {
     return { code: 'relay-without-it', field: 'lock', text: sentence(translateMessage(error.said)) };
   if (error instanceof ImportRefused) return { code: 'not-imported', text: translateMessage(error.said) };
   if (error instanceof ReplayRefused) return { code: error.code, text: translateMessage(error.said) };
+  if (error instanceof NotSaved)
+    return { code: 'not-saved', text: t('problem.settingsNotWritten', { why: error.message }) };
+  if (error instanceof FolderUnreadable) return { code: 'no-folder', text: translateMessage(error.said) };
   if (error instanceof RelayUnreachable) return unreachable(error);
   if (error instanceof RelayRefusal) return refusal(error);
   return undefined;

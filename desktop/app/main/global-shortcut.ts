@@ -1,5 +1,5 @@
 import type { GlobalShortcutKeys } from '../ipc/tunnel-views.ts';
-import { Signal } from './signals.ts';
+import { Signal } from '../../client/signal.ts';
 
 /** Shortcuts of the system, as Electron gives them. */
 interface SystemShortcuts {

@@ -24,7 +24,7 @@ import { Shell } from './electron/shell.ts';
 import { keepUpToDate, readUpdateConfig, updateWay } from './electron/updater.ts';
 import { AlreadyRunning, lockInstance } from './instance-lock.ts';
 import { newVersionNotice } from './notices.ts';
-import { Signal } from './signals.ts';
+import { Signal } from '../../client/signal.ts';
 
 const { app, ipcMain, dialog, Menu, net, powerMonitor, protocol, session } = electron;
 

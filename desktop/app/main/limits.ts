@@ -1,5 +1,4 @@
 /** Every limit of the app's main process, and of its server for browsers, with its reason. Times are in ms. */
-import { KNOCK_SECONDS } from '../../../shared/knocks.ts';
 import { MACHINE_MAX_LENGTH } from '../../../shared/team.ts';
 import { IMPORT_MAX_BYTES } from '../../client/limits.ts';
 
@@ -90,10 +89,6 @@ export const LOST_NOTICE_MS = 30_000;
 /** How often a tunnel's time and connection are checked for notifications. */
 export const NOTICE_TICK_MS = 5000;
 
-/** How long a visitor waits for approval before the relay turns them away. */
-export const APPROVAL_WAIT_MS = KNOCK_SECONDS * 1000;
-/** Maximum number of pending approval requests for a tunnel; a relay queues no more than these. */
-export const APPROVALS_MAX = 32;
 /**
  * Maximum number of a tunnel's pending approval requests that are shown as notifications; the window lists all of them.
  */

@@ -1,10 +1,9 @@
 /** What the core needs from the system: Electron provides it for the app, `app/browser` for a page in a browser. */
 import type { OpenInvite, TakenInvite } from '../../../shared/team.ts';
 import type { Clock } from '../../client/clock.ts';
-import type { LocalTarget } from '../../client/local/local-service.ts';
+import type { ConnectTunnel } from '../../client/host/served-tunnel.ts';
 import type { InvitationAddress } from '../../client/relay/invitation.ts';
 import type { RelayAddress } from '../../client/relay/relay-address.ts';
-import type { HostMapOptions } from '../../client/visitors/connections.ts';
 import type { About } from '../ipc/ipc.ts';
 import type { Problem, Settings } from '../ipc/snapshot.ts';
 import type { RelayApi } from './connection.ts';
@@ -12,8 +11,6 @@ import type { ProjectLinks } from './deep-link.ts';
 import type { Diagnose } from './diagnostics.ts';
 import type { GlobalShortcutKey } from './global-shortcut.ts';
 import type { PortScan } from './ports.ts';
-import type { Serve } from './tunnels/folder-service.ts';
-import type { TunnelLog } from './tunnels/tunnel-log.ts';
 
 export interface Platform {
   readonly clock: Clock;
@@ -39,13 +36,8 @@ export interface Platform {
   lookAtInvitation(invitation: InvitationAddress): Promise<OpenInvite>;
   takeInvitation(invitation: InvitationAddress): Promise<TakenInvite>;
   readonly examine: Diagnose;
-  readonly serve: Serve;
-  /**
-   * @param target where its requests are repeated
-   * @param hosts hosts with other ports, if there are any
-   * @param keptBody number of bytes of each body to keep
-   */
-  createLog(target: LocalTarget, hosts?: HostMapOptions, keptBody?: () => number): TunnelLog;
+  /** Serves a tunnel that exists at the relay. */
+  readonly connectTunnel: ConnectTunnel;
   /** Finds the ids of tunnels that the command serves for this user on this machine. */
   servedHere(): Promise<ReadonlySet<string>>;
   scanPorts(): Promise<PortScan | undefined>;

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { SPEC_DEFAULTS } from '../../client/config/tunnel-spec.ts';
 import { NO_HEADER_CHANGES } from '../../../shared/header-changes.ts';
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -59,7 +60,7 @@ describe('an opened project', () => {
   });
   afterEach(() => {
     for (const { core } of apps.splice(0))
-      for (const tunnel of core.tunnelList.tunnels) tunnel.end('stopped', () => 'The test is over.');
+      for (const tunnel of core.tunnelList.tunnels) tunnel.served.end('stopped', 'The test is over.');
   });
 
   async function opened(text: string, app: Promise<App> = signedIn()): Promise<App> {
@@ -124,18 +125,26 @@ describe('an opened project', () => {
     assert.deepEqual(await startAll(app), { started: 3, failed: 0 });
     assert.equal(app.core.snapshots.make().project, undefined);
     const [docs, api, web] = app.core.tunnelList.tunnels;
-    assert.deepEqual(web?.form, {
+    const target = {
       port: 3000,
-      name: 'my-app',
-      ttl: '',
-      idle: false,
       hostHeader: 'shop.test',
-      compress: 'on',
-      headers: { ...NO_HEADER_CHANGES, responseHeader: ['A: b'] },
       upstream: 'h2',
+      host: '127.0.0.1',
+      https: true,
+      waitMs: 10_000,
+    } as const;
+    assert.deepEqual(web?.served.settings, {
+      label: 'web',
+      project: 'shop',
+      target,
+      name: 'my-app',
       domain: undefined,
-      local: { host: '127.0.0.1', https: true, waitMs: 10_000 },
-      project: { name: 'shop', label: 'web' },
+      wildcard: false,
+      ttl: undefined,
+      idle: false,
+      compress: 'on',
+      keepBodies: SPEC_DEFAULTS.keepBodies,
+      headers: { ...NO_HEADER_CHANGES, responseHeader: ['A: b'] },
     });
     const [, asked, onDocs] = app.api.asked;
     assert.deepEqual(
@@ -146,13 +155,16 @@ describe('an opened project', () => {
     assert.ok(
       api?.lock.kind === 'other' && api.lock.password === asked?.password && asked?.password !== undefined,
     );
-    assert.deepEqual([docs?.form.folder, docs?.form.idle], [join(folder, 'public'), true]);
+    assert.deepEqual(
+      [docs?.served.settings.target, docs?.served.settings.idle],
+      [{ folder: join(folder, 'public'), hidden: [join(folder, 'culvert.yml')] }, true],
+    );
     // The app begins again with what it has kept.
     const second = await start(again(app));
     apps.push(second);
     assert.deepEqual(
-      second.core.tunnelList.tunnels.map(({ form }) => form.local?.waitMs),
-      [undefined, 0, 10_000],
+      second.core.tunnelList.tunnels.map(({ served }) => served.settings.target),
+      [docs?.served.settings.target, api?.served.settings.target, target],
     );
   });
 

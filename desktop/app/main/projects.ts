@@ -12,22 +12,20 @@ import {
   readProjectIn,
   type WithheldTunnel,
 } from '../../client/config/project.ts';
-import { localUrl, type TunnelSpec } from '../../client/config/tunnel-spec.ts';
+import { localUrl } from '../../client/config/tunnel-spec.ts';
 import { messageOf } from '../../client/messages.ts';
 import { RelayUnreachable } from '../../client/relay/errors.ts';
 import type { RelayAddress } from '../../client/relay/relay-address.ts';
 import { FOLDER_LOOKS } from '../../client/share/folder-handler.ts';
 import { FolderUnreadable, locateFolder } from '../../client/share/shared-folder.ts';
-import type { KeptForm } from '../ipc/ipc.ts';
 import type { ProjectTunnelStatus, ProjectView, StartedTunnels } from '../ipc/tunnel-views.ts';
 import { translateMessage } from '../messages/message-text.ts';
 import { t } from '../messages/translate.ts';
 import { type Connection, signedIn } from './connection.ts';
 import { CallFailure, toCallError } from './failure.ts';
-import { Signal } from './signals.ts';
+import { Signal } from '../../client/signal.ts';
 import { folderName } from './tunnel-view.ts';
 import { accessView, shownAccess } from './tunnels/access.ts';
-import { FOLDER_PORT } from './tunnels/folder-service.ts';
 import type { OtherTunnels } from './tunnels/other-tunnels.ts';
 import type { TunnelList } from './tunnels/tunnel-list.ts';
 import { leadsElsewhere, locateFolders, ProjectFileError } from '../../client/config/project-trust.ts';
@@ -78,7 +76,7 @@ export class Projects {
       tunnels: tunnels.map(({ spec, status }) => ({
         label: spec.label,
         address: spec.domain ?? spec.name,
-        leadsTo: localUrl(spec),
+        leadsTo: localUrl(spec.target),
         lock: 'access' in spec ? accessView(shownAccess(spec.access), undefined) : undefined,
         ttl: spec.ttl,
         status: canStart(status) && this.#isThere(spec) ? { name: 'online' } : status,
@@ -167,11 +165,8 @@ export class Projects {
     if ('blocked' in start || this.#isThere(spec)) return true;
     this.#set(tunnel, { name: 'starting' });
     try {
-      await this.#options.tunnelList.create(
-        { ...formOf(start), project: { name, label: start.label } },
-        start.access,
-        'file',
-      );
+      const { access, madePassword: _shown, ...settings } = start;
+      await this.#options.tunnelList.create({ ...settings, project: name }, access, 'file');
       this.#set(tunnel, { name: 'started' });
       return true;
     } catch (error) {
@@ -212,38 +207,6 @@ function isSame({ name, urls }: Tunnel, spec: FoundTunnel['spec']): boolean {
   const wanted = readDomain(spec.domain);
   const address = isWildcardDomain(spec.domain) ? urls.wildcard : urls.domain;
   return 'name' in wanted && address !== undefined && new URL(address).hostname === wanted.name;
-}
-
-/** The form of a tunnel that an option or a project's file describes. */
-export function formOf(spec: Omit<TunnelSpec, 'label' | 'access' | 'madePassword'>): KeptForm {
-  const {
-    port,
-    name = '',
-    ttl = '',
-    idle,
-    hostHeader,
-    headers,
-    compress,
-    domain,
-    wildcard,
-    hosts,
-    folder,
-    localHost,
-    localHttps,
-    upstream,
-    wait,
-  } = spec;
-  const kept = { name, ttl, idle, hostHeader, headers, compress, domain, ...(wildcard ? { wildcard } : {}) };
-  const mapped = hosts === undefined ? {} : { hosts };
-  return folder === undefined
-    ? {
-        ...kept,
-        ...mapped,
-        port,
-        upstream,
-        local: { host: localHost, https: localHttps, waitMs: wait * 1000 },
-      }
-    : { ...kept, port: FOLDER_PORT, folder };
 }
 
 /* Reads a project for the app: with the reader of the command, and what of it the app does not start. */
@@ -289,11 +252,12 @@ export async function readTunnels(folder: string, relay: RelayAddress): Promise<
 }
 
 async function startable(project: Project, spec: ProjectTunnel): Promise<FoundTunnel['start']> {
-  if (leadsElsewhere(spec)) return { blocked: t('project.otherMachine', { host: spec.localHost }) };
-  if (spec.folder === undefined) return spec;
+  const { target } = spec;
+  if (leadsElsewhere(target)) return { blocked: t('project.otherMachine', { host: target.host }) };
+  if (!('folder' in target)) return spec;
   try {
     // Only this check notices a folder that is missing or does not respond.
-    await locateFolder(join(dirname(project.path), spec.folder));
+    await locateFolder(join(dirname(project.path), target.folder));
     const [located] = locateFolders(project.path, [spec]);
     return located ?? spec;
   } catch (error) {

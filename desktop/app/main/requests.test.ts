@@ -2,17 +2,19 @@ import assert from 'node:assert/strict';
 import { readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryDirectory } from '../../../shared/testing/temporary-directory.ts';
+import type { TunnelTarget } from '../../client/config/tunnel-spec.ts';
 import { DurableFile } from '../../client/config/durable-file.ts';
 import { EditRefused, ImportRefused, type RequestEdit } from '../../client/inspector/edit.ts';
 import type { Har } from '../../client/inspector/har.ts';
-import { addImported } from '../../client/inspector/import-text.ts';
 import type { RequestDetail } from '../../client/inspector/records.ts';
 import { ReplayRefused } from '../../client/inspector/replay.ts';
 import { RequestLog } from '../../client/inspector/request-log.ts';
 import { IMPORT_MAX_BYTES, IMPORTED_REQUESTS_MAX } from '../../client/limits.ts';
+import { localPort } from '../../client/local/local-service.ts';
 import { toMessage } from '../../client/messages.ts';
 import { failsWith, FORM, signedIn } from '../../testing/core-app.ts';
-import { fakeSystem } from '../../testing/fake-platform.ts';
+import { fakeServed } from '../../testing/served.ts';
+import { SPEC } from '../../testing/tunnel-spec.ts';
 import { DEFAULT_LOCALE, setLocale } from '../messages/translate.ts';
 import { toCallError } from './failure.ts';
 import { HAR_MAX_BYTES } from './limits.ts';
@@ -26,7 +28,7 @@ import {
   sendEdited,
   writeProblem,
 } from './requests.ts';
-import { createTunnelLog } from './tunnels/tunnel-log.ts';
+import { TunnelItem } from './tunnels/tunnel-item.ts';
 
 const EDITED = { method: 'PUT', target: '/x', fields: [['X', 'ü']] as const, body: 'ä', signs: false };
 
@@ -43,7 +45,7 @@ function tunnelThat(answers: (edit: RequestEdit) => Promise<number>) {
     send: () => assert.fail('it is of this log'),
     detail: () => undefined,
   };
-  return { key: 'k', form: { name: '' }, log };
+  return { key: 'k', name: undefined, log };
 }
 
 const UNSIGNED = { replayEdited: () => assert.fail('it was signed') };
@@ -189,17 +191,10 @@ describe('an exported HAR', () => {
   });
 });
 
-function bench(form: { folder?: string; hostHeader?: string } = {}) {
-  const log = new RequestLog();
-  const tunnel = {
-    form: { ...FORM, ...form },
-    tunnel: { public_url: 'https://shop.example/' },
-    log: { add: (...added: DropFirst<Parameters<typeof addImported>>) => addImported(log, ...added) },
-  };
-  return { log, tunnel };
+function bench(target: TunnelTarget = localPort(3000)) {
+  const { served } = fakeServed({ settings: { ...SPEC, target } });
+  return { log: served.log, tunnel: new TunnelItem(served) };
 }
-
-type DropFirst<T extends unknown[]> = T extends [unknown, ...infer Rest] ? Rest : never;
 
 function har(count: number, header = 'a'): string {
   const entries = Array.from({ length: count }, (_, index) => ({
@@ -227,8 +222,8 @@ describe('imported requests', () => {
     assert.deepEqual(imported, { ids: [1], leftOut: [], hasRedacted: true });
     const detail = log.detail(1);
     assert.deepEqual([detail?.method, detail?.target, detail?.isImported], ['POST', '/hook', true]);
-    assert.deepEqual(detail?.request.fields[0], ['Host', 'shop.example']);
-    const local = bench({ hostHeader: 'local' });
+    assert.deepEqual(detail?.request.fields[0], ['Host', 'my-app.demo.localhost:8080']);
+    const local = bench({ ...localPort(3000), hostHeader: 'local' });
     await importInto(local.tunnel, 'curl https://elsewhere.example/');
     assert.deepEqual(local.log.detail(1)?.request.fields[0], ['Host', 'localhost:3000']);
   });
@@ -280,8 +275,7 @@ describe('imported requests', () => {
   });
 
   it('do not change the known state of the local service', async () => {
-    const system = fakeSystem();
-    const app = await signedIn({ ...system, platform: { ...system.platform, createLog: createTunnelLog } });
+    const app = await signedIn();
     const { key } = await app.call('tunnel:create', FORM);
     app.serve.last.onProblem({ code: 'local-refused', text: 'Nobody is there.' });
     const response = { status: 200, headers: [] };

@@ -14,7 +14,6 @@ import { type Har, harEntry, type HarEntry, harOfEntries } from '../../client/in
 import { importText } from '../../client/inspector/import-text.ts';
 import type { RequestDetail } from '../../client/inspector/records.ts';
 import { IMPORT_MAX_BYTES, IMPORTED_REQUESTS_MAX, RECORDED_BODY_MAX_BYTES } from '../../client/limits.ts';
-import { replacementHost } from '../../client/local/local-error.ts';
 import type {
   EditForm,
   EditView,
@@ -29,7 +28,6 @@ import { CallFailure } from './failure.ts';
 import { HAR_MAX_BYTES } from './limits.ts';
 import type { Platform } from './platform.ts';
 import type { Signatures, SignedTunnel } from './signing.ts';
-import { localTarget } from './tunnels/folder-service.ts';
 import type { TunnelItem } from './tunnels/tunnel-item.ts';
 
 /**
@@ -153,9 +151,9 @@ function tooLarge(count: number): CallFailure {
 
 /* Import into the log of a tunnel, which sends nothing. */
 
-type Importing = Pick<TunnelItem, 'form'> & {
+type Importing = {
   readonly log: Pick<TunnelItem['log'], 'add'>;
-  readonly tunnel: Pick<TunnelItem['tunnel'], 'public_url'>;
+  readonly served: Pick<TunnelItem['served'], 'settings' | 'localHost'>;
 };
 
 const MIB = 1024 * 1024;
@@ -165,19 +163,12 @@ const MIB = 1024 * 1024;
  *
  * @throws ImportRefused
  */
-export async function importInto(tunnel: Importing, text: string): Promise<Imported> {
-  const { log, form } = tunnel;
-  if (form.folder !== undefined) throw new ImportRefused(t('problem.importFolder'));
+export async function importInto({ log, served }: Importing, text: string): Promise<Imported> {
+  if ('folder' in served.settings.target) throw new ImportRefused(t('problem.importFolder'));
   const { requests, leftOut } = await importText(text, IMPORTED_REQUESTS_MAX);
-  const host = localHost(tunnel);
-  const ids = requests.map((request) => log.add(request, host));
+  const ids = requests.map((request) => log.add(request, served.localHost));
   const written = JSON.stringify(requests.map(({ target, fields }) => [target, fields]));
   return { ids, leftOut: leftOut.map(translateMessage), hasRedacted: written.includes(REDACTED) };
-}
-
-/** The Host that the local service of a tunnel gets. */
-export function localHost({ form, tunnel }: Pick<Importing, 'form' | 'tunnel'>): string {
-  return replacementHost(localTarget(form)) ?? new URL(tunnel.public_url).host;
 }
 
 /**

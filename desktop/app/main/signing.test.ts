@@ -6,7 +6,7 @@ import { readMessage, RequestLog } from '../../client/inspector/request-log.ts';
 import { checkSignature, hmac } from '../../client/inspector/signatures.ts';
 import { again, type App, failsWith, FORM, SIGN_IN, signedIn, start, until } from '../../testing/core-app.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
-import { emptyLog, fakeEncryption, fakeSystem, type FakeSystem } from '../../testing/fake-platform.ts';
+import { fakeEncryption, fakeSystem } from '../../testing/fake-platform.ts';
 import { LOG_START } from '../ipc/request-views.ts';
 import { CallFailure } from './failure.ts';
 import { SIGNING_SECRETS_MAX } from './limits.ts';
@@ -37,7 +37,7 @@ async function bench() {
   let looks = 0;
   const tunnel = {
     key: 'k',
-    form: { name: '' },
+    name: undefined,
     log: {
       detail(id: number, reveal: boolean) {
         looks += 1;
@@ -136,9 +136,9 @@ describe('secrets of a tunnel', () => {
 
   it('belong to the name, or to an unnamed tunnel, and only its removal deletes them', async () => {
     const { secrets } = await bench();
-    const named = { key: 'k1', form: { name: 'shop' } };
-    const sameName = { key: 'k2', form: { name: 'shop' } };
-    const unnamed = { key: 'shop', form: { name: '' } };
+    const named = { key: 'k1', name: 'shop' };
+    const sameName = { key: 'k2', name: 'shop' };
+    const unnamed = { key: 'shop', name: undefined };
     await secrets.add(named, 'github', 'a');
     assert.deepEqual(secrets.of(sameName, 'github'), ['a']);
     assert.deepEqual(secrets.of(unnamed, 'github'), []);
@@ -154,27 +154,22 @@ describe('secrets of a tunnel', () => {
 const GITHUB_SECRET = 'a secret that GitHub was given';
 const WEBHOOK = Buffer.from('POST / HTTP/1.1\r\nX-GitHub-Event: ping\r\nContent-Length: 0\r\n\r\n');
 
-/** Each tunnel has had a webhook of GitHub without a signature. */
-function withWebhook(system: FakeSystem): FakeSystem {
-  const createLog = () => {
-    const log = new RequestLog(system.clock);
-    log.open().toLocal(WEBHOOK);
-    return { ...emptyLog(), detail: (id: number, reveal: boolean) => log.detail(id, { reveal }) };
-  };
-  return { ...system, platform: { ...system.platform, createLog } };
-}
-
 async function withSecret(app: App, name = ''): Promise<string> {
   const { key } = await app.call('tunnel:create', { ...FORM, name });
   await app.call('signature:add-secret', { key, provider: 'github', secret: GITHUB_SECRET });
   return key;
 }
-const look = (app: App, key: string) => app.call('signature:look', { key, id: 1 });
+/** Looks at a webhook of GitHub without a signature. */
+const look = (app: App, key: string) => {
+  const { log } = app.core.tunnelList.find(key).served;
+  if (log.list().length === 0) log.open().toLocal(WEBHOOK);
+  return app.call('signature:look', { key, id: 1 });
+};
 const file = (app: App): string => join(app.platform.dataDirectory, 'signing-secrets.json');
 
 describe('secrets of webhooks', () => {
   it('are encrypted on the disk, and not shown again, and survive a restart until they are removed', async () => {
-    const app = await signedIn(withWebhook(fakeSystem()));
+    const app = await signedIn();
     const key = await withSecret(app);
     const check = await look(app, key);
     assert.deepEqual(check?.signature, { provider: 'github', verdict: 'unsigned' });
@@ -185,7 +180,7 @@ describe('secrets of webhooks', () => {
     );
     assert.ok(!JSON.stringify([check, app.core.snapshots.make(), changes, files]).includes(GITHUB_SECRET));
 
-    const restarted = await start(withWebhook(again(app)));
+    const restarted = await start(again(app));
     const [secret] = (await look(restarted, key))?.secrets ?? [];
     await restarted.call('signature:remove-secret', { key, id: secret?.id ?? '' });
     assert.equal((await look(restarted, key))?.signature.verdict, 'no-secret');
@@ -193,14 +188,14 @@ describe('secrets of webhooks', () => {
   });
 
   it('of an unnamed tunnel are forgotten at the next start after its removal, unlike those of a name', async () => {
-    const app = await signedIn(withWebhook(fakeSystem()));
+    const app = await signedIn();
     for (const name of ['', 'shop']) {
       const key = await withSecret(app, name);
       await app.call('tunnel:stop', { key });
       await app.call('tunnel:forget', { key });
     }
     await app.core.undos.commitAll();
-    const restarted = await start(withWebhook(again(app)));
+    const restarted = await start(again(app));
     const { key } = await restarted.call('tunnel:create', { ...FORM, name: 'shop' });
     assert.equal((await look(restarted, key))?.secrets.length, 1);
     await restarted.call('signature:remove-secret', {
@@ -211,11 +206,11 @@ describe('secrets of webhooks', () => {
   });
 
   it('stay in memory if the system has no key store, or the user wants nothing stored', async () => {
-    const system = withWebhook(fakeSystem());
+    const system = fakeSystem();
     const refused = { ...system, platform: { ...system.platform, encryption: fakeEncryption(false) } };
     for (const [on, keep] of [
       [refused, 'session'],
-      [withWebhook(fakeSystem()), 'session'],
+      [fakeSystem(), 'session'],
       [refused, 'file'],
     ] as const) {
       const app = await start(on);
@@ -226,7 +221,7 @@ describe('secrets of webhooks', () => {
   });
 
   it('are forgotten at the sign-out, and restored when that is undone', async () => {
-    const app = await signedIn(withWebhook(fakeSystem()));
+    const app = await signedIn();
     const key = await withSecret(app, 'shop');
     await app.call('session:sign-out', undefined);
     assert.equal(existsSync(file(app)), false);
@@ -236,7 +231,7 @@ describe('secrets of webhooks', () => {
   });
 
   it('are forgotten when another account signs in after the key was refused', async () => {
-    const app = await signedIn(withWebhook(fakeSystem()));
+    const app = await signedIn();
     await withSecret(app, 'shop');
     await app.core.store.change({ account: undefined });
     await app.call('session:sign-in', SIGN_IN);
@@ -244,7 +239,7 @@ describe('secrets of webhooks', () => {
   });
 
   it('are rejected with the reason if they cannot be valid', async () => {
-    const app = await signedIn(withWebhook(fakeSystem()));
+    const app = await signedIn();
     const key = await withSecret(app);
     await assert.rejects(
       app.call('signature:add-secret', { key, provider: 'standard', secret: 'no base64' }),

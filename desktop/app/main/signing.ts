@@ -21,12 +21,13 @@ import { t } from '../messages/translate.ts';
 import { CallFailure } from './failure.ts';
 import { SIGNING_SECRETS_MAX } from './limits.ts';
 import type { KeyVault } from './settings/key-vault.ts';
-import type { TunnelLog } from './tunnels/tunnel-log.ts';
+import type { ShownLog } from './tunnels/tunnel-log.ts';
 
 /** Secrets belong to the name of a tunnel, or to its key if it has none. */
 interface SecretOwner {
   readonly key: string;
-  readonly form: { readonly name: string };
+  /** chosen by its user; `undefined` for a random one */
+  readonly name: string | undefined;
 }
 
 const secretSchema = yup
@@ -146,8 +147,8 @@ export class SigningSecrets {
 
 const NAME = 'name ';
 
-function ownerOf({ key, form }: SecretOwner): string {
-  return form.name === '' ? ownerOfKey(key) : `${NAME}${form.name}`;
+function ownerOf({ key, name }: SecretOwner): string {
+  return name === undefined ? ownerOfKey(key) : `${NAME}${name}`;
 }
 
 function ownerOfKey(key: string): string {
@@ -166,7 +167,7 @@ function read(text: string): readonly Kept[] {
 
 /** A tunnel whose webhooks are checked. */
 export interface SignedTunnel extends SecretOwner {
-  readonly log: Pick<TunnelLog, 'detail' | 'replay' | 'replayEdited'>;
+  readonly log: Pick<ShownLog, 'detail' | 'replay' | 'replayEdited'>;
 }
 
 /** Results for the requests of one tunnel, by number, valid for one revision of the secrets. */

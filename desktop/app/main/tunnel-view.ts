@@ -10,7 +10,6 @@ import { t } from '../messages/translate.ts';
 import { RECENT_REQUESTS } from './limits.ts';
 import type { PortScan } from './ports.ts';
 import type { TunnelItem } from './tunnels/tunnel-item.ts';
-import type { ShownLog } from './tunnels/tunnel-log.ts';
 
 /**
  * What the window shows of one tunnel.
@@ -18,62 +17,34 @@ import type { ShownLog } from './tunnels/tunnel-log.ts';
  * @param scan the latest look at ports
  * @param isJudged whether that look began after what is known otherwise of the local service: that it is to be reached, or cannot be
  */
-export function tunnelView(
-  {
-    key,
-    status,
-    tunnel,
-    requests,
-    form,
-    log,
-    localProblem,
-    lock,
-    tokens,
-    knocks,
-    logView,
-  }: Pick<
-    TunnelItem,
-    | 'key'
-    | 'status'
-    | 'tunnel'
-    | 'requests'
-    | 'form'
-    | 'localProblem'
-    | 'lock'
-    | 'tokens'
-    | 'knocks'
-    | 'logView'
-  > & {
-    readonly log: Pick<ShownLog, 'list' | 'point' | 'pulse'>;
-  },
-  scan: PortScan | undefined,
-  isJudged: boolean,
-): TunnelView {
-  const { folder } = form;
-  const hasPort = folder === undefined;
+export function tunnelView(item: TunnelItem, scan: PortScan | undefined, isJudged: boolean): TunnelView {
+  const { key, status, tunnel, log, localProblem, lock, tokens, knocks, logView } = item;
+  const { settings, requests } = item.served;
+  const { target, label, project } = settings;
+  const service = 'folder' in target ? undefined : target;
   return {
     key,
     status,
     url: tunnel.public_url,
     wildcardUrl: tunnel.urls.wildcard,
     slug: tunnel.slug,
-    name: form.name,
-    localPort: form.port,
-    project: form.project,
-    folder: hasPort ? undefined : folderName(folder),
-    framework: !hasPort ? undefined : scan?.ports.find(({ port }) => port === form.port)?.framework,
+    name: settings.name ?? '',
+    localPort: service?.port ?? tunnel.local_port,
+    project: project === undefined ? undefined : { name: project, label: label ?? '' },
+    folder: 'folder' in target ? folderName(target.folder) : undefined,
+    framework: scan?.ports.find(({ port }) => port === service?.port)?.framework,
     localProblem:
       status.name === 'ended'
         ? undefined
-        : hasPort
-          ? problemNow(form.port, localProblem, isJudged ? scan : undefined)
-          : localProblem,
-    hostHeader: form.hostHeader,
+        : service === undefined
+          ? localProblem
+          : problemNow(service.port, localProblem, isJudged ? scan : undefined),
+    hostHeader: service?.hostHeader ?? 'keep',
     lock,
     tokens,
     knocks,
     isIdle: tunnel.idle_ttl,
-    isKeptOpen: isKeptOpen(form),
+    isKeptOpen: isKeptOpen(settings),
     ttl: parseDuration(tunnel.ttl) ?? 0,
     expiresAt: Date.parse(tunnel.expires_at),
     requests,

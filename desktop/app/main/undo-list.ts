@@ -5,7 +5,7 @@ import type { UndoView } from '../ipc/snapshot.ts';
 import { t } from '../messages/translate.ts';
 import { CallFailure } from './failure.ts';
 import { UNDO_MS } from './limits.ts';
-import { Signal } from './signals.ts';
+import { Signal } from '../../client/signal.ts';
 
 /** An action that is done here but not final yet. Exactly one of the two functions is called. */
 interface Undoable {

@@ -434,6 +434,14 @@ export const ENGINE_DE: Translation<typeof MESSAGES> = {
   'name.access': 'Ihr Tunnel „{name}“ ist mit einem anderen Zugangsschutz offen, und kein Client bedient ihn',
   'name.program': 'Sie haben schon einen Tunnel „{name}“, der nicht hier geöffnet wurde',
   'tunnel.stopped': 'Gestoppt.',
+  'ended.youStopped': 'Sie haben ihn gestoppt.',
+  'ended.otherAccount': 'Sie haben sich bei einem anderen Konto angemeldet.',
+  'ended.notSaved': 'Die Änderung konnte nicht gespeichert werden.',
+  'ended.youSignedOut': 'Sie haben sich abgemeldet.',
+  'folder.notServed': 'Der Ordner kann nicht geteilt werden: {why}.',
+  'folder.notShared':
+    'Der Ordner {folder} wird gerade nicht geteilt. Starten Sie den Tunnel und versuchen Sie es erneut.',
+  'ended.quit': 'Culvert wurde beendet.',
   'local.failed': 'Keine Verbindung zu {service}: {why}.',
   'local.noPorts': 'alle lokalen Ports dieses Rechners sind belegt',
   'local.refused': 'Auf {service} lauscht nichts. Starten Sie den Dienst dort; der Tunnel bleibt offen.',
@@ -1036,12 +1044,9 @@ export const PROBLEMS_DE: Translation<typeof PROBLEMS> = {
     'Dieses Token kann nicht mehr kopiert werden. Widerrufen Sie es, und erstellen Sie ein neues.',
   'problem.passwordUnknown':
     'Das Passwort wurde nicht in dieser App gesetzt oder ist nicht mehr bekannt. Setzen Sie ein anderes.',
-  'ended.youStopped': 'Sie haben ihn gestoppt.',
-  'ended.otherAccount': 'Sie haben sich bei einem anderen Konto angemeldet.',
   'problem.tooManyTunnels': 'Culvert kann höchstens {max} Tunnel haben. Stoppen Sie zuerst einen.',
   'problem.stopFirst': 'Stoppen Sie den Tunnel, bevor Sie ihn entfernen.',
   'problem.notInList': 'Dieser Tunnel ist nicht mehr in der Liste.',
-  'problem.notSaved': 'Die Änderung konnte nicht gespeichert werden.',
   'problem.inUse':
     'Ein anderes Programm von Culvert benutzt dieselben Dateien und antwortet nicht. Beenden Sie es zuerst.',
   'problem.wrong': 'In Culvert ist etwas schiefgegangen. Versuchen Sie es noch einmal.',
@@ -1064,7 +1069,6 @@ export const PROBLEMS_DE: Translation<typeof PROBLEMS> = {
     'Andere Einladungen werden gerade geöffnet. Versuchen Sie es gleich noch einmal.',
   'problem.invitationNotShown': 'Diese Einladung wird nicht mehr gezeigt. Öffnen Sie sie noch einmal.',
   'problem.signingIn': 'Culvert meldet sich gerade an. Warten Sie das ab, oder brechen Sie es zuerst ab.',
-  'ended.youSignedOut': 'Sie haben sich abgemeldet.',
   'problem.notEncrypted':
     'Die Verbindung zu diesem Relay ist nicht verschlüsselt, andere könnten also Ihren Schlüssel lesen. Geben Sie eine Adresse an, die mit https:// beginnt.',
   'problem.keyRefused':
@@ -1130,7 +1134,6 @@ export const PROBLEMS_DE: Translation<typeof PROBLEMS> = {
   'accepted.tokenName': '1 bis 32 Kleinbuchstaben, Ziffern und Bindestriche',
   'accepted.token': '24 bis 256 sichtbare ASCII-Zeichen ohne Leerzeichen',
   'accepted.ttl': 'eine Dauer von mindestens 1s, etwa 90s, 30m, 4h oder 1h30m',
-  'problem.folderNotServed': 'Der Ordner kann nicht geteilt werden: {why}.',
   'problem.settingsNotWritten': 'Culvert kann seine Einstellungen nicht speichern: {why}.',
   'problem.fileNotWritten': 'Culvert kann {path} nicht schreiben: {why}.',
   'problem.harTooLarge':
@@ -1141,7 +1144,6 @@ export const PROBLEMS_DE: Translation<typeof PROBLEMS> = {
   'writing.noRoom': 'es ist kein Platz mehr',
   'writing.isFolder': 'ein Ordner heißt so',
   'writing.longName': 'der Name ist zu lang',
-  'ended.quit': 'Culvert wurde beendet.',
   'problem.dropOther': '{why} Wählen Sie einen Ordner, den Sie lesen können.',
 };
 

@@ -687,12 +687,9 @@ export const PROBLEMS = {
   'problem.tokenUnknown': 'This token can no longer be copied. Revoke it, and create a new one.',
   'problem.passwordUnknown':
     'This password was not set in this app or is no longer known. Set a new password.',
-  'ended.youStopped': 'You stopped the tunnel.',
-  'ended.otherAccount': 'You signed in to a different account.',
   'problem.tooManyTunnels': 'You can have at most {max} tunnels. Stop one first.',
   'problem.stopFirst': 'Stop the tunnel before you remove it.',
   'problem.notInList': 'This tunnel is no longer in the list.',
-  'problem.notSaved': 'The change could not be saved.',
   'problem.inUse': 'Another program of Culvert uses the same files, and does not answer. End it first.',
   'problem.wrong': 'Something went wrong in Culvert. Try again.',
   'problem.nothingListens':
@@ -712,7 +709,6 @@ export const PROBLEMS = {
   'problem.otherInvitations': 'Other invitations are being opened. Try again in a moment.',
   'problem.invitationNotShown': 'This invitation is no longer shown. Open it again.',
   'problem.signingIn': 'Culvert is already signing in. Wait until it finishes, or cancel it first.',
-  'ended.youSignedOut': 'You signed out.',
   'problem.notEncrypted':
     'The connection to this relay is not encrypted, so others could read your key. Enter an address that begins with https://.',
   'problem.keyRefused': 'The relay no longer accepts your key. Sign in with a different one.',
@@ -778,7 +774,6 @@ export const PROBLEMS = {
   'accepted.tokenName': '1 to 32 lowercase letters, digits and hyphens',
   'accepted.token': '24 to 256 visible ASCII characters without blanks',
   'accepted.ttl': 'a duration of at least 1s, such as 90s, 30m, 4h or 1h30m',
-  'problem.folderNotServed': 'The folder cannot be shared: {why}.',
   'problem.settingsNotWritten': 'Culvert cannot save its settings: {why}.',
   'problem.fileNotWritten': 'Culvert cannot write {path}: {why}.',
   'problem.harTooLarge':
@@ -789,7 +784,6 @@ export const PROBLEMS = {
   'writing.noRoom': 'there is no space left',
   'writing.isFolder': 'a folder with this name already exists',
   'writing.longName': 'the name is too long',
-  'ended.quit': 'Culvert was quit.',
   'problem.dropOther': '{why} Choose one folder that you can read.',
 } as const;
 

@@ -3,6 +3,7 @@ import { OPEN } from '../../../shared/access.ts';
 import { SPEC_DEFAULTS, type TunnelSpec } from '../../client/config/tunnel-spec.ts';
 import { UsageError } from '../../client/failures.ts';
 import { ProjectFileError } from '../../client/config/project-trust.ts';
+import { localPort } from '../../client/local/local-service.ts';
 import { Network } from '../../client/network/network.ts';
 import { parseRelayAddress } from '../../client/relay/relay-address.ts';
 import { NO_FILES } from '../../testing/command-context.ts';
@@ -20,7 +21,8 @@ function spec(label: string | undefined, port: number): TunnelSpec & { label: st
 
 /** A tunnel of the command line before its access policy is known. */
 function tunnelOf(label: string | undefined, port: number): Omit<TunnelSpec, 'access'> {
-  return { ...SPEC_DEFAULTS, label, port, name: undefined, domain: undefined, ttl: undefined };
+  const target = localPort(port);
+  return { ...SPEC_DEFAULTS, label, target, name: undefined, domain: undefined, ttl: undefined };
 }
 
 const EVERYBODY = { ...OPEN, madePassword: undefined, exposed: [] };
@@ -112,11 +114,14 @@ describe('a command line', () => {
   it('reads the options of the local port', () => {
     const tunnel = {
       ...tunnelOf(undefined, 3000),
-      hostHeader: 'local',
-      localHost: '192.0.2.7',
-      localHttps: true,
-      upstream: 'h2',
-      wait: 10,
+      target: {
+        port: 3000,
+        hostHeader: 'local',
+        host: '192.0.2.7',
+        https: true,
+        upstream: 'h2',
+        waitMs: 10_000,
+      },
       compress: 'off',
       keepBodies: 256 * 1024,
     };
@@ -135,7 +140,7 @@ describe('a command line', () => {
   it('reads the folder to share', () => {
     assert.deepEqual(read('share dist --name my-app --open --compress on'), {
       command: 'share',
-      tunnel: { ...tunnelOf(undefined, 0), folder: 'dist', name: 'my-app', compress: 'on' },
+      tunnel: { ...tunnelOf(undefined, 1), target: { folder: 'dist' }, name: 'my-app', compress: 'on' },
       wanted: EVERYBODY,
       onceOnline: { ...NOTHING, open: true },
       ui: false,
@@ -248,7 +253,7 @@ describe('a command line', () => {
     });
 
     it('accepts a local_host on another machine only if that is allowed', () => {
-      const remote = { ...spec('db', 5432), localHost: '192.0.2.7' };
+      const remote = { ...spec('db', 5432), target: { ...localPort(5432), host: '192.0.2.7' } };
       const project = {
         ...files,
         readProject: () => ({

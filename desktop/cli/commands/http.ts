@@ -1,11 +1,10 @@
 /** `culvert http`: opens a tunnel to a local port, and serves it until it ends. */
 import { PORT_RULE } from '../../../shared/value-rules.ts';
-import { SPEC_DEFAULTS } from '../../client/config/tunnel-spec.ts';
 import { UsageError } from '../../client/failures.ts';
 import { type AnyLine, defineCommand } from '../command-line/command.ts';
 import { EXIT_CODES } from '../command-line/help.ts';
 import { parseTarget, type Target } from '../command-line/parse.ts';
-import { HTTP_OPTIONS, readHttpTunnel, serve } from './tunnel-options.ts';
+import { HTTP_OPTIONS, readService, serve, withPort } from './tunnel-options.ts';
 
 const EVENTS = `{"event":"online","tunnel":{…}}
     Visitors can reach the port. This event is sent first and after each reconnect. It contains "password" if
@@ -70,7 +69,10 @@ export const httpCommand = defineCommand({
     In a terminal, press ? to see the keyboard shortcuts. With --ui, or after you press w, the command shows its
     requests in a browser. The link works once; only a browser that has opened a link can use the window.`,
   sections: { 'Events of --json, one per line': EVENTS, 'Exit codes': EXIT_CODES },
-  read: (line) => readHttpTunnel(line, readTarget(line, line.operands.port), SPEC_DEFAULTS.wait),
+  read(line) {
+    const { port, ...service } = readTarget(line, line.operands.port);
+    return withPort(readService(line, service, 0), port);
+  },
   run: serve,
 });
 

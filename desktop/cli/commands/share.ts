@@ -39,7 +39,7 @@ export const shareCommand = defineCommand({
     const { folder } = line.operands;
     const wanted = readAccessOptions(line.values);
     const { madePassword } = wanted;
-    const tunnel = { ...SPEC_DEFAULTS, ...ofAnyTunnel(line), port: 0, folder, madePassword };
+    const tunnel = { ...SPEC_DEFAULTS, ...ofAnyTunnel(line), target: { folder }, madePassword };
     const access = readAccessOrLogin(line.accessSources());
     return { tunnel, wanted, onceOnline: onceOnline(line.values), ui: line.values.ui ?? false, ...access };
   },

@@ -113,7 +113,7 @@ export function readStart(
     );
   if (values['allow-other-hosts'] !== true) checkLocalHosts({ path, tunnels });
   const access = line.access(relay && { path, relay });
-  for (const tunnel of tunnels) refuseRelayPort(access.relay, tunnel);
+  for (const { target } of tunnels) refuseRelayPort(access.relay, target);
   return {
     project: path,
     takesOver: values['take-over'] ?? false,

@@ -14,11 +14,13 @@ import {
   KEEP_BODIES_RULE,
   parseSize,
   SPEC_DEFAULTS,
-  type TunnelSpec,
+  hostsOf,
+  type TunnelTarget,
   WAIT_RULE,
 } from '../../client/config/tunnel-spec.ts';
 import { type ExitCode, UsageError } from '../../client/failures.ts';
 import { isLoopback } from '../../client/network/dial.ts';
+import type { LocalTarget } from '../../client/local/local-service.ts';
 import type { RelayAddress } from '../../client/relay/relay-address.ts';
 import { readAccessOptions } from '../command-line/access-options.ts';
 import type { CommandContext, AnyLine } from '../command-line/command.ts';
@@ -64,30 +66,42 @@ export async function serve(given: HttpTunnel | ProjectTunnels, context: Command
   return openTunnels(complete, context);
 }
 
+/** A tunnel to a local service whose port is not known yet. */
+export interface ServiceTunnel extends Omit<HttpTunnel, 'tunnel'> {
+  readonly tunnel: Omit<HttpTunnel['tunnel'], 'target'>;
+  readonly service: Omit<LocalTarget, 'port'>;
+}
+
 /**
  * A tunnel to a local service, from the options of `http`.
  *
  * @param wait seconds to wait for the port, without `--wait`
  * @throws UsageError
  */
-export function readHttpTunnel(line: AnyLine, { port, host, https }: Target, wait: number): HttpTunnel {
+export function readService(
+  line: AnyLine,
+  { host, https }: Omit<Target, 'port'>,
+  wait: number,
+): ServiceTunnel {
   const { values } = line;
   const wanted = readAccessOptions(values);
-  const tunnel = {
-    ...SPEC_DEFAULTS,
-    ...ofAnyTunnel(line),
-    port,
-    hostHeader:
-      readOption('host-header', hostHeaderMode(values), HOST_HEADER_RULE) ?? SPEC_DEFAULTS.hostHeader,
-    localHost: readOption('local-host', values['local-host'], LOCAL_HOST_RULE) ?? host,
-    localHttps: values['local-https'] ?? https,
+  const tunnel = { ...SPEC_DEFAULTS, ...ofAnyTunnel(line), madePassword: wanted.madePassword };
+  const service = {
+    hostHeader: readOption('host-header', hostHeaderMode(values), HOST_HEADER_RULE) ?? 'keep',
+    host: readOption('local-host', values['local-host'], LOCAL_HOST_RULE) ?? host,
+    https: values['local-https'] ?? https,
     upstream: readUpstream(values, https),
-    wait: readSeconds('wait', values.wait, WAIT_RULE) ?? wait,
-    madePassword: wanted.madePassword,
+    waitMs: (readSeconds('wait', values.wait, WAIT_RULE) ?? wait) * 1000,
   };
   const access = readAccessOrLogin(line.accessSources());
-  refuseRelayPort(access.relay, tunnel);
-  return { tunnel, wanted, onceOnline: onceOnline(values), ui: values.ui ?? false, ...access };
+  return { tunnel, service, wanted, onceOnline: onceOnline(values), ui: values.ui ?? false, ...access };
+}
+
+/** @throws UsageError for the relay's own port */
+export function withPort({ service, tunnel, ...given }: ServiceTunnel, port: number): HttpTunnel {
+  const target = { ...service, port };
+  refuseRelayPort(given.relay, target);
+  return { ...given, tunnel: { ...tunnel, target } };
 }
 
 /**
@@ -95,13 +109,10 @@ export function readHttpTunnel(line: AnyLine, { port, host, https }: Target, wai
  *
  * @throws UsageError
  */
-export function refuseRelayPort(
-  relay: RelayAddress,
-  { folder, localHost, port, hosts }: Pick<TunnelSpec, 'folder' | 'localHost' | 'port' | 'hosts'>,
-): void {
-  const ports = [port, ...Object.values(hosts ?? {})];
-  if (folder !== undefined || !ports.includes(relay.port)) return;
-  if (!isLoopback(relay.hostname) || !isLoopback(localHost)) return;
+export function refuseRelayPort(relay: RelayAddress, target: TunnelTarget): void {
+  if ('folder' in target) return;
+  const ports = [target.port, ...Object.values(hostsOf(target) ?? {})];
+  if (!ports.includes(relay.port) || !isLoopback(relay.hostname) || !isLoopback(target.host)) return;
   throw new UsageError(`Port ${relay.port} is the relay's own port. Specify the port of your local service.`);
 }
 
@@ -114,7 +125,6 @@ export function ofAnyTunnel(line: AnyLine) {
     name: readOption('name', name, NAME_RULE),
     domain,
     wildcard: line.values.wildcard ?? isWildcardDomain(domain ?? ''),
-    hosts: undefined,
     ttl: line.ttl(),
     idle: idle ?? SPEC_DEFAULTS.idle,
     compress: readCompressMode(compress) ?? SPEC_DEFAULTS.compress,

@@ -8,14 +8,16 @@ import type { Clock } from '../../client/clock.ts';
 import { claimNames } from '../../client/config/claims.ts';
 import type { RelayAccess } from '../../client/config/relay-access.ts';
 import type { TunnelSpec } from '../../client/config/tunnel-spec.ts';
-import type { InspectedTunnel } from '../../client/inspector/inspector-server.ts';
+import type { Host } from '../../client/host/host.ts';
+import type { ServedTunnel } from '../../client/host/served-tunnel.ts';
 import type { RequestSummary } from '../../client/inspector/records.ts';
+import type { InspectorServer } from '../../client/inspector/inspector-server.ts';
+import type { Replayer } from '../../client/inspector/replay.ts';
 import type { RequestLog } from '../../client/inspector/request-log.ts';
 import { textOf } from '../../client/messages.ts';
 import { ApiClient } from '../../client/relay/api-client.ts';
 import { MCP_OPEN_TIMEOUT_MS, MCP_TUNNELS_MAX } from '../limits.ts';
 import type { Output, Reporter } from '../output/reporter.ts';
-import type { Inspection } from '../serve-tunnel.ts';
 import { ToolFailure } from './tool-json.ts';
 
 /** What an agent and its user know of a connection. */
@@ -26,7 +28,7 @@ export interface AgentTunnel {
   readonly slug: string;
   readonly port: number;
   readonly log: RequestLog;
-  readonly replayer: InspectedTunnel['replayer'];
+  readonly replayer: Replayer;
   /** as the agent has asked for it, with its secrets */
   access: Access;
   /** the same as the relay showed it then */
@@ -49,13 +51,11 @@ interface AgentTunnelsOptions {
 export class AgentTunnels {
   readonly #options: AgentTunnelsOptions;
   readonly #tunnels = new Map<string, AgentTunnel>();
-  /** ids of all that were opened here: one that could not be closed may be opened again */
-  readonly #made = new Set<string>();
   /** also those that are still opening */
   readonly #ends = new Set<{ readonly stop: AbortController; readonly ended: Promise<unknown> }>();
   readonly #over = new AbortController();
-  /** lets `culvert inspect` see the tunnels */
-  #inspection: Promise<Inspection | undefined> | undefined;
+  /** serves the tunnels, and lets `culvert inspect` see them */
+  #loading: Promise<{ readonly host: Host; readonly inspector: InspectorServer | undefined }> | undefined;
   readonly api: ApiClient;
 
   constructor(options: AgentTunnelsOptions) {
@@ -125,7 +125,7 @@ export class AgentTunnels {
     this.#over.abort();
     for (const { stop } of this.#ends) stop.abort();
     await Promise.all([...this.#ends].map(({ ended }) => ended));
-    (await this.#inspection)?.stop();
+    (await this.#loading)?.inspector?.stop();
   }
 
   async #serve(
@@ -133,76 +133,65 @@ export class AgentTunnels {
     stop: AbortController,
     opening: PromiseWithResolvers<Tunnel>,
   ): Promise<void> {
-    const { access, clock, output } = this.#options;
-    const { Inspection, serveTunnel } = await import('../serve-tunnel.ts');
-    const { RequestLog } = await import('../../client/inspector/request-log.ts');
-    const inspection = await (this.#inspection ??= Inspection.start(process.env, output));
-    const log = new RequestLog(clock);
-    let replayer: InspectedTunnel['replayer'] | undefined;
-    let state: State = 'connecting';
-    let problem: string | undefined;
-    let id = '';
+    const { clock, output } = this.#options;
+    const { serveTunnel } = await import('../serve-tunnel.ts');
+    const { host } = await (this.#loading ??= this.#load());
     const ended = Promise.withResolvers<string>();
-    const add = (tunnel: Tunnel): void => {
-      if (replayer === undefined) return;
-      ({ id } = tunnel);
-      this.#made.add(id);
-      this.#tunnels.set(id, {
-        id,
-        slug: tunnel.slug,
-        port: spec.port,
-        log,
-        replayer,
-        access: spec.access,
-        shownAccess: tunnel.access,
-        lastWaited: 0,
-        get state() {
-          return state;
-        },
-        get problem() {
-          return problem;
-        },
-        close() {
-          stop.abort();
-          return ended.promise;
-        },
-      });
-    };
+    let tunnel: AgentTunnel | undefined;
     const reporter: Reporter = {
       waiting: () => {},
-      online: (tunnel) => {
-        state = 'online';
-        if (id === '') add(tunnel);
-        opening.resolve(tunnel);
+      opened: (served) => (tunnel = agentTunnel(served, spec, () => (stop.abort(), ended.promise))),
+      online: (shown) => {
+        if (tunnel !== undefined) this.#tunnels.set(shown.id, tunnel);
+        opening.resolve(shown);
       },
-      reconnecting: () => (state = 'reconnecting'),
-      problem: ({ text }) => (problem = textOf(text)),
+      reconnecting: () => {},
+      problem: () => {},
       approvalRequest: () => {},
       expiring: () => {},
       offline: (_reason, why) => {
-        this.#tunnels.delete(id);
+        this.#tunnels.delete(tunnel?.id ?? '');
         opening.reject(new ToolFailure(why));
         ended.resolve(why);
       },
     };
-    const claims = await claimNames(this.api, [spec], { from: 'program', made: this.#made });
-    await serveTunnel({
-      access,
-      spec,
-      reporter,
-      log,
-      output,
-      interrupted: stop.signal,
-      inspection: {
-        show(tunnel, parts) {
-          ({ replayer } = parts);
-          return inspection?.show(tunnel, parts) ?? (() => {});
-        },
-      },
-      clock,
-      claim: claims.get(spec.name ?? ''),
-    });
+    const claims = await claimNames(this.api, [spec], { from: 'program', made: host.made });
+    const claim = claims.get(spec.name ?? '');
+    await serveTunnel({ host, spec, reporter, output, interrupted: stop.signal, clock, claim });
+    // The list of an agent has only live tunnels.
+    const served = host.tunnels.find(({ isEnded }) => isEnded);
+    if (served !== undefined) host.forget(served);
   }
+
+  async #load(): Promise<{ host: Host; inspector: InspectorServer | undefined }> {
+    const { access, clock, output } = this.#options;
+    const { hostOf } = await import('../serve-tunnel.ts');
+    const { startInspector } = await import('../inspection.ts');
+    const inspector = await startInspector(process.env, output);
+    return { host: hostOf(access, inspector, clock), inspector };
+  }
+}
+
+function agentTunnel(served: ServedTunnel, spec: TunnelSpec, close: () => Promise<string>): AgentTunnel {
+  const { tunnel, log, replayer } = served;
+  return {
+    id: tunnel.id,
+    slug: tunnel.slug,
+    port: tunnel.local_port,
+    log,
+    replayer,
+    access: spec.access,
+    shownAccess: tunnel.access,
+    lastWaited: 0,
+    get state() {
+      const { name } = served.state;
+      return name === 'ended' ? 'reconnecting' : name;
+    },
+    get problem() {
+      return served.localProblem && textOf(served.localProblem.text);
+    },
+    close,
+  };
 }
 
 /* Waits for a request of a visitor that matches. */

@@ -22,6 +22,7 @@ import type { RelayAccess } from '../../client/config/relay-access.ts';
 import { SPEC_DEFAULTS, type TunnelSpec } from '../../client/config/tunnel-spec.ts';
 import { describeFailure } from '../../client/failures.ts';
 import { matching, type RequestDetail } from '../../client/inspector/records.ts';
+import { localPort } from '../../client/local/local-service.ts';
 import { type Message, toMessage } from '../../client/messages.ts';
 import { madeTokens, withoutTokens } from '../../client/relay/api-responses.ts';
 import { accessMessage, describeAccess } from '../command-line/access-options.ts';
@@ -491,7 +492,7 @@ async function openTunnel(
   } & WantedAccess,
   call: Call,
 ): Promise<ToolResult> {
-  const { port, name, host_header: hostHeader = SPEC_DEFAULTS.hostHeader } = given;
+  const { port, name, host_header: hostHeader = 'keep' } = given;
   const { bounds, tunnels } = call;
   checkPort(bounds, port);
   const ttl = boundedTtl(bounds, given.ttl);
@@ -500,14 +501,13 @@ async function openTunnel(
     ...SPEC_DEFAULTS,
     label: undefined,
     domain: undefined,
-    port,
+    target: { ...localPort(port), hostHeader },
     name,
     ttl,
-    hostHeader,
     access,
     madePassword,
   };
-  refuseRelayPort(call.access.relay, spec);
+  refuseRelayPort(call.access.relay, spec.target);
   const asked = { port, access: wantedMessage(access) };
   await call.approve(
     name === undefined

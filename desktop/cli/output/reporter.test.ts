@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { localPort } from '../../client/local/local-service.ts';
 import { record } from '../../testing/command-context.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
 import { TUNNEL } from '../../testing/fake-platform.ts';
@@ -104,7 +105,7 @@ describe('TextReporter', () => {
 
   it('shows the target if it is not on this machine', () => {
     const { printed, output } = record();
-    const spec = { ...SPEC, localHost: 'nas', localHttps: true, port: 8443 };
+    const spec = { ...SPEC, target: { ...localPort(8443), host: 'nas', https: true } };
     new TextReporter(output, new FakeClock(), spec).online(TUNNEL);
     assert.match(printed.out, /Forwards to {2}https:\/\/nas:8443\n/);
   });

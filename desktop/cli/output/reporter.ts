@@ -3,10 +3,10 @@ import type { KnockMessage } from '../../../shared/control.ts';
 import type { Tunnel } from '../../../shared/tunnel.ts';
 import { escapeUnprintable } from '../../../shared/unprintable.ts';
 import type { Clock } from '../../client/clock.ts';
-import { localUrl, type TunnelSpec } from '../../client/config/tunnel-spec.ts';
+import { hostsOf, localUrl, type TunnelSpec } from '../../client/config/tunnel-spec.ts';
 import { isKeptOpen } from '../../client/expiry-watch.ts';
-import type { OfflineReason } from '../../client/control/verdict.ts';
 import { describeWait } from '../../client/failures.ts';
+import type { EndReason as ServedEndReason, ServedTunnel } from '../../client/host/served-tunnel.ts';
 import type { RequestSummary } from '../../client/inspector/records.ts';
 import { textOf } from '../../client/messages.ts';
 import { madeTokens } from '../../client/relay/api-responses.ts';
@@ -16,11 +16,13 @@ import { escapeVisitorText, jsonLine, lifetimeText, localTime, timeLeft } from '
 import { summaryLine } from '../inspect-format.ts';
 
 /** Why the command ended: `failed` if there never was a tunnel. */
-export type EndReason = OfflineReason | 'failed';
+export type EndReason = Exclude<ServedEndReason, 'signed-out'> | 'failed';
 
 export interface Reporter {
   /** The relay limits how many tunnels can be created. @param retryInMs ms until the next attempt */
   waiting(retryInMs: number): void;
+  /** The relay has created it, and it connects. */
+  opened(tunnel: ServedTunnel): void;
   online(tunnel: Tunnel): void;
   /** @param retryInMs ms until the next attempt */
   reconnecting(attempt: number, retryInMs: number, why: string): void;
@@ -41,6 +43,7 @@ export interface Reporter {
 export function followReporter(inner: Reporter, replaced: Partial<Reporter>): Reporter {
   return {
     waiting: (ms) => inner.waiting(ms),
+    opened: (tunnel) => inner.opened(tunnel),
     online: (tunnel) => inner.online(tunnel),
     reconnecting: (attempt, ms, why) => inner.reconnecting(attempt, ms, why),
     problem: (problem) => inner.problem(problem),
@@ -103,6 +106,8 @@ export class JsonReporter implements Reporter {
     this.#output.err(`culvert: ${describeWait(retryInMs)}\n`);
   }
 
+  opened(): void {}
+
   online(tunnel: Tunnel): void {
     this.#print({ event: 'online', ...this.#name, tunnel, ...this.#password });
   }
@@ -161,6 +166,8 @@ export class TextReporter implements Reporter {
   waiting(retryInMs: number): void {
     this.#output.out(`${describeWait(retryInMs)}\n`);
   }
+
+  opened(): void {}
 
   online(tunnel: Tunnel): void {
     this.#waiting = false;
@@ -229,8 +236,8 @@ function prefixLines(prefix: string, text: string): string {
 export const KEPT_OPEN = ', extended while the command runs';
 
 /** Where hosts are forwarded that have a port of their own. */
-function hostsText({ hosts = {} }: TunnelSpec): string {
-  return Object.entries(hosts)
+function hostsText({ target }: TunnelSpec): string {
+  return Object.entries(hostsOf(target) ?? {})
     .map(([host, port]) => `${host.padEnd(12)} port ${port}\n`)
     .join('');
 }
@@ -252,7 +259,7 @@ function greeting(tunnel: Tunnel, spec: TunnelSpec): string {
     madeTokens(access)
       .map(({ name, token }) => `Token        ${name}: ${token}\n`)
       .join('') +
-    `Forwards to  ${escapeUnprintable(localUrl(spec))}\n` +
+    `Forwards to  ${escapeUnprintable(localUrl(spec.target))}\n` +
     hostsText(spec) +
     `Expires      ${lifetime}\n`
   );

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { KnockMessage } from '../../../shared/control.ts';
+import { Deadlines } from '../../client/clock.ts';
+import { Replayer } from '../../client/inspector/replay.ts';
 import { RequestLog } from '../../client/inspector/request-log.ts';
+import { localPort } from '../../client/local/local-service.ts';
 import { record } from '../../testing/command-context.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
 import { TUNNEL } from '../../testing/fake-platform.ts';
@@ -14,21 +17,23 @@ function setUp({ isReachable = true } = {}) {
   const asked: string[] = [];
   const answered: unknown[] = [];
   const panel = new Panel({
-    spec: { ...SPEC, label: 'web', localHost: '::1', localHttps: true },
+    spec: { ...SPEC, label: 'web', target: { ...localPort(3000), host: '::1', https: true } },
     clock,
-    requests: (count) => log.list(undefined, count),
-    detail: () => undefined,
-    extendTunnel: () => Promise.resolve(TUNNEL),
-    fetchTunnel(id) {
-      asked.push(id);
-      const now = { ...TUNNEL, requests: asked.length };
-      return isReachable ? Promise.resolve(now) : Promise.reject(new Error('away'));
-    },
-    answerKnock(id, knock, admit) {
-      answered.push([id, knock, admit]);
-      return isReachable ? Promise.resolve() : Promise.reject(new Error('away'));
+    api: {
+      now: () => clock.now(),
+      extendTunnel: () => Promise.resolve(TUNNEL),
+      getTunnel(id) {
+        asked.push(id);
+        const now = { ...TUNNEL, requests: asked.length };
+        return isReachable ? Promise.resolve(now) : Promise.reject(new Error('away'));
+      },
+      answerKnock(id, knock, admit) {
+        answered.push([id, knock, admit]);
+        return isReachable ? Promise.resolve() : Promise.reject(new Error('away'));
+      },
     },
   });
+  panel.opened({ log, replayer: new Replayer(log, () => assert.fail(), new Deadlines(clock)) });
   const visit = (): void => log.open().toLocal(Buffer.from('GET / HTTP/1.1\r\nHost: a\r\n\r\n'));
   return { clock, panel, asked, answered, visit };
 }

@@ -4,9 +4,10 @@ import type { Clock } from '../../client/clock.ts';
 import { localUrl, type TunnelSpec } from '../../client/config/tunnel-spec.ts';
 import { isKeptOpen } from '../../client/expiry-watch.ts';
 import { describeFailure, describeWait } from '../../client/failures.ts';
-import type { RequestDetail, RequestSummary } from '../../client/inspector/records.ts';
-import { RECORDED_REQUESTS_MAX } from '../../client/limits.ts';
+import type { ServedTunnel } from '../../client/host/served-tunnel.ts';
+import type { RequestSummary } from '../../client/inspector/records.ts';
 import { textOf } from '../../client/messages.ts';
+import type { ApiClient } from '../../client/relay/api-client.ts';
 import { type MadeToken, madeTokens, withoutTokens } from '../../client/relay/api-responses.ts';
 import type { ConnectionProblem } from '../../client/visitors/connections.ts';
 import {
@@ -22,18 +23,7 @@ import type { PanelState, PanelStatus, WaitingApproval } from './state.ts';
 export interface PanelOptions {
   readonly spec: TunnelSpec;
   readonly clock: Clock;
-  /** @returns the newest recorded requests, newest first */
-  readonly requests: (count: number) => RequestSummary[];
-  /** Everything recorded about one request. */
-  readonly detail: (id: number) => RequestDetail | undefined;
-  /** Asks the relay how the tunnel is. */
-  readonly fetchTunnel: (id: string) => Promise<Tunnel>;
-  /** ms since the epoch by the relay's clock; by default this machine's */
-  readonly relayNow?: () => number;
-  /** Extends the tunnel by its own time to live. */
-  readonly extendTunnel: (id: string) => Promise<Tunnel>;
-  /** Tells the relay whether a visitor's approval request is granted. */
-  readonly answerKnock: (id: string, knock: string, admit: boolean) => Promise<void>;
+  readonly api: Pick<ApiClient, 'now' | 'getTunnel' | 'extendTunnel' | 'answerKnock'>;
 }
 
 /** State of one tunnel for the view. Expiry and counters are polled from the relay while the view is visible. */
@@ -45,7 +35,7 @@ export class Panel implements Reporter {
   #problem: { readonly text: string; readonly until: number } | undefined;
   /** by id, in the order of arrival */
   readonly #knocks = new Map<string, WaitingApproval>();
-  #replay: ((id: number) => Promise<number>) | undefined;
+  #served: Pick<ServedTunnel, 'log' | 'replayer'> | undefined;
   #refreshedAt = -Infinity;
   #isRefreshing = false;
   #lastSeen: RequestSummary | undefined;
@@ -56,6 +46,10 @@ export class Panel implements Reporter {
 
   waiting(retryInMs: number): void {
     this.#say(describeWait(retryInMs));
+  }
+
+  opened(tunnel: Pick<ServedTunnel, 'log' | 'replayer'>): void {
+    this.#served = tunnel;
   }
 
   online(tunnel: Tunnel): void {
@@ -81,7 +75,7 @@ export class Panel implements Reporter {
   answerKnock({ id, address }: KnockMessage, admit: boolean): void {
     const tunnel = this.#tunnel;
     if (tunnel === undefined || !this.#knocks.delete(id)) return;
-    this.#options.answerKnock(tunnel.id, id, admit).catch((error: unknown) => {
+    this.#options.api.answerKnock(tunnel.id, id, admit).catch((error: unknown) => {
       this.#say(`${address} could not be ${admit ? 'approved' : 'denied'}. ${describeFailure(error)}`);
     });
   }
@@ -92,11 +86,6 @@ export class Panel implements Reporter {
     if (why !== undefined) this.#say(`The tunnel could not be extended. ${why}`);
   }
 
-  /** How recorded requests can be repeated, once the tunnel is served. */
-  useReplay(replay: (id: number) => Promise<number>): void {
-    this.#replay = replay;
-  }
-
   /** The address to hand out; `undefined` until there is one. */
   get url(): string | undefined {
     return this.#tunnel?.public_url;
@@ -104,13 +93,12 @@ export class Panel implements Reporter {
 
   /** Its requests, as the log of the view shows them. */
   get requests() {
-    const { spec, requests, detail } = this.#options;
     return {
-      label: spec.label,
-      list: () => requests(RECORDED_REQUESTS_MAX),
-      detail,
+      label: this.#options.spec.label,
+      list: () => this.#served?.log.list() ?? [],
+      detail: (id: number) => this.#served?.log.detail(id),
       replay: (id: number): Promise<number> =>
-        this.#replay?.(id) ?? Promise.reject(new Error('The tunnel is not open yet.')),
+        this.#served?.replayer.replay(id) ?? Promise.reject(new Error('The tunnel is not open yet.')),
     };
   }
 
@@ -118,7 +106,7 @@ export class Panel implements Reporter {
   extend(): void {
     const tunnel = this.#tunnel;
     if (tunnel === undefined) return;
-    this.#options.extendTunnel(tunnel.id).then(
+    this.#options.api.extendTunnel(tunnel.id).then(
       (extended) => (this.#tunnel = extended),
       (error: unknown) => this.#say(`The tunnel could not be extended. ${describeFailure(error)}`),
     );
@@ -139,8 +127,8 @@ export class Panel implements Reporter {
 
   /** @param count number of requests that can be shown */
   state(count: number): PanelState {
-    const { spec, clock, requests, relayNow = () => clock.now() } = this.#options;
-    const newest = requests(count);
+    const { spec, clock, api } = this.#options;
+    const newest = this.#served?.log.list(undefined, count) ?? [];
     this.#refreshIfDue(newest[0]);
     for (const [id, { since }] of this.#knocks) {
       if (clock.monotonic() - since >= VIEW_KNOCK_MS) this.#knocks.delete(id);
@@ -148,10 +136,10 @@ export class Panel implements Reporter {
     const isProblemOver = (this.#problem?.until ?? 0) <= clock.monotonic();
     return {
       label: spec.label,
-      localUrl: localUrl(spec),
+      localUrl: localUrl(spec.target),
       status: this.#status,
       tunnel: this.#tunnel,
-      aheadMs: relayNow() - clock.now(),
+      aheadMs: api.now() - clock.now(),
       isKeptOpen: isKeptOpen(spec),
       madePassword: spec.madePassword,
       madeTokens: this.#madeTokens,
@@ -180,7 +168,7 @@ export class Panel implements Reporter {
   async #refresh(id: string): Promise<void> {
     this.#isRefreshing = true;
     try {
-      this.#tunnel = await this.#options.fetchTunnel(id);
+      this.#tunnel = await this.#options.api.getTunnel(id);
     } catch {
       // Whether the tunnel is online is up to its control connection.
     }

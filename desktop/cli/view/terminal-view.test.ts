@@ -38,13 +38,12 @@ function setUp(env: NodeJS.ProcessEnv = {}) {
   };
   const view = new TerminalView(...streams, env, clock, window, jobs);
   const panel = view.add(SPEC, {
-    requests: () => [],
-    detail: () => undefined,
+    now: () => clock.now(),
     extendTunnel: (id) => {
       answered.push(`extend ${id}`);
       return Promise.resolve(TUNNEL);
     },
-    fetchTunnel: () => Promise.resolve(TUNNEL),
+    getTunnel: () => Promise.resolve(TUNNEL),
     answerKnock(_tunnel, knock, admit) {
       answered.push(`${knock} ${admit}`);
       return Promise.resolve();

@@ -4,9 +4,9 @@ import type { TunnelSpec } from '../../client/config/tunnel-spec.ts';
 import { LOG_SEARCH_MAX, VIEW_DRAW_MS, VIEW_NOTE_MS } from '../limits.ts';
 import { showsUtf8, toAscii } from '../output/format.ts';
 import { openAddress } from '../output/prompt.ts';
-import type { CommandWindow } from '../command-window.ts';
 import type { Output } from '../output/reporter.ts';
 import { frame, type NextKnock, nextKnock } from './frame.ts';
+import type { HostWindow } from './host-window.ts';
 import { LogPage } from './log-page.ts';
 import { copySequence, type OnceOnline } from './once-online.ts';
 import { Panel, type PanelOptions } from './panel.ts';
@@ -28,7 +28,7 @@ export class TerminalView {
   readonly #stdin: NodeJS.ReadStream;
   readonly #stdout: TerminalOutput;
   readonly #clock: Clock;
-  readonly #window: Pick<CommandWindow, 'open' | 'address'>;
+  readonly #window: Pick<HostWindow, 'open' | 'address'>;
   readonly #screen: Screen;
   readonly #panels: Panel[] = [];
   readonly #unsaid: string[] = [];
@@ -52,7 +52,7 @@ export class TerminalView {
     stdout: TerminalOutput,
     env: NodeJS.ProcessEnv,
     clock: Clock,
-    window: Pick<CommandWindow, 'open' | 'address'>,
+    window: Pick<HostWindow, 'open' | 'address'>,
     jobs = JOBS,
   ) {
     this.#clock = clock;
@@ -70,8 +70,8 @@ export class TerminalView {
     err: (text) => void this.#unsaid.push(text),
   };
 
-  add(spec: TunnelSpec, sources: Omit<PanelOptions, 'spec' | 'clock'>): Panel {
-    const panel = new Panel({ spec, clock: this.#clock, ...sources });
+  add(spec: TunnelSpec, api: PanelOptions['api']): Panel {
+    const panel = new Panel({ spec, clock: this.#clock, api });
     this.#panels.push(panel);
     return panel;
   }

@@ -4,12 +4,15 @@ import { join } from 'node:path';
 import { describeOnPosix } from '../../../shared/testing/posix.ts';
 import { temporaryDirectory } from '../../../shared/testing/temporary-directory.ts';
 import { SPEC } from '../../testing/tunnel-spec.ts';
-import { readProject, readProjectIn } from './project.ts';
+import { type Project, readProject, readProjectIn } from './project.ts';
 import { checkOwners, locateFolders, ProjectFileError, trustedOwners } from './project-trust.ts';
 import { FOLDER_RULE } from './tunnel-spec.ts';
 
 const isRefusal = (words: RegExp) => (error: unknown) =>
   error instanceof ProjectFileError && words.test(error.message);
+
+const portOf = ({ tunnels: [web] }: Project): unknown =>
+  web !== undefined && 'port' in web.target && web.target.port;
 
 describe('readProject', () => {
   let root: string;
@@ -26,16 +29,16 @@ describe('readProject', () => {
 
   it('reads the nearest file above the working directory', () => {
     write('culvert.yml', 1);
-    assert.equal(readProject(undefined, inner).tunnels[0]?.port, 1);
+    assert.equal(portOf(readProject(undefined, inner)), 1);
     write('src/culvert.yml', 2);
-    assert.equal(readProject(undefined, inner).tunnels[0]?.port, 2);
+    assert.equal(portOf(readProject(undefined, inner)), 2);
     assert.equal(readProject(undefined, inner).path, join(root, 'src', 'culvert.yml'));
   });
 
   it('resolves a given path from the working directory', () => {
     write('culvert.yml', 1);
     write('src/other.yml', 2);
-    assert.equal(readProject('../other.yml', inner).tunnels[0]?.port, 2);
+    assert.equal(portOf(readProject('../other.yml', inner)), 2);
   });
 
   it('reports the paths it searched', () => {
@@ -49,7 +52,7 @@ describe('readProject', () => {
   it('reads only the file in that folder, and only if a trusted user owns it', () => {
     write('culvert.yml', 1);
     assert.throws(() => readProjectIn(inner, {}), isRefusal(/deep.culvert\.yml cannot be read: ENOENT/));
-    assert.equal(readProjectIn(root, {}).tunnels[0]?.port, 1);
+    assert.equal(portOf(readProjectIn(root, {})), 1);
     const others = new Set([statSync(join(root, 'culvert.yml')).uid + 1]);
     assert.throws(() => readProjectIn(root, {}, others), isRefusal(/belongs to another user/));
   });
@@ -64,8 +67,8 @@ describe('readProject', () => {
         /^.*culvert\.yml belongs to another user \(uid \d+\).*"culvert start --config .*culvert\.yml"/,
       ),
     );
-    assert.equal(readProject('../../culvert.yml', inner, {}, others).tunnels[0]?.port, 1);
-    assert.equal(readProject(undefined, inner, {}, undefined).tunnels[0]?.port, 1);
+    assert.equal(portOf(readProject('../../culvert.yml', inner, {}, others)), 1);
+    assert.equal(portOf(readProject(undefined, inner, {}, undefined)), 1);
   });
 
   it('names what is wrong with the file itself', () => {
@@ -141,11 +144,14 @@ describeOnPosix('the folder of a tunnel in culvert.yml', () => {
     symlinkSync('project', join(above, 'link'));
   });
 
-  const locate = (folder: string | undefined, path = file) =>
-    locateFolders(path, [{ ...SPEC, label: 'web', port: 0, folder }])[0]?.folder;
+  const locate = (folder: string, path = file): string | undefined => {
+    const [located] = locateFolders(path, [{ ...SPEC, label: 'web', target: { folder } }]);
+    return located !== undefined && 'folder' in located.target ? located.target.folder : undefined;
+  };
 
   it("is resolved from the file's folder, through links within that folder", () => {
-    assert.equal(locate(undefined), undefined);
+    const port = { ...SPEC, label: 'web' };
+    assert.deepEqual(locateFolders(file, [port]), [port]);
     assert.equal(locate('.'), own);
     assert.equal(locate('./public/'), join(own, 'public'));
     assert.equal(locate('docs'), join(own, 'public', 'docs'));

@@ -3,9 +3,10 @@ import { realpathSync } from 'node:fs';
 import { dirname, isAbsolute, join, relative, sep } from 'node:path';
 import { escapeUnprintable } from '../../../shared/unprintable.ts';
 import { MessageError, toMessage } from '../messages.ts';
+import type { LocalTarget } from '../local/local-service.ts';
 import { isLoopback } from '../network/dial.ts';
 import type { RelayAddress } from '../relay/relay-address.ts';
-import type { TunnelSpec } from './tunnel-spec.ts';
+import type { TunnelSpec, TunnelTarget } from './tunnel-spec.ts';
 
 /** Thrown for a `culvert.yml`, with one line per problem: the file, the line, the field, and what it accepts. */
 export class ProjectFileError extends MessageError {}
@@ -45,7 +46,7 @@ export function checkOwners(
  */
 
 /** A tunnel of the file, possibly to a folder. */
-type LabelledFolder = Pick<TunnelSpec, 'folder'> & { readonly label: string };
+type LabelledTarget = Pick<TunnelSpec, 'target'> & { readonly label: string };
 
 /**
  * Locates the folders, following links.
@@ -54,12 +55,13 @@ type LabelledFolder = Pick<TunnelSpec, 'folder'> & { readonly label: string };
  * @returns the tunnels, with the path of each folder from the root
  * @throws ProjectFileError if a folder does not exist, or a link points outside the folder of the file
  */
-export function locateFolders<T extends LabelledFolder>(path: string, tunnels: readonly T[]): T[] {
-  return tunnels.map((tunnel) =>
-    tunnel.folder === undefined
-      ? tunnel
-      : { ...tunnel, folder: locate(path, `tunnels.${tunnel.label}.share`, tunnel.folder) },
-  );
+export function locateFolders<T extends LabelledTarget>(path: string, tunnels: readonly T[]): T[] {
+  return tunnels.map((tunnel) => {
+    const { label, target } = tunnel;
+    if (!('folder' in target)) return tunnel;
+    const folder = locate(path, `tunnels.${label}.share`, target.folder);
+    return { ...tunnel, target: { folder, hidden: [path] } };
+  });
 }
 
 function locate(file: string, field: string, folder: string): string {
@@ -101,13 +103,13 @@ export function checkRelay({ path, relay }: ProjectRelay, without: RelayAddress,
 }
 
 /** Whether a tunnel forwards to another machine, which visitors would then reach through this one. */
-export function leadsElsewhere({ localHost }: Pick<TunnelSpec, 'localHost'>): boolean {
-  return !isLoopback(localHost);
+export function leadsElsewhere(target: TunnelTarget): target is LocalTarget {
+  return !('folder' in target) && !isLoopback(target.host);
 }
 
 interface ProjectTunnels {
   readonly path: string;
-  readonly tunnels: readonly (Pick<TunnelSpec, 'localHost'> & { readonly label: string })[];
+  readonly tunnels: readonly LabelledTarget[];
 }
 
 /**
@@ -116,10 +118,10 @@ interface ProjectTunnels {
  * @throws ProjectFileError for a tunnel that forwards to another machine
  */
 export function checkLocalHosts({ path, tunnels }: ProjectTunnels): void {
-  for (const { label, localHost } of tunnels) {
-    if (!leadsElsewhere({ localHost })) continue;
+  for (const { label, target } of tunnels) {
+    if (!leadsElsewhere(target)) continue;
     throw new ProjectFileError(
-      `${path}: tunnels.${label}.local_host: "${localHost}" is another machine, which visitors could reach through this one. ` +
+      `${path}: tunnels.${label}.local_host: "${target.host}" is another machine, which visitors could reach through this one. ` +
         "Use localhost or one of this machine's addresses, or allow other machines with --allow-other-hosts.",
     );
   }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { NO_HEADER_CHANGES } from '../../../shared/header-changes.ts';
 import { OPEN } from '../../../shared/access.ts';
+import { localPort } from '../local/local-service.ts';
 import { textOf } from '../messages.ts';
 import { parseRelayAddress } from '../relay/relay-address.ts';
 import { parseProject } from './project.ts';
@@ -22,7 +23,7 @@ const tunnel = (fields: string): string => `tunnels:\n  web:\n    port: 3000\n  
 
 function portAndWildcard(fields: string) {
   const [only] = parseProject(`tunnels: {web: {${fields}}}`, 'culvert.yml').tunnels;
-  return [only?.port, only?.wildcard];
+  return [only !== undefined && 'port' in only.target && only.target.port, only?.wildcard];
 }
 
 const filled = (field: string, env: Record<string, string>) =>
@@ -146,18 +147,20 @@ describe('parseProject', () => {
       tunnels: [
         {
           label: 'web',
-          port: 3000,
+          target: {
+            host: '192.0.2.7',
+            port: 3000,
+            https: true,
+            waitMs: 10_000,
+            upstream: 'h2',
+            hostHeader: 'local',
+            hosts: { api: 3001, '*': 3002 },
+          },
           name: 'my-app',
           domain: 'App.Example.com',
           wildcard: true,
-          hosts: { api: 3001, '*': 3002 },
           ttl: '4h',
           idle: true,
-          hostHeader: 'local',
-          localHost: '192.0.2.7',
-          localHttps: true,
-          upstream: 'h2',
-          wait: 10,
           compress: 'off',
           keepBodies: 1024 * 1024,
           headers: {
@@ -166,7 +169,6 @@ describe('parseProject', () => {
             responseHeader: ['A: b', 'C: d'],
             removeResponseHeader: [],
           },
-          folder: undefined,
           access: OPEN,
           madePassword: undefined,
         },
@@ -273,22 +275,15 @@ describe('parseProject', () => {
     assert.equal(tunnels[1]?.label, 'a');
     assert.deepEqual(tunnels[0], {
       label: 'b',
-      port: 2,
+      target: localPort(2),
       name: undefined,
       domain: undefined,
       wildcard: false,
-      hosts: undefined,
       ttl: undefined,
       idle: false,
-      hostHeader: 'keep',
-      localHost: 'localhost',
-      localHttps: false,
-      upstream: 'http1',
-      wait: 0,
       compress: 'auto',
       keepBodies: 64 * 1024,
       headers: NO_HEADER_CHANGES,
-      folder: undefined,
       access: OPEN,
       madePassword: undefined,
     });
@@ -296,7 +291,7 @@ describe('parseProject', () => {
 
   it('accepts a folder instead of a port', () => {
     const [only] = parseProject('tunnels: {docs: {share: ./public, name: docs}}', 'culvert.yml').tunnels;
-    assert.deepEqual([only?.folder, only?.port, only?.name], ['./public', 0, 'docs']);
+    assert.deepEqual([only?.target, only?.name], [{ folder: './public' }, 'docs']);
     const [other] = parseProject('tunnels: {docs: {share: a, compress: on}}', 'culvert.yml').tunnels;
     assert.equal(other?.compress, 'on');
   });
@@ -372,7 +367,7 @@ describe('parseProject', () => {
     const { tunnels, withheld } = parseProject(text, 'culvert.yml', { env, withholds: true });
     assert.deepEqual([tunnels.length, tunnels[0]?.label, tunnels[0]?.access.password], [1, 'web', env.SET]);
     const [api] = withheld;
-    assert.deepEqual([withheld.length, api?.label, api?.port, api?.ttl], [1, 'api', 4000, '4h']);
+    assert.deepEqual([withheld.length, api?.label, api?.target, api?.ttl], [1, 'api', localPort(4000), '4h']);
     assert.ok(api !== undefined);
     assert.equal(
       textOf(api.why),

@@ -32,6 +32,7 @@ import {
   textOf,
   toMessage,
 } from '../messages.ts';
+import { localPort } from '../local/local-service.ts';
 import { parseRelayAddress, type RelayAddress, RelayAddressError } from '../relay/relay-address.ts';
 import {
   ACCESS_FIELDS,
@@ -52,6 +53,7 @@ import {
   parseSize,
   SPEC_DEFAULTS,
   type TunnelSpec,
+  type TunnelTarget,
   WAIT_RULE,
 } from './tunnel-spec.ts';
 
@@ -287,19 +289,12 @@ class ProjectReader {
       const fields = tunnelSchema.validateSync(filled, { abortEarly: false });
       const spec = {
         label,
-        port: fields.port ?? fields.hosts?.[ANY_HOST] ?? 0,
-        folder: fields.share,
+        target: targetOf(fields),
         name: fields.name,
         domain: fields.domain,
         wildcard: fields.wildcard ?? (fields.hosts !== undefined || isWildcardDomain(fields.domain ?? '')),
-        hosts: fields.hosts,
         ttl: fields.ttl,
         idle: fields.idle ?? SPEC_DEFAULTS.idle,
-        hostHeader: fields.host_header ?? SPEC_DEFAULTS.hostHeader,
-        localHost: fields.local_host ?? SPEC_DEFAULTS.localHost,
-        localHttps: fields.local_https ?? SPEC_DEFAULTS.localHttps,
-        upstream: fields.upstream ?? SPEC_DEFAULTS.upstream,
-        wait: fields.wait ?? SPEC_DEFAULTS.wait,
         compress: fields.compress ?? SPEC_DEFAULTS.compress,
         keepBodies: parseSize(fields.keep_bodies ?? '') ?? SPEC_DEFAULTS.keepBodies,
         headers: {
@@ -386,6 +381,23 @@ class ProjectReader {
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** @throws Error without a port, which is reported before */
+function targetOf({ share, port, hosts, ...fields }: yup.InferType<typeof tunnelSchema>): TunnelTarget {
+  if (share !== undefined) return { folder: share };
+  const main = port ?? hosts?.[ANY_HOST];
+  if (main === undefined) throw new yup.ValidationError('');
+  const usual = localPort(main);
+  return {
+    ...usual,
+    host: fields.local_host ?? usual.host,
+    https: fields.local_https ?? usual.https,
+    waitMs: (fields.wait ?? 0) * 1000,
+    upstream: fields.upstream ?? usual.upstream,
+    hostHeader: fields.host_header ?? usual.hostHeader,
+    ...(hosts === undefined ? {} : { hosts }),
+  };
 }
 
 /** Whether hosts that are not listed have a port. */

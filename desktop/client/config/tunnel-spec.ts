@@ -2,7 +2,8 @@
 import type { Access } from '../../../shared/access.ts';
 import { type HeaderChanges, NO_HEADER_CHANGES } from '../../../shared/header-changes.ts';
 import { uriHost } from '../../../shared/networks.ts';
-import { type CompressMode, PORT_RULE, type Upstream, type ValueRule } from '../../../shared/value-rules.ts';
+import { type CompressMode, PORT_RULE, type ValueRule } from '../../../shared/value-rules.ts';
+import { type LocalTarget, usesTls } from '../local/local-service.ts';
 import {
   CONFIG_HOSTS_MAX,
   KEPT_BODY_MAX_BYTES,
@@ -10,74 +11,75 @@ import {
   WAIT_MAX_SECONDS,
 } from '../limits.ts';
 
-export interface TunnelSpec {
+/** What a tunnel forwards to: a local service, several of them that differ in their ports, or a folder. */
+export type TunnelTarget = LocalTarget | HostsTarget | FolderTarget;
+
+/** The services of a wildcard tunnel; the port of the target itself is for hosts that are not listed. */
+interface HostsTarget extends LocalTarget {
+  readonly hosts: HostPorts;
+}
+
+/** A folder that this process serves, read-only. */
+export interface FolderTarget {
+  /** its path */
+  readonly folder: string;
+  /** paths of files that visitors do not see, in addition to Culvert's own */
+  readonly hidden?: readonly string[];
+}
+
+/** Local ports by what a host of a wildcard tunnel begins with; `*` for all others. */
+export type HostPorts = Readonly<Record<string, number>>;
+
+/** How a tunnel is served, without its access policy. */
+export interface TunnelSettings {
   /** its name in `culvert.yml`; `undefined` if there is only one */
   readonly label: string | undefined;
-  /** local port; 0 for a folder that is not served yet */
-  readonly port: number;
+  /** name of the project whose `culvert.yml` has it; none for any other tunnel */
+  readonly project?: string | undefined;
+  readonly target: TunnelTarget;
   /** custom subdomain name; `undefined` for a random one */
   readonly name: string | undefined;
   /** one of the account's verified domains; `undefined` for none */
   readonly domain: string | undefined;
   /** whether the tunnel answers at every host `{any}--{slug}`, and at every host of a domain `*.example.com` */
   readonly wildcard: boolean;
-  /** ports of the services for some hosts of a wildcard tunnel; `undefined` for none */
-  readonly hosts: HostPorts | undefined;
   /** duration string; `undefined` for the relay's default */
   readonly ttl: string | undefined;
   readonly idle: boolean;
-  /** `keep`, `local`, or the value itself */
-  readonly hostHeader: string;
-  /** name or IP address of the machine that has the port */
-  readonly localHost: string;
-  /** whether the port speaks TLS */
-  readonly localHttps: boolean;
   /** headers to set and remove */
   readonly headers: HeaderChanges;
   /** whether responses are compressed */
   readonly compress: CompressMode;
-  /** the protocol of the service; `h2` implies TLS */
-  readonly upstream: Upstream;
-  /** seconds to wait for a port that nothing listens on */
-  readonly wait: number;
   /** bytes of each body that the request log keeps */
   readonly keepBodies: number;
-  /** path of a folder to serve instead of a local service; `undefined` for none */
-  readonly folder: string | undefined;
+}
+
+/** One tunnel as the user wants it. */
+export interface TunnelSpec extends TunnelSettings {
   /** the access policy */
   readonly access: Access;
   /** the password of `access`, if it was generated and has to be shown */
   readonly madePassword: string | undefined;
 }
 
-/** Local ports by what a host of a wildcard tunnel begins with; `*` for all others. */
-export type HostPorts = Readonly<Record<string, number>>;
+/** Names what the tunnel forwards to: an address such as `http://localhost:3000`, or a folder. */
+export function localUrl(target: TunnelTarget): string {
+  if ('folder' in target) return target.folder;
+  return `${usesTls(target) ? 'https' : 'http'}://${uriHost(target.host)}:${target.port}`;
+}
 
-/** What the tunnel forwards to: an address such as `http://localhost:3000`, or a folder. */
-export function localUrl({
-  localHost,
-  localHttps,
-  upstream,
-  port,
-  folder,
-}: Pick<TunnelSpec, 'localHost' | 'localHttps' | 'upstream' | 'port' | 'folder'>): string {
-  return folder ?? `${localHttps || upstream === 'h2' ? 'https' : 'http'}://${uriHost(localHost)}:${port}`;
+/** The ports of a target's hosts, if they have ports of their own. */
+export function hostsOf(target: TunnelTarget): HostPorts | undefined {
+  return 'hosts' in target ? target.hosts : undefined;
 }
 
 /** Defaults of fields that are not given. */
 export const SPEC_DEFAULTS = {
   idle: false,
   wildcard: false,
-  hosts: undefined,
-  hostHeader: 'keep',
-  localHost: 'localhost',
-  localHttps: false,
   headers: NO_HEADER_CHANGES,
   compress: 'auto',
-  upstream: 'http1',
-  wait: 0,
   keepBodies: RECORDED_BODY_MAX_BYTES,
-  folder: undefined,
   madePassword: undefined,
 } as const satisfies Partial<TunnelSpec>;
 

@@ -31,7 +31,7 @@ const WORDS: ErrorWords = {
 /** Lets `culvert inspect` inspect the tunnels of this process, over a socket that only this user can open. */
 export class InspectorServer {
   readonly #folder: RuntimeFolder;
-  readonly #tunnels = new Map<InspectedTunnel, LoggedTunnel>();
+  readonly #tunnels = new Map<InspectedTunnel, LogSearch>();
   readonly #server: Server;
   readonly #peers = new WebSocketServer({
     noServer: true,
@@ -39,6 +39,7 @@ export class InspectorServer {
     perMessageDeflate: false,
   });
   readonly #path: string;
+  readonly #onExit = (): void => this.stop();
 
   constructor(folder: RuntimeFolder, pid = process.pid) {
     this.#folder = folder;
@@ -74,12 +75,15 @@ export class InspectorServer {
         resolve();
       });
     });
+    // A process that exits leaves no socket behind.
+    process.once('exit', this.#onExit);
     if (this.#folder.hasFiles) chmodSync(this.#path, 0o600);
     await findTunnels(this.#folder);
   }
 
+  /** Does nothing if it is shown already. */
   add(tunnel: InspectedTunnel): void {
-    this.#tunnels.set(tunnel, { ...tunnel, search: new LogSearch(tunnel.log) });
+    if (!this.#tunnels.has(tunnel)) this.#tunnels.set(tunnel, new LogSearch(tunnel.log));
   }
 
   remove(tunnel: InspectedTunnel): void {
@@ -87,6 +91,7 @@ export class InspectorServer {
   }
 
   stop(): void {
+    process.off('exit', this.#onExit);
     this.#server.close();
     this.#server.closeAllConnections();
     for (const socket of this.#peers.clients) socket.terminate();
@@ -133,8 +138,7 @@ export class InspectorServer {
 
   /** @throws CallRefused */
   #find(key: string): LoggedTunnel {
-    const found = [...this.#tunnels.values()].find(({ id }) => id === key);
-    if (found !== undefined) return found;
+    for (const [tunnel, search] of this.#tunnels) if (tunnel.id === key) return { ...tunnel, search };
     throw new CallRefused('unknown-tunnel', 'This tunnel has ended.');
   }
 }

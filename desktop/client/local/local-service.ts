@@ -24,9 +24,9 @@ export function usesTls({ https, upstream }: LocalTarget): boolean {
   return https || upstream === 'h2';
 }
 
-/** The default target of `culvert http PORT`. */
-export function localPort(port: number): LocalTarget {
-  return { host: 'localhost', port, https: false, waitMs: 0 };
+/** The target of `culvert http PORT` without options. */
+export function localPort(port: number): Required<LocalTarget> {
+  return { host: 'localhost', port, https: false, waitMs: 0, upstream: 'http1', hostHeader: 'keep' };
 }
 
 /** Names the service in a sentence for people: `port 3000`, or `nas:3000` on another host. */

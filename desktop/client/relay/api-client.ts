@@ -355,7 +355,7 @@ function tunnelPath(id: string): string {
   return `/v1/tunnels/${encodeURIComponent(id)}`;
 }
 
-interface CreateTiming {
+export interface CreateTiming {
   readonly clock: Clock;
   readonly interrupted: AbortSignal;
   /** called with the ms until the next try */

@@ -93,9 +93,9 @@ export function madeTokens({ tokens = [] }: AccessView): MadeToken[] {
 
 /** A tunnel as the relay shows it from then on, to be kept and shown to others. */
 export function withoutTokens(tunnel: Tunnel): Tunnel {
-  const { tokens, ...access } = tunnel.access;
+  const { tokens } = tunnel.access;
   if (tokens === undefined) return tunnel;
-  return { ...tunnel, access: { ...access, tokens: tokens.map(withoutToken) } };
+  return { ...tunnel, access: { ...tunnel.access, tokens: tokens.map(withoutToken) } };
 }
 
 function withoutToken({ name, last_used_at }: AccessTokenView): AccessTokenView {

@@ -99,7 +99,7 @@ async function startCore(
   const core = await createCore(platform);
   scope.defer(() => {
     // Not by stopping them: a status check in progress would close them at the relay.
-    for (const tunnel of core.tunnelList.tunnels) tunnel.end('signed-out', () => 'The test is over.');
+    for (const tunnel of core.tunnelList.tunnels) tunnel.served.end('signed-out', 'The test is over.');
     isOver = true;
     for (const timer of timers) timer.cancel();
     // After a restart the app finds its stored state.

@@ -11,6 +11,7 @@ import { runtimeFolder } from '../../../client/inspector/runtime-folder.ts';
 import { inventPassword } from '../../../client/invented-password.ts';
 import { Network } from '../../../client/network/network.ts';
 import { readNetworkSettings } from '../../../client/network/proxy-dial.ts';
+import { createTunnelClient } from '../../../client/tunnel-client.ts';
 import type { AskOwner } from '../../../client/owner-questions.ts';
 import { ApiClient } from '../../../client/relay/api-client.ts';
 import { lookAtInvitation, takeInvitation } from '../../../client/relay/invitation.ts';
@@ -23,8 +24,6 @@ import { GlobalShortcutKey } from '../global-shortcut.ts';
 import type { Autostart, Platform } from '../platform.ts';
 import { createPortScan } from '../ports.ts';
 import { readToImport } from '../requests.ts';
-import { serveWithEngine } from '../tunnels/folder-service.ts';
-import { createTunnelLog } from '../tunnels/tunnel-log.ts';
 
 interface ElectronPlatformOptions {
   readonly electron: Pick<
@@ -64,8 +63,7 @@ export function electronPlatform(options: ElectronPlatformOptions): Platform {
     lookAtInvitation: (invitation) => lookAtInvitation(invitation, network),
     takeInvitation: (invitation) => takeInvitation(invitation, network),
     examine: runDiagnostics(network),
-    serve: serveWithEngine(network),
-    createLog: createTunnelLog,
+    connectTunnel: (tunnel) => createTunnelClient({ ...tunnel, network }),
     servedHere: async () => new Set((await findTunnels(runtimeFolder(env, platform))).map(({ id }) => id)),
     scanPorts: createPortScan(platform, () => ownProcesses(app)),
     hasNetwork: () => net.isOnline(),

@@ -2,6 +2,7 @@
 import type { Dialog } from 'electron';
 import type { Clock, Timer } from '../../../client/clock.ts';
 import type { Settings } from '../../ipc/snapshot.ts';
+import { toMessage } from '../../../client/messages.ts';
 import { t } from '../../messages/translate.ts';
 import type { Core } from '../core.ts';
 import { QUIT_TIMEOUT_MS } from '../limits.ts';
@@ -49,7 +50,7 @@ export class Quit {
       if (choice === 'stay') return;
       const { core, exit } = this.#options;
       await Promise.all([
-        choice === 'close' ? this.#inTime(core.tunnelList.closeAll(t('ended.quit'))) : undefined,
+        choice === 'close' ? this.#inTime(core.tunnelList.closeAll(toMessage('ended.quit'))) : undefined,
         this.#inTime(core.undos.commitAll()),
       ]);
       this.#isDone = true;

@@ -38,8 +38,7 @@ import { leave } from '../session/invitations.ts';
 import { settingsSchema } from '../settings/app-store.ts';
 import { detailView } from '../tunnel-view.ts';
 import { accessOf } from '../tunnels/access.ts';
-import { accessSchema, createFormSchema, tokenName } from '../tunnels/create-form-schema.ts';
-import { localTarget } from '../tunnels/folder-service.ts';
+import { accessSchema, createFormSchema, settingsOf, tokenName } from '../tunnels/create-form-schema.ts';
 import { shareText } from '../tunnels/other-tunnels.ts';
 import type { TunnelItem } from '../tunnels/tunnel-item.ts';
 import {
@@ -151,7 +150,7 @@ const ROWS = {
   'project:dismiss': channel(exact({ id: ownId }), ({ id }, { projects }) => projects.dismiss(id)),
 
   'tunnel:create': channel(createFormSchema, async ({ lock, ...form }, { tunnelList }) => ({
-    key: (await tunnelList.create(form, accessOf(lock))).key,
+    key: (await tunnelList.create(settingsOf(form), accessOf(lock))).key,
   })),
   'tunnel:stop': channel(tunnelRef, async ({ key }, { tunnelList, others }) => {
     const other = others.find(key);
@@ -188,12 +187,12 @@ const ROWS = {
   ),
   /** copies a token that was made here, once */
   'token:copy': channel(tokenRef, async ({ key, name }, { tunnelList, platform }) => {
-    const item = tunnelList.find(key);
-    const token = item.madeToken(name);
+    const { served } = tunnelList.find(key);
+    const token = served.madeToken(name);
     if (token === undefined)
       throw new CallFailure({ code: 'token-unknown', text: t('problem.tokenUnknown') });
     await platform.copy(token);
-    item.forgetToken(name);
+    served.forgetToken(name);
   }),
   'token:revoke': channel(tokenRef, ({ key, name }, core) =>
     thenFlush(core, core.tunnelList.revokeToken(key, name)),
@@ -456,9 +455,8 @@ function webAddress(text: string): string {
 }
 
 /** What a check of its way needs to know of a tunnel. */
-function failing({ tunnel: { slug }, form }: TunnelItem): { slug: string; local: LocalService } {
-  const { folder } = form;
-  return { slug, local: folder === undefined ? localTarget(form) : { folder } };
+function failing({ tunnel: { slug }, served }: TunnelItem): { slug: string; local: LocalService } {
+  return { slug, local: served.settings.target };
 }
 
 function noSuchRequest(): never {

@@ -178,9 +178,9 @@ describe('an invitation opened in the app', () => {
   it('for the current account continues with the new key', async () => {
     const app = await signedIn();
     await app.call('tunnel:create', FORM);
-    const served = app.serve.last.connection.key;
+    const served = app.serve.last.key;
     await accept(app, ADDRESS.replace('other', 'relay'));
     assert.deepEqual([shown(app).tunnels.length, shown(app).undos], [1, []]);
-    assert.notEqual(app.serve.last.connection.key, served);
+    assert.notEqual(app.serve.last.key, served);
   });
 });

@@ -3,6 +3,7 @@
  * confirms.
  */
 import { randomUUID } from 'node:crypto';
+import { toMessage } from '../../../client/messages.ts';
 import { type InvitationAddress, readInvitation } from '../../../client/relay/invitation.ts';
 import { isProtected } from '../../../client/relay/relay-address.ts';
 import type { InvitationView, KeyKept } from '../../ipc/snapshot.ts';
@@ -10,7 +11,7 @@ import { t } from '../../messages/translate.ts';
 import { CallFailure, toCallError } from '../failure.ts';
 import { INVITATION_LOOKS_MAX } from '../limits.ts';
 import type { Platform } from '../platform.ts';
-import { Signal } from '../signals.ts';
+import { Signal } from '../../../client/signal.ts';
 import type { SigningSecrets } from '../signing.ts';
 import type { TunnelList } from '../tunnels/tunnel-list.ts';
 import type { UndoList } from '../undo-list.ts';
@@ -164,14 +165,14 @@ export async function leave(
   // It does not reject, and takes as long as the relay does.
   void undos.commitAll();
   const count = tunnelList.liveCount;
-  const tunnels = await tunnelList.setAside(t('ended.youSignedOut'));
+  const tunnels = await tunnelList.setAside(toMessage('ended.youSignedOut'));
   const restoreSecrets = await secrets.setAside();
   const signInAgain = await signIn.signOut();
   undos.offer({
     text: said(count),
     undo: async () => {
       // An account that signed in since is signed out, and its tunnels end.
-      const since = await tunnelList.setAside(t('ended.youSignedOut'));
+      const since = await tunnelList.setAside(toMessage('ended.youSignedOut'));
       await signInAgain();
       await restoreSecrets();
       await tunnels.restore();

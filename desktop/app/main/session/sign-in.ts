@@ -10,7 +10,7 @@ import type { Connection, RelayApi } from '../connection.ts';
 import { CallFailure, relayProblem } from '../failure.ts';
 import type { AppStore } from '../settings/app-store.ts';
 import type { KeyVault } from '../settings/key-vault.ts';
-import { Signal } from '../signals.ts';
+import { Signal } from '../../../client/signal.ts';
 
 interface SignInOptions {
   readonly vault: KeyVault;

@@ -66,7 +66,7 @@ export class Approvals {
   async #answer(key: string, knockId: string, ttl: string | undefined): Promise<void> {
     const { api, id, tunnel } = this.#tunnel(key);
     const waits = await unlessGone(api.answerKnock(id, knockId, ttl !== undefined, ttl));
-    tunnel.answered(knockId);
+    tunnel.served.answered(knockId);
     if (waits || ttl === undefined) return;
     throw new CallFailure({ code: 'visitor-gone', text: t('problem.visitorGone') });
   }

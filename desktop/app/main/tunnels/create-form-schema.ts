@@ -2,7 +2,7 @@
 import * as yup from 'yup';
 import { ALLOW_MAX, NETWORK_RULE, PASSWORD_RULE, TOKEN_NAME_RULE } from '../../../../shared/access.ts';
 import { DOMAIN_RULE } from '../../../../shared/domains.ts';
-import { type HeaderChanges, isHeaderChanges } from '../../../../shared/header-changes.ts';
+import { type HeaderChanges, isHeaderChanges, NO_HEADER_CHANGES } from '../../../../shared/header-changes.ts';
 import type { Tunnel } from '../../../../shared/tunnel.ts';
 import {
   COMPRESS_RULE,
@@ -16,9 +16,16 @@ import {
   UPSTREAM_RULE,
   type ValueRule,
 } from '../../../../shared/value-rules.ts';
-import { type HostPorts, HOSTS_RULE } from '../../../client/config/tunnel-spec.ts';
-import { WAIT_MAX_SECONDS } from '../../../client/limits.ts';
-import type { CreateForm, KeptForm } from '../../ipc/ipc.ts';
+import {
+  HOSTS_RULE,
+  SPEC_DEFAULTS,
+  type TunnelSettings,
+  type TunnelTarget,
+  WAIT_RULE,
+} from '../../../client/config/tunnel-spec.ts';
+import type { EndReason, KnownTunnel } from '../../../client/host/served-tunnel.ts';
+import { localPort } from '../../../client/local/local-service.ts';
+import type { CreateForm, TunnelForm } from '../../ipc/ipc.ts';
 import type { LogView } from '../../ipc/request-views.ts';
 import type { TunnelAccess, AccessKind } from '../../ipc/tunnel-views.ts';
 import { acceptedText } from '../../messages/message-text.ts';
@@ -106,29 +113,6 @@ const fields = {
   upstream: yup.mixed<Upstream>().test((value) => value === undefined || UPSTREAM_RULE.accepts(value)),
 };
 
-/** What is remembered of it. */
-const tunnelFormSchema: yup.ObjectSchema<KeptForm> = yup
-  .object({
-    ...fields,
-    folder: yup.string(),
-    hosts: yup.mixed<HostPorts>().test((value) => value === undefined || HOSTS_RULE.accepts(value)),
-    project: yup.object({ name: yup.string().defined(), label: yup.string().defined() }).default(undefined),
-    local: yup
-      .object({
-        host: ruled(yup.string(), LOCAL_HOST_RULE).required(),
-        https: yup.boolean().required(),
-        waitMs: yup
-          .number()
-          .min(0)
-          .max(WAIT_MAX_SECONDS * 1000)
-          .required(),
-      })
-      .default(undefined),
-  })
-  .strict()
-  .noUnknown()
-  .required();
-
 export const createFormSchema: yup.ObjectSchema<CreateForm> = yup
   .object({ ...fields, lock: accessSchema })
   .strict()
@@ -144,28 +128,80 @@ function ruled<T extends yup.Schema>(schema: T, rule: ValueRule): T {
   );
 }
 
+/** The tunnel that a form describes. */
+export function settingsOf(form: TunnelForm): TunnelSettings {
+  const { port, name, ttl, idle, hostHeader, upstream = 'http1' } = form;
+  const { domain, wildcard = false, compress = 'auto', headers = NO_HEADER_CHANGES } = form;
+  return {
+    ...SPEC_DEFAULTS,
+    label: undefined,
+    target: { ...localPort(port), hostHeader, upstream },
+    name: name === '' ? undefined : name,
+    ttl: ttl === '' ? undefined : ttl,
+    idle,
+    domain,
+    wildcard,
+    compress,
+    headers,
+  };
+}
+
 /* A tunnel as the app remembers it between two starts. */
 
 /** A tunnel that this app created. */
-export interface SavedTunnel {
-  readonly key: string;
-  readonly form: KeptForm;
-  readonly tunnel: Tunnel;
-  /** why it has ended, if it has */
-  readonly ended: { readonly reason: string; readonly why: string } | undefined;
+export interface SavedTunnel extends Omit<KnownTunnel, 'ended'> {
+  /** why it has ended, if it has; in the language that the app had */
+  readonly ended: { readonly reason: EndReason; readonly why: string } | undefined;
   /** what of its request log the user wants to see; all of it without */
   readonly logView?: LogView | undefined;
 }
 
 const text = yup.string().defined();
 
+const settingsSchema = yup
+  .object({
+    label: yup.string(),
+    project: yup.string(),
+    target: yup.mixed<TunnelTarget>().test(isTarget).required(),
+    name: ruled(yup.string(), NAME_RULE),
+    domain: ruled(yup.string(), DOMAIN_RULE),
+    wildcard: yup.boolean().required(),
+    ttl: ttlSchema,
+    idle: yup.boolean().required(),
+    headers: yup
+      .mixed<HeaderChanges>()
+      .test((value) => isHeaderChanges(value))
+      .required(),
+    compress: ruled(yup.string<CompressMode>(), COMPRESS_RULE).required(),
+    keepBodies: yup.number().required(),
+  })
+  .strict()
+  .noUnknown()
+  .required() as unknown as yup.Schema<TunnelSettings>;
+
+function isTarget(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  if ('folder' in value) return typeof value.folder === 'string';
+  return SERVICE_RULES.every(([field, accepts]) => accepts((value as Record<string, unknown>)[field]));
+}
+
+const SERVICE_RULES: readonly (readonly [string, (value: unknown) => boolean])[] = [
+  ['host', (value) => LOCAL_HOST_RULE.accepts(value)],
+  ['port', (value) => PORT_RULE.accepts(value)],
+  ['https', (value) => typeof value === 'boolean'],
+  ['waitMs', (value) => WAIT_RULE.accepts(Number(value) / 1000)],
+  ['upstream', (value) => UPSTREAM_RULE.accepts(value)],
+  ['hostHeader', (value) => HOST_HEADER_RULE.accepts(value)],
+  ['hosts', (value) => value === undefined || HOSTS_RULE.accepts(value)],
+];
+
 /** Checks all but the tunnel itself, which the relay has given. */
 export const savedTunnelSchema = yup
   .object({
     key: text,
-    form: tunnelFormSchema,
+    settings: settingsSchema,
     tunnel: yup.mixed<Tunnel>().required(),
-    ended: yup.object({ reason: text, why: text }).default(undefined),
+    ended: yup.object({ reason: yup.string<EndReason>().defined(), why: text }).default(undefined),
     logView: yup.object({ part: text, search: text }).default(undefined),
   })
   .required();

@@ -289,8 +289,7 @@ describe('approval requests', () => {
     const quiet = await locked({ kind: 'knock' });
     await quiet.call('settings:change', { notifies: false });
     for (const { serve } of [app, quiet])
-      for (let count = 0; count < 40; count += 1)
-        serve.last.onKnock({ id: `n${count}`, address: '192.0.2.7', agent: 'curl/8.18.0' });
+      for (let count = 0; count < 40; count += 1) serve.knock(`n${count}`);
     assert.deepEqual([app.seen.notices.length, waiting(app)?.length], [APPROVAL_NOTICES_MAX, 32]);
     assert.deepEqual([quiet.seen.notices.length, waiting(quiet)?.length], [0, 32]);
   });

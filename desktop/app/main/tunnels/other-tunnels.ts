@@ -1,3 +1,4 @@
+import { RelayCloser } from '../../../client/host/relay-closer.ts';
 import { parseDuration } from '../../../../shared/duration.ts';
 import type { Tunnel } from '../../../../shared/tunnel.ts';
 import type { OtherTunnelView } from '../../ipc/snapshot.ts';
@@ -5,11 +6,10 @@ import { t } from '../../messages/translate.ts';
 import { type Connection, type RelayApi, signedIn } from '../connection.ts';
 import { CallFailure } from '../failure.ts';
 import { OTHER_TUNNELS_MAX } from '../limits.ts';
-import { Signal } from '../signals.ts';
+import { Signal } from '../../../client/signal.ts';
 import type { UndoList } from '../undo-list.ts';
 import { accessView } from './access.ts';
 import type { TunnelItem } from './tunnel-item.ts';
-import { RelayCloser } from './tunnel-list.ts';
 
 interface OtherTunnelsOptions {
   /** who is signed in */

@@ -1,42 +1,38 @@
-/** The list of tunnels that this app has created: creates, serves, extends and closes them. */
-import { randomUUID } from 'node:crypto';
+/** The list of tunnels that the window shows: those of a host, with what the user can take back. */
 import type { Access } from '../../../../shared/access.ts';
 import type { Tunnel } from '../../../../shared/tunnel.ts';
 import type { Clock } from '../../../client/clock.ts';
-import type { OfflineReason } from '../../../client/control/verdict.ts';
-import type { LocalTarget } from '../../../client/local/local-service.ts';
-import { claimNames, claimRequest } from '../../../client/config/claims.ts';
+import { claimNames } from '../../../client/config/claims.ts';
+import type { TunnelSettings } from '../../../client/config/tunnel-spec.ts';
 import type { NameSource } from '../../../client/failures.ts';
-import { createRequest } from '../../../client/relay/api-client.ts';
-import { RelayRefusal } from '../../../client/relay/errors.ts';
-import type { KeptForm } from '../../ipc/ipc.ts';
+import type { ApprovalRequest } from '../../../client/host/approval-requests.ts';
+import { Host } from '../../../client/host/host.ts';
+import type { ConnectTunnel, EndReason, ServedTunnel } from '../../../client/host/served-tunnel.ts';
+import { type Message, toMessage } from '../../../client/messages.ts';
+import { Signal } from '../../../client/signal.ts';
 import type { LogView } from '../../ipc/request-views.ts';
-import type { ApprovalRequestView, TunnelAccess } from '../../ipc/tunnel-views.ts';
+import type { TunnelAccess } from '../../ipc/tunnel-views.ts';
 import { t } from '../../messages/translate.ts';
 import { type Connection, type RelayApi, signedIn } from '../connection.ts';
 import { CallFailure } from '../failure.ts';
-import { TUNNELS_MAX } from '../limits.ts';
-import { Signal } from '../signals.ts';
+import { LOG_REQUESTS_MAX, TUNNELS_MAX } from '../limits.ts';
 import type { Pending, UndoList } from '../undo-list.ts';
 import {
   accessAgain,
   accessOf,
   accessView,
   passwordIsUnknown,
-  passwordOf,
   shownAccess,
   type TunnelPasswords,
 } from './access.ts';
 import type { SavedTunnel } from './create-form-schema.ts';
-import { FolderService, localTarget, type Serve } from './folder-service.ts';
 import { TunnelItem } from './tunnel-item.ts';
-import type { HostMapOptions } from '../../../client/visitors/connections.ts';
-import { ShownLog, type TunnelLog } from './tunnel-log.ts';
 
 interface TunnelListOptions {
   readonly clock: Clock;
-  readonly serve: Serve;
-  readonly createLog: (target: LocalTarget, hosts?: HostMapOptions) => TunnelLog;
+  readonly connectTunnel: ConnectTunnel;
+  /** number of bytes of each body to keep */
+  readonly keptBody: () => number;
   /** what can be taken back */
   readonly undos: Pick<UndoList, 'offer'>;
   /** who is signed in */
@@ -46,50 +42,47 @@ interface TunnelListOptions {
   /** Makes up a password. */
   readonly inventPassword: () => string;
   /** A visitor asks to be let into a tunnel. */
-  readonly onKnock: (tunnel: TunnelItem, knock: ApprovalRequestView) => void;
+  readonly onKnock: (tunnel: TunnelItem, request: ApprovalRequest) => void;
   /** The relay has refused the key of a tunnel. */
   readonly onKeyRefused: () => void;
   /** The list could not be saved in the background. */
   readonly onSaveFailed: (error: unknown) => void;
 }
 
-/** What serves a tunnel, and its log. */
-interface Service {
-  readonly serve: Serve;
-  readonly log: TunnelLog;
-}
+/** Tunnels of the last run, or the host of a command. */
+export type KnownTunnels =
+  { readonly saved: readonly SavedTunnel[]; readonly passwords: TunnelPasswords } | { readonly host: Host };
 
 export class TunnelList {
   /** The list, or something about one of its tunnels, has changed. */
   readonly changed = new Signal();
   readonly #options: TunnelListOptions;
-  /** newest first */
-  #tunnels: TunnelItem[];
-  readonly #closer = new RelayCloser();
+  readonly #host: Host;
+  /** Whether a command opens and closes the tunnels, and stores none. */
+  readonly #isOfCommand: boolean;
+  readonly #items = new WeakMap<ServedTunnel, TunnelItem>();
   /** stops that can be undone, by key: the relay does not know of them yet */
   readonly #stops = new Map<string, Pending>();
   /** removed tunnels, as long as that can be undone: a crash also undoes it */
   readonly #removals = new Map<TunnelItem, Pending>();
   /** keys of tunnels that are being created again: a second click does not create a second one */
   readonly #starting = new Set<string>();
-  /** tunnels that the relay is being asked for */
-  #making = 0;
 
-  /**
-   * @param saved tunnels of the last run, newest first; none is served before {@link TunnelList.resume}
-   * @param passwords the known passwords of the tunnels
-   */
-  constructor(
-    options: TunnelListOptions,
-    saved: readonly SavedTunnel[],
-    passwords: TunnelPasswords = new Map(),
-  ) {
+  /** Serves no saved tunnel before {@link TunnelList.resume}. */
+  constructor(options: TunnelListOptions, known: KnownTunnels) {
     this.#options = options;
-    this.#tunnels = saved.map((tunnel) => this.#open(tunnel, passwords.get(tunnel.key)));
+    this.#isOfCommand = 'host' in known;
+    this.#host = 'host' in known ? known.host : this.#openHost(known);
+    const logViews = new Map('host' in known ? [] : known.saved.map(({ key, logView }) => [key, logView]));
+    for (const served of this.#host.tunnels) this.#watch(served, logViews.get(served.key));
+    this.#host.added.listen((served) => this.#watch(served));
+    this.#host.changed.listen(() => this.changed.emit());
   }
 
+  /** newest first; those of a command in their order */
   get tunnels(): readonly TunnelItem[] {
-    return this.#tunnels;
+    const items = this.#host.tunnels.map((served) => this.#itemOf(served));
+    return this.#isOfCommand ? items.toReversed() : items;
   }
 
   /**
@@ -97,14 +90,14 @@ export class TunnelList {
    * one, whose id it does not know yet.
    */
   get ownIds(): ReadonlySet<string> | undefined {
-    if (this.#making > 0) return undefined;
-    const known = [...this.#tunnels, ...this.#removals.keys()].map(({ tunnel }) => tunnel.id);
-    return new Set([...known, ...this.#closer.unclosed]);
+    if (this.#host.isMaking) return undefined;
+    const known = [...this.tunnels, ...this.#removals.keys()].map(({ tunnel }) => tunnel.id);
+    return new Set([...known, ...this.#host.unclosed]);
   }
 
   /** How many are not ended. */
   get liveCount(): number {
-    return this.#tunnels.filter((tunnel) => !tunnel.isEnded).length;
+    return this.#host.tunnels.filter((tunnel) => !tunnel.isEnded).length;
   }
 
   /**
@@ -113,84 +106,60 @@ export class TunnelList {
    * A tunnel whose key was refused is still at the relay, and is served with the new key.
    */
   async resume(connection: Connection, isSameAccount: boolean): Promise<void> {
-    if (!isSameAccount) {
-      for (const tunnel of this.#tunnels) tunnel.end('signed-out', () => t('ended.otherAccount'));
-      this.#tunnels = [];
-      await this.#save();
-      return;
-    }
-    for (const tunnel of this.#tunnels) {
-      const { status } = tunnel;
-      if (status.name !== 'ended' || status.reason === 'key-refused') tunnel.serve(connection);
-    }
+    if (this.#isOfCommand) return;
+    if (isSameAccount) return this.#host.resume(connection);
+    this.#host.abandon('signed-out', toMessage('ended.otherAccount'));
+    await this.#host.save();
   }
 
   /**
    * @param access the access policy
    * @param from who chose the name, which decides whether a live tunnel that has it is taken over
    * @returns the new tunnel, which is stored and being served
-   * @throws NameInUse, and what the engine throws when the relay refuses
+   * @throws CallFailure, and what the host throws
    */
-  async create(form: KeptForm, access: Access, from: NameSource = 'person'): Promise<TunnelItem> {
+  async create(settings: TunnelSettings, access: Access, from: NameSource = 'person'): Promise<TunnelItem> {
     const connection = this.#connection();
-    if (this.#tunnels.length >= TUNNELS_MAX && !this.#tunnels.some((other) => other.isEnded)) {
+    const { tunnels } = this.#host;
+    if (tunnels.length >= TUNNELS_MAX && !tunnels.some(({ isEnded }) => isEnded)) {
       throw new CallFailure({
         code: 'too-many',
         text: t('problem.tooManyTunnels', { max: TUNNELS_MAX }),
       });
     }
-    const { name } = form;
+    const { name } = settings;
     const claims = await claimNames(this.#others(connection), [{ name, access }], { from });
-    const request = claimRequest(createRequest({ ...form, access }), claims.get(name));
-    const tunnel = await this.#make(connection, request);
-    const opened = this.#open({ key: randomUUID(), form, tunnel, ended: undefined }, access.password);
-    this.#tunnels = this.#withRoom([opened, ...this.#tunnels]);
-    await this.#saveOrClose(connection, opened, tunnel);
-    opened.serve(connection);
-    return opened;
-  }
-
-  /**
-   * Shows a tunnel that a command has created, serves, and closes.
-   *
-   * @param password that its visitors have to give
-   * @param of what serves it, and its log
-   */
-  adopt(saved: Pick<SavedTunnel, 'form' | 'tunnel'>, password: string | undefined, of: Service): void {
-    const opened = this.#open({ key: randomUUID(), ...saved, ended: undefined }, password, of);
-    this.#tunnels = [...this.#tunnels, opened];
-    opened.serve(this.#connection());
+    return this.#itemOf(await this.#host.create({ settings, access, claim: claims.get(name ?? '') }));
   }
 
   /** Ends a tunnel here immediately; the relay keeps it and its address until that can no longer be undone. */
   async stop(key: string): Promise<void> {
-    const connection = this.#connection();
-    const tunnel = this.find(key);
-    if (tunnel.isEnded) return;
-    tunnel.end('stopped', () => t('ended.youStopped'));
+    const { api } = this.#connection();
+    const { served, tunnel } = this.find(key);
+    if (served.isEnded) return;
+    served.end('stopped', toMessage('ended.youStopped'));
     const pending = this.#options.undos.offer({
-      text: t('undo.stopped', { slug: tunnel.tunnel.slug }),
+      text: t('undo.stopped', { slug: tunnel.slug }),
       undo: async () => {
-        await this.#removals.get(tunnel)?.undo();
-        tunnel.serve(this.#connection());
+        await this.#removals.get(this.#itemOf(served))?.undo();
         this.#stops.delete(key);
-        await this.#save();
+        await this.#host.takeBack(served);
       },
       commit: async () => {
         this.#stops.delete(key);
-        await this.#closer.close(connection.api, tunnel.tunnel.id);
+        await this.#host.closeAtRelay(api, tunnel.id);
       },
     });
     this.#stops.set(key, pending);
-    await this.#save();
+    await this.#host.save();
   }
 
   /** Creates an ended tunnel again, or takes one back that another client has taken over. */
   async start(key: string): Promise<void> {
-    const connection = this.#connection();
-    const tunnel = this.find(key);
-    const { status } = tunnel;
-    if (status.name !== 'ended' || this.#starting.has(key)) return;
+    this.#connection();
+    const { served } = this.find(key);
+    const { state } = served;
+    if (state.name !== 'ended' || this.#starting.has(key)) return;
     const stop = this.#stops.get(key);
     if (stop !== undefined) {
       await stop.undo();
@@ -198,7 +167,8 @@ export class TunnelList {
     }
     this.#starting.add(key);
     try {
-      await this.#startEnded(connection, tunnel, status.reason);
+      if (state.reason === 'replaced' || state.reason === 'refused') await this.#host.takeBack(served);
+      else await this.#host.recreate(served, this.#accessAgain(served));
     } finally {
       this.#starting.delete(key);
     }
@@ -206,16 +176,12 @@ export class TunnelList {
 
   /** @param ttl duration string */
   async extend(key: string, ttl: string): Promise<void> {
-    const tunnel = this.find(key);
-    tunnel.update(await this.#connection().api.extendTunnel(tunnel.tunnel.id, ttl));
+    await this.#host.extend(this.find(key).served, ttl);
   }
 
   /** Changes the access policy immediately. */
   async setLock(key: string, lock: TunnelAccess): Promise<void> {
-    const tunnel = this.find(key);
-    const now = await this.#connection().api.setAccess(tunnel.tunnel.id, accessOf(lock));
-    tunnel.relock(now, passwordOf(lock));
-    await this.#save();
+    await this.#host.setAccess(this.find(key).served, accessOf(lock));
   }
 
   /** Adds a token, which can be copied once. */
@@ -230,54 +196,50 @@ export class TunnelList {
 
   /** Changes the tokens of a tunnel, whose access policy stays the same otherwise. */
   async #setTokens(key: string, change: (names: readonly string[]) => readonly string[]): Promise<void> {
-    const tunnel = this.find(key);
-    const { api } = this.#connection();
+    const { served } = this.find(key);
     // Other programs may have added tokens, which must not be revoked.
-    const { access } = await api.getTunnel(tunnel.tunnel.id);
-    const again = accessAgain(access, () => tunnel.password ?? passwordIsUnknown());
+    const { access } = await this.#connection().api.getTunnel(served.tunnel.id);
+    const again = accessAgain(access, () => served.password ?? passwordIsUnknown());
     const names = change(again.tokens.map(({ name }) => name));
     const wanted = { ...again, tokens: names.map((name) => ({ name, token: undefined })) };
     if (accessView(shownAccess(wanted), undefined).kind === 'anyone')
       throw new CallFailure({ code: 'last-token', text: t('problem.lastToken') });
-    tunnel.relock(await api.setAccess(tunnel.tunnel.id, wanted), wanted.password);
-    await this.#save();
+    await this.#host.setAccess(served, wanted);
   }
 
-  /** Remembers what of its request log the user wants to see. */
+  /** Remembers what of its request log the user wants to see; the window shows it already. */
   async viewLog(key: string, view: LogView): Promise<void> {
-    this.find(key).viewLog(view);
-    await this.#save();
+    this.find(key).logView = view;
+    await this.#host.save();
   }
 
   /** Takes an ended tunnel off the list. */
   async forget(key: string): Promise<void> {
-    const tunnel = this.find(key);
-    if (!tunnel.isEnded) {
+    const item = this.find(key);
+    if (!item.isEnded) {
       throw new CallFailure({ code: 'still-live', text: t('problem.stopFirst') });
     }
-    const place = this.#tunnels.indexOf(tunnel);
-    this.#tunnels = this.#tunnels.toSpliced(place, 1);
+    const putBack = this.#host.forget(item.served);
     const pending = this.#options.undos.offer({
-      text: t('undo.removed', { slug: tunnel.tunnel.slug }),
+      text: t('undo.removed', { slug: item.tunnel.slug }),
       undo: async () => {
-        this.#removals.delete(tunnel);
-        this.#tunnels = this.#tunnels.toSpliced(place, 0, tunnel);
-        this.changed.emit();
-        await this.#save();
+        this.#removals.delete(item);
+        putBack();
+        await this.#host.save();
       },
       commit: async () => {
-        this.#removals.delete(tunnel);
-        await this.#save();
+        this.#removals.delete(item);
+        await this.#host.save();
       },
     });
-    this.#removals.set(tunnel, pending);
-    await this.#save();
+    this.#removals.set(item, pending);
+    await this.#host.save();
   }
 
   /** @throws CallFailure */
   find(key: string): TunnelItem {
-    const tunnel = this.#tunnels.find((other) => other.key === key);
-    if (tunnel !== undefined) return tunnel;
+    const served = this.#host.tunnels.find((other) => other.key === key);
+    if (served !== undefined) return this.#itemOf(served);
     throw new CallFailure({ code: 'no-such-tunnel', text: t('problem.notInList') });
   }
 
@@ -290,108 +252,93 @@ export class TunnelList {
   async refresh(): Promise<readonly Tunnel[]> {
     const connection = this.#options.connection();
     if (connection === undefined) return [];
-    await this.#closer.retry(connection.api);
-    const before = new Map(this.#tunnels.map((tunnel) => [tunnel, tunnel.tunnel]));
-    const live = await connection.api.listTunnels();
-    const byId = new Map(live.map((tunnel) => [tunnel.id, tunnel]));
-    for (const tunnel of this.#tunnels) {
-      const now = byId.get(tunnel.tunnel.id);
-      // A tunnel that was changed during the request is newer than the list.
-      const isUnchanged = before.get(tunnel) === tunnel.tunnel;
-      if (now !== undefined && !tunnel.isEnded && isUnchanged) tunnel.update(now);
-    }
-    await this.#closeStopped(connection, byId);
+    const live = await this.#host.refresh(connection);
+    await this.#closeStopped(connection, new Set(live.map(({ id }) => id)));
     return live;
   }
 
   /** This machine is going to sleep. */
   suspend(): void {
-    for (const tunnel of this.#tunnels) tunnel.suspend();
+    this.#host.suspend();
   }
 
   /** The network is back, or this machine is awake. */
   wake(): void {
-    for (const tunnel of this.#tunnels) tunnel.wake();
+    this.#host.wake();
   }
 
-  /**
-   * Ends every tunnel here and, if it can be reached, at the relay.
-   *
-   * @param why for the list
-   */
-  async closeAll(why: string): Promise<void> {
+  /** Ends every tunnel here and, if it can be reached, at the relay. */
+  async closeAll(why: Message): Promise<void> {
     const connection = this.#options.connection();
-    const live = this.#tunnels.filter((tunnel) => !tunnel.isEnded);
-    for (const tunnel of live) tunnel.end('stopped', () => why);
-    await this.#save();
-    if (connection === undefined) return;
-    await Promise.all(live.map(({ tunnel }) => this.#closer.close(connection.api, tunnel.id)));
+    const live = this.#host.tunnels.filter(({ isEnded }) => !isEnded);
+    for (const served of live) served.end('stopped', why);
+    await this.#host.save();
+    if (connection !== undefined) await this.#closeAtRelay(connection, live);
   }
 
   /**
    * Ends every tunnel here and empties the list; the relay is not told yet.
    *
-   * @param why for the list
    * @returns what gives all of it back, and what closes it at the relay
    */
-  async setAside(why: string): Promise<{ restore(): Promise<void>; close(): Promise<void> }> {
+  async setAside(why: Message): Promise<{ restore(): Promise<void>; close(): Promise<void> }> {
     const connection = this.#options.connection();
-    const all = this.#tunnels;
-    const live = all.filter((tunnel) => !tunnel.isEnded);
-    for (const tunnel of live) tunnel.end('stopped', () => why);
-    this.#tunnels = [];
-    this.changed.emit();
-    await this.#save();
+    const { live, restore } = this.#host.abandon('stopped', why);
+    await this.#host.save();
     return {
       restore: async () => {
-        const again = this.#connection();
-        this.#tunnels = all;
-        for (const tunnel of live) tunnel.serve(again);
-        this.changed.emit();
-        await this.#save();
+        restore();
+        await this.#host.save();
       },
       close: async () => {
-        if (connection === undefined) return;
-        await Promise.all(live.map(({ tunnel }) => this.#closer.close(connection.api, tunnel.id)));
+        if (connection !== undefined) await this.#closeAtRelay(connection, live);
       },
     };
   }
 
-  #open(saved: SavedTunnel, password: string | undefined, adopted?: Service): TunnelItem {
-    const of = adopted ?? this.#serviceOf(saved);
-    const { clock, onKnock } = this.#options;
-    return new TunnelItem(saved, password, {
-      clock,
-      isExtended: adopted === undefined,
-      serve: of.serve,
-      log: new ShownLog(of.log),
-      onChange: () => this.changed.emit(),
-      onKnock,
-      onEnded: (_tunnel, reason) => this.#onEnded(reason),
+  async #closeAtRelay({ api }: Connection, live: readonly ServedTunnel[]): Promise<void> {
+    await Promise.all(live.map(({ tunnel }) => this.#host.closeAtRelay(api, tunnel.id)));
+  }
+
+  #openHost({ saved, passwords }: Extract<KnownTunnels, { saved: unknown }>): Host {
+    const { clock, connectTunnel, keptBody } = this.#options;
+    return new Host(
+      {
+        clock,
+        connect: connectTunnel,
+        connection: () => this.#connection(),
+        keptBody,
+        requestsMax: LOG_REQUESTS_MAX,
+        // The window shows how much time is left, and notices warn of the end.
+        warns: false,
+        max: TUNNELS_MAX,
+        save: () => this.#save(),
+        makeRoom: () => this.#commitStops(),
+      },
+      saved.map((one) => ({ ...one, password: passwords.get(one.key) })),
+    );
+  }
+
+  #watch(served: ServedTunnel, logView?: LogView): void {
+    const item = new TunnelItem(served, logView);
+    this.#items.set(served, item);
+    served.listen({
+      onApprovalRequest: (request, isNew) => {
+        if (isNew) this.#options.onKnock(item, request);
+      },
+      onLost: (reason) => this.#onLost(reason),
     });
   }
 
-  #serviceOf({ form, tunnel }: SavedTunnel): Service {
-    const { serve, createLog } = this.#options;
-    const { folder, hosts: ports } = form;
-    const hosts = ports && { tunnel, ports };
-    if (folder === undefined) return { serve, log: createLog(localTarget(form), hosts) };
-    const service = new FolderService(folder);
-    return { serve: service.serving(serve), log: createLog(service.target, hosts) };
+  #itemOf(served: ServedTunnel): TunnelItem {
+    const item = this.#items.get(served);
+    if (item === undefined) throw new Error('every tunnel of the host is watched');
+    return item;
   }
 
-  async #startEnded(connection: Connection, tunnel: TunnelItem, reason: string): Promise<void> {
-    if (reason === 'replaced' || reason === 'refused') {
-      tunnel.serve(connection);
-      await this.#save();
-      return;
-    }
-    // Its name is free only once the relay knows that it was stopped.
-    await this.#closer.retry(connection.api);
-    const access = accessAgain(tunnel.tunnel.access, () => tunnel.password ?? this.#options.inventPassword());
-    const made = await this.#make(connection, createRequest({ ...tunnel.form, access }));
-    tunnel.serve(connection, made, access.password);
-    await this.#saveOrClose(connection, tunnel, made);
+  /** Never weaker than before. */
+  #accessAgain({ tunnel, password }: ServedTunnel): Access {
+    return accessAgain(tunnel.access, () => password ?? this.#options.inventPassword());
   }
 
   /** The account's live tunnels without those of this app, which stopped ones may still be. */
@@ -401,32 +348,24 @@ export class TunnelList {
     };
   }
 
-  /** Creates a tunnel at the relay. A tunnel stopped a moment ago may still occupy its name or its slot in the plan. */
-  async #make(connection: Connection, request: Parameters<RelayApi['createTunnel']>[0]): Promise<Tunnel> {
-    this.#making += 1;
-    try {
-      return await connection.api.createTunnel(request);
-    } catch (error) {
-      const isInTheWay = error instanceof RelayRefusal && (error.status === 403 || error.status === 409);
-      if (!isInTheWay || this.#stops.size === 0) throw error;
-      await Promise.all([...this.#stops.values()].map((stop) => stop.commit()));
-      return await connection.api.createTunnel(request);
-    } finally {
-      this.#making -= 1;
-    }
+  /** A tunnel stopped a moment ago may still occupy a name or a slot in the plan. @returns whether there were any */
+  async #commitStops(): Promise<boolean> {
+    const stops = [...this.#stops.values()];
+    await Promise.all(stops.map((stop) => stop.commit()));
+    return stops.length > 0;
   }
 
   /** The app may have ended before it could tell the relay that the user stopped a tunnel. */
-  async #closeStopped(connection: Connection, live: ReadonlyMap<string, Tunnel>): Promise<void> {
-    for (const { key, status, tunnel } of this.#tunnels) {
-      const wasStopped = status.name === 'ended' && status.reason === 'stopped';
+  async #closeStopped({ api }: Connection, live: ReadonlySet<string>): Promise<void> {
+    for (const { key, state, tunnel } of this.#host.tunnels) {
+      const wasStopped = state.name === 'ended' && state.reason === 'stopped';
       if (wasStopped && live.has(tunnel.id) && !this.#stops.has(key))
-        await this.#closer.close(connection.api, tunnel.id);
+        await this.#host.closeAtRelay(api, tunnel.id);
     }
   }
 
-  #onEnded(reason: OfflineReason): void {
-    this.#save().catch((error: unknown) => this.#options.onSaveFailed(error));
+  #onLost(reason: EndReason): void {
+    this.#host.save().catch((error: unknown) => this.#options.onSaveFailed(error));
     if (reason === 'key-refused') this.#options.onKeyRefused();
   }
 
@@ -434,65 +373,14 @@ export class TunnelList {
     return signedIn(this.#options.connection());
   }
 
-  /** A tunnel that a crash would make the app forget must not stay at the relay. */
-  async #saveOrClose(connection: Connection, tunnel: TunnelItem, made: Tunnel): Promise<void> {
-    try {
-      await this.#save();
-    } catch (error) {
-      tunnel.end('stopped', () => t('problem.notSaved'));
-      await this.#closer.close(connection.api, made.id);
-      throw new CallFailure({
-        code: 'not-saved',
-        text: t('problem.settingsNotWritten', {
-          why: error instanceof Error ? error.message : String(error),
-        }),
-      });
-    }
-  }
-
-  #withRoom(tunnels: TunnelItem[]): TunnelItem[] {
-    if (tunnels.length <= TUNNELS_MAX) return tunnels;
-    const oldest = tunnels.findLast((tunnel) => tunnel.isEnded);
-    return tunnels.filter((tunnel) => tunnel !== oldest);
-  }
-
   #save(): Promise<void> {
-    const kept = [...this.#tunnels, ...this.#removals.keys()];
-    const passwords = kept.flatMap(({ key, password, tunnel: { access } }) =>
-      password === undefined || access.password !== true ? [] : [[key, password] as const],
+    const kept = [...this.tunnels, ...this.#removals.keys()];
+    const passwords = kept.flatMap(({ key, served: { password, tunnel } }) =>
+      password === undefined || tunnel.access.password !== true ? [] : [[key, password] as const],
     );
     return this.#options.save(
-      kept.map((tunnel) => tunnel.saved),
+      kept.map(({ saved }) => saved),
       new Map(passwords),
     );
-  }
-}
-
-type CloseApi = Pick<RelayApi, 'closeTunnel'>;
-
-/** Closes tunnels at the relay: now, or later if it cannot be told now. */
-export class RelayCloser {
-  readonly #unclosed = new Set<string>();
-
-  /** ids of tunnels that still have to be closed at the relay */
-  get unclosed(): ReadonlySet<string> {
-    return this.#unclosed;
-  }
-
-  /** Resolves in any case; a tunnel that could not be closed is closed by a later {@link RelayCloser.retry}. */
-  async close(api: CloseApi, id: string): Promise<void> {
-    this.#unclosed.add(id);
-    try {
-      await api.closeTunnel(id);
-    } catch (error) {
-      // 404 means that the tunnel was closed or has expired in the meantime, which was the goal.
-      if (!(error instanceof RelayRefusal && error.isOwn && error.status === 404)) return;
-    }
-    this.#unclosed.delete(id);
-  }
-
-  /** Closes what could not be closed before, as far as that is possible now. */
-  async retry(api: CloseApi): Promise<void> {
-    for (const id of this.#unclosed) await this.close(api, id);
   }
 }

@@ -1,0 +1,238 @@
+import assert from 'node:assert/strict';
+import { setImmediate as turn } from 'node:timers/promises';
+import { OPEN } from '../../../shared/access.ts';
+import { TUNNEL } from '../../testing/fake-platform.ts';
+import { fakeHost } from '../../testing/served.ts';
+import { SPEC } from '../../testing/tunnel-spec.ts';
+import { NameInUse } from '../failures.ts';
+import type { InspectedTunnel } from '../inspector/inspector-server.ts';
+import { localPort } from '../local/local-service.ts';
+import { toMessage } from '../messages.ts';
+import { RelayRefusal, RelayUnreachable } from '../relay/errors.ts';
+import { NotSaved } from './host.ts';
+import { RelayCloser } from './relay-closer.ts';
+
+const wanted = (name?: string) => ({ settings: { ...SPEC, name }, access: OPEN });
+const refusal = (status: number) => new RelayRefusal(status, 'no', { retryAfterMs: 6000 });
+
+/** A host whose relay refuses creates with these statuses first; `asked` are the names of all creates. */
+function refusing(statuses: number[], options?: Parameters<typeof fakeHost>[0]) {
+  const made = fakeHost(options);
+  const asked: string[] = [];
+  const create = made.api.createTunnel.bind(made.api);
+  made.api.createTunnel = (request) => {
+    asked.push(request.name ?? '-');
+    const status = statuses.shift();
+    return status === undefined ? create(request) : Promise.reject(refusal(status));
+  };
+  return { ...made, asked };
+}
+
+describe('Host', () => {
+  it('stores a tunnel before it is served, and closes one that cannot be stored', async () => {
+    const events: string[] = [];
+    const { host, serve } = fakeHost({
+      save: () => Promise.resolve(void events.push(`${serve.all.length}`)),
+    });
+    await host.create(wanted());
+    assert.deepEqual([events, serve.all.length], [['0'], 1]);
+    const full = fakeHost({ save: () => Promise.reject(new Error('the disk is full')) });
+    await assert.rejects(full.host.create(wanted()), NotSaved);
+    assert.deepEqual([full.api.calls, full.serve.all], [['create 3000', 'close 1'], []]);
+  });
+
+  it('closes the target of a tunnel that was not created', async () => {
+    const { host, api } = fakeHost();
+    api.failure = new RelayUnreachable('gone');
+    let closes = 0;
+    const target = { local: localPort(3000), close: () => Promise.resolve(void (closes += 1)) };
+    await assert.rejects(host.create({ ...wanted(), target }), RelayUnreachable);
+    assert.equal(closes, 1);
+  });
+
+  it('takes a name over only if it may', async () => {
+    const { host, api } = fakeHost();
+    const requests: object[] = [];
+    const create = api.createTunnel.bind(api);
+    api.createTunnel = (request) => (requests.push(request), create(request));
+    await host.create({ ...wanted('shop'), claim: 'take-over' });
+    const inUse = new NameInUse('shop', 'online', 'file');
+    await assert.rejects(host.create({ ...wanted('shop'), claim: inUse }), inUse);
+    assert.deepEqual(
+      requests.map((request) => 'take_over' in request),
+      [true],
+    );
+  });
+
+  it('waits in turn while the relay limits creates, and only if it is to', async () => {
+    const { host, clock, asked } = refusing([429, 429, 429]);
+    await assert.rejects(host.create(wanted('a')), RelayRefusal);
+    const waits: number[] = [];
+    const patience = {
+      clock,
+      interrupted: new AbortController().signal,
+      onWait: (ms: number) => waits.push(ms),
+    };
+    const both = ['b', 'c'].map((name) => host.create({ ...wanted(name), patience }));
+    for (let wait = 0; wait < 2; wait += 1) {
+      await turn();
+      clock.advance(6000);
+    }
+    const slugs = (await Promise.all(both)).map(({ tunnel }) => tunnel.slug);
+    assert.deepEqual(
+      [asked, waits, slugs],
+      [
+        ['a', 'b', 'b', 'b', 'c'],
+        [6000, 6000],
+        ['b', 'c'],
+      ],
+    );
+  });
+
+  it('does without a name that nobody asked for', async () => {
+    for (const status of [400, 403, 409]) {
+      const { host, asked } = refusing([status]);
+      const { tunnel } = await host.create({ ...wanted('shop'), isNameOptional: true });
+      assert.deepEqual([asked, tunnel.name], [['shop', '-'], '']);
+      const strict = refusing([status]);
+      await assert.rejects(strict.host.create(wanted('shop')), RelayRefusal);
+    }
+    const gone = refusing([503]);
+    await assert.rejects(gone.host.create({ ...wanted('shop'), isNameOptional: true }), RelayRefusal);
+    assert.deepEqual(gone.asked, ['shop']);
+  });
+
+  it('makes room once for a tunnel whose name or place in the plan is taken', async () => {
+    for (const [room, status, tries] of [
+      [true, 409, 2],
+      [true, 403, 2],
+      [false, 409, 1],
+      [true, 503, 1],
+    ] as const) {
+      const { host, asked } = refusing([status], { makeRoom: () => Promise.resolve(room) });
+      const created = host.create(wanted('shop'));
+      if (tries === 2) await created;
+      else await assert.rejects(created, RelayRefusal);
+      assert.equal(asked.length, tries);
+    }
+  });
+
+  it('keeps as many tunnels as there is room for: the oldest that has ended goes', async () => {
+    const { host } = fakeHost({ max: 2 });
+    const first = await host.create(wanted('a'));
+    await host.create(wanted('b'));
+    first.end('stopped', 'It was stopped.');
+    await host.create(wanted('c'));
+    assert.deepEqual(
+      host.tunnels.map(({ tunnel }) => tunnel.slug),
+      ['c', 'b'],
+    );
+  });
+
+  it('closes a tunnel here at once, and at the relay as soon as it can be told', async () => {
+    const { host, api, serve, connection } = fakeHost();
+    const served = await host.create(wanted());
+    api.failure = new RelayUnreachable('gone');
+    assert.equal(await host.close(served), api.failure);
+    assert.deepEqual([serve.last.isStopped, [...host.unclosed]], [true, [served.tunnel.id]]);
+    api.failure = undefined;
+    await host.refresh(connection);
+    assert.deepEqual([api.tunnels, host.unclosed.size], [[], 0]);
+  });
+
+  it('creates an ended tunnel again with the same settings, once the relay knows that the old one is gone', async () => {
+    const { host, api, serve } = fakeHost();
+    const served = await host.create(wanted('shop'));
+    api.failure = new RelayUnreachable('gone');
+    await host.close(served);
+    api.failure = undefined;
+    await host.recreate(served, { ...OPEN, password: 'mild-oak-fern' });
+    assert.deepEqual(api.calls, ['create 3000', 'close 1', 'close 1', 'create 3000']);
+    assert.deepEqual([served.password, served.tunnel.name, serve.all.length], ['mild-oak-fern', 'shop', 2]);
+  });
+
+  it('serves those of an earlier start again, but for those that have ended, unless their key was refused', () => {
+    const known = [undefined, 'expired', 'key-refused'] as const;
+    const { host, connection } = fakeHost(
+      {},
+      known.map((reason, index) => ({
+        key: `${index}`,
+        settings: SPEC,
+        tunnel: TUNNEL,
+        ended: reason && { reason, why: 'It has ended.' },
+      })),
+    );
+    host.resume(connection);
+    assert.deepEqual(
+      host.tunnels.map(({ state }) => state.name),
+      ['connecting', 'ended', 'connecting'],
+    );
+  });
+
+  it('gives back what it has abandoned, in place, and serves what was live', async () => {
+    const { host, serve } = fakeHost();
+    const [a, b] = [await host.create(wanted('a')), await host.create(wanted('b'))];
+    a.end('stopped', 'It was stopped.');
+    const { live, restore } = host.abandon('stopped', toMessage('ended.youSignedOut'));
+    assert.deepEqual([live, host.tunnels, serve.last.isStopped], [[b], [], true]);
+    restore();
+    assert.deepEqual([host.tunnels, a.isEnded, b.state.name], [[b, a], true, 'connecting']);
+    const putBack = host.forget(a);
+    assert.deepEqual(host.tunnels, [b]);
+    putBack();
+    assert.deepEqual(host.tunnels, [b, a]);
+  });
+
+  it('updates tunnels from the relay, but not from a list that is older than a change', async () => {
+    const { host, api, connection } = fakeHost();
+    const [one, other] = [await host.create(wanted('a')), await host.create(wanted('b'))];
+    api.tunnels = api.tunnels.map((tunnel) => ({ ...tunnel, requests: 7 }));
+    const list = host.refresh(connection);
+    await host.extend(other, '1h');
+    await list;
+    assert.deepEqual([one.tunnel.requests, other.tunnel.expires_at], [7, '2026-07-10T14:00:00.000Z']);
+  });
+
+  it('shows its tunnels to inspectors while they are served', async () => {
+    const inspected = new Set<InspectedTunnel>();
+    const inspector = {
+      add: (tunnel: InspectedTunnel) => void inspected.add(tunnel),
+      remove: (tunnel: InspectedTunnel) => void inspected.delete(tunnel),
+    };
+    const { host, serve } = fakeHost({ inspector });
+    const served = await host.create(wanted('shop'));
+    serve.last.onState({ name: 'online' });
+    assert.deepEqual(
+      [...inspected].map(({ slug, host: local, log }) => [slug, local, log === served.log]),
+      [['shop', 'shop.tunnels.test:8080', true]],
+    );
+    served.end('stopped', 'It was stopped.');
+    assert.equal(inspected.size, 0);
+  });
+});
+
+describe('RelayCloser', () => {
+  const rows: readonly (readonly [what: string, errors: readonly Error[], calls: number])[] = [
+    ['closes once if the relay is reachable', [], 1],
+    [
+      'retries until the relay confirms',
+      [new RelayUnreachable('gone'), new RelayRefusal(503, 'service unavailable')],
+      3,
+    ],
+    ['treats a missing tunnel as closed', [new RelayRefusal(404, 'tunnel not found')], 1],
+  ];
+  for (const [what, errors, calls] of rows)
+    it(what, async () => {
+      const rest = [...errors];
+      let closes = 0;
+      const closeTunnel = (): Promise<void> => {
+        closes += 1;
+        const error = rest.shift();
+        return error === undefined ? Promise.resolve() : Promise.reject(error);
+      };
+      const closer = new RelayCloser();
+      await closer.close({ closeTunnel }, 'a');
+      for (let times = 4; times > 0; times -= 1) await closer.retry({ closeTunnel });
+      assert.equal(closes, calls);
+    });
+});
