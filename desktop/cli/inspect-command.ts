@@ -1,9 +1,9 @@
 /** The command line of `culvert inspect`; inspect-run.ts runs it. */
 import { UsageError } from '../client/failures.ts';
-import { SEARCH_MAX_CHARS } from '../client/limits.ts';
 import { defineCommand } from './command-line/command.ts';
 import type { RequestChanges } from './inspect-edit.ts';
 import type { InspectCommand } from './inspect-run.ts';
+import { SEARCH_MAX_CHARS } from '../client/inspector/records.ts';
 
 interface InspectValues {
   readonly tunnel?: string | undefined;

@@ -12,7 +12,7 @@ import {
   writtenValue,
 } from '../client/inspector/edit.ts';
 import { type RequestDetail, trimBlanks } from '../client/inspector/records.ts';
-import { IMPORT_MAX_BYTES } from '../client/limits.ts';
+import { IMPORT_MAX_BYTES } from '../client/inspector/import-text.ts';
 
 /** What the command line changes of a request; `undefined` stays. */
 export interface RequestChanges {

@@ -5,7 +5,7 @@ import { REDACTED } from '../../shared/version.ts';
 import { curlCommand, shellOf } from '../client/inspector/curl.ts';
 import { ImportRefused, type RequestEdit } from '../client/inspector/edit.ts';
 import { type Har, harOf } from '../client/inspector/har.ts';
-import { importText } from '../client/inspector/import-text.ts';
+import { importText, IMPORT_MAX_BYTES, IMPORTED_REQUESTS_MAX } from '../client/inspector/import-text.ts';
 import { matchingMessages } from '../client/inspector/readable.ts';
 import {
   findTunnels,
@@ -14,8 +14,13 @@ import {
   type OtherVersion,
 } from '../client/inspector/inspector.ts';
 import { runtimeFolder } from '../client/inspector/runtime-folder.ts';
-import { matches, matching, type RequestDetail, type RequestSummary } from '../client/inspector/records.ts';
-import { IMPORT_MAX_BYTES, IMPORTED_REQUESTS_MAX, RECORDED_BODY_MAX_BYTES } from '../client/limits.ts';
+import {
+  matches,
+  matching,
+  type RequestDetail,
+  type RequestSummary,
+  RECORDED_BODY_MAX_BYTES,
+} from '../client/inspector/records.ts';
 import { textOf } from '../client/messages.ts';
 import { CallRefused } from '../client/methods/method.ts';
 import type { CommandContext } from './command-line/command.ts';

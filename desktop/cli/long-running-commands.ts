@@ -4,7 +4,6 @@ import { parseDuration } from '../../shared/duration.ts';
 import { parsePort, PORT_RULE, TTL_RULE } from '../../shared/value-rules.ts';
 import { StoredLoginError } from '../client/config/stored-login.ts';
 import { UsageError } from '../client/failures.ts';
-import { WAIT_MAX_SECONDS } from '../client/limits.ts';
 import { isLoopback } from '../client/network/dial.ts';
 import { type AnyLine, defineCommand } from './command-line/command.ts';
 import { completeLogin } from './commands/login.ts';
@@ -15,6 +14,7 @@ import { readOption } from './command-line/parse.ts';
 import type { RunTunnel } from './run-service.ts';
 import { HTTP_OPTIONS, limitHeap, readService, withPort } from './commands/tunnel-options.ts';
 import type { UiOptions } from './ui-run.ts';
+import { WAIT_MAX_SECONDS } from '../client/config/tunnel-spec.ts';
 
 /* `culvert run`: starts a command with a tunnel to the port that it listens on. */
 

@@ -15,7 +15,6 @@ import { ApiClient } from '../client/relay/api-client.ts';
 import type { CommandContext } from './command-line/command.ts';
 import { type ServiceTunnel, withPort } from './commands/tunnel-options.ts';
 import { jsonLine } from './output/format.ts';
-import { LEFTOVER_LOOK_MS, LEFTOVERS_MS, TERMINATION_MS } from './limits.ts';
 import {
   commandEnvironment,
   type CommandPlan,
@@ -36,6 +35,15 @@ import { completeTunnel, printWindow } from './run-tunnels.ts';
 import { hostOf, serveTunnel } from './serve-tunnel.ts';
 import { HostWindow } from './view/host-window.ts';
 import { doOnceOnline } from './view/once-online.ts';
+
+/**
+ * @limit How long the command of `culvert run` has to end after SIGTERM or SIGHUP, as long as container runtimes give.
+ */
+const TERMINATION_MS = 10_000;
+/** @limit How long programs that the command of `culvert run` has left behind have to end. */
+const LEFTOVERS_MS = 2000;
+/** @limit How often is looked whether they have. */
+const LEFTOVER_LOOK_MS = 50;
 
 /** A command to start, and its tunnel. */
 export interface RunTunnel extends ServiceTunnel {

@@ -11,7 +11,6 @@ import { ApiClient } from '../client/relay/api-client.ts';
 import { type AccessOptions, completeAccess, exposureWarning } from './command-line/access-options.ts';
 import type { CommandSurroundings } from './command-line/command.ts';
 import type { AccessOrLogin } from './commands/login.ts';
-import { REOPEN_BASE_MS, REOPEN_CAP_MS } from './limits.ts';
 import { otherMachineWarning } from './command-line/parse.ts';
 import { openAddress } from './output/prompt.ts';
 import {
@@ -26,6 +25,11 @@ import { hostOf, type ServeOptions, serveTunnel } from './serve-tunnel.ts';
 import { HostWindow } from './view/host-window.ts';
 import { doOnceOnline, type OnceOnline } from './view/once-online.ts';
 import { canShowView, TerminalView } from './view/terminal-view.ts';
+
+/** @limit Longest first wait of a service's tunnel that ended, before it is created again. */
+const REOPEN_BASE_MS = 1000;
+/** @limit Longest wait of a service's tunnel, so that it is back soon after the network or the relay. */
+const REOPEN_CAP_MS = 30_000;
 
 /** A tunnel of the command line. */
 export interface HttpTunnel extends AccessOrLogin {

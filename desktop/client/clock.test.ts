@@ -5,8 +5,7 @@ import { mock } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { TIMER_STEP_MAX_MS } from '../../shared/timer.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
-import { Deadlines, type Expiring, ProcessHold, systemClock } from './clock.ts';
-import { DEADLINE_TICK_MS } from './limits.ts';
+import { Deadlines, type Expiring, ProcessHold, systemClock, DEADLINE_TICK_MS } from './clock.ts';
 
 describe('the clock of the client', () => {
   it('supports waits longer than a system timer', () => {

@@ -1,7 +1,12 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Socket } from 'node:net';
 import { LongTimer } from '../../shared/timer.ts';
-import { DEADLINE_TICK_MS } from './limits.ts';
+
+/**
+ * @limit Precision of most of the client's timeouts: they share one timer, so each is a multiple of this, and fires up
+ * to this much later.
+ */
+export const DEADLINE_TICK_MS = 250;
 
 /** The engine's source of time, so that tests can control it. */
 export interface Clock {

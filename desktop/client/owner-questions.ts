@@ -11,8 +11,16 @@ import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { escapeUnprintable } from '../../shared/unprintable.ts';
 import { readLines } from './line-reader.ts';
-import { QUESTION_DEPTH_MAX, QUESTION_MAX_BYTES, QUESTION_TIMEOUT_MS, QUESTIONS_MAX } from './limits.ts';
 import { type Message, QUESTION_MESSAGES, toMessage } from './messages.ts';
+
+/** @limit Maximum size of a question that `culvert mcp` asks the owner through the app, and of its answer. */
+const QUESTION_MAX_BYTES = 4096;
+/** @limit Messages around a message in a question: the longest policy has six. */
+const QUESTION_DEPTH_MAX = 8;
+/** @limit Maximum number of such questions that wait for the owner. */
+const QUESTIONS_MAX = 8;
+/** @limit How long a program that connects to ask the owner has to send its question. */
+const QUESTION_TIMEOUT_MS = 2000;
 
 /**
  * Asks a person.

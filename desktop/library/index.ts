@@ -18,7 +18,6 @@ import { describeFailure, describeWait } from '../client/failures.ts';
 import { Host } from '../client/host/host.ts';
 import type { ServedState, ServedTunnel } from '../client/host/served-tunnel.ts';
 import type { RequestSummary } from '../client/inspector/records.ts';
-import { LIBRARY_CLOSE_MS } from '../client/limits.ts';
 import type { LocalTarget } from '../client/local/local-service.ts';
 import { textOf } from '../client/messages.ts';
 import { lookupFor } from '../client/network/dial.ts';
@@ -34,6 +33,12 @@ import type {
   TunnelEvents,
   TunnelOptions,
 } from './types/index.d.ts';
+
+/**
+ * @limit How long the library waits until the relay has closed a tunnel, so that a failed test ends within 2 s. After
+ * that, the tunnel remains at the relay until it expires.
+ */
+const LIBRARY_CLOSE_MS = 1500;
 
 /** See types/index.d.ts. */
 export const expose: typeof Expose = async (

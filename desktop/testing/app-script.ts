@@ -3,9 +3,9 @@ import { checkAsyncScript } from '../../shared/testing/script.ts';
 import type { Snapshot } from '../app/ipc/snapshot.ts';
 import type { TunnelAccess, TunnelAccessView } from '../app/ipc/tunnel-views.ts';
 import { CallFailure } from '../app/main/failure.ts';
-import { POLL_HIDDEN_MS, POLL_VISIBLE_MS } from '../app/main/limits.ts';
 import { RelayUnreachable } from '../client/relay/errors.ts';
 import { again, type App, FORM, SIGN_IN, signedIn, start, until } from './core-app.ts';
+import { POLL_HIDDEN_MS, POLL_VISIBLE_MS } from '../app/main/core.ts';
 
 export const PASSWORD = { kind: 'password', password: 'brisk-plum-tide' } as const;
 const LOCKS: Readonly<Record<string, TunnelAccess>> = {

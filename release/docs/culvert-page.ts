@@ -6,11 +6,12 @@ import { COMMON, type OptionName, OPTIONS } from '../../desktop/cli/command-line
 import { startCommand } from '../../desktop/cli/commands/start.ts';
 import { ACCESS_FIELD_MESSAGES } from '../../desktop/client/config/project-access.ts';
 import { TUNNEL_FIELD_RULES } from '../../desktop/client/config/project.ts';
-import { CONFIG_FILE_MAX_BYTES, CONFIG_TUNNELS_MAX, LABEL_MAX_LENGTH } from '../../desktop/client/limits.ts';
 import { textOf, toMessage } from '../../desktop/client/messages.ts';
 import { paragraphsOf } from '../../shared/help-text.ts';
 import { readable } from './limits-page.ts';
 import { code, codeBlock, markdownTable, pageStart, prose, sentence } from './page.ts';
+import { CONFIG_FILE_MAX_BYTES } from '../../desktop/client/config/durable-file.ts';
+import { CONFIG_TUNNELS_MAX, LABEL_MAX_LENGTH } from '../../desktop/client/config/tunnel-spec.ts';
 
 const INTRODUCTION = `The command \`culvert\` opens tunnels to local ports and manages them. \`culvert help COMMAND\` prints the same text as this page.
 See also [exit codes](exit-codes.md), [culvert.yml](culvert-yml.md) and the [keys for the terminal view](shortcuts.md).

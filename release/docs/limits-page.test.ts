@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { allLimits, areasOf, readable } from './limits-page.ts';
+import { allLimits, limitsOf, readable } from './limits-page.ts';
 
 describe('limits', () => {
   it('each have a reason in the comment above them', async () => {
@@ -11,39 +11,31 @@ describe('limits', () => {
     );
   });
 
-  it('are parsed with their values, reasons and headings', () => {
+  it('are the marked constants with their values and reasons, exported or not', () => {
     const source = `import { A_MS } from './a.ts';
-/** ms until it ends ({@link A_MS}). */
+/** @limit ms until it ends ({@link A_MS}). */
 export const FIRST_MS = A_MS;
-
-// ## Others
+/** Of none. */
+const TWO = 2;
 
 /**
- * The second one,
+ * @limit The second one,
  * on two lines. The rest is not shown.
  */
 export const SECOND: number =
   2 * 1024;
-/** No number. */
+/** @limit No number. */
 export const NAME = 'name';
+/** @limit Of one. */
+const ONE_MAX = 2 * FIRST_MS;
+/** @limit */
 export const THIRD_MAX = 3;
 `;
-    assert.deepEqual(areasOf(source, { FIRST_MS: 5, SECOND: 2048, NAME: 'name', THIRD_MAX: 3 }), [
-      { heading: '', limits: [{ name: 'FIRST_MS', value: 5, reason: 'Time until it ends' }] },
-      {
-        heading: 'Others',
-        limits: [
-          { name: 'SECOND', value: 2048, reason: 'The second one, on two lines' },
-          { name: 'THIRD_MAX', value: 3, reason: '' },
-        ],
-      },
-    ]);
-  });
-
-  it('are the marked constants in other files, exported or not', () => {
-    const source = '/** @limit Of one. */\nconst ONE_MAX = 2 * TWO;\n/** Of two. */\nexport const TWO = 2;\n';
-    assert.deepEqual(areasOf(source, { TWO: 2 }, /@limit\b/), [
-      { heading: '', limits: [{ name: 'ONE_MAX', value: 4, reason: 'Of one' }] },
+    assert.deepEqual(limitsOf(source, { FIRST_MS: 5 }), [
+      { name: 'FIRST_MS', value: 5, reason: 'Time until it ends' },
+      { name: 'SECOND', value: 2048, reason: 'The second one, on two lines' },
+      { name: 'ONE_MAX', value: 10, reason: 'Of one' },
+      { name: 'THIRD_MAX', value: 3, reason: '' },
     ]);
   });
 

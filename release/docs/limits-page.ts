@@ -1,6 +1,6 @@
 /** Generates limits.md from the constants. The reason for each limit is the comment above it, and nowhere else. */
 import { globSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { runInNewContext } from 'node:vm';
 import { ROOT } from '../repository.ts';
@@ -13,31 +13,10 @@ export interface Limit {
   readonly reason: string;
 }
 
-/** Related limits, with the heading of their table; empty for those before the first heading of a file. */
-interface Area {
-  readonly heading: string;
-  readonly limits: readonly Limit[];
-}
+/** The headings of one end's limits. A file is below the first heading that has the beginning of its path. */
+type Rooms = readonly (readonly [heading: string, ...paths: string[]])[];
 
-/** A heading of the page, and the files of desktop/ below it: in a `limits.ts` every constant is a limit. */
-interface Chapter {
-  readonly heading: string;
-  readonly files: Readonly<Record<string, string>>;
-}
-
-const CLIENT: Chapter = {
-  heading: 'The client',
-  files: {
-    'desktop/client/limits.ts': '',
-    'desktop/client/share/folder-handler.ts': 'Shared folders',
-    'desktop/cli/limits.ts': 'The command',
-    'desktop/client/diagnostics/hop.ts': '`culvert doctor`',
-    'desktop/app/main/limits.ts': 'The desktop app',
-  },
-};
-
-/** The headings of the relay's limits. A file is below the first heading that has the beginning of its path. */
-const ROOMS: readonly (readonly [heading: string, ...paths: string[]])[] = [
+const RELAY_ROOMS: Rooms = [
   ['API', 'server/api/'],
   ['Keys and invitations', 'server/accounts/'],
   ['Administration', 'server/administration/'],
@@ -57,7 +36,26 @@ const ROOMS: readonly (readonly [heading: string, ...paths: string[]])[] = [
   ['Settings and listeners', 'server/'],
 ];
 
-const INTRODUCTION = `Each limit is a constant next to the code that applies it, or in a \`limits.ts\` file under \`desktop/\`. The comment above the constant explains its value; this page shows the beginning of that comment. Operators can change the limits that are
+const CLIENT_ROOMS: Rooms = [
+  [
+    'The local service',
+    'desktop/client/local/',
+    'desktop/client/visitors/',
+    'desktop/client/data/header-rewriter',
+  ],
+  ['Compression', 'desktop/client/compression/'],
+  ['The request log', 'desktop/client/inspector/', 'desktop/client/methods/', 'desktop/client/host/'],
+  ['Shared folders', 'desktop/client/share/'],
+  ['`culvert doctor`', 'desktop/client/diagnostics/'],
+  ['Files that it reads', 'desktop/client/config/'],
+  ['The relay', 'desktop/client/', 'desktop/library/'],
+  ['Agents', 'desktop/cli/mcp/'],
+  ['The command', 'desktop/cli/'],
+  ['The window in a browser', 'desktop/app/browser/'],
+  ['The desktop app', 'desktop/app/'],
+];
+
+const INTRODUCTION = `Each limit is a constant next to the code that applies it. The comment above the constant explains its value; this page shows the beginning of that comment. Operators can change the limits that are
 [settings](settings.md), and plans have limits of their own.`;
 
 const CONCLUSION = `## No limit
@@ -67,24 +65,22 @@ silent indefinitely. A body can be any size, because it is streamed using consta
 visitor with a data socket, one for the control socket of each tunnel, and one for each trunk.
 `;
 
-/** A constant with the comment above it, or a heading such as `// ## Clients`. */
-const PARTS =
-  /^\/\/ ## (?<heading>.+)$|(?:^\/\*\*(?<comment>(?:(?!\*\/)[\s\S])*)\*\/\n)?^(?:export )?const (?<name>[A-Z][A-Z0-9_]*)(?:: \w+)? =\s*(?<initializer>[^;]+);/gm;
+/** A constant with the comment above it. */
+const CONSTANTS =
+  /(?:^\/\*\*(?<comment>(?:(?!\*\/)[\s\S])*)\*\/\n)?^(?:export )?const (?<name>[A-Z][A-Z0-9_]*)(?:: \w+)? =\s*(?<initializer>[^;]+);/gm;
 
-/** Marks a constant outside of a `limits.ts` as a limit. */
+/** Marks a constant as a limit. */
 const MARK = /@limit\b/;
 
 /** @returns the whole page */
 export async function limitsPage(): Promise<string> {
-  const parts = [pageStart('Limits', 'the constants and their comments', INTRODUCTION), '## The relay\n'];
-  const relay = await markedLimits('server');
-  for (const each of ROOMS) {
-    const limits = relay.filter(([file]) => roomOf(file) === each).flatMap(([, ofFile]) => ofFile);
-    parts.push(list(each[0], limits));
-  }
-  parts.push(`## ${CLIENT.heading}\n`);
-  for (const [file, title] of Object.entries(CLIENT.files))
-    for (const area of await readAreas(file)) parts.push(list(area.heading || title, area.limits));
+  const parts = [
+    pageStart('Limits', 'the constants and their comments', INTRODUCTION),
+    '## The relay\n',
+    ...lists(await markedLimits('server'), RELAY_ROOMS),
+    '## The client\n',
+    ...lists(await markedLimits('desktop'), CLIENT_ROOMS),
+  ];
   const both = await markedLimits('shared');
   parts.push(
     '## Both ends\n',
@@ -97,8 +93,12 @@ export async function limitsPage(): Promise<string> {
   return parts.join('\n');
 }
 
-function roomOf(file: string): (typeof ROOMS)[number] | undefined {
-  return ROOMS.find(([, ...paths]) => paths.some((path) => file.startsWith(path)));
+function lists(files: readonly [file: string, limits: Limit[]][], rooms: Rooms): string[] {
+  const roomOf = (file: string) => rooms.find(([, ...paths]) => paths.some((path) => file.startsWith(path)));
+  return rooms.map((room) => {
+    const limits = files.filter(([file]) => roomOf(file) === room).flatMap(([, ofFile]) => ofFile);
+    return list(room[0], limits);
+  });
 }
 
 /** @returns the marked limits of each file in a folder */
@@ -106,44 +106,53 @@ async function markedLimits(folder: string): Promise<[file: string, limits: Limi
   const files = globSync(`${folder}/**/*.ts`, { cwd: ROOT, exclude: ['**/*.test.ts', '**/testing/**'] });
   const found: [string, Limit[]][] = [];
   for (const file of files.map((path) => path.replaceAll('\\', '/')).toSorted())
-    found.push([file, (await readAreas(file, MARK)).flatMap(({ limits }) => limits)]);
+    found.push([file, await readLimits(file)]);
   return found;
 }
 
 /** @returns every limit on the page */
 export async function allLimits(): Promise<Limit[]> {
-  const client = await Promise.all(Object.keys(CLIENT.files).map(async (file) => await readAreas(file)));
-  const marked = [...(await markedLimits('server')), ...(await markedLimits('shared'))];
-  return [...client.flat(), ...marked.map(([, limits]) => ({ limits }))].flatMap(({ limits }) => limits);
+  const all = await Promise.all(['server', 'desktop', 'shared'].map(markedLimits));
+  return all.flat().flatMap(([, limits]) => limits);
 }
 
-/**
- * @param file from the root of the repository
- * @param mark matches the comment of a limit; anything in a file of limits
- */
-async function readAreas(file: string, mark = file.endsWith('limits.ts') ? /(?:)/ : MARK): Promise<Area[]> {
+/** @param file from the root of the repository */
+async function readLimits(file: string): Promise<Limit[]> {
   const source = readFileSync(join(ROOT, file), 'utf8');
-  if (!mark.test(source)) return [];
-  return areasOf(source, (await import(pathToFileURL(join(ROOT, file)).href)) as object, mark);
+  if (!MARK.test(source)) return [];
+  try {
+    return limitsOf(source, {});
+  } catch {
+    // A value is made of others, which are exported here or imported from elsewhere.
+    const from = [...source.matchAll(CONSTANT_IMPORTS)].map(([, path = '']) => join(dirname(file), path));
+    return limitsOf(
+      source,
+      Object.assign({}, ...(await Promise.all([...from, file].map(exportsOf)))) as object,
+    );
+  }
+}
+
+/** Imports of constants from other files. */
+const CONSTANT_IMPORTS = /^import \{[^}]*\b[A-Z][A-Z0-9_]+\b[^}]*\} from '(\.[^']+)';$/gm;
+
+async function exportsOf(file: string): Promise<object> {
+  return (await import(pathToFileURL(join(ROOT, file)).href)) as object;
 }
 
 /**
  * @param source TypeScript, formatted by Prettier
- * @param exports of that module, with the values of exported constants
- * @param mark matches the comment of a limit
+ * @param values by the names of constants that are exported or imported
  */
-export function areasOf(source: string, exports: object, mark = /(?:)/): Area[] {
-  const areas: { heading: string; limits: Limit[] }[] = [{ heading: '', limits: [] }];
+export function limitsOf(source: string, exports: object): Limit[] {
+  const limits: Limit[] = [];
   const values: Record<string, unknown> = { ...exports };
-  for (const { groups = {} } of source.matchAll(PARTS)) {
-    const { heading, comment = '', name = '', initializer = '' } = groups;
-    if (heading !== undefined) areas.push({ heading, limits: [] });
-    else if (mark.test(comment)) {
-      const value = (values[name] ??= runInNewContext(initializer, { ...values }));
-      if (typeof value === 'number') areas.at(-1)?.limits.push({ name, value, reason: reasonOf(comment) });
-    }
+  for (const { groups = {} } of source.matchAll(CONSTANTS)) {
+    const { comment = '', name = '', initializer = '' } = groups;
+    if (!MARK.test(comment)) continue;
+    const value = (values[name] ??= runInNewContext(initializer, { ...values }));
+    if (typeof value === 'number') limits.push({ name, value, reason: reasonOf(comment) });
   }
-  return areas.filter(({ limits }) => limits.length > 0);
+  return limits;
 }
 
 /** What may follow the purpose of a limit in the first sentence of its comment: why it has that value. */

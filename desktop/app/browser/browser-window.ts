@@ -10,7 +10,6 @@ import { networkAddresses } from '../../client/control/machine-watch.ts';
 import { findTunnels } from '../../client/inspector/inspector.ts';
 import { runtimeFolder } from '../../client/inspector/runtime-folder.ts';
 import { inventPassword } from '../../client/invented-password.ts';
-import { IMPORT_MAX_BYTES } from '../../client/limits.ts';
 import type { Network } from '../../client/network/network.ts';
 import { ApiClient } from '../../client/relay/api-client.ts';
 import { lookAtInvitation, takeInvitation } from '../../client/relay/invitation.ts';
@@ -30,6 +29,7 @@ import { importTooLarge } from '../main/requests.ts';
 import { t, type TextKey } from '../messages/translate.ts';
 import { encodeMessage, type Page } from './page.ts';
 import { WindowServer } from './window-server.ts';
+import { IMPORT_MAX_BYTES } from '../../client/inspector/import-text.ts';
 
 interface BrowserWindowOptions {
   readonly core: Core;

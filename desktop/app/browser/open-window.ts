@@ -19,7 +19,6 @@ import type { About } from '../ipc/ipc.ts';
 import { type Core, createCore } from '../main/core.ts';
 import { type ProjectLinks, projectLinks, removeLinkFile, writeLinkFile } from '../main/deep-link.ts';
 import { lockInstance } from '../main/instance-lock.ts';
-import { UI_PORT, UI_PORTS_TRIED } from '../main/limits.ts';
 import {
   BROWSER_CHANNELS,
   browserPlatform,
@@ -28,6 +27,14 @@ import {
   COMMAND_CHANNELS,
 } from './browser-window.ts';
 import type { WindowServer } from './window-server.ts';
+
+/** @limit The port of the window in a browser: users of other tunnel clients know it for that. */
+const UI_PORT = 4040;
+/**
+ * @limit Number of ports that are tried, from that one on, if nobody asked for one: more windows than a person has
+ * open.
+ */
+const UI_PORTS_TRIED = 20;
 
 export { AlreadyRunning } from '../main/instance-lock.ts';
 

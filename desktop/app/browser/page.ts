@@ -2,7 +2,6 @@
 import type { WebSocket } from 'ws';
 import { VERSION } from '../../../shared/version.ts';
 import { type Clock, type Timer } from '../../client/clock.ts';
-import { IMPORT_MAX_BYTES } from '../../client/limits.ts';
 import type { Answer, Pushes } from '../ipc/ipc.ts';
 import {
   type Asks,
@@ -12,14 +11,20 @@ import {
   type PageState,
   type ToPage,
 } from '../ipc/wire.ts';
-import {
-  UI_ASK_TIMEOUT_MS,
-  UI_BACKLOG_MAX_BYTES,
-  UI_CHOICE_TIMEOUT_MS,
-  UI_LANGUAGE_MAX_CHARS,
-  UI_LANGUAGES_MAX,
-  UI_NAME_MAX_CHARS,
-} from '../main/limits.ts';
+import { IMPORT_MAX_BYTES } from '../../client/inspector/import-text.ts';
+
+/** @limit Maximum amount that waits for a page that does not read: the largest export, in JSON. */
+const UI_BACKLOG_MAX_BYTES = 128 * 1024 * 1024;
+/** @limit How long the browser has for what needs no answer of its user. */
+const UI_ASK_TIMEOUT_MS = 10_000;
+/** @limit How long the user has to choose a file or a folder. */
+const UI_CHOICE_TIMEOUT_MS = 10 * 60_000;
+/** @limit Maximum length of the path of a folder, and of the name of a file: paths are limited to this by systems. */
+const UI_NAME_MAX_CHARS = 32_767;
+/** @limit Maximum number of languages that a page reports. */
+const UI_LANGUAGES_MAX = 16;
+/** @limit Maximum length of the tag of a language. */
+const UI_LANGUAGE_MAX_CHARS = 35;
 
 /** What answers pages, and hears of them. */
 export interface PageHandler {

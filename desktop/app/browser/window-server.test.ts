@@ -1,8 +1,15 @@
 import assert from 'node:assert/strict';
 import type { IncomingMessage } from 'node:http';
 import { FakeClock } from '../../testing/fake-clock.ts';
-import { UI_PING_MS, UI_SESSIONS_MAX, UI_TOKENS_MAX } from '../main/limits.ts';
-import { PageAccess, requestProblem, sessionCookie, WindowServer } from './window-server.ts';
+import {
+  PageAccess,
+  requestProblem,
+  sessionCookie,
+  WindowServer,
+  UI_PING_MS,
+  UI_SESSIONS_MAX,
+  UI_TOKENS_MAX,
+} from './window-server.ts';
 
 const HOST = '127.0.0.1:4040';
 

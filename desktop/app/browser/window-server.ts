@@ -18,20 +18,30 @@ import { WebSocketServer } from 'ws';
 import type { Clock, Timer } from '../../client/clock.ts';
 import { readBuilt } from '../../client/own-program.ts';
 import { KEY_HEADER, SESSION_OPEN, SESSION_PATH, SOCKET_PATH, SOCKET_PROTOCOL } from '../ipc/wire.ts';
-import {
-  UI_BODY_MAX_BYTES,
-  UI_CONNECTIONS_MAX,
-  UI_HEAD_MAX_BYTES,
-  UI_IDLE_TIMEOUT_MS,
-  UI_MESSAGE_MAX_BYTES,
-  UI_PAGES_MAX,
-  UI_PING_MS,
-  UI_REQUEST_TIMEOUT_MS,
-  UI_SESSIONS_MAX,
-  UI_TOKENS_MAX,
-} from '../main/limits.ts';
 import { contentSecurityPolicy, readPageFile } from '../main/page-files.ts';
 import { Page, type PageHandler } from './page.ts';
+import { IMPORT_MAX_BYTES } from '../../client/inspector/import-text.ts';
+
+/** @limit Maximum number of connections: each page has one WebSocket, and loads its few files over six more. */
+const UI_CONNECTIONS_MAX = 128;
+/** @limit Maximum number of pages at the same time: more than a person looks at, and each gets every snapshot. */
+const UI_PAGES_MAX = 16;
+/** @limit Maximum number of sessions; the oldest ends. A browser needs one for each link that is opened. */
+export const UI_SESSIONS_MAX = 32;
+/** @limit Maximum number of links that were shown and not opened; the oldest becomes invalid. */
+export const UI_TOKENS_MAX = 8;
+/** @limit How long a browser has to send a request: it is on this machine, or at the other end of an SSH forward. */
+const UI_REQUEST_TIMEOUT_MS = 10_000;
+/** @limit How long a connection stays open without a request. */
+const UI_IDLE_TIMEOUT_MS = 5000;
+/** @limit Maximum size of a request's head: a browser also sends the cookies of other programs on this machine. */
+const UI_HEAD_MAX_BYTES = 16 * 1024;
+/** @limit Maximum size of the body that exchanges a token: it has about 40 bytes. */
+const UI_BODY_MAX_BYTES = 256;
+/** @limit Maximum size of a message from a page: a file to import is the largest. */
+const UI_MESSAGE_MAX_BYTES = IMPORT_MAX_BYTES + 1024;
+/** @limit How often a page is asked for a sign of life; without one, it is gone by the next time. */
+export const UI_PING_MS = 30_000;
 
 export interface WindowServerOptions {
   /** directory of the built renderer */

@@ -5,10 +5,9 @@ import { parseRelayAddress } from '../../client/relay/relay-address.ts';
 import { failsWith } from '../../testing/core-app.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
 import { DOMAIN, FakeApi } from '../../testing/fake-platform.ts';
-import { Domains, Team } from './account.ts';
+import { Domains, Team, TEAM_ACTS_MAX, TEAM_ROWS_MAX } from './account.ts';
 import { CallFailure } from './failure.ts';
-import { TEAM_ACTS_MAX, TEAM_ROWS_MAX, UNDO_MS } from './limits.ts';
-import { UndoList } from './undo-list.ts';
+import { UndoList, UNDO_MS } from './undo-list.ts';
 
 describe('Domains', () => {
   const api = new FakeApi();

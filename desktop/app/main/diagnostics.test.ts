@@ -3,7 +3,7 @@ import { localPort } from '../../client/local/local-service.ts';
 import type { HopResult } from '../../client/diagnostics/hop.ts';
 import { type App, failsWith, FORM, signedIn, start, until } from '../../testing/core-app.ts';
 import { TUNNEL } from '../../testing/fake-platform.ts';
-import { POLL_VISIBLE_MS } from './limits.ts';
+import { POLL_VISIBLE_MS } from './core.ts';
 
 const DNS: HopResult = { hop: 'dns', result: 'ok', ms: 3, detail: 'relay.example.com is 192.0.2.1' };
 const CONNECT: HopResult = {

@@ -3,7 +3,11 @@ import type { OfflineReason } from '../../client/control/verdict.ts';
 import { agentWords, type TunnelView } from '../ipc/snapshot.ts';
 import type { ApprovalRequestView } from '../ipc/tunnel-views.ts';
 import { t } from '../messages/translate.ts';
-import { EXPIRY_NOTICE_MS, LOST_NOTICE_MS } from './limits.ts';
+
+/** @limit Remaining lifetime at which the app shows the notification "expires in 5 minutes". */
+const EXPIRY_NOTICE_MS = 5 * 60_000;
+/** @limit How long a tunnel must be offline before a notification appears. */
+const LOST_NOTICE_MS = 30_000;
 
 type Watched = Pick<
   TunnelView,

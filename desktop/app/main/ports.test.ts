@@ -17,13 +17,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onLinux, onPosix } from '../../../shared/testing/posix.ts';
 import {
-  MANIFEST_MAX_BYTES,
-  PORT_PROGRAM_MAX_BYTES,
-  PORTS_MAX,
-  PROCESS_FILES_MAX,
-  PROCESSES_MAX,
-} from './limits.ts';
-import {
   firstFiles,
   guessFramework,
   latestProcesses,
@@ -37,6 +30,11 @@ import {
   readTcpTable,
   run,
   SocketOwners,
+  MANIFEST_MAX_BYTES,
+  PORT_PROGRAM_MAX_BYTES,
+  PORTS_MAX,
+  PROCESS_FILES_MAX,
+  PROCESSES_MAX,
 } from './ports.ts';
 
 const listener = (change: Partial<Listener>): Listener => ({

@@ -10,8 +10,8 @@ import { temporaryDirectory } from '../../../shared/testing/temporary-directory.
 import { again, type App, failsWith, FORM, signedIn, start, until } from '../../testing/core-app.ts';
 import { TUNNEL } from '../../testing/fake-platform.ts';
 import type { ProjectTunnelView } from '../ipc/tunnel-views.ts';
-import { POLL_VISIBLE_MS, RECENT_PROJECTS_MAX } from './limits.ts';
 import { hasProject } from './projects.ts';
+import { POLL_VISIBLE_MS, RECENT_PROJECTS_MAX } from './core.ts';
 
 const why = (tunnel: ProjectTunnelView | undefined): string =>
   tunnel !== undefined && 'why' in tunnel.status ? tunnel.status.why : '';

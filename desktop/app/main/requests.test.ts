@@ -9,7 +9,6 @@ import type { Har } from '../../client/inspector/har.ts';
 import type { RequestDetail } from '../../client/inspector/records.ts';
 import { ReplayRefused } from '../../client/inspector/replay.ts';
 import { RequestLog } from '../../client/inspector/request-log.ts';
-import { IMPORT_MAX_BYTES, IMPORTED_REQUESTS_MAX } from '../../client/limits.ts';
 import { localPort } from '../../client/local/local-service.ts';
 import { toMessage } from '../../client/messages.ts';
 import { failsWith, FORM, signedIn } from '../../testing/core-app.ts';
@@ -17,7 +16,6 @@ import { fakeServed } from '../../testing/served.ts';
 import { SPEC } from '../../testing/tunnel-spec.ts';
 import { DEFAULT_LOCALE, setLocale } from '../messages/translate.ts';
 import { toCallError } from './failure.ts';
-import { HAR_MAX_BYTES } from './limits.ts';
 import type { FileToWrite } from './platform.ts';
 import {
   editView,
@@ -27,8 +25,10 @@ import {
   readToImport,
   sendEdited,
   writeProblem,
+  HAR_MAX_BYTES,
 } from './requests.ts';
 import { TunnelItem } from './tunnels/tunnel-item.ts';
+import { IMPORT_MAX_BYTES, IMPORTED_REQUESTS_MAX } from '../../client/inspector/import-text.ts';
 
 const EDITED = { method: 'PUT', target: '/x', fields: [['X', 'ü']] as const, body: 'ä', signs: false };
 

@@ -11,9 +11,8 @@ import {
   writtenValue,
 } from '../../client/inspector/edit.ts';
 import { type Har, harEntry, type HarEntry, harOfEntries } from '../../client/inspector/har.ts';
-import { importText } from '../../client/inspector/import-text.ts';
-import type { RequestDetail } from '../../client/inspector/records.ts';
-import { IMPORT_MAX_BYTES, IMPORTED_REQUESTS_MAX, RECORDED_BODY_MAX_BYTES } from '../../client/limits.ts';
+import { importText, IMPORT_MAX_BYTES, IMPORTED_REQUESTS_MAX } from '../../client/inspector/import-text.ts';
+import { type RequestDetail, RECORDED_BODY_MAX_BYTES } from '../../client/inspector/records.ts';
 import type {
   EditForm,
   EditView,
@@ -25,10 +24,12 @@ import type {
 import { translateMessage } from '../messages/message-text.ts';
 import { t, type TextKey } from '../messages/translate.ts';
 import { CallFailure } from './failure.ts';
-import { HAR_MAX_BYTES } from './limits.ts';
 import type { Platform } from './platform.ts';
 import type { Signatures, SignedTunnel } from './signing.ts';
 import type { TunnelItem } from './tunnels/tunnel-item.ts';
+
+/** @limit Maximum size of an exported HAR file: what `culvert inspect import` takes. */
+export const HAR_MAX_BYTES = 32 * 1024 * 1024;
 
 /**
  * @param detail without its secrets

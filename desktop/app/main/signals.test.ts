@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { checkScript } from '../../../shared/testing/script.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
-import { SNAPSHOT_INTERVAL_MS } from './limits.ts';
 import { Feed, Poller } from './signals.ts';
+import { SNAPSHOT_INTERVAL_MS } from './core.ts';
 
 /** Each step is `change`, `flush`, `listen`, `stop` or ms that pass; what then is reported, and made. */
 function checkFeed(script: string): void {

@@ -9,8 +9,7 @@ import { FakeClock } from '../../testing/fake-clock.ts';
 import { fakeEncryption, fakeSystem } from '../../testing/fake-platform.ts';
 import { LOG_START } from '../ipc/request-views.ts';
 import { CallFailure } from './failure.ts';
-import { SIGNING_SECRETS_MAX } from './limits.ts';
-import { Signatures, SigningSecrets } from './signing.ts';
+import { Signatures, SigningSecrets, SIGNING_SECRETS_MAX } from './signing.ts';
 
 const EMPTY = new Uint8Array();
 const SECRET = 'whsec_c2VjcmV0';

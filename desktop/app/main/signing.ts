@@ -13,15 +13,20 @@ import {
   type WebhookProvider,
 } from '../../client/inspector/records.ts';
 import type { PrepareReplay } from '../../client/inspector/replay.ts';
-import { RECORDED_REQUESTS_MAX } from '../../client/limits.ts';
 import { checkSignature, SCHEMES, signAgain } from '../../client/inspector/signatures.ts';
 import type { NewSecret, SecretView, SignatureCheck } from '../ipc/request-views.ts';
 import type { KeyKept } from '../ipc/snapshot.ts';
 import { t } from '../messages/translate.ts';
 import { CallFailure } from './failure.ts';
-import { SIGNING_SECRETS_MAX } from './limits.ts';
 import type { KeyVault } from './settings/key-vault.ts';
 import type { ShownLog } from './tunnels/tunnel-log.ts';
+import { RECORDED_REQUESTS_MAX } from '../../client/inspector/request-log.ts';
+
+/**
+ * @limit Maximum number of signing secrets that a tunnel can have for one service: the one in use, and others as long
+ * as they are replaced.
+ */
+export const SIGNING_SECRETS_MAX = 4;
 
 /** Secrets belong to the name of a tunnel, or to its key if it has none. */
 interface SecretOwner {

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { gzipSync } from 'node:zlib';
 import type { RecordedMessage } from '../../client/inspector/records.ts';
-import { DECODED_BODY_MAX_BYTES } from '../../client/limits.ts';
 import { TUNNEL } from '../../testing/fake-platform.ts';
 import type { ConnectionProblem } from '../../client/visitors/connections.ts';
 import { fakeServed } from '../../testing/served.ts';
@@ -9,6 +8,7 @@ import { exampleDetail } from '../../testing/views.ts';
 import type { PortScan } from './ports.ts';
 import { detailView, tunnelView } from './tunnel-view.ts';
 import { TunnelItem } from './tunnels/tunnel-item.ts';
+import { DECODED_BODY_MAX_BYTES } from '../../client/inspector/decode-body.ts';
 
 function message(body: Buffer, coding?: string): RecordedMessage {
   const fields: RecordedMessage['fields'] = coding === undefined ? [] : [['Content-Encoding', coding]];

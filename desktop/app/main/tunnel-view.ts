@@ -1,15 +1,16 @@
 import { basename } from 'node:path';
 import { parseDuration } from '../../../shared/duration.ts';
 import { isKeptOpen } from '../../client/expiry-watch.ts';
-import { decodeBeginning } from '../../client/inspector/decode-body.ts';
+import { decodeBeginning, DECODED_BODY_MAX_BYTES } from '../../client/inspector/decode-body.ts';
 import { beginningOf, type RecordedMessage, type RequestDetail } from '../../client/inspector/records.ts';
-import { DECODED_BODY_MAX_BYTES } from '../../client/limits.ts';
 import type { DetailView, MessageView } from '../ipc/ipc.ts';
 import type { Problem, TunnelView } from '../ipc/snapshot.ts';
 import { t } from '../messages/translate.ts';
-import { RECENT_REQUESTS } from './limits.ts';
 import type { PortScan } from './ports.ts';
 import type { TunnelItem } from './tunnels/tunnel-item.ts';
+
+/** @limit Number of recent requests shown on a tunnel's card. */
+const RECENT_REQUESTS = 3;
 
 /**
  * What the window shows of one tunnel.

@@ -4,8 +4,12 @@ import type { Clock, Timer } from '../../client/clock.ts';
 import type { UndoView } from '../ipc/snapshot.ts';
 import { t } from '../messages/translate.ts';
 import { CallFailure } from './failure.ts';
-import { UNDO_MS } from './limits.ts';
 import { Signal } from '../../client/signal.ts';
+
+/**
+ * @limit How long you can undo a stop, a removal, a cleared log or a sign-out; until then the relay keeps the tunnel.
+ */
+export const UNDO_MS = 8000;
 
 /** An action that is done here but not final yet. Exactly one of the two functions is called. */
 interface Undoable {

@@ -16,9 +16,13 @@ import type { Replayer } from '../../client/inspector/replay.ts';
 import type { RequestLog } from '../../client/inspector/request-log.ts';
 import { textOf } from '../../client/messages.ts';
 import { ApiClient } from '../../client/relay/api-client.ts';
-import { MCP_OPEN_TIMEOUT_MS, MCP_TUNNELS_MAX } from '../limits.ts';
 import type { Output, Reporter } from '../output/reporter.ts';
 import { ToolFailure } from './tool-json.ts';
+
+/** @limit Maximum number of tunnels that `culvert mcp` serves at a time. */
+const MCP_TUNNELS_MAX = 8;
+/** @limit How long a new tunnel of `culvert mcp` may take to come online before it is closed again. */
+const MCP_OPEN_TIMEOUT_MS = 45_000;
 
 /** What an agent and its user know of a connection. */
 type State = 'connecting' | 'online' | 'reconnecting';

@@ -5,9 +5,17 @@ import { OPEN } from '../../../shared/access.ts';
 import { type Message, toMessage } from '../../client/messages.ts';
 import type { AskOwner } from '../../client/owner-questions.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
-import { MCP_ASK_TIMEOUT_MS, MCP_QUESTIONS_MAX } from '../limits.ts';
 import { askAt } from './ask-on-terminal.ts';
-import { boundedExtension, boundedTtl, type Bounds, checkAccess, checkPort, Consent } from './bounds.ts';
+import {
+  boundedExtension,
+  boundedTtl,
+  type Bounds,
+  checkAccess,
+  checkPort,
+  Consent,
+  MCP_ASK_TIMEOUT_MS,
+  MCP_QUESTIONS_MAX,
+} from './bounds.ts';
 import { ToolFailure } from './tool-json.ts';
 
 const FREE: Bounds = { ports: undefined, maxTtl: undefined, requireAccess: false, ask: false };

@@ -5,11 +5,16 @@ import type { RelayAccess } from '../../client/config/relay-access.ts';
 import { appDataFolder } from '../../client/config/stored-login.ts';
 import { ExitCode } from '../../client/failures.ts';
 import type { CommandContext } from '../command-line/command.ts';
-import { MCP_REFUSAL_MS } from '../limits.ts';
 import { AgentTunnels } from './agent-tunnels.ts';
 import { type Bounds, Consent } from './bounds.ts';
 import { StdioServer } from './stdio-server.ts';
 import { createToolbox } from './tools.ts';
+
+/**
+ * @limit How long an MCP client that cannot be served has to ask, so that it hears why: they ask when they start the
+ * server.
+ */
+const MCP_REFUSAL_MS = 10_000;
 
 export interface GivenMcp extends RelayAccess {
   readonly bounds: Bounds;

@@ -2,8 +2,12 @@ import assert from 'node:assert/strict';
 import { PassThrough, Writable } from 'node:stream';
 import { setImmediate as turn } from 'node:timers/promises';
 import { FakeClock } from '../../testing/fake-clock.ts';
-import { MCP_OUTPUT_MAX_BYTES, MCP_PROGRESS_MS } from '../limits.ts';
-import { StdioServer, type StdioServerOptions } from './stdio-server.ts';
+import {
+  StdioServer,
+  type StdioServerOptions,
+  MCP_OUTPUT_MAX_BYTES,
+  MCP_PROGRESS_MS,
+} from './stdio-server.ts';
 
 interface Message {
   readonly id?: unknown;

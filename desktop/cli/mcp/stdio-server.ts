@@ -9,7 +9,20 @@ import { VERSION } from '../../../shared/version.ts';
 import type { Clock } from '../../client/clock.ts';
 import { LineReader } from '../../client/line-reader.ts';
 import { jsonLine } from '../output/format.ts';
-import { MCP_CALLS_MAX, MCP_MESSAGE_MAX_BYTES, MCP_OUTPUT_MAX_BYTES, MCP_PROGRESS_MS } from '../limits.ts';
+
+/**
+ * @limit Longest message that `culvert mcp` reads: an edited body of 64 KiB, even if each of its characters is escaped.
+ */
+export const MCP_MESSAGE_MAX_BYTES = 1024 * 1024;
+/** @limit Maximum number of tool calls that `culvert mcp` runs at a time. More are refused. */
+const MCP_CALLS_MAX = 32;
+/** @limit How much output may wait for a client that does not read, before `culvert mcp` stops reading its messages. */
+export const MCP_OUTPUT_MAX_BYTES = 1024 * 1024;
+/**
+ * @limit How often a client that asks for progress hears that a call is still running: clients give up after a minute
+ * of silence.
+ */
+export const MCP_PROGRESS_MS = 15_000;
 
 /** A tool as a client sees it. */
 export interface ToolDescription {

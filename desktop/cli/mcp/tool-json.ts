@@ -8,8 +8,12 @@ import { shownValue } from '../../client/inspector/edit.ts';
 import type { RecordedMessage, RequestDetail } from '../../client/inspector/records.ts';
 import { jsonLine } from '../output/format.ts';
 import { summaryJson } from '../inspect-format.ts';
-import { MCP_BODY_MAX_BYTES } from '../limits.ts';
 import type { ToolResult } from './stdio-server.ts';
+
+/**
+ * @limit Maximum size of a body in a result of `culvert mcp`: longer ones would fill the context of a language model.
+ */
+const MCP_BODY_MAX_BYTES = 16 * 1024;
 
 /** A tool cannot do what it was asked to. The message is for the agent and its user. */
 export class ToolFailure extends Error {}

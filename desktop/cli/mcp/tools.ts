@@ -29,14 +29,6 @@ import { accessMessage, describeAccess } from '../command-line/access-options.ts
 import { diagnoseRelay } from '../commands/doctor.ts';
 import { changed } from '../inspect-edit.ts';
 import { summaryJson } from '../inspect-format.ts';
-import {
-  MCP_ASK_TIMEOUT_MS,
-  MCP_LISTED_MAX,
-  MCP_MESSAGE_MAX_BYTES,
-  MCP_WAIT_DEFAULT_SECONDS,
-  MCP_WAIT_MAX_SECONDS,
-  MCP_WAITS_MAX,
-} from '../limits.ts';
 import { refuseRelayPort } from '../commands/tunnel-options.ts';
 import { type AgentTunnel, type AgentTunnels, waitForRequest } from './agent-tunnels.ts';
 import {
@@ -47,6 +39,7 @@ import {
   checkPort,
   type Consent,
   describePorts,
+  MCP_ASK_TIMEOUT_MS,
 } from './bounds.ts';
 import {
   type ArgumentsOf,
@@ -67,7 +60,16 @@ import {
   untrusted,
   word,
 } from './tool-json.ts';
-import type { ToolDescription, ToolResult } from './stdio-server.ts';
+import { type ToolDescription, type ToolResult, MCP_MESSAGE_MAX_BYTES } from './stdio-server.ts';
+
+/** @limit Maximum number of `wait_for_request` calls at a time, so that waiting leaves room for other calls. */
+const MCP_WAITS_MAX = 16;
+/** @limit Maximum number of requests in one result of `list_requests`. */
+const MCP_LISTED_MAX = 50;
+/** @limit How long `wait_for_request` waits by default: less than the minute after which many MCP clients give up. */
+const MCP_WAIT_DEFAULT_SECONDS = 45;
+/** @limit Longest time that `wait_for_request` waits. */
+const MCP_WAIT_MAX_SECONDS = 600;
 
 interface ToolsOptions {
   readonly access: RelayAccess;

@@ -4,7 +4,12 @@ import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import type { Prompt } from '../../client/config/relay-access.ts';
 import { UsageError } from '../../client/failures.ts';
-import { INPUT_MAX } from '../limits.ts';
+
+/**
+ * @limit Maximum number of characters read from standard input: the longest key has 204, the longest password 128;
+ * longer text is something else.
+ */
+const INPUT_MAX = 4096;
 
 /**
  * @param input standard input

@@ -21,7 +21,6 @@ import { ownFile, ownRuntime } from '../../client/own-program.ts';
 import type { RelayAddress } from '../../client/relay/relay-address.ts';
 import type { CommandContext } from '../command-line/command.ts';
 import { jsonLine, table } from '../output/format.ts';
-import { SERVICE_FILE_MAX_BYTES, SERVICE_FOLDER_MAX, SERVICE_LOG_MAX_BYTES } from '../limits.ts';
 import { parse } from '../command-line/parse.ts';
 import type { Output } from '../output/reporter.ts';
 import { openTunnels } from '../run-tunnels.ts';
@@ -33,6 +32,16 @@ import {
   serviceManager,
 } from './system-services.ts';
 import { startCommand } from '../commands/start.ts';
+
+/**
+ * @limit Size above which a service begins a new log file. It keeps one old file, and systemd limits its journal
+ * itself.
+ */
+const SERVICE_LOG_MAX_BYTES = 5 * 1024 * 1024;
+/** @limit Maximum number of characters of a folder's name in the name of its service. */
+const SERVICE_FOLDER_MAX = 32;
+/** @limit Maximum size of the file that a service keeps its settings in. */
+const SERVICE_FILE_MAX_BYTES = 1024 * 1024;
 
 /** What `culvert service` is asked to do. */
 export type ServiceOrder =

@@ -4,12 +4,12 @@ import { byteSize } from '../../client/inspector/readable.ts';
 import { describeAccess } from '../command-line/access-options.ts';
 import { escapeVisitorText, localTime, timeLeft } from '../output/format.ts';
 import type { Tunnel } from '../../../shared/tunnel.ts';
-import { EXPIRY_FIRST_WARNING_MS } from '../../client/limits.ts';
 import { KEPT_OPEN } from '../output/reporter.ts';
 import { NARROW_LABEL_COLUMNS, requestRows, WIDE_COLUMNS } from './log-page.ts';
 import { codeLines } from './once-online.ts';
 import type { PanelState, PanelStatus, Size, ViewState } from './state.ts';
 import { escapeControls, type Line, shorten, span, type Span, whole, wholeRow, wrap } from './text.ts';
+import { EXPIRY_FIRST_WARNING_MS } from '../../client/expiry-watch.ts';
 
 const NAME_COLUMNS = 13;
 

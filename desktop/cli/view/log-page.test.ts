@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
 import { RequestLog } from '../../client/inspector/request-log.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
-import { LOG_SEARCH_MAX } from '../limits.ts';
-import { LogPage } from './log-page.ts';
+import { LogPage, LOG_SEARCH_MAX } from './log-page.ts';
 import { paint } from './text.ts';
 
 function setUp(targets: readonly string[]) {

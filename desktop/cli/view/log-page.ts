@@ -8,9 +8,11 @@ import {
 } from '../../client/inspector/records.ts';
 import { clockTime, duration, escapeVisitorText, targetText } from '../output/format.ts';
 import { detailText } from '../inspect-format.ts';
-import { LOG_SEARCH_MAX } from '../limits.ts';
 import type { PanelState, Size } from './state.ts';
 import { fit, type Line, shorten, span, type Style } from './text.ts';
+
+/** @limit Maximum number of characters in a request search: more than anybody types. */
+export const LOG_SEARCH_MAX = 200;
 
 /** The requests of one tunnel. */
 interface LogSource {

@@ -10,15 +10,25 @@ import { textOf } from '../../client/messages.ts';
 import type { ApiClient } from '../../client/relay/api-client.ts';
 import { type MadeToken, madeTokens, withoutTokens } from '../../client/relay/api-responses.ts';
 import type { ConnectionProblem } from '../../client/visitors/connections.ts';
-import {
-  VIEW_KNOCK_MS,
-  VIEW_KNOCKS_MAX,
-  VIEW_PROBLEM_MS,
-  VIEW_REFRESH_BUSY_MS,
-  VIEW_REFRESH_MS,
-} from '../limits.ts';
 import { type EndReason, type Output, type Reporter, TextReporter } from '../output/reporter.ts';
 import type { PanelState, PanelStatus, WaitingApproval } from './state.ts';
+
+/**
+ * @limit How often the relay is asked for expiry and counters while nothing happens, because others may extend the
+ * tunnel.
+ */
+const VIEW_REFRESH_MS = 10_000;
+/**
+ * @limit Interval at which the view asks the relay for expiry times and counters while requests are arriving: the
+ * relay's counters are at most 1 s behind.
+ */
+const VIEW_REFRESH_BUSY_MS = 2000;
+/** @limit How long the view shows a problem after it last occurred. */
+const VIEW_PROBLEM_MS = 30_000;
+/** @limit How long the view shows an approval request: the relay denies it after that. */
+const VIEW_KNOCK_MS = 5 * 60_000;
+/** @limit Maximum number of approval requests listed per tunnel; the relay queues no more than these. */
+const VIEW_KNOCKS_MAX = 32;
 
 export interface PanelOptions {
   readonly spec: TunnelSpec;

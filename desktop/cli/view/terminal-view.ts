@@ -1,17 +1,21 @@
 import { readFileSync, writeSync } from 'node:fs';
 import type { Clock, Timer } from '../../client/clock.ts';
 import type { TunnelSpec } from '../../client/config/tunnel-spec.ts';
-import { LOG_SEARCH_MAX, VIEW_DRAW_MS, VIEW_NOTE_MS } from '../limits.ts';
 import { showsUtf8, toAscii } from '../output/format.ts';
 import { openAddress } from '../output/prompt.ts';
 import type { Output } from '../output/reporter.ts';
 import { frame, type NextKnock, nextKnock } from './frame.ts';
 import type { HostWindow } from './host-window.ts';
-import { LogPage } from './log-page.ts';
+import { LogPage, LOG_SEARCH_MAX } from './log-page.ts';
 import { copySequence, type OnceOnline } from './once-online.ts';
 import { Panel, type PanelOptions } from './panel.ts';
 import type { Size, ViewState } from './state.ts';
 import { knowsLinks, type Line, paint } from './text.ts';
+
+/** @limit Interval at which the view is redrawn: faster than anybody reads, slow enough to cost nothing. */
+const VIEW_DRAW_MS = 250;
+/** @limit How long the view shows the result of a keystroke. */
+const VIEW_NOTE_MS = 5000;
 
 /** Whether a terminal can show the view: it can move its cursor. */
 export function canShowView(stdout: { readonly isTTY?: boolean }, env: NodeJS.ProcessEnv): boolean {

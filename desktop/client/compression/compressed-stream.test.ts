@@ -6,10 +6,15 @@ import { notRun } from '../../../shared/testing/posix.ts';
 import { trackBody } from '../../../shared/http1/body.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
 import { FakeStream } from '../../testing/fake-stream.ts';
-import { RecordedStream } from '../data/stream-filter.ts';
-import { COMPRESSION_BREAK_MS, COMPRESSION_FLUSH_MS, RESPONSE_HEAD_MAX_BYTES } from '../limits.ts';
-import { CompressedStream, Compression, isCompressionOn, nearnessOf } from './compressed-stream.ts';
-import { CompressorSlots, hasCoding } from './compressor.ts';
+import { RecordedStream, RESPONSE_HEAD_MAX_BYTES } from '../data/stream-filter.ts';
+import {
+  CompressedStream,
+  Compression,
+  isCompressionOn,
+  nearnessOf,
+  COMPRESSION_BREAK_MS,
+} from './compressed-stream.ts';
+import { CompressorSlots, hasCoding, COMPRESSION_FLUSH_MS } from './compressor.ts';
 import { type Coding, WeakenedTags } from './heads.ts';
 
 const GET = 'GET / HTTP/1.1\r\nHost: x\r\nAccept-Encoding: gzip\r\n\r\n';

@@ -21,13 +21,12 @@ import type { CompressMode } from '../../../shared/value-rules.ts';
 import { isCleanClose } from '../../../shared/websocket/byte-stream.ts';
 import type { Clock, Timer } from '../clock.ts';
 import type { DataSocket } from '../data/data-dialer.ts';
-import { StreamFilter } from '../data/stream-filter.ts';
 import {
-  COMPRESSION_BREAK_MS,
+  StreamFilter,
   NO_LIMITS,
   REQUEST_HEAD_MAX_BYTES,
   RESPONSE_HEAD_MAX_BYTES,
-} from '../limits.ts';
+} from '../data/stream-filter.ts';
 import { isLoopback } from '../network/dial.ts';
 import { Compressor, type CompressorHandler, type CompressorSlots, hasCoding } from './compressor.ts';
 import {
@@ -41,6 +40,12 @@ import {
   varyingHead,
   WeakenedTags,
 } from './heads.ts';
+
+/**
+ * @limit How long it may take to compress and send the rest of a response that broke off: the visitor must learn of the
+ * end within 1 s (protocol.md section 4.3).
+ */
+export const COMPRESSION_BREAK_MS = 500;
 
 const PRIVATE = new BlockList();
 for (const [network, bits] of [

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { responseFraming } from '../../../shared/http1/body.ts';
 import { parseRequestHead, parseResponseHead, type ResponseHead } from '../../../shared/http1/head.ts';
-import { WEAKENED_TAG_MAX_CHARS, WEAKENED_TAGS_MAX } from '../limits.ts';
 import {
   acceptedCoding,
   type Coding,
@@ -11,6 +10,8 @@ import {
   restoredTags,
   varyingHead,
   WeakenedTags,
+  WEAKENED_TAG_MAX_CHARS,
+  WEAKENED_TAGS_MAX,
 } from './heads.ts';
 
 /** @param parts lines without CRLF */

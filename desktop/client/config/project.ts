@@ -22,7 +22,6 @@ import {
   type ValueRule,
 } from '../../../shared/value-rules.ts';
 import { isWildcardDomain } from '../../../shared/wildcard-hosts.ts';
-import { CONFIG_FILE_MAX_BYTES, CONFIG_TUNNELS_MAX, LABEL_MAX_LENGTH } from '../limits.ts';
 import {
   isLines,
   type Message,
@@ -55,7 +54,10 @@ import {
   type TunnelSpec,
   type TunnelTarget,
   WAIT_RULE,
+  CONFIG_TUNNELS_MAX,
+  LABEL_MAX_LENGTH,
 } from './tunnel-spec.ts';
+import { CONFIG_FILE_MAX_BYTES } from './durable-file.ts';
 
 export interface Project {
   /** the file that was read */

@@ -3,9 +3,8 @@ import { chmodSync, closeSync, fstatSync, openSync, readFileSync } from 'node:fs
 import { dirname, join, posix, win32 } from 'node:path';
 import * as yup from 'yup';
 import { API_KEY_PATTERN } from '../../../shared/value-rules.ts';
-import { CONFIG_FILE_MAX_BYTES } from '../limits.ts';
 import { parseRelayAddress, type RelayAddress } from '../relay/relay-address.ts';
-import { DurableFile, hasModes, isMissing, OWNER_ONLY } from './durable-file.ts';
+import { DurableFile, hasModes, isMissing, OWNER_ONLY, CONFIG_FILE_MAX_BYTES } from './durable-file.ts';
 
 export interface Login {
   readonly relay: RelayAddress;

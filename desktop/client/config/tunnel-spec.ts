@@ -4,12 +4,24 @@ import { type HeaderChanges, NO_HEADER_CHANGES } from '../../../shared/header-ch
 import { uriHost } from '../../../shared/networks.ts';
 import { type CompressMode, PORT_RULE, type ValueRule } from '../../../shared/value-rules.ts';
 import { type LocalTarget, usesTls } from '../local/local-service.ts';
-import {
-  CONFIG_HOSTS_MAX,
-  KEPT_BODY_MAX_BYTES,
-  RECORDED_BODY_MAX_BYTES,
-  WAIT_MAX_SECONDS,
-} from '../limits.ts';
+import { RECORDED_BODY_MAX_BYTES } from '../inspector/records.ts';
+
+/**
+ * @limit Maximum number of bytes that users can have recorded for each body: a few of that size fit into
+ * {@link RECORDED_BYTES_MAX}, and push out older ones.
+ */
+export const KEPT_BODY_MAX_BYTES = 10 * 1024 * 1024;
+/**
+ * @limit Maximum number of tunnels in one `culvert.yml`: each holds sockets and timers in one process; an account may
+ * open 10 a minute.
+ */
+export const CONFIG_TUNNELS_MAX = 64;
+/** @limit Maximum length of a tunnel name in `culvert.yml`: longer names leave no room for anything else on a line. */
+export const LABEL_MAX_LENGTH = 32;
+/** @limit Longest time that a visitor may wait for a service that is restarting. Browsers show nothing until then. */
+export const WAIT_MAX_SECONDS = 60;
+/** @limit Maximum number of `hosts` of a tunnel: each service has its own connections. */
+const CONFIG_HOSTS_MAX = 32;
 
 /** What a tunnel forwards to: a local service, several of them that differ in their ports, or a folder. */
 export type TunnelTarget = LocalTarget | HostsTarget | FolderTarget;

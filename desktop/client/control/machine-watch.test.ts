@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { checkScript } from '../../../shared/testing/script.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
-import { MACHINE_LOOK_MS } from '../limits.ts';
-import { machineAddresses, MachineWatch, networkAddresses } from './machine-watch.ts';
+import { machineAddresses, MachineWatch, networkAddresses, MACHINE_LOOK_MS } from './machine-watch.ts';
 
 /** A watch over a machine that the test plays. */
 class Played {

@@ -1,17 +1,29 @@
 /** Keeps one tunnel online: the state machine around its control connection. */
 import type { KnockMessage, RelayProblem } from '../../../shared/control.ts';
 import type { Clock, Timer } from '../clock.ts';
-import {
-  DRAIN_SPREAD_MS,
-  LOST_TRUNK_SPREAD_MS,
-  LOST_TRY_MS,
-  RETRY_BASE_MS,
-  STABLE_CONNECTION_MS,
-  SUSPENDED_RETRY_MS,
-} from '../limits.ts';
 import { toMessage, type MessageValue } from '../messages.ts';
 import type { ControlConnection, ControlEnd, ControlHandler } from './control-connection.ts';
-import { judge, type OfflineReason, retryDelay, type Verdict } from './verdict.ts';
+import { judge, type OfflineReason, retryDelay, type Verdict, RETRY_BASE_MS } from './verdict.ts';
+
+/**
+ * @limit Period over which clients spread the opening of new control sockets after a trunk has broken: a restarting
+ * reverse proxy breaks the trunks of all clients at the same time.
+ */
+const LOST_TRUNK_SPREAD_MS = 500;
+/**
+ * @limit How long after the client has given up an attempt to open a control socket the relay may still receive it and
+ * replace a newer control socket with it. Operating systems repeat the data of a closed connection for up to about 100
+ * s.
+ */
+const LOST_TRY_MS = 120_000;
+/** @limit How long a connection must last to be considered stable: the next failure starts with short delays again. */
+const STABLE_CONNECTION_MS = 10_000;
+/**
+ * @limit Period over which clients spread their moves when a relay that is shutting down notifies all of them at once.
+ */
+const DRAIN_SPREAD_MS = 2000;
+/** @limit How long after a sleep notification a machine that is still awake is assumed to have stayed awake. */
+const SUSPENDED_RETRY_MS = 60_000;
 
 type Retriable = Extract<Verdict, { retry: true }>;
 

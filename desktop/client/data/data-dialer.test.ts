@@ -7,11 +7,10 @@ import { FakeClock } from '../../testing/fake-clock.ts';
 import { Watched } from '../../testing/fake-stream.ts';
 import { startFakeRelay, closedPort, closeServers, startTcp } from '../../testing/servers.ts';
 import { Deadlines } from '../clock.ts';
-import { DATA_HANDSHAKE_TIMEOUT_MS } from '../limits.ts';
 import { Network } from '../network/network.ts';
 import { RelayRefusal, RelayUnreachable } from '../relay/errors.ts';
 import { parseRelayAddress, type RelayAddress } from '../relay/relay-address.ts';
-import { DataDialer, type DataSocket } from './data-dialer.ts';
+import { DataDialer, type DataSocket, DATA_HANDSHAKE_TIMEOUT_MS } from './data-dialer.ts';
 
 /** Everything that came over a data socket. */
 class DataReceiver extends Watched implements ByteStreamHandler {

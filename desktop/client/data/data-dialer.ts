@@ -5,12 +5,23 @@ import { HeadReader, parseResponseHead, type ResponseHead } from '../../../share
 import { type ReadSocket, ScheduledReads } from '../../../shared/scheduler/fair-reads.ts';
 import { HANDSHAKE_GUID, WebSocketByteStream } from '../../../shared/websocket/byte-stream.ts';
 import type { Deadlines, Expiring } from '../clock.ts';
-import { DATA_HANDSHAKE_TIMEOUT_MS, DATA_KEEP_ALIVE_MS, UPGRADE_HEAD_MAX_BYTES } from '../limits.ts';
 import { MessageError, toMessage } from '../messages.ts';
-import { type Attempt, describeNetworkError, type DialHandler } from '../network/dial.ts';
+import { type Attempt, describeNetworkError, type DialHandler, DATA_KEEP_ALIVE_MS } from '../network/dial.ts';
 import type { Network } from '../network/network.ts';
 import { RelayRefusal, RelayUnreachable } from '../relay/errors.ts';
 import type { RelayAddress } from '../relay/relay-address.ts';
+import { PENDING_TIMEOUT_MS } from '../../../shared/control.ts';
+
+/**
+ * @limit Maximum time to open a data socket: the relay has dropped the visitor's connection by then (protocol.md
+ * section 5.2).
+ */
+export const DATA_HANDSHAKE_TIMEOUT_MS = PENDING_TIMEOUT_MS;
+/**
+ * @limit Maximum size of the headers in the relay's response to an upgrade: its 101 has four fields, and proxies on the
+ * way add some.
+ */
+const UPGRADE_HEAD_MAX_BYTES = 16 * 1024;
 
 /** Called once with the outcome of a socket, never before the request for it has returned. */
 export interface SocketHandler {

@@ -3,10 +3,15 @@ import { array, assert as check, integer, property } from 'fast-check';
 import { type HeaderChanges, NO_HEADER_CHANGES } from '../../../shared/header-changes.ts';
 import { parseRequestHead } from '../../../shared/http1/head.ts';
 import { FakeStream } from '../../testing/fake-stream.ts';
-import { UNANSWERED_REQUESTS_MAX, UPGRADE_EARLY_MAX_BYTES } from '../limits.ts';
 import { replacementHost, replacementOrigin } from '../local/local-error.ts';
 import { localPort } from '../local/local-service.ts';
-import { HeadChanges, HeaderRewriter, localAddresses } from './header-rewriter.ts';
+import {
+  HeadChanges,
+  HeaderRewriter,
+  localAddresses,
+  UNANSWERED_REQUESTS_MAX,
+  UPGRADE_EARLY_MAX_BYTES,
+} from './header-rewriter.ts';
 
 const LOCAL_HOST = 'localhost:3000';
 const LOCAL = 'http://localhost:3000';

@@ -10,15 +10,19 @@ import {
 } from '../../../shared/http1/body.ts';
 import { type Field, fieldValue, mapTags } from '../../../shared/http1/fields.ts';
 import { HeadReader, HeadWriter, parseRequestHead, parseServiceHead } from '../../../shared/http1/head.ts';
-import {
-  NO_LIMITS,
-  REQUEST_HEAD_MAX_BYTES,
-  RESPONSE_HEAD_MAX_BYTES,
-  UNANSWERED_REQUESTS_MAX,
-  UPGRADE_EARLY_MAX_BYTES,
-} from '../limits.ts';
 import type { DataSocket } from './data-dialer.ts';
-import { StreamFilter } from './stream-filter.ts';
+import { StreamFilter, NO_LIMITS, REQUEST_HEAD_MAX_BYTES, RESPONSE_HEAD_MAX_BYTES } from './stream-filter.ts';
+
+/**
+ * @limit Maximum number of bytes that are buffered after an upgrade request until the local service responds. Reading
+ * stops at this limit.
+ */
+export const UPGRADE_EARLY_MAX_BYTES = 64 * 1024;
+/**
+ * @limit Maximum number of requests on one stream whose responses are outstanding, if headers are changed: relays send
+ * the next request after the response to the previous one.
+ */
+export const UNANSWERED_REQUESTS_MAX = 64;
 
 /** What to change in the heads of a tunnel. */
 export class HeadChanges {

@@ -10,11 +10,17 @@ import { WebSocketByteStream } from '../../../shared/websocket/byte-stream.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
 import { FakeStream } from '../../testing/fake-stream.ts';
 import { Deadlines } from '../clock.ts';
-import { TRUNK_FLUSH_MS, TRUNK_KEEP_MS, TRUNK_RETRY_MS, TRUNKS_WANTED } from '../limits.ts';
 import type { Attempt } from '../network/dial.ts';
 import { RelayRefusal, RelayUnreachable } from '../relay/errors.ts';
 import type { DataHandler, DataSocket, SocketHandler } from './data-dialer.ts';
-import { RetriedData, Trunks } from './trunks.ts';
+import {
+  RetriedData,
+  Trunks,
+  TRUNK_FLUSH_MS,
+  TRUNK_KEEP_MS,
+  TRUNK_RETRY_MS,
+  TRUNKS_WANTED,
+} from './trunks.ts';
 
 /** Waits until all in-memory messages have arrived. */
 async function settled(): Promise<void> {

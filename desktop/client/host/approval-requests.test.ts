@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { APPROVAL_WAIT_MS, APPROVALS_MAX } from '../limits.ts';
-import { ApprovalRequests } from './approval-requests.ts';
+import { ApprovalRequests, APPROVAL_WAIT_MS, APPROVALS_MAX } from './approval-requests.ts';
 
 function setUp() {
   const clock = { now: 0 };

@@ -1,6 +1,11 @@
 /** The pending approval requests of one tunnel. */
 import type { KnockMessage } from '../../../shared/control.ts';
-import { APPROVAL_WAIT_MS, APPROVALS_MAX } from '../limits.ts';
+import { KNOCK_SECONDS } from '../../../shared/knocks.ts';
+
+/** @limit How long a visitor waits for approval before the relay turns them away. */
+export const APPROVAL_WAIT_MS = KNOCK_SECONDS * 1000;
+/** @limit Maximum number of pending approval requests for a tunnel; a relay queues no more than these. */
+export const APPROVALS_MAX = 32;
 
 /** A visitor who asks for access. */
 export type ApprovalRequest = Pick<KnockMessage, 'id' | 'address' | 'agent'>;

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
-import { DECODED_BODY_MAX_BYTES, DECODED_CODINGS_MAX } from '../limits.ts';
-import { decodeBody } from './decode-body.ts';
+import { decodeBody, DECODED_BODY_MAX_BYTES, DECODED_CODINGS_MAX } from './decode-body.ts';
 import type { DecodedBody } from './records.ts';
 
 const TEXT = Buffer.from('hello '.repeat(1000));

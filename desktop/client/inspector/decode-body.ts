@@ -1,5 +1,12 @@
-import { DECODED_BODY_MAX_BYTES, DECODED_CODINGS_MAX } from '../limits.ts';
 import { type DecodedBody, fieldValues, type RecordedMessage } from './records.ts';
+
+/** @limit Maximum size to which a compressed body is decompressed for display. */
+export const DECODED_BODY_MAX_BYTES = 1024 * 1024;
+/**
+ * @limit Maximum number of content encodings that are decoded to show one body; servers apply one. Each costs as much
+ * as the largest body.
+ */
+export const DECODED_CODINGS_MAX = 4;
 
 /** The largest window of a conforming zstd decoder (RFC 9659 section 3): 2^23 bytes are 8 MiB. */
 const ZSTD_WINDOW_LOG_MAX = 23;

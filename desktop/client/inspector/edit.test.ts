@@ -2,13 +2,6 @@ import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import { parseRequestHead } from '../../../shared/http1/head.ts';
 import {
-  EDITED_FIELDS_MAX,
-  EDITED_HEAD_MAX_BYTES,
-  EDITED_METHOD_MAX_CHARS,
-  EDITED_TARGET_MAX_CHARS,
-  RECORDED_BODY_MAX_BYTES,
-} from '../limits.ts';
-import {
   checkEdit,
   composeRequest,
   editable,
@@ -16,8 +9,12 @@ import {
   EditRefused,
   fieldBytes,
   type RequestEdit,
+  EDITED_FIELDS_MAX,
+  EDITED_HEAD_MAX_BYTES,
+  EDITED_METHOD_MAX_CHARS,
+  EDITED_TARGET_MAX_CHARS,
 } from './edit.ts';
-import { type RequestDetail, trimBlanks } from './records.ts';
+import { type RequestDetail, trimBlanks, RECORDED_BODY_MAX_BYTES } from './records.ts';
 import { RequestLog } from './request-log.ts';
 
 const PLAIN: RequestEdit = { method: 'POST', target: '/hook?a=1', fields: [['X-A', 'b']], body: undefined };

@@ -1,9 +1,14 @@
 import { VISITOR_FIELD } from '../../../shared/http1/hop-by-hop.ts';
-import { RECORDED_TARGET_MAX_CHARS } from '../limits.ts';
 import type { Capture } from './capture.ts';
 import { recogniseWebhook, type RequestSummary, type Timing, type WebhookProvider } from './records.ts';
 import { redactTarget } from './redaction.ts';
 import type { MessageLog } from './websocket/message-log.ts';
+
+/**
+ * @limit Number of characters of a request's path that are kept after its content is dropped to make room for newer
+ * requests.
+ */
+export const RECORDED_TARGET_MAX_CHARS = 512;
 
 /** The two captures of one exchange, which another exchange reuses when it is dropped. */
 interface Captures {

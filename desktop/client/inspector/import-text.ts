@@ -1,5 +1,4 @@
 import { setImmediate as otherWork } from 'node:timers/promises';
-import { RECORDED_BODY_MAX_BYTES, RECORDED_HEAD_MAX_BYTES } from '../limits.ts';
 import { type Message, toMessage } from '../messages.ts';
 import { importCurl } from './curl-import.ts';
 import {
@@ -14,6 +13,19 @@ import {
 import type { Capture } from './capture.ts';
 import { importHar } from './har.ts';
 import type { RequestLog } from './request-log.ts';
+import { RECORDED_BODY_MAX_BYTES } from './records.ts';
+import { RECORDED_HEAD_MAX_BYTES } from './recording.ts';
+
+/**
+ * @limit Maximum size of an imported file: a HAR of a few hundred requests with responses. Browsers can filter what
+ * they export.
+ */
+export const IMPORT_MAX_BYTES = 32 * 1024 * 1024;
+/**
+ * @limit Maximum number of requests that are imported from one file: half of the command's log, so that imported
+ * requests do not push out all of the visitors' requests.
+ */
+export const IMPORTED_REQUESTS_MAX = 100;
 
 /** The requests found in a text, and why some are left out. */
 interface ImportedText {

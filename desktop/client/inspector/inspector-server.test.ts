@@ -7,24 +7,29 @@ import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { WebSocket, WebSocketServer } from 'ws';
 import { describeOnPosix } from '../../../shared/testing/posix.ts';
-import {
-  INSPECT_BACKLOG_MAX_BYTES,
-  INSPECT_CALLS_MAX,
-  INSPECT_REQUEST_MAX_BYTES,
-  INSPECTORS_MAX,
-  KEPT_BODY_MAX_BYTES,
-  SEARCH_MAX_CHARS,
-} from '../limits.ts';
 import { toMessage } from '../messages.ts';
 import { EditRefused, type RequestEdit } from './edit.ts';
 import { CallRefused } from '../methods/method.ts';
 import { PROTOCOL } from '../methods/peer.ts';
-import { findTunnels, type FoundTunnel, Inspector, type OtherVersion } from './inspector.ts';
-import { type InspectedTunnel, InspectorServer } from './inspector-server.ts';
-import type { RequestSummary } from './records.ts';
+import {
+  findTunnels,
+  type FoundTunnel,
+  Inspector,
+  type OtherVersion,
+  INSPECT_BACKLOG_MAX_BYTES,
+} from './inspector.ts';
+import {
+  type InspectedTunnel,
+  InspectorServer,
+  INSPECT_CALLS_MAX,
+  INSPECT_REQUEST_MAX_BYTES,
+  INSPECTORS_MAX,
+} from './inspector-server.ts';
+import { type RequestSummary, SEARCH_MAX_CHARS } from './records.ts';
 import { type PrepareReplay, ReplayRefused } from './replay.ts';
 import { RequestLog } from './request-log.ts';
 import { runtimeFolder, type RuntimeFolder } from './runtime-folder.ts';
+import { KEPT_BODY_MAX_BYTES } from '../config/tunnel-spec.ts';
 
 const REQUEST = 'POST /?token=abc HTTP/1.1\r\nContent-Length: 3\r\n\r\n\0\xff!';
 const REPLAYER = {

@@ -3,20 +3,29 @@ import { createServer, type Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { VERSION } from '../../../shared/version.ts';
-import {
-  INSPECT_ANSWER_MAX_BYTES,
-  INSPECT_BACKLOG_MAX_BYTES,
-  INSPECT_CALLS_MAX,
-  INSPECT_REQUEST_MAX_BYTES,
-  INSPECT_REQUEST_TIMEOUT_MS,
-  INSPECTORS_MAX,
-} from '../limits.ts';
 import { describeRefusal, LOG_METHODS, type LogHost, type LoggedTunnel } from '../methods/log-methods.ts';
 import { answerCall, CallRefused, type ErrorWords } from '../methods/method.ts';
 import { peerOver } from '../methods/socket-peer.ts';
-import { findTunnels } from './inspector.ts';
+import {
+  findTunnels,
+  INSPECT_ANSWER_MAX_BYTES,
+  INSPECT_BACKLOG_MAX_BYTES,
+  INSPECT_REQUEST_TIMEOUT_MS,
+} from './inspector.ts';
 import type { RuntimeFolder } from './runtime-folder.ts';
 import { LogSearch } from './search.ts';
+
+/** @limit Maximum number of `culvert inspect` connections to one client process. */
+export const INSPECTORS_MAX = 16;
+/**
+ * @limit Maximum number of calls of one `culvert inspect` that wait for their answers. The command makes one at a time.
+ */
+export const INSPECT_CALLS_MAX = 8;
+/**
+ * @limit Largest message of `culvert inspect`: an imported request and its response, with bodies of 64 KiB and their
+ * headers.
+ */
+export const INSPECT_REQUEST_MAX_BYTES = 512 * 1024;
 
 /** A tunnel that can be inspected. */
 export type InspectedTunnel = Omit<LoggedTunnel, 'search'>;

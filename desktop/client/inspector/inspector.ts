@@ -3,18 +3,23 @@ import { rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { WebSocket } from 'ws';
 import { VERSION } from '../../../shared/version.ts';
-import {
-  INSPECT_ANSWER_MAX_BYTES,
-  INSPECT_BACKLOG_MAX_BYTES,
-  INSPECT_REQUEST_TIMEOUT_MS,
-  REPLAY_TIMEOUT_MS,
-} from '../limits.ts';
 import { LOG_METHODS, type LogMethods, type TunnelEntry } from '../methods/log-methods.ts';
 import { CallRefused } from '../methods/method.ts';
 import { type Hello, type Peer, PROTOCOL } from '../methods/peer.ts';
 import { peerOver } from '../methods/socket-peer.ts';
 import type { RequestSummary } from './records.ts';
 import type { RuntimeFolder } from './runtime-folder.ts';
+import { REPLAY_TIMEOUT_MS } from './replay.ts';
+
+/** @limit How long `culvert inspect` may be connected without asking for anything. The command asks immediately. */
+export const INSPECT_REQUEST_TIMEOUT_MS = 5000;
+/**
+ * @limit Maximum size of a response to `culvert inspect`, and of what waits for one that does not read: 200 summaries
+ * with targets of 8 KiB, or a request and its response with the largest bodies.
+ */
+export const INSPECT_ANSWER_MAX_BYTES = 32 * 1024 * 1024;
+/** @limit Amount of unread data after which a `culvert inspect watch` that has fallen behind is disconnected. */
+export const INSPECT_BACKLOG_MAX_BYTES = 1024 * 1024;
 
 /** A tunnel served by a process of this user. */
 export interface FoundTunnel extends TunnelEntry {

@@ -7,8 +7,10 @@ import {
 } from '../../../shared/http1/body.ts';
 import { COLON, equalsIgnoringCase, LF, SPACE, TAB, joined } from '../../../shared/http1/fields.ts';
 import type { Recording } from '../data/stream-filter.ts';
-import { RECORDED_HEAD_MAX_BYTES } from '../limits.ts';
 import type { Exchange } from './exchange.ts';
+
+/** @limit Maximum number of header bytes recorded for each request or response. The relay accepts no larger ones. */
+export const RECORDED_HEAD_MAX_BYTES = 64 * 1024;
 
 const CHUNKED_BODY: Framing = { kind: 'chunked' };
 const SWITCHING_PROTOCOLS = 101;

@@ -1,4 +1,10 @@
 /** Recorded requests as the command and the window show them. */
+
+/** @limit Number of bytes recorded for each body by default, as sent, including chunked coding. */
+export const RECORDED_BODY_MAX_BYTES = 64 * 1024;
+/** @limit Maximum length of a request search: more than anybody types. */
+export const SEARCH_MAX_CHARS = 200;
+
 /** One line of the request log. */
 export interface RequestSummary {
   /** counts up from 1 within one tunnel of one process */

@@ -5,12 +5,11 @@ import { text } from 'node:stream/consumers';
 import { FakeClock } from '../../testing/fake-clock.ts';
 import { closedPort, closeServers, listen, startHttp } from '../../testing/servers.ts';
 import { Deadlines, systemClock } from '../clock.ts';
-import { REPLAY_TIMEOUT_MS, REPLAYS_MAX } from '../limits.ts';
 import { LocalDialer } from '../local/local-dialer.ts';
 import { localPort, type LocalTarget } from '../local/local-service.ts';
 import { EditRefused } from './edit.ts';
 import { addImported } from './import-text.ts';
-import { Replayer, ReplayRefused } from './replay.ts';
+import { Replayer, ReplayRefused, REPLAY_TIMEOUT_MS, REPLAYS_MAX } from './replay.ts';
 import { RequestLog } from './request-log.ts';
 
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n';

@@ -1,6 +1,5 @@
 import { REDACTED } from '../../../shared/version.ts';
 import type { Deadlines, Expiring } from '../clock.ts';
-import { REPLAY_TIMEOUT_MS, REPLAYS_MAX } from '../limits.ts';
 import type { LocalDialer, LocalDialHandler } from '../local/local-dialer.ts';
 import { describeLocalError, isRefusal } from '../local/local-error.ts';
 import { describeTarget, type LocalConnection, type LocalHandler } from '../local/local-service.ts';
@@ -11,6 +10,11 @@ import { editedRequest, EditRefused, type RequestEdit } from './edit.ts';
 import type { Exchange } from './exchange.ts';
 import type { ConnectionRecording } from './recording.ts';
 import type { RequestLog } from './request-log.ts';
+
+/** @limit How long a replayed request may take. The user is waiting for it. */
+export const REPLAY_TIMEOUT_MS = 60_000;
+/** @limit Maximum number of requests that may be replayed at the same time. */
+export const REPLAYS_MAX = 8;
 
 const NOTHING = Buffer.alloc(0);
 const SWITCHING_PROTOCOLS = 101;

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { FakeClock } from '../../testing/fake-clock.ts';
+import { type RequestSummary, RECORDED_BODY_MAX_BYTES } from './records.ts';
 import {
+  Pulse,
+  RequestLog,
   SPARKLINE_SECONDS,
-  KEPT_BODY_MAX_BYTES,
-  RECORDED_BODY_MAX_BYTES,
   RECORDED_BYTES_MAX,
-  RECORDED_HEAD_MAX_BYTES,
   RECORDED_REQUESTS_MAX,
-  RECORDED_TARGET_MAX_CHARS,
-} from '../limits.ts';
-import type { RequestSummary } from './records.ts';
-import { Pulse, RequestLog } from './request-log.ts';
+} from './request-log.ts';
+import { KEPT_BODY_MAX_BYTES } from '../config/tunnel-spec.ts';
+import { RECORDED_HEAD_MAX_BYTES } from './recording.ts';
+import { RECORDED_TARGET_MAX_CHARS } from './exchange.ts';
 
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nSet-Cookie: sid=abc; HttpOnly\r\n\r\nok';
 

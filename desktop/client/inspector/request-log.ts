@@ -1,12 +1,6 @@
 import { BodyError, trackServiceBody } from '../../../shared/http1/body.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import type { Recorder, Recording } from '../data/stream-filter.ts';
-import {
-  RECORDED_BODY_MAX_BYTES,
-  RECORDED_BYTES_MAX,
-  RECORDED_REQUESTS_MAX,
-  SPARKLINE_SECONDS,
-} from '../limits.ts';
 import { Capture } from './capture.ts';
 import { Exchange, type Visibility } from './exchange.ts';
 import { ConnectionRecording, type ExchangeStore, HeadScan, type Origin } from './recording.ts';
@@ -18,10 +12,21 @@ import {
   type RequestSummary,
   type SocketMessages,
   trimBlanks,
+  RECORDED_BODY_MAX_BYTES,
 } from './records.ts';
 import { redactField, redactTarget } from './redaction.ts';
 import { InflateBudget } from './websocket/inflate.ts';
 import { extensionsOf, MessageLog } from './websocket/message-log.ts';
+
+/** @limit Number of requests that are kept per tunnel by default; also the length of `culvert inspect`'s list. */
+export const RECORDED_REQUESTS_MAX = 200;
+/**
+ * @limit Maximum memory used for each tunnel's recorded requests and responses: enough for the last 200 with the
+ * largest heads, and bodies of the default size.
+ */
+export const RECORDED_BYTES_MAX = 50 * 1024 * 1024;
+/** @limit Period that the traffic sparkline covers. */
+export const SPARKLINE_SECONDS = 60;
 
 const REDACTED: Visibility = { reveal: false };
 

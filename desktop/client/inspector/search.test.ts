@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { gzipSync } from 'node:zlib';
 import { FakeClock } from '../../testing/fake-clock.ts';
-import { SEARCHED_DECODED_MAX_BYTES, SEARCHES_MAX } from '../limits.ts';
 import { RequestLog } from './request-log.ts';
-import { LogSearch } from './search.ts';
+import { LogSearch, SEARCHED_DECODED_MAX_BYTES, SEARCHES_MAX } from './search.ts';
 
 function answer(body: Buffer | string, fields = ''): Buffer {
   const bytes = Buffer.from(body);

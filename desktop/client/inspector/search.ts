@@ -1,10 +1,17 @@
 /** Searches everything that is shown of recorded requests: their lines, headers and bodies. */
 import { setImmediate as otherWork } from 'node:timers/promises';
-import { SEARCH_MAX_CHARS, SEARCHED_DECODED_MAX_BYTES, SEARCHES_MAX } from '../limits.ts';
 import { decodeBody } from './decode-body.ts';
 import { utf8Text } from './readable.ts';
-import { fieldValues, type RecordedMessage } from './records.ts';
+import { fieldValues, type RecordedMessage, SEARCH_MAX_CHARS } from './records.ts';
 import type { RequestLog } from './request-log.ts';
+
+/**
+ * @limit Maximum number of decompressed bytes in one pass of a search through recorded requests: about a second of work
+ * in slices.
+ */
+export const SEARCHED_DECODED_MAX_BYTES = 64 * 1024 * 1024;
+/** @limit Number of searches of one request log that are continued when it changes. */
+export const SEARCHES_MAX = 4;
 
 /** What a search has found. */
 export interface Found {

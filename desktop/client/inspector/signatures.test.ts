@@ -1,10 +1,16 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
-import { SIGNATURE_TOLERANCE_SECONDS } from '../limits.ts';
 import { WEBHOOK_PROVIDERS, type WebhookProvider } from './records.ts';
 import { readMessage } from './request-log.ts';
-import { checkSignature, hmac, SCHEMES, signAgain, type SignedRequest } from './signatures.ts';
+import {
+  checkSignature,
+  hmac,
+  SCHEMES,
+  signAgain,
+  type SignedRequest,
+  SIGNATURE_TOLERANCE_SECONDS,
+} from './signatures.ts';
 
 /** seconds between signature and arrival */
 const WINDOW = [

@@ -1,5 +1,4 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
-import { SIGNATURE_TOLERANCE_SECONDS } from '../limits.ts';
 import {
   fieldValues,
   recogniseWebhook,
@@ -9,6 +8,12 @@ import {
   type WebhookProvider,
 } from './records.ts';
 import { readMessage } from './request-log.ts';
+
+/**
+ * @limit Accepted difference between a signature's timestamp and the arrival of its request, as documented by Stripe,
+ * Slack and Svix.
+ */
+export const SIGNATURE_TOLERANCE_SECONDS = 300;
 
 /**
  * @param key a string is encoded as UTF-8

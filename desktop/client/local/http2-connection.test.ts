@@ -28,17 +28,22 @@ import {
   startTls,
 } from '../../testing/servers.ts';
 import { Deadlines } from '../clock.ts';
+import { LocalDialer } from './local-dialer.ts';
+import { LocalFailure } from './local-error.ts';
 import {
+  type LocalConnection,
+  type LocalHandler,
+  localPort,
+  type LocalTarget,
   LOCAL_CONNECT_TIMEOUT_MS,
+} from './local-service.ts';
+import {
   LOCAL_SESSION_IDLE_MS,
   LOCAL_SESSION_RESETS_MAX,
   LOCAL_SESSIONS_MAX,
   LOCAL_STREAM_WAIT_MS,
   LOCAL_STREAM_WINDOW_BYTES,
-} from '../limits.ts';
-import { LocalDialer } from './local-dialer.ts';
-import { LocalFailure } from './local-error.ts';
-import { type LocalConnection, type LocalHandler, localPort, type LocalTarget } from './local-service.ts';
+} from './http2-sessions.ts';
 
 type OnStream = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => void;
 

@@ -12,12 +12,6 @@ import {
 } from '../../../shared/http1/body.ts';
 import { HeadReader, parseRequestHead, type RequestHead } from '../../../shared/http1/head.ts';
 import { uriHost } from '../../../shared/networks.ts';
-import {
-  LOCAL_REPEATED_BODY_MAX_BYTES,
-  LOCAL_TRIES_MAX,
-  NO_LIMITS,
-  REQUEST_HEAD_MAX_BYTES,
-} from '../limits.ts';
 import type { Attempt } from '../network/dial.ts';
 import {
   type ResponseFraming,
@@ -32,6 +26,18 @@ import type { LocalSession, LocalSessions, SessionHandler } from './http2-sessio
 import { localErrorResponse, LocalFailure, localFault } from './local-error.ts';
 import { SAFE_METHODS } from './local-reuse.ts';
 import { type LocalConnection, type LocalHandler, type LocalTarget, usesTls } from './local-service.ts';
+import { NO_LIMITS, REQUEST_HEAD_MAX_BYTES } from '../data/stream-filter.ts';
+
+/**
+ * @limit Maximum number of bytes of a request body that are kept until the HTTP/2 service responds, so that the client
+ * can repeat the request if the service has not processed it. Nearly all gRPC calls are smaller.
+ */
+const LOCAL_REPEATED_BODY_MAX_BYTES = 64 * 1024;
+/**
+ * @limit Maximum number of times that a request is sent to an HTTP/2 service that reports each time that it has not
+ * processed the request.
+ */
+const LOCAL_TRIES_MAX = 3;
 
 export class Http2Connection implements LocalConnection {
   readonly #sessions: LocalSessions;

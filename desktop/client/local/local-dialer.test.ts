@@ -9,9 +9,13 @@ import { FakeClock } from '../../testing/fake-clock.ts';
 import { connectLocal } from '../../testing/fake-stream.ts';
 import { closedPort, closeServers, startTcp, startTls } from '../../testing/servers.ts';
 import { Deadlines } from '../clock.ts';
-import { LOCAL_CONNECT_TIMEOUT_MS, LOCAL_RETRY_MS } from '../limits.ts';
-import { LocalDialer } from './local-dialer.ts';
-import { type LocalConnection, localPort, type LocalTarget } from './local-service.ts';
+import { LocalDialer, LOCAL_RETRY_MS } from './local-dialer.ts';
+import {
+  type LocalConnection,
+  localPort,
+  type LocalTarget,
+  LOCAL_CONNECT_TIMEOUT_MS,
+} from './local-service.ts';
 
 /** Many containers have no IPv6. */
 const hasIpv6 = Object.values(networkInterfaces()).some((addresses) =>

@@ -1,7 +1,6 @@
 import type { Socket } from 'node:net';
 import { ScheduledReads } from '../../../shared/scheduler/fair-reads.ts';
 import type { Deadlines, Expiring } from '../clock.ts';
-import { DATA_KEEP_ALIVE_MS, LOCAL_CONNECT_TIMEOUT_MS, LOCAL_RETRY_MS } from '../limits.ts';
 import {
   type Attempt,
   dial,
@@ -9,11 +8,21 @@ import {
   isLoopbackName,
   isTlsAlert,
   LOOPBACK_ADDRESSES,
+  DATA_KEEP_ALIVE_MS,
 } from '../network/dial.ts';
 import { Http2Connection } from './http2-connection.ts';
 import { LocalSessions, type SocketHandler } from './http2-sessions.ts';
 import { isRefusal, tlsName } from './local-error.ts';
-import { type LocalConnection, type LocalHandler, type LocalTarget, usesTls } from './local-service.ts';
+import {
+  type LocalConnection,
+  type LocalHandler,
+  type LocalTarget,
+  usesTls,
+  LOCAL_CONNECT_TIMEOUT_MS,
+} from './local-service.ts';
+
+/** @limit How often a restarting dev server is dialled until it listens again. */
+export const LOCAL_RETRY_MS = 250;
 
 /** Called once with the outcome of a dial, never before the dial has returned. */
 export interface LocalDialHandler {

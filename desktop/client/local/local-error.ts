@@ -8,10 +8,16 @@ import { errorContent } from '../../../shared/page.ts';
 import type { ByteStreamHandler } from '../../../shared/websocket/byte-stream.ts';
 import type { Deadlines, Expiring } from '../clock.ts';
 import type { DataSocket } from '../data/data-dialer.ts';
-import { NO_LIMITS, REQUEST_HEAD_MAX_BYTES, REQUEST_HEAD_TIMEOUT_MS } from '../limits.ts';
 import { type Message, type MessageCode, type MessageValue, toMessage } from '../messages.ts';
 import { describeNetworkError, isTlsAlert } from '../network/dial.ts';
 import { describeTarget, type LocalTarget, usesTls } from './local-service.ts';
+import { NO_LIMITS, REQUEST_HEAD_MAX_BYTES } from '../data/stream-filter.ts';
+
+/**
+ * @limit How long the relay may take to send a request's headers. The relay forwards complete heads, so a missing head
+ * means that something is broken.
+ */
+const REQUEST_HEAD_TIMEOUT_MS = 10_000;
 
 /** How the local service failed. */
 export type LocalErrorCode = Extract<VisitorErrorCode, `local-${string}`>;

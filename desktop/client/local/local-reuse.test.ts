@@ -5,10 +5,9 @@ import { BULK_READ_BYTES, BULK_TURN_MS, loopScheduler } from '../../../shared/sc
 import { connectLocal } from '../../testing/fake-stream.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
 import { closeServers, startTcp } from '../../testing/servers.ts';
-import { Deadlines } from '../clock.ts';
-import { DEADLINE_TICK_MS, LOCAL_IDLE_MAX, LOCAL_IDLE_MS } from '../limits.ts';
+import { Deadlines, DEADLINE_TICK_MS } from '../clock.ts';
 import { LocalDialer } from './local-dialer.ts';
-import { LocalExchange, LocalPool, reuse } from './local-reuse.ts';
+import { LocalExchange, LocalPool, reuse, LOCAL_IDLE_MAX, LOCAL_IDLE_MS } from './local-reuse.ts';
 import { type LocalConnection, localPort } from './local-service.ts';
 
 /** A pool with `count` connections to a service that the test plays. */

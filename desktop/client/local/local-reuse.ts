@@ -14,15 +14,20 @@ import {
   type ResponseHead,
 } from '../../../shared/http1/head.ts';
 import type { Deadlines, Expiring } from '../clock.ts';
-import {
-  LOCAL_IDLE_MAX,
-  LOCAL_IDLE_MS,
-  NO_LIMITS,
-  REQUEST_HEAD_MAX_BYTES,
-  RESPONSE_HEAD_MAX_BYTES,
-} from '../limits.ts';
 import type { Attempt } from '../network/dial.ts';
 import type { LocalConnection, LocalHandler } from './local-service.ts';
+import { NO_LIMITS, REQUEST_HEAD_MAX_BYTES, RESPONSE_HEAD_MAX_BYTES } from '../data/stream-filter.ts';
+
+/**
+ * @limit Maximum number of idle connections to the local service that are kept for reuse: enough even for a page that
+ * loads everything at the same time. A service may spend a thread on each.
+ */
+export const LOCAL_IDLE_MAX = 64;
+/**
+ * @limit How long an idle connection to the local service is kept for reuse. Services close idle connections: Node's
+ * after 5 s, some after 2 s. The client closes them first, which avoids most races.
+ */
+export const LOCAL_IDLE_MS = 2000;
 
 /** The idle local connections of one tunnel, which wait for another request. */
 export class LocalPool {

@@ -1,6 +1,12 @@
 /** The local service of a tunnel, and a connection to it. */
 import type { HostHeader, Upstream } from '../../../shared/value-rules.ts';
 
+/**
+ * @limit Maximum time to connect to the local service. A loopback connection takes microseconds; only a full accept
+ * queue or a packet filter makes it wait.
+ */
+export const LOCAL_CONNECT_TIMEOUT_MS = 5000;
+
 /** The only local service that a tunnel forwards to. */
 export interface LocalTarget {
   /** name or IP address; `localhost` is 127.0.0.1 or ::1, whichever accepts connections */

@@ -5,12 +5,11 @@
 import * as yup from 'yup';
 import { checkEdit, EditRefused, type ImportedRequest } from '../inspector/edit.ts';
 import { addImported } from '../inspector/import-text.ts';
-import { type RequestSummary, WEBHOOK_PROVIDERS } from '../inspector/records.ts';
+import { type RequestSummary, WEBHOOK_PROVIDERS, SEARCH_MAX_CHARS } from '../inspector/records.ts';
 import { type PrepareReplay, type Replayer, ReplayRefused } from '../inspector/replay.ts';
 import type { RequestLog } from '../inspector/request-log.ts';
 import type { LogSearch } from '../inspector/search.ts';
 import { SCHEMES, signAgain } from '../inspector/signatures.ts';
-import { SEARCH_MAX_CHARS } from '../limits.ts';
 import { toMessage } from '../messages.ts';
 import { CallRefused, exact, method, type MethodsOf } from './method.ts';
 import type { CallError } from './peer.ts';

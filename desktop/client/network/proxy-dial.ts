@@ -4,7 +4,6 @@ import type { Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { HeadReader, parseResponseHead } from '../../../shared/http1/head.ts';
 import { uriHost } from '../../../shared/networks.ts';
-import { PROXY_HEAD_MAX_BYTES } from '../limits.ts';
 import { MessageError, toMessage } from '../messages.ts';
 import {
   type Attempt,
@@ -14,6 +13,12 @@ import {
   type DialOptions,
   tlsConnectOptions,
 } from './dial.ts';
+
+/**
+ * @limit Maximum size of the headers in a proxy's response to CONNECT: proxies send a few fields; one that refuses may
+ * send more.
+ */
+const PROXY_HEAD_MAX_BYTES = 16 * 1024;
 
 /** Like {@link dial}, but through a proxy; `options.host` is a name that the proxy looks up. */
 export class ProxyDial implements Attempt, DialHandler {

@@ -3,7 +3,6 @@ import { mock } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { API_ERRORS } from '../../../shared/errors.ts';
 import { closeServers, startTcp, startTls } from '../../testing/servers.ts';
-import { TLS_PROBE_TIMEOUT_MS } from '../limits.ts';
 import { textOf } from '../messages.ts';
 import { Network } from '../network/network.ts';
 import {
@@ -13,6 +12,7 @@ import {
   refusesKey,
   describeReachError,
   speaksTls,
+  TLS_PROBE_TIMEOUT_MS,
 } from './errors.ts';
 import { parseRelayAddress } from './relay-address.ts';
 

@@ -5,12 +5,19 @@ import { connect } from 'node:tls';
 import { API_ERRORS, type ApiErrorEntry } from '../../../shared/errors.ts';
 import { replaceUnprintable, withoutEnd } from '../../../shared/unprintable.ts';
 import { systemClock } from '../clock.ts';
-import { CLOCK_SUSPECT_MS, TLS_PROBE_TIMEOUT_MS } from '../limits.ts';
 import { MessageError, toMessage, type MessageValue, textOf } from '../messages.ts';
 import { lookupFor, describeNetworkError } from '../network/dial.ts';
 import type { CallResponse, Endpoint, Network } from '../network/network.ts';
 import type { RelayAddress } from './relay-address.ts';
 import { RelayClock } from './relay-clock.ts';
+
+/** @limit How long a local server that rejected plain HTTP may take to show that it speaks TLS. */
+export const TLS_PROBE_TIMEOUT_MS = 2000;
+/**
+ * @limit How far this machine's clock and the relay's may differ before the clock is mentioned with a certificate that
+ * is not valid at this time: smaller differences are common, and rarely the cause.
+ */
+const CLOCK_SUSPECT_MS = 5 * 60_000;
 
 /** The relay responded with an unexpected status. */
 export class RelayRefusal extends MessageError {

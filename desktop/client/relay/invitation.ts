@@ -10,13 +10,13 @@ import {
   type TakenInvite,
 } from '../../../shared/team.ts';
 import { replaceUnprintable } from '../../../shared/unprintable.ts';
-import { API_BODY_MAX_BYTES, API_TIMEOUT_MS } from '../limits.ts';
 import { toMessage } from '../messages.ts';
 import { type Call, call, type CallResponse, type Network } from '../network/network.ts';
 import { describeNetworkError } from '../network/dial.ts';
 import { read } from './api-responses.ts';
 import { readRefusal, RelayUnreachable } from './errors.ts';
 import { parseRelayAddress, type RelayAddress } from './relay-address.ts';
+import { API_BODY_MAX_BYTES, API_TIMEOUT_MS } from './api-client.ts';
 
 /** The address of an invitation. */
 export interface InvitationAddress {

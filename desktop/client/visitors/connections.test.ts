@@ -7,7 +7,6 @@ import { IDLE_ATTEMPT, FakeStream } from '../../testing/fake-stream.ts';
 import { closedPort, closeServers, startTcp } from '../../testing/servers.ts';
 import { Deadlines } from '../clock.ts';
 import type { DataSource } from '../data/data-dialer.ts';
-import { CONNECTIONS_MAX, CONTROL_BUSY_FOR_MS } from '../limits.ts';
 import { LocalDialer } from '../local/local-dialer.ts';
 import { localPort } from '../local/local-service.ts';
 import { RelayRefusal, RelayUnreachable } from '../relay/errors.ts';
@@ -17,6 +16,8 @@ import {
   HostedConnections,
   HostMap,
   serviceOfRequest,
+  CONNECTIONS_MAX,
+  CONTROL_BUSY_FOR_MS,
 } from './connections.ts';
 
 function setUp(port: number, open: DataSource['open'], hostHeader: HostHeader = 'keep') {

@@ -8,15 +8,7 @@ import type { ByteStreamHandler } from '../../../shared/websocket/byte-stream.ts
 import type { Deadlines, Expiring } from '../clock.ts';
 import { ANY_HOST, type HostPorts } from '../config/tunnel-spec.ts';
 import type { DataHandler, DataSocket, DataSource } from '../data/data-dialer.ts';
-import type { FilterMaker } from '../data/stream-filter.ts';
-import {
-  CONNECTIONS_MAX,
-  CONTROL_BUSY_FOR_MS,
-  LOCAL_SLOW_LOOK_MS,
-  LOCAL_SLOW_MS,
-  NO_LIMITS,
-  REQUEST_HEAD_MAX_BYTES,
-} from '../limits.ts';
+import { type FilterMaker, NO_LIMITS, REQUEST_HEAD_MAX_BYTES } from '../data/stream-filter.ts';
 import { LocalDialer } from '../local/local-dialer.ts';
 import { describeLocalError, findHostRefusal, LocalFailure } from '../local/local-error.ts';
 import { LocalPool } from '../local/local-reuse.ts';
@@ -25,6 +17,21 @@ import { type MessageValue, toMessage } from '../messages.ts';
 import type { Attempt } from '../network/dial.ts';
 import { RelayRefusal, type RelayUnreachable } from '../relay/errors.ts';
 import { VisitorConnection, type VisitorContext } from './visitor-connection.ts';
+
+/** @limit How long a tunnel counts as visited after its last visitor: the same person is likely to return. */
+export const CONTROL_BUSY_FOR_MS = 60_000;
+/**
+ * @limit How long the local service may take to respond before the client reports that it is slow. It may take any time
+ * to respond.
+ */
+const LOCAL_SLOW_MS = 30_000;
+/** @limit How often the client looks for visitors who have been waiting. */
+const LOCAL_SLOW_LOOK_MS = 5000;
+/**
+ * @limit Maximum number of visitor connections that the client serves at the same time. Each uses two file descriptors
+ * and at most about 200 KiB; twice this stays below usual limits of a process.
+ */
+export const CONNECTIONS_MAX = 4096;
 
 /** A problem with one visitor's connection. None of these ends the tunnel. */
 export interface ConnectionProblem {

@@ -3,13 +3,29 @@ import { type ByteStreamHandler, isCleanClose } from '../../../shared/websocket/
 import type { Deadlines, Expiring } from '../clock.ts';
 import type { DataHandler, DataSocket } from '../data/data-dialer.ts';
 import type { FilterMaker, StreamFilter } from '../data/stream-filter.ts';
-import { LOCAL_BLOCKED_LOOK_MS, LOCAL_BLOCKED_MS, LOCAL_LINGER_MS } from '../limits.ts';
 import type { LocalDialer, LocalDialHandler } from '../local/local-dialer.ts';
 import { faultOf, LocalErrorResponse, type LocalFault, localFault } from '../local/local-error.ts';
 import { LocalExchange, type LocalPool, reuse, type ReuseHandler } from '../local/local-reuse.ts';
 import type { LocalConnection, LocalHandler } from '../local/local-service.ts';
 import type { Attempt } from '../network/dial.ts';
 import type { RelayRefusal, RelayUnreachable } from '../relay/errors.ts';
+
+/**
+ * @limit How long a local service may keep its connection open after the visitor has left. With the tick this stays
+ * within 1 s (protocol.md section 4.3).
+ */
+const LOCAL_LINGER_MS = 750;
+/**
+ * @limit How long the local service can go without accepting data before the client checks whether the visitor is still
+ * connected: it reads nothing until then, so it does not see the end of the stream. As long as the relay waits for a
+ * visitor who may have left.
+ */
+const LOCAL_BLOCKED_MS = 10_000;
+/**
+ * @limit ms between two such checks. The second one detects a visitor who has left, within 1 s (protocol.md section
+ * 4.3).
+ */
+const LOCAL_BLOCKED_LOOK_MS = 500;
 
 /** Shared by the visitors of a tunnel. */
 export interface VisitorContext {

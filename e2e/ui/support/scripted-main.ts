@@ -3,10 +3,10 @@ import type { Answer, CallError } from '../../../desktop/app/ipc/ipc.ts';
 import type { LogPoint, LogUpdate } from '../../../desktop/app/ipc/request-views.ts';
 import type { Snapshot } from '../../../desktop/app/ipc/snapshot.ts';
 import type { Channels } from '../../../desktop/app/main/handlers/channels.ts';
-import { LOG_PART_MAX, LOG_REQUESTS_MAX } from '../../../desktop/app/main/limits.ts';
 import type { RequestSummary } from '../../../desktop/client/inspector/records.ts';
 import { exampleRequest } from '../../../desktop/testing/views.ts';
 import type { MainSide, Push } from './app-window.ts';
+import { LOG_PART_MAX, LOG_REQUESTS_MAX } from '../../../desktop/app/main/tunnels/tunnel-log.ts';
 
 /** Handlers with the response of each channel. */
 export type ScriptedHandlers = {

@@ -8,12 +8,11 @@ import {
   BrowserWindow,
 } from '../../../desktop/app/browser/browser-window.ts';
 import type { About } from '../../../desktop/app/ipc/ipc.ts';
-import { type Core, createCore } from '../../../desktop/app/main/core.ts';
+import { type Core, createCore, POLL_VISIBLE_MS, PORTS_INTERVAL_MS } from '../../../desktop/app/main/core.ts';
 import { projectLinks, readDeepLink } from '../../../desktop/app/main/deep-link.ts';
 import { systemEncryption, xdgAutostart } from '../../../desktop/app/main/electron/platform.ts';
 import { GlobalShortcutKey } from '../../../desktop/app/main/global-shortcut.ts';
 import { CHANNEL_NAMES } from '../../../desktop/app/main/handlers/channels.ts';
-import { POLL_VISIBLE_MS, PORTS_INTERVAL_MS } from '../../../desktop/app/main/limits.ts';
 import type { Platform } from '../../../desktop/app/main/platform.ts';
 import { createPortScan } from '../../../desktop/app/main/ports.ts';
 import { readToImport } from '../../../desktop/app/main/requests.ts';

@@ -3,7 +3,9 @@ import type { App, PowerMonitor } from 'electron';
 import type { Clock } from '../../../client/clock.ts';
 import { machineAddresses } from '../../../client/control/machine-watch.ts';
 import { findDeepLink } from '../deep-link.ts';
-import { NETWORK_INTERVAL_MS } from '../limits.ts';
+
+/** @limit How often the network of this machine is checked. */
+const NETWORK_INTERVAL_MS = 3000;
 
 interface AppEvents {
   /** The app was started a second time, or its icon in the dock was clicked. */

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Dialog } from 'electron';
 import { FakeClock } from '../../../testing/fake-clock.ts';
-import { QUIT_TIMEOUT_MS } from '../limits.ts';
-import { askQuit, CHOICES, closeWithin, Quit } from './quit.ts';
+import { askQuit, CHOICES, closeWithin, Quit, QUIT_TIMEOUT_MS } from './quit.ts';
 
 function answering(response: number): Pick<Dialog, 'showMessageBox'> {
   return { showMessageBox: () => Promise.resolve({ response, checkboxChecked: false }) };

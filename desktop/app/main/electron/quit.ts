@@ -5,8 +5,13 @@ import type { Settings } from '../../ipc/snapshot.ts';
 import { toMessage } from '../../../client/messages.ts';
 import { t } from '../../messages/translate.ts';
 import type { Core } from '../core.ts';
-import { QUIT_TIMEOUT_MS } from '../limits.ts';
 import type { Platform } from '../platform.ts';
+
+/**
+ * @limit Maximum time to close all tunnels when the app quits: one REST call each, at the same time; after that the app
+ * quits anyway.
+ */
+export const QUIT_TIMEOUT_MS = 5000;
 
 type QuitChoice = 'close' | 'leave' | 'stay';
 

@@ -1,8 +1,15 @@
 import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import { FakeClock } from '../../../testing/fake-clock.ts';
-import { UPDATE_FIRST_MS, UPDATE_INTERVAL_MS } from '../limits.ts';
-import { keepUpToDate, UpdateGate, type Updater, type UpdateWay, updateWay } from './updater.ts';
+import {
+  keepUpToDate,
+  UpdateGate,
+  type Updater,
+  type UpdateWay,
+  updateWay,
+  UPDATE_FIRST_MS,
+  UPDATE_INTERVAL_MS,
+} from './updater.ts';
 
 const SIGNED = 'provider: generic\npublisherName:\n  - CN=Culvert, O=Culvert\n';
 

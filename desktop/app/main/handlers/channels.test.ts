@@ -1,26 +1,29 @@
 import assert from 'node:assert/strict';
 import { LINK_NOTE_MAX_LENGTH } from '../../../../shared/links.ts';
 import {
+  CHANNELS,
+  type Channels,
   COPIED_TEXT_MAX_CHARS,
   DOMAIN_TEXT_MAX_CHARS,
-  EDIT_TEXT_MAX_CHARS,
   IMPORT_TEXT_MAX_CHARS,
   INVITATION_MAX_CHARS,
   KEY_MAX_CHARS,
   LOG_PART_NAME_MAX_CHARS,
-  LOG_REQUESTS_MAX,
   MEMBER_LABEL_MAX_CHARS,
-  OWN_ID_MAX_CHARS,
   PATH_MAX_CHARS,
-  RELAY_ID_MAX_CHARS,
   RELAY_MAX_CHARS,
   SIGNING_SECRET_ID_MAX_CHARS,
   SIGNING_SECRET_MAX_CHARS,
-  TTL_MAX_CHARS,
+} from './channels.ts';
+import {
+  EDIT_TEXT_MAX_CHARS,
+  OWN_ID_MAX_CHARS,
+  RELAY_ID_MAX_CHARS,
   TUNNEL_KEY_MAX_CHARS,
-} from '../limits.ts';
-import { SEARCH_MAX_CHARS } from '../../../client/limits.ts';
-import { CHANNELS, type Channels } from './channels.ts';
+} from './channel.ts';
+import { LOG_REQUESTS_MAX } from '../tunnels/tunnel-log.ts';
+import { TTL_MAX_CHARS } from '../tunnels/create-form-schema.ts';
+import { SEARCH_MAX_CHARS } from '../../../client/inspector/records.ts';
 
 const FORM = { port: 3000, name: '', ttl: '', idle: false, hostHeader: 'keep', lock: { kind: 'anyone' } };
 const SIGN_IN = { relay: 'relay.example.com', key: 'cvt_', keep: 'system' };

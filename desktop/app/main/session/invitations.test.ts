@@ -4,7 +4,8 @@ import { RelayRefusal, RelayUnreachable } from '../../../client/relay/errors.ts'
 import { type App, failsWith, FORM, signedIn, start, until } from '../../../testing/core-app.ts';
 import { ACCOUNT } from '../../../testing/fake-platform.ts';
 import { readDeepLink } from '../deep-link.ts';
-import { INVITATION_LOOKS_MAX, UNDO_MS } from '../limits.ts';
+import { INVITATION_LOOKS_MAX } from './invitations.ts';
+import { UNDO_MS } from '../undo-list.ts';
 
 const TOKEN = 't'.repeat(32);
 const ADDRESS = `https://other.example.com/invite/${TOKEN}`;

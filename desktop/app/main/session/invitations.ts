@@ -9,13 +9,18 @@ import { isProtected } from '../../../client/relay/relay-address.ts';
 import type { InvitationView, KeyKept } from '../../ipc/snapshot.ts';
 import { t } from '../../messages/translate.ts';
 import { CallFailure, toCallError } from '../failure.ts';
-import { INVITATION_LOOKS_MAX } from '../limits.ts';
 import type { Platform } from '../platform.ts';
 import { Signal } from '../../../client/signal.ts';
 import type { SigningSecrets } from '../signing.ts';
 import type { TunnelList } from '../tunnels/tunnel-list.ts';
 import type { UndoList } from '../undo-list.ts';
 import { notEncrypted, type SignIn, withScheme } from './sign-in.ts';
+
+/**
+ * @limit Maximum number of invitations that the app looks up at the same time: anything can open links, and each waits
+ * for its relay.
+ */
+export const INVITATION_LOOKS_MAX = 4;
 
 export interface InvitationsOptions extends LeaveOptions {
   readonly platform: Pick<Platform, 'connect' | 'lookAtInvitation' | 'takeInvitation'>;

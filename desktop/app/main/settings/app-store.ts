@@ -1,12 +1,12 @@
 import { readFile, rename } from 'node:fs/promises';
 import * as yup from 'yup';
 import { DurableFile, isMissing } from '../../../client/config/durable-file.ts';
-import { RECORDED_BODY_MAX_BYTES } from '../../../client/limits.ts';
 import { readTunnel } from '../../../client/relay/api-responses.ts';
 import { type AccountView, KEPT_BODY_CHOICES, PANE_WIDTH_MAX, type Settings } from '../../ipc/snapshot.ts';
 import { GLOBAL_SHORTCUTS } from '../../ipc/tunnel-views.ts';
 import { LANGUAGE_CHOICES } from '../../messages/translate.ts';
 import { type SavedTunnel, savedTunnelSchema } from '../tunnels/create-form-schema.ts';
+import { RECORDED_BODY_MAX_BYTES } from '../../../client/inspector/records.ts';
 
 /** What the app remembers, in memory and on disk. */
 export class AppStore {

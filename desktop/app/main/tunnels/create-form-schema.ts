@@ -30,7 +30,9 @@ import type { LogView } from '../../ipc/request-views.ts';
 import type { TunnelAccess, AccessKind } from '../../ipc/tunnel-views.ts';
 import { acceptedText } from '../../messages/message-text.ts';
 import { t } from '../../messages/translate.ts';
-import { TTL_MAX_CHARS } from '../limits.ts';
+
+/** @limit Maximum length of a typed lifetime, such as `30m`. */
+export const TTL_MAX_CHARS = 32;
 
 /* Valid access policies, by the same rules as the relay's. */
 

@@ -9,7 +9,7 @@ import { AccessUnsupported, RelayRefusal, RelayUnreachable } from '../../../clie
 import { checkApp, PASSWORD } from '../../../testing/app-script.ts';
 import { again, type App, failsWith, FORM, SIGN_IN, signedIn, start } from '../../../testing/core-app.ts';
 import type { TunnelAccess, TunnelAccessView } from '../../ipc/tunnel-views.ts';
-import { APPROVAL_NOTICES_MAX } from '../limits.ts';
+import { APPROVAL_NOTICES_MAX } from '../core.ts';
 
 const OPEN = { allow: [], basic: [], password: undefined, links: false, knock: false, tokens: [] };
 const STOP = 'stop: stop, shop ended, undo Stopped shop.; commit: close 1, no undo';

@@ -4,7 +4,7 @@ import { RelayUnreachable } from '../../../client/relay/errors.ts';
 import { checkApp, poll } from '../../../testing/app-script.ts';
 import { type App, failsWith, signedIn, start } from '../../../testing/core-app.ts';
 import { TUNNEL } from '../../../testing/fake-platform.ts';
-import { UNDO_MS } from '../limits.ts';
+import { UNDO_MS } from '../undo-list.ts';
 
 const ID = '7c9e6679-7425-40de-944b-00000000000e';
 const ELSEWHERE: Tunnel = {

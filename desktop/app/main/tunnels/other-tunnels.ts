@@ -5,11 +5,16 @@ import type { OtherTunnelView } from '../../ipc/snapshot.ts';
 import { t } from '../../messages/translate.ts';
 import { type Connection, type RelayApi, signedIn } from '../connection.ts';
 import { CallFailure } from '../failure.ts';
-import { OTHER_TUNNELS_MAX } from '../limits.ts';
 import { Signal } from '../../../client/signal.ts';
 import type { UndoList } from '../undo-list.ts';
 import { accessView } from './access.ts';
 import type { TunnelItem } from './tunnel-item.ts';
+
+/**
+ * @limit Maximum number of tunnels opened by other programs or computers in the window's list; plans allow fewer at a
+ * time.
+ */
+const OTHER_TUNNELS_MAX = 200;
 
 interface OtherTunnelsOptions {
   /** who is signed in */

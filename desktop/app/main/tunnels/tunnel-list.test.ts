@@ -5,10 +5,9 @@ import { FakeClock } from '../../../testing/fake-clock.ts';
 import { FakeApi, FakeServe, TUNNEL } from '../../../testing/fake-platform.ts';
 import { SPEC } from '../../../testing/tunnel-spec.ts';
 import { CallFailure } from '../failure.ts';
-import { TUNNELS_MAX } from '../limits.ts';
 import { UndoList } from '../undo-list.ts';
 import type { SavedTunnel } from './create-form-schema.ts';
-import { TunnelList } from './tunnel-list.ts';
+import { TunnelList, TUNNELS_MAX } from './tunnel-list.ts';
 
 const ENDED = { reason: 'expired', why: 'The tunnel has expired.' } as const;
 

@@ -15,7 +15,6 @@ import type { TunnelAccess } from '../../ipc/tunnel-views.ts';
 import { t } from '../../messages/translate.ts';
 import { type Connection, type RelayApi, signedIn } from '../connection.ts';
 import { CallFailure } from '../failure.ts';
-import { LOG_REQUESTS_MAX, TUNNELS_MAX } from '../limits.ts';
 import type { Pending, UndoList } from '../undo-list.ts';
 import {
   accessAgain,
@@ -27,6 +26,13 @@ import {
 } from './access.ts';
 import type { SavedTunnel } from './create-form-schema.ts';
 import { TunnelItem } from './tunnel-item.ts';
+import { LOG_REQUESTS_MAX } from './tunnel-log.ts';
+
+/**
+ * @limit Maximum number of the user's own tunnels in the window's list; the oldest ended ones make room. Plans allow
+ * fewer at a time.
+ */
+export const TUNNELS_MAX = 200;
 
 interface TunnelListOptions {
   readonly clock: Clock;

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { fakeServed } from '../../../testing/served.ts';
 import { LOG_START } from '../../ipc/request-views.ts';
-import { LOG_PART_MAX, LOG_REQUESTS_MAX } from '../limits.ts';
-import { ShownLog } from './tunnel-log.ts';
+import { ShownLog, LOG_PART_MAX, LOG_REQUESTS_MAX } from './tunnel-log.ts';
 
 /** A log with so many requests, none of which has a response yet: each is one change. */
 function logOf(count: number) {

@@ -12,7 +12,14 @@ import type { PrepareReplay, Replayer } from '../../../client/inspector/replay.t
 import type { RequestLog } from '../../../client/inspector/request-log.ts';
 import { type Found, LogSearch } from '../../../client/inspector/search.ts';
 import type { LogPoint, LogUpdate } from '../../ipc/request-views.ts';
-import { LOG_PART_MAX } from '../limits.ts';
+
+/**
+ * @limit Maximum number of one tunnel's requests that the window can list: about a kilobyte each, excluding their
+ * bodies.
+ */
+export const LOG_REQUESTS_MAX = 10_000;
+/** @limit Maximum number of requests sent to the window at a time: a few ms of its time. */
+export const LOG_PART_MAX = 1000;
 
 /** A request log that the user can empty and restore: requests are hidden first, and forgotten later. */
 export class ShownLog {

@@ -1,6 +1,12 @@
 /** Compressed messages of a WebSocket (permessage-deflate, RFC 7692), decompressed to show them. */
 import { constants, inflateRawSync } from 'node:zlib';
-import { DECODED_BODY_MAX_BYTES, INFLATED_BYTES_PER_SECOND } from '../../limits.ts';
+import { DECODED_BODY_MAX_BYTES } from '../decode-body.ts';
+
+/**
+ * @limit Number of decompressed bytes of WebSocket messages per second and tunnel: decompressing them takes a few per
+ * cent of a processor core, no matter what visitors send.
+ */
+export const INFLATED_BYTES_PER_SECOND = 8 * 1024 * 1024;
 
 /** How the messages of a WebSocket are compressed. */
 export interface Compression {

@@ -2,17 +2,16 @@ import assert from 'node:assert/strict';
 import { constants, createDeflateRaw, deflateRawSync } from 'node:zlib';
 import * as fc from 'fast-check';
 import { FakeClock } from '../../../testing/fake-clock.ts';
+import { type SocketMessage, RECORDED_BODY_MAX_BYTES } from '../records.ts';
+import { InflateBudget, INFLATED_BYTES_PER_SECOND } from './inflate.ts';
 import {
-  DECODED_BODY_MAX_BYTES,
-  INFLATED_BYTES_PER_SECOND,
-  RECORDED_BODY_MAX_BYTES,
+  extensionsOf,
+  MessageLog,
   RECORDED_MESSAGES_DROPPED,
   RECORDED_MESSAGES_MAX,
   RECORDED_MESSAGES_MAX_BYTES,
-} from '../../limits.ts';
-import type { SocketMessage } from '../records.ts';
-import { InflateBudget } from './inflate.ts';
-import { extensionsOf, MessageLog } from './message-log.ts';
+} from './message-log.ts';
+import { DECODED_BODY_MAX_BYTES } from '../decode-body.ts';
 
 const TEXT = 1;
 const BINARY = 2;

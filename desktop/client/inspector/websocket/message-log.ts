@@ -6,15 +6,22 @@ import {
   headerSize,
   payloadLength,
 } from '../../../../shared/websocket/frames.ts';
-import {
-  RECORDED_BODY_MAX_BYTES,
-  RECORDED_MESSAGES_DROPPED,
-  RECORDED_MESSAGES_MAX,
-  RECORDED_MESSAGES_MAX_BYTES,
-} from '../../limits.ts';
 import { Capture } from '../capture.ts';
-import { fieldValues, type RecordedMessage, type SocketMessage, type SocketMessages } from '../records.ts';
+import {
+  fieldValues,
+  type RecordedMessage,
+  type SocketMessage,
+  type SocketMessages,
+  RECORDED_BODY_MAX_BYTES,
+} from '../records.ts';
 import { type Compression, compressionOf, type InflateBudget, Inflater } from './inflate.ts';
+
+/** @limit Number of WebSocket messages that are kept per connection, in both directions together. */
+export const RECORDED_MESSAGES_MAX = 500;
+/** @limit Maximum memory used for the messages of one WebSocket. Beyond that, the oldest are dropped. */
+export const RECORDED_MESSAGES_MAX_BYTES = 1024 * 1024;
+/** @limit Number of messages that are dropped together, because decompressing them one by one would cost more. */
+export const RECORDED_MESSAGES_DROPPED = 64;
 
 /** A complete message or control frame, as it was seen. */
 interface ScannedMessage {
