@@ -16,8 +16,9 @@ import { InvitationDialog, SignIn } from './screens/sign-in.tsx';
 import { ImportDialog } from './screens/transfer.tsx';
 import './style/main.css';
 import { ShellContext, UndoContext } from './view/context.ts';
-import { Mark, Notice } from './view/controls.tsx';
-import { hasCommand, isLetter, useEscape, useKey, useReturnedFocus } from './view/keyboard.ts';
+import { Mark } from './view/icons.tsx';
+import { focusedId, hasCommand, isLetter, useEscape, useKey, useReturnedFocus } from './view/keyboard.ts';
+import { Notice } from './view/kit.tsx';
 import { useLogViews, useSnapshot } from './view/use-snapshot.ts';
 
 /** The window: shows the snapshot that main pushes, and asks main for what the user wants. */
@@ -57,7 +58,7 @@ function App({ bridge }: { bridge: Bridge }): JSX.Element {
       isOfCommand,
       say,
       back,
-      go: (route: Route) => setTrail((before) => forward(before, route, document.activeElement?.id)),
+      go: (route: Route) => setTrail((before) => forward(before, route, focusedId())),
       replace: (from: Route, to: Route, focus: string) =>
         setTrail((before) => instead(before, from, to, focus)),
       importTo: setImporting,
@@ -108,7 +109,10 @@ function App({ bridge }: { bridge: Bridge }): JSX.Element {
   );
   const [showsKeys, setShowsKeys] = useState(false);
   const showKeys = useCallback(() => setShowsKeys(true), []);
-  useKey((event) => isSignedIn && isLetter(event, '?'), showKeys);
+  useKey(
+    (event) => isSignedIn && isLetter(event, '?'),
+    () => setShowsKeys((shows) => !shows),
+  );
   const { show: showLog } = logViews;
   const searchLog = useCallback(
     (key: string, words: string) => showLog(key, { ...WHOLE_LOG, search: words }),

@@ -155,10 +155,10 @@ const LINK = { id: 'l', note: '', expiresAt: 3_600_000 };
 
 describe('links', () => {
   it("are valid for at most the relay's maximum, and by default its default", () => {
-    const choices = linkChoices().map(({ ttl }) => parseDuration(ttl) ?? assert.fail(ttl));
+    const choices = linkChoices().map(([ttl]) => parseDuration(ttl) ?? assert.fail(ttl));
     assert.ok(choices.every((seconds) => seconds > 0 && seconds <= LINK_MAX_TTL_SECONDS));
     assert.equal(parseDuration(LINK_DEFAULT_TTL), LINK_DEFAULT_TTL_SECONDS);
-    assert.ok(linkChoices().some(({ ttl }) => ttl === LINK_DEFAULT_TTL));
+    assert.ok(linkChoices().some(([ttl]) => ttl === LINK_DEFAULT_TTL));
   });
 
   it('are listed by their note, with the time left', () => {

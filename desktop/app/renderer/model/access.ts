@@ -222,11 +222,6 @@ export function tokenUse(usedAt: number | undefined, now: number): string {
 export const APPROVAL_CHOICES = ['hour', 'today', 'week'] as const;
 export type ApprovalChoice = (typeof APPROVAL_CHOICES)[number];
 
-/** The label of a choice. */
-export function approvalWords(choice: ApprovalChoice): string {
-  return t(`knocks.for.${choice}`);
-}
-
 /**
  * @param now wall-clock ms; today ends at midnight in the user's time zone
  * @returns a duration string

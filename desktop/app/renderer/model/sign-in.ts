@@ -1,36 +1,12 @@
 /** Validates the sign-in form before a relay is contacted. */
 import { invitationToken } from '../../../../shared/team.ts';
 import { API_KEY_PATTERN, API_KEY_PREFIX } from '../../../../shared/value-rules.ts';
-import type { InvitationView, KeyKept, Snapshot } from '../../ipc/snapshot.ts';
+import type { InvitationView, Snapshot } from '../../ipc/snapshot.ts';
 import { t } from '../../messages/translate.ts';
 
 export interface SignInProblems {
   readonly relay?: string;
   readonly key?: string;
-}
-
-/** How a key is stored: the choice, its meaning, and the words afterwards. */
-export function keepWords(keep: KeyKept): { label: string; hint: string; kept: string } {
-  switch (keep) {
-    case 'system':
-      return {
-        label: t('signIn.keep.system'),
-        hint: t('signIn.keep.system.hint'),
-        kept: t('signIn.keep.system.kept'),
-      };
-    case 'session':
-      return {
-        label: t('signIn.keep.session'),
-        hint: t('signIn.keep.session.hint'),
-        kept: t('signIn.keep.session.kept'),
-      };
-    case 'file':
-      return {
-        label: t('signIn.keep.file'),
-        hint: t('signIn.keep.file.hint'),
-        kept: t('signIn.keep.file.kept'),
-      };
-  }
 }
 
 /** @returns what to change in each field; both are trimmed first */

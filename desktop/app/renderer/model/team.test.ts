@@ -24,7 +24,7 @@ describe('a person of the team', () => {
 
   it('can be invited for one, three or seven days', () => {
     assert.deepEqual(
-      invitationChoices().map(({ label }) => label),
+      invitationChoices().map(([, label]) => label),
       ['1 day', '3 days', '7 days'],
     );
   });

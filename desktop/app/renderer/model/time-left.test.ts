@@ -17,13 +17,13 @@ const HOUR = 3600;
 describe('lifetime', () => {
   it('offers to stay open, and the lifetimes that the relay allows', () => {
     assert.deepEqual(
-      createChoices(24 * HOUR).map(({ ttl }) => ttl),
+      createChoices(24 * HOUR).map(([ttl]) => ttl),
       ['', '15m', '1h', '8h', '24h'],
     );
   });
 
   it("offers extensions up to the relay's maximum", () => {
-    const labels = (expiresAt: number) => extendChoices(expiresAt, 8 * HOUR, 0).map(({ label }) => label);
+    const labels = (expiresAt: number) => extendChoices(expiresAt, 8 * HOUR, 0).map(([, label]) => label);
     assert.deepEqual(labels(0), ['15 min', '1 h', '8 h']);
     assert.deepEqual(labels(1000), ['15 min', '1 h']);
     assert.deepEqual(labels(8 * HOUR * 1000), []);

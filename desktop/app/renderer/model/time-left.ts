@@ -4,11 +4,8 @@ import { TTL_RULE } from '../../../../shared/value-rules.ts';
 import type { TrafficSecond } from '../../../client/inspector/records.ts';
 import { perLocale, t } from '../../messages/translate.ts';
 
-export interface Choice {
-  /** duration string; empty for as long as the app runs */
-  readonly ttl: string;
-  readonly label: string;
-}
+/** A duration string, empty for as long as the app runs, and its label. */
+export type Choice = readonly [ttl: string, label: string];
 
 /** Duration strings. */
 const CREATE_CHOICES: readonly string[] = ['15m', '1h', '8h', '24h', '168h'];
@@ -16,13 +13,13 @@ const EXTEND_CHOICES: readonly string[] = ['15m', '1h', '8h'];
 
 /** The choice of a duration string, written out: `15 minutes`. */
 export function wholeChoice(ttl: string): Choice {
-  return { ttl, label: wholeWords(lifetimeSeconds(ttl) * 1000) };
+  return [ttl, wholeWords(lifetimeSeconds(ttl) * 1000)];
 }
 
 /** The possible lifetimes of a new tunnel; the first is for as long as the app runs. @param maxTtl seconds */
 export function createChoices(maxTtl: number): readonly Choice[] {
   const fitting = CREATE_CHOICES.filter((ttl) => lifetimeSeconds(ttl) <= maxTtl);
-  return [{ ttl: '', label: t('options.whileOpen') }, ...fitting.map(wholeChoice)];
+  return [['', t('options.whileOpen')], ...fitting.map(wholeChoice)];
 }
 
 /**
@@ -34,10 +31,10 @@ export function createChoices(maxTtl: number): readonly Choice[] {
  */
 export function extendChoices(expiresAt: number, maxTtl: number, now: number): readonly Choice[] {
   const room = maxTtl - (expiresAt - now) / 1000;
-  return EXTEND_CHOICES.filter((ttl) => lifetimeSeconds(ttl) <= room).map((ttl) => ({
+  return EXTEND_CHOICES.filter((ttl) => lifetimeSeconds(ttl) <= room).map((ttl) => [
     ttl,
-    label: durationWords(lifetimeSeconds(ttl) * 1000),
-  }));
+    durationWords(lifetimeSeconds(ttl) * 1000),
+  ]);
 }
 
 /**

@@ -1,42 +1,32 @@
 import type { JSX } from 'preact';
-import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { HopResult } from '../../../client/diagnostics/hop.ts';
 import type { DiagnosticsView } from '../../ipc/snapshot.ts';
 import { translateMessage } from '../../messages/message-text.ts';
 import { t } from '../../messages/translate.ts';
 import { diagnosticsWords, hopWords, nextHop } from '../model/diagnostics.ts';
 import { useAction } from '../view/context.ts';
-import { Failure } from '../view/controls.tsx';
-import { useModal } from '../view/keyboard.ts';
+import { Dialog } from '../view/kit.tsx';
 
-const TITLE = 'checkup-title';
 const MARKS = { ok: '✓', failed: '✗', skipped: '–' } as const;
 
 /** The path to the relay and back, hop by hop as each is checked, with remedies for a failure. */
 export function DiagnosticsDialog({ checkup }: { checkup: DiagnosticsView }): JSX.Element {
-  const dialog = useModal();
-  const end = useRef<HTMLButtonElement>(null);
   const action = useAction();
-  // A layout effect, so that keys immediately apply to it.
-  useLayoutEffect(() => end.current?.focus(), []);
-  const close = (): void => void action.run('checkup:stop', undefined);
-  const onKeyDown = (event: KeyboardEvent): void => {
-    if (event.key !== 'Escape') return;
-    event.preventDefault();
-    close();
-  };
+  const { slug, results } = checkup;
   const next = nextHop(checkup);
   return (
-    <dialog ref={dialog} class="dialog" aria-labelledby={TITLE} onKeyDown={onKeyDown}>
-      <h2 id={TITLE}>
-        {checkup.slug === undefined ? t('checkup.toRelay') : t('checkup.toTunnel', { slug: checkup.slug })}
-      </h2>
+    <Dialog
+      title={slug === undefined ? t('checkup.toRelay') : t('checkup.toTunnel', { slug })}
+      close={() => void action.run('checkup:stop', undefined)}
+      problem={action.error}
+      isResult
+    >
       {/* First, because it is what people want to know; the hops below may not fit in the window. */}
-      <p class="checkup-verdict" role="status">
+      <p class="strong" role="status">
         {diagnosticsWords(checkup)}
       </p>
-      <ul class="hops">
-        {checkup.results.map((result) => (
+      <ul class="stack">
+        {results.map((result) => (
           <HopRow key={result.hop} result={result} />
         ))}
         {next !== undefined && (
@@ -48,13 +38,7 @@ export function DiagnosticsDialog({ checkup }: { checkup: DiagnosticsView }): JS
           </li>
         )}
       </ul>
-      <Failure problem={action.error} />
-      <div class="dialog-buttons dialog-buttons-stay">
-        <button ref={end} type="button" class="button" onClick={close}>
-          {t('common.close')}
-        </button>
-      </div>
-    </dialog>
+    </Dialog>
   );
 }
 
@@ -66,11 +50,9 @@ function HopRow({ result: { hop, result, ms, detail, fix } }: { result: HopResul
       </span>
       <b>{hopWords(hop)}</b>
       <span class="unseen"> {t(`checkup.result.${result}`)}</span>
-      {result !== 'skipped' && (
-        <span class="hop-time dim">{t('latency.milliseconds', { milliseconds: ms })}</span>
-      )}
+      {result !== 'skipped' && <span class="dim">{t('latency.milliseconds', { milliseconds: ms })}</span>}
       <span class="hop-detail">{translateMessage(detail)}</span>
-      {fix !== undefined && <span class="hop-detail hop-fix">{translateMessage(fix)}</span>}
+      {fix !== undefined && <span class="hop-detail strong">{translateMessage(fix)}</span>}
     </li>
   );
 }

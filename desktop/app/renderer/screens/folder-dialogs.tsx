@@ -1,32 +1,34 @@
 import type { JSX } from 'preact';
-import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useState } from 'preact/hooks';
 import type { DropView } from '../../ipc/snapshot.ts';
 import type { ProjectTunnelView, ProjectView } from '../../ipc/tunnel-views.ts';
 import { t } from '../../messages/translate.ts';
 import type { Bridge } from '../bridge.ts';
 import { isOffered, rulesWords, statusWord } from '../model/tunnel-state.ts';
 import { useAction, useShell } from '../view/context.ts';
-import { Failure, Icon, rich } from '../view/controls.tsx';
-import { useModal } from '../view/keyboard.ts';
-
-const PROJECT_TITLE = 'project-title';
+import { rich } from '../view/controls.tsx';
+import { Icon } from '../view/icons.tsx';
+import { Button, Choice, Dialog, Failure } from '../view/kit.tsx';
 
 /** Asks which tunnels of a project to start: Enter and Esc start none. */
 export function ProjectDialog({ project }: { project: ProjectView }): JSX.Element {
   const { say } = useShell();
-  const dialog = useModal();
-  const cancel = useRef<HTMLButtonElement>(null);
   const start = useAction();
   const dismiss = useAction();
   const [left, setLeft] = useState<ReadonlySet<string>>(new Set());
-  // A layout effect, so that a key pressed now cannot confirm.
-  useLayoutEffect(() => cancel.current?.focus(), []);
   const { id, name } = project;
-  const tunnels = project.state === 'open' ? project.tunnels : [];
-  const chosen = tunnels.filter((tunnel) => isOffered(tunnel) && !left.has(tunnel.label));
   const close = (): void => void dismiss.run('project:dismiss', { id });
+  if (project.state === 'refused')
+    return (
+      <Dialog title={t('project.cannot')} close={close}>
+        <div class="project-problem">
+          <Failure problem={{ text: project.why }} />
+        </div>
+      </Dialog>
+    );
+  const { tunnels } = project;
+  const chosen = tunnels.filter((tunnel) => isOffered(tunnel) && !left.has(tunnel.label));
   const run = async (): Promise<void> => {
-    if (start.isBusy || chosen.length === 0) return;
     const answer = await start.run('project:start', { id, labels: chosen.map(({ label }) => label) });
     if (!answer.ok) return;
     const { started, failed } = answer.value;
@@ -37,54 +39,30 @@ export function ProjectDialog({ project }: { project: ProjectView }): JSX.Elemen
     if (!now.delete(label)) now.add(label);
     setLeft(now);
   };
-  const onKeyDown = (event: KeyboardEvent): void => {
-    if (event.key !== 'Escape') return;
-    event.preventDefault();
-    close();
-  };
   return (
-    <dialog ref={dialog} class="dialog" aria-labelledby={PROJECT_TITLE} onKeyDown={onKeyDown}>
-      {project.state === 'refused' ? (
-        <>
-          <h2 id={PROJECT_TITLE}>{t('project.cannot')}</h2>
-          <div class="project-problem">
-            <Failure problem={{ text: project.why }} />
-          </div>
-        </>
-      ) : (
-        <>
-          <h2 id={PROJECT_TITLE}>{rich('project.question', { name })}</h2>
-          <p>{t('project.explained')}</p>
-          <ul class="project-tunnels" aria-label={t('project.tunnels', { name })}>
-            {tunnels.map((tunnel) => (
-              <ProjectTunnel
-                key={tunnel.label}
-                tunnel={tunnel}
-                isChosen={!left.has(tunnel.label)}
-                isBusy={start.isBusy}
-                toggle={() => toggle(tunnel.label)}
-              />
-            ))}
-          </ul>
-        </>
-      )}
-      <Failure problem={start.error} />
-      <div class="dialog-buttons">
-        <button ref={cancel} type="button" class="button" onClick={close}>
-          {t('common.close')}
-        </button>
-        {project.state === 'open' && (
-          <button
-            type="button"
-            class="button primary"
-            aria-disabled={start.isBusy || chosen.length === 0}
-            onClick={() => void run()}
-          >
-            {start.isBusy ? t('project.isStarting') : t('project.start', { count: chosen.length })}
-          </button>
-        )}
-      </div>
-    </dialog>
+    <Dialog
+      title={rich('project.question', { name })}
+      close={close}
+      problem={start.error}
+      buttons={
+        <Button look="button primary" isBusy={start.isBusy || chosen.length === 0} act={run}>
+          {start.isBusy ? t('project.isStarting') : t('project.start', { count: chosen.length })}
+        </Button>
+      }
+    >
+      <p>{t('project.explained')}</p>
+      <ul class="stack s3" aria-label={t('project.tunnels', { name })}>
+        {tunnels.map((tunnel) => (
+          <ProjectTunnel
+            key={tunnel.label}
+            tunnel={tunnel}
+            isChosen={!left.has(tunnel.label)}
+            isBusy={start.isBusy}
+            toggle={() => toggle(tunnel.label)}
+          />
+        ))}
+      </ul>
+    </Dialog>
   );
 }
 
@@ -107,20 +85,19 @@ function ProjectTunnel({
   const note = `project-${label}`;
   return (
     <li>
-      <label class="choice">
-        <input
-          type="checkbox"
-          checked={offered && isChosen}
-          disabled={!offered || isBusy}
-          aria-describedby={note}
-          onChange={toggle}
-        />
-        <span class="project-tunnel">
-          <b translate={false}>{label}</b>
-          {word !== undefined && <span class="project-word">{word}</span>}
-        </span>
-      </label>
-      <div id={note} class="project-facts">
+      <Choice
+        label={
+          <span class="line">
+            <b translate={false}>{label}</b>
+            {word !== undefined && <span class="dim">{word}</span>}
+          </span>
+        }
+        checked={offered && isChosen}
+        disabled={!offered || isBusy}
+        aria-describedby={note}
+        change={toggle}
+      />
+      <div id={note} class="project-facts stack s1">
         <span>
           {address === undefined ? t('project.randomName') : <bdi translate={false}>{address}</bdi>}{' '}
           <span aria-hidden="true">→</span> <span class="unseen">{t('project.leadsTo')} </span>
@@ -139,80 +116,55 @@ function ProjectTunnel({
   );
 }
 
-const DROP_TITLE = 'drop-title';
-
 /** Asks whether to share a dropped folder, to prevent mistakes: Enter and Esc share nothing. */
 export function DropDialog({ drop }: { drop: DropView }): JSX.Element {
   const { say } = useShell();
-  const dialog = useModal();
-  const cancel = useRef<HTMLButtonElement>(null);
   const share = useAction();
   const dismiss = useAction();
   const open = useAction();
-  // A layout effect, so that a key pressed now cannot confirm.
-  useLayoutEffect(() => cancel.current?.focus(), []);
   const { id } = drop;
-  const close = (): void => {
-    if (!share.isBusy) void dismiss.run('folder:dismiss', { id });
-  };
-  const publish = async (name: string): Promise<void> => {
-    if (share.isBusy) return;
+  const close = (): void => void dismiss.run('folder:dismiss', { id });
+  if (drop.state !== 'folder')
+    return (
+      <Dialog title={t('drop.cannot')} close={close}>
+        <Failure problem={drop.problem} />
+      </Dialog>
+    );
+  const { name, isProject } = drop;
+  const publish = async (): Promise<void> => {
     const answer = await share.run('folder:share', { id });
     if (answer.ok) say(t('drop.shared', { name }));
   };
-  const onKeyDown = (event: KeyboardEvent): void => {
-    if (event.key !== 'Escape') return;
-    event.preventDefault();
-    close();
-  };
   return (
-    <dialog ref={dialog} class="dialog" aria-labelledby={DROP_TITLE} onKeyDown={onKeyDown}>
-      {drop.state === 'folder' ? (
+    <Dialog
+      title={rich('drop.question', { name })}
+      close={close}
+      closeWord={t('common.cancel')}
+      isBusy={share.isBusy}
+      problem={share.error ?? open.error}
+      buttons={
         <>
-          <h2 id={DROP_TITLE}>{rich('drop.question', { name: drop.name })}</h2>
-          <p>{t('drop.explained')}</p>
-          {drop.isProject && <p>{t('drop.isProject')}</p>}
-        </>
-      ) : (
-        <>
-          <h2 id={DROP_TITLE}>{t('drop.cannot')}</h2>
-          <Failure problem={drop.problem} />
-        </>
-      )}
-      <Failure problem={share.error ?? open.error} />
-      <div class="dialog-buttons">
-        <button ref={cancel} type="button" class="button" aria-disabled={share.isBusy} onClick={close}>
-          {t(drop.state === 'folder' ? 'common.cancel' : 'common.close')}
-        </button>
-        {drop.state === 'folder' && drop.isProject && (
-          <button
-            type="button"
-            class="button"
-            aria-disabled={share.isBusy}
-            onClick={() => void (share.isBusy || open.run('project:open', { id }))}
-          >
-            {t('drop.openProject')}
-          </button>
-        )}
-        {drop.state === 'folder' && (
-          <button
-            type="button"
-            class="button primary"
-            aria-disabled={share.isBusy}
-            onClick={() => void publish(drop.name)}
-          >
+          {isProject && (
+            <Button isBusy={share.isBusy} act={() => open.run('project:open', { id })}>
+              {t('drop.openProject')}
+            </Button>
+          )}
+          <Button look="button primary" isBusy={share.isBusy} act={publish}>
             {t(share.isBusy ? 'drop.sharing' : 'drop.share')}
-          </button>
-        )}
-      </div>
-    </dialog>
+          </Button>
+        </>
+      }
+    >
+      <p>{t('drop.explained')}</p>
+      {isProject && <p>{t('drop.isProject')}</p>}
+    </Dialog>
   );
 }
 
 /** Covers the window while something is dragged over it, and describes what dropping it does. */
 export function DropHere(): JSX.Element {
   return (
-    <div class="drop-here" aria-hidden="true">
+    <div class="drop-here middle strong" aria-hidden="true">
       <p>
         <Icon name="folder" /> {t('drop.here')}
       </p>

@@ -18,8 +18,9 @@ import {
 import { forward, type Route, type Trail } from '../model/route.ts';
 import { byActivity } from '../model/tunnel-state.ts';
 import { type Action, useAction, useShell } from '../view/context.ts';
-import { Failure, Shortcut } from '../view/controls.tsx';
+import { Shortcut } from '../view/controls.tsx';
 import { hasCommand, useKey, useModal } from '../view/keyboard.ts';
+import { Dialog, Failure } from '../view/kit.tsx';
 import { foldId } from './tunnels/tunnel-card.tsx';
 
 /** Longer input is not a search. */
@@ -132,24 +133,24 @@ function PaletteList({
     >
       {groups.map(([group, entries]) => (
         <div key={group} role="group" aria-label={t(`palette.group.${group}`)}>
-          <div class="palette-group" aria-hidden="true">
+          <div class="palette-group hint strong" aria-hidden="true">
             {t(`palette.group.${group}`)}
           </div>
           {entries.map((entry) => (
             <div
               key={entry.id}
               id={entry.id}
-              class="palette-entry"
+              class="palette-entry line"
               role="option"
               aria-selected={entry.id === active}
               // Keeps the focus in the field.
               onMouseDown={(event) => event.preventDefault()}
               onClick={() => choose(entry)}
             >
-              <span class="palette-label" dir={IS_CODE.has(group) ? 'ltr' : undefined}>
+              <span class="cut" dir={IS_CODE.has(group) ? 'ltr' : undefined}>
                 {entry.label}
               </span>
-              {entry.detail !== '' && <bdi class="palette-detail dim">{entry.detail}</bdi>}
+              {entry.detail !== '' && <bdi class="cut dim">{entry.detail}</bdi>}
               {entry.shortcut !== undefined && <Shortcut keys={entry.shortcut} />}
             </div>
           ))}
@@ -347,25 +348,11 @@ function numbered({ key }: KeyboardEvent, tunnels: readonly TunnelView[]): Tunne
   return /^[1-9]$/.test(key) ? byActivity(tunnels, Date.now())[Number(key) - 1] : undefined;
 }
 
-const KEYS_TITLE = 'keys-title';
-
 /** All keys of the window, over the window. */
 export function KeysDialog({ close }: { close: () => void }): JSX.Element {
-  const dialog = useModal();
   return (
-    <dialog
-      ref={dialog}
-      class="dialog"
-      aria-labelledby={KEYS_TITLE}
-      onKeyDown={(event) => {
-        if (event.key !== 'Escape' && event.key !== '?') return;
-        event.preventDefault();
-        close();
-      }}
-      onClick={({ target, currentTarget }) => target === currentTarget && close()}
-    >
-      <h2 id={KEYS_TITLE}>{t('keys.title')}</h2>
-      <dl class="keys">
+    <Dialog title={t('keys.title')} close={close} isResult>
+      <dl class="keys stack">
         {WINDOW_KEYS.map(([keys, text]) => (
           <div key={keys}>
             <dt>
@@ -375,11 +362,6 @@ export function KeysDialog({ close }: { close: () => void }): JSX.Element {
           </div>
         ))}
       </dl>
-      <div class="dialog-buttons dialog-buttons-stay">
-        <button type="button" class="button" onClick={close}>
-          {t('common.close')}
-        </button>
-      </div>
-    </dialog>
+    </Dialog>
   );
 }

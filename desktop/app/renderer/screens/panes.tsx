@@ -103,7 +103,7 @@ export function Panes(props: PanesProps): JSX.Element {
         )}
         {hasOpened && <Opened {...props} />}
         {isWide && !hasLog && !hasOpened && (
-          <main class="screen nothing-opened">
+          <main class="screen centred">
             <p class="dim">{t('panes.openRequests')}</p>
           </main>
         )}

@@ -1,55 +1,26 @@
-import type { JSX } from 'preact';
+import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import type { About } from '../../ipc/ipc.ts';
 import { KEPT_BODY_CHOICES, type SessionView, type Settings } from '../../ipc/snapshot.ts';
-import { GLOBAL_SHORTCUTS, type GlobalShortcutKeys } from '../../ipc/tunnel-views.ts';
-import { LANGUAGE_CHOICES, LANGUAGE_NAMES, type LanguageChoice, t } from '../../messages/translate.ts';
+import { GLOBAL_SHORTCUTS } from '../../ipc/tunnel-views.ts';
+import { LANGUAGE_CHOICES, LANGUAGE_NAMES, t } from '../../messages/translate.ts';
 import type { BrowserAbilities } from '../bridge.ts';
 import { capitalised } from '../model/numbers.ts';
-import { keepWords } from '../model/sign-in.ts';
 import { openWishes } from '../model/tunnel-state.ts';
 import { useAction, useShell } from '../view/context.ts';
-import { Failure, Mark, shortcutText } from '../view/controls.tsx';
+import { shortcutText } from '../view/controls.tsx';
+import { Mark } from '../view/icons.tsx';
+import { Button, Failed, Failure, Select, type SelectProps } from '../view/kit.tsx';
 import { Screen } from '../view/screen.tsx';
+import { useLoaded } from '../view/use-loaded.ts';
 import { Team } from './team.tsx';
 
 type SignedIn = Extract<SessionView, { state: 'signed-in' }>;
 
-/** Choices with their labels, which are created on demand because they depend on the language. */
-type Choices<T extends string> = Readonly<Record<T, string>>;
-
-const themes = (): Choices<Settings['theme']> => ({
-  system: t('settings.theme.system'),
-  light: t('settings.theme.light'),
-  dark: t('settings.theme.dark'),
-});
-const shortcuts = (): Choices<GlobalShortcutKeys> =>
-  Object.fromEntries(
-    GLOBAL_SHORTCUTS.map((shortcut) => [
-      shortcut,
-      shortcut === 'off' ? t('settings.shortcut.off') : shortcutText(shortcut),
-    ]),
-  ) as Choices<GlobalShortcutKeys>;
 const KIB = 1024;
-const keptBodies = (): Choices<string> =>
-  Object.fromEntries(
-    KEPT_BODY_CHOICES.map((bytes) => [
-      String(bytes),
-      bytes < KIB * KIB ? `${bytes / KIB} KiB` : `${bytes / KIB / KIB} MiB`,
-    ]),
-  );
-const onQuit = (): Choices<Settings['onQuit']> => ({
-  ask: t('settings.onQuit.ask'),
-  close: t('settings.onQuit.close'),
-  leave: t('settings.onQuit.leave'),
-});
-const languages = (): Choices<LanguageChoice> =>
-  Object.fromEntries(
-    LANGUAGE_CHOICES.map((choice) => [
-      choice,
-      choice === 'system' ? t('settings.language.system') : LANGUAGE_NAMES[choice],
-    ]),
-  ) as Choices<LanguageChoice>;
+
+function bodySize(bytes: number): string {
+  return bytes < KIB * KIB ? `${bytes / KIB} KiB` : `${bytes / KIB / KIB} MiB`;
+}
 
 /** All settings; each change applies immediately. */
 export function SettingsScreen({
@@ -76,14 +47,14 @@ export function SettingsScreen({
   return (
     <Screen title={t('settings.title')}>
       <Failure problem={action.error} />
-      <section class="group" aria-label={t('settings.app')}>
+      <section class="group box stack s3" aria-label={t('settings.app')}>
         {browser === undefined && (
           <Switch
             id="starts-at-login"
             label={t('settings.startsAtLogin')}
             hint={t('settings.startsAtLogin.hint')}
             checked={shown.startsAtLogin}
-            onChange={(startsAtLogin) => void change({ startsAtLogin })}
+            change={(startsAtLogin) => change({ startsAtLogin })}
           />
         )}
         <Switch
@@ -91,56 +62,62 @@ export function SettingsScreen({
           label={t('settings.notifies')}
           hint={t('settings.notifies.hint')}
           checked={shown.notifies}
-          onChange={(notifies) => void change({ notifies })}
+          change={(notifies) => change({ notifies })}
         />
         {browser !== undefined && <AskToNotify browser={browser} />}
         {browser === undefined && (
-          <Select
+          <Chosen
             id="summon-shortcut"
             label={t('settings.shortcut')}
             hint={t(isShortcutRefused ? 'settings.shortcut.refused' : 'settings.shortcut.hint')}
-            choices={shortcuts()}
+            choices={GLOBAL_SHORTCUTS.map((keys) => [
+              keys,
+              keys === 'off' ? t('settings.shortcut.off') : shortcutText(keys),
+            ])}
             value={shown.summonShortcut}
-            onChange={(summonShortcut) => void change({ summonShortcut })}
+            choose={(summonShortcut) => change({ summonShortcut })}
           />
         )}
-        <Select
+        <Chosen
           id="language"
           label={t('settings.language')}
-          choices={languages()}
+          choices={LANGUAGE_CHOICES.map((choice) => [
+            choice,
+            choice === 'system' ? t('settings.language.system') : LANGUAGE_NAMES[choice],
+          ])}
           value={shown.language}
-          onChange={(language) => void change({ language })}
+          choose={(language) => change({ language })}
         />
-        <Select
+        <Chosen
           id="theme"
           label={t('settings.theme')}
-          choices={themes()}
+          choices={THEMES.map((theme) => [theme, t(`settings.theme.${theme}`)])}
           value={shown.theme}
-          onChange={(theme) => void change({ theme })}
+          choose={(theme) => change({ theme })}
         />
         {isOfCommand ? (
           <p class="hint">{t('settings.ofCommand')}</p>
         ) : (
           <>
-            <Select
+            <Chosen
               id="kept-body"
               label={t('settings.keptBody')}
               hint={t('settings.keptBody.hint')}
-              choices={keptBodies()}
+              choices={KEPT_BODY_CHOICES.map((bytes) => [String(bytes), bodySize(bytes)])}
               value={String(shown.keptBody)}
-              onChange={(bytes) => void change({ keptBody: Number(bytes) })}
+              choose={(bytes) => change({ keptBody: Number(bytes) })}
             />
-            <Select
+            <Chosen
               id="on-quit"
               label={t('settings.onQuit')}
-              choices={onQuit()}
+              choices={ON_QUIT.map((wish) => [wish, t(`settings.onQuit.${wish}`)])}
               value={shown.onQuit}
-              onChange={(wish) => void change({ onQuit: wish })}
+              choose={(onQuit) => change({ onQuit })}
             />
           </>
         )}
       </section>
-      <section class="group" aria-label={t('settings.account')}>
+      <section class="group box stack s3" aria-label={t('settings.account')}>
         <dl class="pairs">
           <dt>{t('settings.account.relay')}</dt>
           <dd dir="ltr">{session.relay}</dd>
@@ -154,44 +131,35 @@ export function SettingsScreen({
           {!isOfCommand && (
             <>
               <dt>{t('settings.account.key')}</dt>
-              <dd>{keepWords(session.keyKept).kept}</dd>
+              <dd>{t(`signIn.keep.${session.keyKept}.kept`)}</dd>
             </>
           )}
         </dl>
         {!isOfCommand && (
           <>
-            <button
-              type="button"
-              class="button"
-              onClick={() => void action.run('session:sign-out', undefined)}
-            >
-              {t('settings.signOut')}
-            </button>
+            <Button act={() => action.run('session:sign-out', undefined)}>{t('settings.signOut')}</Button>
             <p class="hint">{t('settings.signOut.hint')}</p>
           </>
         )}
       </section>
       {!isOfCommand && <Team isReachable={session.problem === undefined} />}
-      <div class="buttons">
-        <button type="button" id="about" class="button" onClick={() => go({ screen: 'about' })}>
+      <div class="line">
+        <Button id="about" act={() => go({ screen: 'about' })}>
           {t('settings.about')}
-        </button>
-        <button
-          type="button"
-          class="button"
-          onClick={() => void action.run('app:open-link', { link: 'documentation' })}
-        >
+        </Button>
+        <Button act={() => action.run('app:open-link', { link: 'documentation' })}>
           {t('settings.documentation')}
-        </button>
+        </Button>
         {browser === undefined && (
-          <button type="button" class="button" onClick={() => void action.run('app:quit', undefined)}>
-            {t('settings.quit')}
-          </button>
+          <Button act={() => action.run('app:quit', undefined)}>{t('settings.quit')}</Button>
         )}
       </div>
     </Screen>
   );
 }
+
+const THEMES = ['system', 'light', 'dark'] as const satisfies readonly Settings['theme'][];
+const ON_QUIT = ['ask', 'close', 'leave'] as const satisfies readonly Settings['onQuit'][];
 
 /** A browser shows notifications only after it has asked its user itself. */
 function AskToNotify({ browser }: { browser: BrowserAbilities }): JSX.Element | null {
@@ -202,67 +170,20 @@ function AskToNotify({ browser }: { browser: BrowserAbilities }): JSX.Element | 
     await browser.askToNotify();
     setNotifies(browser.notifies);
   };
-  return (
-    <button type="button" class="button" onClick={() => void ask()}>
-      {t('browser.askToNotify')}
-    </button>
-  );
+  return <Button act={ask}>{t('browser.askToNotify')}</Button>;
 }
 
-/** A setting that is on or off. */
-function Switch({
-  id,
-  label,
-  hint,
-  checked,
-  onChange,
-}: {
+interface SettingProps {
   id: string;
   label: string;
-  hint: string;
-  checked: boolean;
-  onChange: (checked: boolean) => void;
-}): JSX.Element {
-  return (
-    <div class="setting">
-      <div>
-        <label for={id}>{label}</label>
-        <p id={`${id}-hint`} class="hint">
-          {hint}
-        </p>
-      </div>
-      <input
-        type="checkbox"
-        role="switch"
-        class="switch"
-        id={id}
-        aria-describedby={`${id}-hint`}
-        checked={checked}
-        onChange={(event) => onChange(event.currentTarget.checked)}
-      />
-    </div>
-  );
+  hint?: string | undefined;
 }
 
-/** A setting with a few choices. */
-function Select<T extends string>({
-  id,
-  label,
-  hint,
-  choices,
-  value,
-  onChange,
-}: {
-  id: string;
-  label: string;
-  hint?: string;
-  choices: Readonly<Record<T, string>>;
-  value: T;
-  onChange: (value: T) => void;
-}): JSX.Element {
+/** A label and a hint, with a control beside them. */
+function Setting({ id, label, hint, children }: SettingProps & { children: ComponentChildren }): JSX.Element {
   return (
-    <div class="setting">
-      <div>
+    <div class="setting line">
+      <div class="grow">
         <label for={id}>{label}</label>
         {hint !== undefined && (
           <p id={`${id}-hint`} class="hint">
@@ -270,67 +191,75 @@ function Select<T extends string>({
           </p>
         )}
       </div>
-      <select
-        id={id}
-        aria-describedby={hint === undefined ? undefined : `${id}-hint`}
-        value={value}
-        onChange={(event) => onChange(event.currentTarget.value as T)}
-      >
-        {(Object.entries(choices) as [T, string][]).map(([choice, words]) => (
-          <option key={choice} value={choice}>
-            {words}
-          </option>
-        ))}
-      </select>
+      {children}
     </div>
+  );
+}
+
+/** A setting that is on or off. */
+function Switch({
+  checked,
+  change,
+  ...setting
+}: SettingProps & { checked: boolean; change: (checked: boolean) => Promise<void> }): JSX.Element {
+  return (
+    <Setting {...setting}>
+      <input
+        type="checkbox"
+        role="switch"
+        class="switch"
+        id={setting.id}
+        aria-describedby={`${setting.id}-hint`}
+        checked={checked}
+        onChange={(event) => void change(event.currentTarget.checked)}
+      />
+    </Setting>
+  );
+}
+
+/** A setting with a few choices. */
+function Chosen<T extends string>({
+  id,
+  label,
+  hint,
+  ...select
+}: SettingProps & SelectProps<T>): JSX.Element {
+  return (
+    <Setting id={id} label={label} hint={hint}>
+      <Select id={id} aria-describedby={hint === undefined ? undefined : `${id}-hint`} {...select} />
+    </Setting>
   );
 }
 
 /** Describes this program and its components. */
 export function AboutScreen(): JSX.Element {
   const { bridge } = useShell();
-  const [about, setAbout] = useState<About>();
-  const load = useAction();
-  const { run } = load;
-  useEffect(() => {
-    const ask = async (): Promise<void> => {
-      const answer = await run('app:about', undefined);
-      if (answer.ok) setAbout(answer.value);
-    };
-    void ask();
-  }, [run]);
+  const about = useLoaded('app:about', undefined);
+  const open = (link: 'source' | 'releases') => () => bridge.call('app:open-link', { link });
   return (
     <Screen title={t('about.title')}>
-      <Failure problem={load.error} />
-      {about !== undefined && (
+      <Failed of={about} />
+      {about.value !== undefined && (
         <>
-          <div class="welcome">
+          <div class="stack middle">
             <Mark size={44} />
             <p>
-              <b dir="ltr">Culvert {about.version}</b>
+              <b dir="ltr">Culvert {about.value.version}</b>
             </p>
-            <button
-              type="button"
-              class="link"
-              onClick={() => void bridge.call('app:open-link', { link: 'source' })}
-            >
+            <Button look="link" act={open('source')}>
               {t('about.source')}
-            </button>
-            <button
-              type="button"
-              class="link"
-              onClick={() => void bridge.call('app:open-link', { link: 'releases' })}
-            >
+            </Button>
+            <Button look="link" act={open('releases')}>
               {t('about.releases')}
-            </button>
+            </Button>
           </div>
           <Table
             title={t('about.versions')}
-            rows={about.versions.map(({ name, version }) => [name, version])}
+            rows={about.value.versions.map(({ name, version }) => [name, version])}
           />
           <Table
             title={t('about.licences')}
-            rows={about.licences.map(({ name, licence }) => [name, licence])}
+            rows={about.value.licences.map(({ name, licence }) => [name, licence])}
           />
         </>
       )}
@@ -346,7 +275,7 @@ function Table({
   rows: readonly (readonly [string, string])[];
 }): JSX.Element {
   return (
-    <section class="group" aria-label={title}>
+    <section class="group box stack s3" aria-label={title}>
       <h2>{title}</h2>
       <dl class="pairs" translate={false}>
         {rows.flatMap(([name, value]) => [<dt key={`${name}-name`}>{name}</dt>, <dd key={name}>{value}</dd>])}

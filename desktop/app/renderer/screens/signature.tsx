@@ -1,13 +1,14 @@
-import type { ComponentChildren, JSX, TargetedEvent } from 'preact';
-import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
-import type { RequestDetail, SignatureView } from '../../../client/inspector/records.ts';
-import type { SecretView, SignatureCheck } from '../../ipc/request-views.ts';
+import type { ComponentChildren, JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import type { RequestDetail } from '../../../client/inspector/records.ts';
+import type { SignatureCheck } from '../../ipc/request-views.ts';
 import { t } from '../../messages/translate.ts';
 import { momentText } from '../model/numbers.ts';
 import { replayProblem, secretWords, signatureTone, signatureWords } from '../model/request.ts';
 import { useAction, useShell } from '../view/context.ts';
-import { Failure, Field, fieldControl, Icon } from '../view/controls.tsx';
-import { useKeptFocus } from '../view/keyboard.ts';
+import { Icon } from '../view/icons.tsx';
+import { Button, Failure, Field, Form, Input, List } from '../view/kit.tsx';
+import { useLoaded } from '../view/use-loaded.ts';
 
 const ICONS = { good: 'check', bad: 'close', open: 'locked' } as const;
 
@@ -27,15 +28,16 @@ export function Signature({
 }): JSX.Element | null {
   const { say, replace } = useShell();
   const action = useAction();
-  const { check, reload } = useSignature(tunnelKey, detail);
+  const { id, bytesIn } = detail;
+  // Checked again as more of the request arrives. Without main, the rest of the screen reports that.
+  const { value: check, reload } = useLoaded('signature:look', { key: tunnelKey, id }, { again: bytesIn });
   if (check === undefined) return null;
-  const { signature, name, secrets, isKept } = check;
+  const { signature, name, secrets } = check;
   const title = t('signature.of', { name });
   const tone = signatureTone(signature);
   const problem = replayProblem(detail, canReach);
 
   const signAgain = async (): Promise<void> => {
-    const { id } = detail;
     const answer = await action.run('signature:replay', { key: tunnelKey, id });
     if (!answer.ok) return;
     say(t('signature.sentAgain'));
@@ -44,30 +46,23 @@ export function Signature({
   };
 
   return (
-    <section class="signature" aria-label={title}>
+    <section class="signature stack s1" aria-label={title}>
       <h2 class="unseen">{title}</h2>
       <p class={`verdict verdict-${tone}`}>
         <Icon name={ICONS[tone]} />
         <span>{signatureWords(signature)}</span>
       </p>
-      <Secrets
-        tunnelKey={tunnelKey}
-        signature={signature}
-        secrets={secrets}
-        isKept={isKept}
-        onChange={reload}
-      >
+      <Secrets tunnelKey={tunnelKey} check={check} onChange={reload}>
         {secrets.length > 0 && (
-          <button
-            type="button"
+          <Button
             id={SIGN_ID}
-            class="button small"
+            look="button small"
             disabled={problem !== undefined}
-            aria-disabled={action.isBusy}
-            onClick={() => void (action.isBusy || signAgain())}
+            isBusy={action.isBusy}
+            act={signAgain}
           >
             {t('signature.signAndSend')}
-          </button>
+          </Button>
         )}
       </Secrets>
       <Failure problem={action.error} />
@@ -80,18 +75,14 @@ const FIELD_ID = 'signing-secret';
 const TOGGLE_ID = 'signing-secrets';
 
 /** The secrets of a service: added and removed, but never shown. Folded, because the verdict is what people read. */
-export function Secrets({
+function Secrets({
   tunnelKey,
-  signature,
-  secrets,
-  isKept,
+  check: { signature, secrets, isKept },
   onChange,
   children,
 }: {
   tunnelKey: string;
-  signature: SignatureView;
-  secrets: readonly SecretView[];
-  isKept: boolean;
+  check: SignatureCheck;
   onChange: () => Promise<void>;
   /** beside the button that unfolds them */
   children: ComponentChildren;
@@ -101,19 +92,10 @@ export function Secrets({
   const remove = useAction();
   const [isOpen, setOpen] = useState(false);
   const [secret, setSecret] = useState('');
-  const rows = useRef<HTMLUListElement>(null);
-  // A row disappears when its secret is removed.
-  useKeptFocus(rows, (place) => {
-    const left = rows.current?.children;
-    return (
-      left?.[Math.min(place, left.length - 1)]?.querySelector('button') ?? document.getElementById(FIELD_ID)
-    );
-  });
   const { label, hint } = secretWords(signature);
   const problem = add.error?.field === 'secret' ? add.error.text : undefined;
 
-  const submit = async (event: TargetedEvent<HTMLFormElement>): Promise<void> => {
-    event.preventDefault();
+  const submit = async (): Promise<void> => {
     if (add.isBusy) return;
     const { provider } = signature;
     const answer = await add.run('signature:add-secret', { key: tunnelKey, provider, secret: secret.trim() });
@@ -133,65 +115,52 @@ export function Secrets({
     await onChange();
     say(t('secrets.removed'));
   };
+  const change = (text: string): void => {
+    setSecret(text);
+    add.clear();
+  };
 
   return (
     <>
-      <div class="buttons">
+      <div class="line">
         {children}
-        <button
-          type="button"
-          id={TOGGLE_ID}
-          class="link"
-          aria-expanded={isOpen}
-          onClick={() => setOpen(!isOpen)}
-        >
+        <Button id={TOGGLE_ID} look="link" aria-expanded={isOpen} act={() => setOpen(!isOpen)}>
           {secrets.length > 0 ? t('secrets.count', { count: secrets.length }) : t('secrets.setDots')}
-        </button>
+        </Button>
       </div>
       {isOpen && secrets.length > 0 && (
-        <ul ref={rows} class="link-list" aria-label={t('secrets.title')}>
+        <List after={FIELD_ID} class="link-list stack s1" aria-label={t('secrets.title')}>
           {secrets.map(({ id, addedAt }, index) => (
-            <li key={id}>
-              <span class="link-name">{index === 0 ? t('secrets.newest') : t('secrets.earlier')}</span>
+            <li key={id} class="line">
+              <span class="link-name grow cut">
+                {index === 0 ? t('secrets.newest') : t('secrets.earlier')}
+              </span>
               <span class="dim">{t('secrets.setAt', { moment: momentText(addedAt) })}</span>
-              <button
-                type="button"
-                class="link"
+              <Button
+                look="link last"
                 aria-label={t('secrets.removeSetAt', { moment: momentText(addedAt) })}
-                onClick={() => void forget(id)}
+                act={() => forget(id)}
               >
                 {t('secrets.remove')}
-              </button>
+              </Button>
             </li>
           ))}
-        </ul>
+        </List>
       )}
       {isOpen && (
-        <form aria-label={t('secrets.new')} noValidate onSubmit={(event) => void submit(event)}>
+        <Form aria-label={t('secrets.new')} submit={submit}>
           <Field
             id={FIELD_ID}
             label={label}
             problem={problem}
             hint={`${hint} ${keptWords(secrets.length, isKept)}`}
+            beside={
+              <Button isBusy={add.isBusy}>{t(secrets.length === 0 ? 'secrets.setIt' : 'secrets.add')}</Button>
+            }
           >
-            <div class="with-button">
-              <input
-                {...fieldControl(FIELD_ID, problem)}
-                type="password"
-                autocomplete="off"
-                spellcheck={false}
-                value={secret}
-                onInput={(event) => {
-                  setSecret(event.currentTarget.value);
-                  if (add.error !== undefined) add.clear();
-                }}
-              />
-              <button type="submit" class="button" aria-disabled={add.isBusy}>
-                {secrets.length === 0 ? t('secrets.setIt') : t('secrets.add')}
-              </button>
-            </div>
+            <Input type="password" value={secret} change={change} />
           </Field>
-        </form>
+        </Form>
       )}
       <Failure problem={remove.error ?? (problem === undefined ? add.error : undefined)} />
     </>
@@ -202,32 +171,4 @@ export function Secrets({
 function keptWords(count: number, isKept: boolean): string {
   if (count === 0) return t('secrets.staysHere');
   return isKept ? t('secrets.keptBySystem') : t('secrets.inMemory');
-}
-
-interface WatchedSignature {
-  /** `undefined` if it is not a webhook, and until main has answered */
-  readonly check: SignatureCheck | undefined;
-  readonly reload: () => Promise<void>;
-}
-
-/** The signature of a request, checked again as more of the request arrives. */
-function useSignature(key: string, { id, bytesIn }: Pick<RequestDetail, 'id' | 'bytesIn'>): WatchedSignature {
-  const { bridge } = useShell();
-  const [check, setCheck] = useState<SignatureCheck>();
-  const asked = useRef(0);
-  const reload = useCallback(async () => {
-    asked.current += 1;
-    const mine = asked.current;
-    const answer = await bridge.call('signature:look', { key, id });
-    // Ignore the result if a later check has started.
-    if (mine === asked.current && answer.ok) setCheck(answer.value);
-  }, [bridge, key, id]);
-  useEffect(() => {
-    // Without main there is nothing to show, and the rest of the screen reports that.
-    reload().catch(() => undefined);
-    return () => {
-      asked.current += 1;
-    };
-  }, [reload, bytesIn]);
-  return { check, reload };
 }

@@ -1,6 +1,6 @@
-import type { JSX, TargetedEvent } from 'preact';
-import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import type { MemberView, NewInvitationView, OpenInvitationView, TeamView } from '../../ipc/ipc.ts';
+import type { ComponentChildren, JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import type { MemberView, NewInvitationView, OpenInvitationView } from '../../ipc/ipc.ts';
 import { t } from '../../messages/translate.ts';
 import { tokenUse } from '../model/access.ts';
 import { dayText, momentText } from '../model/numbers.ts';
@@ -13,12 +13,12 @@ import {
 } from '../model/team.ts';
 import { useTime } from '../view/clock.ts';
 import { useAction, useShell } from '../view/context.ts';
-import { CopyButton, Failure, Field, fieldControl, rich } from '../view/controls.tsx';
-import { closeOnEscape, useKeptFocus, useModal } from '../view/keyboard.ts';
+import { CopyButton, rich } from '../view/controls.tsx';
+import { Button, Dialog, Failure, Field, Form, Input, List, Select } from '../view/kit.tsx';
+import { useLoaded } from '../view/use-loaded.ts';
 
 const TITLE = 'team-title';
 const NAME = 'team-name';
-const QUESTION = 'team-question';
 
 /** What can be revoked: a key, or an invitation without a hint of its key. */
 type Revocable = OpenInvitationView | MemberView;
@@ -30,34 +30,28 @@ type Revocable = OpenInvitationView | MemberView;
  */
 export function Team({ isReachable }: { isReachable: boolean }): JSX.Element | null {
   const { say } = useShell();
-  const { team, load, error } = useTeam(isReachable);
+  const { value: team, error, reload } = useLoaded('team:show', undefined, { again: isReachable });
   const [made, setMade] = useState<readonly NewInvitationView[]>([]);
   const [asked, setAsked] = useState<Revocable>();
-  const rows = useRef<HTMLUListElement>(null);
-  // A row disappears when its key or invitation is revoked.
-  useKeptFocus(rows, (place) => {
-    const left = rows.current?.children;
-    return left?.[Math.min(place, left.length - 1)]?.querySelector('button') ?? document.getElementById(NAME);
-  });
   if (team === undefined) return null;
   const { members, invitations, acts, hasMore } = team;
 
   const onMade = (invitation: NewInvitationView): void => {
     setMade((before) => [invitation, ...before]);
     say(t('team.made', { name: invitation.label }));
-    void load();
+    void reload();
   };
   const onRevoked = (of: Revocable): void => {
     setAsked(undefined);
     setMade((before) => before.filter(({ id }) => id !== of.id));
     say(t('team.revoked', { name: memberName(of) }));
-    void load();
+    void reload();
   };
   return (
-    <section class="group team" aria-labelledby={TITLE}>
+    <section class="group team box stack s3" aria-labelledby={TITLE}>
       <h2 id={TITLE}>{t('team.title')}</h2>
       <Failure problem={error} />
-      <ul ref={rows} class="team-list" aria-label={t('team.members')}>
+      <List after={NAME} class="team-list stack" aria-label={t('team.members')}>
         {members.map((member) => (
           <Row key={member.id} of={member} ask={setAsked}>
             <MemberDetails member={member} />
@@ -68,7 +62,7 @@ export function Team({ isReachable }: { isReachable: boolean }): JSX.Element | n
             {t('team.invited', { moment: momentText(invitation.expiresAt) })}
           </Row>
         ))}
-      </ul>
+      </List>
       {hasMore && <p class="hint">{t('team.more', { max: members.length })}</p>}
       <InviteForm onMade={onMade} />
       {made.map((invitation) => (
@@ -76,10 +70,10 @@ export function Team({ isReachable }: { isReachable: boolean }): JSX.Element | n
       ))}
       <h3>{t('team.acts')}</h3>
       {acts.length === 0 && <p class="hint">{t('team.noActs')}</p>}
-      <ul class="team-acts" aria-label={t('team.acts')}>
+      <ul class="stack" aria-label={t('team.acts')}>
         {acts.map((act, index) => (
           // Entries have no id, and two can be the same.
-          <li key={`${act.at} ${index}`}>
+          <li key={`${act.at} ${index}`} class="stack s1">
             <bdi class="dim">{momentText(act.at)}</bdi>
             <bdi>{actText(act, members)}</bdi>
           </li>
@@ -92,26 +86,6 @@ export function Team({ isReachable }: { isReachable: boolean }): JSX.Element | n
   );
 }
 
-/** Asks main for the team when it is shown or the relay can be reached again; call `load` after changes. */
-function useTeam(isReachable: boolean) {
-  const { run, error } = useAction();
-  const [team, setTeam] = useState<TeamView>();
-  const latest = useRef(0);
-  const load = useCallback(async () => {
-    latest.current += 1;
-    const turn = latest.current;
-    const answer = await run('team:show', undefined);
-    if (turn === latest.current && answer.ok) setTeam(answer.value);
-  }, [run]);
-  useEffect(() => {
-    void load();
-    return () => {
-      latest.current += 1;
-    };
-  }, [load, isReachable]);
-  return { team, load, error };
-}
-
 function Row({
   of,
   ask,
@@ -119,24 +93,23 @@ function Row({
 }: {
   of: Revocable;
   ask: (of: Revocable) => void;
-  children: JSX.Element | string;
+  children: ComponentChildren;
 }): JSX.Element {
   const name = memberName(of);
   return (
-    <li>
-      <div class="team-who">
-        <bdi class={of.label === '' ? 'dim' : 'team-name'}>{name}</bdi>
+    <li class="line">
+      <div class="grow">
+        <bdi class={of.label === '' ? 'dim' : 'strong'}>{name}</bdi>
         <div class="dim">{children}</div>
       </div>
-      <button
-        type="button"
-        class="link"
+      <Button
+        look="link last"
         aria-label={t('team.revokeOf', { name })}
         aria-haspopup="dialog"
-        onClick={() => ask(of)}
+        act={() => ask(of)}
       >
         {t('team.revoke')}
-      </button>
+      </Button>
     </li>
   );
 }
@@ -158,8 +131,7 @@ function InviteForm({ onMade }: { onMade: (invitation: NewInvitationView) => voi
   const [label, setLabel] = useState('');
   const [ttl, setTtl] = useState(INVITATION_DEFAULT_TTL);
   const problem = invite.error?.field === 'label' ? invite.error.text : undefined;
-  const submit = async (event: TargetedEvent<HTMLFormElement>): Promise<void> => {
-    event.preventDefault();
+  const submit = async (): Promise<void> => {
     if (invite.isBusy) return;
     const answer = await invite.run('team:invite', { label: label.trim(), ttl });
     if (!answer.ok) {
@@ -169,48 +141,45 @@ function InviteForm({ onMade }: { onMade: (invitation: NewInvitationView) => voi
     setLabel('');
     onMade(answer.value);
   };
+  const change = (text: string): void => {
+    setLabel(text);
+    invite.clear();
+  };
   return (
-    <form class="stack" noValidate aria-label={t('team.invite')} onSubmit={(event) => void submit(event)}>
-      <Field id={NAME} label={t('team.name')} hint={t('team.nameHint')} problem={problem}>
-        <div class="with-button">
-          <input
-            {...fieldControl(NAME, problem)}
-            autocomplete="off"
-            dir="auto"
-            value={label}
-            onInput={(event) => {
-              setLabel(event.currentTarget.value);
-              if (invite.error !== undefined) invite.clear();
-            }}
-          />
-          <select
-            aria-label={t('team.howLong')}
-            value={ttl}
-            onChange={(event) => setTtl(event.currentTarget.value)}
-          >
-            {invitationChoices().map((choice) => (
-              <option key={choice.ttl} value={choice.ttl}>
-                {choice.label}
-              </option>
-            ))}
-          </select>
-          <button type="submit" class="button" aria-disabled={invite.isBusy}>
-            {t(invite.isBusy ? 'team.inviting' : 'team.invite')}
-          </button>
-        </div>
+    <Form class="stack s4" aria-label={t('team.invite')} submit={submit}>
+      <Field
+        id={NAME}
+        label={t('team.name')}
+        hint={t('team.nameHint')}
+        problem={problem}
+        beside={
+          <>
+            <Select
+              aria-label={t('team.howLong')}
+              choices={invitationChoices()}
+              value={ttl}
+              choose={setTtl}
+            />
+            <Button isBusy={invite.isBusy}>{t(invite.isBusy ? 'team.inviting' : 'team.invite')}</Button>
+          </>
+        }
+      >
+        <Input dir="auto" value={label} change={change} />
       </Field>
       <Failure problem={problem === undefined ? invite.error : undefined} />
-    </form>
+    </Form>
   );
 }
 
 /** The address of a new invitation, until the screen is left. */
 function Made({ invitation: { label, url, expiresAt } }: { invitation: NewInvitationView }): JSX.Element {
   return (
-    <div class="team-made">
+    <div class="team-made notice notice-news stack s1">
       <p>{rich('team.send', { name: label, moment: momentText(expiresAt) })}</p>
-      <span class="record-text">
-        <code dir="ltr">{url}</code>
+      <span class="line split">
+        <code class="grow copied-by-hand" dir="ltr">
+          {url}
+        </code>
         <CopyButton what={{ kind: 'invitation', name: label }} text={() => url} />
       </span>
     </div>
@@ -227,42 +196,27 @@ function RevokeDialog({
   onRevoked: () => void;
   close: () => void;
 }): JSX.Element {
-  const dialog = useModal();
-  const cancel = useRef<HTMLButtonElement>(null);
   const action = useAction();
-  // A layout effect, so that a key pressed now cannot confirm.
-  useLayoutEffect(() => cancel.current?.focus(), []);
   const name = memberName(of);
   const revoke = async (): Promise<void> => {
-    if (action.isBusy) return;
     const answer = await action.run('team:revoke', { id: of.id });
     if (answer.ok) onRevoked();
   };
   return (
-    <dialog ref={dialog} class="dialog" aria-labelledby={QUESTION} onKeyDown={closeOnEscape(action, close)}>
-      <h2 id={QUESTION}>{rich('hint' in of ? 'team.revokeMember' : 'team.revokeInvitation', { name })}</h2>
-      <p>{consequence(of)}</p>
-      <Failure problem={action.error} />
-      <div class="dialog-buttons">
-        <button
-          ref={cancel}
-          type="button"
-          class="button"
-          aria-disabled={action.isBusy}
-          onClick={() => action.isBusy || close()}
-        >
-          {t('common.cancel')}
-        </button>
-        <button
-          type="button"
-          class="button primary"
-          aria-disabled={action.isBusy}
-          onClick={() => void revoke()}
-        >
+    <Dialog
+      title={rich('hint' in of ? 'team.revokeMember' : 'team.revokeInvitation', { name })}
+      close={close}
+      closeWord={t('common.cancel')}
+      isBusy={action.isBusy}
+      problem={action.error}
+      buttons={
+        <Button look="button primary" isBusy={action.isBusy} act={revoke}>
           {t(action.isBusy ? 'team.revoking' : 'team.revokeNow')}
-        </button>
-      </div>
-    </dialog>
+        </Button>
+      }
+    >
+      <p>{consequence(of)}</p>
+    </Dialog>
   );
 }
 

@@ -1,16 +1,12 @@
-import type { JSX, TargetedEvent } from 'preact';
-import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
 import type { CallError } from '../../ipc/ipc.ts';
 import type { Imported } from '../../ipc/request-views.ts';
 import type { TunnelView } from '../../ipc/snapshot.ts';
 import { t } from '../../messages/translate.ts';
 import { importedWords, writtenText } from '../model/request.ts';
 import { type Outcome, useAction, useShell } from '../view/context.ts';
-import { Failure, Field, fieldControl } from '../view/controls.tsx';
-import { useModal } from '../view/keyboard.ts';
-
-const TITLE = 'import-title';
-const TEXT = 'import-text';
+import { Button, Dialog, Field, TextArea } from '../view/kit.tsx';
 
 /** Imports a HAR file or a `curl` command into the log of a tunnel, and shows the result. */
 export function ImportDialog({
@@ -21,16 +17,12 @@ export function ImportDialog({
   close: () => void;
 }): JSX.Element {
   const { go, say } = useShell();
-  const dialog = useModal();
   const action = useAction();
   const [text, setText] = useState('');
   const [imported, setImported] = useState<Imported>();
-  const done = useRef<HTMLButtonElement>(null);
-  useLayoutEffect(() => done.current?.focus(), [imported]);
+  const title = t('import.title', { slug });
 
   const show = ({ ids }: Imported): void => {
-    // A place remembers the focus, which closing the dialog restores.
-    dialog.current?.close();
     close();
     const [id] = ids;
     if (id !== undefined) go(ids.length === 1 ? { screen: 'request', key, id } : { screen: 'log', key });
@@ -43,67 +35,44 @@ export function ImportDialog({
     if (words.length > 1) setImported(answer.value);
     else show(answer.value);
   };
-  const submit = (event: TargetedEvent<HTMLFormElement>): void => {
-    event.preventDefault();
-    if (!action.isBusy) void take(action.run('import:text', { key, text }));
-  };
-  const onKeyDown = (event: KeyboardEvent): void => {
-    if (event.key !== 'Escape') return;
-    event.preventDefault();
-    if (imported !== undefined) show(imported);
-    else if (!action.isBusy) close();
-  };
+  if (imported !== undefined)
+    return (
+      <Dialog
+        key="imported"
+        title={title}
+        close={() => show(imported)}
+        closeWord={t(imported.ids.length === 0 ? 'common.close' : 'log.show')}
+        closeLook="button primary"
+      >
+        {importedWords(imported).map((words, index) => (
+          <p key={index}>{words}</p>
+        ))}
+      </Dialog>
+    );
   return (
-    <dialog ref={dialog} class="dialog" aria-labelledby={TITLE} onKeyDown={onKeyDown}>
-      <h2 id={TITLE}>{t('import.title', { slug })}</h2>
-      {imported === undefined ? (
-        <form class="stack" noValidate onSubmit={submit}>
-          <Field id={TEXT} label={t('import.text')} hint={t('import.hint')}>
-            <textarea
-              {...fieldControl(TEXT, undefined)}
-              class="mono"
-              rows={6}
-              spellcheck={false}
-              value={text}
-              onInput={(event) => setText(event.currentTarget.value)}
-            />
-          </Field>
-          <Failure problem={action.error} />
-          <div class="dialog-buttons">
-            <button
-              type="button"
-              class="button"
-              aria-disabled={action.isBusy}
-              onClick={() => action.isBusy || close()}
-            >
-              {t('common.cancel')}
-            </button>
-            <button
-              type="button"
-              class="button"
-              aria-disabled={action.isBusy}
-              onClick={() => void (action.isBusy || take(action.run('import:file', { key })))}
-            >
-              {t('import.file')}
-            </button>
-            <button type="submit" class="button primary" aria-disabled={action.isBusy}>
-              {t('import.import')}
-            </button>
-          </div>
-        </form>
-      ) : (
+    <Dialog
+      key="import"
+      title={title}
+      close={close}
+      closeWord={t('common.cancel')}
+      isBusy={action.isBusy}
+      problem={action.error}
+      submit={() => take(action.run('import:text', { key, text }))}
+      buttons={
         <>
-          {importedWords(imported).map((words, index) => (
-            <p key={index}>{words}</p>
-          ))}
-          <div class="dialog-buttons">
-            <button ref={done} type="button" class="button primary" onClick={() => show(imported)}>
-              {t(imported.ids.length === 0 ? 'common.close' : 'log.show')}
-            </button>
-          </div>
+          <Button isBusy={action.isBusy} act={() => take(action.run('import:file', { key }))}>
+            {t('import.file')}
+          </Button>
+          <Button look="button primary" isBusy={action.isBusy}>
+            {t('import.import')}
+          </Button>
         </>
-      )}
-    </dialog>
+      }
+    >
+      <Field id="import-text" label={t('import.text')} hint={t('import.hint')}>
+        <TextArea class="mono" rows={6} value={text} change={setText} />
+      </Field>
+    </Dialog>
   );
 }
 

@@ -70,13 +70,25 @@ export type Outcome<C extends keyof Channels> =
   | { readonly ok: true; readonly value: Channels[C]['result'] }
   | { readonly ok: false; readonly error: CallError };
 
-/** Sends the user's requests to main, one at a time, and keeps the last error. */
-export function useAction(): Action {
+/** Asks main; what goes wrong on the way is an error like any other. */
+export function useCall(): Action['run'] {
   const { bridge } = useShell();
-  const [state, setState] = useState<{ isBusy: boolean; error: CallError | undefined }>({
-    isBusy: false,
-    error: undefined,
-  });
+  return useCallback(
+    async (channel, payload) => {
+      try {
+        return await bridge.call(channel, payload);
+      } catch {
+        return { ok: false, error: { code: 'no-answer', text: t('common.noAnswer') } };
+      }
+    },
+    [bridge],
+  );
+}
+
+/** Sends the user's requests to main, and keeps the last error. */
+export function useAction(): Action {
+  const call = useCall();
+  const [state, setState] = useState<Pick<Action, 'isBusy' | 'error'>>(IDLE);
   const isMounted = useRef(true);
   useEffect(() => {
     isMounted.current = true;
@@ -84,24 +96,17 @@ export function useAction(): Action {
       isMounted.current = false;
     };
   }, []);
-  const run = useCallback(
-    async <C extends keyof Channels>(channel: C, payload: Channels[C]['payload']): Promise<Outcome<C>> => {
+  const run = useCallback<Action['run']>(
+    async (channel, payload) => {
       setState({ isBusy: true, error: undefined });
-      const answer = await ask(() => bridge.call(channel, payload));
+      const answer = await call(channel, payload);
       if (isMounted.current) setState({ isBusy: false, error: answer.ok ? undefined : answer.error });
       return answer;
     },
-    [bridge],
+    [call],
   );
-  const clear = useCallback(() => setState({ isBusy: false, error: undefined }), []);
+  const clear = useCallback(() => setState((before) => (before.error === undefined ? before : IDLE)), []);
   return { ...state, run, clear };
 }
 
-async function ask<C extends keyof Channels>(call: () => Promise<Outcome<C>>): Promise<Outcome<C>> {
-  try {
-    return await call();
-  } catch {
-    const text = t('common.noAnswer');
-    return { ok: false, error: { code: 'no-answer', text } };
-  }
-}
+const IDLE = { isBusy: false, error: undefined };

@@ -56,14 +56,24 @@ function focusOn(id: string): boolean {
   return element !== null;
 }
 
+/** What had the focus before each open dialog, and gets it back. */
+const behind: (Element | null)[] = [];
+
+/** Id of the focused element, or of the one behind a dialog. */
+export function focusedId(): string | undefined {
+  return (behind[0] ?? document.activeElement)?.id;
+}
+
 /** A dialog that is open while it is drawn, and blocks the window behind it. */
 export function useModal(): RefObject<HTMLDialogElement | null> {
   const dialog = useRef<HTMLDialogElement>(null);
   useLayoutEffect(() => {
     const element = dialog.current;
     const before = document.activeElement;
+    behind.push(before);
     element?.showModal();
     return () => {
+      behind.splice(behind.indexOf(before), 1);
       // Restores the previous focus, but the same redraw may remove that element as well.
       element?.close();
       queueMicrotask(() => {
@@ -72,18 +82,6 @@ export function useModal(): RefObject<HTMLDialogElement | null> {
     };
   }, []);
   return dialog;
-}
-
-/** Lets Escape close a dialog, except while its action runs: the dialog shows the outcome. */
-export function closeOnEscape(
-  { isBusy }: { readonly isBusy: boolean },
-  close: () => void,
-): (event: KeyboardEvent) => void {
-  return (event) => {
-    if (event.key !== 'Escape') return;
-    event.preventDefault();
-    if (!isBusy) close();
-  };
 }
 
 /** The subject of the dialog is now in the list, with the newest first. */

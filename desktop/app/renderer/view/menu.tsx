@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { t } from '../../messages/translate.ts';
 import { useModal } from './keyboard.ts';
+import { Button } from './kit.tsx';
 
 /** A position in the window, in px from its inline start and its top. */
 export interface Spot {
@@ -41,18 +42,13 @@ export function Menu({
   close: () => void;
 }): JSX.Element {
   const dialog = useModal();
-  const leave = (): void => {
-    // A place remembers the focus, which closing the menu restores.
-    dialog.current?.close();
-    close();
-  };
   const onKeyDown = (event: KeyboardEvent): void => {
     const buttons = [...(dialog.current?.querySelectorAll('button') ?? [])];
     const at = buttons.findIndex((button) => button === document.activeElement);
     const to = placeAfter(event.key, at, buttons.length);
     // Keys must not act on the window behind it.
     event.stopPropagation();
-    if (event.key === 'Escape' || event.key === 'Tab') leave();
+    if (event.key === 'Escape' || event.key === 'Tab') close();
     else if (to === undefined) return;
     else buttons[to]?.focus();
     event.preventDefault();
@@ -64,22 +60,22 @@ export function Menu({
       aria-label={t('common.menu')}
       style={{ '--across': `${across}px`, '--down': `${down}px`, '--items': items.length }}
       onKeyDown={onKeyDown}
-      onClick={({ target, currentTarget }) => target === currentTarget && leave()}
+      onClick={({ target, currentTarget }) => target === currentTarget && close()}
       onContextMenu={(event) => event.preventDefault()}
     >
       <div role="menu" aria-label={label}>
         {items.map(({ label: words, act }) => (
-          <button
+          <Button
             key={words}
-            type="button"
+            look=""
             role="menuitem"
-            onClick={() => {
-              leave();
+            act={() => {
+              close();
               void act();
             }}
           >
             {words}
-          </button>
+          </Button>
         ))}
       </div>
     </dialog>

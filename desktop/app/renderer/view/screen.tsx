@@ -3,8 +3,9 @@ import { useContext, useLayoutEffect, useRef } from 'preact/hooks';
 import type { UndoView } from '../../ipc/snapshot.ts';
 import { t } from '../../messages/translate.ts';
 import { PaneContext, UndoContext, useAction, useShell } from './context.ts';
-import { Failure, Icon, keysText } from './controls.tsx';
+import { keysText } from './controls.tsx';
 import { hasCommand, isTyping, useKeptFocus, useKey } from './keyboard.ts';
+import { Button, Failure, IconButton } from './kit.tsx';
 
 /** A screen with a heading, which gets the focus when the screen opens, and a back button. */
 export function Screen({
@@ -34,17 +35,9 @@ export function Screen({
     <section class="screen" aria-label={isMain ? undefined : title}>
       <header class="bar" role={isMain ? 'banner' : undefined}>
         {hasBack && (
-          <button
-            type="button"
-            class="icon-button"
-            aria-label={t('common.back')}
-            title={t('common.backWithKey')}
-            onClick={back}
-          >
-            <Icon name="back" />
-          </button>
+          <IconButton icon="back" name={t('common.back')} title={t('common.backWithKey')} act={back} />
         )}
-        <h1 ref={heading} tabIndex={-1} dir={titleDir}>
+        <h1 ref={heading} class="cut" tabIndex={-1} dir={titleDir}>
           {title}
         </h1>
         <div class="bar-end">{actions}</div>
@@ -54,7 +47,7 @@ export function Screen({
       </div>
       <UndoDock />
       {footer !== undefined && (
-        <footer class="screen-footer" role={isMain ? 'contentinfo' : undefined}>
+        <footer class="screen-footer stack" role={isMain ? 'contentinfo' : undefined}>
           {footer}
         </footer>
       )}
@@ -86,19 +79,18 @@ export function UndoDock(): JSX.Element | null {
     <aside class="undo-dock" aria-label={t('undo.justNow')}>
       <div class="undo-stack">
         <Failure problem={action.error} />
-        <ul ref={list}>
+        <ul ref={list} class="stack">
           {undos.map((view) => (
             <li key={view.id} class="undo">
-              <span>{view.text}</span>
-              <button
-                type="button"
-                class="link"
+              <span class="grow">{view.text}</span>
+              <Button
+                look="link"
                 aria-label={t('undo.undoOf', { text: view.text })}
                 title={view === latest ? t('undo.undoWithKey', { keys: keysText('Mod+Z') }) : undefined}
-                onClick={() => void undo(view)}
+                act={() => undo(view)}
               >
                 {t('undo.undo')}
-              </button>
+              </Button>
             </li>
           ))}
         </ul>

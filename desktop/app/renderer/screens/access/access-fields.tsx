@@ -12,7 +12,9 @@ import {
   accessWords,
 } from '../../model/access.ts';
 import { type Action, useAction, useShell } from '../../view/context.ts';
-import { Failure, Field, fieldControl, Icon, useCopied } from '../../view/controls.tsx';
+import { useCopied } from '../../view/controls.tsx';
+import { Icon } from '../../view/icons.tsx';
+import { Button, Failure, Field, Input, Note, TextArea } from '../../view/kit.tsx';
 
 /** The access policy: one of six choices, with its details. */
 export function AccessFields({
@@ -50,9 +52,9 @@ export function AccessFields({
   const hint = accessChoice(draft.kind).hint;
   return (
     <>
-      <fieldset class="field" aria-describedby={`${id}-note`}>
+      <fieldset class="stack s1" aria-describedby={`${id}-note`}>
         <legend>{t('lock.whoMayComeIn')}</legend>
-        <div class="chips">
+        <div class="line">
           {ACCESS_KINDS.map((kind) => (
             <label key={kind} class="chip">
               <input
@@ -66,38 +68,28 @@ export function AccessFields({
             </label>
           ))}
         </div>
-        <div id={`${id}-note`} class={problem === undefined ? 'hint' : 'problem'} aria-live="polite">
-          {problem ?? hint}
-        </div>
+        <Note id={`${id}-note`} hint={hint} problem={problem} />
       </fieldset>
       {draft.kind === 'password' && (
-        <Field id={`${id}-detail`} label={t('lock.password')} problem={detailProblem}>
-          <div class="with-button">
-            <input
-              {...fieldControl(`${id}-detail`, detailProblem)}
-              class="words"
-              autocomplete="off"
-              autocapitalize="none"
-              spellcheck={false}
-              value={draft.password}
-              onInput={(event) => change({ ...draft, password: event.currentTarget.value })}
-            />
-            <button type="button" class="button" onClick={() => void inventPassword()}>
-              {t('lock.newWords')}
-            </button>
-          </div>
+        <Field
+          id={`${id}-detail`}
+          label={t('lock.password')}
+          problem={detailProblem}
+          beside={<Button act={inventPassword}>{t('lock.newWords')}</Button>}
+        >
+          <Input
+            class="strong copied-by-hand"
+            value={draft.password}
+            change={(password) => change({ ...draft, password })}
+          />
         </Field>
       )}
       {draft.kind === 'tokens' && draft.token !== undefined && (
         <Field id={`${id}-detail`} label={t('tokens.first')} problem={detailProblem}>
-          <input
-            {...fieldControl(`${id}-detail`, detailProblem)}
-            autocomplete="off"
-            autocapitalize="none"
-            spellcheck={false}
+          <Input
             maxLength={TOKEN_NAME_MAX_LENGTH}
             value={draft.token}
-            onInput={(event) => change({ ...draft, token: event.currentTarget.value })}
+            change={(token) => change({ ...draft, token })}
           />
         </Field>
       )}
@@ -108,14 +100,10 @@ export function AccessFields({
           hint={t('lock.addressesHint')}
           problem={detailProblem}
         >
-          <textarea
-            {...fieldControl(`${id}-detail`, detailProblem)}
+          <TextArea
             rows={2}
-            autocomplete="off"
-            autocapitalize="none"
-            spellcheck={false}
             value={draft.addresses}
-            onInput={(event) => change({ ...draft, addresses: event.currentTarget.value })}
+            change={(addresses) => change({ ...draft, addresses })}
           />
         </Field>
       )}
@@ -137,17 +125,16 @@ export function AccessButton({
 }): JSX.Element {
   const isLocked = lock.kind !== 'anyone';
   return (
-    <button
-      type="button"
+    <Button
       id={`lock-${key}`}
-      class={`icon-button lock-button ${isLocked ? 'locked' : ''}`}
+      look={`icon-button lock-button ${isLocked ? 'locked' : ''}`}
       aria-label={t('lock.whoToIs', { slug, lock: accessWords(lock) })}
       aria-expanded={isOpen}
       title={t('lock.whoIs', { lock: accessWords(lock) })}
-      onClick={onClick}
+      act={onClick}
     >
       <Icon name={isLocked ? 'locked' : 'unlocked'} />
-    </button>
+    </Button>
   );
 }
 
@@ -168,36 +155,29 @@ export function AccessRow({
   const { label, value } = accessLine(lock);
   // Visitors need only one of them.
   const hasPassword = 'password' in lock && lock.password !== undefined;
+  const shown = asksFor(lock, 'tokens') ? 'showTokens' : asksFor(lock, 'links') ? 'makeLink' : undefined;
   return (
-    <div class="lock-row">
-      <span class="lock-line">
+    <div class="lock-row line dim">
+      <span>
         {label}
-        {value !== '' && <b dir="ltr"> {value}</b>}
+        {value !== '' && (
+          <b class="copied-by-hand" dir="ltr">
+            {' '}
+            {value}
+          </b>
+        )}
       </span>
       {hasPassword && <CopyShare tunnel={tunnel} run={run} />}
-      {asksFor(lock, 'tokens') && !hasPassword && (
-        <button
-          type="button"
+      {shown !== undefined && !hasPassword && (
+        <Button
           id={`share-${key}`}
-          class="link"
-          aria-label={t('lock.showTokensOf', { slug })}
+          look="link last"
+          aria-label={t(`lock.${shown}Of`, { slug })}
           aria-expanded={isOpen}
-          onClick={onOpen}
+          act={onOpen}
         >
-          {t('lock.showTokens')}
-        </button>
-      )}
-      {asksFor(lock, 'links') && !asksFor(lock, 'tokens') && !hasPassword && (
-        <button
-          type="button"
-          id={`share-${key}`}
-          class="link"
-          aria-label={t('lock.makeLinkTo', { slug })}
-          aria-expanded={isOpen}
-          onClick={onOpen}
-        >
-          {t('lock.makeLink')}
-        </button>
+          {t(`lock.${shown}`)}
+        </Button>
       )}
     </div>
   );
@@ -214,14 +194,13 @@ function CopyShare({ tunnel: { key, slug }, run }: { tunnel: TunnelView; run: Ac
     say(t('lock.copiedBoth'));
   };
   return (
-    <button
-      type="button"
+    <Button
       id={`share-${key}`}
-      class="link"
+      look="link last"
       aria-label={t(isCopied ? 'lock.isCopiedBothOf' : 'lock.copyBothOf', { slug })}
-      onClick={() => void copy()}
+      act={copy}
     >
-      {isCopied ? t('common.copied') : t('lock.copyBoth')}
-    </button>
+      {t(isCopied ? 'common.copied' : 'lock.copyBoth')}
+    </Button>
   );
 }

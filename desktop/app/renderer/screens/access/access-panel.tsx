@@ -1,5 +1,5 @@
-import type { JSX, TargetedEvent } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
 import { TOKEN_NAME_MAX_LENGTH, TOKEN_NAME_RULE } from '../../../../../shared/access.ts';
 import { agentWords, type TunnelView } from '../../../ipc/snapshot.ts';
 import type { AccessKind, ApprovedView, TokenView } from '../../../ipc/tunnel-views.ts';
@@ -17,8 +17,8 @@ import {
 import { timeLeftWords } from '../../model/time-left.ts';
 import { useTime } from '../../view/clock.ts';
 import { useAction, useShell } from '../../view/context.ts';
-import { Failure } from '../../view/controls.tsx';
-import { useKeptFocus } from '../../view/keyboard.ts';
+import { Button, described, Failed, Failure, Form, Input, List, Note } from '../../view/kit.tsx';
+import { useLoaded } from '../../view/use-loaded.ts';
 import { AccessFields } from './access-fields.tsx';
 import { linkNoteId, Links } from './links.tsx';
 
@@ -46,7 +46,7 @@ export function AccessPanel({
   const change = (next: AccessDraft): void => {
     setDraft(next);
     setProblem(undefined);
-    if (action.error !== undefined) action.clear();
+    action.clear();
   };
   /** @returns the kind of the policy, once it holds */
   const apply = async (): Promise<AccessKind | undefined> => {
@@ -64,8 +64,7 @@ export function AccessPanel({
     }
     return read.lock.kind;
   };
-  const submit = async (event: TargetedEvent<HTMLFormElement>): Promise<void> => {
-    event.preventDefault();
+  const submit = async (): Promise<void> => {
     const kind = await apply();
     // Links and tokens are created and copied in this panel, which now shows more.
     if (kind === 'links') document.getElementById(linkNoteId(key))?.focus();
@@ -74,13 +73,8 @@ export function AccessPanel({
   };
 
   return (
-    <div class="lock-panel">
-      <form
-        class="lock-form"
-        aria-label={t('lock.whoTo', { slug })}
-        noValidate
-        onSubmit={(event) => void submit(event)}
-      >
+    <div class="below stack s3">
+      <Form class="lock-form stack s3" aria-label={t('lock.whoTo', { slug })} submit={submit}>
         <AccessFields
           id={id}
           draft={draft}
@@ -90,18 +84,17 @@ export function AccessPanel({
         />
         {action.error?.field !== 'lock' && <Failure problem={action.error} />}
         {!isSame && (
-          <div class="lock-apply">
+          <div class="lock-apply line split">
             <span class="hint">{t('lock.atOnce')}</span>
-            <button
-              type="submit"
-              class={draft.kind === 'links' ? 'button small' : 'button primary small'}
-              aria-disabled={action.isBusy}
+            <Button
+              look={draft.kind === 'links' ? 'button small' : 'button primary small'}
+              isBusy={action.isBusy}
             >
-              {action.isBusy ? t('lock.applying') : t('lock.apply')}
-            </button>
+              {t(action.isBusy ? 'lock.applying' : 'lock.apply')}
+            </Button>
           </div>
         )}
-      </form>
+      </Form>
       {showsLinks && <Links tunnel={tunnel} apply={draft.kind === 'links' && !isSame ? apply : undefined} />}
       {shows('tokens') && <Tokens tunnel={tunnel} />}
       {shows('knock') && <ApprovedVisitors tunnel={tunnel} />}
@@ -112,46 +105,26 @@ export function AccessPanel({
 /** The approved visitors, with the end of each approval and a button to revoke it. */
 function ApprovedVisitors({ tunnel: { key, slug, knocks } }: { tunnel: TunnelView }): JSX.Element {
   const { say } = useShell();
-  const list = useAction();
   const action = useAction();
-  const [visitors, setVisitors] = useState<readonly ApprovedView[]>();
-  const rows = useRef<HTMLUListElement>(null);
-  useKeptFocus(rows, (place) => {
-    const left = rows.current?.children;
-    const next = left?.[Math.min(place, left.length - 1)]?.querySelector('button');
-    return next ?? document.getElementById(`lock-${key}`);
-  });
-
-  const { run } = list;
   // An approved visitor is no longer waiting.
-  useEffect(() => {
-    let isCurrent = true;
-    const load = async (): Promise<void> => {
-      const answer = await run('knock:admitted', { key });
-      if (isCurrent && answer.ok) setVisitors(answer.value);
-    };
-    void load();
-    return () => {
-      isCurrent = false;
-    };
-  }, [run, key, knocks]);
-
+  const visitors = useLoaded('knock:admitted', { key }, { again: knocks });
   const sendOut = async ({ id, agent }: ApprovedView): Promise<void> => {
     const answer = await action.run('knock:refuse', { key, id });
     if (!answer.ok) return;
-    setVisitors((before) => before?.filter((visitor) => visitor.id !== id));
+    visitors.set((before) => before?.filter((visitor) => visitor.id !== id));
     say(t('admitted.sentOut', { agent: agentWords(agent) }));
   };
 
   return (
-    <div class="links">
-      <Failure problem={action.error ?? list.error} />
-      {visitors?.length === 0 && <p class="hint">{t('admitted.nobody')}</p>}
-      <ul ref={rows} class="link-list" aria-label={t('admitted.visitors', { slug })}>
-        {visitors?.map((visitor) => (
-          <Visitor key={visitor.id} visitor={visitor} onSendOut={() => void sendOut(visitor)} />
+    <div class="stack">
+      <Failure problem={action.error} />
+      <Failed of={visitors} />
+      {visitors.value?.length === 0 && <p class="hint">{t('admitted.nobody')}</p>}
+      <List after={`lock-${key}`} class="link-list stack s1" aria-label={t('admitted.visitors', { slug })}>
+        {visitors.value?.map((visitor) => (
+          <Visitor key={visitor.id} visitor={visitor} onSendOut={() => sendOut(visitor)} />
         ))}
-      </ul>
+      </List>
     </div>
   );
 }
@@ -161,27 +134,22 @@ function Visitor({
   onSendOut,
 }: {
   visitor: ApprovedView;
-  onSendOut: () => void;
+  onSendOut: () => Promise<void>;
 }): JSX.Element {
   const left = useTime((now) => timeLeftWords(endsAt, now));
   const who = agentWords(agent);
   return (
-    <li>
-      <span class="visitor">
-        {who}{' '}
-        <span class="hint" dir="ltr">
+    <li class="line">
+      <span class="grow">
+        {who}
+        <div class="hint" dir="ltr">
           {address}
-        </span>
+        </div>
       </span>
       <span class="dim nowrap">{left}</span>
-      <button
-        type="button"
-        class="link"
-        aria-label={t('admitted.sendOutOf', { who, address })}
-        onClick={onSendOut}
-      >
+      <Button look="link last" aria-label={t('admitted.sendOutOf', { who, address })} act={onSendOut}>
         {t('admitted.sendOut')}
-      </button>
+      </Button>
     </li>
   );
 }
@@ -192,18 +160,10 @@ function Tokens({ tunnel: { key, slug, tokens } }: { tunnel: TunnelView }): JSX.
   const action = useAction();
   const [name, setName] = useState('');
   const [problem, setProblem] = useState<string>();
-  const rows = useRef<HTMLUListElement>(null);
   const nameId = `token-name-${key}`;
-  // A row disappears when its token is revoked, and its first button when the token is copied.
-  useKeptFocus(rows, (place) => {
-    const left = rows.current?.children;
-    return (
-      left?.[Math.min(place, left.length - 1)]?.querySelector('button') ?? document.getElementById(nameId)
-    );
-  });
+  const problemId = `${nameId}-problem`;
 
-  const create = async (event: TargetedEvent<HTMLFormElement>): Promise<void> => {
-    event.preventDefault();
+  const create = async (): Promise<void> => {
     if (action.isBusy) return;
     const wanted = name.trim();
     const isTaken = tokens.some((token) => token.name === wanted);
@@ -228,47 +188,37 @@ function Tokens({ tunnel: { key, slug, tokens } }: { tunnel: TunnelView }): JSX.
   };
 
   return (
-    <div class="links">
-      <form
-        class="link-form"
-        aria-label={t('tokens.newTo', { slug })}
-        noValidate
-        onSubmit={(event) => void create(event)}
-      >
-        <input
+    <div class="stack">
+      <Form class="link-form line low" aria-label={t('tokens.newTo', { slug })} submit={create}>
+        <Input
           id={nameId}
           aria-label={t('tokens.name')}
-          aria-describedby={`${nameId}-problem`}
-          aria-invalid={problem !== undefined}
+          {...described(problemId, problem)}
           placeholder={t('tokens.nameExample')}
-          autocomplete="off"
-          autocapitalize="none"
-          spellcheck={false}
           maxLength={TOKEN_NAME_MAX_LENGTH}
           value={name}
-          onInput={(event) => {
-            setName(event.currentTarget.value);
+          change={(text) => {
+            setName(text);
             setProblem(undefined);
           }}
         />
-        <button type="submit" class="button primary small" aria-disabled={action.isBusy}>
+        <Button look="button primary small" isBusy={action.isBusy}>
           {t('tokens.create')}
-        </button>
-      </form>
-      <div id={`${nameId}-problem`} class="problem" aria-live="polite" hidden={problem === undefined}>
-        {problem}
-      </div>
+        </Button>
+      </Form>
+      <Note id={problemId} problem={problem} />
       <Failure problem={action.error} />
-      <ul ref={rows} class="link-list" aria-label={t('tokens.tokensOf', { slug })}>
+      {/* A row disappears when its token is revoked, and its first button when the token is copied. */}
+      <List after={nameId} class="link-list stack s1" aria-label={t('tokens.tokensOf', { slug })}>
         {tokens.map((token) => (
           <TokenRow
             key={token.name}
             token={token}
-            onCopy={() => void copy(token)}
-            onRevoke={() => void revoke(token)}
+            onCopy={() => copy(token)}
+            onRevoke={() => revoke(token)}
           />
         ))}
-      </ul>
+      </List>
     </div>
   );
 }
@@ -279,25 +229,25 @@ function TokenRow({
   onRevoke,
 }: {
   token: TokenView;
-  onCopy: () => void;
-  onRevoke: () => void;
+  onCopy: () => Promise<void>;
+  onRevoke: () => Promise<void>;
 }): JSX.Element {
   const used = useTime((now) => tokenUse(usedAt, now));
   return (
-    <li>
-      <span class="link-name" dir="ltr">
+    <li class="line">
+      <span class="link-name grow cut" dir="ltr">
         {name}
       </span>
       {canCopy ? (
-        <button type="button" class="button small" aria-label={t('tokens.copyOf', { name })} onClick={onCopy}>
+        <Button look="button small" aria-label={t('tokens.copyOf', { name })} act={onCopy}>
           {t('tokens.copy')}
-        </button>
+        </Button>
       ) : (
         <span class="dim nowrap">{used}</span>
       )}
-      <button type="button" class="link" aria-label={t('tokens.revokeOf', { name })} onClick={onRevoke}>
+      <Button look="link last" aria-label={t('tokens.revokeOf', { name })} act={onRevoke}>
         {t('tokens.revoke')}
-      </button>
+      </Button>
     </li>
   );
 }

@@ -1,5 +1,5 @@
-import type { JSX, TargetedEvent } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
 import { LINK_NOTE_MAX_LENGTH } from '../../../../../shared/links.ts';
 import type { TunnelView } from '../../../ipc/snapshot.ts';
 import type { LinkView } from '../../../ipc/tunnel-views.ts';
@@ -7,8 +7,8 @@ import { t } from '../../../messages/translate.ts';
 import { LINK_DEFAULT_TTL, linkChoices, linkEnd, linkName } from '../../model/access.ts';
 import { useTime } from '../../view/clock.ts';
 import { useAction, useShell } from '../../view/context.ts';
-import { Failure } from '../../view/controls.tsx';
-import { useKeptFocus } from '../../view/keyboard.ts';
+import { Button, Failed, Failure, Form, Input, List, Select } from '../../view/kit.tsx';
+import { useLoaded } from '../../view/use-loaded.ts';
 
 /** Id of the field for the note of a new link. */
 export function linkNoteId(key: string): string {
@@ -25,45 +25,19 @@ export function Links({
   apply: (() => Promise<unknown>) | undefined;
 }): JSX.Element {
   const { say } = useShell();
-  const list = useAction();
   const action = useAction();
-  const [links, setLinks] = useState<readonly LinkView[]>();
+  const links = useLoaded('link:list', { key }, { isOn: apply === undefined, keep: withNewer });
   const [note, setNote] = useState('');
   const [ttl, setTtl] = useState(LINK_DEFAULT_TTL);
   const [copied, setCopied] = useState<string>();
-  const rows = useRef<HTMLUListElement>(null);
   const noteId = linkNoteId(key);
-  // A row disappears when its link is revoked.
-  useKeptFocus(rows, (place) => {
-    const left = rows.current?.children;
-    return (
-      left?.[Math.min(place, left.length - 1)]?.querySelector('button') ?? document.getElementById(noteId)
-    );
-  });
 
-  const { run } = list;
-  const isOn = apply === undefined;
-  useEffect(() => {
-    let isCurrent = isOn;
-    const load = async (): Promise<void> => {
-      const answer = await run('link:list', { key });
-      if (!isCurrent || !answer.ok) return;
-      // One that was created in the meantime may be missing in the list.
-      setLinks((before = []) => [...before.filter((link) => !hasLink(answer.value, link)), ...answer.value]);
-    };
-    if (isOn) void load();
-    return () => {
-      isCurrent = false;
-    };
-  }, [run, key, isOn]);
-
-  const make = async (event: TargetedEvent<HTMLFormElement>): Promise<void> => {
-    event.preventDefault();
+  const make = async (): Promise<void> => {
     if (action.isBusy) return;
     if (apply !== undefined && (await apply()) === undefined) return;
     const answer = await action.run('link:create', { key, note: note.trim(), ttl });
     if (!answer.ok) return;
-    setLinks((before = []) => [answer.value, ...before]);
+    links.set((before = []) => [answer.value, ...before]);
     setCopied(answer.value.id);
     setNote('');
     say(t('links.made'));
@@ -71,59 +45,41 @@ export function Links({
   const revoke = async (link: LinkView): Promise<void> => {
     const answer = await action.run('link:revoke', { key, id: link.id });
     if (!answer.ok) return;
-    setLinks((before) => before?.filter(({ id }) => id !== link.id));
+    links.set((before) => before?.filter(({ id }) => id !== link.id));
     say(t('links.revoked', { link: linkName(link) }));
   };
 
   return (
-    <div class="links">
-      <form
-        class="link-form"
-        aria-label={t('links.newTo', { slug })}
-        noValidate
-        onSubmit={(event) => void make(event)}
-      >
-        <input
+    <div class="stack">
+      <Form class="link-form line low" aria-label={t('links.newTo', { slug })} submit={make}>
+        <Input
           id={noteId}
           aria-label={t('links.whatFor')}
           placeholder={t('links.whatForExample')}
           maxLength={LINK_NOTE_MAX_LENGTH}
           value={note}
-          onInput={(event) => setNote(event.currentTarget.value)}
+          change={setNote}
         />
-        <select
-          aria-label={t('links.howLong')}
-          value={ttl}
-          onChange={(event) => setTtl(event.currentTarget.value)}
-        >
-          {linkChoices().map((choice) => (
-            <option key={choice.ttl} value={choice.ttl}>
-              {choice.label}
-            </option>
-          ))}
-        </select>
-        <button type="submit" class="button primary small" aria-disabled={action.isBusy}>
+        <Select aria-label={t('links.howLong')} choices={linkChoices()} value={ttl} choose={setTtl} />
+        <Button look="button primary small" isBusy={action.isBusy}>
           {t('links.makeAndCopy')}
-        </button>
-      </form>
-      <Failure problem={action.error ?? list.error} />
-      {links?.length === 0 && <p class="hint">{t('links.noneYet')}</p>}
-      <ul ref={rows} class="link-list" aria-label={t('links.linksTo', { slug })}>
-        {links?.map((link) => (
-          <LinkRow
-            key={link.id}
-            link={link}
-            isCopied={link.id === copied}
-            onRevoke={() => void revoke(link)}
-          />
+        </Button>
+      </Form>
+      <Failure problem={action.error} />
+      <Failed of={links} />
+      {links.value?.length === 0 && <p class="hint">{t('links.noneYet')}</p>}
+      <List after={noteId} class="link-list stack s1" aria-label={t('links.linksTo', { slug })}>
+        {links.value?.map((link) => (
+          <LinkRow key={link.id} link={link} isCopied={link.id === copied} onRevoke={() => revoke(link)} />
         ))}
-      </ul>
+      </List>
     </div>
   );
 }
 
-function hasLink(links: readonly LinkView[], { id }: LinkView): boolean {
-  return links.some((link) => link.id === id);
+/** A link that was created in the meantime may be missing in the list. */
+function withNewer(before: readonly LinkView[] = [], next: readonly LinkView[]): LinkView[] {
+  return [...before.filter(({ id }) => !next.some((link) => link.id === id)), ...next];
 }
 
 function LinkRow({
@@ -133,27 +89,22 @@ function LinkRow({
 }: {
   link: LinkView;
   isCopied: boolean;
-  onRevoke: () => void;
+  onRevoke: () => Promise<void>;
 }): JSX.Element {
   const end = useTime((now) => linkEnd(link, now));
   return (
-    <li>
+    <li class="line">
       {link.note === '' ? (
-        <span class="link-name dim">{linkName(link)}</span>
+        <span class="link-name grow cut dim">{linkName(link)}</span>
       ) : (
-        <bdi class="link-name" title={link.note}>
+        <bdi class="link-name grow cut" title={link.note}>
           {link.note}
         </bdi>
       )}
       <span class="dim nowrap">{isCopied ? t('common.copied') : end}</span>
-      <button
-        type="button"
-        class="link"
-        aria-label={t('links.revokeOf', { link: linkName(link) })}
-        onClick={onRevoke}
-      >
+      <Button look="link last" aria-label={t('links.revokeOf', { link: linkName(link) })} act={onRevoke}>
         {t('links.revoke')}
-      </button>
+      </Button>
     </li>
   );
 }

@@ -18,8 +18,9 @@ import { findInJson, findInText, type Found, foundText, NOTHING_FOUND } from '..
 import type { JsonDocument } from '../../model/body/json-document.ts';
 import { bytesText } from '../../model/numbers.ts';
 import { useShell, WrapContext } from '../../view/context.ts';
-import { Icon, keysText } from '../../view/controls.tsx';
+import { keysText } from '../../view/controls.tsx';
 import { hasCommand, useKey } from '../../view/keyboard.ts';
+import { Button, IconButton, Toggles } from '../../view/kit.tsx';
 import { JsonTree } from './json-tree.tsx';
 import { HtmlPreview, ImagePreview } from './previews.tsx';
 import { TextView } from './text-view.tsx';
@@ -55,46 +56,37 @@ function SomeBody({ of, view }: { of: BodyKind; view: BodyView }): JSX.Element {
   };
 
   return (
-    <div ref={section} class="body-view">
-      <div class="body-bar">
+    <div ref={section} class="body-view stack">
+      <div class="body-bar line split">
         <span class="hint">{[bytesText(view.bytes.length), ...view.notes].join('. ')}</span>
-        <span class="ways">
+        <span>
           {ways.length > 1 && (
-            <span role="group" aria-label={t(`body.shownAs.${of}`)}>
-              {ways.map((each) => (
-                <button
-                  key={each}
-                  type="button"
-                  class="link"
-                  aria-pressed={each === way}
-                  onClick={() => setChosen(each)}
-                >
-                  {t(`body.way.${each}`)}
-                </button>
-              ))}
-            </span>
+            <Toggles
+              label={t(`body.shownAs.${of}`)}
+              choices={ways.map((each) => [each, t(`body.way.${each}`)])}
+              value={way}
+              choose={setChosen}
+            />
           )}
           {(way === 'pretty' || way === 'text') && (
-            <button
-              type="button"
-              class="link"
+            <Button
+              look="link"
               aria-pressed={wraps}
-              onClick={() => void bridge.call('settings:change', { wrapsBodies: !wraps })}
+              act={() => bridge.call('settings:change', { wrapsBodies: !wraps })}
             >
               {t('body.wrap')}
-            </button>
+            </Button>
           )}
           {searched !== undefined && (
-            <button
+            <Button
               ref={findButton}
-              type="button"
-              class="link"
+              look="link"
               aria-expanded={isFinding}
               title={t('body.findWithKey', { keys: keysText('Mod+F') })}
-              onClick={() => (isFinding ? endFind() : find.setQuery(''))}
+              act={() => (isFinding ? endFind() : find.setQuery(''))}
             >
               {t('body.find')}
-            </button>
+            </Button>
           )}
         </span>
       </div>
@@ -150,7 +142,7 @@ function ShownBody({
 function FormTable({ label, form }: { label: string; form: Form }): JSX.Element {
   return (
     <div role="region" aria-label={label}>
-      <table class="parameters">
+      <table class="table">
         <caption>{t('body.form')}</caption>
         <tbody>
           {form.parts.map(({ name, value, file }, index) => (
@@ -248,7 +240,7 @@ function FindBar({ of, find, close }: { of: BodyKind; find: Find; close: () => v
   // A layout effect, so that text typed immediately after opening goes into the field.
   useLayoutEffect(() => field.current?.focus(), []);
   return (
-    <div class="find" role="search">
+    <div class="find line" role="search">
       <input
         ref={field}
         type="search"
@@ -266,33 +258,14 @@ function FindBar({ of, find, close }: { of: BodyKind; find: Find; close: () => v
       <span class="hint nowrap" role="status">
         {query !== '' && foundText(found, current)}
       </span>
-      <button
-        type="button"
-        class="icon-button find-previous"
-        aria-label={t('body.previous')}
+      <IconButton
+        icon="previous"
+        name={t('body.previous')}
         title={t('body.previousWithKey')}
-        onClick={() => move(-1)}
-      >
-        <Icon name="next" />
-      </button>
-      <button
-        type="button"
-        class="icon-button find-next"
-        aria-label={t('body.next')}
-        title={t('body.nextWithKey')}
-        onClick={() => move(1)}
-      >
-        <Icon name="next" />
-      </button>
-      <button
-        type="button"
-        class="icon-button"
-        aria-label={t('body.closeFind')}
-        title={t('body.closeWithKey')}
-        onClick={close}
-      >
-        <Icon name="close" />
-      </button>
+        act={() => move(-1)}
+      />
+      <IconButton icon="next" name={t('body.next')} title={t('body.nextWithKey')} act={() => move(1)} />
+      <IconButton icon="close" name={t('body.closeFind')} title={t('body.closeWithKey')} act={close} />
     </div>
   );
 }

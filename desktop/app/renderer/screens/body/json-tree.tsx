@@ -103,13 +103,7 @@ export function JsonTree({
   return (
     <>
       <div class="body mono" role="region" aria-label={label}>
-        <div
-          ref={tree}
-          class="tree"
-          role="tree"
-          aria-label={t('body.asTree', { label })}
-          onKeyDown={onKeyDown}
-        >
+        <div ref={tree} role="tree" aria-label={t('body.asTree', { label })} onKeyDown={onKeyDown}>
           {rowParts(rows).map((part, index) => (
             <JsonPart
               key={index}
@@ -133,11 +127,11 @@ export function JsonTree({
         </div>
       </div>
       {document.isCut && <p class="hint">{t('body.notShown')}</p>}
-      <div class="tree-bar">
-        <code class="mono" title={t('body.jsonPath')}>
+      <div class="tree-bar line split">
+        <code class="grow mono" title={t('body.jsonPath')}>
           {path.length > PATH_CHARACTERS ? `…${path.slice(-PATH_CHARACTERS)}` : path}
         </code>
-        <span class="ways">
+        <span>
           <CopyButton
             what={{ kind: 'jsonValue', name: '' }}
             label={t('body.copyValue')}

@@ -15,7 +15,7 @@ export function HtmlPreview({ label, html }: { label: string; html: string }): J
   const frame = useRef<HTMLIFrameElement>(null);
   useLayoutEffect(() => (frame.current === null ? undefined : fillWithHtml(frame.current, html)), [html]);
   return (
-    <div class="preview" role="region" aria-label={label}>
+    <div class="preview stack s1" role="region" aria-label={label}>
       <iframe
         ref={frame}
         class="preview-frame"
@@ -65,7 +65,7 @@ export function ImagePreview({
     canvas.current.getContext('2d')?.drawImage(picture.current, 0, 0);
   }, [state, isStill]);
   return (
-    <div class="preview" role="region" aria-label={label}>
+    <div class="preview stack s1" role="region" aria-label={label}>
       {isStill && <canvas ref={canvas} role="img" aria-label={name} hidden={state.kind !== 'shown'} />}
       <img
         ref={picture}

@@ -7,8 +7,9 @@ import { t } from '../../../messages/translate.ts';
 import { ALL, chips, foundRequests, partOf, threads } from '../../model/filter.ts';
 import { countText } from '../../model/numbers.ts';
 import { useAction, useShell } from '../../view/context.ts';
-import { Failure, Notice, SearchField } from '../../view/controls.tsx';
+import { SearchField } from '../../view/controls.tsx';
 import { hasCommand, isTyping, useKey } from '../../view/keyboard.ts';
+import { Button, Failure, Notice, Toggles } from '../../view/kit.tsx';
 import { Menu, type Spot, spotBelow } from '../../view/menu.tsx';
 import { Screen } from '../../view/screen.tsx';
 import { useExport } from '../transfer.tsx';
@@ -80,19 +81,16 @@ export function LogScreen({
     <Screen
       title={tunnel === undefined ? t('log.requests') : t('log.requestsTo', { slug: tunnel.slug })}
       actions={
-        <span class="log-actions">
-          <button
-            type="button"
-            id="more-log"
-            class="icon-button"
-            aria-haspopup="menu"
-            aria-label={t('log.more')}
-            title={t('log.more')}
-            onClick={({ currentTarget }) => setMore(spotBelow(currentTarget))}
-          >
-            <span aria-hidden="true">⋯</span>
-          </button>
-        </span>
+        <Button
+          id="more-log"
+          look="icon-button"
+          aria-haspopup="menu"
+          aria-label={t('log.more')}
+          title={t('log.more')}
+          act={({ currentTarget }) => setMore(spotBelow(currentTarget))}
+        >
+          <span aria-hidden="true">⋯</span>
+        </Button>
       }
     >
       <SearchField
@@ -102,24 +100,23 @@ export function LogScreen({
         value={search}
         onChange={(text) => show({ part, search: text })}
       />
-      {har.words !== '' && <p class="hint file-words">{har.words}</p>}
+      {har.words !== '' && <p class="hint">{har.words}</p>}
       <Failure problem={clear.error ?? rowAction.error ?? har.error ?? log.problem} />
       {tunnel === undefined && <Notice>{t('log.tunnelGone')}</Notice>}
       {requests !== undefined && requests.length > 0 && (
         <div class="log-bar">
           <ChipRow requests={requests} chosen={part} choose={(chosen) => show({ part: chosen, search })} />
-          <button
-            type="button"
-            class="link"
+          <Button
+            look="link"
             aria-pressed={frozen !== undefined}
-            onClick={() => setFrozen(frozen === undefined ? log.requests : undefined)}
+            act={() => setFrozen(frozen === undefined ? log.requests : undefined)}
           >
             {frozen === undefined
               ? t('log.pause')
               : waiting === 0
                 ? t('log.paused')
                 : t('log.newOnes', { count: waiting })}
-          </button>
+          </Button>
         </div>
       )}
       {shown?.length === 0 && requests !== undefined && requests.length > 0 && (
@@ -221,19 +218,19 @@ function ChipRow({
 }): JSX.Element {
   const parts = useMemo(() => chips(requests, chosen), [requests, chosen]);
   return (
-    <div class="filter-chips" role="group" aria-label={t('log.show')}>
-      {parts.map(({ id, label, count }) => (
-        <button
-          key={id}
-          type="button"
-          class="filter-chip"
-          aria-pressed={id === chosen}
-          onClick={() => choose(id === chosen ? ALL : id)}
-        >
+    <Toggles
+      label={t('log.show')}
+      class="line"
+      look="chip filter-chip"
+      choices={parts.map(({ id, label, count }) => [
+        id,
+        <>
           <bdi>{label}</bdi> <span class="dim">{countText(count)}</span>
-        </button>
-      ))}
-    </div>
+        </>,
+      ])}
+      value={chosen}
+      choose={(id) => choose(id === chosen ? ALL : id)}
+    />
   );
 }
 

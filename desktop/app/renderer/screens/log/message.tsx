@@ -7,7 +7,8 @@ import { t } from '../../../messages/translate.ts';
 import { addressParameters } from '../../model/address.ts';
 import { countText } from '../../model/numbers.ts';
 import { headersSummary, type MessageKind, outcome } from '../../model/request.ts';
-import { CopyButton, Notice } from '../../view/controls.tsx';
+import { CopyButton } from '../../view/controls.tsx';
+import { Button, FoldMark, Notice, Toggles } from '../../view/kit.tsx';
 import { Body } from '../body/body.tsx';
 import { Socket } from './socket.tsx';
 
@@ -27,14 +28,15 @@ export function Exchange({ tunnelKey, detail }: { tunnelKey: string; detail: Det
   return (
     <div class="exchange">
       {detail.isWebSocket && <Socket tunnelKey={tunnelKey} detail={detail} />}
-      <div class="segments" role="group" aria-label={t('request.parts')}>
-        {PARTS.map((part) => (
-          <button key={part} type="button" aria-pressed={part === shown} onClick={() => setShown(part)}>
-            {t(`request.${part}`)}
-          </button>
-        ))}
-      </div>
-      <div class="messages" data-shown={shown}>
+      <Toggles
+        label={t('request.parts')}
+        class="segments"
+        look=""
+        choices={PARTS.map((part) => [part, t(`request.${part}`)])}
+        value={shown}
+        choose={setShown}
+      />
+      <div class="messages stack s3" data-shown={shown}>
         <Message
           of="response"
           message={detail.response}
@@ -63,7 +65,7 @@ function Message({
 }): JSX.Element {
   const title = t(`request.${of}`);
   return (
-    <section class={`message message-${of}`} aria-label={title}>
+    <section class={`message message-${of} box stack copied-by-hand`} aria-label={title}>
       <h2>{title}</h2>
       {message === undefined ? (
         <Notice>{missing}</Notice>
@@ -94,19 +96,13 @@ function Headers({
   const id = useId();
   const lines = (): string => fields.map(([name, value]) => `${name}: ${utf8Text(value)}\n`).join('');
   return (
-    <div class="headers">
+    <div>
       <div class="headers-bar">
-        <button
-          type="button"
-          class="headers-fold"
-          aria-expanded={isOpen}
-          aria-controls={id}
-          onClick={() => setChosen(!isOpen)}
-        >
-          <span aria-hidden="true">{isOpen ? '▾' : <span class="turns">▸</span>}</span>
+        <Button look="headers-fold" aria-expanded={isOpen} aria-controls={id} act={() => setChosen(!isOpen)}>
+          <FoldMark isOpen={isOpen} />
           <b>{t('request.headers', { count: fields.length })}</b>
-          <bdi class="dim">{headersSummary(fields)}</bdi>
-        </button>
+          <bdi class="dim cut">{headersSummary(fields)}</bdi>
+        </Button>
         {fields.length > 0 && (
           <CopyButton
             what={{ kind: of === 'request' ? 'requestHeaders' : 'responseHeaders', name: '' }}
@@ -117,7 +113,7 @@ function Headers({
       <div id={id} hidden={!isOpen}>
         {isOpen && (
           <>
-            <p class="start-line mono" dir="ltr">
+            <p class="mono" dir="ltr">
               {escapeUnprintable(utf8Text(startLine))}
             </p>
             <Fields fields={fields} />
@@ -133,7 +129,7 @@ function Fields({ fields }: Pick<MessageView, 'fields'>): JSX.Element | null {
   if (fields.length === 0) return null;
   return (
     // Not a hidden caption, which the browser would take for the first row, and make all columns equal.
-    <table class="fields" aria-label={t('bench.headers')}>
+    <table class="table" aria-label={t('bench.headers')}>
       <tbody>
         {fields.map(([name, value], index) => (
           // Fields may repeat, so the position is the key.
@@ -160,7 +156,7 @@ function Parameters({ startLine }: { startLine: string }): JSX.Element | null {
   if (shown.length === 0) return null;
   return (
     <>
-      <table class="parameters">
+      <table class="table">
         <caption>{t('log.parameters')}</caption>
         <tbody>
           {shown.map(([name, value], index) => (

@@ -23,6 +23,7 @@ import {
 import { useTime } from '../../view/clock.ts';
 import { type Action, useShell } from '../../view/context.ts';
 import { isLetter, isTyping, useKey } from '../../view/keyboard.ts';
+import { Button } from '../../view/kit.tsx';
 import { Menu, type MenuItem, type Spot, spotOf } from '../../view/menu.tsx';
 import { drawnRows, scrollerOf, useVirtualRows } from '../../view/virtual-rows.ts';
 
@@ -120,7 +121,7 @@ export function RequestList({
       <div ref={ruler} class="row-ruler" aria-hidden="true" />
       <ul
         ref={list}
-        class="rows log"
+        class="log"
         aria-label={t('log.requests')}
         style={{ height: `${requests.length * rows.rowHeight}px` }}
         onFocusIn={({ target }) => {
@@ -356,18 +357,17 @@ const RowButton = memo(function RowButton({
   if (isInLog) kinds.push('row-timed');
   if (isInLog && replayOf !== undefined) kinds.push('row-repeats');
   return (
-    <button
-      type="button"
+    <Button
       id={isInLog ? rowId(tunnelKey, id) : `recent-${tunnelKey}-${id}`}
-      class={`row ${kinds.join(' ')}`}
+      look={`row ${kinds.join(' ')}`}
       tabIndex={isTabStop ? 0 : -1}
       aria-current={isOpen ? 'true' : undefined}
-      onClick={() => go({ screen: 'request', key: tunnelKey, id })}
+      act={() => go({ screen: 'request', key: tunnelKey, id })}
     >
-      <span class="method" dir="ltr">
+      <span class="method cut" dir="ltr">
         {escapeUnprintable(request.method)}
       </span>
-      <span class="target" dir="ltr" title={target}>
+      <span class="target cut" dir="ltr" title={target}>
         {replayOf !== undefined && (
           <span class="replay-mark" title={t('log.repeats', { replayOf })}>
             <span aria-hidden="true">↻ </span>
@@ -390,13 +390,13 @@ const RowButton = memo(function RowButton({
         <SignatureMark signature={request.signature} />
         {target}
       </span>
-      <span class="status">{statusText(request)}</span>
+      <span class="status cut">{statusText(request)}</span>
       <span class="took">
         {timeText(request)}
         {isInLog && request.durationMs !== undefined && <DurationBar ms={request.durationMs} />}
       </span>
       {isInLog && <Ago startedAt={request.startedAt} />}
-    </button>
+    </Button>
   );
 });
 
@@ -426,7 +426,7 @@ function Ago({ startedAt }: { startedAt: number }): JSX.Element {
 function SignatureMark({ signature }: { signature: SignatureView | undefined }): JSX.Element | null {
   const mark = signature && signatureMark(signature);
   if (signature === undefined || mark === undefined) return null;
-  return <span class={`signature-mark verdict-${signatureTone(signature)}`}>{mark} </span>;
+  return <span class={`strong verdict-${signatureTone(signature)}`}>{mark} </span>;
 }
 
 /** What can be done with a request of a log without opening it, by number. Copies contain no secrets. */

@@ -1,8 +1,8 @@
 import type { JSX } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import { escapeUnprintable } from '../../../../../shared/unprintable.ts';
 import type { RequestDetail } from '../../../../client/inspector/records.ts';
-import type { CallError, DetailView } from '../../../ipc/ipc.ts';
+import type { DetailView } from '../../../ipc/ipc.ts';
 import type { TunnelView } from '../../../ipc/snapshot.ts';
 import { t } from '../../../messages/translate.ts';
 import { bytesText, clockText } from '../../model/numbers.ts';
@@ -20,10 +20,12 @@ import {
   visitorWords,
 } from '../../model/request.ts';
 import { useAction, useShell } from '../../view/context.ts';
-import { Failure, useCopied } from '../../view/controls.tsx';
+import { useCopied } from '../../view/controls.tsx';
 import { isLetter, useKey } from '../../view/keyboard.ts';
+import { Button, Failed, Failure } from '../../view/kit.tsx';
 import { Menu, type Spot, spotBelow } from '../../view/menu.tsx';
 import { Screen } from '../../view/screen.tsx';
+import { useLoaded } from '../../view/use-loaded.ts';
 import { Signature } from '../signature.tsx';
 import { useExport } from '../transfer.tsx';
 import { Exchange } from './message.tsx';
@@ -42,7 +44,8 @@ export function RequestScreen({
   tunnels: readonly TunnelView[];
 }): JSX.Element {
   const [reveal, setReveal] = useState(false);
-  const { detail, error } = useDetail(tunnelKey, id, reveal);
+  const loaded = useLoaded('log:detail', { key: tunnelKey, id, reveal }, { keep: keptDetail, laterMs });
+  const detail = loaded.error === undefined ? loaded.value : undefined;
   const canReach = tunnels.some(({ key, status }) => key === tunnelKey && status.name === 'online');
   const secrets = detail === undefined ? 0 : hiddenSecrets(detail.request);
 
@@ -55,7 +58,7 @@ export function RequestScreen({
       }
       titleDir={detail === undefined ? undefined : 'ltr'}
     >
-      <Failure problem={error} />
+      <Failed of={loaded} />
       {detail !== undefined && (
         <>
           <Facts tunnelKey={tunnelKey} detail={detail} />
@@ -80,7 +83,7 @@ function Facts({ tunnelKey, detail }: { tunnelKey: string; detail: DetailView })
   const { go } = useShell();
   const { startedAt, bytesIn, bytesOut, isBroken, status, visitor, replayOf, isImported } = detail;
   return (
-    <p class="facts">
+    <p class="line spaced dim">
       <b class={`status-${outcome(detail)}`}>{statusText(detail)}</b>
       <span>{timeText(detail)}</span>
       <span>{t('request.inAndOut', { received: bytesText(bytesIn), sent: bytesText(bytesOut) })}</span>
@@ -89,42 +92,17 @@ function Facts({ tunnelKey, detail }: { tunnelKey: string; detail: DetailView })
       {isBroken && status !== undefined && <span class="status-broken">{t('request.brokeOff')}</span>}
       {isImported && <span>{t('log.importedHint')}</span>}
       {replayOf !== undefined && (
-        <button
-          type="button"
-          class="link"
-          onClick={() => go({ screen: 'request', key: tunnelKey, id: replayOf })}
-        >
+        <Button look="link" act={() => go({ screen: 'request', key: tunnelKey, id: replayOf })}>
           {t('log.repeatsSentence', { replayOf })}
-        </button>
+        </Button>
       )}
     </p>
   );
 }
 
-function useDetail(key: string, id: number, reveal: boolean): { detail?: DetailView; error?: CallError } {
-  const { bridge } = useShell();
-  const [state, setState] = useState<{ detail?: DetailView; error?: CallError }>({});
-  useEffect(() => {
-    let timer: number | undefined;
-    let isOver = false;
-    let last: DetailView | undefined;
-    const load = async (): Promise<void> => {
-      const answer = await bridge.call('log:detail', { key, id, reveal });
-      if (isOver) return;
-      if (answer.ok) {
-        last = keptDetail(last, answer.value);
-        setState({ detail: last });
-      } else setState({ error: answer.error });
-      const isPending = answer.ok && answer.value.durationMs === undefined && !answer.value.isBroken;
-      if (isPending) timer = window.setTimeout(() => void load(), PENDING_MS);
-    };
-    load().catch(() => setState({ error: { code: 'no-answer', text: t('request.notRead') } }));
-    return () => {
-      isOver = true;
-      window.clearTimeout(timer);
-    };
-  }, [bridge, key, id, reveal]);
-  return state;
+/** A request is read again until its response has arrived. */
+function laterMs({ durationMs, isBroken }: DetailView): number | undefined {
+  return durationMs === undefined && !isBroken ? PENDING_MS : undefined;
 }
 
 /** The new details, with unchanged messages reused. */
@@ -137,7 +115,7 @@ function keptDetail(before: DetailView | undefined, next: DetailView): DetailVie
 function TimeBar({ detail }: { detail: DetailView }): JSX.Element {
   const all = phases(detail);
   return (
-    <div class="time">
+    <div class="stack s1">
       {/* Decorative, because the words below contain the same. */}
       <div class="time-bar" aria-hidden="true">
         {shares(all).map(({ name, share }) => (
@@ -212,39 +190,32 @@ function RequestActions({
 
   return (
     <>
-      <div ref={row} class="buttons request-actions">
-        <button
-          type="button"
+      <div ref={row} class="request-actions line">
+        <Button
           id={REPLAY_ID}
-          class="button primary"
+          look="button primary"
           disabled={problem !== undefined}
-          aria-disabled={action.isBusy}
-          onClick={() => void (action.isBusy || replay())}
+          isBusy={action.isBusy}
+          act={replay}
         >
           {t('request.replay')}
-        </button>
-        <button type="button" id="edit-request" class="button" onClick={edit}>
+        </Button>
+        <Button id="edit-request" act={edit}>
           {t('request.edit')}
-        </button>
-        <button
-          type="button"
-          class="button"
-          aria-label={isCopied ? undefined : t('request.copyCurl')}
-          onClick={() => void copy()}
-        >
-          {isCopied ? t('request.copied') : t('request.curl')}
-        </button>
-        <button
-          type="button"
+        </Button>
+        <Button aria-label={isCopied ? undefined : t('request.copyCurl')} act={copy}>
+          {t(isCopied ? 'request.copied' : 'request.curl')}
+        </Button>
+        <Button
           id="more-request"
-          class="button more"
+          look="button more"
           aria-haspopup="menu"
           aria-label={t('request.more')}
           title={t('request.more')}
-          onClick={({ currentTarget }) => setMenu(spotBelow(currentTarget))}
+          act={({ currentTarget }) => setMenu(spotBelow(currentTarget))}
         >
           <span aria-hidden="true">⋯</span>
-        </button>
+        </Button>
       </div>
       {problem !== undefined && <p class="hint">{problem}</p>}
       {har.words !== '' && <p class="hint file-words">{har.words}</p>}

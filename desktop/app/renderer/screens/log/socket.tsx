@@ -17,7 +17,8 @@ import {
   type Sender,
 } from '../../model/request.ts';
 import { useShell } from '../../view/context.ts';
-import { Failure, Notice, SearchField } from '../../view/controls.tsx';
+import { SearchField } from '../../view/controls.tsx';
+import { Button, Failure, Notice, Toggles } from '../../view/kit.tsx';
 import { drawnRows, useVirtualRows } from '../../view/virtual-rows.ts';
 import { Body } from '../body/body.tsx';
 
@@ -41,32 +42,19 @@ export function Socket({ tunnelKey, detail }: { tunnelKey: string; detail: Detai
   const dropped = (known?.oldest ?? 1) - 1;
 
   return (
-    <section class="message socket" aria-label={t('socket.title')}>
+    <section class="message socket box stack copied-by-hand" aria-label={t('socket.title')}>
       <Failure problem={problem} />
       {known?.problem !== undefined && <Notice>{t(`socket.problem.${known.problem}`)}</Notice>}
-      <div class="socket-bar">
+      <div class="line split">
         <b>{t('socket.messages', { count: known?.count ?? 0 })}</b>
-        <span role="group" aria-label={t('socket.from')}>
-          {SENDERS.map((each) => (
-            <button
-              key={each}
-              type="button"
-              class="link"
-              aria-pressed={each === sender}
-              onClick={() => setSender(each)}
-            >
-              {t(`socket.${each}`)}
-            </button>
-          ))}
-        </span>
+        <Toggles
+          label={t('socket.from')}
+          choices={SENDERS.map((each) => [each, t(`socket.${each}`)])}
+          value={sender}
+          choose={setSender}
+        />
       </div>
-      <SearchField
-        id="filter-messages"
-        label={t('socket.filter')}
-        placeholder={t('socket.filter')}
-        value={typed}
-        onChange={setTyped}
-      />
+      <SearchField id="filter-messages" label={t('socket.filter')} value={typed} onChange={setTyped} />
       {listed !== undefined && listed.length > 0 ? (
         <MessageList startedAt={startedAt} messages={listed} chosen={chosen} choose={setChosen} />
       ) : (
@@ -147,7 +135,7 @@ function MessageList({
       <div ref={ruler} class="row-ruler" aria-hidden="true" />
       <ul
         ref={list}
-        class="rows socket-list"
+        class="socket-list"
         aria-label={t('socket.title')}
         style={{ height: `${messages.length * rows.rowHeight}px` }}
         onKeyDown={(event) => {
@@ -214,31 +202,33 @@ const MessageRow = memo(function MessageRow({
 }): JSX.Element {
   const { id, isFromVisitor, kind } = message;
   return (
-    <button
-      type="button"
-      class={`row socket-row ${isFromVisitor ? 'socket-in' : 'socket-out'}`}
+    <Button
+      look={`row socket-row ${isFromVisitor ? 'socket-in' : ''}`}
       tabIndex={isTabStop ? 0 : -1}
       aria-current={isChosen ? 'true' : undefined}
-      onClick={() => choose(id)}
+      act={() => choose(id)}
     >
-      <span class="socket-arrow" title={t(isFromVisitor ? 'socket.fromVisitor' : 'socket.fromService')}>
+      <span
+        class="socket-arrow strong"
+        title={t(isFromVisitor ? 'socket.fromVisitor' : 'socket.fromService')}
+      >
         <span aria-hidden="true">{isFromVisitor ? '↑' : '↓'}</span>
         <span class="unseen">{t(isFromVisitor ? 'socket.fromVisitor' : 'socket.fromService')} </span>
       </span>
-      <span class="target mono" dir="ltr">
-        {kind !== 'text' && <span class="socket-kind">{t(`socket.kind.${kind}`)} </span>}
+      <span class="target mono cut" dir="ltr">
+        {kind !== 'text' && <span class="dim">{t(`socket.kind.${kind}`)} </span>}
         {previewText(message)}
       </span>
-      <span class="socket-size">{rowSize(message)}</span>
-      <span class="socket-time">{messageTime(startedAt, message)}</span>
-    </button>
+      <span class="socket-size cut">{rowSize(message)}</span>
+      <span class="socket-time cut">{messageTime(startedAt, message)}</span>
+    </Button>
   );
 });
 
 function ChosenMessage({ startedAt, message }: { startedAt: number; message: SocketMessage }): JSX.Element {
   const body = useMemo(() => messageBody(message), [message]);
   return (
-    <div class="socket-chosen">
+    <div class="socket-chosen below stack s1">
       <p class="hint">{messageWords(startedAt, message)}</p>
       {message.form === 'plain' || message.form === 'compressed' ? (
         <Body of="message" message={body} />

@@ -1,8 +1,7 @@
-import type { JSX, TargetedEvent } from 'preact';
-import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
+import type { JSX } from 'preact';
+import { useLayoutEffect, useState } from 'preact/hooks';
 import { REDACTED } from '../../../../../shared/version.ts';
-import type { CallError } from '../../../ipc/ipc.ts';
-import type { EditForm, EditProblemView, EditView } from '../../../ipc/request-views.ts';
+import type { EditProblemView, EditView } from '../../../ipc/request-views.ts';
 import { t } from '../../../messages/translate.ts';
 import { bytesText } from '../../model/numbers.ts';
 import {
@@ -13,10 +12,23 @@ import {
   withHeader,
   withoutHeader,
 } from '../../model/request-editor.ts';
-import { useShell } from '../../view/context.ts';
-import { Failure, Field, fieldControl, keysText } from '../../view/controls.tsx';
+import { useAction, useShell } from '../../view/context.ts';
+import { keysText } from '../../view/controls.tsx';
 import { hasCommand, useKey } from '../../view/keyboard.ts';
+import {
+  Button,
+  Choice,
+  described,
+  Failed,
+  Failure,
+  Field,
+  Form,
+  Input,
+  Note,
+  TextArea,
+} from '../../view/kit.tsx';
 import { Screen } from '../../view/screen.tsx';
+import { useLoaded } from '../../view/use-loaded.ts';
 import { scrollerOf } from '../../view/virtual-rows.ts';
 import { Answers, resultWords, useAnswers } from './results.tsx';
 
@@ -26,11 +38,11 @@ const drafts = new Map<string, EditDraft>();
 
 /** Edits a request to send it again, and compares the new response with the previous one. */
 export function EditScreen({ tunnelKey, id }: { tunnelKey: string; id: number }): JSX.Element {
-  const { view, error } = useEditView(tunnelKey, id);
-  if (view !== undefined) return <Editing tunnelKey={tunnelKey} id={id} view={view} />;
+  const view = useLoaded('bench:open', { key: tunnelKey, id });
+  if (view.value !== undefined) return <Editing tunnelKey={tunnelKey} id={id} view={view.value} />;
   return (
     <Screen title={t('bench.editRequest', { id })}>
-      <Failure problem={error} />
+      <Failed of={view} />
     </Screen>
   );
 }
@@ -41,12 +53,14 @@ function Editing({ tunnelKey, id, view }: { tunnelKey: string; id: number; view:
   const { say } = useShell();
   const draftId = `${tunnelKey} ${id}`;
   const [draft, setDraft] = useState(() => drafts.get(draftId) ?? draftOf(view));
-  const sender = useSender(tunnelKey, id);
-  const answers = useAnswers(tunnelKey, id, sender.sent);
-  const result = !sender.isBusy ? answers && resultWords(answers) : undefined;
+  const sender = useAction();
+  const { isBusy, error } = sender;
+  const [sent, setSent] = useState<number>();
+  const [problems, setProblems] = useState<readonly EditProblemView[]>([]);
+  const answers = useAnswers(tunnelKey, id, sent);
+  const result = isBusy ? undefined : answers && resultWords(answers);
   // Immediately, because the screen may be left before an effect runs.
   useLayoutEffect(() => keep(draftId, draft), [draftId, draft]);
-  const { problems, error } = sender;
   useLayoutEffect(() => {
     if (problems.length > 0) document.querySelector<HTMLElement>('.edit [aria-invalid]')?.focus();
   }, [problems]);
@@ -57,9 +71,18 @@ function Editing({ tunnelKey, id, view }: { tunnelKey: string; id: number; view:
     say(result);
     // Once for each request, even if two have the same result.
   }, [result, answers?.after]);
-  const { isBusy } = sender;
-  const send = (): void => void (isBusy || sender.send(formOf(draft, view)));
-  useKey((event) => hasCommand(event) && event.key === 'Enter' && !event.repeat && isInEditor(event), send);
+  const send = async (): Promise<void> => {
+    if (isBusy) return;
+    setProblems([]);
+    const answer = await sender.run('bench:send', { key: tunnelKey, id, edit: formOf(draft, view) });
+    if (!answer.ok) return;
+    setProblems('problems' in answer.value ? answer.value.problems : []);
+    if ('sent' in answer.value) setSent(answer.value.sent);
+  };
+  useKey(
+    (event) => hasCommand(event) && event.key === 'Enter' && !event.repeat && isInEditor(event),
+    () => void send(),
+  );
   return (
     <Screen
       title={t('bench.editRequest', { id })}
@@ -97,20 +120,19 @@ function SendBar({
 }): JSX.Element {
   return (
     <>
-      {result !== undefined && <p class="sender-words sent-result">{result}</p>}
-      <div class="buttons">
-        <button
-          type="submit"
+      {result !== undefined && <p class="sent-result strong">{result}</p>}
+      <div class="line">
+        <Button
           form={FORM_ID}
-          class="button primary"
+          look="button primary"
           title={t('bench.sendWithKey', { keys: keysText('Mod+Enter') })}
-          aria-disabled={isBusy}
+          isBusy={isBusy}
         >
           {t('bench.send')}
-        </button>
-        <button type="button" class="link" onClick={onReset}>
+        </Button>
+        <Button look="link" act={onReset}>
           {t('bench.asItWas')}
-        </button>
+        </Button>
       </div>
     </>
   );
@@ -121,23 +143,6 @@ function keep(id: string, draft: EditDraft): void {
   drafts.set(id, draft);
   const [oldest] = drafts.keys();
   if (drafts.size > DRAFTS_MAX && oldest !== undefined) drafts.delete(oldest);
-}
-
-function useEditView(key: string, id: number): { view?: EditView; error?: CallError } {
-  const { bridge } = useShell();
-  const [state, setState] = useState<{ view?: EditView; error?: CallError }>({});
-  useEffect(() => {
-    let isOver = false;
-    const load = async (): Promise<void> => {
-      const answer = await bridge.call('bench:open', { key, id });
-      if (!isOver) setState(answer.ok ? { view: answer.value } : { error: answer.error });
-    };
-    load().catch(() => setState({ error: { code: 'no-answer', text: t('request.notRead') } }));
-    return () => {
-      isOver = true;
-    };
-  }, [bridge, key, id]);
-  return state;
 }
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'];
@@ -154,51 +159,38 @@ function RequestForm({
   draft: EditDraft;
   setDraft: (draft: EditDraft) => void;
   problems: readonly EditProblemView[];
-  onSend: () => void;
+  onSend: () => Promise<void>;
 }): JSX.Element {
   const problemOf = (part: string): string | undefined => problems.find((found) => found.part === part)?.text;
   const hasSecrets = JSON.stringify([draft.target, draft.headers]).includes(REDACTED);
-  const submit = (event: TargetedEvent<HTMLFormElement>): void => {
-    event.preventDefault();
-    onSend();
-  };
+  const change = (changes: Partial<EditDraft>): void => setDraft({ ...draft, ...changes });
   return (
-    <form id={FORM_ID} class="stack edit" noValidate onSubmit={submit}>
+    <Form id={FORM_ID} class="edit stack s4" submit={onSend}>
       <div class="edit-line">
         <Field id="edit-method" label={t('bench.method')} problem={problemOf('method')}>
-          <input
-            {...fieldControl('edit-method', problemOf('method'))}
+          <Input
             class="mono"
             list="edit-methods"
-            autocomplete="off"
-            spellcheck={false}
             value={draft.method}
-            onInput={(event) => setDraft({ ...draft, method: event.currentTarget.value })}
+            change={(method) => change({ method })}
           />
-          <datalist id="edit-methods">
-            {METHODS.map((method) => (
-              <option key={method} value={method} />
-            ))}
-          </datalist>
         </Field>
+        <datalist id="edit-methods">
+          {METHODS.map((method) => (
+            <option key={method} value={method} />
+          ))}
+        </datalist>
         <Field id="edit-target" label={t('bench.path')} problem={problemOf('target')}>
-          <input
-            {...fieldControl('edit-target', problemOf('target'))}
-            class="mono"
-            autocomplete="off"
-            spellcheck={false}
-            value={draft.target}
-            onInput={(event) => setDraft({ ...draft, target: event.currentTarget.value })}
-          />
+          <Input class="mono" value={draft.target} change={(target) => change({ target })} />
         </Field>
       </div>
-      <fieldset class="field">
+      <fieldset class="stack s1">
         <legend>{t('bench.headers')}</legend>
         <HeaderFields draft={draft} setDraft={setDraft} problemOf={problemOf} />
-        <div class="buttons">
-          <button type="button" class="link" onClick={() => setDraft(withHeader(draft))}>
+        <div class="line">
+          <Button look="link" act={() => setDraft(withHeader(draft))}>
             {t('bench.addHeader')}
-          </button>
+          </Button>
         </div>
         <p class="hint">{t('bench.byCulvert')}</p>
         {hasSecrets && <p class="hint">{t('bench.redacted', { mark: REDACTED })}</p>}
@@ -207,29 +199,22 @@ function RequestForm({
         </div>
       </fieldset>
       <Field id="edit-body" label={t('bench.body')} hint={bodyHint(view, draft)} problem={problemOf('body')}>
-        <textarea
-          {...fieldControl('edit-body', problemOf('body'))}
+        <TextArea
           class="mono"
           rows={8}
-          spellcheck={false}
           value={draft.body ?? view.body ?? ''}
-          onInput={(event) => setDraft({ ...draft, body: event.currentTarget.value })}
+          change={(body) => change({ body })}
         />
       </Field>
       {view.signer !== undefined && (
-        <label class="choice">
-          <input
-            type="checkbox"
-            checked={draft.signs}
-            onChange={(event) => setDraft({ ...draft, signs: event.currentTarget.checked })}
-          />
-          <span>
-            {t('bench.signs', { name: view.signer })}
-            <span class="hint">{t('bench.signsHint')}</span>
-          </span>
-        </label>
+        <Choice
+          label={t('bench.signs', { name: view.signer })}
+          hint={t('bench.signsHint')}
+          checked={draft.signs}
+          change={(signs) => change({ signs })}
+        />
       )}
-    </form>
+    </Form>
   );
 }
 
@@ -251,7 +236,7 @@ function HeaderFields({
   problemOf: (part: string) => string | undefined;
 }): JSX.Element {
   return (
-    <ul class="header-fields">
+    <ul class="header-fields stack">
       {draft.headers.map(({ key, name, value }, index) => {
         const problems = {
           name: problemOf(`fields.${index}.name`),
@@ -259,7 +244,7 @@ function HeaderFields({
         };
         const note = `edit-header-${key}-note`;
         const control = (part: 'name' | 'value', text: string): JSX.Element => (
-          <input
+          <Input
             id={`edit-header-${key}-${part}`}
             class="mono"
             aria-label={
@@ -269,65 +254,30 @@ function HeaderFields({
                   ? t('bench.headerValueAt', { place: index + 1 })
                   : t('bench.headerValue', { name })
             }
-            aria-describedby={note}
-            aria-invalid={problems[part] === undefined ? undefined : 'true'}
-            autocomplete="off"
-            spellcheck={false}
+            {...described(note, problems[part])}
             value={text}
-            onInput={(event) => setDraft(changeHeader(draft, key, { [part]: event.currentTarget.value }))}
+            change={(typed) => setDraft(changeHeader(draft, key, { [part]: typed }))}
           />
         );
         return (
           <li key={key}>
             {control('name', name)}
             {control('value', value)}
-            <button
-              type="button"
-              class="link"
+            <Button
+              look="link"
               aria-label={
                 name === ''
                   ? t('bench.removeHeaderAt', { place: index + 1 })
                   : t('bench.removeHeader', { name })
               }
-              onClick={() => setDraft(withoutHeader(draft, key))}
+              act={() => setDraft(withoutHeader(draft, key))}
             >
               {t('bench.remove')}
-            </button>
-            <div id={note} class="problem" aria-live="polite">
-              {problems.name ?? problems.value}
-            </div>
+            </Button>
+            <Note id={note} problem={problems.name ?? problems.value} />
           </li>
         );
       })}
     </ul>
   );
-}
-
-interface Sending {
-  readonly isBusy: boolean;
-  /** number of the last request sent */
-  readonly sent: number | undefined;
-  readonly error: CallError | undefined;
-  readonly problems: readonly EditProblemView[];
-}
-
-const IDLE: Sending = { isBusy: false, sent: undefined, error: undefined, problems: [] };
-
-/** Sends an edited request. */
-function useSender(key: string, id: number): Sending & { readonly send: (form: EditForm) => void } {
-  const { bridge } = useShell();
-  const [state, setState] = useState(IDLE);
-  const send = async (edit: EditForm): Promise<void> => {
-    setState(({ sent }) => ({ ...IDLE, isBusy: true, sent }));
-    const answer = await bridge
-      .call('bench:send', { key, id, edit })
-      .catch(() => ({ ok: false as const, error: { code: 'no-answer', text: t('common.noAnswer') } }));
-    const change = !answer.ok
-      ? { error: answer.error }
-      : 'problems' in answer.value
-        ? { problems: answer.value.problems }
-        : { sent: answer.value.sent };
-    setState(({ sent }) => ({ ...IDLE, sent, ...change }));
-  };
-  return { ...state, send: (form) => void send(form) };
 }

@@ -1,10 +1,12 @@
 import type { JSX } from 'preact';
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
 import type { DetailView } from '../../../ipc/ipc.ts';
 import { t } from '../../../messages/translate.ts';
 import { latencyText } from '../../model/numbers.ts';
 import { type AnswerDiff, answerDiff, isSame, type ShownRow } from '../../model/request-editor.ts';
 import { useShell } from '../../view/context.ts';
+import { Button } from '../../view/kit.tsx';
+import { useLoaded } from '../../view/use-loaded.ts';
 
 /** The responses to a request and to its edited copy. */
 interface AnswersView {
@@ -43,7 +45,7 @@ export function Answers({ tunnelKey, answers }: { tunnelKey: string; answers: An
   return (
     <section class="responses" aria-label={t('bench.responses')}>
       <h2>{t('bench.responses')}</h2>
-      <p class="response-status">
+      <p class="line">
         <span class="unseen">{t('bench.before')}</span>
         <Status status={status.before} />
         <span aria-hidden="true">→</span>
@@ -51,14 +53,13 @@ export function Answers({ tunnelKey, answers }: { tunnelKey: string; answers: An
         <b>
           <Status status={status.after} />
         </b>
-        <button
-          type="button"
+        <Button
           id={`sent-${after}`}
-          class="link"
-          onClick={() => go({ screen: 'request', key: tunnelKey, id: after })}
+          look="link"
+          act={() => go({ screen: 'request', key: tunnelKey, id: after })}
         >
           {t('bench.showRequest', { after })}
-        </button>
+        </Button>
       </p>
       <Part title={t('bench.headers')} rows={headers} />
       <Part title={t('bench.body')} rows={body} />
@@ -90,22 +91,9 @@ function Part({ title, rows }: { title: string; rows: readonly ShownRow[] }): JS
 }
 
 /** `undefined` until it is loaded. */
-function useRequest(key: string, id: number | undefined): DetailView | undefined {
-  const { bridge } = useShell();
-  const [detail, setDetail] = useState<DetailView>();
-  useEffect(() => {
-    if (id === undefined) return undefined;
-    let isOver = false;
-    const load = async (): Promise<void> => {
-      const answer = await bridge.call('log:detail', { key, id, reveal: false });
-      if (!isOver && answer.ok) setDetail(answer.value);
-    };
-    load().catch(() => setDetail(undefined));
-    return () => {
-      isOver = true;
-    };
-  }, [bridge, key, id]);
-  return detail?.id === id ? detail : undefined;
+function useRequest(key: string, id = 0): DetailView | undefined {
+  const { value } = useLoaded('log:detail', { key, id, reveal: false }, { isOn: id > 0 });
+  return value?.id === id ? value : undefined;
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { JSX, TargetedEvent, TargetedKeyboardEvent } from 'preact';
+import type { JSX, TargetedKeyboardEvent } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { t } from '../../../messages/translate.ts';
 import {
@@ -16,8 +16,8 @@ import {
   suggestedPorts,
 } from '../../model/create-form.ts';
 import { useAction, useShell } from '../../view/context.ts';
-import { Failure } from '../../view/controls.tsx';
 import { useEscape } from '../../view/keyboard.ts';
+import { Button, described, Failure, Form, Input } from '../../view/kit.tsx';
 import type { FormFieldProps } from './domain-field.tsx';
 import { Options } from './options.tsx';
 
@@ -92,7 +92,7 @@ export function CreateBar({
   const change = (changes: Partial<FormDraft>): void => {
     setDraft({ ...draft, ...changes });
     setProblems({});
-    if (create.error !== undefined) create.clear();
+    create.clear();
   };
   const show = (found: FormProblems): void => {
     setProblems(found);
@@ -104,8 +104,7 @@ export function CreateBar({
   };
   // The form then suggests the next port, which the user has not chosen.
   const isEcho = (): boolean => draft === EMPTY_DRAFT && performance.now() - exposedAt.current < ECHO_MS;
-  const submit = async (event: TargetedEvent<HTMLFormElement>): Promise<void> => {
-    event.preventDefault();
+  const submit = async (): Promise<void> => {
     if (create.isBusy || isEcho()) return;
     const read = readDraft(draft, context);
     if ('problems' in read) {
@@ -125,29 +124,27 @@ export function CreateBar({
 
   return (
     <footer class="create" role={isPane ? undefined : 'contentinfo'}>
-      <form aria-label={t('create.newTunnel')} noValidate onSubmit={(event) => void submit(event)}>
+      <Form class="stack s3" aria-label={t('create.newTunnel')} submit={submit}>
         {isOpen && <Options context={context} draft={draft} problems={problems} change={change} />}
         {!isField(create.error?.field) && <Failure problem={create.error} />}
         <div class="problem" id="port-note" role="alert">
           {problems.port}
         </div>
-        <div class="create-row">
+        <div class="create-row line">
           <PortField context={context} draft={draft} problem={problems.port} change={change} />
-          <button
-            type="button"
+          <Button
             id="options-button"
-            class="button"
             aria-expanded={isOpen}
             aria-controls="options"
-            onClick={() => setOpen(!isOpen)}
+            act={() => setOpen(!isOpen)}
           >
             {t('create.options')}
-          </button>
-          <button type="submit" class="button primary" aria-disabled={create.isBusy}>
-            {create.isBusy ? t('create.exposing') : t('create.expose')}
-          </button>
+          </Button>
+          <Button look="button primary" isBusy={create.isBusy}>
+            {t(create.isBusy ? 'create.exposing' : 'create.expose')}
+          </Button>
         </div>
-      </form>
+      </Form>
     </footer>
   );
 }
@@ -203,24 +200,23 @@ function PortField({ context, draft, problem, change }: FormFieldProps): JSX.Ele
 
   return (
     <div class="port-field">
-      <label for="port">{t('port.label')}</label>
-      <input
+      <label class="dim" for="port">
+        {t('port.label')}
+      </label>
+      <Input
         id="port"
         role="combobox"
         inputMode="numeric"
-        autocomplete="off"
-        spellcheck={false}
         maxLength={5}
         placeholder="3000"
         aria-autocomplete="list"
         aria-expanded={isShown}
         aria-controls="ports"
         aria-activedescendant={isShown && active >= 0 ? `port-option-${active}` : undefined}
-        aria-describedby="port-note port-hint"
-        aria-invalid={problem === undefined ? undefined : 'true'}
+        {...described('port-note port-hint', problem)}
         value={text}
-        onInput={(event) => {
-          change({ port: event.currentTarget.value });
+        change={(port) => {
+          change({ port });
           setOpen(true);
           setChosen(undefined);
         }}
@@ -233,7 +229,7 @@ function PortField({ context, draft, problem, change }: FormFieldProps): JSX.Ele
         onKeyDown={onKeyDown}
         onBlur={close}
       />
-      <span id="port-hint" class="port-hint">
+      <span id="port-hint" class="port-hint hint cut">
         {portHint(text, context.ports)}
       </span>
       <ul id="ports" class="ports" role="listbox" aria-label={t('port.inUse')} hidden={!isShown}>
@@ -241,6 +237,7 @@ function PortField({ context, draft, problem, change }: FormFieldProps): JSX.Ele
           <li
             key={view.port}
             id={`port-option-${index}`}
+            class="line"
             role="option"
             aria-selected={index === active}
             // Keeps the focus in the field, because its blur would close the list before the click.

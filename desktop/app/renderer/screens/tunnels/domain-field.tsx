@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useContext, useEffect, useState } from 'preact/hooks';
+import { useContext, useState } from 'preact/hooks';
 import type { CheckedDomainView, DomainView } from '../../../ipc/tunnel-views.ts';
 import { t } from '../../../messages/translate.ts';
 import { domainLabel, NEW_DOMAIN, withDomain } from '../../model/address.ts';
@@ -12,31 +12,21 @@ import {
 } from '../../model/create-form.ts';
 import { capitalised } from '../../model/numbers.ts';
 import { UndoContext, useAction, useShell } from '../../view/context.ts';
-import { type CopiedThing, CopyButton, Failure, Field, fieldControl } from '../../view/controls.tsx';
+import { type CopiedThing, CopyButton } from '../../view/controls.tsx';
+import { Button, Failed, Failure, Field, Input } from '../../view/kit.tsx';
+import { useLoaded } from '../../view/use-loaded.ts';
 
 /** A custom domain: one of the account's, or a new one. */
 export function DomainField({ context, draft, problem, change }: FormFieldProps): JSX.Element {
-  const list = useAction();
-  const [domains, setDomains] = useState<readonly DomainView[]>([]);
   const { plan } = context.account;
   const isAllowed = plan !== 'free';
-  const { run } = list;
   // Undoing a removal restores a domain.
-  const undos = useContext(UndoContext).length;
-  useEffect(() => {
-    let isCurrent = true;
-    const load = async (): Promise<void> => {
-      const answer = await run('domain:list', undefined);
-      if (isCurrent && answer.ok) setDomains(answer.value);
-    };
-    if (isAllowed) void load();
-    return () => {
-      isCurrent = false;
-    };
-  }, [run, isAllowed, undos]);
-  if (!isAllowed) {
-    return <p class="hint">{t('domain.needsPlan', { plan: capitalised(plan) })}</p>;
-  }
+  const list = useLoaded('domain:list', undefined, {
+    isOn: isAllowed,
+    again: useContext(UndoContext).length,
+  });
+  if (!isAllowed) return <p class="hint">{t('domain.needsPlan', { plan: capitalised(plan) })}</p>;
+  const { value: domains = [] } = list;
   const { choice } = draft.domain;
   const chosen = domains.find(({ domain }) => domain === choice);
   const choose = (next: string, known = domains): void => {
@@ -45,22 +35,14 @@ export function DomainField({ context, draft, problem, change }: FormFieldProps)
   };
   const show = (changed: DomainView): void => {
     const next = withDomain(domains, changed);
-    setDomains(next);
+    list.set(() => [...next]);
     choose(changed.domain, next);
   };
   return (
     <>
-      <Field
-        id="domain"
-        label={t('domain.label')}
-        hint={t('domain.hint')}
-        problem={problem ?? list.error?.text}
-      >
-        <select
-          {...fieldControl('domain', problem)}
-          value={choice}
-          onChange={(event) => choose(event.currentTarget.value)}
-        >
+      <Failed of={list} />
+      <Field id="domain" label={t('domain.label')} hint={t('domain.hint')} problem={problem}>
+        <select value={choice} onChange={(event) => choose(event.currentTarget.value)}>
           <option value="">{t('domain.none')}</option>
           {domains.map((domain) => (
             <option
@@ -91,7 +73,6 @@ function RemoveDomain({
   const { say } = useShell();
   const remove = useAction();
   const submit = async (): Promise<void> => {
-    if (remove.isBusy) return;
     const answer = await remove.run('domain:remove', { id });
     if (!answer.ok) return;
     onRemoved();
@@ -101,14 +82,9 @@ function RemoveDomain({
   };
   return (
     <div>
-      <button
-        type="button"
-        class="link"
-        aria-label={t('domain.removeOf', { domain })}
-        onClick={() => void submit()}
-      >
+      <Button look="link" aria-label={t('domain.removeOf', { domain })} isBusy={remove.isBusy} act={submit}>
         {t('domain.remove')}
-      </button>
+      </Button>
       <Failure problem={remove.error} />
     </div>
   );
@@ -125,37 +101,35 @@ function NewDomain({ onAdded }: { onAdded: (domain: DomainView) => void }): JSX.
       document.getElementById('new-domain')?.focus();
       return;
     }
+    const { domain, status } = answer.value;
     onAdded(answer.value);
-    say(
-      answer.value.status === 'verified'
-        ? t('domain.verified', { domain: answer.value.domain })
-        : t('domain.added', { domain: answer.value.domain }),
-    );
+    say(t(status === 'verified' ? 'domain.verified' : 'domain.added', { domain }));
   };
   return (
-    <Field id="new-domain" label={t('domain.domain')} hint={t('domain.example')} problem={add.error?.text}>
-      <div class="with-button">
-        <input
-          {...fieldControl('new-domain', add.error?.text)}
-          autocomplete="off"
-          autocapitalize="none"
-          spellcheck={false}
-          value={text}
-          onInput={(event) => {
-            setText(event.currentTarget.value);
-            if (add.error !== undefined) add.clear();
-          }}
-          onKeyDown={(event) => {
-            // Otherwise Enter would expose the port.
-            if (event.key !== 'Enter') return;
-            event.preventDefault();
-            void submit();
-          }}
-        />
-        <button type="button" class="button" aria-disabled={add.isBusy} onClick={() => void submit()}>
-          {add.isBusy ? t('domain.adding') : t('domain.add')}
-        </button>
-      </div>
+    <Field
+      id="new-domain"
+      label={t('domain.domain')}
+      hint={t('domain.example')}
+      problem={add.error?.text}
+      beside={
+        <Button isBusy={add.isBusy} act={submit}>
+          {t(add.isBusy ? 'domain.adding' : 'domain.add')}
+        </Button>
+      }
+    >
+      <Input
+        value={text}
+        change={(typed) => {
+          setText(typed);
+          add.clear();
+        }}
+        onKeyDown={(event) => {
+          // Otherwise Enter would expose the port.
+          if (event.key !== 'Enter') return;
+          event.preventDefault();
+          void submit();
+        }}
+      />
     </Field>
   );
 }
@@ -172,7 +146,6 @@ function DomainSetup({
   const check = useAction();
   const [problems, setProblems] = useState<CheckedDomainView['problems']>([]);
   const look = async (): Promise<void> => {
-    if (check.isBusy) return;
     const answer = await check.run('domain:check', { id: domain.id });
     if (!answer.ok) return;
     setProblems(answer.value.problems);
@@ -183,12 +156,16 @@ function DomainSetup({
     document.getElementById('domain')?.focus();
   };
   return (
-    <div class="domain-setup" role="group" aria-label={t('domain.recordsOf', { domain: domain.domain })}>
+    <div
+      class="domain-setup stack"
+      role="group"
+      aria-label={t('domain.recordsOf', { domain: domain.domain })}
+    >
       <p class="hint">{t('domain.enterRecords', { domain: domain.domain })}</p>
-      <ul class="records">
+      <ul class="stack">
         {domain.records.map(({ type, name, value }) => (
           <li key={type + value}>
-            <span class="record-type" translate={false}>
+            <span class="strong" translate={false}>
               {type}
             </span>
             <Copied what={{ kind: 'recordName', name: type }} text={name} />
@@ -196,9 +173,9 @@ function DomainSetup({
           </li>
         ))}
       </ul>
-      <button type="button" class="button" aria-disabled={check.isBusy} onClick={() => void look()}>
-        {check.isBusy ? t('domain.checking') : t('domain.check')}
-      </button>
+      <Button isBusy={check.isBusy} act={look}>
+        {t(check.isBusy ? 'domain.checking' : 'domain.check')}
+      </Button>
       <Failure problem={check.error} />
       <div role="status">
         {problems.length > 0 && (
@@ -219,8 +196,8 @@ function DomainSetup({
 /** A text for use elsewhere, with a button to copy it. */
 function Copied({ what, text }: { what: CopiedThing; text: string }): JSX.Element {
   return (
-    <span class="record-text">
-      <code>{text}</code>
+    <span class="line split">
+      <code class="grow copied-by-hand">{text}</code>
       <CopyButton what={what} text={() => text} />
     </span>
   );
@@ -245,14 +222,7 @@ export function NameField({ context, draft, problem, change }: FormFieldProps): 
   const hint = draft.name === '' ? t('name.hint', NAME_LENGTHS) : address;
   return (
     <Field id="name" label={t('name.label')} hint={hint} problem={shown}>
-      <input
-        {...fieldControl('name', shown)}
-        autocomplete="off"
-        autocapitalize="none"
-        spellcheck={false}
-        value={draft.name}
-        onInput={(event) => change({ name: tidyName(event.currentTarget.value) })}
-      />
+      <Input value={draft.name} change={(name) => change({ name: tidyName(name) })} />
     </Field>
   );
 }

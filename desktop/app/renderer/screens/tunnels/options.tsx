@@ -1,5 +1,4 @@
 import type { JSX } from 'preact';
-import type { Upstream } from '../../../../../shared/value-rules.ts';
 import { isWildcardDomain, wildcardLabel } from '../../../../../shared/wildcard-hosts.ts';
 import { t } from '../../../messages/translate.ts';
 import {
@@ -12,7 +11,8 @@ import {
 } from '../../model/create-form.ts';
 import { createChoices } from '../../model/time-left.ts';
 import { useAction } from '../../view/context.ts';
-import { Failure, Field, fieldControl, rich } from '../../view/controls.tsx';
+import { rich } from '../../view/controls.tsx';
+import { Button, Choice, Failure, Field, Input, Select, TextArea } from '../../view/kit.tsx';
 import { AccessFields } from '../access/access-fields.tsx';
 import { DomainField, NameField } from './domain-field.tsx';
 
@@ -32,7 +32,7 @@ export function Options({
   const ttl = draft.ttl ?? '';
   const port = draftPort(draft, context);
   return (
-    <div id="options" class="options">
+    <div id="options" class="options stack s3">
       <InPlace />
       <NameField context={context} draft={draft} problem={problems.name} change={change} />
       <DomainField context={context} draft={draft} problem={problems.domain} change={change} />
@@ -46,36 +46,25 @@ export function Options({
       />
       <div class="pair">
         <Field id="ttl" label={t('options.livesFor')}>
-          <select id="ttl" value={ttl} onChange={(event) => change({ ttl: event.currentTarget.value })}>
-            {createChoices(maxTtl).map((choice) => (
-              <option key={choice.ttl} value={choice.ttl}>
-                {choice.label}
-              </option>
-            ))}
+          <Select choices={createChoices(maxTtl)} value={ttl} choose={(chosen) => change({ ttl: chosen })}>
             <option value={CUSTOM}>{t('options.anotherTime')}</option>
-          </select>
+          </Select>
         </Field>
         <Field id="host" label={t('options.hostHeader')}>
-          <select
-            id="host"
+          <Select
+            choices={[
+              ['keep', t('options.asSent')],
+              ['local', `localhost:${port === '' ? t('options.portOfHost') : port}`],
+              [CUSTOM, t('options.anotherName')],
+            ]}
             value={draft.host}
-            onChange={(event) => change({ host: event.currentTarget.value as FormDraft['host'] })}
-          >
-            <option value="keep">{t('options.asSent')}</option>
-            <option value="local" dir="ltr">
-              localhost:{port === '' ? t('options.portOfHost') : port}
-            </option>
-            <option value={CUSTOM}>{t('options.anotherName')}</option>
-          </select>
+            choose={(host) => change({ host })}
+          />
         </Field>
       </div>
       {ttl === CUSTOM && (
         <Field id="custom-ttl" label={t('options.ttl')} hint={t('options.ttlExample')} problem={problems.ttl}>
-          <input
-            {...fieldControl('custom-ttl', problems.ttl)}
-            value={draft.customTtl}
-            onInput={(event) => change({ customTtl: event.currentTarget.value })}
-          />
+          <Input value={draft.customTtl} change={(customTtl) => change({ customTtl })} />
         </Field>
       )}
       {draft.host === CUSTOM && (
@@ -85,91 +74,65 @@ export function Options({
           hint={t('options.hostNameHint')}
           problem={problems.hostHeader}
         >
-          <input
-            {...fieldControl('custom-host', problems.hostHeader)}
-            spellcheck={false}
-            value={draft.customHost}
-            onInput={(event) => change({ customHost: event.currentTarget.value })}
-          />
+          <Input value={draft.customHost} change={(customHost) => change({ customHost })} />
         </Field>
       )}
       <Field id="compress" label={t('options.compress')} hint={t('options.compressHint')}>
-        <select
-          {...fieldControl('compress', undefined)}
+        <Select
+          choices={[
+            ['auto', t('options.compressAuto')],
+            ['on', t('options.compressOn')],
+            ['off', t('options.compressOff')],
+          ]}
           value={draft.compress}
-          onChange={(event) => change({ compress: event.currentTarget.value as FormDraft['compress'] })}
-        >
-          <option value="auto">{t('options.compressAuto')}</option>
-          <option value="on">{t('options.compressOn')}</option>
-          <option value="off">{t('options.compressOff')}</option>
-        </select>
+          choose={(compress) => change({ compress })}
+        />
       </Field>
       <Field id="upstream" label={t('options.upstream')}>
-        <select
-          id="upstream"
+        <Select
+          choices={[
+            ['http1', t('options.upstreamHttp1')],
+            ['h2c', t('options.upstreamH2c')],
+            ['h2', t('options.upstreamH2')],
+          ]}
           value={draft.upstream}
-          onChange={(event) => change({ upstream: event.currentTarget.value as Upstream })}
-        >
-          <option value="http1">{t('options.upstreamHttp1')}</option>
-          <option value="h2c">{t('options.upstreamH2c')}</option>
-          <option value="h2">{t('options.upstreamH2')}</option>
-        </select>
+          choose={(upstream) => change({ upstream })}
+        />
       </Field>
-      <Headers
+      <Field
         id="request-headers"
         label={t('options.requestHeaders')}
+        hint={t('options.headersHint')}
         problem={problems.headers}
-        text={draft.requestHeaders}
-        change={(requestHeaders) => change({ requestHeaders })}
-      />
-      <Headers
+      >
+        <TextArea
+          rows={2}
+          dir="ltr"
+          value={draft.requestHeaders}
+          change={(requestHeaders) => change({ requestHeaders })}
+        />
+      </Field>
+      <Field
         id="response-headers"
         label={t('options.responseHeaders')}
+        hint={t('options.headersHint')}
         problem={problems.responseHeaders}
-        text={draft.responseHeaders}
-        change={(responseHeaders) => change({ responseHeaders })}
-      />
-      <label class="choice">
-        <input
-          type="checkbox"
-          id="idle"
-          checked={draft.idle}
-          onChange={(event) => change({ idle: event.currentTarget.checked })}
+      >
+        <TextArea
+          rows={2}
+          dir="ltr"
+          value={draft.responseHeaders}
+          change={(responseHeaders) => change({ responseHeaders })}
         />
-        <span>
-          {t('options.idle')}
-          <span class="hint">{t('options.idleHint')}</span>
-        </span>
-      </label>
-    </div>
-  );
-}
-
-/** Headers to set and remove, one in each line. */
-function Headers({
-  id,
-  label,
-  problem,
-  text,
-  change,
-}: {
-  id: string;
-  label: string;
-  problem: string | undefined;
-  text: string;
-  change: (text: string) => void;
-}): JSX.Element {
-  return (
-    <Field id={id} label={label} hint={t('options.headersHint')} problem={problem}>
-      <textarea
-        {...fieldControl(id, problem)}
-        rows={2}
-        dir="ltr"
-        spellcheck={false}
-        value={text}
-        onInput={(event) => change(event.currentTarget.value)}
+      </Field>
+      <Choice
+        id="idle"
+        label={t('options.idle')}
+        hint={t('options.idleHint')}
+        checked={draft.idle}
+        change={(idle) => change({ idle })}
       />
-    </Field>
+    </div>
   );
 }
 
@@ -184,37 +147,33 @@ function WildcardField({
   const { choice } = draft.domain;
   const address = isWildcardDomain(choice) ? choice : `${wildcardLabel(name)}.…`;
   return (
-    <label class="choice">
-      <input
-        type="checkbox"
-        id="wildcard"
-        checked={isWildcardDraft(draft)}
-        disabled={isWildcardDomain(choice)}
-        onChange={(event) => change({ wildcard: event.currentTarget.checked })}
-      />
-      <span>
-        {t('options.wildcard')}
-        <span class="hint">{rich('options.wildcardHint', { address })}</span>
-      </span>
-    </label>
+    <Choice
+      id="wildcard"
+      label={t('options.wildcard')}
+      hint={rich('options.wildcardHint', { address })}
+      checked={isWildcardDraft(draft)}
+      disabled={isWildcardDomain(choice)}
+      change={(wildcard) => change({ wildcard })}
+    />
   );
 }
 
 /** Alternatives to a port: a folder, or the tunnels of a project, chosen in a dialog of the system. */
 export function InPlace(): JSX.Element {
   const action = useAction();
-  const ask = (channel: 'folder:choose' | 'project:choose'): void => {
-    if (!action.isBusy) void action.run(channel, undefined);
-  };
   return (
     <>
-      <div class="in-place" role="group" aria-label={t('project.instead')}>
-        <button type="button" class="button small" onClick={() => ask('folder:choose')}>
+      <div class="line" role="group" aria-label={t('project.instead')}>
+        <Button look="button small" isBusy={action.isBusy} act={() => action.run('folder:choose', undefined)}>
           {t('project.openFolder')}
-        </button>
-        <button type="button" class="button small" onClick={() => ask('project:choose')}>
+        </Button>
+        <Button
+          look="button small"
+          isBusy={action.isBusy}
+          act={() => action.run('project:choose', undefined)}
+        >
           {t('project.open')}
-        </button>
+        </Button>
       </div>
       <Failure problem={action.error} />
     </>

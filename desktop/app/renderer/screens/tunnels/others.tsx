@@ -1,15 +1,16 @@
 import type { JSX } from 'preact';
 import { memo } from 'preact/compat';
-import { useRef, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import type { OtherTunnelView, TunnelView } from '../../../ipc/snapshot.ts';
 import { t } from '../../../messages/translate.ts';
 import { accessWords } from '../../model/access.ts';
 import { addressParts } from '../../model/address.ts';
 import { otherState } from '../../model/tunnel-state.ts';
 import { type Action, useAction, useShell } from '../../view/context.ts';
-import { ActionLink, Failure, rich, StateShape, useCopied } from '../../view/controls.tsx';
-import { useKeptFocus } from '../../view/keyboard.ts';
-import { Extend, Fuse, TimeLeft } from './time-row.tsx';
+import { rich, useCopied } from '../../view/controls.tsx';
+import { StateShape } from '../../view/icons.tsx';
+import { Button, Failure, List } from '../../view/kit.tsx';
+import { CardLink, Extend, Fuse, TimeLeft } from './time-row.tsx';
 
 /** The account's tunnels that this app does not serve, if there are any. */
 export function Others({
@@ -20,23 +21,17 @@ export function Others({
   /** seconds */
   maxTtl: number;
 }): JSX.Element | null {
-  const cards = useRef<HTMLUListElement>(null);
-  useKeptFocus(cards, (place) => {
-    const list = cards.current?.children;
-    const next = list?.[Math.min(place, list.length - 1)];
-    return next?.querySelector('button') ?? document.getElementById('port');
-  });
   if (tunnels.length === 0) return null;
   return (
-    <section class="others" aria-label={t('others.title')}>
+    <section aria-label={t('others.title')}>
       <p class="others-title dim" aria-hidden="true">
         {t('others.title')}
       </p>
-      <ul ref={cards} class="cards">
+      <List after="port" class="cards stack s3">
         {tunnels.map((tunnel) => (
           <OtherCard key={tunnel.key} tunnel={tunnel} maxTtl={maxTtl} />
         ))}
-      </ul>
+      </List>
     </section>
   );
 }
@@ -68,7 +63,7 @@ const OtherCard = memo(function OtherCard({
   };
   return (
     <li
-      class={`card card-other card-${shape}`}
+      class={`card box card-other card-${shape}`}
       aria-labelledby={titleId}
       data-slug={slug}
       onKeyDown={onKeyDown}
@@ -77,31 +72,32 @@ const OtherCard = memo(function OtherCard({
         <StateShape shape={shape} />
         <Address id={titleId} tunnel={tunnel} canCopy run={action.run} />
       </div>
-      <p class="meta">
-        <span class="word">{word}</span>
-        {createdBy !== null && <span class="owner">{rich('others.createdBy', { label: createdBy })}</span>}
+      <p class="meta line spaced small-text dim">
+        <span class="word strong">{word}</span>
+        {createdBy !== null && <span>{rich('others.createdBy', { label: createdBy })}</span>}
         <span class="where">{rich('others.whereAndPort', { where, port: localPort })}</span>
         {requests > 0 && <span class="requests">{rich('meta.requests', { requests })}</span>}
         {lock.kind !== 'anyone' && <span>{accessWords(lock)}</span>}
       </p>
       <Fuse tunnel={tunnel} />
-      <div class="time-row">
+      <div class="time-row line dim">
         <TimeLeft tunnel={tunnel} />
         {!isStopping && (
-          <span class="actions">
-            <ActionLink
+          <span class="actions line">
+            <CardLink
+              of={slug}
               id={`extend-${key}`}
-              label={t('tunnels.extend')}
-              of={slug}
-              expanded={isExtending}
-              onClick={() => setExtending(!isExtending)}
-            />
-            <ActionLink
-              label={t('tunnels.open')}
-              of={slug}
-              onClick={() => void action.run('tunnel:open-url', { key })}
-            />
-            <ActionLink label={t('tunnels.stop')} of={slug} apart onClick={() => void stop()} />
+              aria-expanded={isExtending}
+              act={() => setExtending(!isExtending)}
+            >
+              {t('tunnels.extend')}
+            </CardLink>
+            <CardLink of={slug} act={() => action.run('tunnel:open-url', { key })}>
+              {t('tunnels.open')}
+            </CardLink>
+            <CardLink of={slug} look="link apart" act={stop}>
+              {t('tunnels.stop')}
+            </CardLink>
           </span>
         )}
       </div>
@@ -145,15 +141,15 @@ export function Address({
   };
   const parts = (
     <>
-      {before !== '' && <span class="dim">{before}</span>}
-      <b>{slug}</b>
-      {after !== '' && <span class="dim">{after}</span>}
+      {before !== '' && <span class="dim cut">{before}</span>}
+      <b class="cut">{slug}</b>
+      {after !== '' && <span class="dim cut">{after}</span>}
     </>
   );
 
   return (
     <>
-      <h2 id={id} class="address" dir="ltr" title={tunnel.url}>
+      <h2 id={id} class="address copied-by-hand" dir="ltr" title={tunnel.url}>
         {canCopy ? (
           // For the mouse: the keyboard has Open.
           <a href={tunnel.url} tabIndex={-1} draggable={false} onClick={open}>
@@ -164,16 +160,15 @@ export function Address({
         )}
       </h2>
       {canCopy && (
-        <button
-          type="button"
+        <Button
           id={`copy-${tunnel.key}`}
-          class="button copy"
+          look="button copy"
           // The accessible name contains the visible word (WCAG 2.5.3).
           aria-label={t(isCopied ? 'address.isCopiedOf' : 'address.copyOf', { slug: tunnel.slug })}
-          onClick={() => void copy()}
+          act={copy}
         >
-          {isCopied ? t('common.copied') : t('common.copy')}
-        </button>
+          {t(isCopied ? 'common.copied' : 'common.copy')}
+        </Button>
       )}
     </>
   );

@@ -1,4 +1,4 @@
-import type { JSX, TargetedEvent } from 'preact';
+import type { JSX } from 'preact';
 import { memo } from 'preact/compat';
 import { useState } from 'preact/hooks';
 import type { TrafficSecond } from '../../../../client/inspector/records.ts';
@@ -16,8 +16,8 @@ import {
 import type { Shape } from '../../model/tunnel-state.ts';
 import { useTime } from '../../view/clock.ts';
 import { type Action, useAction, useShell } from '../../view/context.ts';
-import { ActionLink } from '../../view/controls.tsx';
 import { useMedia } from '../../view/keyboard.ts';
+import { Button, type ButtonProps, described, Form, Input } from '../../view/kit.tsx';
 
 /** The unfolded part of a card. */
 export type Unfolded = 'extend' | 'lock' | 'qr' | undefined;
@@ -43,42 +43,40 @@ export function TimeRow({
     <>
       <Sparkline seconds={tunnel.pulse} />
       <Fuse tunnel={tunnel} />
-      <div class="time-row">
+      <div class="time-row line dim">
         <TimeLeft tunnel={tunnel} />
-        <span class="actions">
+        <span class="actions line">
           {shape !== 'soon' && (
-            <ActionLink
+            <CardLink
+              of={slug}
               id={`extend-${key}`}
-              label={t('tunnels.extend')}
-              of={slug}
-              expanded={unfolded === 'extend'}
-              onClick={() => toggle('extend')}
-            />
+              aria-expanded={unfolded === 'extend'}
+              act={() => toggle('extend')}
+            >
+              {t('tunnels.extend')}
+            </CardLink>
           )}
-          <ActionLink
-            label={t('tunnels.open')}
-            of={slug}
-            onClick={() => void action.run('tunnel:open-url', { key })}
-          />
-          <ActionLink
-            id={`qr-${key}`}
-            label={t('tunnels.qr')}
-            of={slug}
-            expanded={unfolded === 'qr'}
-            onClick={() => toggle('qr')}
-          />
+          <CardLink of={slug} act={() => action.run('tunnel:open-url', { key })}>
+            {t('tunnels.open')}
+          </CardLink>
+          <CardLink of={slug} id={`qr-${key}`} aria-expanded={unfolded === 'qr'} act={() => toggle('qr')}>
+            {t('tunnels.qr')}
+          </CardLink>
           {!isOfCommand && (
-            <ActionLink
-              label={t('tunnels.stop')}
-              of={slug}
-              apart
-              onClick={() => void action.run('tunnel:stop', { key })}
-            />
+            <CardLink of={slug} look="link apart" act={() => action.run('tunnel:stop', { key })}>
+              {t('tunnels.stop')}
+            </CardLink>
           )}
         </span>
       </div>
     </>
   );
+}
+
+/** A word on a card. Its name for screen readers includes the tunnel. */
+export function CardLink({ of: slug, ...rest }: ButtonProps & { of: string; children: string }): JSX.Element {
+  const label = t('tunnels.actionOf', { action: rest.children, slug });
+  return <Button look="link" aria-label={label} {...rest} />;
 }
 
 type Timed = Pick<TunnelView, 'expiresAt' | 'isIdle' | 'ttl'> & Partial<Pick<TunnelView, 'isKeptOpen'>>;
@@ -158,8 +156,7 @@ export function Extend({
     setCustom('');
     onDone();
   };
-  const submit = async (event: TargetedEvent<HTMLFormElement>): Promise<void> => {
-    event.preventDefault();
+  const submit = async (): Promise<void> => {
     const read = readLifetime(custom, maxTtl);
     if ('problem' in read) setProblem(read.problem);
     else await extend(read.ttl, custom.trim());
@@ -167,34 +164,25 @@ export function Extend({
   const text = problem ?? action.error?.text;
 
   return (
-    <form
-      class="extend"
-      aria-label={t('tunnels.extendOf', { slug: tunnel.slug })}
-      noValidate
-      onSubmit={(event) => void submit(event)}
-    >
+    <Form class="extend line low" aria-label={t('tunnels.extendOf', { slug: tunnel.slug })} submit={submit}>
       <span class="extend-choices">
-        {extendChoices(tunnel.expiresAt, maxTtl, Date.now()).map(({ ttl, label }) => (
-          <button key={ttl} type="button" class="button small" onClick={() => void extend(ttl, label)}>
+        {extendChoices(tunnel.expiresAt, maxTtl, Date.now()).map(([ttl, label]) => (
+          <Button key={ttl} look="button small" act={() => extend(ttl, label)}>
             +{label}
-          </button>
+          </Button>
         ))}
       </span>
-      <input
-        class="small"
+      <Input
         aria-label={t('tunnels.anotherTime')}
-        aria-describedby={noteId}
-        aria-invalid={text === undefined ? undefined : 'true'}
+        {...described(noteId, text)}
         placeholder={t('tunnels.timeExample')}
         value={custom}
-        onInput={(event) => setCustom(event.currentTarget.value)}
+        change={setCustom}
       />
-      <button type="submit" class="button small">
-        {t('tunnels.addTime')}
-      </button>
+      <Button look="button small">{t('tunnels.addTime')}</Button>
       <span id={noteId} class="problem" role="alert">
         {text}
       </span>
-    </form>
+    </Form>
   );
 }

@@ -4,33 +4,20 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { agentWords, type TunnelStatus, type TunnelView } from '../../../ipc/snapshot.ts';
 import type { AccessKind, ApprovalRequestView, TunnelAccessView } from '../../../ipc/tunnel-views.ts';
 import { t } from '../../../messages/translate.ts';
-import {
-  APPROVAL_CHOICES,
-  type ApprovalChoice,
-  approvalTtl,
-  approvalWords,
-  scanWords,
-} from '../../model/access.ts';
+import { APPROVAL_CHOICES, type ApprovalChoice, approvalTtl, scanWords } from '../../model/access.ts';
 import { bytesText } from '../../model/numbers.ts';
 import { isIdle, isLive, retryWords, type Shape, tunnelState } from '../../model/tunnel-state.ts';
 import { useTime } from '../../view/clock.ts';
 import { type Action, useAction, useShell } from '../../view/context.ts';
-import {
-  ActionLink,
-  Failure,
-  FindOutWhy,
-  Icon,
-  Notice,
-  QrCode,
-  rich,
-  StateShape,
-} from '../../view/controls.tsx';
+import { FindOutWhy, rich } from '../../view/controls.tsx';
+import { Icon, QrCode, StateShape } from '../../view/icons.tsx';
 import { useKeptFocus } from '../../view/keyboard.ts';
+import { Aside, Button, Failure, FoldMark, List, Notice, Select } from '../../view/kit.tsx';
 import { AccessButton, AccessRow } from '../access/access-fields.tsx';
 import { AccessPanel } from '../access/access-panel.tsx';
 import { RequestRow } from '../log/request-list.tsx';
 import { Address } from './others.tsx';
-import { Extend, TimeRow, type Unfolded } from './time-row.tsx';
+import { CardLink, Extend, TimeRow, type Unfolded } from './time-row.tsx';
 
 /** Id of the button that folds an idle tunnel. */
 export function foldId(key: string): string {
@@ -96,7 +83,7 @@ export const TunnelCard = memo(function TunnelCard({
   return (
     <li
       ref={card}
-      class={`card card-${shape} ${isFolded ? 'card-folded' : ''}`}
+      class={`card box card-${shape} ${isFolded ? 'card-folded' : ''}`}
       aria-labelledby={titleId}
       data-slug={tunnel.slug}
       onKeyDown={onKeyDown}
@@ -105,22 +92,21 @@ export const TunnelCard = memo(function TunnelCard({
         <StateShape shape={shape} />
         <Address id={titleId} tunnel={tunnel} canCopy={live} run={action.run} />
         {isFoldable && (
-          <button
-            type="button"
+          <Button
             id={foldId(tunnel.key)}
-            class="icon-button"
+            look="icon-button"
             aria-label={t('tunnels.moreOf', { slug: tunnel.slug })}
             aria-expanded={!isFolded}
-            onClick={() => setOpened(isFolded)}
+            act={() => setOpened(isFolded)}
           >
-            <span aria-hidden="true">{isFolded ? <span class="turns">▸</span> : '▾'}</span>
-          </button>
+            <FoldMark isOpen={!isFolded} />
+          </Button>
         )}
       </div>
       {!isFolded && (
         <>
           {live && tunnel.wildcardUrl !== undefined && (
-            <p class="hint wildcard">{rich('tunnels.wildcard', { address: hostOf(tunnel.wildcardUrl) })}</p>
+            <p class="hint">{rich('tunnels.wildcard', { address: hostOf(tunnel.wildcardUrl) })}</p>
           )}
           <div class="about">
             <Meta tunnel={tunnel} word={word} />
@@ -135,10 +121,9 @@ export const TunnelCard = memo(function TunnelCard({
           {tunnel.status.name === 'reconnecting' && !isQuiet && <Retry status={tunnel.status} of={tunnel} />}
           {tunnel.status.name === 'online' && tunnel.localProblem !== undefined && (
             <Notice>
-              <div class="outage">
-                <span>{tunnel.localProblem.text}</span>
+              <Aside text={tunnel.localProblem.text}>
                 <FindOutWhy of={tunnel} />
-              </div>
+              </Aside>
             </Notice>
           )}
           {live ? (
@@ -179,7 +164,7 @@ function ScanNote({ lock }: { lock: TunnelAccessView }): JSX.Element | null {
   const words = scanWords(lock);
   if (words === undefined) return null;
   return (
-    <p class="hint scan-note">
+    <p class="hint line middle">
       <Icon name="locked" />
       <span>{words}</span>
     </p>
@@ -195,19 +180,18 @@ function EndedRow({ tunnel, action }: { tunnel: TunnelView; action: Action }): J
     if (answer.ok) say(t('tunnels.removed', { slug }));
   };
   return (
-    <div class="time-row ended-row">
-      <span class="time-left">
+    <div class="time-row line dim">
+      <span class="grow">
         {status.name === 'ended' && status.why} {name === '' && !isOfCommand && t('tunnels.newAddress')}
       </span>
       {!isOfCommand && (
-        <span class="actions">
-          <ActionLink
-            id={`start-${key}`}
-            label={t('tunnels.startAgain')}
-            of={slug}
-            onClick={() => void action.run('tunnel:start', { key })}
-          />
-          <ActionLink label={t('tunnels.remove')} of={slug} apart onClick={() => void remove()} />
+        <span class="actions line">
+          <CardLink of={slug} id={`start-${key}`} act={() => action.run('tunnel:start', { key })}>
+            {t('tunnels.startAgain')}
+          </CardLink>
+          <CardLink of={slug} look="link apart" act={remove}>
+            {t('tunnels.remove')}
+          </CardLink>
         </span>
       )}
     </div>
@@ -218,10 +202,10 @@ function EndedRow({ tunnel, action }: { tunnel: TunnelView; action: Action }): J
 function Meta({ tunnel, word }: { tunnel: TunnelView; word: string }): JSX.Element {
   const { requests, localPort, folder, framework, project } = tunnel;
   return (
-    <p class="meta">
-      <span class="word">{word}</span>
+    <p class="meta line spaced small-text dim">
+      <span class="word strong">{word}</span>
       {project !== undefined && (
-        <bdi class="project-chip" title={t('meta.project', { ...project })}>
+        <bdi class="project-chip cut" title={t('meta.project', { ...project })}>
           {project.name} / <b>{project.label}</b>
         </bdi>
       )}
@@ -282,24 +266,23 @@ function Recent({ tunnel }: { tunnel: TunnelView }): JSX.Element | null {
   useKeptFocus(rows, () => document.getElementById(`log-${key}`));
   if (recent.length === 0 && tunnel.requests === 0) return null;
   return (
-    <div class="recent">
+    <div class="recent below">
       {recent.length > 0 && (
-        <ul ref={rows} class="rows" aria-label={t('tunnels.lastRequests', { slug })}>
+        <ul ref={rows} aria-label={t('tunnels.lastRequests', { slug })}>
           {recent.slice(0, SHOWN).map((request) => (
             <RequestRow key={request.id} tunnelKey={key} request={request} />
           ))}
         </ul>
       )}
-      <div class="totals">
-        <button
-          type="button"
+      <div class="totals line spaced small-text dim">
+        <Button
           id={`log-${key}`}
-          class="link"
+          look="link"
           aria-label={t('tunnels.allRequestsTo', { slug })}
-          onClick={() => go({ screen: 'log', key })}
+          act={() => go({ screen: 'log', key })}
         >
           {t('tunnels.allRequests')}
-        </button>
+        </Button>
         {/* For a restarted tunnel, the relay counts from zero, and the rows are older. */}
         {tunnel.requests > 0 && <Traffic tunnel={tunnel} />}
       </div>
@@ -319,12 +302,9 @@ function Retry({
   const words = useTime((now) => retryWords(status, now));
   return (
     <Notice>
-      <div class="outage">
-        <span>
-          {status.why} {words}
-        </span>
+      <Aside text={`${status.why} ${words}`}>
         <FindOutWhy of={of} />
-      </div>
+      </Aside>
     </Notice>
   );
 }
@@ -332,15 +312,9 @@ function Retry({
 /** The waiting visitors, with what is known about them, and buttons to answer. */
 function ApprovalRequests({ tunnel, action }: { tunnel: TunnelView; action: Action }): JSX.Element | null {
   const { key, slug, knocks } = tunnel;
-  const list = useRef<HTMLUListElement>(null);
-  useKeptFocus(list, (place) => {
-    const left = list.current?.children;
-    const next = left?.[Math.min(place, left.length - 1)]?.querySelector('button');
-    return next ?? document.getElementById(`lock-${key}`);
-  });
   if (knocks.length === 0) return null;
   return (
-    <ul ref={list} class="knocks" aria-label={t('knocks.waiting', { slug })}>
+    <List after={`lock-${key}`} class="knocks stack" aria-label={t('knocks.waiting', { slug })}>
       {knocks.map((knock, index) => (
         <ApprovalRequest
           key={knock.id}
@@ -350,7 +324,7 @@ function ApprovalRequests({ tunnel, action }: { tunnel: TunnelView; action: Acti
           action={action}
         />
       ))}
-    </ul>
+    </List>
   );
 }
 
@@ -380,39 +354,28 @@ function ApprovalRequest({
     if (answer.ok) say(t('knocks.refused', { who }));
   };
   return (
-    <li>
-      <span class="who-knocks">
+    <li class="notice notice-news line">
+      <span class="grow">
         {rich('knocks.wantsIn', { who })} <span class="from">{t('knocks.from', { address })}</span>
       </span>
-      <span class="answers">
-        <button
-          type="button"
+      <span class="line low">
+        <Button
           id={admitId}
-          class="button primary small"
+          look="button primary small"
           aria-label={t('knocks.admitOf', { label })}
-          onClick={() => void admit()}
+          act={admit}
         >
           {t('knocks.admit')}
-        </button>
-        <select
+        </Button>
+        <Select
           aria-label={t('knocks.howLong', { label })}
+          choices={APPROVAL_CHOICES.map((choice) => [choice, t(`knocks.for.${choice}`)])}
           value={admission}
-          onChange={(event) => setAdmission(event.currentTarget.value as ApprovalChoice)}
-        >
-          {APPROVAL_CHOICES.map((choice) => (
-            <option key={choice} value={choice}>
-              {approvalWords(choice)}
-            </option>
-          ))}
-        </select>
-        <button
-          type="button"
-          class="button small"
-          aria-label={t('knocks.refuseOf', { label })}
-          onClick={() => void refuse()}
-        >
+          choose={setAdmission}
+        />
+        <Button look="button small" aria-label={t('knocks.refuseOf', { label })} act={refuse}>
           {t('knocks.refuse')}
-        </button>
+        </Button>
       </span>
     </li>
   );

@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact';
-import { useLayoutEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect } from 'preact/hooks';
 import type { PortView, SessionView, Snapshot, UpdateView } from '../../../ipc/snapshot.ts';
 import { t } from '../../../messages/translate.ts';
 import { type FormDraft, programName } from '../../model/create-form.ts';
@@ -9,8 +9,10 @@ import { capitalised } from '../../model/numbers.ts';
 import { byActivity, foldsIdle, retryWords } from '../../model/tunnel-state.ts';
 import { useTime } from '../../view/clock.ts';
 import { useAction, useShell } from '../../view/context.ts';
-import { Failure, FindOutWhy, Icon, Mark, Notice, SearchField } from '../../view/controls.tsx';
-import { isTyping, useKeptFocus, useKey } from '../../view/keyboard.ts';
+import { FindOutWhy, SearchField } from '../../view/controls.tsx';
+import { Mark } from '../../view/icons.tsx';
+import { isTyping, useKey } from '../../view/keyboard.ts';
+import { Aside, Button, Failure, IconButton, List, Notice } from '../../view/kit.tsx';
 import { UndoDock } from '../../view/screen.tsx';
 import { CreateBar } from './create-bar.tsx';
 import { InPlace } from './options.tsx';
@@ -56,16 +58,10 @@ export function TunnelsScreen({
   const shown = filterTunnels(byActivity(tunnels, Date.now()), typed, Date.now());
   const mayFold = foldsIdle(tunnels);
   const shownOthers = filterOthers(others, typed);
-  const cards = useRef<HTMLUListElement>(null);
-  useKeptFocus(cards, (place) => {
-    const list = cards.current?.children;
-    const next = list?.[Math.min(place, list.length - 1)];
-    return next?.querySelector('button') ?? document.getElementById('port');
-  });
   // At the start and after signing in nothing has the focus yet: Enter exposes the suggested port, or copies an address.
   useLayoutEffect(() => {
     if (document.activeElement !== document.body) return;
-    (document.getElementById('port') ?? cards.current?.querySelector('button'))?.focus();
+    (document.getElementById('port') ?? document.querySelector<HTMLElement>('.cards button'))?.focus();
   }, []);
   useKey(
     (event) => !isHidden && event.key === '/' && !isTyping(event) && all >= SEARCHED_FROM,
@@ -78,21 +74,17 @@ export function TunnelsScreen({
       <header class="bar home" role={isPane ? undefined : 'banner'}>
         <Mark />
         <h1 translate={false}>Culvert</h1>
-        <span class="who dim" title={session.relay}>
+        <span class="who dim cut" title={session.relay}>
           {t('tunnels.nameAndPlan', { name: account.name, plan: capitalised(account.plan) })}
         </span>
-        <button
-          type="button"
+        <IconButton
           id="settings"
-          class="icon-button"
-          aria-label={t('tunnels.settings')}
-          title={t('tunnels.settings')}
-          onClick={() => go({ screen: 'settings' })}
-        >
-          <Icon name="settings" />
-        </button>
+          icon="settings"
+          name={t('tunnels.settings')}
+          act={() => go({ screen: 'settings' })}
+        />
       </header>
-      <div class="scroll list" role={isPane ? 'region' : 'main'} aria-label={t('tunnels.tunnels')}>
+      <div class="scroll" role={isPane ? 'region' : 'main'} aria-label={t('tunnels.tunnels')}>
         {outage !== undefined && <OutageNotice outage={outage} />}
         {snapshot.update !== undefined && <UpdateNotice update={snapshot.update} />}
         {all >= SEARCHED_FROM && (
@@ -104,11 +96,11 @@ export function TunnelsScreen({
             onChange={setSearch}
           />
         )}
-        {tunnels.length === 0 && (isOfCommand ? <Starting /> : <Empty ports={ports} />)}
+        {tunnels.length === 0 && <Empty ports={ports} />}
         {all > 0 && typed !== '' && shown.length + shownOthers.length === 0 && (
           <p class="dim nothing">{t('tunnels.noMatch', { search })}</p>
         )}
-        <ul ref={cards} class="cards">
+        <List after="port" class="cards stack s3">
           {shown.map((tunnel) => (
             <TunnelCard
               key={tunnel.key}
@@ -118,7 +110,7 @@ export function TunnelsScreen({
               isQuiet={outage !== undefined}
             />
           ))}
-        </ul>
+        </List>
         <Others tunnels={shownOthers} maxTtl={account.maxTtl} />
       </div>
       <UndoDock />
@@ -136,33 +128,22 @@ export function TunnelsScreen({
   );
 }
 
-/** The list before the first tunnel: what to do, in two lines. */
-export function Empty({ ports }: { ports: readonly PortView[] }): JSX.Element {
-  const [likeliest] = ports;
+/** The list before the first tunnel: what to do, in two lines; or what the command is doing. */
+function Empty({ ports: [likeliest] }: { ports: readonly PortView[] }): JSX.Element {
+  const { isOfCommand } = useShell();
+  const words =
+    likeliest === undefined
+      ? t('tunnels.startServer')
+      : t('tunnels.isRunning', {
+          program: programName(likeliest) ?? t('tunnels.aServer'),
+          port: likeliest.port,
+        });
   return (
-    <div class="empty">
+    <div class="empty stack middle">
       <Mark size={72} />
       <h2>{t('tunnels.nothingExposed')}</h2>
-      <p class="dim">
-        {likeliest === undefined
-          ? t('tunnels.startServer')
-          : t('tunnels.isRunning', {
-              program: programName(likeliest) ?? t('tunnels.aServer'),
-              port: likeliest.port,
-            })}
-      </p>
-      <InPlace />
-    </div>
-  );
-}
-
-/** The list of a command that has not opened its tunnels yet. */
-function Starting(): JSX.Element {
-  return (
-    <div class="empty">
-      <Mark size={72} />
-      <h2>{t('tunnels.nothingExposed')}</h2>
-      <p class="dim">{t('tunnels.commandStarts')}</p>
+      <p class="dim">{isOfCommand ? t('tunnels.commandStarts') : words}</p>
+      {!isOfCommand && <InPlace />}
     </div>
   );
 }
@@ -172,23 +153,22 @@ function OutageNotice({ outage: { text, retryAt } }: { outage: OutageView }): JS
   const action = useAction();
   return (
     <Notice>
-      <div class="outage">
-        <span>
-          {text} {retryAt !== undefined && <Countdown retryAt={retryAt} />}
-        </span>
-        <div class="outage-buttons">
+      <Aside
+        text={
+          <>
+            {text} {retryAt !== undefined && <Countdown retryAt={retryAt} />}
+          </>
+        }
+      >
+        <div class="line">
           {retryAt !== undefined && (
-            <button
-              type="button"
-              class="button small"
-              onClick={() => void action.run('relay:try', undefined)}
-            >
+            <Button look="button small" act={() => action.run('relay:try', undefined)}>
               {t('tunnels.tryNow')}
-            </button>
+            </Button>
           )}
           <FindOutWhy />
         </div>
-      </div>
+      </Aside>
       <Failure problem={action.error} />
     </Notice>
   );
@@ -202,25 +182,16 @@ function Countdown({ retryAt }: { retryAt: number }): JSX.Element {
 /** Announces a newer version of the app, with a link to it. */
 function UpdateNotice({ update: { version, isReady } }: { update: UpdateView }): JSX.Element {
   const action = useAction();
+  const act = (): unknown =>
+    isReady ? action.run('app:update', undefined) : action.run('app:open-link', { link: 'releases' });
   return (
-    <div class="notice notice-news">
-      <div class="outage">
-        <span>{isReady ? t('tunnels.updateReady', { version }) : t('tunnels.updateOut', { version })}</span>
-        {isReady ? (
-          <button type="button" class="button small" onClick={() => void action.run('app:update', undefined)}>
-            {t('tunnels.restartNow')}
-          </button>
-        ) : (
-          <button
-            type="button"
-            class="button small"
-            onClick={() => void action.run('app:open-link', { link: 'releases' })}
-          >
-            {t('tunnels.getIt')}
-          </button>
-        )}
-      </div>
+    <Notice kind="news">
+      <Aside text={t(isReady ? 'tunnels.updateReady' : 'tunnels.updateOut', { version })}>
+        <Button look="button small" act={act}>
+          {t(isReady ? 'tunnels.restartNow' : 'tunnels.getIt')}
+        </Button>
+      </Aside>
       <Failure problem={action.error} />
-    </div>
+    </Notice>
   );
 }
