@@ -1,4 +1,4 @@
-import { type JSX, render } from 'preact';
+import { type ContextType, type JSX, render } from 'preact';
 import { useCallback, useEffect, useLayoutEffect, useMemo, useState } from 'preact/hooks';
 import { WHOLE_LOG } from '../ipc/request-views.ts';
 import type { Snapshot } from '../ipc/snapshot.ts';
@@ -10,14 +10,14 @@ import { leavingWords } from './model/sign-in.ts';
 import { announcements } from './model/tunnel-state.ts';
 import { DiagnosticsDialog } from './screens/diagnostics-dialog.tsx';
 import { DropDialog, DropHere, ProjectDialog, useDrops } from './screens/folder-dialogs.tsx';
-import { KeysDialog, Palette, usePalette } from './screens/palette.tsx';
+import { KeysDialog, Palette, useActionKeys, usePalette } from './screens/palette.tsx';
 import { Panes } from './screens/panes.tsx';
 import { InvitationDialog, SignIn } from './screens/sign-in.tsx';
 import { ImportDialog } from './screens/transfer.tsx';
 import './style/main.css';
-import { ShellContext, UndoContext } from './view/context.ts';
+import { callOf, type Shell, ShellContext, UndoContext, UnfoldedContext } from './view/context.ts';
 import { Mark } from './view/icons.tsx';
-import { focusedId, hasCommand, isLetter, useEscape, useKey, useReturnedFocus } from './view/keyboard.ts';
+import { focusedId, useEscape, useReturnedFocus } from './view/keyboard.ts';
 import { Notice } from './view/kit.tsx';
 import { useLogViews, useSnapshot } from './view/use-snapshot.ts';
 
@@ -27,6 +27,8 @@ function App({ bridge }: { bridge: Bridge }): JSX.Element {
   const [search, setSearch] = useState('');
   const [draft, setDraft] = useState<FormDraft>(EMPTY_DRAFT);
   const [importing, setImporting] = useState<string>();
+  const [unfolded, setUnfolded] = useState<ContextType<typeof UnfoldedContext>>({});
+  const [showsKeys, setShowsKeys] = useState(false);
   const [told, setTold] = useState('');
   const say = useCallback((text: string) => {
     // The same words are spoken again only if something differs.
@@ -40,94 +42,68 @@ function App({ bridge }: { bridge: Bridge }): JSX.Element {
       setTrail(HOME);
       setSearch('');
       setImporting(undefined);
+      setUnfolded({});
     },
     [say],
   );
   const { snapshot, problem } = useSnapshot(bridge, onChange);
   const logViews = useLogViews(bridge);
   const isOfCommand = snapshot?.isOfCommand ?? false;
-  const goHome = useCallback((focus: string) => {
-    setTrail(homeAt(focus));
-    // It points to an entry of the list, which a search would hide.
-    setSearch('');
-  }, []);
-  const back = useCallback(() => setTrail(backward), []);
-  const shell = useMemo(
-    () => ({
+  const { show: showLog } = logViews;
+  const shell = useMemo((): Shell => {
+    const show = (focus: string): void => {
+      setTrail(homeAt(focus));
+      // It points to an entry of the list, which a search would hide.
+      setSearch('');
+    };
+    const go = (route: Route): void => setTrail((before) => forward(before, route, focusedId()));
+    return {
       bridge,
       isOfCommand,
+      call: callOf(bridge),
       say,
-      back,
-      go: (route: Route) => setTrail((before) => forward(before, route, focusedId())),
-      replace: (from: Route, to: Route, focus: string) =>
-        setTrail((before) => instead(before, from, to, focus)),
+      show,
+      go,
+      back: () => setTrail(backward),
+      replace: (from, to, focus) => setTrail((before) => instead(before, from, to, focus)),
+      unfold: (key, part) => setUnfolded((before) => ({ ...before, [key]: part })),
+      newTunnel(port) {
+        show('port');
+        if (port !== undefined) setDraft((before) => ({ ...before, port: String(port) }));
+      },
+      search(key, words) {
+        showLog(key, { ...WHOLE_LOG, search: words });
+        go({ screen: 'log', key });
+      },
       importTo: setImporting,
-    }),
-    [bridge, isOfCommand, say, back],
-  );
+      toggleKeys: () => setShowsKeys((shows) => !shows),
+    };
+  }, [bridge, isOfCommand, say, showLog]);
 
-  useEffect(
-    () =>
+  useEffect(() => {
+    const stops = [
       bridge.on('form:open', (form) => {
-        setTrail(HOME);
-        setSearch('');
+        shell.show('port');
         setDraft(draftFrom(form));
       }),
-    [bridge],
-  );
-  useEffect(
-    () =>
-      bridge.on('tunnel:show', ({ key }) => {
-        // The answer to who knocks.
-        goHome(`admit-${key}`);
-      }),
-    [bridge, goHome],
-  );
-  useEffect(
-    () =>
+      // The answer to who knocks.
+      bridge.on('tunnel:show', ({ key }) => shell.show(`admit-${key}`)),
       bridge.on('address:show', ({ key, copies }) => {
-        goHome(`copy-${key}`);
+        shell.show(`copy-${key}`);
         // What a click on it does says also that it is done.
-        if (!copies) return;
         const button = document.getElementById(`copy-${key}`);
-        if (button !== null) button.click();
-        else bridge.call('tunnel:copy-url', { key }).catch(() => undefined);
+        if (copies && button !== null) button.click();
+        else if (copies) void shell.call('tunnel:copy-url', { key });
       }),
-    [bridge, goHome],
-  );
+    ];
+    return () => stops.forEach((stop) => stop());
+  }, [bridge, shell]);
   useSinglePresses();
   const isDragging = useDrops(bridge);
-  useEscape(trail.length > 1, back);
+  useEscape(trail.length > 1, shell.back);
   const isSignedIn = snapshot?.session.state === 'signed-in';
-  useKey(
-    (event) => isSignedIn && !isOfCommand && hasCommand(event) && event.key === 'n',
-    () => goHome('port'),
-  );
-  useKey(
-    (event) => isSignedIn && hasCommand(event) && event.key === ',',
-    () => shell.go({ screen: 'settings' }),
-  );
-  const [showsKeys, setShowsKeys] = useState(false);
-  const showKeys = useCallback(() => setShowsKeys(true), []);
-  useKey(
-    (event) => isSignedIn && isLetter(event, '?'),
-    () => setShowsKeys((shows) => !shows),
-  );
-  const { show: showLog } = logViews;
-  const searchLog = useCallback(
-    (key: string, words: string) => showLog(key, { ...WHOLE_LOG, search: words }),
-    [showLog],
-  );
-  const palette = usePalette({
-    trail,
-    setTrail,
-    goHome,
-    searchLog,
-    setDraft,
-    showKeys,
-    tunnels: snapshot?.tunnels ?? [],
-    isOn: isSignedIn,
-  });
+  useActionKeys(shell, isSignedIn);
+  const palette = usePalette(shell, trail, snapshot?.tunnels ?? [], isSignedIn);
   useReturnedFocus(trail);
   const importingTo = snapshot?.tunnels.find(({ key }) => key === importing);
   const theme = snapshot?.settings.theme ?? 'system';
@@ -147,17 +123,19 @@ function App({ bridge }: { bridge: Bridge }): JSX.Element {
         // Another language repeats all announcements.
         <UndoContext.Provider key={`${language} ${tag}`} value={snapshot.undos}>
           {snapshot.session.state === 'signed-in' ? (
-            <Panes
-              snapshot={snapshot}
-              session={snapshot.session}
-              trail={trail}
-              setTrail={setTrail}
-              search={search}
-              setSearch={setSearch}
-              logViews={logViews}
-              draft={draft}
-              setDraft={setDraft}
-            />
+            <UnfoldedContext.Provider value={unfolded}>
+              <Panes
+                snapshot={snapshot}
+                session={snapshot.session}
+                trail={trail}
+                setTrail={setTrail}
+                search={search}
+                setSearch={setSearch}
+                logViews={logViews}
+                draft={draft}
+                setDraft={setDraft}
+              />
+            </UnfoldedContext.Provider>
           ) : (
             <SignIn session={snapshot.session} hasNetwork={snapshot.hasNetwork} />
           )}
@@ -178,9 +156,9 @@ function App({ bridge }: { bridge: Bridge }): JSX.Element {
           {importingTo !== undefined && (
             <ImportDialog key={importingTo.key} tunnel={importingTo} close={() => setImporting(undefined)} />
           )}
-          {isSignedIn && showsKeys && <KeysDialog close={() => setShowsKeys(false)} />}
+          {isSignedIn && showsKeys && <KeysDialog close={shell.toggleKeys} />}
           {isDragging && <DropHere />}
-          {palette.isOpen && <Palette snapshot={snapshot} close={palette.close} places={palette.places} />}
+          {palette.isOpen && <Palette snapshot={snapshot} close={palette.close} />}
         </UndoContext.Provider>
       )}
       <div class="unseen" role="status">

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { exampleOther, exampleRequest, exampleTunnel } from '../../../testing/views.ts';
 import { DEFAULT_LOCALE, setLocale } from '../../messages/translate.ts';
-import { canDo, foundEntries, paletteEntries } from './palette.ts';
+import { type Acts, canDo } from './actions.ts';
+import { foundEntries, paletteEntries } from './palette.ts';
 
 describe('the command palette', () => {
   const shop = exampleTunnel({
@@ -28,10 +29,10 @@ describe('the command palette', () => {
   const projects = [{ name: 'web shop', folder: '/home/ann/web shop' }];
   const entries = paletteEntries({ tunnels: [shop, hooks], ports, projects, others: [] }, 0);
   const labels = (typed: string): readonly string[] =>
-    foundEntries(entries, [shop, hooks], typed).map(({ label }) => label);
+    foundEntries(entries, [shop, hooks], typed).map(({ title }) => title);
 
   const idsIn = (window: Parameters<typeof canDo>[1]): readonly string[] =>
-    entries.filter(({ act }) => canDo(act, window)).map(({ id }) => id);
+    entries.filter((entry) => canDo(entry, window)).map(({ id }) => id);
 
   it('ends the app only in the app, and finds the team by what people look for', () => {
     assert.ok(idsIn({ isBrowser: false, isOfCommand: false }).includes('command-quit'));
@@ -67,7 +68,7 @@ describe('the command palette', () => {
     }
   });
 
-  const shortcuts = (typed: string) => foundEntries(entries, [], typed).map(({ shortcut }) => shortcut);
+  const shortcuts = (typed: string) => foundEntries(entries, [], typed).map(({ keys }) => keys);
 
   it('has tunnels, requests, free ports and commands, in this order, without commands of single tunnels', () => {
     assert.deepEqual(labels('').slice(0, 7), [
@@ -117,7 +118,7 @@ describe('the command palette', () => {
   it('shows the best match first, whatever its group', () => {
     const stop = exampleTunnel({ key: 'x', slug: 'x', recent: [exampleRequest({ target: '/stop' })] });
     const all = paletteEntries({ tunnels: [stop], others: [], ports: [], projects: [] }, 0);
-    assert.equal(foundEntries(all, [stop], 'stop')[0]?.label, 'Stop x');
+    assert.equal(foundEntries(all, [stop], 'stop')[0]?.title, 'Stop x');
   });
 
   it("finds the account's tunnels served elsewhere, with their place and their commands", () => {
@@ -126,7 +127,7 @@ describe('the command palette', () => {
     const all = paletteEntries({ tunnels: [shop], others: [otter, gone], ports: [], projects: [] }, 0);
     const found = (typed: string) => foundEntries(all, [], typed);
     assert.deepEqual(
-      found('otter').map(({ label }) => label),
+      found('otter').map(({ title }) => title),
       [
         'brisk-otter',
         'grey-otter',
@@ -138,9 +139,12 @@ describe('the command palette', () => {
     );
     const [first] = found('4000 command');
     assert.deepEqual(
-      [first?.detail, first?.shortcut, first?.act],
-      ['port 4000 · The command on this computer · Online', undefined, { kind: 'show', focus: 'copy-o' }],
+      [first?.detail, first?.keys],
+      ['port 4000 · The command on this computer · Online', undefined],
     );
+    const shown: string[] = [];
+    void first?.run({ show: (focus) => shown.push(focus) } as Partial<Acts> as Acts);
+    assert.deepEqual(shown, ['copy-o']);
   });
 
   it('offers previous projects once the user types', () => {
@@ -157,7 +161,7 @@ describe('the command palette', () => {
     assert.deepEqual(shortcuts('settings'), ['Mod+,']);
     const many = Array.from({ length: 12 }, (_, key) => exampleTunnel({ key: String(key) }));
     const numbered = paletteEntries({ tunnels: many, ports: [], projects: [], others: [] }, 0).filter(
-      ({ shortcut }) => /\d/.test(shortcut ?? ''),
+      ({ keys }) => /\d/.test(keys ?? ''),
     );
     assert.equal(numbered.length, 9);
   });
@@ -185,7 +189,7 @@ describe('the command palette', () => {
     setLocale({ language: 'de', tag: 'de-DE' });
     try {
       const german = paletteEntries({ tunnels: [shop, hooks], ports, projects, others: [] }, 0);
-      const found = (typed: string) => foundEntries(german, [], typed).map(({ label }) => label);
+      const found = (typed: string) => foundEntries(german, [], typed).map(({ title }) => title);
       assert.deepEqual(found('stoppen'), ['shop stoppen']);
       assert.deepEqual(found('befehle einst'), ['Einstellungen']);
       assert.deepEqual(found('gestoppt'), ['hooks']);

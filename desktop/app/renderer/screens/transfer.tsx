@@ -4,8 +4,9 @@ import type { CallError } from '../../ipc/ipc.ts';
 import type { Imported } from '../../ipc/request-views.ts';
 import type { TunnelView } from '../../ipc/snapshot.ts';
 import { t } from '../../messages/translate.ts';
+import type { Outcome } from '../model/actions.ts';
 import { importedWords, writtenText } from '../model/request.ts';
-import { type Outcome, useAction, useShell } from '../view/context.ts';
+import { useAction, useShell } from '../view/context.ts';
 import { Button, Dialog, Field, TextArea } from '../view/kit.tsx';
 
 /** Imports a HAR file or a `curl` command into the log of a tunnel, and shows the result. */

@@ -4,24 +4,20 @@ import { useCallback, useContext, useEffect, useRef, useState } from 'preact/hoo
 import type { CallError } from '../../ipc/ipc.ts';
 import type { Settings, UndoView } from '../../ipc/snapshot.ts';
 import { t } from '../../messages/translate.ts';
-import type { Bridge, Channels } from '../bridge.ts';
+import type { Bridge } from '../bridge.ts';
+import type { Acts, Call, CardPart } from '../model/actions.ts';
 import type { Route } from '../model/route.ts';
 
-interface Shell {
+export interface Shell extends Acts {
   readonly bridge: Bridge;
   /** whether the window belongs to a command, which creates and closes its tunnels itself */
   readonly isOfCommand: boolean;
-  /** announces a text to screen readers, in a polite live region */
-  readonly say: (text: string) => void;
-  readonly go: (route: Route) => void;
   /**
    * shows another screen instead of the current one, unless the user has left it
    *
    * @param focus id of the element on the new screen that gets the focus
    */
   readonly replace: (from: Route, to: Route, focus: string) => void;
-  /** asks what to import into the log of a tunnel */
-  readonly importTo: (key: string) => void;
   /** to the previous screen */
   readonly back: () => void;
 }
@@ -55,39 +51,30 @@ export function useShell(): Shell {
   return shell;
 }
 
+/** The unfolded part of each card, by key of its tunnel. */
+export const UnfoldedContext = createContext<Readonly<Record<string, CardPart | undefined>>>({});
+
+/** Asks main; what goes wrong on the way is an error like any other. */
+export function callOf(bridge: Bridge): Call {
+  return async (channel, payload) => {
+    try {
+      return await bridge.call(channel, payload);
+    } catch {
+      return { ok: false, error: { code: 'no-answer', text: t('common.noAnswer') } };
+    }
+  };
+}
+
 export interface Action {
   readonly isBusy: boolean;
   readonly error: CallError | undefined;
-  /** @returns whether it succeeded, with the result */
-  readonly run: <C extends keyof Channels>(
-    channel: C,
-    payload: Channels[C]['payload'],
-  ) => Promise<Outcome<C>>;
+  readonly run: Call;
   readonly clear: () => void;
-}
-
-export type Outcome<C extends keyof Channels> =
-  | { readonly ok: true; readonly value: Channels[C]['result'] }
-  | { readonly ok: false; readonly error: CallError };
-
-/** Asks main; what goes wrong on the way is an error like any other. */
-export function useCall(): Action['run'] {
-  const { bridge } = useShell();
-  return useCallback(
-    async (channel, payload) => {
-      try {
-        return await bridge.call(channel, payload);
-      } catch {
-        return { ok: false, error: { code: 'no-answer', text: t('common.noAnswer') } };
-      }
-    },
-    [bridge],
-  );
 }
 
 /** Sends the user's requests to main, and keeps the last error. */
 export function useAction(): Action {
-  const call = useCall();
+  const { call } = useShell();
   const [state, setState] = useState<Pick<Action, 'isBusy' | 'error'>>(IDLE);
   const isMounted = useRef(true);
   useEffect(() => {
@@ -96,7 +83,7 @@ export function useAction(): Action {
       isMounted.current = false;
     };
   }, []);
-  const run = useCallback<Action['run']>(
+  const run = useCallback<Call>(
     async (channel, payload) => {
       setState({ isBusy: true, error: undefined });
       const answer = await call(channel, payload);

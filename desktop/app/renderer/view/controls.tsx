@@ -2,6 +2,7 @@
 import type { ComponentChild, JSX } from 'preact';
 import { useCallback, useEffect, useState } from 'preact/hooks';
 import { t, tagged, type TextKey, type TextValues } from '../../messages/translate.ts';
+import type { WindowAction } from '../model/actions.ts';
 import { useAction, useShell } from './context.ts';
 import { Button, Failure, Input } from './kit.tsx';
 
@@ -132,6 +133,31 @@ export function FindOutWhy({ of }: { of?: { readonly key: string; readonly slug:
         act={() => action.run('checkup:start', { key: of?.key })}
       >
         {t('common.findOutWhy')}
+      </Button>
+      <Failure problem={action.error} />
+    </>
+  );
+}
+
+/** A button for an action: has its title and keys, and shows what went wrong. */
+export function ActionButton({
+  of: { title, keys, run },
+  look,
+}: {
+  of: WindowAction;
+  look?: string;
+}): JSX.Element {
+  const shell = useShell();
+  const action = useAction();
+  return (
+    <>
+      <Button
+        look={look}
+        title={keys === undefined ? undefined : keysText(keys)}
+        isBusy={action.isBusy}
+        act={() => run({ ...shell, call: action.run })}
+      >
+        {title}
       </Button>
       <Failure problem={action.error} />
     </>

@@ -146,3 +146,11 @@ export function isLetter(event: KeyboardEvent, letter: string): boolean {
   const isPlain = !event.ctrlKey && !event.metaKey && !event.altKey && !event.repeat;
   return isPlain && event.key === letter && !isTyping(event);
 }
+
+/** Whether the keys of a shortcut such as `Mod+Shift+O` are pressed; `Mod` is Control, or Command on macOS. */
+export function arePressed(event: KeyboardEvent, keys: string): boolean {
+  const [key = '', ...modifiers] = keys.split('+').toReversed();
+  if (modifiers.length === 0) return isLetter(event, key);
+  const hasShift = modifiers.includes('Shift');
+  return hasCommand(event) && event.shiftKey === hasShift && event.key.toLowerCase() === key.toLowerCase();
+}

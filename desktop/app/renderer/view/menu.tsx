@@ -11,7 +11,7 @@ export interface Spot {
 
 export interface MenuItem {
   readonly label: string;
-  readonly act: () => void | Promise<void>;
+  readonly act: () => unknown;
 }
 
 /** Where a context menu opens: at the mouse, or below the focused element. */

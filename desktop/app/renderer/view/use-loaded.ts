@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import type { CallError } from '../../ipc/ipc.ts';
 import type { Channels } from '../bridge.ts';
-import { useCall } from './context.ts';
+import { useShell } from './context.ts';
 
 export interface Loaded<T> {
   /** `undefined` until main has answered */
@@ -32,7 +32,7 @@ export function useLoaded<C extends keyof Channels>(
     readonly laterMs?: (value: Result<C>) => number | undefined;
   } = {},
 ): Loaded<Result<C>> {
-  const call = useCall();
+  const { call } = useShell();
   const [state, setState] = useState<Pick<Loaded<Result<C>>, 'value' | 'error'>>({
     value: undefined,
     error: undefined,

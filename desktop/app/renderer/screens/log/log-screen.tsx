@@ -100,7 +100,7 @@ export function LogScreen({
         value={search}
         onChange={(text) => show({ part, search: text })}
       />
-      {har.words !== '' && <p class="hint">{har.words}</p>}
+      {har.words !== '' && <p class="hint file-words">{har.words}</p>}
       <Failure problem={clear.error ?? rowAction.error ?? har.error ?? log.problem} />
       {tunnel === undefined && <Notice>{t('log.tunnelGone')}</Notice>}
       {requests !== undefined && requests.length > 0 && (

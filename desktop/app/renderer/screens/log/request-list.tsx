@@ -9,6 +9,7 @@ import {
   WEBHOOK_PROVIDERS,
 } from '../../../../client/inspector/records.ts';
 import { t } from '../../../messages/translate.ts';
+import { copyCurl, type Done, replay } from '../../model/actions.ts';
 import { clockText } from '../../model/numbers.ts';
 import {
   agoText,
@@ -89,9 +90,7 @@ export function RequestList({
 
   const actOf = (event: KeyboardEvent): ((id: number) => unknown) | undefined => {
     if (active === undefined || list.current?.contains(document.activeElement) !== true) return undefined;
-    if (isLetter(event, 'r')) return acts.replay;
-    if (isLetter(event, 'e')) return acts.edit;
-    return isLetter(event, 'c') ? acts.copyCurl : undefined;
+    return actOfKey(event, acts);
   };
   useKey(
     (event) => actOf(event) !== undefined,
@@ -429,27 +428,33 @@ function SignatureMark({ signature }: { signature: SignatureView | undefined }):
   return <span class={`strong verdict-${signatureTone(signature)}`}>{mark} </span>;
 }
 
-/** What can be done with a request of a log without opening it, by number. Copies contain no secrets. */
+/** What can be done with a request of a log, by number. */
 interface RequestActs {
-  readonly replay: (id: number) => Promise<void>;
+  readonly replay: (id: number) => ReturnType<typeof replay>;
   readonly edit: (id: number) => void;
-  readonly copyCurl: (id: number) => Promise<void>;
+  /** @param reveal include secrets */
+  readonly copyCurl: (id: number, reveal?: boolean) => Promise<Done>;
 }
 
 /** @param run runs the calls, and keeps their errors */
 export function useRequestActs(key: string, run: Action['run']): RequestActs {
   const { go, say } = useShell();
-  return useMemo(
-    () => ({
-      async replay(id) {
-        if ((await run('log:replay', { key, id })).ok) say(t('request.sentAgain'));
-      },
+  return useMemo(() => {
+    const acts = { call: run, say };
+    return {
+      replay: (id) => replay(acts, key, id),
       edit: (id) => go({ screen: 'edit', key, id }),
-      async copyCurl(id) {
-        const answer = await run('log:copy-curl', { key, id, reveal: false });
-        if (answer.ok) say(t(answer.value.hidesSecrets ? 'request.copiedCurlClean' : 'request.copiedCurl'));
-      },
-    }),
-    [key, run, go, say],
-  );
+      copyCurl: (id, reveal) => copyCurl(acts, key, id, reveal),
+    };
+  }, [key, run, go, say]);
+}
+
+/** What a letter does with a request; `undefined` for any other key. */
+export function actOfKey(
+  event: KeyboardEvent,
+  acts: { readonly [Name in keyof RequestActs]: (id: number) => unknown },
+): ((id: number) => unknown) | undefined {
+  if (isLetter(event, 'r')) return acts.replay;
+  if (isLetter(event, 'e')) return acts.edit;
+  return isLetter(event, 'c') ? acts.copyCurl : undefined;
 }

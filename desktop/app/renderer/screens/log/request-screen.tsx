@@ -21,7 +21,7 @@ import {
 } from '../../model/request.ts';
 import { useAction, useShell } from '../../view/context.ts';
 import { useCopied } from '../../view/controls.tsx';
-import { isLetter, useKey } from '../../view/keyboard.ts';
+import { useKey } from '../../view/keyboard.ts';
 import { Button, Failed, Failure } from '../../view/kit.tsx';
 import { Menu, type Spot, spotBelow } from '../../view/menu.tsx';
 import { Screen } from '../../view/screen.tsx';
@@ -29,6 +29,7 @@ import { useLoaded } from '../../view/use-loaded.ts';
 import { Signature } from '../signature.tsx';
 import { useExport } from '../transfer.tsx';
 import { Exchange } from './message.tsx';
+import { actOfKey, useRequestActs } from './request-list.tsx';
 
 /** How soon a request without a response is read again. */
 const PENDING_MS = 1000;
@@ -146,7 +147,7 @@ function RequestActions({
   reveal: boolean;
   setReveal: (reveal: boolean) => void;
 }): JSX.Element {
-  const { say, go, replace } = useShell();
+  const { say, replace } = useShell();
   const action = useAction();
   const { isCopied, setCopied } = useCopied();
   const har = useExport(tunnelKey);
@@ -158,34 +159,29 @@ function RequestActions({
     reveal ||
     hiddenSecrets(detail.request) + (detail.response === undefined ? 0 : hiddenSecrets(detail.response)) > 0;
 
+  const acts = useRequestActs(tunnelKey, action.run);
   const copy = async (): Promise<void> => {
-    const answer = await action.run('log:copy-curl', { key: tunnelKey, id, reveal });
-    if (!answer.ok) return;
-    setCopied();
-    say(answer.value.hidesSecrets ? t('request.copiedCurlClean') : t('request.copiedCurl'));
+    if ((await acts.copyCurl(id, reveal)).ok) setCopied();
   };
-  const replay = async (): Promise<void> => {
-    const answer = await action.run('log:replay', { key: tunnelKey, id });
+  const again = async (): Promise<void> => {
+    if (problem !== undefined) return say(problem);
+    if (action.isBusy) return;
+    const answer = await acts.replay(id);
     if (!answer.ok) return;
-    say(t('request.sentAgain'));
     // What people want to see next is the result.
     const screen = 'request' as const;
     replace({ screen, key: tunnelKey, id }, { screen, key: tunnelKey, id: answer.value.id }, REPLAY_ID);
   };
-
-  const edit = (): void => go({ screen: 'edit', key: tunnelKey, id });
-  const actOf = (event: KeyboardEvent): (() => unknown) | undefined => {
+  const own = { ...acts, replay: again, copyCurl: copy };
+  const actOf = (event: KeyboardEvent): ((id: number) => unknown) | undefined => {
     // In a log beside the request, the keys belong to the rows.
     const isHere =
       event.target === document.body || row.current?.closest('.screen') === screenOf(event.target);
-    if (!isHere) return undefined;
-    if (isLetter(event, 'r')) return () => (problem === undefined ? action.isBusy || replay() : say(problem));
-    if (isLetter(event, 'e')) return edit;
-    return isLetter(event, 'c') ? copy : undefined;
+    return isHere ? actOfKey(event, own) : undefined;
   };
   useKey(
     (event) => actOf(event) !== undefined,
-    (event) => void actOf(event)?.(),
+    (event) => void actOf(event)?.(id),
   );
 
   return (
@@ -196,11 +192,11 @@ function RequestActions({
           look="button primary"
           disabled={problem !== undefined}
           isBusy={action.isBusy}
-          act={replay}
+          act={again}
         >
           {t('request.replay')}
         </Button>
-        <Button id="edit-request" act={edit}>
+        <Button id="edit-request" act={() => acts.edit(id)}>
           {t('request.edit')}
         </Button>
         <Button aria-label={isCopied ? undefined : t('request.copyCurl')} act={copy}>

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { isWildcardDomain, wildcardLabel } from '../../../../../shared/wildcard-hosts.ts';
 import { t } from '../../../messages/translate.ts';
+import { folderAction, projectAction } from '../../model/actions.ts';
 import {
   CUSTOM,
   draftPort,
@@ -10,9 +11,8 @@ import {
   isWildcardDraft,
 } from '../../model/create-form.ts';
 import { createChoices } from '../../model/time-left.ts';
-import { useAction } from '../../view/context.ts';
-import { rich } from '../../view/controls.tsx';
-import { Button, Choice, Failure, Field, Input, Select, TextArea } from '../../view/kit.tsx';
+import { ActionButton, rich } from '../../view/controls.tsx';
+import { Choice, Field, Input, Select, TextArea } from '../../view/kit.tsx';
 import { AccessFields } from '../access/access-fields.tsx';
 import { DomainField, NameField } from './domain-field.tsx';
 
@@ -160,22 +160,10 @@ function WildcardField({
 
 /** Alternatives to a port: a folder, or the tunnels of a project, chosen in a dialog of the system. */
 export function InPlace(): JSX.Element {
-  const action = useAction();
   return (
-    <>
-      <div class="line" role="group" aria-label={t('project.instead')}>
-        <Button look="button small" isBusy={action.isBusy} act={() => action.run('folder:choose', undefined)}>
-          {t('project.openFolder')}
-        </Button>
-        <Button
-          look="button small"
-          isBusy={action.isBusy}
-          act={() => action.run('project:choose', undefined)}
-        >
-          {t('project.open')}
-        </Button>
-      </div>
-      <Failure problem={action.error} />
-    </>
+    <div class="line" role="group" aria-label={t('project.instead')}>
+      <ActionButton of={folderAction()} look="button small" />
+      <ActionButton of={projectAction()} look="button small" />
+    </div>
   );
 }

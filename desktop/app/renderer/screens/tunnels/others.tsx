@@ -1,6 +1,5 @@
 import type { JSX } from 'preact';
 import { memo } from 'preact/compat';
-import { useState } from 'preact/hooks';
 import type { OtherTunnelView, TunnelView } from '../../../ipc/snapshot.ts';
 import { t } from '../../../messages/translate.ts';
 import { accessWords } from '../../model/access.ts';
@@ -10,7 +9,7 @@ import { type Action, useAction, useShell } from '../../view/context.ts';
 import { rich, useCopied } from '../../view/controls.tsx';
 import { StateShape } from '../../view/icons.tsx';
 import { Button, Failure, List } from '../../view/kit.tsx';
-import { CardLink, Extend, Fuse, TimeLeft } from './time-row.tsx';
+import { CardLink, Extend, Fuse, TimeLeft, useUnfolded } from './time-row.tsx';
 
 /** The account's tunnels that this app does not serve, if there are any. */
 export function Others({
@@ -47,8 +46,9 @@ const OtherCard = memo(function OtherCard({
 }): JSX.Element {
   const { say } = useShell();
   const action = useAction();
-  const [isExtending, setExtending] = useState(false);
   const { key, slug, lock, localPort, requests, isStopping, createdBy } = tunnel;
+  const [unfolded, toggle] = useUnfolded(key);
+  const isExtending = unfolded === 'extend';
   const { shape, word, where } = otherState(tunnel);
   const titleId = `title-${key}`;
   const stop = async (): Promise<void> => {
@@ -59,7 +59,7 @@ const OtherCard = memo(function OtherCard({
     if (event.key !== 'Escape' || event.defaultPrevented || !isExtending) return;
     event.preventDefault();
     document.getElementById(`extend-${key}`)?.focus();
-    setExtending(false);
+    toggle('extend');
   };
   return (
     <li
@@ -84,12 +84,7 @@ const OtherCard = memo(function OtherCard({
         <TimeLeft tunnel={tunnel} />
         {!isStopping && (
           <span class="actions line">
-            <CardLink
-              of={slug}
-              id={`extend-${key}`}
-              aria-expanded={isExtending}
-              act={() => setExtending(!isExtending)}
-            >
+            <CardLink of={slug} id={`extend-${key}`} aria-expanded={isExtending} act={() => toggle('extend')}>
               {t('tunnels.extend')}
             </CardLink>
             <CardLink of={slug} act={() => action.run('tunnel:open-url', { key })}>
@@ -102,7 +97,7 @@ const OtherCard = memo(function OtherCard({
         )}
       </div>
       {isExtending && !isStopping && (
-        <Extend tunnel={tunnel} maxTtl={maxTtl} onDone={() => setExtending(false)} />
+        <Extend tunnel={tunnel} maxTtl={maxTtl} onDone={() => toggle('extend')} />
       )}
       <Failure problem={action.error} />
     </li>

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { memo } from 'preact/compat';
-import { useState } from 'preact/hooks';
+import { useContext, useState } from 'preact/hooks';
 import type { TrafficSecond } from '../../../../client/inspector/records.ts';
 import type { TunnelView } from '../../../ipc/snapshot.ts';
 import { t } from '../../../messages/translate.ts';
@@ -13,32 +13,33 @@ import {
   sparklineDrawing,
   timeLeftWords,
 } from '../../model/time-left.ts';
+import type { CardPart } from '../../model/actions.ts';
 import type { Shape } from '../../model/tunnel-state.ts';
 import { useTime } from '../../view/clock.ts';
-import { type Action, useAction, useShell } from '../../view/context.ts';
+import { type Action, UnfoldedContext, useAction, useShell } from '../../view/context.ts';
 import { useMedia } from '../../view/keyboard.ts';
 import { Button, type ButtonProps, described, Form, Input } from '../../view/kit.tsx';
 
-/** The unfolded part of a card. */
-export type Unfolded = 'extend' | 'lock' | 'qr' | undefined;
+/** The unfolded part of a card, and a function that unfolds another, or folds it. */
+export function useUnfolded(key: string): readonly [CardPart | undefined, (part: CardPart) => void] {
+  const { unfold } = useShell();
+  const unfolded = useContext(UnfoldedContext)[key];
+  return [unfolded, (part) => unfold(key, unfolded === part ? undefined : part)];
+}
 
 /** The fuse, the time left in words, and the actions of a live tunnel. */
 export function TimeRow({
   tunnel,
   shape,
-  unfolded,
-  setUnfolded,
   action,
 }: {
   tunnel: TunnelView;
   shape: Shape;
-  unfolded: Unfolded;
-  setUnfolded: (unfolded: Unfolded) => void;
   action: Action;
 }): JSX.Element {
   const { isOfCommand } = useShell();
   const { key, slug } = tunnel;
-  const toggle = (part: Unfolded) => setUnfolded(unfolded === part ? undefined : part);
+  const [unfolded, toggle] = useUnfolded(key);
   return (
     <>
       <Sparkline seconds={tunnel.pulse} />

@@ -17,12 +17,7 @@ import { AccessButton, AccessRow } from '../access/access-fields.tsx';
 import { AccessPanel } from '../access/access-panel.tsx';
 import { RequestRow } from '../log/request-list.tsx';
 import { Address } from './others.tsx';
-import { CardLink, Extend, TimeRow, type Unfolded } from './time-row.tsx';
-
-/** Id of the button that folds an idle tunnel. */
-export function foldId(key: string): string {
-  return `fold-${key}`;
-}
+import { CardLink, Extend, TimeRow, useUnfolded } from './time-row.tsx';
 
 /** One tunnel: its state, address, traffic, lifetime and actions. */
 export const TunnelCard = memo(function TunnelCard({
@@ -39,7 +34,9 @@ export const TunnelCard = memo(function TunnelCard({
   /** whether a banner already explains the lost connection */
   isQuiet: boolean;
 }): JSX.Element {
-  const [unfolded, setUnfolded] = useState<Unfolded>();
+  const { unfold } = useShell();
+  const [unfolded, toggle] = useUnfolded(tunnel.key);
+  const fold = (): void => unfold(tunnel.key, undefined);
   const [wantsShare, setWantsShare] = useState(false);
   const action = useAction();
   const shape = useTime((now): Shape => tunnelState(tunnel, now).shape);
@@ -48,10 +45,10 @@ export const TunnelCard = memo(function TunnelCard({
   const isFolded = isFoldable && !isOpened && unfolded === undefined && action.error === undefined;
   const { word } = tunnelState(tunnel, Date.now());
   const live = isLive(tunnel);
-  const toggleLock = (): void => setUnfolded(unfolded === 'lock' ? undefined : 'lock');
+  const toggleLock = (): void => toggle('lock');
   const lockDone = (kind: AccessKind): void => {
     document.getElementById(`lock-${tunnel.key}`)?.focus();
-    setUnfolded(undefined);
+    fold();
     setWantsShare(kind === 'password');
   };
   // After setting a password users want to send it; the button for that arrives with the next snapshot.
@@ -65,7 +62,7 @@ export const TunnelCard = memo(function TunnelCard({
     if (event.key !== 'Escape' || event.defaultPrevented || unfolded === undefined) return;
     event.preventDefault();
     document.getElementById(`${unfolded}-${tunnel.key}`)?.focus();
-    setUnfolded(undefined);
+    fold();
   };
   const titleId = `title-${tunnel.key}`;
   const card = useRef<HTMLLIElement>(null);
@@ -93,7 +90,6 @@ export const TunnelCard = memo(function TunnelCard({
         <Address id={titleId} tunnel={tunnel} canCopy={live} run={action.run} />
         {isFoldable && (
           <Button
-            id={foldId(tunnel.key)}
             look="icon-button"
             aria-label={t('tunnels.moreOf', { slug: tunnel.slug })}
             aria-expanded={!isFolded}
@@ -127,18 +123,12 @@ export const TunnelCard = memo(function TunnelCard({
             </Notice>
           )}
           {live ? (
-            <TimeRow
-              tunnel={tunnel}
-              shape={shape}
-              unfolded={unfolded}
-              setUnfolded={setUnfolded}
-              action={action}
-            />
+            <TimeRow tunnel={tunnel} shape={shape} action={action} />
           ) : (
             <EndedRow tunnel={tunnel} action={action} />
           )}
           {live && (unfolded === 'extend' || (shape === 'soon' && unfolded === undefined)) && (
-            <Extend tunnel={tunnel} maxTtl={maxTtl} onDone={() => setUnfolded(undefined)} />
+            <Extend tunnel={tunnel} maxTtl={maxTtl} onDone={fold} />
           )}
           {live && unfolded === 'qr' && (
             <>

@@ -1,0 +1,302 @@
+/** What the window can do: one row each for the palette, its keys and its buttons. */
+import type { CallError } from '../../ipc/ipc.ts';
+import type { OtherTunnelView, TunnelView } from '../../ipc/snapshot.ts';
+import type { KnownProject } from '../../ipc/tunnel-views.ts';
+import { LANGUAGE_NAMES, LANGUAGES, t, type TextKey } from '../../messages/translate.ts';
+import type { Channels } from '../bridge.ts';
+import { escapeUnprintable } from '../../../../shared/unprintable.ts';
+import { targetText } from './request.ts';
+import type { Route } from './route.ts';
+import { isLive } from './tunnel-state.ts';
+
+/** Asks main. @returns whether it succeeded, with the result */
+export type Call = <C extends keyof Channels>(
+  channel: C,
+  payload: Channels[C]['payload'],
+) => Promise<Outcome<C>>;
+
+export type Outcome<C extends keyof Channels> =
+  | { readonly ok: true; readonly value: Channels[C]['result'] }
+  | { readonly ok: false; readonly error: CallError };
+
+/** The parts of a card that its buttons unfold. */
+export type CardPart = 'lock' | 'extend' | 'qr';
+
+/** What actions work with. */
+export interface Acts {
+  readonly call: Call;
+  /** announces a text to screen readers, in a polite live region */
+  readonly say: (text: string) => void;
+  readonly go: (route: Route) => void;
+  /** opens the list, and focuses the element with that id */
+  readonly show: (focus: string) => void;
+  /** unfolds a part of a card, or folds it */
+  readonly unfold: (key: string, part: CardPart | undefined) => void;
+  /** opens the form of a new tunnel, for a port or unchanged */
+  readonly newTunnel: (port?: number) => void;
+  /** opens the log of a tunnel, and searches it for some words */
+  readonly search: (key: string, words: string) => void;
+  /** asks what to import into the log of a tunnel */
+  readonly importTo: (key: string) => void;
+  /** shows the keys of the window, or no longer */
+  readonly toggleKeys: () => void;
+}
+
+/** What became of an action that asks main. */
+export type Done =
+  { readonly ok: true; readonly said?: string } | { readonly ok: false; readonly error: CallError };
+
+export interface WindowAction {
+  readonly id: string;
+  readonly title: string;
+  /** other words that find it, in lower case */
+  readonly names?: string;
+  /** keys that do the same; `Mod` is Control, or Command on macOS */
+  readonly keys?: string | undefined;
+  /** windows that have it; by default all: not that of a command, which has no account and opens no tunnels; only the installed app */
+  readonly only?: 'app' | 'desktop';
+  /** whether each tunnel or project has such an action, which is shown only to users who type */
+  readonly isOneOfMany?: boolean;
+  /** whether it opens a dialog, for which the palette makes room */
+  readonly isDialog?: boolean;
+  /** An action without a promise moves the user to another place. */
+  readonly run: (acts: Acts) => void | Promise<Done>;
+}
+
+/** With something shown beside the title, in a lighter colour. */
+type DetailedAction = WindowAction & { readonly detail: string };
+
+/** Whether a window has an action. */
+export function canDo(
+  { only }: Pick<WindowAction, 'only'>,
+  { isBrowser, isOfCommand }: { readonly isBrowser: boolean; readonly isOfCommand: boolean },
+): boolean {
+  return only === undefined || (!isOfCommand && !(isBrowser && only === 'desktop'));
+}
+
+/** Actions that need no tunnel. */
+export function windowActions(): readonly WindowAction[] {
+  return [
+    {
+      ...row('new', t('palette.new'), (acts) => acts.newTunnel()),
+      names: names('new'),
+      keys: 'Mod+N',
+      only: 'app',
+    },
+    folderAction(),
+    projectAction(),
+    settingsAction(),
+    {
+      ...row('team', t('palette.team'), (acts) => acts.go({ screen: 'settings' })),
+      names: names('team'),
+      only: 'app',
+    },
+    { ...row('keys', t('keys.title'), (acts) => acts.toggleKeys()), names: names('keys'), keys: '?' },
+    { ...diagnose('diagnose', t('palette.diagnose'), undefined) },
+    ...(['light', 'dark', 'system'] as const).map((theme) =>
+      row(theme, t(`palette.${theme}`), ({ call }) => call('settings:change', { theme })),
+    ),
+    ...LANGUAGES.map((language) => ({
+      ...row(`language-${language}`, t('palette.language', { name: LANGUAGE_NAMES[language] }), ({ call }) =>
+        call('settings:change', { language }),
+      ),
+      names: names(`language.${language}`),
+    })),
+    row('about', t('palette.about'), (acts) => acts.go({ screen: 'about' })),
+    {
+      ...row('sign-out', t('settings.signOut'), ({ call }) => call('session:sign-out', undefined)),
+      names: names('signOut'),
+      only: 'app',
+    },
+    {
+      ...row('quit', t('settings.quit'), ({ call }) => call('app:quit', undefined)),
+      names: names('quit'),
+      only: 'desktop',
+    },
+  ];
+}
+
+/** Asks for a folder to share. */
+export function folderAction(): WindowAction {
+  return {
+    ...row('share', t('project.openFolder'), ({ call }) => call('folder:choose', undefined)),
+    names: names('share'),
+    keys: 'Mod+Shift+O',
+    only: 'app',
+    isDialog: true,
+  };
+}
+
+/** Asks for the folder of a project. */
+export function projectAction(): WindowAction {
+  return {
+    ...row('project', t('project.open'), ({ call }) => call('project:choose', undefined)),
+    keys: 'Mod+O',
+    only: 'app',
+    isDialog: true,
+  };
+}
+
+export function settingsAction(): WindowAction {
+  return {
+    ...row('settings', t('settings.title'), (acts) => acts.go({ screen: 'settings' })),
+    names: names('settings'),
+    keys: 'Mod+,',
+  };
+}
+
+/** Actions that open previous projects. */
+export function projectActions(projects: readonly KnownProject[]): readonly DetailedAction[] {
+  return projects.map(({ name, folder }, index) => ({
+    ...row(`project-${index}`, t('project.reopen', { name }), ({ call }) =>
+      call('project:reopen', { folder }),
+    ),
+    detail: folder,
+    only: 'app',
+    isOneOfMany: true,
+    isDialog: true,
+  }));
+}
+
+type Named = Pick<TunnelView, 'key' | 'slug' | 'url'>;
+
+export function tunnelActions(tunnel: TunnelView): readonly WindowAction[] {
+  const { key, slug, folder } = tunnel;
+  const log = of(tunnel, 'log', 'palette.requestsTo', (acts) => acts.go({ screen: 'log', key }), 'log');
+  // Requests to a folder are not written by hand.
+  const byHand =
+    folder === undefined ? [of(tunnel, 'import', 'palette.importTo', (acts) => acts.importTo(key))] : [];
+  if (!isLive(tunnel))
+    return [
+      log,
+      ...byHand,
+      {
+        ...of(tunnel, 'start', 'palette.startAgain', ({ call }) => call('tunnel:start', { key })),
+        only: 'app',
+      },
+    ];
+  const parts = (['lock', 'extend', 'qr'] as const).map((part) =>
+    of(
+      tunnel,
+      part,
+      `palette.${part}`,
+      (acts) => {
+        acts.unfold(key, part);
+        acts.show(`${part}-${key}`);
+      },
+      part,
+    ),
+  );
+  return [
+    copyAction(tunnel),
+    log,
+    ...byHand,
+    ...parts,
+    { ...diagnose(`diagnose-${key}`, t('palette.diagnoseOf', { slug }), key), isOneOfMany: true },
+    ...liveActions(tunnel),
+  ];
+}
+
+/** Actions on a tunnel that this app does not serve. */
+export function otherActions(tunnel: OtherTunnelView): readonly WindowAction[] {
+  return tunnel.isStopping ? [copyAction(tunnel)] : [copyAction(tunnel), ...liveActions(tunnel)];
+}
+
+function copyAction(tunnel: Named): WindowAction {
+  const { key, url } = tunnel;
+  const copy = async ({ call }: Acts): Promise<Done> => {
+    const answer = await call('tunnel:copy-url', { key });
+    return answer.ok ? { ok: true, said: t('palette.copied', { url }) } : answer;
+  };
+  return of(tunnel, 'copy', 'palette.copyAddress', copy, 'copy');
+}
+
+function liveActions(tunnel: Named): readonly WindowAction[] {
+  const { key } = tunnel;
+  return [
+    of(tunnel, 'open', 'palette.open', ({ call }) => call('tunnel:open-url', { key }), 'open'),
+    {
+      ...of(tunnel, 'stop', 'palette.stop', ({ call }) => call('tunnel:stop', { key }), 'stop'),
+      only: 'app',
+    },
+  ];
+}
+
+/** What can be done with the last few requests of a tunnel. */
+export function requestActions({ key, slug, recent }: TunnelView): readonly DetailedAction[] {
+  return recent.flatMap((request) => {
+    const { id } = request;
+    const what = `${escapeUnprintable(request.method)} ${targetText(request)}`;
+    const one = (name: 'replay' | 'edit' | 'curl', run: WindowAction['run']) => ({
+      ...row(`${name}-${key}-${id}`, t(`palette.${name}`, { what }), run),
+      names: names(name),
+      detail: slug,
+      isOneOfMany: true,
+    });
+    return [
+      one('replay', async (acts) => {
+        const answer = await replay(acts, key, id);
+        if (answer.ok) acts.go({ screen: 'request', key, id: answer.value.id });
+        return answer;
+      }),
+      one('edit', (acts) => acts.go({ screen: 'edit', key, id })),
+      one('curl', (acts) => copyCurl(acts, key, id)),
+    ];
+  });
+}
+
+/** Sends a request again. */
+export async function replay(
+  { call, say }: Pick<Acts, 'call' | 'say'>,
+  key: string,
+  id: number,
+): Promise<Outcome<'log:replay'>> {
+  const answer = await call('log:replay', { key, id });
+  if (answer.ok) say(t('request.sentAgain'));
+  return answer;
+}
+
+/** Copies a request as a curl command. @param reveal include secrets */
+export async function copyCurl(
+  { call, say }: Pick<Acts, 'call' | 'say'>,
+  key: string,
+  id: number,
+  reveal = false,
+): Promise<Done> {
+  const answer = await call('log:copy-curl', { key, id, reveal });
+  if (!answer.ok) return answer;
+  const said = t(answer.value.hidesSecrets ? 'request.copiedCurlClean' : 'request.copiedCurl');
+  say(said);
+  return { ok: true, said };
+}
+
+/** @param key of a tunnel, or of none for the relay alone */
+function diagnose(id: string, title: string, key: string | undefined): WindowAction {
+  return {
+    ...row(id, title, ({ call }) => call('checkup:start', { key })),
+    names: names('diagnose'),
+    isDialog: true,
+  };
+}
+
+function of(
+  { key, slug }: Named,
+  name: string,
+  title: Extract<TextKey, `palette.${string}`>,
+  run: WindowAction['run'],
+  alias?: Alias,
+): WindowAction {
+  const action = { ...row(`${name}-${key}`, t(title, { slug }), run), isOneOfMany: true };
+  return alias === undefined ? action : { ...action, names: names(alias) };
+}
+
+function row(name: string, title: string, run: WindowAction['run']): WindowAction {
+  return { id: `command-${name}`, title, run };
+}
+
+type Alias = Extract<TextKey, `palette.names.${string}`> extends `palette.names.${infer Name}` ? Name : never;
+
+/** Other words for an action, which people type but do not see. */
+function names(name: Alias): string {
+  return t(`palette.names.${name}`).toLowerCase();
+}
