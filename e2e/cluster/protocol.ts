@@ -134,6 +134,7 @@ const EXCEPTIONS: Readonly<Record<'stream' | 'http' | 'h2', readonly Exception[]
       titles: ['X-Forwarded-For, -Host and -Proto set', 'own replaced, in any case and number'],
       reason: 'the relay is reached with TLS',
     },
+    { suite: 'local-service', titles: ['own Origin and Referer'], reason: 'the relay is reached with TLS' },
     {
       suite: 'forwarding',
       titles: ['no hop-by-hop fields'],

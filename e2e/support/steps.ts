@@ -128,7 +128,8 @@ class StepCounter {
 }
 
 const counter = new StepCounter();
-const { PLAIN_ENDING, ResponseRelay } = await import('../../server/edge/response.ts');
+const { ResponseRelay } = await import('../../server/edge/response.ts');
+const { PLAIN_ENDING } = await import('../../server/edge/response-head.ts');
 const { parseRequest } = await import('../../server/edge/route.ts');
 const { relayRequestHead, tunnelRequestHead } = await import('../../server/edge/request-head.ts');
 const { belowPrefix, ownCookies } = await import('../../server/edge/path-form.ts');
@@ -212,7 +213,7 @@ function relay(minor: 0 | 1 = 1, mapped = false): Take {
   } as const;
   const response = new ResponseRelay(
     { ...base, minor, rules: { ending: PLAIN_ENDING, mapField } },
-    { send() {}, isFull: false, statusMax: Infinity },
+    { send() {}, isFull: false, statusMax: Infinity, messages: undefined, begin() {} },
   );
   return (piece) => void response.push(piece);
 }

@@ -32,8 +32,12 @@ export interface OwnResponse {
   readonly refuses: boolean;
   /** why, if the reason is in the catalogue of visitor errors */
   readonly error?: VisitorErrorCode | undefined;
+  /** its fields but those about the connection, each with its line end */
+  readonly lines: string;
+  /** as it is sent */
+  readonly body: Buffer;
   /**
-   * Writes the whole response.
+   * The whole response as HTTP/1.1.
    *
    * @param close whether the connection ends with it
    */
@@ -130,6 +134,8 @@ interface Reply {
   readonly headOnly?: boolean | undefined;
 }
 
+const NOTHING = Buffer.alloc(0);
+
 /** Every response of the relay itself to a visitor: whole, and not to be cached. */
 export function reply({
   status,
@@ -142,16 +148,19 @@ export function reply({
   const type = contentType === undefined ? '' : `Content-Type: ${contentType}\r\n`;
   // A 204 has no length (RFC 9110 section 8.6).
   const length = status === 204 ? '' : `Content-Length: ${Buffer.byteLength(body)}\r\n`;
-  const start = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Error'}\r\n${type}${length}`;
+  const lines = `${type}${length}Cache-Control: no-store\r\n${fields}Date: ${new Date().toUTCString()}\r\n`;
+  const sent = headOnly || body === '' ? NOTHING : Buffer.from(body);
   return {
     status,
     refuses: status >= 400,
     error,
+    lines,
+    body: sent,
     bytes: (close) => {
-      const end = `Date: ${new Date().toUTCString()}\r\n${close ? 'Connection: close\r\n' : ''}\r\n`;
+      const start = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Error'}\r\n`;
       // An address that a visitor has sent may contain any bytes.
-      const head = Buffer.from(`${start}Cache-Control: no-store\r\n${fields}${end}`, 'latin1');
-      return headOnly || body === '' ? head : Buffer.concat([head, Buffer.from(body)]);
+      const head = Buffer.from(`${start}${lines}${close ? 'Connection: close\r\n' : ''}\r\n`, 'latin1');
+      return sent.length === 0 ? head : Buffer.concat([head, sent]);
     },
   };
 }

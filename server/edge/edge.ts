@@ -19,11 +19,11 @@ import { type Arrival, Entrance, type Expected } from './entrance.ts';
 import { Http2Connection } from './http2/connection.ts';
 import { coverageOf } from './http2/coverage.ts';
 import type { KeptStreams } from './kept-streams.ts';
+import type { Onward } from './onward.ts';
 import { isTrusted, type Peer } from './request-head.ts';
 import { DEADLINE_TICK_MS } from './timeouts.ts';
 import type { Upstreams } from './upstreams.ts';
 import { SocketConnection, type VisitorConnection } from './visitor-connection.ts';
-import type { Onward } from './visitor-socket.ts';
 import { Visitor, type VisitorOptions } from './visitor.ts';
 
 /**

@@ -9,13 +9,8 @@ import type { RequestCounts } from '../observe/counters.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { ByteStream, Dial, DialFault, StreamHandler } from '../tunnels/stream.ts';
 import type { OwnResponse } from './builtin-responses.ts';
-import {
-  type FieldMap,
-  type InformationalResponses,
-  type ResponseEnding,
-  ResponseRelay,
-  type VisitorSink,
-} from './response.ts';
+import type { FieldMap, ResponseEnding } from './response-head.ts';
+import { type InformationalResponses, ResponseRelay, type VisitorSink } from './response.ts';
 import type { UpstreamHandler, ParsedRequest } from './route.ts';
 import type { AllowedVisitor } from './visitor-access.ts';
 

@@ -5,7 +5,7 @@
 import { cookieName, type Field, mapTags } from '../../shared/http1/fields.ts';
 import { hostname } from '../../shared/networks.ts';
 import { setsOwnCookie } from './request-head.ts';
-import type { FieldMap } from './response.ts';
+import type { FieldMap } from './response-head.ts';
 
 /** Fields that affect the whole origin or its host, or that browsers remember for it. */
 const DROPPED = [

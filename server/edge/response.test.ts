@@ -1,16 +1,18 @@
 import assert from 'node:assert/strict';
 import { trackBody } from '../../shared/http1/body.ts';
+import type { Field } from '../../shared/http1/fields.ts';
 import { parseRequestHead } from '../../shared/http1/head.ts';
+import { reply } from './builtin-responses.ts';
+import type { MessageField } from './message-fields.ts';
+import { directsNoCache, NOINDEX_ENDING, PLAIN_ENDING } from './response-head.ts';
 import {
-  directsNoCache,
   INFORMATIONAL_RESPONSES_MAX,
   informationalResponsesFor,
-  NOINDEX_ENDING,
-  PLAIN_ENDING,
   RESPONSE_FIELDS_MAX,
   RESPONSE_HEAD_MAX_BYTES,
   type ResponseContext,
   ResponseRelay,
+  sendOwn,
 } from './response.ts';
 
 const CONTEXT: ResponseContext = {
@@ -28,7 +30,8 @@ const CONTEXT: ResponseContext = {
 function relay(pieces: string[], context: Partial<ResponseContext> = {}, statusMax = Infinity) {
   let sent = '';
   const send = (bytes: Buffer): void => void (sent += bytes.toString('latin1'));
-  const response = new ResponseRelay({ ...CONTEXT, ...context }, { send, isFull: false, statusMax });
+  const sink = { send, isFull: false, statusMax, messages: undefined, begin() {} };
+  const response = new ResponseRelay({ ...CONTEXT, ...context }, sink);
   const progress = pieces.map((piece) => response.push(Buffer.from(piece, 'latin1')));
   return { response, sent, progress };
 }
@@ -445,5 +448,92 @@ describe('informationalResponsesFor', () => {
   it('sends HTTP/1.0 none', () => {
     assert.equal(interimsInterims('GET', 0, false, false), 'none');
     assert.equal(interimsInterims('GET', 0, true, false), 'none');
+  });
+});
+
+function listOf(fields: readonly MessageField[]): string {
+  return fields.map(({ name, value }) => `${name}=${value}`).join(' ');
+}
+
+/** Hands over a response that arrives in the given pieces, and reports what was taken and the result. */
+function handOver(pieces: readonly string[], context: Partial<ResponseContext> = {}) {
+  const taken: string[] = [];
+  const messages = {
+    begin: (status: number, fields: readonly MessageField[]) =>
+      void taken.push(`${status} ${listOf(fields)}`),
+    finish: (trailers: readonly MessageField[]) => void taken.push(`end ${listOf(trailers)}`),
+  };
+  const send = (bytes: Buffer): void => void taken.push(bytes.toString('latin1'));
+  const sink = { send, isFull: false, statusMax: 599, messages, begin: messages.begin };
+  const response = new ResponseRelay({ ...CONTEXT, ...context }, sink);
+  const progress = pieces.map((piece) => response.push(Buffer.from(piece, 'latin1')));
+  return { taken, response, progress: progress.at(-1) };
+}
+
+describe('a response that is handed over as a message', () => {
+  it('has the fields of the response except those of HTTP/1.1, and its content without chunks', () => {
+    const { taken, progress } = handOver([
+      'HTTP/1.1 103 x\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nKeep-Alive: a\r\nX-Y:  a b \r\n',
+      'Connection: z\r\nZ: 1\r\nTE: x\r\n\r\n2\r\nab\r\n1',
+      '\r\nc\r\n1\r\nd\r\n0\r\nGrpc-Status: 0\r\n\r\n',
+    ]);
+    assert.deepEqual(
+      [taken, progress],
+      [['103 link=x', '200 x-y=a b', 'ab', 'cd', 'end grpc-status=0'], 'done'],
+    );
+  });
+
+  it('has the fields that the relay adds, and those that it has changed', () => {
+    const rules = { ending: NOINDEX_ENDING, mapField: (field: Field) => (field.is('a') ? ' b\t' : field) };
+    const answer = 'HTTP/1.1 205 x\r\nA: 1\r\nC: 2\r\n\r\n';
+    assert.deepEqual(handOver([answer], { rules }).taken, [
+      '205 a=b c=2 content-length=0 x-robots-tag=noindex',
+      'end ',
+    ]);
+  });
+
+  it('ends with its stream if it has no length, but not if that breaks off', () => {
+    const { taken, response } = handOver(['HTTP/1.0 200 OK\r\n\r\na']);
+    assert.equal(response.completedByEnd(false), false);
+    assert.deepEqual(taken, ['200 ', 'a']);
+    assert.equal(response.completedByEnd(true), true);
+    assert.deepEqual(taken, ['200 ', 'a', 'end ']);
+  });
+
+  it('is not begun if its first bytes are malformed', () => {
+    const { taken, progress } = handOver(['HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n']);
+    assert.deepEqual([taken, progress], [[], 'malformed']);
+  });
+
+  it('is not ended if it breaks off in a chunk', () => {
+    const chunked = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n';
+    const { taken, progress } = handOver([chunked, 'zz\r\n']);
+    assert.deepEqual([taken, progress], [['200 ', 'a'], 'broken']);
+  });
+
+  it('of the relay itself has its fields, with any bytes in them', () => {
+    const taken: unknown[] = [];
+    const messages = {
+      begin: (...head: readonly unknown[]) => void taken.push(head),
+      finish: () => void taken.push('end'),
+    };
+    const sink = { send: (bytes: Buffer) => void taken.push(String(bytes)), isFull: false, statusMax: 599 };
+    const own = reply({ status: 200, fields: 'Location: /\xe9\r\n', contentType: 'a/b', body: 'é' });
+    sendOwn({ ...sink, messages, begin: messages.begin }, own, true);
+    const date = /Date: (.*)\r\n/.exec(own.lines)?.[1];
+    assert.deepEqual(taken, [
+      [
+        200,
+        [
+          { name: 'content-type', value: 'a/b' },
+          { name: 'content-length', value: '2' },
+          { name: 'cache-control', value: 'no-store' },
+          { name: 'location', value: '/\xe9' },
+          { name: 'date', value: date },
+        ],
+      ],
+      'é',
+      'end',
+    ]);
   });
 });

@@ -10,17 +10,27 @@ import {
   trackBody,
   trackServiceBody,
 } from '../../shared/http1/body.ts';
-import { SPACE, type Field, fieldValue, listMembers } from '../../shared/http1/fields.ts';
+import { type Field, fieldValue, listMembers } from '../../shared/http1/fields.ts';
 import {
-  fieldsStart,
   HeadReader,
   HeadWriter,
   parseServiceHead,
   refusedLine,
   type ResponseHead,
 } from '../../shared/http1/head.ts';
-import { isHopByHop, namedByConnection, steersVisitors } from '../../shared/http1/hop-by-hop.ts';
+import type { OwnResponse } from './builtin-responses.ts';
+import { type MessageField, MessageFields } from './message-fields.ts';
 import type { Peer } from './request-head.ts';
+import {
+  type FieldMap,
+  type Omission,
+  type ResponseEnding,
+  startResponse,
+  withBody,
+  writeFinal,
+  writeInformational,
+  writePreflight,
+} from './response-head.ts';
 import type { ParsedRequest } from './route.ts';
 import type { VisitorSocket } from './visitor-socket.ts';
 
@@ -40,7 +50,12 @@ export const RESPONSE_FIELDS_MAX = 500;
  */
 export const INFORMATIONAL_RESPONSES_MAX = 64;
 
+/** What a relay adds to a head at most. */
+const ADDED_BYTES = 4096;
+const ADDED_FIELDS = 8;
+
 const EMPTY = Buffer.alloc(0);
+const NO_FIELDS: readonly MessageField[] = [];
 
 /** Which informational responses (1xx except 101) a visitor is sent: all, a 100 because it waits for one, or none. */
 export type InformationalResponses = 'all' | 'continue' | 'none';
@@ -67,12 +82,14 @@ export interface ResponseContext {
     /** Whether only the status and the fields that answer a preflight are passed on */
     readonly isPreflight?: boolean;
   };
+  /** whether another relay passes it on, which has added fields */
+  readonly isRelayed?: boolean;
   /** called if the response turns out to be an event stream, before its head is passed on */
   readonly owner: { staysOpen(): void };
 }
 
 /** A visitor's connection, as seen by the writer of a response. */
-export type VisitorSink = Pick<VisitorSocket, 'send' | 'isFull' | 'statusMax'>;
+export type VisitorSink = Pick<VisitorSocket, 'send' | 'isFull' | 'statusMax' | 'messages' | 'begin'>;
 
 /**
  * `more`: not complete yet. `done`: the response is complete. `switched`: the connection is a WebSocket now.
@@ -88,13 +105,15 @@ export class ResponseRelay {
   status: number | undefined;
   /** whether it consists of server-sent events */
   isEventStream = false;
-  readonly #reader = new HeadReader(RESPONSE_HEAD_MAX_BYTES, 'lenient');
+  readonly #reader: HeadReader;
+  readonly #fieldsMax: number;
   #body: BodyTracker | undefined;
   #untilClose = false;
   #isChunked = false;
   #unchunk = false;
-  /** pieces of a chunked body in strict framing */
+  /** pieces of a chunked body as the visitor receives them: in strict framing, or without any */
   readonly #wire: Buffer[] = [];
+  #trailers: readonly Field[] = [];
   #started = false;
   #interimResponses = 0;
   #closes: boolean;
@@ -107,6 +126,9 @@ export class ResponseRelay {
     this.#context = context;
     this.#sink = sink;
     this.#closes = context.close;
+    const isRelayed = context.isRelayed === true;
+    this.#reader = new HeadReader(RESPONSE_HEAD_MAX_BYTES + (isRelayed ? ADDED_BYTES : 0), 'lenient');
+    this.#fieldsMax = RESPONSE_FIELDS_MAX + (isRelayed ? ADDED_FIELDS : 0);
   }
 
   /** Whether any byte of a response has arrived. */
@@ -162,7 +184,9 @@ export class ResponseRelay {
 
   /** The stream has ended; `clean`: its sender has sent everything. Returns whether that completes the response. */
   completedByEnd(clean: boolean): boolean {
-    return clean && this.#untilClose;
+    if (!clean || !this.#untilClose) return false;
+    this.#sink.messages?.finish(NO_FIELDS);
+    return true;
   }
 
   /** What made the response `malformed` or `broken`: the line that was refused, or the bytes that hold it. */
@@ -183,7 +207,7 @@ export class ResponseRelay {
       if (typeof end === 'string') return this.#refuse(refusedLine(Buffer.from(this.#reader.text, 'latin1')));
       const head = parseServiceHead(end.head);
       if (head === undefined) return this.#refuse(refusedLine(end.head));
-      const excess = head.fields[RESPONSE_FIELDS_MAX];
+      const excess = head.fields[this.#fieldsMax];
       if (excess !== undefined) return this.#refuse(lineOf(head, excess));
       if (head.status > this.#sink.statusMax) return this.#refuse(statusLine(head));
       rest = end.rest;
@@ -191,8 +215,7 @@ export class ResponseRelay {
       if (head.status >= 200) return this.#commit(head, rest);
       this.#interimResponses += 1;
       if (this.#interimResponses > INFORMATIONAL_RESPONSES_MAX) return this.#refuse(statusLine(head));
-      if (this.#passes(head))
-        this.#sink.send(informationalResponseHead(head, this.#context.rules.mapField, EMPTY));
+      if (this.#passes(head)) this.#sendInformational(head, EMPTY);
       if (rest.length === 0) return 'more';
     }
   }
@@ -206,7 +229,7 @@ export class ResponseRelay {
   #switch(head: ResponseHead, rest: Buffer): ResponseProgress {
     if (!this.#context.upgrade || listMembers(head.fields, 'upgrade').join() !== 'websocket')
       return this.#refuse(statusLine(head));
-    this.#sink.send(informationalResponseHead(head, this.#context.rules.mapField, rest));
+    this.#sendInformational(head, rest);
     this.status = head.status;
     return 'switched';
   }
@@ -223,21 +246,17 @@ export class ResponseRelay {
     // request after that.
     const isSettled = !this.#untilClose && !this.#context.upgrade;
     this.#reusable = isSettled && staysUsable(head);
-    const body = trackServiceBody(
-      framing,
-      this.#unchunk ? { onPayload: (piece) => this.#sink.send(piece) } : { onWire: this.#keepWire },
-    );
+    const isDecoded = minor === 0 || this.#sink.messages !== undefined;
+    const handlers = isDecoded
+      ? { onPayload: this.#keepWire, onTrailers: this.#keepTrailers }
+      : { onWire: this.#keepWire };
+    const body = trackServiceBody(framing, handlers);
     this.#body = body;
     this.#isChunked = framing.kind === 'chunked';
     this.status = head.status;
     this.#challengesConnection = head.status === 401 && head.fields.some(challengesConnection);
     this.isEventStream = framing.kind !== 'length' && framing.kind !== 'none' && isEventStream(head);
     if (this.isEventStream) this.#context.owner.staysOpen();
-    if (this.#unchunk || rest.length === 0) {
-      // Without its coding, the body is sent as decoded.
-      this.#sink.send(this.#finalHead(head, EMPTY));
-      return this.#pushBody(body, rest);
-    }
     return this.#pushFirst(head, body, rest);
   }
 
@@ -248,7 +267,11 @@ export class ResponseRelay {
     this.#isWithheld = kind !== 'none';
     this.#reusable = !this.#isWithheld && rest.length === 0 && staysUsable(head);
     const { ending } = this.#context.rules;
-    this.#sink.send(preflightResponseHead(head, { close: this.#closes, ending }));
+    // The service also chooses the reason phrase.
+    const target = this.#start(head, EMPTY, STATUS_CODES[head.status] ?? '');
+    writePreflight(target, head, { close: this.#closes, ending });
+    this.#sendHead(target, head.status, EMPTY);
+    this.#sink.messages?.finish(NO_FIELDS);
     return 'done';
   }
 
@@ -263,14 +286,29 @@ export class ResponseRelay {
       this.status = undefined;
       return this.#refuse(error.line);
     }
-    this.#sink.send(this.#finalHead(head, this.#reframed(piece, end)));
+    const { ending, mapField } = this.#context.rules;
+    const first = this.#reframed(piece, end);
+    const target = this.#start(head, first);
+    writeFinal(target, head, { close: this.#closes, omits: this.#omission(head), ending, mapField });
+    this.#sendHead(target, head.status, first);
     return this.#progress(body, end < piece.length);
   }
 
-  #finalHead(head: ResponseHead, body: Buffer): Buffer {
-    const { ending, mapField } = this.#context.rules;
-    const omits = this.#omission(head);
-    return finalResponseHead(head, { close: this.#closes, omits, ending, mapField }, body);
+  #sendInformational(head: ResponseHead, rest: Buffer): void {
+    const target = this.#start(head, rest);
+    writeInformational(target, head, this.#context.rules.mapField);
+    this.#sendHead(target, head.status, rest);
+  }
+
+  /** Starts a head that a body follows in the same piece. @param reason instead of that of the service */
+  #start(head: ResponseHead, body: Buffer, reason?: string): HeadWriter | MessageFields {
+    return this.#sink.messages === undefined ? startResponse(head, body, reason) : new MessageFields();
+  }
+
+  #sendHead(target: HeadWriter | MessageFields, status: number, body: Buffer): void {
+    if (target instanceof HeadWriter) return this.#sink.send(withBody(target, body));
+    this.#sink.begin(status, target.list);
+    if (body.length > 0) this.#sink.send(body);
   }
 
   #omission({ status }: ResponseHead): Omission {
@@ -281,7 +319,7 @@ export class ResponseRelay {
   #pushBody(body: BodyTracker, piece: Buffer): ResponseProgress {
     try {
       const end = body.advance(piece, 0);
-      const bytes = this.#unchunk ? EMPTY : this.#reframed(piece, end);
+      const bytes = this.#reframed(piece, end);
       if (bytes.length > 0) this.#sink.send(bytes);
       return this.#progress(body, end < piece.length);
     } catch (error) {
@@ -292,6 +330,7 @@ export class ResponseRelay {
   }
 
   readonly #keepWire = (bytes: Buffer): void => void this.#wire.push(bytes);
+  readonly #keepTrailers = (fields: readonly Field[]): void => void (this.#trailers = fields);
 
   /** The body's bytes of a piece, up to `end`, as the visitor receives them. */
   #reframed(piece: Buffer, end: number): Buffer {
@@ -309,8 +348,16 @@ export class ResponseRelay {
   #progress(body: BodyTracker, hasMore: boolean): ResponseProgress {
     if (!body.done) return 'more';
     if (hasMore) this.spoil();
+    this.#sink.messages?.finish(asMessage(this.#trailers));
     return 'done';
   }
+}
+
+function asMessage(trailers: readonly Field[]): readonly MessageField[] {
+  if (trailers.length === 0) return NO_FIELDS;
+  const fields = new MessageFields();
+  for (const field of trailers) fields.keepField(field);
+  return fields.list;
 }
 
 /** @returns the status line without a field */
@@ -378,184 +425,12 @@ export function informationalResponsesFor(
   return expectsContinue ? 'continue' : 'none';
 }
 
-/* The response head as the visitor receives it (RFC 9110 section 7.6; protocol.md section 4.3). */
-
-/** Written after the fields of every final response, for a connection that stays open and for one that ends. */
-export interface ResponseEnding {
-  readonly stays: string;
-  readonly ends: string;
-}
-
-export const PLAIN_ENDING: ResponseEnding = { stays: '\r\n', ends: 'Connection: close\r\n\r\n' };
-
-/** Prepends more fields, each a whole line, to an ending. */
-export function endingWith(lines: string, { stays, ends }: ResponseEnding): ResponseEnding {
-  return { stays: lines + stays, ends: lines + ends };
-}
-
-/** Keeps tunnels out of search engines: they follow the strictest of several rules, so a service cannot revoke it. */
-export const NOINDEX_ENDING: ResponseEnding = endingWith('X-Robots-Tag: noindex\r\n', PLAIN_ENDING);
-
-/**
- * `coding`: `Transfer-Encoding` and `Trailer`, if the body is sent without its chunks or not at all. `length`: also
- * `Content-Length`, if there cannot be a body: some parsers would wait for one, or treat the next response as it.
- */
-type Omission = 'nothing' | 'coding' | 'length';
-
-interface ResponseOptions {
-  /** Whether the connection ends with this response. */
-  readonly close: boolean;
-  readonly ending: ResponseEnding;
-  /** Fields about the length of the body that do not apply to the response that the visitor gets. */
-  readonly omits: Omission;
-  /** Keeps a tunnel's fields from affecting others; `undefined` if all fields pass. */
-  readonly mapField: FieldMap | undefined;
-}
-
-/** Returns a field that passes unchanged, a new value for it, or `undefined` to drop it. */
-export type FieldMap = (field: Field) => Field | string | undefined;
-
-/** Space for additions to the fields that are kept. */
-const EXTRA = 96;
-/** Length of `HTTP/1.1 200`. */
-const STATUS_END = 12;
-
-/**
- * Writes a final response head.
- *
- * @param body bytes that are sent after it in the same piece
- */
-function finalResponseHead(head: ResponseHead, options: ResponseOptions, body: Buffer): Buffer {
-  const { close, ending, omits, mapField } = options;
-  const named = namedByConnection(head.fields);
-  const writer = startResponse(head, body);
-  // A 426 exists to name the required protocol (RFC 9110 section 15.5.22).
-  const wantsUpgrade = head.status === 426;
-  for (const field of head.fields) {
-    if (wantsUpgrade && field.is('upgrade')) {
-      writer.text('Connection: Upgrade\r\n');
-      writer.keepField(field);
-      continue;
-    }
-    if (!isDropped(field, named, omits)) writeField(writer, field, mapField);
-  }
-  // The only status without a body that still needs a length (RFC 9110 section 15.3.6).
-  if (head.status === 205) writer.text('Content-Length: 0\r\n');
-  writer.text(close ? ending.ends : ending.stays);
-  return withBody(writer, body);
-}
-
-/**
- * Writes an informational response (1xx), or the 101 that accepts a WebSocket.
- *
- * @param rest bytes that are sent after it in the same piece
- */
-function informationalResponseHead(head: ResponseHead, mapField: FieldMap | undefined, rest: Buffer): Buffer {
-  const named = namedByConnection(head.fields);
-  const switches = head.status === 101;
-  const writer = startResponse(head, rest);
-  for (const field of head.fields) {
-    if (field.is('upgrade') ? !switches : isDropped(field, named, 'length')) continue;
-    writeField(writer, field, mapField);
-  }
-  writer.text(switches ? 'Connection: Upgrade\r\n\r\n' : '\r\n');
-  return withBody(writer, rest);
-}
-
-/**
- * Writes the final response to a preflight without credentials: the status, the fields that answer it (Fetch Standard section
- * 4.8), and no body. Everything else is for visitors who have access.
- */
-function preflightResponseHead(
-  { bytes, fields, status }: ResponseHead,
-  { close, ending }: Pick<ResponseOptions, 'close' | 'ending'>,
-): Buffer {
-  const named = namedByConnection(fields);
-  const writer = new HeadWriter(bytes, EXTRA);
-  // The service also chooses the reason phrase.
-  writer.text(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`);
-  for (const field of fields)
-    if (answersPreflight(field) && !isHopByHop(field, named)) writer.keepField(field);
-  // These two have no length (RFC 9110 section 8.6).
-  if (status !== 204 && status !== 304) writer.text('Content-Length: 0\r\n');
-  writer.text(close ? ending.ends : ending.stays);
-  return writer.end();
-}
-
-function answersPreflight(field: Field): boolean {
-  return field.begins('access-control-') || field.is('vary') || field.is('allow');
-}
-
-/**
- * Fields that override `Cache-Control` for some caches (RFC 9213 section 3, and older ones of CDNs), and so would
- * override the `private` that the relay adds.
- */
-const TARGETED = /^(?:surrogate|edge)-control$|.cache-control$|cache-ttl$/;
-
-/** Maps the fields of a tunnel with an access policy, so that only `Cache-Control` directs caches, and private ones. */
-export function directsNoCache(next: FieldMap | undefined): FieldMap {
-  return (field) => {
-    // Caches that are configured to ignore `Cache-Control` obey it.
-    if (field.is('expires')) return '0';
-    if (field.is('cache-control')) return forPrivateCaches(field);
-    if (field.letter(field.nameLength - 1) === LETTER_L && TARGETED.test(field.lower)) return undefined;
-    return next === undefined ? field : next(field);
-  };
-}
-
-const LETTER_L = 0x6c;
-
-const SHARED_CACHES = /^\s*(?:public|s-maxage|private)\s*(?:=|$)/i;
-/** A directive, whose argument may be quoted (RFC 9111 section 5.2). */
-const DIRECTIVE = /(?:"(?:[^"\\]|\\.)*"|[^",])+/g;
-const ESCAPED = /\\./g;
-/** Real values have a few dozen characters. */
-const DIRECTIVES_MAX_LENGTH = 1000;
-
-/**
- * Removes what permits shared caches to store a response beside the `private` that the relay adds: some caches obey the
- * first directive that they know. A `private` of the service may name fields, and then allows the rest.
- */
-function forPrivateCaches(field: Field): Field | string | undefined {
-  const { value } = field;
-  const isMalformed = value.replaceAll(ESCAPED, '').split('"').length % 2 === 0;
-  if (isMalformed || value.length > DIRECTIVES_MAX_LENGTH) return undefined;
-  const directives = value.match(DIRECTIVE) ?? [];
-  const left = directives.filter((directive) => !SHARED_CACHES.test(directive));
-  if (left.length === directives.length) return field;
-  return left.length === 0 ? undefined : left.map((directive) => directive.trim()).join(', ');
-}
-
-/** Writes the status line with the relay's own HTTP version, as a proxy must (RFC 9110 section 6.2). */
-function startResponse(head: ResponseHead, body: Buffer): HeadWriter {
-  const { bytes, minor, status } = head;
-  const writer = new HeadWriter(bytes, EXTRA + body.length);
-  if (minor === 1 && bytes[STATUS_END] === SPACE) {
-    writer.keep(0, fieldsStart(head));
-  } else {
-    writer.text(`HTTP/1.1 ${status} `);
-    writer.keep(bytes[STATUS_END] === SPACE ? STATUS_END + 1 : STATUS_END, fieldsStart(head));
-  }
-  return writer;
-}
-
-function withBody(writer: HeadWriter, body: Buffer): Buffer {
-  if (body.length > 0) writer.bytes(body);
-  return writer.end();
-}
-
-function writeField(writer: HeadWriter, field: Field, mapField: FieldMap | undefined): void {
-  const mapped = mapField === undefined ? field : mapField(field);
-  if (typeof mapped === 'string') writer.text(`${field.name}: ${mapped}\r\n`);
-  else if (mapped !== undefined) writer.keepField(mapped);
-}
-
-function isDropped(field: Field, named: ReadonlySet<string>, omits: Omission): boolean {
-  return isHopByHop(field, named) || steersVisitors(field) || isOmitted(field, omits);
-}
-
-function isOmitted(field: Field, omits: Omission): boolean {
-  if (omits === 'nothing') return false;
-  if (field.is('transfer-encoding') || field.is('trailer')) return true;
-  return omits === 'length' && field.is('content-length');
+/** Sends a response of the relay itself. @param close whether the connection ends with it */
+export function sendOwn(sink: VisitorSink, response: OwnResponse, close: boolean): void {
+  if (sink.messages === undefined) return sink.send(response.bytes(close));
+  const fields = new MessageFields();
+  fields.text(response.lines);
+  sink.begin(response.status, fields.list);
+  if (response.body.length > 0) sink.send(response.body);
+  sink.messages.finish(NO_FIELDS);
 }

@@ -19,15 +19,15 @@ import { limitedAddress, visitorAddress } from './connection-limiter.ts';
 import type { UpstreamRequest } from './exchange.ts';
 import { belowPrefix, isBarePrefix, ownCookies, PATH_FORM_FIELDS, withoutPrefix } from './path-form.ts';
 import { type Peer, relayRequestHead, tunnelRequestHead } from './request-head.ts';
+import { authenticatesConnection } from './response.ts';
 import {
-  authenticatesConnection,
   directsNoCache,
   endingWith,
   type FieldMap,
   NOINDEX_ENDING,
   PLAIN_ENDING,
   type ResponseEnding,
-} from './response.ts';
+} from './response-head.ts';
 import {
   type Destination,
   type EdgeContext,

@@ -1,6 +1,7 @@
 /** A visitor's connection, whatever carries it. */
 import type { Socket } from 'node:net';
 import type { Pausable } from '../../shared/scheduler/fair-reads.ts';
+import type { MessageField } from './message-fields.ts';
 
 /** What a connection tells its owner. */
 export interface ConnectionOwner {
@@ -16,6 +17,14 @@ export interface ConnectionOwner {
   closed(): void;
 }
 
+/** Takes one response, whose content is written to the connection as it is. */
+export interface MessageTaker {
+  /** @param status below 200: of an informational response, which may be dropped */
+  begin(status: number, fields: readonly MessageField[]): void;
+  /** The response is complete. */
+  finish(trailers: readonly MessageField[]): void;
+}
+
 /** A visitor's connection: a TCP or TLS socket, or one stream of HTTP/2. */
 export interface VisitorConnection extends Pausable {
   readonly bytesRead: number;
@@ -27,6 +36,8 @@ export interface VisitorConnection extends Pausable {
   readonly inputMax?: number;
   /** the largest status of a response that can be sent, if not all can */
   readonly statusMax?: number;
+  /** Takes responses as messages; without it, they are written as HTTP/1.1. */
+  readonly messages?: MessageTaker;
   /** Starts the flow, or hands it to another owner. */
   attach(owner: ConnectionOwner): void;
   /** Gives away the socket itself, if it is one. */

@@ -1,11 +1,10 @@
 /** The socket of an inbound connection: its flow in both directions, how it ends, and how it is handed over. */
-import type { Socket } from 'node:net';
 import { joined } from '../../shared/http1/fields.ts';
 import { ScheduledInput } from '../../shared/scheduler/fair-reads.ts';
 import type { ByteStream } from '../tunnels/stream.ts';
-import type { Peer } from './request-head.ts';
+import type { MessageField } from './message-fields.ts';
 import { LINGER_TIMEOUT_MS, STALL_TIMEOUT_MS } from './timeouts.ts';
-import type { ConnectionOwner, VisitorConnection } from './visitor-connection.ts';
+import type { ConnectionOwner, MessageTaker, VisitorConnection } from './visitor-connection.ts';
 
 /**
  * @limit Number of unprocessed bytes from a visitor after which the relay stops reading from the connection for a
@@ -16,7 +15,7 @@ export const BACKLOG_MAX_BYTES = 64 * 1024;
 const NONE = Buffer.alloc(0);
 
 /** The rest of a visitor's connection. */
-interface Rest {
+export interface Rest {
   readonly socket: VisitorConnection;
   /** unread bytes of the visitor */
   readonly bytes: Buffer;
@@ -124,6 +123,17 @@ export class VisitorSocket implements ConnectionOwner {
     if (this.#inputEnded) this.#handler.onOutput();
   }
 
+  /** Takes responses as messages, if the connection does not carry the bytes of HTTP/1.1. */
+  get messages(): MessageTaker | undefined {
+    return this.#socket.messages;
+  }
+
+  /** Begins a response as a message, whose body follows with {@link send}. */
+  begin(status: number, fields: readonly MessageField[]): void {
+    this.#socket.messages?.begin(status, fields);
+    this.#output.noteWritten();
+  }
+
   // Endings
 
   /**
@@ -229,6 +239,11 @@ export class VisitorOutput {
 
   send(bytes: Buffer): void {
     this.#socket.write(bytes);
+    this.noteWritten();
+  }
+
+  /** Something was written to the socket. */
+  noteWritten(): void {
     if (this.#socket.writableLength === 0) return;
     this.#isFull = true;
     this.#watch();
@@ -325,60 +340,4 @@ export function pipe(
   function end(): void {
     output.end(() => setTimeout(() => socket.destroy(), LINGER_TIMEOUT_MS).unref());
   }
-}
-
-/* The rest of a visitor's connection, for the relay that has replaced this one. */
-
-/**
- * Opens a connection to the relay that serves instead of this one.
- *
- * @param onReset called when the visitor must be cut in a way that cannot be mistaken for a clean end
- */
-export type Onward = (peer: Peer, onReset: () => void) => Promise<Socket>;
-
-/**
- * Joins both until they end, each direction separately. If the other relay cannot be reached or breaks off, the
- * visitor is cut.
- *
- * @param onClosed called once, when the visitor's connection is closed
- */
-export async function passOn(
-  { socket, bytes, hasEnded }: Rest,
-  peer: Peer,
-  onward: Onward,
-  onClosed: () => void,
-): Promise<void> {
-  socket.pause();
-  let isOver = hasEnded;
-  socket.attach({ arrived() {}, ended: () => (isOver = true), sent() {}, stalled() {}, closed: onClosed });
-  const next = await onward(peer, () => socket.resetAndDestroy()).catch(() => undefined);
-  if (next === undefined) return void socket.resetAndDestroy();
-  if (socket.destroyed) return void next.destroy();
-  const output = new VisitorOutput(socket, { onOutputTaken: () => next.resume() });
-  socket.attach({
-    arrived(piece) {
-      if (!next.write(piece)) socket.pause();
-    },
-    ended: () => next.end(),
-    sent: () => output.sent(),
-    stalled: () => output.stalled(),
-    closed() {
-      next.destroy();
-      onClosed();
-    },
-  });
-  next.once('close', () => {
-    if (!next.readableEnded) socket.resetAndDestroy();
-  });
-  next.on('data', (piece: Buffer) => {
-    output.send(piece);
-    if (output.isFull) next.pause();
-  });
-  next.on('end', () => output.end(() => {}));
-  // It may have been paused after the greeting of the other relay.
-  next.resume();
-  next.write(bytes);
-  if (isOver) return void next.end();
-  next.on('drain', () => socket.resume());
-  socket.resume();
 }

@@ -23,9 +23,10 @@ import {
 import type { ConnectionLimiter, LimitedConnection, SlotHolder } from './connection-limiter.ts';
 import { Exchange, type ExchangeEnd, type ExchangeOwner, type UpstreamRequest } from './exchange.ts';
 import { KeptStreams } from './kept-streams.ts';
+import { type Onward, passOn } from './onward.ts';
 import { type Peer, REQUEST_HEAD_MAX_BYTES } from './request-head.ts';
 import { RequestRecord } from './request-record.ts';
-import { informationalResponsesFor } from './response.ts';
+import { informationalResponsesFor, sendOwn } from './response.ts';
 import { type Destination, oversizeFault, type ParsedRequest, parseRequest, type Route } from './route.ts';
 import {
   BARRED_RESPONSE_MS,
@@ -41,7 +42,7 @@ import {
 import type { AllowedRequest, Upstreams } from './upstreams.ts';
 import { isAllowedVisitor, isFormEntry } from './visitor-access.ts';
 import type { VisitorConnection } from './visitor-connection.ts';
-import { type Onward, passOn, pipe, VisitorSocket, type VisitorSocketHandler } from './visitor-socket.ts';
+import { pipe, VisitorSocket, type VisitorSocketHandler } from './visitor-socket.ts';
 
 /**
  * `head`: between requests or inside a head. `exchange`: a request is in progress. `upgrading`: an upgrade to one of
@@ -343,7 +344,7 @@ export class Visitor implements SlotHolder, LimitedConnection, ExchangeOwner, Vi
   }
 
   #respond(response: OwnResponse, close: boolean): void {
-    this.#socket.send(response.bytes(close));
+    sendOwn(this.#socket, response, close);
     this.#record.responded(response);
     this.#next(close);
   }

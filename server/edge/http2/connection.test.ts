@@ -187,16 +187,18 @@ const number = (value: number): Buffer => Buffer.from([value >>> 24, value >>> 1
 const text = (value: string): Buffer => Buffer.from(value, 'latin1');
 const window = (id: number, more: number): Buffer => frame(WINDOW_UPDATE, 0, id, number(more));
 const end = (id: number): Buffer => frame(DATA, END_STREAM, id, text('a'));
-const NO_CONTENT = text('HTTP/1.1 204 A\r\n\r\n');
 const cancel = (id: number): Buffer => frame(RST_STREAM, 0, id, Buffer.from([0, 0, 0, 8]));
 
 function bytesOf(frames: readonly Frame[]): number {
   return frames.reduce((sum, { payload }) => sum + payload.length, 0);
 }
 
-/** A response with one field of that size. */
-function response(status: number, size: number, rest = 'Content-Length: 2\r\n\r\nok'): Buffer {
-  return Buffer.from(`HTTP/1.1 ${status} A\r\nX: ${'x'.repeat(size)}\r\n${rest}`);
+/** Sends a response with one field of that size; a final one with a body, to its end. */
+function respond(stream: VisitorConnection | undefined, status: number, size: number, body = 'ok'): void {
+  stream?.messages?.begin(status, [{ name: 'x', value: 'x'.repeat(size) }]);
+  if (status < 200) return;
+  if (body !== '') stream?.write(Buffer.from(body));
+  stream?.messages?.finish([]);
 }
 
 /** Opens streams and cancels them, ten at a time. */
@@ -224,9 +226,9 @@ describe('Http2Connection', () => {
     const world = new World();
     await world.write(...ids(10).map((id) => head(id)));
     for (const stream of world.streams)
-      for (let count = 0; count < 60; count += 1) stream.write(response(103, 8 * KIB, '\r\n'));
+      for (let count = 0; count < 60; count += 1) respond(stream, 103, 8 * KIB);
     await world.settle();
-    for (const stream of world.streams) stream.write(response(200, 1));
+    for (const stream of world.streams) respond(stream, 200, 1);
     await world.read();
     assert.ok(ids(10).every((id) => world.hasEnded(id)));
     assert.ok(bytesOf(world.frames) < 20 * KIB, `${bytesOf(world.frames)}`);
@@ -234,8 +236,8 @@ describe('Http2Connection', () => {
 
   it('passes an informational response on to a visitor that reads', async () => {
     const world = new World((stream) => {
-      stream.write(response(103, 2000, '\r\n'));
-      stream.write(response(200, 1));
+      respond(stream, 103, 2000);
+      respond(stream, 200, 1);
     });
     await world.read();
     await world.write(head(1));
@@ -246,8 +248,8 @@ describe('Http2Connection', () => {
     const world = new World();
     await world.read();
     await world.write(head(1), head(3));
-    world.streams[0]?.write(response(200, 65_000));
-    world.streams[1]?.write(response(200, 1));
+    respond(world.streams[0], 200, 65_000);
+    respond(world.streams[1], 200, 1);
     await world.settle();
     assert.deepEqual([world.hasEnded(1), world.hasEnded(3), world.goaway], [true, true, undefined]);
   });
@@ -293,8 +295,7 @@ describe('Http2Connection', () => {
   it('resets responses that stand still for 10 s, if more than 1 MiB and one window wait', async () => {
     const world = new World();
     await world.write(...ids(90).map((id) => head(id)));
-    const body = `Content-Length: ${30 * KIB}\r\n\r\n${'x'.repeat(30 * KIB)}`;
-    for (const stream of world.streams) stream.write(response(200, 1, body));
+    for (const stream of world.streams) respond(stream, 200, 1, 'x'.repeat(30 * KIB));
     await world.settle();
     await world.pass(HTTP2_UNREAD_MS - DEADLINE_TICK_MS);
     const waiting = (): number => world.streams.reduce((sum, { writableLength }) => sum + writableLength, 0);
@@ -323,7 +324,7 @@ describe('Http2Connection', () => {
       assert.equal(world.goaway, ENHANCE_YOUR_CALM);
       await world.pass(100_000);
       assert.equal(world.connection.isWaiting, false);
-      world.streams[0]?.write(response(200, 1));
+      respond(world.streams[0], 200, 1);
       await world.settle();
       assert.ok(world.hasEnded(1));
     });
@@ -346,7 +347,7 @@ describe('Http2Connection', () => {
       }).timeout(20_000);
 
     it('do not count when their responses were complete', async () => {
-      const world = new World((stream) => stream.write(response(200, 1)));
+      const world = new World((stream) => respond(stream, 200, 1));
       await world.read();
       for (const id of ids(HTTP2_RESETS_BURST + 20)) {
         await world.write(head(id));
@@ -361,7 +362,7 @@ describe('Http2Connection', () => {
       const world = new World();
       await world.write(head(1));
       const length = 65_535;
-      world.streams[0]?.write(response(200, 1, `Content-Length: ${length}\r\n\r\n${'x'.repeat(length)}`));
+      respond(world.streams[0], 200, 1, 'x'.repeat(length));
       await world.settle();
       await world.write(data(0, 1));
       await world.read();
@@ -424,7 +425,7 @@ describe('Http2Connection', () => {
 
     it('that are large get 431, beside other streams', async () => {
       const world = new World(undefined, (stream, bytes) => {
-        if (bytes.length > 16 * KIB) stream.write(response(431, 1));
+        if (bytes.length > 16 * KIB) respond(stream, 431, 1);
       });
       await world.read();
       const bytes = fieldsOf('GET', [['x', 'a'.repeat(65_000)]]);
@@ -453,7 +454,7 @@ describe('Http2Connection', () => {
       const world = new World();
       await world.write(...ids(100).map((id) => head(id)));
       const length = 65_535;
-      world.streams[0]?.write(response(200, 1, `Content-Length: ${length}\r\n\r\n${'x'.repeat(length)}`));
+      respond(world.streams[0], 200, 1, 'x'.repeat(length));
       await world.settle();
       await world.write(head(201));
       await world.read();
@@ -461,7 +462,7 @@ describe('Http2Connection', () => {
     });
 
     it('may be split at every read of a busy connection', async () => {
-      const world = new World((stream) => stream.write(response(200, 1)));
+      const world = new World((stream) => respond(stream, 200, 1));
       await world.read();
       let half: Buffer = Buffer.alloc(0);
       for (const id of ids(60)) {
@@ -636,7 +637,7 @@ const RULES: readonly (readonly [rule: string, frames: readonly Buffer[], verdic
 describe('bodies', () => {
   it('may each end with an empty frame', async () => {
     const world = new World(undefined, (stream) => {
-      if (stream.bytesWritten === 0) stream.write(NO_CONTENT);
+      if (stream.bytesWritten === 0) respond(stream, 204, 1, '');
     });
     await world.read();
     for (const id of ids(HTTP2_CONTROL_BURST + 100)) {

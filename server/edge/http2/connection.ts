@@ -1,6 +1,5 @@
 /** One HTTP/2 connection (RFC 9113): each of its streams becomes a visitor of its own. */
 import type { TLSSocket } from 'node:tls';
-import type { ResponseHead } from '../../../shared/http1/head.ts';
 import type { AddressCount, LimitedConnection, Slot, SlotHolder } from '../connection-limiter.ts';
 import { KeptStreams } from '../kept-streams.ts';
 import { REQUEST_HEAD_MAX_BYTES } from '../request-head.ts';
@@ -58,7 +57,7 @@ import {
 } from './intake.ts';
 import { Http2Output } from './output.ts';
 import { RequestFields, TrailerFields } from './request.ts';
-import { Http2Stream, type StreamCarrier } from './stream.ts';
+import { Http2Stream, type MessageHead, type StreamCarrier } from './stream.ts';
 
 /** @limit Maximum number of concurrent streams on one HTTP/2 connection; more are refused (RFC 9113 section 5.1.2). */
 const HTTP2_STREAMS_MAX = 100;
@@ -288,7 +287,7 @@ export class Http2Connection implements SlotHolder, LimitedConnection, StreamCar
   #begin(stream: Http2Stream): void {
     if (stream.destroyed || this.#isClosed) return;
     this.#onStream(stream);
-    stream.begin();
+    stream.start();
   }
 
   onFrame(type: number, flags: number, stream: number, payload: Buffer): void {
@@ -511,7 +510,7 @@ export class Http2Connection implements SlotHolder, LimitedConnection, StreamCar
     this.#output.ready(stream);
   }
 
-  inform(stream: Http2Stream, head: ResponseHead): void {
+  inform(stream: Http2Stream, head: MessageHead): void {
     this.#output.inform(stream, head);
   }
 

@@ -1,9 +1,8 @@
 /** What the relay sends on an HTTP/2 connection: frames about the connection first, then one of each stream in turn. */
 import type { TLSSocket } from 'node:tls';
-import type { ResponseHead } from '../../../shared/http1/head.ts';
 import { DEFAULT_WINDOW, headersFrames, WINDOW_MAX } from './frames.ts';
 import { HeaderEncoder } from './hpack.ts';
-import { block, type Http2Stream } from './stream.ts';
+import { block, type Http2Stream, type MessageHead } from './stream.ts';
 
 /** @limit Number of bytes of responses that are written to an HTTP/2 connection at a time. */
 const HTTP2_WRITE_BYTES = 64 * 1024;
@@ -72,7 +71,7 @@ export class Http2Output {
   }
 
   /** Sends an informational response, unless it would have to wait. */
-  inform(stream: Http2Stream, { status, fields }: ResponseHead): void {
+  inform(stream: Http2Stream, { status, fields }: MessageHead): void {
     if (this.#writing !== undefined || this.#controlBytes > 0 || this.#ready.size > 0) return;
     this.send(...headersFrames(stream.id, block(this.#encoder, fields, status), false));
     this.#flush();

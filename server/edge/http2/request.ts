@@ -14,8 +14,6 @@ export interface WrittenHead {
   readonly body: 'none' | 'length' | 'chunked';
   /** bytes of a body whose length was announced */
   readonly length: number;
-  /** Whether the response has no body, whatever its fields say. */
-  readonly isHead: boolean;
 }
 
 /** Collects the fields of a request. What is beyond the limits of a head is not kept. */
@@ -97,7 +95,6 @@ export class RequestFields {
       bytes: Buffer.from(head.slice(0, REQUEST_HEAD_MAX_BYTES + 1), 'latin1'),
       body,
       length,
-      isHead: method === 'HEAD',
     };
   }
 
@@ -127,7 +124,7 @@ export class RequestFields {
   #refusable(): WrittenHead {
     const accept = this.#accept.replaceAll(/[^ -~]/g, '').slice(0, REQUEST_HEAD_MAX_BYTES / 2);
     const bytes = Buffer.from(`HTTP/2\r\nAccept: ${accept}\r\n\r\n`, 'latin1');
-    return { bytes, body: 'none', length: 0, isHead: false };
+    return { bytes, body: 'none', length: 0 };
   }
 }
 

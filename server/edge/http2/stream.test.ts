@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ownerOf } from '../../testing/edge-fixture.ts';
+import { DATA, END_HEADERS, END_STREAM, HEADERS } from './frames.ts';
 import { HeaderEncoder } from './hpack.ts';
 import { Http2Stream } from './stream.ts';
 
 describe('Http2Stream', () => {
-  const HEAD = 'HTTP/1.1 413 x\r\nContent-Length: 4\r\n\r\n';
   let now: number;
   let resets: number[];
   let over: number;
@@ -26,9 +26,9 @@ describe('Http2Stream', () => {
       over: () => void (over += 1),
       inform() {},
     };
-    const head = { bytes: Buffer.from('POST'), body: 'length', length: 9, isHead: false } as const;
+    const head = { bytes: Buffer.from('POST'), body: 'length', length: 9 } as const;
     stream = new Http2Stream(1, head, false, { receive: 99, send: 99 }, carrier);
-    stream.begin();
+    stream.start();
   });
 
   /** Sends what is due. @returns bytes of content */
@@ -44,7 +44,8 @@ describe('Http2Stream', () => {
   });
 
   it('sends the whole response to a visitor that stopped sending when it saw the response', () => {
-    stream.write(Buffer.from(`${HEAD}ab`));
+    stream.begin(413, []);
+    stream.write(Buffer.from('ab'));
     assert.equal(send(), 2);
     stream.ends();
     now += 499;
@@ -53,31 +54,40 @@ describe('Http2Stream', () => {
     now += 499;
     stream.tick(now);
     stream.write(Buffer.from('d'));
+    stream.finish([]);
     assert.deepEqual([send(), resets, over], [2, [], 1]);
   });
 
   it('gives that response up when it pauses for 500 ms', () => {
-    stream.write(Buffer.from(`${HEAD}ab`));
+    stream.begin(413, []);
+    stream.write(Buffer.from('ab'));
     stream.ends();
     now += 500;
     stream.tick(now);
     assert.deepEqual([resets, stream.destroyed], [[1], true]);
   });
 
-  for (const [what, bytes] of [
-    ['an informational response', 'HTTP/1.1 100 Continue\r\n\r\n'],
-    ['a head that is not complete', 'HTTP/1.1 200'],
-  ] as const)
-    it(`does not wait for ${what}, of which nothing is sent`, () => {
-      stream.write(Buffer.from(bytes));
-      assert.equal(stream.writableLength, 0);
-    });
+  it('does not wait for an informational response, of which nothing is kept', () => {
+    stream.begin(103, [{ name: 'link', value: 'x' }]);
+    assert.deepEqual([stream.writableLength, stream.hasOutput], [0, false]);
+  });
 
-  it('does not wait for the frame of a chunk either', () => {
-    stream.write(Buffer.from('HTTP/1.1 200 A\r\nTransfer-Encoding: chunked\r\n\r\n'));
-    send();
-    stream.write(Buffer.from('5\r\n'));
-    assert.equal(stream.writableLength, 0);
+  it('ends with trailers, in a frame of their own', () => {
+    stream.begin(200, []);
+    stream.write(Buffer.from('ab'));
+    stream.finish([{ name: 'a', value: 'b' }]);
+    const frames: Buffer[] = [];
+    stream.take(frames, new HeaderEncoder(), 99);
+    const [head, data, content, trailers] = frames;
+    assert.deepEqual(
+      [head, data, trailers].map((bytes) => bytes && [bytes[3], bytes[4]]),
+      [
+        [HEADERS, END_HEADERS],
+        [DATA, 0],
+        [HEADERS, END_HEADERS | END_STREAM],
+      ],
+    );
+    assert.equal(String(content), 'ab');
   });
 
   it('keeps the order of a body that arrives while its reader resumes', async () => {

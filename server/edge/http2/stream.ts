@@ -2,12 +2,9 @@
  * One HTTP/2 stream as a connection with a single HTTP/1.1 request, so that it is served like any other connection
  * (docs/decisions/0024-http2.md).
  */
-import { type BodyTracker, responseFraming, trackBody } from '../../../shared/http1/body.ts';
-import { type Field, joined } from '../../../shared/http1/fields.ts';
-import { HeadReader, parseResponseHead, type ResponseHead } from '../../../shared/http1/head.ts';
-import { CONNECTION_FIELDS } from '../../../shared/http1/hop-by-hop.ts';
-import { RESPONSE_HEAD_MAX_BYTES } from '../response.ts';
-import type { ConnectionOwner, VisitorConnection } from '../visitor-connection.ts';
+import { joined } from '../../../shared/http1/fields.ts';
+import type { MessageField } from '../message-fields.ts';
+import type { ConnectionOwner, MessageTaker, VisitorConnection } from '../visitor-connection.ts';
 import {
   DATA,
   END_STREAM,
@@ -24,12 +21,18 @@ import {
 import type { HeaderEncoder } from './hpack.ts';
 import type { WrittenHead } from './request.ts';
 
-/** Additions of the relay to a head that has the largest accepted size. */
-const HEAD_EXTRA_BYTES = 4096;
 /** How long the response to a request that ended too early may pause: its service must not wait for the rest for long. */
 const RESPONSE_PAUSE_MS = 500;
+/** What a line of HTTP/1.1 has beside a name and a value. */
+const LINE_EXTRA = 4;
 const LAST_CHUNK = Buffer.from('0\r\n\r\n');
 const EMPTY = Buffer.alloc(0);
+
+/** The head of a response. */
+export interface MessageHead {
+  readonly status: number;
+  readonly fields: readonly MessageField[];
+}
 
 /** The connection of a stream. */
 export interface StreamCarrier {
@@ -46,14 +49,14 @@ export interface StreamCarrier {
   /** Both sides have ended. */
   over(stream: Http2Stream): void;
   /** Sends an informational response, unless it would have to wait. */
-  inform(stream: Http2Stream, head: ResponseHead): void;
+  inform(stream: Http2Stream, head: MessageHead): void;
 }
 
-export class Http2Stream implements VisitorConnection {
+export class Http2Stream implements VisitorConnection, MessageTaker {
   readonly id: number;
   readonly #carrier: StreamCarrier;
   #owner: ConnectionOwner | undefined;
-  readonly #isHead: boolean;
+  readonly messages = this;
 
   // The request
   readonly #bodyKind: WrittenHead['body'];
@@ -76,14 +79,11 @@ export class Http2Stream implements VisitorConnection {
   waitsSince = Infinity;
 
   // The response
-  #reader: HeadReader | undefined = new HeadReader(RESPONSE_HEAD_MAX_BYTES + HEAD_EXTRA_BYTES);
-  #body: BodyTracker | undefined;
-  #isChunked = false;
-  #isUntilClose = false;
-  #head: ResponseHead | undefined;
+  #hasBegun = false;
+  #head: MessageHead | undefined;
   readonly #content: Buffer[] = [];
   #contentBytes = 0;
-  #trailers: readonly Field[] | undefined;
+  #trailers: readonly MessageField[] = [];
   /** whether everything that belongs to the response has been written */
   #isComplete = false;
   /** whether END_STREAM was sent */
@@ -110,14 +110,13 @@ export class Http2Stream implements VisitorConnection {
    */
   constructor(
     id: number,
-    { bytes, body, length, isHead }: WrittenHead,
+    { bytes, body, length }: WrittenHead,
     isComplete: boolean,
     windows: { readonly receive: number; readonly send: number },
     carrier: StreamCarrier,
   ) {
     this.id = id;
     this.#carrier = carrier;
-    this.#isHead = isHead;
     this.#bodyKind = body;
     this.#missing = length;
     this.#hasEnded = isComplete;
@@ -172,7 +171,7 @@ export class Http2Stream implements VisitorConnection {
 
   /** Some visitors, such as curl, stop sending when they see the response, and end the stream. */
   #endIncomplete(): void {
-    if (this.#body === undefined) return this.fail(PROTOCOL_ERROR);
+    if (!this.#hasBegun) return this.fail(PROTOCOL_ERROR);
     this.#failsAt = this.#carrier.now() + RESPONSE_PAUSE_MS;
     if (this.#isEnded && this.writableLength === 0) this.#over();
   }
@@ -249,7 +248,7 @@ export class Http2Stream implements VisitorConnection {
   get hasOutput(): boolean {
     if (this.destroyed || this.#isEnded) return false;
     if (this.#head !== undefined) return true;
-    return this.#contentBytes > 0 ? this.sendWindow > 0 : this.#body !== undefined && this.#isComplete;
+    return this.#contentBytes > 0 ? this.sendWindow > 0 : this.#isComplete;
   }
 
   /** Whether it cannot send anything while the connection may not carry content. */
@@ -281,7 +280,7 @@ export class Http2Stream implements VisitorConnection {
    */
   take(to: Buffer[], encoder: HeaderEncoder, window: number): number {
     if (this.#head !== undefined) {
-      const isWhole = this.#isComplete && this.#contentBytes === 0 && this.#trailers === undefined;
+      const isWhole = this.#isComplete && this.#contentBytes === 0 && this.#trailers.length === 0;
       const { status, fields } = this.#head;
       this.#head = undefined;
       to.push(...headersFrames(this.id, block(encoder, fields, status), isWhole));
@@ -290,14 +289,14 @@ export class Http2Stream implements VisitorConnection {
     const bytes = Math.max(0, Math.min(this.#contentBytes, this.sendWindow, window, FRAME_MAX));
     const isLast = this.#isComplete && bytes === this.#contentBytes;
     if (bytes > 0) {
-      const isEnd = isLast && this.#trailers === undefined;
+      const isEnd = isLast && this.#trailers.length === 0;
       to.push(frame(DATA, isEnd ? END_STREAM : 0, this.id, bytes));
       this.#takeContent(to, bytes);
       if (isEnd) this.#isEnded = true;
     }
     if (isLast && !this.#isEnded) {
       this.#isEnded = true;
-      if (this.#trailers === undefined) to.push(frame(DATA, END_STREAM, this.id, 0));
+      if (this.#trailers.length === 0) to.push(frame(DATA, END_STREAM, this.id, 0));
       else to.push(...headersFrames(this.id, block(encoder, this.#trailers), true));
     }
     return bytes;
@@ -361,7 +360,7 @@ export class Http2Stream implements VisitorConnection {
   }
 
   /** Hands over the head of the request, and whatever follows it. To be called once, when there is an owner. */
-  begin(): void {
+  start(): void {
     this.#isFlowing = true;
     this.#passInput();
   }
@@ -380,20 +379,18 @@ export class Http2Stream implements VisitorConnection {
     process.nextTick(Http2Stream.#goOn, this);
   }
 
+  /** Content of the response. */
   write(bytes: Buffer): void {
+    if (bytes.length === 0) return;
     this.bytesWritten += bytes.length;
     if (this.destroyed) return;
-    if (this.#failsAt !== Infinity) this.#failsAt = this.#carrier.now() + RESPONSE_PAUSE_MS;
-    if (!this.#push(bytes)) return this.destroy();
-    // An informational response was sent or dropped, and a chunk's frame is nothing to send: nobody would say that it was.
-    if (!this.#hasUnsent) return;
-    this.writableLength += bytes.length;
-    this.#carrier.ready(this);
+    this.#content.push(bytes);
+    this.#contentBytes += bytes.length;
+    this.#hasMore(bytes.length);
   }
 
   end(onFlushed: () => void): void {
     if (this.destroyed) return;
-    if (this.#isUntilClose) this.#isComplete = true;
     // The service's response breaks off.
     if (!this.#isComplete) return this.destroy();
     this.#onFlushed = onFlushed;
@@ -414,50 +411,29 @@ export class Http2Stream implements VisitorConnection {
     this.#stallsAt = ms === 0 || this.destroyed ? Infinity : this.#carrier.now() + ms;
   }
 
-  /** Reads the next bytes of the response. @returns false if they are not a response */
-  #push(bytes: Buffer): boolean {
-    let rest = bytes;
-    while (this.#reader !== undefined) {
-      const end = this.#reader.push(rest);
-      if (end === undefined) return true;
-      const head = typeof end === 'string' ? undefined : parseResponseHead(end.head);
-      if (typeof end === 'string' || head === undefined) return false;
-      rest = end.rest;
-      if (head.status < 200) this.#carrier.inform(this, head);
-      else if (!this.#commit(head)) return false;
-    }
-    this.#pushBody(rest);
-    return true;
+  // Of a taker of messages
+
+  begin(status: number, fields: readonly MessageField[]): void {
+    const bytes = fields.reduce((sum, { name, value }) => sum + name.length + value.length + LINE_EXTRA, 0);
+    this.bytesWritten += bytes;
+    if (this.destroyed) return;
+    if (status < 200) return this.#carrier.inform(this, { status, fields });
+    this.#head = { status, fields };
+    this.#hasBegun = true;
+    this.#hasMore(bytes);
   }
 
-  #commit(head: ResponseHead): boolean {
-    const framing = responseFraming(head, this.#isHead ? 'HEAD' : 'GET');
-    if (framing === undefined) return false;
-    this.#reader = undefined;
-    this.#head = head;
-    this.#isUntilClose = framing.kind === 'until-close';
-    this.#isChunked = framing.kind === 'chunked';
-    this.#body = trackBody(
-      framing,
-      (piece) => this.#addContent(piece),
-      (trailers) => (this.#trailers = trailers),
-    );
-    this.#isComplete = this.#body.done;
-    return true;
+  finish(trailers: readonly MessageField[]): void {
+    if (this.destroyed) return;
+    this.#trailers = trailers;
+    this.#isComplete = true;
+    this.#hasMore(0);
   }
 
-  #pushBody(bytes: Buffer): void {
-    const body = this.#body;
-    if (body === undefined || body.done || bytes.length === 0) return;
-    const end = body.advance(bytes, 0);
-    if (!this.#isChunked && end > 0) this.#addContent(end === bytes.length ? bytes : bytes.subarray(0, end));
-    if (body.done) this.#isComplete = true;
-  }
-
-  #addContent(piece: Buffer): void {
-    if (piece.length === 0) return;
-    this.#content.push(piece);
-    this.#contentBytes += piece.length;
+  #hasMore(bytes: number): void {
+    if (this.#failsAt !== Infinity) this.#failsAt = this.#carrier.now() + RESPONSE_PAUSE_MS;
+    this.writableLength += bytes;
+    this.#carrier.ready(this);
   }
 }
 
@@ -471,13 +447,9 @@ function chunk(content: Buffer): Buffer {
   return bytes;
 }
 
-/** A block of fields; of those about an HTTP/1.1 connection, none (RFC 9113 section 8.2.2). */
-export function block(encoder: HeaderEncoder, fields: readonly Field[], status?: number): Buffer {
+export function block(encoder: HeaderEncoder, fields: readonly MessageField[], status?: number): Buffer {
   encoder.begin();
   if (status !== undefined) encoder.add(':status', String(status));
-  for (const field of fields) {
-    const name = field.lower;
-    if (!CONNECTION_FIELDS.has(name) && name !== 'te') encoder.add(name, field.value);
-  }
+  for (const { name, value } of fields) encoder.add(name, value);
   return encoder.finish();
 }
