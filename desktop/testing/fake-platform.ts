@@ -328,9 +328,9 @@ export class FakeServe {
   }
 
   /** A visitor of the last one asks for approval. */
-  knock(id: string): void {
+  knock(id: string, address = '192.0.2.7'): void {
     const at = TUNNEL.created_at;
-    this.last.onKnock?.({ type: 'knock', id, address: '192.0.2.7', agent: 'curl/8.18.0', at });
+    this.last.onKnock?.({ type: 'knock', id, address, agent: 'curl/8.18.0', at });
   }
 }
 

@@ -5,7 +5,7 @@ import type { PortScan } from './ports.ts';
 import { Poller } from './signals.ts';
 
 /** @limit How often ports are looked for while somebody looks. */
-const PORTS_INTERVAL_MS = 4000;
+export const PORTS_INTERVAL_MS = 4000;
 
 interface PortWatchOptions {
   readonly platform: Pick<Platform, 'clock' | 'scanPorts' | 'report'>;

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import type { KnockMessage } from '../../../shared/control.ts';
 import type { RequestSummary } from '../../client/inspector/records.ts';
 import { TUNNEL } from '../../testing/fake-platform.ts';
 import { clockTime, localTime } from '../output/format.ts';
@@ -60,10 +59,7 @@ function draw(panels: PanelState[], changes: Partial<ViewState> = {}, columns = 
   return lines.map((line) => paint(line, columns, false));
 }
 
-const knock = (since: number, changes: Partial<KnockMessage> = {}) => ({
-  since,
-  knock: { type: 'knock', id: 'k1', address: '192.0.2.7', agent: 'curl/8.5', at: '', ...changes } as const,
-});
+const knock = (since: number, agent = 'curl/8.5') => ({ id: 'k1', address: '192.0.2.7', agent, since });
 
 describe('frame', () => {
   it('shows everything about one tunnel', () => {
@@ -124,7 +120,7 @@ describe('frame', () => {
     assert.equal(draw([panel({ knocks: [knock(1)] })], { page: 'code' })[0], line);
     const several = [
       panel({ label: 'web', knocks: [knock(2)] }),
-      panel({ label: 'api', knocks: [knock(1, { agent: '' }), knock(3)] }),
+      panel({ label: 'api', knocks: [knock(1, ''), knock(3)] }),
     ];
     const first =
       '? 192.0.2.7 is asking for access to api: a approves for an hour, x denies. 2 more waiting.';
@@ -204,7 +200,7 @@ describe('frame', () => {
   it('lets no visitor write to the terminal', () => {
     const evil = '\u{1B}[2J\u{9B}H\u{202E}\r\n';
     const requests = [request(1, { method: evil, target: `/${evil}` })];
-    const knocks = [knock(1, { agent: evil })];
+    const knocks = [knock(1, evil)];
     const text = draw([
       panel({ requests, knocks, problem: evil, tunnel: { ...TUNNEL, public_url: evil } }),
     ]).join('');

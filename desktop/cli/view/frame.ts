@@ -1,5 +1,5 @@
 /** The frame for a state: a pure function, without a terminal. */
-import type { KnockMessage } from '../../../shared/control.ts';
+import type { ApprovalRequest } from '../../client/host/approval-requests.ts';
 import { byteSize } from '../../client/inspector/readable.ts';
 import { describeAccess } from '../command-line/access-options.ts';
 import { escapeVisitorText, localTime, timeLeft } from '../output/format.ts';
@@ -250,15 +250,15 @@ function helpPage(): Line[] {
 export interface NextKnock {
   /** index of its tunnel */
   readonly panel: number;
-  readonly knock: KnockMessage;
+  readonly knock: ApprovalRequest;
   /** number of other visitors who wait */
   readonly others: number;
 }
 
 export function nextKnock(panels: readonly PanelState[]): NextKnock | undefined {
-  const waiting = panels.flatMap(({ knocks }, panel) => knocks.map((knock) => ({ panel, ...knock })));
-  const [first] = waiting.toSorted((a, b) => a.since - b.since);
-  return first && { panel: first.panel, knock: first.knock, others: waiting.length - 1 };
+  const waiting = panels.flatMap(({ knocks }, panel) => knocks.map((knock) => ({ panel, knock })));
+  const [first] = waiting.toSorted((a, b) => a.knock.since - b.knock.since);
+  return first && { ...first, others: waiting.length - 1 };
 }
 
 /** The most important part is first, because the line is cut at the edge of the window. */

@@ -1,19 +1,16 @@
 import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
-import type { KnockMessage } from '../../../shared/control.ts';
-import { Deadlines } from '../../client/clock.ts';
-import { Replayer } from '../../client/inspector/replay.ts';
-import { RequestLog } from '../../client/inspector/request-log.ts';
 import { localPort } from '../../client/local/local-service.ts';
+import { APPROVAL_WAIT_MS } from '../../client/host/approval-requests.ts';
 import { record } from '../../testing/command-context.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
 import { TUNNEL } from '../../testing/fake-platform.ts';
+import { fakeServed } from '../../testing/served.ts';
 import { SPEC } from '../../testing/tunnel-spec.ts';
 import { Panel } from './panel.ts';
 
 function setUp({ isReachable = true } = {}) {
   const clock = new FakeClock();
-  const log = new RequestLog();
   const asked: string[] = [];
   const answered: unknown[] = [];
   const panel = new Panel({
@@ -33,19 +30,16 @@ function setUp({ isReachable = true } = {}) {
       },
     },
   });
-  panel.opened({ log, replayer: new Replayer(log, () => assert.fail(), new Deadlines(clock)) });
-  const visit = (): void => log.open().toLocal(Buffer.from('GET / HTTP/1.1\r\nHost: a\r\n\r\n'));
-  return { clock, panel, asked, answered, visit };
+  const { served, serve, connection } = fakeServed({}, { clock });
+  served.serve(connection);
+  /** Visitors have reached the tunnel. */
+  const online = (): void => {
+    panel.opened(served);
+    panel.online();
+  };
+  const visit = (): void => served.log.open().toLocal(Buffer.from('GET / HTTP/1.1\r\nHost: a\r\n\r\n'));
+  return { clock, panel, online, served, serve, asked, answered, visit };
 }
-
-/** Somebody who knocks. */
-const knock = (id: string): KnockMessage => ({
-  type: 'knock',
-  id,
-  address: '192.0.2.7',
-  agent: '',
-  at: TUNNEL.created_at,
-});
 
 describe('Panel', () => {
   it('shows the target of the tunnel', () => {
@@ -53,7 +47,7 @@ describe('Panel', () => {
   });
 
   it('asks the relay immediately, every 10 s, and 2 s after requests', async () => {
-    const { clock, panel, asked, visit } = setUp();
+    const { clock, panel, online, asked, visit } = setUp();
     const lookAfter = async (ms: number): Promise<number> => {
       clock.advance(ms);
       panel.state(5);
@@ -61,7 +55,7 @@ describe('Panel', () => {
       return asked.length;
     };
     assert.equal(await lookAfter(0), 0, 'not without a tunnel');
-    panel.online(TUNNEL);
+    online();
     assert.equal(await lookAfter(0), 1);
     assert.equal(panel.state(5).tunnel?.requests, 1);
     assert.equal(await lookAfter(9999), 1);
@@ -75,12 +69,12 @@ describe('Panel', () => {
   });
 
   it('keeps its data if the relay does not respond', async () => {
-    const { clock, panel, asked } = setUp({ isReachable: false });
-    panel.online(TUNNEL);
+    const { clock, panel, online, asked } = setUp({ isReachable: false });
+    online();
     panel.state(5);
     await turn();
     clock.advance(10_000);
-    assert.equal(panel.state(5).tunnel, TUNNEL);
+    assert.deepEqual(panel.state(5).tunnel, TUNNEL);
     assert.equal(asked.length, 2);
   });
 
@@ -98,39 +92,32 @@ describe('Panel', () => {
     assert.equal(panel.state(5).problem, undefined);
   });
 
-  it('shows an approval request until it is answered or has expired after 5 minutes', async () => {
-    const { clock, panel, answered } = setUp();
-    const waiting = () => panel.state(5).knocks.map((one) => one.knock.id);
-    panel.online(TUNNEL);
-    panel.approvalRequest(knock('k1'));
-    clock.advance(1000);
-    panel.approvalRequest(knock('k2'));
-    panel.approvalRequest(knock('k1'));
-    assert.deepEqual(waiting(), ['k1', 'k2'], 'a relay may say it again');
-    panel.answerKnock(knock('k2'), true);
-    panel.answerKnock(knock('k2'), false);
+  it('shows an approval request until it is answered, here or in the window, or has expired', async () => {
+    const { clock, panel, online, served, serve, answered } = setUp();
+    const waiting = () => panel.state(5).knocks;
+    online();
+    for (const id of ['k1', 'k2', 'k3']) serve.knock(id);
+    const [, second] = waiting();
+    assert.ok(second);
+    panel.answerKnock(second, true);
+    panel.answerKnock(second, false);
     await turn();
     assert.deepEqual(answered, [[TUNNEL.id, 'k2', true]]);
-    clock.advance(5 * 60_000 - 1001);
-    assert.deepEqual(waiting(), ['k1']);
+    served.answered('k3');
+    clock.advance(APPROVAL_WAIT_MS - 1);
+    assert.deepEqual(
+      waiting().map(({ id }) => id),
+      ['k1'],
+    );
     clock.advance(1);
-    assert.deepEqual(waiting(), []);
-    assert.equal(panel.state(5).problem, undefined);
-  });
-
-  it('lists at most 32 waiting visitors, and none at a tunnel that has ended', () => {
-    const { panel } = setUp();
-    for (let n = 0; n < 40; n += 1) panel.approvalRequest(knock(`k${n}`));
-    assert.equal(panel.state(5).knocks.length, 32);
-    panel.offline('expired', 'The tunnel has expired.');
-    assert.equal(panel.state(5).knocks.length, 0);
+    assert.deepEqual([waiting(), panel.state(5).problem], [[], undefined]);
   });
 
   it('reports that an answer did not arrive', async () => {
-    const { panel } = setUp({ isReachable: false });
-    panel.online(TUNNEL);
-    panel.approvalRequest(knock('k1'));
-    panel.answerKnock(knock('k1'), true);
+    const { panel, online, serve } = setUp({ isReachable: false });
+    online();
+    serve.knock('k1');
+    for (const request of panel.state(5).knocks) panel.answerKnock(request, true);
     await turn();
     assert.equal(panel.state(5).problem, '192.0.2.7 could not be approved. away.');
   });

@@ -1,17 +1,17 @@
-import type { KnockMessage } from '../../../shared/control.ts';
 import type { Tunnel } from '../../../shared/tunnel.ts';
 import type { Clock } from '../../client/clock.ts';
 import { localUrl, type TunnelSpec } from '../../client/config/tunnel-spec.ts';
 import { isKeptOpen } from '../../client/expiry-watch.ts';
 import { describeFailure, describeWait } from '../../client/failures.ts';
+import type { ApprovalRequest } from '../../client/host/approval-requests.ts';
 import type { ServedTunnel } from '../../client/host/served-tunnel.ts';
 import type { RequestSummary } from '../../client/inspector/records.ts';
 import { textOf } from '../../client/messages.ts';
 import type { ApiClient } from '../../client/relay/api-client.ts';
-import { type MadeToken, madeTokens, withoutTokens } from '../../client/relay/api-responses.ts';
+import { type MadeToken, madeTokens } from '../../client/relay/api-responses.ts';
 import type { ConnectionProblem } from '../../client/visitors/connections.ts';
 import { type EndReason, type Output, type Reporter, TextReporter } from '../output/reporter.ts';
-import type { PanelState, PanelStatus, WaitingApproval } from './state.ts';
+import type { PanelState, PanelStatus } from './state.ts';
 
 /**
  * @limit How often the relay is asked for expiry and counters while nothing happens, because others may extend the
@@ -25,10 +25,6 @@ const VIEW_REFRESH_MS = 10_000;
 const VIEW_REFRESH_BUSY_MS = 2000;
 /** @limit How long the view shows a problem after it last occurred. */
 const VIEW_PROBLEM_MS = 30_000;
-/** @limit How long the view shows an approval request: the relay denies it after that. */
-const VIEW_KNOCK_MS = 5 * 60_000;
-/** @limit Maximum number of approval requests listed per tunnel; the relay queues no more than these. */
-const VIEW_KNOCKS_MAX = 32;
 
 export interface PanelOptions {
   readonly spec: TunnelSpec;
@@ -36,16 +32,13 @@ export interface PanelOptions {
   readonly api: Pick<ApiClient, 'now' | 'getTunnel' | 'extendTunnel' | 'answerKnock'>;
 }
 
-/** State of one tunnel for the view. Expiry and counters are polled from the relay while the view is visible. */
+/** What the view shows of one tunnel. Its counters and its expiry are polled from the relay while the view is visible. */
 export class Panel implements Reporter {
   readonly #options: PanelOptions;
-  #status: PanelStatus = { name: 'opening' };
-  #tunnel: Tunnel | undefined;
+  #served: ServedTunnel | undefined;
   #madeTokens: readonly MadeToken[] = [];
+  #status: PanelStatus = { name: 'opening' };
   #problem: { readonly text: string; readonly until: number } | undefined;
-  /** by id, in the order of arrival */
-  readonly #knocks = new Map<string, WaitingApproval>();
-  #served: Pick<ServedTunnel, 'log' | 'replayer'> | undefined;
   #refreshedAt = -Infinity;
   #isRefreshing = false;
   #lastSeen: RequestSummary | undefined;
@@ -58,13 +51,12 @@ export class Panel implements Reporter {
     this.#say(describeWait(retryInMs));
   }
 
-  opened(tunnel: Pick<ServedTunnel, 'log' | 'replayer'>): void {
+  opened(tunnel: ServedTunnel): void {
     this.#served = tunnel;
+    this.#madeTokens = madeTokens(tunnel.tunnelWithTokens.access);
   }
 
-  online(tunnel: Tunnel): void {
-    this.#tunnel ??= withoutTokens(tunnel);
-    if (this.#madeTokens.length === 0) this.#madeTokens = madeTokens(tunnel.access);
+  online(): void {
     this.#status = { name: 'online' };
   }
 
@@ -76,23 +68,20 @@ export class Panel implements Reporter {
     if (code !== 'visitor-gone') this.#say(textOf(text));
   }
 
-  approvalRequest(knock: KnockMessage): void {
-    if (this.#knocks.has(knock.id) || this.#knocks.size >= VIEW_KNOCKS_MAX) return;
-    this.#knocks.set(knock.id, { knock, since: this.#options.clock.monotonic() });
-  }
+  approvalRequest(): void {}
 
   /** Answers an approval request; does nothing if it is no longer pending. */
-  answerKnock({ id, address }: KnockMessage, admit: boolean): void {
-    const tunnel = this.#tunnel;
-    if (tunnel === undefined || !this.#knocks.delete(id)) return;
-    this.#options.api.answerKnock(tunnel.id, id, admit).catch((error: unknown) => {
+  answerKnock({ id, address }: ApprovalRequest, admit: boolean): void {
+    const served = this.#served;
+    if (served?.approvalRequests.some((other) => other.id === id) !== true) return;
+    served.answered(id);
+    this.#options.api.answerKnock(served.tunnel.id, id, admit).catch((error: unknown) => {
       this.#say(`${address} could not be ${admit ? 'approved' : 'denied'}. ${describeFailure(error)}`);
     });
   }
 
   /** The view shows at all times how much time is left. */
-  expiring(tunnel: Tunnel, _leftMs: number, why?: string): void {
-    this.#tunnel = tunnel;
+  expiring(_tunnel: Tunnel, _leftMs: number, why?: string): void {
     if (why !== undefined) this.#say(`The tunnel could not be extended. ${why}`);
   }
 
@@ -114,16 +103,15 @@ export class Panel implements Reporter {
 
   /** Extends the tunnel, and reports a failure. */
   extend(): void {
-    const tunnel = this.#tunnel;
-    if (tunnel === undefined) return;
-    this.#options.api.extendTunnel(tunnel.id).then(
-      (extended) => (this.#tunnel = extended),
+    const served = this.#served;
+    if (served === undefined) return;
+    this.#options.api.extendTunnel(served.tunnel.id).then(
+      (extended) => served.update(extended),
       (error: unknown) => this.#say(`The tunnel could not be extended. ${describeFailure(error)}`),
     );
   }
 
   offline(reason: EndReason, why: string): void {
-    this.#knocks.clear();
     this.#status = { name: 'ended', reason, why };
   }
 
@@ -140,9 +128,6 @@ export class Panel implements Reporter {
     const { spec, clock, api } = this.#options;
     const newest = this.#served?.log.list(undefined, count) ?? [];
     this.#refreshIfDue(newest[0]);
-    for (const [id, { since }] of this.#knocks) {
-      if (clock.monotonic() - since >= VIEW_KNOCK_MS) this.#knocks.delete(id);
-    }
     const isProblemOver = (this.#problem?.until ?? 0) <= clock.monotonic();
     return {
       label: spec.label,
@@ -154,7 +139,7 @@ export class Panel implements Reporter {
       madePassword: spec.madePassword,
       madeTokens: this.#madeTokens,
       problem: isProblemOver ? undefined : this.#problem?.text,
-      knocks: [...this.#knocks.values()],
+      knocks: this.#served?.approvalRequests ?? [],
       requests: newest,
     };
   }
@@ -163,22 +148,27 @@ export class Panel implements Reporter {
     this.#problem = { text: problem, until: this.#options.clock.monotonic() + VIEW_PROBLEM_MS };
   }
 
+  /** Once visitors have reached it. */
+  get #tunnel(): Tunnel | undefined {
+    return this.#status.name === 'opening' ? undefined : this.#served?.tunnel;
+  }
+
   #refreshIfDue(newest: RequestSummary | undefined): void {
     const { clock } = this.#options;
-    const tunnel = this.#tunnel;
-    if (tunnel === undefined || this.#status.name !== 'online' || this.#isRefreshing) return;
+    const served = this.#served;
+    if (served === undefined || this.#status.name !== 'online' || this.#isRefreshing) return;
     const last = this.#lastSeen;
     const isBusy = newest?.id !== last?.id || newest?.durationMs !== last?.durationMs;
     const age = clock.monotonic() - this.#refreshedAt;
     if (age < (isBusy ? VIEW_REFRESH_BUSY_MS : VIEW_REFRESH_MS)) return;
     this.#lastSeen = newest;
-    void this.#refresh(tunnel.id);
+    void this.#refresh(served);
   }
 
-  async #refresh(id: string): Promise<void> {
+  async #refresh(served: ServedTunnel): Promise<void> {
     this.#isRefreshing = true;
     try {
-      this.#tunnel = await this.#options.api.getTunnel(id);
+      served.update(await this.#options.api.getTunnel(served.tunnel.id));
     } catch {
       // Whether the tunnel is online is up to its control connection.
     }

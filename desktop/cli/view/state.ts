@@ -1,6 +1,6 @@
 /** State of the terminal view: one value, which the frame is rendered from. */
-import type { KnockMessage } from '../../../shared/control.ts';
 import type { Tunnel } from '../../../shared/tunnel.ts';
+import type { ApprovalRequest } from '../../client/host/approval-requests.ts';
 import type { RequestSummary } from '../../client/inspector/records.ts';
 import type { MadeToken } from '../../client/relay/api-responses.ts';
 import type { EndReason } from '../output/reporter.ts';
@@ -15,13 +15,6 @@ export type PanelStatus =
       readonly why: string;
     }
   | { readonly name: 'ended'; readonly reason: EndReason; readonly why: string };
-
-/** A visitor who waits for approval. */
-export interface WaitingApproval {
-  readonly knock: KnockMessage;
-  /** monotonic ms */
-  readonly since: number;
-}
 
 /** One tunnel. */
 export interface PanelState {
@@ -43,7 +36,7 @@ export interface PanelState {
   /** what could not be done for a visitor, and what to do about it */
   readonly problem: string | undefined;
   /** visitors who wait for approval */
-  readonly knocks: readonly WaitingApproval[];
+  readonly knocks: readonly ApprovalRequest[];
   /** newest first */
   readonly requests: readonly RequestSummary[];
 }

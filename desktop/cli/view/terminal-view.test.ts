@@ -6,6 +6,7 @@ import { temporaryDirectory } from '../../../shared/testing/temporary-directory.
 import { record } from '../../testing/command-context.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
 import { TUNNEL } from '../../testing/fake-platform.ts';
+import { fakeServed } from '../../testing/served.ts';
 import { SPEC } from '../../testing/tunnel-spec.ts';
 import { canShowView, LEAVE, PasteReader, Screen, splitKeys, TerminalView } from './terminal-view.ts';
 import { span } from './text.ts';
@@ -49,7 +50,10 @@ function setUp(env: NodeJS.ProcessEnv = {}) {
       return Promise.resolve();
     },
   });
-  return { clock, window, jobs, written, rawModes, answered, stdin, stdout, view, panel };
+  const { served, serve, connection } = fakeServed();
+  served.serve(connection);
+  panel.opened(served);
+  return { clock, serve, window, jobs, written, rawModes, answered, stdin, stdout, view, panel };
 }
 
 describe('TerminalView', () => {
@@ -88,7 +92,7 @@ describe('TerminalView', () => {
   it('shows the QR code and copies the address if the command line asks for it', () => {
     const { written, stdin, view, panel } = setUp();
     view.open();
-    panel.online(TUNNEL);
+    panel.online();
     view.doOnceOnline(panel, { open: false, qr: true, copy: true });
     assert.ok(written.some((text) => /█▀|▀█/.test(text)));
     assert.ok(written.some((text) => text.startsWith('\u{1B}]52;c;')));
@@ -135,7 +139,7 @@ describe('TerminalView', () => {
   it('leaves the terminal to the shell at Ctrl-Z, until it is in the foreground again', () => {
     const { clock, jobs, written, rawModes, stdin, view, panel } = setUp();
     view.open();
-    panel.online(TUNNEL);
+    panel.online();
     stdin.emit('data', '\u{1A}');
     assert.deepEqual([jobs.stops, written.at(-1), rawModes], [1, LEAVE, [true, false]]);
     written.length = 0;
@@ -167,18 +171,16 @@ describe('TerminalView', () => {
   });
 
   it('answers the visitor who is shown when a key is pressed, and no one else', () => {
-    const { clock, written, stdin, stdout, answered, view, panel } = setUp();
-    const knock = (id: string, address: string) =>
-      panel.approvalRequest({ type: 'knock', id, address, agent: '', at: TUNNEL.created_at });
+    const { clock, serve, written, stdin, stdout, answered, view, panel } = setUp();
     view.open();
-    panel.online(TUNNEL);
+    panel.online();
     stdin.emit('data', 'a');
-    knock('k1', '192.0.2.1');
+    serve.knock('k1', '192.0.2.1');
     stdin.emit('data', 'a');
     assert.deepEqual(answered, [], 'nobody was shown');
     clock.advance(250);
     assert.match(written.at(-1) ?? '', /192\.0\.2\.1 is asking for access/);
-    knock('k2', '192.0.2.2');
+    serve.knock('k2', '192.0.2.2');
     stdin.emit('data', 'aa');
     stdin.emit('data', 'x');
     assert.deepEqual(answered, ['k1 true'], 'the second is not shown yet');
@@ -204,7 +206,7 @@ describe('TerminalView', () => {
     const interrupt = (): void => void (interrupts += 1);
     process.on('SIGINT', interrupt);
     view.open();
-    panel.online(TUNNEL);
+    panel.online();
     clock.advance(250);
     assert.match(press('?'), /copies the address/);
     assert.match(press('z'), /Online/);
@@ -256,7 +258,7 @@ function read(...pieces: readonly string[]): readonly [typed: string, pasted: st
 describe('pasted text', () => {
   it('is not keys', () => {
     const { view, stdin, answered, panel, written } = setUp();
-    panel.online(TUNNEL);
+    panel.online();
     view.open();
     assert.ok(written[0]?.includes('\u{1B}[?2004h'));
     stdin.emit('data', '\u{1B}[200~qyeax\u{3}\u{1B}[201~');

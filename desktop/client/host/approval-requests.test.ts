@@ -5,7 +5,7 @@ function setUp() {
   const clock = { now: 0 };
   return { clock, requests: new ApprovalRequests(() => clock.now) };
 }
-const request = (id: string) => ({ id, address: '192.0.2.7', agent: 'curl/8' });
+const request = (id: string, since = 0) => ({ id, address: '192.0.2.7', agent: 'curl/8', since });
 
 describe('ApprovalRequests', () => {
   it('keeps them in order of arrival, each once, until they are answered', () => {
@@ -27,7 +27,7 @@ describe('ApprovalRequests', () => {
     clock.now = APPROVAL_WAIT_MS - 1;
     assert.equal(requests.all.length, 2);
     clock.now = APPROVAL_WAIT_MS;
-    assert.deepEqual(requests.all, [request('b')]);
+    assert.deepEqual(requests.all, [request('b', 1000)]);
   });
 
   it('has room for as many as a relay queues', () => {

@@ -8,17 +8,14 @@ export const APPROVAL_WAIT_MS = KNOCK_SECONDS * 1000;
 export const APPROVALS_MAX = 32;
 
 /** A visitor who asks for access. */
-export type ApprovalRequest = Pick<KnockMessage, 'id' | 'address' | 'agent'>;
-
-interface Pending {
-  readonly request: ApprovalRequest;
-  /** wall-clock ms of this machine at which the relay denies it */
-  readonly until: number;
+export interface ApprovalRequest extends Pick<KnockMessage, 'id' | 'address' | 'agent'> {
+  /** wall-clock ms of this machine; the relay denies it {@link APPROVAL_WAIT_MS} later */
+  readonly since: number;
 }
 
 export class ApprovalRequests {
   readonly #now: () => number;
-  #pending: readonly Pending[] = [];
+  #pending: readonly ApprovalRequest[] = [];
 
   /** @param now wall-clock ms */
   constructor(now: () => number) {
@@ -27,30 +24,26 @@ export class ApprovalRequests {
 
   /** the longest waiting first */
   get all(): readonly ApprovalRequest[] {
-    return this.#current.map(({ request }) => request);
+    const now = this.#now();
+    return this.#pending.filter(({ since }) => now - since < APPROVAL_WAIT_MS);
   }
 
   /**
    * @returns whether it is new and there is a free slot: relays repeat pending requests when they reconnect, and queue
    *   no more
    */
-  add({ id, address, agent }: ApprovalRequest): boolean {
-    const others = this.#current;
-    if (others.length >= APPROVALS_MAX || others.some(({ request }) => request.id === id)) return false;
-    this.#pending = [...others, { request: { id, address, agent }, until: this.#now() + APPROVAL_WAIT_MS }];
+  add({ id, address, agent }: Omit<ApprovalRequest, 'since'>): boolean {
+    const others = this.all;
+    if (others.length >= APPROVALS_MAX || others.some((other) => other.id === id)) return false;
+    this.#pending = [...others, { id, address, agent, since: this.#now() }];
     return true;
   }
 
   remove(id: string): void {
-    this.#pending = this.#pending.filter(({ request }) => request.id !== id);
+    this.#pending = this.#pending.filter((other) => other.id !== id);
   }
 
   clear(): void {
     this.#pending = [];
-  }
-
-  get #current(): readonly Pending[] {
-    const now = this.#now();
-    return this.#pending.filter(({ until }) => until > now);
   }
 }

@@ -8,7 +8,8 @@ import {
   BrowserWindow,
 } from '../../../desktop/app/browser/browser-window.ts';
 import type { About } from '../../../desktop/app/ipc/ipc.ts';
-import { type Core, createCore, POLL_VISIBLE_MS, PORTS_INTERVAL_MS } from '../../../desktop/app/main/core.ts';
+import { type Core, createCore, POLL_VISIBLE_MS } from '../../../desktop/app/main/core.ts';
+import { PORTS_INTERVAL_MS } from '../../../desktop/app/main/port-watch.ts';
 import { projectLinks, readDeepLink } from '../../../desktop/app/main/deep-link.ts';
 import { systemEncryption, xdgAutostart } from '../../../desktop/app/main/electron/platform.ts';
 import { GlobalShortcutKey } from '../../../desktop/app/main/global-shortcut.ts';

@@ -72,7 +72,7 @@ export class TunnelItem {
   }
 
   get knocks(): readonly ApprovalRequestView[] {
-    return this.served.approvalRequests;
+    return this.served.approvalRequests.map(({ id, address, agent }) => ({ id, address, agent }));
   }
 
   get saved(): SavedTunnel {

@@ -5,13 +5,12 @@ import type { Clock } from '../../../client/clock.ts';
 import { claimNames } from '../../../client/config/claims.ts';
 import type { TunnelSettings } from '../../../client/config/tunnel-spec.ts';
 import type { NameSource } from '../../../client/failures.ts';
-import type { ApprovalRequest } from '../../../client/host/approval-requests.ts';
 import { Host } from '../../../client/host/host.ts';
 import type { ConnectTunnel, EndReason, ServedTunnel } from '../../../client/host/served-tunnel.ts';
 import { type Message, toMessage } from '../../../client/messages.ts';
 import { Signal } from '../../../client/signal.ts';
 import type { LogView } from '../../ipc/request-views.ts';
-import type { TunnelAccess } from '../../ipc/tunnel-views.ts';
+import type { ApprovalRequestView, TunnelAccess } from '../../ipc/tunnel-views.ts';
 import { t } from '../../messages/translate.ts';
 import { type Connection, type RelayApi, signedIn } from '../connection.ts';
 import { CallFailure } from '../failure.ts';
@@ -48,7 +47,7 @@ interface TunnelListOptions {
   /** Makes up a password. */
   readonly inventPassword: () => string;
   /** A visitor asks to be let into a tunnel. */
-  readonly onKnock: (tunnel: TunnelItem, request: ApprovalRequest) => void;
+  readonly onKnock: (tunnel: TunnelItem, request: ApprovalRequestView) => void;
   /** The relay has refused the key of a tunnel. */
   readonly onKeyRefused: () => void;
   /** The list could not be saved in the background. */
