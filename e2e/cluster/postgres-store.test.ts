@@ -23,7 +23,7 @@ describe('two stores on one PostgreSQL database', () => {
     // Both start on an empty database at the same time: they take turns to create the tables.
     stores = await Promise.all([open(), open()]);
     scope.defer(() => Promise.all(stores.map((store) => store.close())));
-    await stores[0].insertAccount(owner);
+    await stores[0].insertAccounts([owner]);
   });
 
   /** What each store does at the same time. */
@@ -43,7 +43,7 @@ describe('two stores on one PostgreSQL database', () => {
 
   it('give the hosts of a wildcard tunnel, and names among them, to one account', async () => {
     const others = Array.from({ length: 20 }, () => anAccount());
-    for (const account of others) await stores[0].insertAccount(account);
+    for (const account of others) await stores[0].insertAccounts([account]);
     for (let turn = 0; turn < 20; turn += 1) {
       const results = await Promise.allSettled(
         others.map(({ id }, index) =>
@@ -65,7 +65,7 @@ describe('two stores on one PostgreSQL database', () => {
 
   it('together create at most the tunnels that an account may have', async () => {
     const account = anAccount();
-    await stores[0].insertAccount(account);
+    await stores[0].insertAccounts([account]);
     const rules = { maxTunnels: 5, nameHold: 0 };
     const results = await Promise.allSettled(
       Array.from({ length: 20 }, (_, turn) =>
@@ -77,7 +77,7 @@ describe('two stores on one PostgreSQL database', () => {
     }
     const [{ count } = { count: 0 }] = await query(
       url,
-      'select count(*)::int as count from tunnels where account_id = $1',
+      'select count(*)::int as count from tunnels where "accountId" = $1',
       [account.id],
     );
     assert.equal(count, 5);
@@ -85,7 +85,7 @@ describe('two stores on one PostgreSQL database', () => {
 
   it('add traffic to the same tunnels in any order, without deadlocks', async () => {
     const account = anAccount();
-    await stores[0].insertAccount(account);
+    await stores[0].insertAccounts([account]);
     const tunnels = Array.from({ length: 200 }, () => aTunnel(account.id));
     for (const tunnel of tunnels) await stores[0].insertTunnel(tunnel);
     const deltas = tunnels.map(({ id }) => ({
@@ -104,10 +104,10 @@ describe('two stores on one PostgreSQL database', () => {
     }
     const rows = await query(
       url,
-      'select distinct requests::int, bytes_out::int from tunnels where account_id = $1',
+      'select distinct requests::int, "bytesOut"::int from tunnels where "accountId" = $1',
       [account.id],
     );
-    assert.deepEqual(rows, [{ requests: 40, bytes_out: 80 }]);
+    assert.deepEqual(rows, [{ requests: 40, bytesOut: 80 }]);
   });
 
   it('notice rows that the other has deleted', async () => {

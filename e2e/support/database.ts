@@ -26,13 +26,13 @@ export function databasePath(relay: Relay): string {
 export function addAccounts(relay: Relay, like: { readonly id: string }, count: number): string[] {
   return inTransaction(relay, (database) => {
     const account = one(database, 'accounts', 'id', like.id);
-    const key = one(database, 'api_keys', 'account_id', like.id);
+    const key = one(database, 'api_keys', 'accountId', like.id);
     return Array.from({ length: count }, () => {
       const id = randomUUID();
       insert(database, 'accounts', { ...account, id, name: `many-${id}` });
       const text = newApiKey();
       const hash = createHash('sha256').update(text).digest('hex');
-      insert(database, 'api_keys', { ...key, id: randomUUID(), account_id: id, hash });
+      insert(database, 'api_keys', { ...key, id: randomUUID(), accountId: id, hash });
       return text;
     });
   });
@@ -59,9 +59,9 @@ export function addCertificates(relay: Relay, names: readonly string[], chain: s
   const day = Date.now() + 24 * HOUR_MS;
   inTransaction(relay, (database) => {
     const directory = `https://authority.test/${names[0]}`;
-    insert(database, 'acme_accounts', { directory, key: 'key', url: null, created_at: 1 });
+    insert(database, 'acme_accounts', { directory, key: 'key', url: null, createdAt: 1 });
     for (const name of names)
-      insert(database, 'certificates', { name, chain, key, renew_at: day, not_after: day, stored_at: 1 });
+      insert(database, 'certificates', { name, chain, key, renewAt: day, notAfter: day, storedAt: 1 });
   });
 }
 
@@ -78,15 +78,14 @@ function inTransaction<T>(relay: Relay, work: (database: DatabaseSync) => T): T 
 }
 
 function one(database: DatabaseSync, table: string, column: string, value: string): Row {
-  const row = database.prepare(`select * from ${table} where ${column} = ?`).get(value);
+  const row = database.prepare(`select * from ${table} where "${column}" = ?`).get(value);
   if (row === undefined) throw new Error(`${table} has no ${column} ${value}`);
   return row;
 }
 
 function insert(database: DatabaseSync, table: string, row: Row): void {
-  const columns = Object.keys(row);
-  const places = columns.map(() => '?').join();
-  database.prepare(`insert into ${table} (${columns.join()}) values (${places})`).run(...Object.values(row));
+  const places = Object.keys(row).map(() => '?');
+  database.prepare(insertion(table, row, places)).run(...Object.values(row));
 }
 
 /* Access to a relay's database of either kind, as another program could have it. */
@@ -151,7 +150,8 @@ function overPostgres(client: Client): RelayDatabase {
 }
 
 function insertion(table: string, row: object, places: readonly string[]): string {
-  return `insert into ${table} (${Object.keys(row).join()}) values (${places.join()})`;
+  const columns = Object.keys(row).map((column) => `"${column}"`);
+  return `insert into ${table} (${columns.join()}) values (${places.join()})`;
 }
 
 interface GivenTunnel {
@@ -172,21 +172,23 @@ export async function giveTunnels(
   for (const [index, { slug, localPort }] of tunnels.entries()) {
     await database.insert('tunnels', {
       id: randomUUID(),
-      account_id: account.id,
+      accountId: account.id,
       slug,
       name: '',
-      local_port: localPort,
-      ttl_seconds: 3600,
+      localPort,
+      ttl: 3600,
       idle: 0,
-      created_at: now + index,
-      expires_at: now + index + HOUR_MS,
-      terms_revision: 0,
-      bytes_in: 0,
-      bytes_out: 0,
+      createdAt: now + index,
+      expiresAt: now + index + HOUR_MS,
+      termsRevision: 0,
+      bytesIn: 0,
+      bytesOut: 0,
       requests: 0,
-      access_revision: 0,
-      knocks_revision: 0,
-      by_agent: 0,
+      accessRevision: 0,
+      revokedLinks: '[]',
+      knocksRevision: 0,
+      tokenUses: '[]',
+      byAgent: 0,
       wildcard: 0,
     });
   }

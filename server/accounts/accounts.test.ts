@@ -81,7 +81,7 @@ describe('ensureKey', () => {
 
   it('creates none if there is already a key', async () => {
     const account = anAccount();
-    await store.insertAccount(account);
+    await store.insertAccounts([account]);
     await issueKey(store, clock, account);
     await ensureKey(store, clock, undefined, handOut);
     assert.deepEqual(handed, []);

@@ -172,7 +172,8 @@ export class Administration {
    */
   async listTunnels(account?: string): Promise<OwnedTunnel[]> {
     const owner = account === undefined ? undefined : await this.account(account);
-    const found = owner === undefined ? await all(this.#store) : await this.#store.tunnelsOf(owner.id);
+    const found =
+      owner === undefined ? await all(this.#store) : await this.#store.findTunnels('accountId', [owner.id]);
     return found.filter(({ tunnel }) => tunnel.expiresAt > this.#clock.now());
   }
 
@@ -315,7 +316,7 @@ export class Administration {
   /** An id takes precedence over a slug: no tunnel can receive another's actions by being named like its id. */
   async #find(name: string): Promise<OwnedTunnel | undefined> {
     const byId = looksLikeId(name) ? await this.#store.findTunnel(name) : undefined;
-    const found = byId ?? (await this.#store.findTunnelsBySlug([name]))[0];
+    const found = byId ?? (await this.#store.findTunnels('slug', [name]))[0];
     return found === undefined || found.tunnel.expiresAt <= this.#clock.now() ? undefined : found;
   }
 

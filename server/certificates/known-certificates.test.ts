@@ -182,7 +182,6 @@ describe('PresentedChallenges', () => {
       putChallenge: fail,
       removeChallenge: fail,
       findChallenges: fail,
-      listChallenges: fail,
     };
     const alone = new PresentedChallenges(failing, clock, true);
     await alone.solver('dns-01').present({ ...challenge, type: 'dns-01' });

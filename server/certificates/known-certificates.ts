@@ -188,7 +188,7 @@ export function contextOf({ chain, key }: { chain: string; key: string }): Secur
 /* Pending challenges on any relay: they are in the store. */
 
 export class PresentedChallenges {
-  readonly #store: Pick<Store, 'putChallenge' | 'removeChallenge' | 'findChallenges' | 'listChallenges'>;
+  readonly #store: Pick<Store, 'putChallenge' | 'removeChallenge' | 'findChallenges'>;
   readonly #clock: Clock;
   /** whether no other relay places orders, so that this one knows all of them */
   readonly #alone: boolean;
@@ -200,7 +200,7 @@ export class PresentedChallenges {
 
   /** @param alone whether no other relay places orders now; one that replaces this may start at any time */
   constructor(
-    store: Pick<Store, 'putChallenge' | 'removeChallenge' | 'findChallenges' | 'listChallenges'>,
+    store: Pick<Store, 'putChallenge' | 'removeChallenge' | 'findChallenges'>,
     clock: Clock,
     alone: boolean,
   ) {
@@ -233,7 +233,7 @@ export class PresentedChallenges {
    * @throws StoreError
    */
   async all(type: ChallengeType): Promise<readonly ChallengeRecord[]> {
-    if (!this.#alone) return await this.#store.listChallenges(type, this.#clock.now());
+    if (!this.#alone) return await this.#store.findChallenges(type, this.#clock.now());
     return [...this.#own.values()].filter((challenge) => challenge.type === type);
   }
 
@@ -249,7 +249,7 @@ export class PresentedChallenges {
       (challenge) => challenge.host === host && challenge.type === type,
     );
     if (own.length > 0 || this.#alone) return own;
-    const look = () => this.#store.findChallenges(type, host, this.#clock.now());
+    const look = () => this.#store.findChallenges(type, this.#clock.now(), host);
     return (await this.#lookups.runNow('', look)?.catch(() => [])) ?? [];
   }
 }

@@ -47,7 +47,7 @@ describe('culvert-relay backup and restore', () => {
     database = join(folder, 'culvert.db');
     file = join(folder, 'copy.db');
     store = await openSqlite(database, () => {});
-    await store.insertAccount(account);
+    await store.insertAccounts([account]);
     for (const id of ['kept', 'revoked']) await store.insertKey(aKeyRecord({ id, accountId: account.id }));
   });
 
@@ -76,7 +76,7 @@ describe('culvert-relay backup and restore', () => {
   it('copy the database while it is in use, for its owner only, and restore it', async () => {
     assert.equal(await run('backup', file), 0, shell.stderr.join());
     assert.equal(statSync(file).mode & 0o777, 0o600);
-    await store.insertAccount(anAccount({ name: 'after' }));
+    await store.insertAccounts([anAccount({ name: 'after' })]);
     await store.close();
     assert.equal(await run('restore', file, '--json'), 0, shell.stderr.join());
     const { kept } = JSON.parse(shell.stdout.at(-1) ?? '') as { kept: string };
@@ -212,7 +212,7 @@ describe('culvert-relay backup and restore', () => {
 
   it('keep domains removed or lost to another account, with their tunnels', async () => {
     const other = anAccount({ name: 'other' });
-    await store.insertAccount(other);
+    await store.insertAccounts([other]);
     const claims = ['removed.test', 'lost.test', 'kept.test'].map((domain) => aDomain(account.id, domain));
     const release = { now: 5, nameHold: 0, checkAt: 0, instead: null };
     for (const claim of claims) {
@@ -255,7 +255,7 @@ describe('culvert-relay backup and restore', () => {
 
   it('warn without a database to compare with, and restore the copy', async () => {
     await run('backup', file);
-    await store.insertAccount(anAccount({ name: 'after' }));
+    await store.insertAccounts([anAccount({ name: 'after' })]);
     // Left behind by a database that is gone, whose pages must not get into the copy.
     const log = readFileSync(`${database}-wal`);
     assert.ok(log.includes('after'));
@@ -340,7 +340,7 @@ describe('culvert-relay backup and restore', () => {
 
   it('replace an earlier backup with --overwrite, and nothing else', async () => {
     await run('backup', file);
-    await store.insertAccount(anAccount({ name: 'after' }));
+    await store.insertAccounts([anAccount({ name: 'after' })]);
     assert.equal(await run('backup', '--overwrite', file), 0, shell.stderr.join());
     const copy = await openSqlite(file, () => {});
     assert.equal((await copy.listAccounts()).length, 2);

@@ -14,7 +14,7 @@ import {
   unmarkMoved,
 } from '../store/database-address.ts';
 import type { PostgresAddress } from '../store/postgres/open-postgres.ts';
-import type { Database } from '../store/schema.ts';
+import type { Database } from '../store/records.ts';
 import { backUp, restore } from '../store/sqlite/backup.ts';
 import type { KeptEndings } from '../store/sqlite/keep-ended.ts';
 import { openSqliteDatabase } from '../store/sqlite/open-sqlite.ts';

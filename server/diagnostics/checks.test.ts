@@ -233,7 +233,7 @@ describe('culvert-relay doctor', () => {
       const account = anAccount();
       const opened = await openStore(database(), 'make', () => {});
       try {
-        await opened.insertAccount(account);
+        await opened.insertAccounts([account]);
         for (const domain of domains) {
           const { id } = await opened.insertDomain(aDomain(account.id, domain), null);
           await opened.verifyDomain({ id, instead: null, checkAt: 0, now: 0, nameHold: 0 });

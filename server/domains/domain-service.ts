@@ -176,6 +176,7 @@ export class DomainService {
       createdAt: clock.now(),
       verifiedAt: null,
       failingSince: null,
+      checkAt: null,
     };
     try {
       return await orUnavailable(store.insertDomain(wanted, PLAN_RULES[account.plan].maxDomains));

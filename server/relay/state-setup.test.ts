@@ -79,7 +79,7 @@ describe('observeStore', () => {
   it('counts each operation, and those that failed', async () => {
     const before = counted('findAccount');
     const account = anAccount({ name: 'acme' });
-    await store.insertAccount(account);
+    await store.insertAccounts([account]);
     assert.deepEqual(await store.findAccount('acme'), account);
     test.down = true;
     await assert.rejects(store.findAccount('acme'));
@@ -89,10 +89,10 @@ describe('observeStore', () => {
 
   it('does not count a violated constraint as a failure of the store', async () => {
     const account = anAccount();
-    await store.insertAccount(account);
-    const [, before] = counted('insertAccount');
-    await assert.rejects(store.insertAccount(account));
-    assert.equal(counted('insertAccount')[1], before);
+    await store.insertAccounts([account]);
+    const [, before] = counted('insertAccounts');
+    await assert.rejects(store.insertAccounts([account]));
+    assert.equal(counted('insertAccounts')[1], before);
   });
 
   it('reports slow operations, but not each of many', async () => {

@@ -1,5 +1,13 @@
 import assert from 'node:assert/strict';
-import { aKeyRecord, anAccount, aTunnel, ofEach, ofTunnels, useStore } from '../testing/fixtures.ts';
+import {
+  aKeyRecord,
+  anAccount,
+  aTunnel,
+  nameHolder,
+  ofEach,
+  ofTunnels,
+  useStore,
+} from '../testing/fixtures.ts';
 import type { KeyRecord } from './records.ts';
 import { ConflictError } from './store-errors.ts';
 
@@ -73,7 +81,7 @@ describe('administration of the store', () => {
 
   it('revokes a key permanently, and notifies relays, but not of additions', async () => {
     assert.equal(await changesOf(() => store.insertKey(aKey('a'))), 0);
-    assert.equal(await changesOf(() => store.insertAccount(anAccount())), 0);
+    assert.equal(await changesOf(() => store.insertAccounts([anAccount()])), 0);
     await store.insertKey(aKey('b'));
     const revoke = async () => assert.equal((await store.revokeKey('a', 50))?.hint, 'cvt_a');
     assert.equal(await changesOf(revoke), 1);
@@ -101,7 +109,7 @@ describe('administration of the store', () => {
     assert.deepEqual(await store.listAccounts(), [older]);
     assert.deepEqual(await store.findEndedKeys(['a', 'b'], 0), [{ id: 'a', end: 'removed' }]);
     assert.deepEqual(await ofTunnels(store, 'id'), [foreign.id]);
-    assert.equal(await store.nameHolder('held', 0), undefined);
+    assert.equal(await nameHolder(store, 'held', 0), undefined);
     assert.equal(await store.removeAccount('acme', 0), undefined);
   });
 
@@ -111,7 +119,7 @@ describe('administration of the store', () => {
     it('are reserved until their time is over, and forgotten afterwards', async () => {
       await store.releaseTunnels([released, { ...released, slug: 'free', heldUntil: 50 }], 50);
       const holders = async (...asked: [slug: string, now: number][]) =>
-        await Promise.all(asked.map(([slug, now]) => store.nameHolder(slug, now)));
+        await Promise.all(asked.map(([slug, now]) => nameHolder(store, slug, now)));
       assert.deepEqual(await holders(['web', 99], ['web', 100], ['free', 50]), [
         acme.id,
         undefined,
@@ -124,8 +132,8 @@ describe('administration of the store', () => {
     it('are reserved for the account that used them last', async () => {
       await store.releaseTunnels([released], 0);
       await store.releaseTunnels([{ ...released, accountId: older.id, heldUntil: 90 }], 0);
-      assert.equal(await store.nameHolder('web', 89), older.id);
-      assert.equal(await store.nameHolder('web', 90), undefined);
+      assert.equal(await nameHolder(store, 'web', 89), older.id);
+      assert.equal(await nameHolder(store, 'web', 90), undefined);
     });
   });
 });

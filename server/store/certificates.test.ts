@@ -167,16 +167,16 @@ describe('challenges in the store', () => {
     for (const challenge of both) await store.putChallenge(challenge, 1000);
     await store.putChallenge(aChallenge({ token: 'v', type: 'dns-01' }), 1000);
     await store.putChallenge(aChallenge({ token: 'w', host: 'b.test' }), 1000);
-    assert.deepEqual(await store.findChallenges('http-01', 'a.test', 1999), both);
-    assert.deepEqual(await store.findChallenges('http-01', 'a.test', 2000), []);
+    assert.deepEqual(await store.findChallenges('http-01', 1999, 'a.test'), both);
+    assert.deepEqual(await store.findChallenges('http-01', 2000, 'a.test'), []);
   });
 
   it('are gone once they are removed or restarted', async () => {
     await store.putChallenge(aChallenge(), 1000);
     await store.putChallenge(aChallenge({ token: 'u' }), 1000);
     await store.removeChallenge('t');
-    assert.equal((await store.findChallenges('http-01', 'a.test', 1000)).length, 1);
+    assert.equal((await store.findChallenges('http-01', 1000, 'a.test')).length, 1);
     await store.releaseOrders();
-    assert.deepEqual(await store.findChallenges('http-01', 'a.test', 1000), []);
+    assert.deepEqual(await store.findChallenges('http-01', 1000, 'a.test'), []);
   });
 });

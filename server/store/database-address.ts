@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely';
-import type { Database } from './schema.ts';
+import type { Database } from './records.ts';
 
 /** Where a database is, as in `CULVERT_DATABASE_URL`. */
 
@@ -34,9 +34,9 @@ export function nameOfDatabase(address: DatabaseAddress): string {
 
 /** The database was moved and this is the old one, where keys revoked since then are still valid. */
 export class MovedDatabaseError extends Error {
-  constructor(path: string, { target, moved_at }: { readonly target: string; readonly moved_at: number }) {
+  constructor(path: string, { target, movedAt }: { readonly target: string; readonly movedAt: number }) {
     super(
-      `the database ${path} was moved to ${target} on ${new Date(moved_at).toISOString()}; set CULVERT_DATABASE_URL to ` +
+      `the database ${path} was moved to ${target} on ${new Date(movedAt).toISOString()}; set CULVERT_DATABASE_URL to ` +
         `that database. To undo the move: culvert-relay migrate --undo sqlite:${path}`,
     );
     this.name = 'MovedDatabaseError';
@@ -45,7 +45,7 @@ export class MovedDatabaseError extends Error {
 
 /** @throws MovedDatabaseError */
 export async function refuseMoved(db: Kysely<Database>, path: string): Promise<void> {
-  const move = await db.selectFrom('relocation').select(['target', 'moved_at']).executeTakeFirst();
+  const move = await db.selectFrom('relocation').select(['target', 'movedAt']).executeTakeFirst();
   if (move !== undefined) throw new MovedDatabaseError(path, move);
 }
 
@@ -57,7 +57,7 @@ export async function refuseMoved(db: Kysely<Database>, path: string): Promise<v
  */
 export async function markMoved(db: Kysely<Database>, target: string, now: number): Promise<void> {
   await unmarkMoved(db);
-  await db.insertInto('relocation').values({ id: 1, target, moved_at: now }).execute();
+  await db.insertInto('relocation').values({ id: 1, target, movedAt: now }).execute();
 }
 
 /** @returns whether it was marked */

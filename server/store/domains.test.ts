@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { aDomain, anAccount, aTunnel, ofEach, useStore } from '../testing/fixtures.ts';
+import { aDomain, anAccount, aTunnel, nameHolder, ofEach, useStore } from '../testing/fixtures.ts';
 import type { DomainRecord } from './records.ts';
 import { ConflictError, FullError } from './store-errors.ts';
 
@@ -55,7 +55,7 @@ describe('domains in the store', () => {
       { domain: 'a.test', accountId: bob.id },
     ]);
     assert.equal(await store.findTunnel(tunnel.id), undefined);
-    assert.equal(await store.nameHolder('web', 2999), ann.id);
+    assert.equal(await nameHolder(store, 'web', 2999), ann.id);
   });
 
   it('are read in batches', async () => {
@@ -77,7 +77,7 @@ describe('domains in the store', () => {
     assert.equal(await insert(ann.id), 'domain');
     assert.equal(await insert(ann.id, { slug: 'web' }), 'slug');
     assert.deepEqual(
-      (await store.findTunnelsByDomain(['a.test', 'b.test'])).map((owned) => owned.tunnel),
+      (await store.findTunnels('domain', ['a.test', 'b.test'])).map((owned) => owned.tunnel),
       [tunnel],
     );
   });
@@ -87,7 +87,7 @@ describe('domains in the store', () => {
     await store.insertTunnel(aTunnel(ann.id, { domain: 'a.test', expiresAt: 5000 }));
     const next = aTunnel(ann.id, { domain: 'a.test', createdAt: 5000, expiresAt: 9000 });
     await store.insertTunnel(next);
-    const [owned] = await store.findTunnelsByDomain(['a.test']);
+    const [owned] = await store.findTunnels('domain', ['a.test']);
     assert.equal(owned?.tunnel.id, next.id);
   });
 

@@ -7,7 +7,7 @@ import {
   ENDED_TAKEN_OVER_KEPT_MS,
   FOREVER,
 } from './queries/ending-queries.ts';
-import type { Database } from './schema.ts';
+import type { Database } from './records.ts';
 import { openSqliteDatabase } from './sqlite/open-sqlite.ts';
 import { kyselyStore, type Store } from './store.ts';
 
@@ -19,14 +19,14 @@ describe('the endings that the store remembers', () => {
   beforeEach(async () => {
     db = await openSqliteDatabase(':memory:');
     store = kyselyStore(db, () => {});
-    await store.insertAccount(account);
+    await store.insertAccounts([account]);
   });
 
   afterEach(() => store.close());
 
   async function ends(): Promise<(readonly [string, string, number])[]> {
-    const rows = await db.selectFrom('endings').selectAll().orderBy('kind').orderBy('ended_at').execute();
-    return rows.map((row) => [row.kind, row.id, row.kept_until]);
+    const rows = await db.selectFrom('endings').selectAll().orderBy('kind').orderBy('endedAt').execute();
+    return rows.map((row) => [row.kind, row.id, row.keptUntil]);
   }
 
   it('include a closed tunnel until its expiry, and one that was taken over for 30 days', async () => {

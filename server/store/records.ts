@@ -1,5 +1,10 @@
-/** Accounts, their keys and tunnels, as stored. */
+/**
+ * The tables of the database, and the records that they hold: one definition, from which follow the creation of the
+ * tables, the types of queries, and what moves to another database. The same columns in every database. Times are wall
+ * time in ms.
+ */
 import type { Plan } from '../../shared/tunnel.ts';
+import { big, flag, integer, json, type RowOf, text } from './columns.ts';
 
 /**
  * @limit How long a tunnel that no relay has ended keeps its slug after its stored expiry: longer than the clock
@@ -14,19 +19,7 @@ export const AUDIT_MAX = 10_000;
 /** @limit Longest delay before a failed ACME order is retried. */
 export const ORDER_RETRY_MAX_MS = 12 * 3_600_000;
 
-export interface AccountRecord {
-  /** UUID; `client_id` in the API */
-  readonly id: string;
-  /** unique */
-  readonly name: string;
-  readonly plan: Plan;
-  /** label of the account's own addresses, unique */
-  readonly subdomain: string | null;
-  /** wall time in ms */
-  readonly createdAt: number;
-  /** why it was suspended; `null` for one that was not */
-  readonly suspended: string | null;
-}
+/* What is stored as JSON. */
 
 /**
  * What a key may be used for: everything of its account, with or without inviting others to it, one tunnel of it by
@@ -44,37 +37,6 @@ export interface AgentScope {
   readonly kind: 'agent';
   /** what the names of its tunnels begin with, followed by a hyphen */
   readonly prefix: string;
-}
-
-export interface KeyRecord {
-  /** UUID */
-  readonly id: string;
-  readonly accountId: string;
-  /** SHA-256 of the key in hex; the key itself is never stored */
-  readonly hash: string;
-  /** first 8 characters of the key, so that its owner recognises it */
-  readonly hint: string;
-  /** wall time in ms */
-  readonly createdAt: number;
-  /** for people, or `''` */
-  readonly label: string;
-  /** expiry in wall-clock ms; `null` if it never expires */
-  readonly expiresAt: number | null;
-  readonly scope: KeyScope;
-}
-
-/** A key that is valid, as it is listed. */
-export interface KeyListing extends Omit<KeyRecord, 'accountId' | 'hash'> {
-  /** name of its account */
-  readonly account: string;
-  /** wall time in ms, to within a minute; `null`: never */
-  readonly lastUsedAt: number | null;
-}
-
-/** A key that was not revoked, and its owner. */
-export interface KeyOwner extends Pick<KeyRecord, 'hash' | 'expiresAt' | 'scope' | 'label'> {
-  readonly keyId: string;
-  readonly account: AccountRecord;
 }
 
 /** A token as stored. */
@@ -108,19 +70,6 @@ export interface StoredAccess {
   readonly tokens: readonly StoredToken[];
 }
 
-/** A signed link to a tunnel. */
-export interface LinkRecord {
-  readonly id: string;
-  readonly tunnelId: string;
-  readonly note: string;
-  /** target path below the tunnel's address; `null` for its start page */
-  readonly path: string | null;
-  /** wall time in ms */
-  readonly createdAt: number;
-  /** wall time in ms */
-  readonly expiresAt: number;
-}
-
 /** A revoked link, and the wall time in ms at which it would have expired. */
 export type RevokedLink = readonly [id: string, expiresAt: number];
 
@@ -146,52 +95,260 @@ export interface StoredKnocks {
   readonly knocks: readonly StoredKnock[];
 }
 
-/** A tunnel as stored. */
-export interface TunnelRecord {
-  /** UUID */
-  readonly id: string;
-  readonly slug: string;
-  /** the requested name, or `''` */
-  readonly name: string;
-  readonly accountId: string;
-  readonly localPort: number;
-  /** seconds */
-  readonly ttl: number;
-  /** whether traffic prolongs its life */
-  readonly idle: boolean;
-  /** wall time in ms */
-  readonly createdAt: number;
-  /** wall time in ms */
-  readonly expiresAt: number;
-  /** how often a client has taken it over with another port or life: of two readings, the higher one is the later */
-  readonly termsRevision: number;
-  readonly bytesIn: number;
-  readonly bytesOut: number;
-  readonly requests: number;
-  /** `null` for a tunnel that is open to everyone */
-  readonly access: StoredAccess | null;
-  /** how often that has changed: of two readings, the higher one is the later */
-  readonly accessRevision: number;
-  /** revoked links whose time is not over */
-  readonly revokedLinks: readonly RevokedLink[];
-  /** `null`: there was never an approval request */
-  readonly knocks: StoredKnocks | null;
-  /** how often they have changed: of two readings, the higher one is the later */
-  readonly knocksRevision: number;
-  /** of those tokens that were used */
-  readonly tokenUses: readonly TokenUse[];
-  /** of its account; `null` for none */
-  readonly domain: string | null;
-  /** id of the key that created the tunnel or took it over last; `null` for a tunnel of the relay itself */
-  readonly createdKey: string | null;
-  /** that key's label; `null` if it had none */
-  readonly createdBy: string | null;
-  /** whether that key is an agent's: only such tunnels are within reach of agents' keys */
-  readonly byAgent: boolean;
-  /** whether it answers at every host `{any}--{slug}` (protocol.md section 4.7) */
-  readonly wildcard: boolean;
-  /** why the operator suspended it; `null` if it is not suspended */
-  readonly suspended: string | null;
+/** The ways to prove to an authority that a name is the relay's (RFC 8555 section 8, RFC 8737). */
+export type ChallengeType = 'http-01' | 'tls-alpn-01' | 'dns-01';
+
+export type EndingKind = 'account' | 'key' | 'tunnel' | 'domain';
+
+/** Each table after those it refers to. */
+export const TABLES = {
+  accounts: {
+    /** UUID; `client_id` in the API */
+    id: text().primary,
+    name: text().unique,
+    plan: text<Plan>(),
+    /** label of the account's own addresses */
+    subdomain: text().orNull.unique,
+    createdAt: big(),
+    /** why it was suspended; `null` for one that was not */
+    suspended: text().orNull,
+  },
+  /** A revoked key stays, so that it cannot be created again. */
+  api_keys: {
+    /** UUID */
+    id: text().primary,
+    accountId: text().of('accounts'),
+    /** SHA-256 of the key in hex; the key itself is never stored */
+    hash: text().unique,
+    /** first 8 characters of the key, so that its owner recognises it */
+    hint: text(),
+    createdAt: big(),
+    /** for people, or `''` */
+    label: text(),
+    /** `null` if it never expires */
+    expiresAt: big().orNull,
+    scope: json<KeyScope>(),
+    revokedAt: big().orNull,
+    /** to within a minute; `null`: never */
+    lastUsedAt: big().orNull,
+  },
+  tunnels: {
+    /** UUID */
+    id: text().primary,
+    accountId: text().of('accounts'),
+    slug: text().unique,
+    /** the requested name, or `''` */
+    name: text(),
+    localPort: integer(),
+    /** seconds */
+    ttl: big(),
+    /** whether traffic prolongs its life */
+    idle: flag(),
+    createdAt: big(),
+    expiresAt: big(),
+    /** how often a client has taken it over with another port or life: of two readings, the higher one is the later */
+    termsRevision: integer(),
+    bytesIn: big(),
+    bytesOut: big(),
+    requests: big(),
+    /** `null` for a tunnel that is open to everyone */
+    access: json<StoredAccess>().orNull,
+    /** how often that has changed: of two readings, the higher one is the later */
+    accessRevision: integer(),
+    /** revoked links whose time is not over */
+    revokedLinks: json<readonly RevokedLink[]>(),
+    /** `null`: there was never an approval request */
+    knocks: json<StoredKnocks>().orNull,
+    /** how often they have changed: of two readings, the higher one is the later */
+    knocksRevision: integer(),
+    /** of those tokens that were used */
+    tokenUses: json<readonly TokenUse[]>(),
+    /** of its account; `null` for none */
+    domain: text().orNull.unique,
+    /** id of the key that created the tunnel or took it over last; `null` for a tunnel of the relay itself */
+    createdKey: text().orNull,
+    /** that key's label; `null` if it had none */
+    createdBy: text().orNull,
+    /** whether that key is an agent's: only such tunnels are within reach of agents' keys */
+    byAgent: flag(),
+    /** whether it answers at every host `{any}--{slug}` (protocol.md section 4.7) */
+    wildcard: flag(),
+    /** why the operator suspended it; `null` if it is not suspended */
+    suspended: text().orNull,
+  },
+  /** Signed links that were not revoked. They go with their tunnel. */
+  tunnel_links: {
+    id: text().primary,
+    tunnelId: text().of('tunnels', ' on delete cascade'),
+    note: text(),
+    /** target path below the tunnel's address; `null` for its start page */
+    path: text().orNull,
+    createdAt: big(),
+    expiresAt: big(),
+  },
+  /**
+   * Slugs of ended tunnels, reserved for their previous account (protocol.md section 3.5), and addresses of tunnels
+   * that ended while suspended, which nobody gets.
+   */
+  released_names: {
+    slug: text().primary,
+    accountId: text(),
+    heldUntil: big(),
+    /** the tunnel that ended while it was suspended; the next three columns are `null` unless this one is set */
+    tunnelId: text().orNull,
+    /** its domain */
+    domain: text().orNull,
+    /** the reason of the suspension */
+    suspended: text().orNull,
+    /** what the operator suspended: resuming the account releases only what was suspended with it */
+    suspendedWith: text<'tunnel' | 'account'>().orNull,
+  },
+  /** What was ended before its time and no longer has a row of its own, so that a restore does not bring it back. */
+  endings: {
+    /** of the account, tunnel or domain; the hash of a key */
+    id: text().primary,
+    kind: text<EndingKind>(),
+    accountId: text(),
+    endedAt: big(),
+    /** when it would have ended anyway */
+    keptUntil: big(),
+  },
+  /** One row, incremented by every change that revokes or alters rights: running relays watch it. */
+  access_revision: { id: integer<1>().primary, revision: big() },
+  /** Secrets that relays make for themselves. They are in backups, so they are protected no better than those. */
+  relay_secrets: { name: text().primary, value: text(), createdAt: big() },
+  /** What commands need to know of the relay that serves. The relay writes it at each start. */
+  relay_info: { name: text<'public_origin'>().primary, value: text() },
+  /** At most one row, in a database whose content was moved to another one. */
+  relocation: {
+    id: integer<1>().primary,
+    /** the other database, as people know it */
+    target: text(),
+    movedAt: big(),
+  },
+  /** Tunnels closed by the operator, kept until every relay must have seen it. */
+  closed_tunnels: { id: text().primary, closedAt: big() },
+  /** Administrative acts. */
+  audit: {
+    /** UUID */
+    id: text().primary,
+    at: big(),
+    /** the actor: `shell:ann`, `key:` or `invite:` and an id, or `relay` for actions of a first start */
+    actor: text(),
+    /** the action: `account.suspend` */
+    action: text(),
+    /** to what: the name of an account or a tunnel, the id of a key */
+    subject: text(),
+    /** the rest, for people */
+    detail: text(),
+    /**
+     * owner of the key that acted, whose share of the log it counts against; `null` for the command line and invitations
+     */
+    accountId: text().orNull,
+  },
+  /** Invitations to accounts; each works once. */
+  invitations: {
+    /** UUID */
+    id: text().primary,
+    accountId: text().of('accounts'),
+    /** SHA-256 of the token in its address, in hex */
+    hash: text().unique,
+    /** becomes the label of the key; `''`: the machine's name does */
+    label: text(),
+    createdAt: big(),
+    expiresAt: big(),
+    /** A used or revoked one stays until its end, so that a restore does not open it again. */
+    takenAt: big().orNull,
+  },
+  /** The relay's accounts at certificate authorities. */
+  acme_accounts: {
+    /** address of the authority's directory */
+    directory: text().primary,
+    /** PEM */
+    key: text(),
+    /** the account's URL at the authority; `null` until it is registered */
+    url: text().orNull,
+    createdAt: big(),
+  },
+  /** The keys are in backups, protected like the secrets of relays. */
+  certificates: {
+    /** the host it is for, or `*.` and a domain */
+    name: text().primary,
+    /** PEM, its own certificate first */
+    chain: text(),
+    /** PEM */
+    key: text(),
+    /** when renewal is due */
+    renewAt: big(),
+    notAfter: big(),
+    /** differs for each certificate that replaces it */
+    storedAt: big(),
+  },
+  /** Names with a certificate order: which relay is ordering, and how often it has failed in a row. */
+  acme_orders: { name: text().primary, failures: integer(), retryAt: big(), heldUntil: big() },
+  /** One for each order of the last hour. */
+  acme_attempts: { id: text().primary, startedAt: big(), accountId: text().orNull },
+  /** What an authority is to find while it looks whether a name is the relay's. */
+  acme_challenges: {
+    token: text().primary,
+    type: text<ChallengeType>(),
+    /** the name, without `*.` */
+    host: text(),
+    /** RFC 8555 section 8.1 */
+    keyAuthorization: text(),
+    /** after which it is no longer requested */
+    expiresAt: big(),
+  },
+  /** Several accounts may claim a domain, but it is verified for one of them only. */
+  domains: {
+    /** UUID */
+    id: text().primary,
+    accountId: text().of('accounts'),
+    /** in lower case, in punycode */
+    domain: text(),
+    /** expected value of its TXT record */
+    proof: text(),
+    createdAt: big(),
+    /** `null`: not verified */
+    verifiedAt: big().orNull,
+    /** since when its records are not as they should be; `null`: they are */
+    failingSince: big().orNull,
+    /** when it is checked again; `null` for one that is not verified */
+    checkAt: big().orNull,
+  },
+  schema_version: { id: integer<1>().primary, version: integer() },
+} as const;
+
+export type Database = { [Table in keyof typeof TABLES]: RowOf<(typeof TABLES)[Table]> };
+
+/* Records: rows, or what is read or written of them. */
+
+export type AccountRecord = Database['accounts'];
+export type TunnelRecord = Database['tunnels'];
+export type LinkRecord = Database['tunnel_links'];
+export type AuditRecord = Database['audit'];
+export type CertificateRecord = Database['certificates'];
+export type ChallengeRecord = Database['acme_challenges'];
+export type DomainRecord = Database['domains'];
+export type KeyRecord = Omit<Database['api_keys'], 'revokedAt' | 'lastUsedAt'>;
+export type InvitationRecord = Omit<Database['invitations'], 'takenAt'>;
+export type AcmeAccountRecord = Omit<Database['acme_accounts'], 'createdAt'>;
+/** What is known of a certificate without reading it. */
+export type CertificateSummary = Omit<CertificateRecord, 'chain' | 'key'>;
+
+/** Whose a verified domain is. */
+export type DomainOwner = Pick<DomainRecord, 'domain' | 'accountId'>;
+
+/** A key that is valid, as it is listed. */
+export interface KeyListing extends Omit<Database['api_keys'], 'accountId' | 'hash' | 'revokedAt'> {
+  /** name of its account */
+  readonly account: string;
+}
+
+/** A key that was not revoked, and its owner. */
+export interface KeyOwner extends Pick<KeyRecord, 'hash' | 'expiresAt' | 'scope' | 'label'> {
+  readonly keyId: string;
+  readonly account: AccountRecord;
 }
 
 /** A stored tunnel with its owner. */
@@ -200,100 +357,12 @@ export interface OwnedTunnel {
   readonly account: AccountRecord;
 }
 
-/** The relay's account at a certificate authority. */
-export interface AcmeAccountRecord {
-  /** address of the authority's directory */
-  readonly directory: string;
-  /** PEM */
-  readonly key: string;
-  /** the account's URL at the authority; `null` until it is registered */
-  readonly url: string | null;
-}
-
-/** What is known of a certificate without reading it. */
-export interface CertificateSummary {
-  /** the host it is for, or `*.` and a domain */
-  readonly name: string;
-  /** wall time in ms at which renewal is due */
-  readonly renewAt: number;
-  /** wall time in ms */
-  readonly notAfter: number;
-  /** wall time in ms; differs for each certificate that replaces it */
-  readonly storedAt: number;
-}
-
-/** A certificate with its key. */
-export interface CertificateRecord extends CertificateSummary {
-  /** PEM, its own certificate first */
-  readonly chain: string;
-  /** PEM */
-  readonly key: string;
-}
-
-/** The ways to prove to an authority that a name is the relay's (RFC 8555 section 8, RFC 8737). */
-export type ChallengeType = 'http-01' | 'tls-alpn-01' | 'dns-01';
-
-/** What an authority is to find while it looks whether a name is the relay's. */
-export interface ChallengeRecord {
-  readonly type: ChallengeType;
-  /** the name, without `*.` */
-  readonly host: string;
-  readonly token: string;
-  /** RFC 8555 section 8.1 */
-  readonly keyAuthorization: string;
-  /** wall time in ms after which it is no longer requested */
-  readonly expiresAt: number;
-}
-
-/** A domain that an account has claimed. */
-export interface DomainRecord {
-  /** UUID */
-  readonly id: string;
-  readonly accountId: string;
-  /** in lower case, in punycode */
-  readonly domain: string;
-  /** expected value of its TXT record */
-  readonly proof: string;
-  /** wall time in ms */
-  readonly createdAt: number;
-  /** wall time in ms; `null`: not verified */
-  readonly verifiedAt: number | null;
-  /** since when its records are not as they should be, wall time in ms; `null`: they are */
-  readonly failingSince: number | null;
-}
-
-/** Whose a verified domain is. */
-export interface DomainOwner {
-  readonly domain: string;
-  readonly accountId: string;
-}
-
 /** The operator's actions on tunnels, which running relays have to apply. */
 export interface TunnelOrders {
   /** ids of tunnels that were closed lately */
   readonly closed: readonly string[];
   /** tunnels that are suspended, and why */
   readonly suspended: readonly { readonly id: string; readonly reason: string }[];
-}
-
-/** One administrative act. */
-export interface AuditRecord {
-  /** UUID */
-  readonly id: string;
-  /** wall time in ms */
-  readonly at: number;
-  /** the actor: `shell:ann`, `key:` or `invite:` and an id, or `relay` for actions of a first start */
-  readonly actor: string;
-  /** the action: `account.suspend` */
-  readonly action: string;
-  /** to what: the name of an account or a tunnel, the id of a key */
-  readonly subject: string;
-  /** the rest, for people */
-  readonly detail: string;
-  /**
-   * owner of the key that acted, whose share of the log it counts against; `null` for the command line and invitations
-   */
-  readonly accountId: string | null;
 }
 
 /** The address of a tunnel that ended while suspended. It stays reserved until the tunnel is resumed. */
@@ -306,21 +375,6 @@ export interface SuspendedName {
   readonly account: string | null;
   /** why it was suspended */
   readonly reason: string;
-}
-
-/** An invitation to an account; works once. */
-export interface InvitationRecord {
-  /** UUID */
-  readonly id: string;
-  readonly accountId: string;
-  /** SHA-256 of the token in its address, in hex */
-  readonly hash: string;
-  /** becomes the label of the key; `''`: the machine's name does */
-  readonly label: string;
-  /** wall time in ms */
-  readonly createdAt: number;
-  /** wall time in ms */
-  readonly expiresAt: number;
 }
 
 /** An unused invitation, and what it is to. */

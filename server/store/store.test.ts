@@ -7,6 +7,7 @@ import {
   anAccount,
   aTunnel,
   isTaken,
+  nameHolder,
   ofEach,
   ofTunnels,
   openTestStore,
@@ -27,16 +28,16 @@ describe('Store', () => {
   beforeEach(async () => {
     logged = [];
     store = await openTestStore((event, fields) => logged.push({ event, error: fields?.['error'] }));
-    await store.insertAccount(owner);
+    await store.insertAccounts([owner]);
   });
 
   it('finds an account by its name, and reports which value of it is taken, if it has a subdomain', async () => {
     assert.deepEqual(await store.findAccount(owner.name), owner);
     assert.equal(await store.findAccount('nobody'), undefined);
-    await assert.rejects(store.insertAccount(anAccount({ name: owner.name })), isTaken('name'));
-    await assert.rejects(store.insertAccount(anAccount({ subdomain: 'acme' })), isTaken('subdomain'));
+    await assert.rejects(store.insertAccounts([anAccount({ name: owner.name })]), isTaken('name'));
+    await assert.rejects(store.insertAccounts([anAccount({ subdomain: 'acme' })]), isTaken('subdomain'));
     const others = [anAccount(), anAccount()];
-    for (const account of others) await store.insertAccount(account);
+    for (const account of others) await store.insertAccounts([account]);
     assert.deepEqual(ofEach(await store.findAccounts(ofEach(others, 'id')), 'subdomain'), [null, null]);
   });
 
@@ -69,22 +70,22 @@ describe('Store', () => {
     const owned = { tunnel, account: owner };
     assert.deepEqual(await store.findTunnel(tunnel.id), owned);
     assert.equal(await store.findTunnel('unknown'), undefined);
-    assert.deepEqual(await store.findTunnelsBySlug(['web', 'other']), [owned]);
-    for (const all of [await allTunnels(store), await store.tunnelsOf(owner.id)]) {
+    assert.deepEqual(await store.findTunnels('slug', ['web', 'other']), [owned]);
+    for (const all of [await allTunnels(store), await store.findTunnels('accountId', [owner.id])]) {
       assert.deepEqual(
         all.map(({ tunnel: { createdAt } }) => createdAt),
         [10, 20, 30],
       );
       assert.deepEqual(all[1], owned);
     }
-    assert.deepEqual(await store.tunnelsOf('nobody'), []);
+    assert.deepEqual(await store.findTunnels('accountId', ['nobody']), []);
     await assert.rejects(store.insertTunnel(aTunnel(owner.id, { slug: 'web' })), isTaken('slug'));
     assert.equal((await allTunnels(store)).length, 3);
   });
 
   it('releases the slug of an unended tunnel long after its expiry, even beyond a hold', async () => {
     const stranger = anAccount();
-    await store.insertAccount(stranger);
+    await store.insertAccounts([stranger]);
     const left = aTunnel(stranger.id, { slug: 'web', expiresAt: 100_000 });
     await store.insertTunnel(left);
     const take = (accountId: string, createdAt: number, nameHold = 0) =>
@@ -99,7 +100,7 @@ describe('Store', () => {
 
   it('gives it back to its own account immediately, unless unstored traffic may have extended its life', async () => {
     const stranger = anAccount();
-    await store.insertAccount(stranger);
+    await store.insertAccounts([stranger]);
     for (const idle of [false, true])
       await store.insertTunnel(
         aTunnel(owner.id, { slug: idle ? 'idle' : 'plain', idle, expiresAt: 100_000 }),
@@ -142,10 +143,11 @@ describe('Store', () => {
       heldUntil: 500,
     }));
     assert.deepEqual(await store.releaseTunnels(released, 100), new Set([over.id]));
-    assert.deepEqual(await store.findTunnels(released.map(({ id }) => id)), [
+    assert.deepEqual(await store.findTunnels('id', ofEach(released, 'id')), [
       { tunnel: extended, account: owner },
     ]);
-    const holders = await Promise.all(released.map(({ slug }) => store.nameHolder(slug, 100)));
+    await store.releaseTunnels([{ ...extended, heldUntil: 0 }], 100);
+    const holders = await Promise.all(released.map(({ slug }) => nameHolder(store, slug, 100)));
     assert.deepEqual(holders, [owner.id, undefined, undefined]);
   });
 
@@ -157,7 +159,11 @@ describe('Store', () => {
     assert.equal(await store.releaseOverdue(overdue), 1);
     assert.equal(await store.releaseOverdue(overdue), 0);
     assert.deepEqual(await ofTunnels(store, 'expiresAt'), [301]);
-    const holders = await Promise.all(left.map(({ slug }) => store.nameHolder(slug, 450)));
+    await store.releaseTunnels(
+      left.slice(3).map((tunnel) => ({ ...tunnel, heldUntil: 0 })),
+      450,
+    );
+    const holders = await Promise.all(left.map(({ slug }) => nameHolder(store, slug, 450)));
     assert.deepEqual(holders, [undefined, undefined, owner.id, undefined]);
   });
 
@@ -283,7 +289,7 @@ describe('Store', () => {
     for (let i = 0; i < 3; i += 1) await assert.rejects(store.insertTunnel(aTunnel('nobody')), StoreError);
     await store.ping();
     assert.equal(logged.length, 1, 'being readable does not mean being writable');
-    for (let i = 0; i < 2; i += 1) await store.insertAccount(anAccount());
+    for (let i = 0; i < 2; i += 1) await store.insertAccounts([anAccount()]);
     assert.deepEqual(ofEach(logged, 'event'), ['store failing', 'store recovered']);
     assert.match(String(logged[0]?.error), /foreign key constraint/i);
     await store.close();

@@ -13,8 +13,7 @@ import * as relay from './queries/relay-queries.ts';
 import * as tunnelChanges from './queries/tunnel-changes.ts';
 import * as tunnels from './queries/tunnel-queries.ts';
 import { read, write } from './queries/operation.ts';
-import type { AuditRecord } from './records.ts';
-import type { Database } from './schema.ts';
+import type { AuditRecord, Database } from './records.ts';
 import { ConflictError, FullError, StoreError } from './store-errors.ts';
 
 /** All queries; those that are marked are operations, the others are shared between queries. */

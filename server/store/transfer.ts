@@ -1,8 +1,9 @@
 /** Moves all data of a store from one database to another, as a whole or not at all. */
-import { type Kysely, sql } from 'kysely';
+import { sql } from 'kysely';
 import { markMoved } from './database-address.ts';
-import { TRANSFER_BATCH } from './queries/operation.ts';
-import { type Database, MOVING } from './schema.ts';
+import { type Db, TRANSFER_BATCH } from './queries/operation.ts';
+import type { Database } from './records.ts';
+import { MOVING } from './schema.ts';
 
 /** Rows of each table. */
 export type TableCounts = Readonly<Record<string, number>>;
@@ -10,7 +11,7 @@ export type TableCounts = Readonly<Record<string, number>>;
 /** The database that everything is moved to. */
 interface TransferTarget {
   /** with the schema of this version and nothing in it */
-  readonly db: Kysely<Database>;
+  readonly db: Db;
   /** as people know it */
   readonly name: string;
   /** wall time in ms */
@@ -22,14 +23,13 @@ interface TransferTarget {
  * @returns how many rows each table has now, in both
  * @throws Error with a text for the operator, and nothing copied
  */
-export function transfer(
-  from: Kysely<Database>,
-  { db: to, name, now }: TransferTarget,
-): Promise<TableCounts> {
+export function transfer(from: Db, { db: to, name, now }: TransferTarget): Promise<TableCounts> {
   return from.transaction().execute(async (source) => {
     const moved = await to.transaction().execute(async (target) => {
       await mustBeEmpty(target);
-      for (const each of MOVING) await copy(source, target, each);
+      for (const each of MOVING)
+        for await (const rows of rowsOf(source, each))
+          await target.insertInto(each.table).values(rows).execute();
       const { revision } = await source
         .selectFrom('access_revision')
         .select('revision')
@@ -44,22 +44,22 @@ export function transfer(
   });
 }
 
-async function mustBeEmpty(target: Kysely<Database>): Promise<void> {
+async function mustBeEmpty(target: Db): Promise<void> {
   const used = Object.entries(await countRows(target)).find(([, count]) => count > 0);
   if (used === undefined) return;
   throw new Error(`it is not empty (${used[0]} has ${used[1]} rows); create a new database for it`);
 }
 
-async function copy(
-  source: Kysely<Database>,
-  target: Kysely<Database>,
-  { table, key }: (typeof MOVING)[number],
-): Promise<void> {
+/** Reads the rows of a table in batches, in the order of its key. */
+export async function* rowsOf<Table extends keyof Database>(
+  db: Db,
+  { table, key }: { readonly table: Table; readonly key: string },
+): AsyncGenerator<Database[Table][]> {
   const column = sql.ref<string>(key);
   let last = '';
   for (;;) {
-    const rows = await source
-      .selectFrom(table)
+    const rows = await db
+      .selectFrom<keyof Database>(table)
       .selectAll()
       .where(column, '>', last)
       .orderBy(column)
@@ -67,12 +67,12 @@ async function copy(
       .execute();
     const end = rows.at(-1);
     if (end === undefined) return;
-    await target.insertInto(table).values(rows).execute();
+    yield rows as unknown as Database[Table][];
     last = Reflect.get(end, key) as string;
   }
 }
 
-async function countRows(db: Kysely<Database>): Promise<TableCounts> {
+async function countRows(db: Db): Promise<TableCounts> {
   const counts: Record<string, number> = {};
   for (const { table } of MOVING) {
     const { count } = await db

@@ -354,7 +354,7 @@ export async function storeAnswers(): Promise<void> {
 
 /** A claim to a domain that is not verified. */
 export function aDomain(accountId: string, domain: string, fields: Partial<DomainRecord> = {}): DomainRecord {
-  const times = { createdAt: 1000, verifiedAt: null, failingSince: null };
+  const times = { createdAt: 1000, verifiedAt: null, failingSince: null, checkAt: null };
   return { id: randomUUID(), accountId, domain, proof: `proof of ${domain}`, ...times, ...fields };
 }
 
@@ -384,6 +384,29 @@ export function ofEach<Row, Name extends keyof Row>(rows: readonly Row[], name: 
   return rows.map((row) => row[name]);
 }
 
+/** The id of the account that alone may have a slug at a time; `undefined` if anybody may. */
+export async function nameHolder(store: Store, slug: string, now: number): Promise<string | undefined> {
+  const stranger = anAccount();
+  const known = await store.listAccounts();
+  await store.insertAccounts([stranger]);
+  try {
+    for (const { id } of [stranger, ...known]) {
+      const tunnel = aTunnel(id, { slug, createdAt: now });
+      const error: unknown = await store
+        .insertTunnel(tunnel, { maxTunnels: null, nameHold: 1 })
+        .catch((thrown: unknown) => thrown);
+      if (error === undefined) {
+        await store.releaseTunnels([{ ...tunnel, heldUntil: 0 }], now);
+        return id === stranger.id ? undefined : id;
+      }
+      if (!isTaken('slug')(error)) throw error;
+    }
+    return 'nobody';
+  } finally {
+    await store.removeAccount(stranger.name, now);
+  }
+}
+
 /** What a store throws when another record has the value of a field. */
 export function isTaken(field: ConflictError['field']) {
   return (error: unknown) => error instanceof ConflictError && error.field === field;
@@ -404,7 +427,7 @@ export interface TestStore {
 /** @returns a store with the given accounts in it */
 export async function aStore(...accounts: readonly AccountRecord[]): Promise<TestStore> {
   const real = await openTestStore(() => {});
-  for (const account of accounts) await real.insertAccount(account);
+  for (const account of accounts) await real.insertAccounts([account]);
   const test = { down: false, store: real };
   test.store = new Proxy(real, {
     get(target, property: keyof Store) {
@@ -419,7 +442,7 @@ export function useStore(...accounts: readonly AccountRecord[]): Store {
   let current: Store;
   beforeEach(async () => {
     current = await openTestStore(() => {});
-    for (const account of accounts) await current.insertAccount(account);
+    for (const account of accounts) await current.insertAccounts([account]);
   });
   afterEach(() => current.close());
   return new Proxy<Store>({} as Store, { get: (_none, property: keyof Store) => current[property] });

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { allTunnels, anAccount, aStore, aTunnel } from '../testing/fixtures.ts';
+import type { Store } from '../store/store.ts';
 import { LOAD_BATCH } from './coordination.ts';
 
 describe('storedTunnels', () => {
@@ -12,9 +13,12 @@ describe('storedTunnels', () => {
     for (const tunnel of tunnels) await store.insertTunnel(tunnel);
     const ids = tunnels.map(({ id }) => id).toReversed();
     const asked: number[] = [];
-    const findTunnels = (batch: readonly string[]) => {
+    const findTunnels: Store['findTunnels'] = (by, batch) => {
       asked.push(batch.length);
-      return store.findTunnels(batch.filter((id) => id !== ids[1]));
+      return store.findTunnels(
+        by,
+        batch.filter((id) => id !== ids[1]),
+      );
     };
     const loaded = await allTunnels({ tunnelIds: () => store.tunnelIds(), findTunnels });
     assert.deepEqual(

@@ -205,7 +205,7 @@ export async function* storedTunnels(
   const ids = await store.tunnelIds();
   for (let start = 0; start < ids.length; start += LOAD_BATCH) {
     const batch = ids.slice(start, start + LOAD_BATCH);
-    const found = new Map((await store.findTunnels(batch)).map((owned) => [owned.tunnel.id, owned]));
+    const found = new Map((await store.findTunnels('id', batch)).map((owned) => [owned.tunnel.id, owned]));
     for (const id of batch) {
       const owned = found.get(id);
       if (owned !== undefined) yield owned;

@@ -2,7 +2,15 @@ import assert from 'node:assert/strict';
 import { checkAsyncScript } from '../../shared/testing/script.ts';
 import type { Store } from '../store/store.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
-import { anAccount, aStore, aTunnel, ofTunnels, storeAnswers, type TestStore } from '../testing/fixtures.ts';
+import {
+  anAccount,
+  aStore,
+  aTunnel,
+  nameHolder,
+  ofTunnels,
+  storeAnswers,
+  type TestStore,
+} from '../testing/fixtures.ts';
 import { OverdueSweep, SWEEP_BATCH, SWEEP_INTERVAL_MS } from './shared-expiry.ts';
 
 const HOLD = 3_600_000;
@@ -57,7 +65,7 @@ describe('OverdueSweep', () => {
       const isStopped = title.startsWith('stops');
       assert.equal(clock.pending, isStopped ? 0 : 1);
       const holder = isStopped ? undefined : account.id;
-      assert.equal(await test.store.nameHolder('web', clock.now()), holder);
+      assert.equal(await nameHolder(test.store, 'web', clock.now()), holder);
     });
 
   it('removes 500 at a time until none is left', async () => {

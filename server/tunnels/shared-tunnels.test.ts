@@ -99,10 +99,13 @@ describe('TunnelService, sharing its database with another', () => {
         const method: unknown = target[property];
         assert.ok(typeof method === 'function');
         return (...args: readonly unknown[]): unknown => {
-          if (property === 'findTunnels') asked.push((args[0] as readonly string[]).length);
+          const [by, names] = args as Partial<Parameters<Store['findTunnels']>>;
+          if (property === 'findTunnels' && by === 'id') asked.push(names?.length ?? 0);
           if (property === 'findTunnel') asked.push(1);
           const answer: unknown = method.apply(target, args);
-          return property === 'findTunnelsBySlug' && held !== undefined ? held.then(() => answer) : answer;
+          return property === 'findTunnels' && by === 'slug' && held !== undefined
+            ? held.then(() => answer)
+            : answer;
         };
       },
     });
@@ -317,12 +320,12 @@ describe('NameLookup', () => {
     asked = [];
     questions = [];
     answer = known;
-    const findTunnelsBySlug = (slugs: readonly string[]) => {
+    const findTunnels = (_by: string, slugs: readonly string[]) => {
       asked.push(...slugs);
       questions.push(slugs.length);
       return answer(slugs);
     };
-    lookup = new NameLookup(bySlug({ findTunnelsBySlug }), clock);
+    lookup = new NameLookup(bySlug({ findTunnels }), clock);
   });
 
   it('queries the store once for simultaneous lookups, and never for an invalid slug', async () => {

@@ -105,7 +105,7 @@ export class SharedTunnels implements Coordination {
 
   async followAccount(account: AccountRecord): Promise<void> {
     const missing = new Set(this.#registry.forAccount(account.id));
-    for (const owned of await orUnavailable(this.#store.tunnelsOf(account.id))) {
+    for (const owned of await orUnavailable(this.#store.findTunnels('accountId', [account.id]))) {
       const tunnel = this.#meet(owned);
       if (tunnel !== undefined) missing.delete(tunnel);
     }
@@ -257,7 +257,10 @@ export class SharedTunnels implements Coordination {
   async #compare(tunnels: readonly LiveTunnel[]): Promise<void> {
     const { followed } = this.#orders;
     const stored = new Map<string, OwnedTunnel>();
-    for (const owned of await this.#store.findTunnels(tunnels.map(({ id }) => id)))
+    for (const owned of await this.#store.findTunnels(
+      'id',
+      tunnels.map(({ id }) => id),
+    ))
       stored.set(owned.tunnel.id, owned);
     const isOld = followed !== this.#orders.followed;
     for (const tunnel of tunnels) {
@@ -389,19 +392,19 @@ interface Naming {
   readonly nameOf: (owned: OwnedTunnel) => string;
 }
 
-export function bySlug(store: Pick<Store, 'findTunnelsBySlug'>): Naming {
+export function bySlug(store: Pick<Store, 'findTunnels'>): Naming {
   return {
     isName: (text) => NAME_PATTERN.test(text),
-    ask: (slugs) => store.findTunnelsBySlug(slugs),
+    ask: (slugs) => store.findTunnels('slug', slugs),
     nameOf: ({ tunnel }) => tunnel.slug,
   };
 }
 
 /** Only verified domains are looked up, and the relay knows all of those. */
-function byDomain(store: Pick<Store, 'findTunnelsByDomain'>): Naming {
+function byDomain(store: Pick<Store, 'findTunnels'>): Naming {
   return {
     isName: () => true,
-    ask: (domains) => store.findTunnelsByDomain(domains),
+    ask: (domains) => store.findTunnels('domain', domains),
     nameOf: ({ tunnel }) => tunnel.domain ?? '',
   };
 }

@@ -196,7 +196,6 @@ export class TunnelService {
     this.#inserting.add(birth);
     try {
       await orUnavailable(this.#sync.clear(slug));
-      if (wanted.name !== '') await this.#mustBeFree(account, slug);
       const record = this.#newRecord(account, wanted, slug);
       await orUnavailable(this.#insert({ account, tunnel: record }));
       const tunnel =
@@ -427,13 +426,6 @@ export class TunnelService {
 
   #mustBeAlive(tunnel: LiveTunnel): void {
     if (this.#registry.byId(tunnel.id) === undefined) throw new ApiError(API_ERRORS.tunnelNotFound);
-  }
-
-  /** @throws ApiError 409 if the name of an ended tunnel is held for another account; 503 */
-  async #mustBeFree(account: AccountRecord, name: string): Promise<void> {
-    if (this.#nameHold === 0) return;
-    const holder = await orUnavailable(this.#store.nameHolder(name, this.#clock.now()));
-    if (holder !== undefined && holder !== account.id) throw new ApiError(API_ERRORS.nameTaken);
   }
 
   /**

@@ -21,7 +21,9 @@ import { type Clock, systemClock, type Timer } from '../../clock.ts';
 import { KEEP_ALIVE_MS } from '../../listeners.ts';
 import type { Log } from '../../log.ts';
 import { type DatabaseAddress, nameOfDatabase } from '../database-address.ts';
-import { type Creation, type Database, prepare } from '../schema.ts';
+import { stored } from '../columns.ts';
+import type { Database } from '../records.ts';
+import { type Creation, decoded, prepare } from '../schema.ts';
 import type { RelayLock } from '../sqlite/sqlite-files.ts';
 import { DatabaseInUseError, UnansweredError } from '../store-errors.ts';
 import { kyselyStore, type Store } from '../store.ts';
@@ -251,7 +253,9 @@ class GuardedClient implements PostgresPoolClient {
     // back.
     if (this.#lost) throw new Error('the connection was lost');
     try {
-      return (await this.#client.query(text, [...parameters])) as PostgresQueryResult<R>;
+      const result = (await this.#client.query(text, parameters.map(stored))) as PostgresQueryResult<R>;
+      result.rows = decoded(result.rows as object[]);
+      return result;
     } catch (error) {
       if (isAnswer(error)) throw error;
       this.#lost = true;

@@ -1,59 +1,45 @@
 /** Queries on accounts, in SQL that every supported database understands. */
-import type { Kysely } from 'kysely';
+import type { AliasedExpression } from 'kysely';
 import type { Plan } from '../../../shared/tunnel.ts';
-import type { AccountRecord } from '../records.ts';
-import { type ColumnsOf, type Database, type EndingsTable, reader } from '../schema.ts';
+import { type AccountRecord, type Database, TABLES } from '../records.ts';
 import { forgetCertificates } from './certificate-queries.ts';
-import { ENDED_COLUMNS, FOREVER, heldNormally, holdName, rememberEndings } from './ending-queries.ts';
+import {
+  bySlug,
+  ENDED_COLUMNS,
+  FOREVER,
+  heldNormally,
+  holdSuspendedName,
+  rememberEndings,
+} from './ending-queries.ts';
 import { mustBeFreeForAccount } from './namespace.ts';
 import { ConflictError } from '../store-errors.ts';
-import { act, inTransaction, read, actEnding } from './operation.ts';
+import { act, actEnding, type Db, read } from './operation.ts';
 
-type AccountColumn = keyof ColumnsOf<AccountRecord>;
+/** The columns of an account in a join, which become a record in the row: see {@link decoded}. */
+export const ACCOUNT_COLUMNS = Object.keys(TABLES.accounts).map(
+  (name) => `accounts.${name} as account.${name}`,
+) as unknown as readonly AliasedExpression<AccountRecord, 'account'>[];
 
-const COLUMNS: Readonly<Record<AccountColumn, true>> = {
-  id: true,
-  name: true,
-  plan: true,
-  subdomain: true,
-  created_at: true,
-  suspended: true,
-};
-
-/** Columns of an account in a join, to be read by {@link accountOfJoin}. */
-export const ACCOUNT_COLUMNS = Object.keys(COLUMNS).map((name) => `accounts.${name} as account.${name}`) as {
-  [Column in AccountColumn]: `accounts.${Column} as account.${Column}`;
-}[AccountColumn][];
-
-export const accountOfJoin = reader<AccountRecord, 'account.'>({ prefix: 'account.' });
-
-const accountOf = reader<AccountRecord>();
-
-export const findAccount = read(async (db, name: string): Promise<AccountRecord | undefined> => {
-  const row = await db.selectFrom('accounts').selectAll().where('name', '=', name).executeTakeFirst();
-  return row && accountOf(row);
-});
+export const findAccount = read((db, name: string): Promise<AccountRecord | undefined> =>
+  db.selectFrom('accounts').selectAll().where('name', '=', name).executeTakeFirst(),
+);
 
 /** Finds those of the accounts that exist, in any order. */
-export const findAccounts = read(async (db, ids: readonly string[]): Promise<AccountRecord[]> => {
-  const rows = await db.selectFrom('accounts').selectAll().where('id', 'in', ids).execute();
-  return rows.map(accountOf);
-});
+export const findAccounts = read((db, ids: readonly string[]): Promise<AccountRecord[]> =>
+  db.selectFrom('accounts').selectAll().where('id', 'in', ids).execute(),
+);
 
 /** Lists all accounts, oldest first. */
-export const listAccounts = read(async (db): Promise<AccountRecord[]> => {
-  const rows = await db.selectFrom('accounts').selectAll().orderBy('created_at').orderBy('id').execute();
-  return rows.map(accountOf);
-});
+export const listAccounts = read((db): Promise<AccountRecord[]> =>
+  db.selectFrom('accounts').selectAll().orderBy('createdAt').orderBy('id').execute(),
+);
 
 /**
  * Changes the plan of an account.
  *
  * @returns the account after the change; `undefined` for an unknown name
  */
-export const setPlan = act((db, name: string, plan: Plan): Promise<AccountRecord | undefined> =>
-  change(db, name, { plan }),
-);
+export const setPlan = act((db, name: string, plan: Plan) => update(db, name, { plan }));
 
 /**
  * Suspends an account, or resumes it together with the names that were suspended with it.
@@ -63,18 +49,22 @@ export const setPlan = act((db, name: string, plan: Plan): Promise<AccountRecord
  * @returns the account after the change; `undefined` for an unknown name
  */
 export const setSuspension = actEnding(
-  (db, name: string, suspended: string | null, heldUntil?: number): Promise<AccountRecord | undefined> =>
-    inTransaction(db, async (transaction) => {
-      const account = await findAccount(transaction, name);
-      if (account !== undefined && suspended === null)
-        await transaction
-          .updateTable('released_names')
-          .set(heldNormally(heldUntil ?? 0))
-          .where('account_id', '=', account.id)
-          .where('suspended_with', '=', 'account')
-          .execute();
-      return await change(transaction, name, { suspended });
-    }),
+  async (
+    db,
+    name: string,
+    suspended: string | null,
+    heldUntil?: number,
+  ): Promise<AccountRecord | undefined> => {
+    const account = await findAccount(db, name);
+    if (account !== undefined && suspended === null)
+      await db
+        .updateTable('released_names')
+        .set(heldNormally(heldUntil ?? 0))
+        .where('accountId', '=', account.id)
+        .where('suspendedWith', '=', 'account')
+        .execute();
+    return await update(db, name, { suspended });
+  },
   ([, suspended]) => suspended !== null,
 );
 
@@ -86,34 +76,33 @@ export const setSuspension = actEnding(
  * @throws ConflictError `subdomain`, which may also be the name of a live tunnel or a held name
  */
 export const setSubdomain = act(
-  (db, name: string, subdomain: string | null, now: number): Promise<AccountRecord | undefined> =>
-    inTransaction(db, async (transaction) => {
-      const account = await lockAccount(transaction, name);
-      if (account === undefined || account.subdomain === subdomain) return account;
-      if (subdomain !== null) {
-        const other = transaction.selectFrom('accounts').select('id').where('subdomain', '=', subdomain);
-        if ((await other.executeTakeFirst()) !== undefined) throw new ConflictError('subdomain');
-      }
-      await transaction.updateTable('accounts').set({ subdomain }).where('id', '=', account.id).execute();
-      if (subdomain !== null) await mustBeFreeForAccount(transaction, { id: account.id, subdomain }, now);
-      await raiseAccessRevision(transaction);
-      return { ...account, subdomain };
-    }),
+  async (db, name: string, subdomain: string | null, now: number): Promise<AccountRecord | undefined> => {
+    const account = await lockAccount(db, 'name', name);
+    if (account === undefined || account.subdomain === subdomain) return account;
+    if (subdomain !== null) {
+      const other = db.selectFrom('accounts').select('id').where('subdomain', '=', subdomain);
+      if ((await other.executeTakeFirst()) !== undefined) throw new ConflictError('subdomain');
+    }
+    const changed = await update(db, name, { subdomain });
+    if (subdomain !== null) await mustBeFreeForAccount(db, { id: account.id, subdomain }, now);
+    return changed;
+  },
 );
 
 /** Changes what relays that serve have to follow. */
-function change(
-  db: Kysely<Database>,
+async function update(
+  db: Db,
   name: string,
-  fields: Partial<Pick<AccountRecord, 'plan' | 'suspended'>>,
+  fields: Partial<AccountRecord>,
 ): Promise<AccountRecord | undefined> {
-  return inTransaction(db, async (transaction) => {
-    const account = await findAccount(transaction, name);
-    if (account === undefined) return undefined;
-    await transaction.updateTable('accounts').set(fields).where('id', '=', account.id).execute();
-    await raiseAccessRevision(transaction);
-    return { ...account, ...fields };
-  });
+  const account = await db
+    .updateTable('accounts')
+    .set(fields)
+    .where('name', '=', name)
+    .returningAll()
+    .executeTakeFirst();
+  if (account !== undefined) await raiseAccessRevision(db);
+  return account;
 }
 
 /**
@@ -122,20 +111,20 @@ function change(
  * @param now wall time in ms
  * @returns the account before its removal; `undefined` for an unknown name
  */
-export const removeAccount = actEnding((db, name: string, now: number): Promise<AccountRecord | undefined> =>
-  inTransaction(db, async (transaction) => {
-    const account = await lockAccount(transaction, name);
+export const removeAccount = actEnding(
+  async (db, name: string, now: number): Promise<AccountRecord | undefined> => {
+    const account = await lockAccount(db, 'name', name);
     if (account === undefined) return undefined;
-    const hashes = await removeWithAll(transaction, account);
-    const ending = { account_id: account.id, ended_at: now, kept_until: FOREVER };
-    const endings: EndingsTable[] = [
+    const hashes = await removeWithAll(db, account);
+    const ending = { accountId: account.id, endedAt: now, keptUntil: FOREVER };
+    const endings: Database['endings'][] = [
       { id: account.id, kind: 'account', ...ending },
       ...hashes.map((id) => ({ id, kind: 'key', ...ending }) as const),
     ];
-    await rememberEndings(transaction, endings, now);
-    await raiseAccessRevision(transaction);
+    await rememberEndings(db, endings, now);
+    await raiseAccessRevision(db);
     return account;
-  }),
+  },
 );
 
 /**
@@ -145,60 +134,42 @@ export const removeAccount = actEnding((db, name: string, now: number): Promise<
  * @returns the hashes of its keys
  */
 export async function removeWithAll(
-  transaction: Kysely<Database>,
+  db: Db,
   { id, suspended }: Pick<AccountRecord, 'id' | 'suspended'>,
 ): Promise<string[]> {
-  const tunnels = await transaction
+  const tunnels = await db
     .deleteFrom('tunnels')
-    .where('account_id', '=', id)
+    .where('accountId', '=', id)
     .returning(ENDED_COLUMNS)
     .execute();
-  await transaction
-    .deleteFrom('released_names')
-    .where('account_id', '=', id)
-    .where('suspended', 'is', null)
-    .execute();
-  await transaction
+  await db.deleteFrom('released_names').where('accountId', '=', id).where('suspended', 'is', null).execute();
+  await db
     .updateTable('released_names')
-    .set({ suspended_with: 'tunnel' })
-    .where('account_id', '=', id)
+    .set({ suspendedWith: 'tunnel' })
+    .where('accountId', '=', id)
     .execute();
-  for (const tunnel of tunnels.toSorted((a, b) => (a.slug < b.slug ? -1 : 1))) {
+  for (const tunnel of tunnels.toSorted(bySlug)) {
     const reason = tunnel.suspended ?? suspended;
-    if (reason !== null) await holdName(transaction, tunnel, reason, 'tunnel');
+    if (reason !== null) await holdSuspendedName(db, tunnel, reason, 'tunnel');
   }
-  const domains = await transaction
-    .deleteFrom('domains')
-    .where('account_id', '=', id)
-    .returning('domain')
-    .execute();
+  const domains = await db.deleteFrom('domains').where('accountId', '=', id).returning('domain').execute();
   await forgetCertificates(
-    transaction,
+    db,
     domains.map(({ domain }) => domain),
   );
-  await transaction.deleteFrom('invitations').where('account_id', '=', id).execute();
-  const keys = await transaction
-    .deleteFrom('api_keys')
-    .where('account_id', '=', id)
-    .returning('hash')
-    .execute();
-  await transaction.deleteFrom('accounts').where('id', '=', id).execute();
+  await db.deleteFrom('invitations').where('accountId', '=', id).execute();
+  const keys = await db.deleteFrom('api_keys').where('accountId', '=', id).returning('hash').execute();
+  await db.deleteFrom('accounts').where('id', '=', id).execute();
   return keys.map(({ hash }) => hash);
 }
 
-/** Finds an account and keeps others from creating tunnels or keys of it until the transaction ends. */
-async function lockAccount(db: Kysely<Database>, name: string): Promise<AccountRecord | undefined> {
-  const row = await db
-    .selectFrom('accounts')
-    .selectAll()
-    .where('name', '=', name)
-    .forUpdate()
-    .executeTakeFirst();
-  return row && accountOf(row);
+/** Finds an account and keeps others from creating tunnels, domains or keys of it until the transaction ends. */
+export function lockAccount(db: Db, by: 'id' | 'name', value: string): Promise<AccountRecord | undefined> {
+  return db.selectFrom('accounts').selectAll().where(by, '=', value).forUpdate().executeTakeFirst();
 }
 
 /** Call it in the transaction that revokes or changes rights: see {@link Store.accessRevision}. */
-export async function raiseAccessRevision(db: Kysely<Database>): Promise<void> {
+export async function raiseAccessRevision(db: Db): Promise<void> {
   await db
     .updateTable('access_revision')
     .set((column) => ({ revision: column('revision', '+', 1) }))
@@ -214,8 +185,8 @@ export async function raiseAccessRevision(db: Kysely<Database>): Promise<void> {
 export const accessRevision = read(async (db, now: number): Promise<string> => {
   const lastEnd = db
     .selectFrom('api_keys')
-    .select(({ fn }) => fn.max('expires_at').as('end'))
-    .where('expires_at', '<=', now);
+    .select(({ fn }) => fn.max('expiresAt').as('end'))
+    .where('expiresAt', '<=', now);
   const { revision, end } = await db
     .selectFrom('access_revision')
     .select(['revision', lastEnd.as('end')])

@@ -1,9 +1,7 @@
 /** Queries on who did what, in SQL that every supported database understands. */
-import type { Kysely } from 'kysely';
 import { type AccountRecord, AUDIT_MAX, type AuditRecord, batches } from '../records.ts';
-import { type Database, reader, rowOf } from '../schema.ts';
 import { FullError } from '../store-errors.ts';
-import { inTransaction, read, TRANSFER_BATCH, write } from './operation.ts';
+import { change, type Db, read, TRANSFER_BATCH } from './operation.ts';
 
 /** @limit How long every admin action is kept, however many follow it: long enough for a yearly review. */
 export const AUDIT_KEPT_MS = 365 * 24 * 3_600_000;
@@ -19,8 +17,6 @@ export const AUDIT_ACTS_PER_DAY = 2000;
  */
 export const MEMBER_ACTS_PER_DAY = 200;
 
-const entryOf = reader<AuditRecord>();
-
 const DAY_MS = 24 * 3_600_000;
 
 /**
@@ -28,9 +24,7 @@ const DAY_MS = 24 * 3_600_000;
  *
  * @throws FullError as {@link keepActs}
  */
-export const insertAudit = write((db, entry: AuditRecord): Promise<void> =>
-  inTransaction(db, (transaction) => keepActs(transaction, [entry])),
-);
+export const insertAudit = change((db, entry: AuditRecord): Promise<void> => keepActs(db, [entry]));
 
 /**
  * The same as a part of the transaction that does what the entries say.
@@ -39,65 +33,47 @@ export const insertAudit = write((db, entry: AuditRecord): Promise<void> =>
  * @param isEnding whether they only end rights, which needs no room
  * @throws FullError when the account has no room for them in these 24 hours
  */
-export async function keepActs(
-  transaction: Kysely<Database>,
-  entries: readonly AuditRecord[],
-  isEnding = false,
-): Promise<void> {
+export async function keepActs(db: Db, entries: readonly AuditRecord[], isEnding = false): Promise<void> {
   const [first] = entries;
   if (first === undefined) return;
-  if (!isEnding) {
-    await mustHaveRoom(transaction, first, entries.length);
-    if (MEMBER_ACTIONS.includes(first.action)) await mustHaveRoomOf(transaction, first);
-  }
-  for (const batch of batches(entries, TRANSFER_BATCH))
-    await transaction.insertInto('audit').values(batch.map(rowOf)).execute();
-  await prune(transaction, first.at - AUDIT_KEPT_MS);
-}
-
-/** Requests at the same time may go slightly beyond the limit: each counts what is stored. */
-async function mustHaveRoom(
-  db: Kysely<Database>,
-  { accountId, at }: AuditRecord,
-  more: number,
-): Promise<void> {
-  if (accountId === null) return;
-  const room = AUDIT_ACTS_PER_DAY - more;
-  if (room < 0) throw new FullError(at + DAY_MS);
-  const tooMany = await db
-    .selectFrom('audit')
-    .select('at')
-    .where('account_id', '=', accountId)
-    .where('at', '>', at - DAY_MS)
-    .orderBy('at', 'desc')
-    .offset(room)
-    .limit(1)
-    .executeTakeFirst();
-  if (tooMany !== undefined) throw new FullError(tooMany.at + DAY_MS);
+  if (!isEnding) await mustHaveRoom(db, first, entries.length);
+  for (const batch of batches(entries, TRANSFER_BATCH)) await db.insertInto('audit').values(batch).execute();
+  await prune(db, first.at - AUDIT_KEPT_MS);
 }
 
 /** Changes that any key of an account can make to tunnels that another key has created. */
 const MEMBER_ACTIONS = ['team.close', 'team.extend', 'team.access', 'team.take-over'];
 
-/** No key may use up its account's share, which its owners need as well. */
-async function mustHaveRoomOf(db: Kysely<Database>, { accountId, actor, at }: AuditRecord): Promise<void> {
-  const tooMany = await db
+/**
+ * An account has a share of the log for each day, of which no key may use up more than a part: its owners need it as well.
+ * Requests at the same time may go slightly beyond the limit: each counts what is stored.
+ */
+async function mustHaveRoom(
+  db: Db,
+  { accountId, actor, action, at }: AuditRecord,
+  more: number,
+): Promise<void> {
+  if (accountId === null) return;
+  const acts = db
     .selectFrom('audit')
     .select('at')
-    .where('account_id', '=', accountId)
+    .where('accountId', '=', accountId)
     .where('at', '>', at - DAY_MS)
-    .where('actor', '=', actor)
-    .where('action', 'in', MEMBER_ACTIONS)
     .orderBy('at', 'desc')
-    .offset(MEMBER_ACTS_PER_DAY - 1)
-    .limit(1)
-    .executeTakeFirst();
+    .limit(1);
+  if (more > AUDIT_ACTS_PER_DAY) throw new FullError(at + DAY_MS);
+  const ofMember = acts.where('actor', '=', actor).where('action', 'in', MEMBER_ACTIONS);
+  const tooMany =
+    (await acts.offset(AUDIT_ACTS_PER_DAY - more).executeTakeFirst()) ??
+    (MEMBER_ACTIONS.includes(action)
+      ? await ofMember.offset(MEMBER_ACTS_PER_DAY - 1).executeTakeFirst()
+      : undefined);
   if (tooMany !== undefined) throw new FullError(tooMany.at + DAY_MS);
 }
 
 /** Removes entries that are older than `before` and not among the newest. */
-async function prune(transaction: Kysely<Database>, before: number): Promise<void> {
-  const oldest = await transaction
+async function prune(db: Db, before: number): Promise<void> {
+  const oldest = await db
     .selectFrom('audit')
     .select('at')
     .orderBy('at', 'desc')
@@ -105,7 +81,7 @@ async function prune(transaction: Kysely<Database>, before: number): Promise<voi
     .limit(1)
     .executeTakeFirst();
   if (oldest === undefined) return;
-  const old = await transaction
+  const old = await db
     .selectFrom('audit')
     .select('id')
     .where('at', '<', Math.min(before, oldest.at))
@@ -114,13 +90,13 @@ async function prune(transaction: Kysely<Database>, before: number): Promise<voi
     .skipLocked()
     .execute();
   const ids = old.map(({ id }) => id);
-  if (ids.length > 0) await transaction.deleteFrom('audit').where('id', 'in', ids).execute();
+  if (ids.length > 0) await db.deleteFrom('audit').where('id', 'in', ids).execute();
 }
 
 /** Lists the newest entries, oldest first. */
 export const listAudit = read(async (db, limit: number): Promise<AuditRecord[]> => {
   const newest = db.selectFrom('audit').selectAll().orderBy('at', 'desc').orderBy('id').limit(limit);
-  return (await newest.execute()).toReversed().map(entryOf);
+  return (await newest.execute()).toReversed();
 });
 
 /** Actions on an account itself, which its owners see in addition to those of its keys. */
@@ -141,13 +117,13 @@ const ABOUT_ACCOUNT = [
 export const listTeamAudit = read(
   async (db, { id, name, createdAt }: AccountRecord, limit: number): Promise<AuditRecord[]> => {
     const newest = db.selectFrom('audit').selectAll().orderBy('at', 'desc').orderBy('id').limit(limit);
-    const own = await newest.where('account_id', '=', id).where('action', 'like', 'team.%').execute();
+    const own = await newest.where('accountId', '=', id).where('action', 'like', 'team.%').execute();
     const about = await newest
       .where('subject', '=', name)
       .where('at', '>=', createdAt)
       .where('action', 'in', ABOUT_ACCOUNT)
       .execute();
     const entries = [...own, ...about].toSorted((a, b) => a.at - b.at || (a.id < b.id ? 1 : -1));
-    return entries.slice(-limit).map(entryOf);
+    return entries.slice(-limit);
   },
 );

@@ -1,5 +1,5 @@
 /** Queries on certificates and their orders, in SQL that every supported database understands. */
-import { type Kysely, sql } from 'kysely';
+import { sql } from 'kysely';
 import {
   type AcmeAccountRecord,
   type CertificateRecord,
@@ -8,14 +8,9 @@ import {
   type ChallengeType,
   ORDER_RETRY_MAX_MS,
 } from '../records.ts';
-import { type Database, reader, rowOf } from '../schema.ts';
-import { read, write } from './operation.ts';
+import { change, type Db, read, write } from './operation.ts';
 
 const HOUR_MS = 3_600_000;
-
-const summaryOf = reader<CertificateSummary>();
-const certificateOf = reader<CertificateRecord>();
-const challengeOf = reader<ChallengeRecord>();
 
 /**
  * Returns the account at a certificate authority.
@@ -24,18 +19,17 @@ const challengeOf = reader<ChallengeRecord>();
  * @param now wall time in ms
  */
 export const acmeAccount = write(
-  async (db, { directory, key, url }: AcmeAccountRecord, now: number): Promise<AcmeAccountRecord> => {
+  async (db, fresh: AcmeAccountRecord, now: number): Promise<AcmeAccountRecord> => {
     await db
       .insertInto('acme_accounts')
-      .values({ directory, key, url, created_at: now })
+      .values({ ...fresh, createdAt: now })
       .onConflict((conflict) => conflict.column('directory').doNothing())
       .execute();
-    const row = await db
+    return await db
       .selectFrom('acme_accounts')
-      .select(['key', 'url'])
-      .where('directory', '=', directory)
+      .select(['directory', 'key', 'url'])
+      .where('directory', '=', fresh.directory)
       .executeTakeFirstOrThrow();
-    return { directory, key: row.key, url: row.url };
   },
 );
 
@@ -44,20 +38,18 @@ export const setAcmeAccount = write(async (db, { directory, key, url }: AcmeAcco
 });
 
 /** Lists the certificates stored at this wall time in ms or later, by name. */
-export const certificateSummaries = read(async (db, since: number): Promise<CertificateSummary[]> => {
-  const rows = await db
+export const certificateSummaries = read((db, since: number): Promise<CertificateSummary[]> =>
+  db
     .selectFrom('certificates')
-    .select(['name', 'renew_at', 'not_after', 'stored_at'])
-    .where('stored_at', '>=', since)
+    .select(['name', 'renewAt', 'notAfter', 'storedAt'])
+    .where('storedAt', '>=', since)
     .orderBy('name')
-    .execute();
-  return rows.map(summaryOf);
-});
+    .execute(),
+);
 
-export const findCertificate = read(async (db, name: string): Promise<CertificateRecord | undefined> => {
-  const row = await db.selectFrom('certificates').selectAll().where('name', '=', name).executeTakeFirst();
-  return row && certificateOf(row);
-});
+export const findCertificate = read((db, name: string): Promise<CertificateRecord | undefined> =>
+  db.selectFrom('certificates').selectAll().where('name', '=', name).executeTakeFirst(),
+);
 
 /**
  * Removes certificates that ended before this wall time in ms, and the state of orders from before it.
@@ -67,13 +59,13 @@ export const findCertificate = read(async (db, name: string): Promise<Certificat
 export const removeCertificates = write(async (db, endedBefore: number): Promise<string[]> => {
   const rows = await db
     .deleteFrom('certificates')
-    .where('not_after', '<', endedBefore)
+    .where('notAfter', '<', endedBefore)
     .returning('name')
     .execute();
   await db
     .deleteFrom('acme_orders')
-    .where('retry_at', '<', endedBefore)
-    .where('held_until', '<', endedBefore)
+    .where('retryAt', '<', endedBefore)
+    .where('heldUntil', '<', endedBefore)
     .execute();
   return rows.map(({ name }) => name);
 });
@@ -88,7 +80,7 @@ export const forgetCertificates = write(async (db, domains: readonly string[]): 
     .selectFrom('domains')
     .select('domain')
     .where('domain', 'in', domains)
-    .where('verified_at', 'is not', null);
+    .where('verifiedAt', 'is not', null);
   await db
     .deleteFrom('certificates')
     .where('name', 'in', domains)
@@ -127,68 +119,55 @@ export type OrderTurn =
   | { readonly kind: 'wait'; readonly until: number; readonly cause: 'failed' | 'limit' };
 
 /** Begins to order a certificate, unless there is a reason not to. Relays take turns. */
-export const beginOrder = write((db, begin: OrderBegin): Promise<OrderTurn> => {
+export const beginOrder = change(async (db, begin: OrderBegin): Promise<OrderTurn> => {
   const { name, now, heldUntil, ignoreWait } = begin;
-  return db.transaction().execute(async (transaction) => {
-    await takeTurns(transaction);
-    // In this order: a certificate that is stored in between belongs to an order that is still held here.
-    const order = await transaction
-      .selectFrom('acme_orders')
-      .selectAll()
-      .where('name', '=', name)
-      .executeTakeFirst();
-    const stored = await transaction
-      .selectFrom('certificates')
-      .select('renew_at')
-      .where('name', '=', name)
-      .executeTakeFirst();
-    if (stored !== undefined && stored.renew_at > now) return { kind: 'stored' };
-    if (order !== undefined && order.held_until > now) return { kind: 'held', until: order.held_until };
-    // A time further away than anybody waits is from before the clock was set back.
-    const wait = (order?.retry_at ?? 0) - now;
-    if (order !== undefined && wait > 0 && wait <= ORDER_RETRY_MAX_MS && !ignoreWait)
-      return { kind: 'wait', until: order.retry_at, cause: 'failed' };
-    const room = await takeRoom(transaction, begin);
-    if (room.kind === 'wait') return room;
-    await transaction
-      .insertInto('acme_orders')
-      .values({ name, failures: 0, retry_at: 0, held_until: heldUntil })
-      .onConflict((conflict) => conflict.column('name').doUpdateSet({ held_until: heldUntil }))
-      .execute();
-    return { kind: 'begun', failures: order?.failures ?? 0 };
-  });
+  await takeTurns(db);
+  // In this order: a certificate that is stored in between belongs to an order that is still held here.
+  const order = await db.selectFrom('acme_orders').selectAll().where('name', '=', name).executeTakeFirst();
+  const stored = await findCertificate(db, name);
+  if (stored !== undefined && stored.renewAt > now) return { kind: 'stored' };
+  if (order !== undefined && order.heldUntil > now) return { kind: 'held', until: order.heldUntil };
+  // A time further away than anybody waits is from before the clock was set back.
+  const wait = (order?.retryAt ?? 0) - now;
+  if (order !== undefined && wait > 0 && wait <= ORDER_RETRY_MAX_MS && !ignoreWait)
+    return { kind: 'wait', until: order.retryAt, cause: 'failed' };
+  const room = await takeRoom(db, begin);
+  if (room.kind === 'wait') return room;
+  await db
+    .insertInto('acme_orders')
+    .values({ name, failures: 0, retryAt: 0, heldUntil })
+    .onConflict((conflict) => conflict.column('name').doUpdateSet({ heldUntil }))
+    .execute();
+  return { kind: 'begun', failures: order?.failures ?? 0 };
 });
 
 /** Counts another order for a name whose order has begun. */
-export const beginFurtherOrder = write((db, begin: OrderBegin): Promise<OrderTurn> =>
-  db.transaction().execute(async (transaction) => {
-    await takeTurns(transaction);
-    return await takeRoom(transaction, begin);
-  }),
-);
+export const beginFurtherOrder = change(async (db, begin: OrderBegin): Promise<OrderTurn> => {
+  await takeTurns(db);
+  return await takeRoom(db, begin);
+});
 
 /** Counts an order among those of this hour, if there is room for it. */
 async function takeRoom(
-  transaction: Kysely<Database>,
+  db: Db,
   { attempt, now, perHour, account, beyondFirst }: OrderBegin,
 ): Promise<Extract<OrderTurn, { kind: 'begun' | 'wait' }>> {
-  await transaction
+  await db
     .deleteFrom('acme_attempts')
-    .where('started_at', '<=', now - HOUR_MS)
+    .where('startedAt', '<=', now - HOUR_MS)
     .execute();
-  const all = await transaction.selectFrom('acme_attempts').select(['started_at', 'account_id']).execute();
-  const ofAccounts = all.filter(({ account_id }) => account_id !== null);
-  const isFirst = account === null || all.every(({ account_id }) => account_id !== account);
+  const all = await db.selectFrom('acme_attempts').select(['startedAt', 'accountId']).execute();
+  const ofAccounts = all.filter(({ accountId }) => accountId !== null);
+  const isFirst = account === null || all.every(({ accountId }) => accountId !== account);
   for (const [attempts, most] of [
     [all, perHour],
     [ofAccounts, isFirst ? perHour : beyondFirst],
   ] as const) {
     // A clock that was set back leaves times in the future, which end no later than an hour from now.
-    const oldest = Math.min(now, ...attempts.map(({ started_at }) => started_at));
+    const oldest = Math.min(now, ...attempts.map(({ startedAt }) => startedAt));
     if (attempts.length >= most) return { kind: 'wait', until: oldest + HOUR_MS, cause: 'limit' };
   }
-  const values = { id: attempt, started_at: now, account_id: account };
-  await transaction.insertInto('acme_attempts').values(values).execute();
+  await db.insertInto('acme_attempts').values({ id: attempt, startedAt: now, accountId: account }).execute();
   return { kind: 'begun', failures: 0 };
 }
 
@@ -201,7 +180,7 @@ async function takeRoom(
 export const failOrder = write(async (db, name: string, failures: number, retryAt: number): Promise<void> => {
   await db
     .updateTable('acme_orders')
-    .set({ failures, retry_at: retryAt, held_until: 0 })
+    .set({ failures, retryAt: retryAt, heldUntil: 0 })
     .where('name', '=', name)
     .execute();
 });
@@ -211,75 +190,55 @@ export const failOrder = write(async (db, name: string, failures: number, retryA
  *
  * @param retryAt wall time in ms before which no other order begins
  */
-export const storeCertificate = write(
-  (db, certificate: CertificateRecord, retryAt: number): Promise<void> => {
-    const row = rowOf(certificate);
-    return db.transaction().execute(async (transaction) => {
-      await transaction
-        .insertInto('certificates')
-        .values(row)
-        .onConflict((conflict) => conflict.column('name').doUpdateSet(row))
-        .execute();
-      await failOrder(transaction, certificate.name, 0, retryAt);
-    });
+export const storeCertificate = change(
+  async (db, certificate: CertificateRecord, retryAt: number): Promise<void> => {
+    await db
+      .insertInto('certificates')
+      .values(certificate)
+      .onConflict((conflict) => conflict.column('name').doUpdateSet(certificate))
+      .execute();
+    await failOrder(db, certificate.name, 0, retryAt);
   },
 );
 
 /** Releases all orders and removes all challenges. Only for a relay that has the database to itself. */
 export const releaseOrders = write(async (db): Promise<void> => {
-  await db.updateTable('acme_orders').set({ held_until: 0 }).execute();
+  await db.updateTable('acme_orders').set({ heldUntil: 0 }).execute();
   await db.deleteFrom('acme_challenges').execute();
 });
 
 /** @param now wall time in ms */
-export const putChallenge = write((db, challenge: ChallengeRecord, now: number): Promise<void> => {
-  const row = rowOf(challenge);
-  return db.transaction().execute(async (transaction) => {
-    await transaction.deleteFrom('acme_challenges').where('expires_at', '<=', now).execute();
-    await transaction
-      .insertInto('acme_challenges')
-      .values(row)
-      .onConflict((conflict) => conflict.column('token').doUpdateSet(row))
-      .execute();
-  });
+export const putChallenge = change(async (db, challenge: ChallengeRecord, now: number): Promise<void> => {
+  await db.deleteFrom('acme_challenges').where('expiresAt', '<=', now).execute();
+  await db
+    .insertInto('acme_challenges')
+    .values(challenge)
+    .onConflict((conflict) => conflict.column('token').doUpdateSet(challenge))
+    .execute();
 });
 
 export const removeChallenge = write(async (db, token: string): Promise<void> => {
   await db.deleteFrom('acme_challenges').where('token', '=', token).execute();
 });
 
-/** @param now wall time in ms */
+/**
+ * @param now wall time in ms
+ * @param host of them; all hosts without it
+ */
 export const findChallenges = read(
-  async (db, type: ChallengeType, host: string, now: number): Promise<ChallengeRecord[]> => {
-    const rows = await db
-      .selectFrom('acme_challenges')
-      .selectAll()
-      .where('host', '=', host)
+  (db, type: ChallengeType, now: number, host?: string): Promise<ChallengeRecord[]> => {
+    const all = db.selectFrom('acme_challenges').selectAll();
+    return (host === undefined ? all : all.where('host', '=', host))
       .where('type', '=', type)
-      .where('expires_at', '>', now)
+      .where('expiresAt', '>', now)
       .orderBy('token')
       .execute();
-    return rows.map(challengeOf);
-  },
-);
-
-/** @param now wall time in ms */
-export const listChallenges = read(
-  async (db, type: ChallengeType, now: number): Promise<ChallengeRecord[]> => {
-    const rows = await db
-      .selectFrom('acme_challenges')
-      .selectAll()
-      .where('type', '=', type)
-      .where('expires_at', '>', now)
-      .orderBy('token')
-      .execute();
-    return rows.map(challengeOf);
   },
 );
 
 /** Serializes relays that begin orders at the same time. */
-async function takeTurns(transaction: Kysely<Database>): Promise<void> {
-  await transaction
+async function takeTurns(db: Db): Promise<void> {
+  await db
     .selectFrom('acme_accounts')
     .select(sql<number>`1`.as('one'))
     .forUpdate()

@@ -1,16 +1,11 @@
 /** Queries on domains, in SQL that every supported database understands. */
-import type { Kysely } from 'kysely';
 import type { DomainOwner, DomainRecord } from '../records.ts';
-import { type Database, reader, rowOf } from '../schema.ts';
 import { ConflictError, FullError } from '../store-errors.ts';
-import { raiseAccessRevision } from './account-queries.ts';
+import { lockAccount, raiseAccessRevision } from './account-queries.ts';
 import { forgetCertificates } from './certificate-queries.ts';
 import { endDomain } from './ending-queries.ts';
 import { type DomainRelease, releaseTunnelsOf } from './tunnel-queries.ts';
-import { read, write } from './operation.ts';
-
-const domainOf = reader<DomainRecord>({ without: ['check_at'] });
-const ownerOf = reader<DomainOwner>();
+import { change, type Db, read, write } from './operation.ts';
 
 /**
  * Stores a new claim of an account.
@@ -19,67 +14,58 @@ const ownerOf = reader<DomainOwner>();
  * @returns the claim that the account now has: this one, or an earlier one for the same domain
  * @throws FullError
  */
-export const insertDomain = write(
-  (db, claim: DomainRecord, maxDomains: number | null): Promise<DomainRecord> => {
+export const insertDomain = change(
+  async (db, claim: DomainRecord, maxDomains: number | null): Promise<DomainRecord> => {
     const { accountId, domain } = claim;
-    return db.transaction().execute(async (transaction) => {
-      // Relays take turns with an account.
-      await transaction.selectFrom('accounts').select('id').where('id', '=', accountId).forUpdate().execute();
-      const claims = await domainsOf(transaction, accountId);
-      const earlier = claims.find((other) => other.domain === domain);
-      if (earlier !== undefined) return earlier;
-      if (maxDomains !== null && claims.length >= maxDomains) throw new FullError(0);
-      await transaction
-        .insertInto('domains')
-        .values({ ...rowOf(claim), verified_at: null, failing_since: null, check_at: null })
-        .execute();
-      return claim;
-    });
+    await lockAccount(db, 'id', accountId);
+    const claims = await domainsOf(db, accountId);
+    const earlier = claims.find((other) => other.domain === domain);
+    if (earlier !== undefined) return earlier;
+    if (maxDomains !== null && claims.length >= maxDomains) throw new FullError(0);
+    await db.insertInto('domains').values(claim).execute();
+    return claim;
   },
 );
 
 /** Lists the domains of an account, oldest first. */
-export const domainsOf = read(async (db, accountId: string): Promise<DomainRecord[]> => {
-  const rows = await db
+export const domainsOf = read((db, accountId: string): Promise<DomainRecord[]> =>
+  db
     .selectFrom('domains')
     .selectAll()
-    .where('account_id', '=', accountId)
-    .orderBy('created_at')
+    .where('accountId', '=', accountId)
+    .orderBy('createdAt')
     .orderBy('domain')
-    .execute();
-  return rows.map(domainOf);
-});
+    .execute(),
+);
 
 /** Finds the claim of the account that has verified the domain. */
-export const verifiedClaim = read(async (db, domain: string): Promise<DomainRecord | undefined> => {
-  const row = await verified(db).selectAll().where('domain', '=', domain).executeTakeFirst();
-  return row && domainOf(row);
-});
+export const verifiedClaim = read((db, domain: string): Promise<DomainRecord | undefined> =>
+  verified(db).selectAll().where('domain', '=', domain).executeTakeFirst(),
+);
 
 /** Finds those of the domains that are verified, in any order. */
-export const findVerifiedDomains = read(async (db, domains: readonly string[]): Promise<DomainOwner[]> => {
-  if (domains.length === 0) return [];
-  const rows = await verified(db).select(['domain', 'account_id']).where('domain', 'in', domains).execute();
-  return rows.map(ownerOf);
-});
+export const findVerifiedDomains = read(async (db, domains: readonly string[]): Promise<DomainOwner[]> =>
+  domains.length === 0
+    ? []
+    : await verified(db).select(['domain', 'accountId']).where('domain', 'in', domains).execute(),
+);
 
 /**
  * Reads all verified domains in batches, ordered by domain.
  *
  * @param after the last domain of the previous batch; `''` for the first batch
  */
-export const verifiedDomains = read(async (db, after: string, limit: number): Promise<DomainOwner[]> => {
-  const rows = await verified(db)
-    .select(['domain', 'account_id'])
+export const verifiedDomains = read((db, after: string, limit: number): Promise<DomainOwner[]> =>
+  verified(db)
+    .select(['domain', 'accountId'])
     .where('domain', '>', after)
     .orderBy('domain')
     .limit(limit)
-    .execute();
-  return rows.map(ownerOf);
-});
+    .execute(),
+);
 
-function verified(db: Kysely<Database>) {
-  return db.selectFrom('domains').where('verified_at', 'is not', null);
+function verified(db: Db) {
+  return db.selectFrom('domains').where('verifiedAt', 'is not', null);
 }
 
 /** A domain that is verified. */
@@ -97,41 +83,27 @@ interface Verification extends DomainRelease {
  * @returns the ids of the ended tunnels; `undefined` if the claim no longer exists
  * @throws ConflictError `domain` if another account has verified it in the meantime
  */
-export const verifyDomain = write(
-  (db, { id, instead, checkAt, ...release }: Verification): Promise<readonly string[] | undefined> =>
-    db.transaction().execute(async (transaction) => {
-      const claim = await transaction
-        .selectFrom('domains')
-        .selectAll()
-        .where('id', '=', id)
-        .executeTakeFirst();
-      if (claim === undefined) return undefined;
-      const before = await transaction
-        .deleteFrom('domains')
-        .where('domain', '=', claim.domain)
-        .where('verified_at', 'is not', null)
-        .where('id', '=', instead)
-        .returning(['id', 'account_id'])
-        .executeTakeFirst();
-      if (before !== undefined) await endDomain(transaction, before, release.now);
-      const ended =
-        before === undefined
-          ? []
-          : await releaseTunnelsOf(
-              transaction,
-              { domain: claim.domain, accountId: before.account_id },
-              release,
-            );
-      if (before !== undefined) await raiseAccessRevision(transaction);
-      const holder = await verifiedClaim(transaction, claim.domain);
-      if (holder !== undefined && holder.id !== id) throw new ConflictError('domain');
-      const { numUpdatedRows } = await transaction
-        .updateTable('domains')
-        .set({ verified_at: claim.verified_at ?? release.now, failing_since: null, check_at: checkAt })
-        .where('id', '=', id)
-        .executeTakeFirstOrThrow();
-      return numUpdatedRows === 0n ? undefined : ended;
-    }),
+export const verifyDomain = change(
+  async (db, { id, instead, checkAt, ...release }: Verification): Promise<readonly string[] | undefined> => {
+    const claim = await db.selectFrom('domains').selectAll().where('id', '=', id).executeTakeFirst();
+    if (claim === undefined) return undefined;
+    const before = await db
+      .deleteFrom('domains')
+      .where('domain', '=', claim.domain)
+      .where('verifiedAt', 'is not', null)
+      .where('id', '=', instead)
+      .returningAll()
+      .executeTakeFirst();
+    const ended = before === undefined ? [] : await endClaim(db, before, release);
+    const holder = await verifiedClaim(db, claim.domain);
+    if (holder !== undefined && holder.id !== id) throw new ConflictError('domain');
+    const { numUpdatedRows } = await db
+      .updateTable('domains')
+      .set({ verifiedAt: claim.verifiedAt ?? release.now, failingSince: null, checkAt })
+      .where('id', '=', id)
+      .executeTakeFirstOrThrow();
+    return numUpdatedRows === 0n ? undefined : ended;
+  },
 );
 
 /** Which domain is to go. */
@@ -147,35 +119,39 @@ interface DomainToRemove {
  *
  * @returns the ids of the tunnels; `undefined` if there is no such domain
  */
-export const removeDomain = write(
-  (
+export const removeDomain = change(
+  async (
     db,
     { id, accountId, failingSince }: DomainToRemove,
     release: DomainRelease,
-  ): Promise<readonly string[] | undefined> =>
-    db.transaction().execute(async (transaction) => {
-      const removal = transaction
-        .deleteFrom('domains')
-        .where('id', '=', id)
-        .where('account_id', '=', accountId);
-      const row = await (
-        failingSince === undefined ? removal : removal.where('failing_since', '=', failingSince)
-      )
-        .returning(['id', 'account_id', 'domain', 'verified_at'])
-        .executeTakeFirst();
-      if (row === undefined) return undefined;
-      if (row.verified_at !== null) {
-        await endDomain(transaction, row, release.now);
-        await raiseAccessRevision(transaction);
-      }
-      await forgetCertificates(transaction, [row.domain]);
-      return await releaseTunnelsOf(transaction, { domain: row.domain, accountId }, release);
-    }),
+  ): Promise<readonly string[] | undefined> => {
+    const removal = db.deleteFrom('domains').where('id', '=', id).where('accountId', '=', accountId);
+    const claim = await (
+      failingSince === undefined ? removal : removal.where('failingSince', '=', failingSince)
+    )
+      .returningAll()
+      .executeTakeFirst();
+    if (claim === undefined) return undefined;
+    await forgetCertificates(db, [claim.domain]);
+    return await endClaim(db, claim, release);
+  },
 );
+
+/**
+ * To be called when the claim is removed.
+ *
+ * @returns the ids of its tunnels, which have ended
+ */
+async function endClaim(db: Db, claim: DomainRecord, release: DomainRelease): Promise<string[]> {
+  if (claim.verifiedAt !== null) await endDomain(db, claim, release.now);
+  const ended = await releaseTunnelsOf(db, claim, release);
+  if (claim.verifiedAt !== null) await raiseAccessRevision(db);
+  return ended;
+}
 
 /** Removes claims that were created until this wall time in ms and never verified. */
 export const forgetClaims = write(async (db, until: number): Promise<void> => {
-  await db.deleteFrom('domains').where('verified_at', 'is', null).where('created_at', '<=', until).execute();
+  await db.deleteFrom('domains').where('verifiedAt', 'is', null).where('createdAt', '<=', until).execute();
 });
 
 /**
@@ -184,23 +160,21 @@ export const forgetClaims = write(async (db, until: number): Promise<void> => {
  * @param now wall time in ms
  * @param again wall time in ms
  */
-export const takeDueDomains = write(
+export const takeDueDomains = change(
   async (db, now: number, again: number, limit: number): Promise<DomainRecord[]> => {
-    return await db.transaction().execute(async (transaction) => {
-      const rows = await transaction
-        .selectFrom('domains')
-        .selectAll()
-        .where('check_at', '<=', now)
-        .orderBy('check_at')
-        .limit(limit)
-        .forUpdate()
-        .skipLocked()
-        .execute();
-      const ids = rows.map(({ id }) => id);
-      if (ids.length > 0)
-        await transaction.updateTable('domains').set({ check_at: again }).where('id', 'in', ids).execute();
-      return rows.map(domainOf);
-    });
+    const due = await db
+      .selectFrom('domains')
+      .selectAll()
+      .where('checkAt', '<=', now)
+      .orderBy('checkAt')
+      .limit(limit)
+      .forUpdate()
+      .skipLocked()
+      .execute();
+    const ids = due.map(({ id }) => id);
+    if (ids.length > 0)
+      await db.updateTable('domains').set({ checkAt: again }).where('id', 'in', ids).execute();
+    return due;
   },
 );
 
@@ -214,9 +188,9 @@ export const noteDomain = write(
   async (db, id: string, failingSince: number | null, checkAt: number | null): Promise<void> => {
     await db
       .updateTable('domains')
-      .set({ failing_since: failingSince, ...(checkAt !== null && { check_at: checkAt }) })
+      .set({ failingSince, ...(checkAt !== null && { checkAt }) })
       .where('id', '=', id)
-      .where('verified_at', 'is not', null)
+      .where('verifiedAt', 'is not', null)
       .execute();
   },
 );

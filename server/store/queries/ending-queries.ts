@@ -2,11 +2,9 @@
  * What has ended and must stay so, in SQL that every supported database understands: the addresses of tunnels that
  * ended while they were suspended, and things without a row of their own that a restored backup would bring back.
  */
-import type { Kysely } from 'kysely';
-import { batches, type SuspendedName, type TunnelRecord } from '../records.ts';
-import type { Database, EndingsTable, TunnelsTable } from '../schema.ts';
+import { batches, type Database, type SuspendedName, type TunnelRecord } from '../records.ts';
 import { ConflictError } from '../store-errors.ts';
-import { act, read, TRANSFER_BATCH } from './operation.ts';
+import { act, type Db, read, TRANSFER_BATCH } from './operation.ts';
 
 /** @limit How long the relay remembers that a verified domain was removed, in case an older backup is restored. */
 export const ENDED_DOMAIN_KEPT_MS = 400 * 24 * 3_600_000;
@@ -26,13 +24,18 @@ export const ENDED_COLUMNS = [
   'id',
   'slug',
   'domain',
-  'account_id',
-  'expires_at',
-  'terms_revision',
+  'accountId',
+  'expiresAt',
+  'termsRevision',
   'suspended',
 ] as const;
 
-export type EndedRow = Pick<TunnelsTable, (typeof ENDED_COLUMNS)[number]>;
+export type EndedTunnel = Pick<TunnelRecord, (typeof ENDED_COLUMNS)[number]>;
+
+/** The order in which names are stored, so that no two transactions wait for each other. */
+export function bySlug(a: { readonly slug: string }, b: { readonly slug: string }): number {
+  return a.slug < b.slug ? -1 : 1;
+}
 
 /**
  * To be called in the transaction that removes tunnels: keeps the addresses of suspended ones, and remembers the ends
@@ -40,64 +43,43 @@ export type EndedRow = Pick<TunnelsTable, (typeof ENDED_COLUMNS)[number]>;
  *
  * @param now wall time in ms
  */
-export async function endTunnels(
-  transaction: Kysely<Database>,
-  rows: readonly EndedRow[],
-  now: number,
-): Promise<void> {
-  if (rows.length === 0) return;
-  await holdSuspended(transaction, rows);
-  const endings = rows.map((row): EndingsTable => {
-    const earlier = row.terms_revision > 0 ? now + ENDED_TAKEN_OVER_KEPT_MS : 0;
-    const keptUntil = Math.max(row.expires_at, earlier);
-    return { id: row.id, kind: 'tunnel', account_id: row.account_id, ended_at: now, kept_until: keptUntil };
+export async function endTunnels(db: Db, removed: readonly EndedTunnel[], now: number): Promise<void> {
+  if (removed.length === 0) return;
+  await holdSuspended(db, removed);
+  const endings = removed.map(({ id, accountId, expiresAt, termsRevision }) => {
+    const earlier = termsRevision > 0 ? now + ENDED_TAKEN_OVER_KEPT_MS : 0;
+    const keptUntil = Math.max(expiresAt, earlier);
+    return { id, kind: 'tunnel', accountId, endedAt: now, keptUntil } as const;
   });
   await rememberEndings(
-    transaction,
-    endings.filter((ending) => ending.kept_until > now),
+    db,
+    endings.filter((ending) => ending.keptUntil > now),
     now,
   );
 }
 
 /** Suspended, by itself or with its account. */
-async function holdSuspended(transaction: Kysely<Database>, rows: readonly EndedRow[]): Promise<void> {
-  const reasons = await suspensionsOf(transaction, [...new Set(rows.map((row) => row.account_id))]);
-  for (const row of rows.toSorted((a, b) => (a.slug < b.slug ? -1 : 1))) {
-    const reason = row.suspended ?? reasons.get(row.account_id);
-    if (reason !== undefined)
-      await holdName(transaction, row, reason, row.suspended === null ? 'account' : 'tunnel');
+async function holdSuspended(db: Db, removed: readonly EndedTunnel[]): Promise<void> {
+  const reasons = new Map<string, string | null>();
+  for (const ids of batches([...new Set(removed.map(({ accountId }) => accountId))], TRANSFER_BATCH)) {
+    const accounts = db.selectFrom('accounts').select(['id', 'suspended']).where('id', 'in', ids);
+    for (const { id, suspended } of await accounts.execute()) reasons.set(id, suspended);
   }
-}
-
-async function suspensionsOf(db: Kysely<Database>, ids: readonly string[]): Promise<Map<string, string>> {
-  const reasons = new Map<string, string>();
-  for (const batch of batches(ids, TRANSFER_BATCH)) {
-    const rows = await db
-      .selectFrom('accounts')
-      .select(['id', 'suspended'])
-      .where('id', 'in', batch)
-      .where('suspended', 'is not', null)
-      .execute();
-    for (const { id, suspended } of rows) if (suspended !== null) reasons.set(id, suspended);
+  for (const tunnel of removed.toSorted(bySlug)) {
+    const reason = tunnel.suspended ?? reasons.get(tunnel.accountId) ?? null;
+    const suspendedWith = tunnel.suspended === null ? 'account' : 'tunnel';
+    if (reason !== null) await holdSuspendedName(db, tunnel, reason, suspendedWith);
   }
-  return reasons;
 }
 
 /** Keeps the address of a tunnel from everybody until it is resumed. */
-export async function holdName(
-  db: Kysely<Database>,
-  { id, slug, domain, account_id }: Pick<EndedRow, 'id' | 'slug' | 'domain' | 'account_id'>,
+export async function holdSuspendedName(
+  db: Db,
+  { id, slug, domain, accountId }: Pick<EndedTunnel, 'id' | 'slug' | 'domain' | 'accountId'>,
   suspended: string,
   suspendedWith: 'tunnel' | 'account',
 ): Promise<void> {
-  const held = {
-    account_id,
-    held_until: FOREVER,
-    tunnel_id: id,
-    domain,
-    suspended,
-    suspended_with: suspendedWith,
-  };
+  const held = { accountId, heldUntil: FOREVER, tunnelId: id, domain, suspended, suspendedWith };
   await db
     .insertInto('released_names')
     .values({ slug, ...held })
@@ -112,16 +94,14 @@ export async function holdName(
  * @throws ConflictError `slug` or `domain` if the address is that of a suspended tunnel that has ended
  */
 export async function mustNotBeSuspended(
-  transaction: Kysely<Database>,
+  db: Db,
   { slug, domain }: Pick<TunnelRecord, 'slug' | 'domain'>,
 ): Promise<void> {
-  const row = await transaction
+  const row = await db
     .selectFrom('released_names')
     .select('slug')
     .where('suspended', 'is not', null)
-    .where((held) =>
-      held.or([held('slug', '=', slug), ...(domain === null ? [] : [held('domain', '=', domain)])]),
-    )
+    .where((held) => held.or([held('slug', '=', slug), held('domain', '=', domain)]))
     .executeTakeFirst();
   if (row !== undefined) throw new ConflictError(row.slug === slug ? 'slug' : 'domain');
 }
@@ -130,24 +110,18 @@ export async function mustNotBeSuspended(
 export const suspendedNames = read(async (db): Promise<SuspendedName[]> => {
   const rows = await db
     .selectFrom('released_names')
-    .leftJoin('accounts', 'accounts.id', 'released_names.account_id')
+    .leftJoin('accounts', 'accounts.id', 'released_names.accountId')
     .select([
       'released_names.slug',
-      'released_names.tunnel_id',
+      'released_names.tunnelId',
       'released_names.domain',
-      'released_names.suspended',
-      'accounts.name',
+      'released_names.suspended as reason',
+      'accounts.name as account',
     ])
     .where('released_names.suspended', 'is not', null)
     .orderBy('released_names.slug')
     .execute();
-  return rows.map(({ slug, tunnel_id, domain, suspended, name }) => ({
-    tunnelId: tunnel_id ?? '',
-    slug,
-    domain,
-    account: name,
-    reason: suspended ?? '',
-  }));
+  return rows as SuspendedName[];
 });
 
 /**
@@ -168,30 +142,25 @@ export const resumeName = act(async (db, slug: string, heldUntil: number): Promi
 
 /** The columns of a name that its account may have again. */
 export function heldNormally(heldUntil: number) {
-  return { held_until: heldUntil, tunnel_id: null, domain: null, suspended: null, suspended_with: null };
+  return { heldUntil, tunnelId: null, domain: null, suspended: null, suspendedWith: null };
 }
 
 /** Remembers ends, and forgets those that a restore can no longer undo. */
 export async function rememberEndings(
-  transaction: Kysely<Database>,
-  endings: readonly EndingsTable[],
+  db: Db,
+  endings: readonly Database['endings'][],
   now: number,
 ): Promise<void> {
   if (endings.length === 0) return;
-  const over = await transaction
-    .selectFrom('endings')
-    .select('id')
-    .where('kept_until', '<=', now)
-    .limit(TRANSFER_BATCH)
-    .forUpdate()
-    .skipLocked()
-    .execute();
-  await forget(
-    transaction,
-    over.map(({ id }) => id),
-  );
+  const over = db.selectFrom('endings').select('id').where('keptUntil', '<=', now).limit(TRANSFER_BATCH);
+  await forget(db, await over.forUpdate().skipLocked().execute());
+  await insertEndings(db, endings);
+}
+
+/** Those that are remembered stay as they are. */
+export async function insertEndings(db: Db, endings: readonly Database['endings'][]): Promise<void> {
   for (const batch of batches(endings, TRANSFER_BATCH))
-    await transaction
+    await db
       .insertInto('endings')
       .values(batch)
       .onConflict((conflict) => conflict.doNothing())
@@ -200,29 +169,26 @@ export async function rememberEndings(
 
 /** Remembers that an account has a verified domain no longer. */
 export async function endDomain(
-  transaction: Kysely<Database>,
-  { id, account_id }: { readonly id: string; readonly account_id: string },
+  db: Db,
+  { id, accountId }: { readonly id: string; readonly accountId: string },
   now: number,
 ): Promise<void> {
   const keptUntil = now + ENDED_DOMAIN_KEPT_MS;
-  const ending = { id, kind: 'domain', account_id, ended_at: now, kept_until: keptUntil } as const;
-  await rememberEndings(transaction, [ending], now);
-  const beyond = await transaction
+  await rememberEndings(db, [{ id, kind: 'domain', accountId, endedAt: now, keptUntil }], now);
+  const beyond = await db
     .selectFrom('endings')
     .select('id')
-    .where('account_id', '=', account_id)
+    .where('accountId', '=', accountId)
     .where('kind', '=', 'domain')
-    .orderBy('ended_at', 'desc')
+    .orderBy('endedAt', 'desc')
     .orderBy('id')
     .offset(ENDED_DOMAINS_MAX)
     .limit(TRANSFER_BATCH)
     .execute();
-  await forget(
-    transaction,
-    beyond.map(({ id: old }) => old),
-  );
+  await forget(db, beyond);
 }
 
-async function forget(transaction: Kysely<Database>, ids: readonly string[]): Promise<void> {
-  if (ids.length > 0) await transaction.deleteFrom('endings').where('id', 'in', ids).execute();
+async function forget(db: Db, endings: readonly { readonly id: string }[]): Promise<void> {
+  const ids = endings.map(({ id }) => id);
+  if (ids.length > 0) await db.deleteFrom('endings').where('id', 'in', ids).execute();
 }

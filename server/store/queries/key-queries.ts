@@ -1,5 +1,4 @@
 /** Queries on API keys and on invitations, which give one, in SQL that every supported database understands. */
-import type { Kysely } from 'kysely';
 import type { KeyEnd } from '../../../shared/control.ts';
 import type {
   AccountRecord,
@@ -8,23 +7,21 @@ import type {
   KeyListing,
   KeyOwner,
   KeyRecord,
-  KeyScope,
   OpenInvitation,
 } from '../records.ts';
-import { type Database, reader, rowOf } from '../schema.ts';
 import { ConflictError } from '../store-errors.ts';
-import { ACCOUNT_COLUMNS, accountOfJoin, findAccount, raiseAccessRevision } from './account-queries.ts';
+import { ACCOUNT_COLUMNS, findAccount, raiseAccessRevision } from './account-queries.ts';
 import { keepActs } from './audit-queries.ts';
 import { mustBeFreeForAccount } from './namespace.ts';
-import { actAlways, inTransaction, read, write, actEnding } from './operation.ts';
+import { actAlways, actEnding, change, type Db, read } from './operation.ts';
 
 const LISTED = [
   'api_keys.id',
   'api_keys.hint',
-  'api_keys.created_at',
+  'api_keys.createdAt',
   'api_keys.label',
-  'api_keys.expires_at',
-  'api_keys.last_used_at',
+  'api_keys.expiresAt',
+  'api_keys.lastUsedAt',
   'api_keys.scope',
   'accounts.name as account',
 ] as const;
@@ -36,32 +33,29 @@ export const insertKey = actAlways(async (db, key: KeyRecord): Promise<void> => 
   if (ended !== undefined) throw new ConflictError('key');
   const { numInsertedOrUpdatedRows } = await db
     .insertInto('api_keys')
-    .values({ ...rowOf(key), scope: writtenScope(key.scope) })
+    .values(key)
     .onConflict((conflict) => conflict.column('hash').doNothing())
     .executeTakeFirstOrThrow();
   if (numInsertedOrUpdatedRows === 0n) throw new ConflictError('key');
 });
 
 /** @returns `undefined` for an unknown or revoked key; an expired one is found */
-export const findKeyOwner = read(async (db, hash: string): Promise<KeyOwner | undefined> => {
-  const row = await db
+export const findKeyOwner = read((db, hash: string): Promise<KeyOwner | undefined> =>
+  db
     .selectFrom('api_keys')
-    .innerJoin('accounts', 'accounts.id', 'api_keys.account_id')
+    .innerJoin('accounts', 'accounts.id', 'api_keys.accountId')
     .select([
-      'api_keys.id as key_id',
+      'api_keys.id as keyId',
       'api_keys.hash',
-      'api_keys.expires_at as key_expires_at',
+      'api_keys.expiresAt',
       'api_keys.scope',
       'api_keys.label',
       ...ACCOUNT_COLUMNS,
     ])
     .where('api_keys.hash', '=', hash)
-    .where('api_keys.revoked_at', 'is', null)
-    .executeTakeFirst();
-  if (row === undefined) return undefined;
-  const { key_id: keyId, hash: found, key_expires_at: expiresAt, scope, label } = row;
-  return { keyId, hash: found, expiresAt, scope: readScope(scope), label, account: accountOfJoin(row) };
-});
+    .where('api_keys.revokedAt', 'is', null)
+    .executeTakeFirst(),
+);
 
 /** Whether there is or was a key, including revoked ones. */
 export const hasKeys = read(async (db): Promise<boolean> => {
@@ -73,10 +67,9 @@ export const hasKeys = read(async (db): Promise<boolean> => {
  *
  * @param now wall time in ms
  */
-export const listKeys = read(async (db, now: number, account?: string): Promise<KeyListing[]> => {
+export const listKeys = read((db, now: number, account?: string): Promise<KeyListing[]> => {
   const all = validKeys(db, now);
-  const rows = await (account === undefined ? all : all.where('accounts.name', '=', account)).execute();
-  return rows.map(listingOf);
+  return (account === undefined ? all : all.where('accounts.name', '=', account)).execute();
 });
 
 /** A key that is no longer valid. */
@@ -93,7 +86,7 @@ interface EndedKey {
 export const findEndedKeys = read(async (db, ids: readonly string[], now: number): Promise<EndedKey[]> => {
   const rows = await db
     .selectFrom('api_keys')
-    .select(['id', 'revoked_at', 'expires_at'])
+    .select(['id', 'revokedAt', 'expiresAt'])
     .where('id', 'in', ids)
     .execute();
   const known = new Map(rows.map((row) => [row.id, row]));
@@ -105,12 +98,12 @@ export const findEndedKeys = read(async (db, ids: readonly string[], now: number
 
 /** A missing key has been removed with its account. */
 function endOf(
-  key: { readonly revoked_at: number | null; readonly expires_at: number | null } | undefined,
+  key: { readonly revokedAt: number | null; readonly expiresAt: number | null } | undefined,
   now: number,
 ): KeyEnd | undefined {
   if (key === undefined) return 'removed';
-  if (key.revoked_at !== null) return 'revoked';
-  return key.expires_at !== null && key.expires_at <= now ? 'expired' : undefined;
+  if (key.revokedAt !== null) return 'revoked';
+  return key.expiresAt !== null && key.expiresAt <= now ? 'expired' : undefined;
 }
 
 /**
@@ -118,95 +111,62 @@ function endOf(
  *
  * @param at wall time in ms
  */
-export const markKeysUsed = write(async (db, ids: readonly string[], at: number): Promise<void> => {
+export const markKeysUsed = change(async (db, ids: readonly string[], at: number): Promise<void> => {
   if (ids.length === 0) return;
-  await db.transaction().execute(async (transaction) => {
-    // In this order, as every relay does it, so that no two wait for each other.
-    const keys = transaction.selectFrom('api_keys').select('id').where('id', 'in', ids);
-    await keys.orderBy('id').forUpdate().execute();
-    await transaction.updateTable('api_keys').set({ last_used_at: at }).where('id', 'in', ids).execute();
-  });
+  // In this order, as every relay does it, so that no two wait for each other.
+  const keys = db.selectFrom('api_keys').select('id').where('id', 'in', ids);
+  await keys.orderBy('id').forUpdate().execute();
+  await db.updateTable('api_keys').set({ lastUsedAt: at }).where('id', 'in', ids).execute();
 });
 
 /**
  * @param at wall time in ms
  * @returns the key; `undefined` if it is unknown or revoked
  */
-export const revokeKey = actEnding((db, id: string, at: number): Promise<KeyListing | undefined> =>
-  inTransaction(db, async (transaction) => {
-    const row = await validKeys(transaction, at).where('api_keys.id', '=', id).executeTakeFirst();
-    if (row === undefined) return undefined;
-    await transaction.updateTable('api_keys').set({ revoked_at: at }).where('id', '=', id).execute();
-    await raiseAccessRevision(transaction);
-    return listingOf(row);
-  }),
-);
+export const revokeKey = actEnding(async (db, id: string, at: number): Promise<KeyListing | undefined> => {
+  const key = await validKeys(db, at).where('api_keys.id', '=', id).executeTakeFirst();
+  if (key === undefined) return undefined;
+  await db.updateTable('api_keys').set({ revokedAt: at }).where('id', '=', id).execute();
+  await raiseAccessRevision(db);
+  return key;
+});
 
-function validKeys(db: Kysely<Database>, now: number) {
+function validKeys(db: Db, now: number) {
   return db
     .selectFrom('api_keys')
-    .innerJoin('accounts', 'accounts.id', 'api_keys.account_id')
+    .innerJoin('accounts', 'accounts.id', 'api_keys.accountId')
     .select(LISTED)
-    .where('api_keys.revoked_at', 'is', null)
-    .where((key) => key.or([key('api_keys.expires_at', 'is', null), key('api_keys.expires_at', '>', now)]))
-    .orderBy('api_keys.created_at')
+    .where('api_keys.revokedAt', 'is', null)
+    .where((key) => key.or([key('api_keys.expiresAt', 'is', null), key('api_keys.expiresAt', '>', now)]))
+    .orderBy('api_keys.createdAt')
     .orderBy('api_keys.id');
-}
-
-const unscoped = reader<Omit<KeyListing, 'scope'>>({ without: ['scope'] });
-
-function listingOf(row: Parameters<typeof unscoped>[0] & { scope: string }): KeyListing {
-  return { ...unscoped(row), scope: readScope(row.scope) };
-}
-
-const OF_TUNNEL = 'tunnel:';
-const OF_AGENT = 'agent:';
-
-function writtenScope(scope: KeyScope): string {
-  if (scope.kind === 'agent') return OF_AGENT + scope.prefix;
-  return scope.kind === 'tunnel' ? OF_TUNNEL + scope.name : scope.kind;
-}
-
-/** @throws Error for a scope that {@link writtenScope} has not written: a key must not become more than it was */
-function readScope(written: string): KeyScope {
-  if (written.startsWith(OF_AGENT)) return { kind: 'agent', prefix: written.slice(OF_AGENT.length) };
-  if (written.startsWith(OF_TUNNEL)) return { kind: 'tunnel', name: written.slice(OF_TUNNEL.length) };
-  if (written === 'all' || written === 'owner' || written === 'admin') return { kind: written };
-  throw new Error(`a key with the scope ${written}`);
 }
 
 /* Queries that store new accounts, in SQL that every supported database understands. */
 
-/** @throws ConflictError `name` or `subdomain`, which may also be the name of a live tunnel or a held name */
-export const insertAccount = write((db, account: AccountRecord): Promise<void> =>
-  insertAccounts(db, [account], []),
-);
-
 /**
  * Stores accounts with their keys, all or none.
  *
- * @throws ConflictError `name`, `subdomain` or `key`, as {@link insertAccount} and {@link insertKey}
+ * @throws ConflictError `name`, or `subdomain`, which may also be the name of a live tunnel or a held name; `key`, as
+ *   {@link insertKey}
  */
 export const insertAccounts = actAlways(
-  (db, accounts: readonly AccountRecord[], keys: readonly KeyRecord[]): Promise<void> =>
-    inTransaction(db, async (transaction) => {
-      for (const account of accounts) await insertOne(transaction, account);
-      for (const key of keys) await insertKey(transaction, key);
-      // The last thing that is locked: see {@link mustBeFreeForAccount}.
-      for (const { id, subdomain, createdAt } of accounts)
-        if (subdomain !== null) await mustBeFreeForAccount(transaction, { id, subdomain }, createdAt);
-    }),
+  async (db, accounts: readonly AccountRecord[], keys: readonly KeyRecord[] = []): Promise<void> => {
+    for (const account of accounts) {
+      const { numInsertedOrUpdatedRows } = await db
+        .insertInto('accounts')
+        .values(account)
+        .onConflict((conflict) => conflict.doNothing())
+        .executeTakeFirstOrThrow();
+      if (numInsertedOrUpdatedRows === 0n)
+        throw new ConflictError((await findAccount(db, account.name)) === undefined ? 'subdomain' : 'name');
+    }
+    for (const key of keys) await insertKey(db, key);
+    // The last thing that is locked: see {@link mustBeFreeForAccount}.
+    for (const { id, subdomain, createdAt } of accounts)
+      if (subdomain !== null) await mustBeFreeForAccount(db, { id, subdomain }, createdAt);
+  },
 );
-
-async function insertOne(db: Kysely<Database>, account: AccountRecord): Promise<void> {
-  const { numInsertedOrUpdatedRows } = await db
-    .insertInto('accounts')
-    .values(rowOf(account))
-    .onConflict((conflict) => conflict.doNothing())
-    .executeTakeFirstOrThrow();
-  if (numInsertedOrUpdatedRows === 0n)
-    throw new ConflictError((await findAccount(db, account.name)) === undefined ? 'subdomain' : 'name');
-}
 
 /**
  * Stores invitations and removes expired ones.
@@ -216,42 +176,34 @@ async function insertOne(db: Kysely<Database>, account: AccountRecord): Promise<
  * @throws ConflictError `name` or `subdomain`
  */
 export const insertInvitations = actAlways(
-  (
+  async (
     db,
     invitations: readonly InvitationRecord[],
     now: number,
     accounts: readonly AccountRecord[] = [],
-  ): Promise<void> =>
-    inTransaction(db, async (transaction) => {
-      await insertAccounts(transaction, accounts, []);
-      await transaction.deleteFrom('invitations').where('expires_at', '<=', now).execute();
-      for (const invitation of invitations)
-        await transaction.insertInto('invitations').values(rowOf(invitation)).execute();
-    }),
+  ): Promise<void> => {
+    await insertAccounts(db, accounts);
+    await db.deleteFrom('invitations').where('expiresAt', '<=', now).execute();
+    for (const invitation of invitations) await db.insertInto('invitations').values(invitation).execute();
+  },
 );
 
 /**
  * @param now wall time in ms
  * @returns `undefined` if it is unknown, used, revoked or expired, or its account is suspended
  */
-export const findInvitation = read(
-  async (db, hash: string, now: number): Promise<OpenInvitation | undefined> => {
-    const row = await openInvitations(db, now).where('invitations.hash', '=', hash).executeTakeFirst();
-    return row && toOpen(row);
-  },
+export const findInvitation = read((db, hash: string, now: number): Promise<OpenInvitation | undefined> =>
+  openInvitations(db, now).where('invitations.hash', '=', hash).executeTakeFirst(),
 );
 
 /** Lists the open invitations, oldest first; only those to one account if its id is given. */
-export const listInvitations = read(
-  async (db, now: number, accountId?: string): Promise<OpenInvitation[]> => {
-    const all = openInvitations(db, now);
-    const rows = await (accountId === undefined ? all : all.where('accounts.id', '=', accountId))
-      .orderBy('invitations.created_at')
-      .orderBy('invitations.id')
-      .execute();
-    return rows.map(toOpen);
-  },
-);
+export const listInvitations = read((db, now: number, accountId?: string): Promise<OpenInvitation[]> => {
+  const all = openInvitations(db, now);
+  return (accountId === undefined ? all : all.where('accounts.id', '=', accountId))
+    .orderBy('invitations.createdAt')
+    .orderBy('invitations.id')
+    .execute();
+});
 
 /**
  * @param accountId of the only account whose invitation it may be
@@ -261,12 +213,12 @@ export const revokeInvitation = actEnding(
   async (db, id: string, now: number, accountId?: string): Promise<boolean> => {
     const open = db
       .updateTable('invitations')
-      .set({ taken_at: now })
+      .set({ takenAt: now })
       .where('id', '=', id)
-      .where('taken_at', 'is', null)
-      .where('expires_at', '>', now);
+      .where('takenAt', 'is', null)
+      .where('expiresAt', '>', now);
     const { numUpdatedRows } = await (
-      accountId === undefined ? open : open.where('account_id', '=', accountId)
+      accountId === undefined ? open : open.where('accountId', '=', accountId)
     ).executeTakeFirstOrThrow();
     return numUpdatedRows > 0n;
   },
@@ -278,41 +230,26 @@ export const revokeInvitation = actEnding(
  * @param now wall time in ms
  * @returns false if it is unknown, used, revoked or expired; nothing is stored then
  */
-export const takeInvitation = write(
-  (
+export const takeInvitation = change(
+  async (
     db,
     id: string,
-    { key, act: entry }: { readonly key: KeyRecord; readonly act: AuditRecord },
+    { key, act }: { readonly key: KeyRecord; readonly act: AuditRecord },
     now: number,
-  ): Promise<boolean> =>
-    inTransaction(db, async (transaction) => {
-      const { numUpdatedRows } = await transaction
-        .updateTable('invitations')
-        .set({ taken_at: now })
-        .where('id', '=', id)
-        .where('account_id', '=', key.accountId)
-        .where('taken_at', 'is', null)
-        .where('expires_at', '>', now)
-        .executeTakeFirstOrThrow();
-      if (numUpdatedRows === 0n) return false;
-      await insertKey(transaction, key);
-      await keepActs(transaction, [entry]);
-      return true;
-    }),
+  ): Promise<boolean> => {
+    if (!(await revokeInvitation(db, id, now, key.accountId))) return false;
+    await insertKey(db, key);
+    await keepActs(db, [act]);
+    return true;
+  },
 );
 
-function openInvitations(db: Kysely<Database>, now: number) {
+function openInvitations(db: Db, now: number) {
   return db
     .selectFrom('invitations')
-    .innerJoin('accounts', 'accounts.id', 'invitations.account_id')
-    .select(['invitations.id', 'invitations.label', 'invitations.expires_at', ...ACCOUNT_COLUMNS])
-    .where('invitations.taken_at', 'is', null)
-    .where('invitations.expires_at', '>', now)
+    .innerJoin('accounts', 'accounts.id', 'invitations.accountId')
+    .select(['invitations.id', 'invitations.label', 'invitations.expiresAt', ...ACCOUNT_COLUMNS])
+    .where('invitations.takenAt', 'is', null)
+    .where('invitations.expiresAt', '>', now)
     .where('accounts.suspended', 'is', null);
-}
-
-function toOpen(
-  row: { id: string; label: string; expires_at: number } & Parameters<typeof accountOfJoin>[0],
-): OpenInvitation {
-  return { id: row.id, label: row.label, expiresAt: row.expires_at, account: accountOfJoin(row) };
 }

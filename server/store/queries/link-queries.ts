@@ -1,12 +1,7 @@
 /** Queries on signed links, in SQL that every supported database understands. */
-import type { Kysely } from 'kysely';
 import type { LinkRecord, RevokedLink } from '../records.ts';
-import { type Database, reader, rowOf } from '../schema.ts';
 import { FullError } from '../store-errors.ts';
-import { readRevoked, writtenRevoked } from './tunnel-queries.ts';
-import { read, write } from './operation.ts';
-
-const linkOf = reader<LinkRecord>();
+import { change, type Db, read } from './operation.ts';
 
 /** How many links a tunnel may have. */
 interface LinkRules {
@@ -21,27 +16,27 @@ interface LinkRules {
  * @returns false if there is no such tunnel
  * @throws FullError
  */
-export const insertLink = write(
-  (db, link: LinkRecord, { maxLinks, maxRevoked }: LinkRules): Promise<boolean> => {
+export const insertLink = change(
+  async (db, link: LinkRecord, { maxLinks, maxRevoked }: LinkRules): Promise<boolean> => {
     const { tunnelId, createdAt } = link;
-    return db.transaction().execute(async (transaction) => {
-      const revoked = await lockRevoked(transaction, tunnelId, createdAt);
-      if (revoked === undefined) return false;
-      await transaction
-        .deleteFrom('tunnel_links')
-        .where('tunnel_id', '=', tunnelId)
-        .where('expires_at', '<=', createdAt)
-        .execute();
-      const rows = await transaction
-        .selectFrom('tunnel_links')
-        .select('expires_at')
-        .where('tunnel_id', '=', tunnelId)
-        .execute();
-      if (rows.length >= maxLinks || revoked.length >= maxRevoked)
-        throw new FullError(Math.min(...rows.map((row) => row.expires_at), ...revoked.map(([, end]) => end)));
-      await transaction.insertInto('tunnel_links').values(rowOf(link)).execute();
-      return true;
-    });
+    const revoked = await lockRevoked(db, tunnelId, createdAt);
+    if (revoked === undefined) return false;
+    await db
+      .deleteFrom('tunnel_links')
+      .where('tunnelId', '=', tunnelId)
+      .where('expiresAt', '<=', createdAt)
+      .execute();
+    const links = await db
+      .selectFrom('tunnel_links')
+      .select('expiresAt')
+      .where('tunnelId', '=', tunnelId)
+      .execute();
+    if (links.length >= maxLinks || revoked.length >= maxRevoked)
+      throw new FullError(
+        Math.min(...links.map(({ expiresAt }) => expiresAt), ...revoked.map(([, end]) => end)),
+      );
+    await db.insertInto('tunnel_links').values(link).execute();
+    return true;
   },
 );
 
@@ -50,17 +45,16 @@ export const insertLink = write(
  *
  * @param now wall time in ms
  */
-export const linksOf = read(async (db, tunnelId: string, now: number): Promise<LinkRecord[]> => {
-  const rows = await db
+export const linksOf = read((db, tunnelId: string, now: number): Promise<LinkRecord[]> =>
+  db
     .selectFrom('tunnel_links')
     .selectAll()
-    .where('tunnel_id', '=', tunnelId)
-    .where('expires_at', '>', now)
-    .orderBy('created_at', 'desc')
+    .where('tunnelId', '=', tunnelId)
+    .where('expiresAt', '>', now)
+    .orderBy('createdAt', 'desc')
     .orderBy('id')
-    .execute();
-  return rows.map(linkOf);
-});
+    .execute(),
+);
 
 /** What became of a link. */
 interface Revocation {
@@ -76,28 +70,22 @@ interface Revocation {
  * @param now wall time in ms
  * @returns `undefined` if there is no such tunnel
  */
-export const revokeLink = write(
-  (db, tunnelId: string, id: string, now: number): Promise<Revocation | undefined> =>
-    db.transaction().execute(async (transaction) => {
-      const before = await lockRevoked(transaction, tunnelId, now);
-      if (before === undefined) return undefined;
-      const row = await transaction
-        .deleteFrom('tunnel_links')
-        .where('tunnel_id', '=', tunnelId)
-        .where('id', '=', id)
-        .where('expires_at', '>', now)
-        .returning('expires_at')
-        .executeTakeFirst();
-      if (row === undefined) return { isFirst: false, revoked: before };
-      const link: RevokedLink = [id, row.expires_at];
-      const revoked = [...before, link];
-      await transaction
-        .updateTable('tunnels')
-        .set({ revoked_links: writtenRevoked(revoked) })
-        .where('id', '=', tunnelId)
-        .execute();
-      return { isFirst: true, revoked };
-    }),
+export const revokeLink = change(
+  async (db, tunnelId: string, id: string, now: number): Promise<Revocation | undefined> => {
+    const before = await lockRevoked(db, tunnelId, now);
+    if (before === undefined) return undefined;
+    const link = await db
+      .deleteFrom('tunnel_links')
+      .where('tunnelId', '=', tunnelId)
+      .where('id', '=', id)
+      .where('expiresAt', '>', now)
+      .returning('expiresAt')
+      .executeTakeFirst();
+    if (link === undefined) return { isFirst: false, revoked: before };
+    const revoked: RevokedLink[] = [...before, [id, link.expiresAt]];
+    await db.updateTable('tunnels').set({ revokedLinks: revoked }).where('id', '=', tunnelId).execute();
+    return { isFirst: true, revoked };
+  },
 );
 
 /**
@@ -106,15 +94,15 @@ export const revokeLink = write(
  * @returns its links that were revoked before their end; `undefined` if there is no such tunnel
  */
 async function lockRevoked(
-  db: Kysely<Database>,
+  db: Db,
   tunnelId: string,
   now: number,
 ): Promise<readonly RevokedLink[] | undefined> {
-  const row = await db
+  const tunnel = await db
     .selectFrom('tunnels')
-    .select('revoked_links')
+    .select('revokedLinks')
     .where('id', '=', tunnelId)
     .forUpdate()
     .executeTakeFirst();
-  return row && readRevoked(row.revoked_links).filter(([, end]) => end > now);
+  return tunnel?.revokedLinks.filter(([, end]) => end > now);
 }

@@ -60,7 +60,7 @@ for (const [subject, rows] of Object.entries(SCRIPTS))
         const { tunnel } = (await store.findTunnel(ids.get(verb) ?? '')) ?? assert.fail(verb);
         return `${tunnel.termsRevision} ${tunnel.wildcard ? 'wildcard' : 'plain'}`;
       }
-      if (who === 'new') await store.insertAccount(anAccount({ name: 'new', subdomain: name, ...times }));
+      if (who === 'new') await store.insertAccounts([anAccount({ name: 'new', subdomain: name, ...times })]);
       else if (verb === 'tunnel' || verb === 'wildcard') {
         const tunnel = aTunnel(owner.id, { slug: name, wildcard: verb === 'wildcard', ...times });
         await store.insertTunnel(tunnel);
@@ -99,7 +99,7 @@ describe('a name that a tunnel and an account request at the same moment', () =>
       const name = `race-${race}`;
       const sides = [
         () => store.insertTunnel(aTunnel(ann.id, { slug: name })),
-        () => store.insertAccount(anAccount({ subdomain: name })),
+        () => store.insertAccounts([anAccount({ subdomain: name })]),
       ];
       if (race % 2 === 1) sides.reverse();
       const results = await Promise.allSettled(sides.map((ask) => ask()));

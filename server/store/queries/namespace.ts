@@ -4,42 +4,49 @@
  * that an account may name its own tunnel like a host of its own wildcard tunnel (section 4.7). Each side stores its
  * own first and then looks at the other's, in the same transaction.
  */
-import { type Kysely, sql } from 'kysely';
+import { sql } from 'kysely';
 import { wildcardSlugsOf } from '../../../shared/wildcard-hosts.ts';
 import { EXPIRED_GRACE_MS, type TunnelRecord } from '../records.ts';
-import type { Database } from '../schema.ts';
 import { ConflictError } from '../store-errors.ts';
+import type { Db } from './operation.ts';
 
-/** A tunnel as the namespace sees it. */
-type NamedTunnel = Pick<TunnelRecord, 'slug' | 'accountId' | 'wildcard'>;
+/** Whose names, and at which moment. */
+interface Claim {
+  readonly accountId: string;
+  /** wall time in ms */
+  readonly now: number;
+  /** wall time in ms: tunnels that expired until then no longer have their names */
+  readonly since: number;
+}
 
 /**
  * To be called when the tunnel is stored.
  *
  * @param now wall time in ms
  * @param nameHold ms during which the slug of an ended tunnel stays reserved for its account
- * @throws ConflictError `slug` if an account has it as its subdomain, it is a host of another account's wildcard
- *   tunnel, or one of its own hosts, as a wildcard tunnel, is a name of another account
+ * @throws ConflictError `slug` if an account has it as its subdomain, it is held for another account, it is a host of
+ *   another account's wildcard tunnel, or one of its own hosts, as a wildcard tunnel, is a name of another account
  */
 export async function mustBeFreeForTunnel(
-  transaction: Kysely<Database>,
-  tunnel: NamedTunnel,
+  db: Db,
+  { slug, accountId, wildcard }: Pick<TunnelRecord, 'slug' | 'accountId' | 'wildcard'>,
   now: number,
   nameHold: number,
 ): Promise<void> {
-  const { slug, accountId, wildcard } = tunnel;
-  await (wildcard ? turns(transaction).forUpdate() : turns(transaction).forShare()).execute();
-  const account = await transaction
+  const claim = { accountId, now, since: now - Math.max(EXPIRED_GRACE_MS, nameHold) };
+  await (wildcard ? turns(db).forUpdate() : turns(db).forShare()).execute();
+  const account = await db
     .selectFrom('accounts')
     .select('id')
     .where('subdomain', '=', slug)
     .executeTakeFirst();
-  const since = now - Math.max(EXPIRED_GRACE_MS, nameHold);
+  // Whether the tunnel of a held name was a wildcard one is not known.
+  const held = nameHold > 0 ? [slug, ...wildcardSlugsOf(slug)] : wildcardSlugsOf(slug);
   const isTaken =
     account !== undefined ||
-    (await isWildcardHost(transaction, slug, { accountId, since })) ||
-    (await isHeldAsHost(transaction, wildcardSlugsOf(slug), { accountId, now })) ||
-    (wildcard && (await hasHostOfOthers(transaction, tunnel, { since, now })));
+    (await isWildcardHost(db, slug, claim)) ||
+    (await isHeld(db, held, claim)) ||
+    (wildcard && (await hasHostOfOthers(db, slug, claim)));
   if (isTaken) throw new ConflictError('slug');
 }
 
@@ -51,36 +58,31 @@ export async function mustBeFreeForTunnel(
  *   another account's wildcard tunnel
  */
 export async function mustBeFreeForAccount(
-  transaction: Kysely<Database>,
+  db: Db,
   { id, subdomain }: { readonly id: string; readonly subdomain: string },
   now: number,
 ): Promise<void> {
-  await turns(transaction).forUpdate().execute();
+  await turns(db).forUpdate().execute();
   const since = now - EXPIRED_GRACE_MS;
-  const tunnel = await transaction
+  const tunnel = await db
     .selectFrom('tunnels')
     .select('id')
     .where('slug', '=', subdomain)
-    .where('expires_at', '>', since)
-    .executeTakeFirst();
-  const held = await transaction
-    .selectFrom('released_names')
-    .select('slug')
-    .where('slug', '=', subdomain)
-    .where('held_until', '>', now)
+    .where('expiresAt', '>', since)
     .executeTakeFirst();
   const isTaken =
     tunnel !== undefined ||
-    held !== undefined ||
-    (await isWildcardHost(transaction, subdomain, { accountId: id, since }));
+    // Also for the account itself.
+    (await isHeld(db, [subdomain], { accountId: '', now })) ||
+    (await isWildcardHost(db, subdomain, { accountId: id, since }));
   if (isTaken) throw new ConflictError('subdomain');
 }
 
 /** Whether a label is a host of another account's wildcard tunnel. */
 async function isWildcardHost(
-  db: Kysely<Database>,
+  db: Db,
   label: string,
-  { accountId, since }: { readonly accountId: string; readonly since: number },
+  { accountId, since }: Pick<Claim, 'accountId' | 'since'>,
 ): Promise<boolean> {
   const slugs = wildcardSlugsOf(label);
   if (slugs.length === 0) return false;
@@ -88,36 +90,34 @@ async function isWildcardHost(
     .selectFrom('tunnels')
     .select('id')
     .where('slug', 'in', slugs)
-    .where('wildcard', '=', 1)
-    .where('account_id', '!=', accountId)
-    .where('expires_at', '>', since)
+    .where('wildcard', '=', true)
+    .where('accountId', '!=', accountId)
+    .where('expiresAt', '>', since)
     .executeTakeFirst();
   return tunnel !== undefined;
 }
 
-/** Whether one of the slugs is held for another account. Whether its tunnel was a wildcard one is not known. */
-async function isHeldAsHost(
-  db: Kysely<Database>,
+/** Whether one of the slugs is held for another account. */
+async function isHeld(
+  db: Db,
   slugs: readonly string[],
-  { accountId, now }: { readonly accountId: string; readonly now: number },
+  { accountId, now }: Pick<Claim, 'accountId' | 'now'>,
 ): Promise<boolean> {
   if (slugs.length === 0) return false;
-  const held = await db
-    .selectFrom('released_names')
-    .select('slug')
-    .where('slug', 'in', slugs)
-    .where('account_id', '!=', accountId)
-    .where('held_until', '>', now)
-    .executeTakeFirst();
+  const held = await heldForOthers(db, { accountId, now }).where('slug', 'in', slugs).executeTakeFirst();
   return held !== undefined;
 }
 
+function heldForOthers(db: Db, { accountId, now }: Pick<Claim, 'accountId' | 'now'>) {
+  return db
+    .selectFrom('released_names')
+    .select('slug')
+    .where('accountId', '!=', accountId)
+    .where('heldUntil', '>', now);
+}
+
 /** Whether a host of a wildcard tunnel is a name of another account: of a tunnel, a held one, or a subdomain. */
-async function hasHostOfOthers(
-  db: Kysely<Database>,
-  { slug, accountId }: NamedTunnel,
-  { since, now }: { readonly since: number; readonly now: number },
-): Promise<boolean> {
+async function hasHostOfOthers(db: Db, slug: string, claim: Claim): Promise<boolean> {
   // A label has at least one character before the two hyphens; slugs contain nothing that LIKE interprets.
   const hosts = `_%--${slug}`;
   const tunnel = await db
@@ -126,23 +126,17 @@ async function hasHostOfOthers(
     // In the words of the index.
     .where(sql<boolean>`slug like '%--%'`)
     .where('slug', 'like', hosts)
-    .where('account_id', '!=', accountId)
-    .where('expires_at', '>', since)
+    .where('accountId', '!=', claim.accountId)
+    .where('expiresAt', '>', claim.since)
     .executeTakeFirst();
   if (tunnel !== undefined) return true;
-  const held = await db
-    .selectFrom('released_names')
-    .select('slug')
-    .where('slug', 'like', hosts)
-    .where('account_id', '!=', accountId)
-    .where('held_until', '>', now)
-    .executeTakeFirst();
-  if (held !== undefined) return true;
+  if ((await heldForOthers(db, claim).where('slug', 'like', hosts).executeTakeFirst()) !== undefined)
+    return true;
   const account = await db
     .selectFrom('accounts')
     .select('id')
     .where('subdomain', 'like', hosts)
-    .where('id', '!=', accountId)
+    .where('id', '!=', claim.accountId)
     .executeTakeFirst();
   return account !== undefined;
 }
@@ -151,6 +145,6 @@ async function hasHostOfOthers(
  * The row on which the sides take turns if transactions run at the same time; tunnels among themselves do not wait,
  * except for wildcard ones, which are rare. It is the last thing a transaction locks, here as elsewhere, so that no two transactions wait for each other.
  */
-function turns(transaction: Kysely<Database>) {
-  return transaction.selectFrom('access_revision').select('id');
+function turns(db: Db) {
+  return db.selectFrom('access_revision').select('id');
 }

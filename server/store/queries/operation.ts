@@ -1,30 +1,43 @@
 /** Marks of the queries that are operations: methods of the store, on either database. */
 import type { Kysely } from 'kysely';
-import type { Database } from '../schema.ts';
+import type { Database } from '../records.ts';
 
 /**
  * @limit Number of rows that one statement copies to another database. PostgreSQL accepts 65,535 values in a statement,
- * and a tunnel has 12.
+ * and a tunnel has 25.
  */
 export const TRANSFER_BATCH = 1000;
 
-type Query<Args extends readonly unknown[], Result> = (
-  db: Kysely<Database>,
-  ...args: Args
-) => Promise<Result>;
+/** A database, or a transaction on it. */
+export type Db = Kysely<Database>;
+
+type Query<Args extends readonly unknown[], Result> = (db: Db, ...args: Args) => Promise<Result>;
 
 /** An operation that only reads. */
 export function read<Args extends readonly unknown[], Result>(query: Query<Args, Result>) {
   return Object.assign(query, { kind: 'read' } as const);
 }
 
+/** A write of one statement. */
 export function write<Args extends readonly unknown[], Result>(query: Query<Args, Result>) {
   return Object.assign(query, { kind: 'write' } as const);
 }
 
-/** A write that operators request through `Store.act`, recorded unless its result is `undefined` or `false`. */
+/**
+ * A write of several statements, done as a whole or not at all: in its own transaction, or as a part of the surrounding
+ * one, such as that of an admin action and its audit entry.
+ */
+export function change<Args extends readonly unknown[], Result>(query: Query<Args, Result>) {
+  return write((db: Db, ...args: Args): Promise<Result> =>
+    db.isTransaction
+      ? query(db, ...args)
+      : db.transaction().execute((transaction) => query(transaction, ...args)),
+  );
+}
+
+/** A change that operators request through `Store.act`, recorded unless its result is `undefined` or `false`. */
 export function act<Args extends readonly unknown[], Result>(query: Query<Args, Result>) {
-  return Object.assign(query, { kind: 'write', recorded: 'if changed' } as const);
+  return Object.assign(change(query), { recorded: 'if changed' } as const);
 }
 
 /**
@@ -39,18 +52,7 @@ export function actEnding<Args extends readonly unknown[], Result>(
   return Object.assign(act(query), { ends });
 }
 
-/** A write like {@link act}, recorded unless it throws. */
+/** A change like {@link act}, recorded unless it throws. */
 export function actAlways<Args extends readonly unknown[], Result>(query: Query<Args, Result>) {
-  return Object.assign(query, { kind: 'write', recorded: 'always' } as const);
-}
-
-/**
- * Does work in its own transaction, or as a part of the surrounding one, such as that of an admin action and its audit
- * entry.
- */
-export function inTransaction<T>(
-  db: Kysely<Database>,
-  work: (transaction: Kysely<Database>) => Promise<T>,
-): Promise<T> {
-  return db.isTransaction ? work(db) : db.transaction().execute(work);
+  return Object.assign(change(query), { recorded: 'always' } as const);
 }

@@ -1,8 +1,6 @@
 /** Queries on secrets of the relay, and on what it tells commands that share its database, in SQL that every supported database understands. */
-import type { Kysely } from 'kysely';
-import type { Database } from '../schema.ts';
 import { raiseAccessRevision } from './account-queries.ts';
-import { act, inTransaction, write, read } from './operation.ts';
+import { act, type Db, read, write } from './operation.ts';
 
 const BYTES = 32;
 
@@ -23,7 +21,7 @@ export const relaySecret = write(async (db, name: string, now: number): Promise<
   const value = Buffer.from(crypto.getRandomValues(new Uint8Array(BYTES))).toString('base64url');
   await db
     .insertInto('relay_secrets')
-    .values({ name, value, created_at: now })
+    .values({ name, value, createdAt: now })
     // Another relay may have created it in between.
     .onConflict((conflict) => conflict.column('name').doNothing())
     .execute();
@@ -36,21 +34,19 @@ export const relaySecret = write(async (db, name: string, now: number): Promise<
  *
  * @returns how many links have ended
  */
-export const renewSecrets = act((db): Promise<number> =>
-  inTransaction(db, async (transaction) => {
-    for (const prefix of SIGNING_SECRETS) await removeSecrets(transaction, prefix, Infinity);
-    const links = await removeLinks(transaction);
-    await raiseAccessRevision(transaction);
-    return links;
-  }),
-);
+export const renewSecrets = act(async (db): Promise<number> => {
+  for (const prefix of SIGNING_SECRETS) await removeSecrets(db, prefix, Infinity);
+  const links = await removeLinks(db);
+  await raiseAccessRevision(db);
+  return links;
+});
 
 /**
  * Forgets all signed links: their keys are gone.
  *
  * @returns how many there were
  */
-export async function removeLinks(db: Kysely<Database>): Promise<number> {
+export async function removeLinks(db: Db): Promise<number> {
   const { numDeletedRows } = await db.deleteFrom('tunnel_links').executeTakeFirstOrThrow();
   return Number(numDeletedRows);
 }
@@ -64,11 +60,11 @@ export const removeSecrets = write(async (db, prefix: string, before: number): P
   await db
     .deleteFrom('relay_secrets')
     .where('name', 'like', `${prefix}%`)
-    .where('created_at', '<', Math.min(before, Number.MAX_SAFE_INTEGER))
+    .where('createdAt', '<', Math.min(before, Number.MAX_SAFE_INTEGER))
     .execute();
 });
 
-async function findSecret(db: Kysely<Database>, name: string): Promise<string | undefined> {
+async function findSecret(db: Db, name: string): Promise<string | undefined> {
   const row = await db
     .selectFrom('relay_secrets')
     .select('value')

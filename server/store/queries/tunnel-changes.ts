@@ -2,7 +2,7 @@
  * Queries that change a tunnel while it lives, in SQL that every supported database understands. Running relays apply
  * the operator's actions, because each raises the revision that they watch.
  */
-import { type ExpressionBuilder, type Kysely, sql } from 'kysely';
+import { type Expression, sql } from 'kysely';
 import {
   latestUses,
   type OwnedTunnel,
@@ -12,20 +12,10 @@ import {
   type TunnelOrders,
   type TunnelRecord,
 } from '../records.ts';
-import type { Database, TunnelsTable } from '../schema.ts';
 import { raiseAccessRevision } from './account-queries.ts';
 import { mustBeFreeForTunnel } from './namespace.ts';
-import { act, actAlways, actEnding, inTransaction, write, read } from './operation.ts';
-import {
-  lockTunnels,
-  readAccess,
-  readTokenUses,
-  writtenAccess,
-  writtenTokenUses,
-  findTunnel,
-  type ReleasedTunnel,
-  releaseIn,
-} from './tunnel-queries.ts';
+import { act, actAlways, actEnding, change, type Db, read, write } from './operation.ts';
+import { findTunnel, lockTunnels, type ReleasedTunnel, releaseTunnels } from './tunnel-queries.ts';
 
 /** @limit How long the relay remembers that an operator closed a tunnel: a relay learns of it within a second. */
 export const CLOSED_TUNNELS_KEPT_MS = 3_600_000;
@@ -34,7 +24,7 @@ export const CLOSED_TUNNELS_KEPT_MS = 3_600_000;
 export const raiseExpiry = actAlways(async (db, id: string, expiresAt: number): Promise<void> => {
   await db
     .updateTable('tunnels')
-    .set((column) => ({ expires_at: later(column, expiresAt) }))
+    .set({ expiresAt: later(expiresAt) })
     .where('id', '=', id)
     .execute();
 });
@@ -55,9 +45,10 @@ export interface Extension {
  */
 export type Reach = 'any' | 'by-agent';
 
-/** True for the tunnels within reach. */
-function within(reach: Reach) {
-  return reach === 'any' ? sql<boolean>`1 = 1` : sql<boolean>`tunnels.by_agent = 1`;
+/** The change of a tunnel, if it is within reach. */
+function updateWithin(db: Db, reach: Reach, id: string) {
+  const update = db.updateTable('tunnels').where('id', '=', id);
+  return reach === 'any' ? update : update.where('byAgent', '=', true);
 }
 
 /**
@@ -67,15 +58,12 @@ function within(reach: Reach) {
  */
 export const extendExpiry = act(
   async (db, id: string, { by, from, latest, reach }: Extension): Promise<number | undefined> => {
-    const row = await db
-      .updateTable('tunnels')
-      .set((column) => ({ expires_at: sql`${later(column, from)} + ${bigint(by)}` }))
-      .where('id', '=', id)
-      .where(within(reach))
-      .where('expires_at', '<=', latest - by)
-      .returning('expires_at')
+    const row = await updateWithin(db, reach, id)
+      .set({ expiresAt: sql`${later(from)} + ${bigint(by)}` })
+      .where('expiresAt', '<=', latest - by)
+      .returning('expiresAt')
       .executeTakeFirst();
-    return row?.expires_at;
+    return row?.expiresAt;
   },
 );
 
@@ -96,39 +84,32 @@ type AccessChange = Pick<TunnelRecord, 'access' | 'accessRevision'>;
  * @returns `undefined` if there is no such tunnel within reach
  */
 export const setAccess = actEnding(
-  (
+  async (
     db,
     id: string,
     wanted: NewAccess,
     reach: Reach,
-  ): Promise<(AccessChange & { readonly takesAway: boolean }) | undefined> =>
-    inTransaction(db, async (transaction) => {
-      const before = await lockAccess(transaction, id);
-      const access = withKeptTokens(before, wanted);
-      const row = await transaction
-        .updateTable('tunnels')
-        .set(({ eb }) => ({
-          access: writtenAccess(access),
-          access_revision: eb('access_revision', '+', 1),
-        }))
-        .where('id', '=', id)
-        .where(within(reach))
-        .returning('access_revision')
-        .executeTakeFirst();
-      return row && { access, accessRevision: row.access_revision, takesAway: takesAway(before, access) };
-    }),
-  (_args, change) => change?.takesAway === true,
+  ): Promise<(AccessChange & { readonly takesAway: boolean }) | undefined> => {
+    const before = await lockAccess(db, id);
+    const access = withKeptTokens(before, wanted);
+    const row = await updateWithin(db, reach, id)
+      .set(({ eb }) => ({ access, accessRevision: eb('accessRevision', '+', 1) }))
+      .returning('accessRevision')
+      .executeTakeFirst();
+    return row && { access, ...row, takesAway: takesAway(before, access) };
+  },
+  (_args, changed) => changed?.takesAway === true,
 );
 
 /** Keeps others from changing the access policy until the transaction ends: a revoked token must not come back. */
-async function lockAccess(transaction: Kysely<Database>, id: string): Promise<StoredAccess | null> {
-  const row = await transaction
+async function lockAccess(db: Db, id: string): Promise<StoredAccess | null> {
+  const row = await db
     .selectFrom('tunnels')
     .select('access')
     .where('id', '=', id)
     .forUpdate()
     .executeTakeFirst();
-  return readAccess(row?.access ?? null);
+  return row?.access ?? null;
 }
 
 function withKeptTokens(before: StoredAccess | null, { access, kept }: NewAccess): StoredAccess | null {
@@ -187,41 +168,27 @@ interface TakeOver {
  * @throws ConflictError `slug` if one of its hosts, as a wildcard tunnel, is the name of another account
  */
 export const setTerms = act(
-  (
+  async (
     db,
     id: string,
-    { localPort, ttl, idle, expiresAt, wildcard, createdKey, createdBy, byAgent }: TunnelTerms,
+    terms: TunnelTerms,
     wanted: NewAccess,
     { now, nameHold }: TakeOver,
-  ): Promise<(AccessChange & Pick<TunnelRecord, 'termsRevision'>) | undefined> =>
-    inTransaction(db, async (transaction) => {
-      const access = withKeptTokens(await lockAccess(transaction, id), wanted);
-      const row = await transaction
-        .updateTable('tunnels')
-        .set(({ eb }) => ({
-          local_port: localPort,
-          ttl_seconds: ttl,
-          idle: idle ? 1 : 0,
-          expires_at: expiresAt,
-          created_key: createdKey,
-          created_by: createdBy,
-          by_agent: byAgent ? 1 : 0,
-          wildcard: wildcard ? 1 : 0,
-          terms_revision: eb('terms_revision', '+', 1),
-          access: writtenAccess(access),
-          access_revision: eb('access_revision', '+', 1),
-        }))
-        .where('id', '=', id)
-        .where(within(byAgent ? 'by-agent' : 'any'))
-        .returning(['slug', 'account_id', 'terms_revision', 'access_revision'])
-        .executeTakeFirst();
-      if (row === undefined) return undefined;
-      if (wildcard) {
-        const tunnel = { slug: row.slug, accountId: row.account_id, wildcard };
-        await mustBeFreeForTunnel(transaction, tunnel, now, nameHold);
-      }
-      return { access, accessRevision: row.access_revision, termsRevision: row.terms_revision };
-    }),
+  ): Promise<(AccessChange & Pick<TunnelRecord, 'termsRevision'>) | undefined> => {
+    const access = withKeptTokens(await lockAccess(db, id), wanted);
+    const row = await updateWithin(db, terms.byAgent ? 'by-agent' : 'any', id)
+      .set(({ eb }) => ({
+        ...terms,
+        termsRevision: eb('termsRevision', '+', 1),
+        access,
+        accessRevision: eb('accessRevision', '+', 1),
+      }))
+      .returning(['slug', 'accountId', 'wildcard', 'termsRevision', 'accessRevision'])
+      .executeTakeFirst();
+    if (row === undefined) return undefined;
+    if (row.wildcard) await mustBeFreeForTunnel(db, row, now, nameHold);
+    return { access, accessRevision: row.accessRevision, termsRevision: row.termsRevision };
+  },
 );
 
 /** The revisions of a tunnel when it was read. */
@@ -243,15 +210,15 @@ export const setKnocks = write(
     const row = await db
       .updateTable('tunnels')
       .set(({ eb }) => ({
-        knocks: JSON.stringify(knocks),
-        knocks_revision: eb('knocks_revision', '+', 1),
+        knocks,
+        knocksRevision: eb('knocksRevision', '+', 1),
       }))
       .where('id', '=', id)
-      .where('access_revision', '=', accessRevision)
-      .where('knocks_revision', '=', knocksRevision)
-      .returning('knocks_revision')
+      .where('accessRevision', '=', accessRevision)
+      .where('knocksRevision', '=', knocksRevision)
+      .returning('knocksRevision')
       .executeTakeFirst();
-    return row?.knocks_revision;
+    return row?.knocksRevision;
   },
 );
 
@@ -262,27 +229,25 @@ export type TrafficDelta = Pick<
 >;
 
 /** Adds traffic in one transaction. Unknown ids are ignored. */
-export const addTraffic = write(async (db, deltas: readonly TrafficDelta[]): Promise<void> => {
+export const addTraffic = change(async (db, deltas: readonly TrafficDelta[]): Promise<void> => {
   if (deltas.length === 0) return;
-  await db.transaction().execute(async (transaction) => {
-    await lockTunnels(
-      transaction,
-      deltas.map(({ id }) => id),
-    );
-    const delta = sumOf(deltas);
-    await transaction
-      .updateTable('tunnels')
-      .from(delta)
-      .set({
-        bytes_in: sql`tunnels.bytes_in + delta.bytes_in`,
-        bytes_out: sql`tunnels.bytes_out + delta.bytes_out`,
-        requests: sql`tunnels.requests + delta.requests`,
-        expires_at: sql`case when tunnels.terms_revision = delta.terms_revision and tunnels.expires_at < delta.expires_at
-          then delta.expires_at else tunnels.expires_at end`,
-      })
-      .whereRef('tunnels.id', '=', 'delta.id')
-      .execute();
-  });
+  await lockTunnels(db, deltas);
+  await db
+    .updateTable('tunnels')
+    .from(sumOf(deltas))
+    .set(({ eb }) => ({
+      bytesIn: eb('tunnels.bytesIn', '+', eb.ref('delta.bytesIn')),
+      bytesOut: eb('tunnels.bytesOut', '+', eb.ref('delta.bytesOut')),
+      requests: eb('tunnels.requests', '+', eb.ref('delta.requests')),
+      expiresAt: eb
+        .case()
+        .when('tunnels.termsRevision', '=', eb.ref('delta.termsRevision'))
+        .then(later(eb.ref('delta.expiresAt')))
+        .else(eb.ref('tunnels.expiresAt'))
+        .end(),
+    }))
+    .whereRef('tunnels.id', '=', 'delta.id')
+    .execute();
 });
 
 /** When tokens of a tunnel were used. */
@@ -293,29 +258,17 @@ export interface TokenUses {
 }
 
 /** Stores when tokens were used, in one transaction. Unknown ids and revoked tokens are ignored. */
-export const markTokensUsed = write(async (db, tunnels: readonly TokenUses[]): Promise<void> => {
+export const markTokensUsed = change(async (db, tunnels: readonly TokenUses[]): Promise<void> => {
   if (tunnels.length === 0) return;
-  await db.transaction().execute(async (transaction) => {
-    const ids = tunnels.map(({ id }) => id);
-    await lockTunnels(transaction, ids);
-    const rows = await transaction
-      .selectFrom('tunnels')
-      .select(['id', 'access', 'token_uses'])
-      .where('id', 'in', ids)
-      .execute();
-    for (const { id, access, token_uses } of rows) {
-      const news = tunnels.filter((tunnel) => tunnel.id === id).flatMap(({ uses }) => uses);
-      const latest = latestUses([...readTokenUses(token_uses), ...news]);
-      const uses = [...latest].filter(([hash]) =>
-        readAccess(access)?.tokens.some((one) => one.hash === hash),
-      );
-      await transaction
-        .updateTable('tunnels')
-        .set({ token_uses: writtenTokenUses(uses) })
-        .where('id', '=', id)
-        .execute();
-    }
-  });
+  const known = await lockTunnels(db, tunnels);
+  const rows = db.selectFrom('tunnels').select(['id', 'access', 'tokenUses']);
+  for (const { id, access, tokenUses } of await rows.where('id', 'in', [...known.keys()]).execute()) {
+    const news = tunnels.filter((tunnel) => tunnel.id === id).flatMap(({ uses }) => uses);
+    const uses = [...latestUses([...tokenUses, ...news])].filter(([hash]) =>
+      access?.tokens.some((one) => one.hash === hash),
+    );
+    await db.updateTable('tunnels').set({ tokenUses: uses }).where('id', '=', id).execute();
+  }
 });
 
 /** The deltas as a table, one row for each tunnel, so that any number of them takes one statement. */
@@ -325,11 +278,9 @@ function sumOf(deltas: readonly TrafficDelta[]) {
       sql`(${id}, ${bigint(bytesIn)}, ${bigint(bytesOut)}, ${bigint(requests)}, ${bigint(expiresAt)}, ${bigint(termsRevision)})`,
   );
   // Both databases name the columns of a list of values like this.
-  return sql<
-    Pick<TunnelsTable, 'id' | 'bytes_in' | 'bytes_out' | 'requests' | 'expires_at' | 'terms_revision'>
-  >`(
-    select column1 as id, sum(column2) as bytes_in, sum(column3) as bytes_out, sum(column4) as requests,
-      max(column5) as expires_at, max(column6) as terms_revision
+  return sql<TrafficDelta>`(
+    select column1 as id, sum(column2) as "bytesIn", sum(column3) as "bytesOut", sum(column4) as requests,
+      max(column5) as "expiresAt", max(column6) as "termsRevision"
     from (values ${sql.join(rows)}) as given group by column1
   )`.as<'delta'>('delta');
 }
@@ -338,13 +289,9 @@ function bigint(value: number) {
   return sql`cast(${value} as bigint)`;
 }
 
-function later(column: ExpressionBuilder<Database, 'tunnels'>, expiresAt: number) {
-  return column
-    .case()
-    .when('expires_at', '<', expiresAt)
-    .then(expiresAt)
-    .else(column.ref('expires_at'))
-    .end();
+/** The expiry of a tunnel, or a later one. */
+function later(expiresAt: number | Expression<number>) {
+  return sql<number>`case when tunnels."expiresAt" < ${expiresAt} then ${expiresAt} else tunnels."expiresAt" end`;
 }
 
 /**
@@ -353,17 +300,15 @@ function later(column: ExpressionBuilder<Database, 'tunnels'>, expiresAt: number
  * @param now wall time in ms
  * @returns false if there is no such tunnel
  */
-export const orderClose = actEnding((db, tunnel: ReleasedTunnel, now: number): Promise<boolean> =>
-  inTransaction(db, async (transaction) => {
-    const removed = await releaseIn(transaction, [tunnel], now);
-    if (!removed.has(tunnel.id)) return false;
-    const old = now - CLOSED_TUNNELS_KEPT_MS;
-    await transaction.deleteFrom('closed_tunnels').where('closed_at', '<', old).execute();
-    await transaction.insertInto('closed_tunnels').values({ id: tunnel.id, closed_at: now }).execute();
-    await raiseAccessRevision(transaction);
-    return true;
-  }),
-);
+export const orderClose = actEnding(async (db, tunnel: ReleasedTunnel, now: number): Promise<boolean> => {
+  const removed = await releaseTunnels(db, [tunnel], now);
+  if (removed.size === 0) return false;
+  const old = now - CLOSED_TUNNELS_KEPT_MS;
+  await db.deleteFrom('closed_tunnels').where('closedAt', '<', old).execute();
+  await db.insertInto('closed_tunnels').values({ id: tunnel.id, closedAt: now }).execute();
+  await raiseAccessRevision(db);
+  return true;
+});
 
 /**
  * Suspends or resumes a tunnel. If it ends while it is suspended, nobody gets its slug or its domain: see
@@ -373,26 +318,23 @@ export const orderClose = actEnding((db, tunnel: ReleasedTunnel, now: number): P
  * @returns the tunnel after the change; `undefined` for an unknown id
  */
 export const suspendTunnel = actEnding(
-  (db, id: string, reason: string | null): Promise<OwnedTunnel | undefined> =>
-    inTransaction(db, async (transaction) => {
-      await transaction.updateTable('tunnels').set({ suspended: reason }).where('id', '=', id).execute();
-      const owned = await findTunnel(transaction, id);
-      if (owned !== undefined) await raiseAccessRevision(transaction);
-      return owned;
-    }),
+  async (db, id: string, reason: string | null): Promise<OwnedTunnel | undefined> => {
+    await db.updateTable('tunnels').set({ suspended: reason }).where('id', '=', id).execute();
+    const owned = await findTunnel(db, id);
+    if (owned !== undefined) await raiseAccessRevision(db);
+    return owned;
+  },
   ([, reason]) => reason !== null,
 );
 
 /** Reads what an operator has decided about tunnels; relays that serve must follow it. */
 export const tunnelOrders = read(async (db): Promise<TunnelOrders> => {
   const closed = await db.selectFrom('closed_tunnels').select('id').execute();
-  const rows = await db
+  const suspended = await db
     .selectFrom('tunnels')
-    .select(['id', 'suspended'])
+    .select(['id', 'suspended as reason'])
     .where('suspended', 'is not', null)
+    .$narrowType<{ reason: string }>()
     .execute();
-  return {
-    closed: closed.map(({ id }) => id),
-    suspended: rows.map(({ id, suspended }) => ({ id, reason: suspended ?? '' })),
-  };
+  return { closed: closed.map(({ id }) => id), suspended };
 });

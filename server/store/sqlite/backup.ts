@@ -6,7 +6,7 @@ import { MovedDatabaseError, refuseMoved } from '../database-address.ts';
 import { insertAudit } from '../queries/audit-queries.ts';
 import { removeLinks, removeSecrets, SIGNING_SECRETS } from '../queries/relay-queries.ts';
 import type { AuditRecord } from '../records.ts';
-import type { Database } from '../schema.ts';
+import type { Database } from '../records.ts';
 import { keepEnded, type KeptEndings, NOTHING_KEPT } from './keep-ended.ts';
 import { openSqliteDatabase } from './open-sqlite.ts';
 import { createPart, link, loadSqlite, publish, SQLITE_BUSY_MS } from './sqlite-files.ts';

@@ -53,7 +53,7 @@ describe('openSqlite', () => {
   onPosix(
     'creates the file in a folder only its own user can read, and closes files that others may read',
     async () => {
-      await (await open()).insertAccount(anAccount());
+      await (await open()).insertAccounts([anAccount()]);
       assert.equal(statSync(join(folder, 'data')).mode & 0o777, 0o700);
       chmodSync(join(folder, 'data'), 0o755);
       for (const suffix of ['', '-wal', '-shm']) chmodSync(path + suffix, 0o644);
@@ -64,14 +64,14 @@ describe('openSqlite', () => {
 
   onPosix('creates files for the own user only in a folder that anyone can read', async () => {
     mkdirSync(join(folder, 'data'), { mode: 0o755 });
-    await (await open()).insertAccount(anAccount());
+    await (await open()).insertAccounts([anAccount()]);
     assert.deepEqual(modesOf(path), [0o600, 0o600, 0o600]);
   });
 
   it('keeps what was stored, for several programs, even if they open it at the same moment as the first', async () => {
     const [first, second] = await Promise.all([open(), open()]);
     const account = anAccount();
-    await first.insertAccount(account);
+    await first.insertAccounts([account]);
     for (const store of [second, await open()])
       assert.deepEqual(await store.findAccount(account.name), account);
   });
@@ -90,7 +90,7 @@ describe('openSqlite', () => {
     await store.ping();
     assert.equal(await store.hasKeys(), false);
     const account = anAccount();
-    const written = store.insertAccount(account);
+    const written = store.insertAccounts([account]);
     // Timers still fire, so this one ends the wait.
     setTimeout(() => other.exec('commit'), 30);
     await written;
@@ -151,7 +151,7 @@ describe('openSqlite', () => {
     mock.timers.enable({ apis: ['setInterval'] });
     try {
       const store = await open();
-      await store.insertAccount(anAccount({ name: 'ann' }));
+      await store.insertAccounts([anAccount({ name: 'ann' })]);
       mock.timers.tick(SQLITE_CHECKPOINT_MS);
       await store.ping();
     } finally {

@@ -18,7 +18,9 @@ import {
 } from 'kysely';
 import type { Log } from '../../log.ts';
 import { refuseMoved } from '../database-address.ts';
-import { type Creation, type Database, MissingDatabaseError, prepare } from '../schema.ts';
+import { stored } from '../columns.ts';
+import type { Database } from '../records.ts';
+import { type Creation, decoded, MissingDatabaseError, prepare } from '../schema.ts';
 import { kyselyStore, type Store } from '../store.ts';
 import {
   createPart,
@@ -312,8 +314,8 @@ class SqliteConnection implements DatabaseConnection {
 
   #execute<R>(query: CompiledQuery): QueryResult<R> {
     const statement = this.#database.prepare(query.sql);
-    const parameters = query.parameters as readonly SQLInputValue[];
-    if (!isWrite(query) || returnsRows(query)) return { rows: statement.all(...parameters) as R[] };
+    const parameters = query.parameters.map(stored) as SQLInputValue[];
+    if (!isWrite(query) || returnsRows(query)) return { rows: decoded<R>(statement.all(...parameters)) };
     const { changes } = statement.run(...parameters);
     return { rows: [], numAffectedRows: BigInt(changes) };
   }

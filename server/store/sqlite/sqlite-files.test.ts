@@ -31,7 +31,7 @@ describe('a database whose files have moved', () => {
     folder = temporaryDirectory();
     path = join(folder, 'culvert.db');
     store = await openSqlite(path, () => {});
-    await store.insertAccount(account);
+    await store.insertAccounts([account]);
   });
 
   afterEach(() => store.close());
@@ -147,7 +147,7 @@ describe('what root creates in the folder of a service', () => {
     const path = join(folder, 'culvert.db');
     lockDatabase(path).release();
     const store = await openSqlite(path, () => {});
-    await store.insertAccount(anAccount());
+    await store.insertAccounts([anAccount()]);
     backUp(path, join(folder, 'copy.db'));
     const files = readdirSync(folder);
     const expected = owner(statSync(folder));

@@ -31,7 +31,7 @@ describe('a store on its own thread', () => {
     clock = new FakeClock();
     logged = [];
     store = await open(path);
-    await store.insertAccount(owner);
+    await store.insertAccounts([owner]);
   });
 
   afterEach(() => store.close());
@@ -58,7 +58,7 @@ describe('a store on its own thread', () => {
   });
 
   it('fails like the store', async () => {
-    await assert.rejects(store.insertAccount(anAccount({ name: 'owner' })), isTaken('name'));
+    await assert.rejects(store.insertAccounts([anAccount({ name: 'owner' })]), isTaken('name'));
     const tunnel = aTunnel(owner.id, { expiresAt: 5000 });
     await store.insertTunnel(tunnel);
     await assert.rejects(
@@ -77,7 +77,7 @@ describe('a store on its own thread', () => {
 
   it('lets timers run while another program keeps it from writing', async () => {
     const other = holdWrites();
-    const written = store.insertAccount(anAccount({ name: 'late' }));
+    const written = store.insertAccounts([anAccount({ name: 'late' })]);
     setTimeout(() => other.exec('commit'), 30);
     await written;
     other.close();
@@ -86,13 +86,13 @@ describe('a store on its own thread', () => {
 
   it('forwards log entries of the store', async () => {
     rmSync(path);
-    await assert.rejects(store.insertAccount(anAccount()), StoreError);
+    await assert.rejects(store.insertAccounts([anAccount()]), StoreError);
     assert.deepEqual(logged, ['database created', 'store failing']);
   });
 
   it('gives up an operation after 10 s without an answer, and reports that its outcome is unknown', async () => {
     const other = holdWrites();
-    const written = store.insertAccount(anAccount({ name: 'late' }));
+    const written = store.insertAccounts([anAccount({ name: 'late' })]);
     clock.advance(STORE_ANSWER_TIMEOUT_MS);
     await assert.rejects(
       written,
@@ -118,7 +118,7 @@ describe('a store on its own thread', () => {
 
   it('fails while its thread is lost, starts another after 1 s, and still has the data', async () => {
     const other = holdWrites();
-    const written = store.insertAccount(anAccount());
+    const written = store.insertAccounts([anAccount()]);
     // Rejected before anybody looks.
     const outcome = assert.rejects(
       written,
