@@ -2,7 +2,7 @@
 import { MESSAGES } from '../../client/messages.ts';
 
 /** Requests that are edited and sent. */
-export const BENCH = {
+const BENCH = {
   'bench.result':
     '{status} · {time} · {lines, plural, =0 {no line differs} one {# line differs} other {# lines differ}}',
   'bench.noResponseCame': 'Sent, but no response arrived',
@@ -47,7 +47,7 @@ export const BENCH = {
 } as const;
 
 /** Bodies of requests and responses. */
-export const BODY = {
+const BODY = {
   'body.none': 'No body.',
   'body.wrap': 'Wrap',
   'body.findWithKey': 'Find ({keys})',
@@ -112,7 +112,7 @@ export const BODY = {
 } as const;
 
 /** "Find out why": the check of the way. */
-export const CHECKUP = {
+const CHECKUP = {
   'checkup.toRelay': 'Connection to the relay',
   'checkup.toTunnel': 'Connection to {slug}',
   'checkup.stopsAt': 'Failed: {failed}.',
@@ -137,7 +137,7 @@ export const CHECKUP = {
 } as const;
 
 /** Texts that several parts of the window use. */
-export const COMMON = {
+const COMMON = {
   'common.stillStarting': 'Culvert is still starting. This is taking longer than usual.',
   'common.openAgain': '{problem} Close this window and open it again.',
   'common.lostContact': 'The window lost its connection to the app.',
@@ -229,7 +229,7 @@ export const COMMON = {
 } as const;
 
 /** The form for a new tunnel. */
-export const CREATE = {
+const CREATE = {
   'create.exposed': 'Port {port} is exposed.',
   'create.newTunnel': 'New tunnel',
   'create.options': 'Options',
@@ -318,7 +318,7 @@ export const CREATE = {
 } as const;
 
 /** Sharing a folder that was dropped on the window. */
-export const DROP = {
+const DROP = {
   'drop.question': 'Share the folder <b>{name}</b>?',
   'drop.explained':
     'Anyone who has the address can read the folder for one hour. For each folder, visitors see its index.html or a list of its files. Files and folders whose names begin with a dot are hidden, and links that point outside the folder do not work. Visitors cannot change anything.',
@@ -329,7 +329,7 @@ export const DROP = {
 } as const;
 
 /** Access: passwords, links, approval requests. */
-export const LOCK = {
+const LOCK = {
   'knocks.waiting': 'Visitors waiting for access to {slug}',
   'knocks.admitted': 'Approved {who}.',
   'knocks.refused': 'Denied {who}.',
@@ -453,7 +453,7 @@ export const LOCK = {
 } as const;
 
 /** The request log and one request. */
-export const LOG = {
+const LOG = {
   'log.notRead': 'The requests could not be loaded.',
   'log.show': 'Show',
   'log.empty': 'The log is empty.',
@@ -567,7 +567,7 @@ export const LOG = {
 } as const;
 
 /** Notifications of the system. */
-export const NOTICES = {
+const NOTICES = {
   'notice.knock': 'Someone is asking for access to {slug}',
   'notice.knockFrom': '{agent} from {address}.',
   'notice.updateOut': 'Culvert {version} is available',
@@ -603,7 +603,7 @@ export const NOTICES = {
 } as const;
 
 /** The command palette. */
-export const PALETTE = {
+const PALETTE = {
   'palette.found': 'Found',
   'palette.find': 'Find a tunnel, request, port or command',
   'palette.findShort': 'Tunnel, request, port or command',
@@ -660,7 +660,7 @@ export const PALETTE = {
 } as const;
 
 /** What went wrong, and what to do about it. */
-export const PROBLEMS = {
+const PROBLEMS = {
   'session.signedOutFirst': 'You are signed out. Sign in first.',
   'session.settingsUnreadable':
     'Culvert could not read your settings, so it started with the default settings. The old file was kept at {path}.',
@@ -789,7 +789,7 @@ export const PROBLEMS = {
 } as const;
 
 /** Opening the tunnels of a project's `culvert.yml`, and sharing folders by a menu. */
-export const PROJECT = {
+const PROJECT = {
   'project.open': 'Open a project…',
   'project.openFolder': 'Share a folder…',
   'project.reopen': 'Open project {name}',
@@ -893,7 +893,7 @@ export const REFUSALS = {
 } as const;
 
 /** The settings of the app. */
-export const SETTINGS = {
+const SETTINGS = {
   'settings.title': 'Settings',
   'settings.app': 'App',
   'settings.ofCommand':
@@ -939,7 +939,7 @@ export const SETTINGS = {
 } as const;
 
 /** Signing in, and invitations. */
-export const SIGN_IN = {
+const SIGN_IN = {
   'invitation.signedInTo': 'Signed in to {host}.',
   'invitation.notNow': 'Not now',
   'signIn.signingIn': 'Signing in…',
@@ -981,7 +981,7 @@ export const SIGN_IN = {
 } as const;
 
 /** Signatures of webhooks and their secrets. */
-export const SIGNATURE = {
+const SIGNATURE = {
   'secrets.set': 'Saved the secret.',
   'secrets.removed': 'Removed the secret.',
   'secrets.title': 'Secrets',
@@ -1038,7 +1038,7 @@ export const SIGNATURE = {
 } as const;
 
 /** Tray, menus and dialogs of the system. */
-export const SYSTEM = {
+const SYSTEM = {
   'share.withPassword': 'Open {url} and enter the password {password}',
   'tray.signedOut': 'Culvert: signed out',
   'tray.noTunnels': 'Culvert: no tunnels',
@@ -1110,7 +1110,7 @@ export const SYSTEM = {
 } as const;
 
 /** The people of the account, for its owners. */
-export const TEAM = {
+const TEAM = {
   'team.title': 'Team',
   'team.members': 'Keys and invitations',
   'team.noName': 'No name',
@@ -1170,7 +1170,7 @@ export const TEAM = {
 } as const;
 
 /** Lengths of time, and how much is left of one. */
-export const TIME = {
+const TIME = {
   'time.days': '{days} d',
   'time.daysHours': '{days} d {hours} h',
   'time.hours': '{hours} h',
@@ -1188,7 +1188,7 @@ export const TIME = {
 } as const;
 
 /** Requests that are imported. */
-export const TRANSFER = {
+const TRANSFER = {
   'import.title': 'Import into {slug}',
   'import.text': 'curl command',
   'import.hint':
@@ -1202,7 +1202,7 @@ export const TRANSFER = {
 } as const;
 
 /** The list of tunnels and their cards. */
-export const TUNNELS = {
+const TUNNELS = {
   'address.copied': 'Address copied.',
   'tunnels.aServer': 'A server',
   'tunnels.nothingExposed': 'No tunnels yet',
@@ -1305,6 +1305,3 @@ export const EN = {
   ...TRANSFER,
   ...TUNNELS,
 } as const;
-
-/** All texts of a part of the app in another language: none missing, none too many. */
-export type Translation<Texts> = { readonly [Key in keyof Texts]: string };

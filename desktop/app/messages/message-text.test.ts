@@ -14,7 +14,7 @@ import { FLAG_RULE, FOLDER_RULE, KEEP_BODIES_RULE, WAIT_RULE } from '../../clien
 import { judge } from '../../client/control/verdict.ts';
 import { toMessage, MESSAGES, textOf } from '../../client/messages.ts';
 import { RelayRefusal } from '../../client/relay/errors.ts';
-import { REFUSALS_DE } from './de.ts';
+import DE from './de.json' with { type: 'json' };
 import { REFUSALS } from './en.ts';
 import { acceptedText, translateMessage } from './message-text.ts';
 import { DEFAULT_LOCALE, setLocale } from './translate.ts';
@@ -77,7 +77,7 @@ describe('the words of a refusal', () => {
 
   it('are German for every error, with the values that the relay inserted', () => {
     setLocale({ language: 'de', tag: 'de-DE' });
-    const german: Readonly<Record<string, string>> = REFUSALS_DE;
+    const german: Readonly<Record<string, string>> = DE;
     for (const error of ALL_API_ERRORS)
       assert.equal(refused(error), german[`refusal.${error.code}`], error.code);
     assert.equal(refused(ttlTooLong('24h')), 'die Laufzeit darf höchstens 24h sein');

@@ -3,7 +3,7 @@
  * The command speaks English.
  */
 import { IntlMessageFormat } from 'intl-messageformat';
-import { DE } from './de.ts';
+import DE from './de.json' with { type: 'json' };
 import { EN } from './en.ts';
 
 /** Those that users can choose, by their BCP 47 tags. */
@@ -55,7 +55,8 @@ export type TextKey = keyof typeof EN;
 /** What a text has in its places. */
 export type TextValues = Readonly<Record<string, string | number | Date>>;
 
-const CATALOGUES: Readonly<Record<Language, Readonly<Record<TextKey, string>>>> = { en: EN, de: DE };
+/** A text that a language does not have is shown in English. */
+const CATALOGUES: Readonly<Record<Language, Readonly<Partial<Record<TextKey, string>>>>> = { en: EN, de: DE };
 
 let locale: Locale = DEFAULT_LOCALE;
 /** Of the present language: a message is parsed when it is first shown. */
@@ -100,7 +101,7 @@ export function tagged<Part>(
 }
 
 function messageOf(key: TextKey): string {
-  return CATALOGUES[locale.language][key];
+  return CATALOGUES[locale.language][key] ?? EN[key];
 }
 
 function formatOf(key: TextKey): IntlMessageFormat {
