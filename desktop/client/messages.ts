@@ -1,12 +1,7 @@
-/**
- * The engine's messages for people: in English, as the command prints them, and with the code and values from which the
- * app makes a message in its user's language.
- */
+/** A message for people: its code, and the values from which {@link inLanguage} makes a text in a language. */
 export interface Message {
   readonly code: MessageCode;
   readonly values: Readonly<Record<string, MessageValue | number>>;
-  /** in English */
-  readonly text: string;
 }
 
 /** A relay's explanation of a refusal, with the code of the error (protocol.md section 2.2). */
@@ -28,19 +23,42 @@ export type MessageValue = Message | Refused | Accepted | readonly MessageValue[
 
 /** @param values for the placeholders of the message */
 export function toMessage(code: MessageCode, values: Message['values'] = {}): Message {
-  const text = MESSAGES[code].replace(/\{(\w+)\}/g, (_place, name: string) => {
-    const value = values[name];
-    if (value === undefined) throw new TypeError(`"${code}" has no ${name}`);
-    return typeof value === 'number' ? String(value) : textOf(value);
-  });
-  return { code, values, text };
+  for (const [, name = ''] of MESSAGES[code].matchAll(PLACES))
+    if (values[name] === undefined) throw new TypeError(`"${code}" has no ${name}`);
+  return { code, values };
 }
 
-/** In English. */
+const PLACES = /\{(\w+)\}/g;
+
+/** The texts of a language. */
+export interface Language {
+  message(code: MessageCode, values: Readonly<Record<string, string | number>>): string;
+  refused(refusal: Refused): string;
+  /** @param accepted in English */
+  accepted(accepted: string): string;
+}
+
+const ENGLISH: Language = {
+  message: (code, values) => MESSAGES[code].replace(PLACES, (_place, name: string) => String(values[name])),
+  refused: ({ text }) => text,
+  accepted: (accepted) => accepted,
+};
+
+/** In English, which the command and the library speak. */
 export function textOf(said: MessageValue): string {
+  return inLanguage(said, ENGLISH);
+}
+
+/** Puts into words whatever the engine says. */
+export function inLanguage(said: MessageValue, language: Language): string {
   if (typeof said === 'string') return said;
-  if (isLines(said)) return said.map(textOf).join('\n');
-  return 'accepted' in said ? said.accepted : said.text;
+  if (isLines(said)) return said.map((line) => inLanguage(line, language)).join('\n');
+  if ('accepted' in said) return language.accepted(said.accepted);
+  if ('refusal' in said) return language.refused(said);
+  const values = Object.entries(said.values).map(
+    ([name, value]) => [name, typeof value === 'number' ? value : inLanguage(value, language)] as const,
+  );
+  return language.message(said.code, Object.fromEntries(values));
 }
 
 export function isLines(said: MessageValue): said is readonly MessageValue[] {

@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { onPosix } from '../../shared/testing/posix.ts';
 import { temporaryDirectory } from '../../shared/testing/temporary-directory.ts';
-import { type Message, toMessage } from './messages.ts';
+import { type Message, toMessage, textOf } from './messages.ts';
 import { answerQuestions, type AskOwner, askThroughApp } from './owner-questions.ts';
 
 const NEVER = new AbortController().signal;
@@ -84,19 +84,19 @@ describe('a question to the owner', () => {
     const seen: string[] = [];
     const first = Promise.withResolvers<boolean>();
     const ask = await answering((question) => {
-      seen.push(question.text);
+      seen.push(textOf(question));
       return seen.length === 1 ? first.promise : Promise.resolve(false);
     });
     const answers = Promise.all([ask(admit('one'), NEVER), ask(admit('two'), NEVER)]);
     while (seen.length === 0) await new Promise((resolve) => setImmediate(resolve));
-    assert.deepEqual(seen, [admit('one').text]);
+    assert.deepEqual(seen, [textOf(admit('one'))]);
     first.resolve(true);
     assert.deepEqual(await answers, [true, false]);
   });
 
   it('cannot move the cursor or be endless', async () => {
     const seen: string[] = [];
-    const ask = await answering((question) => Promise.resolve(seen.push(question.text) < 0));
+    const ask = await answering((question) => Promise.resolve(seen.push(textOf(question)) < 0));
     assert.equal(await ask(admit('a\u{1b}[2Jb'), NEVER), false);
     assert.equal(await ask(admit('x'.repeat(100_000)), NEVER), undefined);
     assert.deepEqual(seen, [String.raw`admit the visitor at a\x1b[2Jb to the tunnel shop to port 3000`]);

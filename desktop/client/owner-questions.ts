@@ -87,17 +87,8 @@ export function askThroughApp(directory: string): AskOwner {
         resolve(typeof agrees === 'boolean' ? agrees : undefined);
         socket.destroy();
       });
-      socket.write(`${JSON.stringify({ question: written(question) })}\n`);
+      socket.write(`${JSON.stringify({ question })}\n`);
     });
-}
-
-/** Without its English text, which the reader makes itself. */
-function written({ code, values }: Message): object {
-  const parts = Object.entries(values).map(([name, value]) => [
-    name,
-    typeof value === 'object' && 'code' in value ? written(value) : value,
-  ]);
-  return { code, values: Object.fromEntries(parts) as object };
 }
 
 /**

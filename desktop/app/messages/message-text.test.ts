@@ -27,8 +27,11 @@ describe('messages of the engine', () => {
   afterEach(() => setLocale(DEFAULT_LOCALE));
 
   it('are the same in English as the command prints them', () => {
-    assert.equal(said.text, 'The relay at https://relay.test cannot be reached: nothing is listening there');
-    assert.equal(translateMessage(said), said.text);
+    assert.equal(
+      textOf(said),
+      'The relay at https://relay.test cannot be reached: nothing is listening there',
+    );
+    assert.equal(translateMessage(said), textOf(said));
     assert.equal(translateMessage('EWHATEVER'), 'EWHATEVER');
   });
 

@@ -30,20 +30,13 @@ import {
   KEEP_BODIES_RULE,
   WAIT_RULE,
 } from '../../client/config/tunnel-spec.ts';
-import { isLines, type Refused, type MessageValue } from '../../client/messages.ts';
+import { inLanguage, type MessageValue, type Refused } from '../../client/messages.ts';
 import { REFUSALS } from './en.ts';
 import { t, type TextKey } from './translate.ts';
 
 /** What the engine or a relay has said, in the user's language. */
 export function translateMessage(said: MessageValue): string {
-  if (typeof said === 'string') return said;
-  if (isLines(said)) return said.map(translateMessage).join('\n');
-  if ('accepted' in said) return acceptedText(said.accepted);
-  if ('refusal' in said) return refusalText(said);
-  const values = Object.entries(said.values).map(([name, value]) => {
-    return [name, typeof value === 'number' ? value : translateMessage(value)] as const;
-  });
-  return t(said.code, Object.fromEntries(values));
+  return inLanguage(said, { message: t, refused: refusalText, accepted: acceptedText });
 }
 
 /* A relay's refusal in the user's language. */
@@ -51,7 +44,7 @@ export function translateMessage(said: MessageValue): string {
 type RefusalCode = keyof typeof REFUSALS extends `refusal.${infer Code}` ? Code : never;
 
 /** @returns the relay's own words for an error that this app does not know, or that has a text of its own */
-export function refusalText({ refusal: code, text }: Refused): string {
+function refusalText({ refusal: code, text }: Refused): string {
   if (!isKnown(code)) return text;
   const values = valuesIn(text, REFUSALS[`refusal.${code}`]);
   return values === undefined ? text : t(`refusal.${code}`, values);

@@ -8,7 +8,7 @@ import {
 import { accessProblems, type WantedAccess, wantedAccess } from '../../client/config/project-access.ts';
 import type { Prompt } from '../../client/config/relay-access.ts';
 import { UsageError } from '../../client/failures.ts';
-import { type Message, type MessageValue, toMessage } from '../../client/messages.ts';
+import { type Message, type MessageValue, toMessage, textOf } from '../../client/messages.ts';
 
 interface AccessValues {
   readonly auth?: readonly string[] | undefined;
@@ -33,7 +33,7 @@ export function readAccessOptions(values: AccessValues): AccessOptions {
   const [problem] = accessProblems(fields);
   if (problem !== undefined) {
     const option = problem.field === 'tokens' ? 'token' : problem.field;
-    throw new UsageError(`--${option}: ${problem.said.text}.`);
+    throw new UsageError(`--${option}: ${textOf(problem.said)}.`);
   }
   const isAuthExposed = auth.some((login) => login.includes(':'));
   return {
@@ -92,7 +92,8 @@ export function accessText(access: AccessView): string {
 
 /** @returns the policy in words, such as `password or signed link, only from 10.0.0.0/8`; `undefined` for everybody */
 export function describeAccess(access: AccessView): string | undefined {
-  return accessMessage(access)?.text;
+  const message = accessMessage(access);
+  return message && textOf(message);
 }
 
 /** The same as a message. */

@@ -7,7 +7,7 @@ import type { Readable, Writable } from 'node:stream';
 import { ReadStream, WriteStream } from 'node:tty';
 import { promisify } from 'node:util';
 import { escapeUnprintable } from '../../../shared/unprintable.ts';
-import type { Message } from '../../client/messages.ts';
+import { type Message, textOf } from '../../client/messages.ts';
 
 /** ms for `ps` to answer. */
 const PS_TIMEOUT_MS = 2000;
@@ -23,13 +23,13 @@ const ignore = (): void => {};
 export async function askAt(
   input: Readable,
   output: Writable,
-  { text }: Message,
+  question: Message,
   ended: AbortSignal,
 ): Promise<boolean> {
   const code = String(randomInt(1000, 10_000));
   const lines = createInterface({ input, terminal: false });
   output.write(
-    `\nculvert: an agent wants to ${escapeUnprintable(text)}.\nType ${code} to allow it once, or anything else to refuse: `,
+    `\nculvert: an agent wants to ${escapeUnprintable(textOf(question))}.\nType ${code} to allow it once, or anything else to refuse: `,
   );
   try {
     return await new Promise((resolve) => {

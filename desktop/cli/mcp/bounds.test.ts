@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
 import { setImmediate as turn } from 'node:timers/promises';
 import { OPEN } from '../../../shared/access.ts';
-import { type Message, toMessage } from '../../client/messages.ts';
+import { type Message, toMessage, textOf } from '../../client/messages.ts';
 import type { AskOwner } from '../../client/owner-questions.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
 import { askAt } from './ask-on-terminal.ts';
@@ -133,7 +133,7 @@ describe('the consent of the owner', () => {
 
   it('is for one question: the others are asked by themselves, one after another', async () => {
     const asked: string[] = [];
-    const { consent } = asking((question) => Promise.resolve(asked.push(question.text) === 1));
+    const { consent } = asking((question) => Promise.resolve(asked.push(textOf(question)) === 1));
     const results = await Promise.allSettled([
       consent.ask(admit('one'), NEVER),
       consent.ask(admit('one'), NEVER),
@@ -142,13 +142,13 @@ describe('the consent of the owner', () => {
       results.map(({ status }) => status),
       ['fulfilled', 'rejected'],
     );
-    assert.deepEqual(asked, [admit('one').text, admit('one').text]);
+    assert.deepEqual(asked, [textOf(admit('one')), textOf(admit('one'))]);
   });
 
   it('is not asked for by more than 8 questions at a time, nor by calls that were cancelled', async () => {
     const asked: string[] = [];
     const { consent } = asking((question, ended) => {
-      asked.push(question.text);
+      asked.push(textOf(question));
       return silent(question, ended);
     });
     const cancel = new AbortController();
@@ -159,7 +159,7 @@ describe('the consent of the owner', () => {
     cancel.abort();
     await Promise.all(waiting);
     await turn();
-    assert.deepEqual(asked, [admit('0').text]);
+    assert.deepEqual(asked, [textOf(admit('0'))]);
   });
 });
 

@@ -23,7 +23,7 @@ import { SPEC_DEFAULTS, type TunnelSpec } from '../../client/config/tunnel-spec.
 import { describeFailure } from '../../client/failures.ts';
 import { matching, type RequestDetail } from '../../client/inspector/records.ts';
 import { localPort } from '../../client/local/local-service.ts';
-import { type Message, toMessage } from '../../client/messages.ts';
+import { type Message, toMessage, textOf } from '../../client/messages.ts';
 import { madeTokens, withoutTokens } from '../../client/relay/api-responses.ts';
 import { accessMessage, describeAccess } from '../command-line/access-options.ts';
 import { diagnoseRelay } from '../commands/doctor.ts';
@@ -542,7 +542,7 @@ function readAccess(
     tokens: tokens.map((name) => ({ name, token: undefined })),
   };
   const [problem] = accessProblems(fields);
-  if (problem !== undefined) throw new ToolFailure(`"${problem.field}": ${problem.said.text}.`);
+  if (problem !== undefined) throw new ToolFailure(`"${problem.field}": ${textOf(problem.said)}.`);
   const { madePassword, ...wanted } = wantedAccess(fields);
   const access = { ...wanted, basic: [] };
   checkAccess(bounds, access);

@@ -16,6 +16,7 @@ import {
 } from './edit.ts';
 import { type RequestDetail, trimBlanks, RECORDED_BODY_MAX_BYTES } from './records.ts';
 import { RequestLog } from './request-log.ts';
+import { textOf } from '../messages.ts';
 
 const PLAIN: RequestEdit = { method: 'POST', target: '/hook?a=1', fields: [['X-A', 'b']], body: undefined };
 
@@ -30,7 +31,7 @@ function recorded(request: string, reveal = true): RequestDetail {
 }
 
 function faults(edit: Partial<RequestEdit>): Record<string, string> {
-  return Object.fromEntries(checkEdit({ ...PLAIN, ...edit }).map(({ part, said }) => [part, said.text]));
+  return Object.fromEntries(checkEdit({ ...PLAIN, ...edit }).map(({ part, said }) => [part, textOf(said)]));
 }
 
 function parsed(bytes: Buffer): { lines: unknown; fields: [string, string][]; body: string } {

@@ -2,7 +2,7 @@
 import { isUtf8 } from 'node:buffer';
 import { tokenEnd, valueEnd } from '../../../shared/http1/fields.ts';
 import { REDACTED } from '../../../shared/version.ts';
-import { type Message, MessageError, type MessageValue, toMessage } from '../messages.ts';
+import { type Message, MessageError, type MessageValue, toMessage, textOf } from '../messages.ts';
 import { fieldValues, type RequestDetail, RECORDED_BODY_MAX_BYTES } from './records.ts';
 import { redactField, redactTarget } from './redaction.ts';
 
@@ -227,7 +227,7 @@ export class EditRefused extends Error {
   readonly problems: readonly EditProblem[];
 
   constructor(problems: readonly EditProblem[]) {
-    super(problems.map(({ said }) => said.text).join('\n'));
+    super(problems.map(({ said }) => textOf(said)).join('\n'));
     this.name = 'EditRefused';
     this.problems = problems;
   }

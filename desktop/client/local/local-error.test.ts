@@ -12,6 +12,7 @@ import {
   localFault,
 } from './local-error.ts';
 import { localPort, type LocalTarget } from './local-service.ts';
+import { textOf } from '../messages.ts';
 
 const GET = 'GET / HTTP/1.1\r\nHost: a\r\n';
 
@@ -99,7 +100,7 @@ describe('describeLocalError and localFault', () => {
   for (const [code, owner, visitor, target = localPort(3000)] of cases)
     it(`tell the truth about ${code}${target.https ? ' over TLS' : ''}`, () => {
       const error = Object.assign(new Error(`connect ${code}`), { code });
-      assert.match(describeLocalError(target, error).text, owner);
+      assert.match(textOf(describeLocalError(target, error)), owner);
       const fault = localFault(target, error);
       assert.equal(fault.code, 'local-refused');
       assert.match(fault.text, visitor);
@@ -108,7 +109,7 @@ describe('describeLocalError and localFault', () => {
   it('keep the code of a service that cannot be asked', () => {
     const error = new LocalFailure('local-busy');
     assert.equal(localFault(tls, error).code, 'local-busy');
-    assert.match(describeLocalError(tls, error).text, /allows no more/);
+    assert.match(textOf(describeLocalError(tls, error)), /allows no more/);
   });
 });
 
