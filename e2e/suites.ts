@@ -106,6 +106,14 @@ export const SUITES: readonly Suite[] = [
     command: mocha(2, 'e2e/deploy/*.test.ts'),
   },
   {
+    // Single-file programs and packages, which this makes.
+    name: 'installed',
+    runs: 'with all',
+    setup: SETUP,
+    runsBuild: false,
+    command: mocha(1, 'e2e/installed/*.test.ts'),
+  },
+  {
     name: 'compat',
     runs: 'with all',
     setup: 'e2e/compat/setup.sh',

@@ -24,7 +24,9 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
+import { VERSION } from '../shared/version.ts';
 import { bundle, DIST, mediaTypes, SINGLE_FILE, WINDOW } from './build.ts';
+import { makeDebianPackage } from './debian.ts';
 import { ROOT } from './repository.ts';
 
 const OUTPUT = join(ROOT, 'dist-programs');
@@ -85,6 +87,12 @@ await bundle('server', ['single-file.ts'], SINGLE_FILE, [mediaTypes], WORK);
 for (const system of systems) {
   const node = stripped(fetchNode(system), system);
   for (const program of PROGRAMS) await make(program, system, node);
+}
+// After the loop, because each package has the clients of all systems.
+for (const system of systems.filter((name) => name.startsWith('linux'))) {
+  if (spawnSync('dpkg-deb', ['--version']).error !== undefined) break;
+  const made = makeDebianPackage({ system, version: VERSION, programs: OUTPUT });
+  process.stdout.write(`${made} ${megabytes(made)} MB\n`);
 }
 rmSync(WORK, { recursive: true });
 

@@ -57,7 +57,10 @@ describe('culvert-relay as a systemd service, set up and run as its pages say', 
   const settings = (text: string) => writeFileSync(join(machine.root, 'etc/culvert/relay.env'), text);
 
   it('is installed, started, and administered', async () => {
-    const [install = '', , proxied = '', start = ''] = commandsOf('operating/systemd.md', 'Install');
+    const [install = '', , proxied = '', start = ''] = commandsOf(
+      'operating/systemd.md',
+      'Install the npm package',
+    );
     await machine.type(install.replace(/^npm install .*$/m, ''));
     settings(proxied);
     const key = await machine.type(start);

@@ -5,15 +5,13 @@ import { createHash } from 'node:crypto';
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { ROOT } from '../../release/repository.ts';
 import { Child } from '../support/child.ts';
 import { type Environment, temporaryDirectory } from '../support/programs.ts';
 import { visit } from '../support/raw-http.ts';
 import { suiteScope } from '../support/scope.ts';
 import { startHttpService } from '../support/services/listen.ts';
+import { madePrograms, SYSTEM } from './made-programs.ts';
 
-const MADE = join(ROOT, 'dist-programs');
-const SYSTEM = `linux-${process.arch}`;
 const BUILD_MS = 600_000;
 
 describe('the single-file programs', function () {
@@ -22,14 +20,14 @@ describe('the single-file programs', function () {
   let root: string;
 
   before(() => {
-    execFileSync('npm', ['run', '--silent', 'programs'], { cwd: ROOT, stdio: ['ignore', 'pipe', 'inherit'] });
+    const programs = madePrograms();
     root = temporaryDirectory(scope);
     for (const folder of ['bin', 'etc', 'dev']) mkdirSync(join(root, folder));
     writeFileSync(join(root, 'etc/hosts'), '127.0.0.1 localhost\n');
     // An empty file is enough for programs that start others without input and output.
     writeFileSync(join(root, 'dev/null'), '');
     for (const name of ['culvert', 'culvert-relay'])
-      copyFileSync(join(MADE, `${name}-${SYSTEM}`), join(root, 'bin', name));
+      copyFileSync(join(programs, `${name}-${SYSTEM}`), join(root, 'bin', name));
     const libraries = execFileSync('ldd', [join(root, 'bin/culvert')], { encoding: 'utf8' });
     for (const [path] of libraries.matchAll(/\/\S+\.so\S*/g)) {
       mkdirSync(join(root, dirname(path)), { recursive: true });
