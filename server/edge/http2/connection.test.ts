@@ -11,13 +11,8 @@ import {
 } from '../timeouts.ts';
 import type { VisitorConnection } from '../visitor-connection.ts';
 import { ownerOf } from '../../testing/edge-fixture.ts';
-import {
-  HTTP2_CONTROL_BURST,
-  HTTP2_RESETS_BURST,
-  HTTP2_RESETS_PER_SECOND,
-  HTTP2_UNREAD_MS,
-  Http2Connection,
-} from './connection.ts';
+import { HTTP2_CONTROL_BURST, HTTP2_RESETS_BURST, HTTP2_RESETS_PER_SECOND } from './allowance.ts';
+import { Http2Connection } from './connection.ts';
 import {
   ACK,
   COMPRESSION_ERROR,
@@ -36,6 +31,7 @@ import {
   PADDED,
   PING,
   PRIORITY,
+  PRIORITY_UPDATE,
   PROTOCOL_ERROR,
   PUSH_PROMISE,
   REFUSED_STREAM,
@@ -48,6 +44,7 @@ import {
 } from './frames.ts';
 import { HeaderEncoder } from './hpack.ts';
 import { HTTP2_CONNECTION_WINDOW_BYTES, HTTP2_STANDSTILL_MS, HTTP2_STREAM_WINDOW_BYTES } from './intake.ts';
+import { HTTP2_UNREAD_MS } from './unread.ts';
 
 const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
 const KIB = 1024;
@@ -201,6 +198,20 @@ function respond(stream: VisitorConnection | undefined, status: number, size: nu
   stream?.messages?.finish([]);
 }
 
+const get = (id: number, priority: string): Buffer =>
+  frame(HEADERS, END_HEADERS | END_STREAM, id, fieldsOf('GET', [['priority', priority]]));
+const prioritize = (id: number, priority: string): Buffer =>
+  frame(PRIORITY_UPDATE, 0, 0, Buffer.concat([number(id), text(priority)]));
+
+/** Reads all responses. @returns the streams in the order in which they ended */
+async function endsOf(world: World): Promise<number[]> {
+  await world.read();
+  await world.write(window(0, WINDOW_MAX - 65_535));
+  return world.frames
+    .filter(({ flags, type }) => type === DATA && flags === END_STREAM)
+    .map(({ stream }) => stream);
+}
+
 /** Opens streams and cancels them, ten at a time. */
 async function leave(world: World, first: number, count: number): Promise<void> {
   for (let done = 0; done < count; done += 10) {
@@ -302,6 +313,44 @@ describe('Http2Connection', () => {
     assert.ok(waiting() > 2 * HTTP2_CONNECTION_WINDOW_BYTES);
     await world.pass(DEADLINE_TICK_MS);
     assert.ok(waiting() <= HTTP2_CONNECTION_WINDOW_BYTES + HTTP2_STREAM_WINDOW_BYTES, `${waiting()}`);
+  });
+
+  describe('priorities (RFC 9218)', () => {
+    it('decide which responses are sent first', async () => {
+      const world = new World();
+      await world.write(get(1, 'u=5'), get(3, 'i'), get(5, 'u=0'), get(7, 'u=1, i'), head(9));
+      for (const stream of world.streams) respond(stream, 200, 1);
+      assert.deepEqual(await endsOf(world), [5, 7, 3, 9, 1]);
+    });
+
+    it('can change, also before the request', async () => {
+      const world = new World();
+      await world.write(
+        get(1, 'u=0'),
+        prioritize(5, 'u=1'),
+        get(3, 'u=3'),
+        get(5, 'u=7'),
+        prioritize(1, 'u=4'),
+      );
+      for (const stream of world.streams) respond(stream, 200, 1);
+      assert.deepEqual(await endsOf(world), [5, 3, 1]);
+    });
+
+    it('of a response that waits to be sent can change', async () => {
+      const world = new World();
+      await world.write(get(1, 'u=1'), get(3, 'u=2'), setting(4, 0));
+      for (const stream of world.streams) respond(stream, 200, 1);
+      await world.write(prioritize(1, 'u=6'), setting(4, 99));
+      assert.deepEqual(await endsOf(world), [3, 1]);
+    });
+
+    it('keep no response waiting for as long as there are more urgent ones', async () => {
+      const world = new World();
+      await world.write(setting(4, WINDOW_MAX), get(1, 'u=7'), get(3, 'u=0'), get(5, 'u=0'));
+      for (const [index, stream] of world.streams.entries())
+        respond(stream, 200, 1, 'x'.repeat((index === 0 ? 2 : 40) * 16 * KIB));
+      assert.deepEqual(await endsOf(world), [1, 3, 5]);
+    });
   });
 
   describe('cancelled streams', () => {
@@ -572,6 +621,27 @@ const RULES: readonly (readonly [rule: string, frames: readonly Buffer[], verdic
     '5.3.1 a stream that depends on itself',
     [OPEN, frame(PRIORITY, 0, 1, Buffer.from([0, 0, 0, 1, 1]))],
     ['stream', PROTOCOL_ERROR],
+  ],
+  // PRIORITY_UPDATE (RFC 9218 section 7.1)
+  [
+    'a PRIORITY_UPDATE of a stream',
+    [OPEN, frame(PRIORITY_UPDATE, 0, 1, Buffer.from([0, 0, 0, 1]))],
+    ['connection', PROTOCOL_ERROR],
+  ],
+  [
+    'a short PRIORITY_UPDATE',
+    [OPEN, frame(PRIORITY_UPDATE, 0, 0, Buffer.alloc(3))],
+    ['connection', FRAME_SIZE_ERROR],
+  ],
+  [
+    'a PRIORITY_UPDATE for no stream',
+    [OPEN, frame(PRIORITY_UPDATE, 0, 0, Buffer.alloc(4))],
+    ['connection', PROTOCOL_ERROR],
+  ],
+  [
+    'a PRIORITY_UPDATE for a stream that nobody has opened, with any text',
+    [OPEN, frame(PRIORITY_UPDATE, 0, 0, Buffer.from([0, 0, 0, 9, 0xff, 0x2c]))],
+    'nothing',
   ],
   ['6.4 RST_STREAM of no stream', [cancel(0)], ['connection', PROTOCOL_ERROR]],
   [

@@ -2,7 +2,6 @@
 import type { TLSSocket } from 'node:tls';
 import type { AddressCount, LimitedConnection, Slot, SlotHolder } from '../connection-limiter.ts';
 import { KeptStreams } from '../kept-streams.ts';
-import { REQUEST_HEAD_MAX_BYTES } from '../request-head.ts';
 import { DRAIN_IDLE_MS, HEAD_TIMEOUT_MS, IDLE_TIMEOUT_MS, LINGER_TIMEOUT_MS } from '../timeouts.ts';
 import type { VisitorConnection } from '../visitor-connection.ts';
 import {
@@ -11,8 +10,6 @@ import {
   COMPRESSION_ERROR,
   ConnectionError,
   CONTINUATION,
-  DEFAULT_WINDOW,
-  ENABLE_PUSH,
   END_HEADERS,
   ENHANCE_YOUR_CALM,
   FLOW_CONTROL_ERROR,
@@ -24,79 +21,44 @@ import {
   frame,
   GOAWAY,
   goawayFrame,
-  HEADER_TABLE_SIZE,
   HEADERS,
-  INITIAL_WINDOW_SIZE,
   INTERNAL_ERROR,
-  MAX_CONCURRENT_STREAMS,
-  MAX_FRAME_SIZE,
-  MAX_HEADER_LIST_SIZE,
   NO_ERROR,
-  NO_RFC7540_PRIORITIES,
   numberFrame,
   PING,
   PRIORITY,
+  PRIORITY_UPDATE,
   PROTOCOL_ERROR,
   PUSH_PROMISE,
   REFUSED_STREAM,
   RST_STREAM,
   SETTINGS,
   SETTINGS_TIMEOUT,
-  settingsFrame,
   STREAM_CLOSED,
   WINDOW_MAX,
   WINDOW_UPDATE,
 } from './frames.ts';
-import { CompressionError, HeaderDecoder } from './hpack.ts';
 import {
   Allowance,
-  HTTP2_CONNECTION_WINDOW_BYTES,
-  HTTP2_STREAM_WINDOW_BYTES,
-  Intake,
-  WAITING_MAX_BYTES,
-} from './intake.ts';
+  HTTP2_CONTROL_BURST,
+  HTTP2_CONTROL_PER_SECOND,
+  HTTP2_RESETS_BURST,
+  HTTP2_RESETS_PER_SECOND,
+  ResetStreams,
+} from './allowance.ts';
+import { CompressionError, HeaderDecoder } from './hpack.ts';
+import { HTTP2_STREAM_WINDOW_BYTES, Intake } from './intake.ts';
 import { Http2Output } from './output.ts';
+import { EarlyUrgencies, priorityUpdate } from './priority.ts';
 import { RequestFields, TrailerFields } from './request.ts';
+import { HTTP2_STREAMS_MAX, OPENING, VisitorSettings } from './settings.ts';
+import { UnreadLimit } from './unread.ts';
 import { Http2Stream, type MessageHead, type StreamCarrier } from './stream.ts';
 
-/** @limit Maximum number of concurrent streams on one HTTP/2 connection; more are refused (RFC 9113 section 5.1.2). */
-const HTTP2_STREAMS_MAX = 100;
 /** @limit Maximum number of idle streams to tunnels that one HTTP/2 connection keeps for its next requests. */
 const HTTP2_KEPT_STREAMS_MAX = 32;
-/**
- * @limit Maximum number of streams that a visitor may reset in a burst on one HTTP/2 connection: a browser that leaves
- * a page resets all of its streams. More resets end the connection (CVE-2023-44487).
- */
-export const HTTP2_RESETS_BURST = 1000;
-/** @limit Maximum average number of streams that a visitor may reset per second on one HTTP/2 connection. */
-export const HTTP2_RESETS_PER_SECOND = 100;
-/**
- * @limit Maximum number of frames in a burst on one HTTP/2 connection that carry nothing of a request: PING, SETTINGS,
- * PRIORITY, empty DATA, and WINDOW_UPDATE beyond two for each frame of a response. More end the connection.
- */
-export const HTTP2_CONTROL_BURST = 2000;
-/** @limit Maximum average number of such frames per second on one HTTP/2 connection. */
-const HTTP2_CONTROL_PER_SECOND = 200;
-/**
- * @limit How long a visitor with HTTP/2 may accept nothing while more than {@link HTTP2_CONNECTION_WINDOW_BYTES} and
- * one window wait for its connection. Then the relay closes streams until they fit.
- */
-export const HTTP2_UNREAD_MS = 10_000;
-
 /** In a first GOAWAY: streams that are on their way are still served (RFC 9113 section 6.8). */
 const EVERY_STREAM = WINDOW_MAX;
-/** Streams that the relay has reset: the visitor may have sent frames of them before it knew. */
-const RESET_REMEMBERED = 200;
-const OPENING = Buffer.concat([
-  settingsFrame([
-    [MAX_CONCURRENT_STREAMS, HTTP2_STREAMS_MAX],
-    [INITIAL_WINDOW_SIZE, HTTP2_STREAM_WINDOW_BYTES],
-    [MAX_HEADER_LIST_SIZE, REQUEST_HEAD_MAX_BYTES],
-    [NO_RFC7540_PRIORITIES, 1],
-  ]),
-  numberFrame(WINDOW_UPDATE, 0, HTTP2_CONNECTION_WINDOW_BYTES - DEFAULT_WINDOW),
-]);
-
 interface Http2Options {
   /** Monotonic ms, as coarse as the deadlines permit. */
   readonly now: () => number;
@@ -132,7 +94,7 @@ export class Http2Connection implements SlotHolder, LimitedConnection, StreamCar
   readonly #decoder = new HeaderDecoder();
   readonly #resets: Allowance;
   readonly #controls: Allowance;
-  readonly #resetStreams = new Set<number>();
+  readonly #resetStreams = new ResetStreams();
   /** streams that were opened by the bytes that are being read */
   #opened: Http2Stream[] = [];
   readonly #blocks = new BlockReader();
@@ -140,19 +102,18 @@ export class Http2Connection implements SlotHolder, LimitedConnection, StreamCar
   #frameDeadline = Infinity;
   /** whether a frame or a block has become complete in the bytes that are being read */
   #hasProgressed = false;
+  readonly #early = new EarlyUrgencies();
   #lastStream = 0;
   /** the same with those that are not served because the connection is about to close */
   #lastSeen = 0;
-  #hasSettings = false;
+  readonly #settings = new VisitorSettings((bytes) => this.#output.resizeTable(bytes));
   /** monotonic ms by which the visitor must have acknowledged the relay's settings */
   #settingsDeadline: number;
   readonly #intake = new Intake(this.#streams, (bytes) => this.#output.send(bytes));
 
   // To the visitor
   readonly #output: Http2Output;
-  #streamSendWindow = DEFAULT_WINDOW;
-  /** monotonic ms since which nothing of a stream was sent although too much waits */
-  #unreadSince: number;
+  readonly #unread: UnreadLimit;
 
   /** @param socket whose handshake has chosen `h2` */
   constructor(socket: TLSSocket, { now, slot, address, onStream, onClosed }: Http2Options) {
@@ -161,7 +122,6 @@ export class Http2Connection implements SlotHolder, LimitedConnection, StreamCar
     this.kept = new KeptStreams(HTTP2_KEPT_STREAMS_MAX, now);
     this.#onStream = onStream;
     this.#onClosed = onClosed;
-    this.#unreadSince = now();
     this.#deadline = now() + IDLE_TIMEOUT_MS;
     this.#settingsDeadline = now() + IDLE_TIMEOUT_MS;
     this.#slot = slot(this);
@@ -170,6 +130,7 @@ export class Http2Connection implements SlotHolder, LimitedConnection, StreamCar
     this.#controls = new Allowance(now, HTTP2_CONTROL_BURST, HTTP2_CONTROL_PER_SECOND);
     // The visitor may answer each frame of content with an update of either window.
     this.#output = new Http2Output(socket, () => this.#controls.earn(2));
+    this.#unread = new UnreadLimit(this.#streams, this.#intake, this.#output, now());
     socket.setNoDelay(true);
     socket.on('data', (bytes: Buffer) => this.#read(bytes));
     socket.on('error', () => socket.destroy());
@@ -189,7 +150,7 @@ export class Http2Connection implements SlotHolder, LimitedConnection, StreamCar
     for (const stream of this.#streams.values()) stream.tick(now);
     this.kept.tick(now);
     this.#intake.endStandstill(now);
-    this.#endUnread(now);
+    this.#unread.end(now);
     if (now >= this.#frameDeadline) this.#timeOut(this.#blocks.stream ?? this.#reader.partialHead);
     if (now >= this.#settingsDeadline) this.#fail(SETTINGS_TIMEOUT);
     if (now < this.#deadline || (this.#streams.size > 0 && !this.#isDraining)) return;
@@ -291,7 +252,7 @@ export class Http2Connection implements SlotHolder, LimitedConnection, StreamCar
   }
 
   onFrame(type: number, flags: number, stream: number, payload: Buffer): void {
-    if (!this.#hasSettings && (type !== SETTINGS || (flags & ACK) !== 0))
+    if (!this.#settings.hasArrived && (type !== SETTINGS || (flags & ACK) !== 0))
       throw new ConnectionError(PROTOCOL_ERROR, 'no settings');
     if (this.#blocks.stream !== undefined && type !== CONTINUATION)
       throw new ConnectionError(PROTOCOL_ERROR, 'a frame within a block of fields');
@@ -299,10 +260,10 @@ export class Http2Connection implements SlotHolder, LimitedConnection, StreamCar
     if (type !== CONTINUATION || (flags & END_HEADERS) !== 0) this.#hasProgressed = true;
     switch (type) {
       case HEADERS:
-        return this.#onFields(this.#blocks.begin(flags, stream, payload));
+        return this.#onBlock(this.#blocks.begin(flags, stream, payload));
       case CONTINUATION:
         if (payload.length < FRAME_MAX / 4) this.#spend();
-        return this.#onFields(this.#blocks.add(flags, stream, payload));
+        return this.#onBlock(this.#blocks.add(flags, stream, payload));
       case RST_STREAM:
         return this.#onReset(stream, payload);
       case SETTINGS:
@@ -322,10 +283,19 @@ export class Http2Connection implements SlotHolder, LimitedConnection, StreamCar
         if (payload.length !== 5) this.#refuse(stream, FRAME_SIZE_ERROR);
         else if ((payload.readUInt32BE() & WINDOW_MAX) === stream) this.#refuse(stream, PROTOCOL_ERROR);
         return this.#spend();
+      case PRIORITY_UPDATE:
+        return this.#onPriority(priorityUpdate(stream, payload));
       default:
         // Unknown frames are ignored (RFC 9113 section 4.1).
         return this.#spend();
     }
+  }
+
+  #onPriority({ id, urgency }: ReturnType<typeof priorityUpdate>): void {
+    this.#spend();
+    const stream = this.#streams.get(id);
+    if (stream !== undefined) this.#output.prioritize(stream, urgency);
+    else if (id > this.#lastSeen) this.#early.set(id, urgency);
   }
 
   /** A frame that does nothing for a request. Too many of them end the connection. */
@@ -333,11 +303,10 @@ export class Http2Connection implements SlotHolder, LimitedConnection, StreamCar
     if (!this.#controls.spend()) throw new ConnectionError(ENHANCE_YOUR_CALM, 'too many frames');
   }
 
-  #onFields(fields: FieldBlock | undefined): void {
-    if (fields !== undefined) this.#onBlock(fields);
-  }
-
-  #onBlock({ stream: id, isEnd, bytes }: FieldBlock): void {
+  /** @param block if it is complete */
+  #onBlock(block: FieldBlock | undefined): void {
+    if (block === undefined) return;
+    const { stream: id, isEnd, bytes } = block;
     const stream = this.#streams.get(id);
     if (stream !== undefined) return this.#onTrailers(stream, isEnd, bytes);
     const fields = new RequestFields();
@@ -351,8 +320,9 @@ export class Http2Connection implements SlotHolder, LimitedConnection, StreamCar
     if (this.#isLeaving) return this.#spend();
     this.#lastStream = id;
     if (this.#isFull) return this.#reset(id, REFUSED_STREAM);
-    const windows = { receive: HTTP2_STREAM_WINDOW_BYTES, send: this.#streamSendWindow };
+    const windows = { receive: HTTP2_STREAM_WINDOW_BYTES, send: this.#settings.streamWindow };
     const opened = new Http2Stream(id, fields.write(isEnd), isEnd, windows, this);
+    opened.urgency = this.#early.take(id) ?? opened.urgency;
     this.#streams.set(id, opened);
     if (this.#streams.size === 1) {
       this.#slot.leave();
@@ -380,7 +350,7 @@ export class Http2Connection implements SlotHolder, LimitedConnection, StreamCar
   }
 
   onDataBegin(id: number, length: number, use: 'content' | 'end' | 'none'): void {
-    if (!this.#hasSettings || this.#blocks.stream !== undefined)
+    if (!this.#settings.hasArrived || this.#blocks.stream !== undefined)
       throw new ConnectionError(PROTOCOL_ERROR, 'DATA in the wrong place');
     if (this.#isIdle(id)) throw new ConnectionError(PROTOCOL_ERROR, 'DATA of no stream');
     this.#hasProgressed = true;
@@ -415,7 +385,7 @@ export class Http2Connection implements SlotHolder, LimitedConnection, StreamCar
     if (this.#isIdle(id)) throw new ConnectionError(PROTOCOL_ERROR, 'RST_STREAM of no stream');
     const stream = this.#streams.get(id);
     if (stream === undefined) return this.#spend();
-    this.#forget(stream);
+    this.over(stream);
     stream.aborted();
     // What is under way finishes (CVE-2023-44487).
     if (!this.#resets.spend()) this.#leave(ENHANCE_YOUR_CALM);
@@ -428,31 +398,13 @@ export class Http2Connection implements SlotHolder, LimitedConnection, StreamCar
       this.#settingsDeadline = Infinity;
       return this.#spend();
     }
-    if (payload.length % 6 !== 0) throw new ConnectionError(FRAME_SIZE_ERROR, 'a wrong SETTINGS');
-    if (this.#hasSettings) this.#spend();
-    this.#hasSettings = true;
-    const before = this.#streamSendWindow;
-    for (let at = 0; at < payload.length; at += 6)
-      this.#set(payload.readUInt16BE(at), payload.readUInt32BE(at + 2));
-    // Once, because one frame may set it thousands of times.
-    const more = this.#streamSendWindow - before;
+    if (this.#settings.hasArrived) this.#spend();
+    const more = this.#settings.read(payload);
     if (more !== 0)
       for (const stream of this.#streams.values())
         if (!this.#grow(stream, more))
           throw new ConnectionError(FLOW_CONTROL_ERROR, 'a window above the limit');
     this.#output.send(frame(SETTINGS, ACK, 0, 0));
-  }
-
-  #set(name: number, value: number): void {
-    if (name === HEADER_TABLE_SIZE) this.#output.resizeTable(value);
-    else if (name === ENABLE_PUSH && value > 1)
-      throw new ConnectionError(PROTOCOL_ERROR, 'a wrong ENABLE_PUSH');
-    else if (name === MAX_FRAME_SIZE && (value < FRAME_MAX || value > 2 ** 24 - 1))
-      throw new ConnectionError(PROTOCOL_ERROR, 'a wrong MAX_FRAME_SIZE');
-    else if (name === INITIAL_WINDOW_SIZE) {
-      if (value > WINDOW_MAX) throw new ConnectionError(FLOW_CONTROL_ERROR, 'a window above the limit');
-      this.#streamSendWindow = value;
-    }
   }
 
   #onWindowUpdate(id: number, payload: Buffer): void {
@@ -490,20 +442,6 @@ export class Http2Connection implements SlotHolder, LimitedConnection, StreamCar
     this.#fail(NO_ERROR);
   }
 
-  /** The visitor does not read its responses: they give way, the oldest first. */
-  #endUnread(now: number): void {
-    let bytes = this.#intake.waiting + this.#output.waiting;
-    for (const { writableLength } of this.#streams.values()) bytes += writableLength;
-    if (this.#output.takeHasSent() || bytes <= WAITING_MAX_BYTES) this.#unreadSince = now;
-    if (now - this.#unreadSince < HTTP2_UNREAD_MS) return;
-    for (const stream of this.#streams.values()) {
-      if (bytes <= WAITING_MAX_BYTES) return;
-      if (stream.writableLength === 0) continue;
-      bytes -= stream.writableLength + stream.inputWaiting;
-      stream.fail(ENHANCE_YOUR_CALM);
-    }
-  }
-
   // For its streams
 
   ready(stream: Http2Stream): void {
@@ -526,11 +464,7 @@ export class Http2Connection implements SlotHolder, LimitedConnection, StreamCar
   reset(stream: Http2Stream, code: number): void {
     // Other codes say what the visitor has done, by which it could cancel without end (CVE-2025-8671).
     this.#reset(stream.id, code, code !== NO_ERROR && code !== INTERNAL_ERROR);
-    this.#forget(stream);
-  }
-
-  over(stream: Http2Stream): void {
-    this.#forget(stream);
+    this.over(stream);
   }
 
   /** An error of a stream that may be in any state. */
@@ -545,13 +479,11 @@ export class Http2Connection implements SlotHolder, LimitedConnection, StreamCar
   #reset(id: number, code: number, isCaused = true): void {
     if (this.#isClosed) return;
     this.#resetStreams.add(id);
-    const [oldest] = this.#resetStreams;
-    if (this.#resetStreams.size > RESET_REMEMBERED && oldest !== undefined) this.#resetStreams.delete(oldest);
     this.#output.send(numberFrame(RST_STREAM, id, code));
     if (isCaused && !this.#resets.spend()) this.#leave(ENHANCE_YOUR_CALM);
   }
 
-  #forget(stream: Http2Stream): void {
+  over(stream: Http2Stream): void {
     if (!this.#streams.delete(stream.id)) return;
     this.#output.drop(stream);
     // What waited for its reader is gone.

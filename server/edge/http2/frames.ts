@@ -17,6 +17,8 @@ export const PING = 6;
 export const GOAWAY = 7;
 export const WINDOW_UPDATE = 8;
 export const CONTINUATION = 9;
+/** RFC 9218 section 7.1. */
+export const PRIORITY_UPDATE = 16;
 
 // Flags
 export const END_STREAM = 1;

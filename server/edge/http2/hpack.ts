@@ -16,6 +16,7 @@ export type FieldKind =
   | 'cookie'
   | 'length'
   | 'accept'
+  | 'priority'
   /** makes the message malformed (RFC 9113 sections 8.2 and 8.3) */
   | 'malformed';
 
@@ -42,6 +43,7 @@ const KINDS: ReadonlyMap<string, FieldKind> = new Map([
   ['cookie', 'cookie'],
   ['content-length', 'length'],
   ['accept', 'accept'],
+  ['priority', 'priority'],
 ]);
 
 /** The name and the value of a field, judged as a field of a request. */

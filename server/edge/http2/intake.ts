@@ -109,36 +109,3 @@ export class Intake {
     return stillest;
   }
 }
-
-/** How often a visitor may do something that costs the relay more than the visitor. */
-export class Allowance {
-  readonly #now: () => number;
-  readonly #burst: number;
-  readonly #perMs: number;
-  #left: number;
-  #at: number;
-
-  constructor(now: () => number, burst: number, perSecond: number) {
-    this.#now = now;
-    this.#burst = burst;
-    this.#perMs = perSecond / 1000;
-    this.#left = burst;
-    this.#at = now();
-  }
-
-  /** @returns whether it may */
-  spend(): boolean {
-    if (this.#left < 1) {
-      const now = this.#now();
-      this.#left = Math.min(this.#burst, this.#left + (now - this.#at) * this.#perMs);
-      this.#at = now;
-    }
-    this.#left -= 1;
-    return this.#left >= 0;
-  }
-
-  /** It may that much more often. */
-  earn(times: number): void {
-    this.#left = Math.min(this.#burst, this.#left + times);
-  }
-}

@@ -1,7 +1,8 @@
-/** What the relay sends on an HTTP/2 connection: frames about the connection first, then one of each stream in turn. */
+/** What the relay sends on an HTTP/2 connection: frames about the connection first, then those of streams. */
 import type { TLSSocket } from 'node:tls';
 import { DEFAULT_WINDOW, headersFrames, WINDOW_MAX } from './frames.ts';
 import { HeaderEncoder } from './hpack.ts';
+import { ReadyStreams } from './priority.ts';
 import { block, type Http2Stream, type MessageHead } from './stream.ts';
 
 /** @limit Number of bytes of responses that are written to an HTTP/2 connection at a time. */
@@ -14,8 +15,7 @@ export class Http2Output {
   /** frames that come before those of the streams */
   #control: Buffer[] = [];
   #controlBytes = 0;
-  /** streams with something to send, in the order of their turns */
-  readonly #ready = new Set<Http2Stream>();
+  readonly #ready = new ReadyStreams<Http2Stream>();
   #window = DEFAULT_WINDOW;
   /** streams of which something is being written; `undefined` while nothing is */
   #writing: Http2Stream[] | undefined;
@@ -65,6 +65,13 @@ export class Http2Output {
     this.flushSoon();
   }
 
+  /** The visitor wants the stream sooner or later than before. */
+  prioritize(stream: Http2Stream, urgency: number): void {
+    const isReady = this.#ready.delete(stream);
+    stream.urgency = urgency;
+    if (isReady) this.#ready.add(stream);
+  }
+
   /** Nothing of the stream is sent from here on. */
   drop(stream: Http2Stream): void {
     this.#ready.delete(stream);
@@ -72,7 +79,7 @@ export class Http2Output {
 
   /** Sends an informational response, unless it would have to wait. */
   inform(stream: Http2Stream, { status, fields }: MessageHead): void {
-    if (this.#writing !== undefined || this.#controlBytes > 0 || this.#ready.size > 0) return;
+    if (this.#writing !== undefined || this.#controlBytes > 0 || !this.#ready.isEmpty) return;
     this.send(...headersFrames(stream.id, block(this.#encoder, fields, status), false));
     this.#flush();
   }
@@ -103,7 +110,7 @@ export class Http2Output {
     process.nextTick(this.#flush);
   }
 
-  /** Writes what waits: one frame of each stream in turn. */
+  /** Writes what waits: one frame of each stream in turn, the most urgent ones first. */
   readonly #flush = (): void => {
     this.#willFlush = false;
     if (this.#socket.destroyed || this.#socket.writableEnded || this.#writing !== undefined) return;
@@ -113,11 +120,12 @@ export class Http2Output {
     const written = new Set<Http2Stream>();
     let bytes = 0;
     while (bytes < HTTP2_WRITE_BYTES) {
-      const stream = this.#next();
+      const stream = this.#ready.take(this.#window > 0);
       if (stream === undefined) break;
       const before = frames.length;
       const content = stream.take(frames, this.#encoder, this.#window);
       this.#window -= content;
+      this.#ready.sent(content);
       if (content > 0) this.#onContent();
       for (let index = before; index < frames.length; index += 1) bytes += frames[index]?.length ?? 0;
       written.add(stream);
@@ -131,22 +139,12 @@ export class Http2Output {
     if (this.#isEnding) this.#socket.end();
   };
 
-  /** Takes the stream whose turn it is. */
-  #next(): Http2Stream | undefined {
-    for (const stream of this.#ready) {
-      if (this.#window <= 0 && stream.needsWindow) continue;
-      this.#ready.delete(stream);
-      if (stream.hasOutput) return stream;
-    }
-    return undefined;
-  }
-
   readonly #onWritten = (): void => {
     const written = this.#writing ?? [];
     this.#writing = undefined;
     if (this.#socket.destroyed) return;
     if (written.length > 0) this.#hasSent = true;
     for (const stream of written) stream.sent();
-    if (this.#ready.size > 0 || this.#control.length > 0 || this.#isEnding) this.#flush();
+    if (!this.#ready.isEmpty || this.#control.length > 0 || this.#isEnding) this.#flush();
   };
 }

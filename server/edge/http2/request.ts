@@ -2,6 +2,7 @@
 import { REQUEST_FIELDS_MAX, REQUEST_HEAD_MAX_BYTES } from '../request-head.ts';
 import { isHost, namesHost } from '../route.ts';
 import type { HeaderField } from './hpack.ts';
+import { PRIORITY_MAX_LENGTH, urgencyOf } from './priority.ts';
 
 const METHOD = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const TARGET = /^[!-~\x80-\xff]+$/;
@@ -14,6 +15,8 @@ export interface WrittenHead {
   readonly body: 'none' | 'length' | 'chunked';
   /** bytes of a body whose length was announced */
   readonly length: number;
+  /** how soon the visitor wants the response: from 0, which comes first, to 7 */
+  readonly urgency: number;
 }
 
 /** Collects the fields of a request. What is beyond the limits of a head is not kept. */
@@ -25,6 +28,7 @@ export class RequestFields {
   #host: string | undefined;
   #length: string | undefined;
   #accept = '';
+  #priority = '';
   #lines = '';
   readonly #cookies: string[] = [];
   #count = 0;
@@ -44,6 +48,7 @@ export class RequestFields {
     else if (kind === 'cookie') this.#addCookie(value);
     else {
       if (kind === 'accept') this.#accept ||= value;
+      else if (kind === 'priority') this.#addPriority(value);
       else this.#length ??= value;
       this.#count -= 1;
       this.#addLine(field.line);
@@ -55,6 +60,11 @@ export class RequestFields {
     // One more than the limit, so that the parser refuses the head.
     if (this.#count <= REQUEST_FIELDS_MAX + 1 && this.#lines.length <= REQUEST_HEAD_MAX_BYTES)
       this.#lines += line;
+  }
+
+  /** Several lines are one list. */
+  #addPriority(value: string): void {
+    if (this.#priority.length <= PRIORITY_MAX_LENGTH) this.#priority += `,${value}`;
   }
 
   #addCookie(value: string): void {
@@ -95,6 +105,7 @@ export class RequestFields {
       bytes: Buffer.from(head.slice(0, REQUEST_HEAD_MAX_BYTES + 1), 'latin1'),
       body,
       length,
+      urgency: urgencyOf(this.#priority),
     };
   }
 
@@ -124,7 +135,7 @@ export class RequestFields {
   #refusable(): WrittenHead {
     const accept = this.#accept.replaceAll(/[^ -~]/g, '').slice(0, REQUEST_HEAD_MAX_BYTES / 2);
     const bytes = Buffer.from(`HTTP/2\r\nAccept: ${accept}\r\n\r\n`, 'latin1');
-    return { bytes, body: 'none', length: 0 };
+    return { bytes, body: 'none', length: 0, urgency: urgencyOf('') };
   }
 }
 

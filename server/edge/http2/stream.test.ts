@@ -26,7 +26,7 @@ describe('Http2Stream', () => {
       over: () => void (over += 1),
       inform() {},
     };
-    const head = { bytes: Buffer.from('POST'), body: 'length', length: 9 } as const;
+    const head = { bytes: Buffer.from('POST'), body: 'length', length: 9, urgency: 3 } as const;
     stream = new Http2Stream(1, head, false, { receive: 99, send: 99 }, carrier);
     stream.start();
   });

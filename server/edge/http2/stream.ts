@@ -57,6 +57,8 @@ export class Http2Stream implements VisitorConnection, MessageTaker {
   readonly #carrier: StreamCarrier;
   #owner: ConnectionOwner | undefined;
   readonly messages = this;
+  /** how soon its response is sent: from 0, which comes first, to 7 */
+  urgency: number;
 
   // The request
   readonly #bodyKind: WrittenHead['body'];
@@ -110,7 +112,7 @@ export class Http2Stream implements VisitorConnection, MessageTaker {
    */
   constructor(
     id: number,
-    { bytes, body, length }: WrittenHead,
+    { bytes, body, length, urgency }: WrittenHead,
     isComplete: boolean,
     windows: { readonly receive: number; readonly send: number },
     carrier: StreamCarrier,
@@ -118,6 +120,7 @@ export class Http2Stream implements VisitorConnection, MessageTaker {
     this.id = id;
     this.#carrier = carrier;
     this.#bodyKind = body;
+    this.urgency = urgency;
     this.#missing = length;
     this.#hasEnded = isComplete;
     this.receiveWindow = windows.receive;
