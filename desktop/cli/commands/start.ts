@@ -4,7 +4,7 @@ import { checkLocalHosts, locateFolders } from '../../client/config/project-trus
 import { UsageError } from '../../client/failures.ts';
 import { type AnyLine, defineCommand, type Files } from '../command-line/command.ts';
 import { COMMON, REQUESTS, WHEN_ONLINE } from '../command-line/options.ts';
-import type { ProjectTunnels } from '../run-tunnels.ts';
+import type { ProjectTunnels } from '../serve/run-tunnels.ts';
 import { onceOnline, readKeepBodies, refuseRelayPort, serve } from './tunnel-options.ts';
 
 export const startCommand = defineCommand({

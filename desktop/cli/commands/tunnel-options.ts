@@ -33,7 +33,7 @@ import {
   type Target,
   type Values,
 } from '../command-line/parse.ts';
-import type { HttpTunnel, ProjectTunnels } from '../run-tunnels.ts';
+import type { HttpTunnel, ProjectTunnels } from '../serve/run-tunnels.ts';
 import type { OnceOnline } from '../view/once-online.ts';
 import { completeLogin, readAccessOrLogin } from './login.ts';
 
@@ -62,7 +62,7 @@ export function limitHeap(): void {
 export async function serve(given: HttpTunnel | ProjectTunnels, context: CommandContext): Promise<ExitCode> {
   limitHeap();
   const complete = 'project' in given ? given : await completeLogin(given, context);
-  const { openTunnels } = await import('../run-tunnels.ts');
+  const { openTunnels } = await import('../serve/run-tunnels.ts');
   return openTunnels(complete, context);
 }
 

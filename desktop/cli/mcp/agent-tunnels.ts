@@ -138,7 +138,7 @@ export class AgentTunnels {
     opening: PromiseWithResolvers<Tunnel>,
   ): Promise<void> {
     const { clock, output } = this.#options;
-    const { serveTunnel } = await import('../serve-tunnel.ts');
+    const { serveTunnel } = await import('../serve/serve-tunnel.ts');
     const { host } = await (this.#loading ??= this.#load());
     const ended = Promise.withResolvers<string>();
     let tunnel: AgentTunnel | undefined;
@@ -169,8 +169,8 @@ export class AgentTunnels {
 
   async #load(): Promise<{ host: Host; inspector: InspectorServer | undefined }> {
     const { access, clock, output } = this.#options;
-    const { hostOf } = await import('../serve-tunnel.ts');
-    const { startInspector } = await import('../inspection.ts');
+    const { hostOf } = await import('../serve/serve-tunnel.ts');
+    const { startInspector } = await import('../serve/inspection.ts');
     const inspector = await startInspector(process.env, output);
     return { host: hostOf(access, inspector, clock), inspector };
   }

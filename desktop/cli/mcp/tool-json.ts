@@ -7,7 +7,7 @@ import { decodeBody } from '../../client/inspector/decode-body.ts';
 import { shownValue } from '../../client/inspector/edit.ts';
 import type { RecordedMessage, RequestDetail } from '../../client/inspector/records.ts';
 import { jsonLine } from '../output/format.ts';
-import { summaryJson } from '../inspect-format.ts';
+import { summaryJson } from '../inspect/inspect-format.ts';
 import type { ToolResult } from './stdio-server.ts';
 
 /**

@@ -27,8 +27,8 @@ import { type Message, toMessage, textOf } from '../../client/messages.ts';
 import { madeTokens, withoutTokens } from '../../client/relay/api-responses.ts';
 import { accessMessage, describeAccess } from '../command-line/access-options.ts';
 import { diagnoseRelay } from '../commands/doctor.ts';
-import { changed } from '../inspect-edit.ts';
-import { summaryJson } from '../inspect-format.ts';
+import { changed } from '../inspect/inspect-edit.ts';
+import { summaryJson } from '../inspect/inspect-format.ts';
 import { refuseRelayPort } from '../commands/tunnel-options.ts';
 import { type AgentTunnel, type AgentTunnels, waitForRequest } from './agent-tunnels.ts';
 import {

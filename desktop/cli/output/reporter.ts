@@ -13,7 +13,7 @@ import { madeTokens } from '../../client/relay/api-responses.ts';
 import type { ConnectionProblem } from '../../client/visitors/connections.ts';
 import { describeAccess } from '../command-line/access-options.ts';
 import { escapeVisitorText, jsonLine, lifetimeText, localTime, timeLeft } from './format.ts';
-import { summaryLine } from '../inspect-format.ts';
+import { summaryLine } from '../inspect/inspect-format.ts';
 
 /** Why the command ended: `failed` if there never was a tunnel. */
 export type EndReason = Exclude<ServedEndReason, 'signed-out'> | 'failed';

@@ -23,7 +23,7 @@ import type { CommandContext } from '../command-line/command.ts';
 import { jsonLine, table } from '../output/format.ts';
 import { parse } from '../command-line/parse.ts';
 import type { Output } from '../output/reporter.ts';
-import { openTunnels } from '../run-tunnels.ts';
+import { openTunnels } from '../serve/run-tunnels.ts';
 import {
   FINAL_CODES,
   runProgram,

@@ -7,7 +7,7 @@ import {
   WEBHOOK_PROVIDERS,
 } from '../../client/inspector/records.ts';
 import { clockTime, duration, escapeVisitorText, targetText } from '../output/format.ts';
-import { detailText } from '../inspect-format.ts';
+import { detailText } from '../inspect/inspect-format.ts';
 import type { PanelState, Size } from './state.ts';
 import { fit, type Line, shorten, span, type Style } from './text.ts';
 

@@ -1,7 +1,7 @@
 /** What `culvert inspect` can see of this process. */
-import { runtimeFolder } from '../client/inspector/runtime-folder.ts';
-import { InspectorServer } from '../client/inspector/inspector-server.ts';
-import type { Output } from './output/reporter.ts';
+import { runtimeFolder } from '../../client/inspector/runtime-folder.ts';
+import { InspectorServer } from '../../client/inspector/inspector-server.ts';
+import type { Output } from '../output/reporter.ts';
 
 /**
  * If nobody can inspect the process, tunnels are served all the same.

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
-import { checkEdit, composeRequest, writtenValue } from '../client/inspector/edit.ts';
-import { type RequestDetail, trimBlanks } from '../client/inspector/records.ts';
-import { RequestLog } from '../client/inspector/request-log.ts';
+import { checkEdit, composeRequest, writtenValue } from '../../client/inspector/edit.ts';
+import { type RequestDetail, trimBlanks } from '../../client/inspector/records.ts';
+import { RequestLog } from '../../client/inspector/request-log.ts';
 import { changed, editedByHand, parseRequestText, requestText, RequestTextError } from './inspect-edit.ts';
 
 const REQUEST =

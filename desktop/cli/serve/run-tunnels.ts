@@ -1,30 +1,30 @@
 /** Runs `culvert http`, `share` and `start` in a process: with the view on a terminal, with lines elsewhere. */
 import { basename, dirname } from 'node:path';
-import { fullJitter } from '../../shared/timer.ts';
-import { pause, systemClock } from '../client/clock.ts';
-import { type Claim, claimNames } from '../client/config/claims.ts';
-import type { Prompt, RelayAccess } from '../client/config/relay-access.ts';
-import type { TunnelSpec } from '../client/config/tunnel-spec.ts';
-import { ExitCode, UsageError } from '../client/failures.ts';
-import type { ServedTunnel } from '../client/host/served-tunnel.ts';
-import { ApiClient } from '../client/relay/api-client.ts';
-import { type AccessOptions, completeAccess, exposureWarning } from './command-line/access-options.ts';
-import type { CommandSurroundings } from './command-line/command.ts';
-import type { AccessOrLogin } from './commands/login.ts';
-import { otherMachineWarning } from './command-line/parse.ts';
-import { openAddress } from './output/prompt.ts';
+import { fullJitter } from '../../../shared/timer.ts';
+import { pause, systemClock } from '../../client/clock.ts';
+import { type Claim, claimNames } from '../../client/config/claims.ts';
+import type { Prompt, RelayAccess } from '../../client/config/relay-access.ts';
+import type { TunnelSpec } from '../../client/config/tunnel-spec.ts';
+import { ExitCode, UsageError } from '../../client/failures.ts';
+import type { ServedTunnel } from '../../client/host/served-tunnel.ts';
+import { ApiClient } from '../../client/relay/api-client.ts';
+import { type AccessOptions, completeAccess, exposureWarning } from '../command-line/access-options.ts';
+import type { CommandSurroundings } from '../command-line/command.ts';
+import type { AccessOrLogin } from '../commands/login.ts';
+import { otherMachineWarning } from '../command-line/parse.ts';
+import { openAddress } from '../output/prompt.ts';
 import {
   type EndReason,
   followReporter,
   JsonReporter,
   type Output,
   TextReporter,
-} from './output/reporter.ts';
+} from '../output/reporter.ts';
 import { startInspector } from './inspection.ts';
 import { hostOf, type ServeOptions, serveTunnel } from './serve-tunnel.ts';
-import { HostWindow } from './view/host-window.ts';
-import { doOnceOnline, type OnceOnline } from './view/once-online.ts';
-import { canShowView, TerminalView } from './view/terminal-view.ts';
+import { HostWindow } from '../view/host-window.ts';
+import { doOnceOnline, type OnceOnline } from '../view/once-online.ts';
+import { canShowView, TerminalView } from '../view/terminal-view.ts';
 
 /** @limit Longest first wait of a service's tunnel that ended, before it is created again. */
 const REOPEN_BASE_MS = 1000;
@@ -120,7 +120,7 @@ export async function completeTunnel(
 async function located(spec: TunnelSpec): Promise<TunnelSpec> {
   const { target } = spec;
   if (!('folder' in target)) return spec;
-  const { FolderUnreadable, locateFolder } = await import('../client/share/shared-folder.ts');
+  const { FolderUnreadable, locateFolder } = await import('../../client/share/shared-folder.ts');
   try {
     return { ...spec, target: { ...target, folder: await locateFolder(target.folder) } };
   } catch (error) {

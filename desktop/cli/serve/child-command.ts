@@ -4,37 +4,37 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { constants } from 'node:os';
 import { isatty } from 'node:tty';
-import { SignalFilter } from '../../shared/stop-signals.ts';
-import type { Tunnel } from '../../shared/tunnel.ts';
-import { type Clock, systemClock } from '../client/clock.ts';
-import { type Claim, claimNames } from '../client/config/claims.ts';
-import type { Prompt } from '../client/config/relay-access.ts';
-import type { TunnelSpec } from '../client/config/tunnel-spec.ts';
-import { UsageError } from '../client/failures.ts';
-import { ApiClient } from '../client/relay/api-client.ts';
-import type { CommandContext } from './command-line/command.ts';
-import { type ServiceTunnel, withPort } from './commands/tunnel-options.ts';
-import { jsonLine } from './output/format.ts';
+import { SignalFilter } from '../../../shared/stop-signals.ts';
+import type { Tunnel } from '../../../shared/tunnel.ts';
+import { type Clock, systemClock } from '../../client/clock.ts';
+import { type Claim, claimNames } from '../../client/config/claims.ts';
+import type { Prompt } from '../../client/config/relay-access.ts';
+import type { TunnelSpec } from '../../client/config/tunnel-spec.ts';
+import { UsageError } from '../../client/failures.ts';
+import { ApiClient } from '../../client/relay/api-client.ts';
+import type { CommandContext } from '../command-line/command.ts';
+import { type ServiceTunnel, withPort } from '../commands/tunnel-options.ts';
+import { jsonLine } from '../output/format.ts';
 import {
   commandEnvironment,
   type CommandPlan,
   findPackage,
   planCommand,
   projectName,
-} from './serve/package-file.ts';
-import { openAddress } from './output/prompt.ts';
+} from './package-file.ts';
+import { openAddress } from '../output/prompt.ts';
 import {
   type EndReason,
   followReporter,
   type Output,
   type Reporter,
   TextReporter,
-} from './output/reporter.ts';
+} from '../output/reporter.ts';
 import { startInspector } from './inspection.ts';
 import { completeTunnel, printWindow } from './run-tunnels.ts';
 import { hostOf, serveTunnel } from './serve-tunnel.ts';
-import { HostWindow } from './view/host-window.ts';
-import { doOnceOnline } from './view/once-online.ts';
+import { HostWindow } from '../view/host-window.ts';
+import { doOnceOnline } from '../view/once-online.ts';
 
 /**
  * @limit How long the command of `culvert run` has to end after SIGTERM or SIGHUP, as long as container runtimes give.

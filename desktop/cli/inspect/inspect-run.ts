@@ -1,30 +1,30 @@
 /** `culvert inspect`: shows the requests of a `culvert` that is running on this machine. */
 import { createReadStream } from 'node:fs';
 import type { Readable } from 'node:stream';
-import { REDACTED } from '../../shared/version.ts';
-import { curlCommand, shellOf } from '../client/inspector/curl.ts';
-import { ImportRefused, type RequestEdit } from '../client/inspector/edit.ts';
-import { type Har, harOf } from '../client/inspector/har.ts';
-import { importText, IMPORT_MAX_BYTES, IMPORTED_REQUESTS_MAX } from '../client/inspector/import-text.ts';
-import { matchingMessages } from '../client/inspector/readable.ts';
+import { REDACTED } from '../../../shared/version.ts';
+import { curlCommand, shellOf } from '../../client/inspector/curl.ts';
+import { ImportRefused, type RequestEdit } from '../../client/inspector/edit.ts';
+import { type Har, harOf } from '../../client/inspector/har.ts';
+import { importText, IMPORT_MAX_BYTES, IMPORTED_REQUESTS_MAX } from '../../client/inspector/import-text.ts';
+import { matchingMessages } from '../../client/inspector/readable.ts';
 import {
   findTunnels,
   type FoundTunnel,
   Inspector,
   type OtherVersion,
-} from '../client/inspector/inspector.ts';
-import { runtimeFolder } from '../client/inspector/runtime-folder.ts';
+} from '../../client/inspector/inspector.ts';
+import { runtimeFolder } from '../../client/inspector/runtime-folder.ts';
 import {
   matches,
   matching,
   type RequestDetail,
   type RequestSummary,
   RECORDED_BODY_MAX_BYTES,
-} from '../client/inspector/records.ts';
-import { textOf } from '../client/messages.ts';
-import { CallRefused } from '../client/methods/method.ts';
-import type { CommandContext } from './command-line/command.ts';
-import { jsonLine } from './output/format.ts';
+} from '../../client/inspector/records.ts';
+import { textOf } from '../../client/messages.ts';
+import { CallRefused } from '../../client/methods/method.ts';
+import type { CommandContext } from '../command-line/command.ts';
+import { jsonLine } from '../output/format.ts';
 import { changed, editedByHand, editText, type RequestChanges } from './inspect-edit.ts';
 import {
   detailJson,
@@ -35,7 +35,7 @@ import {
   summaryLine,
   summaryTable,
 } from './inspect-format.ts';
-import type { Output } from './output/reporter.ts';
+import type { Output } from '../output/reporter.ts';
 
 /** The command as read. */
 export interface InspectCommand {

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
-import { localPort } from '../client/local/local-service.ts';
-import { Network } from '../client/network/network.ts';
-import { record } from '../testing/command-context.ts';
-import { FakeClock } from '../testing/fake-clock.ts';
-import { TUNNEL } from '../testing/fake-platform.ts';
-import { type RestResponse, startRestRelay, closeServers } from '../testing/servers.ts';
-import { SPEC } from '../testing/tunnel-spec.ts';
-import { JsonReporter } from './output/reporter.ts';
+import { localPort } from '../../client/local/local-service.ts';
+import { Network } from '../../client/network/network.ts';
+import { record } from '../../testing/command-context.ts';
+import { FakeClock } from '../../testing/fake-clock.ts';
+import { TUNNEL } from '../../testing/fake-platform.ts';
+import { type RestResponse, startRestRelay, closeServers } from '../../testing/servers.ts';
+import { SPEC } from '../../testing/tunnel-spec.ts';
+import { JsonReporter } from '../output/reporter.ts';
 import { serveTunnels } from './run-tunnels.ts';
 import { hostOf } from './serve-tunnel.ts';
 

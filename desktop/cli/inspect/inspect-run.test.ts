@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import type { Inspector } from '../client/inspector/inspector.ts';
-import { RequestLog } from '../client/inspector/request-log.ts';
-import { LogSearch } from '../client/inspector/search.ts';
-import { LOG_METHODS } from '../client/methods/log-methods.ts';
-import { CallRefused } from '../client/methods/method.ts';
-import { temporaryDirectory } from '../../shared/testing/temporary-directory.ts';
+import type { Inspector } from '../../client/inspector/inspector.ts';
+import { RequestLog } from '../../client/inspector/request-log.ts';
+import { LogSearch } from '../../client/inspector/search.ts';
+import { LOG_METHODS } from '../../client/methods/log-methods.ts';
+import { CallRefused } from '../../client/methods/method.ts';
+import { temporaryDirectory } from '../../../shared/testing/temporary-directory.ts';
 import { exportHar, importRequests, InputError, readAll } from './inspect-run.ts';
-import { IMPORT_MAX_BYTES, IMPORTED_REQUESTS_MAX } from '../client/inspector/import-text.ts';
+import { IMPORT_MAX_BYTES, IMPORTED_REQUESTS_MAX } from '../../client/inspector/import-text.ts';
 
 const NOTHING = Readable.from([]);
 

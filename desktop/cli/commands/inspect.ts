@@ -1,9 +1,9 @@
 /** The command line of `culvert inspect`; inspect-run.ts runs it. */
-import { UsageError } from '../client/failures.ts';
-import { defineCommand } from './command-line/command.ts';
-import type { RequestChanges } from './inspect-edit.ts';
-import type { InspectCommand } from './inspect-run.ts';
-import { SEARCH_MAX_CHARS } from '../client/inspector/records.ts';
+import { UsageError } from '../../client/failures.ts';
+import { defineCommand } from '../command-line/command.ts';
+import type { RequestChanges } from '../inspect/inspect-edit.ts';
+import type { InspectCommand } from '../inspect/inspect-run.ts';
+import { SEARCH_MAX_CHARS } from '../../client/inspector/records.ts';
 
 interface InspectValues {
   readonly tunnel?: string | undefined;
@@ -62,7 +62,7 @@ export const inspectCommand = defineCommand({
     not run the curl command or read any other files.`,
   read: ({ operands, values }) => readInspect(operands.words, values),
   async run(given, context) {
-    const { runInspect } = await import('./inspect-run.ts');
+    const { runInspect } = await import('../inspect/inspect-run.ts');
     await runInspect(given, context);
   },
 });

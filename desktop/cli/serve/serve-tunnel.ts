@@ -1,16 +1,16 @@
 /** One tunnel of `culvert http` or `culvert start`, from its creation to its end. */
-import { type Clock, systemClock } from '../client/clock.ts';
-import type { Claim } from '../client/config/claims.ts';
-import type { RelayAccess } from '../client/config/relay-access.ts';
-import type { TunnelSpec } from '../client/config/tunnel-spec.ts';
-import { describeFailure, type ExitCode, exitCodeOf, exitCodeOfFailure } from '../client/failures.ts';
-import { Host, type HostOptions } from '../client/host/host.ts';
-import type { ServedTunnel } from '../client/host/served-tunnel.ts';
-import { textOf } from '../client/messages.ts';
-import { ApiClient } from '../client/relay/api-client.ts';
-import { createTunnelClient } from '../client/tunnel-client.ts';
-import { lifetimeText, localTime } from './output/format.ts';
-import type { EndReason, Output, Reporter } from './output/reporter.ts';
+import { type Clock, systemClock } from '../../client/clock.ts';
+import type { Claim } from '../../client/config/claims.ts';
+import type { RelayAccess } from '../../client/config/relay-access.ts';
+import type { TunnelSpec } from '../../client/config/tunnel-spec.ts';
+import { describeFailure, type ExitCode, exitCodeOf, exitCodeOfFailure } from '../../client/failures.ts';
+import { Host, type HostOptions } from '../../client/host/host.ts';
+import type { ServedTunnel } from '../../client/host/served-tunnel.ts';
+import { textOf } from '../../client/messages.ts';
+import { ApiClient } from '../../client/relay/api-client.ts';
+import { createTunnelClient } from '../../client/tunnel-client.ts';
+import { lifetimeText, localTime } from '../output/format.ts';
+import type { EndReason, Output, Reporter } from '../output/reporter.ts';
 
 /** The tunnels of a command. @param inspector shows them to `culvert inspect` */
 export function hostOf(

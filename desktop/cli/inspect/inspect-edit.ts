@@ -3,16 +3,16 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { byteSize } from '../client/inspector/readable.ts';
+import { byteSize } from '../../client/inspector/readable.ts';
 import {
   editable,
   editableText,
   type RequestEdit,
   shownValue,
   writtenValue,
-} from '../client/inspector/edit.ts';
-import { type RequestDetail, trimBlanks } from '../client/inspector/records.ts';
-import { IMPORT_MAX_BYTES } from '../client/inspector/import-text.ts';
+} from '../../client/inspector/edit.ts';
+import { type RequestDetail, trimBlanks } from '../../client/inspector/records.ts';
+import { IMPORT_MAX_BYTES } from '../../client/inspector/import-text.ts';
 
 /** What the command line changes of a request; `undefined` stays. */
 export interface RequestChanges {

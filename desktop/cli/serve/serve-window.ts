@@ -1,13 +1,13 @@
 /** Runs `culvert ui` in a terminal: shows the link, opens the browser, and ends with Ctrl-C. */
 import { homedir } from 'node:os';
-import { onStopSignals } from '../../shared/stop-signals.ts';
-import { AlreadyRunning, type OpenWindow, openWindow } from '../app/browser/open-window.ts';
-import { Quit } from '../app/main/electron/quit.ts';
-import { ExitCode } from '../client/failures.ts';
-import type { AskOwner } from '../client/owner-questions.ts';
-import type { CommandContext } from './command-line/command.ts';
-import { askAt } from './mcp/ask-on-terminal.ts';
-import { hasBrowser, openFile } from './output/prompt.ts';
+import { onStopSignals } from '../../../shared/stop-signals.ts';
+import { AlreadyRunning, type OpenWindow, openWindow } from '../../app/browser/open-window.ts';
+import { Quit } from '../../app/main/electron/quit.ts';
+import { ExitCode } from '../../client/failures.ts';
+import type { AskOwner } from '../../client/owner-questions.ts';
+import type { CommandContext } from '../command-line/command.ts';
+import { askAt } from '../mcp/ask-on-terminal.ts';
+import { hasBrowser, openFile } from '../output/prompt.ts';
 
 /** How the window is served. */
 export interface UiOptions {

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
-import { OPEN } from '../../shared/access.ts';
-import { NO_FILES, record } from '../testing/command-context.ts';
-import { FakeClock } from '../testing/fake-clock.ts';
-import { TUNNEL } from '../testing/fake-platform.ts';
-import { closeServers, startHttp } from '../testing/servers.ts';
-import { readArguments } from './commands/commands.ts';
-import { JsonReporter } from './output/reporter.ts';
+import { OPEN } from '../../../shared/access.ts';
+import { NO_FILES, record } from '../../testing/command-context.ts';
+import { FakeClock } from '../../testing/fake-clock.ts';
+import { TUNNEL } from '../../testing/fake-platform.ts';
+import { closeServers, startHttp } from '../../testing/servers.ts';
+import { readArguments } from '../commands/commands.ts';
+import { JsonReporter } from '../output/reporter.ts';
 import { hostOf, serveTunnel } from './serve-tunnel.ts';
 
 /** Runs `culvert http 3000 --json` with a REST interface that responds as told; it offers no WebSockets. */

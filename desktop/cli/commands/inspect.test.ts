@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readInspect } from './inspect-command.ts';
+import { readInspect } from './inspect.ts';
 
 describe('the command line of culvert inspect', () => {
   it('lists by default', () => {

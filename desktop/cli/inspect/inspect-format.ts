@@ -1,8 +1,8 @@
 /** Recorded requests as text for a terminal, and as JSON for programs. */
 import { isUtf8 } from 'node:buffer';
-import { escapeUnprintable } from '../../shared/unprintable.ts';
-import { decodeBody } from '../client/inspector/decode-body.ts';
-import { byteSize, closeText, indentJson, isUnsent } from '../client/inspector/readable.ts';
+import { escapeUnprintable } from '../../../shared/unprintable.ts';
+import { decodeBody } from '../../client/inspector/decode-body.ts';
+import { byteSize, closeText, indentJson, isUnsent } from '../../client/inspector/readable.ts';
 import {
   type RecordedMessage,
   type RequestDetail,
@@ -10,8 +10,8 @@ import {
   type SocketMessage,
   type SocketMessages,
   WEBHOOK_PROVIDERS,
-} from '../client/inspector/records.ts';
-import { clockTime, duration, escapeVisitorText, table, targetText } from './output/format.ts';
+} from '../../client/inspector/records.ts';
+import { clockTime, duration, escapeVisitorText, table, targetText } from '../output/format.ts';
 
 const TARGET_MAX = 100;
 /** A longer text body is shown up to here; `--json` has all of it. */

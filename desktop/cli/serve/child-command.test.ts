@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { onPosix } from '../../shared/testing/posix.ts';
-import { FakeClock } from '../testing/fake-clock.ts';
-import { ChildCommand, exitCodeFor, startedWith } from './run-service.ts';
+import { onPosix } from '../../../shared/testing/posix.ts';
+import { FakeClock } from '../../testing/fake-clock.ts';
+import { ChildCommand, exitCodeFor, startedWith } from './child-command.ts';
 
 /** Runs a script of Node. */
 function start(script: string) {

@@ -1,20 +1,20 @@
 /** `culvert run`, `ui` and `mcp`, which run until they are ended. What each of them runs is loaded only then. */
 import { isIP } from 'node:net';
-import { parseDuration } from '../../shared/duration.ts';
-import { parsePort, PORT_RULE, TTL_RULE } from '../../shared/value-rules.ts';
-import { StoredLoginError } from '../client/config/stored-login.ts';
-import { UsageError } from '../client/failures.ts';
-import { isLoopback } from '../client/network/dial.ts';
-import { type AnyLine, defineCommand } from './command-line/command.ts';
-import { completeLogin } from './commands/login.ts';
-import type { PortRange } from './mcp/bounds.ts';
-import type { GivenMcp } from './mcp/run-mcp.ts';
-import { COMMON } from './command-line/options.ts';
-import { readOption } from './command-line/parse.ts';
-import type { RunTunnel } from './run-service.ts';
-import { HTTP_OPTIONS, limitHeap, readService, withPort } from './commands/tunnel-options.ts';
-import type { UiOptions } from './ui-run.ts';
-import { WAIT_MAX_SECONDS } from '../client/config/tunnel-spec.ts';
+import { parseDuration } from '../../../shared/duration.ts';
+import { parsePort, PORT_RULE, TTL_RULE } from '../../../shared/value-rules.ts';
+import { StoredLoginError } from '../../client/config/stored-login.ts';
+import { UsageError } from '../../client/failures.ts';
+import { isLoopback } from '../../client/network/dial.ts';
+import { type AnyLine, defineCommand } from '../command-line/command.ts';
+import { completeLogin } from './login.ts';
+import type { PortRange } from '../mcp/bounds.ts';
+import type { GivenMcp } from '../mcp/run-mcp.ts';
+import { COMMON } from '../command-line/options.ts';
+import { readOption } from '../command-line/parse.ts';
+import type { RunTunnel } from '../serve/child-command.ts';
+import { HTTP_OPTIONS, limitHeap, readService, withPort } from './tunnel-options.ts';
+import type { UiOptions } from '../serve/serve-window.ts';
+import { WAIT_MAX_SECONDS } from '../../client/config/tunnel-spec.ts';
 
 /* `culvert run`: starts a command with a tunnel to the port that it listens on. */
 
@@ -64,7 +64,7 @@ export const runCommand = defineCommand({
   async run(given, context) {
     limitHeap();
     const complete = given.login === undefined ? given : await completeLogin(given, context);
-    const { runWithTunnel } = await import('./run-service.ts');
+    const { runWithTunnel } = await import('../serve/child-command.ts');
     return runWithTunnel(complete, context);
   },
 });
@@ -107,7 +107,7 @@ export const uiCommand = defineCommand({
     The tunnels stay open until you press Ctrl-C. If tunnels are online, the command asks what should happen to them.`,
   read: readUi,
   async run(given, context) {
-    const { runUi } = await import('./ui-run.ts');
+    const { runUi } = await import('../serve/serve-window.ts');
     return runUi(given, context);
   },
 });
@@ -155,7 +155,7 @@ export const mcpCommand = defineCommand({
   read: readMcp,
   async run(given, context) {
     limitHeap();
-    const { refuseMcp, runMcp } = await import('./mcp/run-mcp.ts');
+    const { refuseMcp, runMcp } = await import('../mcp/run-mcp.ts');
     if (!('failure' in given)) return runMcp(given, context);
     await refuseMcp(given.failure.message);
     throw given.failure;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { gzipSync } from 'node:zlib';
-import { RequestLog } from '../client/inspector/request-log.ts';
-import { FakeClock } from '../testing/fake-clock.ts';
+import { RequestLog } from '../../client/inspector/request-log.ts';
+import { FakeClock } from '../../testing/fake-clock.ts';
 import {
   detailJson,
   detailText,

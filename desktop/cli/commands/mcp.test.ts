@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { UsageError } from '../client/failures.ts';
-import { NO_FILES } from '../testing/command-context.ts';
-import { readArguments } from './commands/commands.ts';
+import { UsageError } from '../../client/failures.ts';
+import { NO_FILES } from '../../testing/command-context.ts';
+import { readArguments } from './commands.ts';
 
 const ENV = { CULVERT_API_KEY: `cvt_${'k'.repeat(32)}` };
 
