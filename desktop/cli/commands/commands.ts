@@ -6,8 +6,7 @@ import { ExitCode, UsageError } from '../../client/failures.ts';
 import { type Files, type Group, optionsOf, type Prepared, type Usage } from '../command-line/command.ts';
 import { commandHelp, commandsOf, groupHelp, isGroup, overview, wordsOf } from '../command-line/help.ts';
 import { isTarget, optionHint, parse, PORT_HINT, type Values } from '../command-line/parse.ts';
-import { inspectCommand } from './inspect.ts';
-import { mcpCommand, runCommand, uiCommand } from './run.ts';
+import { inspectCommands } from './inspect.ts';
 import { accessCommand } from './access.ts';
 import { closeCommand } from './close.ts';
 import { completionCommand } from './completion.ts';
@@ -21,11 +20,14 @@ import { listCommand } from './list.ts';
 import { loginCommand } from './login.ts';
 import { logoutCommand } from './logout.ts';
 import { manCommand } from './man.ts';
+import { mcpCommand } from './mcp.ts';
+import { runCommand } from './run.ts';
 import { serviceCommands } from './service.ts';
 import { shareCommand } from './share.ts';
 import { startCommand } from './start.ts';
 import { statusCommand } from './status.ts';
 import { teamCommands } from './team.ts';
+import { uiCommand } from './ui.ts';
 import { updateCommand } from './update.ts';
 
 /** In the order of the help. */
@@ -46,7 +48,7 @@ export const COMMANDS = [
   domainCommands,
   teamCommands,
   statusCommand,
-  inspectCommand,
+  inspectCommands,
   doctorCommand,
   mcpCommand,
   loginCommand,

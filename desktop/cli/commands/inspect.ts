@@ -1,137 +1,169 @@
-/** The command line of `culvert inspect`; inspect-run.ts runs it. */
+/** `culvert inspect`: the requests to tunnels of this machine. What runs it is loaded only then. */
 import { UsageError } from '../../client/failures.ts';
-import { defineCommand } from '../command-line/command.ts';
-import type { RequestChanges } from '../inspect/inspect-edit.ts';
-import type { InspectCommand } from '../inspect/inspect-run.ts';
 import { SEARCH_MAX_CHARS } from '../../client/inspector/records.ts';
+import { type AnyLine, type CommandContext, defineCommand, type Group } from '../command-line/command.ts';
+import type { InspectCommand } from '../inspect/inspect-run.ts';
 
-interface InspectValues {
-  readonly tunnel?: string | undefined;
-  readonly reveal?: boolean | undefined;
-  readonly filter?: string | undefined;
-  readonly search?: string | undefined;
-  readonly curl?: boolean | undefined;
-  readonly method?: string | undefined;
-  readonly path?: string | undefined;
-  readonly header?: readonly string[] | undefined;
-  readonly body?: string | undefined;
-  readonly sign?: string | undefined;
-  readonly json?: boolean | undefined;
-}
+const OUTPUT = { Output: ['json'] } as const;
 
-export const inspectCommand = defineCommand({
-  name: 'inspect',
-  operands: {
-    words: {
-      shown: '[list | show N | replay N | edit N | export [N…] | import [FILE] | watch]',
-      count: 'any',
-      words: ['list', 'show', 'replay', 'edit', 'export', 'import', 'watch'],
-    },
-  },
-  summary: "Show, replay or edit a tunnel's requests on this machine",
-  options: {
-    Requests: ['tunnel', 'filter', 'search', 'reveal', 'curl'],
-    Edit: ['method', 'path', 'header', 'body', 'sign'],
-    Output: ['json'],
-  },
-  meanings: { path: 'With "edit": change the path and query.' },
+const listCommand = defineCommand({
+  name: 'inspect list',
+  summary: 'List the recorded requests',
+  options: { Requests: ['tunnel', 'filter', 'search', 'reveal'], ...OUTPUT },
   examples: {
     'culvert inspect': 'list the recorded requests',
     'culvert inspect list --search order_17': 'list requests that contain a word in a header or body',
-    'culvert inspect show 3': 'show request 3 and its response',
-    'culvert inspect show 3 --curl': 'print request 3 as a curl command',
-    'culvert inspect replay 3': 'send request 3 to the local port once more',
-    'culvert inspect edit 3 --method PUT': 'change request 3 and send it',
-    'culvert inspect edit 3 --sign whsec_…': 'edit webhook 3, and sign it again',
-    'culvert inspect export > requests.har': 'save all requests as HAR',
-    'culvert inspect watch': 'print each request when it arrives',
   },
-  details: `
-    The command shows the requests to a tunnel that a culvert command is serving on this machine.
-
-    "edit" opens request N in $VISUAL or $EDITOR, and sends it to the local port when you save and close the file. With
-    --method, --path, --header or --body, it changes the request without opening an editor. Culvert always sets Host,
-    Content-Length and the headers that control the connection itself. [redacted] stands for a secret, including in
-    requests that you edit. With --sign, a webhook gets a new signature for its new content and the current time, also if
-    you save it unchanged.
-
-    "show" prints the last messages of a WebSocket one by one. With --filter, only those that contain every word.
-
-    "export" writes the given requests, or all of them, to standard output as a HAR file. "import" reads a HAR file or
-    a curl command from FILE or from standard input, and adds its requests to the list without sending them. It does
-    not run the curl command or read any other files.`,
-  read: ({ operands, values }) => readInspect(operands.words, values),
-  async run(given, context) {
-    const { runInspect } = await import('../inspect/inspect-run.ts');
-    await runInspect(given, context);
+  read(line) {
+    const { search } = line.values;
+    if (search !== undefined && (search.trim() === '' || search.length > SEARCH_MAX_CHARS))
+      throw new UsageError(
+        `--search "${search.slice(0, SEARCH_MAX_CHARS)}" is not valid. It must be words of at most ${SEARCH_MAX_CHARS} characters in all.`,
+      );
+    return given(line, { name: 'list' });
   },
+  run,
 });
 
-/** Actions that accept `--filter`. */
-const FILTERED: readonly string[] = ['list', 'show', 'watch', 'export', 'import'];
+const showCommand = defineCommand({
+  name: 'inspect show',
+  operands: { number: numberTo('show') },
+  summary: 'Show a request and its response',
+  options: { Requests: ['tunnel', 'filter', 'reveal', 'curl'], ...OUTPUT },
+  meanings: { filter: 'Show only the messages of a WebSocket that contain all of these words.' },
+  examples: {
+    'culvert inspect show 3': 'show request 3 and its response',
+    'culvert inspect show 3 --curl': 'print request 3 as a curl command',
+  },
+  details: `
+    The command prints the last messages of a WebSocket one by one.`,
+  read(line) {
+    const { curl = false, json } = line.values;
+    if (curl && json === true) throw new UsageError('--curl cannot be combined with --json.');
+    return given(line, { name: 'show', request: readNumber('show', line.operands.number), asCurl: curl });
+  },
+  run,
+});
 
-/**
- * @param operands what follows `culvert inspect`
- * @throws UsageError
- */
-export function readInspect(operands: readonly string[], values: InspectValues): InspectCommand {
-  const { tunnel, filter, search, reveal = false, curl = false, json = false } = values;
-  const action = readAction(operands, values);
-  if (curl && (action.name !== 'show' || json))
-    throw new UsageError('--curl can only be used with "culvert inspect show", and not with --json.');
-  if (filter !== undefined && !FILTERED.includes(action.name))
-    throw new UsageError('--filter can only be used with list, show, watch, export and import.');
-  if (search !== undefined && action.name !== 'list')
-    throw new UsageError('--search can only be used with "culvert inspect list".');
-  if (search !== undefined && (search.trim() === '' || search.length > SEARCH_MAX_CHARS))
-    throw new UsageError(
-      `--search "${search.slice(0, SEARCH_MAX_CHARS)}" is not valid. It must be words of at most ${SEARCH_MAX_CHARS} characters in all.`,
-    );
-  if (action.name !== 'edit' && (changesOf(values) !== undefined || values.sign !== undefined))
-    throw new UsageError(
-      '--method, --path, --header, --body and --sign can only be used with "culvert inspect edit".',
-    );
-  return { action, tunnel, filter: filter ?? '', search, reveal, json };
+const replayCommand = defineCommand({
+  name: 'inspect replay',
+  operands: { number: numberTo('replay') },
+  summary: 'Send a request to the local port once more',
+  options: { Requests: ['tunnel', 'reveal'], ...OUTPUT },
+  examples: { 'culvert inspect replay 3': 'send request 3 to the local port once more' },
+  read: (line) =>
+    given(line, { name: 'replay', request: readNumber('replay', line.operands.number), asCurl: false }),
+  run,
+});
+
+const editCommand = defineCommand({
+  name: 'inspect edit',
+  operands: { number: numberTo('edit') },
+  summary: 'Change a request and send it',
+  options: {
+    Requests: ['tunnel', 'reveal'],
+    Edit: ['method', 'path', 'header', 'body', 'sign'],
+    ...OUTPUT,
+  },
+  meanings: { path: 'Change the path and query.' },
+  examples: {
+    'culvert inspect edit 3': 'change request 3 in an editor and send it',
+    'culvert inspect edit 3 --method PUT': 'change the method of request 3 and send it',
+    'culvert inspect edit 3 --sign whsec_…': 'edit webhook 3, and sign it again',
+  },
+  details: `
+    The command opens the request in $VISUAL or $EDITOR, and sends it to the local port when you save and close the file.
+    With --method, --path, --header or --body, it changes the request without opening an editor. Culvert always sets Host,
+    Content-Length and the headers that control the connection itself. [redacted] stands for a secret, including in
+    requests that you edit. With --sign, a webhook gets a new signature for its new content and the current time, also if
+    you save it unchanged.`,
+  read(line) {
+    const { method, path, header = [], body, sign: secret } = line.values;
+    const isGiven = [method, path, body].some((value) => value !== undefined) || header.length > 0;
+    const changes = isGiven ? { method, path, headers: header, body } : undefined;
+    return given(line, {
+      name: 'edit',
+      request: readNumber('edit', line.operands.number),
+      changes,
+      secret,
+    });
+  },
+  run,
+});
+
+const exportCommand = defineCommand({
+  name: 'inspect export',
+  operands: { numbers: { shown: '[N…]', count: 'any' } },
+  summary: 'Print requests as a HAR file',
+  options: { Requests: ['tunnel', 'filter', 'reveal'], ...OUTPUT },
+  examples: { 'culvert inspect export > requests.har': 'save all requests as HAR' },
+  details: `
+    The command writes the given requests, or all of them, to standard output.`,
+  read: (line) =>
+    given(line, {
+      name: 'export',
+      requests: line.operands.numbers.map((number) => readNumber('export', number)),
+    }),
+  run,
+});
+
+const importCommand = defineCommand({
+  name: 'inspect import',
+  operands: { file: { shown: '[FILE]', count: 'optional' } },
+  summary: 'Add the requests of a HAR file or a curl command',
+  options: { Requests: ['tunnel', 'filter'], ...OUTPUT },
+  examples: { 'culvert inspect import requests.har': 'add the requests of a HAR file to the list' },
+  details: `
+    The command reads a HAR file or a curl command from FILE or from standard input, and adds its requests to the list
+    without sending them. It does not run the curl command or read any other files.`,
+  read: (line) => given(line, { name: 'import', file: line.operands.file }),
+  run,
+});
+
+const watchCommand = defineCommand({
+  name: 'inspect watch',
+  summary: 'Print each request when it arrives',
+  options: { Requests: ['tunnel', 'filter', 'reveal'], ...OUTPUT },
+  examples: { 'culvert inspect watch': 'print each request when it arrives' },
+  read: (line) => given(line, { name: 'watch' }),
+  run,
+});
+
+export const inspectCommands = {
+  name: 'inspect',
+  summary: "Show, replay or edit a tunnel's requests on this machine",
+  details: `
+    These commands show the requests to a tunnel that a culvert command is serving on this machine.`,
+  fallback: 'list',
+  commands: [
+    listCommand,
+    showCommand,
+    replayCommand,
+    editCommand,
+    exportCommand,
+    importCommand,
+    watchCommand,
+  ],
+} as const satisfies Group;
+
+function given({ values }: AnyLine, action: InspectCommand['action']): InspectCommand {
+  const { tunnel, filter = '', search, reveal = false, json = false } = values;
+  return { action, tunnel, filter, search, reveal, json };
 }
 
-/** @returns `undefined` if nothing changes */
-function changesOf({ method, path, header = [], body }: InspectValues): RequestChanges | undefined {
-  const isGiven = [method, path, body].some((value) => value !== undefined) || header.length > 0;
-  return isGiven ? { method, path, headers: header, body } : undefined;
+async function run(command: InspectCommand, context: CommandContext): Promise<void> {
+  const { runInspect } = await import('../inspect/inspect-run.ts');
+  await runInspect(command, context);
 }
 
-function readAction(operands: readonly string[], values: InspectValues): InspectCommand['action'] {
-  const [name = 'list', first, ...more] = operands;
-  switch (name) {
-    case 'list':
-    case 'watch':
-      refuseMore(name, operands.slice(1));
-      return { name };
-    case 'show':
-    case 'replay':
-      refuseMore(name, more);
-      return { name, request: readNumber(name, first), asCurl: values.curl ?? false };
-    case 'edit':
-      refuseMore(name, more);
-      return { name, request: readNumber(name, first), changes: changesOf(values), secret: values.sign };
-    case 'export':
-      return { name, requests: operands.slice(1).map((number) => readNumber(name, number)) };
-    case 'import':
-      refuseMore(name, more);
-      return { name, file: first };
-    default:
-      throw new UsageError(
-        `Unknown command "inspect ${name}". Use list, show, replay, edit, export, import or watch.`,
-      );
-  }
+function numberTo(verb: string) {
+  return {
+    shown: 'N',
+    missing: `Specify the number of the request to ${verb}, as shown by "culvert inspect".`,
+  } as const;
 }
 
-function refuseMore(name: string, more: readonly string[]): void {
-  if (more.length > 0)
-    throw new UsageError(`Unexpected argument "${more.join(' ')}" for "culvert inspect ${name}".`);
-}
-
-function readNumber(name: string, number: string | undefined): number {
-  if (number !== undefined && /^[1-9]\d{0,14}$/.test(number)) return Number(number);
-  throw new UsageError(`Specify the number of the request to ${name}, as shown by "culvert inspect".`);
+function readNumber(verb: string, number: string): number {
+  if (/^[1-9]\d{0,14}$/.test(number)) return Number(number);
+  throw new UsageError(numberTo(verb).missing);
 }

@@ -1,22 +1,11 @@
-/** `culvert run`, `ui` and `mcp`, which run until they are ended. What each of them runs is loaded only then. */
-import { isIP } from 'node:net';
-import { parseDuration } from '../../../shared/duration.ts';
-import { parsePort, PORT_RULE, TTL_RULE } from '../../../shared/value-rules.ts';
-import { StoredLoginError } from '../../client/config/stored-login.ts';
-import { UsageError } from '../../client/failures.ts';
-import { isLoopback } from '../../client/network/dial.ts';
+/** `culvert run`: starts a command with a tunnel to the port that it listens on. */
+import { parsePort, PORT_RULE } from '../../../shared/value-rules.ts';
+import { WAIT_MAX_SECONDS } from '../../client/config/tunnel-spec.ts';
 import { type AnyLine, defineCommand } from '../command-line/command.ts';
-import { completeLogin } from './login.ts';
-import type { PortRange } from '../mcp/bounds.ts';
-import type { GivenMcp } from '../mcp/run-mcp.ts';
-import { COMMON } from '../command-line/options.ts';
 import { readOption } from '../command-line/parse.ts';
 import type { RunTunnel } from '../serve/child-command.ts';
+import { completeLogin } from './login.ts';
 import { HTTP_OPTIONS, limitHeap, readService, withPort } from './tunnel-options.ts';
-import type { UiOptions } from '../serve/serve-window.ts';
-import { WAIT_MAX_SECONDS } from '../../client/config/tunnel-spec.ts';
-
-/* `culvert run`: starts a command with a tunnel to the port that it listens on. */
 
 export const runCommand = defineCommand({
   name: 'run',
@@ -81,111 +70,4 @@ function readRun(line: AnyLine, command: readonly string[]): RunTunnel {
 function readPort(text: string): number {
   readOption('port', text, { accepted: PORT_RULE.accepted, accepts: () => parsePort(text) !== undefined });
   return Number(text);
-}
-
-/* `culvert ui`: shows the app's window in a browser. */
-
-export const uiCommand = defineCommand({
-  name: 'ui',
-  summary: "Show the app's window in a browser",
-  options: { Window: ['port', 'no-open', 'host', 'insecure-remote'] },
-  examples: {
-    'culvert ui': 'open the window in your browser',
-    'culvert ui --no-open': 'only print the link',
-    'culvert ui --port 4050': 'use another port',
-  },
-  details: `
-    The window creates tunnels, shows their requests and changes their access, like the desktop app. It uses the
-    app's tunnels, settings and key, so only one of the two can run at a time. If the app was never used, the window
-    signs in with what "culvert login" stored.
-
-    The link works once and for one browser. To get another one, run "culvert ui" again in a second terminal. Only
-    a browser that has opened a link can use the window; other users of this machine cannot.
-
-    To see a server's window on your machine, run "ssh -L 4040:127.0.0.1:4040 server culvert ui".
-
-    The tunnels stay open until you press Ctrl-C. If tunnels are online, the command asks what should happen to them.`,
-  read: readUi,
-  async run(given, context) {
-    const { runUi } = await import('../serve/serve-window.ts');
-    return runUi(given, context);
-  },
-});
-
-/** @throws UsageError */
-function readUi(line: AnyLine): UiOptions {
-  const { port, host = '127.0.0.1', 'no-open': isQuiet = false, 'insecure-remote': isRemote } = line.values;
-  const number = port === '0' ? 0 : port === undefined ? undefined : parsePort(port);
-  if (port !== undefined && number === undefined)
-    throw new UsageError(`--port "${port}" is not valid. It must be 0 or ${PORT_RULE.accepted}.`);
-  if (isIP(host) === 0)
-    throw new UsageError(`--host "${host}" is not valid. It must be an IP address such as 127.0.0.1.`);
-  if (!isLoopback(host) && isRemote !== true)
-    throw new UsageError(
-      `--host ${host} would let other machines reach the window, without encryption. ` +
-        'Use "ssh -L 4040:127.0.0.1:4040" instead, or allow it with --insecure-remote.',
-    );
-  return { port: number, host, isQuiet };
-}
-
-/* `culvert mcp`: a server for agents. */
-
-export const mcpCommand = defineCommand({
-  name: 'mcp',
-  summary: 'Let an AI agent open tunnels, within bounds (MCP server)',
-  options: { Bounds: ['ports', 'max-ttl', 'require-access', 'ask'], Relay: COMMON.Relay },
-  examples: {
-    'culvert mcp': 'serve an agent without bounds',
-    'culvert mcp --ports 3000-3999 --max-ttl 1h': 'allow tunnels to these ports only, for at most an hour',
-    'culvert mcp --require-access': 'refuse tunnels that are open to everyone',
-    'culvert mcp --ask': 'ask you before anything becomes public',
-  },
-  details: `
-    An MCP client, such as a coding agent, starts this command, and talks to it over standard input and output. The agent
-    can open, extend and close tunnels, set who can visit them, create links and tokens, answer approval requests, wait
-    for requests, show, replay and edit them, and find out why a tunnel does not work. It can use only the tunnels that
-    it has opened itself. They are closed when the client closes standard input. "culvert inspect" shows their requests.
-
-    --ports takes ports and ranges, separated by commas. With --max-ttl, a tunnel never has more than that time left. With
-    --require-access, each tunnel needs a password, links, approvals or tokens; a list of networks alone is not enough.
-
-    With --ask, you approve each new tunnel, extension, change of access, link, token and visitor by itself: in the desktop
-    app, in the terminal of "culvert ui" if the app is not running, or else in the terminal that the client was started
-    from. Without your answer, it is refused after 5 minutes.`,
-  read: readMcp,
-  async run(given, context) {
-    limitHeap();
-    const { refuseMcp, runMcp } = await import('../mcp/run-mcp.ts');
-    if (!('failure' in given)) return runMcp(given, context);
-    await refuseMcp(given.failure.message);
-    throw given.failure;
-  },
-});
-
-/**
- * @returns the failure if there is no way to a relay, so that the client can be told
- * @throws UsageError for invalid options
- */
-function readMcp(line: AnyLine): GivenMcp | { readonly failure: Error } {
-  const { ports, ask = false, 'max-ttl': ttl, 'require-access': requireAccess = false } = line.values;
-  const maxTtl = ttl === undefined ? undefined : parseDuration(readOption('max-ttl', ttl, TTL_RULE));
-  const bounds = { ports: ports === undefined ? undefined : readPorts(ports), maxTtl, requireAccess, ask };
-  try {
-    return { ...line.access(), bounds };
-  } catch (error) {
-    if (!(error instanceof UsageError || error instanceof StoredLoginError)) throw error;
-    return { failure: error };
-  }
-}
-
-/** @throws UsageError */
-function readPorts(text: string): readonly PortRange[] {
-  return text.split(',').map((range) => {
-    const [first = '', last = first, ...more] = range.trim().split('-');
-    const [from, to] = [parsePort(first), parsePort(last)];
-    if (from !== undefined && to !== undefined && from <= to && more.length === 0) return { from, to };
-    throw new UsageError(
-      `--ports "${text}" is not valid. It must be ports or ranges, separated by commas, such as 3000-3999,8080. Each port is ${PORT_RULE.accepted}.`,
-    );
-  });
 }
